@@ -1,0 +1,129 @@
+/* options.h - what can be set before the first block is handed out
+ *
+ * Public.  Options are read once, when the first block is asked for: first
+ * the build's defaults, then what slice_set_option() said, then the variable
+ * SLICE_OPTIONS (slice-options(7)), which wins; a program that runs setuid
+ * ignores the variable.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_OPTIONS_H
+#define SLICE_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <slice/version.h>
+
+SLICE_BEGIN_DECLS
+
+/** The options.  In SLICE_OPTIONS each has the name given in brackets. */
+typedef enum
+{
+  SLICE_OPTION_ALWAYS_MALLOC = 1,   /**< [always-malloc] 0 or 1: every block
+                                         is a malloc of its own */
+  SLICE_OPTION_BYPASS_MAGAZINES,    /**< [bypass-magazines] 0 or 1: every
+                                         call goes straight to a slab */
+  SLICE_OPTION_DEBUG_BLOCKS,        /**< [debug-blocks] 0 or 1: address and
+                                         size of every live block are kept
+                                         and every free is checked */
+  SLICE_OPTION_WORKING_SET_MSEC,    /**< [working-set-msec] how long spare
+                                         memory is kept; 0 to 86400000,
+                                         15000 by default; 0 keeps nothing */
+  SLICE_OPTION_COLOUR_INCREMENT,    /**< [colour-increment] colour steps from
+                                         slab to slab; 0 (all slabs alike) to
+                                         1024, 1 by default */
+  SLICE_OPTION_PAGE_SOURCE,         /**< [page-source] a SlicePageSource */
+  SLICE_OPTION_DEPOT_LIMIT_BYTES,   /**< [depot-limit-bytes] most bytes that
+                                         full magazines of one class may hold
+                                         in the depot; 0 (the default) means
+                                         the larger of 256 KiB and an eighth
+                                         of the class's slabs */
+  SLICE_OPTION_MAGAZINE_ROUNDS_MAX, /**< [magazine-rounds-max] 4 to 251, 251
+                                         by default: the most a magazine may
+                                         grow to */
+  SLICE_OPTION_HUGE_PAGES,          /**< [huge-pages] 0 or 1 (default): ask
+                                         for huge pages once the heap is
+                                         large */
+  SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1: a helper thread
+                                         gives back what is older than the
+                                         working set, for processes that go
+                                         idle */
+  SLICE_OPTION_COUNT,               /**< [count] 0 or 1: count every call
+                                         (magazine hits); slower */
+  SLICE_OPTION_STATS,               /**< [stats] 0 or 1: print a table of the
+                                         statistics at exit */
+  SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1: chunks 16 bytes
+                                         apart, so that every block is
+                                         16-aligned */
+  SLICE_OPTION_CLEAR_FREED,         /**< [clear-freed] 0 or 1: zero every
+                                         block when it is freed */
+  SLICE_OPTION_FORCE_POOL,          /**< [force-pool] 0 or 1: use the slabs
+                                         under valgrind and the sanitizers,
+                                         too */
+  SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1: find bad frees at
+                                         the call; see Promises and limits */
+  SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1 */
+  SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1 */
+  SLICE_N_OPTIONS
+} SliceOption;
+
+/** Where the pages come from. */
+typedef enum
+{
+  SLICE_PAGES_POSIX_MEMALIGN = 0,   /**< [posix_memalign] the default */
+  SLICE_PAGES_MMAP,                 /**< [mmap] */
+  SLICE_PAGES_MEMALIGN,             /**< [memalign] */
+  SLICE_PAGES_VALLOC,               /**< [valloc] */
+  SLICE_PAGES_MALLOC,               /**< [malloc] plain malloc, aligned by
+                                         hand */
+  SLICE_PAGES_CUSTOM                /**< the source that slice_set_source()
+                                         was given; can't be set by name */
+} SlicePageSource;
+
+/** What became of a slice_set_option() or slice_set_source(). */
+typedef enum
+{
+  SLICE_SET_OK = 0,         /**< it holds from the first block on */
+  SLICE_SET_TOO_LATE,       /**< blocks have been handed out; nothing changed */
+  SLICE_SET_BAD_VALUE,      /**< out of range, or not built in */
+  SLICE_SET_UNKNOWN         /**< no such option */
+} SliceSetResult;
+
+/** Sets an option.
+ *
+ * @param option  which
+ * @param value   its value, in the unit and range given above
+ * @return        SLICE_SET_OK, or why nothing changed
+ *
+ * Errors: as returned; nothing is printed.
+ * Threads: any, but meaningful only before the first block is asked for.
+ * Cost: one lock.
+ * Source: mirrors g_slice_set_config(), which only logged when too late.
+ */
+SLICE_API SliceSetResult slice_set_option (SliceOption option, int64_t value);
+
+/** The value that is in force (after the first block), or that would be if
+ * the first block were asked for now: environment and defaults included.
+ *
+ * @param option  which
+ * @param value   where to put it; not NULL
+ * @return        false if there is no such option; *value is then 0
+ *
+ * Threads: any.  Cost: one lock.
+ * Source: mirrors g_slice_get_config(), which gave the defaults only.
+ */
+SLICE_API bool slice_get_option (SliceOption option, int64_t *value);
+
+/** The option of a name as in SLICE_OPTIONS.
+ *
+ * @param name  for example "working-set-msec"; not NULL
+ * @return      the option, or 0 if there is none of that name
+ *
+ * Threads: any.  Cost: a walk over the table.
+ */
+SLICE_API SliceOption slice_option_by_name (const char *name);
+
+SLICE_END_DECLS
+
+#endif

@@ -1,0 +1,442 @@
+/* slice.h - blocks: allocate, free, chains, typed macros, trimming
+ *
+ * Public.  The names and the rules are GSlice's: a block is freed with the
+ * size it was asked for.  Blocks of up to SLICE_SIZE_MAX bytes come from the
+ * calling thread's magazines, inline, with no lock and no call; larger ones
+ * from the system's malloc.
+ *
+ * Alignment: a block is aligned to the largest power of two, at most 16, that
+ * divides its size rounded up to a multiple of 8 (so to 8 at least).  For
+ * more see slice_alloc_aligned(); slice_new() and slice_free() choose it by
+ * themselves.
+ *
+ * No memory: the plain names never return NULL for a size above 0.  The
+ * allocator gives back what is spare and tries again, calls the failure
+ * handler, and then ends the program with one line on standard error.  The
+ * `slice_try_` names return NULL.
+ *
+ * Threads: everything here may be called from any thread, and a block may be
+ * freed by another thread than the one that asked for it.  Nothing here may
+ * be called from a signal handler.
+ *
+ * Theory: sections 1, 2 and 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_SLICE_H
+#define SLICE_SLICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <string.h>
+#include <slice/version.h>
+#include <slice/options.h>
+
+SLICE_BEGIN_DECLS
+
+/* --- the fast path's frozen layout (version 1) --------------------------- */
+
+/** The largest size that slices serve; what is larger goes to malloc. */
+#define SLICE_SIZE_MAX 2064
+
+/* The part of a magazine that the inline code sees:
+ *
+ *            +------+---------+---------+-----+---------+
+ *   slots:   | NULL | round 1 | round 2 | ... | round n |
+ *            +------+---------+---------+-----+---------+
+ *               ^                  ^               ^
+ *            sentinel             top             end
+ *
+ * top points to the round that is handed out next, or to the sentinel when
+ * the magazine is empty; end to the last slot.  A thread without magazines
+ * has top and end on one shared NULL: empty and full at once, so that every
+ * call takes the slow path. */
+typedef struct
+{
+  void **top;
+  void **end;
+} SliceEntryV1;
+
+/* One entry a class; the thread's own, or the one for threads without. */
+extern SLICE_API __thread SliceEntryV1 *slice_tls_v1
+    __attribute__ ((tls_model ("initial-exec")));
+
+/* The class of a size of at most SLICE_SIZE_MAX.  Steps of 8 bytes up to 256,
+ * of 16 up to 512, of 32 up to 1040, of 128 up to 2064. */
+#define SLICE_CLASS_V1(size)                                                  \
+  ((size) <= 256    ? ((size) + 7) >> 3                                       \
+   : (size) <= 512  ? (((size) + 15) >> 4) + 16                               \
+   : (size) <= 1040 ? (((size) + 15) >> 5) + 33                               \
+                    : (((size) + 111) >> 7) + 57)
+
+/* Where the inline code gives up. */
+SLICE_API void *slice_alloc_slow_v1 (size_t size);
+SLICE_API void *slice_try_alloc_slow_v1 (size_t size);
+SLICE_API void slice_free_slow_v1 (size_t size, void *block);
+
+/* Each inline function is also exported under its own name: for callers that
+ * take its address, build without optimisation or bind from another
+ * language.  alloc.c defines SLICE_DEFINE_EXPORTS to make these. */
+#ifdef SLICE_DEFINE_EXPORTS
+# define SLICE_INLINE SLICE_API
+#else
+# define SLICE_INLINE                                                         \
+  SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+#endif
+#define SLICE_LIKELY(x) __builtin_expect (!!(x), 1)
+#define SLICE_UNLIKELY(x) __builtin_expect (!!(x), 0)
+#define SLICE_LOAD(place) __atomic_load_n ((place), __ATOMIC_RELAXED)
+#define SLICE_STORE(place, value)                                             \
+  __atomic_store_n ((place), (value), __ATOMIC_RELAXED)
+
+/* --- blocks -------------------------------------------------------------- */
+
+/** Allocates a block.
+ *
+ * @param size  bytes; 0 gives NULL
+ * @return      the block, contents undefined; NULL only if size is 0
+ *
+ * Errors: no memory ends the program (see the top of this file).
+ * Threads: any.
+ * Cost: 8 instructions; one call in a few dozen exchanges a magazine, which
+ *   takes a lock; bounded work in every case.
+ * Source: g_slice_alloc().
+ */
+SLICE_INLINE void *slice_alloc (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1);
+SLICE_INLINE void *
+slice_alloc (size_t size)
+{
+  if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
+                            + SLICE_CLASS_V1 (size);
+      void **top = SLICE_LOAD (&entry->top);
+      void *block = *top;
+      if (SLICE_LIKELY (block != NULL))
+        {
+          SLICE_STORE (&entry->top, top - 1);
+          return block;
+        }
+    }
+  return slice_alloc_slow_v1 (size);
+}
+
+/** As slice_alloc(), but returns NULL when there is no memory.
+ *
+ * @param size  bytes; 0 gives NULL
+ * @return      the block, or NULL with errno ENOMEM
+ */
+SLICE_INLINE void *slice_try_alloc (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1);
+SLICE_INLINE void *
+slice_try_alloc (size_t size)
+{
+  if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
+                            + SLICE_CLASS_V1 (size);
+      void **top = SLICE_LOAD (&entry->top);
+      void *block = *top;
+      if (SLICE_LIKELY (block != NULL))
+        {
+          SLICE_STORE (&entry->top, top - 1);
+          return block;
+        }
+    }
+  return slice_try_alloc_slow_v1 (size);
+}
+
+/** As slice_alloc(), with all `size` bytes zero.  Source: g_slice_alloc0(). */
+SLICE_INLINE void *slice_alloc0 (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1);
+SLICE_INLINE void *
+slice_alloc0 (size_t size)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+/** As slice_try_alloc(), with all `size` bytes zero. */
+SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1);
+SLICE_INLINE void *
+slice_try_alloc0 (size_t size)
+{
+  void *block = slice_try_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+/** Allocates a block and copies into it.
+ *
+ * @param size    bytes; 0 gives NULL
+ * @param source  where from; may be NULL only if size is 0
+ * @return        the block
+ *
+ * Errors, Threads, Cost: as slice_alloc(), and the copy.
+ * Source: g_slice_copy().
+ */
+SLICE_INLINE void *slice_copy (size_t size, const void *source)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (1);
+SLICE_INLINE void *
+slice_copy (size_t size, const void *source)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memcpy (block, source, size);
+  return block;
+}
+
+/** Frees a block.
+ *
+ * @param size   the size that it was asked for with
+ * @param block  the block; NULL does nothing
+ *
+ * Errors: freeing the block freed last in that class again ends the program
+ *   at once; other misuse at latest when the pointer comes back to its slab
+ *   (slice-errors(7)).
+ * Threads: any, not only the one that allocated.
+ * Cost: 8 instructions; as slice_alloc().
+ * Source: g_slice_free1().
+ */
+SLICE_INLINE void slice_free1 (size_t size, void *block);
+SLICE_INLINE void
+slice_free1 (size_t size, void *block)
+{
+  if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
+                            + SLICE_CLASS_V1 (size);
+      void **top = SLICE_LOAD (&entry->top);
+      if (SLICE_LIKELY (top != entry->end && *top != block))
+        {
+          SLICE_STORE (top + 1, block);
+          SLICE_STORE (&entry->top, top + 1);
+          return;
+        }
+    }
+  slice_free_slow_v1 (size, block);
+}
+
+/** Frees a singly linked chain of blocks of one size.
+ *
+ * @param size         the size of each
+ * @param chain        the first; NULL does nothing
+ * @param next_offset  bytes from a block's start to its pointer to the next
+ *
+ * Errors: as slice_free1().  Threads: any.  Cost: O(length).
+ * Source: g_slice_free_chain_with_offset().
+ */
+SLICE_API void slice_free_chain_with_offset (size_t size, void *chain,
+                                             size_t next_offset);
+
+/** Allocates an array.
+ *
+ * @param n     elements
+ * @param size  bytes of each
+ * @return      n * size bytes; NULL if either is 0
+ *
+ * Errors: a product that does not fit is the same as no memory.
+ * Threads, Cost: as slice_alloc().  Free with slice_free_n().
+ */
+SLICE_API void *slice_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+/** As slice_alloc_n(), zeroed. */
+SLICE_API void *slice_alloc0_n (size_t n, size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+/** As slice_alloc_n(), but NULL with errno ENOMEM when there is no memory. */
+SLICE_API void *slice_try_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+/** Frees an array of slice_alloc_n(): the same n and size. */
+SLICE_API void slice_free_n (size_t n, size_t size, void *block);
+
+/** Allocates a block with an alignment of the caller's choice.
+ *
+ * @param alignment  a power of two up to 4096
+ * @param size       bytes, rounded up to a multiple of alignment; 0 gives NULL
+ * @return           the block
+ *
+ * Errors: an alignment that is no power of two or above 4096 is misuse and
+ *   ends the program; no memory as slice_alloc().
+ * Threads, Cost: as slice_alloc() where the class is aligned by itself (up to
+ *   64 bytes and 512 in size), else as posix_memalign().
+ */
+SLICE_API void *slice_alloc_aligned (size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** As slice_alloc_aligned(), but NULL with errno ENOMEM. */
+SLICE_API void *slice_try_alloc_aligned (size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** Frees a block of slice_alloc_aligned(): the same alignment and size; a
+ * NULL block does nothing. */
+SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
+
+/* --- for layers that stand on this one ------------------------------------ */
+
+/** Allocates like slice_try_alloc() and says whether the memory is known to
+ * read as zero (fresh from the system), so that clearing can be skipped.
+ *
+ * @param size        bytes; 0 gives NULL
+ * @param known_zero  set to true if every byte is zero; not NULL
+ * @return            the block, or NULL with errno ENOMEM
+ *
+ * Threads, Cost: as slice_try_alloc().
+ */
+SLICE_API void *slice_try_alloc_known (size_t size, bool *known_zero);
+
+/** Frees many blocks of any classes straight to their slabs, past the
+ * magazines, so that the order of addresses survives: for whole trees.
+ *
+ * @param n       how many
+ * @param blocks  slice blocks (size at most SLICE_SIZE_MAX when allocated);
+ *                NULLs are skipped.  The array is not changed.
+ *
+ * Errors: a pointer that is no live block ends the program at once.
+ * Threads: any, not only the ones that allocated.
+ * Cost: an atomic operation for each run of blocks from one 64-chunk piece of
+ *   a slab; a lock only where such a piece turns empty or stops being full.
+ */
+SLICE_API void slice_free_bulk (size_t n, void *const *blocks);
+
+/** The usable size of a live block.
+ *
+ * @param block  a live block of any size; not NULL
+ * @return       bytes that may be used, at least the size asked for
+ *
+ * Threads: any.  Cost: a few loads.
+ */
+SLICE_API size_t slice_block_size (const void *block);
+
+/** What an address is. */
+typedef enum
+{
+  SLICE_BLOCK_FOREIGN = 0,  /**< not in our slabs (large blocks neither) */
+  SLICE_BLOCK_NONE,         /**< our pages, but no block: slab header, unused
+                                 page, padding */
+  SLICE_BLOCK_FREE,         /**< a chunk that lies free in its slab */
+  SLICE_BLOCK_OUT,          /**< a chunk out of its slab: a live block, or one
+                                 that rests in a magazine */
+  SLICE_BLOCK_INTERIOR      /**< inside such a chunk, not at its start */
+} SliceBlockKind;
+
+/** What slice_block_info() tells. */
+typedef struct
+{
+  SliceBlockKind kind;
+  unsigned class_index;  /**< its class; 0 if FOREIGN or NONE */
+  size_t bytes;          /**< the chunk's size; 0 if FOREIGN or NONE */
+  void *start;           /**< the chunk's start; NULL if FOREIGN or NONE */
+} SliceBlockInfo;
+
+/** Looks an address up, without touching what it points to.
+ *
+ * @param address  anything, valid or not
+ * @param info     where to put the answer; not NULL
+ *
+ * Threads: any.  Cost: 1 ns for foreign addresses, some loads for ours.
+ */
+SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
+
+/** Is this address in memory that slices are cut from?  (Large blocks, which
+ * are malloc's, are not.)  Threads: any.  Cost: two loads. */
+SLICE_API bool slice_is_ours (const void *address);
+
+/* --- giving memory back ---------------------------------------------------- */
+
+/** Gives spare memory back to the system now: the caller's own magazines,
+ * what the depot has held longer than `max_age_msec`, slabs and pages that
+ * become free by that, and the magazines of threads that sleep.
+ *
+ * @param max_age_msec  milliseconds; 0 gives everything back
+ * @return              bytes given back to the system
+ *
+ * Threads: any.  Cost: in proportion to what is given back.
+ */
+SLICE_API size_t slice_trim (unsigned max_age_msec);
+
+/** Returns all chunks in the calling thread's magazines to depot and slabs:
+ * for a thread about to be idle for long.  Threads: any.  Cost: O(chunks). */
+SLICE_API void slice_thread_flush (void);
+
+/** Called when there is no memory, before the program is ended.
+ *
+ * @param size       bytes that were asked for (SIZE_MAX: a product that does
+ *                   not fit)
+ * @param alignment  the alignment asked for; 0 if none
+ * @param data       the handler's own
+ * @return           true: something was freed, try again; false: give up
+ *
+ * It may use slices (free some), longjmp away or end the program; no lock is
+ * held when it is called. */
+typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
+                                     void *data);
+
+/** Sets the failure handler.
+ *
+ * @param handler  NULL: none, the default
+ * @param data     handed to it
+ *
+ * Threads: any; one handler for the process.  Cost: one lock.
+ */
+SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
+                                          void *data);
+
+/* --- typed macros ---------------------------------------------------------- */
+
+/* The size to ask for so that a type without members gets a block, too. */
+#define SLICE_SIZEOF_(type) (sizeof (type) + (sizeof (type) == 0))
+/* Does slice_alloc() align well enough?  A constant. */
+#define SLICE_ALIGNED_BY_SIZE_(type) (__alignof__ (type) <= 16)
+/* Never run; draws a warning (C) or an error (C++) if `block` is no type *. */
+#define SLICE_CHECK_TYPE_(type, block) ((void) ((type *) 0 == (block)))
+
+/** Allocates a block for one `type`, aligned as the type wants.
+ * Source: g_slice_new(). */
+#define slice_new(type)                                                       \
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_alloc (SLICE_SIZEOF_ (type))                         \
+                 : slice_alloc_aligned (__alignof__ (type),                   \
+                                        SLICE_SIZEOF_ (type))))
+
+/** As slice_new(), zeroed.  Source: g_slice_new0(). */
+#define slice_new0(type)                                                      \
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_alloc0 (SLICE_SIZEOF_ (type))                        \
+                 : memset (slice_new (type), 0, SLICE_SIZEOF_ (type))))
+
+/** A copy of `*block`.  Source: g_slice_dup(). */
+#define slice_dup(type, block)                                                \
+  ((type *) (1 ? memcpy (slice_new (type), (block), sizeof (type))            \
+               : (SLICE_CHECK_TYPE_ (type, block), (void *) 0)))
+
+/** Frees a block of slice_new(); NULL does nothing.
+ * Source: g_slice_free(). */
+#define slice_free(type, block)                                               \
+  (1 ? (SLICE_ALIGNED_BY_SIZE_ (type)                                         \
+            ? slice_free1 (SLICE_SIZEOF_ (type), (block))                     \
+            : slice_free_aligned (__alignof__ (type), SLICE_SIZEOF_ (type),   \
+                                  (block)))                                   \
+     : SLICE_CHECK_TYPE_ (type, block))
+
+/** Frees a chain of blocks of slice_new() that are linked through the member
+ * `next`.  Source: g_slice_free_chain(). */
+#define slice_free_chain(type, chain, next)                                   \
+  (1 ? (SLICE_ALIGNED_BY_SIZE_ (type)                                         \
+            ? slice_free_chain_with_offset (SLICE_SIZEOF_ (type), (chain),    \
+                                            offsetof (type, next))            \
+            : slice_free_chain_aligned (__alignof__ (type),                   \
+                                        SLICE_SIZEOF_ (type), (chain),        \
+                                        offsetof (type, next)))               \
+     : SLICE_CHECK_TYPE_ (type, chain))
+
+/** As slice_free_chain_with_offset(), for blocks of slice_alloc_aligned(). */
+SLICE_API void slice_free_chain_aligned (size_t alignment, size_t size,
+                                         void *chain, size_t next_offset);
+
+SLICE_END_DECLS
+
+#endif

@@ -1,0 +1,69 @@
+/* source.h - where pages come from
+ *
+ * Public.  A source is a few functions that hand out large aligned pieces of
+ * memory.  The slice layers take all their memory from one, and so do the
+ * arenas.  Requests are few and large (256 KiB to 32 MiB for the slices).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_SOURCE_H
+#define SLICE_SOURCE_H
+
+#include <slice/options.h>
+
+SLICE_BEGIN_DECLS
+
+typedef struct SliceSource SliceSource;
+
+/** A source of pages.  The functions may be called from several threads at
+ * once, with no lock held, and must not use slices themselves. */
+struct SliceSource
+{
+  /** For messages and statistics; not NULL. */
+  const char *name;
+
+  /** Gives `bytes` bytes (a multiple of the system's page size) at a multiple
+   * of `alignment` (a power of two, at least a page), or NULL. */
+  void *(*map) (const SliceSource *source, size_t bytes, size_t alignment);
+
+  /** Takes back a whole piece that map() gave.  NULL: pieces are never taken
+   * back (a fixed buffer). */
+  void (*unmap) (const SliceSource *source, void *address, size_t bytes);
+
+  /** Gives the memory of some whole pages back to the system; the addresses
+   * stay ours and read as zero afterwards if true is returned.  NULL: can't
+   * be done. */
+  bool (*advise_away) (const SliceSource *source, void *address,
+                       size_t bytes);
+
+  /** True if what map() gives reads as zero. */
+  bool is_zeroed;
+
+  /** The source's own. */
+  void *data;
+};
+
+/** A built-in source.
+ *
+ * @param which  one of the built-in ones
+ * @return       the source, or NULL if it is not built in (or is
+ *               SLICE_PAGES_CUSTOM and none was set)
+ *
+ * Threads: any.  Cost: none.
+ */
+SLICE_API const SliceSource *slice_source_builtin (SlicePageSource which);
+
+/** Makes the slices take their pages from a source of the caller's own.
+ *
+ * @param source  is used by reference and must live as long as the process;
+ *                not NULL
+ * @return        SLICE_SET_OK, SLICE_SET_TOO_LATE after the first block, or
+ *                SLICE_SET_BAD_VALUE if `name` or `map` is missing
+ *
+ * Threads: any, before the first block.  Cost: one lock.
+ */
+SLICE_API SliceSetResult slice_set_source (const SliceSource *source);
+
+SLICE_END_DECLS
+
+#endif

@@ -1,0 +1,109 @@
+/* stats.h - what the allocator holds and does, as a snapshot
+ *
+ * Public.  Counters are kept where they cost nothing: under locks that are
+ * taken anyway, or in the thread's own record.  Live blocks are computed from
+ * the slabs, less what magazines hold.  Figures of other threads are read
+ * while these run, so a snapshot of a busy process is near, not exact; of a
+ * process at rest it is exact.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_STATS_H
+#define SLICE_STATS_H
+
+#include <slice/options.h>
+
+SLICE_BEGIN_DECLS
+
+/** The number of size classes, class 0 (size 0) included. */
+#define SLICE_N_CLASSES 74
+
+/** One class.  Numbers are since the start unless "now" is said. */
+typedef struct
+{
+  size_t block_bytes;          /**< largest size that the class serves */
+  size_t chunk_bytes;          /**< distance from chunk to chunk */
+  size_t slab_bytes;           /**< bytes of a slab */
+  size_t slab_chunks;          /**< chunks of a slab */
+  size_t n_colours;            /**< distinct offsets of a slab's first chunk */
+
+  uint64_t n_slabs;            /**< now */
+  uint64_t n_used;             /**< chunks out of the slabs now: live, or in
+                                    magazines */
+  uint64_t n_live;             /**< blocks that the program holds now */
+  uint64_t n_cached_threads;   /**< chunks in threads' magazines now */
+  uint64_t n_cached_depot;     /**< chunks in the depot's magazines now */
+  uint64_t n_depot_magazines;  /**< full magazines in the depot now */
+
+  uint64_t n_hits;             /**< calls served by the thread's own magazines
+                                    (0 unless the option `count` is set) */
+  uint64_t n_depot_pops;       /**< full magazines taken from the depot */
+  uint64_t n_depot_misses;     /**< times that it had none */
+  uint64_t n_depot_pushes;     /**< full magazines given to it */
+  uint64_t n_contended;        /**< depot locks that were not free at once */
+  uint64_t n_trimmed;          /**< depot magazines given back for age or
+                                    limit */
+  uint64_t n_slab_locks;       /**< acquisitions of the slab lock */
+  uint64_t n_slab_fills;       /**< chunks taken from slabs */
+  uint64_t n_slabs_made;       /**< slabs cut from pages */
+  uint64_t n_slabs_freed;      /**< slabs given back to the pages */
+  uint32_t rounds_now;         /**< largest magazine size (rounds) in force in
+                                    any thread now */
+  uint32_t rounds_peak;        /**< the largest that was ever in force */
+  uint64_t n_grown;            /**< times that a magazine size was raised */
+  uint64_t n_shrunk;           /**< times that it was lowered */
+} SliceClassStats;
+
+/** The whole. */
+typedef struct
+{
+  uint64_t live_blocks;        /**< blocks that the program holds, large ones
+                                    not counted */
+  uint64_t live_bytes;         /**< the same in chunk bytes */
+  uint64_t cached_bytes;       /**< in magazines of threads and depot */
+  uint64_t held_bytes;         /**< pages held: regions, less what was advised
+                                    away */
+  uint64_t mapped_bytes;       /**< addresses held */
+  uint64_t meta_bytes;         /**< magazines, thread records, tables */
+  uint64_t returned_bytes;     /**< given back to the system since the start */
+  uint64_t n_regions;          /**< 2 MiB regions now */
+  uint64_t n_regions_empty;    /**< of these, without a slab */
+  uint64_t n_maps;             /**< requests to the page source */
+  uint64_t n_threads;          /**< threads with magazines now */
+  uint64_t n_large_allocs;     /**< blocks handed to the system's malloc */
+  uint64_t n_large_frees;      /**< and back */
+  uint64_t n_fork_lost;        /**< chunks in magazines of threads that a fork
+                                    left behind (in the child) */
+  uint32_t n_classes;          /**< SLICE_N_CLASSES */
+  SliceClassStats classes[SLICE_N_CLASSES];
+} SliceStats;
+
+/** Takes a snapshot.
+ *
+ * @param stats  where to put it; not NULL
+ * @return       false (all zero) if no block has been asked for yet
+ *
+ * Threads: any.
+ * Cost: every class lock once and a walk over all slab headers.
+ */
+SLICE_API bool slice_get_stats (SliceStats *stats);
+
+/** Prints a snapshot as a table.
+ *
+ * @param fd  an open file descriptor, for example 2
+ *
+ * Threads: any.  Cost: as slice_get_stats(), and some write(2).
+ */
+SLICE_API void slice_print_stats (int fd);
+
+/** Prints a snapshot as one JSON object, keys as the fields' names.
+ *
+ * @param fd  an open file descriptor
+ *
+ * Threads: any.  Cost: as slice_print_stats().
+ */
+SLICE_API void slice_print_stats_json (int fd);
+
+SLICE_END_DECLS
+
+#endif
