@@ -10,6 +10,4 @@ docs: docs/Doxyfile $(pkginclude_HEADERS)
 clean-local-docs:
 	rm -rf docs/api
 
-clean-local: clean-local-docs
-
 .PHONY: docs clean-local-docs
