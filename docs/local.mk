@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: MIT
 
+dist_doc_DATA += %D%/HACKING
+
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
 docs: docs/Doxyfile $(pkginclude_HEADERS)
 	@test -n '$(DOXYGEN)' || { echo 'docs: install doxygen' >&2; exit 1; }
