@@ -88,7 +88,9 @@ noinst_LTLIBRARIES += \
 
 %C%_libmagazine_la_SOURCES = \
 	%D%/core/magazine.c \
-	%D%/core/magazine.h
+	%D%/core/magazine.h \
+	%D%/core/record.c \
+	%D%/core/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
 %C%_libmagazine_la_LIBADD = %D%/libdepot.la
 

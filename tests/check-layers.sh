@@ -33,7 +33,7 @@ findings ()
       if (name ~ /^(source|map|meta|page|unitset)$/) return 2
       if (name ~ /^slab$/) return 3
       if (name ~ /^depot$/) return 4
-      if (name ~ /^magazine$/) return 5
+      if (name ~ /^(magazine|record)$/) return 5
       if (name ~ /^(alloc|trim|fork|block-check)$/) return 6
       return ""
     }

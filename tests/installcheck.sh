@@ -33,12 +33,16 @@ build ()
   then
     echo "$* $source: does not build"
     cat said
-  elif ! ./client > said 2>&1; then
-    echo "$source: exit status $?"
+    return
+  fi
+  status=0
+  ./client > said 2>&1 || status=$?
+  if test $status != 0; then
+    echo "$source: exit status $status"
     cat said
-  else
-    grep -q "^slice $($PKG_CONFIG --modversion slice): " said \
-      || { echo "$source: another version than slice.pc"; cat said; }
+  elif ! grep -q "^slice $($PKG_CONFIG --modversion slice): " said; then
+    echo "$source: another version than slice.pc"
+    cat said
   fi
 }
 
