@@ -17,7 +17,6 @@
 #include "block-check.h"
 #include "magazine.h"
 #include "slab.h"
-#include "page.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
@@ -176,7 +175,7 @@ route_free (size_t size, void *block)
     memset (block, 0, size);
   if (goes_to_malloc (size))
     {
-      if (UNLIKELY (sli_page_is_ours (block)))
+      if (UNLIKELY (sli_slab_is_ours (block)))
         sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1", block, size,
                          sli_sizeclasses[sli_slab_class_of (block)]
                              .block_bytes);
@@ -498,7 +497,7 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
     }
   if (alloc.checks_blocks)
     sli_block_check_remove (block, bytes, "slice_free_aligned");
-  if (UNLIKELY (sli_page_is_ours (block)))
+  if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
   COUNT_UP_SHARED (&alloc.n_large_frees, 1);
   free (block);
@@ -572,7 +571,7 @@ slice_block_size (const void *block)
 bool
 slice_is_ours (const void *address)
 {
-  return sli_page_is_ours (address);
+  return sli_slab_is_ours (address);
 }
 
 void

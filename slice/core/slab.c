@@ -618,6 +618,12 @@ sli_slab_look_up (const void *address, ChunkInfo *info)
     info->state = CHUNK_FREE;
 }
 
+bool
+sli_slab_is_ours (const void *address)
+{
+  return sli_page_is_ours (address);
+}
+
 unsigned
 sli_slab_class_of (const void *chunk)
 {

@@ -62,6 +62,8 @@ typedef struct
   void *start;          /* the chunk's; NULL if FOREIGN or NONE */
 } ChunkInfo;
 
+/* Is an address in a region of ours, in a slab or not? */
+bool sli_slab_is_ours (const void *address);
 void sli_slab_look_up (const void *address, ChunkInfo *info);
 /* The class of a chunk that is known to be ours; 0 if it is not. */
 unsigned sli_slab_class_of (const void *chunk);

@@ -10,7 +10,6 @@
 
 #include "alloc.h"
 #include "magazine.h"
-#include "page.h"
 #include "base/option.h"
 #include "port/compiler.h"
 
