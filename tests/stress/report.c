@@ -14,9 +14,10 @@
 /* How many times slower malloc was than slices in the announcement. */
 #define ANNOUNCED_512 2.8
 #define ANNOUNCED_1024 6.0
-/* What we want to reach, to the best malloc and to GSlice. */
+/* What we want to reach, to the best malloc, to GSlice and to the limit. */
 #define REACH_BEST 0.60
 #define REACH_GSLICE 0.18
+#define REACH_LIMIT 1.30
 
 #define CPU offsetof (Figures, cpu_nsec)
 #define WALL offsetof (Figures, wall_nsec)
@@ -187,6 +188,7 @@ print_verdict (const Table *table, const Cell *cell)
   FigureField field = table->options->wall ? WALL : CPU;
   int slice = table_column (table, "slice");
   int gslice = table_column (table, "gslice");
+  int limit = table_column (table, "limit");
   int system = table_column (table, "malloc");
   const char *best = best_peer (table, cell, field);
 
@@ -199,6 +201,11 @@ print_verdict (const Table *table, const Cell *cell)
   if (gslice >= 0)
     printf ("%9.2f", table_median_ratio (table, cell, (unsigned)slice,
                                          (unsigned)gslice, field));
+  else
+    printf ("%9s", "-");
+  if (limit >= 0)
+    printf ("%9.2f", table_median_ratio (table, cell, (unsigned)slice,
+                                         (unsigned)limit, field));
   else
     printf ("%9s", "-");
   if (system >= 0)
@@ -240,8 +247,8 @@ report_print (const Table *table)
           SLICE_VERSION_STRING, table->options->wall ? "wall" : "CPU");
   printf ("Medians of %u interleaved rounds, %.0f ms each run, seed %u."
           "  slice: inline; calls: the library's\nfunctions; slab: magazines"
-          " bypassed; gslice: GLib's; loop: the test's own part of each"
-          " figure.\n",
+          " bypassed; gslice: GLib's; limit: bare free lists; loop: the test's"
+          " own part.\n",
           table->n_rounds, table->run_seconds * 1000, table->options->seed);
 #ifndef __OPTIMIZE__
   printf ("Built WITHOUT optimisation: these figures mean nothing.\n");
