@@ -23,7 +23,8 @@ ring_text (Link *head)
 
   LINK_EACH (link, head)
     {
-      g_string_append_printf (text, "%d", LINK_OWNER (link, Item, link)->number);
+      g_string_append_printf (text, "%d",
+                              LINK_OWNER (link, Item, link)->number);
       n++;
     }
   for (Link *link = head->previous; link != head; link = link->previous)

@@ -254,7 +254,8 @@ static const struct
   { "nonsense,count=3", UNKNOWN ("nonsense") BAD ("count") },
   /* What is too long to be a name is cut. */
   { "a23456789b23456789c23456789d23456789e23456789f23456789g23456789h23",
-    UNKNOWN ("a23456789b23456789c23456789d23456789e23456789f23456789g23456789") },
+    UNKNOWN ("a23456789b23456789c23456789d23456789"
+             "e23456789f23456789g23456789") },
 };
 
 static void
@@ -292,7 +293,8 @@ test_help (void)
   variable_of_child = "help";
   said = test_capture (freeze_with_variable, &status);
   g_assert_cmpint (status, ==, 0);
-  g_assert_true (g_str_has_prefix (said, "slice: options of SLICE_OPTIONS:\n"));
+  g_assert_true (
+      g_str_has_prefix (said, "slice: options of SLICE_OPTIONS:\n"));
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       char *line = g_strdup_printf ("\n  %s%s  ", rows[i].name,
