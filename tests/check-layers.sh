@@ -31,11 +31,11 @@ findings ()
       name = path
       sub (/^core\//, "", name)
       sub (/\.[ch]$/, "", name)
-      if (name ~ /^(source|map|meta|page|unitset)$/) return 2
-      if (name ~ /^slab$/) return 3
+      if (name ~ /^(source|map|meta|page|region|unitset)$/) return 2
+      if (name ~ /^(slab|place)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5
-      if (name ~ /^(alloc|trim|fork|block-check)$/) return 6
+      if (name ~ /^(alloc|trim|fork|block-check|guard)$/) return 6
       return ""
     }
     function area_of (path)
