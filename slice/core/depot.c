@@ -168,6 +168,33 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
+/* The rings of the debug mode are too long for a piece of metadata; it may
+ * map, for it has nobody to hurry for. */
+void **
+sli_depot_new_ring (size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+  void **ring;
+
+  if (bytes > META_BYTES_MAX)
+    return sli_os_map (bytes, sli_os_page_bytes ());
+  ring = sli_meta_alloc (bytes);
+  if (ring != NULL)
+    memset (ring, 0, bytes);
+  return ring;
+}
+
+void
+sli_depot_end_ring (void **ring, size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+
+  if (bytes > META_BYTES_MAX)
+    sli_os_unmap (ring, bytes);
+  else
+    sli_meta_free (ring, bytes);
+}
+
 void
 sli_depot_end_magazine (Magazine *magazine)
 {

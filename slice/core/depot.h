@@ -87,6 +87,10 @@ Magazine *sli_depot_take_old (unsigned class_index, uint64_t max_age_msec);
 /* Gives a magazine's rounds to their slabs, and the magazine back. */
 void sli_depot_drain (Magazine *magazine);
 
+/* Zeroed memory for a ring of n pointers; NULL: none.  And its end. */
+void **sli_depot_new_ring (size_t n);
+void sli_depot_end_ring (void **ring, size_t n);
+
 /* A bounded bit of what is due; called on the way of depot traffic, with no
  * lock held: at most 8 magazines, and one region. */
 void sli_depot_upkeep (void);

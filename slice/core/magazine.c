@@ -43,6 +43,8 @@ static struct
 {
   uint64_t tick_msec;
   bool is_counting;
+  bool picks_randomly;
+  unsigned n_quarantine;
 } magazine_options;
 
 void
@@ -52,13 +54,21 @@ sli_magazine_begin (void)
 }
 
 void
-sli_magazine_init (bool is_inline, bool is_counting)
+sli_magazine_init (const MagazineOptions *options)
 {
-  magazine_options.is_counting = is_counting;
+  magazine_options.is_counting = options->counts_hits;
+  magazine_options.picks_randomly = options->picks_randomly;
+  magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
                   (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
-  sli_record_init (is_inline);
+  sli_record_init (options->is_inline, options->checks_reentry);
+}
+
+unsigned
+sli_record_quarantine_chunks (void)
+{
+  return magazine_options.n_quarantine;
 }
 
 /* --- sizes that adapt ------------------------------------------------------- */
@@ -202,8 +212,15 @@ class_pop (ThreadRecord *record, unsigned class_index)
     return NULL;
   while (top != magazine->slots && *top == NULL)
     top--;
-  STORE (&entry->top, top == magazine->slots ? top : top - 1);
-  return *top;
+  if (top == magazine->slots)
+    {
+      STORE (&entry->top, top);
+      return NULL;
+    }
+  STORE (&entry->top, top);
+  if (magazine_options.picks_randomly)
+    sli_record_shuffle_top (record, class_index);
+  return sli_record_pop (record, class_index);
 }
 
 /* Exchanges loaded and previous. */
@@ -477,6 +494,47 @@ sli_magazine_free (unsigned class_index, void *chunk)
   record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");
+}
+
+static void **
+class_quarantine (ClassCache *cache)
+{
+  if (cache->quarantine == NULL)
+    {
+      cache->quarantine = sli_depot_new_ring (magazine_options.n_quarantine);
+      cache->quarantine_next = 0;
+    }
+  return cache->quarantine;
+}
+
+void
+sli_magazine_free_late (unsigned class_index, void *chunk)
+{
+  ThreadRecord *record = sli_record_enter ();
+  bool is_in = false;
+
+  if (LIKELY (record != NULL) && magazine_options.n_quarantine != 0)
+    {
+      ClassCache *cache = &record->caches[class_index];
+      void **ring = class_quarantine (cache);
+
+      if (ring != NULL)
+        {
+          void *oldest = ring[cache->quarantine_next];
+
+          ring[cache->quarantine_next] = chunk;
+          if (++cache->quarantine_next == magazine_options.n_quarantine)
+            cache->quarantine_next = 0;
+          chunk = oldest;
+        }
+    }
+  if (LIKELY (record != NULL))
+    {
+      is_in = chunk == NULL || sli_record_push (record, class_index, chunk);
+      sli_record_leave (record);
+    }
+  if (UNLIKELY (!is_in))
+    sli_magazine_free (class_index, chunk);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "meta.h"
 #include "base/align.h"
 #include "base/check.h"
+#include "base/diag.h"
 #include "port/compiler.h"
 #include "port/os.h"
 #include "port/tls.h"
@@ -59,20 +60,25 @@ static struct
 __thread SliceEntryV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
 
-/* The thread's record: NULL before the first slow call, RECORD_NONE for good
- * when the thread ends or can have none. */
-static __thread ThreadRecord *self
-    __attribute__ ((tls_model ("initial-exec")));
+/* Two records that are none: what `self` is before the first slow call, and
+ * for good when the thread ends or can have no record.  Their tls is NULL and
+ * their entries stand on the shared NULL, so that they may be used like any
+ * other: nothing is in them, and nothing goes in. */
+static ThreadRecord record_new_one, record_none;
+#define RECORD_NEW (&record_new_one)
+#define RECORD_NONE (&record_none)
 
-static char none;
-#define RECORD_NONE ((ThreadRecord *) (void *) &none)
+__thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec"))) = RECORD_NEW;
+#define self sli_record_self
+
+RecordOptions sli_record_options;
 
 static struct
 {
   Lock lock;
   Link records;
   unsigned n_records;
-  bool is_inline;          /* the inline code may use the magazines */
   bool is_open;            /* threads' ends are told */
   uint64_t n_fork_lost;
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
@@ -130,7 +136,9 @@ record_reattach (ThreadRecord *record)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
-  record->is_detached = false;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
+  STORE (&record->attention, 0);
 }
 
 /* --- a thread's beginning ------------------------------------------------------ */
@@ -158,6 +166,8 @@ record_new (void)
   memcpy (record->entries, zero_block.entries, sizeof record->entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
+  sli_os_random (&record->random, sizeof record->random);
+  record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
   record->room_bytes = THREAD_BYTES_MAX;
   if (!sli_tls_watch (record))
@@ -173,21 +183,24 @@ record_new (void)
 COLD static void
 self_begin (void)
 {
+  ThreadRecord *record;
+
   /* Should sli_tls_watch() allocate through us, it must not come here. */
   self = RECORD_NONE;
-  self = record_new ();
-  if (self == NULL)
+  record = record_new ();
+  if (record == NULL)
     {
       /* Without a key for good; without memory only this time. */
-      self = registry.is_open ? NULL : RECORD_NONE;
+      self = registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, self->entries);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
 }
 
 /* A trimmer has the record: it has the registry's lock, too. */
-COLD static void
+static void
 record_wait (ThreadRecord *record)
 {
   do
@@ -198,42 +211,29 @@ record_wait (ThreadRecord *record)
       STORE (&record->is_busy, true);
       __atomic_signal_fence (__ATOMIC_SEQ_CST);
     }
-  while (LOAD_ACQUIRE (&record->is_held));
+  while ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0);
 }
 
 ThreadRecord *
-sli_record_enter (void)
+sli_record_begin (void)
 {
-  ThreadRecord *record;
-
-  if (UNLIKELY (self == NULL))
+  if (self == RECORD_NEW)
     self_begin ();
-  record = self;
-  if (UNLIKELY (record == NULL || record == RECORD_NONE))
-    return NULL;
-  STORE (&record->is_busy, true);
-  /* The trimmer's barrier on all threads orders the store above and the load
-   * below; the compiler must not exchange them. */
-  __atomic_signal_fence (__ATOMIC_SEQ_CST);
-  if (UNLIKELY (LOAD_ACQUIRE (&record->is_held)))
-    record_wait (record);
-  if (UNLIKELY (record->is_detached))
-    record_reattach (record);
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, record->entries);
-  return record;
+  return sli_record_peek ();
 }
 
 void
-sli_record_leave (ThreadRecord *record)
+sli_record_sort_out (ThreadRecord *record)
 {
-  STORE_RELEASE (&record->is_busy, false);
+  if ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0)
+    record_wait (record);
+  record_reattach (record);
 }
 
-ThreadRecord *
-sli_record_peek (void)
+void
+sli_record_complain_of_reentry (void)
 {
-  return self == RECORD_NONE ? NULL : self;
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
 }
 
 /* --- flushing -------------------------------------------------------------------- */
@@ -264,6 +264,19 @@ zero_window_put_away (ClassCache *cache, unsigned class_index)
     }
 }
 
+static void
+quarantine_put_away (ClassCache *cache, unsigned class_index)
+{
+  unsigned n = sli_record_quarantine_chunks ();
+
+  if (cache->quarantine == NULL)
+    return;
+  /* Places not used yet hold NULL, which is skipped. */
+  sli_depot_give (class_index, n, cache->quarantine, "flush");
+  sli_depot_end_ring (cache->quarantine, n);
+  cache->quarantine = NULL;
+}
+
 void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                         bool to_slabs)
@@ -277,6 +290,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   magazine_put_away (loaded, to_slabs);
   magazine_put_away (previous, to_slabs);
   zero_window_put_away (cache, class_index);
+  quarantine_put_away (cache, class_index);
 }
 
 void
@@ -349,9 +363,13 @@ sli_magazine_load (void)
 }
 
 void
-sli_record_init (bool is_inline)
+sli_record_init (bool is_inline, bool checks_reentry)
 {
-  registry.is_inline = is_inline;
+  sli_record_options = (RecordOptions){ is_inline, checks_reentry };
+  memcpy (record_new_one.entries, zero_block.entries,
+          sizeof zero_block.entries);
+  memcpy (record_none.entries, zero_block.entries,
+          sizeof zero_block.entries);
   link_init (&registry.records);
 }
 
@@ -389,7 +407,6 @@ record_take_rounds (ThreadRecord *record)
 {
   if (record == self || LOAD_ACQUIRE (&record->is_busy))
     return;
-  record->is_detached = true;
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_take_rounds (record, i);
 }
@@ -401,6 +418,8 @@ record_take_rounds (ThreadRecord *record)
 void
 sli_magazine_detach_others (void)
 {
+  if (!sli_record_options.is_inline)
+    return; /* the other modes use records without entering them */
   sli_lock (&registry.lock);
   LINK_EACH (link, &registry.records)
     {
@@ -408,14 +427,19 @@ sli_magazine_detach_others (void)
 
       if (record == self)
         continue;
-      STORE (&record->is_held, true);
+      STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
       STORE (record->tls, zero_block.entries);
     }
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
   LINK_EACH (link, &registry.records)
-    STORE_RELEASE (&LINK_OWNER (link, ThreadRecord, link)->is_held, false);
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record != self)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+    }
   sli_unlock (&registry.lock);
 }
 
@@ -436,6 +460,17 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   return (uint64_t) (top - loaded->slots) - cache->n_taken;
 }
 
+static uint64_t
+quarantine_count (const ClassCache *cache)
+{
+  uint64_t n = 0;
+
+  if (LOAD (&cache->quarantine) != NULL)
+    for (unsigned i = 0; i < sli_record_quarantine_chunks (); i++)
+      n += cache->quarantine[i] != NULL;
+  return n;
+}
+
 static void
 record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
@@ -449,6 +484,7 @@ record_count (const ThreadRecord *record, unsigned class_index,
   counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
                                   - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;
+  counts->n_cached += quarantine_count (cache);
   counts->n_hits += LOAD (&cache->n_hits);
   counts->n_grown += LOAD (&cache->n_grown);
   counts->n_shrunk += LOAD (&cache->n_shrunk);
