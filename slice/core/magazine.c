@@ -86,11 +86,11 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->room_bytes += class_bytes (class_index, cache->size);
-  record->room_bytes -= class_bytes (class_index, size);
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  record->charged_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  PROBE3 (magazine_resize, class_index, size, record->room_bytes);
+  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
 }
 
 static void
@@ -100,7 +100,7 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
   record->caches[class_index].n_shrunk++;
 }
 
-/* A class comes into use.  Should others have taken all the room, they begin
+/* A class comes into use.  Should others have taken all there is, they begin
  * anew: the smallest of all classes together always fit (THEORY 11). */
 static void
 class_charge (ThreadRecord *record, unsigned class_index)
@@ -108,11 +108,12 @@ class_charge (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
 
   cache->size = 0;
-  if (class_bytes (class_index, 0) > record->room_bytes)
+  if (record->charged_bytes + class_bytes (class_index, 0)
+      > sli_record_bytes_max ())
     for (unsigned i = 1; i < N_CLASSES; i++)
       if (record->caches[i].is_charged && record->caches[i].size > 0)
         class_shrink (record, i, 0);
-  record->room_bytes -= class_bytes (class_index, 0);
+  record->charged_bytes += class_bytes (class_index, 0);
   cache->is_charged = true;
 }
 
@@ -121,11 +122,11 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->room_bytes += class_bytes (class_index, cache->size);
+  record->charged_bytes -= class_bytes (class_index, cache->size);
   cache->is_charged = false;
 }
 
-/* Some trips too many, and there is room: larger magazines from now on. */
+/* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
 class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
 {
@@ -140,8 +141,9 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_TO_GROW
       || larger > sli_depot_size_max (class_index))
     return;
-  if (class_bytes (class_index, larger)
-      > record->room_bytes + class_bytes (class_index, cache->size))
+  if (record->charged_bytes - class_bytes (class_index, cache->size)
+          + class_bytes (class_index, larger)
+      > sli_record_bytes_max ())
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;

@@ -38,7 +38,7 @@ typedef struct
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
-  bool is_charged;     /* its magazines' size is taken from the room */
+  bool is_charged;     /* its magazines' size counts in charged_bytes */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
@@ -66,7 +66,7 @@ typedef struct
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */
-  size_t room_bytes;     /* that its magazines may still take */
+  size_t charged_bytes;  /* that its magazines may hold, by their sizes */
 } ThreadRecord;
 
 typedef struct
@@ -185,6 +185,9 @@ extern void *sli_record_nil[2];
 /* The entry's view of the loaded magazine, and back. */
 void sli_record_show (ThreadRecord *record, unsigned class_index);
 void sli_record_hide (ThreadRecord *record, unsigned class_index);
+
+/* What all magazines of one thread may hold: the more threads, the less. */
+size_t sli_record_bytes_max (void);
 
 /* How many freed chunks of a class wait in a thread; 0: none. */
 unsigned sli_record_quarantine_chunks (void);
