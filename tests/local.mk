@@ -101,7 +101,8 @@ dist_check_SCRIPTS = \
 EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
-	%D%/clients/client.cc
+	%D%/clients/client.cc \
+	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
 
