@@ -45,6 +45,7 @@ static pthread_once_t alloc_once = PTHREAD_ONCE_INIT;
 static struct
 {
   bool ready;
+  bool is_guarded;      /* ready, and in a checking mode */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
   GuardCalls checked;   /* what it does */
@@ -103,6 +104,7 @@ alloc_begin (void)
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
+  STORE_RELEASE (&alloc.is_guarded, alloc.route == ROUTE_GUARD);
   STORE_RELEASE (&alloc.ready, true);
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
@@ -352,7 +354,7 @@ alloc_checked_or_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
-  if (alloc.route == ROUTE_GUARD && LIKELY (size - 1 < alloc.size_max)
+  if (LOAD_ACQUIRE (&alloc.is_guarded) && LIKELY (size - 1 < alloc.size_max)
       && LIKELY ((block = alloc.checked.alloc (size, site)) != NULL))
     return block;
   return alloc_any (size, may_fail, site);
@@ -386,7 +388,7 @@ free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (alloc.route == ROUTE_GUARD && LIKELY (size - 1 < alloc.size_max)
+  if (LOAD_ACQUIRE (&alloc.is_guarded) && LIKELY (size - 1 < alloc.size_max)
       && LIKELY (block != NULL))
     alloc.checked.free (size, block, "slice_free1", CALL_SITE);
   else
