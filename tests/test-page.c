@@ -44,7 +44,7 @@ begin_plain (void)
   begin ();
 }
 
-/* --- runs -------------------------------------------------------------------- */
+/* --- runs --- */
 
 static void
 test_one_run (void)
@@ -277,7 +277,7 @@ test_each_run (void)
   g_assert_cmpuint (n, ==, 500);
 }
 
-/* --- giving back --------------------------------------------------------------- */
+/* --- giving back --- */
 
 enum { MANY = 2000 };
 static void *many[MANY];
@@ -408,7 +408,7 @@ test_fullest_first (void)
   g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
 }
 
-/* --- sources ------------------------------------------------------------------- */
+/* --- sources --- */
 
 static void
 test_source_fails (void)
@@ -585,7 +585,7 @@ test_source_never_unmaps (void)
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
 }
 
-/* --- other page sizes ------------------------------------------------------------ */
+/* --- other page sizes --- */
 
 static size_t pretended_bytes;
 
