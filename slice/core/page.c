@@ -60,6 +60,7 @@ static struct
   Extent *beginning;      /* the one that still has regions to begin */
   uint32_t trim_pass;
   size_t n_used_peak;     /* regions that had runs at once */
+  size_t n_clean;         /* regions that are idle and given back */
   PageCounts counts;
 } page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
@@ -282,6 +283,7 @@ extent_retire (Extent *extent)
     region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);
   page.counts.n_idle -= extent->n_begun;
+  page.n_clean -= extent->n_begun;
   page.counts.n_regions -= extent->n_begun;
   page.counts.mapped_bytes -= extent->bytes;
   return true;
@@ -297,7 +299,10 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   if (region->state != REGION_USED)
     page.counts.n_idle--;
   if (region->state == REGION_CLEAN)
-    region->extent->n_clean--;
+    {
+      region->extent->n_clean--;
+      page.n_clean--;
+    }
   *is_zero = unitset_has_all (&region->fresh, first, n_units);
   page.counts.held_bytes
       += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
@@ -393,7 +398,7 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
     {
       region_set_idle (region, region->used_msec);
       is_too_much
-          = page.counts.n_idle
+          = page.counts.n_idle - page.n_clean
             > max_size (IDLE_REGIONS_KEPT,
                         page.n_used_peak / IDLE_REGIONS_SHARE);
     }
@@ -477,6 +482,7 @@ idle_put_back (Region *region, size_t dirty_units, bool given_back)
   region->state = REGION_CLEAN;
   link_after (&region->link, &page.clean);
   region->extent->n_clean++;
+  page.n_clean++;
   return extent_retire (region->extent) ? region->extent : NULL;
 }
 
