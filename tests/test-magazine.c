@@ -243,9 +243,9 @@ test_shrinks (void)
   before = counts_of (CLASS).rounds_now;
   g_assert_cmpuint (before, >, sli_depot_rounds (CLASS, 0));
   /* Other classes' traffic carries the clock; this one rests. */
-  for (int tick = 1; tick < 20; tick++)
+  for (int tick = 1; tick < 100; tick++)
     {
-      sli_os_pretend_clock_msec (1000000 + (uint64_t) tick * 16000);
+      sli_os_pretend_clock_msec (1000000 + (uint64_t) tick * 4000);
       wave (CLASS + 1, 1000);
     }
   g_assert_cmpuint (counts_of (CLASS).n_cached, ==, 0);

@@ -160,7 +160,7 @@ random_run (unsigned index, void *data G_GNUC_UNUSED)
         }
       if (turn % 5000 == 0)
         {
-          sli_slab_trim (0, 2, true);
+          sli_slab_trim (0, 2);
           check_valid ();
         }
     }
@@ -393,7 +393,7 @@ test_take_zero (void)
           give_one (8, (char *) first + 64 * i);
         }
       if (turn % 10 == 0)
-        sli_slab_trim (0, 100, true);
+        sli_slab_trim (0, 100);
     }
   check_nothing_is_out ();
 }
