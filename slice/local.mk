@@ -102,8 +102,7 @@ noinst_LTLIBRARIES += \
 	%D%/core/block-check.c \
 	%D%/core/block-check.h \
 	%D%/core/fork.c \
-	%D%/core/fork.h \
-	%D%/core/trim.c \
+	%D%/core/trim.c
 	%D%/core/trim.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la
@@ -112,11 +111,7 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
-	%D%/observe/dump.h \
-	%D%/observe/stats.c \
-	%D%/observe/stats.h \
-	%D%/observe/walk.c \
-	%D%/observe/walk.h
+	%D%/observe/stats.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
 
 # --- the library ---
@@ -139,6 +134,7 @@ if HAVE_VERSION_SCRIPT
 endif
 
 pkginclude_HEADERS += \
+	%D%/libslice.h \
 	%D%/options.h \
 	%D%/slice.h \
 	%D%/source.h \

@@ -21,9 +21,6 @@ alloc_test_libs = slice/liballoc.la $(test_libs)
 observe_test_libs = slice/libobserve.la slice/liballoc.la $(test_libs)
 slice_test_libs = slice/libslice.la $(test_libs)
 
-# AM_CFLAGS and AM_LDFLAGS of the root serve the tests; -no-install makes
-# programs that valgrind and gdb can take as they are.
-
 # --- programs --------------------------------------------------------------
 
 port_tests =

@@ -20,7 +20,9 @@ esac
 tool=
 if test "${SLICE_TEST_VALGRIND:-0}" = 1 && test -n "$tap"; then
   limit=$((limit * 10))
-  tool="${VALGRIND:-valgrind} --tool=memcheck --quiet --error-exitcode=99
+  # A program of libslice.la is a script of libtool's: look through it.
+  tool="$top_builddir/libtool --mode=execute
+    ${VALGRIND:-valgrind} --tool=memcheck --quiet --error-exitcode=99
     --leak-check=full --show-leak-kinds=definite,indirect
     --errors-for-leak-kinds=definite,indirect --num-callers=30
     --child-silent-after-fork=yes"

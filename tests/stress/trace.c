@@ -56,56 +56,30 @@ line_parse (const char *text, Line *line)
     }
 }
 
-/* How many numbers follow each letter; 0: no such operation. */
-static unsigned
-line_fields (char op)
+/* An operation's letter, how many numbers follow it, and which of them
+ * (counted from 0) is a size; no size is ever the first. */
+static const struct
 {
-  switch (op)
-    {
-    case 'f':
-    case 'F':
-    case 'd':
-    case 'D':
-    case 'x':
-    case 'S':
-    case 'E':
-    case 'm':
-      return 1;
-    case 'r':
-    case 's':
-    case 'o':
-    case 'l':
-      return 2;
-    case 'a':
-    case 'z':
-    case 'p':
-    case 'G':
-      return 3;
-    case 'g':
-      return 4;
-    default:
-      return 0;
-    }
-}
+  char op;
+  unsigned n_fields;
+  unsigned size_position;
+} operations[] = {
+  { 'a', 3, 2 }, { 'z', 3, 2 }, { 'r', 2, 1 }, { 'f', 1, 0 }, { 'F', 1, 0 },
+  { 's', 2, 0 }, { 'o', 2, 0 }, { 'd', 1, 0 }, { 'D', 1, 0 }, { 'p', 3, 2 },
+  { 'l', 2, 1 }, { 'G', 3, 2 }, { 'g', 4, 2 }, { 'x', 1, 0 }, { 'S', 1, 0 },
+  { 'm', 1, 0 }, { 'E', 1, 0 },
+};
 
-/* The position of a line's size among its numbers; 0: it has none. */
-static unsigned
-line_size_position (char op)
+#define N_OPERATIONS (sizeof operations / sizeof operations[0])
+
+/* N_OPERATIONS if there is none of that letter. */
+static size_t
+operation_find (char op)
 {
-  switch (op)
-    {
-    case 'r':
-    case 'l':
-      return 1;
-    case 'a':
-    case 'z':
-    case 'p':
-    case 'g':
-    case 'G':
-      return 2;
-    default:
-      return 0;
-    }
+  size_t i = 0;
+  while (i < N_OPERATIONS && operations[i].op != op)
+    i++;
+  return i;
 }
 
 /* The operations on arenas: linear parents and collected contexts. */
@@ -173,16 +147,17 @@ reader_take_line (const Reader *reader, const char *text)
   Line line;
   if (*text == '#' || *text == '\n')
     return NULL;
-  unsigned n_fields = line_fields (*text);
-  if (n_fields == 0)
+  size_t operation = operation_find (*text);
+  if (operation == N_OPERATIONS)
     return "no such operation";
   /* Older recordings give a collected context no size. */
   if (!line_parse (text, &line)
-      || (line.n != n_fields && !(line.op == 'G' && line.n == 2)))
+      || (line.n != operations[operation].n_fields
+          && !(line.op == 'G' && line.n == 2)))
     return "not the numbers that this operation wants";
   if (line.op == 'G' && line.n == 2)
     line.field[2] = 0;
-  unsigned position = line_size_position (line.op);
+  unsigned position = operations[operation].size_position;
   if (position != 0
       && line.field[position] > STREAM_SIZE_MAX - reader->header_bytes)
     return "the size is out of range";
