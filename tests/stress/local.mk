@@ -42,7 +42,8 @@ bin_PROGRAMS += %D%/slice-test
 
 # -fno-plt: every contestant that is called, is called as cheaply as can be.
 %C%_slice_test_CFLAGS = $(AM_CFLAGS) -fno-plt
-%C%_slice_test_CPPFLAGS = $(AM_CPPFLAGS) \
+# _GNU_SOURCE for dladdr() and RTLD_DEFAULT.
+%C%_slice_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-DSLICE_TEST_RECORDING='"$(pkgdatadir)/mesa-compile.trace.xz"'
 %C%_slice_test_LDADD = \
 	slice/libslice.la \
