@@ -78,6 +78,13 @@ adaptor_trim (void)
   return false;
 }
 
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
+  return false;
+}
+
 #ifdef BENCH_ADAPTOR_DEFINE
 Faulty faulty;
 #endif

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <slice/slice.h>
+#include "adaptor-count.h"
 
 extern void *function_alloc (size_t size) __asm__("slice_alloc");
 extern void function_free (size_t size, void *block) __asm__("slice_free1");

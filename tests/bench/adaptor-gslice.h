@@ -50,3 +50,10 @@ adaptor_trim (void)
 {
   return false;
 }
+
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
+  return false;
+}

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #define ADAPTOR_NAME "limit"
-#define ADAPTOR_ALIGNMENT(size) ((void)(size), 8)
+#define ADAPTOR_ALIGNMENT(size) ((void) (size), 8)
 
 enum
 {
@@ -31,7 +31,7 @@ __attribute__ ((noinline, unused)) static void *
 limit_cut (size_t size)
 {
   LimitHeap *heap = &limit_heap;
-  size = (size + 7) & ~(size_t)7;
+  size = (size + 7) & ~(size_t) 7;
   if (heap->piece == NULL || heap->piece + size > heap->piece_end)
     {
       heap->piece = mmap (NULL, LIMIT_PIECE_BYTES, PROT_READ | PROT_WRITE,
@@ -54,7 +54,7 @@ adaptor_alloc (size_t size)
   void *block = *list;
   if (__builtin_expect (block == NULL, 0))
     return limit_cut (size);
-  *list = *(void **)block;
+  *list = *(void **) block;
   return block;
 }
 
@@ -67,7 +67,7 @@ adaptor_free (size_t size, void *block)
       return;
     }
   void **list = &limit_heap.classes[(size + 7) >> 3];
-  *(void **)block = *list;
+  *(void **) block = *list;
   *list = block;
 }
 
@@ -91,6 +91,13 @@ adaptor_version (void)
 BENCH_INLINE bool
 adaptor_trim (void)
 {
+  return false;
+}
+
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
   return false;
 }
 

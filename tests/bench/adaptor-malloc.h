@@ -16,7 +16,7 @@ adaptor_alloc (size_t size)
 BENCH_INLINE void
 adaptor_free (size_t size, void *block)
 {
-  (void)size;
+  (void) size;
   free (block);
 }
 
@@ -41,4 +41,11 @@ BENCH_INLINE bool
 adaptor_trim (void)
 {
   return peer_trim ();
+}
+
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
+  return false;
 }

@@ -18,7 +18,7 @@
 /* ISO C has no cast from an object's address to a function's; POSIX has. */
 #define PEER_FUNCTION(type, variable, name)                                   \
  type variable;                                                               \
- *(void **)&variable = dlsym (RTLD_DEFAULT, name)
+ *(void **) &variable = dlsym (RTLD_DEFAULT, name)
 
 typedef int (*PeerMallctl) (const char *, void *, size_t *, void *, size_t);
 typedef void (*PeerCollect) (bool);

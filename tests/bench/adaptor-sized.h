@@ -38,9 +38,9 @@ static inline const char *
 adaptor_start (void)
 {
   static const char *const names[] = { "tc_free_sized", "mi_free_size" };
-  *(void **)&sized_dallocx = dlsym (RTLD_DEFAULT, "sdallocx");
+  *(void **) &sized_dallocx = dlsym (RTLD_DEFAULT, "sdallocx");
   for (size_t i = 0; i < 2 && sized_free == NULL; i++)
-    *(void **)&sized_free = dlsym (RTLD_DEFAULT, names[i]);
+    *(void **) &sized_free = dlsym (RTLD_DEFAULT, names[i]);
   if (sized_dallocx == NULL && sized_free == NULL)
     return "this malloc has no sized free";
   return NULL;
@@ -56,6 +56,13 @@ BENCH_INLINE bool
 adaptor_trim (void)
 {
   return peer_trim ();
+}
+
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
+  return false;
 }
 
 #ifdef BENCH_ADAPTOR_DEFINE

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <slice/slice.h>
+#include "adaptor-count.h"
 
 #define ADAPTOR_NAME "slice"
 #define ADAPTOR_ALIGNMENT(size) ((size) % 16 == 0 ? 16 : 8)

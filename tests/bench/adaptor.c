@@ -35,6 +35,12 @@ bench_adaptor_trim (void)
   return adaptor_trim ();
 }
 
+bool
+bench_adaptor_count (Counts *counts)
+{
+  return adaptor_count (counts);
+}
+
 size_t
 bench_adaptor_alignment (size_t size)
 {

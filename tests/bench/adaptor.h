@@ -12,6 +12,8 @@
  *   const char *adaptor_version (void)
  *   bool adaptor_trim (void)            gives spare memory back; false if
  *                                       there is no way
+ *   bool adaptor_count (Counts *counts) its own statistics so far; false if
+ *                                       it has none
  *
  * A further allocator is one more such header and three lines in local.mk.
  *
@@ -60,7 +62,7 @@ BENCH_INLINE void
 bench_touch (void *block, size_t size)
 {
   for (size_t offset = 0; offset < size; offset += 64)
-    ((volatile char *)block)[offset] = 1;
+    ((volatile char *) block)[offset] = 1;
 }
 
 #endif

@@ -57,7 +57,7 @@ typedef struct
 static uint64_t *
 parameter_at (Parameters *parameters, const Option *option)
 {
-  return (uint64_t *)((char *)parameters + option->offset);
+  return (uint64_t *) ((char *) parameters + option->offset);
 }
 
 static void
@@ -75,7 +75,7 @@ usage (FILE *out)
            bench_adaptor_name ());
   for (unsigned i = 0; i < N_OPTIONS; i++)
     fprintf (out, "  --%s=N%*s%s\n", options[i].name,
-             (int)(12 - strlen (options[i].name)), "", options[i].what);
+             (int) (12 - strlen (options[i].name)), "", options[i].what);
 }
 
 static void

@@ -113,6 +113,17 @@ const char *bench_adaptor_start (void);
 void bench_adaptor_thread_exit (void);
 /* Asks for all spare memory to be given back; false if there is no way. */
 bool bench_adaptor_trim (void);
+
+/* What an allocator counts of itself, since its start; numbers of events. */
+typedef struct
+{
+  double depot_trips;     /* to the shared store of full magazines */
+  double depot_contended; /* of these, where the lock was not free */
+  double slab_locks;      /* acquisitions of the slabs' locks */
+} Counts;
+
+/* False if it counts nothing. */
+bool bench_adaptor_count (Counts *counts);
 /* What a block of that size is aligned to, at least. */
 size_t bench_adaptor_alignment (size_t size);
 
@@ -168,13 +179,13 @@ bench_ticks (void)
 #if defined __x86_64__
   uint32_t low, high;
   __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
-  return (uint64_t)high << 32 | low;
+  return (uint64_t) high << 32 | low;
 #elif defined __aarch64__
   uint64_t ticks;
   __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
   return ticks;
 #else
-  return (uint64_t)bench_wall_nsec ();
+  return (uint64_t) bench_wall_nsec ();
 #endif
 }
 

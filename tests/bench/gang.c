@@ -21,6 +21,9 @@ typedef struct
   unsigned n_laps;                 /* the warm-up included */
   double (*figures)[LAPS_MAX + 1]; /* [PARTS_MAX] */
   uint64_t rss_before, rss_peak, rss_after;
+  double n_pairs;   /* of the measured laps */
+  Counts counts[2]; /* at their start and at their end */
+  bool is_counted;
 } Gang;
 
 typedef struct
@@ -74,12 +77,14 @@ gang_sum (Gang *gang, unsigned lap)
   double nsec[PARTS_MAX] = { 0 }, n_pairs = 0;
   for (unsigned t = 0; t < gang->run->parameters.n_threads; t++)
     {
-      n_pairs += (double)gang->laps[t].n_pairs;
+      n_pairs += (double) gang->laps[t].n_pairs;
       for (unsigned p = 0; p < PARTS_MAX; p++)
         nsec[p] += gang->laps[t].part_nsec[p];
     }
   for (unsigned p = 0; p < PARTS_MAX; p++)
     gang->figures[p][lap] = nsec[p] / n_pairs;
+  gang->is_counted = bench_adaptor_count (&gang->counts[lap != 0]);
+  gang->n_pairs += lap != 0 ? n_pairs : 0;
   uint64_t rss = bench_rss_bytes ();
   if (rss > gang->rss_peak)
     gang->rss_peak = rss;
@@ -117,20 +122,36 @@ gang_member (Run *run, unsigned thread, void *data)
     work->leave (run, thread, state);
 }
 
+/* What the allocator counted during the measured laps, per pair. */
+static void
+gang_add_counts (Run *run, const Gang *gang)
+{
+  const Counts *start = &gang->counts[0], *end = &gang->counts[1];
+  if (!gang->is_counted)
+    return;
+  bench_add_value (run, "depot_trips_per_pair",
+                   (end->depot_trips - start->depot_trips) / gang->n_pairs);
+  bench_add_value (run, "depot_contended_per_pair",
+                   (end->depot_contended - start->depot_contended)
+                       / gang->n_pairs);
+  bench_add_value (run, "slab_locks_per_pair",
+                   (end->slab_locks - start->slab_locks) / gang->n_pairs);
+}
+
 void
 bench_gang (Run *run, const GangWork *work)
 {
   /* One gang at a time; on the heap it would be the measured one's. */
   static double figures[PARTS_MAX][LAPS_MAX + 1];
   static Gang gang;
-  unsigned n_threads = (unsigned)run->parameters.n_threads;
+  unsigned n_threads = (unsigned) run->parameters.n_threads;
   if (n_threads > THREADS_MAX || run->parameters.n_laps > LAPS_MAX)
     bench_die ("at most %d threads and %d laps", THREADS_MAX, LAPS_MAX);
   memset (&gang, 0, sizeof gang);
   gang.run = run;
   gang.work = work;
   gang.figures = figures;
-  gang.n_laps = (unsigned)run->parameters.n_laps + 1;
+  gang.n_laps = (unsigned) run->parameters.n_laps + 1;
   gang.rss_before = bench_rss_bytes ();
   if (n_threads == 1)
     gang_member (run, 0, &gang);
@@ -144,7 +165,8 @@ bench_gang (Run *run, const GangWork *work)
   for (unsigned p = 0; p < part_count (work); p++)
     bench_add_laps (run, work->part_names[p] ? work->part_names[p] : "ns",
                     gang.n_laps - 1, figures[p] + 1, figures[p][0]);
-  bench_add_value (run, "rss_before_bytes", (double)gang.rss_before);
-  bench_add_value (run, "rss_peak_bytes", (double)gang.rss_peak);
-  bench_add_value (run, "rss_after_bytes", (double)gang.rss_after);
+  gang_add_counts (run, &gang);
+  bench_add_value (run, "rss_before_bytes", (double) gang.rss_before);
+  bench_add_value (run, "rss_peak_bytes", (double) gang.rss_peak);
+  bench_add_value (run, "rss_after_bytes", (double) gang.rss_after);
 }

@@ -42,7 +42,7 @@ pair_body (uint64_t n, size_t size, const bool observed)
 static void
 pair_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread, (void)state;
+  (void) thread, (void) state;
   lap->n_pairs = run->parameters.n_operations;
   BY_CONSTANT_SIZE (run, pair_body, lap->n_pairs);
 }
@@ -50,7 +50,7 @@ pair_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 pair_variable_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread, (void)state;
+  (void) thread, (void) state;
   size_t size = run->parameters.size_min;
   __asm__ volatile("" : "+r"(size));
   lap->n_pairs = run->parameters.n_operations;
@@ -75,14 +75,14 @@ load_pair_variable (Run *run)
 static void *
 batch_enter (Run *run, unsigned thread)
 {
-  (void)thread;
+  (void) thread;
   return bench_map (run->parameters.batch * sizeof (void *));
 }
 
 static void
 batch_leave (Run *run, unsigned thread, void *state)
 {
-  (void)thread;
+  (void) thread;
   bench_unmap (state, run->parameters.batch * sizeof (void *));
 }
 
@@ -122,7 +122,7 @@ fifo_body (uint64_t n_rounds, void **blocks, size_t batch, size_t size,
 static void
 lifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   uint64_t n_rounds = batch_rounds (run);
   size_t batch = run->parameters.batch;
   lap->n_pairs = n_rounds * batch;
@@ -132,7 +132,7 @@ lifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 fifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   uint64_t n_rounds = batch_rounds (run);
   size_t batch = run->parameters.batch;
   lap->n_pairs = n_rounds * batch;
@@ -182,7 +182,7 @@ skewed_enter (Run *run, unsigned thread)
   skewed->sizes = bench_map (SKEWED_N_SIZES * sizeof *skewed->sizes);
   random_order (skewed->order, batch, &random);
   for (size_t i = 0; i < SKEWED_N_SIZES; i++)
-    skewed->sizes[i] = (uint16_t)random_compiler_size (&random);
+    skewed->sizes[i] = (uint16_t) random_compiler_size (&random);
   return skewed;
 }
 
@@ -199,7 +199,7 @@ skewed_body (Skewed *skewed, size_t batch, uint64_t n_rounds,
       for (size_t i = 0; i < batch; i++)
         {
           blocks[i] = bench_alloc (observed, sizes[(start + i) & mask], 8);
-          *(volatile uint64_t *)blocks[i] = i;
+          *(volatile uint64_t *) blocks[i] = i;
         }
       for (size_t i = 0; i < batch; i++)
         {
@@ -213,7 +213,7 @@ skewed_body (Skewed *skewed, size_t batch, uint64_t n_rounds,
 static void
 skewed_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   uint64_t n_rounds = batch_rounds (run);
   lap->n_pairs = n_rounds * run->parameters.batch;
   BENCH_BODY (run, skewed_body, state, run->parameters.batch, n_rounds);

@@ -31,7 +31,7 @@ colour_enter (Run *run, unsigned thread)
                                    sizeof (void *));
   random_order (ring->order, n, &random);
   for (size_t i = 0; i < n; i++)
-    *(void **)ring->blocks[ring->order[i]]
+    *(void **) ring->blocks[ring->order[i]]
         = ring->blocks[ring->order[(i + 1) % n]];
   return ring;
 }
@@ -39,11 +39,11 @@ colour_enter (Run *run, unsigned thread)
 static void
 colour_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   Ring *ring = state;
   void *place = ring->blocks[0];
   for (uint64_t i = 0; i < run->parameters.n_operations; i++)
-    place = *(void *volatile *)place;
+    place = *(void *volatile *) place;
   if (place == NULL)
     bench_die ("colour: the ring is broken");
   lap->n_pairs = run->parameters.n_operations;
@@ -52,7 +52,7 @@ colour_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 colour_leave (Run *run, unsigned thread, void *state)
 {
-  (void)thread;
+  (void) thread;
   Ring *ring = state;
   for (size_t i = 0; i < run->parameters.n_blocks; i++)
     bench_free (run->is_observed, run->parameters.size_min, ring->blocks[i]);

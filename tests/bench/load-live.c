@@ -60,7 +60,7 @@ live_without (LiveSet *live)
 static void
 live_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   LiveSet *live = state;
   lap->n_pairs = live->n_rounds * live->batch;
   double start = bench_thread_nsec ();
@@ -90,7 +90,7 @@ picks_draw (LiveSet *live, uint32_t *picks, uint64_t *random)
       x = (x * multiplier + add) & (mask - 1);
       uint64_t mixed = x ^ x >> 1; /* a bijection below mask */
       if (mixed < live->n_blocks)
-        picks[i++] = (uint32_t)mixed;
+        picks[i++] = (uint32_t) mixed;
     }
 }
 
@@ -129,7 +129,7 @@ live_deep_enter (Run *run, unsigned thread)
 static void
 live_leave (Run *run, unsigned thread, void *state)
 {
-  (void)thread;
+  (void) thread;
   LiveSet *live = state;
   for (size_t i = 0; i < live->n_blocks; i++)
     bench_free (run->is_observed, run->parameters.size_min, live->blocks[i]);

@@ -62,9 +62,9 @@ phases_sample (Phases *phases)
   rss = rss > phases->rss_base ? rss - phases->rss_base : 0;
   if (rss > phases->rss_peak)
     phases->rss_peak = rss;
-  bench_add_point (phases->series, phases_msec (phases), (double)rss / 1e6);
+  bench_add_point (phases->series, phases_msec (phases), (double) rss / 1e6);
   bench_add_point (phases->live_series, phases_msec (phases),
-                   (double)phases->live_bytes / 1e6);
+                   (double) phases->live_bytes / 1e6);
   return rss;
 }
 
@@ -77,9 +77,9 @@ phases_grow (Phases *phases, uint64_t size_min, uint64_t size_max)
   while (phases->live_bytes < bytes && phases->n_held < phases->n_max)
     {
       Held *held = &phases->held[phases->n_held++];
-      held->size = (uint32_t)(size_min
-                              + random_below (&phases->random,
-                                              size_max - size_min + 1));
+      held->size = (uint32_t) (size_min
+                               + random_below (&phases->random,
+                                               size_max - size_min + 1));
       held->block = bench_alloc (run->is_observed, held->size, held->size);
       bench_touch (held->block, held->size);
       phases->live_bytes += held->size;
@@ -125,8 +125,8 @@ phases_idle (Phases *phases)
 {
   static void *blocks[PHASES_TRAFFIC_BLOCKS];
   Run *run = phases->run;
-  double end = phases_msec (phases) + (double)run->parameters.idle_msec;
-  double next = 0, step = (double)run->parameters.idle_msec / 100;
+  double end = phases_msec (phases) + (double) run->parameters.idle_msec;
+  double next = 0, step = (double) run->parameters.idle_msec / 100;
   while (phases_msec (phases) < end)
     {
       for (size_t size = 32; size <= 96; size += 32)
@@ -144,7 +144,7 @@ phases_idle (Phases *phases)
 static void
 phases_end (Phases *phases, const char *rss_name, const char *end_name)
 {
-  bench_add_value (phases->run, rss_name, (double)phases_sample (phases));
+  bench_add_value (phases->run, rss_name, (double) phases_sample (phases));
   bench_add_value (phases->run, end_name, phases_msec (phases));
 }
 
@@ -152,8 +152,8 @@ static void
 phases_percent (Phases *phases, const char *name)
 {
   bench_add_value (phases->run, name,
-                   100.0 * (double)phases_sample (phases)
-                       / (double)phases->rss_peak);
+                   100.0 * (double) phases_sample (phases)
+                       / (double) phases->rss_peak);
 }
 
 void
@@ -172,14 +172,14 @@ load_phases (Run *run)
   phases_grow (&phases, p->size_min, p->size_max);
   phases_end (&phases, "rss_grown_bytes", "grown_msec");
   bench_add_value (run, "grown_rss_over_live",
-                   (double)phases.rss_peak / (double)phases.live_bytes);
+                   (double) phases.rss_peak / (double) phases.live_bytes);
   phases_thin (&phases, phases.n_held / 10);
   phases_end (&phases, "rss_thinned_bytes", "thinned_msec");
   phases_grow (&phases, p->size_min * 3 / 2, p->size_max * 3 / 2);
   phases_end (&phases, "rss_refilled_bytes", "refilled_msec");
   bench_add_value (run, "refilled_rss_over_live",
-                   (double)phases_sample (&phases)
-                       / (double)phases.live_bytes);
+                   (double) phases_sample (&phases)
+                       / (double) phases.live_bytes);
   phases_thin (&phases, 0);
   phases_end (&phases, "rss_freed_bytes", "freed_msec");
   bench_add_value (run, "cpu_msec", (bench_process_nsec () - start) / 1e6);
@@ -220,9 +220,9 @@ sizes_measure (Run *run, uint64_t size)
     {
       blocks[i] = bench_alloc (run->is_observed, size, size);
       for (uint64_t k = 0; k < size; k += 8)
-        ((volatile char *)blocks[i])[k] = 1;
+        ((volatile char *) blocks[i])[k] = 1;
     }
-  double ratio = (double)(bench_rss_bytes () - before) / (double)(n * size);
+  double ratio = (double) (bench_rss_bytes () - before) / (double) (n * size);
   for (uint64_t i = 0; i < n; i++)
     bench_free (run->is_observed, size, blocks[i]);
   if (run->is_observed)
@@ -248,7 +248,7 @@ sizes_in_child (Run *run, uint64_t size)
   close (ends[1]);
   if (read (ends[0], &ratio, sizeof ratio) != sizeof ratio
       || waitpid (child, &status, 0) != child || status != 0)
-    bench_die ("sizes: the child for %u bytes failed", (unsigned)size);
+    bench_die ("sizes: the child for %u bytes failed", (unsigned) size);
   close (ends[0]);
   return ratio;
 }
@@ -264,7 +264,7 @@ load_sizes (Run *run)
        size <= run->parameters.size_max; size = sizes_next (size))
     {
       double ratio = sizes_in_child (run, size);
-      bench_add_point (series, (double)size, ratio);
+      bench_add_point (series, (double) size, ratio);
       if (size > 256)
         continue;
       worst = ratio > worst ? ratio : worst;

@@ -1,6 +1,6 @@
 /* load-replay.c - replays a recorded sequence of allocations and frees
  *
- * The file's form is in docs/bench: a line an operation,
+ * The file's form is in docs/BENCHMARK: a line an operation,
  *
  *   a THREAD ID SIZE
  *   f THREAD ID
@@ -91,7 +91,7 @@ trace_line (const char *line, uint64_t *live_bytes)
     return false;
   if (operation == 'a')
     {
-      trace.sizes[id] = (uint32_t)size;
+      trace.sizes[id] = (uint32_t) size;
       trace.n_allocs++;
       *live_bytes += size;
     }
@@ -105,7 +105,7 @@ trace_line (const char *line, uint64_t *live_bytes)
     trace.peak_bytes = *live_bytes;
   if (id >= trace.n_ids)
     trace.n_ids = id + 1;
-  track_add (thread, (uint32_t)id, (uint32_t)size);
+  track_add (thread, (uint32_t) id, (uint32_t) size);
   return true;
 }
 
@@ -134,15 +134,16 @@ trace_read (const char *path)
   trace.blocks = bench_map (trace.n_ids * sizeof *trace.blocks);
 }
 
-/* The block of an id, once the thread that allocates it has done so. */
+/* Waits until the block of an id is there (or, false, is gone): another thread
+ * of the trace has yet to get to it. */
 BENCH_INLINE void *
-replay_take (uint32_t id)
+replay_wait (uint32_t id, bool is_there)
 {
   void *block;
-  while ((block = __atomic_load_n (&trace.blocks[id], __ATOMIC_ACQUIRE))
-         == NULL)
+  while (
+      ((block = __atomic_load_n (&trace.blocks[id], __ATOMIC_ACQUIRE)) != NULL)
+      != is_there)
     sched_yield ();
-  __atomic_store_n (&trace.blocks[id], NULL, __ATOMIC_RELAXED);
   return block;
 }
 
@@ -151,9 +152,11 @@ replay_body (const Track *track, const bool observed)
 {
   for (size_t i = 0; i < track->n; i++)
     {
-      uint32_t id = track->operations[i].id, size = track->operations[i].size;
+      uint32_t id = track->operations[i].id;
+      uint32_t size = track->operations[i].size;
       if (size != 0)
         {
+          replay_wait (id, false);
           void *block = bench_alloc (observed, size, size);
           bench_touch (block, size);
           trace.sizes[id] = size;
@@ -161,8 +164,10 @@ replay_body (const Track *track, const bool observed)
         }
       else
         {
-          void *block = replay_take (id);
-          bench_free (observed, trace.sizes[id], block);
+          void *block = replay_wait (id, true);
+          size = trace.sizes[id];
+          __atomic_store_n (&trace.blocks[id], NULL, __ATOMIC_RELEASE);
+          bench_free (observed, size, block);
         }
     }
 }
@@ -170,7 +175,7 @@ replay_body (const Track *track, const bool observed)
 static void
 replay_thread (Run *run, unsigned thread, void *data)
 {
-  (void)data;
+  (void) data;
   BENCH_BODY (run, replay_body, &trace.tracks[thread]);
 }
 
@@ -201,7 +206,7 @@ replay_lap (Run *run, uint64_t *rss_peak)
   start = bench_process_nsec ();
   replay_rest (run);
   nsec += bench_process_nsec () - start;
-  return nsec / (double)trace.n_allocs;
+  return nsec / (double) trace.n_allocs;
 }
 
 void
@@ -217,10 +222,10 @@ load_replay (Run *run)
   uint64_t rss_before = bench_rss_bytes (), rss_peak = rss_before;
   for (unsigned lap = 0; lap <= run->parameters.n_laps; lap++)
     laps[lap] = replay_lap (run, &rss_peak);
-  bench_add_laps (run, "ns", (unsigned)run->parameters.n_laps, laps + 1,
+  bench_add_laps (run, "ns", (unsigned) run->parameters.n_laps, laps + 1,
                   laps[0]);
-  bench_add_value (run, "trace_allocs", (double)trace.n_allocs);
-  bench_add_value (run, "trace_frees", (double)trace.n_frees);
-  bench_add_value (run, "trace_peak_bytes", (double)trace.peak_bytes);
-  bench_add_value (run, "rss_peak_bytes", (double)(rss_peak - rss_before));
+  bench_add_value (run, "trace_allocs", (double) trace.n_allocs);
+  bench_add_value (run, "trace_frees", (double) trace.n_frees);
+  bench_add_value (run, "trace_peak_bytes", (double) trace.peak_bytes);
+  bench_add_value (run, "rss_peak_bytes", (double) (rss_peak - rss_before));
 }

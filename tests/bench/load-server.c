@@ -44,7 +44,7 @@ server_body (Run *run, Line *line, const bool observed)
       bench_free (observed, slot->size, slot->block);
       slot->size = random_size (run, &random);
       slot->block = bench_alloc (observed, slot->size, 8);
-      *(volatile uint64_t *)slot->block = i;
+      *(volatile uint64_t *) slot->block = i;
     }
   line->random = random;
 }
@@ -74,7 +74,7 @@ load_server (Run *run)
 {
   static double laps[LAPS_MAX + 1];
   Parameters *p = &run->parameters;
-  unsigned n_threads = (unsigned)p->n_threads;
+  unsigned n_threads = (unsigned) p->n_threads;
   uint64_t n_generations = p->n_operations / p->batch;
   Line *lines = bench_map (n_threads * sizeof *lines);
   uint64_t rss_before = bench_rss_bytes ();
@@ -88,16 +88,16 @@ load_server (Run *run)
       for (uint64_t g = 0; g < n_generations; g++)
         bench_threads (run, n_threads, server_thread, lines);
       laps[lap] = (bench_process_nsec () - start)
-                  / (double)(n_generations * p->batch * n_threads);
+                  / (double) (n_generations * p->batch * n_threads);
     }
-  bench_add_laps (run, "ns", (unsigned)p->n_laps, laps + 1, laps[0]);
-  bench_add_value (run, "rss_before_bytes", (double)rss_before);
-  bench_add_value (run, "rss_peak_bytes", (double)bench_rss_bytes ());
+  bench_add_laps (run, "ns", (unsigned) p->n_laps, laps + 1, laps[0]);
+  bench_add_value (run, "rss_before_bytes", (double) rss_before);
+  bench_add_value (run, "rss_peak_bytes", (double) bench_rss_bytes ());
   for (unsigned t = 0; t < n_threads; t++)
     for (size_t i = 0; i < p->n_blocks; i++)
       bench_free (run->is_observed, lines[t].slots[i].size,
                   lines[t].slots[i].block);
-  bench_add_value (run, "rss_after_bytes", (double)bench_rss_bytes ());
+  bench_add_value (run, "rss_after_bytes", (double) bench_rss_bytes ());
 }
 
 /* --- producer and consumer
@@ -163,7 +163,7 @@ producer_body (Queue *queue, size_t batch, uint64_t n_batches, size_t size,
       for (size_t i = 0; i < batch; i++)
         {
           blocks[i] = bench_alloc (observed, size, 8);
-          *(volatile uint64_t *)blocks[i] = i;
+          *(volatile uint64_t *) blocks[i] = i;
         }
       queue_done (queue, &queue->n_put);
     }
@@ -180,7 +180,7 @@ consumer_body (Queue *queue, size_t batch, uint64_t n_batches, size_t size,
       void **blocks = queue->batches[queue->n_got % QUEUE_N_BATCHES];
       for (size_t i = 0; i < batch; i++)
         {
-          sum += *(volatile uint64_t *)blocks[i];
+          sum += *(volatile uint64_t *) blocks[i];
           bench_free (observed, size, blocks[i]);
         }
       queue_done (queue, &queue->n_got);
@@ -194,7 +194,7 @@ static Queue *producer_queues[THREADS_MAX / 2];
 static void
 producer_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)state;
+  (void) state;
   Queue *queue = producer_queues[thread / 2];
   size_t batch = run->parameters.batch;
   uint64_t n_batches = run->parameters.n_operations / batch;

@@ -34,27 +34,28 @@ static uint64_t *mail;
 BENCH_INLINE void *
 word_block (uint64_t word)
 {
-  return (void *)(uintptr_t)(word & ((UINT64_C (1) << SET_ADDRESS_BITS) - 1));
+  return (void *) (uintptr_t) (word
+                               & ((UINT64_C (1) << SET_ADDRESS_BITS) - 1));
 }
 
 BENCH_INLINE size_t
 word_size (uint64_t word)
 {
-  return (size_t)(word >> SET_ADDRESS_BITS);
+  return (size_t) (word >> SET_ADDRESS_BITS);
 }
 
 BENCH_INLINE uint64_t
 word_new (size_t size, const bool observed)
 {
   void *block = bench_alloc (observed, size, 8);
-  *(volatile uint64_t *)block = size;
-  return (uint64_t)(uintptr_t)block | (uint64_t)size << SET_ADDRESS_BITS;
+  *(volatile uint64_t *) block = size;
+  return (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
 }
 
 BENCH_INLINE void
 word_free (uint64_t word, const bool observed)
 {
-  if (observed && *(uint64_t *)word_block (word) != word_size (word))
+  if (observed && *(uint64_t *) word_block (word) != word_size (word))
     bench_die ("block %p lost its size", word_block (word));
   bench_free (observed, word_size (word), word_block (word));
 }
@@ -63,7 +64,7 @@ word_free (uint64_t word, const bool observed)
 BENCH_INLINE uint64_t *
 set_place (Set *set, uint64_t random)
 {
-  uint32_t percent = (uint32_t)((random & 0xffff) * 100 >> 16);
+  uint32_t percent = (uint32_t) ((random & 0xffff) * 100 >> 16);
   uint64_t index = random >> 32;
   if (percent < 80)
     return &set->words[index * set->n_short >> 32];
@@ -94,7 +95,7 @@ set_body (Run *run, Set *set, const bool observed)
 static void
 set_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   lap->n_pairs = run->parameters.n_operations;
   BENCH_BODY (run, set_body, run, state);
 }
@@ -130,7 +131,7 @@ set_enter (Run *run, unsigned thread)
 static void
 set_leave (Run *run, unsigned thread, void *state)
 {
-  (void)thread;
+  (void) thread;
   Set *set = state;
   words_free (run, set->words, set->n_short + set->n_middle + set->n_long);
 }
@@ -183,10 +184,10 @@ BENCH_INLINE unsigned
 latency_bin (uint64_t ticks)
 {
   if (ticks < 1 << LATENCY_BINS_LOG2)
-    return (unsigned)ticks;
-  unsigned power = 63 - (unsigned)__builtin_clzll (ticks);
+    return (unsigned) ticks;
+  unsigned power = 63 - (unsigned) __builtin_clzll (ticks);
   return (power - LATENCY_BINS_LOG2 + 1) << LATENCY_BINS_LOG2
-         | ((unsigned)(ticks >> (power - LATENCY_BINS_LOG2))
+         | ((unsigned) (ticks >> (power - LATENCY_BINS_LOG2))
             & ((1 << LATENCY_BINS_LOG2) - 1));
 }
 
@@ -197,7 +198,7 @@ latency_bin_ticks (unsigned bin)
   unsigned low = bin & ((1 << LATENCY_BINS_LOG2) - 1);
   if (power == 0)
     return low;
-  return (double)((uint64_t)(low | 1 << LATENCY_BINS_LOG2) << (power - 1));
+  return (double) ((uint64_t) (low | 1 << LATENCY_BINS_LOG2) << (power - 1));
 }
 
 BENCH_INLINE void
@@ -210,10 +211,10 @@ latency_add (Latencies *l, uint64_t ticks)
 static double
 latency_percentile (const Latencies *l, double percent)
 {
-  double wanted = (double)l->n * percent / 100, seen = 0;
+  double wanted = (double) l->n * percent / 100, seen = 0;
   for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
     {
-      seen += (double)l->counts[bin];
+      seen += (double) l->counts[bin];
       if (seen >= wanted && seen > 0)
         return latency_bin_ticks (bin);
     }
@@ -237,8 +238,9 @@ latency_body (Run *run, Set *set, Latencies *of_alloc, Latencies *of_free,
       uint64_t end = bench_ticks ();
       latency_add (of_free, middle - start);
       latency_add (of_alloc, end - middle);
-      *(volatile uint64_t *)block = size;
-      word = (uint64_t)(uintptr_t)block | (uint64_t)size << SET_ADDRESS_BITS;
+      *(volatile uint64_t *) block = size;
+      word
+          = (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
       if ((number >> 16 & 0xffff) < 6554)
         word = __atomic_exchange_n (&mail[random_below (&random, n_mail)],
                                     word, __ATOMIC_ACQ_REL);
@@ -277,7 +279,7 @@ latency_report (Run *run, Latencies *sum, const char *const *names,
   };
   Series *series
       = bench_add_series (run, series_name, "percent", "ns",
-                          (unsigned)(sizeof percents / sizeof *percents));
+                          (unsigned) (sizeof percents / sizeof *percents));
   for (unsigned i = 0; i < sizeof percents / sizeof *percents; i++)
     {
       double ticks = latency_percentile (sum, percents[i]) - clock_ticks;

@@ -94,27 +94,27 @@ test_lap (Run *run, void *state, Lap *lap, const SliceTestKind kind)
   uint64_t n_repetitions = test_repetitions (run);
   lap->n_pairs = n_repetitions * (n_blocks / 2 + n_blocks / 100);
   BENCH_BODY (run, test_body, state, n_blocks, n_repetitions,
-              (uint32_t)run->parameters.size_max, kind);
+              (uint32_t) run->parameters.size_max, kind);
 }
 
 static void
 plain_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   test_lap (run, state, lap, SLICE_TEST_PLAIN);
 }
 
 static void
 touch_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   test_lap (run, state, lap, SLICE_TEST_TOUCH);
 }
 
 static void
 literal_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
-  (void)thread;
+  (void) thread;
   test_lap (run, state, lap, SLICE_TEST_LITERAL);
 }
 
@@ -125,11 +125,12 @@ test_enter (Run *run, unsigned thread)
   SliceTest *test = bench_map (sizeof *test);
   test->blocks = bench_map ((n_blocks + n_blocks / 100) * sizeof (void *));
   test->sizes = bench_map (n_blocks * sizeof *test->sizes);
-  test->random = (uint32_t)random_seed (run, thread);
+  test->random = (uint32_t) random_seed (run, thread);
   for (size_t i = 0; i < n_blocks; i++)
     {
-      test->sizes[i] = size_next (
-          &test->random, (uint32_t)run->parameters.size_max, SLICE_TEST_PLAIN);
+      test->sizes[i]
+          = size_next (&test->random, (uint32_t) run->parameters.size_max,
+                       SLICE_TEST_PLAIN);
       test->blocks[i] = bench_alloc (run->is_observed, test->sizes[i], 0);
     }
   return test;
@@ -138,7 +139,7 @@ test_enter (Run *run, unsigned thread)
 static void
 test_leave (Run *run, unsigned thread, void *state)
 {
-  (void)thread;
+  (void) thread;
   SliceTest *test = state;
   for (size_t i = 0; i < run->parameters.n_blocks; i++)
     bench_free (run->is_observed, test->sizes[i], test->blocks[i]);
@@ -163,7 +164,7 @@ load_slice_test_touch (Run *run)
 void
 load_slice_test_literal (Run *run)
 {
-  modulus_in_memory = (uint32_t)run->parameters.size_max;
+  modulus_in_memory = (uint32_t) run->parameters.size_max;
   bench_gang (run, &(GangWork){ .enter = test_enter,
                                 .lap = literal_lap,
                                 .leave = test_leave });

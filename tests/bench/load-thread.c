@@ -29,7 +29,7 @@ churn_body (Run *run, Left *left, uint64_t random, const bool observed)
     {
       left[i].size = random_size (run, &random);
       left[i].block = bench_alloc (observed, left[i].size, 8);
-      *(volatile uint64_t *)left[i].block = i;
+      *(volatile uint64_t *) left[i].block = i;
     }
   for (uint64_t i = 0; i < n; i++)
     if (i % 4 != 0)
@@ -42,7 +42,7 @@ churn_body (Run *run, Left *left, uint64_t random, const bool observed)
 static void
 churn_thread (Run *run, unsigned thread, void *data)
 {
-  Left *left = (Left *)data + thread * run->parameters.n_blocks;
+  Left *left = (Left *) data + thread * run->parameters.n_blocks;
   BENCH_BODY (run, churn_body, run, left, random_seed (run, thread));
 }
 
@@ -50,7 +50,8 @@ static void
 churn_wave (Run *run, Left *left)
 {
   uint64_t n = run->parameters.n_blocks * run->parameters.n_threads;
-  bench_threads (run, (unsigned)run->parameters.n_threads, churn_thread, left);
+  bench_threads (run, (unsigned) run->parameters.n_threads, churn_thread,
+                 left);
   for (uint64_t i = 0; i < n; i++)
     if (left[i].block != NULL)
       bench_free (run->is_observed, left[i].size, left[i].block);
@@ -76,14 +77,14 @@ load_churn (Run *run)
           churn_wave (run, left);
         }
       laps[lap] = (bench_process_nsec () - start)
-                  / (double)(n_waves * p->n_threads * p->n_blocks);
+                  / (double) (n_waves * p->n_threads * p->n_blocks);
     }
   uint64_t rss_end = bench_rss_bytes ();
-  bench_add_laps (run, "ns", (unsigned)p->n_laps, laps + 1, laps[0]);
-  bench_add_value (run, "rss_quarter_bytes", (double)rss_quarter);
-  bench_add_value (run, "rss_end_bytes", (double)rss_end);
+  bench_add_laps (run, "ns", (unsigned) p->n_laps, laps + 1, laps[0]);
+  bench_add_value (run, "rss_quarter_bytes", (double) rss_quarter);
+  bench_add_value (run, "rss_end_bytes", (double) rss_end);
   bench_add_value (run, "rss_growth",
-                   (double)rss_end / (double)(rss_quarter + 1));
+                   (double) rss_end / (double) (rss_quarter + 1));
 }
 
 /* --- false sharing
@@ -138,7 +139,7 @@ sharing_write (Run *run, void **blocks, unsigned thread)
   double start = bench_thread_nsec ();
   for (uint64_t i = 0, k = 0; i < run->parameters.n_operations; i++)
     {
-      *(volatile uint64_t *)blocks[k] = i;
+      *(volatile uint64_t *) blocks[k] = i;
       k = k + 1 < n && k + 1 < 16 ? k + 1 : 0;
     }
   sharing_write_nsec[thread] = bench_thread_nsec () - start;
@@ -148,7 +149,7 @@ static void
 sharing_thread (Run *run, unsigned thread, void *data)
 {
   Sharing *sharing = data;
-  unsigned n_threads = (unsigned)run->parameters.n_threads;
+  unsigned n_threads = (unsigned) run->parameters.n_threads;
   size_t n = run->parameters.n_blocks, size = run->parameters.size_min;
   void **blocks = sharing->blocks + thread * n;
   for (size_t i = 0; i < n; i += TURN_BLOCKS)
@@ -167,7 +168,7 @@ sharing_thread (Run *run, unsigned thread, void *data)
 static int
 word_compare (const void *a, const void *b)
 {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
   return (x > y) - (x < y);
 }
 
@@ -180,7 +181,7 @@ sharing_percent (Run *run, void *const *blocks)
   uint64_t *words = bench_map (n_all * sizeof *words);
   size_t n_shared = 0;
   for (size_t i = 0; i < n_all; i++)
-    words[i] = ((uintptr_t)blocks[i] / LINE_BYTES) << 8 | i / n;
+    words[i] = ((uintptr_t) blocks[i] / LINE_BYTES) << 8 | i / n;
   qsort (words, n_all, sizeof *words, word_compare);
   for (size_t i = 0, end; i < n_all; i = end)
     {
@@ -190,7 +191,7 @@ sharing_percent (Run *run, void *const *blocks)
       n_shared += is_shared ? end - i : 0;
     }
   bench_unmap (words, n_all * sizeof *words);
-  return 100.0 * (double)n_shared / (double)n_all;
+  return 100.0 * (double) n_shared / (double) n_all;
 }
 
 static void
@@ -210,17 +211,17 @@ sharing_run (Run *run, bool is_passive)
       for (size_t i = 0; is_passive && i < n_all; i++)
         sharing.blocks[i % p->n_threads * p->n_blocks + i / p->n_threads]
             = bench_alloc (run->is_observed, p->size_min, 8);
-      bench_threads (run, (unsigned)p->n_threads, sharing_thread, &sharing);
+      bench_threads (run, (unsigned) p->n_threads, sharing_thread, &sharing);
       shared[lap] = sharing_percent (run, sharing.blocks);
       for (unsigned t = 0; t < p->n_threads; t++)
         nsec += sharing_write_nsec[t];
-      write_ns[lap] = nsec / (double)(p->n_operations * p->n_threads);
+      write_ns[lap] = nsec / (double) (p->n_operations * p->n_threads);
       for (size_t i = 0; i < n_all; i++)
         bench_free (run->is_observed, p->size_min, sharing.blocks[i]);
     }
-  bench_add_laps (run, "shared_percent", (unsigned)p->n_laps, shared + 1,
+  bench_add_laps (run, "shared_percent", (unsigned) p->n_laps, shared + 1,
                   shared[0]);
-  bench_add_laps (run, "write_ns", (unsigned)p->n_laps, write_ns + 1,
+  bench_add_laps (run, "write_ns", (unsigned) p->n_laps, write_ns + 1,
                   write_ns[0]);
 }
 

@@ -48,9 +48,9 @@ static double rss_over_live[LAPS_MAX + 1];
 BENCH_INLINE Node *
 node_new (Run *run, Tree *tree, const bool observed)
 {
-  size_t size = random_size (run, &tree->random) & ~(size_t)7;
+  size_t size = random_size (run, &tree->random) & ~(size_t) 7;
   Node *node = bench_alloc (observed, size, sizeof *node);
-  node->size = (uint32_t)size;
+  node->size = (uint32_t) size;
   node->number = tree->n_built++;
   node->left = node->right = NULL;
   tree->bytes += size;
@@ -105,11 +105,11 @@ tree_free (Tree *tree, const bool observed)
 {
   uintptr_t stack[2 * JOBS_MAX];
   size_t depth = 0;
-  stack[depth++] = (uintptr_t)tree->root;
+  stack[depth++] = (uintptr_t) tree->root;
   while (depth != 0)
     {
       uintptr_t top = stack[--depth];
-      Node *node = (Node *)(top & ~(uintptr_t)1);
+      Node *node = (Node *) (top & ~(uintptr_t) 1);
       if ((top & 1) != 0 || (node->left == NULL && node->right == NULL))
         {
           bench_free (observed, node->size, node);
@@ -117,9 +117,9 @@ tree_free (Tree *tree, const bool observed)
         }
       stack[depth++] = top | 1;
       if (node->right != NULL)
-        stack[depth++] = (uintptr_t)node->right;
+        stack[depth++] = (uintptr_t) node->right;
       if (node->left != NULL)
-        stack[depth++] = (uintptr_t)node->left;
+        stack[depth++] = (uintptr_t) node->left;
     }
   tree->root = NULL;
 }
@@ -145,9 +145,9 @@ tree_lap (Run *run, unsigned thread, void *state, Lap *lap)
     {
       uint64_t rss = bench_rss_bytes ();
       rss_over_live[n_lap] = rss > rss_before
-                                 ? (double)(rss - rss_before)
-                                       / ((double)tree->bytes
-                                          * (double)run->parameters.n_threads)
+                                 ? (double) (rss - rss_before)
+                                       / ((double) tree->bytes
+                                          * (double) run->parameters.n_threads)
                                  : 0;
       n_lap++;
     }
@@ -177,6 +177,6 @@ load_tree (Run *run)
                                 = { "build_ns", "walk_ns", "free_ns", "ns" },
                                 .enter = tree_enter,
                                 .lap = tree_lap });
-  bench_add_laps (run, "rss_over_live", (unsigned)run->parameters.n_laps,
+  bench_add_laps (run, "rss_over_live", (unsigned) run->parameters.n_laps,
                   rss_over_live + 1, rss_over_live[0]);
 }

@@ -47,14 +47,15 @@ slice_bench_programs += %D%/slice-bench-gslice
 endif
 check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 
-%C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h
+%C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h \
+	%D%/adaptor-count.h
 %C%_slice_bench_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DBENCH_ADAPTOR='"adaptor-slice.h"'
 %C%_slice_bench_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_functions_SOURCES = $(slice_bench_sources) \
-	%D%/adaptor-functions.h
+	%D%/adaptor-functions.h %D%/adaptor-count.h
 %C%_slice_bench_functions_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DBENCH_ADAPTOR='"adaptor-functions.h"'
 %C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)

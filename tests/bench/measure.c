@@ -33,7 +33,7 @@ clock_nsec (clockid_t clock)
 {
   struct timespec now;
   clock_gettime (clock, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+  return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
 }
 
 double
@@ -58,7 +58,7 @@ void
 bench_sleep_msec (unsigned msec)
 {
   struct timespec left
-      = { .tv_sec = msec / 1000, .tv_nsec = (long)(msec % 1000) * 1000000 };
+      = { .tv_sec = msec / 1000, .tv_nsec = (long) (msec % 1000) * 1000000 };
   while (nanosleep (&left, &left) != 0 && errno == EINTR)
     ;
 }
@@ -71,7 +71,7 @@ bench_tick_nsec (void)
   uint64_t start = bench_ticks ();
   bench_sleep_msec (20);
   double nsec = bench_wall_nsec () - start_nsec;
-  return nsec / (double)(bench_ticks () - start);
+  return nsec / (double) (bench_ticks () - start);
 }
 
 static size_t
@@ -86,7 +86,7 @@ file_read (const char *path, char *buffer, size_t buffer_size)
       ssize_t got = read (fd, buffer + n, buffer_size - 1 - n);
       if (got <= 0)
         break;
-      n += (size_t)got;
+      n += (size_t) got;
     }
   close (fd);
   buffer[n] = '\0';
@@ -108,7 +108,7 @@ bench_rss_bytes (void)
   unsigned long long total, resident = 0;
   if (file_read ("/proc/self/statm", buffer, sizeof buffer) > 0
       && sscanf (buffer, "%llu %llu", &total, &resident) == 2)
-    return resident * (uint64_t)sysconf (_SC_PAGESIZE);
+    return resident * (uint64_t) sysconf (_SC_PAGESIZE);
   return 0;
 }
 
@@ -147,7 +147,7 @@ size_t
 random_size (const Run *run, uint64_t *state)
 {
   uint64_t min = run->parameters.size_min, max = run->parameters.size_max;
-  return (size_t)(min + random_below (state, max - min + 1));
+  return (size_t) (min + random_below (state, max - min + 1));
 }
 
 void
@@ -157,6 +157,6 @@ random_order (uint32_t *order, size_t n, uint64_t *state)
     {
       size_t j = random_below (state, i + 1);
       order[i] = order[j];
-      order[j] = (uint32_t)i;
+      order[j] = (uint32_t) i;
     }
 }

@@ -52,7 +52,7 @@ static struct
 static size_t
 place_hash (uintptr_t address)
 {
-  return (size_t)((address >> 3) * UINT64_C (0x9e3779b97f4a7c15) >> 20)
+  return (size_t) ((address >> 3) * UINT64_C (0x9e3779b97f4a7c15) >> 20)
          & (table.n_places - 1);
 }
 
@@ -84,7 +84,7 @@ table_grow (void)
 static void
 place_erase (Live *place)
 {
-  size_t mask = table.n_places - 1, hole = (size_t)(place - table.places);
+  size_t mask = table.n_places - 1, hole = (size_t) (place - table.places);
   for (size_t i = (hole + 1) & mask; table.places[i].address != 0;
        i = (i + 1) & mask)
     {
@@ -104,41 +104,41 @@ bin_index (uint64_t value)
 {
   if (value < 2)
     return 0;
-  unsigned power = 63 - (unsigned)__builtin_clzll (value);
-  return 2 * power + (unsigned)(value >> (power - 1) & 1);
+  unsigned power = 63 - (unsigned) __builtin_clzll (value);
+  return 2 * power + (unsigned) (value >> (power - 1) & 1);
 }
 
 static double
 bin_start (unsigned bin)
 {
-  double power = (double)(UINT64_C (1) << bin / 2);
+  double power = (double) (UINT64_C (1) << bin / 2);
   return bin & 1 ? 1.5 * power : power;
 }
 
 static uint64_t
 pattern_seed (const Live *live)
 {
-  return (uint64_t)live->address ^ live->birth << 40;
+  return (uint64_t) live->address ^ live->birth << 40;
 }
 
 static void
 pattern_fill (const Live *live)
 {
   uint64_t state = pattern_seed (live);
-  unsigned char *bytes = (unsigned char *)live->address;
+  unsigned char *bytes = (unsigned char *) live->address;
   for (size_t i = live->n_own; i < live->size; i++)
-    bytes[i] = (unsigned char)random_next (&state);
+    bytes[i] = (unsigned char) random_next (&state);
 }
 
 static void
 pattern_verify (const Live *live)
 {
   uint64_t state = pattern_seed (live);
-  const unsigned char *bytes = (const unsigned char *)live->address;
+  const unsigned char *bytes = (const unsigned char *) live->address;
   for (size_t i = live->n_own; i < live->size; i++)
-    if (bytes[i] != (unsigned char)random_next (&state))
+    if (bytes[i] != (unsigned char) random_next (&state))
       bench_die ("block %p of %zu bytes: byte %zu was changed",
-                 (void *)live->address, live->size, i);
+                 (void *) live->address, live->size, i);
 }
 
 void
@@ -146,15 +146,15 @@ observe_alloc (void *block, size_t size, size_t n_own)
 {
   if (block == NULL)
     bench_die ("no memory for a block of %zu bytes", size);
-  if ((uintptr_t)block % bench_adaptor_alignment (size) != 0)
+  if ((uintptr_t) block % bench_adaptor_alignment (size) != 0)
     bench_die ("block %p of %zu bytes is badly aligned", block, size);
   pthread_mutex_lock (&table.lock);
   if (2 * table.n_live >= table.n_places)
     table_grow ();
-  Live *live = place_find ((uintptr_t)block);
+  Live *live = place_find ((uintptr_t) block);
   if (live->address != 0)
     bench_die ("block %p was handed out twice", block);
-  *live = (Live){ (uintptr_t)block, table.n_allocs++, size,
+  *live = (Live){ (uintptr_t) block, table.n_allocs++, size,
                   n_own < size ? n_own : size };
   Live copy = *live;
   table.n_live++;
@@ -168,7 +168,7 @@ void
 observe_free (void *block, size_t size)
 {
   pthread_mutex_lock (&table.lock);
-  Live *live = place_find ((uintptr_t)block);
+  Live *live = place_find ((uintptr_t) block);
   if (live->address == 0)
     bench_die ("block %p is not live", block);
   Live copy = *live;
@@ -190,7 +190,7 @@ histogram_add (Run *run, const char *name, const char *x_name,
   Series *series = bench_add_series (run, name, x_name, "blocks", N_BINS);
   for (unsigned i = 0; i < N_BINS; i++)
     if (bins[i] != 0)
-      bench_add_point (series, bin_start (i), (double)bins[i]);
+      bench_add_point (series, bin_start (i), (double) bins[i]);
 }
 
 void
@@ -201,8 +201,8 @@ observe_finish (Run *run)
     bench_die ("%zu blocks were not freed", table.n_live);
   if (table.n_allocs == 0)
     bench_die ("the workload asked for no block");
-  bench_add_value (run, "checked_blocks", (double)table.n_allocs);
-  bench_add_value (run, "checked_bytes", (double)table.allocated_bytes);
+  bench_add_value (run, "checked_blocks", (double) table.n_allocs);
+  bench_add_value (run, "checked_bytes", (double) table.allocated_bytes);
   if (run->is_histogram)
     {
       histogram_add (run, "sizes", "bytes_from", table.sizes);

@@ -12,7 +12,7 @@
 static int
 double_compare (const void *a, const void *b)
 {
-  double x = *(const double *)a, y = *(const double *)b;
+  double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
 }
 
@@ -21,7 +21,7 @@ static double
 quantile (const double *sorted, unsigned n, double q)
 {
   double place = q * (n - 1);
-  unsigned below = (unsigned)place;
+  unsigned below = (unsigned) place;
   unsigned above = below + 1 < n ? below + 1 : below;
   return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
@@ -145,11 +145,11 @@ bench_report_json (const Run *run)
           "\"threads\": %ju, \"laps\": %ju, \"bytes\": %ju, "
           "\"idle_msec\": %ju, \"seed\": %ju}",
           run->workload->name, bench_adaptor_name (), bench_adaptor_version (),
-          (uintmax_t)p->size_min, (uintmax_t)p->size_max,
-          (uintmax_t)p->n_blocks, (uintmax_t)p->batch,
-          (uintmax_t)p->n_operations, (uintmax_t)p->n_threads,
-          (uintmax_t)p->n_laps, (uintmax_t)p->bytes, (uintmax_t)p->idle_msec,
-          (uintmax_t)p->seed);
+          (uintmax_t) p->size_min, (uintmax_t) p->size_max,
+          (uintmax_t) p->n_blocks, (uintmax_t) p->batch,
+          (uintmax_t) p->n_operations, (uintmax_t) p->n_threads,
+          (uintmax_t) p->n_laps, (uintmax_t) p->bytes,
+          (uintmax_t) p->idle_msec, (uintmax_t) p->seed);
   json_figures (run);
   json_series (run);
   printf ("}\n");

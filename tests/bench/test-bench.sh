@@ -121,7 +121,7 @@ END
 "$PYTHON" "$source/trace-convert" --header=32 "$temporary/recording" \
   "$temporary/converted" 2> "$said"
 expect_found "a recording is converted" \
-  '11 allocations, 8 frees, 0 operations on unknown' "$(cat "$said")"
+  '10 allocations, 7 frees, 0 operations on unknown' "$(cat "$said")"
 expect 0 "and can be replayed" "$bench/slice-bench" replay --checked \
   --laps=1 --file="$temporary/converted"
 
