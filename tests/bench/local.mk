@@ -127,6 +127,7 @@ bench-compare: $(slice_bench_programs) $(slice_bench_trace)
 	  --trace=$(slice_bench_trace) --output=bench-results \
 	  --histograms $(BENCH_FLAGS)
 
+clean-local: clean-local-bench
 clean-local-bench:
 	rm -rf bench-results
 
