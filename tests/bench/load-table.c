@@ -148,7 +148,7 @@ const Workload bench_workloads[] = {
   { "phases",
     "resident memory while a heap grows, thins out, changes, goes",
     load_phases,
-    { .size_min = 16, .size_max = 256, .bytes = 400 * M, .idle_msec = 17000 },
+    { .size_min = 16, .size_max = 256, .bytes = 400 * M, .idle_msec = 20000 },
     { .bytes = 2 * M, .idle_msec = 20 } },
   { "sizes",
     "resident bytes per byte asked for, size by size",
