@@ -11,8 +11,8 @@
 
 #include "page.h"
 #include "map.h"
+#include "region.h"
 #include "source.h"
-#include "unitset.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/list.h"
@@ -24,59 +24,17 @@
 
 #include <string.h>
 
-#define REGION_BYTES ((size_t) 1 << WINDOW_SHIFT)
 #define EXTENT_FIRST_BYTES KIB (256)
 #define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 enum
 {
-  UNIT_BYTES_MIN = 16 * 1024,  /* 32 chunks of 512 bytes; measured against
-                                  4 and 64 KiB (THEORY 11) */
-  REGION_UNITS_MAX = (1 << WINDOW_SHIFT) / UNIT_BYTES_MIN,
   /* Regions in use wait in rings by how full they are, fullest first, so
    * that the emptiest get a chance to become idle. */
   FULLNESS_RINGS = 4,
   /* In each ring so many regions are looked at for a run that fits. */
   FIT_LOOKS_MAX = 8
 };
-
-typedef struct
-{
-  void *start;        /* what the source gave */
-  size_t bytes;
-  unsigned n_regions; /* that fit in */
-  unsigned n_begun;   /* of these, the first so many have headers */
-  unsigned n_clean;   /* begun, idle and given back to the system */
-  bool is_permanent;  /* holds a leaf of the map, or is the first */
-  bool is_zeroed;     /* what was never used reads as zero */
-  Link link;          /* in page.extents */
-} Extent;
-
-typedef enum
-{
-  REGION_USED,        /* in one of the fullness rings or the full one */
-  REGION_IDLE,        /* in page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in page.clean: no run, memory given back */
-  REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
-} RegionState;
-
-/* Lies in the region's first unit, which is never handed out. */
-typedef struct
-{
-  Link link;              /* in the ring of its state */
-  Extent *extent;         /* lies in the extent's first region */
-  Extent own_extent;      /* in the first region of an extent only */
-  RegionState state;
-  uint32_t n_units;       /* the header's included */
-  uint32_t n_free;
-  uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
-  uint64_t idle_msec;     /* since when it is idle */
-  UnitSet free;           /* units that are in no run */
-  UnitSet fresh;          /* units that read as zero and hold no memory */
-  uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */
-  uint8_t run_units[REGION_UNITS_MAX]; /* of the run that begins there */
-  _Alignas (64) char records[REGION_UNITS_MAX][RUN_RECORD_BYTES];
-} Region;
 
 SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
                      "a header and a leaf of the map fit in one unit");
@@ -89,7 +47,6 @@ static struct
   /* constant after sli_page_init() */
   const SliceSource *source;
   size_t unit_bytes;
-  unsigned unit_shift;
   bool wants_huge;
   /* under the lock */
   Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */
@@ -101,6 +58,8 @@ static struct
   PageCounts counts;
 } page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
+unsigned sli_region_unit_shift;
+
 /* --- starting -------------------------------------------------------------- */
 
 void
@@ -110,7 +69,7 @@ sli_page_init (void)
 
   page.source = sli_source_in_force ();
   page.unit_bytes = unit_bytes;
-  page.unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
+  sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
   page.wants_huge = sli_option_is_on (SLICE_OPTION_HUGE_PAGES);
   for (int i = 0; i <= FULLNESS_RINGS; i++)
     link_init (&page.fullness[i]);
@@ -138,25 +97,6 @@ static Region *
 region_of_link (Link *link)
 {
   return LINK_OWNER (link, Region, link);
-}
-
-static Region *
-region_of (const void *address)
-{
-  return align_down_address (address, REGION_BYTES);
-}
-
-static char *
-region_unit (Region *region, unsigned unit)
-{
-  return (char *) region + ((size_t) unit << page.unit_shift);
-}
-
-static unsigned
-region_unit_of (const Region *region, const void *address)
-{
-  return (unsigned) ((size_t) ((const char *) address - (const char *) region)
-                     >> page.unit_shift);
 }
 
 /* Puts a region where its free units say that it belongs. */
@@ -204,7 +144,7 @@ region_begin (Extent *extent)
       region->extent = extent;
     }
   link_init (&region->link);
-  region->n_units = (uint32_t) (bytes >> page.unit_shift);
+  region->n_units = (uint32_t) (bytes >> sli_region_unit_shift);
   region->n_free = region->n_units - 1;
   unitset_add (&region->free, 1, region->n_free);
   if (extent->is_zeroed)
@@ -437,19 +377,7 @@ sli_page_free_run (void *run, unsigned n_units)
 void *
 sli_page_run_of (const void *address, void **record)
 {
-  Region *region = region_of (address);
-  unsigned unit, first;
-
-  if (!sli_map_has (address))
-    return NULL;
-  unit = region_unit_of (region, address);
-  if (unit >= region->n_units)
-    return NULL;
-  first = LOAD (&region->run_first[unit]);
-  if (first == 0)
-    return NULL;
-  *record = region->records[first];
-  return region_unit (region, first);
+  return region_run_of (address, record);
 }
 
 bool

@@ -40,7 +40,7 @@ void sli_page_init (void);
 /* The size of a unit: 16 KiB, or a system page where that is larger. */
 size_t sli_page_unit_bytes (void);
 
-/* A run of n_units (1 to SLAB_UNITS_MAX), or NULL if there is no memory.
+/* A run of n_units (1 to SLAB_UNITS_MAX + 1), or NULL if there is no memory.
  * record: the run's record; its bytes are what its last user left there.
  * is_zero: every byte of the run reads as zero.  Maps when it must. */
 void *sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero);
