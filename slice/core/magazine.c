@@ -30,8 +30,9 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
-  /* At each tick classes without a trip shrink. */
-  TICK_MSEC_MIN = 1000,
+  /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
+  TICKS_PER_WORKING_SET = 4,
+  TICK_MSEC_MIN = 250,
   /* One trip in so many looks at the clock and at what has grown old. */
   TRIPS_PER_LOOK = 8,
   /* Chunks that a window of known zeroes holds. */
@@ -61,7 +62,8 @@ sli_magazine_init (const MagazineOptions *options)
   magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
-                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
+                      / TICKS_PER_WORKING_SET);
   sli_record_init (options->is_inline, options->checks_reentry);
 }
 
@@ -150,8 +152,24 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   cache->n_grown++;
 }
 
-/* A tick has passed: classes that made no trip need less.  What they hold
- * goes to the depot, where it grows old. */
+/* For how many ticks has a class been quiet (no trip), for how many idle (and
+ * its magazine stood still whenever it was looked at)? */
+static void
+class_look_over (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->entries[class_index].top);
+
+  cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
+  cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
+                      ? cache->n_idle + 1
+                      : 0;
+  cache->top_seen = top;
+  cache->n_trips = 0;
+}
+
+/* A tick has passed.  Classes that were idle for a working set give back all
+ * they hold; those that made no trip for as long need less from now on. */
 static void
 record_tick (ThreadRecord *record)
 {
@@ -159,15 +177,20 @@ record_tick (ThreadRecord *record)
     {
       ClassCache *cache = &record->caches[i];
 
-      if (cache->n_trips == 0 && cache->is_charged)
-        {
-          sli_record_flush_class (record, i, false);
-          if (cache->size > 0)
-            class_shrink (record, i, cache->size - 1u);
-          else
-            class_uncharge (record, i);
-        }
-      cache->n_trips = 0;
+      if (!cache->is_charged)
+        continue;
+      class_look_over (record, i);
+      if (cache->n_quiet < TICKS_PER_WORKING_SET)
+        continue;
+      sli_record_flush_class (record, i,
+                              cache->n_idle >= TICKS_PER_WORKING_SET
+                                  ? FLUSH_OLD_TO_SLABS
+                                  : FLUSH_TO_DEPOT);
+      if (cache->size > 0)
+        class_shrink (record, i, cache->size - 1u);
+      else
+        class_uncharge (record, i);
+      cache->n_quiet = cache->n_idle = 0;
     }
 }
 
@@ -192,8 +215,9 @@ look_around (ThreadRecord *record)
 static inline void
 record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {
-  bool is_due = record->n_trips / TRIPS_PER_LOOK
-                != n_trips_before / TRIPS_PER_LOOK;
+  bool is_due = record->n_trips != n_trips_before
+                && (record->n_trips % TRIPS_PER_LOOK == 0
+                    || sli_depot_is_more_due ());
 
   sli_record_leave (record);
   if (UNLIKELY (is_due))

@@ -251,15 +251,18 @@ sli_record_complain_of_reentry (void)
 /* --- flushing -------------------------------------------------------------------- */
 
 static void
-magazine_put_away (Magazine *magazine, bool to_slabs)
+magazine_put_away (Magazine *magazine, FlushKind kind)
 {
   DepotExchange exchange = { magazine, NULL, false };
 
   if (magazine == NULL)
     return;
   /* Half a magazine is worth keeping whole for the next thread. */
-  if (!to_slabs && magazine->n_rounds * 2 >= magazine->n_rounds_max)
+  if (kind == FLUSH_TO_DEPOT
+      && magazine->n_rounds * 2 >= magazine->n_rounds_max)
     sli_depot_push (magazine, UINT_MAX, &exchange);
+  else
+    magazine->pushed_msec = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO : 0;
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);
 }
@@ -291,7 +294,7 @@ quarantine_put_away (ClassCache *cache, unsigned class_index)
 
 void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                        bool to_slabs)
+                        FlushKind kind)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *loaded = cache->loaded, *previous = cache->previous;
@@ -299,8 +302,8 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   sli_record_hide (record, class_index);
   cache->loaded = cache->previous = NULL;
   sli_record_show (record, class_index);
-  magazine_put_away (loaded, to_slabs);
-  magazine_put_away (previous, to_slabs);
+  magazine_put_away (loaded, kind);
+  magazine_put_away (previous, kind);
   zero_window_put_away (cache, class_index);
   quarantine_put_away (cache, class_index);
 }
@@ -313,7 +316,8 @@ sli_magazine_flush (bool to_slabs)
   if (record == NULL || (record = sli_record_enter ()) == NULL)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
-    sli_record_flush_class (record, i, to_slabs);
+    sli_record_flush_class (record, i,
+                            to_slabs ? FLUSH_TO_SLABS : FLUSH_TO_DEPOT);
   sli_record_leave (record);
 }
 
@@ -363,7 +367,7 @@ self_end (void *value)
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       class_reattach (record, i);
-      sli_record_flush_class (record, i, false);
+      sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
     }
   sli_meta_free (record, sizeof *record);
 }
@@ -398,6 +402,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
   if (previous != NULL)
     {
       cache->previous = NULL;
+      previous->pushed_msec = DEPOT_LONG_AGO;
       sli_depot_drain (previous);
     }
   if (cache->loaded != NULL && cache->n_taken == 0)
@@ -409,7 +414,8 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
       if (n_rounds < 2)
         return;
       cache->n_taken = (uint16_t) (n_rounds - 1);
-      sli_depot_give (class_index, cache->n_taken, slots + 1, "trim");
+      sli_depot_give_old (class_index, cache->n_taken, slots + 1,
+                          DEPOT_LONG_AGO, "trim");
     }
 }
 

@@ -38,7 +38,10 @@ typedef struct
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
+  uint8_t n_quiet;     /* ticks since the last trip */
+  uint8_t n_idle;      /* ticks since top was last seen to have moved */
   bool is_charged;     /* its magazines' size counts in charged_bytes */
+  void **top_seen;     /* at the last tick */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
@@ -192,9 +195,17 @@ size_t sli_record_bytes_max (void);
 /* How many freed chunks of a class wait in a thread; 0: none. */
 unsigned sli_record_quarantine_chunks (void);
 
-/* Puts the quarantine, the zero window's chunks and both magazines of a class away, keeping
- * nothing: full enough ones to the depot unless to_slabs. */
+/* Where a flush takes magazines. */
+typedef enum
+{
+  FLUSH_TO_DEPOT,      /* full enough ones; the others to their slabs */
+  FLUSH_TO_SLABS,
+  FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
+} FlushKind;
+
+/* Puts both magazines of a class, its zero window and its quarantine away,
+ * keeping nothing. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                             bool to_slabs);
+                             FlushKind kind);
 
 #endif
