@@ -52,6 +52,8 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 %C%_slice_bench_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DBENCH_ADAPTOR='"adaptor-slice.h"'
 %C%_slice_bench_CFLAGS = $(slice_bench_cflags)
+# -no-install: the program itself and no script around it.
+%C%_slice_bench_LDFLAGS = -no-install
 %C%_slice_bench_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_functions_SOURCES = $(slice_bench_sources) \
@@ -59,6 +61,7 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 %C%_slice_bench_functions_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DBENCH_ADAPTOR='"adaptor-functions.h"'
 %C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_functions_LDFLAGS = -no-install
 %C%_slice_bench_functions_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_gslice_SOURCES = $(slice_bench_sources) %D%/adaptor-gslice.h
