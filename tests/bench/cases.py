@@ -98,6 +98,8 @@ CASES += [
          "write_ns", statistic="first", without=("limit",), once=True),
     case("sharing-passive", "sharing-passive", "--laps=1", "shared_percent "
          "write_ns", statistic="first", without=("limit",), once=True),
+    case("sharing-direct", "sharing-direct", "--laps=1", "shared_percent "
+         "write_ns", statistic="first", without=("limit",), once=True),
     case("colour", "colour",
          only={"slice", "slice-uncoloured", "gslice", "glibc", "jemalloc",
                "tcmalloc", "mimalloc"}),
@@ -119,7 +121,8 @@ for count in LIVE_COUNTS:
 QUICK = ("pair lifo-64 fifo-1000 fifo-100000 skewed slice-test-512-t1 "
          "slice-test-1024-t1 slice-test-1024-t2 slice-test-1024-t4 "
          "server-t2 producer working-set-t1 working-set-t2 tree churn replay "
-         "latency sharing-active sharing-passive colour sizes phases "
+         "latency sharing-active sharing-passive sharing-direct colour sizes "
+         "phases "
          "live-1000 live-100000 live-10000000").split()
 SETS = {
     "bench": QUICK,

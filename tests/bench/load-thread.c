@@ -97,7 +97,9 @@ load_churn (Run *run)
  *
  * Active: the threads allocate by turns, a few blocks each, as side by side
  * running threads do.  Passive: one thread allocated all, dealt them out like
- * cards; each thread frees its own and allocates as many again.
+ * cards; each thread frees all its own, then allocates as many again.  Direct:
+ * the same, but each few blocks are freed and allocated again at once, so that
+ * any cache of the thread's own hands back what it was just given.
  *
  * Source: the active and passive false sharing of Berger et al., Hoard,
  * ASPLOS 2000. */
@@ -108,10 +110,17 @@ enum
   TURN_BLOCKS = 8 /* what a thread allocates before another has its turn */
 };
 
+typedef enum
+{
+  SHARING_ACTIVE,
+  SHARING_PASSIVE, /* all are freed before the first is allocated again */
+  SHARING_DIRECT   /* a turn's blocks are freed, then allocated again */
+} SharingKind;
+
 typedef struct
 {
   void **blocks; /* [thread * n_blocks + i] */
-  bool is_passive;
+  SharingKind kind;
   unsigned turn; /* whose it is; the threads wait for theirs */
 } Sharing;
 
@@ -145,6 +154,15 @@ sharing_write (Run *run, void **blocks, unsigned thread)
   sharing_write_nsec[thread] = bench_thread_nsec () - start;
 }
 
+/* Frees the blocks of a turn, from the i-th on. */
+static void
+turn_free (Run *run, void **blocks, size_t i)
+{
+  size_t n = run->parameters.n_blocks;
+  for (size_t k = i; k < i + TURN_BLOCKS && k < n; k++)
+    bench_free (run->is_observed, run->parameters.size_min, blocks[k]);
+}
+
 static void
 sharing_thread (Run *run, unsigned thread, void *data)
 {
@@ -152,13 +170,19 @@ sharing_thread (Run *run, unsigned thread, void *data)
   unsigned n_threads = (unsigned) run->parameters.n_threads;
   size_t n = run->parameters.n_blocks, size = run->parameters.size_min;
   void **blocks = sharing->blocks + thread * n;
+  for (size_t i = 0; sharing->kind == SHARING_PASSIVE && i < n;
+       i += TURN_BLOCKS)
+    {
+      turn_wait (sharing, thread, n_threads);
+      turn_free (run, blocks, i);
+      turn_pass (sharing);
+    }
   for (size_t i = 0; i < n; i += TURN_BLOCKS)
     {
-      size_t end = i + TURN_BLOCKS < n ? i + TURN_BLOCKS : n;
       turn_wait (sharing, thread, n_threads);
-      for (size_t k = i; sharing->is_passive && k < end; k++)
-        bench_free (run->is_observed, size, blocks[k]);
-      for (size_t k = i; k < end; k++)
+      if (sharing->kind == SHARING_DIRECT)
+        turn_free (run, blocks, i);
+      for (size_t k = i; k < i + TURN_BLOCKS && k < n; k++)
         blocks[k] = bench_alloc (run->is_observed, size, 8);
       turn_pass (sharing);
     }
@@ -195,20 +219,20 @@ sharing_percent (Run *run, void *const *blocks)
 }
 
 static void
-sharing_run (Run *run, bool is_passive)
+sharing_run (Run *run, SharingKind kind)
 {
   static double shared[LAPS_MAX + 1], write_ns[LAPS_MAX + 1];
   Parameters *p = &run->parameters;
   size_t n_all = p->n_blocks * p->n_threads;
-  Sharing sharing = { .blocks = bench_map (n_all * sizeof (void *)),
-                      .is_passive = is_passive };
+  Sharing sharing
+      = { .blocks = bench_map (n_all * sizeof (void *)), .kind = kind };
   if (p->size_min < 8 || p->n_laps > LAPS_MAX || p->n_threads > THREADS_MAX)
     bench_die ("sharing: blocks of 8 bytes at least");
   for (unsigned lap = 0; lap <= p->n_laps; lap++)
     {
       double nsec = 0;
       sharing.turn = 0;
-      for (size_t i = 0; is_passive && i < n_all; i++)
+      for (size_t i = 0; kind != SHARING_ACTIVE && i < n_all; i++)
         sharing.blocks[i % p->n_threads * p->n_blocks + i / p->n_threads]
             = bench_alloc (run->is_observed, p->size_min, 8);
       bench_threads (run, (unsigned) p->n_threads, sharing_thread, &sharing);
@@ -228,11 +252,17 @@ sharing_run (Run *run, bool is_passive)
 void
 load_sharing_active (Run *run)
 {
-  sharing_run (run, false);
+  sharing_run (run, SHARING_ACTIVE);
 }
 
 void
 load_sharing_passive (Run *run)
 {
-  sharing_run (run, true);
+  sharing_run (run, SHARING_PASSIVE);
+}
+
+void
+load_sharing_direct (Run *run)
+{
+  sharing_run (run, SHARING_DIRECT);
 }

@@ -272,7 +272,8 @@ def draw_latency(results, directory):
         return
     picture.add("set multiplot layout 1,%d" % len(panels), "set logscale xy",
                 "set xrange [1.8:120000]",
-                'set xtics ("50 %%" 2, "90 %%" 10, "99 %%" 100, "99.9 %%" 1000, '
+                'set xtics ("50 %%" 2, "90 %%" 10, "99 %%" 100, '
+                '"99.9 %%" 1000, '
                 '"99.99 %%" 10000, "99.999 %%" 100000)',
                 "set grid linecolor rgb '#dddddd'",
                 'set xlabel "percentile of calls"',
