@@ -224,7 +224,12 @@ random_seed (const Run *run, unsigned thread)
 /* A size as a compiler asks for (measure.c): 24 to 200 bytes, mean 68. */
 size_t random_compiler_size (uint64_t *state);
 /* Uniform in the run's [size_min, size_max]. */
-size_t random_size (const Run *run, uint64_t *state);
+BENCH_INLINE size_t
+random_size (const Run *run, uint64_t *state)
+{
+  uint64_t min = run->parameters.size_min, max = run->parameters.size_max;
+  return (size_t) (min + random_below (state, max - min + 1));
+}
 /* A random order of 0..n-1. */
 void random_order (uint32_t *order, size_t n, uint64_t *state);
 

@@ -143,13 +143,6 @@ random_compiler_size (uint64_t *state)
   return sizes[random_next (state) >> 58];
 }
 
-size_t
-random_size (const Run *run, uint64_t *state)
-{
-  uint64_t min = run->parameters.size_min, max = run->parameters.size_max;
-  return (size_t) (min + random_below (state, max - min + 1));
-}
-
 void
 random_order (uint32_t *order, size_t n, uint64_t *state)
 {
