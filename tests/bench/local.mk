@@ -1,0 +1,3 @@
+# tests/bench/local.mk - the benchmark
+#
+# SPDX-License-Identifier: MIT

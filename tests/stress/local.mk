@@ -1,0 +1,3 @@
+# tests/stress/local.mk - the stress program
+#
+# SPDX-License-Identifier: MIT
