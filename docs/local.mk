@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: MIT
 
+dist_doc_DATA += %D%/HACKING
+
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
 docs: docs/Doxyfile $(pkginclude_HEADERS)
 	@test -n '$(DOXYGEN)' || { echo 'docs: install doxygen' >&2; exit 1; }
@@ -9,7 +11,5 @@ docs: docs/Doxyfile $(pkginclude_HEADERS)
 
 clean-local-docs:
 	rm -rf docs/api
-
-clean-local: clean-local-docs
 
 .PHONY: docs clean-local-docs

@@ -6,7 +6,11 @@
 #
 # SPDX-License-Identifier: MIT
 
-slice_cflags = $(AM_CFLAGS) $(SLICE_LIB_CFLAGS)
+# No GLib in here.
+slice_cflags = \
+	$(SLICE_WARN_CFLAGS) \
+	$(SLICE_COVERAGE_CFLAGS) \
+	$(SLICE_LIB_CFLAGS)
 
 noinst_LTLIBRARIES += \
 	%D%/libport.la \
@@ -39,6 +43,7 @@ noinst_LTLIBRARIES += \
 	%D%/base/check.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
+	%D%/base/errors.h \
 	%D%/base/list.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
@@ -58,7 +63,8 @@ noinst_LTLIBRARIES += \
 	%D%/core/page.c \
 	%D%/core/page.h \
 	%D%/core/source.c \
-	%D%/core/source.h
+	%D%/core/source.h \
+	%D%/core/unitset.h
 %C%_libpage_la_CFLAGS = $(slice_cflags)
 %C%_libpage_la_LIBADD = %D%/libbase.la
 
@@ -82,7 +88,9 @@ noinst_LTLIBRARIES += \
 
 %C%_libmagazine_la_SOURCES = \
 	%D%/core/magazine.c \
-	%D%/core/magazine.h
+	%D%/core/magazine.h \
+	%D%/core/record.c \
+	%D%/core/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
 %C%_libmagazine_la_LIBADD = %D%/libdepot.la
 
@@ -94,8 +102,7 @@ noinst_LTLIBRARIES += \
 	%D%/core/block-check.c \
 	%D%/core/block-check.h \
 	%D%/core/fork.c \
-	%D%/core/fork.h \
-	%D%/core/trim.c \
+	%D%/core/trim.c
 	%D%/core/trim.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la
@@ -104,11 +111,7 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
-	%D%/observe/dump.h \
-	%D%/observe/stats.c \
-	%D%/observe/stats.h \
-	%D%/observe/walk.c \
-	%D%/observe/walk.h
+	%D%/observe/stats.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
 
 # --- the library ---
@@ -131,6 +134,7 @@ if HAVE_VERSION_SCRIPT
 endif
 
 pkginclude_HEADERS += \
+	%D%/libslice.h \
 	%D%/options.h \
 	%D%/slice.h \
 	%D%/source.h \
