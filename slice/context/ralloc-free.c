@@ -134,7 +134,7 @@ node_dies (Walk *walk, void *payload, Node *node)
 static COLD bool
 destructor_ran (Walk *walk, void *payload, Node *node)
 {
-  Extension *extension = node_extension (node);
+  Extension *extension = node->child;
   void (*destructor) (void *) = extension->destructor;
 
   if (destructor == NULL)
@@ -168,7 +168,7 @@ static COLD bool
 child_escapes (Walk *walk, void *at, void *child)
 {
   Node *node = node_of (child);
-  Extension *extension = node_extension (node);
+  Extension *extension = node->child;
   bool refused = true;
   void *heir;
 
@@ -317,7 +317,7 @@ static COLD bool
 top_escapes (void **ptr, const char *operation)
 {
   Node *node = node_of (*ptr);
-  Extension *extension = node_extension (node);
+  Extension *extension = node->child;
   void *parent = node_parent (node);
   void *heir;
   bool refused;

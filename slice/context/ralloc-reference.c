@@ -111,7 +111,7 @@ context_dies (const void *ctx, const void *target)
 void *
 sli_reference_heir (void *payload)
 {
-  Extension *extension = node_extension (node_of (payload));
+  Extension *extension = node_of (payload)->child;
   Reference *reference = extension->references;
   void *heir;
 

@@ -675,21 +675,24 @@ ralloc_try_steal (const void *new_ctx, void *ptr)
   return true;
 }
 
+/* old has a child. */
 static void
 adopt_splice (void *new_ctx, Node *new_node, Node *old)
 {
   void **from = node_children (old);
   void **to = node_children (new_node);
   void *first = *from;
-  void *child;
-  Node *node = NULL;
+  void *child = first;
+  Node *node;
 
-  for (child = first; child != NULL; child = node->next)
+  do
     {
       node = node_of (child);
       account_move (new_ctx, node, child, "ralloc_adopt");
       node_set_parent (node, new_ctx);
+      child = node->next;
     }
+  while (child != NULL);
   node->next = *to;
   if (node->next != NULL)
     node_of (node->next)->pprev = &node->next;
