@@ -103,7 +103,6 @@ noinst_LTLIBRARIES += \
 	%D%/core/block-check.h \
 	%D%/core/fork.c \
 	%D%/core/trim.c
-	%D%/core/trim.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la
 
