@@ -88,58 +88,49 @@ sli_context_damaged (const void *payload, const char *operation)
                 operation, payload);
 }
 
-/* May the word at `place' be read?  It should lie in the header of another
- * node (child: two words before the payload ..) or in an extension. */
-static bool
-link_is_readable (void **place)
+/* Windows of address space of which slice_is_ours() says the same. */
+#define WINDOW_SHIFT 21
+
+/* May the word at `place' be read?  It lies in the header of another node,
+ * three words before a payload (child) or two (next), or in an extension. */
+static inline bool
+link_is_readable (void **place, const void *payload)
 {
   const char *at = (const char *) place;
 
-  if (((uintptr_t) place & (sizeof (void *) - 1)) != 0)
+  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
     return false;
-  if (LIKELY (slice_is_ours (place)))
-    return true;
-  return sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)  /* child */
-         || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE); /* next */
+  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> WINDOW_SHIFT
+                 == 0)
+         || slice_is_ours (place)
+         || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
+         || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
 }
 
-/* A large node, or the node of a linear context: its header does not stand
- * where its block begins. */
-static COLD Node *
-check_odd (const void *payload, const char *operation,
-           const SliceBlockInfo *info)
+/* It is not what it should be: find out what it is, and say so. */
+static COLD _Noreturn void
+die_examined (const void *payload, const char *operation)
 {
-  Node *node = head_of (payload);
+  const Node *node = head_of (payload);
+  bool aligned = ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0;
+  bool large = aligned && sli_large_map_has (payload, MAP_NODE);
+  SliceBlockInfo info;
 
-  if (info->kind == SLICE_BLOCK_FOREIGN)
+  slice_block_info (node, &info);
+  if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
     {
-      if (!sli_large_map_has (payload, MAP_NODE))
-        die_of (payload, operation, info);
+      if (node->pprev == NODE_DEAD)
+        info.kind = SLICE_BLOCK_FREE;
+      else if (!node_is_unlinked (node)
+               && link_is_readable (node->pprev, payload))
+        sli_context_damaged (payload, operation);
+      else
+        info.kind = SLICE_BLOCK_FOREIGN;
     }
-  else if (info->kind != SLICE_BLOCK_INTERIOR
-           || (const char *) info->start + sli_linear_prefix_bytes ()
-                  != (const char *) node
-           || (node->parent & NODE_ODD) == 0
-           || ((const size_t *) node)[-1] != KIND_LINEAR)
-    die_of (payload, operation, info);
-  return node;
-}
-
-static COLD void
-check_unlinked (const void *payload, const Node *node, const char *operation,
-                const SliceBlockInfo *info)
-{
-  SliceBlockInfo freed = *info;
-
-  if (node->pprev == NODE_DYING)
-    return;
-  if (node->pprev != NODE_DEAD)
-    {
-      freed.kind = SLICE_BLOCK_FOREIGN;
-      die_of (payload, operation, &freed);
-    }
-  freed.kind = SLICE_BLOCK_FREE;
-  die_of (payload, operation, &freed);
+  else if (info.kind == SLICE_BLOCK_INTERIOR && aligned
+           && node->pprev == NODE_DEAD)
+    info.kind = SLICE_BLOCK_FREE; /* a linear context */
+  die_of (payload, operation, &info);
 }
 
 /* Behind the payload there is only what the tool lets us see; a pointer to
@@ -153,48 +144,42 @@ check_tail (const void *payload, const char *operation)
   if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
     die_of (payload, operation, &info);
   node = sli_context_tail (payload);
-  if (node_is_unlinked (node))
-    check_unlinked (payload, node, operation, &info);
-  else if (*node->pprev != payload)
-    sli_context_damaged (payload, operation);
+  if (node->pprev == NODE_DYING)
+    return node;
+  if (node_is_unlinked (node) || *node->pprev != payload)
+    {
+      info.kind = node->pprev == NODE_DEAD ? SLICE_BLOCK_FREE : info.kind;
+      die_of (payload, operation, &info);
+    }
   return node;
 }
 
+/* What must be true of a live node's address and header:
+ *   1 it is 16-aligned;
+ *   2 the word before the header lies in our slabs, or the map knows a large
+ *     node there: so the header may be read;
+ *   3 its pprev points to a word that may be read, too, and that word points
+ *     back to the payload.
+ * No interior pointer, no block of another kind and no freed node satisfies
+ * the third, as a freed node says so in its pprev. */
 Node *
-sli_context_check (const void *payload, const char *operation, size_t *bytes)
+sli_context_check (const void *payload, const char *operation)
 {
   Node *node = head_of (payload);
-  SliceBlockInfo info;
 
-  if (bytes != NULL)
-    *bytes = 0;
   if (UNLIKELY (sli_context_mode & MODE_TAIL))
     return check_tail (payload, operation);
-  slice_block_info (node, &info);
-  if (LIKELY (info.kind == SLICE_BLOCK_OUT
-              && ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0))
-    {
-      if (bytes != NULL)
-        *bytes = info.bytes;
-    }
-  else if (((uintptr_t) payload & (NODE_ALIGN - 1)) == 0)
-    node = check_odd (payload, operation, &info);
-  else
-    die_of (payload, operation, &info);
-
-  if (UNLIKELY (node_is_unlinked (node)))
-    check_unlinked (payload, node, operation, &info);
-  else if (LIKELY (node->pprev == &node->next)
-           || link_is_readable (node->pprev))
-    {
-      if (UNLIKELY (*node->pprev != payload))
-        sli_context_damaged (payload, operation);
-    }
-  else
-    {
-      info.kind = SLICE_BLOCK_FOREIGN;
-      die_of (payload, operation, &info);
-    }
+  if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
+                || !(LIKELY (slice_is_ours (node))
+                     || sli_large_map_has (payload, MAP_NODE))))
+    die_examined (payload, operation);
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    return node;
+  if (UNLIKELY (node_is_unlinked (node)
+                || !(node->pprev == &node->next
+                     || link_is_readable (node->pprev, payload))
+                || *node->pprev != payload))
+    die_examined (payload, operation);
   return node;
 }
 
@@ -272,7 +257,7 @@ ralloc_usable_size (const void *ptr)
 {
   if (ptr == NULL)
     return 0;
-  sli_context_check (ptr, "ralloc_usable_size", NULL);
+  sli_context_check (ptr, "ralloc_usable_size");
   return sli_context_payload_bytes (ptr);
 }
 

@@ -149,8 +149,9 @@ enum
   MODE_BULK = 8    /* sizes are checked: free through slice_free_bulk only */
 };
 
-/* Any bit set sends every call out of its fast path. */
-extern uint8_t sli_context_mode;
+/* Any bit set sends every call out of its fast path.  (Said to be hidden, so
+ * that it is compared where it stands.) */
+extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
 
 /* Decides the mode.  False: no memory to find out.  Cheap when decided. */
 bool sli_context_init (void);
@@ -223,10 +224,8 @@ node_set_parent (Node *node, const void *parent)
 
 /* The header of a live node, or the end of the program: nothing of a header
  * is believed before its address is known to be good.  `operation' is the
- * function that the user called.  A dying node is returned, too.  *bytes, if
- * not NULL, becomes the size of a plain node's block, else 0. */
-Node *sli_context_check (const void *payload, const char *operation,
-                         size_t *bytes);
+ * function that the user called.  A dying node is returned, too. */
+Node *sli_context_check (const void *payload, const char *operation);
 _Noreturn void sli_context_damaged (const void *payload,
                                     const char *operation);
 

@@ -70,7 +70,7 @@ extension_of (const void *ptr, const char *operation)
   if (UNLIKELY (payload == NULL))
     sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
                   operation);
-  sli_context_check (payload, operation, NULL);
+  sli_context_check (payload, operation);
   return sli_context_extend (payload);
 }
 
@@ -78,8 +78,7 @@ extension_of (const void *ptr, const char *operation)
 static Extension *
 extension_if (const void *ptr, const char *operation)
 {
-  return ptr != NULL ? node_extension (sli_context_check (ptr, operation,
-                                                          NULL))
+  return ptr != NULL ? node_extension (sli_context_check (ptr, operation))
                      : NULL;
 }
 
@@ -206,7 +205,7 @@ ralloc_check_name (const void *ptr, const char *name)
 {
   if (ptr == NULL)
     return NULL;
-  sli_context_check (ptr, "ralloc_check_name", NULL);
+  sli_context_check (ptr, "ralloc_check_name");
   return name_is (ptr, name) ? (void *) (uintptr_t) ptr : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 512 bytes of stack for the
- * blocks on their way back.
+ * Floor 7 (context).  No locks, no recursion, 5 KiB of stack for the blocks
+ * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node
  * (`at') and looks at the list of its children: leaves that are nothing but
@@ -17,7 +17,10 @@
  * A few blocks go to the magazines, where the next allocation finds them
  * warm; many go to their slabs, which keeps the order of addresses (the
  * magazines would deal it out anew each time, and a tree that is built and
- * freed again and again would end up scattered).
+ * freed again and again would end up scattered).  A slab takes back many
+ * neighbours at the price of one, but a walk meets nodes of all sizes in
+ * turn, each size in another slab: so the blocks are first put into bins by
+ * their address.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -31,30 +34,63 @@
 
 enum
 {
-  BATCH_BLOCKS = 64,     /* one word of a slab's bitmap */
-  MAGAZINE_BLOCKS_MAX = 16 /* a whole tree up to this goes to magazines */
+  BATCH_BLOCKS = 64,        /* as many as a word of a slab's bitmap has bits */
+  MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
+  BIN_BITS = 4,
+  N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
+  BIN_BLOCKS = 32,
+  BIN_SHIFT = 13            /* what 8 KiB apart lies is kept apart */
 };
+
+/* Blocks that probably lie in one slab. */
+typedef struct
+{
+  unsigned n;
+  void *blocks[BIN_BLOCKS];
+} Bin;
 
 typedef struct
 {
   void *top;             /* the node whose freeing began it all */
   void *refuge;          /* top's parent: where a refusing node moves */
   size_t limited_bytes;  /* to be given back to limits above top */
-  bool flushed;          /* more than one batch: a large tree */
+  bool binned;           /* the bins are in use: not a small tree */
   unsigned n;
   void *blocks[BATCH_BLOCKS];
+  Bin bins[N_BINS];      /* n is valid if binned */
 } Walk;
 
 /* --- blocks going back ------------------------------------------------------- */
 
-static NOINLINE void
-walk_flush (Walk *walk)
+static inline void
+bin_push (Bin *bin, void *block)
 {
-  if (walk->n == 0)
-    return;
-  slice_free_bulk (walk->n, walk->blocks);
+  bin->blocks[bin->n++] = block;
+  if (UNLIKELY (bin->n == BIN_BLOCKS))
+    {
+      slice_free_bulk (BIN_BLOCKS, bin->blocks);
+      bin->n = 0;
+    }
+}
+
+static NOINLINE void
+walk_sort (Walk *walk)
+{
+  /* Fibonacci hashing (Knuth, volume 3, 6.4). */
+  const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
+  unsigned i;
+
+  if (!walk->binned)
+    for (i = 0; i < N_BINS; i++)
+      walk->bins[i].n = 0;
+  walk->binned = true;
+  for (i = 0; i < walk->n; i++)
+    {
+      uint64_t place = (uintptr_t) walk->blocks[i] >> BIN_SHIFT;
+      bin_push (&walk->bins[(place * golden) >> (64 - BIN_BITS)],
+                walk->blocks[i]);
+    }
   walk->n = 0;
-  walk->flushed = true;
 }
 
 static inline void
@@ -65,22 +101,30 @@ walk_push (Walk *walk, void *block)
   walk->blocks[n] = block;
   walk->n = n + 1;
   if (UNLIKELY (n + 1 == BATCH_BLOCKS))
-    walk_flush (walk);
+    walk_sort (walk);
 }
 
+/* Nothing stays under way: user code runs next, or the walk is over. */
 static void
-walk_finish (Walk *walk)
+walk_flush (Walk *walk)
 {
   unsigned i;
 
-  if (walk->flushed || walk->n > MAGAZINE_BLOCKS_MAX
-      || (sli_context_mode & MODE_BULK))
+  if (!walk->binned && walk->n <= MAGAZINE_BLOCKS_MAX
+      && (sli_context_mode & MODE_BULK) == 0)
     {
-      slice_free_bulk (walk->n, walk->blocks);
+      for (i = 0; i < walk->n; i++)
+        slice_free1 (slice_block_size (walk->blocks[i]), walk->blocks[i]);
+      walk->n = 0;
       return;
     }
-  for (i = 0; i < walk->n; i++)
-    slice_free1 (slice_block_size (walk->blocks[i]), walk->blocks[i]);
+  walk_sort (walk);
+  for (i = 0; i < N_BINS; i++)
+    if (walk->bins[i].n > 0)
+      {
+        slice_free_bulk (walk->bins[i].n, walk->bins[i].blocks);
+        walk->bins[i].n = 0;
+      }
 }
 
 /* --- one node goes -------------------------------------------------------------- */
@@ -299,7 +343,7 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk.top = ptr;
   walk.refuge = node_parent (node);
   walk.limited_bytes = 0;
-  walk.flushed = false;
+  walk.binned = false;
   walk.n = 0;
   node_unlink (node, ptr, operation);
   /* By address, not by way of the parent's extension: that may go first. */
@@ -309,7 +353,7 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk_below (&walk, ptr, NULL);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
     sli_limit_give (walk.refuge, walk.limited_bytes);
-  walk_finish (&walk);
+  walk_flush (&walk);
 }
 
 /* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
@@ -349,8 +393,7 @@ top_escapes (void **ptr, const char *operation)
 static inline bool
 free_node (void *ptr, const char *operation)
 {
-  size_t bytes;
-  Node *node = sli_context_check (ptr, operation, &bytes);
+  Node *node = sli_context_check (ptr, operation);
 
   /* A leaf that is nothing else, the most frequent of all. */
   if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
@@ -358,7 +401,7 @@ free_node (void *ptr, const char *operation)
     {
       node_unlink (node, ptr, operation);
       node->pprev = NODE_DEAD;
-      slice_free1 (bytes, node);
+      slice_free1 (slice_block_size (node), node);
       return true;
     }
   if (UNLIKELY (node->pprev == NODE_DYING))
@@ -397,18 +440,18 @@ ralloc_free_children (void *ctx)
 
   if (ctx == NULL)
     return;
-  node = sli_context_check (ctx, "ralloc_free_children", NULL);
+  node = sli_context_check (ctx, "ralloc_free_children");
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
   walk.top = ctx;
   walk.refuge = node_parent (node);
   walk.limited_bytes = 0;
-  walk.flushed = false;
+  walk.binned = false;
   walk.n = 0;
   walk_below (&walk, ctx, ctx);
   if (node_extension (node) != NULL)
     node_extension (node)->has_family = false;
   if (UNLIKELY (walk.limited_bytes > 0))
     sli_limit_give (ctx, walk.limited_bytes);
-  walk_finish (&walk);
+  walk_flush (&walk);
 }

@@ -183,7 +183,7 @@ ralloc_set_limit (const void *ctx, size_t bytes)
   if (UNLIKELY (ctx == NULL))
     sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
                   "ralloc_set_limit");
-  node = sli_context_check (ctx, "ralloc_set_limit", NULL);
+  node = sli_context_check (ctx, "ralloc_set_limit");
   if (bytes == 0)
     return limit_lift (payload, node);
   extension = sli_context_extend (payload);
@@ -209,7 +209,7 @@ ralloc_limit_used (const void *ctx)
 
   if (ctx == NULL)
     return 0;
-  sli_context_check (ctx, "ralloc_limit_used", NULL);
+  sli_context_check (ctx, "ralloc_limit_used");
   limit = limit_at (ctx);
   return limit != NULL ? limit->used_bytes : 0;
 }

@@ -63,8 +63,8 @@ ralloc_reference (const void *ctx, const void *ptr)
   if (UNLIKELY (ctx == NULL || ptr == NULL))
     sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
                   "ralloc_reference");
-  sli_context_check (ctx, "ralloc_reference", NULL);
-  sli_context_check (target, "ralloc_reference", NULL);
+  sli_context_check (ctx, "ralloc_reference");
+  sli_context_check (target, "ralloc_reference");
   extension = sli_context_extend (target);
   reference = extension != NULL ? ralloc_size (ctx, sizeof *reference) : NULL;
   own = reference != NULL ? sli_context_extend (reference) : NULL;
@@ -135,7 +135,7 @@ ralloc_unlink (const void *ctx, void *ptr)
 
   if (UNLIKELY (ptr == NULL))
     return false;
-  node = sli_context_check (ptr, "ralloc_unlink", NULL);
+  node = sli_context_check (ptr, "ralloc_unlink");
   reference = ctx != NULL ? reference_of (node_extension (node), ctx) : NULL;
   if (reference != NULL)
     {
@@ -158,8 +158,7 @@ ralloc_reference_count (const void *ptr)
   if (ptr == NULL)
     return 0;
   extension = node_extension (sli_context_check (ptr,
-                                                 "ralloc_reference_count",
-                                                 NULL));
+                                                 "ralloc_reference_count"));
   if (extension != NULL)
     for (reference = extension->references; reference != NULL;
          reference = reference->next)

@@ -263,7 +263,7 @@ ralloc_report (FILE *f, const void *ptr)
       sli_roots_print (f, true);
       return;
     }
-  sli_context_check (ptr, "ralloc_report", NULL);
+  sli_context_check (ptr, "ralloc_report");
   for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
     {
       depth = 0;
@@ -323,7 +323,7 @@ ralloc_report_json (FILE *f, const void *ptr)
 
   if (ptr != NULL)
     {
-      sli_context_check (ptr, "ralloc_report_json", NULL);
+      sli_context_check (ptr, "ralloc_report_json");
       json_tree (f, ptr);
     }
   else

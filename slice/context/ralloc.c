@@ -26,6 +26,11 @@
 /* Sizes whose header would not fit, or that no object may have. */
 #define SIZE_LIMIT ((size_t) PTRDIFF_MAX - 4096)
 
+/* A chunk that is known to be zero is handed out alone, a hundred
+ * instructions each, and others by the dozen: below this, clearing costs
+ * less than asking. */
+#define KNOWN_MIN_BYTES 256
+
 /* Blocks of malloc above this are likely maps of their own, which grow
  * without copying. */
 #define REALLOC_MIN_BYTES ((size_t) 128 * 1024)
@@ -54,6 +59,23 @@ node_begin (Node *node, Node *parent, const void *ctx)
   return payload;
 }
 
+/* The chunk on top of the thread's magazine, as slice_try_alloc() takes it;
+ * NULL if there is none: then the slow path asks slice_try_alloc().  Without
+ * a call in it, the fast path needs no stack.  bytes is a node's total. */
+static inline void *
+magazine_pop (size_t bytes)
+{
+  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
+                        + (LIKELY (bytes <= 256) ? bytes >> 3
+                                                 : SLICE_CLASS_V1 (bytes));
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+
+  if (LIKELY (block != NULL))
+    SLICE_STORE (&entry->top, top - 1);
+  return block;
+}
+
 void *
 ralloc_size (const void *ctx, size_t size)
 {
@@ -65,9 +87,9 @@ ralloc_size (const void *ctx, size_t size)
   parent = head_of (ctx);
   if (UNLIKELY (!parent_is_usual (parent)))
     return sli_context_alloc_slow (ctx, size, false);
-  node = slice_try_alloc (node_total (size));
+  node = magazine_pop (node_total (size));
   if (UNLIKELY (node == NULL))
-    return NULL;
+    return sli_context_alloc_slow (ctx, size, false);
   return node_begin (node, parent, ctx);
 }
 
@@ -98,8 +120,6 @@ rzalloc_size (const void *ctx, size_t size)
 {
   Node *parent;
   Node *node;
-  size_t total;
-  bool zero;
   void *payload;
 
   if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX || sli_context_mode != 0))
@@ -107,14 +127,12 @@ rzalloc_size (const void *ctx, size_t size)
   parent = head_of (ctx);
   if (UNLIKELY (!parent_is_usual (parent)))
     return sli_context_alloc_slow (ctx, size, true);
-  total = node_total (size);
-  node = slice_try_alloc_known (total, &zero);
+  node = magazine_pop (node_total (size));
   if (UNLIKELY (node == NULL))
-    return NULL;
+    return sli_context_alloc_slow (ctx, size, true);
   payload = node_begin (node, parent, ctx);
-  if (LIKELY (!zero))
-    payload_clear (payload, (size + NODE_ALIGN - 1)
-                                & ~(size_t) (NODE_ALIGN - 1));
+  payload_clear (payload, (size + NODE_ALIGN - 1)
+                              & ~(size_t) (NODE_ALIGN - 1));
   return payload;
 }
 
@@ -153,8 +171,9 @@ static void *
 small_new (size_t size, bool zero)
 {
   bool known = false;
-  Node *node = zero ? slice_try_alloc_known (node_total (size), &known)
-                    : slice_try_alloc (node_total (size));
+  bool ask = zero && size >= KNOWN_MIN_BYTES;
+  Node *node = ask ? slice_try_alloc_known (node_total (size), &known)
+                   : slice_try_alloc (node_total (size));
 
   if (node == NULL)
     return NULL;
@@ -226,7 +245,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
     {
       node = node_of (parent);
       if (node_is_unlinked (node))
-        sli_context_check (parent, "ralloc_size", NULL);
+        sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
       if (sli_context_mode & MODE_DEBUG)
         sli_roots_check_thread (parent, "ralloc_size");
@@ -491,8 +510,7 @@ void *
 sli_context_resize (void *ptr, size_t size, size_t wanted,
                     const char *operation)
 {
-  size_t bytes;
-  Node *node = sli_context_check (ptr, operation, &bytes);
+  Node *node = sli_context_check (ptr, operation);
   size_t room;
 
   if (UNLIKELY (node->pprev == NODE_DYING))
@@ -504,8 +522,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ptr, operation);
-  room = LIKELY (bytes != 0) ? bytes - sizeof (Node)
-                             : sli_context_payload_bytes (ptr);
+  room = sli_context_payload_bytes (ptr);
   if (sli_context_mode & MODE_TAIL)
     wanted = size;
   else if (LIKELY (room_fits (size, room)))
@@ -621,10 +638,10 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
 static Node *
 steal_check (const void *new_ctx, void *ptr, const char *operation)
 {
-  Node *node = sli_context_check (ptr, operation, NULL);
+  Node *node = sli_context_check (ptr, operation);
 
   if (new_ctx != NULL)
-    sli_context_check (new_ctx, operation, NULL);
+    sli_context_check (new_ctx, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
     {
       sli_diag_warn (ERROR_NODE_DYING,
@@ -718,12 +735,12 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
 
   if (UNLIKELY (old_ctx == NULL || old_ctx == new_ctx))
     return;
-  old = sli_context_check (old_ctx, "ralloc_adopt", NULL);
+  old = sli_context_check (old_ctx, "ralloc_adopt");
   if (node_first_child (old) == NULL)
     return;
   if (to != NULL)
     {
-      sli_context_check (to, "ralloc_adopt", NULL);
+      sli_context_check (to, "ralloc_adopt");
       if (UNLIKELY (ralloc_is_ancestor (old_ctx, to)))
         die_cycle (to, old_ctx, "ralloc_adopt");
     }
