@@ -34,12 +34,13 @@
 
 enum
 {
-  BATCH_BLOCKS = 64,        /* as many as a word of a slab's bitmap has bits */
+  BATCH_BLOCKS = 64,        /* the bits in a word of a slab's bitmap */
   MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
   BIN_BITS = 4,
   N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
   BIN_BLOCKS = 32,
-  BIN_SHIFT = 13            /* what 8 KiB apart lies is kept apart */
+  BIN_SHIFT = 13,           /* what 8 KiB apart lies is kept apart */
+  NEAR_BYTES = 8192         /* neighbours in a batch that is in order */
 };
 
 /* Blocks that probably lie in one slab. */
@@ -49,16 +50,36 @@ typedef struct
   void *blocks[BIN_BLOCKS];
 } Bin;
 
+/* Blocks in the order in which the walk met them.  Leaves and other nodes
+ * are kept apart: of a tree that was built level by level each of them comes
+ * along in the order of addresses, but not the two mixed. */
+typedef struct
+{
+  unsigned n;
+  void *blocks[BATCH_BLOCKS];
+} Batch;
+
 typedef struct
 {
   void *top;             /* the node whose freeing began it all */
   void *refuge;          /* top's parent: where a refusing node moves */
   size_t limited_bytes;  /* to be given back to limits above top */
-  bool binned;           /* the bins are in use: not a small tree */
-  unsigned n;
-  void *blocks[BATCH_BLOCKS];
-  Bin bins[N_BINS];      /* n is valid if binned */
+  bool is_large;         /* the bins are in use: not a small tree */
+  Batch leaves;
+  Batch others;
+  Bin bins[N_BINS];      /* n is valid if is_large */
 } Walk;
+
+static inline void
+walk_begin (Walk *walk, void *top, void *refuge)
+{
+  walk->top = top;
+  walk->refuge = refuge;
+  walk->limited_bytes = 0;
+  walk->is_large = false;
+  walk->leaves.n = 0;
+  walk->others.n = 0;
+}
 
 /* --- blocks going back ------------------------------------------------------- */
 
@@ -73,35 +94,68 @@ bin_push (Bin *bin, void *block)
     }
 }
 
+static inline bool
+is_near (const void *a, const void *b)
+{
+  return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
+}
+
+/* Samples will do: where they deceive, it only takes a little longer. */
+static inline bool
+batch_is_in_order (const Batch *batch)
+{
+  void *const *blocks = batch->blocks;
+
+  return is_near (blocks[0], blocks[BATCH_BLOCKS / 4])
+         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2 - 1])
+         && is_near (blocks[BATCH_BLOCKS / 2 - 1], blocks[BATCH_BLOCKS - 1]);
+}
+
 static NOINLINE void
-walk_sort (Walk *walk)
+batch_leaves (Walk *walk, Batch *batch)
 {
   /* Fibonacci hashing (Knuth, volume 3, 6.4). */
   const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
+  unsigned n = batch->n;
   unsigned i;
 
-  if (!walk->binned)
+  if (!walk->is_large)
     for (i = 0; i < N_BINS; i++)
       walk->bins[i].n = 0;
-  walk->binned = true;
-  for (i = 0; i < walk->n; i++)
+  walk->is_large = true;
+  batch->n = 0;
+  if (n == BATCH_BLOCKS && batch_is_in_order (batch))
     {
-      uint64_t place = (uintptr_t) walk->blocks[i] >> BIN_SHIFT;
-      bin_push (&walk->bins[(place * golden) >> (64 - BIN_BITS)],
-                walk->blocks[i]);
+      slice_free_bulk (BATCH_BLOCKS, batch->blocks);
+      return;
     }
-  walk->n = 0;
+  for (i = 0; i < n; i++)
+    {
+      uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
+      bin_push (&walk->bins[(place * golden) >> (64 - BIN_BITS)],
+                batch->blocks[i]);
+    }
 }
 
 static inline void
-walk_push (Walk *walk, void *block)
+batch_push (Walk *walk, Batch *batch, void *block)
 {
-  unsigned n = walk->n;
+  unsigned n = batch->n;
 
-  walk->blocks[n] = block;
-  walk->n = n + 1;
+  batch->blocks[n] = block;
+  batch->n = n + 1;
   if (UNLIKELY (n + 1 == BATCH_BLOCKS))
-    walk_sort (walk);
+    batch_leaves (walk, batch);
+}
+
+static void
+batch_to_magazines (Batch *batch)
+{
+  unsigned i;
+
+  for (i = 0; i < batch->n; i++)
+    slice_free1 (slice_block_size (batch->blocks[i]), batch->blocks[i]);
+  batch->n = 0;
 }
 
 /* Nothing stays under way: user code runs next, or the walk is over. */
@@ -110,15 +164,16 @@ walk_flush (Walk *walk)
 {
   unsigned i;
 
-  if (!walk->binned && walk->n <= MAGAZINE_BLOCKS_MAX
+  if (!walk->is_large
+      && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
       && (sli_context_mode & MODE_BULK) == 0)
     {
-      for (i = 0; i < walk->n; i++)
-        slice_free1 (slice_block_size (walk->blocks[i]), walk->blocks[i]);
-      walk->n = 0;
+      batch_to_magazines (&walk->leaves);
+      batch_to_magazines (&walk->others);
       return;
     }
-  walk_sort (walk);
+  batch_leaves (walk, &walk->leaves);
+  batch_leaves (walk, &walk->others);
   for (i = 0; i < N_BINS; i++)
     if (walk->bins[i].n > 0)
       {
@@ -157,7 +212,7 @@ node_dies_unusual (Walk *walk, void *payload, Node *node)
       return;
     }
   node->pprev = NODE_DEAD;
-  walk_push (walk, node);
+  batch_push (walk, &walk->others, node);
 }
 
 static inline void
@@ -170,7 +225,7 @@ node_dies (Walk *walk, void *payload, Node *node)
       return;
     }
   node->pprev = NODE_DEAD;
-  walk_push (walk, node);
+  batch_push (walk, &walk->others, node);
 }
 
 /* Runs the destructor, if there is one that has not run.  It may have put
@@ -245,41 +300,56 @@ child_escapes (Walk *walk, void *at, void *child)
 
 /* --- the walk --------------------------------------------------------------------------- */
 
+/* One leaf in MODE_TAIL, where memory must not be looked at once it is freed,
+ * not even as an address in the next one's pprev. */
+static COLD void *
+leaf_dies_tail (void **slot, void *child)
+{
+  void *next = sli_context_tail (child)->next;
+
+  *slot = next;
+  if (next != NULL)
+    sli_context_tail (next)->pprev = slot;
+  sli_context_release (child);
+  return next;
+}
+
 /* The first child that is more than a leaf, or NULL: the list is then empty.
- * `tail' is a constant where this is inlined. */
+ * The inner loop is where a large tree spends its time: the batch's count is
+ * in a register, the list is written back at the end. */
 static inline void *
 leaves_die (Walk *walk, void *at, Node *at_node, bool tail)
 {
   void **slot = node_children (at_node);
   void **link = slot;
   void *child = *slot;
+  void **place = walk->leaves.blocks + walk->leaves.n;
 
   while (child != NULL)
     {
       Node *node = tail ? sli_context_tail (child) : head_of (child);
-      void *next;
 
       if (UNLIKELY (node->pprev != link))
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
-      next = node->next;
       if (tail)
         {
-          /* The next one's pprev must not point into freed memory. */
-          *slot = next;
-          if (next != NULL)
-            sli_context_tail (next)->pprev = slot;
-          sli_context_release (child);
+          child = leaf_dies_tail (slot, child);
+          continue;
         }
-      else
+      link = &node->next;
+      child = node->next;
+      node->pprev = NODE_DEAD;
+      *place++ = node;
+      if (UNLIKELY (place == walk->leaves.blocks + BATCH_BLOCKS))
         {
-          link = &node->next;
-          node->pprev = NODE_DEAD;
-          walk_push (walk, node);
+          walk->leaves.n = BATCH_BLOCKS;
+          batch_leaves (walk, &walk->leaves);
+          place = walk->leaves.blocks;
         }
-      child = next;
     }
+  walk->leaves.n = (unsigned) (place - walk->leaves.blocks);
   *slot = child;
   if (child != NULL)
     node_of (child)->pprev = slot;
@@ -340,11 +410,7 @@ tree_free (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
 
-  walk.top = ptr;
-  walk.refuge = node_parent (node);
-  walk.limited_bytes = 0;
-  walk.binned = false;
-  walk.n = 0;
+  walk_begin (&walk, ptr, node_parent (node));
   node_unlink (node, ptr, operation);
   /* By address, not by way of the parent's extension: that may go first. */
   node->parent &= ~(uintptr_t) NODE_FAMILY;
@@ -443,11 +509,7 @@ ralloc_free_children (void *ctx)
   node = sli_context_check (ctx, "ralloc_free_children");
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
-  walk.top = ctx;
-  walk.refuge = node_parent (node);
-  walk.limited_bytes = 0;
-  walk.binned = false;
-  walk.n = 0;
+  walk_begin (&walk, ctx, node_parent (node));
   walk_below (&walk, ctx, ctx);
   if (node_extension (node) != NULL)
     node_extension (node)->has_family = false;
