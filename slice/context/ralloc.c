@@ -93,26 +93,47 @@ ralloc_size (const void *ctx, size_t size)
   return node_begin (node, parent, ctx);
 }
 
-/* Clears whole 16-byte steps, as nodes have them.  The empty asm keeps the
- * compiler from calling memset() for what is most often two or three
- * stores. */
-static inline void
-payload_clear (void *payload, size_t bytes)
-{
-  typedef long long Step __attribute__ ((vector_size (16), may_alias));
-  Step *step = payload;
-  Step *end = (Step *) ((char *) payload + bytes);
+typedef long long Step __attribute__ ((vector_size (16), may_alias));
 
-  if (UNLIKELY (bytes > 256))
+/* Two steps from each end of a range; they may meet or overlap. */
+static inline void
+clear_ends (char *start, char *end)
+{
+  const Step zero = { 0, 0 };
+
+  ((Step *) start)[0] = zero;
+  ((Step *) start)[1] = zero;
+  ((Step *) end)[-2] = zero;
+  ((Step *) end)[-1] = zero;
+}
+
+/* Clears a payload, `bytes' a multiple of 16.  Most are short: a few stores,
+ * from both ends towards the middle, cost less than a call to memset(). */
+static inline void
+payload_clear (char *payload, size_t bytes)
+{
+  char *end = payload + bytes;
+
+  if (LIKELY (bytes <= 64))
     {
-      memset (payload, 0, bytes);
-      return;
+      if (LIKELY (bytes >= 32))
+        clear_ends (payload, end);
+      else if (bytes > 0)
+        *(Step *) payload = (Step) { 0, 0 };
     }
-  for (; step < end; step++)
+  else if (LIKELY (bytes <= 128))
     {
-      *step = (Step) { 0, 0 };
-      __asm__ ("" : "+r"(step));
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
     }
+  else if (LIKELY (bytes <= 192))
+    {
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
+      clear_ends (payload + 64, end - 64);
+    }
+  else
+    memset (payload, 0, bytes);
 }
 
 void *
