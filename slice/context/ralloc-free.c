@@ -1,6 +1,6 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 5 KiB of stack for the blocks
+ * Floor 7 (context).  No locks, no recursion, 7 KiB of stack for the blocks
  * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node
@@ -34,7 +34,9 @@
 
 enum
 {
-  BATCH_BLOCKS = 64,        /* the bits in a word of a slab's bitmap */
+  /* Twice the bits in a word of a slab's bitmap: most words come back whole,
+   * with one lock instead of two. */
+  BATCH_BLOCKS = 128,
   MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
   BIN_BITS = 4,
   N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
