@@ -1,6 +1,6 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 7 KiB of stack for the blocks
+ * Floor 7 (context).  No locks, no recursion, 9 KiB of stack for the blocks
  * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node
@@ -34,15 +34,15 @@
 
 enum
 {
-  /* Twice the bits in a word of a slab's bitmap: most words come back whole,
+  /* Four times the bits in a word of a slab's bitmap: most words come back whole,
    * with one lock instead of two. */
-  BATCH_BLOCKS = 128,
+  BATCH_BLOCKS = 256,
   MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
   BIN_BITS = 4,
   N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
   BIN_BLOCKS = 32,
   BIN_SHIFT = 13,           /* what 8 KiB apart lies is kept apart */
-  NEAR_BYTES = 8192         /* neighbours in a batch that is in order */
+  NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
 
 /* Blocks that probably lie in one slab. */
@@ -109,8 +109,9 @@ batch_is_in_order (const Batch *batch)
   void *const *blocks = batch->blocks;
 
   return is_near (blocks[0], blocks[BATCH_BLOCKS / 4])
-         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2 - 1])
-         && is_near (blocks[BATCH_BLOCKS / 2 - 1], blocks[BATCH_BLOCKS - 1]);
+         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2])
+         && is_near (blocks[BATCH_BLOCKS / 2], blocks[BATCH_BLOCKS / 4 * 3])
+         && is_near (blocks[BATCH_BLOCKS / 4 * 3], blocks[BATCH_BLOCKS - 1]);
 }
 
 static NOINLINE void
