@@ -361,6 +361,7 @@ void sli_reference_release (void *payload); /* ralloc-reference.c */
 void *sli_reference_heir (void *payload);
 
 void sli_reference_target_moved (Extension *extension);
+void sli_reference_target_dies (Extension *extension);
 
 /* Limits above (and at) a context.  Take fails with errno ENOMEM if one of
  * them would be passed. */

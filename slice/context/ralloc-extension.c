@@ -57,6 +57,7 @@ sli_context_unextend (Node *node)
 
   name_drop (extension);
   sli_limit_drop (extension);
+  sli_reference_target_dies (extension);
   node->child = extension->child;
   node->parent &= ~(uintptr_t) NODE_EXT;
   slice_free1 (sizeof *extension, extension);

@@ -78,11 +78,30 @@ ralloc_reference (const void *ctx, const void *ptr)
   return target;
 }
 
+/* The target goes although others hold it: they go with it, a little later. */
+void
+sli_reference_target_dies (Extension *extension)
+{
+  Reference *reference = extension->references;
+  Reference *next;
+
+  for (; reference != NULL; reference = next)
+    {
+      next = reference->next;
+      reference->target = NULL;
+      reference->next = NULL;
+      reference->pprev = NULL;
+    }
+  extension->references = NULL;
+}
+
 void
 sli_reference_release (void *payload)
 {
   Reference *reference = payload;
 
+  if (reference->pprev == NULL)
+    return;
   *reference->pprev = reference->next;
   if (reference->next != NULL)
     reference->next->pprev = reference->pprev;
