@@ -195,7 +195,7 @@ SLICE_API void *ralloc_parent (const void *ptr);
  * Errors: as ralloc_free(); where there is no memory for the record, the
  *   failure handler is called and the program ended, as slice_alloc() does;
  *   ralloc_try_set_destructor() returns.
- * Threads: tree.  Cost: a record of 96 bytes at a node's first.
+ * Threads: tree.  Cost: a record of 112 bytes at a node's first.
  * Source: Mesa ralloc_set_destructor().
  */
 SLICE_API void ralloc_set_destructor (const void *ptr,

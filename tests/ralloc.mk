@@ -17,7 +17,7 @@ ralloc_tests = \
 
 slice_tests += $(ralloc_tests)
 
-tests_test_ralloc_SOURCES = tests/test-ralloc.c tests/ralloc-testlib.h
+EXTRA_DIST += tests/ralloc-testlib.h
 tests_test_ralloc_LDADD = $(slice_test_libs)
 tests_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_test_ralloc_free_LDADD = $(slice_test_libs)
@@ -31,8 +31,10 @@ tests_test_ralloc_threads_LDADD = $(slice_test_libs)
 
 # C++: the operators.
 if HAVE_CXX
+if WITH_TESTS
 check_PROGRAMS += tests/test-ralloc-cxx
 TESTS += tests/test-ralloc-cxx
+endif
+endif
 tests_test_ralloc_cxx_SOURCES = tests/test-ralloc-cxx.cc
 tests_test_ralloc_cxx_LDADD = $(slice_test_libs)
-endif

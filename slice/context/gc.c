@@ -351,15 +351,17 @@ sli_gc_bytes (const void *payload)
 
 /* --- objects -------------------------------------------------------------------------- */
 
+/* The whole of the first GC_SLAB_BYTES has to be ours: whatever else lay
+ * there would be taken for an object of this slab. */
 static COLD void *
 object_alone (RallocGc *gc, size_t size, size_t align)
 {
   size_t object = size > 0 ? size : 1;
+  size_t bytes = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
+                 + align_up (object, GC_STEP);
   GcSlab *slab
       = slab_new (gc, GC_ALONE, object,
-                  align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
-                      + align_up (object, GC_STEP),
-                  align);
+                  bytes > GC_SLAB_ASKED ? bytes : GC_SLAB_ASKED, align);
 
   return slab != NULL ? slab_alloc (slab) : NULL;
 }

@@ -119,7 +119,9 @@ typedef enum
 
 struct Extension
 {
-  void *child;                   /* the youngest child; must be first */
+  /* The youngest child; must be first.  Aligned, as children of a family
+   * keep flags in the low bits of the record's address. */
+  _Alignas (NODE_ALIGN) void *child;
   void *owner;                   /* the node's payload, as it moves */
   void (*destructor) (void *);
   bool (*refuses) (void *);
