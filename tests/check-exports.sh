@@ -13,7 +13,7 @@ map=$top_srcdir/slice/libslice.map
 # A build with assertions keeps each thread's list of held locks as well.
 tls_bytes_max=16
 if grep -q '^#define SLICE_DEBUG ' "$top_builddir/config.h" 2> /dev/null; then
-  tls_bytes_max=1024
+  tls_bytes_max=64
 fi
 
 test -f "$library" || skip_all "no shared library was built"
