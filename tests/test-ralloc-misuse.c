@@ -230,10 +230,10 @@ static void
 damage_next (void)
 {
   void *root = ralloc_context (NULL);
-  void *volatile *nodes[3];
+  void *volatile *volatile nodes[3];
 
   for (unsigned i = 0; i < 3; i++)
-    nodes[i] = ralloc_size (root, 40);
+    nodes[i] = do_size (root, 40);
   nodes[1][-2] = (void *) nodes[2]; /* its next */
   do_free ((void *) nodes[1]);
 }
@@ -242,10 +242,10 @@ static void
 damage_pprev (void)
 {
   void *root = ralloc_context (NULL);
-  void *volatile *nodes[3];
+  void *volatile *volatile nodes[3];
 
   for (unsigned i = 0; i < 3; i++)
-    nodes[i] = ralloc_size (root, 40);
+    nodes[i] = do_size (root, 40);
   nodes[1][-1] = (void *) &nodes[0][-2];
   do_free (root);
 }
@@ -254,7 +254,7 @@ static void
 damage_parent (void)
 {
   void *root = ralloc_context (NULL);
-  void *volatile *node = ralloc_size (root, 40);
+  void *volatile *volatile node = do_size (root, 40);
   void *other = ralloc_context (NULL);
 
   node[-4] = other;
