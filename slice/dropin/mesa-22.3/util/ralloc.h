@@ -15,14 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Mesa's own, a file of its tree and not of ours. */
-#define RALLOC_MESA_MACROS_BESIDE "macros.h"
-#define RALLOC_MESA_MACROS "util/macros.h"
+/* Mesa's own, if we are in its tree. */
 #if defined __has_include
-# if __has_include("macros.h")
-#  include RALLOC_MESA_MACROS_BESIDE
-# elif __has_include("util/macros.h")
-#  include RALLOC_MESA_MACROS
+# if __has_include(<util/macros.h>)
+#  include <util/macros.h>
 # endif
 #endif
 
