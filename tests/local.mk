@@ -75,6 +75,8 @@ alloc_tests =
 observe_tests =
 slice_tests = %D%/test-plain
 
+include tests/ralloc.mk
+
 unit_tests = \
 	$(port_tests) \
 	$(base_tests) \

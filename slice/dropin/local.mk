@@ -1,3 +1,5 @@
 # slice/dropin/local.mk - drop-ins (floor 8): g_slice and Mesa's ralloc
 #
 # SPDX-License-Identifier: MIT
+
+include slice/dropin/mesa-ralloc.mk
