@@ -345,6 +345,18 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
  * are malloc's, are not.)  Threads: any.  Cost: two loads. */
 SLICE_API bool slice_is_ours (const void *address);
 
+/** The size that a live block was asked for; kept with the option
+ * debug-blocks only.  It finds large blocks, too, so that a layer that takes
+ * over another allocator's calls can tell its own blocks from the other's.
+ *
+ * @param address  anything, valid or not
+ * @return         bytes; 0 if no live block starts there, or without
+ *                 debug-blocks
+ *
+ * Threads: any.  Cost: a lock and a look into a hash table.
+ */
+SLICE_API size_t slice_debug_size (const void *address);
+
 /* --- giving memory back ---------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,

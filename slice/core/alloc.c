@@ -574,6 +574,14 @@ slice_is_ours (const void *address)
   return sli_slab_is_ours (address);
 }
 
+size_t
+slice_debug_size (const void *address)
+{
+  return LOAD_ACQUIRE (&alloc.ready) && alloc.checks_blocks
+             ? sli_block_check_size (address)
+             : 0;
+}
+
 void
 slice_block_info (const void *address, SliceBlockInfo *info)
 {

@@ -145,6 +145,26 @@ sli_block_check_remove (const void *block, size_t size, const char *operation)
 }
 
 size_t
+sli_block_check_size (const void *address)
+{
+  size_t size = 0;
+
+  if (address == NULL)
+    return 0;
+  sli_lock (&registry.lock);
+  if (registry.n_slots != 0)
+    {
+      const Slot *slot = slot_find (registry.slots, registry.n_slots,
+                                    (uintptr_t) address);
+
+      if (slot->address != 0 && slot->size != SIZE_FREED)
+        size = slot->size;
+    }
+  sli_unlock (&registry.lock);
+  return size;
+}
+
+size_t
 sli_block_check_count (void)
 {
   return LOAD (&registry.n_live);

@@ -21,6 +21,8 @@ bool sli_block_check_add (const void *block, size_t size);
 /* It is freed; if it is not live or not of that size the program ends. */
 void sli_block_check_remove (const void *block, size_t size,
                              const char *operation);
+/* The size of a live block; 0 if none starts there. */
+size_t sli_block_check_size (const void *address);
 /* How many live. */
 size_t sli_block_check_count (void);
 
