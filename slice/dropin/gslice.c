@@ -78,7 +78,7 @@ NOINLINE static void *
 alloc_slow (size_t size)
 {
   dropin_make_ready ();
-  if (dropin.counts)
+  if (dropin.counts && size != 0)
     COUNT_UP_SHARED (&dropin.n_allocs, 1);
   return slice_alloc_slow_v1 (size);
 }
