@@ -511,8 +511,8 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   *known_zero = false;
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
 

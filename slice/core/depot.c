@@ -34,7 +34,9 @@ enum
   DEPOT_SLAB_SHARE = 8,
   /* The traffic looks for old magazines so often, and drains so many. */
   UPKEEP_PER_WORKING_SET = 8,
-  UPKEEP_MAGAZINES_MAX = 8
+  UPKEEP_MAGAZINES_MAX = 8,
+  /* Empty magazines that wait with a class; more go back to the metadata. */
+  EMPTIES_MAX = 4
 };
 
 /* All of one class; the lock protects everything. */
@@ -42,6 +44,8 @@ typedef struct
 {
   _Alignas (2 * CACHE_LINE_BYTES) Lock lock;
   Link stack;           /* of magazines, latest first */
+  Link empties;         /* some that were given for full ones */
+  unsigned n_empties;
   uint64_t n_magazines;
   uint64_t n_chunks;    /* in the stack */
   uint64_t n_pops;
@@ -65,8 +69,48 @@ static struct
 {
   uint64_t working_set_msec;
   size_t limit_bytes; /* 0: by itself */
-  size_t rounds_max;
 } depot_options;
+
+/* Likewise: how many rounds the magazines of a class have, by size. */
+typedef struct
+{
+  uint16_t of_size[MAGAZINE_SIZES];
+  uint16_t size_max; /* the largest that makes a difference */
+} Rounds;
+
+static Rounds rounds[N_CLASSES];
+
+/* The formula of THEORY 6: as many rounds as the piece of metadata has slots
+ * for, but no more bytes of chunks than twice as many for each size up, and
+ * never fewer than 4. */
+static size_t
+count_rounds (size_t chunk_bytes, unsigned size)
+{
+  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
+  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
+  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
+                           MAGAZINE_CHUNK_BYTES_MAX)
+                 / chunk_bytes;
+  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
+
+  return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
+}
+
+static void
+class_cut_rounds (unsigned class_index)
+{
+  Rounds *of = &rounds[class_index];
+
+  if (class_index == 0)
+    return;
+  for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
+    {
+      of->of_size[size] = (uint16_t) count_rounds (
+          sli_sizeclasses[class_index].chunk_bytes, size);
+      if (size == 0 || of->of_size[size] > of->of_size[size - 1])
+        of->size_max = (uint16_t) size;
+    }
+}
 
 void
 sli_depot_init (void)
@@ -76,13 +120,13 @@ sli_depot_init (void)
       = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
   depot_options.limit_bytes
       = (size_t) sli_option (SLICE_OPTION_DEPOT_LIMIT_BYTES);
-  depot_options.rounds_max
-      = (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
       memset (&depots[i], 0, sizeof depots[i]);
       sli_lock_init (&depots[i].lock, LOCK_RANK_DEPOT);
       link_init (&depots[i].stack);
+      link_init (&depots[i].empties);
+      class_cut_rounds (i);
     }
 }
 
@@ -94,33 +138,16 @@ sli_depot_lock (unsigned class_index)
 
 /* --- magazines -------------------------------------------------------------- */
 
-/* The formula of THEORY 6: as many as the piece of metadata has slots for,
- * but no more bytes of chunks than twice as many for each size up, and never
- * fewer than 4 rounds. */
 unsigned
 sli_depot_rounds (unsigned class_index, unsigned size)
 {
-  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
-  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
-  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
-  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
-                           MAGAZINE_CHUNK_BYTES_MAX)
-                 / chunk_bytes;
-  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
-
-  return (unsigned) min_size (n, depot_options.rounds_max);
+  return rounds[class_index].of_size[size];
 }
 
 unsigned
 sli_depot_size_max (unsigned class_index)
 {
-  unsigned size = MAGAZINE_SIZES - 1;
-
-  while (size > 0
-         && sli_depot_rounds (class_index, size)
-                == sli_depot_rounds (class_index, size - 1))
-    size--;
-  return size;
+  return rounds[class_index].size_max;
 }
 
 Magazine *
@@ -241,8 +268,37 @@ sli_depot_has (unsigned class_index)
   return LOAD (&depots[class_index].n_magazines) != 0;
 }
 
+/* Keeps an empty magazine, or returns it if there are enough. */
+static Magazine *
+depot_keep_empty (Depot *depot, Magazine *empty)
+{
+  assert_held (&depot->lock);
+  if (empty == NULL || depot->n_empties == EMPTIES_MAX)
+    return empty;
+  link_after (&empty->link, &depot->empties);
+  depot->n_empties++;
+  return NULL;
+}
+
+/* The empty magazine that came last, if it is large enough. */
+static Magazine *
+depot_take_empty (Depot *depot, unsigned n_wanted)
+{
+  Magazine *empty;
+
+  assert_held (&depot->lock);
+  if (depot->n_empties == 0)
+    return NULL;
+  empty = LINK_OWNER (depot->empties.next, Magazine, link);
+  if (empty->n_rounds_max < n_wanted)
+    return NULL;
+  link_remove (&empty->link);
+  depot->n_empties--;
+  return empty;
+}
+
 Magazine *
-sli_depot_pop (unsigned class_index, bool *contended)
+sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
 {
   Depot *depot = &depots[class_index];
   Magazine *magazine = NULL;
@@ -255,39 +311,42 @@ sli_depot_pop (unsigned class_index, bool *contended)
       magazine = LINK_OWNER (depot->stack.next, Magazine, link);
       depot_remove (depot, magazine);
       depot->n_pops++;
+      empty = depot_keep_empty (depot, empty);
     }
   sli_unlock (&depot->lock);
+  if (magazine != NULL && empty != NULL)
+    sli_depot_end_magazine (empty);
   PROBE2 (depot_pop, class_index, magazine);
   return magazine;
 }
 
-Magazine *
-sli_depot_push (Magazine *magazine, bool *contended)
+void
+sli_depot_push (Magazine *magazine, unsigned n_wanted,
+                DepotExchange *exchange)
 {
   unsigned class_index = magazine->class_index;
   Depot *depot = &depots[class_index];
   size_t limit_bytes = depot_limit_bytes (class_index);
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   uint64_t now_msec;
-  Magazine *spare;
 
-  *contended = depot_lock (depot);
+  exchange->contended = depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
   depot->n_pushes++;
   if (depot->n_chunks * chunk_bytes > limit_bytes)
     {
-      spare = depot_oldest (depot);
-      depot_remove (depot, spare);
+      exchange->spare = depot_oldest (depot);
+      depot_remove (depot, exchange->spare);
       depot->n_trimmed++;
     }
   else
-    spare = depot_take_older (depot, now_msec,
-                              depot_options.working_set_msec);
+    exchange->spare = depot_take_older (depot, now_msec,
+                                        depot_options.working_set_msec);
+  exchange->empty = depot_take_empty (depot, n_wanted);
   sli_unlock (&depot->lock);
   PROBE2 (depot_push, class_index, magazine);
-  return spare;
 }
 
 Magazine *
@@ -338,14 +397,34 @@ sli_depot_upkeep (void)
   sli_slab_trim (depot_options.working_set_msec, 1, false);
 }
 
+static void
+class_end_empties (unsigned class_index)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *empty;
+
+  do
+    {
+      sli_lock (&depot->lock);
+      empty = depot_take_empty (depot, 0);
+      sli_unlock (&depot->lock);
+      if (empty != NULL)
+        sli_depot_end_magazine (empty);
+    }
+  while (empty != NULL);
+}
+
 size_t
 sli_depot_trim (uint64_t max_age_msec)
 {
   Magazine *magazine;
 
   for (unsigned i = 1; i < N_CLASSES; i++)
-    while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
-      sli_depot_drain (magazine);
+    {
+      while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
+        sli_depot_drain (magazine);
+      class_end_empties (i);
+    }
   return sli_slab_trim (max_age_msec, UINT_MAX, true);
 }
 

@@ -59,17 +59,26 @@ void sli_depot_end_magazine (Magazine *magazine);
 /* Readies this floor and those below. */
 void sli_depot_init (void);
 
-/* A full magazine, the one pushed last; NULL if there is none.
+/* Exchanges an empty magazine (NULL: none at hand) for a full one, the one
+ * pushed last.  NULL: there is none, and `empty` stays the caller's.
  * *contended: another thread held the lock. */
-Magazine *sli_depot_pop (unsigned class_index, bool *contended);
-
+Magazine *sli_depot_pop (unsigned class_index, Magazine *empty,
+                         bool *contended);
 /* Has it any?  A guess, without a lock. */
 bool sli_depot_has (unsigned class_index);
 
-/* Leaves a magazine with rounds in the depot.  Returns one that has become
- * too much or too old (perhaps the same), which the caller drains and ends;
- * NULL if there is none. */
-Magazine *sli_depot_push (Magazine *magazine, bool *contended);
+/* What comes of leaving a magazine in the depot. */
+typedef struct
+{
+  Magazine *spare;  /* one that has become too much or too old (perhaps the
+                       same), for the caller to drain; or NULL */
+  Magazine *empty;  /* one to go on with, of the size wanted; or NULL */
+  bool contended;   /* another thread held the lock */
+} DepotExchange;
+
+/* Exchanges a magazine with rounds for an empty one of at least n_wanted. */
+void sli_depot_push (Magazine *magazine, unsigned n_wanted,
+                     DepotExchange *exchange);
 
 /* A magazine that has been in the depot for max_age_msec or longer, oldest
  * first; NULL if there is none (any more).  The caller drains and ends it. */

@@ -1,6 +1,6 @@
 /* record.c - what each thread keeps: its magazines, and the registry of all
  *
- * Floor 5 (magazine).  Locks: registry.lock (rank 60), each record's (50).
+ * Floor 5 (magazine).  Lock: registry.lock (rank 60).
  * Theory: sections 6 and 9.
  *
  * SPDX-License-Identifier: MIT
@@ -16,6 +16,7 @@
 #include "port/os.h"
 #include "port/tls.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum
@@ -29,6 +30,11 @@ SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
                      "a record fits in a piece of metadata");
 SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
                      "the frozen function ends at the last class");
+SLICE_STATIC_ASSERT (offsetof (ThreadRecord, entries)
+                         == SLICE_CLASS_TABLE_BYTES_V1,
+                     "the table lies right before the entries");
+SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
+                     "the table has a place for every size");
 
 /* A shared NULL for entries without a magazine: top and end both stand on it,
  * so that it is empty and full at once.  Nobody ever writes it. */
@@ -39,14 +45,19 @@ void *sli_record_nil[2];
   ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
       ENTRY_NIL, ENTRY_NIL
 
-/* The zero block: what a thread without magazines stands on. */
-static SliceEntryV1 zero_block[N_CLASSES]
-    = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
-        ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL,
-        ENTRY_NIL };
+/* The zero block: what a thread without magazines stands on.  Its table may
+ * stay all zero, for every entry is the same. */
+static struct
+{
+  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
+  SliceEntryV1 entries[N_CLASSES];
+} zero_block = { .entries
+                 = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
 
 __thread SliceEntryV1 *slice_tls_v1
-    __attribute__ ((tls_model ("initial-exec"))) = zero_block;
+    __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
 
 /* The thread's record: NULL before the first slow call, RECORD_NONE for good
  * when the thread ends or can have none. */
@@ -63,8 +74,6 @@ static struct
   unsigned n_records;
   bool is_inline;          /* the inline code may use the magazines */
   bool is_open;            /* threads' ends are told */
-  size_t room_bytes;       /* by which a thread's magazines may grow beyond
-                              the smallest of every class */
   uint64_t n_fork_lost;
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
@@ -119,12 +128,9 @@ class_reattach (ThreadRecord *record, unsigned class_index)
 static void
 record_reattach (ThreadRecord *record)
 {
-  assert_held (&record->lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
   record->is_detached = false;
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, record->entries);
 }
 
 /* --- a thread's beginning ------------------------------------------------------ */
@@ -147,12 +153,13 @@ record_new (void)
   if (record == NULL)
     return NULL;
   memset (record, 0, sizeof *record);
-  memcpy (record->entries, zero_block, sizeof record->entries);
-  sli_lock_init (&record->lock, LOCK_RANK_RECORD);
+  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
+    record->class_table[i] = (unsigned char) SLICE_CLASS_V1 (8 * i);
+  memcpy (record->entries, zero_block.entries, sizeof record->entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
   record->tick_msec = sli_os_clock_msec ();
-  record->room_bytes = registry.room_bytes;
+  record->room_bytes = THREAD_BYTES_MAX;
   if (!sli_tls_watch (record))
     {
       sli_meta_free (record, sizeof *record);
@@ -179,6 +186,21 @@ self_begin (void)
     STORE (&slice_tls_v1, self->entries);
 }
 
+/* A trimmer has the record: it has the registry's lock, too. */
+COLD static void
+record_wait (ThreadRecord *record)
+{
+  do
+    {
+      STORE_RELEASE (&record->is_busy, false);
+      sli_lock (&registry.lock);
+      sli_unlock (&registry.lock);
+      STORE (&record->is_busy, true);
+      __atomic_signal_fence (__ATOMIC_SEQ_CST);
+    }
+  while (LOAD_ACQUIRE (&record->is_held));
+}
+
 ThreadRecord *
 sli_record_enter (void)
 {
@@ -189,16 +211,23 @@ sli_record_enter (void)
   record = self;
   if (UNLIKELY (record == NULL || record == RECORD_NONE))
     return NULL;
-  sli_lock (&record->lock);
+  STORE (&record->is_busy, true);
+  /* The trimmer's barrier on all threads orders the store above and the load
+   * below; the compiler must not exchange them. */
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  if (UNLIKELY (LOAD_ACQUIRE (&record->is_held)))
+    record_wait (record);
   if (UNLIKELY (record->is_detached))
     record_reattach (record);
+  if (registry.is_inline)
+    STORE (&slice_tls_v1, record->entries);
   return record;
 }
 
 void
 sli_record_leave (ThreadRecord *record)
 {
-  sli_unlock (&record->lock);
+  STORE_RELEASE (&record->is_busy, false);
 }
 
 ThreadRecord *
@@ -212,15 +241,15 @@ sli_record_peek (void)
 static void
 magazine_put_away (Magazine *magazine, bool to_slabs)
 {
-  bool contended;
+  DepotExchange exchange = { magazine, NULL, false };
 
   if (magazine == NULL)
     return;
   /* Half a magazine is worth keeping whole for the next thread. */
   if (!to_slabs && magazine->n_rounds * 2 >= magazine->n_rounds_max)
-    magazine = sli_depot_push (magazine, &contended);
-  if (magazine != NULL)
-    sli_depot_drain (magazine);
+    sli_depot_push (magazine, UINT_MAX, &exchange);
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
 }
 
 static void
@@ -297,7 +326,7 @@ self_end (void *value)
 {
   ThreadRecord *record = value;
 
-  STORE (&slice_tls_v1, zero_block);
+  STORE (&slice_tls_v1, zero_block.entries);
   self = RECORD_NONE;
   sli_lock (&registry.lock);
   link_remove (&record->link);
@@ -323,10 +352,6 @@ void
 sli_record_init (bool is_inline)
 {
   registry.is_inline = is_inline;
-  registry.room_bytes = THREAD_BYTES_MAX;
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    registry.room_bytes -= (size_t) 2 * sli_depot_rounds (i, 0)
-                           * sli_sizeclasses[i].chunk_bytes;
   link_init (&registry.records);
 }
 
@@ -358,69 +383,79 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
     }
 }
 
-/* Points a thread at the zero block, unless it is in a slow path just now:
- * then it is awake, and keeps what it has. */
-static void
-record_detach (ThreadRecord *record)
-{
-  if (record == self || !sli_trylock (&record->lock))
-    return;
-  record->is_detached = true;
-  STORE (record->tls, zero_block);
-  sli_unlock (&record->lock);
-}
-
-/* If its owner has not come back meanwhile, nobody uses its magazines. */
+/* If its owner is in no slow path, nobody uses its magazines. */
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || !sli_trylock (&record->lock))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy))
     return;
-  if (record->is_detached)
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      class_take_rounds (record, i);
-  sli_unlock (&record->lock);
+  record->is_detached = true;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_take_rounds (record, i);
 }
 
 /* Between the two passes every thread passes a barrier.  After it no thread
  * is in an inline call that began before, but for what it had loaded already:
- * one call at most, on one magazine's top. */
+ * one call at most, on one magazine's top.  And whoever is in a slow path is
+ * seen to be, or sees that he is to wait. */
 void
 sli_magazine_detach_others (void)
 {
   sli_lock (&registry.lock);
   LINK_EACH (link, &registry.records)
-    record_detach (LINK_OWNER (link, ThreadRecord, link));
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record == self)
+        continue;
+      STORE (&record->is_held, true);
+      STORE (record->tls, zero_block.entries);
+    }
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
+  LINK_EACH (link, &registry.records)
+    STORE_RELEASE (&LINK_OWNER (link, ThreadRecord, link)->is_held, false);
   sli_unlock (&registry.lock);
 }
 
 /* --- looking ---------------------------------------------------------------------------- */
 
+/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
+ * read is near the truth, and metadata is never unmapped. */
+static uint64_t
+loaded_count (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *loaded = LOAD (&cache->loaded);
+  void *const *top = LOAD (&record->entries[class_index].top);
+
+  if (loaded == NULL || top < loaded->slots
+      || top > loaded->slots + loaded->n_rounds_max)
+    return 0;
+  return (uint64_t) (top - loaded->slots) - cache->n_taken;
+}
+
 static void
-record_count (ThreadRecord *record, unsigned class_index,
+record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {
   const ClassCache *cache = &record->caches[class_index];
-  uint32_t rounds = 0;
+  const Magazine *previous = LOAD (&cache->previous);
 
-  if (cache->loaded != NULL)
-    {
-      counts->n_cached += (uint64_t) (LOAD (&record->entries[class_index].top)
-                                      - cache->loaded->slots)
-                          - cache->n_taken;
-      rounds = sli_depot_rounds (class_index, cache->size);
-    }
-  if (cache->previous != NULL)
-    counts->n_cached += cache->previous->n_rounds;
-  counts->n_cached += (uint64_t) (cache->zero_end - cache->zero_next)
+  counts->n_cached += loaded_count (record, class_index);
+  if (previous != NULL)
+    counts->n_cached += LOAD (&previous->n_rounds);
+  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
+                                  - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;
-  counts->n_hits += cache->n_hits;
-  counts->n_grown += cache->n_grown;
-  counts->n_shrunk += cache->n_shrunk;
-  counts->rounds_now = (uint32_t) max_size (counts->rounds_now, rounds);
+  counts->n_hits += LOAD (&cache->n_hits);
+  counts->n_grown += LOAD (&cache->n_grown);
+  counts->n_shrunk += LOAD (&cache->n_shrunk);
+  if (LOAD (&cache->loaded) != NULL)
+    counts->rounds_now
+        = (uint32_t) max_size (counts->rounds_now,
+                               sli_depot_rounds (class_index, cache->size));
   counts->rounds_peak
       = (uint32_t) max_size (counts->rounds_peak,
                              rounds_peak (cache, class_index));
@@ -438,10 +473,8 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
-      sli_lock (&record->lock);
       for (unsigned i = 1; i < N_CLASSES; i++)
         record_count (record, i, &counts[i]);
-      sli_unlock (&record->lock);
     }
   sli_unlock (&registry.lock);
   return n_records;
@@ -459,15 +492,11 @@ void
 sli_magazine_fork_prepare (void)
 {
   sli_lock_for_fork (&registry.lock);
-  LINK_EACH (link, &registry.records)
-    sli_lock_for_fork (&LINK_OWNER (link, ThreadRecord, link)->lock);
 }
 
 void
 sli_magazine_fork_parent (void)
 {
-  LINK_EACH (link, &registry.records)
-    sli_unlock_after_fork (&LINK_OWNER (link, ThreadRecord, link)->lock);
   sli_unlock_after_fork (&registry.lock);
 }
 
@@ -494,7 +523,6 @@ sli_magazine_fork_child (void)
   registry.n_records = 0;
   if (own != NULL)
     {
-      sli_lock_init (&own->lock, LOCK_RANK_RECORD);
       link_init (&own->link);
       link_after (&own->link, &registry.records);
       registry.n_records = 1;

@@ -1,14 +1,17 @@
 /* record.h - what each thread keeps: its magazines, and the registry of all
  *
  * Floor 5 (magazine).  Used by magazine.c and record.c alone.
- * Locks: the registry (rank 60); each record (rank 50), which the owner takes
- * in slow paths only and a trimmer to detach it.
+ * Locks: the registry (rank 60).  A record has none: its owner says that it is
+ * in a slow path (is_busy), a trimmer says that it wants the record (is_held),
+ * and a barrier on all threads makes each see the other's word; so the owner
+ * pays two plain stores.
  * Theory: sections 6 and 9.
  *
- *   slice_tls_v1 --> entries[0 ... 73]        what the inline code sees
- *   self ---------> ThreadRecord
- *                     entries   top, end of each loaded magazine
- *                     caches    loaded, previous, size, zero window
+ *   slice_tls_v1 ------+
+ *   self --> ThreadRecord
+ *              class_table   size -> class
+ *              entries  <----+  top, end of each loaded magazine
+ *              caches        loaded, previous, size, zero window
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,8 +25,8 @@
 #include "base/sizeclass.h"
 #include "port/lock.h"
 
-/* One class in one thread; the owner's, under the record's lock (the zero
- * window without). */
+/* One class in one thread.  The owner's while is_busy, a trimmer's while it
+ * holds the record; the zero window is always the owner's. */
 typedef struct
 {
   Magazine *loaded;    /* NULL: the entry stands on the shared NULL */
@@ -34,6 +37,7 @@ typedef struct
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
+  bool is_charged;     /* its magazines' size is taken from the room */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
@@ -41,25 +45,28 @@ typedef struct
 
 typedef struct
 {
-  SliceEntryV1 entries[N_CLASSES];
+  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
+  SliceEntryV1 entries[N_CLASSES]; /* right behind the table */
   ClassCache caches[N_CLASSES];
-  Lock lock;
   Link link;             /* in the registry */
   SliceEntryV1 **tls;    /* the owner's slice_tls_v1 */
+  bool is_busy;          /* the owner is in a slow path */
+  bool is_held;          /* a trimmer wants it */
+  bool is_detached;      /* rounds were taken; tls stands on the zero block */
+  unsigned n_trips;      /* to the depot, ever */
   uint64_t tick_msec;    /* when trips were last looked over */
-  size_t room_bytes;     /* by which its magazines may still grow */
-  bool is_detached;      /* tls stands on the zero block, rounds were taken */
+  size_t room_bytes;     /* that its magazines may still take */
 } ThreadRecord;
 
 /* Readies the registry; is_inline: the inline code may use the magazines. */
 void sli_record_init (bool is_inline);
 
-/* Enters the calling thread's record: makes it if there is none, locks it,
- * sorts out what a trimmer did.  NULL: the thread must do without (it is
+/* Enters the calling thread's record: makes it if there is none, keeps
+ * trimmers out, sorts out what one did.  NULL: the thread must do without (it is
  * ending, or there is no memory or key): go to the slabs. */
 ThreadRecord *sli_record_enter (void);
 void sli_record_leave (ThreadRecord *record);
-/* As it is, not locked; NULL if there is none. */
+/* As it is, not entered; NULL if there is none. */
 ThreadRecord *sli_record_peek (void);
 
 /* Where the entry of a class without a loaded magazine stands. */

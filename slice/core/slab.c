@@ -469,7 +469,10 @@ place_complain (const Place *place, ErrorNumber number, unsigned class_index,
             : sli_sizeclasses[place->slab->class_index].block_bytes;
 
   sli_diag_misuse (number, operation, chunk,
-                   sli_sizeclasses[class_index].block_bytes, real_bytes);
+                   class_index == 0
+                       ? DIAG_SIZE_UNKNOWN
+                       : sli_sizeclasses[class_index].block_bytes,
+                   real_bytes);
 }
 
 /* Under the class lock: the word was empty, or becomes complete.  Returns

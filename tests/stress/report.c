@@ -179,7 +179,7 @@ print_cell_name (const Cell *cell)
     snprintf (name, sizeof name, "%s %u, %u thr.%s", order_name (cell->order),
               cell->max_bytes, cell->n_threads,
               cell->literal ? " literal" : "");
-  printf ("%-31s", name);
+  printf ("%-33s", name);
 }
 
 static void
@@ -195,7 +195,7 @@ print_verdict (const Table *table, const Cell *cell)
   if (slice < 0)
     return;
   print_cell_name (cell);
-  printf ("%6.2f %-11s",
+  printf ("%6.2f %-13s",
           table_median_to_best (table, cell, (unsigned)slice, field),
           best != NULL ? best : "-");
   if (gslice >= 0)
@@ -219,10 +219,10 @@ print_verdict (const Table *table, const Cell *cell)
 static void
 print_verdicts (const Table *table)
 {
-  printf ("\n%-31s%-18s%9s%16s\n", "Ratios", "slice / best malloc", "/ GSlice",
-          "malloc / slice");
-  printf ("%-31s%6.2f %-11s%9.2f%16s\n", "to reach", REACH_BEST, "or less",
-          REACH_GSLICE, "(announced)");
+  printf ("\n%-33s%-20s%9s%9s%16s\n", "Ratios", "slice / best malloc",
+          "/ GSlice", "/ limit", "malloc / slice");
+  printf ("%-33s%6.2f %-13s%9.2f%9.2f%16s\n", "to reach", REACH_BEST,
+          "or less", REACH_GSLICE, REACH_LIMIT, "(announced)");
   for (unsigned i = 0; i < table->n_cells; i++)
     print_verdict (table, &table->cells[i]);
 }
