@@ -26,7 +26,6 @@
 #include <slice/slice.h>
 #include <slice/options.h>
 
-#include "base/check.h"
 #include "port/compiler.h"
 
 #include <pthread.h>
@@ -98,9 +97,9 @@ enum
 static const unsigned char class_of_eighths[]
     = { CLASSES_256 (0), CLASS (256), CLASS (257), CLASS (258) };
 
-SLICE_STATIC_ASSERT (sizeof class_of_eighths - 1
-                         == SLICE_SIZE_MAX / CLASS_STEP_BYTES,
-                     "a class for every size");
+_Static_assert (sizeof class_of_eighths - 1
+                    == SLICE_SIZE_MAX / CLASS_STEP_BYTES,
+                "a class for every size");
 
 static inline SliceEntryV1 *
 entry_of (size_t size)
