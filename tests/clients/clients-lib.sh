@@ -13,6 +13,7 @@ slice_run=$top_builddir/slice/dropin/slice-run
 SLICE_RUN_PRELOAD=$top_builddir/slice/.libs/libslice.so.0
 SLICE_RUN_PRELOAD=$SLICE_RUN_PRELOAD:$top_builddir/slice/dropin/.libs/libslice-gslice.so
 export SLICE_RUN_PRELOAD
+: "${READELF:=readelf}"
 unset G_SLICE G_DEBUG SLICE_RUN SLICE_RUN_G_SLICE
 
 # GLib's own tests, from libglib2.0-tests.
@@ -99,4 +100,32 @@ n_sent_home ()
 {
   sed -n "s/^slice-gslice: .* on, \([0-9]*\) of ours came .*/\1/p" "$1" \
     | tail -n 1
+}
+
+# said_border FILE KEY
+said_border ()
+{
+  sed -n "s/^$2: \([^,]*\).*/\1/p" "$1"
+}
+
+# border_findings FILE MODE: what is wrong; FILE has the program's output and
+# the drop-in's.  Large blocks are known, and counted, with debug-blocks only.
+border_findings ()
+{
+  large_in=$(sed -n 's/^large: \([0-9]*\) in.*/\1/p' "$1")
+  large_out=$(sed -n 's/^large: .*, \([0-9]*\) out.*/\1/p' "$1")
+  passed_on=$(said_border "$1" 'passed on')
+  came_home=$(said_border "$1" 'came home')
+  if test "$2" = debug-blocks; then
+    passed_on=$((passed_on + large_in))
+    came_home=$((came_home + large_out))
+  fi
+  test "$(n_passed_on "$1")" = "$passed_on" \
+    || echo "passed on: $(n_passed_on "$1") instead of $passed_on"
+  test "$(n_sent_home "$1")" = "$came_home" \
+    || echo "came home: $(n_sent_home "$1") instead of $came_home"
+  test "$(said_border "$1" live)" = 0 \
+    || echo "alive at the end: $(said_border "$1" live)"
+  test "$(said_border "$1" malloc)" = "as before" \
+    || echo "malloc holds more than before"
 }
