@@ -10,7 +10,12 @@
 #
 # SPDX-License-Identifier: MIT
 
-test_libs = $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
+if WITH_TESTS
+check_LTLIBRARIES += %D%/libtest.la
+endif
+%C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h %D%/teststats.h
+
+test_libs = %D%/libtest.la $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
 port_test_libs = slice/libport.la $(test_libs)
 base_test_libs = slice/libbase.la $(test_libs)
 page_test_libs = slice/libpage.la $(test_libs)
@@ -23,9 +28,40 @@ slice_test_libs = slice/libslice.la $(test_libs)
 
 # --- programs --------------------------------------------------------------
 
-port_tests =
-base_tests =
-page_tests =
+port_tests = \
+	%D%/test-lock \
+	%D%/test-os-linux \
+	%D%/test-os-posix \
+	%D%/test-tls \
+	%D%/test-tool
+%C%_test_lock_LDADD = $(port_test_libs)
+%C%_test_os_linux_LDADD = $(port_test_libs)
+%C%_test_os_posix_LDADD = $(port_test_libs)
+%C%_test_tls_LDADD = $(port_test_libs)
+%C%_test_tool_LDADD = $(port_test_libs)
+
+base_tests = \
+	%D%/test-diag \
+	%D%/test-list \
+	%D%/test-option \
+	%D%/test-sizeclass
+%C%_test_diag_LDADD = $(base_test_libs)
+%C%_test_list_LDADD = $(base_test_libs)
+%C%_test_option_LDADD = $(base_test_libs)
+%C%_test_sizeclass_LDADD = $(base_test_libs)
+
+page_tests = \
+	%D%/test-map \
+	%D%/test-meta \
+	%D%/test-page \
+	%D%/test-source \
+	%D%/test-unitset
+%C%_test_map_LDADD = $(page_test_libs)
+%C%_test_meta_LDADD = $(page_test_libs)
+%C%_test_page_LDADD = $(page_test_libs)
+%C%_test_source_LDADD = $(page_test_libs)
+%C%_test_unitset_LDADD = $(page_test_libs)
+
 slab_tests =
 depot_tests =
 magazine_tests =
@@ -65,7 +101,8 @@ dist_check_SCRIPTS = \
 EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
-	%D%/clients/client.cc
+	%D%/clients/client.cc \
+	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
 

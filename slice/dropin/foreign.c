@@ -17,7 +17,8 @@
  * Blocks of ours that are malloc's (large ones; all, with always-malloc or
  * under a tool) have no address to tell them by.  They need not be told from
  * GLib's when GLib's are malloc's as well: free() is right for both.  Where
- * they are not, or debug-blocks is on, the registry of debug-blocks tells.
+ * they are not, or a mode is on that looks at every free, the registry of
+ * debug-blocks tells (slice_debug_size()).
  * (GLib never cuts blocks of more than SLICE_SIZE_MAX from slabs on pages of
  * up to 16 KiB.)
  *
@@ -51,8 +52,8 @@ typedef void (*FreeBlock) (void *block);
 
 static struct
 {
-  bool registered;         /* the registry knows all our live blocks; constant
-                              after the first block */
+  bool registered;         /* slice_debug_size() knows all our live blocks that
+                              are malloc's; constant after the first block */
   bool mallocs;            /* every block of ours is malloc's; constant too */
   FreeSlice glib_free;     /* GLib's g_slice_free1; NULL: not found yet */
   FreeBlock libc_free;     /* the free() behind ours; NULL: not found yet */
@@ -169,7 +170,12 @@ sli_foreign_begin (void)
   if (foreign.mallocs && !sli_gslice_config_glib_mallocs ()
       && !glib_has_no_slices ())
     slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
-  foreign.registered = option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
+  foreign.registered
+      = option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
+        || (!foreign.mallocs
+            && (option_is_on (SLICE_OPTION_CHECKED)
+                || option_is_on (SLICE_OPTION_HARDENED)
+                || option_is_on (SLICE_OPTION_DEBUG)));
 }
 
 /* --- the program frees GLib's ------------------------------------------------------- */
@@ -223,7 +229,7 @@ send_home (void *block)
   slice_free_bulk (1, &block);
 }
 
-/* With debug-blocks: large blocks of ours, too. */
+/* Where there is a registry: large blocks of ours, too. */
 COLD static void
 free_registered (void *block)
 {

@@ -72,42 +72,6 @@ dropin_load (void)
   sli_foreign_load ();
 }
 
-/* --- the class of a size ---------------------------------------------------------------- */
-
-/* SLICE_CLASS_V1() by eighths of the size, looked up: computed, it would be a
- * branch or two on the size that nobody can foretell in a walk through many
- * sizes (a third of a call's time there).  In the caller's own code the
- * compiler mostly knows the size, and computing is right. */
-enum
-{
-  CLASS_STEP_BYTES = 8
-};
-
-#define CLASS(i) SLICE_CLASS_V1 ((i) * CLASS_STEP_BYTES)
-#define CLASSES_4(i) CLASS (i), CLASS ((i) + 1), CLASS ((i) + 2), CLASS ((i) + 3)
-#define CLASSES_16(i)                                                         \
-  CLASSES_4 (i), CLASSES_4 ((i) + 4), CLASSES_4 ((i) + 8), CLASSES_4 ((i) + 12)
-#define CLASSES_64(i)                                                         \
-  CLASSES_16 (i), CLASSES_16 ((i) + 16), CLASSES_16 ((i) + 32),               \
-      CLASSES_16 ((i) + 48)
-#define CLASSES_256(i)                                                        \
-  CLASSES_64 (i), CLASSES_64 ((i) + 64), CLASSES_64 ((i) + 128),              \
-      CLASSES_64 ((i) + 192)
-
-static const unsigned char class_of_eighths[]
-    = { CLASSES_256 (0), CLASS (256), CLASS (257), CLASS (258) };
-
-_Static_assert (sizeof class_of_eighths - 1
-                    == SLICE_SIZE_MAX / CLASS_STEP_BYTES,
-                "a class for every size");
-
-static inline SliceEntryV1 *
-entry_of (size_t size)
-{
-  return SLICE_LOAD (&slice_tls_v1)
-         + class_of_eighths[(size + CLASS_STEP_BYTES - 1) / CLASS_STEP_BYTES];
-}
-
 /* --- blocks ------------------------------------------------------------------------- */
 
 NOINLINE static void *
@@ -124,7 +88,8 @@ block_alloc (size_t size)
 {
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = entry_of (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
 
@@ -154,7 +119,8 @@ block_free (size_t size, void *block)
 {
   if (LIKELY (size <= SLICE_SIZE_MAX && slice_is_ours (block)))
     {
-      SliceEntryV1 *entry = entry_of (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
 
       if (LIKELY (top != entry->end && *top != block))

@@ -43,5 +43,6 @@ dist_man_MANS += docs/man/slice-run.1
 		$(srcdir)/%D%/slice-run.in > $@.tmp \
 	&& chmod a+x,a-w $@.tmp && mv $@.tmp $@
 
-EXTRA_DIST += %D%/slice-run.in
+# foreign-none.c: for a libglib that is built with gslice.c (tests/clients).
+EXTRA_DIST += %D%/slice-run.in %D%/foreign-none.c
 CLEANFILES += %D%/slice-run

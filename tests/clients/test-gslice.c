@@ -291,6 +291,10 @@ test_both_ways (void)
 static void
 test_both_ways_registered (void)
 {
+  static const char *const checking_options[]
+      = { "SLICE_OPTIONS=stats:checked", "SLICE_OPTIONS=stats:hardened",
+          "SLICE_OPTIONS=stats:debug" };
+
   if (g_test_subprocess ())
     {
       glib_to_us ();
@@ -309,6 +313,13 @@ test_both_ways_registered (void)
       "*: 200 blocks of GLib's passed on, 500 of ours came*");
   IN_CHILD (AS_SLICE_RUN, "SLICE_RUN_G_SLICE=always-malloc");
   g_test_trap_assert_passed ();
+  for (gsize i = 0; i < G_N_ELEMENTS (checking_options); i++)
+    {
+      IN_CHILD (AS_SLICE_RUN, checking_options[i]);
+      g_test_trap_assert_passed ();
+      g_test_trap_assert_stderr (
+          "*: 200 blocks of GLib's passed on, 500 of ours came*");
+    }
 }
 
 /* Ours are malloc's while GLib has slices: only the registry can tell. */
