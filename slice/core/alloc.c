@@ -481,7 +481,13 @@ slice_try_alloc_n (size_t n, size_t size)
 void
 slice_free_n (size_t n, size_t size, void *block)
 {
-  slice_free1 (n * size, block);
+  size_t bytes;
+
+  if (block == NULL)
+    return;
+  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
+    sli_diag_die (ERROR_OVERFLOW, "size overflow: %z times %z bytes", n, size);
+  slice_free1 (bytes, block);
 }
 
 /* --- alignment ----------------------------------------------------------------------- */
@@ -625,6 +631,22 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   return slice_try_alloc (size);
 }
 
+/* Zeroes a block of unknown size; what is none is left for others to find. */
+static void
+clear_freed (void *block)
+{
+  ChunkInfo info;
+
+  if (alloc.route == ROUTE_MALLOC)
+    {
+      memset (block, 0, sli_os_malloc_bytes (block));
+      return;
+    }
+  sli_slab_look_up (block, &info);
+  if (info.state == CHUNK_OUT)
+    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
+}
+
 /* Where blocks are looked at one by one. */
 static void
 bulk_free_each (size_t n, void *const *blocks, const void *site)
@@ -643,7 +665,7 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
         sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
                                 "slice_free_bulk");
       if (alloc.clears_freed)
-        memset (blocks[i], 0, slice_block_size (blocks[i]));
+        clear_freed (blocks[i]);
       if (alloc.route == ROUTE_MALLOC)
         free (blocks[i]);
       else

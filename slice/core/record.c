@@ -143,7 +143,9 @@ record_reattach (ThreadRecord *record)
     class_reattach (record, i);
   if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, record->entries);
-  STORE (&record->attention, 0);
+  /* Another trimmer may have come meanwhile: its word must stay. */
+  __atomic_fetch_and (&record->attention, (uint8_t) ~RECORD_DETACHED,
+                      __ATOMIC_RELAXED);
 }
 
 size_t
@@ -419,11 +421,14 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
     }
 }
 
-/* If its owner is in no slow path, nobody uses its magazines. */
+/* If its owner is in no slow path, nobody uses its magazines: unless it was
+ * in one when it was to be detached, and has left it with its entries before
+ * it again.  Then it is awake, and keeps what it has. */
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || LOAD_ACQUIRE (&record->is_busy))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy)
+      || LOAD (record->tls) != zero_block.entries)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_take_rounds (record, i);

@@ -267,8 +267,10 @@ ring_choose (SlabClass *class, unsigned ring)
       next = link->next;
       if (right_ring != ring)
         slab_file (class, slab, right_ring);
-      else if (best == NULL || n_free < best_free
-               || (n_free == best_free && slab < best))
+      /* One that belongs among the fuller ones is the better choice. */
+      if (right_ring <= ring
+          && (best == NULL || n_free < best_free
+              || (n_free == best_free && slab < best)))
         {
           best = slab;
           best_free = n_free;
