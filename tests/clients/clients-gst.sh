@@ -64,7 +64,7 @@ same "video" 200 videotestsrc num-buffers=60 ! videoconvert ! queue \
 
 # A minute, every block checked: as many buffers as it takes; SIGINT with -e
 # ends the pipeline in order.
-timeout --signal=INT --kill-after=60 "$seconds" \
+SLICE_OPTIONS=count timeout --signal=INT --kill-after=60 "$seconds" \
   sh "$slice_run" --stats --debug-blocks gst-launch-1.0 -e -q \
     audiotestsrc ! audioconvert ! queue ! tee name=t \
     t. ! queue ! fakesink t. ! queue ! audioresample ! fakesink \
