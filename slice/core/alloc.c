@@ -53,8 +53,8 @@ static struct
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
-  uint64_t n_large_allocs;
-  uint64_t n_large_frees;
+  _Alignas (8) uint64_t n_large_allocs;
+  _Alignas (8) uint64_t n_large_frees;
 } alloc;
 
 static struct

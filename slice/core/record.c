@@ -136,16 +136,18 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
+/* The registry's lock keeps trimmers away: one that came now would have its
+ * word, or the zero block that it points the thread at, overwritten, and would
+ * take rounds of a thread at work. */
 static void
 record_reattach (ThreadRecord *record)
 {
+  assert_held (&registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
   if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, record->entries);
-  /* Another trimmer may have come meanwhile: its word must stay. */
-  __atomic_fetch_and (&record->attention, (uint8_t) ~RECORD_DETACHED,
-                      __ATOMIC_RELAXED);
+  STORE (&record->attention, 0);
 }
 
 size_t
@@ -158,10 +160,14 @@ sli_record_bytes_max (void)
 
 /* --- a thread's beginning ------------------------------------------------------ */
 
+/* The thread's pointers change under the lock, as in record_reattach(). */
 static void
 record_register (ThreadRecord *record)
 {
   sli_lock (&registry.lock);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
   link_after (&record->link, &registry.records);
   STORE (&registry.n_records, registry.n_records + 1);
   sli_unlock (&registry.lock);
@@ -208,24 +214,6 @@ self_begin (void)
       self = registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
-  self = record;
-  if (sli_record_options.is_inline)
-    STORE (&slice_tls_v1, record->entries);
-}
-
-/* A trimmer has the record: it has the registry's lock, too. */
-static void
-record_wait (ThreadRecord *record)
-{
-  do
-    {
-      STORE_RELEASE (&record->is_busy, false);
-      sli_lock (&registry.lock);
-      sli_unlock (&registry.lock);
-      STORE (&record->is_busy, true);
-      __atomic_signal_fence (__ATOMIC_SEQ_CST);
-    }
-  while ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0);
 }
 
 ThreadRecord *
@@ -236,12 +224,16 @@ sli_record_begin (void)
   return sli_record_peek ();
 }
 
+/* A trimmer has the record, or had it.  Either way its lock is the one to
+ * wait for, with the record left, so that it need not be spared. */
 void
 sli_record_sort_out (ThreadRecord *record)
 {
-  if ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0)
-    record_wait (record);
+  STORE_RELEASE (&record->is_busy, false);
+  sli_lock (&registry.lock);
   record_reattach (record);
+  STORE (&record->is_busy, true);
+  sli_unlock (&registry.lock);
 }
 
 void

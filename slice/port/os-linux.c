@@ -13,6 +13,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/memcheck.h>
+#else
+# define VALGRIND_MAKE_MEM_DEFINED(address, bytes) ((void) 0)
+#endif
 #ifdef HAVE_LINUX_MEMBARRIER_H
 # include <linux/membarrier.h>
 #endif
@@ -31,7 +36,11 @@ bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MADV_DONTNEED)
-  return madvise (address, bytes, MADV_DONTNEED) == 0;
+  if (madvise (address, bytes, MADV_DONTNEED) != 0)
+    return false;
+  /* memcheck does not know that such pages read as zero. */
+  VALGRIND_MAKE_MEM_DEFINED (address, bytes);
+  return true;
 #else
   return false;
 #endif
