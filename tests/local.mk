@@ -241,6 +241,7 @@ stress_targets =
 bench_targets =
 
 include tests/bench/local.mk
+include tests/clients/local.mk
 include tests/stress/local.mk
 
 # The main job.
