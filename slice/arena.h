@@ -1,6 +1,6 @@
 /* arena.h - memory for lifetimes that a program knows: what all kinds share
  *
- * Public.  An arena hands out objects that die together, or in an order that
+ * Public; the four kinds come with it.  An arena hands out objects that die together, or in an order that
  * is known beforehand, and so need no header of their own:
  *
  *   linear.h  objects are only added, and all die at once (or down to a mark)
@@ -237,5 +237,11 @@ slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
 }
 
 SLICE_END_DECLS
+
+/* The four kinds; each may be included by itself, too. */
+#include <slice/linear.h>
+#include <slice/stack.h>
+#include <slice/pool.h>
+#include <slice/tlsf.h>
 
 #endif
