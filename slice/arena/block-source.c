@@ -281,12 +281,11 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   return false;
 }
 
-/* Maps the size that is due, or as much of it as there is. */
+/* Maps that size, or as much of it as there is. */
 static bool
-chain_map_regular (BlockChain *chain, size_t bytes)
+chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
   size_t least = chain_round (chain, bytes);
-  size_t size = sli_chain_next_bytes (chain);
   size = chain_round (chain, size > least ? size : least);
   char *start = block_map (chain, size);
   while (start == NULL && size > least)
@@ -309,14 +308,20 @@ no_memory (void)
 }
 
 bool
-sli_chain_push (BlockChain *chain, size_t bytes)
+sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size)
 {
   if (chain_use_spare (chain, bytes))
     return true;
   if (bytes > SIZE_MAX / 2 || !table_has_room (chain)
-      || !chain_map_regular (chain, bytes))
+      || !chain_map_regular (chain, bytes, size))
     return no_memory ();
   return true;
+}
+
+bool
+sli_chain_push (BlockChain *chain, size_t bytes)
+{
+  return sli_chain_push_sized (chain, bytes, sli_chain_next_bytes (chain));
 }
 
 bool
@@ -386,24 +391,27 @@ chain_choose (BlockChain *chain, SliceKeep keep)
   chain->table[0] = block;
 }
 
-void
-sli_chain_reset (BlockChain *chain, SliceKeep keep)
+uint32_t
+sli_chain_empty (BlockChain *chain, SliceKeep keep)
 {
   sli_chain_cut (chain, 0);
   if (chain->is_watched && chain->embedded != NULL)
     sli_watch_cut (chain->embedded, chain->embedded,
                    chain->embedded + chain->embedded_bytes);
   if (keep == SLICE_KEEP_ALL || chain->n_blocks == 0)
-    return;
+    return chain->n_blocks;
   bool embedded_is_first = chain->embedded != NULL;
   if (keep == SLICE_KEEP_NONE
       || (keep == SLICE_KEEP_FIRST && embedded_is_first))
-    sli_chain_trim (chain, 0);
-  else
-    {
-      chain_choose (chain, keep);
-      sli_chain_trim (chain, 1);
-    }
+    return 0;
+  chain_choose (chain, keep);
+  return 1;
+}
+
+void
+sli_chain_reset (BlockChain *chain, SliceKeep keep)
+{
+  sli_chain_trim (chain, sli_chain_empty (chain, keep));
 }
 
 void

@@ -92,11 +92,14 @@ bool sli_chain_wants_own (const BlockChain *chain, size_t bytes);
  * fits): it is table[n_used - 1] then.  False with errno ENOMEM. */
 bool sli_chain_push (BlockChain *chain, size_t bytes);
 
+/* The same, and says what size to map if none is spare. */
+bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
+
 /* The same with an own block of just `bytes` bytes. */
 bool sli_chain_push_own (BlockChain *chain, size_t bytes);
 
 /* Ends the use of all blocks from n_used on: own ones go back to the source,
- * regular ones become spare.  Returns the number of entries left. */
+ * regular ones become spare. */
 void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 
 /* Takes the block table[index] out of use and gives it back. */
@@ -105,7 +108,11 @@ void sli_chain_drop (BlockChain *chain, uint32_t index);
 /* Gives all spare blocks back but the first n_keep; returns bytes. */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 
-/* Ends the use of all blocks and keeps what `keep` says as spare ones. */
+/* Ends the use of all blocks.  Those that `keep` means come to the front of
+ * the spare ones, and their number is returned, for sli_chain_trim(). */
+uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
+
+/* Both. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
 /* Gives everything back. */

@@ -82,10 +82,10 @@ void
 sli_bump_enter (Bump *bump, int32_t index, char *at)
 {
   Block block = sli_chain_block (&bump->chain, index);
+  sli_bump_hide (bump);
   bump->current = index;
   bump->at = at;
   bump->block_end = block.start + sli_block_bytes (&block);
-  bump->is_hidden = true;
   sli_bump_unhide (bump);
 }
 

@@ -53,8 +53,8 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
   size_t old = *string != NULL ? strlen (*string) : 0;
   size_t more = strlen (suffix);
   size_t old_size = *string != NULL ? old + 1 : 0;
-  char *longer
-      = slice_linear_resize (linear, *string, old_size, old + more + 1);
+  char *longer = sli_linear_resize (linear, *string, STRING_ALIGNMENT,
+                                    old_size, old + more + 1);
   if (longer == NULL)
     return false;
   memcpy (longer + old, suffix, more);

@@ -14,7 +14,7 @@
 #include "kinds.h"
 
 _Static_assert (offsetof (SliceLinear, bump.head) == 0,
-                     "the inline code finds its fields at the start");
+                "the inline code finds its fields at the start");
 
 #define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
 
@@ -245,23 +245,32 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
 }
 
 void *
-slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
-                     size_t new_size)
+sli_linear_resize (SliceLinear *linear, void *object, size_t alignment,
+                   size_t old_size, size_t new_size)
 {
-  linear_checked (linear);
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
   sli_linear_require_still (linear);
   if (object == NULL)
-    return slice_linear_alloc (linear, new_size);
-  if (new_size <= SIZE_MAX / 4
+    return sli_linear_add (linear, alignment, new_size);
+  bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
+  if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return object;
-  bool is_same = sli_round8 (old_size) == sli_round8 (new_size);
-  if (is_same && !linear->bump.chain.is_watched)
+  bool is_smaller = sli_round8 (new_size) <= sli_round8 (old_size);
+  if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
     return object;
-  void *moved = slice_linear_alloc (linear, new_size);
+  void *moved = sli_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
   return moved;
+}
+
+void *
+slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
+                     size_t new_size)
+{
+  return sli_linear_resize (linear, object, sli_natural_alignment (new_size),
+                            old_size, new_size);
 }
 
 /* --- reset, marks ---------------------------------------------------------- */

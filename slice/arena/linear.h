@@ -40,6 +40,10 @@ void sli_linear_require_still (const SliceLinear *linear);
 /* An object with an alignment. */
 void *sli_linear_add (SliceLinear *linear, size_t alignment, size_t size);
 
+/* slice_linear_resize() with an alignment. */
+void *sli_linear_resize (SliceLinear *linear, void *object, size_t alignment,
+                         size_t old_size, size_t new_size);
+
 /* Leaves the current block for the one that was pushed last. */
 void sli_linear_enter_pushed (SliceLinear *linear);
 
