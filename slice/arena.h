@@ -221,9 +221,10 @@ typedef struct
   char *growing_end; /* linear: the room for it ends here */
 } SliceBumpV1;
 
-/* Takes `size` bytes from the current block, or NULL.  The difference size-1
- * sends size 0 to the slow path. */
-static __inline__ void *
+/** Not for callers: takes `size` bytes from the current block, or NULL.  The
+ * difference size-1 sends size 0 to the slow path. */
+SLICE_ARENA_INLINE void *slice_bump_take_v1 (SliceBumpV1 *bump, size_t size);
+SLICE_ARENA_INLINE void *
 slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
 {
   size_t rounded = (size + 7) & ~(size_t) 7;

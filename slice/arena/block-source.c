@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "block-source.h"
 
 #include <errno.h>

@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "bump.h"
 
 #include <string.h>

@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include <slice/slice.h>
 
 #define SLICE_ARENA_DEFINE_EXPORTS

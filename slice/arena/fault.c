@@ -4,13 +4,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "fault.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "base/diag.h"
 
 /* A line with two addresses and three sizes needs under 200. */
 #define FAULT_LINE_BYTES 320
@@ -19,15 +19,9 @@ void
 sli_arena_fault (ArenaFault number, const char *format, ...)
 {
   char line[FAULT_LINE_BYTES];
-  int n = snprintf (line, sizeof line, "slice: error %d: ", (int) number);
-  size_t used = (size_t) n;
   va_list arguments;
   va_start (arguments, format);
-  vsnprintf (line + used, sizeof line - used - 1, format, arguments);
+  vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
-  used = strlen (line);
-  line[used++] = '\n';
-  ssize_t written = write (STDERR_FILENO, line, used);
-  (void) written;
-  abort ();
+  sli_diag_die ((int) number, "%s", line);
 }

@@ -9,6 +9,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include <slice/arena.h>
 #include <slice/ralloc.h>
 

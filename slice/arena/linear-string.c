@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "linear.h"
 
 #include <errno.h>

@@ -8,6 +8,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "pool.h"
 
 #include <errno.h>

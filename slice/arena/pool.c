@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "pool.h"
 
 #include <errno.h>

@@ -7,7 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE
+#include "config.h"
+
 #include <slice/arena.h>
 
 #include <errno.h>

@@ -8,6 +8,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include <slice/arena.h>
 
 #include <errno.h>

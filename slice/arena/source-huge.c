@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include <slice/arena.h>
 
 #include <errno.h>

@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "source-owned.h"
 
 #include <slice/arena.h>

@@ -10,9 +10,11 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "span.h"
 
-#include <slice/slice.h>
+#include <slice/arena.h>
 #include <stddef.h>
 #include <string.h>
 #include "fault.h"

@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "stack.h"
 
 #include "fault.h"

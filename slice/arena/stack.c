@@ -11,6 +11,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "stack.h"
 
 #include <errno.h>

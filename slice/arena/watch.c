@@ -4,12 +4,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "watch.h"
 
-#if defined __has_include
-# if __has_include(<valgrind/memcheck.h>)
-#  include <valgrind/memcheck.h>
-# endif
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/memcheck.h>
 #endif
 
 #ifndef RUNNING_ON_VALGRIND
