@@ -9,9 +9,10 @@
  *   tlsf.h    any size in any order, each call in bounded time
  *
  * All take memory in blocks from one kind of chain.  The first block is small
- * and lies behind the arena's own control block; each further one is the
- * largest power of two that is at most half of what the arena holds, up to a
- * cap.  A request too large for that gets a block of its own and leaves the
+ * and lies behind the arena's own control block; further ones double from 256
+ * bytes up to a cap, each size as soon as it is at most an eighth of what the
+ * arena holds (a half where the first block is large or the arena has a page
+ * source of its own).  A request too large for that gets a block of its own and leaves the
  * current block current.  The table of blocks lies outside the blocks, so an
  * arena can be emptied without touching its memory.
  *
@@ -78,9 +79,9 @@ typedef struct
    * must outlive the arena. */
   const SliceSource *source;
 
-  /** Bytes of the first block, 64 to 2^30; 0: 352, which makes it 512 with a
-   * linear arena's control block.  With a source of one's own: whole pages,
-   * 0: one. */
+  /** Bytes of the first block, 64 to 2^30; 0: about 100, which makes it 320
+   * with a linear arena's control block.  With a source of one's own: whole
+   * pages, 0: one. */
   size_t first_bytes;
 
   /** Largest block that the chain grows to by itself, first_bytes to 2^30;

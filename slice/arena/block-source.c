@@ -20,8 +20,6 @@
  * Above, pages. */
 #define SLICE_BLOCK_BYTES_MAX 2048
 
-/* With the control block of a linear arena 512 bytes, which is a class. */
-#define FIRST_BYTES_DEFAULT 352
 #define FIRST_BYTES_MIN 64
 /* Large enough that a block's cost (a lock and a bitmap walk, about 100
  * instructions) vanishes among its objects. */
@@ -30,6 +28,10 @@
 
 /* The smallest block that a chain adds. */
 #define NEXT_BYTES_MIN 256
+
+/* A new block is at most this part of what is held. */
+#define PART_SMALL 8
+#define PART_LARGE 2
 
 /* An object larger than this part of the next block gets its own. */
 #define OWN_PART 4
@@ -54,8 +56,7 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   size_t page = all.source != NULL ? SPAN_PAGE_BYTES : 0;
   if (all.first_bytes == 0)
     all.first_bytes = page != 0 ? page
-                      : default_first != 0 ? default_first
-                                           : FIRST_BYTES_DEFAULT;
+                                : default_first;
   if (all.cap_bytes == 0)
     all.cap_bytes = default_cap != 0 ? default_cap : CAP_BYTES_DEFAULT;
   if (all.cap_bytes < all.first_bytes
@@ -243,18 +244,21 @@ sli_chain_block (const BlockChain *chain, int32_t index)
   return block;
 }
 
-/* The largest power of two that is at most half of what is held: so the last
- * block is about a third of all, and with it half full an arena of any size
- * wastes a sixth.  (Doubling each block would waste a quarter.) */
+/* The largest power of two that is at most a part of what is held.  Compilers
+ * make arenas by the thousand that hold 100 bytes to 2 KB each: over those of
+ * a recorded compile, blocks of at most an eighth leave 78 % of all bytes held
+ * to objects, of a quarter 77 %, of a half 69 %, and doubling each block 60 %.
+ * Where a block is a system call, fewer and larger ones are better. */
 size_t
 sli_chain_next_bytes (const BlockChain *chain)
 {
   if (chain->held_bytes == 0)
     return chain->first_bytes;
   size_t bytes = NEXT_BYTES_MIN;
-  size_t half = chain->held_bytes / 2;
-  if (half > bytes)
-    bytes = (size_t) 1 << (63 - __builtin_clzll (half));
+  size_t part = chain->held_bytes
+                / (chain->embedded != NULL ? PART_SMALL : PART_LARGE);
+  if (part > bytes)
+    bytes = (size_t) 1 << (63 - __builtin_clzll (part));
   if (chain->source != NULL && bytes < SPAN_PAGE_BYTES)
     bytes = SPAN_PAGE_BYTES;
   if (bytes < chain->first_bytes && chain->embedded == NULL)

@@ -21,8 +21,8 @@ _Static_assert (offsetof (SliceLinear, bump.head) == 0,
 #define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
 
 /* Control block and first block together: a slice class, so nothing is lost;
- * small, for compilers make arenas by the thousand that hold 1.5 KB. */
-#define NEW_BYTES 512
+ * small, for half of a compiler's arenas hold 64 bytes or less. */
+#define NEW_BYTES 320
 
 static SliceLinear *
 linear_checked (const SliceLinear *linear)
@@ -200,7 +200,8 @@ linear_is_last (const SliceLinear *linear, const char *object, size_t size)
 {
   const Bump *bump = &linear->bump;
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
-  return bump->current != BLOCK_NONE && sli_bump_at (bump) == object + whole;
+  return bump->current != BLOCK_NONE && object >= sli_bump_start (bump)
+         && sli_bump_at (bump) == object + whole;
 }
 
 /* Cuts the last object off; the place is the next object's then. */

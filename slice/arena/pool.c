@@ -17,7 +17,7 @@
 #include "kinds.h"
 
 #define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
-#define NEW_BYTES 1024
+#define NEW_BYTES 512
 #define OBJECT_BYTES_MAX ((size_t) 1 << 20)
 
 /* What is cut at a time and linked: enough to make the call rare, so little

@@ -21,7 +21,7 @@
 #include "kinds.h"
 
 #define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t) 15)
-#define NEW_BYTES 512
+#define NEW_BYTES 320
 #define N_SPARE_BLOCKS 1
 
 static void
@@ -53,6 +53,7 @@ sli_stack_setup (void *memory, const SliceArenaOptions *options,
       = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_debug ();
   if (stack->is_checked)
     stack->bump.is_asked_always = true;
+  stack->pad_max = 16;
   stack_enter_bottom (stack);
   return stack;
 }
@@ -181,6 +182,33 @@ stack_step_back (SliceStack *stack)
   stack_set_low (stack, head->first);
 }
 
+/* Where the next object would go, for the block that comes into use on top; an
+ * empty block is used from its start again. */
+static char *
+stack_place (SliceStack *stack)
+{
+  Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE)
+    return NULL;
+  if (stack_block_is_empty (stack))
+    {
+      char *start = sli_bump_start (bump) + sizeof (BlockHead);
+      sli_bump_set_at (bump, start);
+      stack_set_low (stack, start);
+    }
+  return sli_bump_at (bump);
+}
+
+/* The top object lies in the current block, or in an own one, afterwards. */
+static void
+stack_leave_empty (SliceStack *stack)
+{
+  const Bump *bump = &stack->bump;
+  while (bump->current >= 0 && stack_block_is_empty (stack)
+         && bump->current == (int32_t) bump->chain.n_used - 1)
+    stack_step_back (stack);
+}
+
 /* --- alloc ----------------------------------------------------------------- */
 
 /* From the current block.  The first object may start higher than the block
@@ -202,7 +230,7 @@ stack_take (SliceStack *stack, size_t alignment, size_t size)
     return NULL;
   sli_bump_set_at (bump, object + need);
   if (was_empty)
-    stack_set_low (stack, object);
+    stack_set_low (stack, object - head_bytes);
   if (bump->chain.is_watched)
     {
       if (head_bytes > 0)
@@ -228,7 +256,7 @@ stack_take_own (SliceStack *stack, size_t alignment, size_t size, size_t need)
       sli_watch_show (head, (size_t) (object - (char *) head));
       sli_watch_object (head, object, size);
     }
-  head->below = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
+  head->below = stack_place (stack);
   head->first = object;
   bump->own_bytes += sli_block_bytes (&bump->chain.table[index]);
   return object;
@@ -248,12 +276,9 @@ stack_add (SliceStack *stack, size_t alignment, size_t size)
     return stack_take_own (stack, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  char *below = NULL;
-  if (bump->current != BLOCK_NONE)
-    {
-      below = sli_bump_at (bump);
-      bump->left_bytes += (size_t) (below - sli_bump_start (bump));
-    }
+  char *below = stack_place (stack);
+  if (below != NULL)
+    bump->left_bytes += (size_t) (below - sli_bump_start (bump));
   stack_enter_empty (stack, (int32_t) bump->chain.n_used - 1, below);
   return stack_take (stack, alignment, size);
 }
@@ -284,7 +309,10 @@ void *
 slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 {
   stack_require (stack);
-  return stack_alloc (stack, sli_require_alignment (alignment), size);
+  alignment = sli_require_alignment (alignment);
+  if (alignment > stack->pad_max)
+    stack->pad_max = alignment;
+  return stack_alloc (stack, alignment, size);
 }
 
 /* --- release --------------------------------------------------------------- */
@@ -297,6 +325,16 @@ block_has (Block block, const char *address)
 }
 
 
+/* Is the place of the next object `place`, but for padding that was left? */
+static bool
+stack_is_at (const SliceStack *stack, const char *place)
+{
+  const Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE)
+    return place == NULL;
+  return (uintptr_t) sli_bump_at (bump) - (uintptr_t) place < stack->pad_max;
+}
+
 /* Releases it if it is the object of the last own block, and nothing was put
  * into the current block since. */
 static bool
@@ -305,9 +343,10 @@ stack_release_own (SliceStack *stack, uint32_t index, const char *object)
   Bump *bump = &stack->bump;
   const Block *block = &bump->chain.table[index];
   BlockHead *head = (BlockHead *) block->start;
-  char *at = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
-  if (object != head->first || at != head->below)
+  if (object != head->first || !stack_is_at (stack, head->below))
     return false;
+  if (!stack_block_is_empty (stack))
+    sli_bump_set_at (bump, head->below);
   bump->own_bytes -= sli_block_bytes (block);
   sli_chain_drop (&bump->chain, index);
   return true;
@@ -322,9 +361,10 @@ stack_release_here (SliceStack *stack, char *object, const char *floor)
   if (bump->current == BLOCK_NONE || object < stack->low
       || object >= sli_bump_at (bump) || object < floor)
     return false;
-  sli_bump_set_at (bump, object);
+  char *start = object - sli_stack_head_bytes (stack);
+  sli_bump_set_at (bump, start);
   if (bump->chain.is_watched)
-    sli_watch_cut (sli_bump_start (bump), object, bump->block_end);
+    sli_watch_cut (sli_bump_start (bump), start, bump->block_end);
   return true;
 }
 
@@ -367,15 +407,15 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
 
 /* --- resize ---------------------------------------------------------------- */
 
-/* The own block on top of everything, or NULL. */
+/* The last block in use if it is the object's own, else NULL. */
 static const Block *
-stack_top_own (const SliceStack *stack)
+stack_own_block (const SliceStack *stack, const char *object)
 {
   const BlockChain *chain = &stack->bump.chain;
   if (chain->n_used == 0)
     return NULL;
   const Block *last = &chain->table[chain->n_used - 1];
-  return sli_block_is_own (last) ? last : NULL;
+  return sli_block_is_own (last) && block_has (*last, object) ? last : NULL;
 }
 
 static bool
@@ -384,15 +424,15 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
   const Bump *bump = &stack->bump;
   if (stack->is_checked)
     return object == stack->top;
-  const Block *own = stack_top_own (stack);
+  const Block *own = stack_own_block (stack, object);
   if (own != NULL)
     {
       const BlockHead *head = (const BlockHead *) own->start;
-      return object == head->first && head->below == sli_bump_at (bump);
+      return object == head->first && stack_is_at (stack, head->below);
     }
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
   return bump->current != BLOCK_NONE && object >= stack->low
-         && sli_bump_at (bump) == object + whole;
+         && stack_is_at (stack, object + whole);
 }
 
 /* Tells the watching tool that the top object has changed its size. */
@@ -413,7 +453,7 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
                    size_t new_size)
 {
   Bump *bump = &stack->bump;
-  const Block *own = stack_top_own (stack);
+  const Block *own = stack_own_block (stack, object);
   char *start = own != NULL ? own->start : sli_bump_start (bump);
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
@@ -445,13 +485,13 @@ stack_resize_move (SliceStack *stack, char *object, size_t kept,
                    size_t new_size)
 {
   Bump *bump = &stack->bump;
-  bool is_own = stack_top_own (stack) != NULL;
+  bool is_own = stack_own_block (stack, object) != NULL;
   uint32_t own_index = bump->chain.n_used - 1;
   char *start = is_own ? NULL : sli_bump_start (bump);
   char *end = bump->block_end;
   char *at = is_own ? NULL : sli_bump_at (bump);
   if (!is_own)
-    sli_bump_set_at (bump, object);
+    sli_bump_set_at (bump, object - sli_stack_head_bytes (stack));
   char *moved = stack_add (stack, sli_natural_alignment (new_size),
                            new_size + (new_size == 0));
   if (moved == NULL)
@@ -477,6 +517,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   stack_require (stack);
   if (object == NULL)
     return slice_stack_alloc (stack, new_size);
+  stack_leave_empty (stack);
   if (!stack_is_top (stack, object, old_size))
     sli_stack_fault (stack, object);
   if (new_size > SIZE_MAX / 4)

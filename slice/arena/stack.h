@@ -20,8 +20,9 @@ typedef struct
 {
   char *below;             /* where the next object would have gone in the
                               regular block below, when this came into use */
-  char *first;             /* the lowest object; the next one's place while
-                              there is none */
+  char *first;             /* the lowest object, with its head if checked;
+                              the next one's place while there is none.  In
+                              an own block the object itself */
 } BlockHead;
 
 _Static_assert (sizeof (BlockHead) % 16 == 0 || sizeof (void *) == 4,
@@ -40,6 +41,8 @@ struct SliceStack
 {
   Bump bump;               /* first */
   char *low;               /* of the current block: BlockHead.first */
+  size_t pad_max;          /* a release leaves less than this padding behind,
+                              in front of what was released */
   bool is_checked;
   /* checked only */
   char *top;               /* the top object */
