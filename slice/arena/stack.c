@@ -503,7 +503,7 @@ stack_resize_move (SliceStack *stack, char *object, size_t kept,
   memmove (moved, object, kept);
   if (is_own)
     stack_drop_own (stack, own_index);
-  else if (bump->chain.is_watched && sli_bump_start (bump) == start)
+  else if (bump->chain.is_watched && moved >= start && moved < end)
     stack_watch_resized (stack, start, end, moved, kept, new_size);
   else if (bump->chain.is_watched)
     sli_watch_cut (start, object, end);

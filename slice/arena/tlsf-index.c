@@ -87,6 +87,12 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
   sli_tlsf_place (stride, &row, &column);
   Piece **list = sli_tlsf_list (tlsf, row, column);
   TLSF_STEP ();
+  Piece *after = piece_at (piece, stride);
+  if (tlsf->is_watched)
+    {
+      sli_watch_show (piece, sizeof *piece);
+      sli_watch_show (piece_before_word (after), sizeof (Piece *));
+    }
   piece->next = *list;
   piece->prev = NULL;
   if (piece->next != NULL)
@@ -95,7 +101,6 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
   tlsf->column_maps[row] |= UINT32_C (1) << column;
   tlsf->row_map |= UINT64_C (1) << row;
   piece->stride_and_bits = stride | PIECE_FREE;
-  Piece *after = piece_at (piece, stride);
   after->stride_and_bits |= PIECE_BEFORE_FREE;
   *piece_before_word (after) = piece;
 }

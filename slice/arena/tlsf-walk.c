@@ -70,9 +70,11 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
 
 /* --- statistics ------------------------------------------------------------ */
 
-static void
+/* Returns the largest free stride. */
+static size_t
 stats_of_pieces (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 {
+  size_t largest = 0;
   PieceWalk walk = { .tlsf = tlsf };
   for (const Piece *piece = walk_next (&walk); piece != NULL;
        piece = walk_next (&walk))
@@ -87,9 +89,12 @@ stats_of_pieces (const SliceTlsf *tlsf, SliceTlsfStats *stats)
         }
       stats->n_free++;
       stats->free_bytes += piece_stride (piece);
+      if (piece_stride (piece) > largest)
+        largest = piece_stride (piece);
       if (usable > stats->largest_free)
         stats->largest_free = usable;
     }
+  return largest;
 }
 
 void
@@ -103,15 +108,14 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
       stats->arena.held_bytes = tlsf->fixed_bytes;
       stats->arena.n_blocks = 1;
     }
-  stats_of_pieces (tlsf, stats);
+  size_t largest = stats_of_pieces (tlsf, stats);
   SliceArenaStats *arena = &stats->arena;
   arena->room_bytes = stats->free_bytes;
   arena->wasted_bytes = arena->held_bytes - arena->asked_bytes
                         - arena->room_bytes - arena->control_bytes;
-  size_t whole = stats->largest_free + PIECE_HEAD_BYTES;
-  if (stats->n_free > 0 && stats->free_bytes > whole)
+  if (stats->free_bytes > largest)
     stats->fragmentation_permille
-        = (unsigned) (1000 - whole * 1000 / stats->free_bytes);
+        = (unsigned) (1000 - largest * 1000 / stats->free_bytes);
 }
 
 /* --- validity -------------------------------------------------------------- */

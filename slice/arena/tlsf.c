@@ -206,6 +206,15 @@ size_is_absurd (size_t size)
   return size > ((size_t) 1 << (TLSF_STRIDE_BITS_MAX - 2));
 }
 
+/* The header of a piece that starts where none did. */
+static void
+piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  if (tlsf->is_watched)
+    sli_watch_show (piece, PIECE_HEAD_BYTES);
+  piece->stride_and_bits = stride;
+}
+
 /* Marks a piece that is in no list as live; what is beyond `stride` becomes a
  * free piece. */
 static void
@@ -291,7 +300,7 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
       size_t have = piece_stride (piece);
       Piece *front = piece;
       piece = piece_at (front, offset);
-      piece->stride_and_bits = have - offset;
+      piece_set_stride (tlsf, piece, have - offset);
       sli_tlsf_insert (tlsf, front, offset);
     }
   piece_use (tlsf, piece, stride);
@@ -400,7 +409,7 @@ piece_shrink (SliceTlsf *tlsf, Piece *piece, size_t stride)
   piece->stride_and_bits
       = stride | (piece->stride_and_bits & PIECE_BEFORE_FREE);
   Piece *tail = piece_at (piece, stride);
-  tail->stride_and_bits = rest;
+  piece_set_stride (tlsf, tail, rest);
   piece_join (tlsf, tail, &rest);
   sli_tlsf_insert (tlsf, tail, rest);
 }
@@ -450,7 +459,7 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   size_t room = have - PIECE_HEAD_BYTES - watch_extra (tlsf);
   size_t kept = room < size ? room : size;
   /* A tool is told of a move, as it can't be told of a change in place. */
-  if (tlsf->is_watched && stride != have)
+  if (tlsf->is_watched)
     {
       sli_watch_show_defined (object, kept);
       return resize_move (tlsf, object, kept, size);
