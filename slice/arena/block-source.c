@@ -222,6 +222,9 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
   if (options->limit_bytes == SIZE_MAX)
     chain->limit_bytes = SIZE_MAX;
   chain->is_watched = sli_watch_active ();
+  bool is_small = embedded_bytes != 0;
+  sli_chain_set_growth (chain, is_small ? PART_SMALL : PART_LARGE,
+                        is_small ? NEXT_BYTES_MIN : options->first_bytes);
   if (embedded_bytes == 0)
     return;
   chain->embedded = embedded;
@@ -233,6 +236,15 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
       sli_watch_block (embedded);
       sli_watch_hide (embedded, embedded_bytes);
     }
+}
+
+void
+sli_chain_set_growth (BlockChain *chain, unsigned part, size_t next_bytes_min)
+{
+  chain->growth_part = (uint16_t) part;
+  chain->next_bytes_min = (uint32_t) (next_bytes_min < chain->cap_bytes
+                                          ? next_bytes_min
+                                          : chain->cap_bytes);
 }
 
 Block
@@ -254,15 +266,10 @@ sli_chain_next_bytes (const BlockChain *chain)
 {
   if (chain->held_bytes == 0)
     return chain->first_bytes;
-  size_t bytes = NEXT_BYTES_MIN;
-  size_t part = chain->held_bytes
-                / (chain->embedded != NULL ? PART_SMALL : PART_LARGE);
+  size_t bytes = chain->next_bytes_min;
+  size_t part = chain->held_bytes / chain->growth_part;
   if (part > bytes)
     bytes = (size_t) 1 << (63 - __builtin_clzll (part));
-  if (chain->source != NULL && bytes < SPAN_PAGE_BYTES)
-    bytes = SPAN_PAGE_BYTES;
-  if (bytes < chain->first_bytes && chain->embedded == NULL)
-    bytes = chain->first_bytes;
   return bytes < chain->cap_bytes ? bytes : chain_round (chain,
                                                          chain->cap_bytes);
 }

@@ -51,6 +51,8 @@ typedef struct
   uint32_t n_used;
   uint32_t n_blocks;
   uint32_t n_room;
+  uint32_t next_bytes_min;   /* the smallest block that is added */
+  uint16_t growth_part;      /* a new block is at most held / growth_part */
   bool is_watched;
 } BlockChain;
 
@@ -78,6 +80,10 @@ size_t sli_options_embedded (const SliceArenaOptions *options,
 void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                      char *embedded, size_t embedded_bytes,
                      size_t control_bytes);
+
+/* Another rule of growth than that of sli_chain_init(). */
+void sli_chain_set_growth (BlockChain *chain, unsigned part,
+                           size_t next_bytes_min);
 
 /* A table entry, or the embedded block's for BLOCK_EMBEDDED. */
 Block sli_chain_block (const BlockChain *chain, int32_t index);

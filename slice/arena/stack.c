@@ -21,7 +21,11 @@
 #include "kinds.h"
 
 #define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t)15)
-#define NEW_BYTES 320
+/* A stack rises and falls over the same depth, and each block's end on the
+ * way costs a call: so blocks are large from the start and double. */
+#define NEW_BYTES 2048
+#define GROWTH_PART 1
+#define NEXT_BYTES_MIN 4096
 #define N_SPARE_BLOCKS 1
 
 static void
@@ -55,6 +59,8 @@ sli_stack_setup (void *memory, const SliceArenaOptions *options,
   if (stack->is_checked)
     stack->bump.is_asked_always = true;
   stack->pad_max = 16;
+  if (stack->bump.chain.embedded != NULL)
+    sli_chain_set_growth (&stack->bump.chain, GROWTH_PART, NEXT_BYTES_MIN);
   stack_enter_bottom (stack);
   return stack;
 }

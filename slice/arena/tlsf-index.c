@@ -19,13 +19,6 @@
 unsigned sli_tlsf_n_steps;
 #endif
 
-static unsigned
-log2_floor (size_t value)
-{
-  return (unsigned) (8 * sizeof (unsigned long) - 1)
-         - (unsigned) __builtin_clzl (value);
-}
-
 /* Heads are behind the maps, aligned to 8. */
 static size_t
 maps_bytes (uint32_t n_rows)
@@ -53,93 +46,9 @@ void
 sli_tlsf_index_clear (SliceTlsf *tlsf)
 {
   tlsf->row_map = 0;
+  tlsf->lists = (Piece **) ((uintptr_t) tlsf->column_maps
+                            + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
-}
-
-Piece **
-sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column)
-{
-  uintptr_t heads
-      = (uintptr_t) tlsf->column_maps + maps_bytes (tlsf->n_rows);
-  return (Piece **) heads + (size_t) row * TLSF_N_COLUMNS + column;
-}
-
-void
-sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
-{
-  if (stride < (size_t) 1 << TLSF_ROW0_BITS)
-    {
-      *row = 0;
-      *column = (uint32_t) (stride >> TLSF_UNIT_BITS);
-      return;
-    }
-  unsigned bits = log2_floor (stride);
-  *row = bits - TLSF_ROW0_BITS + 1;
-  *column = (uint32_t) (stride >> (bits - TLSF_COLUMN_BITS))
-            & (TLSF_N_COLUMNS - 1);
-}
-
-void
-sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
-{
-  uint32_t row;
-  uint32_t column;
-  sli_tlsf_place (stride, &row, &column);
-  Piece **list = sli_tlsf_list (tlsf, row, column);
-  TLSF_STEP ();
-  Piece *after = piece_at (piece, stride);
-  if (tlsf->is_watched)
-    {
-      sli_watch_show (piece, sizeof *piece);
-      sli_watch_show (piece_before_word (after), sizeof (Piece *));
-    }
-  piece->next = *list;
-  piece->prev = NULL;
-  if (piece->next != NULL)
-    piece->next->prev = piece;
-  *list = piece;
-  tlsf->column_maps[row] |= UINT32_C (1) << column;
-  tlsf->row_map |= UINT64_C (1) << row;
-  piece->stride_and_bits = stride | PIECE_FREE;
-  after->stride_and_bits |= PIECE_BEFORE_FREE;
-  *piece_before_word (after) = piece;
-}
-
-/* The first piece of a list goes: the list may be empty then. */
-static void
-list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row, uint32_t column)
-{
-  *sli_tlsf_list (tlsf, row, column) = piece->next;
-  if (piece->next != NULL)
-    {
-      piece->next->prev = NULL;
-      return;
-    }
-  tlsf->column_maps[row] &= ~(UINT32_C (1) << column);
-  if (tlsf->column_maps[row] == 0)
-    tlsf->row_map &= ~(UINT64_C (1) << row);
-}
-
-void
-sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
-{
-  TLSF_STEP ();
-  if (piece->prev != NULL)
-    {
-      if (piece->prev->next != piece
-          || (piece->next != NULL && piece->next->prev != piece))
-        sli_tlsf_fault_damaged (tlsf, piece);
-      piece->prev->next = piece->next;
-      if (piece->next != NULL)
-        piece->next->prev = piece->prev;
-      return;
-    }
-  uint32_t row;
-  uint32_t column;
-  sli_tlsf_place (stride, &row, &column);
-  if (*sli_tlsf_list (tlsf, row, column) != piece)
-    sli_tlsf_fault_damaged (tlsf, piece);
-  list_pop (tlsf, piece, row, column);
 }
 
 /* A list that holds only pieces of at least the stride: the place of the
@@ -149,7 +58,7 @@ index_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
               uint32_t *column)
 {
   if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
-    stride += ((size_t) 1 << (log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
   sli_tlsf_place (stride, row, column);
   if (*row >= tlsf->n_rows)
     return false;
@@ -196,6 +105,6 @@ sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
     return NULL;
   if (!piece_is_free (piece) || piece->prev != NULL)
     sli_tlsf_fault_damaged (tlsf, piece);
-  list_pop (tlsf, piece, row, column);
+  sli_tlsf_list_pop (tlsf, piece, row, column);
   return piece;
 }

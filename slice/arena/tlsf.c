@@ -234,6 +234,14 @@ piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
   piece_at (piece, have)->stride_and_bits &= ~PIECE_BEFORE_FREE;
 }
 
+/* Does it look as if it were a whole region? */
+static inline bool
+piece_fills_region (const Piece *piece)
+{
+  return !piece_before_is_free (piece)
+         && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
+}
+
 /* A free piece, out of its list; the heap grows if it must. */
 static Piece *
 piece_obtain (SliceTlsf *tlsf, size_t stride)
@@ -241,7 +249,7 @@ piece_obtain (SliceTlsf *tlsf, size_t stride)
   Piece *piece = sli_tlsf_find (tlsf, stride);
   if (piece == NULL && sli_tlsf_grow (tlsf, stride))
     piece = sli_tlsf_find (tlsf, stride);
-  if (piece != NULL && tlsf->n_empty > 0
+  if (piece != NULL && tlsf->n_empty > 0 && piece_fills_region (piece)
       && sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
     tlsf->n_empty--;
   return piece;
@@ -385,7 +393,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
   piece->stride_and_bits |= PIECE_FREE;
   piece = piece_join (tlsf, piece, &stride);
   sli_tlsf_insert (tlsf, piece, stride);
-  if (!tlsf->is_fixed && sli_tlsf_is_region (tlsf, piece, stride))
+  if (!tlsf->is_fixed && piece_fills_region (piece)
+      && sli_tlsf_is_region (tlsf, piece, stride))
     sli_tlsf_region_emptied (tlsf, piece, stride);
 }
 

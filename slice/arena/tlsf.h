@@ -80,6 +80,7 @@ struct SliceTlsf
   size_t fixed_bytes;      /* the caller's buffer */
   BlockChain chain;        /* a heap that grows: a block is a region */
   uint32_t n_empty;        /* regions without an object */
+  Piece **lists;           /* heads of lists, behind column_maps */
   uint64_t row_map;        /* rows with a piece */
   /* And behind it, for each row: a word of columns with a piece; then the
    * heads of the lists. */
@@ -151,14 +152,104 @@ size_t sli_tlsf_index_bytes (uint32_t n_rows);
 uint32_t sli_tlsf_rows_for (size_t bytes);
 void sli_tlsf_index_clear (SliceTlsf *tlsf);
 
+_Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
+                                       const void *piece);
+
 /* The list of free pieces at a place of the table. */
-Piece **sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column);
+static inline Piece **
+sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column)
+{
+  return tlsf->lists + (size_t) row * TLSF_N_COLUMNS + column;
+}
+
+static inline unsigned
+sli_log2_floor (size_t value)
+{
+  return (unsigned) (8 * sizeof (unsigned long) - 1)
+         - (unsigned) __builtin_clzl (value);
+}
+
 /* The place of a stride. */
-void sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column);
+static inline void
+sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
+{
+  if (stride < (size_t) 1 << TLSF_ROW0_BITS)
+    {
+      *row = 0;
+      *column = (uint32_t) (stride >> TLSF_UNIT_BITS);
+      return;
+    }
+  unsigned bits = sli_log2_floor (stride);
+  *row = bits - TLSF_ROW0_BITS + 1;
+  *column = (uint32_t) (stride >> (bits - TLSF_COLUMN_BITS))
+            & (TLSF_N_COLUMNS - 1);
+}
 
 /* Makes a free piece known, flags and last word too. */
-void sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride);
-void sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride);
+static inline void
+sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  uint32_t row;
+  uint32_t column;
+  sli_tlsf_place (stride, &row, &column);
+  Piece **list = sli_tlsf_list (tlsf, row, column);
+  TLSF_STEP ();
+  Piece *after = piece_at (piece, stride);
+  if (tlsf->is_watched)
+    {
+      sli_watch_show (piece, sizeof *piece);
+      sli_watch_show (piece_before_word (after), sizeof (Piece *));
+    }
+  piece->next = *list;
+  piece->prev = NULL;
+  if (piece->next != NULL)
+    piece->next->prev = piece;
+  *list = piece;
+  tlsf->column_maps[row] |= UINT32_C (1) << column;
+  tlsf->row_map |= UINT64_C (1) << row;
+  piece->stride_and_bits = stride | PIECE_FREE;
+  after->stride_and_bits |= PIECE_BEFORE_FREE;
+  *piece_before_word (after) = piece;
+}
+
+/* The first piece of a list goes: the list may be empty then. */
+static inline void
+sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row, uint32_t column)
+{
+  *sli_tlsf_list (tlsf, row, column) = piece->next;
+  if (piece->next != NULL)
+    {
+      piece->next->prev = NULL;
+      return;
+    }
+  tlsf->column_maps[row] &= ~(UINT32_C (1) << column);
+  if (tlsf->column_maps[row] == 0)
+    tlsf->row_map &= ~(UINT64_C (1) << row);
+}
+
+/* Takes a free piece out. */
+static inline void
+sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  TLSF_STEP ();
+  if (piece->prev != NULL)
+    {
+      if (piece->prev->next != piece
+          || (piece->next != NULL && piece->next->prev != piece))
+        sli_tlsf_fault_damaged (tlsf, piece);
+      piece->prev->next = piece->next;
+      if (piece->next != NULL)
+        piece->next->prev = piece->prev;
+      return;
+    }
+  uint32_t row;
+  uint32_t column;
+  sli_tlsf_place (stride, &row, &column);
+  if (*sli_tlsf_list (tlsf, row, column) != piece)
+    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_list_pop (tlsf, piece, row, column);
+}
+
 /* Takes a free piece of at least `stride` out, or NULL. */
 Piece *sli_tlsf_find (SliceTlsf *tlsf, size_t stride);
 
@@ -169,7 +260,7 @@ bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
 /* Adds a region for a piece of `stride`; false with errno ENOMEM. */
 bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
-/* Is this free piece a whole region? */
+/* Is this free piece a whole region?  Look first whether an end follows. */
 bool sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece,
                          size_t stride);
 /* A free piece has become a region: it may go back. */
@@ -178,9 +269,6 @@ uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
 /* --- tlsf-walk.c ------------------------------------------------------------ */
-
-_Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
-                                       const void *piece);
 
 void sli_tlsf_require (const SliceTlsf *tlsf);
 
