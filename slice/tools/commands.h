@@ -1,0 +1,14 @@
+/* commands.h - slice-trace's commands, one function each
+ *
+ * Tools.  Each takes the arguments after its name and returns an exit code.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_COMMANDS_H
+#define SLI_COMMANDS_H
+
+int sli_command_record (int argc, char **argv);
+int sli_command_dump (int argc, char **argv);
+int sli_command_info (int argc, char **argv);
+
+#endif

@@ -1,0 +1,46 @@
+/* main.c - slice-trace: the commands
+ *
+ * Tools.  slice-trace(1).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "commands.h"
+#include "tool.h"
+#include <string.h>
+
+typedef struct
+{
+  const char *name;
+  int (*run) (int argc, char **argv);
+  const char *help;
+} Command;
+
+static const Command commands[] = {
+  { "record", sli_command_record, "run a program and record its events" },
+  { "info", sli_command_info, "what a trace says of itself, with counts" },
+  { "dump", sli_command_dump, "each event on a line" },
+};
+
+static int
+help (FILE *file, int code)
+{
+  fputs ("Usage: slice-trace COMMAND [OPTIONS] ...\n\n", file);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    fprintf (file, "  %-9s %s\n", commands[i].name, commands[i].help);
+  fputs ("\nslice-trace(1) has the options.\n", file);
+  return code;
+}
+
+int
+main (int argc, char **argv)
+{
+  if (argc < 2)
+    return help (stderr, TOOL_USAGE);
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "help") == 0)
+    return help (stdout, TOOL_OK);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (strcmp (argv[1], commands[i].name) == 0)
+      return commands[i].run (argc - 2, argv + 2);
+  sli_tool_say ("no command %s", argv[1]);
+  return help (stderr, TOOL_USAGE);
+}
