@@ -10,5 +10,8 @@
 int sli_command_record (int argc, char **argv);
 int sli_command_dump (int argc, char **argv);
 int sli_command_info (int argc, char **argv);
+int sli_command_hot (int argc, char **argv);
+int sli_command_patterns (int argc, char **argv);
+int sli_command_callers (int argc, char **argv);
 
 #endif

@@ -17,6 +17,9 @@ typedef struct
 
 static const Command commands[] = {
   { "record", sli_command_record, "run a program and record its events" },
+  { "hot", sli_command_hot, "the sites that allocate most, on a page" },
+  { "patterns", sli_command_patterns, "every site's numbers and class" },
+  { "callers", sli_command_callers, "who consumes a site, in percent" },
   { "info", sli_command_info, "what a trace says of itself, with counts" },
   { "dump", sli_command_dump, "each event on a line" },
 };
