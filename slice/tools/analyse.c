@@ -34,13 +34,12 @@ typedef struct
   uint64_t offset; /* in the tolerant stack */
 } Link;
 
-/* A site that lost objects in the run of deaths that goes on. */
+/* A death in a run of deaths without a birth between, in one thread. */
 typedef struct
 {
-  uint32_t level, site;
-  uint64_t rounded;
-  uint64_t n;
-} Touched;
+  uint64_t birth, rounded;
+  uint32_t sites[N_LEVELS_MAX];
+} Death;
 
 typedef struct
 {
@@ -51,12 +50,8 @@ typedef struct
 typedef struct
 {
   /* the run of deaths without a birth in this thread */
-  uint64_t run_serial;
-  uint64_t n_run;
-  uint64_t first_birth, last_birth, earliest_birth;
-  uint32_t earliest_site; /* at level 0 */
-  Touched *touched;
-  uint32_t n_touched, n_touched_room;
+  Death *run;
+  uint32_t n_run, n_run_room;
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
   /* the last block that a realloc ended, in case it lives on */
@@ -308,32 +303,10 @@ scope_event (Analysis *analysis, ThreadState *thread,
 
 /* --- owners -------------------------------------------------------------- */
 
-static Touched *
-touched_of (Analysis *analysis, ThreadState *thread, unsigned level,
-            uint32_t site)
-{
-  SiteStats *stats = &analysis->stats[level][site];
-  if (stats->touch_run == thread->run_serial)
-    return &thread->touched[stats->touch_slot];
-  if (thread->n_touched == thread->n_touched_room)
-    {
-      thread->n_touched_room = thread->n_touched_room * 2 + 16;
-      thread->touched
-          = sli_tool_grow (thread->touched,
-                           thread->n_touched_room * sizeof (Touched));
-    }
-  stats->touch_run = thread->run_serial;
-  stats->touch_slot = thread->n_touched;
-  Touched *touched = &thread->touched[thread->n_touched++];
-  *touched = (Touched){ .level = level, .site = site };
-  return touched;
-}
-
 static void
 owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
 {
   Owner *least = &stats->owners[0];
-  stats->owned_rounded += rounded;
   for (int i = 0; i < N_OWNERS_MAX; i++)
     {
       Owner *at = &stats->owners[i];
@@ -349,53 +322,182 @@ owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
     *least = (Owner){ owner, rounded };
 }
 
-/* The run ends: was it one owner taking its own with it?  The owner is the
- * oldest of the dead, went first or last, and was the only one of its site. */
+/* What run_end() works with; as long as the longest run. */
+typedef struct
+{
+  uint32_t *begin[2]; /* by death and direction: the segment it covers */
+  uint32_t *stack;    /* deaths that are the oldest since some point */
+  uint32_t room;
+  uint32_t *last;    /* by site of level 0: its last death in this pass */
+  uint64_t *covered; /* by site: deaths covered, in this run */
+  uint32_t *seen;    /* sites that cover something */
+  uint32_t n_seen;
+  uint8_t *owned; /* by death: in a segment as long as a burst */
+} OwnerScratch;
+
+#define NO_SEGMENT UINT32_MAX
+/* A run is cut here: its memory stays bounded. */
+#define RUN_DEATHS_MAX (1u << 20)
+#define N_CANDIDATES 4
+
+static OwnerScratch *
+scratch_of (Analysis *analysis, uint32_t n)
+{
+  OwnerScratch *scratch = analysis->scratch;
+  uint32_t n_sites = analysis->n_sites[0];
+  if (scratch == NULL)
+    {
+      scratch = analysis->scratch = sli_tool_zero (sizeof *scratch);
+      scratch->last = sli_tool_zero ((n_sites + 1) * sizeof (uint32_t));
+      scratch->covered = sli_tool_zero ((n_sites + 1) * sizeof (uint64_t));
+      scratch->seen = sli_tool_zero ((n_sites + 1) * sizeof (uint32_t));
+    }
+  if (n > scratch->room)
+    {
+      size_t bytes = (size_t)n * 2 * sizeof (uint32_t);
+      scratch->room = n * 2;
+      scratch->begin[0] = sli_tool_grow (scratch->begin[0], bytes);
+      scratch->begin[1] = sli_tool_grow (scratch->begin[1], bytes);
+      scratch->stack = sli_tool_grow (scratch->stack, bytes);
+      scratch->owned = sli_tool_grow (scratch->owned, n * 2);
+    }
+  return scratch;
+}
+
+/* Finds, in one direction, which deaths cover the segment since the previous
+ * death of their own site: they are older than all in it. */
+static void
+segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
+               unsigned direction)
+{
+  uint32_t n_stack = 0;
+  uint32_t *begin = scratch->begin[direction];
+  for (uint32_t step = 0; step < n; step++)
+    {
+      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      uint32_t site = death->sites[0];
+      /* last holds the step after the site's previous death, 0 at first */
+      uint32_t from = scratch->last[site];
+      uint32_t low = 0, high = n_stack;
+      while (low < high)
+        {
+          uint32_t middle = (low + high) / 2;
+          if (scratch->stack[middle] < from)
+            low = middle + 1;
+          else
+            high = middle;
+        }
+      begin[step] = NO_SEGMENT;
+      if (low < n_stack)
+        {
+          uint32_t oldest = scratch->stack[low];
+          uint64_t birth = run[direction == 0 ? oldest : n - 1 - oldest].birth;
+          if (death->birth < birth)
+            {
+              begin[step] = from;
+              if (scratch->covered[site] == 0)
+                scratch->seen[scratch->n_seen++] = site;
+              scratch->covered[site] += step - from;
+            }
+        }
+      while (n_stack > 0)
+        {
+          uint32_t top = scratch->stack[n_stack - 1];
+          if (run[direction == 0 ? top : n - 1 - top].birth < death->birth)
+            break;
+          n_stack--;
+        }
+      scratch->stack[n_stack++] = step;
+      scratch->last[site] = step + 1;
+    }
+  for (uint32_t i = 0; i < n; i++)
+    scratch->last[run[i].sites[0]] = 0;
+}
+
+/* The deaths in the segments that a site covers are its own. */
+static void
+segments_credit (Analysis *analysis, const OwnerScratch *scratch,
+                 const Death *run, uint32_t n, unsigned direction,
+                 uint32_t owner)
+{
+  for (uint32_t step = 0; step < n; step++)
+    {
+      uint32_t from = scratch->begin[direction][step];
+      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      if (from == NO_SEGMENT || death->sites[0] != owner)
+        continue;
+      for (uint32_t at = from; at < step; at++)
+        {
+          uint32_t place = direction == 0 ? at : n - 1 - at;
+          const Death *owned = &run[place];
+          scratch->owned[place] |= step - from >= BURST_RUN_MIN;
+          for (unsigned level = 0; level < analysis->n_levels; level++)
+            if (owned->sites[level] != SITE_NONE)
+              owner_credit (&analysis->stats[level][owned->sites[level]],
+                            owner, owned->rounded);
+        }
+    }
+}
+
+/* The run ends: who took what with him?  An owner is the oldest of those that
+ * died with it, and went first or last; a run may hold several owners of one
+ * site, one after the other, each with its own segment. */
 static void
 run_end (Analysis *analysis, ThreadState *thread)
 {
-  uint64_t n_owner_site = 0;
-  if (thread->n_run < 2)
-    {
-      thread->n_run = 0;
-      thread->n_touched = 0;
-      return;
-    }
-  bool ends = thread->earliest_birth == thread->first_birth
-              || thread->earliest_birth == thread->last_birth;
-  for (uint32_t i = 0; i < thread->n_touched; i++)
-    if (thread->touched[i].level == 0
-        && thread->touched[i].site == thread->earliest_site)
-      n_owner_site += thread->touched[i].n;
-  for (uint32_t i = 0; ends && n_owner_site == 1 && i < thread->n_touched;
-       i++)
-    {
-      const Touched *touched = &thread->touched[i];
-      SiteStats *stats = &analysis->stats[touched->level][touched->site];
-      if (touched->level != 0 || touched->site != thread->earliest_site)
-        owner_credit (stats, thread->earliest_site, touched->rounded);
-    }
+  uint32_t n = thread->n_run;
   thread->n_run = 0;
-  thread->n_touched = 0;
+  if (n < 2)
+    return;
+  OwnerScratch *scratch = scratch_of (analysis, n);
+  memset (scratch->owned, 0, n);
+  for (unsigned direction = 0; direction < 2; direction++)
+    {
+      scratch->n_seen = 0;
+      segments_find (scratch, thread->run, n, direction);
+      for (unsigned candidate = 0; candidate < N_CANDIDATES; candidate++)
+        {
+          uint32_t best = NO_SEGMENT;
+          for (uint32_t i = 0; i < scratch->n_seen; i++)
+            if (scratch->covered[scratch->seen[i]] > 0
+                && (best == NO_SEGMENT
+                    || scratch->covered[scratch->seen[i]]
+                           > scratch->covered[best]))
+              best = scratch->seen[i];
+          if (best == NO_SEGMENT)
+            break;
+          segments_credit (analysis, scratch, thread->run, n, direction,
+                           best);
+          scratch->covered[best] = 0;
+        }
+      for (uint32_t i = 0; i < scratch->n_seen; i++)
+        scratch->covered[scratch->seen[i]] = 0;
+    }
+  for (uint32_t i = 0; i < n; i++)
+    for (unsigned level = 0; scratch->owned[i] && level < analysis->n_levels;
+         level++)
+      if (thread->run[i].sites[level] != SITE_NONE)
+        analysis->stats[level][thread->run[i].sites[level]].owned_rounded
+            += thread->run[i].rounded;
 }
 
 static void
-run_death (Analysis *analysis, ThreadState *thread, const LiveObject *object,
-           uint32_t site)
+run_death (Analysis *analysis, ThreadState *thread, uint32_t index)
 {
-  if (thread->n_run == 0)
+  const LiveObject *object = &analysis->objects[index];
+  if (thread->n_run == RUN_DEATHS_MAX)
+    run_end (analysis, thread);
+  if (thread->n_run == thread->n_run_room)
     {
-      thread->run_serial = ++analysis->run_serial;
-      thread->first_birth = object->birth;
-      thread->earliest_birth = UINT64_MAX;
+      thread->n_run_room = thread->n_run_room * 2 + 16;
+      thread->run = sli_tool_grow (thread->run,
+                                   thread->n_run_room * sizeof (Death));
     }
-  thread->n_run++;
-  thread->last_birth = object->birth;
-  if (object->birth < thread->earliest_birth)
-    {
-      thread->earliest_birth = object->birth;
-      thread->earliest_site = site;
-    }
+  Death *death = &thread->run[thread->n_run++];
+  death->birth = object->birth;
+  death->rounded = rounded_size (object->size);
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    death->sites[level] = link_of (analysis, index, level)->site;
 }
 
 /* --- one site's numbers -------------------------------------------------- */
@@ -566,19 +668,13 @@ object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
   analysis->totals.n_deaths++;
   totals_death (analysis, object);
   if (site0 != SITE_NONE)
-    run_death (analysis, thread, object, site0);
+    run_death (analysis, thread, index);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       uint32_t site = link_of (analysis, index, level)->site;
       if (site == SITE_NONE)
         continue;
       stats_death (analysis, level, index, event);
-      if (thread->n_run > 0)
-        {
-          Touched *touched = touched_of (analysis, thread, level, site);
-          touched->rounded += rounded_size (object->size);
-          touched->n++;
-        }
       if (thread->n_open > 0)
         scopes_death (thread, &analysis->stats[level][site], object->birth,
                       rounded_size (object->size));
@@ -750,7 +846,7 @@ sli_analysis_free (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
   for (uint32_t i = 0; i < analysis->n_threads_room; i++)
-    free (threads[i].touched);
+    free (threads[i].run);
   free (threads);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
@@ -761,6 +857,18 @@ sli_analysis_free (Analysis *analysis)
           free (analysis->stats[level][i].scopes);
         }
       free (analysis->stats[level]);
+    }
+  OwnerScratch *scratch = analysis->scratch;
+  if (scratch != NULL)
+    {
+      free (scratch->begin[0]);
+      free (scratch->begin[1]);
+      free (scratch->stack);
+      free (scratch->last);
+      free (scratch->covered);
+      free (scratch->seen);
+      free (scratch->owned);
+      free (scratch);
     }
   free (analysis->objects);
   free (analysis->links);

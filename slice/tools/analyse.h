@@ -66,8 +66,6 @@ typedef struct
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
   uint64_t death_cost, n_death_costs;
   uint64_t first_event, last_event;
-  uint64_t touch_run; /* private to owner finding */
-  uint32_t touch_slot;
   uint32_t max_alignment; /* log2 */
 } SiteStats;
 
@@ -132,7 +130,7 @@ struct Analysis
   size_t n_table, n_table_used;
   void *threads;
   uint32_t n_threads_room;
-  uint64_t run_serial;
+  void *scratch;
   uint64_t scope_serial;
 };
 

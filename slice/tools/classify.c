@@ -305,7 +305,10 @@ owner_read (const SiteStats *stats, Verdict *verdict)
       best = &stats->owners[i];
   verdict->owner = best->site;
   verdict->owner_share = least (1, ratio (best->bytes, stats->burst_rounded));
-  verdict->numbers[NUMBER_O] = verdict->owner_share;
+  /* one parent site, or several that each take whole bursts with them */
+  verdict->numbers[NUMBER_O]
+      = most (verdict->owner_share,
+              least (1, ratio (stats->owned_rounded, stats->burst_rounded)));
 }
 
 /* The scope with the least waste among those that contain enough. */

@@ -24,6 +24,23 @@
 
 #define NAME_CHARS_MAX 400
 
+/* A function's place, absolute. */
+typedef struct
+{
+  uint64_t start, size;
+  const char *name;
+  bool global;
+} Function;
+
+/* The functions of one module, sorted: elfutils itself looks through all
+ * symbols for each address. */
+typedef struct
+{
+  Dwfl_Module *module;
+  Function *functions;
+  size_t n;
+} FunctionTable;
+
 typedef struct
 {
   uint64_t pc; /* 0: free */
@@ -35,6 +52,8 @@ struct Symbols
   const TraceReader *reader;
   Dwfl **sets; /* by tag */
   uint32_t n_sets;
+  FunctionTable *tables;
+  size_t n_tables;
   Slot **slots; /* a table of pointers: symbols stay where they are */
   size_t n_slots, n_used;
   char *(*demangle) (const char *, char *, size_t *, int *);
@@ -114,6 +133,9 @@ sli_symbols_free (Symbols *symbols)
   for (uint32_t i = 0; i < symbols->n_sets; i++)
     if (symbols->sets[i] != NULL)
       dwfl_end (symbols->sets[i]);
+  for (size_t i = 0; i < symbols->n_tables; i++)
+    free (symbols->tables[i].functions);
+  free (symbols->tables);
   free (symbols->sets);
   free (symbols->slots);
   free (symbols);
@@ -184,6 +206,87 @@ inlines_find (const Symbols *symbols, Dwfl_Module *module, uint64_t address)
   return chain;
 }
 
+/* --- functions ----------------------------------------------------------- */
+
+/* By place; of several names for one place, the one that people use first. */
+static int
+function_compare (const void *a, const void *b)
+{
+  const Function *left = a, *right = b;
+  if (left->start != right->start)
+    return left->start < right->start ? -1 : 1;
+  if (left->global != right->global)
+    return left->global ? -1 : 1;
+  bool left_hidden = left->name[0] == '_' && left->name[1] != 'Z';
+  bool right_hidden = right->name[0] == '_' && right->name[1] != 'Z';
+  if (left_hidden != right_hidden)
+    return left_hidden ? 1 : -1;
+  return strcmp (left->name, right->name);
+}
+
+static void
+table_fill (FunctionTable *table)
+{
+  int n = dwfl_module_getsymtab (table->module);
+  table->functions
+      = sli_tool_alloc ((size_t)(n < 0 ? 0 : n) * sizeof (Function));
+  for (int i = 1; i < n; i++)
+    {
+      GElf_Sym symbol;
+      GElf_Addr address;
+      const char *name = dwfl_module_getsym_info (
+          table->module, i, &symbol, &address, NULL, NULL, NULL);
+      int type = GELF_ST_TYPE (symbol.st_info);
+      if (name == NULL || name[0] == '\0' || symbol.st_size == 0
+          || symbol.st_shndx == SHN_UNDEF
+          || (type != STT_FUNC && type != STT_GNU_IFUNC))
+        continue;
+      table->functions[table->n++]
+          = (Function){ address, symbol.st_size, name,
+                        GELF_ST_BIND (symbol.st_info) != STB_LOCAL };
+    }
+  if (table->n > 0)
+    qsort (table->functions, table->n, sizeof (Function), function_compare);
+}
+
+static const FunctionTable *
+table_of (Symbols *symbols, Dwfl_Module *module)
+{
+  for (size_t i = 0; i < symbols->n_tables; i++)
+    if (symbols->tables[i].module == module)
+      return &symbols->tables[i];
+  symbols->tables
+      = sli_tool_grow (symbols->tables, (symbols->n_tables + 1)
+                                            * sizeof (FunctionTable));
+  FunctionTable *table = &symbols->tables[symbols->n_tables++];
+  *table = (FunctionTable){ .module = module };
+  table_fill (table);
+  return table;
+}
+
+static const char *
+function_find (const FunctionTable *table, uint64_t address)
+{
+  size_t low = 0, high = table->n;
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      if (table->functions[middle].start <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low == 0)
+    return NULL;
+  uint64_t start = table->functions[low - 1].start;
+  const char *found = NULL;
+  /* names of the same place stand together, the best one first */
+  for (size_t i = low; i-- > 0 && table->functions[i].start == start;)
+    if (address - start < table->functions[i].size)
+      found = table->functions[i].name;
+  return found;
+}
+
 static void
 symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag,
              uint64_t address)
@@ -198,11 +301,8 @@ symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag,
             : dwfl_addrmodule (symbols->sets[tag], address);
   if (module == NULL)
     return;
-  GElf_Off offset;
-  GElf_Sym found;
-  const char *name = dwfl_module_addrinfo (module, address, &offset, &found,
-                                           NULL, NULL, NULL);
-  if (name != NULL && offset < found.st_size)
+  const char *name = function_find (table_of (symbols, module), address);
+  if (name != NULL)
     {
       free ((char *)symbol->function);
       symbol->function = name_tidy (symbols, name);
