@@ -422,9 +422,11 @@ static void
 holds_explain (const Rule *rule, Verdict *verdict)
 {
   const Test *nearest = &rule->tests[0];
+  /* no X at all is no near miss */
   for (unsigned i = 1; i < rule->n_tests; i++)
     if (test_distance (&rule->tests[i], verdict->numbers)
-        < test_distance (nearest, verdict->numbers))
+            < test_distance (nearest, verdict->numbers)
+        && verdict->numbers[rule->tests[i].number] != 0)
       nearest = &rule->tests[i];
   test_print (verdict->holds, sizeof verdict->holds, nearest,
               verdict->numbers);
@@ -435,7 +437,8 @@ static void
 missed_explain (size_t n_rules, Verdict *verdict)
 {
   double best = INFINITY;
-  for (size_t i = 1; i < n_rules; i++)
+  /* "rare" and "huge" are not what one could come nearer to */
+  for (size_t i = 2; i < n_rules; i++)
     {
       const Rule *rule = &rules[i];
       const Test *worst = NULL;
