@@ -39,7 +39,7 @@ typedef enum
                                          in the depot; 0 (the default) means
                                          the larger of 256 KiB and an eighth
                                          of the class's slabs */
-  SLICE_OPTION_MAGAZINE_ROUNDS_MAX, /**< [magazine-rounds-max] 4 to 251, 251
+  SLICE_OPTION_MAGAZINE_ROUNDS_MAX, /**< [magazine-rounds-max] 4 to 250, 250
                                          by default: the most a magazine may
                                          grow to */
   SLICE_OPTION_HUGE_PAGES,          /**< [huge-pages] 0 or 1 (default): ask

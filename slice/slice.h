@@ -70,6 +70,16 @@ extern SLICE_API __thread SliceEntryV1 *slice_tls_v1
    : (size) <= 1040 ? (((size) + 15) >> 5) + 33                               \
                     : (((size) + 111) >> 7) + 57)
 
+/* Before the entries lies the same as a table, by eights of the size: one
+ * load where the size is no constant, instead of branches that random sizes
+ * would mispredict. */
+#define SLICE_CLASS_TABLE_BYTES_V1 264
+#define SLICE_ENTRY_V1(entries, size)                                         \
+  (__builtin_constant_p (size)                                                \
+       ? (entries) + SLICE_CLASS_V1 (size)                                    \
+       : (entries) + ((const unsigned char *) (entries)                       \
+                      - SLICE_CLASS_TABLE_BYTES_V1)[((size) + 7) >> 3])
+
 /* Where the inline code gives up. */
 SLICE_API void *slice_alloc_slow_v1 (size_t size);
 SLICE_API void *slice_try_alloc_slow_v1 (size_t size);
@@ -110,8 +120,8 @@ slice_alloc (size_t size)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
       if (SLICE_LIKELY (block != NULL))
@@ -135,8 +145,8 @@ slice_try_alloc (size_t size)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
       if (SLICE_LIKELY (block != NULL))
@@ -210,8 +220,8 @@ slice_free1 (size_t size, void *block)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       if (SLICE_LIKELY (top != entry->end && *top != block))
         {

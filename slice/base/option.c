@@ -1,0 +1,372 @@
+/* option.c - the options: one table, one row each
+ *
+ * Floor 1 (base).  The variable is read as GLib reads G_SLICE: words between
+ * colons, semicolons, commas or blanks; `all` stands for the two that G_SLICE
+ * knew; `help` lists them.  Theory: section 6.
+ * Locks: option_lock (rank 10).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "option.h"
+#include "check.h"
+#include "diag.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+#define SEPARATORS ":;, \t\n"
+
+enum
+{
+  ITEM_BYTES = 64,              /* longest item that is understood */
+  WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
+  WORKING_SET_MSEC_MAX = 86400000,
+  MAGAZINE_ROUNDS_MIN = 4,
+  MAGAZINE_ROUNDS_MAX = 250     /* what a 2 KiB magazine holds */
+};
+
+typedef struct
+{
+  SliceOption option;
+  const char *name;
+  int64_t minimum, maximum;
+  int64_t initial;
+  const char *help;
+} OptionRow;
+
+#ifdef SLICE_HARDENED_BY_DEFAULT
+# define HARDENED_INITIAL 1
+#else
+# define HARDENED_INITIAL 0
+#endif
+
+static const OptionRow option_rows[] = {
+  { SLICE_OPTION_ALWAYS_MALLOC, "always-malloc", 0, 1, 0,
+    "every block is a malloc of its own" },
+  { SLICE_OPTION_BYPASS_MAGAZINES, "bypass-magazines", 0, 1, 0,
+    "every call goes straight to a slab" },
+  { SLICE_OPTION_DEBUG_BLOCKS, "debug-blocks", 0, 1, 0,
+    "keep every live block's size, check every free" },
+  { SLICE_OPTION_WORKING_SET_MSEC, "working-set-msec", 0,
+    WORKING_SET_MSEC_MAX, WORKING_SET_MSEC,
+    "how long spare memory is kept" },
+  { SLICE_OPTION_COLOUR_INCREMENT, "colour-increment", 0, 1024, 1,
+    "colour steps from slab to slab" },
+  { SLICE_OPTION_PAGE_SOURCE, "page-source", 0, SLICE_PAGES_MALLOC,
+    SLICE_PAGES_POSIX_MEMALIGN,
+    "posix_memalign, mmap, memalign, valloc or malloc" },
+  { SLICE_OPTION_DEPOT_LIMIT_BYTES, "depot-limit-bytes", 0, INT64_MAX, 0,
+    "most bytes of one class in the depot; 0: by itself" },
+  { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, "magazine-rounds-max",
+    MAGAZINE_ROUNDS_MIN, MAGAZINE_ROUNDS_MAX, MAGAZINE_ROUNDS_MAX,
+    "the most a magazine may grow to" },
+  { SLICE_OPTION_HUGE_PAGES, "huge-pages", 0, 1, 1,
+    "ask for huge pages once the heap is large" },
+  { SLICE_OPTION_TRIM_THREAD, "trim-thread", 0, 1, 0,
+    "a helper thread gives old memory back" },
+  { SLICE_OPTION_COUNT, "count", 0, 1, 0,
+    "count every call (slower)" },
+  { SLICE_OPTION_STATS, "stats", 0, 1, 0,
+    "print statistics at exit" },
+  { SLICE_OPTION_ALIGN_16, "align-16", 0, 1, 0,
+    "chunks 16 bytes apart" },
+  { SLICE_OPTION_CLEAR_FREED, "clear-freed", 0, 1, 0,
+    "zero every block when it is freed" },
+  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 1, 0,
+    "use the slabs under valgrind and sanitizers, too" },
+  { SLICE_OPTION_CHECKED, "checked", 0, 1, 0,
+    "find bad frees at the call" },
+  { SLICE_OPTION_HARDENED, "hardened", 0, 1, HARDENED_INITIAL,
+    "canaries, quarantine, zeroing, guard pages" },
+  { SLICE_OPTION_DEBUG, "debug", 0, 1, 0,
+    "all checks, and who allocated and freed" }
+};
+
+enum
+{
+  N_ROWS = sizeof option_rows / sizeof option_rows[0]
+};
+
+SLICE_STATIC_ASSERT (N_ROWS == SLICE_N_OPTIONS - 1, "a row for every option");
+
+/* The page sources' names, by SlicePageSource. */
+static const char *const source_names[] = { "posix_memalign", "mmap",
+                                            "memalign", "valloc", "malloc" };
+
+static Lock option_lock = LOCK_INIT (LOCK_RANK_BASE);
+
+static struct
+{
+  bool have_initials;              /* values below are meant */
+  bool frozen;                     /* no change any more */
+  int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
+} options;
+
+static const OptionRow *
+option_row (SliceOption option)
+{
+  for (int i = 0; i < N_ROWS; i++)
+    if (option_rows[i].option == option)
+      return &option_rows[i];
+  return NULL;
+}
+
+SliceOption
+slice_option_by_name (const char *name)
+{
+  for (int i = 0; i < N_ROWS; i++)
+    if (strcmp (option_rows[i].name, name) == 0)
+      return option_rows[i].option;
+  return (SliceOption) 0;
+}
+
+static void
+options_take_initials (int64_t *values)
+{
+  for (int i = 0; i < N_ROWS; i++)
+    values[option_rows[i].option] = option_rows[i].initial;
+}
+
+/* A decimal number and nothing else; false if it is none or does not fit. */
+static bool
+parse_number (const char *text, int64_t *number)
+{
+  int64_t value = 0;
+
+  if (*text == '\0')
+    return false;
+  for (; *text != '\0'; text++)
+    {
+      if (*text < '0' || *text > '9')
+        return false;
+      if (__builtin_mul_overflow (value, 10, &value)
+          || __builtin_add_overflow (value, *text - '0', &value))
+        return false;
+    }
+  *number = value;
+  return true;
+}
+
+static bool
+parse_source (const char *text, int64_t *number)
+{
+  for (size_t i = 0; i < sizeof source_names / sizeof source_names[0]; i++)
+    if (strcmp (text, source_names[i]) == 0)
+      {
+        *number = (int64_t) i;
+        return true;
+      }
+  return false;
+}
+
+static bool
+parse_value (const OptionRow *row, const char *text, int64_t *value)
+{
+  bool understood = row->option == SLICE_OPTION_PAGE_SOURCE
+                        ? parse_source (text, value)
+                        : parse_number (text, value);
+
+  return understood && *value >= row->minimum && *value <= row->maximum;
+}
+
+static void
+print_help (void)
+{
+  char line[128];
+  size_t length;
+
+  length = sli_diag_format (line, sizeof line,
+                            "slice: options of SLICE_OPTIONS:\n");
+  sli_os_write (2, line, length);
+  for (int i = 0; i < N_ROWS; i++)
+    {
+      const OptionRow *row = &option_rows[i];
+
+      length = sli_diag_format (line, sizeof line, "  %s%s  %s\n", row->name,
+                                row->maximum > 1 ? "=VALUE" : "", row->help);
+      sli_os_write (2, line, length);
+    }
+}
+
+/* One item of the variable: NAME or NAME=VALUE.  Quiet when asked only. */
+static void
+read_item (char *item, int64_t *values, bool quiet)
+{
+  char *equals = strchr (item, '=');
+  const OptionRow *row;
+  int64_t value = 1;
+
+  if (strcmp (item, "all") == 0)
+    {
+      values[SLICE_OPTION_ALWAYS_MALLOC] = 1;
+      values[SLICE_OPTION_DEBUG_BLOCKS] = 1;
+      return;
+    }
+  if (strcmp (item, "help") == 0)
+    {
+      if (!quiet)
+        print_help ();
+      return;
+    }
+  if (equals != NULL)
+    *equals = '\0';
+  row = option_row (slice_option_by_name (item));
+  if (row == NULL)
+    {
+      if (!quiet)
+        sli_diag_warn (ERROR_UNKNOWN_OPTION,
+                       "SLICE_OPTIONS: unknown option '%s' is ignored", item);
+    }
+  else if ((equals == NULL && row->maximum > 1)
+           || (equals != NULL && !parse_value (row, equals + 1, &value)))
+    {
+      if (!quiet)
+        sli_diag_warn (ERROR_BAD_OPTION_VALUE,
+                       "SLICE_OPTIONS: bad value of '%s' is ignored", item);
+    }
+  else
+    values[row->option] = value;
+}
+
+static void
+read_environment (int64_t *values, bool quiet)
+{
+  const char *at = sli_os_getenv ("SLICE_OPTIONS");
+  char item[ITEM_BYTES];
+
+  while (at != NULL && *at != '\0')
+    {
+      size_t length;
+
+      at += strspn (at, SEPARATORS);
+      length = strcspn (at, SEPARATORS);
+      if (length > 0)
+        {
+          sli_diag_format (item, length < sizeof item ? length + 1
+                                                      : sizeof item,
+                           "%s", at);
+          read_item (item, values, quiet);
+        }
+      at += length;
+    }
+  if (sli_os_is_secure ())
+    values[SLICE_OPTION_HARDENED] = 1;
+}
+
+int64_t
+sli_option (SliceOption option)
+{
+  return options.values[option];
+}
+
+/* The values as they are before the environment is read. */
+static void
+options_copy (int64_t *values)
+{
+  sli_lock (&option_lock);
+  if (options.have_initials)
+    memcpy (values, options.values, sizeof options.values);
+  else
+    options_take_initials (values);
+  sli_unlock (&option_lock);
+}
+
+void
+sli_option_freeze (void)
+{
+  int64_t values[SLICE_N_OPTIONS] = { 0 };
+
+  if (sli_option_is_frozen ())
+    return;
+  options_copy (values);
+  read_environment (values, false); /* may write: no lock is held */
+  sli_lock (&option_lock);
+  memcpy (options.values, values, sizeof values);
+  options.have_initials = true;
+  STORE_RELEASE (&options.frozen, true);
+  sli_unlock (&option_lock);
+}
+
+bool
+sli_option_is_frozen (void)
+{
+  return LOAD_ACQUIRE (&options.frozen);
+}
+
+static SliceSetResult
+option_store (SliceOption option, int64_t value)
+{
+  SliceSetResult result = SLICE_SET_TOO_LATE;
+
+  sli_lock (&option_lock);
+  if (!options.frozen)
+    {
+      if (!options.have_initials)
+        options_take_initials (options.values);
+      options.have_initials = true;
+      options.values[option] = value;
+      result = SLICE_SET_OK;
+    }
+  sli_unlock (&option_lock);
+  return result;
+}
+
+SliceSetResult
+sli_option_set (SliceOption option, int64_t value)
+{
+  const OptionRow *row = option_row (option);
+
+  if (row == NULL)
+    return SLICE_SET_UNKNOWN;
+  if (value < row->minimum || value > row->maximum)
+    return SLICE_SET_BAD_VALUE;
+  return option_store (option, value);
+}
+
+SliceSetResult
+sli_option_set_custom_source (void)
+{
+  return option_store (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_CUSTOM);
+}
+
+bool
+sli_option_get (SliceOption option, int64_t *value)
+{
+  int64_t values[SLICE_N_OPTIONS] = { 0 };
+
+  *value = 0;
+  if (option_row (option) == NULL)
+    return false;
+  options_copy (values);
+  if (!sli_option_is_frozen ())
+    read_environment (values, true);
+  *value = values[option];
+  return true;
+}
+
+SliceSetResult
+slice_set_option (SliceOption option, int64_t value)
+{
+  return sli_option_set (option, value);
+}
+
+bool
+slice_get_option (SliceOption option, int64_t *value)
+{
+  return sli_option_get (option, value);
+}
+
+Lock *
+sli_option_lock (void)
+{
+  return &option_lock;
+}
+
+void
+sli_option_reset (void)
+{
+  memset (&options, 0, sizeof options);
+}

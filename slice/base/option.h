@@ -1,0 +1,40 @@
+/* option.h - the options' values
+ *
+ * Floor 1 (base).  Written before the first block only, then frozen; after
+ * that anyone reads them without a lock.
+ * Locks: its own, rank 10.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_BASE_OPTION_H
+#define SLI_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <slice/options.h>
+
+#include "port/lock.h"
+
+/* The value in force; only after sli_option_freeze(). */
+int64_t sli_option (SliceOption option);
+static inline bool
+sli_option_is_on (SliceOption option)
+{
+  return sli_option (option) != 0;
+}
+
+/* Reads the environment and ends all change.  Warns once about what it does
+ * not understand.  Later calls do nothing. */
+void sli_option_freeze (void);
+bool sli_option_is_frozen (void);
+/* What slice_set_option() and slice_get_option() do. */
+SliceSetResult sli_option_set (SliceOption option, int64_t value);
+bool sli_option_get (SliceOption option, int64_t *value);
+/* For the page source, which has a setter of its own. */
+SliceSetResult sli_option_set_custom_source (void);
+
+/* For fork.c. */
+Lock *sli_option_lock (void);
+/* Tests only: back to the state before the first block. */
+void sli_option_reset (void);
+
+#endif

@@ -1,0 +1,65 @@
+/* sizeclass.h - the classes of sizes, and how each is cut from a slab
+ *
+ * Floor 1 (base).  Filled once before the first block, constant afterwards.
+ * The function from size to class is frozen in slice.h (SLICE_CLASS_V1); the
+ * spacing of the chunks is ours to change.  Theory: section 4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_BASE_SIZECLASS_H
+#define SLI_BASE_SIZECLASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum
+{
+  N_CLASSES = 74,          /* class 0, of size 0, has no slabs */
+  SLAB_UNITS_MAX = 4,      /* longest run of units that a slab is cut from */
+  SLAB_INLINE_WORDS = 3,   /* bitmap words that fit in the slab's header */
+  COLOUR_LINE_BYTES = 64   /* colours separate cache lines */
+};
+
+/* How slabs of a class are cut:
+ *
+ *   | colour | chunk 0 | chunk 1 | ... | chunk n-1 | spare | bitmap |
+ *   |<------------------------ slab_bytes ------------------------->|
+ *
+ * The bitmap lies here only if it is too long for the slab's header. */
+typedef struct
+{
+  uint32_t block_bytes;    /* largest size served */
+  uint32_t chunk_bytes;    /* from chunk to chunk; a multiple of 8 */
+  uint32_t slab_bytes;     /* of the run */
+  uint32_t n_units;        /* units of the run */
+  uint32_t n_chunks;
+  uint32_t n_words;        /* of 64 bits, in the bitmap */
+  uint32_t bitmap_offset;  /* from the slab's start; 0: in the header */
+  uint32_t n_colours;      /* at least 1 */
+  uint32_t colour_bytes;   /* from colour to colour */
+  uint32_t reciprocal;     /* 2^32 / chunk_bytes, rounded up: see
+                              sli_sizeclass_index() */
+} SizeClass;
+
+extern SizeClass sli_sizeclasses[N_CLASSES];
+
+/* Fills the table for units of unit_bytes (a power of two from 16 KiB on).
+ * align_16: spacings are multiples of 16.  Again calls start afresh. */
+void sli_sizeclass_init (size_t unit_bytes, bool align_16);
+
+/* The largest size that a class serves: the inverse of SLICE_CLASS_V1. */
+size_t sli_sizeclass_block_bytes (unsigned class_index);
+
+/* The alignment that every chunk of a class has, at most a cache line. */
+size_t sli_sizeclass_alignment (unsigned class_index);
+
+/* offset / chunk_bytes, without a division: exact for offsets below 2^18
+ * (THEORY 11). */
+static inline uint32_t
+sli_sizeclass_index (const SizeClass *sizeclass, uint32_t offset)
+{
+  return (uint32_t) (((uint64_t) offset * sizeclass->reciprocal) >> 32);
+}
+
+#endif

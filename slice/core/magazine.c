@@ -1,0 +1,495 @@
+/* magazine.c - each thread's magazines: what happens off the fast path
+ *
+ * Floor 5 (magazine).  Below: depot.  No locks: the record is entered, which
+ * keeps a trimmer out (record.h).
+ * Theory: section 6.
+ * Sources: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole;
+ * growth by contention), section 3.4; growth by misses by measurement: on few
+ * cores locks hardly ever collide (THEORY 11).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "magazine.h"
+#include "record.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  /* So many trips to the depot within a tick make the magazines grow; a trip
+   * that met another thread counts for four, so contention is heard first. */
+  TRIPS_TO_GROW = 3,
+  TRIPS_CONTENDED = 4,
+  TRIPS_MAX = 200,
+  /* At each tick classes without a trip shrink. */
+  TICK_MSEC_MIN = 1000,
+  /* One trip in so many looks at the clock and at what has grown old. */
+  TRIPS_PER_LOOK = 8,
+  /* Chunks that a window of known zeroes holds. */
+  ZERO_WINDOW_CHUNKS = 16
+};
+
+/* Constant after sli_magazine_init(). */
+static struct
+{
+  uint64_t tick_msec;
+  bool is_counting;
+} magazine_options;
+
+void
+sli_magazine_begin (void)
+{
+  sli_depot_init ();
+}
+
+void
+sli_magazine_init (bool is_inline, bool is_counting)
+{
+  magazine_options.is_counting = is_counting;
+  magazine_options.tick_msec
+      = max_size (TICK_MSEC_MIN,
+                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+  sli_record_init (is_inline);
+}
+
+/* --- sizes that adapt ------------------------------------------------------- */
+
+/* What both magazines of a class may hold. */
+static size_t
+class_bytes (unsigned class_index, unsigned size)
+{
+  return (size_t) 2 * sli_sizeclasses[class_index].chunk_bytes
+         * sli_depot_rounds (class_index, size);
+}
+
+static void
+class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  record->room_bytes += class_bytes (class_index, cache->size);
+  record->room_bytes -= class_bytes (class_index, size);
+  cache->size = (uint8_t) size;
+  cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
+  PROBE3 (magazine_resize, class_index, size, record->room_bytes);
+}
+
+static void
+class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  class_resize (record, class_index, size);
+  record->caches[class_index].n_shrunk++;
+}
+
+/* A class comes into use.  Should others have taken all the room, they begin
+ * anew: the smallest of all classes together always fit (THEORY 11). */
+static void
+class_charge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  cache->size = 0;
+  if (class_bytes (class_index, 0) > record->room_bytes)
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      if (record->caches[i].is_charged && record->caches[i].size > 0)
+        class_shrink (record, i, 0);
+  record->room_bytes -= class_bytes (class_index, 0);
+  cache->is_charged = true;
+}
+
+static void
+class_uncharge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  record->room_bytes += class_bytes (class_index, cache->size);
+  cache->is_charged = false;
+}
+
+/* Some trips too many, and there is room: larger magazines from now on. */
+static void
+class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned larger = cache->size + 1u;
+
+  record->n_trips++;
+  if (!cache->is_charged)
+    class_charge (record, class_index);
+  if (cache->n_trips < TRIPS_MAX)
+    cache->n_trips += contended ? TRIPS_CONTENDED : 1;
+  if (cache->n_trips < TRIPS_TO_GROW
+      || larger > sli_depot_size_max (class_index))
+    return;
+  if (class_bytes (class_index, larger)
+      > record->room_bytes + class_bytes (class_index, cache->size))
+    return;
+  class_resize (record, class_index, larger);
+  cache->n_trips = 0;
+  cache->n_grown++;
+}
+
+/* A tick has passed: classes that made no trip need less.  What they hold
+ * goes to the depot, where it grows old. */
+static void
+record_tick (ThreadRecord *record)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      ClassCache *cache = &record->caches[i];
+
+      if (cache->n_trips == 0 && cache->is_charged)
+        {
+          sli_record_flush_class (record, i, false);
+          if (cache->size > 0)
+            class_shrink (record, i, cache->size - 1u);
+          else
+            class_uncharge (record, i);
+        }
+      cache->n_trips = 0;
+    }
+}
+
+/* After some trips: has a tick passed?  Then the floors below see to what is
+ * due.  The record has been left: this may give memory back. */
+static void
+look_around (ThreadRecord *record)
+{
+  uint64_t now_msec = sli_os_clock_msec ();
+
+  if (now_msec - record->tick_msec >= magazine_options.tick_msec
+      && (record = sli_record_enter ()) != NULL)
+    {
+      record->tick_msec = now_msec;
+      record_tick (record);
+      sli_record_leave (record);
+    }
+  sli_depot_upkeep ();
+}
+
+/* Called when a slow call is done: did it make one trip too many? */
+static inline void
+record_end_call (ThreadRecord *record, unsigned n_trips_before)
+{
+  bool is_due = record->n_trips / TRIPS_PER_LOOK
+                != n_trips_before / TRIPS_PER_LOOK;
+
+  sli_record_leave (record);
+  if (UNLIKELY (is_due))
+    look_around (record);
+}
+
+/* --- allocating --------------------------------------------------------------- */
+
+/* The top round; frees of NULL have left holes, which are dropped. */
+static void *
+class_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  Magazine *magazine = record->caches[class_index].loaded;
+  void **top = LOAD (&entry->top);
+
+  if (magazine == NULL)
+    return NULL;
+  while (top != magazine->slots && *top == NULL)
+    top--;
+  STORE (&entry->top, top == magazine->slots ? top : top - 1);
+  return *top;
+}
+
+/* Exchanges loaded and previous. */
+static void
+class_swap (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *loaded = cache->loaded;
+
+  sli_record_hide (record, class_index);
+  cache->loaded = cache->previous;
+  cache->previous = loaded;
+  sli_record_show (record, class_index);
+}
+
+/* Is the loaded magazine as large as is wanted now?  If not, a new one. */
+static Magazine *
+class_empty_magazine (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine;
+
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max
+             >= sli_depot_rounds (class_index, cache->size))
+    return cache->loaded;
+  magazine = sli_depot_new_magazine (class_index, cache->size);
+  if (magazine == NULL)
+    return cache->loaded;
+  if (cache->loaded != NULL)
+    sli_depot_end_magazine (cache->loaded);
+  cache->loaded = magazine;
+  sli_record_show (record, class_index);
+  return magazine;
+}
+
+/* Fills the (empty) loaded magazine from the slabs. */
+static bool
+class_fill (ThreadRecord *record, unsigned class_index)
+{
+  Magazine *magazine = class_empty_magazine (record, class_index);
+  unsigned n_rounds_max, n;
+
+  if (magazine == NULL)
+    return false;
+  n_rounds_max = magazine->n_rounds_max;
+  n = sli_depot_fill (class_index, n_rounds_max,
+                      &magazine->slots[n_rounds_max + 1]);
+  if (n > 0 && n < n_rounds_max)
+    memmove (&magazine->slots[1], &magazine->slots[n_rounds_max + 1 - n],
+             n * sizeof magazine->slots[0]);
+  magazine->n_rounds = n;
+  sli_record_show (record, class_index);
+  return n > 0;
+}
+
+/* The loaded magazine is empty: the previous, else one from the depot, else
+ * chunks from the slabs. */
+static bool
+class_refill (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine;
+  bool contended;
+
+  if (cache->previous != NULL && cache->previous->n_rounds > 0)
+    {
+      class_swap (record, class_index);
+      return true;
+    }
+  /* Both are empty: one is given for a full one. */
+  magazine = sli_depot_pop (class_index, cache->previous, &contended);
+  class_count_trip (record, class_index, contended);
+  if (magazine == NULL)
+    return class_fill (record, class_index);
+  sli_record_hide (record, class_index);
+  cache->previous = cache->loaded;
+  cache->loaded = magazine;
+  sli_record_show (record, class_index);
+  return true;
+}
+
+void *
+sli_magazine_alloc_slab (unsigned class_index)
+{
+  void *chunk[1];
+
+  return sli_depot_fill (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+}
+
+void *
+sli_magazine_alloc (unsigned class_index)
+{
+  ThreadRecord *record = sli_record_enter ();
+  unsigned n_trips_before;
+  void *chunk;
+
+  if (record == NULL)
+    return sli_magazine_alloc_slab (class_index);
+  n_trips_before = record->n_trips;
+  chunk = class_pop (record, class_index);
+  if (chunk != NULL)
+    record->caches[class_index].n_hits += magazine_options.is_counting;
+  /* A full magazine from elsewhere may hold nothing but holes. */
+  while (chunk == NULL && class_refill (record, class_index))
+    chunk = class_pop (record, class_index);
+  record_end_call (record, n_trips_before);
+  /* No memory for a magazine may still leave some for one chunk. */
+  return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
+}
+
+/* --- known zeroes ---------------------------------------------------------------- */
+
+/* The window is the owner's alone: no lock. */
+static void *
+window_take (ClassCache *cache, unsigned class_index)
+{
+  void *chunk = cache->zero_next;
+
+  if (chunk == cache->zero_end)
+    return NULL;
+  cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
+  return chunk;
+}
+
+static void *
+class_alloc_zero (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void *first;
+  unsigned n;
+
+  /* What is cached comes first, zero or not. */
+  if ((cache->previous != NULL && cache->previous->n_rounds > 0)
+      || sli_depot_has (class_index))
+    return NULL;
+  n = sli_depot_fill_zero (class_index, ZERO_WINDOW_CHUNKS, &first);
+  if (n == 0)
+    return NULL;
+  cache->zero_next = first;
+  cache->zero_end
+      = cache->zero_next
+        + (size_t) n * sli_sizeclasses[class_index].chunk_bytes;
+  return window_take (cache, class_index);
+}
+
+void *
+sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
+{
+  ThreadRecord *record = sli_record_peek ();
+  void *chunk = NULL;
+
+  *known_zero = true;
+  if (record != NULL)
+    chunk = window_take (&record->caches[class_index], class_index);
+  if (chunk != NULL)
+    return chunk;
+  record = sli_record_enter ();
+  if (record != NULL)
+    {
+      void **top = LOAD (&record->entries[class_index].top);
+
+      if (*top == NULL)
+        chunk = class_alloc_zero (record, class_index);
+      sli_record_leave (record);
+    }
+  if (chunk != NULL)
+    return chunk;
+  *known_zero = false;
+  return sli_magazine_alloc (class_index);
+}
+
+/* --- freeing ----------------------------------------------------------------------- */
+
+/* The loaded magazine is full: the previous if it has room, else leave the
+ * previous in the depot and go on with an empty one.  False: no memory. */
+static bool
+class_unload (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
+  DepotExchange exchange = { NULL, NULL, false };
+
+  if (cache->loaded == NULL)
+    {
+      if (!cache->is_charged)
+        class_charge (record, class_index);
+      return class_empty_magazine (record, class_index) != NULL;
+    }
+  if (cache->previous != NULL
+      && cache->previous->n_rounds < cache->previous->n_rounds_max)
+    {
+      class_swap (record, class_index);
+      return true;
+    }
+  sli_record_hide (record, class_index);
+  if (cache->previous != NULL)
+    {
+      sli_depot_push (cache->previous, n_wanted, &exchange);
+      class_count_trip (record, class_index, exchange.contended);
+    }
+  cache->previous = cache->loaded;
+  cache->loaded = exchange.empty != NULL
+                      ? exchange.empty
+                      : sli_depot_new_magazine (class_index, cache->size);
+  sli_record_show (record, class_index);
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+  return cache->loaded != NULL;
+}
+
+/* Was this chunk the last one freed here?  Then it is freed twice. */
+static bool
+class_is_last_freed (const ThreadRecord *record, unsigned class_index,
+                     const void *chunk)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->entries[class_index].top);
+
+  if (cache->loaded != NULL && top != cache->loaded->slots)
+    return *top == chunk;
+  return cache->loaded != NULL && cache->previous != NULL
+         && cache->previous->n_rounds == cache->previous->n_rounds_max
+         && cache->previous->slots[cache->previous->n_rounds] == chunk;
+}
+
+static bool
+class_push (ThreadRecord *record, unsigned class_index, void *chunk,
+            bool *is_hit)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+
+  *is_hit = top != entry->end;
+  if (!*is_hit)
+    {
+      if (!class_unload (record, class_index))
+        return false;
+      top = LOAD (&entry->top);
+    }
+  STORE (top + 1, chunk);
+  STORE (&entry->top, top + 1);
+  return true;
+}
+
+void
+sli_magazine_free (unsigned class_index, void *chunk)
+{
+  ThreadRecord *record;
+  bool is_hit, is_in;
+  unsigned n_trips_before;
+
+  if (chunk == NULL)
+    return;
+  record = sli_record_enter ();
+  if (record == NULL)
+    {
+      sli_depot_give (class_index, 1, &chunk, "slice_free1");
+      return;
+    }
+  n_trips_before = record->n_trips;
+  if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      sli_diag_misuse (ERROR_FREED_TWICE, "slice_free1", chunk,
+                       sli_sizeclasses[class_index].block_bytes, 0);
+    }
+  is_in = class_push (record, class_index, chunk, &is_hit);
+  record->caches[class_index].n_hits
+      += magazine_options.is_counting && is_hit;
+  record_end_call (record, n_trips_before);
+  if (!is_in)
+    sli_depot_give (class_index, 1, &chunk, "slice_free1");
+}
+
+void
+sli_magazine_give (unsigned class_index, unsigned n, void *const *chunks,
+                   const char *operation)
+{
+  sli_depot_give (class_index, n, chunks, operation);
+}
+
+size_t
+sli_magazine_trim (uint64_t max_age_msec)
+{
+  sli_magazine_flush (true);
+  sli_magazine_detach_others ();
+  return sli_depot_trim (max_age_msec);
+}

@@ -1,0 +1,68 @@
+/* magazine.h - each thread's magazines
+ *
+ * Floor 5 (magazine).  Above: alloc; below: depot.
+ * Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CORE_MAGAZINE_H
+#define SLI_CORE_MAGAZINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sizeclass.h"
+#include "port/lock.h"
+
+/* When the library is loaded: asks to be told of threads' ends. */
+void sli_magazine_load (void);
+
+/* Before the first block: readies the floors below. */
+void sli_magazine_begin (void);
+/* Then this floor.  is_inline: the inline code may use the magazines;
+ * else every call takes the slow path.  is_counting: hits are counted. */
+void sli_magazine_init (bool is_inline, bool is_counting);
+
+/* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
+void *sli_magazine_alloc (unsigned class_index);
+/* The same, for who wants to know whether it reads as zero. */
+void *sli_magazine_alloc_known (unsigned class_index, bool *known_zero);
+/* A chunk back; NULL does nothing. */
+void sli_magazine_free (unsigned class_index, void *chunk);
+
+/* Past the magazines. */
+void *sli_magazine_alloc_slab (unsigned class_index);
+void sli_magazine_give (unsigned class_index, unsigned n,
+                        void *const *chunks, const char *operation);
+
+/* Flushes the calling thread's magazines; to_slabs: past the depot. */
+void sli_magazine_flush (bool to_slabs);
+/* Takes the rounds of all other threads that are not in a slow path just now,
+ * the top one of each magazine excepted. */
+void sli_magazine_detach_others (void);
+/* Gives back all that has been spare for max_age_msec; returns bytes. */
+size_t sli_magazine_trim (uint64_t max_age_msec);
+
+/* What the floor counts, for one class. */
+typedef struct
+{
+  uint64_t n_cached;    /* chunks in threads' magazines, now */
+  uint64_t n_hits;
+  uint64_t n_grown;
+  uint64_t n_shrunk;
+  uint32_t rounds_now;  /* the most that any thread's magazines may hold */
+  uint32_t rounds_peak;
+} MagazineCounts;
+
+/* All classes; returns the number of threads with records. */
+unsigned sli_magazine_count_all (MagazineCounts counts[N_CLASSES]);
+/* Chunks in records that a fork left behind, in this process. */
+uint64_t sli_magazine_fork_lost (void);
+
+/* For fork.c: all locks of the floor, and the child's clean-up. */
+void sli_magazine_fork_prepare (void);
+void sli_magazine_fork_parent (void);
+void sli_magazine_fork_child (void);
+
+#endif

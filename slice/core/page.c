@@ -1,0 +1,681 @@
+/* page.c - regions, and runs of units cut from them
+ *
+ * Floor 2 (page).  Lock: page.lock (rank 20); nothing is mapped, unmapped or
+ * advised while it is held: sli_page_alloc_run() maps between two attempts,
+ * the trimmers take what they will give back off its ring first.
+ * Theory: section 3.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "page.h"
+#include "map.h"
+#include "source.h"
+#include "unitset.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "base/sizeclass.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+#define REGION_BYTES ((size_t) 1 << WINDOW_SHIFT)
+#define EXTENT_FIRST_BYTES KIB (256)
+#define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
+
+enum
+{
+  UNIT_BYTES_MIN = 16 * 1024,  /* 32 chunks of 512 bytes; measured against
+                                  4 and 64 KiB (THEORY 11) */
+  REGION_UNITS_MAX = (1 << WINDOW_SHIFT) / UNIT_BYTES_MIN,
+  /* Regions in use wait in rings by how full they are, fullest first, so
+   * that the emptiest get a chance to become idle. */
+  FULLNESS_RINGS = 4,
+  /* In each ring so many regions are looked at for a run that fits. */
+  FIT_LOOKS_MAX = 8
+};
+
+typedef struct
+{
+  void *start;        /* what the source gave */
+  size_t bytes;
+  unsigned n_regions; /* that fit in */
+  unsigned n_begun;   /* of these, the first so many have headers */
+  unsigned n_clean;   /* begun, idle and given back to the system */
+  bool is_permanent;  /* holds a leaf of the map, or is the first */
+  bool is_zeroed;     /* what was never used reads as zero */
+  Link link;          /* in page.extents */
+} Extent;
+
+typedef enum
+{
+  REGION_USED,        /* in one of the fullness rings or the full one */
+  REGION_IDLE,        /* in page.idle: no run, memory still held */
+  REGION_CLEAN,       /* in page.clean: no run, memory given back */
+  REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
+} RegionState;
+
+/* Lies in the region's first unit, which is never handed out. */
+typedef struct
+{
+  Link link;              /* in the ring of its state */
+  Extent *extent;         /* lies in the extent's first region */
+  Extent own_extent;      /* in the first region of an extent only */
+  RegionState state;
+  uint32_t n_units;       /* the header's included */
+  uint32_t n_free;
+  uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
+  uint64_t idle_msec;     /* since when it is idle */
+  UnitSet free;           /* units that are in no run */
+  UnitSet fresh;          /* units that read as zero and hold no memory */
+  uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */
+  uint8_t run_units[REGION_UNITS_MAX]; /* of the run that begins there */
+  _Alignas (64) char records[REGION_UNITS_MAX][RUN_RECORD_BYTES];
+} Region;
+
+SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
+                     "a header and a leaf of the map fit in one unit");
+SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
+                     "a region's units fit in a set");
+
+static struct
+{
+  Lock lock;
+  /* constant after sli_page_init() */
+  const SliceSource *source;
+  size_t unit_bytes;
+  unsigned unit_shift;
+  bool wants_huge;
+  /* under the lock */
+  Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */
+  Link idle;              /* of regions, latest first */
+  Link clean;             /* of regions */
+  Link extents;           /* of extents */
+  Extent *beginning;      /* the one that still has regions to begin */
+  uint32_t trim_pass;
+  PageCounts counts;
+} page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
+
+/* --- starting -------------------------------------------------------------- */
+
+void
+sli_page_init (void)
+{
+  size_t unit_bytes = max_size (UNIT_BYTES_MIN, sli_os_page_bytes ());
+
+  page.source = sli_source_in_force ();
+  page.unit_bytes = unit_bytes;
+  page.unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
+  page.wants_huge = sli_option_is_on (SLICE_OPTION_HUGE_PAGES);
+  for (int i = 0; i <= FULLNESS_RINGS; i++)
+    link_init (&page.fullness[i]);
+  link_init (&page.idle);
+  link_init (&page.clean);
+  link_init (&page.extents);
+  page.counts.unit_bytes = unit_bytes;
+}
+
+size_t
+sli_page_unit_bytes (void)
+{
+  return page.unit_bytes;
+}
+
+Lock *
+sli_page_lock (void)
+{
+  return &page.lock;
+}
+
+/* --- regions and their rings ---------------------------------------------- */
+
+static Region *
+region_of_link (Link *link)
+{
+  return LINK_OWNER (link, Region, link);
+}
+
+static Region *
+region_of (const void *address)
+{
+  return align_down_address (address, REGION_BYTES);
+}
+
+static char *
+region_unit (Region *region, unsigned unit)
+{
+  return (char *) region + ((size_t) unit << page.unit_shift);
+}
+
+static unsigned
+region_unit_of (const Region *region, const void *address)
+{
+  return (unsigned) ((size_t) ((const char *) address - (const char *) region)
+                     >> page.unit_shift);
+}
+
+/* Puts a region where its free units say that it belongs. */
+static void
+region_file (Region *region)
+{
+  Link *ring;
+
+  assert_held (&page.lock);
+  link_remove (&region->link);
+  if (region->n_free == 0)
+    ring = &page.fullness[FULLNESS_RINGS];
+  else
+    ring = &page.fullness[(region->n_free - 1) * FULLNESS_RINGS
+                          / region->n_units];
+  region->state = REGION_USED;
+  link_after (&region->link, ring);
+}
+
+static void
+region_set_idle (Region *region)
+{
+  assert_held (&page.lock);
+  link_remove (&region->link);
+  region->state = REGION_IDLE;
+  region->idle_msec = sli_os_clock_msec ();
+  link_after (&region->link, &page.idle);
+  page.counts.n_idle++;
+}
+
+/* Writes the header of an extent's next region. */
+static Region *
+region_begin (Extent *extent)
+{
+  Region *region = (Region *) ((char *) extent->start
+                               + extent->n_begun * REGION_BYTES);
+  size_t bytes = min_size (REGION_BYTES,
+                           extent->bytes - extent->n_begun * REGION_BYTES);
+
+  assert_held (&page.lock);
+  if (extent->n_begun > 0) /* the first was written with the extent */
+    {
+      if (!extent->is_zeroed)
+        memset (region, 0, sizeof *region);
+      region->extent = extent;
+    }
+  link_init (&region->link);
+  region->n_units = (uint32_t) (bytes >> page.unit_shift);
+  region->n_free = region->n_units - 1;
+  unitset_add (&region->free, 1, region->n_free);
+  if (extent->is_zeroed)
+    unitset_add (&region->fresh, 1, region->n_free);
+  extent->n_begun++;
+  page.counts.n_regions++;
+  page.counts.held_bytes += page.unit_bytes;
+  sli_map_set (region);
+  if (extent->n_begun == extent->n_regions)
+    page.beginning = NULL;
+  return region;
+}
+
+/* --- extents --------------------------------------------------------------- */
+
+/* Asks the source, for less and less.  No lock is held. */
+static void *
+extent_map (size_t *bytes, bool *is_zeroed)
+{
+  const SliceSource *source = page.source;
+  size_t least_bytes = max_size (EXTENT_FIRST_BYTES, 4 * page.unit_bytes);
+  void *start;
+
+  while ((start = source->map (source, *bytes, REGION_BYTES)) == NULL
+         && *bytes > least_bytes)
+    *bytes /= 2;
+  if (start == NULL)
+    return NULL;
+  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0
+      || !sli_map_can_hold (start))
+    {
+      sli_diag_warn (ERROR_BAD_SOURCE,
+                     "page source %s: piece %p can't be used", source->name,
+                     start);
+      if (source->unmap != NULL)
+        source->unmap (source, start, *bytes);
+      return NULL;
+    }
+  *is_zeroed = source->is_zeroed
+               || (source->advise_away != NULL
+                   && source->advise_away (source, start, *bytes));
+  return start;
+}
+
+static void
+extent_add (void *start, size_t bytes, bool is_zeroed)
+{
+  Region *first = start;
+  Extent *extent = &first->own_extent;
+
+  assert_held (&page.lock);
+  if (!is_zeroed)
+    memset (first, 0, page.unit_bytes);
+  first->extent = extent;
+  extent->start = start;
+  extent->bytes = bytes;
+  extent->n_regions = (unsigned) ((bytes + REGION_BYTES - 1) / REGION_BYTES);
+  extent->is_zeroed = is_zeroed;
+  extent->is_permanent = link_is_alone (&page.extents);
+  if (sli_map_needs_leaf (start))
+    {
+      sli_map_give_leaf (start, (char *) start + page.unit_bytes
+                                    - MAP_LEAF_WORDS * 8);
+      extent->is_permanent = true;
+    }
+  link_after (&extent->link, &page.extents);
+  page.beginning = extent;
+  page.counts.mapped_bytes += bytes;
+  page.counts.n_maps++;
+}
+
+/* Gets one more extent; false if there is no memory.  If another thread was
+ * faster the memory goes back. */
+static bool
+extent_new (void)
+{
+  size_t bytes = LOAD (&page.counts.n_maps) == 0
+                     ? max_size (EXTENT_FIRST_BYTES, 8 * page.unit_bytes)
+                     : EXTENT_BYTES;
+  /* Huge pages only for a large heap, and never by accident. */
+  bool huge = page.wants_huge
+              && LOAD (&page.counts.mapped_bytes) >= EXTENT_BYTES;
+  bool is_zeroed, is_wanted;
+  void *start = extent_map (&bytes, &is_zeroed);
+
+  if (start == NULL)
+    return false;
+  sli_os_advise_huge (start, bytes, huge);
+  sli_lock (&page.lock);
+  is_wanted = page.beginning == NULL;
+  if (is_wanted)
+    extent_add (start, bytes, is_zeroed);
+  sli_unlock (&page.lock);
+  if (!is_wanted && page.source->unmap != NULL)
+    page.source->unmap (page.source, start, bytes);
+  PROBE2 (page_map, start, bytes);
+  return true;
+}
+
+/* Is nothing of it held any more?  Then it leaves the floor's books, and the
+ * caller unmaps it. */
+static bool
+extent_retire (Extent *extent)
+{
+  assert_held (&page.lock);
+  if (extent->is_permanent || extent->n_clean != extent->n_begun
+      || page.source->unmap == NULL)
+    return false;
+  if (page.beginning == extent)
+    page.beginning = NULL;
+  for (unsigned i = 0; i < extent->n_begun; i++)
+    {
+      Region *region = (Region *) ((char *) extent->start + i * REGION_BYTES);
+
+      link_remove (&region->link);
+      sli_map_clear (region);
+    }
+  link_remove (&extent->link);
+  page.counts.n_idle -= extent->n_begun;
+  page.counts.n_regions -= extent->n_begun;
+  page.counts.held_bytes -= extent->n_begun * page.unit_bytes;
+  page.counts.mapped_bytes -= extent->bytes;
+  return true;
+}
+
+/* --- runs ------------------------------------------------------------------ */
+
+static void *
+region_take_run (Region *region, unsigned first, unsigned n_units,
+                 void **record, bool *is_zero)
+{
+  assert_held (&page.lock);
+  if (region->state != REGION_USED)
+    page.counts.n_idle--;
+  if (region->state == REGION_CLEAN)
+    region->extent->n_clean--;
+  *is_zero = unitset_has_all (&region->fresh, first, n_units);
+  page.counts.held_bytes
+      += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
+  unitset_remove (&region->free, first, n_units);
+  unitset_remove (&region->fresh, first, n_units);
+  region->n_free -= n_units;
+  for (unsigned i = first; i < first + n_units; i++)
+    STORE (&region->run_first[i], (uint8_t) first);
+  region->run_units[first] = (uint8_t) n_units;
+  region_file (region);
+  *record = region->records[first];
+  return region_unit (region, first);
+}
+
+/* The first region of a ring, among some, with a fitting gap. */
+static Region *
+ring_find (Link *ring, unsigned n_units, unsigned *first)
+{
+  unsigned looks = 0;
+
+  LINK_EACH (link, ring)
+    {
+      Region *region = region_of_link (link);
+
+      if (unitset_find (&region->free, n_units, first))
+        return region;
+      if (++looks == FIT_LOOKS_MAX)
+        break;
+    }
+  return NULL;
+}
+
+/* Fullest regions first; then what is idle and still in memory; then what
+ * was given back; then what was never used. */
+static Region *
+region_find (unsigned n_units, unsigned *first)
+{
+  Region *region = NULL;
+
+  assert_held (&page.lock);
+  for (int i = 0; region == NULL && i < FULLNESS_RINGS; i++)
+    region = ring_find (&page.fullness[i], n_units, first);
+  if (region == NULL)
+    region = ring_find (&page.idle, n_units, first);
+  if (region == NULL)
+    region = ring_find (&page.clean, n_units, first);
+  if (region == NULL && page.beginning != NULL)
+    {
+      region = region_begin (page.beginning);
+      region_file (region);
+      *first = 1;
+    }
+  return region;
+}
+
+void *
+sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
+{
+  void *run = NULL;
+
+  do
+    {
+      Region *region;
+      unsigned first;
+
+      sli_lock (&page.lock);
+      region = region_find (n_units, &first);
+      if (region != NULL)
+        run = region_take_run (region, first, n_units, record, is_zero);
+      sli_unlock (&page.lock);
+    }
+  while (run == NULL && extent_new ());
+  return run;
+}
+
+void
+sli_page_free_run (void *run, unsigned n_units)
+{
+  Region *region = region_of (run);
+  unsigned first = region_unit_of (region, run);
+
+  sli_lock (&page.lock);
+  for (unsigned i = first; i < first + n_units; i++)
+    STORE (&region->run_first[i], 0);
+  unitset_add (&region->free, first, n_units);
+  region->n_free += n_units;
+  if (region->n_free == region->n_units - 1)
+    region_set_idle (region);
+  else
+    region_file (region);
+  sli_unlock (&page.lock);
+}
+
+void *
+sli_page_run_of (const void *address, void **record)
+{
+  Region *region = region_of (address);
+  unsigned unit, first;
+
+  if (!sli_map_has (address))
+    return NULL;
+  unit = region_unit_of (region, address);
+  if (unit >= region->n_units)
+    return NULL;
+  first = LOAD (&region->run_first[unit]);
+  if (first == 0)
+    return NULL;
+  *record = region->records[first];
+  return region_unit (region, first);
+}
+
+bool
+sli_page_is_ours (const void *address)
+{
+  const Region *region = region_of (address);
+
+  return sli_map_has (address)
+         && region_unit_of (region, address) < region->n_units;
+}
+
+void *
+sli_page_run_of_record (const void *record)
+{
+  Region *region = region_of (record);
+  size_t offset = (size_t) ((const char *) record
+                            - (const char *) region->records);
+
+  return region_unit (region, (unsigned) (offset / RUN_RECORD_BYTES));
+}
+
+/* --- giving back ------------------------------------------------------------ */
+
+/* The region that has been idle longest, if that is long enough. */
+static Region *
+idle_take_oldest (uint64_t max_age_msec)
+{
+  Region *region;
+
+  assert_held (&page.lock);
+  if (link_is_alone (&page.idle))
+    return NULL;
+  region = region_of_link (page.idle.previous);
+  if (max_age_msec > 0
+      && sli_os_clock_msec () - region->idle_msec < max_age_msec)
+    return NULL;
+  link_remove (&region->link);
+  region->state = REGION_IN_TRIM;
+  return region;
+}
+
+/* Files an idle region after its memory was given back (or could not be).
+ * Returns the extent if it is to be unmapped. */
+static Extent *
+idle_put_back (Region *region, size_t dirty_units, bool given_back)
+{
+  assert_held (&page.lock);
+  if (!given_back)
+    {
+      region->state = REGION_IDLE;
+      region->idle_msec = sli_os_clock_msec ();
+      link_after (&region->link, &page.idle);
+      return NULL;
+    }
+  unitset_add (&region->fresh, 1, region->n_units - 1);
+  page.counts.held_bytes -= dirty_units * page.unit_bytes;
+  page.counts.returned_bytes += dirty_units * page.unit_bytes;
+  region->state = REGION_CLEAN;
+  link_after (&region->link, &page.clean);
+  region->extent->n_clean++;
+  return extent_retire (region->extent) ? region->extent : NULL;
+}
+
+/* Gives one idle region back; returns its bytes, 0 if there is none. */
+static size_t
+trim_one_region (uint64_t max_age_msec, bool *found)
+{
+  const SliceSource *source = page.source;
+  size_t dirty_units;
+  Region *region;
+  Extent *retired;
+  bool given_back;
+
+  sli_lock (&page.lock);
+  region = idle_take_oldest (max_age_msec);
+  sli_unlock (&page.lock);
+  *found = region != NULL;
+  if (region == NULL)
+    return 0;
+
+  dirty_units = region->n_units - 1 - unitset_count (&region->fresh);
+  given_back = source->advise_away != NULL
+               && source->advise_away (source, region_unit (region, 1),
+                                       (region->n_units - 1)
+                                           * page.unit_bytes);
+  PROBE2 (page_return, region, dirty_units);
+  sli_lock (&page.lock);
+  retired = idle_put_back (region, dirty_units, given_back);
+  sli_unlock (&page.lock);
+  if (retired != NULL)
+    source->unmap (source, retired->start, retired->bytes);
+  if (!given_back)
+    *found = false; /* this source can't: do not ask again and again */
+  return given_back ? dirty_units * page.unit_bytes : 0;
+}
+
+size_t
+sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
+{
+  size_t bytes = 0;
+  bool found = !link_is_alone (&page.idle); /* a guess; asked again locked */
+
+  while (found && max_regions-- > 0)
+    bytes += trim_one_region (max_age_msec, &found);
+  return bytes;
+}
+
+/* Takes the free units that hold memory out of a region, for a while. */
+static Region *
+units_take_dirty (UnitSet *dirty)
+{
+  assert_held (&page.lock);
+  for (int i = 0; i < FULLNESS_RINGS; i++)
+    LINK_EACH (link, &page.fullness[i])
+      {
+        Region *region = region_of_link (link);
+
+        if (region->trim_pass == page.trim_pass)
+          continue;
+        region->trim_pass = page.trim_pass;
+        *dirty = unitset_minus (&region->free, &region->fresh);
+        if (unitset_count (dirty) == 0)
+          continue;
+        region->free = unitset_minus (&region->free, dirty);
+        region->n_free -= unitset_count (dirty);
+        link_remove (&region->link);
+        region->state = REGION_IN_TRIM;
+        return region;
+      }
+  return NULL;
+}
+
+static void
+units_put_back (Region *region, const UnitSet *dirty, bool given_back)
+{
+  unsigned n = unitset_count (dirty);
+
+  assert_held (&page.lock);
+  region->free = unitset_plus (&region->free, dirty);
+  region->n_free += n;
+  if (given_back)
+    {
+      region->fresh = unitset_plus (&region->fresh, dirty);
+      page.counts.held_bytes -= n * page.unit_bytes;
+      page.counts.returned_bytes += n * page.unit_bytes;
+    }
+  if (region->n_free == region->n_units - 1)
+    region_set_idle (region);
+  else
+    region_file (region);
+}
+
+/* Advises away each stretch of units in the set. */
+static bool
+units_advise_away (Region *region, UnitSet dirty)
+{
+  const SliceSource *source = page.source;
+  unsigned first, n;
+
+  while (unitset_first_stretch (&dirty, &first, &n))
+    {
+      if (!source->advise_away (source, region_unit (region, first),
+                                n * page.unit_bytes))
+        return false;
+      unitset_remove (&dirty, first, n);
+    }
+  return true;
+}
+
+size_t
+sli_page_trim_units (void)
+{
+  size_t bytes = 0;
+  Region *region;
+  UnitSet dirty;
+
+  if (page.source == NULL || page.source->advise_away == NULL)
+    return 0;
+  sli_lock (&page.lock);
+  page.trim_pass++;
+  while ((region = units_take_dirty (&dirty)) != NULL)
+    {
+      bool given_back;
+
+      sli_unlock (&page.lock);
+      given_back = units_advise_away (region, dirty);
+      if (given_back)
+        bytes += unitset_count (&dirty) * page.unit_bytes;
+      sli_lock (&page.lock);
+      units_put_back (region, &dirty, given_back);
+    }
+  sli_unlock (&page.lock);
+  return bytes;
+}
+
+/* --- looking --------------------------------------------------------------- */
+
+static void
+region_each_run (Region *region, PageVisit visit, void *data)
+{
+  for (unsigned unit = 1; unit < region->n_units; unit++)
+    if (region->run_first[unit] == unit)
+      visit (region_unit (region, unit), region->records[unit], data);
+}
+
+void
+sli_page_each_run (PageVisit visit, void *data)
+{
+  sli_lock (&page.lock);
+  if (page.source != NULL)
+    LINK_EACH (link, &page.extents)
+      {
+        Extent *extent = LINK_OWNER (link, Extent, link);
+
+        for (unsigned i = 0; i < extent->n_begun; i++)
+          region_each_run ((Region *) ((char *) extent->start
+                                       + i * REGION_BYTES),
+                           visit, data);
+      }
+  sli_unlock (&page.lock);
+}
+
+void
+sli_page_count (PageCounts *counts)
+{
+  sli_lock (&page.lock);
+  *counts = page.counts;
+  sli_unlock (&page.lock);
+}

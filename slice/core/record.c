@@ -1,0 +1,530 @@
+/* record.c - what each thread keeps: its magazines, and the registry of all
+ *
+ * Floor 5 (magazine).  Lock: registry.lock (rank 60).
+ * Theory: sections 6 and 9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "magazine.h"
+#include "record.h"
+#include "meta.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "port/compiler.h"
+#include "port/os.h"
+#include "port/tls.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum
+{
+  /* All magazines of a thread together may hold about what its core's
+   * second-level cache does. */
+  THREAD_BYTES_MAX = 1024 * 1024
+};
+
+SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
+                     "a record fits in a piece of metadata");
+SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
+                     "the frozen function ends at the last class");
+SLICE_STATIC_ASSERT (offsetof (ThreadRecord, entries)
+                         == SLICE_CLASS_TABLE_BYTES_V1,
+                     "the table lies right before the entries");
+SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
+                     "the table has a place for every size");
+
+/* A shared NULL for entries without a magazine: top and end both stand on it,
+ * so that it is empty and full at once.  Nobody ever writes it. */
+void *sli_record_nil[2];
+
+#define ENTRY_NIL { sli_record_nil, sli_record_nil }
+#define ENTRY_NIL_8                                                           \
+  ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
+      ENTRY_NIL, ENTRY_NIL
+
+/* The zero block: what a thread without magazines stands on.  Its table may
+ * stay all zero, for every entry is the same. */
+static struct
+{
+  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
+  SliceEntryV1 entries[N_CLASSES];
+} zero_block = { .entries
+                 = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
+
+__thread SliceEntryV1 *slice_tls_v1
+    __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
+
+/* The thread's record: NULL before the first slow call, RECORD_NONE for good
+ * when the thread ends or can have none. */
+static __thread ThreadRecord *self
+    __attribute__ ((tls_model ("initial-exec")));
+
+static char none;
+#define RECORD_NONE ((ThreadRecord *) (void *) &none)
+
+static struct
+{
+  Lock lock;
+  Link records;
+  unsigned n_records;
+  bool is_inline;          /* the inline code may use the magazines */
+  bool is_open;            /* threads' ends are told */
+  uint64_t n_fork_lost;
+  MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
+} registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
+
+/* --- entries and magazines --------------------------------------------------- */
+
+void
+sli_record_show (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  Magazine *magazine = record->caches[class_index].loaded;
+
+  if (magazine == NULL)
+    {
+      STORE (&entry->top, sli_record_nil);
+      STORE (&entry->end, sli_record_nil);
+      return;
+    }
+  STORE (&entry->end, &magazine->slots[magazine->n_rounds_max]);
+  STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
+}
+
+void
+sli_record_hide (ThreadRecord *record, unsigned class_index)
+{
+  Magazine *magazine = record->caches[class_index].loaded;
+
+  if (magazine != NULL)
+    magazine->n_rounds
+        = (uint32_t) (LOAD (&record->entries[class_index].top)
+                      - magazine->slots);
+}
+
+/* A trimmer took the lowest n_taken rounds; the owner's last inline call may
+ * still have popped or pushed one after that.  Close the gap. */
+static void
+class_reattach (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine = cache->loaded;
+
+  if (cache->n_taken == 0)
+    return;
+  sli_record_hide (record, class_index);
+  magazine->n_rounds -= cache->n_taken;
+  memmove (&magazine->slots[1], &magazine->slots[1 + cache->n_taken],
+           magazine->n_rounds * sizeof magazine->slots[0]);
+  cache->n_taken = 0;
+  sli_record_show (record, class_index);
+}
+
+static void
+record_reattach (ThreadRecord *record)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_reattach (record, i);
+  record->is_detached = false;
+}
+
+/* --- a thread's beginning ------------------------------------------------------ */
+
+static void
+record_register (ThreadRecord *record)
+{
+  sli_lock (&registry.lock);
+  link_after (&record->link, &registry.records);
+  registry.n_records++;
+  sli_unlock (&registry.lock);
+}
+
+static ThreadRecord *
+record_new (void)
+{
+  ThreadRecord *record
+      = registry.is_open ? sli_meta_alloc (sizeof *record) : NULL;
+
+  if (record == NULL)
+    return NULL;
+  memset (record, 0, sizeof *record);
+  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
+    record->class_table[i] = (unsigned char) SLICE_CLASS_V1 (8 * i);
+  memcpy (record->entries, zero_block.entries, sizeof record->entries);
+  link_init (&record->link);
+  record->tls = &slice_tls_v1;
+  record->tick_msec = sli_os_clock_msec ();
+  record->room_bytes = THREAD_BYTES_MAX;
+  if (!sli_tls_watch (record))
+    {
+      sli_meta_free (record, sizeof *record);
+      return NULL;
+    }
+  record_register (record);
+  return record;
+}
+
+/* The first slow call of a thread. */
+COLD static void
+self_begin (void)
+{
+  /* Should sli_tls_watch() allocate through us, it must not come here. */
+  self = RECORD_NONE;
+  self = record_new ();
+  if (self == NULL)
+    {
+      /* Without a key for good; without memory only this time. */
+      self = registry.is_open ? NULL : RECORD_NONE;
+      return;
+    }
+  if (registry.is_inline)
+    STORE (&slice_tls_v1, self->entries);
+}
+
+/* A trimmer has the record: it has the registry's lock, too. */
+COLD static void
+record_wait (ThreadRecord *record)
+{
+  do
+    {
+      STORE_RELEASE (&record->is_busy, false);
+      sli_lock (&registry.lock);
+      sli_unlock (&registry.lock);
+      STORE (&record->is_busy, true);
+      __atomic_signal_fence (__ATOMIC_SEQ_CST);
+    }
+  while (LOAD_ACQUIRE (&record->is_held));
+}
+
+ThreadRecord *
+sli_record_enter (void)
+{
+  ThreadRecord *record;
+
+  if (UNLIKELY (self == NULL))
+    self_begin ();
+  record = self;
+  if (UNLIKELY (record == NULL || record == RECORD_NONE))
+    return NULL;
+  STORE (&record->is_busy, true);
+  /* The trimmer's barrier on all threads orders the store above and the load
+   * below; the compiler must not exchange them. */
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  if (UNLIKELY (LOAD_ACQUIRE (&record->is_held)))
+    record_wait (record);
+  if (UNLIKELY (record->is_detached))
+    record_reattach (record);
+  if (registry.is_inline)
+    STORE (&slice_tls_v1, record->entries);
+  return record;
+}
+
+void
+sli_record_leave (ThreadRecord *record)
+{
+  STORE_RELEASE (&record->is_busy, false);
+}
+
+ThreadRecord *
+sli_record_peek (void)
+{
+  return self == RECORD_NONE ? NULL : self;
+}
+
+/* --- flushing -------------------------------------------------------------------- */
+
+static void
+magazine_put_away (Magazine *magazine, bool to_slabs)
+{
+  DepotExchange exchange = { magazine, NULL, false };
+
+  if (magazine == NULL)
+    return;
+  /* Half a magazine is worth keeping whole for the next thread. */
+  if (!to_slabs && magazine->n_rounds * 2 >= magazine->n_rounds_max)
+    sli_depot_push (magazine, UINT_MAX, &exchange);
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+}
+
+static void
+zero_window_put_away (ClassCache *cache, unsigned class_index)
+{
+  while (cache->zero_next != cache->zero_end)
+    {
+      void *chunk = cache->zero_next;
+
+      cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
+      sli_depot_give (class_index, 1, &chunk, "flush");
+    }
+}
+
+void
+sli_record_flush_class (ThreadRecord *record, unsigned class_index,
+                        bool to_slabs)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *loaded = cache->loaded, *previous = cache->previous;
+
+  sli_record_hide (record, class_index);
+  cache->loaded = cache->previous = NULL;
+  sli_record_show (record, class_index);
+  magazine_put_away (loaded, to_slabs);
+  magazine_put_away (previous, to_slabs);
+  zero_window_put_away (cache, class_index);
+}
+
+void
+sli_magazine_flush (bool to_slabs)
+{
+  ThreadRecord *record = sli_record_peek ();
+
+  if (record == NULL || (record = sli_record_enter ()) == NULL)
+    return;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    sli_record_flush_class (record, i, to_slabs);
+  sli_record_leave (record);
+}
+
+/* --- a thread's end ----------------------------------------------------------------- */
+
+static uint32_t
+rounds_peak (const ClassCache *cache, unsigned class_index)
+{
+  return cache->size_peak == 0 && cache->loaded == NULL
+             ? 0
+             : sli_depot_rounds (class_index, cache->size_peak);
+}
+
+/* What a thread counted outlives it. */
+static void
+counts_keep (const ThreadRecord *record)
+{
+  assert_held (&registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      MagazineCounts *ended = &registry.ended[i];
+      const ClassCache *cache = &record->caches[i];
+
+      ended->n_hits += cache->n_hits;
+      ended->n_grown += cache->n_grown;
+      ended->n_shrunk += cache->n_shrunk;
+      ended->rounds_peak
+          = (uint32_t) max_size (ended->rounds_peak, rounds_peak (cache, i));
+    }
+}
+
+/* The thread's key destructor.  First the thread is set to do without a
+ * record, so that whatever comes later goes to the slabs directly. */
+static void
+self_end (void *value)
+{
+  ThreadRecord *record = value;
+
+  STORE (&slice_tls_v1, zero_block.entries);
+  self = RECORD_NONE;
+  sli_lock (&registry.lock);
+  link_remove (&record->link);
+  registry.n_records--;
+  counts_keep (record);
+  sli_unlock (&registry.lock);
+  /* Nobody else can reach it now. */
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      class_reattach (record, i);
+      sli_record_flush_class (record, i, false);
+    }
+  sli_meta_free (record, sizeof *record);
+}
+
+void
+sli_magazine_load (void)
+{
+  registry.is_open = sli_tls_open (self_end);
+}
+
+void
+sli_record_init (bool is_inline)
+{
+  registry.is_inline = is_inline;
+  link_init (&registry.records);
+}
+
+/* --- detaching ------------------------------------------------------------------------ */
+
+/* Everything but the top round, which the owner's last inline call may be
+ * about to hand out.  The slots themselves are left as they are. */
+static void
+class_take_rounds (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *previous = cache->previous;
+
+  if (previous != NULL)
+    {
+      cache->previous = NULL;
+      sli_depot_drain (previous);
+    }
+  if (cache->loaded != NULL && cache->n_taken == 0)
+    {
+      void **slots = cache->loaded->slots;
+      size_t n_rounds = (size_t) (LOAD (&record->entries[class_index].top)
+                                  - slots);
+
+      if (n_rounds < 2)
+        return;
+      cache->n_taken = (uint16_t) (n_rounds - 1);
+      sli_depot_give (class_index, cache->n_taken, slots + 1, "trim");
+    }
+}
+
+/* If its owner is in no slow path, nobody uses its magazines. */
+static void
+record_take_rounds (ThreadRecord *record)
+{
+  if (record == self || LOAD_ACQUIRE (&record->is_busy))
+    return;
+  record->is_detached = true;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_take_rounds (record, i);
+}
+
+/* Between the two passes every thread passes a barrier.  After it no thread
+ * is in an inline call that began before, but for what it had loaded already:
+ * one call at most, on one magazine's top.  And whoever is in a slow path is
+ * seen to be, or sees that he is to wait. */
+void
+sli_magazine_detach_others (void)
+{
+  sli_lock (&registry.lock);
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record == self)
+        continue;
+      STORE (&record->is_held, true);
+      STORE (record->tls, zero_block.entries);
+    }
+  if (sli_os_barrier_all_threads ())
+    LINK_EACH (link, &registry.records)
+      record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
+  LINK_EACH (link, &registry.records)
+    STORE_RELEASE (&LINK_OWNER (link, ThreadRecord, link)->is_held, false);
+  sli_unlock (&registry.lock);
+}
+
+/* --- looking ---------------------------------------------------------------------------- */
+
+/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
+ * read is near the truth, and metadata is never unmapped. */
+static uint64_t
+loaded_count (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *loaded = LOAD (&cache->loaded);
+  void *const *top = LOAD (&record->entries[class_index].top);
+
+  if (loaded == NULL || top < loaded->slots
+      || top > loaded->slots + loaded->n_rounds_max)
+    return 0;
+  return (uint64_t) (top - loaded->slots) - cache->n_taken;
+}
+
+static void
+record_count (const ThreadRecord *record, unsigned class_index,
+              MagazineCounts *counts)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *previous = LOAD (&cache->previous);
+
+  counts->n_cached += loaded_count (record, class_index);
+  if (previous != NULL)
+    counts->n_cached += LOAD (&previous->n_rounds);
+  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
+                                  - LOAD (&cache->zero_next))
+                      / sli_sizeclasses[class_index].chunk_bytes;
+  counts->n_hits += LOAD (&cache->n_hits);
+  counts->n_grown += LOAD (&cache->n_grown);
+  counts->n_shrunk += LOAD (&cache->n_shrunk);
+  if (LOAD (&cache->loaded) != NULL)
+    counts->rounds_now
+        = (uint32_t) max_size (counts->rounds_now,
+                               sli_depot_rounds (class_index, cache->size));
+  counts->rounds_peak
+      = (uint32_t) max_size (counts->rounds_peak,
+                             rounds_peak (cache, class_index));
+}
+
+unsigned
+sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
+{
+  unsigned n_records;
+
+  sli_lock (&registry.lock);
+  memcpy (counts, registry.ended, sizeof registry.ended);
+  n_records = registry.n_records;
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        record_count (record, i, &counts[i]);
+    }
+  sli_unlock (&registry.lock);
+  return n_records;
+}
+
+uint64_t
+sli_magazine_fork_lost (void)
+{
+  return LOAD (&registry.n_fork_lost);
+}
+
+/* --- fork --------------------------------------------------------------------------------- */
+
+void
+sli_magazine_fork_prepare (void)
+{
+  sli_lock_for_fork (&registry.lock);
+}
+
+void
+sli_magazine_fork_parent (void)
+{
+  sli_unlock_after_fork (&registry.lock);
+}
+
+/* Other threads' magazines changed without locks while the kernel copied the
+ * pages: what they hold is out for ever in the child, and counted. */
+void
+sli_magazine_fork_child (void)
+{
+  ThreadRecord *own = sli_record_peek ();
+
+  sli_lock_init (&registry.lock, LOCK_RANK_REGISTRY);
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+      MagazineCounts counts = { 0 };
+
+      if (record == own)
+        continue;
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        record_count (record, i, &counts);
+      registry.n_fork_lost += counts.n_cached;
+    }
+  link_init (&registry.records);
+  registry.n_records = 0;
+  if (own != NULL)
+    {
+      link_init (&own->link);
+      link_after (&own->link, &registry.records);
+      registry.n_records = 1;
+    }
+}

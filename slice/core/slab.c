@@ -1,0 +1,713 @@
+/* slab.c - chunks of one class, cut from runs
+ *
+ * Floor 3 (slab).  Locks: classes[i].lock (rank 30).  Theory: section 4.
+ * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
+ * section 2; the bitmaps outside the slab, by measurement (THEORY 11).
+ *
+ * A chunk comes back without a lock as long as its bitmap word neither was
+ * empty nor becomes complete: one compare-and-swap, which also tells a double
+ * free.  The two transitions are made under the class lock, for then the slab
+ * may have to be linked (it was full) or given back (it is empty).  So nobody
+ * touches a slab's header after his chunk is back, unless he holds the lock:
+ * the last one may free the slab at once.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "slab.h"
+#include "page.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/list.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "port/compiler.h"
+
+#include <string.h>
+
+enum
+{
+  BITS_PER_WORD = 64,
+  /* Slabs with free chunks wait in rings by how many are free, and where a
+   * fuller one may be found so many are looked at. */
+  FREE_RINGS = 4,
+  SLAB_LOOKS_MAX = 8
+};
+
+typedef enum
+{
+  SLAB_NONE = 0,  /* this record is no slab's */
+  SLAB_PARTIAL,   /* has free or uncarved chunks, and is in a ring */
+  SLAB_FULL       /* has none, and is in no ring */
+} SlabState;
+
+/* The header: the record of the run's first unit, 64 bytes.
+ *
+ * A chunk's bit is 1 while it is free in the slab.  Chunks from `n_carved` on
+ * were never handed out and their bits are 0. */
+typedef struct
+{
+  Link link;             /* in a ring of its class; the lock's */
+  uint64_t *words;       /* the bitmap: here or at the slab's end */
+  uint32_t first_offset; /* of chunk 0 in the run: the colour */
+  uint16_t class_index;  /* 0: no slab; read without the lock */
+  uint16_t n_carved;     /* written under the lock, read without */
+  uint8_t state;         /* a SlabState; the lock's */
+  uint8_t ring;          /* which; the lock's */
+  bool is_zero;          /* what is not carved yet reads as zero */
+  uint64_t own_words[SLAB_INLINE_WORDS];
+} Slab;
+
+SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
+                     "a slab's header fits in a run's record");
+
+/* All of one class.  The lock protects everything; n_slabs is read without. */
+typedef struct
+{
+  _Alignas (CACHE_LINE_BYTES) Lock lock;
+  Link rings[FREE_RINGS]; /* slabs with free chunks, fullest first */
+  uint32_t colour;        /* of the next slab, in steps */
+  uint64_t n_slabs;
+  uint64_t n_locks;
+  uint64_t n_taken;
+  uint64_t n_made;
+  uint64_t n_freed;
+} SlabClass;
+
+static SlabClass classes[N_CLASSES];
+static uint32_t colour_increment;
+
+void
+sli_slab_init (void)
+{
+  sli_page_init ();
+  sli_sizeclass_init (sli_page_unit_bytes (),
+                      sli_option_is_on (SLICE_OPTION_ALIGN_16));
+  colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
+  for (unsigned i = 0; i < N_CLASSES; i++)
+    {
+      memset (&classes[i], 0, sizeof classes[i]);
+      sli_lock_init (&classes[i].lock, LOCK_RANK_SLAB);
+      for (int ring = 0; ring < FREE_RINGS; ring++)
+        link_init (&classes[i].rings[ring]);
+    }
+}
+
+Lock *
+sli_slab_lock (unsigned class_index)
+{
+  return &classes[class_index].lock;
+}
+
+static void
+class_lock (SlabClass *class)
+{
+  sli_lock (&class->lock);
+  class->n_locks++;
+}
+
+/* --- one slab --------------------------------------------------------------- */
+
+static char *
+slab_chunk (const Slab *slab, char *run, unsigned index)
+{
+  return run + slab->first_offset
+         + (size_t) index * sli_sizeclasses[slab->class_index].chunk_bytes;
+}
+
+/* The bits of a word whose chunks are carved. */
+static uint64_t
+carved_mask (const Slab *slab, unsigned word)
+{
+  unsigned n_carved = LOAD (&slab->n_carved);
+  unsigned first = word * BITS_PER_WORD;
+
+  if (n_carved >= first + BITS_PER_WORD)
+    return ~(uint64_t) 0;
+  return n_carved > first ? ((uint64_t) 1 << (n_carved - first)) - 1 : 0;
+}
+
+static unsigned
+slab_count_free (const Slab *slab)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
+
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    n += (unsigned) __builtin_popcountll (LOAD (&slab->words[i]));
+  return n;
+}
+
+static unsigned
+ring_for (const Slab *slab, unsigned n_free)
+{
+  return n_free * FREE_RINGS
+         / (sli_sizeclasses[slab->class_index].n_chunks + 1);
+}
+
+static void
+slab_file (SlabClass *class, Slab *slab, unsigned ring)
+{
+  assert_held (&class->lock);
+  link_remove (&slab->link);
+  slab->state = SLAB_PARTIAL;
+  slab->ring = (uint8_t) ring;
+  link_after (&slab->link, &class->rings[ring]);
+}
+
+static void
+slab_set_full (Slab *slab)
+{
+  link_remove (&slab->link);
+  slab->state = SLAB_FULL;
+}
+
+/* Writes the header of a fresh run. */
+static void
+slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
+            bool is_zero)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  assert_held (&class->lock);
+  link_init (&slab->link);
+  slab->words = sizeclass->bitmap_offset == 0
+                    ? slab->own_words
+                    : (uint64_t *) (void *) (run + sizeclass->bitmap_offset);
+  memset (slab->words, 0, sizeclass->n_words * sizeof slab->words[0]);
+  slab->first_offset
+      = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
+  class->colour += colour_increment;
+  STORE (&slab->n_carved, 0);
+  slab->is_zero = is_zero;
+  STORE (&slab->class_index, (uint16_t) class_index);
+  slab_file (class, slab, FREE_RINGS - 1);
+  STORE (&class->n_slabs, class->n_slabs + 1);
+  class->n_made++;
+}
+
+/* Are all its chunks back?  Only then may the run be given back. */
+static bool
+slab_is_empty (const Slab *slab)
+{
+  return slab_count_free (slab)
+         == sli_sizeclasses[slab->class_index].n_chunks;
+}
+
+static void
+slab_end (SlabClass *class, Slab *slab)
+{
+  assert_held (&class->lock);
+  link_remove (&slab->link);
+  slab->state = SLAB_NONE;
+  STORE (&slab->class_index, 0);
+  STORE (&class->n_slabs, class->n_slabs - 1);
+  class->n_freed++;
+}
+
+/* --- taking ----------------------------------------------------------------- */
+
+/* Chunks that came back, lowest address first. */
+static unsigned
+slab_take_free (Slab *slab, char *run, unsigned n, void **end)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n_words = (LOAD (&slab->n_carved) + BITS_PER_WORD - 1u)
+                     / BITS_PER_WORD;
+  unsigned taken = 0;
+
+  for (unsigned i = 0; i < n_words && taken < n; i++)
+    {
+      uint64_t bits;
+      char *base;
+
+      if (LOAD (&slab->words[i]) == 0)
+        continue;
+      bits = __atomic_exchange_n (&slab->words[i], 0, __ATOMIC_ACQUIRE);
+      base = slab_chunk (slab, run, i * BITS_PER_WORD);
+      for (; bits != 0 && taken < n; bits &= bits - 1)
+        *--end = base + (size_t) (unsigned) __builtin_ctzll (bits)
+                            * sizeclass->chunk_bytes,
+        taken++;
+      if (bits != 0)
+        __atomic_fetch_or (&slab->words[i], bits, __ATOMIC_RELEASE);
+    }
+  return taken;
+}
+
+/* Chunks that were never out: only now does their memory come into use. */
+static unsigned
+slab_carve (Slab *slab, char *run, unsigned n, void **end)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n_carved = LOAD (&slab->n_carved);
+  char *chunk = slab_chunk (slab, run, n_carved);
+
+  if (n > sizeclass->n_chunks - n_carved)
+    n = sizeclass->n_chunks - n_carved;
+  for (unsigned i = 0; i < n; i++, chunk += sizeclass->chunk_bytes)
+    *--end = chunk;
+  STORE (&slab->n_carved, (uint16_t) (n_carved + n));
+  return n;
+}
+
+/* The fullest among the first few of a ring; of equals the lowest.  What has
+ * changed since it was filed is filed anew on the way. */
+static Slab *
+ring_choose (SlabClass *class, unsigned ring)
+{
+  unsigned looks = 0, best_free = 0;
+  Slab *best = NULL;
+
+  for (Link *link = class->rings[ring].next, *next;
+       link != &class->rings[ring] && looks < SLAB_LOOKS_MAX;
+       link = next, looks++)
+    {
+      Slab *slab = LINK_OWNER (link, Slab, link);
+      unsigned n_free = slab_count_free (slab);
+      unsigned right_ring = ring_for (slab, n_free);
+
+      next = link->next;
+      if (right_ring != ring)
+        slab_file (class, slab, right_ring);
+      else if (best == NULL || n_free < best_free
+               || (n_free == best_free && slab < best))
+        {
+          best = slab;
+          best_free = n_free;
+        }
+    }
+  return best;
+}
+
+/* A slab to take from, as full as is easily found; NULL if there is none. */
+static Slab *
+class_choose (SlabClass *class)
+{
+  Slab *slab = NULL;
+
+  assert_held (&class->lock);
+  for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
+    slab = ring_choose (class, ring);
+  /* All that were looked at may have moved to rings passed already. */
+  for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
+    if (!link_is_alone (&class->rings[ring]))
+      slab = LINK_OWNER (class->rings[ring].next, Slab, link);
+  return slab;
+}
+
+/* From the slabs at hand. */
+static unsigned
+class_take (SlabClass *class, unsigned n, void **end)
+{
+  unsigned taken = 0;
+  Slab *slab;
+
+  assert_held (&class->lock);
+  while (taken < n && (slab = class_choose (class)) != NULL)
+    {
+      char *run = sli_page_run_of_record (slab);
+
+      taken += slab_take_free (slab, run, n - taken, end - taken);
+      if (taken < n)
+        taken += slab_carve (slab, run, n - taken, end - taken);
+      /* Nothing can come back into a slab without a free bit but under the
+       * lock, so this holds until we let go. */
+      if (slab_count_free (slab) == 0)
+        slab_set_full (slab);
+    }
+  class->n_taken += taken;
+  return taken;
+}
+
+/* Cuts one more slab; the lock is not held. */
+static bool
+class_grow (SlabClass *class, unsigned class_index)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  void *record, *run;
+  bool is_zero;
+
+  run = sli_page_alloc_run (sizeclass->n_units, &record, &is_zero);
+  if (run == NULL)
+    return false;
+  class_lock (class);
+  slab_begin (class, class_index, run, record, is_zero);
+  sli_unlock (&class->lock);
+  PROBE2 (slab_new, class_index, run);
+  return true;
+}
+
+unsigned
+sli_slab_take (unsigned class_index, unsigned n, void **end)
+{
+  SlabClass *class = &classes[class_index];
+  unsigned taken = 0;
+
+  do
+    {
+      class_lock (class);
+      taken += class_take (class, n - taken, end - taken);
+      sli_unlock (&class->lock);
+    }
+  /* A quarter of what was asked for is worth a trip: rather that than one
+   * more slab while others have holes. */
+  while (taken < (n + 3) / 4 && class_grow (class, class_index));
+  return taken;
+}
+
+unsigned
+sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
+{
+  SlabClass *class = &classes[class_index];
+  unsigned taken = 0;
+  Slab *slab;
+
+  class_lock (class);
+  slab = class_choose (class);
+  sli_unlock (&class->lock);
+  if (slab == NULL && !class_grow (class, class_index))
+    return 0;
+  class_lock (class);
+  slab = class_choose (class);
+  /* Holes come first: zeroes only where all else is taken. */
+  if (slab != NULL && slab->is_zero
+      && slab_count_free (slab)
+             == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
+    {
+      char *run = sli_page_run_of_record (slab);
+      void *lowest = slab_chunk (slab, run, slab->n_carved);
+      unsigned left = sli_sizeclasses[class_index].n_chunks - slab->n_carved;
+
+      taken = n < left ? n : left;
+      STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
+      if (taken == left)
+        slab_set_full (slab);
+      *first = lowest;
+      class->n_taken += taken;
+    }
+  sli_unlock (&class->lock);
+  return taken;
+}
+
+/* --- giving back ------------------------------------------------------------- */
+
+/* Where a chunk is. */
+typedef struct
+{
+  ChunkState state;    /* CHUNK_OUT also stands for CHUNK_FREE here */
+  Slab *slab;
+  char *run;
+  unsigned index;
+} Place;
+
+/* The one place that knows what must be true of a chunk's address. */
+static void
+place_find (const void *address, Place *place)
+{
+  const SizeClass *sizeclass;
+  unsigned class_index;
+  void *record;
+  size_t offset;
+
+  place->slab = NULL;
+  place->index = 0;
+  place->run = sli_page_run_of (address, &record);
+  if (place->run == NULL)
+    {
+      place->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
+      return;
+    }
+  class_index = LOAD (&((Slab *) record)->class_index);
+  place->state = CHUNK_NONE;
+  if (class_index == 0 || class_index >= N_CLASSES)
+    return;
+  sizeclass = &sli_sizeclasses[class_index];
+  offset = (size_t) ((const char *) address - place->run)
+           - ((Slab *) record)->first_offset;
+  if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
+    return; /* in the colour (it wraps), the spare bytes or the bitmap */
+  place->slab = record;
+  place->index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
+  if ((size_t) place->index * sizeclass->chunk_bytes != offset)
+    place->state = CHUNK_INTERIOR;
+  else if (place->index >= LOAD (&place->slab->n_carved))
+    place->state = CHUNK_UNCARVED;
+  else
+    place->state = CHUNK_OUT;
+}
+
+static ErrorNumber
+place_error (const Place *place, unsigned class_index)
+{
+  switch (place->state)
+    {
+    case CHUNK_FOREIGN:
+      return ERROR_FOREIGN;
+    case CHUNK_NONE:
+      return ERROR_NO_SLAB;
+    case CHUNK_INTERIOR:
+      return ERROR_INTERIOR;
+    case CHUNK_UNCARVED:
+      return ERROR_NEVER_ALLOCATED;
+    default:
+      return class_index != 0 && place->slab->class_index != class_index
+                 ? ERROR_WRONG_SIZE
+                 : (ErrorNumber) 0;
+    }
+}
+
+_Noreturn static void
+place_complain (const Place *place, ErrorNumber number, unsigned class_index,
+                const void *chunk, const char *operation)
+{
+  size_t real_bytes
+      = place->slab == NULL
+            ? 0
+            : sli_sizeclasses[place->slab->class_index].block_bytes;
+
+  sli_diag_misuse (number, operation, chunk,
+                   class_index == 0
+                       ? DIAG_SIZE_UNKNOWN
+                       : sli_sizeclasses[class_index].block_bytes,
+                   real_bytes);
+}
+
+/* Under the class lock: the word was empty, or becomes complete.  Returns
+ * true if the slab has ended and its run is to be given back; false in *ok
+ * if a chunk was free already. */
+static bool
+word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
+{
+  unsigned class_index = slab->class_index;
+  SlabClass *class = &classes[class_index];
+  bool ended = false;
+
+  class_lock (class);
+  *ok = (LOAD (&slab->words[word]) & bits) == 0;
+  if (*ok)
+    {
+      __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_RELEASE);
+      if (slab->state == SLAB_FULL)
+        slab_file (class, slab, 0);
+      ended = slab_is_empty (slab);
+      if (ended)
+        slab_end (class, slab);
+    }
+  sli_unlock (&class->lock);
+  return ended;
+}
+
+/* Sets some bits of one word; false if one was set already. */
+static bool
+word_give (const Place *place, unsigned word, uint64_t bits)
+{
+  Slab *slab = place->slab;
+  unsigned class_index = slab->class_index;
+  uint64_t old = LOAD (&slab->words[word]);
+  uint64_t mask = carved_mask (slab, word);
+  bool ok;
+
+  do
+    {
+      if ((old & bits) != 0)
+        return false;
+      if (old == 0 || ((old | bits) & mask) == mask)
+        {
+          if (word_give_locked (slab, word, bits, &ok))
+            {
+              PROBE2 (slab_free, class_index, place->run);
+              sli_page_free_run (place->run,
+                                 sli_sizeclasses[class_index].n_units);
+            }
+          return ok;
+        }
+    }
+  while (!__atomic_compare_exchange_n (&slab->words[word], &old, old | bits,
+                                       true, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED));
+  return true;
+}
+
+/* The bit of a chunk if it belongs to the same word as a place; else 0. */
+static uint64_t
+same_word_bit (const Place *place, const void *chunk)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
+  size_t offset = (size_t) ((const char *) chunk - place->run)
+                  - place->slab->first_offset;
+  uint32_t index;
+
+  if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
+    return 0;
+  index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
+  if (index / BITS_PER_WORD != place->index / BITS_PER_WORD
+      || (size_t) index * sizeclass->chunk_bytes != offset
+      || index >= LOAD (&place->slab->n_carved))
+    return 0;
+  return (uint64_t) 1 << (index % BITS_PER_WORD);
+}
+
+/* Some of n chunks of one word were free already: name the first. */
+_Noreturn static void
+complain_already_free (const Place *place, unsigned class_index, unsigned n,
+                       void *const *chunks, const char *operation)
+{
+  uint64_t free_bits
+      = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
+  unsigned i = 0;
+
+  while (i < n - 1 && (free_bits & same_word_bit (place, chunks[i])) == 0)
+    i++;
+  place_complain (place, ERROR_ALREADY_FREE, class_index, chunks[i],
+                  operation);
+}
+
+void
+sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+               const char *operation)
+{
+  for (unsigned i = 0, next; i < n; i = next)
+    {
+      Place place;
+      ErrorNumber error;
+      uint64_t bits, bit;
+
+      next = i + 1;
+      if (chunks[i] == NULL)
+        continue;
+      place_find (chunks[i], &place);
+      error = place_error (&place, class_index);
+      if (UNLIKELY (error != 0))
+        place_complain (&place, error, class_index, chunks[i], operation);
+      bits = (uint64_t) 1 << (place.index % BITS_PER_WORD);
+      /* Neighbours in the array are often neighbours in the slab. */
+      for (; next < n && (bit = same_word_bit (&place, chunks[next])) != 0
+             && (bits & bit) == 0;
+           next++)
+        bits |= bit;
+      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits)))
+        complain_already_free (&place, class_index, next - i, chunks + i,
+                               operation);
+    }
+}
+
+size_t
+sli_slab_trim (uint64_t max_age_msec, unsigned max_regions, bool units)
+{
+  size_t bytes = units ? sli_page_trim_units () : 0;
+
+  return bytes + sli_page_trim (max_age_msec, max_regions);
+}
+
+/* --- looking ----------------------------------------------------------------- */
+
+void
+sli_slab_look_up (const void *address, ChunkInfo *info)
+{
+  Place place;
+
+  place_find (address, &place);
+  *info = (ChunkInfo){ .state = place.state };
+  if (place.slab == NULL)
+    return;
+  info->class_index = place.slab->class_index;
+  info->start = slab_chunk (place.slab, place.run, place.index);
+  if (place.state == CHUNK_OUT
+      && (LOAD (&place.slab->words[place.index / BITS_PER_WORD])
+          >> (place.index % BITS_PER_WORD) & 1) != 0)
+    info->state = CHUNK_FREE;
+}
+
+bool
+sli_slab_is_ours (const void *address)
+{
+  return sli_page_is_ours (address);
+}
+
+unsigned
+sli_slab_class_of (const void *chunk)
+{
+  void *record;
+
+  if (sli_page_run_of (chunk, &record) == NULL)
+    return 0;
+  return LOAD (&((Slab *) record)->class_index);
+}
+
+static void
+count_run (void *run UNUSED, void *record, void *data)
+{
+  const Slab *slab = record;
+  SlabCounts *counts = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index == 0 || class_index >= N_CLASSES)
+    return;
+  counts[class_index].n_out
+      += sli_sizeclasses[class_index].n_chunks - slab_count_free (slab);
+}
+
+void
+sli_slab_count_all (SlabCounts counts[N_CLASSES])
+{
+  memset (counts, 0, N_CLASSES * sizeof counts[0]);
+  sli_page_each_run (count_run, counts);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      SlabClass *class = &classes[i];
+
+      sli_lock (&class->lock);
+      counts[i].n_slabs = class->n_slabs;
+      counts[i].n_locks = class->n_locks;
+      counts[i].n_taken = class->n_taken;
+      counts[i].n_made = class->n_made;
+      counts[i].n_freed = class->n_freed;
+      sli_unlock (&class->lock);
+    }
+}
+
+size_t
+sli_slab_held_bytes (unsigned class_index)
+{
+  return LOAD (&classes[class_index].n_slabs)
+         * sli_sizeclasses[class_index].slab_bytes;
+}
+
+/* Invariants S1 to S4 of THEORY section 10, of one slab in a ring. */
+static bool
+slab_is_valid (const Slab *slab, unsigned class_index, unsigned ring)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  if (slab->class_index != class_index || slab->state != SLAB_PARTIAL
+      || slab->ring != ring || slab->n_carved > sizeclass->n_chunks)
+    return false;
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    if ((LOAD (&slab->words[i]) & ~carved_mask (slab, i)) != 0)
+      return false;
+  return slab_count_free (slab) > 0;
+}
+
+bool
+sli_slab_is_valid (unsigned class_index)
+{
+  SlabClass *class = &classes[class_index];
+  uint64_t n_partial = 0;
+  bool valid = true;
+
+  class_lock (class);
+  for (unsigned ring = 0; ring < FREE_RINGS; ring++)
+    LINK_EACH (link, &class->rings[ring])
+      {
+        n_partial++;
+        valid = valid
+                && slab_is_valid (LINK_OWNER (link, Slab, link), class_index,
+                                  ring);
+      }
+  valid = valid && n_partial <= class->n_slabs;
+  sli_unlock (&class->lock);
+  return valid;
+}

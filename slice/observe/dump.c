@@ -1,0 +1,200 @@
+/* dump.c - the statistics as a table and as JSON, and at exit
+ *
+ * Floor 7 (observe).  Nothing is allocated.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/stats.h>
+
+#include "base/option.h"
+#include "core/alloc.h"
+#include "port/os.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum
+{
+  LINE_BYTES = 256
+};
+
+static void print (int fd, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+static void
+print (int fd, const char *format, ...)
+{
+  char line[LINE_BYTES];
+  va_list arguments;
+  int length;
+
+  va_start (arguments, format);
+  length = vsnprintf (line, sizeof line, format, arguments);
+  va_end (arguments);
+  if (length > 0)
+    sli_os_write (fd, line,
+                  (size_t) length < sizeof line ? (size_t) length
+                                                : sizeof line - 1);
+}
+
+#define U(x) ((unsigned long long) (x))
+#define KB(bytes) (U (bytes) / 1024)
+
+/* --- the table ----------------------------------------------------------------- */
+
+static void
+print_totals (int fd, const SliceStats *stats)
+{
+  print (fd,
+         "slice: %llu live blocks, %llu KiB; cached %llu KiB; held %llu KiB "
+         "of %llu KiB mapped; metadata %llu KiB\n",
+         U (stats->live_blocks), KB (stats->live_bytes),
+         KB (stats->cached_bytes), KB (stats->held_bytes),
+         KB (stats->mapped_bytes), KB (stats->meta_bytes));
+  print (fd,
+         "slice: %llu regions (%llu empty), %llu maps, %llu KiB returned; "
+         "%llu threads; large: %llu allocated, %llu freed\n",
+         U (stats->n_regions), U (stats->n_regions_empty), U (stats->n_maps),
+         KB (stats->returned_bytes), U (stats->n_threads),
+         U (stats->n_large_allocs), U (stats->n_large_frees));
+  if (stats->n_fork_lost > 0)
+    print (fd, "slice: %llu chunks were left behind by a fork\n",
+           U (stats->n_fork_lost));
+}
+
+static bool
+class_was_used (const SliceClassStats *class)
+{
+  return class->n_slab_fills > 0 || class->n_slabs > 0 || class->n_hits > 0;
+}
+
+static void
+print_class (int fd, const SliceClassStats *class)
+{
+  print (fd,
+         "%6zu %9llu %8llu %8llu %7llu %10llu %9llu %9llu %8llu %8llu %6u "
+         "%6u\n",
+         class->block_bytes, U (class->n_live), U (class->n_cached_threads),
+         U (class->n_cached_depot), U (class->n_slabs), U (class->n_hits),
+         U (class->n_depot_pops), U (class->n_depot_pushes),
+         U (class->n_contended), U (class->n_trimmed), class->rounds_now,
+         class->rounds_peak);
+}
+
+void
+slice_print_stats (int fd)
+{
+  SliceStats stats;
+
+  if (!slice_get_stats (&stats))
+    {
+      print (fd, "slice: no block was ever asked for\n");
+      return;
+    }
+  print_totals (fd, &stats);
+  print (fd, "%6s %9s %8s %8s %7s %10s %9s %9s %8s %8s %6s %6s\n", "size",
+         "live", "threads", "depot", "slabs", "hits", "pops", "pushes",
+         "contend", "trimmed", "rounds", "peak");
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    if (class_was_used (&stats.classes[i]))
+      print_class (fd, &stats.classes[i]);
+}
+
+/* --- JSON ------------------------------------------------------------------------ */
+
+/* A field of a structure of 64-bit (or 32-bit) unsigned numbers. */
+typedef struct
+{
+  const char *name;
+  size_t offset;
+  size_t bytes;
+} Field;
+
+#define FIELD(type, member)                                                   \
+  { #member, offsetof (type, member), sizeof ((type *) 0)->member }
+
+static const Field total_fields[] = {
+  FIELD (SliceStats, live_blocks),    FIELD (SliceStats, live_bytes),
+  FIELD (SliceStats, cached_bytes),   FIELD (SliceStats, held_bytes),
+  FIELD (SliceStats, mapped_bytes),   FIELD (SliceStats, meta_bytes),
+  FIELD (SliceStats, returned_bytes), FIELD (SliceStats, n_regions),
+  FIELD (SliceStats, n_regions_empty), FIELD (SliceStats, n_maps),
+  FIELD (SliceStats, n_threads),      FIELD (SliceStats, n_large_allocs),
+  FIELD (SliceStats, n_large_frees),  FIELD (SliceStats, n_fork_lost),
+  FIELD (SliceStats, n_classes)
+};
+
+static const Field class_fields[] = {
+  FIELD (SliceClassStats, block_bytes),
+  FIELD (SliceClassStats, chunk_bytes),
+  FIELD (SliceClassStats, slab_bytes),
+  FIELD (SliceClassStats, slab_chunks),
+  FIELD (SliceClassStats, n_colours),
+  FIELD (SliceClassStats, n_slabs),
+  FIELD (SliceClassStats, n_used),
+  FIELD (SliceClassStats, n_live),
+  FIELD (SliceClassStats, n_cached_threads),
+  FIELD (SliceClassStats, n_cached_depot),
+  FIELD (SliceClassStats, n_depot_magazines),
+  FIELD (SliceClassStats, n_hits),
+  FIELD (SliceClassStats, n_depot_pops),
+  FIELD (SliceClassStats, n_depot_misses),
+  FIELD (SliceClassStats, n_depot_pushes),
+  FIELD (SliceClassStats, n_contended),
+  FIELD (SliceClassStats, n_trimmed),
+  FIELD (SliceClassStats, n_slab_locks),
+  FIELD (SliceClassStats, n_slab_fills),
+  FIELD (SliceClassStats, n_slabs_made),
+  FIELD (SliceClassStats, n_slabs_freed),
+  FIELD (SliceClassStats, rounds_now),
+  FIELD (SliceClassStats, rounds_peak),
+  FIELD (SliceClassStats, n_grown),
+  FIELD (SliceClassStats, n_shrunk)
+};
+
+static void
+print_fields (int fd, const void *base, const Field *fields, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      const char *at = (const char *) base + fields[i].offset;
+      unsigned long long value = fields[i].bytes == 8
+                                     ? *(const uint64_t *) (const void *) at
+                                     : *(const uint32_t *) (const void *) at;
+
+      print (fd, "%s\"%s\":%llu", i == 0 ? "" : ",", fields[i].name, value);
+    }
+}
+
+#define N_FIELDS(table) (sizeof (table) / sizeof (table)[0])
+
+void
+slice_print_stats_json (int fd)
+{
+  SliceStats stats;
+
+  slice_get_stats (&stats);
+  print (fd, "{");
+  print_fields (fd, &stats, total_fields, N_FIELDS (total_fields));
+  print (fd, ",\"classes\":[");
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    {
+      print (fd, "%s{", i == 1 ? "" : ",");
+      print_fields (fd, &stats.classes[i], class_fields,
+                    N_FIELDS (class_fields));
+      print (fd, "}");
+    }
+  print (fd, "]}\n");
+}
+
+/* --- at exit ------------------------------------------------------------------------ */
+
+__attribute__ ((destructor)) static void
+dump_at_exit (void)
+{
+  if (sli_alloc_is_ready () && sli_option_is_on (SLICE_OPTION_STATS))
+    slice_print_stats (2);
+}

@@ -1,0 +1,146 @@
+/* lock.c - mutexes that know their rank
+ *
+ * Floor 0 (port).  Plain pthread mutexes, which race detectors understand and
+ * which cost no more than anything cleverer where it was measured
+ * (THEORY 12).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "lock.h"
+#include "compiler.h"
+
+#include <stdlib.h>
+
+static struct
+{
+  bool active;      /* some thread is between prepare and parent/child */
+  pthread_t thread; /* that one */
+} forking;
+
+#ifdef SLICE_DEBUG
+
+/* Bit rank/5 is set while a lock of that rank is held. */
+static __thread unsigned held_ranks
+    __attribute__ ((tls_model ("initial-exec")));
+
+static void
+rank_enter (int rank)
+{
+  unsigned bit = 1u << (rank / 5);
+
+  /* No lock of the same or a lower rank may be held already. */
+  if (!sli_lock_forking_here () && (held_ranks & ((bit << 1) - 1)) != 0)
+    abort ();
+  held_ranks |= bit;
+}
+
+static void
+rank_leave (int rank)
+{
+  held_ranks &= ~(1u << (rank / 5));
+}
+
+bool
+sli_lock_rank_held (int rank)
+{
+  return sli_lock_forking_here () || (held_ranks & (1u << (rank / 5))) != 0;
+}
+
+#else
+
+static inline void
+rank_enter (int rank UNUSED)
+{
+}
+
+static inline void
+rank_leave (int rank UNUSED)
+{
+}
+
+bool
+sli_lock_rank_held (int rank UNUSED)
+{
+  return true;
+}
+
+#endif
+
+void
+sli_lock_init (Lock *lock, int rank)
+{
+  pthread_mutex_init (&lock->mutex, NULL);
+  lock->rank = rank;
+}
+
+bool
+sli_lock_forking_here (void)
+{
+  return UNLIKELY (LOAD_ACQUIRE (&forking.active))
+         && pthread_equal (forking.thread, pthread_self ());
+}
+
+void
+sli_lock (Lock *lock)
+{
+  if (sli_lock_forking_here ())
+    return;
+  pthread_mutex_lock (&lock->mutex);
+  rank_enter (lock->rank);
+}
+
+bool
+sli_trylock (Lock *lock)
+{
+  if (sli_lock_forking_here ())
+    return true;
+  if (pthread_mutex_trylock (&lock->mutex) != 0)
+    return false;
+  rank_enter (lock->rank);
+  return true;
+}
+
+bool
+sli_lock_contended (Lock *lock)
+{
+  if (LIKELY (sli_trylock (lock)))
+    return false;
+  sli_lock (lock);
+  return true;
+}
+
+void
+sli_unlock (Lock *lock)
+{
+  if (sli_lock_forking_here ())
+    return;
+  rank_leave (lock->rank);
+  pthread_mutex_unlock (&lock->mutex);
+}
+
+void
+sli_lock_for_fork (Lock *lock)
+{
+  pthread_mutex_lock (&lock->mutex);
+}
+
+void
+sli_unlock_after_fork (Lock *lock)
+{
+  pthread_mutex_unlock (&lock->mutex);
+}
+
+void
+sli_lock_fork_begin (void)
+{
+  forking.thread = pthread_self ();
+  STORE_RELEASE (&forking.active, true);
+}
+
+void
+sli_lock_fork_end (void)
+{
+  STORE_RELEASE (&forking.active, false);
+}

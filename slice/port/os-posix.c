@@ -1,0 +1,209 @@
+/* os-posix.c - pages, clock, output and environment, as POSIX has them
+ *
+ * Floor 0 (port).  No locks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "os.h"
+#include "compiler.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct
+{
+  size_t pretended_page_bytes;   /* 0: tell the truth */
+  uint64_t pretended_clock_msec; /* 0: tell the truth */
+} os;
+
+size_t
+sli_os_page_bytes (void)
+{
+  size_t pretended = LOAD (&os.pretended_page_bytes);
+
+  return pretended != 0 ? pretended : (size_t) sysconf (_SC_PAGESIZE);
+}
+
+void
+sli_os_pretend_page_bytes (size_t bytes)
+{
+  STORE (&os.pretended_page_bytes, bytes);
+}
+
+uint64_t
+sli_os_clock_msec (void)
+{
+  uint64_t pretended = LOAD (&os.pretended_clock_msec);
+  struct timespec now;
+
+  if (UNLIKELY (pretended != 0))
+    return pretended;
+#ifdef CLOCK_MONOTONIC_COARSE
+  clock_gettime (CLOCK_MONOTONIC_COARSE, &now);
+#else
+  clock_gettime (CLOCK_MONOTONIC, &now);
+#endif
+  return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000 + 1;
+}
+
+void
+sli_os_pretend_clock_msec (uint64_t msec)
+{
+  STORE (&os.pretended_clock_msec, msec);
+}
+
+void
+sli_os_write (int fd, const char *text, size_t bytes)
+{
+  while (bytes > 0)
+    {
+      ssize_t written = write (fd, text, bytes);
+
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written <= 0)
+        return;
+      text += written;
+      bytes -= (size_t) written;
+    }
+}
+
+bool
+sli_os_is_secure (void)
+{
+  return getauxval (AT_SECURE) != 0;
+}
+
+const char *
+sli_os_getenv (const char *name)
+{
+  return sli_os_is_secure () ? NULL : getenv (name);
+}
+
+void
+sli_os_random (void *to, size_t bytes)
+{
+  /* getentropy() is no cancellation point, getrandom() is.  Where a sandbox
+   * forbids it, the clock and an address must do: better than to refuse. */
+  if (getentropy (to, bytes) != 0)
+    {
+      uint64_t seed = sli_os_clock_msec () ^ (uint64_t) (uintptr_t) &to
+                      ^ ((uint64_t) getpid () << 32);
+      unsigned char *byte = to;
+
+      for (size_t i = 0; i < bytes; i++)
+        {
+          seed = seed * 6364136223846793005u + 1442695040888963407u;
+          byte[i] = (unsigned char) (seed >> 56);
+        }
+    }
+}
+
+/* A mapping of bytes at a multiple of alignment: map as much more as the
+ * alignment may cost, then cut both ends off. */
+void *
+sli_os_map (size_t bytes, size_t alignment)
+{
+  size_t slack = alignment > sli_os_page_bytes () ? alignment : 0;
+  char *raw, *start;
+
+  if (bytes + slack < bytes)
+    return NULL;
+  raw = mmap (NULL, bytes + slack, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED)
+    return NULL;
+  if (slack == 0)
+    return raw;
+  start = (char *) (((uintptr_t) raw + alignment - 1) & -alignment);
+  if (start != raw)
+    munmap (raw, (size_t) (start - raw));
+  if (raw + slack != start)
+    munmap (start + bytes, (size_t) (raw + slack - start));
+  return start;
+}
+
+void
+sli_os_unmap (void *address, size_t bytes)
+{
+  munmap (address, bytes);
+}
+
+bool
+sli_os_has_posix_memalign (void)
+{
+#ifdef HAVE_POSIX_MEMALIGN
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool
+sli_os_has_memalign (void)
+{
+#ifdef HAVE_MEMALIGN
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool
+sli_os_has_valloc (void)
+{
+#ifdef HAVE_VALLOC
+  return true;
+#else
+  return false;
+#endif
+}
+
+void *
+sli_os_posix_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
+{
+#ifdef HAVE_POSIX_MEMALIGN
+  void *block;
+
+  return posix_memalign (&block, alignment, bytes) == 0 ? block : NULL;
+#else
+  return NULL;
+#endif
+}
+
+void *
+sli_os_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
+{
+#ifdef HAVE_MEMALIGN
+  return memalign (alignment, bytes);
+#else
+  return NULL;
+#endif
+}
+
+void *
+sli_os_valloc (size_t bytes UNUSED)
+{
+#ifdef HAVE_VALLOC
+  return valloc (bytes);
+#else
+  return NULL;
+#endif
+}
+
+size_t
+sli_os_malloc_bytes (const void *block UNUSED)
+{
+#ifdef HAVE_MALLOC_USABLE_SIZE
+  return malloc_usable_size ((void *) (uintptr_t) block);
+#else
+  return 0;
+#endif
+}

@@ -1,0 +1,34 @@
+/* tls.c - a call when a thread ends
+ *
+ * Floor 0 (port).  Key destructors run in the order of the keys, so the
+ * library makes its key when it is loaded: early, and then everyone else's
+ * destructors still find us, in a state that needs no magazines.
+ * Theory: section 9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "tls.h"
+
+#include <pthread.h>
+
+static struct
+{
+  pthread_key_t key;
+  bool is_open; /* without it, key would be 0: somebody else's */
+} tls;
+
+bool
+sli_tls_open (void (*leave) (void *value))
+{
+  if (!tls.is_open)
+    tls.is_open = pthread_key_create (&tls.key, leave) == 0;
+  return tls.is_open;
+}
+
+bool
+sli_tls_watch (void *value)
+{
+  return tls.is_open && pthread_setspecific (tls.key, value) == 0;
+}

@@ -1,0 +1,20 @@
+/* tls.h - a call when a thread ends
+ *
+ * Floor 0 (port).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_PORT_TLS_H
+#define SLI_PORT_TLS_H
+
+#include <stdbool.h>
+
+/* From now on `leave` is called with the thread's value when a thread that
+ * called sli_tls_watch() ends.  To be called once; false if the system has no
+ * key left. */
+bool sli_tls_open (void (*leave) (void *value));
+/* Have the end of the calling thread told, with this value (not NULL).
+ * False if that can't be had: the caller must do without. */
+bool sli_tls_watch (void *value);
+
+#endif

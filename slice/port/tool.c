@@ -1,0 +1,31 @@
+/* tool.c - is valgrind or a sanitizer watching?
+ *
+ * Floor 0 (port).  No locks.
+ * Sources: valgrind's client requests (manual, section 3.1); the weak symbol
+ * that every sanitizer's run time defines.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "os.h"
+
+#ifdef HAVE_VALGRIND_VALGRIND_H
+# include <valgrind/valgrind.h>
+#else
+# define RUNNING_ON_VALGRIND 0
+#endif
+
+/* Defined by the run time of each of the Address-, Thread-, Memory- and
+ * LeakSanitizer, also when this library was built without them. */
+extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
+
+const char *
+sli_os_memory_tool (void)
+{
+  if (RUNNING_ON_VALGRIND)
+    return "valgrind";
+  if (&__sanitizer_print_stack_trace != NULL)
+    return "sanitizer";
+  return NULL;
+}

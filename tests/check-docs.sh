@@ -1,0 +1,143 @@
+#!/bin/sh
+# check-docs.sh - what is public is documented
+#
+# Every function of the public headers has a doc comment (names that end in
+# _v1, the inline code's own, excepted); every option is in slice-options(7);
+# every error number is in slice-errors(7).
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/check-lib.sh"
+
+: "${PUBLIC_HEADERS:=slice/slice.h slice/options.h slice/stats.h \
+slice/source.h}"
+man=$top_srcdir/docs/man
+
+# uncommented FILE...: functions, at their first declaration, with no doc
+# comment right above
+uncommented ()
+{
+  awk '
+    FNR == 1 { above = ""; inside = 0 }
+    /^[ \t]*\/\*\*/ { above = "doc" }
+    /\*\// { next }
+    above == "doc" && /^ \*/ { next }
+    /^SLICE_(API|INLINE) .*\(/ {
+      line = $0
+      sub (/[ \t]*\(.*/, "", line)
+      sub (/.*[^A-Za-z0-9_]/, "", line)
+      if (!(line in seen) && line !~ /_v[0-9]+$/ && above != "doc")
+        print FILENAME ":" FNR ": " line
+      seen[line] = 1
+    }
+    /^[ \t]*$/ || /[;}]$/ { above = "" }' "$@"
+}
+
+# options HEADER: the names of the options and page sources, from their
+# comments
+options ()
+{
+  sed -n -E \
+    's/^ *SLICE_(OPTION|PAGES)_.*\/\*\*< \[([a-z0-9_-]*)\].*/\2/p' "$1"
+}
+
+# unnamed HEADER: options without a name
+unnamed ()
+{
+  grep -E '^ *SLICE_OPTION_[A-Z0-9_]+( = [0-9]+)?,' "$1" \
+    | grep -v '/\*\*< \[[a-z0-9-]*\]'
+}
+
+# errors HEADER: the numbers of the messages
+errors ()
+{
+  sed -n 's/^ *ERROR_[A-Z0-9_]* *= *\([0-9][0-9]*\).*/\1/p' "$1"
+}
+
+# absent FILE: reads words; says which ones FILE does not have as a word
+absent ()
+{
+  # A manual writes - as \-.
+  sed 's/\\-/-/g' "$1" > "$temporary/manual"
+  while read -r word; do
+    grep -q -E -e "(^|[^a-z0-9_-])$word([^a-z0-9_-]|\$)" "$temporary/manual" \
+      || echo "$word: not in $(basename "$1")"
+  done
+}
+
+files=
+for header in $PUBLIC_HEADERS; do
+  test -f "$top_srcdir/$header" && files="$files $top_srcdir/$header"
+done
+expect_none "every public function has a doc comment" "$(uncommented $files)"
+
+header=$top_srcdir/slice/options.h
+expect_none "every option has its name in options.h" \
+  "$(unnamed "$header")"
+if test -f "$man/slice-options.7"; then
+  expect_none "every option is in slice-options(7)" \
+    "$(options "$header" | absent "$man/slice-options.7")"
+else
+  skip "every option is in slice-options(7)" "no such manual yet"
+fi
+
+header=$top_srcdir/slice/base/errors.h
+if test -f "$man/slice-errors.7" && test -f "$header"; then
+  expect_none "error numbers can be read" \
+    "$(test -n "$(errors "$header")" || echo none)"
+  expect_none "every error is in slice-errors(7)" \
+    "$(errors "$header" | absent "$man/slice-errors.7")"
+else
+  skip "every error is in slice-errors(7)" "no such manual yet"
+fi
+
+# Can it fail?
+cat > "$temporary/bad.h" <<'END'
+/** Is documented. */
+SLICE_API void slice_told (void);
+SLICE_API void slice_untold (void);
+
+/* No doc comment. */
+SLICE_API int *slice_remark (int x,
+                             int y);
+
+/** Is documented,
+ * in two lines. */
+SLICE_INLINE void *slice_long (size_t size)
+    SLICE_ATTR_MALLOC;
+SLICE_INLINE void *
+slice_long (size_t size)
+{
+}
+/** Somebody else's. */
+
+SLICE_API void slice_apart (void);
+typedef enum
+{
+  SLICE_OPTION_SEEN = 1, /**< [seen] */
+  SLICE_OPTION_UNSEEN,   /**< [un-seen] */
+  SLICE_OPTION_UNNAMED,
+  SLICE_N_OPTIONS
+} SliceOption;
+  ERROR_SEEN = 901,
+  ERROR_UNSEEN = 902
+END
+printf 'the option seen\nand 901 but not 9020\n' > "$temporary/bad.7"
+expect_found "an option without a name is found" UNNAMED \
+  "$(unnamed "$temporary/bad.h")"
+found=$(uncommented "$temporary/bad.h")
+for name in untold remark apart; do
+  expect_found "slice_$name, without a doc comment, is found" \
+    "slice_$name\$" "$found"
+done
+expect_none "documented ones are not found" \
+  "$(echo "$found" | grep -E 'slice_(told|long)$')"
+expect_found "an option that the manual lacks is found" '^un-seen: not' \
+  "$(options "$temporary/bad.h" | absent "$temporary/bad.7")"
+expect_found "an error that the manual lacks is found" '^902: not' \
+  "$(errors "$temporary/bad.h" | absent "$temporary/bad.7")"
+expect_none "what the manual has is not found" \
+  "$({ options "$temporary/bad.h"; errors "$temporary/bad.h"; } \
+       | absent "$temporary/bad.7" | grep -E '^(seen|901)')"
+
+finish

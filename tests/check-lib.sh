@@ -1,0 +1,79 @@
+# check-lib.sh - what the check-*.sh share: TAP, a place for temporary files
+#
+# Read by `.'.  A check reports findings, one a line, and has no finding when
+# all is well; each check is also shown a fault of its own making and must
+# find it.
+#
+# SPDX-License-Identifier: MIT
+
+: "${top_srcdir:=$(dirname "$0")/..}"
+: "${top_builddir:=$top_srcdir}"
+: "${CC:=gcc}"
+: "${NM:=nm}"
+
+n_tests=0
+n_failed=0
+LC_ALL=C
+export LC_ALL
+
+temporary=$(mktemp -d "${TMPDIR:-/tmp}/slice-check.XXXXXX") || exit 99
+trap 'rm -rf "$temporary"' EXIT
+trap 'exit 99' HUP INT TERM
+
+# pass NAME
+pass ()
+{
+  n_tests=$((n_tests + 1))
+  echo "ok $n_tests - $1"
+}
+
+# fail NAME [TEXT]: TEXT goes out as comments
+fail ()
+{
+  n_tests=$((n_tests + 1))
+  n_failed=$((n_failed + 1))
+  echo "not ok $n_tests - $1"
+  if test -n "${2-}"; then
+    printf '%s\n' "$2" | sed 's/^/# /'
+  fi
+}
+
+# skip NAME REASON
+skip ()
+{
+  n_tests=$((n_tests + 1))
+  echo "ok $n_tests - $1 # SKIP $2"
+}
+
+# skip_all REASON: ends the script
+skip_all ()
+{
+  echo "1..0 # SKIP $1"
+  exit 0
+}
+
+# expect_none NAME FINDINGS: passes if there are none
+expect_none ()
+{
+  if test -z "$2"; then pass "$1"; else fail "$1" "$2"; fi
+}
+
+# expect_found NAME PATTERN FINDINGS: passes if one of them matches
+expect_found ()
+{
+  if printf '%s\n' "$3" | grep -q -e "$2"; then
+    pass "$1"
+  else
+    fail "$1" "expected a finding like: $2${3:+
+instead:
+$3}"
+  fi
+}
+
+# finish: the plan, and the script's end
+finish ()
+{
+  echo "1..$n_tests"
+  test "$n_failed" = 0
+  exit $?
+}

@@ -1,0 +1,248 @@
+# tests/local.mk - `make check' and its sisters
+#
+# A unit test test-<file>.c stands beside each .c of slice/ and links its own
+# floor's library alone (an upward call does not link).  A test of the whole
+# links libslice.la as a program would.  All speak TAP.
+#
+# To add a unit test: its name in the list of its floor, and one line
+# `%C%_test_<file>_LDADD = $(<floor>_test_libs)'; the source follows from the
+# name.
+#
+# SPDX-License-Identifier: MIT
+
+if WITH_TESTS
+check_LTLIBRARIES += %D%/libtest.la
+endif
+%C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h %D%/teststats.h
+
+test_libs = %D%/libtest.la $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
+port_test_libs = slice/libport.la $(test_libs)
+base_test_libs = slice/libbase.la $(test_libs)
+page_test_libs = slice/libpage.la $(test_libs)
+slab_test_libs = slice/libslab.la $(test_libs)
+depot_test_libs = slice/libdepot.la $(test_libs)
+magazine_test_libs = slice/libmagazine.la $(test_libs)
+alloc_test_libs = slice/liballoc.la $(test_libs)
+observe_test_libs = slice/libobserve.la slice/liballoc.la $(test_libs)
+slice_test_libs = slice/libslice.la $(test_libs)
+
+# --- programs --------------------------------------------------------------
+
+port_tests = \
+	%D%/test-lock \
+	%D%/test-os-linux \
+	%D%/test-os-posix \
+	%D%/test-tls \
+	%D%/test-tool
+%C%_test_lock_LDADD = $(port_test_libs)
+%C%_test_os_linux_LDADD = $(port_test_libs)
+%C%_test_os_posix_LDADD = $(port_test_libs)
+%C%_test_tls_LDADD = $(port_test_libs)
+%C%_test_tool_LDADD = $(port_test_libs)
+
+base_tests = \
+	%D%/test-diag \
+	%D%/test-list \
+	%D%/test-option \
+	%D%/test-sizeclass
+%C%_test_diag_LDADD = $(base_test_libs)
+%C%_test_list_LDADD = $(base_test_libs)
+%C%_test_option_LDADD = $(base_test_libs)
+%C%_test_sizeclass_LDADD = $(base_test_libs)
+
+page_tests = \
+	%D%/test-map \
+	%D%/test-meta \
+	%D%/test-page \
+	%D%/test-source \
+	%D%/test-unitset
+%C%_test_map_LDADD = $(page_test_libs)
+%C%_test_meta_LDADD = $(page_test_libs)
+%C%_test_page_LDADD = $(page_test_libs)
+%C%_test_source_LDADD = $(page_test_libs)
+%C%_test_unitset_LDADD = $(page_test_libs)
+
+slab_tests =
+depot_tests =
+magazine_tests =
+alloc_tests =
+observe_tests =
+slice_tests = %D%/test-plain
+
+unit_tests = \
+	$(port_tests) \
+	$(base_tests) \
+	$(page_tests) \
+	$(slab_tests) \
+	$(depot_tests) \
+	$(magazine_tests) \
+	$(alloc_tests) \
+	$(observe_tests) \
+	$(slice_tests)
+
+# Programs that need libslice alone (no GLib).
+%C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
+
+# --- scripts ---------------------------------------------------------------
+
+check_scripts = \
+	%D%/check-layers.sh \
+	%D%/check-headers.sh \
+	%D%/check-exports.sh \
+	%D%/check-docs.sh \
+	%D%/check-32bit.sh
+
+dist_check_SCRIPTS = \
+	$(check_scripts) \
+	%D%/installcheck.sh \
+	%D%/run-test.sh \
+	%D%/summary.sh
+
+EXTRA_DIST += \
+	%D%/check-lib.sh \
+	%D%/clients/client.c \
+	%D%/clients/client.cc
+
+# --- how they are run ------------------------------------------------------
+
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' \
+	$(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/run-test.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/run-test.sh $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(top_srcdir)'; export top_srcdir; \
+	top_builddir='$(top_builddir)'; export top_builddir; \
+	CC='$(CC)'; export CC; \
+	CXX='$(CXX)'; export CXX; \
+	CLANG='$(CLANG)'; export CLANG; \
+	CLANGXX='$(CLANGXX)'; export CLANGXX; \
+	NM='$(NM)'; export NM; \
+	OBJDUMP='$(OBJDUMP)'; export OBJDUMP; \
+	READELF='$(READELF)'; export READELF; \
+	TIMEOUT='$(TIMEOUT)'; export TIMEOUT; \
+	VALGRIND='$(VALGRIND)'; export VALGRIND; \
+	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
+	libdir='$(libdir)'; export libdir; \
+	pkgconfigdir='$(pkgconfigdir)'; export pkgconfigdir; \
+	PUBLIC_HEADERS='$(pkginclude_HEADERS) $(nodist_pkginclude_HEADERS)'; \
+	export PUBLIC_HEADERS; \
+	unset G_SLICE G_DEBUG G_MESSAGES_DEBUG; \
+	SLICE_OPTIONS=$${SLICE_TEST_OPTIONS-}; export SLICE_OPTIONS;
+
+if WITH_TESTS
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests) $(check_scripts)
+endif
+
+# --- more than `make check' ------------------------------------------------
+
+# The programs alone, without the scripts.
+check-unit: all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)'
+
+# The programs under memcheck; the slabs stay in use under the tool.
+check-valgrind: all
+	@test -n '$(VALGRIND)' \
+	  || { echo 'check-valgrind: install valgrind' >&2; exit 1; }
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	SLICE_TEST_VALGRIND=1 SLICE_TEST_OPTIONS=force-pool \
+	  $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)'
+
+# The programs in builds of their own, one a sanitizer.
+check-sanitize: check-asan check-tsan
+
+check-asan:
+	$(call build_elsewhere,asan,-fsanitize=address$(comma)undefined)
+check-tsan:
+	$(call build_elsewhere,tsan,-fsanitize=thread)
+
+comma = ,
+build_elsewhere = \
+	mkdir -p build-$(1) && cd build-$(1) \
+	&& { test -f config.status \
+	     || $(abs_top_srcdir)/configure --disable-static \
+		--enable-debug=full CC='$(CC)' CXX='$(CXX)' \
+		CFLAGS='-g -O1 -fno-omit-frame-pointer $(2)' \
+		CXXFLAGS='-g -O1 -fno-omit-frame-pointer $(2)'; } \
+	&& SLICE_TEST_SANITIZED=1 SLICE_TEST_OPTIONS=force-pool \
+	   $(MAKE) $(AM_MAKEFLAGS) check-unit
+
+# A C and a C++ program outside the tree, against what was installed.
+installcheck-local:
+	INSTALLCHECK_DESTDIR='$(DESTDIR)' $(MAKE) $(AM_MAKEFLAGS) \
+	  check-TESTS TESTS=%D%/installcheck.sh
+MOSTLYCLEANFILES += %D%/installcheck.log %D%/installcheck.trs
+
+# The same without installing for good.
+check-installed: all
+	rm -rf stage
+	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR='$(abs_builddir)/stage' \
+	  > stage.log 2>&1 || { cat stage.log; exit 1; }
+	$(MAKE) $(AM_MAKEFLAGS) installcheck-local \
+	  DESTDIR='$(abs_builddir)/stage'
+
+# All of these that a fresh machine can do, and one line of totals.
+check_count = check-count
+check-all: all
+	@rm -f $(check_count); ulimit -c 0; status=0; \
+	sum='$(SHELL) $(top_srcdir)/%D%/summary.sh $(check_count)'; \
+	$(MAKE) $(AM_MAKEFLAGS) check || status=1; \
+	$$sum add check $(TESTS); \
+	if test -n '$(VALGRIND)'; then \
+	  $(MAKE) $(AM_MAKEFLAGS) check-valgrind || status=1; \
+	  $$sum add valgrind $(unit_tests); \
+	fi; \
+	rm -f %D%/installcheck.trs; \
+	$(MAKE) $(AM_MAKEFLAGS) check-installed || status=1; \
+	$$sum add installed %D%/installcheck.sh; \
+	$$sum print || status=1; \
+	exit $$status
+MOSTLYCLEANFILES += $(check_count) stage.log
+
+# Lines run by the programs, a line a source file.
+coverage:
+	mkdir -p build-coverage && cd build-coverage \
+	&& { test -f config.status \
+	     || $(abs_top_srcdir)/configure --disable-shared \
+		--enable-coverage CC='$(CC)' CXX='$(CXX)' CFLAGS='-g -O0'; } \
+	&& find . -name '*.gcda' -exec rm -f {} + \
+	&& $(MAKE) $(AM_MAKEFLAGS) check-unit \
+	&& find slice -name '*.gcda' -exec $(GCOV) -n {} + \
+	   | $(AWK) '/^File/ { file = $$2; gsub (/\047/, "", file); \
+			       sub (/.*\/slice\//, "slice/", file) } \
+		     /^Lines/ && file ~ /^slice\/.*\.c$$/ { \
+			       sub (/executed:/, "", $$2); \
+			       printf "%-32s %8s of %s\n", file, $$2, $$4 }' \
+	   | sort -u
+
+clean-local-tests:
+	rm -rf build-asan build-tsan build-coverage stage
+
+.PHONY: check-unit check-valgrind check-sanitize check-asan check-tsan \
+	check-installed check-all coverage clean-local-tests
+
+# --- programs that are no tests --------------------------------------------
+# Fragments add targets to these lists, and write the targets.
+
+run_targets =
+stress_targets =
+bench_targets =
+
+include tests/bench/local.mk
+include tests/stress/local.mk
+
+# The main job.
+run stress bench: all
+	@case $@ in \
+	run) targets='$(run_targets)' ;; \
+	stress) targets='$(stress_targets)' ;; \
+	bench) targets='$(bench_targets)' ;; \
+	esac; \
+	for target in $$targets; do \
+	  $(MAKE) $(AM_MAKEFLAGS) $$target || exit 1; \
+	done
+
+.PHONY: run stress bench

@@ -1,0 +1,53 @@
+#!/bin/sh
+# run-test.sh - runs one test with a time limit, under valgrind if asked to
+#
+#   run-test.sh PROGRAM [ARGUMENT...]
+#
+# SLICE_TEST_TIMEOUT     seconds that a test may take (300)
+# SLICE_TEST_VALGRIND=1  run it under memcheck, with ten times as long
+# SLICE_TEST_SANITIZED=1 it is built with a sanitizer: ten times as long, too
+#
+# SPDX-License-Identifier: MIT
+
+limit=${SLICE_TEST_TIMEOUT:-300}
+: "${TIMEOUT=timeout}"
+
+case $1 in
+*.sh | */sh | sh | */bash | */dash) tap= ;;
+*) tap=--tap ;;
+esac
+
+tool=
+if test "${SLICE_TEST_VALGRIND:-0}" = 1 && test -n "$tap"; then
+  limit=$((limit * 10))
+  # A program of libslice.la is a script of libtool's: look through it.
+  tool="$top_builddir/libtool --mode=execute
+    ${VALGRIND:-valgrind} --tool=memcheck --quiet --error-exitcode=99
+    --leak-check=full --show-leak-kinds=definite,indirect
+    --errors-for-leak-kinds=definite,indirect --num-callers=30
+    --child-silent-after-fork=yes"
+  # GLib's own slices and caches would hide or invent errors.
+  G_SLICE=always-malloc
+  export G_SLICE
+fi
+
+# Sanitizers: the thread sanitizer wants its addresses where they are without
+# randomisation.
+if test "${SLICE_TEST_SANITIZED:-0}" = 1; then
+  limit=$((limit * 10))
+  setarch "$(uname -m)" -R true 2>/dev/null \
+    && tool="setarch $(uname -m) -R"
+  ASAN_OPTIONS=detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+  UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
+  # Its deadlock detector gives up at 64 locks held, and fork holds more; the
+  # order of locks is what --enable-debug checks.
+  TSAN_OPTIONS=detect_deadlocks=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+  export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+fi
+
+# A test that is stuck ends with a signal, and so as an error.
+if test -n "$TIMEOUT"; then
+  exec "$TIMEOUT" --kill-after=10 "$limit" $tool "$@" $tap
+else
+  exec $tool "$@" $tap
+fi

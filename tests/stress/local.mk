@@ -1,0 +1,76 @@
+# tests/stress/local.mk - the stress program
+#
+# It needs no GLib to be built; it is installed with its recording, so that
+# the table can be made on any machine that has the library.
+#
+# SPDX-License-Identifier: MIT
+
+slice_test_recording = tests/data/mesa-compile.trace.xz
+
+bin_PROGRAMS += %D%/slice-test
+
+%C%_slice_test_SOURCES = \
+	%D%/careful.c \
+	%D%/careful.h \
+	%D%/child.c \
+	%D%/columns.c \
+	%D%/contestant-calls.c \
+	%D%/contestant-gslice.c \
+	%D%/contestant-limit.c \
+	%D%/contestant-loop.c \
+	%D%/contestant-malloc.c \
+	%D%/contestant-slice.c \
+	%D%/contestant-slice.h \
+	%D%/contestants.c \
+	%D%/expand.c \
+	%D%/expand.h \
+	%D%/expect.c \
+	%D%/lies.c \
+	%D%/options.c \
+	%D%/progress.c \
+	%D%/report.c \
+	%D%/result.c \
+	%D%/run.c \
+	%D%/slice-setup.c \
+	%D%/slice-test.c \
+	%D%/stream.c \
+	%D%/stress.h \
+	%D%/support.c \
+	%D%/table.c \
+	%D%/table.h \
+	%D%/trace.c \
+	%D%/walk.h
+
+# -fno-plt: every contestant that is called, is called as cheaply as can be.
+%C%_slice_test_CFLAGS = $(AM_CFLAGS) -fno-plt
+# _GNU_SOURCE for dladdr() and RTLD_DEFAULT.
+%C%_slice_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
+	-DSLICE_TEST_RECORDING='"$(pkgdatadir)/mesa-compile.trace.xz"'
+%C%_slice_test_LDADD = \
+	slice/libslice.la \
+	$(SLICE_THREAD_LIBS) \
+	$(SLICE_DL_LIBS)
+
+dist_pkgdata_DATA = $(slice_test_recording)
+dist_man_MANS += docs/man/slice-test.1
+
+check_scripts += %D%/test-stress.sh
+
+# The main job: the announcement's comparison and the recording.
+run_targets += run-stress
+run-stress: %D%/slice-test$(EXEEXT)
+	%D%/slice-test --table --replay=$(top_srcdir)/$(slice_test_recording)
+
+# Minutes of verified walking, each mode and every way to free.
+stress_targets += stress-walk
+stress-walk: %D%/slice-test$(EXEEXT)
+	%D%/slice-test --check --share --threads=4 --seconds=60
+	%D%/slice-test --check --share --threads=4 --seconds=30 --eager
+	%D%/slice-test --check --share --threads=4 --seconds=30 \
+	  --max-size=4096
+	%D%/slice-test --check --share --threads=4 --seconds=30 --mode=slab
+	%D%/slice-test --check --threads=4 --seconds=30 --with-arenas \
+	  --replay=$(top_srcdir)/$(slice_test_recording)
+	%D%/slice-test --expect-caught=20
+
+.PHONY: run-stress stress-walk
