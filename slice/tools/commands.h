@@ -13,5 +13,7 @@ int sli_command_info (int argc, char **argv);
 int sli_command_hot (int argc, char **argv);
 int sli_command_patterns (int argc, char **argv);
 int sli_command_callers (int argc, char **argv);
+int sli_command_replay (int argc, char **argv);
+int sli_command_replay_run (int argc, char **argv);
 
 #endif

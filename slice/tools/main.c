@@ -20,6 +20,8 @@ static const Command commands[] = {
   { "hot", sli_command_hot, "the sites that allocate most, on a page" },
   { "patterns", sli_command_patterns, "every site's numbers and class" },
   { "callers", sli_command_callers, "who consumes a site, in percent" },
+  { "replay", sli_command_replay, "what other allocators would cost" },
+  { "replay-run", sli_command_replay_run, NULL },
   { "info", sli_command_info, "what a trace says of itself, with counts" },
   { "dump", sli_command_dump, "each event on a line" },
 };
@@ -29,7 +31,8 @@ help (FILE *file, int code)
 {
   fputs ("Usage: slice-trace COMMAND [OPTIONS] ...\n\n", file);
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    fprintf (file, "  %-9s %s\n", commands[i].name, commands[i].help);
+    if (commands[i].help != NULL)
+      fprintf (file, "  %-9s %s\n", commands[i].name, commands[i].help);
   fputs ("\nslice-trace(1) has the options.\n", file);
   return code;
 }

@@ -153,7 +153,7 @@ analysis_run (Profile *profile, const ProfileOptions *options,
       n_sites[i] = levels[i].n;
     }
   Analysis *analysis = sli_analysis_new (n_levels, maps, n_sites);
-  analysis->cost_floor = options->cost_floor;
+  analysis->cost_floor = profile->reader->head.empty_cost;
   Progress progress;
   TraceEvent event;
   uint64_t n = 0;
@@ -569,7 +569,7 @@ detail_run (Profile *profile, const ProfileOptions *options,
                     .last_ticks = earlier->totals.last_ticks,
                     .peak_event = earlier->totals.peak_event };
   const TraceReader *reader = profile->reader;
-  analysis->cost_floor = options->cost_floor;
+  analysis->cost_floor = profile->reader->head.empty_cost;
   series_choose (&detail, earlier, levels[1].n);
   profile->peak_live = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
   profile->chosen_time = options->chosen_time;

@@ -78,7 +78,6 @@ typedef struct
   unsigned fixed_depth;        /* 0: adaptive */
   double chosen_time;          /* seconds from the start; below 0: none */
   double from_time, to_time;   /* a window in seconds; 0 and 0: all */
-  uint64_t cost_floor;         /* for timed traces */
 } ProfileOptions;
 
 /* Exits with a message if the file is no trace. */

@@ -117,7 +117,7 @@ typedef struct
   uint32_t flags; /* TRACE_FLAG_* */
   uint32_t stack_depth;
   uint32_t free_depth;
-  uint32_t reserved;
+  uint32_t empty_cost; /* ticks that measuring nothing takes; timed runs */
 } TraceFileHead;
 
 #define TRACE_FLAG_TIMED 1u  /* events carry the cost of the real call */
