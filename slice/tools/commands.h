@@ -14,6 +14,13 @@ int sli_command_hot (int argc, char **argv);
 int sli_command_patterns (int argc, char **argv);
 int sli_command_callers (int argc, char **argv);
 int sli_command_replay (int argc, char **argv);
+int sli_command_advise (int argc, char **argv);
+int sli_command_report (int argc, char **argv);
+int sli_command_run (int argc, char **argv);
+int sli_command_time (int argc, char **argv);
+int sli_command_diff (int argc, char **argv);
+int sli_command_compare (int argc, char **argv);
+int sli_command_export (int argc, char **argv);
 int sli_command_replay_run (int argc, char **argv);
 
 #endif

@@ -21,6 +21,7 @@ static const Command commands[] = {
   { "patterns", sli_command_patterns, "every site's numbers and class" },
   { "callers", sli_command_callers, "who consumes a site, in percent" },
   { "replay", sli_command_replay, "what other allocators would cost" },
+  { "advise", sli_command_advise, "what to change, and what it saves" },
   { "replay-run", sli_command_replay_run, NULL },
   { "info", sli_command_info, "what a trace says of itself, with counts" },
   { "dump", sli_command_dump, "each event on a line" },

@@ -259,6 +259,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
     {
       callers_write (out, "callers",
                      sli_profile_callers (profile, index, NULL));
+      sli_json_text (out, "common", sli_profile_common (profile, index));
       if (passes != NULL)
         callers_write (out, "passes",
                        sli_profile_callers (profile, index, passes));

@@ -810,6 +810,30 @@ sli_profile_callers (const Profile *profile, uint32_t result,
   return callers_end (&list);
 }
 
+/* The innermost frame that all of a site's stacks share: an arena for it must
+ * be made there or further out. */
+const char *
+sli_profile_common (const Profile *profile, uint32_t result)
+{
+  const TraceReader *reader = profile->reader;
+  uint32_t common = UINT32_MAX;
+  for (uint32_t node = 0; node < reader->n_nodes; node++)
+    {
+      if (profile->final_map[node] != result)
+        continue;
+      uint32_t other = profile->sites->start[node];
+      if (common == UINT32_MAX)
+        common = other;
+      /* parents have smaller numbers than their children */
+      while (common != other)
+        if (common > other)
+          common = reader->parents[common];
+        else
+          other = reader->parents[other];
+    }
+  return common == UINT32_MAX ? "" : frame_function (profile, common);
+}
+
 Caller *
 sli_profile_free_sites (const Profile *profile, uint32_t result)
 {

@@ -96,6 +96,7 @@ typedef struct
 /* Sorted by births; ends with function NULL; freed by the caller. */
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
+const char *sli_profile_common (const Profile *profile, uint32_t result);
 /* Functions that free the site's blocks cannot be told from nodes alone, so
  * they are kept by the last reading: see profile.c. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);

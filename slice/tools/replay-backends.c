@@ -274,10 +274,10 @@ stack_free (ReplayArena *arena, ReplaySlot *slot)
       entries[slot->place].dead = true;
       return;
     }
-  uint32_t n = arena->n_stack - 1;
-  while (n > 0 && entries[n - 1].dead)
-    n--;
-  library.stack_release (arena->arena, entries[n].block);
+  uint32_t n = arena->n_stack;
+  do
+    library.stack_release (arena->arena, entries[--n].block);
+  while (n > 0 && entries[n - 1].dead);
   arena->n_stack = n;
 }
 
