@@ -16,12 +16,15 @@ typedef struct
 } Command;
 
 static const Command commands[] = {
+  { "run", sli_command_run, "all of it: record to report, resumable" },
   { "record", sli_command_record, "run a program and record its events" },
   { "hot", sli_command_hot, "the sites that allocate most, on a page" },
   { "patterns", sli_command_patterns, "every site's numbers and class" },
   { "callers", sli_command_callers, "who consumes a site, in percent" },
   { "replay", sli_command_replay, "what other allocators would cost" },
   { "advise", sli_command_advise, "what to change, and what it saves" },
+  { "time", sli_command_time, "where a program's allocator time goes" },
+  { "report", sli_command_report, "one page, or text, of the stages" },
   { "replay-run", sli_command_replay_run, NULL },
   { "info", sli_command_info, "what a trace says of itself, with counts" },
   { "dump", sli_command_dump, "each event on a line" },
