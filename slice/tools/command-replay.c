@@ -200,15 +200,20 @@ site_measure (const ReplayOptions *options, const Profile *profile,
                          < POOL_WIN * (double)site->malloc.rss_peak);
 }
 
-/* A pool that does not win is not advised: the operations' file says so. */
+/* Only what was replayed and won is advised in the end: the operations' file
+ * says so to the last measurement. */
 static void
-class_drop (const ReplayOptions *options, uint32_t index)
+classes_drop (const ReplayOptions *options, const Profile *profile,
+              const bool *keep)
 {
-  uint32_t class = CLASS_GENERAL;
   int fd = open (options->ops_path, O_WRONLY | O_CLOEXEC);
-  off_t at = (off_t)(sizeof (ReplayHead) + index * sizeof (ReplaySite));
-  if (fd < 0 || pwrite (fd, &class, sizeof class, at) != sizeof class)
-    sli_tool_die (TOOL_FAILED, "the operations' file can't be changed");
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      uint32_t class = CLASS_GENERAL;
+      off_t at = (off_t)(sizeof (ReplayHead) + i * sizeof (ReplaySite));
+      if (!keep[i] && pwrite (fd, &class, sizeof class, at) != sizeof class)
+        sli_tool_die (TOOL_FAILED, "the operations' file can't be changed");
+    }
   close (fd);
 }
 
@@ -290,6 +295,7 @@ sites_write (JsonOut *out, const ReplayOptions *options,
              const Profile *profile)
 {
   unsigned n_blocks = 0;
+  bool *keep = sli_tool_zero (profile->n_results + 1);
   Progress progress;
   sli_progress_begin (&progress, "replay", profile->n_hot);
   sli_json_begin (out, "sites", '[');
@@ -298,8 +304,12 @@ sites_write (JsonOut *out, const ReplayOptions *options,
       uint32_t index = profile->ranked[rank];
       SiteReplay site = { 0 };
       site_measure (options, profile, index, &site);
-      if (profile->results[index].verdict.class == CLASS_POOL && !site.win)
-        class_drop (options, index);
+      double before = net (&site.malloc, &site.none);
+      keep[index] = profile->results[index].verdict.class == CLASS_POOL
+                        ? site.win
+                        : site.measured
+                              && (site.win
+                                  || net (&site.other, &site.none) < before);
       if (site.measured)
         site_write (out, options, profile, index, &site,
                     n_blocks++ < N_BLOCK_SITES);
@@ -307,6 +317,8 @@ sites_write (JsonOut *out, const ReplayOptions *options,
     }
   sli_json_end (out, ']');
   sli_progress_end (&progress);
+  classes_drop (options, profile, keep);
+  free (keep);
 }
 
 static int

@@ -41,7 +41,7 @@ typedef struct
   const Analysis *analysis;
   uint64_t n_events, bytes, first_ticks, last_ticks; /* of the whole */
   uint64_t bytes_now;
-  uint64_t site_live[N_SERIES];
+  uint64_t site_live[N_SERIES], live_before[N_SERIES], total_before;
   uint8_t *series_of; /* by result */
   uint32_t column[N_AXES];
   uint64_t peak_event, chosen_ticks;
@@ -337,16 +337,13 @@ series_step (Detail *detail, const Analysis *analysis)
         column = 0;
       if (column >= SERIES_COLUMNS)
         column = SERIES_COLUMNS - 1;
-      /* columns that were passed over hold what was alive before */
+      /* a column begins with what was alive before this event */
       while ((int)detail->column[axis] < column)
         {
-          uint32_t at = detail->column[axis]++;
-          if (series->total[at + 1] == 0)
-            {
-              series->total[at + 1] = series->total[at];
-              memcpy (series->live[at + 1], series->live[at],
-                      sizeof series->live[at]);
-            }
+          uint32_t at = ++detail->column[axis];
+          series->total[at] = detail->total_before;
+          memcpy (series->live[at], detail->live_before,
+                  sizeof series->live[at]);
         }
       if (analysis->totals.live >= series->total[column])
         {
@@ -356,6 +353,8 @@ series_step (Detail *detail, const Analysis *analysis)
         }
       series->n = SERIES_COLUMNS;
     }
+  detail->total_before = analysis->totals.live;
+  memcpy (detail->live_before, detail->site_live, sizeof detail->site_live);
 }
 
 static uint32_t
@@ -450,10 +449,19 @@ detail_death (void *user, const Analysis *analysis, const LiveObject *object,
     }
 }
 
+/* Bytes by node, then counts by node. */
+typedef struct
+{
+  uint64_t *values;
+  uint32_t n_nodes;
+} LiveNote;
+
 static void
 live_note (void *user, const LiveObject *object)
 {
-  ((uint64_t *)user)[object->node] += object->size;
+  LiveNote *note = user;
+  note->values[object->node] += object->size;
+  note->values[note->n_nodes + object->node]++;
 }
 
 static void
@@ -464,13 +472,16 @@ detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
       && event->ticks >= detail->chosen_ticks)
     {
       detail->chosen_done = true;
-      sli_analysis_each_live (analysis, live_note,
-                              detail->profile->chosen_live);
+      LiveNote note = { detail->profile->chosen_live,
+                        detail->profile->reader->n_nodes };
+      sli_analysis_each_live (analysis, live_note, &note);
     }
   sli_analysis_event (analysis, event);
   series_step (detail, analysis);
+  LiveNote note
+      = { detail->profile->peak_live, detail->profile->reader->n_nodes };
   if (analysis->now == detail->peak_event)
-    sli_analysis_each_live (analysis, live_note, detail->profile->peak_live);
+    sli_analysis_each_live (analysis, live_note, &note);
 }
 
 /* The sites that held most at their own peaks get bands of their own. */
@@ -571,12 +582,14 @@ detail_run (Profile *profile, const ProfileOptions *options,
   const TraceReader *reader = profile->reader;
   analysis->cost_floor = profile->reader->head.empty_cost;
   series_choose (&detail, earlier, levels[1].n);
-  profile->peak_live = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  profile->peak_live
+      = sli_tool_zero (2 * (size_t)reader->n_nodes * sizeof (uint64_t));
   profile->chosen_time = options->chosen_time;
   if (options->chosen_time >= 0)
     {
       profile->chosen_live
-          = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+          = sli_tool_zero (2 * (size_t)reader->n_nodes
+                           * sizeof (uint64_t));
       detail.chosen_ticks
           = reader->head.start_ticks
             + (uint64_t)(options->chosen_time

@@ -66,7 +66,7 @@ typedef struct
   Totals totals;
   Series series[N_AXES];
   uint32_t n_hot;
-  uint64_t *peak_live; /* by node, at the peak */
+  uint64_t *peak_live; /* by node, at the peak: bytes, then counts */
   uint64_t *chosen_live;
   double chosen_time; /* seconds; below 0: none */
 } Profile;

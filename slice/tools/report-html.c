@@ -552,7 +552,7 @@ sli_report_text (const Report *report, FILE *file)
       const JsonValue *numbers = sli_json_get (site, "numbers");
       fprintf (file,
                "%9.0f %11.0f %10.0f %-11s %6.3g %5.2f %5.2f %5.2f %5.2f  "
-               "%.25s\n",
+               "%.22s\n",
                sli_json_number (site, "calls"),
                sli_json_number (site, "bytes"),
                sli_json_number (site, "peak"), text_of (site, "class"),

@@ -154,6 +154,10 @@ name_tidy (const Symbols *symbols, const char *raw)
     }
   char *name = strdup (plain != NULL ? plain : raw);
   free (plain);
+  /* "malloc@@GLIBC_2.2.5" */
+  char *version = strchr (name, '@');
+  if (version != NULL && version != name)
+    *version = '\0';
   if (strlen (name) > NAME_CHARS_MAX)
     strcpy (name + NAME_CHARS_MAX - 3, "...");
   return name;
