@@ -71,8 +71,15 @@ depot_tests = %D%/test-depot
 magazine_tests = %D%/test-magazine
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
-alloc_tests =
+# Tests of floor 6 link floor 7's observers, too, for their figures.
+alloc_tests = \
+	%D%/test-alloc \
+	%D%/test-misuse
+%C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_misuse_LDADD = $(observe_test_libs)
+
 observe_tests =
+
 slice_tests = %D%/test-plain
 
 include tests/ralloc.mk
