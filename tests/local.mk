@@ -74,13 +74,28 @@ magazine_tests = %D%/test-magazine
 # Tests of floor 6 link floor 7's observers, too, for their figures.
 alloc_tests = \
 	%D%/test-alloc \
-	%D%/test-misuse
+	%D%/test-block-check \
+	%D%/test-fork \
+	%D%/test-misuse \
+	%D%/test-threads \
+	%D%/test-trim
 %C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_fork_LDADD = $(observe_test_libs)
 %C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_trim_LDADD = $(observe_test_libs)
 
-observe_tests =
+observe_tests = \
+	%D%/test-dump \
+	%D%/test-stats
+%C%_test_dump_LDADD = $(observe_test_libs)
+%C%_test_stats_LDADD = $(observe_test_libs)
 
-slice_tests = %D%/test-plain
+slice_tests = \
+	%D%/test-model \
+	%D%/test-plain
+%C%_test_model_LDADD = $(slice_test_libs)
 
 include tests/ralloc.mk
 
