@@ -203,7 +203,9 @@ stride_for (const SliceTlsf *tlsf, size_t size)
 static bool
 size_is_absurd (size_t size)
 {
-  return size > ((size_t) 1 << (TLSF_STRIDE_BITS_MAX - 2));
+  /* Where addresses have fewer bits than that: a quarter of all of them. */
+  return (uint64_t) size > (uint64_t) 1 << (TLSF_STRIDE_BITS_MAX - 2)
+         || size > SIZE_MAX / 4;
 }
 
 /* The header of a piece that starts where none did. */
