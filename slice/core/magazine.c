@@ -102,6 +102,16 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
   record->caches[class_index].n_shrunk++;
 }
 
+/* May a class that is charged have magazines of that size? */
+static bool
+class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  return record->charged_bytes
+             - class_bytes (class_index, record->caches[class_index].size)
+             + class_bytes (class_index, size)
+         <= sli_record_bytes_max ();
+}
+
 /* A class comes into use.  Should others have taken all there is, they begin
  * anew: the smallest of all classes together always fit (THEORY 11). */
 static void
@@ -114,7 +124,10 @@ class_charge (ThreadRecord *record, unsigned class_index)
       > sli_record_bytes_max ())
     for (unsigned i = 1; i < N_CLASSES; i++)
       if (record->caches[i].is_charged && record->caches[i].size > 0)
-        class_shrink (record, i, 0);
+        {
+          sli_record_flush_class (record, i, false);
+          class_shrink (record, i, 0);
+        }
   record->charged_bytes += class_bytes (class_index, 0);
   cache->is_charged = true;
 }
@@ -143,13 +156,37 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_TO_GROW
       || larger > sli_depot_size_max (class_index))
     return;
-  if (record->charged_bytes - class_bytes (class_index, cache->size)
-          + class_bytes (class_index, larger)
-      > sli_record_bytes_max ())
+  if (!class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
   cache->n_grown++;
+}
+
+/* A magazine from the depot may hold more than this thread's do.  It sets the
+ * size where that is allowed; else the surplus goes back. */
+static void
+class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_max;
+
+  while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
+         && cache->size < sli_depot_size_max (class_index)
+         && class_may_be (record, class_index, cache->size + 1u))
+    {
+      class_resize (record, class_index, cache->size + 1u);
+      cache->n_grown++;
+    }
+  n_max = sli_depot_rounds (class_index, cache->size);
+  if (magazine->n_rounds > n_max)
+    {
+      sli_depot_give (class_index, magazine->n_rounds - n_max,
+                      &magazine->slots[n_max + 1], "flush");
+      magazine->n_rounds = n_max;
+    }
+  if (magazine->n_rounds_max > n_max)
+    magazine->n_rounds_max = n_max;
 }
 
 /* For how many ticks has a class been quiet (no trip), for how many idle (and
@@ -322,6 +359,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
   class_count_trip (record, class_index, contended);
   if (magazine == NULL)
     return class_fill (record, class_index);
+  class_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
   cache->previous = cache->loaded;
   cache->loaded = magazine;
@@ -452,6 +490,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   cache->loaded = exchange.empty != NULL
                       ? exchange.empty
                       : sli_depot_new_magazine (class_index, cache->size);
+  if (cache->loaded != NULL)
+    class_fit (record, class_index, cache->loaded);
   sli_record_show (record, class_index);
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);

@@ -60,6 +60,7 @@ static struct
   Extent *beginning;      /* the one that still has regions to begin */
   uint32_t trim_pass;
   size_t n_used_peak;     /* regions that had runs at once */
+  size_t n_clean;         /* regions that are idle and given back */
   PageCounts counts;
 } page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
@@ -252,8 +253,23 @@ extent_new (void)
   return true;
 }
 
-/* Is nothing of it held any more?  Then it leaves the floor's books, and the
- * caller unmaps it. */
+/* What no advice has given back goes with the extent. */
+static void
+region_retire (Region *region)
+{
+  size_t dirty_bytes
+      = (region->n_units - 1 - unitset_count (&region->fresh))
+        * page.unit_bytes;
+
+  assert_held (&page.lock);
+  link_remove (&region->link);
+  sli_map_clear (region);
+  page.counts.held_bytes -= dirty_bytes + page.unit_bytes;
+  page.counts.returned_bytes += dirty_bytes;
+}
+
+/* Is nothing of it in use any more?  Then it leaves the floor's books, and
+ * the caller unmaps it. */
 static bool
 extent_retire (Extent *extent)
 {
@@ -264,16 +280,11 @@ extent_retire (Extent *extent)
   if (page.beginning == extent)
     page.beginning = NULL;
   for (unsigned i = 0; i < extent->n_begun; i++)
-    {
-      Region *region = (Region *) ((char *) extent->start + i * REGION_BYTES);
-
-      link_remove (&region->link);
-      sli_map_clear (region);
-    }
+    region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);
   page.counts.n_idle -= extent->n_begun;
+  page.n_clean -= extent->n_begun;
   page.counts.n_regions -= extent->n_begun;
-  page.counts.held_bytes -= extent->n_begun * page.unit_bytes;
   page.counts.mapped_bytes -= extent->bytes;
   return true;
 }
@@ -288,7 +299,10 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   if (region->state != REGION_USED)
     page.counts.n_idle--;
   if (region->state == REGION_CLEAN)
-    region->extent->n_clean--;
+    {
+      region->extent->n_clean--;
+      page.n_clean--;
+    }
   *is_zero = unitset_has_all (&region->fresh, first, n_units);
   page.counts.held_bytes
       += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
@@ -384,7 +398,7 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
     {
       region_set_idle (region, region->used_msec);
       is_too_much
-          = page.counts.n_idle
+          = page.counts.n_idle - page.n_clean
             > max_size (IDLE_REGIONS_KEPT,
                         page.n_used_peak / IDLE_REGIONS_SHARE);
     }
@@ -439,25 +453,36 @@ idle_take_oldest (uint64_t max_age_msec)
   return region;
 }
 
+/* Can a source take memory back only by the extent? */
+static bool
+source_takes_extents_only (const SliceSource *source)
+{
+  return source->advise_away == NULL && source->unmap != NULL;
+}
+
 /* Files an idle region after its memory was given back (or could not be).
  * Returns the extent if it is to be unmapped. */
 static Extent *
 idle_put_back (Region *region, size_t dirty_units, bool given_back)
 {
   assert_held (&page.lock);
-  if (!given_back)
+  if (!given_back && !source_takes_extents_only (page.source))
     {
       region->state = REGION_IDLE;
       region->idle_msec = sli_os_clock_msec ();
       link_after (&region->link, &page.idle);
       return NULL;
     }
-  unitset_add (&region->fresh, 1, region->n_units - 1);
-  page.counts.held_bytes -= dirty_units * page.unit_bytes;
-  page.counts.returned_bytes += dirty_units * page.unit_bytes;
+  if (given_back)
+    {
+      unitset_add (&region->fresh, 1, region->n_units - 1);
+      page.counts.held_bytes -= dirty_units * page.unit_bytes;
+      page.counts.returned_bytes += dirty_units * page.unit_bytes;
+    }
   region->state = REGION_CLEAN;
   link_after (&region->link, &page.clean);
   region->extent->n_clean++;
+  page.n_clean++;
   return extent_retire (region->extent) ? region->extent : NULL;
 }
 
@@ -466,7 +491,7 @@ static size_t
 trim_one_region (uint64_t max_age_msec, bool *found)
 {
   const SliceSource *source = page.source;
-  size_t dirty_units;
+  size_t dirty_units, returned_bytes;
   Region *region;
   Extent *retired;
   bool given_back;
@@ -485,13 +510,15 @@ trim_one_region (uint64_t max_age_msec, bool *found)
                                            * page.unit_bytes);
   PROBE2 (page_return, region, dirty_units);
   sli_lock (&page.lock);
+  returned_bytes = page.counts.returned_bytes;
   retired = idle_put_back (region, dirty_units, given_back);
+  returned_bytes = page.counts.returned_bytes - returned_bytes;
+  /* A source that can't: do not ask again and again. */
+  *found = region->state == REGION_CLEAN;
   sli_unlock (&page.lock);
   if (retired != NULL)
     source->unmap (source, retired->start, retired->bytes);
-  if (!given_back)
-    *found = false; /* this source can't: do not ask again and again */
-  return given_back ? dirty_units * page.unit_bytes : 0;
+  return returned_bytes;
 }
 
 size_t

@@ -136,9 +136,13 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
+/* The registry's lock keeps trimmers away: one that came now would have its
+ * word, or the zero block that it points the thread at, overwritten, and would
+ * take rounds of a thread at work. */
 static void
 record_reattach (ThreadRecord *record)
 {
+  assert_held (&registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
   if (sli_record_options.is_inline)
@@ -156,10 +160,14 @@ sli_record_bytes_max (void)
 
 /* --- a thread's beginning ------------------------------------------------------ */
 
+/* The thread's pointers change under the lock, as in record_reattach(). */
 static void
 record_register (ThreadRecord *record)
 {
   sli_lock (&registry.lock);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
   link_after (&record->link, &registry.records);
   STORE (&registry.n_records, registry.n_records + 1);
   sli_unlock (&registry.lock);
@@ -206,24 +214,6 @@ self_begin (void)
       self = registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
-  self = record;
-  if (sli_record_options.is_inline)
-    STORE (&slice_tls_v1, record->entries);
-}
-
-/* A trimmer has the record: it has the registry's lock, too. */
-static void
-record_wait (ThreadRecord *record)
-{
-  do
-    {
-      STORE_RELEASE (&record->is_busy, false);
-      sli_lock (&registry.lock);
-      sli_unlock (&registry.lock);
-      STORE (&record->is_busy, true);
-      __atomic_signal_fence (__ATOMIC_SEQ_CST);
-    }
-  while ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0);
 }
 
 ThreadRecord *
@@ -234,12 +224,16 @@ sli_record_begin (void)
   return sli_record_peek ();
 }
 
+/* A trimmer has the record, or had it.  Either way its lock is the one to
+ * wait for, with the record left, so that it need not be spared. */
 void
 sli_record_sort_out (ThreadRecord *record)
 {
-  if ((LOAD_ACQUIRE (&record->attention) & RECORD_HELD) != 0)
-    record_wait (record);
+  STORE_RELEASE (&record->is_busy, false);
+  sli_lock (&registry.lock);
   record_reattach (record);
+  STORE (&record->is_busy, true);
+  sli_unlock (&registry.lock);
 }
 
 void
@@ -419,11 +413,14 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
     }
 }
 
-/* If its owner is in no slow path, nobody uses its magazines. */
+/* If its owner is in no slow path, nobody uses its magazines: unless it was
+ * in one when it was to be detached, and has left it with its entries before
+ * it again.  Then it is awake, and keeps what it has. */
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || LOAD_ACQUIRE (&record->is_busy))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy)
+      || LOAD (record->tls) != zero_block.entries)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_take_rounds (record, i);
@@ -472,10 +469,24 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   const Magazine *loaded = LOAD (&cache->loaded);
   void *const *top = LOAD (&record->entries[class_index].top);
 
-  if (loaded == NULL || top < loaded->slots
+  if (loaded == NULL || top < loaded->slots + cache->n_taken
       || top > loaded->slots + loaded->n_rounds_max)
     return 0;
-  return (uint64_t) (top - loaded->slots) - cache->n_taken;
+  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
+                              (size_t) (top - loaded->slots)
+                                  - cache->n_taken);
+}
+
+static uint64_t
+previous_count (const ClassCache *cache)
+{
+  const Magazine *previous = LOAD (&cache->previous);
+
+  return previous == NULL
+             ? 0
+             : rounds_count_chunks (&previous->slots[1],
+                                    min_size (LOAD (&previous->n_rounds),
+                                              previous->n_rounds_max));
 }
 
 static uint64_t
@@ -494,11 +505,9 @@ record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {
   const ClassCache *cache = &record->caches[class_index];
-  const Magazine *previous = LOAD (&cache->previous);
 
   counts->n_cached += loaded_count (record, class_index);
-  if (previous != NULL)
-    counts->n_cached += LOAD (&previous->n_rounds);
+  counts->n_cached += previous_count (cache);
   counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
                                   - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;

@@ -41,7 +41,8 @@ typedef enum
 {
   REGION_USED,        /* in one of the fullness rings or the full one */
   REGION_IDLE,        /* in page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in page.clean: no run, memory given back */
+  REGION_CLEAN,       /* in page.clean: no run, memory given back; or, where
+                         a source can't, set aside to go with its extent */
   REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
 } RegionState;
 
