@@ -20,3 +20,5 @@ clean-local-docs:
 	rm -rf docs/api
 
 .PHONY: docs clean-local-docs
+
+include docs/ralloc.mk

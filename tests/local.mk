@@ -75,8 +75,6 @@ alloc_tests =
 observe_tests =
 slice_tests = %D%/test-plain
 
-include tests/ralloc.mk
-
 unit_tests = \
 	$(port_tests) \
 	$(base_tests) \
@@ -255,3 +253,5 @@ run stress bench: all
 	done
 
 .PHONY: run stress bench
+
+include tests/ralloc.mk
