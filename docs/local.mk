@@ -2,7 +2,12 @@
 #
 # SPDX-License-Identifier: MIT
 
-dist_doc_DATA += %D%/HACKING %D%/THEORY
+dist_doc_DATA += \
+	%D%/BIBLIOGRAPHY \
+	%D%/DEBUGGING \
+	%D%/HACKING \
+	%D%/THEORY \
+	%D%/TUNING
 
 dist_decisions_DATA = \
 	%D%/decisions/0001-where-memory-is-mapped \

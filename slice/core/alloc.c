@@ -714,6 +714,18 @@ slice_is_ours (const void *address)
   return sli_slab_is_ours (address);
 }
 
+size_t
+slice_debug_size (const void *address)
+{
+  size_t size;
+
+  if (!LOAD_ACQUIRE (&alloc.ready)
+      || (!alloc.checks_blocks && alloc.route != ROUTE_GUARD))
+    return 0;
+  size = sli_block_check_size (address);
+  return size == SIZE_MAX ? 0 : size;
+}
+
 void
 slice_block_info (const void *address, SliceBlockInfo *info)
 {
