@@ -11,11 +11,14 @@
 
 enum
 {
-  SIZE = 61,
   WIPE_BYTES = 8192
 };
 
 static void *volatile kept;
+
+/* Asked for through these, so that the compiler does not see the faults. */
+static volatile size_t size = 61;
+static volatile size_t small_size = 13;
 
 static void __attribute__ ((noinline))
 make_tree (int is_lost)
@@ -53,25 +56,26 @@ main (int argc, char **argv)
       return 0;
     }
   root = ralloc_context (NULL);
-  object = ralloc_size (root, SIZE);
+  object = ralloc_size (root, size);
   if (strcmp (fault, "overrun") == 0)
-    object[SIZE] = 1;
+    object[size] = 1;
   else if (strcmp (fault, "underrun") == 0)
-    object[-1] = 1;
+    object[(ptrdiff_t) (size - 62)] = 1;
   else if (strcmp (fault, "read") == 0)
-    return object[SIZE] == 7;
+    return object[size] == 7;
   else if (strcmp (fault, "linear") == 0)
     {
-      object = ralloc_linear_alloc_child (ralloc_linear_context (root), 13);
-      object[13] = 1;
+      object = ralloc_linear_alloc_child (ralloc_linear_context (root),
+                                          small_size);
+      object[small_size] = 1;
     }
   else if (strcmp (fault, "gc") == 0)
     {
-      object = ralloc_gc_alloc_size (ralloc_gc_context (root), 13, 8);
-      object[13] = 1;
+      object = ralloc_gc_alloc_size (ralloc_gc_context (root), small_size, 8);
+      object[small_size] = 1;
     }
   ralloc_free (root);
   if (strcmp (fault, "freed") == 0)
-    object[5] = 1;
+    object[size - 56] = 1;
   return 0;
 }
