@@ -10,7 +10,7 @@
 
 #include <slice/options.h>
 
-/* --- names and types -------------------------------------------------------- */
+/* --- names and types --- */
 
 static void
 test_names (void)
@@ -43,7 +43,7 @@ test_names (void)
   ralloc_free (root);
 }
 
-/* --- references --------------------------------------------------------------- */
+/* --- references --- */
 
 static unsigned n_destroyed;
 
@@ -138,7 +138,7 @@ test_reference_inside (void)
   g_assert_cmpuint (n_destroyed, ==, 2);
 }
 
-/* --- limits ------------------------------------------------------------------------ */
+/* --- limits --- */
 
 static size_t
 held (void *node)
@@ -284,7 +284,7 @@ test_limit_arenas (void)
   ralloc_free (root);
 }
 
-/* --- reports ------------------------------------------------------------------------ */
+/* --- reports --- */
 
 static char *
 report_of (void (*print) (FILE *, const void *), const void *node)

@@ -322,7 +322,7 @@ append_to_null (void)
   ralloc_strcat (&text, "x");
 }
 
-/* --- with the option debug --------------------------------------------------- */
+/* --- with the option debug --- */
 
 static void
 debug_on (void)
@@ -439,7 +439,7 @@ test_misuse (gconstpointer data)
   g_test_trap_assert_stderr (misuse->message);
 }
 
-/* --- random wrong pointers into our slabs ---------------------------------------- */
+/* --- random wrong pointers into our slabs --- */
 
 enum
 {

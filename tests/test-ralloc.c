@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* --- what the calls mean -------------------------------------------------- */
+/* --- what the calls mean --- */
 
 static void
 test_null_matrix (void)
@@ -146,7 +146,7 @@ test_zeroed_growth (void)
   ralloc_free (root);
 }
 
-/* --- sizes that do not fit (defects of older implementations) ---------------- */
+/* --- sizes that do not fit (defects of older implementations) --- */
 
 static void
 test_overflow (void)
@@ -214,7 +214,7 @@ test_no_truncation (void)
   ralloc_free (root);
 }
 
-/* --- resizing ------------------------------------------------------------------ */
+/* --- resizing --- */
 
 static unsigned n_destroyed;
 
@@ -311,7 +311,7 @@ test_resize_in_place (void)
   ralloc_free (node);
 }
 
-/* --- moving in the tree ---------------------------------------------------------- */
+/* --- moving in the tree --- */
 
 static GString *order;
 
@@ -421,7 +421,7 @@ test_adopt_defined (void)
   ralloc_free (ctx);
 }
 
-/* --- nothing grows with the number of brothers or children --------------------------- */
+/* --- nothing grows with the number of brothers or children --- */
 
 static double
 cpu_seconds (void)

@@ -200,12 +200,16 @@ stride_for (const SliceTlsf *tlsf, size_t size)
   return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
 }
 
+/* More than a quarter of what the rows can hold; or of all addresses, where
+ * these have fewer bits. */
 static bool
 size_is_absurd (size_t size)
 {
-  /* Where addresses have fewer bits than that: a quarter of all of them. */
-  return (uint64_t) size > (uint64_t) 1 << (TLSF_STRIDE_BITS_MAX - 2)
-         || size > SIZE_MAX / 4;
+  const unsigned bits = sizeof (size_t) * 8 < TLSF_STRIDE_BITS_MAX
+                            ? (unsigned) sizeof (size_t) * 8
+                            : TLSF_STRIDE_BITS_MAX;
+
+  return size >> (bits - 2) != 0;
 }
 
 /* The header of a piece that starts where none did. */
