@@ -103,8 +103,6 @@ slice_tests = \
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_model_LDADD = $(slice_test_libs)
 
-include tests/ralloc.mk
-
 unit_tests = \
 	$(port_tests) \
 	$(base_tests) \
@@ -287,3 +285,5 @@ run stress bench: all
 	done
 
 .PHONY: run stress bench
+
+include tests/ralloc.mk
