@@ -134,6 +134,8 @@ next_ready (void)
   return next_state == FOUND;
 }
 
+static void record_leave (RecordThread *self);
+
 /* --- start, fork, end ---------------------------------------------------- */
 
 static const char *
@@ -228,6 +230,28 @@ record_start (int argc, char **argv, char **envp)
   self->busy = false;
 }
 
+int __libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                       char **argv, void (*init) (void), void (*fini) (void),
+                       void (*rtld_fini) (void), void *stack_end);
+
+/* Between the constructors and main(). */
+RECORD_API int
+__libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                   char **argv, void (*init) (void), void (*fini) (void),
+                   void (*rtld_fini) (void), void *stack_end)
+{
+  int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
+               void (*) (void), void (*) (void), void *)
+      = dlsym (RTLD_NEXT, "__libc_start_main");
+  RecordThread *self = &sli_record_self;
+  if (sli_record_enter (self))
+    {
+      sli_stack_unwinder_open ();
+      record_leave (self);
+    }
+  return call (main_function, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
 /* The spool is the parent's: begin one of our own. */
 static __attribute__ ((noinline, cold)) void
 child_start (RecordThread *self)
@@ -256,7 +280,8 @@ sli_record_enter (RecordThread *self)
     return false;
   if (UNLIKELY (self->busy))
     {
-      atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
+      if (!self->setup)
+        atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
       return false;
     }
   self->busy = true;
@@ -344,7 +369,8 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
-      event_write (self, op, (uint64_t)block, size, node, now, extra);
+      if (LIKELY (node != SLI_STACK_OWN))
+        event_write (self, op, (uint64_t)block, size, node, now, extra);
     }
   errno = saved_errno;
   record_leave (self);
@@ -371,7 +397,8 @@ sli_record_death (RecordThread *self, unsigned op, void *block,
   if (LIKELY (now == 0))
     now = ticks_now ();
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
-  event_write (self, op, (uint64_t)block, 0, node, now, extra);
+  if (LIKELY (node != SLI_STACK_OWN))
+    event_write (self, op, (uint64_t)block, 0, node, now, extra);
   errno = saved_errno;
   record_leave (self);
 }
