@@ -64,7 +64,7 @@ linear_fair (void)
       for (int i = 0; i < 1000; i++)
         {
           void *block = site (any_size ());
-          if (i % 5 < 2)
+          if (i % 10 < 3)
             free (block);
           else
             blocks[n++] = block;
