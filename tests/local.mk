@@ -62,12 +62,42 @@ page_tests = \
 %C%_test_source_LDADD = $(page_test_libs)
 %C%_test_unitset_LDADD = $(page_test_libs)
 
-slab_tests =
-depot_tests =
-magazine_tests =
-alloc_tests =
-observe_tests =
-slice_tests = %D%/test-plain
+slab_tests = %D%/test-slab
+%C%_test_slab_LDADD = $(slab_test_libs)
+
+depot_tests = %D%/test-depot
+%C%_test_depot_LDADD = $(depot_test_libs)
+
+magazine_tests = %D%/test-magazine
+%C%_test_magazine_LDADD = $(magazine_test_libs)
+
+# Tests of floor 6 link floor 7's observers, too, for their figures.
+alloc_tests = \
+	%D%/test-alloc \
+	%D%/test-block-check \
+	%D%/test-fork \
+	%D%/test-misuse \
+	%D%/test-threads \
+	%D%/test-trim
+%C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_fork_LDADD = $(observe_test_libs)
+%C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_trim_LDADD = $(observe_test_libs)
+
+observe_tests = \
+	%D%/test-dump \
+	%D%/test-stats
+%C%_test_dump_LDADD = $(observe_test_libs)
+%C%_test_stats_LDADD = $(observe_test_libs)
+
+slice_tests = \
+	%D%/test-model \
+	%D%/test-plain
+%C%_test_model_LDADD = $(slice_test_libs)
+
+include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -101,7 +131,8 @@ dist_check_SCRIPTS = \
 EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
-	%D%/clients/client.cc
+	%D%/clients/client.cc \
+	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
 
@@ -232,6 +263,7 @@ stress_targets =
 bench_targets =
 
 include tests/bench/local.mk
+include tests/clients/local.mk
 include tests/stress/local.mk
 
 # The main job.

@@ -34,7 +34,12 @@ void sli_diag_warn (int number, const char *format, ...);
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const void *block, size_t given_bytes,
                                 size_t real_bytes);
-/* With some more words, which begin with ", ". */
+/* With some more words (at most DIAG_MORE_BYTES), which begin with ", ". */
+enum
+{
+  DIAG_MORE_BYTES = 160
+};
+
 _Noreturn void sli_diag_misuse_more (ErrorNumber number,
                                      const char *operation,
                                      const void *block, size_t given_bytes,

@@ -12,6 +12,7 @@
 #include "meta.h"
 #include "base/align.h"
 #include "base/check.h"
+#include "base/diag.h"
 #include "port/compiler.h"
 #include "port/os.h"
 #include "port/tls.h"
@@ -21,9 +22,14 @@
 
 enum
 {
-  /* All magazines of a thread together may hold about what its core's
-   * second-level cache does. */
-  THREAD_BYTES_MAX = 1024 * 1024
+  /* All magazines of all threads together may grow to PROCESS_BYTES_MAX as
+   * long as each thread has at least THREAD_BYTES_MIN (about what its core's
+   * second-level cache holds) and at most THREAD_BYTES_MAX; what a program
+   * frees at a stroke and takes again then stays in the magazines.  Measured:
+   * decisions/0003. */
+  THREAD_BYTES_MIN = 1024 * 1024,
+  THREAD_BYTES_MAX = 4 * 1024 * 1024,
+  PROCESS_BYTES_MAX = 8 * 1024 * 1024
 };
 
 SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
@@ -59,20 +65,25 @@ static struct
 __thread SliceEntryV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
 
-/* The thread's record: NULL before the first slow call, RECORD_NONE for good
- * when the thread ends or can have none. */
-static __thread ThreadRecord *self
-    __attribute__ ((tls_model ("initial-exec")));
+/* Two records that are none: what `self` is before the first slow call, and
+ * for good when the thread ends or can have no record.  Their tls is NULL and
+ * their entries stand on the shared NULL, so that they may be used like any
+ * other: nothing is in them, and nothing goes in. */
+static ThreadRecord record_new_one, record_none;
+#define RECORD_NEW (&record_new_one)
+#define RECORD_NONE (&record_none)
 
-static char none;
-#define RECORD_NONE ((ThreadRecord *) (void *) &none)
+__thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec"))) = RECORD_NEW;
+#define self sli_record_self
+
+RecordOptions sli_record_options;
 
 static struct
 {
   Lock lock;
   Link records;
   unsigned n_records;
-  bool is_inline;          /* the inline code may use the magazines */
   bool is_open;            /* threads' ends are told */
   uint64_t n_fork_lost;
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
@@ -125,22 +136,40 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
+/* The registry's lock keeps trimmers away: one that came now would have its
+ * word, or the zero block that it points the thread at, overwritten, and would
+ * take rounds of a thread at work. */
 static void
 record_reattach (ThreadRecord *record)
 {
+  assert_held (&registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
-  record->is_detached = false;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
+  STORE (&record->attention, 0);
+}
+
+size_t
+sli_record_bytes_max (void)
+{
+  size_t share = PROCESS_BYTES_MAX / max_size (LOAD (&registry.n_records), 1);
+
+  return max_size (THREAD_BYTES_MIN, min_size (THREAD_BYTES_MAX, share));
 }
 
 /* --- a thread's beginning ------------------------------------------------------ */
 
+/* The thread's pointers change under the lock, as in record_reattach(). */
 static void
 record_register (ThreadRecord *record)
 {
   sli_lock (&registry.lock);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
   link_after (&record->link, &registry.records);
-  registry.n_records++;
+  STORE (&registry.n_records, registry.n_records + 1);
   sli_unlock (&registry.lock);
 }
 
@@ -158,8 +187,9 @@ record_new (void)
   memcpy (record->entries, zero_block.entries, sizeof record->entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
+  sli_os_random (&record->random, sizeof record->random);
+  record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
-  record->room_bytes = THREAD_BYTES_MAX;
   if (!sli_tls_watch (record))
     {
       sli_meta_free (record, sizeof *record);
@@ -173,81 +203,60 @@ record_new (void)
 COLD static void
 self_begin (void)
 {
+  ThreadRecord *record;
+
   /* Should sli_tls_watch() allocate through us, it must not come here. */
   self = RECORD_NONE;
-  self = record_new ();
-  if (self == NULL)
+  record = record_new ();
+  if (record == NULL)
     {
       /* Without a key for good; without memory only this time. */
-      self = registry.is_open ? NULL : RECORD_NONE;
+      self = registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, self->entries);
-}
-
-/* A trimmer has the record: it has the registry's lock, too. */
-COLD static void
-record_wait (ThreadRecord *record)
-{
-  do
-    {
-      STORE_RELEASE (&record->is_busy, false);
-      sli_lock (&registry.lock);
-      sli_unlock (&registry.lock);
-      STORE (&record->is_busy, true);
-      __atomic_signal_fence (__ATOMIC_SEQ_CST);
-    }
-  while (LOAD_ACQUIRE (&record->is_held));
 }
 
 ThreadRecord *
-sli_record_enter (void)
+sli_record_begin (void)
 {
-  ThreadRecord *record;
-
-  if (UNLIKELY (self == NULL))
+  if (self == RECORD_NEW)
     self_begin ();
-  record = self;
-  if (UNLIKELY (record == NULL || record == RECORD_NONE))
-    return NULL;
+  return sli_record_peek ();
+}
+
+/* A trimmer has the record, or had it.  Either way its lock is the one to
+ * wait for, with the record left, so that it need not be spared. */
+void
+sli_record_sort_out (ThreadRecord *record)
+{
+  STORE_RELEASE (&record->is_busy, false);
+  sli_lock (&registry.lock);
+  record_reattach (record);
   STORE (&record->is_busy, true);
-  /* The trimmer's barrier on all threads orders the store above and the load
-   * below; the compiler must not exchange them. */
-  __atomic_signal_fence (__ATOMIC_SEQ_CST);
-  if (UNLIKELY (LOAD_ACQUIRE (&record->is_held)))
-    record_wait (record);
-  if (UNLIKELY (record->is_detached))
-    record_reattach (record);
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, record->entries);
-  return record;
+  sli_unlock (&registry.lock);
 }
 
 void
-sli_record_leave (ThreadRecord *record)
+sli_record_complain_of_reentry (void)
 {
-  STORE_RELEASE (&record->is_busy, false);
-}
-
-ThreadRecord *
-sli_record_peek (void)
-{
-  return self == RECORD_NONE ? NULL : self;
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
 }
 
 /* --- flushing -------------------------------------------------------------------- */
 
 static void
-magazine_put_away (Magazine *magazine, bool to_slabs)
+magazine_put_away (Magazine *magazine, FlushKind kind)
 {
   DepotExchange exchange = { magazine, NULL, false };
 
   if (magazine == NULL)
     return;
   /* Half a magazine is worth keeping whole for the next thread. */
-  if (!to_slabs && magazine->n_rounds * 2 >= magazine->n_rounds_max)
+  if (kind == FLUSH_TO_DEPOT
+      && magazine->n_rounds * 2 >= magazine->n_rounds_max)
     sli_depot_push (magazine, UINT_MAX, &exchange);
+  else
+    magazine->pushed_msec = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO : 0;
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);
 }
@@ -264,9 +273,22 @@ zero_window_put_away (ClassCache *cache, unsigned class_index)
     }
 }
 
+static void
+quarantine_put_away (ClassCache *cache, unsigned class_index)
+{
+  unsigned n = sli_record_quarantine_chunks ();
+
+  if (cache->quarantine == NULL)
+    return;
+  /* Places not used yet hold NULL, which is skipped. */
+  sli_depot_give (class_index, n, cache->quarantine, "flush");
+  sli_depot_end_ring (cache->quarantine, n);
+  cache->quarantine = NULL;
+}
+
 void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                        bool to_slabs)
+                        FlushKind kind)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *loaded = cache->loaded, *previous = cache->previous;
@@ -274,9 +296,10 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   sli_record_hide (record, class_index);
   cache->loaded = cache->previous = NULL;
   sli_record_show (record, class_index);
-  magazine_put_away (loaded, to_slabs);
-  magazine_put_away (previous, to_slabs);
+  magazine_put_away (loaded, kind);
+  magazine_put_away (previous, kind);
   zero_window_put_away (cache, class_index);
+  quarantine_put_away (cache, class_index);
 }
 
 void
@@ -287,7 +310,8 @@ sli_magazine_flush (bool to_slabs)
   if (record == NULL || (record = sli_record_enter ()) == NULL)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
-    sli_record_flush_class (record, i, to_slabs);
+    sli_record_flush_class (record, i,
+                            to_slabs ? FLUSH_TO_SLABS : FLUSH_TO_DEPOT);
   sli_record_leave (record);
 }
 
@@ -330,14 +354,14 @@ self_end (void *value)
   self = RECORD_NONE;
   sli_lock (&registry.lock);
   link_remove (&record->link);
-  registry.n_records--;
+  STORE (&registry.n_records, registry.n_records - 1);
   counts_keep (record);
   sli_unlock (&registry.lock);
   /* Nobody else can reach it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       class_reattach (record, i);
-      sli_record_flush_class (record, i, false);
+      sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
     }
   sli_meta_free (record, sizeof *record);
 }
@@ -349,9 +373,13 @@ sli_magazine_load (void)
 }
 
 void
-sli_record_init (bool is_inline)
+sli_record_init (bool is_inline, bool checks_reentry)
 {
-  registry.is_inline = is_inline;
+  sli_record_options = (RecordOptions){ is_inline, checks_reentry };
+  memcpy (record_new_one.entries, zero_block.entries,
+          sizeof zero_block.entries);
+  memcpy (record_none.entries, zero_block.entries,
+          sizeof zero_block.entries);
   link_init (&registry.records);
 }
 
@@ -368,6 +396,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
   if (previous != NULL)
     {
       cache->previous = NULL;
+      previous->pushed_msec = DEPOT_LONG_AGO;
       sli_depot_drain (previous);
     }
   if (cache->loaded != NULL && cache->n_taken == 0)
@@ -379,17 +408,20 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
       if (n_rounds < 2)
         return;
       cache->n_taken = (uint16_t) (n_rounds - 1);
-      sli_depot_give (class_index, cache->n_taken, slots + 1, "trim");
+      sli_depot_give_old (class_index, cache->n_taken, slots + 1,
+                          DEPOT_LONG_AGO, "trim");
     }
 }
 
-/* If its owner is in no slow path, nobody uses its magazines. */
+/* If its owner is in no slow path, nobody uses its magazines: unless it was
+ * in one when it was to be detached, and has left it with its entries before
+ * it again.  Then it is awake, and keeps what it has. */
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || LOAD_ACQUIRE (&record->is_busy))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy)
+      || LOAD (record->tls) != zero_block.entries)
     return;
-  record->is_detached = true;
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_take_rounds (record, i);
 }
@@ -401,6 +433,8 @@ record_take_rounds (ThreadRecord *record)
 void
 sli_magazine_detach_others (void)
 {
+  if (!sli_record_options.is_inline)
+    return; /* the other modes use records without entering them */
   sli_lock (&registry.lock);
   LINK_EACH (link, &registry.records)
     {
@@ -408,14 +442,19 @@ sli_magazine_detach_others (void)
 
       if (record == self)
         continue;
-      STORE (&record->is_held, true);
+      STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
       STORE (record->tls, zero_block.entries);
     }
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
   LINK_EACH (link, &registry.records)
-    STORE_RELEASE (&LINK_OWNER (link, ThreadRecord, link)->is_held, false);
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record != self)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+    }
   sli_unlock (&registry.lock);
 }
 
@@ -430,10 +469,35 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   const Magazine *loaded = LOAD (&cache->loaded);
   void *const *top = LOAD (&record->entries[class_index].top);
 
-  if (loaded == NULL || top < loaded->slots
+  if (loaded == NULL || top < loaded->slots + cache->n_taken
       || top > loaded->slots + loaded->n_rounds_max)
     return 0;
-  return (uint64_t) (top - loaded->slots) - cache->n_taken;
+  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
+                              (size_t) (top - loaded->slots)
+                                  - cache->n_taken);
+}
+
+static uint64_t
+previous_count (const ClassCache *cache)
+{
+  const Magazine *previous = LOAD (&cache->previous);
+
+  return previous == NULL
+             ? 0
+             : rounds_count_chunks (&previous->slots[1],
+                                    min_size (LOAD (&previous->n_rounds),
+                                              previous->n_rounds_max));
+}
+
+static uint64_t
+quarantine_count (const ClassCache *cache)
+{
+  uint64_t n = 0;
+
+  if (LOAD (&cache->quarantine) != NULL)
+    for (unsigned i = 0; i < sli_record_quarantine_chunks (); i++)
+      n += cache->quarantine[i] != NULL;
+  return n;
 }
 
 static void
@@ -441,14 +505,13 @@ record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {
   const ClassCache *cache = &record->caches[class_index];
-  const Magazine *previous = LOAD (&cache->previous);
 
   counts->n_cached += loaded_count (record, class_index);
-  if (previous != NULL)
-    counts->n_cached += LOAD (&previous->n_rounds);
+  counts->n_cached += previous_count (cache);
   counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
                                   - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;
+  counts->n_cached += quarantine_count (cache);
   counts->n_hits += LOAD (&cache->n_hits);
   counts->n_grown += LOAD (&cache->n_grown);
   counts->n_shrunk += LOAD (&cache->n_shrunk);
