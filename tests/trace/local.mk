@@ -24,7 +24,8 @@ EXTRA_DIST += \
 	%D%/clients/signals.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
-	%D%/clients/wrapped.c
+	%D%/clients/wrapped.c \
+	%D%/make-large.c
 
 if WITH_TRACE
 if WITH_TESTS

@@ -87,7 +87,7 @@ record () # trace, program...
   "$trace" record -o "$file" -- "$@" 2> "$work/err"
 }
 
-t=$work/t
+t=$work/recorded
 
 # --- entry points: exact counts ---
 if [ ! -x "$clients/entries" ]; then
@@ -255,10 +255,10 @@ do
   "$trace" record -q -o "$t" -- $command > "$work/seen" 2> "$work/seen-err"
   status=$?
   # sizes and ids of the process itself differ from run to run
-  grep -vE '^(_=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
-    "$work/plain" > "$work/a"
-  grep -vE '^(_=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
-    "$work/seen" > "$work/b"
+  grep -vE '^(_=|LD_LIBRARY_PATH=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+    "$work/plain" | sort > "$work/a"
+  grep -vE '^(_=|LD_LIBRARY_PATH=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+    "$work/seen" | sort > "$work/b"
   grep '^Threads' "$work/plain" >> "$work/a"
   grep '^Threads' "$work/seen" >> "$work/b"
   if [ "$status" = "$plain" ] && cmp -s "$work/a" "$work/b"; then
@@ -282,8 +282,12 @@ done
 record "$t" "$clients/wrapped" > "$work/out"
 if grep -q '300 .*wrapped.c:[0-9]* (main)' "$work/out"; then ok lines-counted
 else not_ok lines-counted "$(cat "$work/out")"; fi
-if "$trace" hot "$t" | grep -q ' 300 .*wrapped.c:'; then ok lines-site
-else not_ok lines-site "$("$trace" hot "$t" | head -n 4)"; fi
+"$trace" patterns "$t" -o "$work/lines.json"
+if grep -q '"name":".*wrapped.c:[0-9]*' "$work/lines.json"; then
+  ok lines-site
+else
+  not_ok lines-site "$("$trace" hot "$t" | head -n 4)"
+fi
 
 echo "1..$n"
 exit $failed
