@@ -272,6 +272,7 @@ bench_targets =
 include tests/bench/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
+include tests/trace/local.mk
 
 # The main job.
 run stress bench: all
