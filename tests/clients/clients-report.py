@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # clients-report.py - runs the programs in turn and prints the table
 #
-#   clients-report.py SLICE-RUN SLICE-TEST INSTALLED-TESTS ROUNDS
+#   clients-report.py MEASURE SLICE-RUN SLICE-TEST INSTALLED-TESTS ROUNDS
 #
-# Times are CPU time (user and system) of the process, as the kernel counts
-# it, start-up included.  RSS is the peak.
+# Times are those of the process as the kernel counts them, start-up included;
+# CPU is user and system together.  RSS is the peak.
 #
 # SPDX-License-Identifier: MIT
 
 import os
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
 
-slice_run, slice_test, installed_tests, rounds = sys.argv[1:]
+measurer, slice_run, slice_test, installed_tests, rounds = sys.argv[1:]
 rounds = int(rounds)
 
 GST = ["gst-launch-1.0", "-q", "fakesrc", "num-buffers=500000"]
@@ -35,25 +35,23 @@ PROGRAMS = [
 WAYS = [
     ("GSlice", {"G_SLICE": ""}, []),
     ("malloc", {"G_SLICE": "always-malloc"}, []),
-    ("drop-in", {}, ["sh", slice_run]),
+    ("drop-in", {}, [slice_run]),
 ]
 
 
 def run(command, environment):
-    """CPU seconds, wall seconds, peak RSS in KiB, and all that was said."""
-    with tempfile.TemporaryFile() as said:
-        start = time.monotonic()
-        pid = os.posix_spawnp(
-            command[0], command, {**os.environ, **environment},
-            file_actions=[(os.POSIX_SPAWN_DUP2, said.fileno(), 1),
-                          (os.POSIX_SPAWN_DUP2, said.fileno(), 2)])
-        _, status, usage = os.wait4(pid, 0)
-        wall = time.monotonic() - start
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    if status != 0:
-        sys.exit("%s ended with %d:\n%s" % (" ".join(command), status, text))
-    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss, text
+    """User, system and wall seconds and peak RSS in KiB; all that was said."""
+    with tempfile.NamedTemporaryFile("r") as figures:
+        done = subprocess.run([measurer, figures.name] + command,
+                              env={**os.environ, **environment},
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        text = done.stdout.decode(errors="replace")
+        if done.returncode != 0:
+            sys.exit("%s ended with %d:\n%s" % (" ".join(command),
+                                                done.returncode, text))
+        user, system, wall, rss = map(float, figures.read().split())
+    return [user, user + system, wall, rss], text
 
 
 def measure(program):
@@ -61,8 +59,7 @@ def measure(program):
     figures = {way: [] for way, _, _ in WAYS}
     for _ in range(rounds):
         for way, environment, prefix in WAYS:
-            cpu, wall, rss, text = run(prefix + command, environment)
-            figures[way].append((cpu, wall, rss))
+            figures[way].append(run(prefix + command, environment)[0])
     medians = {way: [statistics.median(column)
                      for column in zip(*figures[way])] for way in figures}
     ratios = {}
@@ -70,14 +67,13 @@ def measure(program):
         ratios[way] = [
             statistics.median(ours[i] / theirs[i] for ours, theirs
                               in zip(figures["drop-in"], figures[way]))
-            for i in range(3)]
+            for i in range(4)]
     print(name)
     for way, _, _ in WAYS:
-        cpu, wall, rss = medians[way]
-        line = "  %-8s  %7.3f s CPU  %7.3f s wall  %7d KiB" % (
-            way, cpu, wall, rss)
+        line = "  %-8s %7.3f s user %7.3f s CPU %7.3f s wall %7d KiB" % (
+            way, *medians[way])
         if way in ratios:
-            line += "   drop-in / %s: %.2f CPU, %.2f wall, %.2f RSS" % (
+            line += "  drop-in/%s: %.2f user %.2f CPU %.2f wall %.2f RSS" % (
                 way, *ratios[way])
         print(line)
     count(command)
@@ -86,7 +82,7 @@ def measure(program):
 
 def count(command):
     """One more run that counts; its time is no figure."""
-    _, _, _, text = run(["sh", slice_run, "--stats"] + command,
+    _, text = run([slice_run, "--stats"] + command,
                         {"SLICE_OPTIONS": "count"})
     calls = re.search(r"(\d+) blocks allocated, (\d+) freed", text)
     border = re.search(r"(\d+) blocks of GLib's passed on, (\d+) of ours",

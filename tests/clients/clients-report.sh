@@ -19,6 +19,9 @@ test -z "$missing" || { echo "not installed: $missing" >&2; exit 1; }
 GST_REGISTRY=$temporary/registry
 export GST_REGISTRY
 gst-inspect-1.0 >/dev/null 2>&1
+LD_LIBRARY_PATH=$top_builddir/slice/.libs
+export LD_LIBRARY_PATH
 exec python3 "$top_srcdir/tests/clients/clients-report.py" \
+  "$top_builddir/tests/clients/measure" \
   "$slice_run" "$top_builddir/tests/stress/.libs/slice-test" \
   "$installed_tests" "${REPORT_ROUNDS:-7}"
