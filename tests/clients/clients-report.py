@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # clients-report.py - runs the programs in turn and prints the table
 #
-#   clients-report.py MEASURE SLICE-RUN SLICE-TEST INSTALLED-TESTS ROUNDS
+#   clients-report.py MEASURE SLICE-RUN SLICE-TEST INSTALLED-TESTS
+#                     GLIB-REBUILT ROUNDS
 #
 # Times are those of the process as the kernel counts them, start-up included;
 # CPU is user and system together.  RSS is the peak.
@@ -10,12 +11,15 @@
 
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-measurer, slice_run, slice_test, installed_tests, rounds = sys.argv[1:]
+(measurer, slice_run, slice_test, installed_tests, glib_rebuilt,
+ rounds) = sys.argv[1:]
 rounds = int(rounds)
 
 GST = ["gst-launch-1.0", "-q", "fakesrc", "num-buffers=500000"]
@@ -102,7 +106,81 @@ def count(command):
           % (n_calls, 100.0 * hits / n_calls, *border.groups()))
 
 
+def instructions(command_for):
+    """Instructions a buffer, under callgrind: they repeat exactly."""
+    print("gst: fakesrc ! queue ! queue ! fakesink, instructions a buffer")
+    few, many = 10000, 30000
+    counts = {}
+    for way, environment, prefix in WAYS:
+        refs = []
+        for n in (few, many):
+            tool = ["valgrind", "--tool=callgrind",
+                    "--callgrind-out-file=/dev/null"]
+            _, text = run(prefix + tool + command_for(n),
+                          {**environment, "SLICE_OPTIONS": "force-pool"})
+            found = re.search(r"I +refs: +([0-9,]+)", text)
+            refs.append(int(found.group(1).replace(",", "")))
+        counts[way] = (refs[1] - refs[0]) / (many - few)
+    for way in counts:
+        print("  %-8s %6.0f   drop-in/%s: %.3f"
+              % (way, counts[way], way, counts["drop-in"] / counts[way]))
+
+
+def resident(command, environment, seconds):
+    """Anonymous memory of a program after so many seconds, KiB."""
+    with open(os.devnull, "w") as nowhere:
+        process = subprocess.Popen(command, env={**os.environ, **environment},
+                                   stdout=nowhere, stderr=nowhere)
+        time.sleep(seconds)
+        if process.poll() is not None:
+            sys.exit("%s did not stay" % " ".join(command))
+        with open("/proc/%d/status" % process.pid) as status:
+            found = re.search(r"RssAnon:\s+(\d+)", status.read())
+        process.terminate()
+        process.wait()
+    return int(found.group(1))
+
+
+def gtk(seconds=10, n_rounds=3):
+    """The widget factory in a browser that nobody opens."""
+    print("gtk3-widget-factory after %d s, RssAnon, medians of %d"
+          % (seconds, n_rounds))
+    display = {"GDK_BACKEND": "broadway", "BROADWAY_DISPLAY": ":57",
+               "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1",
+               "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+    ways = list(WAYS)
+    rebuilt = os.path.join(glib_rebuilt, "build")
+    if os.path.exists(os.path.join(rebuilt, "glib", "libglib-2.0.so.0")):
+        path = ":".join([os.environ.get("LD_LIBRARY_PATH", "")]
+                        + [os.path.join(rebuilt, part) for part in
+                           ("glib", "gobject", "gio", "gmodule", "gthread")])
+        ways.append(("rebuilt", {"LD_LIBRARY_PATH": path.lstrip(":")}, []))
+    server = subprocess.Popen(["broadwayd", ":57"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        sizes = {way: [] for way, _, _ in ways}
+        for _ in range(n_rounds):
+            for way, environment, prefix in ways:
+                sizes[way].append(
+                    resident(prefix + ["gtk3-widget-factory"],
+                             {**display, **environment}, seconds))
+    finally:
+        server.terminate()
+        server.wait()
+    theirs = statistics.median(sizes["GSlice"])
+    for way in sizes:
+        ours = statistics.median(sizes[way])
+        print("  %-8s %6d KiB   %.2f of GSlice's" % (way, ours, ours / theirs))
+
+
 print("%d rounds, interleaved; medians, and medians of each round's ratio"
       % rounds)
 for program in PROGRAMS:
     measure(program)
+if shutil.which("valgrind"):
+    instructions(lambda n: ["gst-launch-1.0", "-q", "fakesrc",
+                            "num-buffers=%d" % n, "!", "queue", "!", "queue",
+                            "!", "fakesink"])
+if shutil.which("broadwayd") and shutil.which("gtk3-widget-factory"):
+    gtk()
