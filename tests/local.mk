@@ -71,9 +71,39 @@ depot_tests = %D%/test-depot
 magazine_tests = %D%/test-magazine
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
-alloc_tests =
-observe_tests =
-slice_tests = %D%/test-plain
+# Tests of floor 6 link floor 7's observers, too, for their figures.
+alloc_tests = \
+	%D%/test-alloc \
+	%D%/test-block-check \
+	%D%/test-fork \
+	%D%/test-misuse \
+	%D%/test-oom \
+	%D%/test-threads \
+	%D%/test-tool-mode \
+	%D%/test-trim
+%C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_fork_LDADD = $(observe_test_libs)
+%C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_oom_LDADD = $(observe_test_libs)
+%C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_tool_mode_LDADD = $(observe_test_libs)
+%C%_test_trim_LDADD = $(observe_test_libs)
+
+observe_tests = \
+	%D%/test-dump \
+	%D%/test-stats
+%C%_test_dump_LDADD = $(observe_test_libs)
+%C%_test_stats_LDADD = $(observe_test_libs)
+
+slice_tests = \
+	%D%/test-dlopen \
+	%D%/test-model \
+	%D%/test-plain
+%C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
+%C%_test_model_LDADD = $(slice_test_libs)
+
+include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -96,6 +126,9 @@ check_scripts = \
 	%D%/check-headers.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
+	%D%/check-fastpath.sh \
+	%D%/check-fallbacks.sh \
+	%D%/check-setuid.sh \
 	%D%/check-32bit.sh
 
 dist_check_SCRIPTS = \

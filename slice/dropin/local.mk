@@ -7,6 +7,7 @@
 #
 # SPDX-License-Identifier: MIT
 
+include slice/dropin/mesa-ralloc.mk
 lib_LTLIBRARIES += %D%/libslice-gslice.la
 %C%_libslice_gslice_la_SOURCES = \
 	%D%/foreign.c \

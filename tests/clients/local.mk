@@ -38,6 +38,7 @@ dist_check_SCRIPTS += \
 	%D%/glib-rebuild.sh
 
 EXTRA_DIST += \
+	%D%/apt-lists.sh \
 	%D%/clients-lib.sh \
 	%D%/clients-report.py \
 	%D%/x-hand.c
