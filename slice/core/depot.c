@@ -373,7 +373,8 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   depot->n_pushes++;
   if (depot->n_chunks * chunk_bytes > limit_bytes)
     {
-      exchange->spare = depot_oldest (depot);
+      /* The one that came: its chunks and their slabs are still in the cache. */
+      exchange->spare = magazine;
       depot_remove (depot, exchange->spare);
       depot->n_trimmed++;
     }

@@ -263,7 +263,7 @@ contents_end (char *block, size_t size, size_t chunk_bytes,
 static inline unsigned
 class_for (GuardMode mode, const ThreadRecord *record, size_t size)
 {
-  return record->class_table[(chunk_size_for (mode, size) + 7) >> 3];
+  return record->class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
 
 /* A round of the loaded magazine, or NULL.  Trimmers let the records of these
