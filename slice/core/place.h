@@ -71,7 +71,9 @@ place_find (const void *address, Place *place)
   place->run = region_run_of (address, &record);
   if (place->run == NULL)
     {
-      place->state = sli_map_has (address) ? CHUNK_NONE : CHUNK_FOREIGN;
+      /* The first region is shorter than its window: what lies in the rest
+       * is not ours. */
+      place->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
       return;
     }
   class_index = LOAD (&((Slab *) record)->class_index);
