@@ -231,6 +231,7 @@ run_targets =
 stress_targets =
 bench_targets =
 
+include tests/misuse/local.mk
 include tests/bench/local.mk
 include tests/stress/local.mk
 
