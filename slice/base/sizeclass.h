@@ -42,6 +42,7 @@ typedef struct
   uint32_t colour_bytes;   /* from colour to colour */
   uint32_t reciprocal;     /* 2^32 / chunk_bytes, rounded up: see
                               sli_sizeclass_index() */
+  _Alignas (64) char end[0]; /* 64 bytes: its address is a shift away */
 } SizeClass;
 
 extern SizeClass sli_sizeclasses[N_CLASSES];

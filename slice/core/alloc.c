@@ -332,8 +332,8 @@ alloc_after_failure (Attempt attempt, size_t alignment, size_t size,
   return block;
 }
 
-NOINLINE static void *
-alloc_any (size_t size, bool may_fail, const void *site)
+NOINLINE void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
@@ -346,34 +346,27 @@ alloc_any (size_t size, bool may_fail, const void *site)
   return block;
 }
 
-/* The checking modes come here with every call: a short way for them. */
-static inline void *
-alloc_checked_or_any (size_t size, bool may_fail, const void *site)
-{
-  void *block;
-
-  if (alloc.route == ROUTE_GUARD && LIKELY (size - 1 < alloc.size_max)
-      && LIKELY ((block = alloc.checked.alloc (size, site)) != NULL))
-    return block;
-  return alloc_any (size, may_fail, site);
-}
-
 /* --- blocks --------------------------------------------------------------------- */
 
 void *
 slice_alloc_slow_v1 (size_t size)
 {
-  return alloc_checked_or_any (size, false, CALL_SITE);
+  /* The checking modes come here with every call: a short way for them. */
+  return alloc.route == ROUTE_GUARD
+             ? alloc.checked.take (size, CALL_SITE)
+             : sli_alloc_any (size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return alloc_checked_or_any (size, true, CALL_SITE);
+  return alloc.route == ROUTE_GUARD
+             ? alloc.checked.try_take (size, CALL_SITE)
+             : sli_alloc_any (size, true, CALL_SITE);
 }
 
-NOINLINE static void
-free_any (size_t size, void *block, const void *site)
+NOINLINE void
+sli_free_any (size_t size, void *block, const void *site)
 {
   alloc_make_ready ();
   if (block == NULL)
@@ -386,11 +379,10 @@ free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (alloc.route == ROUTE_GUARD && LIKELY (size - 1 < alloc.size_max)
-      && LIKELY (block != NULL))
-    alloc.checked.free (size, block, "slice_free1", CALL_SITE);
+  if (alloc.route == ROUTE_GUARD)
+    alloc.checked.give (size, block, CALL_SITE);
   else
-    free_any (size, block, CALL_SITE);
+    sli_free_any (size, block, CALL_SITE);
 }
 
 /* Brent's way to notice a chain that comes back to itself: a mark that is

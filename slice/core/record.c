@@ -370,6 +370,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
           sizeof zero_block.entries);
   memcpy (record_none.entries, zero_block.entries,
           sizeof zero_block.entries);
+  record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&registry.records);
 }
 

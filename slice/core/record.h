@@ -39,11 +39,11 @@ typedef struct
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
   bool is_charged;     /* its magazines' size is taken from the room */
+  uint16_t quarantine_next; /* where the oldest lies */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
   void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet */
-  uint32_t quarantine_next; /* where the oldest lies */
 } ClassCache;
 
 enum
@@ -53,6 +53,14 @@ enum
                           been taken */
 };
 
+/* Is its thread in a call of a mode that looks for calls within calls? */
+typedef enum
+{
+  CALL_NONE,
+  CALL_IN,
+  CALL_UNKNOWN /* this is no thread's record: nobody writes it */
+} RecordCall;
+
 typedef struct
 {
   unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
@@ -61,6 +69,7 @@ typedef struct
   Link link;             /* in the registry */
   SliceEntryV1 **tls;    /* the owner's slice_tls_v1 */
   bool is_busy;          /* the owner is in a slow path */
+  uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
                             see to before it goes on */
   unsigned n_trips;      /* to the depot, ever */
