@@ -62,9 +62,15 @@ page_tests = \
 %C%_test_source_LDADD = $(page_test_libs)
 %C%_test_unitset_LDADD = $(page_test_libs)
 
-slab_tests =
-depot_tests =
-magazine_tests =
+slab_tests = %D%/test-slab
+%C%_test_slab_LDADD = $(slab_test_libs)
+
+depot_tests = %D%/test-depot
+%C%_test_depot_LDADD = $(depot_test_libs)
+
+magazine_tests = %D%/test-magazine
+%C%_test_magazine_LDADD = $(magazine_test_libs)
+
 alloc_tests =
 observe_tests =
 slice_tests = %D%/test-plain
@@ -101,7 +107,8 @@ dist_check_SCRIPTS = \
 EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
-	%D%/clients/client.cc
+	%D%/clients/client.cc \
+	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
 

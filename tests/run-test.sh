@@ -25,7 +25,9 @@ if test "${SLICE_TEST_VALGRIND:-0}" = 1 && test -n "$tap"; then
     ${VALGRIND:-valgrind} --tool=memcheck --quiet --error-exitcode=99
     --leak-check=full --show-leak-kinds=definite,indirect
     --errors-for-leak-kinds=definite,indirect --num-callers=30
-    --child-silent-after-fork=yes"
+    --suppressions=$top_srcdir/tests/valgrind.supp --log-fd=9"
+  # Its words go to the log, not among those that a test reads of a child.
+  exec 9>&2
   # GLib's own slices and caches would hide or invent errors.
   G_SLICE=always-malloc
   export G_SLICE

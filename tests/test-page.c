@@ -44,7 +44,13 @@ begin_plain (void)
   begin ();
 }
 
-/* --- runs -------------------------------------------------------------------- */
+static void
+free_run (void *run, unsigned n_units)
+{
+  sli_page_free_run (run, n_units, sli_os_clock_msec ());
+}
+
+/* --- runs --- */
 
 static void
 test_one_run (void)
@@ -71,7 +77,7 @@ test_one_run (void)
   g_assert_true (sli_page_run_of_record (record) == run);
   g_assert_null (sli_page_run_of (run + 48 * KIB, &found));
   g_assert_true (sli_page_is_ours (run + 48 * KIB));
-  sli_page_free_run (run, 3);
+  free_run (run, 3);
   g_assert_null (sli_page_run_of (run, &found));
   g_assert_true (sli_page_is_ours (run));
 }
@@ -166,11 +172,11 @@ random_runs (unsigned n_turns)
       else
         {
           run_check (run, which % 251 + 1);
-          sli_page_free_run (run->start, run->n_units);
+          free_run (run->start, run->n_units);
           run->start = NULL;
         }
       if (test_random_below (&random, 100) == 0)
-        sli_page_trim_units ();
+        sli_page_trim_units (0, UINT_MAX);
       if (test_random_below (&random, 100) == 0)
         sli_page_trim (0, 1);
     }
@@ -178,7 +184,7 @@ random_runs (unsigned n_turns)
     if (runs[i].start != NULL)
       {
         run_check (&runs[i], i % 251 + 1);
-        sli_page_free_run (runs[i].start, runs[i].n_units);
+        free_run (runs[i].start, runs[i].n_units);
         runs[i].start = NULL;
       }
 }
@@ -233,13 +239,13 @@ churn_run (unsigned index, void *data G_GNUC_UNUSED)
           run_fill (&runs[i], index * 10 + i + 1);
         }
       if (turn % 16 == index)
-        sli_page_trim_units ();
+        sli_page_trim_units (0, UINT_MAX);
       if (turn % 16 == index + 8)
         sli_page_trim (0, 1);
       for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
         {
           run_check (&runs[i], index * 10 + i + 1);
-          sli_page_free_run (runs[i].start, runs[i].n_units);
+          free_run (runs[i].start, runs[i].n_units);
         }
     }
 }
@@ -277,7 +283,7 @@ test_each_run (void)
   g_assert_cmpuint (n, ==, 500);
 }
 
-/* --- giving back --------------------------------------------------------------- */
+/* --- giving back --- */
 
 enum { MANY = 2000 };
 static void *many[MANY];
@@ -300,7 +306,7 @@ static void
 give_many (void)
 {
   for (int i = 0; i < MANY; i++)
-    sli_page_free_run (many[i], 4);
+    free_run (many[i], 4);
 }
 
 /* All 125 MiB go back; only the permanent extents stay mapped. */
@@ -373,13 +379,13 @@ test_trim_units (void)
   begin_plain ();
   take_many ();
   for (int i = 0; i < MANY; i += 2)
-    sli_page_free_run (many[i], 4);
+    free_run (many[i], 4);
   held = counts_now ().held_bytes;
   g_assert_cmpuint (sli_page_trim (0, 10000), <=, 256 * KIB);
-  g_assert_cmpuint (sli_page_trim_units (), >=, (MANY / 2 - 4) * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), >=, (MANY / 2 - 4) * 64 * KIB);
   g_assert_cmpuint (counts_now ().held_bytes, <=,
                     held - (MANY / 2 - 4) * 64 * KIB);
-  g_assert_cmpuint (sli_page_trim_units (), ==, 0);
+  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), ==, 0);
   for (int i = 1; i < MANY; i += 2)
     g_assert_cmpint (*(char *) many[i], ==, 1);
   for (int i = 0; i < MANY; i += 2)
@@ -388,6 +394,37 @@ test_trim_units (void)
       if (is_zero)
         g_assert_true (test_is_zero (many[i], 64 * KIB));
     }
+}
+
+/* Only so many idle regions wait for their working set; those whose memory
+ * went back already are none of them. */
+static void
+test_idle_share (void)
+{
+  enum { RUNS_A_REGION = 31, RUNS_AN_EXTENT = 16 * RUNS_A_REGION };
+  static void *runs[10 * RUNS_AN_EXTENT];
+  unsigned n = G_N_ELEMENTS (runs), n_too_much = 0;
+  void *record, *run;
+  size_t n_idle;
+  bool is_zero;
+
+  begin_plain ();
+  for (unsigned i = 0; i < n; i++)
+    runs[i] = sli_page_alloc_run (4, &record, &is_zero);
+  /* One run of each extent stays, so that the extents do. */
+  for (unsigned i = 0; i < n; i++)
+    if (i % RUNS_AN_EXTENT != RUNS_A_REGION)
+      n_too_much += sli_page_free_run (runs[i], 4, sli_os_clock_msec ());
+  g_assert_cmpuint (n_too_much, >, 0);
+  sli_page_trim (0, 10000);
+  n_idle = counts_now ().n_idle;
+  g_assert_cmpuint (n_idle, >, 64);
+  /* The first run that comes from one of them makes it idle again. */
+  do
+    run = sli_page_alloc_run (4, &record, &is_zero);
+  while (counts_now ().n_idle == n_idle);
+  g_assert_false (sli_page_free_run (run, 4, sli_os_clock_msec ()));
+  g_assert_cmpuint (counts_now ().n_idle, ==, n_idle);
 }
 
 /* Half-used regions are filled up before empty ones are begun. */
@@ -402,13 +439,13 @@ test_fullest_first (void)
   take_many ();
   n_regions = counts_now ().n_regions;
   for (int i = 0; i < MANY; i += 3)
-    sli_page_free_run (many[i], 4);
+    free_run (many[i], 4);
   for (int i = 0; i < MANY; i += 3)
     many[i] = sli_page_alloc_run (4, &record, &is_zero);
   g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
 }
 
-/* --- sources ------------------------------------------------------------------- */
+/* --- sources --- */
 
 static void
 test_source_fails (void)
@@ -585,7 +622,7 @@ test_source_never_unmaps (void)
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
 }
 
-/* --- other page sizes ------------------------------------------------------------ */
+/* --- other page sizes --- */
 
 static size_t pretended_bytes;
 
@@ -627,6 +664,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/trim-is-bounded", test_trim_is_bounded);
   test_add_fresh ("/slice/page/trim-by-age", test_trim_by_age);
   test_add_fresh ("/slice/page/trim-units", test_trim_units);
+  test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
   test_add_fresh ("/slice/page/source-fails-at-once",

@@ -32,7 +32,7 @@ static struct
   char *will_say;      /* shared with the child that dies */
 } test;
 
-/* --- starting ------------------------------------------------------------- */
+/* --- starting --- */
 
 void
 test_init (int *argc, char ***argv)
@@ -92,7 +92,7 @@ test_resident_bytes (void)
   return pages * (size_t) sysconf (_SC_PAGESIZE);
 }
 
-/* --- a process of its own ------------------------------------------------- */
+/* --- a process of its own --- */
 
 /* The child runs the body and leaves as a program does, so that what runs at
  * exit runs. */
@@ -215,7 +215,7 @@ test_add_death (const char *path, TestBody body)
                              g_free);
 }
 
-/* --- random numbers: Steele, Lea and Flood 2014 (SplitMix) ----------------- */
+/* --- random numbers: Steele, Lea and Flood 2014 (SplitMix) --- */
 
 guint64
 test_seed (void)
@@ -246,7 +246,7 @@ test_random_below (TestRandom *random, unsigned n)
   return (unsigned) ((test_random (random) >> 32) * n >> 32);
 }
 
-/* --- many threads ----------------------------------------------------------- */
+/* --- many threads --- */
 
 typedef struct
 {
@@ -307,7 +307,7 @@ test_wait_asleep (unsigned thread_id)
   g_free (path);
 }
 
-/* --- a source of pages that can fail ---------------------------------------- */
+/* --- a source of pages that can fail --- */
 
 static void *
 pages_map (const SliceSource *source, size_t bytes, size_t alignment)
@@ -363,7 +363,7 @@ test_pages_init (TestPages *pages)
   pages->n_until_failure = -1;
 }
 
-/* --- blocks ------------------------------------------------------------------ */
+/* --- blocks --- */
 
 size_t
 test_alignment (size_t size)

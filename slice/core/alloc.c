@@ -45,6 +45,7 @@ static pthread_once_t alloc_once = PTHREAD_ONCE_INIT;
 static struct
 {
   bool ready;
+  bool is_guarded;      /* ready, and in a checking mode */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
   GuardCalls checked;   /* what it does */
@@ -52,8 +53,8 @@ static struct
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
-  uint64_t n_large_allocs;
-  uint64_t n_large_frees;
+  _Alignas (8) uint64_t n_large_allocs;
+  _Alignas (8) uint64_t n_large_frees;
 } alloc;
 
 static struct
@@ -103,6 +104,7 @@ alloc_begin (void)
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
+  STORE_RELEASE (&alloc.is_guarded, alloc.route == ROUTE_GUARD);
   STORE_RELEASE (&alloc.ready, true);
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
@@ -352,7 +354,7 @@ void *
 slice_alloc_slow_v1 (size_t size)
 {
   /* The checking modes come here with every call: a short way for them. */
-  return alloc.route == ROUTE_GUARD
+  return LOAD_ACQUIRE (&alloc.is_guarded)
              ? alloc.checked.take (size, CALL_SITE)
              : sli_alloc_any (size, false, CALL_SITE);
 }
@@ -360,7 +362,7 @@ slice_alloc_slow_v1 (size_t size)
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return alloc.route == ROUTE_GUARD
+  return LOAD_ACQUIRE (&alloc.is_guarded)
              ? alloc.checked.try_take (size, CALL_SITE)
              : sli_alloc_any (size, true, CALL_SITE);
 }
@@ -379,7 +381,7 @@ sli_free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (alloc.route == ROUTE_GUARD)
+  if (LOAD_ACQUIRE (&alloc.is_guarded))
     alloc.checked.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);
@@ -471,7 +473,13 @@ slice_try_alloc_n (size_t n, size_t size)
 void
 slice_free_n (size_t n, size_t size, void *block)
 {
-  slice_free1 (n * size, block);
+  size_t bytes;
+
+  if (block == NULL)
+    return;
+  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
+    sli_diag_die (ERROR_OVERFLOW, "size overflow: %z times %z bytes", n, size);
+  slice_free1 (bytes, block);
 }
 
 /* --- alignment ----------------------------------------------------------------------- */
@@ -615,6 +623,22 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   return slice_try_alloc (size);
 }
 
+/* Zeroes a block of unknown size; what is none is left for others to find. */
+static void
+clear_freed (void *block)
+{
+  ChunkInfo info;
+
+  if (alloc.route == ROUTE_MALLOC)
+    {
+      memset (block, 0, sli_os_malloc_bytes (block));
+      return;
+    }
+  sli_slab_look_up (block, &info);
+  if (info.state == CHUNK_OUT)
+    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
+}
+
 /* Where blocks are looked at one by one. */
 static void
 bulk_free_each (size_t n, void *const *blocks, const void *site)
@@ -633,7 +657,7 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
         sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
                                 "slice_free_bulk");
       if (alloc.clears_freed)
-        memset (blocks[i], 0, slice_block_size (blocks[i]));
+        clear_freed (blocks[i]);
       if (alloc.route == ROUTE_MALLOC)
         free (blocks[i]);
       else

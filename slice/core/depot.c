@@ -62,6 +62,7 @@ static struct
 {
   uint64_t last_msec;
   unsigned next_class;
+  bool is_more_due; /* the last look gave something back */
 } upkeep;
 
 /* Constant after sli_depot_init(). */
@@ -204,8 +205,8 @@ sli_depot_end_magazine (Magazine *magazine)
 void
 sli_depot_drain (Magazine *magazine)
 {
-  sli_slab_give (magazine->class_index, magazine->n_rounds,
-                 magazine->slots + 1, "flush");
+  sli_slab_give_old (magazine->class_index, magazine->n_rounds,
+                     magazine->slots + 1, magazine->pushed_msec, "flush");
   sli_depot_end_magazine (magazine);
 }
 
@@ -226,6 +227,13 @@ sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
                 const char *operation)
 {
   sli_slab_give (class_index, n, chunks, operation);
+}
+
+void
+sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                    uint64_t since_msec, const char *operation)
+{
+  sli_slab_give_old (class_index, n, chunks, since_msec, operation);
 }
 
 /* --- the stack -------------------------------------------------------------- */
@@ -337,6 +345,7 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
     {
       magazine = LINK_OWNER (depot->stack.next, Magazine, link);
       depot_remove (depot, magazine);
+      magazine->pushed_msec = 0; /* it is needed now */
       depot->n_pops++;
       empty = depot_keep_empty (depot, empty);
     }
@@ -392,36 +401,64 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 
 /* --- giving back ------------------------------------------------------------ */
 
-/* What the traffic does on its way (THEORY 5): every so often some magazines
- * of any class that have grown old, and each time one region that has. */
-void
-sli_depot_upkeep (void)
+/* Drains some magazines of any class that have been there for a working set,
+ * going on with the class where the last one stopped; returns how many. */
+static unsigned
+drain_old (unsigned n_max)
+{
+  unsigned class_index = LOAD (&upkeep.next_class), n = 0;
+  Magazine *magazine;
+
+  for (unsigned i = 0; i < N_CLASSES && n < n_max; i++)
+    {
+      class_index = class_index + 1 < N_CLASSES ? class_index + 1 : 1;
+      while (n < n_max
+             && (magazine = sli_depot_take_old (
+                     class_index, depot_options.working_set_msec))
+                    != NULL)
+        {
+          sli_depot_drain (magazine);
+          n++;
+        }
+    }
+  STORE (&upkeep.next_class, class_index);
+  return n;
+}
+
+/* Is it time to look at all classes?  One thread at a time. */
+static bool
+upkeep_is_due (void)
 {
   uint64_t now_msec = sli_os_clock_msec ();
   uint64_t last_msec = LOAD (&upkeep.last_msec);
-  unsigned left = UPKEEP_MAGAZINES_MAX;
 
-  if (now_msec - last_msec
-          >= depot_options.working_set_msec / UPKEEP_PER_WORKING_SET
-      && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec, now_msec,
-                                      false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED))
-    for (unsigned i = 1; i < N_CLASSES && left > 0; i++)
-      {
-        unsigned class_index = (upkeep.next_class + i) % N_CLASSES;
-        Magazine *magazine;
+  return (sli_depot_is_more_due ()
+          || now_msec - last_msec
+                 >= depot_options.working_set_msec / UPKEEP_PER_WORKING_SET)
+         && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec,
+                                         now_msec, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED);
+}
 
-        while (left > 0
-               && (magazine = sli_depot_take_old (
-                       class_index, depot_options.working_set_msec))
-                      != NULL)
-          {
-            sli_depot_drain (magazine);
-            if (--left == 0)
-              STORE (&upkeep.next_class, class_index);
-          }
-      }
-  sli_slab_trim (depot_options.working_set_msec, 1, false);
+/* What the traffic does on its way (THEORY 5).  While there is something to
+ * give back it is done at every trip, else every so often. */
+void
+sli_depot_upkeep (void)
+{
+  unsigned n_drained;
+  size_t bytes;
+
+  if (!upkeep_is_due ())
+    return;
+  n_drained = drain_old (UPKEEP_MAGAZINES_MAX);
+  bytes = sli_slab_trim (depot_options.working_set_msec, 1);
+  STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
+}
+
+bool
+sli_depot_is_more_due (void)
+{
+  return LOAD (&upkeep.is_more_due);
 }
 
 static void
@@ -452,7 +489,7 @@ sli_depot_trim (uint64_t max_age_msec)
         sli_depot_drain (magazine);
       class_end_empties (i);
     }
-  return sli_slab_trim (max_age_msec, UINT_MAX, true);
+  return sli_slab_trim (max_age_msec, UINT_MAX);
 }
 
 /* --- looking ----------------------------------------------------------------- */

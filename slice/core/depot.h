@@ -44,7 +44,8 @@ enum
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise */
-  MAGAZINE_CHUNK_BYTES_MAX = 64 * 1024
+  MAGAZINE_CHUNK_BYTES_MAX = 64 * 1024,
+  DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
 };
 
 /* Rounds of a class's magazine of a size (0 to MAGAZINE_SIZES - 1). */
@@ -84,7 +85,8 @@ void sli_depot_push (Magazine *magazine, unsigned n_wanted,
  * first; NULL if there is none (any more).  The caller drains and ends it. */
 Magazine *sli_depot_take_old (unsigned class_index, uint64_t max_age_msec);
 
-/* Gives a magazine's rounds to their slabs, and the magazine back. */
+/* Gives a magazine's rounds to their slabs, and the magazine back.  The
+ * rounds were last needed when it was pushed (or now, if it never was). */
 void sli_depot_drain (Magazine *magazine);
 
 /* Zeroed memory for a ring of n pointers; NULL: none.  And its end. */
@@ -94,6 +96,8 @@ void sli_depot_end_ring (void **ring, size_t n);
 /* A bounded bit of what is due; called on the way of depot traffic, with no
  * lock held: at most 8 magazines, and one region. */
 void sli_depot_upkeep (void);
+/* Did the last upkeep give memory back, so that there may be more to give? */
+bool sli_depot_is_more_due (void);
 /* Gives back all that has been spare for max_age_msec; returns the bytes that
  * went to the system.  No lock held. */
 size_t sli_depot_trim (uint64_t max_age_msec);
@@ -103,6 +107,9 @@ unsigned sli_depot_fill (unsigned class_index, unsigned n, void **end);
 unsigned sli_depot_fill_zero (unsigned class_index, unsigned n, void **first);
 void sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
                      const char *operation);
+void sli_depot_give_old (unsigned class_index, unsigned n,
+                         void *const *chunks, uint64_t since_msec,
+                         const char *operation);
 
 /* What the floor counts, for one class. */
 typedef struct

@@ -30,8 +30,9 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
-  /* At each tick classes without a trip shrink. */
-  TICK_MSEC_MIN = 1000,
+  /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
+  TICKS_PER_WORKING_SET = 4,
+  TICK_MSEC_MIN = 250,
   /* One trip in so many looks at the clock and at what has grown old. */
   TRIPS_PER_LOOK = 8,
   /* Chunks that a window of known zeroes holds. */
@@ -61,7 +62,8 @@ sli_magazine_init (const MagazineOptions *options)
   magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
-                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
+                      / TICKS_PER_WORKING_SET);
   sli_record_init (options->is_inline, options->checks_reentry);
 }
 
@@ -86,11 +88,11 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->room_bytes += class_bytes (class_index, cache->size);
-  record->room_bytes -= class_bytes (class_index, size);
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  record->charged_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  PROBE3 (magazine_resize, class_index, size, record->room_bytes);
+  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
 }
 
 static void
@@ -100,7 +102,17 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
   record->caches[class_index].n_shrunk++;
 }
 
-/* A class comes into use.  Should others have taken all the room, they begin
+/* May a class that is charged have magazines of that size? */
+static bool
+class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  return record->charged_bytes
+             - class_bytes (class_index, record->caches[class_index].size)
+             + class_bytes (class_index, size)
+         <= sli_record_bytes_max ();
+}
+
+/* A class comes into use.  Should others have taken all there is, they begin
  * anew: the smallest of all classes together always fit (THEORY 11). */
 static void
 class_charge (ThreadRecord *record, unsigned class_index)
@@ -108,11 +120,15 @@ class_charge (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
 
   cache->size = 0;
-  if (class_bytes (class_index, 0) > record->room_bytes)
+  if (record->charged_bytes + class_bytes (class_index, 0)
+      > sli_record_bytes_max ())
     for (unsigned i = 1; i < N_CLASSES; i++)
       if (record->caches[i].is_charged && record->caches[i].size > 0)
-        class_shrink (record, i, 0);
-  record->room_bytes -= class_bytes (class_index, 0);
+        {
+          sli_record_flush_class (record, i, false);
+          class_shrink (record, i, 0);
+        }
+  record->charged_bytes += class_bytes (class_index, 0);
   cache->is_charged = true;
 }
 
@@ -121,11 +137,11 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->room_bytes += class_bytes (class_index, cache->size);
+  record->charged_bytes -= class_bytes (class_index, cache->size);
   cache->is_charged = false;
 }
 
-/* Some trips too many, and there is room: larger magazines from now on. */
+/* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
 class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
 {
@@ -140,16 +156,57 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_TO_GROW
       || larger > sli_depot_size_max (class_index))
     return;
-  if (class_bytes (class_index, larger)
-      > record->room_bytes + class_bytes (class_index, cache->size))
+  if (!class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
   cache->n_grown++;
 }
 
-/* A tick has passed: classes that made no trip need less.  What they hold
- * goes to the depot, where it grows old. */
+/* A magazine from the depot may hold more than this thread's do.  It sets the
+ * size where that is allowed; else the surplus goes back. */
+static void
+class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_max;
+
+  while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
+         && cache->size < sli_depot_size_max (class_index)
+         && class_may_be (record, class_index, cache->size + 1u))
+    {
+      class_resize (record, class_index, cache->size + 1u);
+      cache->n_grown++;
+    }
+  n_max = sli_depot_rounds (class_index, cache->size);
+  if (magazine->n_rounds > n_max)
+    {
+      sli_depot_give (class_index, magazine->n_rounds - n_max,
+                      &magazine->slots[n_max + 1], "flush");
+      magazine->n_rounds = n_max;
+    }
+  if (magazine->n_rounds_max > n_max)
+    magazine->n_rounds_max = n_max;
+}
+
+/* For how many ticks has a class been quiet (no trip), for how many idle (and
+ * its magazine stood still whenever it was looked at)? */
+static void
+class_look_over (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->entries[class_index].top);
+
+  cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
+  cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
+                      ? cache->n_idle + 1
+                      : 0;
+  cache->top_seen = top;
+  cache->n_trips = 0;
+}
+
+/* A tick has passed.  Classes that were idle for a working set give back all
+ * they hold; those that made no trip for as long need less from now on. */
 static void
 record_tick (ThreadRecord *record)
 {
@@ -157,15 +214,20 @@ record_tick (ThreadRecord *record)
     {
       ClassCache *cache = &record->caches[i];
 
-      if (cache->n_trips == 0 && cache->is_charged)
-        {
-          sli_record_flush_class (record, i, false);
-          if (cache->size > 0)
-            class_shrink (record, i, cache->size - 1u);
-          else
-            class_uncharge (record, i);
-        }
-      cache->n_trips = 0;
+      if (!cache->is_charged)
+        continue;
+      class_look_over (record, i);
+      if (cache->n_quiet < TICKS_PER_WORKING_SET)
+        continue;
+      sli_record_flush_class (record, i,
+                              cache->n_idle >= TICKS_PER_WORKING_SET
+                                  ? FLUSH_OLD_TO_SLABS
+                                  : FLUSH_TO_DEPOT);
+      if (cache->size > 0)
+        class_shrink (record, i, cache->size - 1u);
+      else
+        class_uncharge (record, i);
+      cache->n_quiet = cache->n_idle = 0;
     }
 }
 
@@ -190,8 +252,9 @@ look_around (ThreadRecord *record)
 static inline void
 record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {
-  bool is_due = record->n_trips / TRIPS_PER_LOOK
-                != n_trips_before / TRIPS_PER_LOOK;
+  bool is_due = record->n_trips != n_trips_before
+                && (record->n_trips % TRIPS_PER_LOOK == 0
+                    || sli_depot_is_more_due ());
 
   sli_record_leave (record);
   if (UNLIKELY (is_due))
@@ -296,6 +359,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
   class_count_trip (record, class_index, contended);
   if (magazine == NULL)
     return class_fill (record, class_index);
+  class_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
   cache->previous = cache->loaded;
   cache->loaded = magazine;
@@ -426,6 +490,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   cache->loaded = exchange.empty != NULL
                       ? exchange.empty
                       : sli_depot_new_magazine (class_index, cache->size);
+  if (cache->loaded != NULL)
+    class_fit (record, class_index, cache->loaded);
   sli_record_show (record, class_index);
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);

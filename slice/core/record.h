@@ -38,8 +38,11 @@ typedef struct
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
-  bool is_charged;     /* its magazines' size is taken from the room */
+  uint8_t n_quiet;     /* ticks since the last trip */
+  uint8_t n_idle;      /* ticks since top was last seen to have moved */
+  bool is_charged;     /* its magazines' size counts in charged_bytes */
   uint16_t quarantine_next; /* where the oldest lies */
+  void **top_seen;     /* at the last tick */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
@@ -75,7 +78,7 @@ typedef struct
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */
-  size_t room_bytes;     /* that its magazines may still take */
+  size_t charged_bytes;  /* that its magazines may hold, by their sizes */
 } ThreadRecord;
 
 typedef struct
@@ -195,12 +198,23 @@ extern void *sli_record_nil[2];
 void sli_record_show (ThreadRecord *record, unsigned class_index);
 void sli_record_hide (ThreadRecord *record, unsigned class_index);
 
+/* What all magazines of one thread may hold: the more threads, the less. */
+size_t sli_record_bytes_max (void);
+
 /* How many freed chunks of a class wait in a thread; 0: none. */
 unsigned sli_record_quarantine_chunks (void);
 
-/* Puts the quarantine, the zero window's chunks and both magazines of a class away, keeping
- * nothing: full enough ones to the depot unless to_slabs. */
+/* Where a flush takes magazines. */
+typedef enum
+{
+  FLUSH_TO_DEPOT,      /* full enough ones; the others to their slabs */
+  FLUSH_TO_SLABS,
+  FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
+} FlushKind;
+
+/* Puts both magazines of a class, its zero window and its quarantine away,
+ * keeping nothing. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                             bool to_slabs);
+                             FlushKind kind);
 
 #endif

@@ -41,7 +41,8 @@ typedef enum
 {
   REGION_USED,        /* in one of the fullness rings or the full one */
   REGION_IDLE,        /* in page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in page.clean: no run, memory given back */
+  REGION_CLEAN,       /* in page.clean: no run, memory given back; or, where
+                         a source can't, set aside to go with its extent */
   REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
 } RegionState;
 
@@ -55,7 +56,8 @@ typedef struct
   uint32_t n_units;       /* the header's included */
   uint32_t n_free;
   uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
-  uint64_t idle_msec;     /* since when it is idle */
+  uint64_t idle_msec;     /* since when it is idle, or its memory unneeded */
+  uint64_t used_msec;     /* when a run was last taken or came back */
   UnitSet free;           /* units that are in no run */
   UnitSet fresh;          /* units that read as zero and hold no memory */
   uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */

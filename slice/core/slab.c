@@ -267,8 +267,10 @@ ring_choose (SlabClass *class, unsigned ring)
       next = link->next;
       if (right_ring != ring)
         slab_file (class, slab, right_ring);
-      else if (best == NULL || n_free < best_free
-               || (n_free == best_free && slab < best))
+      /* One that belongs among the fuller ones is the better choice. */
+      if (right_ring <= ring
+          && (best == NULL || n_free < best_free
+              || (n_free == best_free && slab < best)))
         {
           best = slab;
           best_free = n_free;
@@ -362,14 +364,16 @@ class_grow (SlabClass *class, unsigned class_index)
 
 /* Gives the run of a slab that has ended back. */
 static void
-run_give_back (char *run, unsigned class_index, bool is_guarded)
+run_give_back (char *run, unsigned class_index, bool is_guarded,
+               uint64_t since_msec)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   PROBE2 (slab_free, class_index, run);
   if (is_guarded)
     (void) guard_set (run, sizeclass, false);
-  sli_page_free_run (run, sizeclass->n_units + is_guarded);
+  if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
+    sli_page_trim (0, 1);
 }
 
 unsigned
@@ -469,7 +473,8 @@ word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 
 /* Sets some bits of one word; false if one was set already. */
 static bool
-word_give (const Place *place, unsigned word, uint64_t bits)
+word_give (const Place *place, unsigned word, uint64_t bits,
+           uint64_t since_msec)
 {
   Slab *slab = place->slab;
   unsigned class_index = slab->class_index;
@@ -485,7 +490,9 @@ word_give (const Place *place, unsigned word, uint64_t bits)
         {
           is_guarded = slab->is_guarded;
           if (word_give_locked (slab, word, bits, &ok))
-            run_give_back (place->run, class_index, is_guarded);
+            run_give_back (place->run, class_index, is_guarded,
+                           since_msec != 0 ? since_msec
+                                           : sli_os_clock_msec ());
           return ok;
         }
     }
@@ -530,8 +537,8 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
 }
 
 void
-sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
-               const char *operation)
+sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                   uint64_t since_msec, const char *operation)
 {
   for (unsigned i = 0, next; i < n; i = next)
     {
@@ -552,18 +559,28 @@ sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
              && (bits & bit) == 0;
            next++)
         bits |= bit;
-      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits)))
+      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits,
+                                since_msec)))
         complain_already_free (&place, class_index, next - i, chunks + i,
                                operation);
     }
 }
 
-size_t
-sli_slab_trim (uint64_t max_age_msec, unsigned max_regions, bool units)
+void
+sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+               const char *operation)
 {
-  size_t bytes = units ? sli_page_trim_units () : 0;
+  sli_slab_give_old (class_index, n, chunks, 0, operation);
+}
 
-  return bytes + sli_page_trim (max_age_msec, max_regions);
+size_t
+sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
+{
+  size_t bytes = sli_page_trim (max_age_msec, max_regions);
+
+  if (bytes == 0 || max_regions > 1)
+    bytes += sli_page_trim_units (max_age_msec, max_regions);
+  return bytes;
 }
 
 /* --- looking ----------------------------------------------------------------- */
