@@ -73,7 +73,7 @@ magazine_tests = %D%/test-magazine
 
 alloc_tests =
 observe_tests =
-slice_tests = %D%/test-plain
+slice_tests = %D%/test-batch %D%/test-plain
 
 unit_tests = \
 	$(port_tests) \
@@ -87,6 +87,7 @@ unit_tests = \
 	$(slice_tests)
 
 # Programs that need libslice alone (no GLib).
+%C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
 
 # --- scripts ---------------------------------------------------------------

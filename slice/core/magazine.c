@@ -320,6 +320,28 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   return magazine;
 }
 
+/* Moves what the loaded magazine holds into a larger one.  Where a batch just
+ * does not fit, small magazines would go to the depot and come back for
+ * ever. */
+static bool
+class_enlarge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *small = cache->loaded;
+  Magazine *large = sli_depot_new_magazine (class_index, cache->size);
+
+  if (large == NULL)
+    return false;
+  sli_record_hide (record, class_index);
+  large->n_rounds = small->n_rounds;
+  memcpy (&large->slots[1], &small->slots[1],
+          small->n_rounds * sizeof small->slots[0]);
+  cache->loaded = large;
+  sli_record_show (record, class_index);
+  sli_depot_end_magazine (small);
+  return true;
+}
+
 /* Fills the (empty) loaded magazine from the slabs. */
 static bool
 class_fill (ThreadRecord *record, unsigned class_index)
@@ -480,6 +502,9 @@ class_unload (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
+  if (cache->loaded->n_rounds_max < n_wanted
+      && class_enlarge (record, class_index))
+    return true;
   sli_record_hide (record, class_index);
   if (cache->previous != NULL)
     {
