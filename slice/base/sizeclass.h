@@ -66,4 +66,13 @@ sli_sizeclass_index (const SizeClass *sizeclass, uint32_t offset)
   return (uint32_t) (((uint64_t) offset * sizeclass->reciprocal) >> 32);
 }
 
+/* Is an offset below 2^18 one of a chunk's start?  The product's low half is
+ * the rest of the division, scaled: below the reciprocal it is none
+ * (Lemire, Kaser & Kurz 2019, section 3.2). */
+static inline bool
+sli_sizeclass_is_start (const SizeClass *sizeclass, uint32_t offset)
+{
+  return (uint32_t) (offset * sizeclass->reciprocal) < sizeclass->reciprocal;
+}
+
 #endif

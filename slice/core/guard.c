@@ -109,6 +109,9 @@ sli_guard_front_bytes (void)
   return guard.front_bytes;
 }
 
+/* The largest block of a chunk. */
+#define SIZE_MAX_OF(mode) (SLICE_SIZE_MAX - front_of (mode) - back_of (mode))
+
 /* What a block needs of a chunk. */
 static inline size_t
 chunk_size_for (GuardMode mode, size_t size)
@@ -119,19 +122,17 @@ chunk_size_for (GuardMode mode, size_t size)
 size_t
 sli_guard_size_max (void)
 {
-  return SLICE_SIZE_MAX - front_of (guard.mode) - back_of (guard.mode);
+  return SIZE_MAX_OF (guard.mode);
 }
 
 /* --- contents ----------------------------------------------------------------- */
 
-/* No byte is 0, so that a string that is one too long shows. */
+/* Who reads one canary knows the key, whatever is done with both: so as little
+ * as can be.  No byte is 0, so that a string that is one too long shows. */
 static uint64_t
 canary_of (const void *block)
 {
-  uint64_t canary = ((uint64_t) (uintptr_t) block * 0x9e3779b97f4a7c15u)
-                    ^ guard.key;
-
-  return canary | 0x0101010101010101u;
+  return ((uint64_t) (uintptr_t) block ^ guard.key) | 0x0101010101010101u;
 }
 
 static void
@@ -164,22 +165,34 @@ enum
   FILL_INLINE_BYTES = 512 /* above, memset() is faster */
 };
 
+/* For chunks of at most FILL_INLINE_BYTES. */
+static inline void
+chunk_fill_inline (char *chunk, size_t chunk_bytes, uint64_t word)
+{
+  Pair pair = { word, word }, *at = (Pair *) (void *) chunk;
+  Pair *end = (Pair *) (void *) (chunk + chunk_bytes);
+
+  for (; at + 4 <= end; at += 4)
+    {
+      at[0] = at[1] = at[2] = at[3] = pair;
+      KEEP_LOOP ();
+    }
+  if ((chunk_bytes & 32) != 0)
+    {
+      at[0] = at[1] = pair;
+      at += 2;
+    }
+  if ((chunk_bytes & 16) != 0)
+    at[0] = pair;
+}
+
 static inline void
 chunk_fill (char *chunk, size_t chunk_bytes, uint8_t value)
 {
-  uint64_t word = value * 0x0101010101010101u;
-  Pair pair = { word, word }, *at = (Pair *) (void *) chunk;
-
-  if (chunk_bytes > FILL_INLINE_BYTES)
-    {
-      memset (chunk, value, chunk_bytes);
-      return;
-    }
-  for (size_t i = 0; i < chunk_bytes / sizeof pair; i++)
-    {
-      at[i] = pair;
-      KEEP_LOOP ();
-    }
+  if (chunk_bytes <= FILL_INLINE_BYTES)
+    chunk_fill_inline (chunk, chunk_bytes, value * 0x0101010101010101u);
+  else
+    memset (chunk, value, chunk_bytes);
 }
 
 static inline bool
@@ -188,15 +201,20 @@ chunk_is (const char *chunk, size_t chunk_bytes, uint8_t value)
   uint64_t word = value * 0x0101010101010101u;
   Pair pair = { word, word }, wrong = { 0, 0 }, more = { 0, 0 };
   const Pair *at = (const Pair *) (const void *) chunk;
-  size_t n = chunk_bytes / sizeof pair, i = 0;
+  const Pair *end = (const Pair *) (const void *) (chunk + chunk_bytes);
 
-  for (; i + 2 <= n; i += 2)
+  for (; at + 4 <= end; at += 4)
     {
-      wrong |= at[i] ^ pair;
-      more |= at[i + 1] ^ pair;
+      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
+      more |= (at[2] ^ pair) | (at[3] ^ pair);
     }
-  if (i < n)
-    wrong |= at[i] ^ pair;
+  if ((chunk_bytes & 32) != 0)
+    {
+      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
+      at += 2;
+    }
+  if ((chunk_bytes & 16) != 0)
+    more |= at[0] ^ pair;
   wrong |= more;
   return (wrong[0] | wrong[1]) == 0;
 }
@@ -348,12 +366,16 @@ alloc_body (GuardMode mode, ThreadRecord *record, size_t size,
   uint16_t *mark;
   char *chunk;
 
-  if (mode != GUARD_CHECKED)
-    sli_record_shuffle_top (record, class_index);
   chunk = sli_record_pop (record, class_index);
-  if (UNLIKELY (chunk == NULL)
-      && (chunk = alloc_chunk_slowly (size, &class_index)) == NULL)
-    return NULL;
+  if (UNLIKELY (chunk == NULL))
+    {
+      unsigned real_class; /* class_index stays in a register */
+
+      chunk = alloc_chunk_slowly (size, &real_class);
+      if (chunk == NULL)
+        return NULL;
+      class_index = real_class;
+    }
   sizeclass = &sli_sizeclasses[class_index];
   mark = place_mark_of (chunk, sizeclass);
   if (UNLIKELY (LOAD (mark) >= MARK_LIVE))
@@ -436,10 +458,9 @@ quarantine_exchange (GuardMode mode, ClassCache *cache, void *chunk)
 
 /* A chunk whose mark says that it is free goes back to the magazines. */
 static inline void
-push_round (GuardMode mode, unsigned class_index, void *chunk)
+push_round (GuardMode mode, ThreadRecord *record, unsigned class_index,
+            void *chunk)
 {
-  ThreadRecord *record = sli_record_self;
-
   if (mode != GUARD_CHECKED)
     {
       ClassCache *cache = &record->caches[class_index];
@@ -455,23 +476,30 @@ push_round (GuardMode mode, unsigned class_index, void *chunk)
     }
   if (UNLIKELY (!sli_record_push (record, class_index, chunk)))
     sli_magazine_free (class_index, chunk);
+  else if (mode != GUARD_CHECKED)
+    sli_record_shuffle_top (record, class_index);
 }
 
 /* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void
-free_body (GuardMode mode, size_t size, void *block, const char *operation,
-           const void *site)
+free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
+           const char *operation, const void *site)
 {
   char *chunk = (char *) block - front_of (mode);
-  unsigned class_index
-      = LIKELY (size != DIAG_SIZE_UNKNOWN)
-            ? class_for (mode, sli_record_self, size)
-            : 0;
-  uint16_t *mark = place_live_mark (chunk, class_index);
+  unsigned class_index = LIKELY (size != DIAG_SIZE_UNKNOWN)
+                             ? class_for (mode, record, size)
+                             : 0;
   size_t real_bytes;
+  uint16_t *mark;
 
-  if (UNLIKELY (mark == NULL || LOAD (mark) < MARK_LIVE))
-    mark = live_mark (size, block, &class_index, operation);
+  if (UNLIKELY (!place_live_mark (chunk, class_index, &mark)
+                || LOAD (mark) < MARK_LIVE))
+    {
+      unsigned real_class; /* class_index stays in a register */
+
+      mark = live_mark (size, block, &real_class, operation);
+      class_index = real_class;
+    }
   if (mode != GUARD_CHECKED)
     {
       real_bytes = LOAD (mark) - (size_t) MARK_LIVE;
@@ -484,7 +512,83 @@ free_body (GuardMode mode, size_t size, void *block, const char *operation,
         sli_block_check_remove_at (block, real_bytes, operation, site);
     }
   STORE (mark, MARK_FREE);
-  push_round (mode, class_index, chunk);
+  push_round (mode, record, class_index, chunk);
+}
+
+/* --- the usual case of checked and hardened ------------------------------------ */
+
+/* No function is called, so nothing is saved: what is unusual in any way is
+ * left, untouched, to the code above. */
+static inline void *
+alloc_quick (GuardMode mode, ThreadRecord *record, size_t size)
+{
+  unsigned class_index = class_for (mode, record, size);
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+  char *chunk = *top;
+  uint16_t *mark;
+
+  if (UNLIKELY (chunk == NULL))
+    return NULL;
+  mark = place_mark_of (chunk, sizeclass);
+  if (mode == GUARD_CHECKED ? UNLIKELY (LOAD (mark) >= MARK_LIVE)
+                            : UNLIKELY (LOAD (mark) != MARK_FREE))
+    return NULL;
+  if (mode == GUARD_HARDENED
+      && UNLIKELY (!chunk_is (chunk, sizeclass->chunk_bytes, 0)))
+    return NULL;
+  STORE (&entry->top, top - 1);
+  STORE (mark, (uint16_t) (MARK_LIVE + size));
+  if (mode == GUARD_HARDENED)
+    canary_write (chunk, size);
+  return chunk;
+}
+
+static inline bool
+free_quick_checked (ThreadRecord *record, size_t size, char *block)
+{
+  unsigned class_index = class_for (GUARD_CHECKED, record, size);
+  uint16_t *mark;
+
+  if (UNLIKELY (!place_live_mark (block, class_index, &mark)
+                || LOAD (mark) < MARK_LIVE
+                || !sli_record_push (record, class_index, block)))
+    return false;
+  STORE (mark, MARK_FREE);
+  return true;
+}
+
+static inline bool
+free_quick_hardened (ThreadRecord *record, size_t size, char *block)
+{
+  unsigned class_index = class_for (GUARD_HARDENED, record, size);
+  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
+  ClassCache *cache = &record->caches[class_index];
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+  uint16_t *mark;
+  void *oldest;
+
+  if (UNLIKELY (!place_live_mark (block, class_index, &mark)
+                || LOAD (mark) != MARK_LIVE + size
+                || !canary_is_whole (block, size)
+                || chunk_bytes > FILL_INLINE_BYTES
+                || cache->quarantine == NULL || top == entry->end))
+    return false;
+  chunk_fill_inline (block, chunk_bytes, 0);
+  STORE (mark, MARK_FREE);
+  oldest = quarantine_exchange (GUARD_HARDENED, cache, block);
+  if (LIKELY (oldest != NULL))
+    {
+      void **pick = sli_record_pick (record, cache, ++top);
+
+      STORE (&entry->top, top);
+      STORE (top, oldest);
+      STORE (top, *pick);
+      STORE (pick, oldest);
+    }
+  return true;
 }
 
 /* --- calls ------------------------------------------------------------------------ */
@@ -492,40 +596,36 @@ free_body (GuardMode mode, size_t size, void *block, const char *operation,
 /* hardened and debug say of each thread whether it is in a call: who finds
  * himself in one already is a signal handler that interrupted it.  A thread
  * that has no record does without. */
-#define IN_CALL(record, body, outside)                                          do                                                                              {                                                                               if (UNLIKELY (LOAD (&(record)->call) != CALL_NONE))                             {                                                                               outside;                                                                    }                                                                           STORE (&(record)->call, CALL_IN);                                             __atomic_signal_fence (__ATOMIC_SEQ_CST);                                     body;                                                                         __atomic_signal_fence (__ATOMIC_SEQ_CST);                                     STORE (&(record)->call, CALL_NONE);                                         }                                                                           while (0)
-
-COLD static void *
-alloc_outside (ThreadRecord *record, size_t size, const void *site)
+static inline bool
+call_begin (ThreadRecord *record)
 {
-  if (LOAD (&record->call) == CALL_IN)
-    sli_record_complain_of_reentry ();
-  return guard.mode == GUARD_DEBUG
-             ? alloc_body (GUARD_DEBUG, record, size, site)
-             : alloc_body (GUARD_HARDENED, record, size, site);
+  if (UNLIKELY (LOAD (&record->call) != CALL_NONE))
+    return false;
+  STORE (&record->call, CALL_IN);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  return true;
 }
 
-COLD static void
-free_outside (ThreadRecord *record, size_t size, void *block,
-              const char *operation, const void *site)
+static inline void
+call_end (ThreadRecord *record)
 {
-  if (LOAD (&record->call) == CALL_IN)
-    sli_record_complain_of_reentry ();
-  if (guard.mode == GUARD_DEBUG)
-    free_body (GUARD_DEBUG, size, block, operation, site);
-  else
-    free_body (GUARD_HARDENED, size, block, operation, site);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  STORE (&record->call, CALL_NONE);
 }
 
+/* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void *
 alloc_in (GuardMode mode, size_t size, const void *site)
 {
   ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
   void *block;
 
-  if (mode == GUARD_CHECKED)
-    return alloc_body (mode, record, size, site);
-  IN_CALL (record, block = alloc_body (mode, record, size, site),
-           return alloc_outside (record, size, site));
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  block = alloc_body (mode, record, size, site);
+  if (is_told)
+    call_end (record);
   return block;
 }
 
@@ -534,20 +634,20 @@ free_in (GuardMode mode, size_t size, void *block, const char *operation,
          const void *site)
 {
   ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
 
-  if (mode == GUARD_CHECKED)
-    free_body (mode, size, block, operation, site);
-  else
-    IN_CALL (record, free_body (mode, size, block, operation, site),
-             free_outside (record, size, block, operation, site);
-             return );
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  free_body (mode, record, size, block, operation, site);
+  if (is_told)
+    call_end (record);
 }
 
 /* Is it a size of this mode's chunks? */
 static inline bool
 fits_mode (GuardMode mode, size_t size)
 {
-  return size - 1 < SLICE_SIZE_MAX - front_of (mode) - back_of (mode);
+  return size - 1 < SIZE_MAX_OF (mode);
 }
 
 /* What the public calls come to at once; alloc.c does what is unusual. */
@@ -571,21 +671,101 @@ give_in (GuardMode mode, size_t size, void *block, const void *site)
     sli_free_any (size, block, site);
 }
 
-#define CALLS_OF(name, mode)                                                    static void *name##_alloc (size_t size, const void *site)                     {                                                                               return alloc_in (mode, size, site);                                         }                                                                             static void name##_free (size_t size, void *block, const char *operation,                              const void *site)                                    {                                                                               free_in (mode, size, block, operation, site);                               }                                                                             static void *name##_take (size_t size, const void *site)                      {                                                                               return take_in (mode, size, false, site);                                   }                                                                             static void *name##_try_take (size_t size, const void *site)                  {                                                                               return take_in (mode, size, true, site);                                    }                                                                             static void name##_give (size_t size, void *block, const void *site)          {                                                                               give_in (mode, size, block, site);                                          }
+#define CALLS_OF(name, mode)                                                  \
+  static void *name##_alloc (size_t size, const void *site)                   \
+  {                                                                           \
+    return alloc_in (mode, size, site);                                       \
+  }                                                                           \
+  static void name##_free (size_t size, void *block, const char *operation,   \
+                           const void *site)                                  \
+  {                                                                           \
+    free_in (mode, size, block, operation, site);                             \
+  }                                                                           \
+  NOINLINE static void *name##_take (size_t size, const void *site)           \
+  {                                                                           \
+    return take_in (mode, size, false, site);                                 \
+  }                                                                           \
+  NOINLINE static void *name##_try_take (size_t size, const void *site)       \
+  {                                                                           \
+    return take_in (mode, size, true, site);                                  \
+  }                                                                           \
+  NOINLINE static void name##_give (size_t size, void *block,                 \
+                                    const void *site)                         \
+  {                                                                           \
+    give_in (mode, size, block, site);                                        \
+  }
 
 CALLS_OF (checked, GUARD_CHECKED)
 CALLS_OF (hardened, GUARD_HARDENED)
 CALLS_OF (debug, GUARD_DEBUG)
 
-#define CALLS_ROW(name)                                                         {                                                                               name##_take, name##_try_take, name##_give, name##_alloc, name##_free        }
+/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
+ * are unusual without a question. */
+static void *
+hardened_take_quick (size_t size, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_HARDENED)) && call_begin (record))
+    {
+      block = alloc_quick (GUARD_HARDENED, record, size);
+      call_end (record);
+      if (LIKELY (block != NULL))
+        return block;
+    }
+  return hardened_take (size, site);
+}
+
+static void
+hardened_give_quick (size_t size, void *block, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  bool is_done;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_HARDENED)) && call_begin (record))
+    {
+      is_done = free_quick_hardened (record, size, block);
+      call_end (record);
+      if (LIKELY (is_done))
+        return;
+    }
+  hardened_give (size, block, site);
+}
+
+static void *
+checked_take_quick (size_t size, const void *site)
+{
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_CHECKED))
+      && LIKELY ((block = alloc_quick (GUARD_CHECKED, sli_record_self, size))
+                 != NULL))
+    return block;
+  return checked_take (size, site);
+}
+
+static void
+checked_give_quick (size_t size, void *block, const void *site)
+{
+  if (UNLIKELY (size > SIZE_MAX_OF (GUARD_CHECKED)
+                || !free_quick_checked (sli_record_self, size, block)))
+    checked_give (size, block, site);
+}
 
 const GuardCalls *
 sli_guard_calls (void)
 {
-  static const GuardCalls calls[] = { [GUARD_OFF] = CALLS_ROW (checked),
-                                      [GUARD_CHECKED] = CALLS_ROW (checked),
-                                      [GUARD_HARDENED] = CALLS_ROW (hardened),
-                                      [GUARD_DEBUG] = CALLS_ROW (debug) };
+  static const GuardCalls calls[] = {
+    [GUARD_OFF] = { checked_take, checked_try_take, checked_give,
+                    checked_alloc, checked_free },
+    [GUARD_CHECKED] = { checked_take_quick, checked_try_take,
+                        checked_give_quick, checked_alloc, checked_free },
+    [GUARD_HARDENED] = { hardened_take_quick, hardened_try_take,
+                         hardened_give_quick, hardened_alloc, hardened_free },
+    [GUARD_DEBUG] = { debug_take, debug_try_take, debug_give, debug_alloc,
+                      debug_free }
+  };
 
   return &calls[guard.mode];
 }

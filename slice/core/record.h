@@ -145,6 +145,18 @@ sli_record_pop (ThreadRecord *record, unsigned class_index)
   return chunk;
 }
 
+/* A place anywhere up to top. */
+static inline void **
+sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
+{
+  void **slots = cache->loaded->slots;
+  uint32_t random = record->random * 1664525u + 1013904223u;
+
+  record->random = random; /* only its high bits count */
+  return slots + 1
+         + (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
+}
+
 /* Exchanges the top round with one from anywhere: whoever frees a block and
  * hopes to get it back at once must guess. */
 static inline void
@@ -152,21 +164,13 @@ sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
 {
   void **top = LOAD (&record->entries[class_index].top);
   void *round = *top;
-  uint32_t random = record->random;
-  void **slots;
-  size_t pick;
+  void **pick;
 
   if (round == NULL)
     return;
-  slots = record->caches[class_index].loaded->slots;
-
-  random ^= random << 13; /* Marsaglia 2003: xorshift */
-  random ^= random >> 17;
-  random ^= random << 5;
-  record->random = random;
-  pick = 1 + (size_t) (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
-  STORE (top, slots[pick]);
-  STORE (&slots[pick], round);
+  pick = sli_record_pick (record, &record->caches[class_index], top);
+  STORE (top, *pick);
+  STORE (pick, round);
 }
 
 static inline bool
