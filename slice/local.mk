@@ -114,7 +114,8 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
-	%D%/observe/stats.c
+	%D%/observe/stats.c \
+	%D%/observe/walk.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
 
 # --- the library ---
@@ -141,7 +142,8 @@ pkginclude_HEADERS += \
 	%D%/options.h \
 	%D%/slice.h \
 	%D%/source.h \
-	%D%/stats.h
+	%D%/stats.h \
+	%D%/walk.h
 nodist_pkginclude_HEADERS += %D%/version.h
 
 pkgconfig_DATA = %D%/slice.pc

@@ -72,7 +72,8 @@ magazine_tests = %D%/test-magazine
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
 alloc_tests =
-observe_tests =
+observe_tests = %D%/test-walk
+%C%_test_walk_LDADD = $(observe_test_libs)
 slice_tests = %D%/test-batch %D%/test-plain
 
 unit_tests = \
