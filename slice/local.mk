@@ -148,7 +148,22 @@ nodist_pkginclude_HEADERS += %D%/version.h
 
 pkgconfig_DATA = %D%/slice.pc
 
-EXTRA_DIST += %D%/libslice.map
+EXTRA_DIST += %D%/libslice.map %D%/libslice-gdb.py
+
+# gdb looks for NAME-gdb.py beside the name of the file that is loaded.
+gdb_directory = $(datadir)/gdb/auto-load$(libdir)
+install-data-hook: install-gdb
+install-gdb:
+	$(MKDIR_P) '$(DESTDIR)$(gdb_directory)'
+	@. ./slice/libslice.la && \
+	set -- $$library_names && \
+	echo "installing $$1-gdb.py" && \
+	$(INSTALL_DATA) $(srcdir)/slice/libslice-gdb.py \
+	  "$(DESTDIR)$(gdb_directory)/$$1-gdb.py"
+uninstall-hook: uninstall-gdb
+uninstall-gdb:
+	rm -f '$(DESTDIR)$(gdb_directory)'/libslice.*-gdb.py
+.PHONY: install-gdb uninstall-gdb
 
 include slice/context/local.mk
 include slice/arena/local.mk

@@ -98,7 +98,8 @@ check_scripts = \
 	%D%/check-headers.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
-	%D%/check-32bit.sh
+	%D%/check-32bit.sh \
+	%D%/check-gdb.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
