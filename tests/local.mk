@@ -74,7 +74,7 @@ magazine_tests = %D%/test-magazine
 alloc_tests =
 observe_tests = %D%/test-walk
 %C%_test_walk_LDADD = $(observe_test_libs)
-slice_tests = %D%/test-batch %D%/test-plain
+slice_tests = %D%/test-batch %D%/test-oom %D%/test-plain
 
 unit_tests = \
 	$(port_tests) \
@@ -88,6 +88,7 @@ unit_tests = \
 	$(slice_tests)
 
 # Programs that need libslice alone (no GLib).
+%C%_test_oom_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
 
