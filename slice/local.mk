@@ -99,13 +99,18 @@ noinst_LTLIBRARIES += \
 # --- floor 6: the entry points ---
 
 %C%_liballoc_la_SOURCES = \
+	%D%/core/aligned.c \
 	%D%/core/alloc.c \
 	%D%/core/alloc.h \
 	%D%/core/block-check.c \
 	%D%/core/block-check.h \
+	%D%/core/bulk.c \
+	%D%/core/failure.c \
 	%D%/core/fork.c \
 	%D%/core/guard.c \
 	%D%/core/guard.h \
+	%D%/core/route.c \
+	%D%/core/route.h \
 	%D%/core/trim.c
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la

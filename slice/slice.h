@@ -355,6 +355,18 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
  * are malloc's, are not.)  Threads: any.  Cost: two loads. */
 SLICE_API bool slice_is_ours (const void *address);
 
+/** The size that a live block was asked for, where it is written down: of all
+ * blocks with the option debug-blocks, of large ones in the checking modes
+ * (checked, hardened, debug).  A layer that takes over another allocator's
+ * calls tells its own large blocks from the other's by it.
+ *
+ * @param address  anything, valid or not
+ * @return         bytes; 0 if no such block starts there
+ *
+ * Threads: any.  Cost: a lock and a look into a hash table.
+ */
+SLICE_API size_t slice_debug_size (const void *address);
+
 /* --- giving memory back ---------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,

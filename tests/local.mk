@@ -71,10 +71,45 @@ depot_tests = %D%/test-depot
 magazine_tests = %D%/test-magazine
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
-alloc_tests =
-observe_tests = %D%/test-walk
+# Tests of floor 6 link floor 7's observers, too, for their figures.
+alloc_tests = \
+	%D%/test-alloc \
+	%D%/test-block-check \
+	%D%/test-fork \
+	%D%/test-misuse \
+	%D%/test-oom \
+	%D%/test-threads \
+	%D%/test-tool-mode \
+	%D%/test-trim
+%C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_fork_LDADD = $(observe_test_libs)
+%C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_oom_LDADD = $(observe_test_libs)
+%C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_tool_mode_LDADD = $(observe_test_libs)
+%C%_test_trim_LDADD = $(observe_test_libs)
+
+observe_tests = \
+	%D%/test-dump \
+	%D%/test-stats \
+	%D%/test-walk
+%C%_test_dump_LDADD = $(observe_test_libs)
+%C%_test_stats_LDADD = $(observe_test_libs)
 %C%_test_walk_LDADD = $(observe_test_libs)
-slice_tests = %D%/test-batch %D%/test-oom %D%/test-plain
+
+slice_tests = \
+	%D%/test-batch \
+	%D%/test-dlopen \
+	%D%/test-failures \
+	%D%/test-model \
+	%D%/test-plain
+%C%_test_batch_LDADD = $(slice_test_libs)
+%C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
+%C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
+%C%_test_model_LDADD = $(slice_test_libs)
+
+include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -88,8 +123,6 @@ unit_tests = \
 	$(slice_tests)
 
 # Programs that need libslice alone (no GLib).
-%C%_test_oom_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
-%C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
 
 # --- scripts ---------------------------------------------------------------
@@ -99,6 +132,9 @@ check_scripts = \
 	%D%/check-headers.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
+	%D%/check-fastpath.sh \
+	%D%/check-fallbacks.sh \
+	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
 	%D%/check-gdb.sh
 
@@ -244,6 +280,7 @@ bench_targets =
 
 include tests/misuse/local.mk
 include tests/bench/local.mk
+include tests/clients/local.mk
 include tests/stress/local.mk
 
 # The main job.

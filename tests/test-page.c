@@ -382,7 +382,8 @@ test_trim_units (void)
     free_run (many[i], 4);
   held = counts_now ().held_bytes;
   g_assert_cmpuint (sli_page_trim (0, 10000), <=, 256 * KIB);
-  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), >=, (MANY / 2 - 4) * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), >=,
+                    (MANY / 2 - 4) * 64 * KIB);
   g_assert_cmpuint (counts_now ().held_bytes, <=,
                     held - (MANY / 2 - 4) * 64 * KIB);
   g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), ==, 0);

@@ -1,10 +1,51 @@
 # slice/arena/local.mk - arenas (floor 7): linear, stack, pool, TLSF
 #
 # SPDX-License-Identifier: MIT
-#
-# To add the area:
-#   noinst_LTLIBRARIES += %D%/libarena.la
-#   %C%_libarena_la_SOURCES = ...
-#   %C%_libarena_la_CFLAGS = $(slice_cflags)
-#   slice_libslice_la_LIBADD += %D%/libarena.la
-#   pkginclude_HEADERS += slice/arena.h
+
+noinst_LTLIBRARIES += %D%/libarena.la
+%C%_libarena_la_SOURCES = \
+	%D%/block-source.c \
+	%D%/block-source.h \
+	%D%/bump.c \
+	%D%/bump.h \
+	%D%/exports.c \
+	%D%/fault.c \
+	%D%/fault.h \
+	%D%/kinds.h \
+	%D%/linear.c \
+	%D%/linear.h \
+	%D%/linear-grow.c \
+	%D%/linear-string.c \
+	%D%/pool.c \
+	%D%/pool.h \
+	%D%/pool-track.c \
+	%D%/source-file.c \
+	%D%/source-fixed.c \
+	%D%/source-huge.c \
+	%D%/source-owned.c \
+	%D%/source-owned.h \
+	%D%/span.c \
+	%D%/span.h \
+	%D%/stack.c \
+	%D%/stack.h \
+	%D%/stack-check.c \
+	%D%/tlsf.c \
+	%D%/tlsf.h \
+	%D%/tlsf-index.c \
+	%D%/tlsf-region.c \
+	%D%/tlsf-walk.c \
+	%D%/watch.c \
+	%D%/watch.h
+%C%_libarena_la_CFLAGS = $(slice_cflags)
+slice_libslice_la_LIBADD += %D%/libarena.la
+
+# Arenas in contexts, and slice_linear_export(): joined with slice/ralloc.h.
+EXTRA_DIST += %D%/in-context.c
+
+pkginclude_HEADERS += \
+	slice/arena.h \
+	slice/linear.h \
+	slice/pool.h \
+	slice/slice.hpp \
+	slice/stack.h \
+	slice/tlsf.h

@@ -47,7 +47,7 @@ typedef struct
   Link empties;         /* some that were given for full ones */
   unsigned n_empties;
   uint64_t n_magazines;
-  uint64_t n_chunks;    /* in the stack */
+  uint64_t n_chunks;    /* rounds in the stack */
   uint64_t n_pops;
   uint64_t n_misses;
   uint64_t n_pushes;
@@ -373,7 +373,8 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   depot->n_pushes++;
   if (depot->n_chunks * chunk_bytes > limit_bytes)
     {
-      exchange->spare = depot_oldest (depot);
+      /* The one that came: its chunks and their slabs are still in the cache. */
+      exchange->spare = magazine;
       depot_remove (depot, exchange->spare);
       depot->n_trimmed++;
     }
@@ -494,13 +495,30 @@ sli_depot_trim (uint64_t max_age_msec)
 
 /* --- looking ----------------------------------------------------------------- */
 
+/* By looking at every round; only who asks for statistics pays for it. */
+static uint64_t
+depot_count_chunks (Depot *depot)
+{
+  uint64_t n_chunks = 0;
+
+  assert_held (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      const Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      n_chunks += rounds_count_chunks (&magazine->slots[1],
+                                       magazine->n_rounds);
+    }
+  return n_chunks;
+}
+
 void
 sli_depot_count (unsigned class_index, DepotCounts *counts)
 {
   Depot *depot = &depots[class_index];
 
   sli_lock (&depot->lock);
-  *counts = (DepotCounts){ depot->n_magazines, depot->n_chunks,
+  *counts = (DepotCounts){ depot->n_magazines, depot_count_chunks (depot),
                            depot->n_pops,      depot->n_misses,
                            depot->n_pushes,    depot->n_contended,
                            depot->n_trimmed };

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/sizeclass.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 
 /* A magazine: a short stack of chunks of one class.
@@ -37,6 +38,17 @@ typedef struct Magazine
   uint64_t pushed_msec;  /* when it came into the depot */
   void *slots[];         /* n_rounds_max + 1; slots[0] is NULL */
 } Magazine;
+
+/* Chunks among n rounds: a freed NULL has left a hole. */
+static inline uint64_t
+rounds_count_chunks (void *const *first, size_t n)
+{
+  uint64_t n_chunks = 0;
+
+  for (size_t i = 0; i < n; i++)
+    n_chunks += LOAD (&first[i]) != NULL;
+  return n_chunks;
+}
 
 enum
 {
@@ -115,7 +127,7 @@ void sli_depot_give_old (unsigned class_index, unsigned n,
 typedef struct
 {
   uint64_t n_magazines;  /* now */
-  uint64_t n_chunks;     /* in them, now */
+  uint64_t n_chunks;     /* in them, now: holes are none */
   uint64_t n_pops;
   uint64_t n_misses;
   uint64_t n_pushes;

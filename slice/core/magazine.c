@@ -320,28 +320,6 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   return magazine;
 }
 
-/* Moves what the loaded magazine holds into a larger one.  Where a batch just
- * does not fit, small magazines would go to the depot and come back for
- * ever. */
-static bool
-class_enlarge (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-  Magazine *small = cache->loaded;
-  Magazine *large = sli_depot_new_magazine (class_index, cache->size);
-
-  if (large == NULL)
-    return false;
-  sli_record_hide (record, class_index);
-  large->n_rounds = small->n_rounds;
-  memcpy (&large->slots[1], &small->slots[1],
-          small->n_rounds * sizeof small->slots[0]);
-  cache->loaded = large;
-  sli_record_show (record, class_index);
-  sli_depot_end_magazine (small);
-  return true;
-}
-
 /* Fills the (empty) loaded magazine from the slabs. */
 static bool
 class_fill (ThreadRecord *record, unsigned class_index)
@@ -376,15 +354,32 @@ class_refill (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  /* Both are empty: one is given for a full one. */
+  /* Both are empty: the smaller one is given for a full one. */
+  if (cache->previous != NULL
+      && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
+    class_swap (record, class_index);
   magazine = sli_depot_pop (class_index, cache->previous, &contended);
   class_count_trip (record, class_index, contended);
   if (magazine == NULL)
     return class_fill (record, class_index);
   class_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
-  cache->previous = cache->loaded;
-  cache->loaded = magazine;
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max > magazine->n_rounds_max)
+    {
+      /* From before the magazines grew: its rounds move into the larger one,
+       * or small ones would circulate for ever. */
+      memcpy (&cache->loaded->slots[1], &magazine->slots[1],
+              magazine->n_rounds * sizeof magazine->slots[0]);
+      cache->loaded->n_rounds = magazine->n_rounds;
+      cache->previous = NULL;
+      sli_depot_end_magazine (magazine);
+    }
+  else
+    {
+      cache->previous = cache->loaded;
+      cache->loaded = magazine;
+    }
   sli_record_show (record, class_index);
   return true;
 }
@@ -502,9 +497,6 @@ class_unload (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  if (cache->loaded->n_rounds_max < n_wanted
-      && class_enlarge (record, class_index))
-    return true;
   sli_record_hide (record, class_index);
   if (cache->previous != NULL)
     {

@@ -470,10 +470,24 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   const Magazine *loaded = LOAD (&cache->loaded);
   void *const *top = LOAD (&record->entries[class_index].top);
 
-  if (loaded == NULL || top < loaded->slots
+  if (loaded == NULL || top < loaded->slots + cache->n_taken
       || top > loaded->slots + loaded->n_rounds_max)
     return 0;
-  return (uint64_t) (top - loaded->slots) - cache->n_taken;
+  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
+                              (size_t) (top - loaded->slots)
+                                  - cache->n_taken);
+}
+
+static uint64_t
+previous_count (const ClassCache *cache)
+{
+  const Magazine *previous = LOAD (&cache->previous);
+
+  return previous == NULL
+             ? 0
+             : rounds_count_chunks (&previous->slots[1],
+                                    min_size (LOAD (&previous->n_rounds),
+                                              previous->n_rounds_max));
 }
 
 static uint64_t
@@ -492,11 +506,9 @@ record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {
   const ClassCache *cache = &record->caches[class_index];
-  const Magazine *previous = LOAD (&cache->previous);
 
   counts->n_cached += loaded_count (record, class_index);
-  if (previous != NULL)
-    counts->n_cached += LOAD (&previous->n_rounds);
+  counts->n_cached += previous_count (cache);
   counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
                                   - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;

@@ -521,6 +521,29 @@ same_word_bit (const Place *place, const void *chunk)
   return (uint64_t) 1 << (index % BITS_PER_WORD);
 }
 
+/* The bits of chunks[*next - 1], which place describes, and of the chunks
+ * that follow it in the array, each just below the one before it in the slab,
+ * as they come back from trees: no division for those.  *next becomes the
+ * first chunk not taken. */
+static inline uint64_t
+descending_bits (const Place *place, unsigned n, void *const *chunks,
+                 unsigned *next)
+{
+  size_t chunk_bytes = sli_sizeclasses[place->slab->class_index].chunk_bytes;
+  unsigned index = place->index % BITS_PER_WORD;
+  const char *below = (const char *) chunks[*next - 1] - chunk_bytes;
+  unsigned end = n - *next < index ? n : *next + index;
+  unsigned i = *next;
+  uint64_t bit = (uint64_t) 1 << index;
+
+  for (; i < end && chunks[i] == below; i++)
+    below -= chunk_bytes;
+  /* Ones from the lowest taken up to and with bit. */
+  bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
+  *next = i;
+  return bit;
+}
+
 /* Some of n chunks of one word were free already: name the first. */
 _Noreturn static void
 complain_already_free (const Place *place, unsigned class_index, unsigned n,
@@ -553,8 +576,8 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
       error = place_error (&place, class_index);
       if (UNLIKELY (error != 0))
         place_complain (&place, error, class_index, chunks[i], operation);
-      bits = (uint64_t) 1 << (place.index % BITS_PER_WORD);
       /* Neighbours in the array are often neighbours in the slab. */
+      bits = descending_bits (&place, n, chunks, &next);
       for (; next < n && (bit = same_word_bit (&place, chunks[next])) != 0
              && (bits & bit) == 0;
            next++)

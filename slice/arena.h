@@ -1,0 +1,249 @@
+/* arena.h - memory for lifetimes that a program knows: what all kinds share
+ *
+ * Public; the four kinds come with it.  An arena hands out objects that die together, or in an order that
+ * is known beforehand, and so need no header of their own:
+ *
+ *   linear.h  objects are only added, and all die at once (or down to a mark)
+ *   stack.h   the object that came last goes first
+ *   pool.h    objects of one size, freed in any order, or all at once
+ *   tlsf.h    any size in any order, each call in bounded time
+ *
+ * All take memory in blocks from one kind of chain.  The first block is small
+ * and lies behind the arena's own control block; further ones double from 256
+ * bytes up to a cap, each size as soon as it is at most an eighth of what the
+ * arena holds (a half where the first block is large or the arena has a page
+ * source of its own).  A request too large for that gets a block of its own and leaves the
+ * current block current.  The table of blocks lies outside the blocks, so an
+ * arena can be emptied without touching its memory.
+ *
+ * Objects of linear and stack arenas are aligned as slices are: to the
+ * largest power of two, at most 16, that divides their size rounded up to a
+ * multiple of 8; the _aligned functions give more.
+ *
+ * No memory: every function that asks for some returns NULL or false with
+ * errno ENOMEM, and the arena is as it was.  Misuse ends the program with one
+ * numbered line on standard error (slice-errors(7), 300 to 399).
+ *
+ * Threads: an arena belongs to one thread at a time; two threads may use two
+ * arenas at once, whatever page source these share.
+ *
+ * Under valgrind and AddressSanitizer each object is known to the tool, with
+ * a gap behind it: overruns, and uses after a release, reset, rollback or
+ * free, are reported.
+ *
+ * Theory: section 8.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_ARENA_H
+#define SLICE_ARENA_H
+
+#include <stdarg.h>
+#include <slice/slice.h>
+#include <slice/source.h>
+
+SLICE_BEGIN_DECLS
+
+/* As SLICE_INLINE in slice.h: each inline function is also exported under
+ * its own name; exports.c makes these. */
+#ifdef SLICE_ARENA_DEFINE_EXPORTS
+# define SLICE_ARENA_INLINE SLICE_API
+#else
+# define SLICE_ARENA_INLINE                                                   \
+  SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+#endif
+
+/** The largest alignment that the _aligned functions take: a page. */
+#define SLICE_ARENA_ALIGNMENT_MAX 4096
+
+/** How an arena behaves, ored together. */
+typedef enum
+{
+  SLICE_ARENA_DEFAULT = 0,
+  SLICE_ARENA_CHECKED = 1 << 0   /**< stack: size and serial are kept before
+                                      each object, and each release must be
+                                      the top's; pool: live objects are kept
+                                      in a bitmap, and what is free is filled
+                                      and looked at when it is handed out
+                                      again.  The option `debug` sets it for
+                                      all arenas */
+} SliceArenaFlags;
+
+/** How an arena gets its memory.  All zero is the default for each. */
+typedef struct
+{
+  /** Where blocks come from.  NULL: blocks of up to 2048 bytes are slices,
+   * larger ones come from page spans that all arenas share and that are kept
+   * for the next one.  Otherwise every block is mapped from this source, in
+   * whole pages, and given back to it at once; it is used by reference and
+   * must outlive the arena. */
+  const SliceSource *source;
+
+  /** Bytes of the first block, 64 to 2^30; 0: about 100, which makes it 320
+   * with a linear arena's control block.  With a source of one's own: whole
+   * pages, 0: one. */
+  size_t first_bytes;
+
+  /** Largest block that the chain grows to by itself, first_bytes to 2^30;
+   * 0: 64 KiB, or first_bytes if that is more. */
+  size_t cap_bytes;
+
+  /** Most bytes that the arena may hold, blocks and control block together;
+   * 0: no limit. */
+  size_t limit_bytes;
+
+  /** SliceArenaFlags. */
+  unsigned flags;
+} SliceArenaOptions;
+
+/** What a reset keeps for the next use. */
+typedef enum
+{
+  SLICE_KEEP_NONE = 0,   /**< nothing (the block that lies behind the control
+                              block always stays) */
+  SLICE_KEEP_FIRST,      /**< the block that was asked for first */
+  SLICE_KEEP_LARGEST,    /**< the largest block */
+  SLICE_KEEP_ALL         /**< all, except blocks of single large objects */
+} SliceKeep;
+
+/** What an arena holds, in bytes.  held = asked + room + wasted + control. */
+typedef struct
+{
+  size_t asked_bytes;    /**< in objects: their sizes rounded up to 8 and
+                              padding between them */
+  size_t room_bytes;     /**< free: in the current block, in spare blocks, and
+                              (pool, TLSF) between live objects */
+  size_t wasted_bytes;   /**< in tails of blocks that were left for another */
+  size_t control_bytes;  /**< control block, block table, bitmaps, headers */
+  size_t held_bytes;     /**< everything */
+  size_t n_blocks;       /**< blocks held, the first one included */
+  size_t n_own_blocks;   /**< of these, blocks of single large objects */
+  size_t n_spare_blocks; /**< of these, blocks that wait for their use */
+  size_t n_requests;     /**< blocks asked from the source since the start */
+} SliceArenaStats;
+
+/** Gives back the pages that the arenas' shared spans keep for the next
+ * arena.
+ *
+ * @param keep_bytes  how much may stay; 0 gives everything back
+ * @return            bytes given back
+ *
+ * Threads: any.  Cost: one lock and a call for each span given back.
+ */
+SLICE_API size_t slice_arena_trim (size_t keep_bytes);
+
+/* --- further page sources ------------------------------------------------- */
+
+/** A source over a buffer of the caller's: pages are handed out and taken
+ * back inside it, and no system call is ever made.
+ *
+ * @param buffer  used until the source is no longer; not NULL
+ * @param bytes   its size; two pages at least.  The source's own data (a bit
+ *                for each page and 200 bytes) lies at its start
+ * @return        the source, inside the buffer, or NULL with errno EINVAL if
+ *                the buffer is too small
+ *
+ * Threads: any may use the source at once.
+ * Cost: map and unmap walk over the bitmap, 64 pages a step.
+ * It needs no destroy.
+ */
+SLICE_API const SliceSource *slice_source_fixed_new (void *buffer,
+                                                     size_t bytes);
+
+/** How the huge-page source gets its pages. */
+typedef enum
+{
+  SLICE_HUGE_ADVISED = 0,  /**< 2 MiB regions of ordinary memory, advised to
+                                be huge (transparent huge pages) */
+  SLICE_HUGE_RESERVED      /**< from the system's reserve (MAP_HUGETLB); when
+                                that is empty, as above */
+} SliceHugeKind;
+
+/** A source that cuts blocks from huge pages.
+ *
+ * @param kind        where the huge pages come from
+ * @param keep_bytes  how much spare memory may stay for the next request;
+ *                    beyond that, empty 2 MiB regions go back at once
+ * @return            the source, or NULL with errno ENOMEM
+ *
+ * Threads: any may use the source at once.
+ * Cost: a system call for each 2 MiB, else a walk over a bitmap.
+ */
+SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
+                                                    size_t keep_bytes);
+
+/** A source whose memory is a file's: larger than the machine's memory, or in
+ * a place of one's choice.  The file grows as needed, and what is given back
+ * is punched out of it where the file system can.
+ *
+ * @param fd         a regular file open for reading and writing, or a memfd.
+ *                   It is duplicated; its contents are overwritten
+ * @param max_bytes  the most that the file may grow to; addresses for it are
+ *                   reserved at once
+ * @return           the source, or NULL with errno set (EBADF, EINVAL,
+ *                   ENOMEM)
+ *
+ * Threads: any may use the source at once.
+ * Cost: a system call when the file grows or shrinks.
+ */
+SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
+
+/** Ends a huge-page or file source.  Nothing of its memory may be in use any
+ * more.
+ *
+ * @param source  of slice_source_huge_new() or slice_source_file_new(); NULL
+ *                does nothing
+ *
+ * Errors: memory that is still in use, and a source of another kind, are
+ *   misuse (307, 308).
+ */
+SLICE_API void slice_source_destroy (const SliceSource *source);
+
+/* --- the inline code of linear and stack ---------------------------------- */
+
+/* What the inline functions see of a linear or stack arena (version 1):
+ *
+ *            low          next                      end
+ *             v            v                         v
+ *   +---------+------------+-------------------------+
+ *   |  (pad)  |  objects   |  room                   |   the current block
+ *   +---------+------------+-------------------------+
+ *
+ * next is a multiple of 8 and end of 16.  An arena that must be asked at
+ * every call (checked, watched by a tool, or with an object growing) has all
+ * three at the same multiple of 16: there is no room and nothing to release,
+ * so that every call takes the slow path. */
+typedef struct
+{
+  char *next;
+  char *end;
+  char *low;         /* stack: the block's first object */
+  char *growing;     /* linear: where the growing object ends, or NULL */
+  char *growing_end; /* linear: the room for it ends here */
+} SliceBumpV1;
+
+/** Not for callers: takes `size` bytes from the current block, or NULL.  The
+ * difference size-1 sends size 0 to the slow path. */
+SLICE_ARENA_INLINE void *slice_bump_take_v1 (SliceBumpV1 *bump, size_t size);
+SLICE_ARENA_INLINE void *
+slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
+{
+  size_t rounded = (size + 7) & ~(size_t) 7;
+  char *object = bump->next + ((uintptr_t) bump->next & ~rounded & 8);
+  if (SLICE_LIKELY (size - 1 < (size_t) (bump->end - object)))
+    {
+      bump->next = object + rounded;
+      return object;
+    }
+  return NULL;
+}
+
+SLICE_END_DECLS
+
+/* The four kinds; each may be included by itself, too. */
+#include <slice/linear.h>
+#include <slice/stack.h>
+#include <slice/pool.h>
+#include <slice/tlsf.h>
+
+#endif

@@ -1,0 +1,137 @@
+/* bump.c - the current block of a linear or stack arena
+ *
+ * Floor 7.  See bump.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "bump.h"
+
+#include <string.h>
+#include "fault.h"
+
+static const char *
+kind_name (ArenaKind kind)
+{
+  switch (kind)
+    {
+    case ARENA_LINEAR:
+      return "linear arena";
+    case ARENA_STACK:
+      return "stack arena";
+    case ARENA_POOL:
+      return "pool";
+    case ARENA_TLSF:
+      return "TLSF heap";
+    case ARENA_DEAD:
+      return "arena";
+    }
+  return "arena";
+}
+
+void
+sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+{
+  if (SLICE_UNLIKELY (have != want))
+    sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
+                     kind_name (want));
+}
+
+void
+sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
+               size_t control_bytes, void (*end) (void *))
+{
+  size_t embedded = sli_options_embedded (options, control_bytes);
+  memset (bump, 0, sizeof *bump);
+  bump->kind = kind;
+  bump->end = end;
+  bump->control_bytes = (uint32_t) (control_bytes + embedded);
+  sli_chain_init (&bump->chain, options, (char *) bump + control_bytes,
+                  embedded, control_bytes);
+  bump->is_asked_always = bump->chain.is_watched;
+  bump->current = BLOCK_NONE;
+  sli_bump_hide (bump);
+  if (embedded != 0)
+    sli_bump_enter (bump, BLOCK_EMBEDDED, bump->chain.embedded);
+  if (!bump->is_asked_always)
+    sli_bump_unhide (bump);
+}
+
+void
+sli_bump_hide (Bump *bump)
+{
+  if (!bump->is_hidden)
+    bump->at = bump->head.next;
+  bump->is_hidden = true;
+  bump->head.next = (char *) bump;
+  bump->head.end = (char *) bump;
+  bump->head.low = (char *) bump;
+}
+
+/* Without a block it stays hidden: there is nothing to take or release. */
+void
+sli_bump_unhide (Bump *bump)
+{
+  if (bump->is_asked_always || bump->current == BLOCK_NONE)
+    return;
+  bump->is_hidden = false;
+  bump->head.next = bump->at;
+  bump->head.end = bump->block_end;
+}
+
+void
+sli_bump_enter (Bump *bump, int32_t index, char *at)
+{
+  Block block = sli_chain_block (&bump->chain, index);
+  sli_bump_hide (bump);
+  bump->current = index;
+  bump->at = at;
+  bump->block_end = block.start + sli_block_bytes (&block);
+  sli_bump_unhide (bump);
+}
+
+size_t
+sli_require_alignment (size_t alignment)
+{
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0
+      || alignment > SLICE_ARENA_ALIGNMENT_MAX)
+    sli_arena_fault (ARENA_FAULT_ALIGNMENT,
+                     "alignment %zu is no power of two up to %d", alignment,
+                     SLICE_ARENA_ALIGNMENT_MAX);
+  return alignment < 8 ? 8 : alignment;
+}
+
+char *
+sli_bump_take (Bump *bump, size_t alignment, size_t size)
+{
+  if (bump->current == BLOCK_NONE)
+    return NULL;
+  size_t need = sli_round8 (size) + sli_bump_gap (bump);
+  char *object = sli_align (sli_bump_at (bump), alignment);
+  if (object > bump->block_end || need > (size_t) (bump->block_end - object))
+    return NULL;
+  sli_bump_set_at (bump, object + need);
+  if (bump->chain.is_watched)
+    sli_watch_object (sli_bump_start (bump), object, size);
+  return object;
+}
+
+void
+sli_bump_stats (const Bump *bump, size_t control_bytes,
+                SliceArenaStats *stats)
+{
+  const BlockChain *chain = &bump->chain;
+  sli_chain_stats (chain, control_bytes, stats);
+  stats->asked_bytes = bump->left_bytes + bump->own_bytes;
+  if (bump->current != BLOCK_NONE)
+    {
+      char *at = sli_bump_at (bump);
+      stats->asked_bytes += (size_t) (at - sli_bump_start (bump));
+      stats->room_bytes += (size_t) (bump->block_end - at);
+    }
+  for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
+    stats->room_bytes += sli_block_bytes (&chain->table[i]);
+  stats->wasted_bytes
+      = chain->held_bytes - stats->asked_bytes - stats->room_bytes;
+}

@@ -1,0 +1,13 @@
+/* exports.c - the inline functions of linear, stack and pool, exported
+ *
+ * Floor 7.  For callers that take an address, build without optimisation or
+ * bind from another language.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#define SLICE_ARENA_DEFINE_EXPORTS
+#include <slice/arena.h>

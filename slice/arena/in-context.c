@@ -1,0 +1,96 @@
+/* in-context.c - arenas that are nodes of a context's tree
+ *
+ * Floor 7: the one place where arenas know contexts.  The control block, with
+ * the embedded block behind it, is an ordinary node whose destructor ends the
+ * arena; so it is freed with its parent, has a parent, and moves by changing
+ * that one pointer, however much is in it.
+ *
+ * Theory: section 8.7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/arena.h>
+#include <slice/ralloc.h>
+
+#include <errno.h>
+#include <string.h>
+#include "fault.h"
+#include "kinds.h"
+
+static void *
+node_new (const void *context, size_t bytes)
+{
+  return bytes != 0 ? ralloc_size (context, bytes) : NULL;
+}
+
+SliceLinear *
+slice_linear_new_in (const void *context, const SliceArenaOptions *given)
+{
+  SliceArenaOptions options;
+  void *node = node_new (context, sli_linear_bytes (given, &options));
+  if (node == NULL)
+    return NULL;
+  SliceLinear *linear = sli_linear_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (linear, sli_linear_fini);
+  return linear;
+}
+
+SliceStack *
+slice_stack_new_in (const void *context, const SliceArenaOptions *given)
+{
+  SliceArenaOptions options;
+  void *node = node_new (context, sli_stack_bytes (given, &options));
+  if (node == NULL)
+    return NULL;
+  SliceStack *stack = sli_stack_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (stack, sli_stack_fini);
+  return stack;
+}
+
+SlicePool *
+slice_pool_new_in (const void *context, const SlicePoolOptions *given)
+{
+  SlicePoolOptions options;
+  void *node = node_new (context, sli_pool_bytes (given, &options));
+  if (node == NULL)
+    return NULL;
+  SlicePool *pool = sli_pool_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (pool, sli_pool_fini);
+  return pool;
+}
+
+SliceTlsf *
+slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
+{
+  SliceArenaOptions options;
+  void *node = node_new (context, sli_tlsf_bytes (given, &options));
+  if (node == NULL)
+    return NULL;
+  SliceTlsf *tlsf = sli_tlsf_setup (node, &options, ralloc_free);
+  if (tlsf == NULL)
+    {
+      ralloc_free (node);
+      errno = ENOMEM;
+      return NULL;
+    }
+  ralloc_set_destructor (tlsf, sli_tlsf_fini);
+  return tlsf;
+}
+
+void *
+slice_linear_export (const SliceLinear *linear, const void *object,
+                     size_t size, const void *context)
+{
+  const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
+  if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
+    sli_arena_fault (ARENA_FAULT_NOT_IN_ARENA,
+                     "linear arena %p: export of %p (%zu bytes), which is not"
+                     " in it",
+                     (const void *) linear, object, size);
+  void *copy = ralloc_size (context, size);
+  if (copy != NULL && size > 0)
+    memcpy (copy, object, size);
+  return copy;
+}

@@ -1,0 +1,188 @@
+/* linear-grow.c - an object that grows at a linear arena's end
+ *
+ * Floor 7.  While it grows the arena is hidden from the inline code; the
+ * object starts at the place of the next object and is added when finished.
+ * When a block becomes too small the object moves to one of at least twice
+ * its size, so a byte is copied O(1) times.
+ *
+ * Theory: section 8.2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "linear.h"
+
+#include <errno.h>
+#include <string.h>
+#include "fault.h"
+
+static void
+grow_require (const SliceLinear *linear)
+{
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+}
+
+/* A watched arena is asked at each character. */
+static void
+grow_set_end (Bump *bump)
+{
+  bump->head.growing_end
+      = bump->chain.is_watched ? bump->head.growing : bump->block_end;
+}
+
+static void
+grow_begin (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  sli_bump_hide (bump);
+  linear->is_growing = true;
+  linear->grows_alone = false;
+  if (bump->current == BLOCK_NONE)
+    return;
+  char *start = sli_align (sli_bump_at (bump), 16);
+  if (start > bump->block_end)
+    start = bump->block_end;
+  bump->at = start;
+  bump->head.growing = start;
+  grow_set_end (bump);
+}
+
+static size_t
+grow_size (const SliceLinear *linear)
+{
+  if (linear->bump.current == BLOCK_NONE)
+    return 0;
+  return (size_t) (linear->bump.head.growing - linear->bump.at);
+}
+
+static size_t
+grow_room (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  if (bump->current == BLOCK_NONE)
+    return 0;
+  size_t room = (size_t) (bump->block_end - bump->head.growing);
+  size_t gap = sli_bump_gap (bump);
+  return room > gap ? room - gap : 0;
+}
+
+/* Moves the object to a block that has room for `more` further bytes.  A
+ * block that was entered for this object alone goes back at once. */
+static bool
+grow_move (SliceLinear *linear, size_t more)
+{
+  Bump *bump = &linear->bump;
+  size_t size = grow_size (linear);
+  size_t need = 2 * (size + more) + sli_bump_gap (bump) + 8;
+  char *old = bump->at;
+  uint32_t n_used = bump->chain.n_used;
+  if (more > SIZE_MAX / 8 || !sli_chain_push (&bump->chain, need))
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  bool drops = linear->grows_alone;
+  sli_linear_enter_pushed (linear);
+  sli_bump_hide (bump);
+  if (bump->chain.is_watched)
+    sli_watch_show (bump->at, size);
+  if (size > 0)
+    memcpy (bump->at, old, size);
+  bump->head.growing = bump->at + size;
+  if (drops)
+    {
+      sli_chain_drop (&bump->chain, n_used - 1);
+      bump->current--;
+    }
+  linear->grows_alone = true;
+  grow_set_end (bump);
+  return true;
+}
+
+bool
+slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  if (!linear->is_growing)
+    grow_begin (linear);
+  if (size > grow_room (linear) && !grow_move (linear, size))
+    return false;
+  if (bump->chain.is_watched)
+    sli_watch_show (bump->head.growing, size);
+  if (source != NULL)
+    memcpy (bump->head.growing, source, size);
+  bump->head.growing += size;
+  grow_set_end (bump);
+  return true;
+}
+
+void
+slice_linear_shrink (SliceLinear *linear, size_t size)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  size_t have = linear->is_growing ? grow_size (linear) : 0;
+  if (size > have)
+    sli_arena_fault (ARENA_FAULT_SHRINK,
+                     "linear arena %p: shrink by %zu of an object of %zu",
+                     (void *) linear, size, have);
+  if (size == 0)
+    return;
+  bump->head.growing -= size;
+  if (bump->chain.is_watched)
+    sli_watch_hide (bump->head.growing, size);
+  grow_set_end (bump);
+}
+
+void *
+slice_linear_growing (const SliceLinear *linear, size_t *size)
+{
+  grow_require (linear);
+  if (size != NULL)
+    *size = linear->is_growing ? grow_size (linear) : 0;
+  bool is_there = linear->is_growing && linear->bump.current != BLOCK_NONE;
+  return is_there ? linear->bump.at : NULL;
+}
+
+/* Ends the growing state; the place stays at the object's start. */
+static void
+grow_end (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  linear->is_growing = false;
+  bump->head.growing = NULL;
+  bump->head.growing_end = NULL;
+  sli_bump_unhide (bump);
+}
+
+void *
+slice_linear_finish (SliceLinear *linear, size_t *size_out)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  size_t size = linear->is_growing ? grow_size (linear) : 0;
+  if (size_out != NULL)
+    *size_out = size;
+  if (linear->is_growing)
+    grow_end (linear);
+  if (size == 0)
+    return slice_linear_alloc (linear, 1);
+  void *object = sli_bump_take (bump, 16, size);
+  if (bump->chain.is_watched)
+    sli_watch_show_defined (object, size);
+  return object;
+}
+
+void
+slice_linear_abandon (SliceLinear *linear)
+{
+  grow_require (linear);
+  if (!linear->is_growing)
+    return;
+  size_t size = grow_size (linear);
+  if (linear->bump.chain.is_watched && size > 0)
+    sli_watch_hide (linear->bump.at, size);
+  grow_end (linear);
+}

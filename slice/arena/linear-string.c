@@ -1,0 +1,114 @@
+/* linear-string.c - strings in a linear arena
+ *
+ * Floor 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "linear.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Strings need no alignment beyond what every object has. */
+#define STRING_ALIGNMENT 8
+
+static char *
+string_add (SliceLinear *linear, size_t size)
+{
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  sli_linear_require_still (linear);
+  return sli_linear_add (linear, STRING_ALIGNMENT, size);
+}
+
+static char *
+string_add_copy (SliceLinear *linear, const char *string, size_t length)
+{
+  char *copy = string_add (linear, length + 1);
+  if (copy == NULL)
+    return NULL;
+  memcpy (copy, string, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+char *
+slice_linear_strdup (SliceLinear *linear, const char *string)
+{
+  return string != NULL ? string_add_copy (linear, string, strlen (string))
+                        : NULL;
+}
+
+char *
+slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
+{
+  return string != NULL
+             ? string_add_copy (linear, string, strnlen (string, max))
+             : NULL;
+}
+
+bool
+slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
+{
+  size_t old = *string != NULL ? strlen (*string) : 0;
+  size_t more = strlen (suffix);
+  size_t old_size = *string != NULL ? old + 1 : 0;
+  char *longer = sli_linear_resize (linear, *string, STRING_ALIGNMENT,
+                                    old_size, old + more + 1);
+  if (longer == NULL)
+    return false;
+  memcpy (longer + old, suffix, more);
+  longer[old + more] = '\0';
+  *string = longer;
+  return true;
+}
+
+/* Where there is room the text is written once, to the place where the next
+ * object goes, and added then. */
+static char *
+string_print_in_place (SliceLinear *linear, size_t room, const char *format,
+                       va_list arguments, int *length)
+{
+  Bump *bump = &linear->bump;
+  char *place = room > 0 ? sli_bump_at (bump) : NULL;
+  *length = vsnprintf (place, room, format, arguments);
+  bool fits = *length >= 0 && (size_t) *length < room;
+  return fits ? sli_bump_take (bump, STRING_ALIGNMENT, (size_t) *length + 1)
+              : NULL;
+}
+
+char *
+slice_linear_vprintf (SliceLinear *linear, const char *format,
+                      va_list arguments)
+{
+  Bump *bump = &linear->bump;
+  sli_arena_require (linear, bump->kind, ARENA_LINEAR);
+  sli_linear_require_still (linear);
+  bool hidden = bump->chain.is_watched || bump->current == BLOCK_NONE;
+  size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
+  va_list again;
+  va_copy (again, arguments);
+  int length;
+  char *text
+      = string_print_in_place (linear, room, format, arguments, &length);
+  if (text == NULL && length >= 0)
+    {
+      text = string_add (linear, (size_t) length + 1);
+      if (text != NULL)
+        vsnprintf (text, (size_t) length + 1, format, again);
+    }
+  va_end (again);
+  return text;
+}
+
+char *
+slice_linear_printf (SliceLinear *linear, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  char *text = slice_linear_vprintf (linear, format, arguments);
+  va_end (arguments);
+  return text;
+}

@@ -1,0 +1,374 @@
+/* pool.c - pools: objects of one size, freed in any order or all at once
+ *
+ * Floor 7: above the chain of blocks.  Tracked pools, which know each chunk,
+ * are in pool-track.c.
+ *
+ * Theory: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "pool.h"
+
+#include <errno.h>
+#include <string.h>
+#include "fault.h"
+#include "kinds.h"
+
+#define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
+#define NEW_BYTES 512
+#define OBJECT_BYTES_MAX ((size_t) 1 << 20)
+
+/* What is cut at a time and linked: enough to make the call rare, so little
+ * that no page is touched long before its use. */
+#define CUT_BYTES 2048
+#define CUT_CHUNKS_MIN 1
+
+/* A plain pool's free object holds a link and a sign. */
+#define PLAIN_BYTES_MIN (2 * sizeof (void *))
+
+void
+sli_pool_require (const SlicePool *pool)
+{
+  sli_arena_require (pool, pool->kind, ARENA_POOL);
+}
+
+/* --- making and ending ----------------------------------------------------- */
+
+size_t
+sli_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
+{
+  *options = *given;
+  if (options->alignment == 0)
+    options->alignment = sli_natural_alignment (given->object_bytes);
+  size_t alignment = options->alignment;
+  if (given->object_bytes == 0 || given->object_bytes > OBJECT_BYTES_MAX
+      || (alignment & (alignment - 1)) != 0
+      || alignment > SLICE_ARENA_ALIGNMENT_MAX)
+    {
+      errno = EINVAL;
+      return 0;
+    }
+  if (alignment < 8)
+    options->alignment = 8;
+  if (!sli_options_fill (&given->arena, NEW_BYTES - CONTROL_BYTES, 0,
+                         &options->arena))
+    return 0;
+  return CONTROL_BYTES + sli_options_embedded (&options->arena, CONTROL_BYTES);
+}
+
+static void
+pool_lay_out (SlicePool *pool)
+{
+  const SlicePoolOptions *options = &pool->options;
+  bool is_watched = pool->chain.is_watched;
+  size_t object = sli_round8 (options->object_bytes);
+  pool->is_filled = (options->arena.flags & SLICE_ARENA_CHECKED) != 0
+                    || sli_arena_debug ();
+  bool links_behind
+      = pool->is_filled || is_watched || options->construct != NULL;
+  pool->is_filled = pool->is_filled && options->construct == NULL;
+  pool->is_tracked = links_behind || object < PLAIN_BYTES_MIN;
+  pool->link_offset = links_behind ? object : 0;
+  size_t chunk = object + (links_behind ? sizeof (void *) : 0);
+  chunk += is_watched ? WATCH_GAP_BYTES : 0;
+  size_t mask = options->alignment - 1;
+  pool->chunk_bytes = (chunk + mask) & ~mask;
+}
+
+SlicePool *
+sli_pool_setup (void *memory, const SlicePoolOptions *options,
+                void (*end) (void *))
+{
+  SlicePool *pool = memory;
+  memset (pool, 0, sizeof *pool);
+  size_t embedded = sli_options_embedded (&options->arena, CONTROL_BYTES);
+  pool->kind = ARENA_POOL;
+  pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
+  pool->end = end;
+  pool->options = *options;
+  sli_chain_init (&pool->chain, &options->arena,
+                  (char *) pool + CONTROL_BYTES, embedded, CONTROL_BYTES);
+  pool_lay_out (pool);
+  pool->head.sign = (void *) ~(uintptr_t) pool;
+  sli_pool_start_over (pool);
+  return pool;
+}
+
+void
+sli_pool_fini (void *memory)
+{
+  SlicePool *pool = memory;
+  if (pool->is_tracked)
+    sli_pool_track_fini (pool);
+  pool->kind = ARENA_DEAD;
+  sli_chain_fini (&pool->chain);
+}
+
+static void
+pool_end (void *memory)
+{
+  SlicePool *pool = memory;
+  sli_pool_fini (pool);
+  slice_free1 (pool->control_bytes, pool);
+}
+
+SlicePool *
+slice_pool_new (const SlicePoolOptions *given)
+{
+  SlicePoolOptions options;
+  size_t bytes = sli_pool_bytes (given, &options);
+  void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+  return memory != NULL ? sli_pool_setup (memory, &options, pool_end) : NULL;
+}
+
+SlicePool *
+slice_pool_new_plain (size_t object_bytes)
+{
+  SlicePoolOptions options = { .object_bytes = object_bytes };
+  return slice_pool_new (&options);
+}
+
+void
+slice_pool_destroy (SlicePool *pool)
+{
+  if (pool == NULL)
+    return;
+  sli_pool_require (pool);
+  pool->end (pool);
+}
+
+/* --- blocks ---------------------------------------------------------------- */
+
+static void
+pool_set_bias (SlicePool *pool, ptrdiff_t bias)
+{
+  if (pool->is_tracked)
+    return;
+  pool->head.n_live += bias - pool->bias;
+  pool->bias = bias;
+}
+
+/* Chunks are cut from a block next. */
+static void
+pool_enter (SlicePool *pool, Block block)
+{
+  pool->cut_at = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  size_t room = end > pool->cut_at ? (size_t) (end - pool->cut_at) : 0;
+  pool->cut_end
+      = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
+}
+
+bool
+sli_pool_push_block (SlicePool *pool)
+{
+  BlockChain *chain = &pool->chain;
+  size_t alignment = pool->options.alignment;
+  size_t extra = alignment > 16 ? alignment : 0;
+  size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
+  size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
+  if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
+    return false;
+  Block block = chain->table[chain->n_used - 1];
+  if (pool->is_tracked && !sli_pool_track_block (pool, block))
+    {
+      sli_chain_drop (chain, chain->n_used - 1);
+      return false;
+    }
+  pool_enter (pool, block);
+  pool_set_bias (pool, chain->n_used + (chain->embedded != NULL) <= 1);
+  return true;
+}
+
+void
+sli_pool_start_over (SlicePool *pool)
+{
+  sli_chain_cut (&pool->chain, 0);
+  if (pool->is_tracked)
+    sli_pool_track_start_over (pool);
+  pool->head.free = NULL;
+  pool->bias = 1;
+  pool->head.n_live = 1;
+  pool->cut_at = NULL;
+  pool->cut_end = NULL;
+  if (pool->chain.embedded == NULL)
+    return;
+  Block block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
+  if (!pool->is_tracked || sli_pool_track_block (pool, block))
+    pool_enter (pool, block);
+}
+
+/* --- alloc and free of plain pools ----------------------------------------- */
+
+/* Links the next few chunks in the order of their addresses. */
+static bool
+pool_cut (SlicePool *pool)
+{
+  if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
+    return false;
+  size_t chunk = pool->chunk_bytes;
+  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
+  size_t n_most = CUT_BYTES / chunk;
+  if (n_most < CUT_CHUNKS_MIN)
+    n_most = CUT_CHUNKS_MIN;
+  if (n > n_most)
+    n = n_most;
+  char *first = pool->cut_at;
+  void *next = pool->head.free;
+  for (size_t i = n; i > 0; i--)
+    {
+      void **words = (void **) (void *) (first + (i - 1) * chunk);
+      words[0] = next;
+      words[1] = pool->head.sign;
+      next = words;
+    }
+  pool->head.free = next;
+  pool->cut_at = first + n * chunk;
+  return true;
+}
+
+void *
+slice_pool_alloc_slow_v1 (SlicePool *pool)
+{
+  sli_pool_require (pool);
+  if (pool->is_tracked)
+    return sli_pool_track_alloc (pool);
+  /* An embedded block may be too small for a single chunk. */
+  if (pool->head.free == NULL && !pool_cut (pool))
+    return NULL;
+  return slice_pool_alloc (pool);
+}
+
+static _Noreturn void
+fault_twice (const SlicePool *pool, const void *object)
+{
+  sli_arena_fault (ARENA_FAULT_POOL_TWICE,
+                   "pool %p: %p (objects of %zu bytes) is free already",
+                   (const void *) pool, object, pool->options.object_bytes);
+}
+
+/* Does a chunk that carries the sign really lie free?  Linked, or in what was
+ * not cut since the pool last started over. */
+static bool
+pool_has_free (const SlicePool *pool, const void *object)
+{
+  for (void **words = pool->head.free; words != NULL; words = words[0])
+    if (words == object)
+      return true;
+  if ((uintptr_t) object - (uintptr_t) pool->cut_at
+      < (uintptr_t) pool->cut_end - (uintptr_t) pool->cut_at)
+    return true;
+  return sli_chain_find (&pool->chain, object) == BLOCK_NONE;
+}
+
+void
+slice_pool_free_slow_v1 (SlicePool *pool, void *object)
+{
+  if (object == NULL)
+    return;
+  sli_pool_require (pool);
+  if (pool->is_tracked)
+    {
+      sli_pool_track_free (pool, object);
+      return;
+    }
+  void **words = object;
+  bool none_live = pool->head.n_live == pool->bias;
+  if (none_live
+      || (words[1] == pool->head.sign && pool_has_free (pool, object)))
+    fault_twice (pool, object);
+  words[0] = pool->head.free;
+  words[1] = pool->head.sign;
+  pool->head.free = words;
+  pool->head.n_live--;
+  if (pool->head.n_live == 0)
+    sli_pool_start_over (pool);
+}
+
+void
+slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
+{
+  for (size_t i = 0; i < n; i++)
+    slice_pool_free (pool, objects[i]);
+}
+
+/* --- the rest -------------------------------------------------------------- */
+
+static size_t
+pool_give_spare (SlicePool *pool, uint32_t n_keep)
+{
+  BlockChain *chain = &pool->chain;
+  if (pool->is_tracked)
+    for (uint32_t i = chain->n_used + n_keep; i < chain->n_blocks; i++)
+      sli_pool_track_block_gone (pool, chain->table[i]);
+  return sli_chain_trim (chain, n_keep);
+}
+
+void
+slice_pool_reset (SlicePool *pool, SliceKeep keep)
+{
+  sli_pool_require (pool);
+  uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
+  pool_give_spare (pool, n_keep);
+  sli_pool_start_over (pool);
+}
+
+size_t
+slice_pool_trim (SlicePool *pool)
+{
+  sli_pool_require (pool);
+  if (slice_pool_n_live (pool) > 0)
+    return pool_give_spare (pool, 0);
+  size_t before = pool->chain.held_bytes;
+  slice_pool_reset (pool, SLICE_KEEP_NONE);
+  return before - pool->chain.held_bytes;
+}
+
+size_t
+slice_pool_n_live (const SlicePool *pool)
+{
+  sli_pool_require (pool);
+  return pool->is_tracked ? pool->n_live
+                          : (size_t) (pool->head.n_live - pool->bias);
+}
+
+size_t
+slice_pool_chunk_bytes (const SlicePool *pool)
+{
+  sli_pool_require (pool);
+  return pool->chunk_bytes;
+}
+
+/* What does not fit a chunk is lost at the end of each block in use. */
+static size_t
+pool_wasted (const SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  size_t wasted = 0;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      size_t bytes = sli_block_bytes (&block);
+      size_t skip = (size_t) (sli_align (block.start, pool->options.alignment)
+                              - block.start);
+      if (bytes >= skip)
+        wasted += skip + (bytes - skip) % pool->chunk_bytes;
+      else
+        wasted += bytes;
+    }
+  return wasted;
+}
+
+void
+slice_pool_get_stats (const SlicePool *pool, SliceArenaStats *stats)
+{
+  sli_pool_require (pool);
+  size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool);
+  sli_chain_stats (&pool->chain, control, stats);
+  stats->asked_bytes = slice_pool_n_live (pool) * pool->chunk_bytes;
+  stats->wasted_bytes = pool_wasted (pool);
+  stats->room_bytes
+      = pool->chain.held_bytes - stats->asked_bytes - stats->wasted_bytes;
+}

@@ -1,0 +1,79 @@
+/* pool.h - inside a pool
+ *
+ * Floor 7: shared by pool.c and pool-track.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_POOL_H
+#define SLI_ARENA_POOL_H
+
+#include "bump.h"
+
+/* What a tracked pool knows of a block in use or spare. */
+typedef struct
+{
+  char *start;             /* of the first chunk */
+  uint32_t n_chunks;
+  uint32_t n_cut;          /* the first so many have been handed out */
+  uint32_t n_constructed;  /* the first so many are constructed */
+  uint64_t *live;          /* a bit for each chunk */
+} Track;
+
+/* A chunk, of a plain pool and of a tracked one:
+ *
+ *   +------+------+----- ... -+       +----------- ... --+------+-----+
+ *   | next | sign |           |       | object           | next | gap |
+ *   +------+------+----- ... -+       +----------- ... --+------+-----+
+ *    (while it is free)                link_offset -------^
+ *
+ * The link of a tracked pool's chunk lies behind the object, so that free
+ * objects stay constructed, filled or hidden; but for objects of 8 bytes that
+ * are merely too small for a sign it lies in them. */
+struct SlicePool
+{
+  SlicePoolV1 head;        /* first: the inline code's */
+  ArenaKind kind;
+  uint32_t control_bytes;  /* with the embedded block */
+  void (*end) (void *);
+  SlicePoolOptions options; /* with alignment filled in */
+  size_t chunk_bytes;
+  size_t link_offset;
+  char *cut_at;            /* the next chunk to be cut, of the block in use
+                              last; NULL: none in use */
+  char *cut_end;
+  ptrdiff_t bias;          /* head.n_live is so much too high: 1 while no more
+                              than a block is in use, so that the last free
+                              need not be noticed */
+  bool is_tracked;
+  bool is_filled;          /* free objects are filled and looked at */
+  /* tracked only */
+  size_t n_live;           /* head.n_live is always 1 */
+  void *free;              /* the first free chunk */
+  Track *tracks;           /* by address */
+  uint32_t n_tracks;
+  uint32_t n_tracks_room;
+  BlockChain chain;
+};
+
+/* Ends the program unless it is a pool. */
+void sli_pool_require (const SlicePool *pool);
+
+/* Puts a block into use, for at least a chunk. */
+bool sli_pool_push_block (SlicePool *pool);
+
+/* All blocks are spare, the embedded one is in use; nothing is live. */
+void sli_pool_start_over (SlicePool *pool);
+
+void *sli_pool_track_alloc (SlicePool *pool);
+void sli_pool_track_free (SlicePool *pool, void *object);
+
+/* Notes the block in use last, if it is new; false with errno ENOMEM. */
+bool sli_pool_track_block (SlicePool *pool, Block block);
+/* A block is about to go. */
+void sli_pool_track_block_gone (SlicePool *pool, Block block);
+/* Nothing is live any more. */
+void sli_pool_track_start_over (SlicePool *pool);
+void sli_pool_track_fini (SlicePool *pool);
+size_t sli_pool_track_bytes (const SlicePool *pool);
+
+#endif

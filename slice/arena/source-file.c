@@ -1,0 +1,179 @@
+/* source-file.c - pages of a file
+ *
+ * Floor 7: a span heap over one shared mapping of the file, which reserves
+ * the addresses for the file's largest size.  Regions are taken from the end
+ * of the file, which grows; a region that comes back is punched out, and
+ * handed out again before the file grows further.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/arena.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "span.h"
+#include "source-owned.h"
+
+/* A file grows by this much. */
+#define FILE_SPAN_BYTES ((size_t) 1 << 20)
+
+/* Empty regions that stay: one, against growing and punching in turn. */
+#define FILE_KEEP_BYTES FILE_SPAN_BYTES
+
+typedef struct
+{
+  OwnedSource owned;       /* first */
+  SliceSource regions;
+  int fd;
+  char *start;             /* of the mapping */
+  size_t max_bytes;        /* of it; a multiple of FILE_SPAN_BYTES */
+  pthread_mutex_t lock;    /* for the rest; rank 71 */
+  size_t file_bytes;
+  uint64_t *free_units;    /* a bit for each unit below file_bytes that came
+                              back */
+} FileSource;
+
+static size_t
+unit_words (const FileSource *file)
+{
+  return (file->max_bytes / FILE_SPAN_BYTES + 63) / 64;
+}
+
+static bool
+unit_is_free (const FileSource *file, size_t unit)
+{
+  return (file->free_units[unit / 64] >> (unit % 64) & 1) != 0;
+}
+
+static void
+unit_flip (FileSource *file, size_t unit)
+{
+  file->free_units[unit / 64] ^= UINT64_C (1) << (unit % 64);
+}
+
+/* A run of n units that came back, or SIZE_MAX. */
+static size_t
+file_find_free (const FileSource *file, size_t n)
+{
+  size_t run = 0;
+  for (size_t unit = 0; unit < file->file_bytes / FILE_SPAN_BYTES; unit++)
+    {
+      run = unit_is_free (file, unit) ? run + 1 : 0;
+      if (run == n)
+        return unit + 1 - n;
+    }
+  return SIZE_MAX;
+}
+
+/* Grows the file; the lock is held, as its size is what the lock is for. */
+static size_t
+file_append (FileSource *file, size_t n)
+{
+  size_t bytes = n * FILE_SPAN_BYTES;
+  if (bytes > file->max_bytes - file->file_bytes
+      || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
+    return SIZE_MAX;
+  size_t unit = file->file_bytes / FILE_SPAN_BYTES;
+  file->file_bytes += bytes;
+  return unit;
+}
+
+static void *
+file_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  FileSource *file = source->data;
+  size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
+  if (alignment > FILE_SPAN_BYTES)
+    return NULL;
+  pthread_mutex_lock (&file->lock);
+  size_t unit = file_find_free (file, n);
+  if (unit != SIZE_MAX)
+    for (size_t i = 0; i < n; i++)
+      unit_flip (file, unit + i);
+  else
+    unit = file_append (file, n);
+  pthread_mutex_unlock (&file->lock);
+  return unit != SIZE_MAX ? file->start + unit * FILE_SPAN_BYTES : NULL;
+}
+
+/* Punched before it may be handed out again, so with no lock held. */
+static void
+file_unmap (const SliceSource *source, void *address, size_t bytes)
+{
+  FileSource *file = source->data;
+  size_t offset = (size_t) ((char *) address - file->start);
+  size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
+#ifdef FALLOC_FL_PUNCH_HOLE
+  (void) !fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     (off_t) offset, (off_t) (n * FILE_SPAN_BYTES));
+#endif
+  pthread_mutex_lock (&file->lock);
+  for (size_t i = 0; i < n; i++)
+    unit_flip (file, offset / FILE_SPAN_BYTES + i);
+  pthread_mutex_unlock (&file->lock);
+}
+
+static void
+file_end (OwnedSource *owned)
+{
+  FileSource *file = (FileSource *) owned;
+  if (file->start != NULL)
+    munmap (file->start, file->max_bytes);
+  if (file->fd >= 0)
+    close (file->fd);
+  if (file->free_units != NULL)
+    slice_free1 (unit_words (file) * sizeof (uint64_t), file->free_units);
+  pthread_mutex_destroy (&file->lock);
+  slice_free1 (sizeof *file, file);
+}
+
+/* The file's memory; what fails is undone by file_end(). */
+static bool
+file_open (FileSource *file, int fd)
+{
+  file->fd = fcntl (fd, F_DUPFD_CLOEXEC, 0);
+  file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
+  if (file->fd < 0 || file->free_units == NULL
+      || ftruncate (file->fd, 0) != 0)
+    return false;
+  void *start = mmap (NULL, file->max_bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, file->fd, 0);
+  if (start == MAP_FAILED)
+    return false;
+  file->start = start;
+  return true;
+}
+
+const SliceSource *
+slice_source_file_new (int fd, size_t max_bytes)
+{
+  if (max_bytes < FILE_SPAN_BYTES || max_bytes > SIZE_MAX / 2)
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  FileSource *file = slice_try_alloc0 (sizeof *file);
+  if (file == NULL)
+    return NULL;
+  file->max_bytes = max_bytes & ~(FILE_SPAN_BYTES - 1);
+  pthread_mutex_init (&file->lock, NULL);
+  if (!file_open (file, fd))
+    {
+      int error = errno;
+      file_end (&file->owned);
+      errno = error;
+      return NULL;
+    }
+  file->regions = (SliceSource){ .name = "file regions",
+                                 .map = file_map,
+                                 .unmap = file_unmap,
+                                 .data = file };
+  sli_span_heap_init (&file->owned.heap, "file", &file->regions,
+                      FILE_SPAN_BYTES, SPAN_PAGE_BYTES, FILE_KEEP_BYTES);
+  return sli_owned_source (&file->owned, file_end);
+}

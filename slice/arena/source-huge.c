@@ -1,0 +1,100 @@
+/* source-huge.c - pages cut from huge pages
+ *
+ * Floor 7: a span heap whose spans are 2 MiB regions.  Regions come from the
+ * system's reserve of huge pages, or are ordinary memory advised to be huge.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/arena.h>
+
+#include <errno.h>
+#include <sys/mman.h>
+#include "span.h"
+#include "source-owned.h"
+
+/* A huge page of x86-64, and of most others with 4 KiB pages. */
+#define HUGE_BYTES ((size_t) 2 << 20)
+
+#ifdef MAP_HUGETLB
+# define MAP_HUGE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB)
+#else
+# define MAP_HUGE_FLAGS 0
+#endif
+
+static void *
+huge_map_reserved (size_t bytes)
+{
+  if (MAP_HUGE_FLAGS == 0)
+    return NULL;
+  void *start
+      = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_HUGE_FLAGS, -1, 0);
+  return start != MAP_FAILED ? start : NULL;
+}
+
+/* Maps an alignment too much and cuts both ends off. */
+static void *
+huge_map_advised (size_t bytes, size_t alignment)
+{
+  char *start = mmap (NULL, bytes + alignment, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED)
+    return NULL;
+  size_t before = (alignment - ((uintptr_t) start & (alignment - 1)))
+                  & (alignment - 1);
+  if (before > 0)
+    munmap (start, before);
+  munmap (start + before + bytes, alignment - before);
+#ifdef MADV_HUGEPAGE
+  madvise (start + before, bytes, MADV_HUGEPAGE);
+#endif
+  return start + before;
+}
+
+static void *
+huge_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  void *start = NULL;
+  if (*(const SliceHugeKind *) source->data == SLICE_HUGE_RESERVED
+      && alignment <= HUGE_BYTES)
+    start = huge_map_reserved (bytes);
+  return start != NULL ? start : huge_map_advised (bytes, alignment);
+}
+
+static void
+huge_unmap (const SliceSource *source, void *address, size_t bytes)
+{
+  (void) source;
+  munmap (address, bytes);
+}
+
+typedef struct
+{
+  OwnedSource owned;       /* first */
+  SliceSource regions;
+  SliceHugeKind kind;
+} HugeSource;
+
+static void
+huge_end (OwnedSource *owned)
+{
+  slice_free1 (sizeof (HugeSource), owned);
+}
+
+const SliceSource *
+slice_source_huge_new (SliceHugeKind kind, size_t keep_bytes)
+{
+  HugeSource *huge = slice_try_alloc0 (sizeof *huge);
+  if (huge == NULL)
+    return NULL;
+  huge->kind = kind;
+  huge->regions = (SliceSource){ .name = "huge-page regions",
+                                 .map = huge_map,
+                                 .unmap = huge_unmap,
+                                 .is_zeroed = true,
+                                 .data = &huge->kind };
+  sli_span_heap_init (&huge->owned.heap, "huge pages", &huge->regions,
+                      HUGE_BYTES, HUGE_BYTES, keep_bytes);
+  return sli_owned_source (&huge->owned, huge_end);
+}

@@ -1,0 +1,630 @@
+/* stack.c - stack arenas: the object that came last goes first
+ *
+ * Floor 7: above bump.c and the chain of blocks.  Checks are in
+ * stack-check.c.
+ *
+ * Invariants: the current block is the last regular one in use; own blocks
+ * above it in the table were pushed while it was current.  Beyond the blocks
+ * in use at most one spare block is kept.
+ *
+ * Theory: section 8.3.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "stack.h"
+
+#include <errno.h>
+#include <string.h>
+#include "fault.h"
+#include "kinds.h"
+
+#define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t)15)
+/* A stack rises and falls over the same depth, and each block's end on the
+ * way costs a call: so blocks are large from the start and double. */
+#define NEW_BYTES 2048
+#define GROWTH_PART 1
+#define NEXT_BYTES_MIN 4096
+#define N_SPARE_BLOCKS 1
+
+static void
+stack_require (const SliceStack *stack)
+{
+  sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
+}
+
+/* --- making and ending -----------------------------------------------------
+ */
+
+static void stack_enter_bottom (SliceStack *stack);
+
+size_t
+sli_stack_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
+{
+  if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
+    return 0;
+  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
+}
+
+SliceStack *
+sli_stack_setup (void *memory, const SliceArenaOptions *options,
+                 void (*end) (void *))
+{
+  SliceStack *stack = memory;
+  memset (stack, 0, sizeof *stack);
+  sli_bump_init (&stack->bump, ARENA_STACK, options, CONTROL_BYTES, end);
+  stack->is_checked
+      = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_debug ();
+  if (stack->is_checked)
+    stack->bump.is_asked_always = true;
+  stack->pad_max = 16;
+  if (stack->bump.chain.embedded != NULL)
+    sli_chain_set_growth (&stack->bump.chain, GROWTH_PART, NEXT_BYTES_MIN);
+  stack_enter_bottom (stack);
+  return stack;
+}
+
+void
+sli_stack_fini (void *memory)
+{
+  SliceStack *stack = memory;
+  stack->bump.kind = ARENA_DEAD;
+  sli_chain_fini (&stack->bump.chain);
+}
+
+static void
+stack_end (void *memory)
+{
+  SliceStack *stack = memory;
+  sli_stack_fini (stack);
+  slice_free1 (stack->bump.control_bytes, stack);
+}
+
+SliceStack *
+slice_stack_new (const SliceArenaOptions *given)
+{
+  SliceArenaOptions options;
+  size_t bytes = sli_stack_bytes (given, &options);
+  void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+  return memory != NULL ? sli_stack_setup (memory, &options, stack_end) : NULL;
+}
+
+void
+slice_stack_destroy (SliceStack *stack)
+{
+  if (stack == NULL)
+    return;
+  stack_require (stack);
+  stack->bump.end (stack);
+}
+
+/* --- blocks ----------------------------------------------------------------
+ */
+
+BlockHead *
+sli_stack_block_head (const SliceStack *stack, int32_t index)
+{
+  return (BlockHead *)sli_chain_block (&stack->bump.chain, index).start;
+}
+
+/* Shows the inline code the lower bound of what it may release. */
+static void
+stack_set_low (SliceStack *stack, char *low)
+{
+  stack->low = low;
+  sli_stack_block_head (stack, stack->bump.current)->first = low;
+  if (!stack->bump.is_hidden)
+    stack->bump.head.low = low;
+}
+
+/* Makes a block that holds nothing yet the current one. */
+static void
+stack_enter_empty (SliceStack *stack, int32_t index, char *below)
+{
+  BlockHead *head = sli_stack_block_head (stack, index);
+  char *start = (char *)head + sizeof *head;
+  if (stack->bump.chain.is_watched)
+    sli_watch_show (head, sizeof *head);
+  head->below = below;
+  sli_bump_enter (&stack->bump, index, start);
+  stack_set_low (stack, start);
+}
+
+static void
+stack_enter_bottom (SliceStack *stack)
+{
+  Bump *bump = &stack->bump;
+  bump->left_bytes = 0;
+  bump->own_bytes = 0;
+  stack->top = NULL;
+  if (bump->chain.embedded != NULL)
+    stack_enter_empty (stack, BLOCK_EMBEDDED, NULL);
+  else
+    {
+      sli_bump_hide (bump);
+      bump->current = BLOCK_NONE;
+      stack->low = NULL;
+    }
+}
+
+/* The regular block in use below the current one; BLOCK_NONE if none. */
+static int32_t
+stack_block_below (const SliceStack *stack)
+{
+  const BlockChain *chain = &stack->bump.chain;
+  int32_t index = stack->bump.current - 1;
+  while (index >= 0 && sli_block_is_own (&chain->table[index]))
+    index--;
+  if (index == BLOCK_EMBEDDED && chain->embedded == NULL)
+    index = BLOCK_NONE;
+  return index;
+}
+
+static bool
+stack_block_is_empty (const SliceStack *stack)
+{
+  return stack->bump.current == BLOCK_NONE
+         || sli_bump_at (&stack->bump) == stack->low;
+}
+
+/* Leaves the current block, which is empty and the last in use, for the one
+ * below; it becomes the spare one. */
+static void
+stack_step_back (SliceStack *stack)
+{
+  Bump *bump = &stack->bump;
+  char *below = sli_stack_block_head (stack, bump->current)->below;
+  int32_t index = stack_block_below (stack);
+  sli_chain_cut (&bump->chain, (uint32_t)bump->current);
+  sli_chain_trim (&bump->chain, N_SPARE_BLOCKS);
+  if (index == BLOCK_NONE)
+    {
+      sli_bump_hide (bump);
+      bump->current = BLOCK_NONE;
+      return;
+    }
+  BlockHead *head = sli_stack_block_head (stack, index);
+  bump->left_bytes -= (size_t)(below - (char *)head);
+  sli_bump_enter (bump, index, below);
+  stack_set_low (stack, head->first);
+}
+
+/* Where the next object would go, for the block that comes into use on top; an
+ * empty block is used from its start again. */
+static char *
+stack_place (SliceStack *stack)
+{
+  Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE)
+    return NULL;
+  if (stack_block_is_empty (stack))
+    {
+      char *start = sli_bump_start (bump) + sizeof (BlockHead);
+      sli_bump_set_at (bump, start);
+      stack_set_low (stack, start);
+    }
+  return sli_bump_at (bump);
+}
+
+/* The top object lies in the current block, or in an own one, afterwards. */
+static void
+stack_leave_empty (SliceStack *stack)
+{
+  const Bump *bump = &stack->bump;
+  while (bump->current >= 0 && stack_block_is_empty (stack)
+         && bump->current == (int32_t)bump->chain.n_used - 1)
+    stack_step_back (stack);
+}
+
+/* --- alloc -----------------------------------------------------------------
+ */
+
+/* From the current block.  The first object may start higher than the block
+ * does: it then is the lower bound for the inline release. */
+static char *
+stack_take (SliceStack *stack, size_t alignment, size_t size)
+{
+  Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE)
+    return NULL;
+  bool was_empty = stack_block_is_empty (stack);
+  char *before = sli_bump_at (bump);
+  if (was_empty)
+    before = sli_bump_start (bump) + sizeof (BlockHead);
+  size_t head_bytes = sli_stack_head_bytes (stack);
+  size_t need = sli_round8 (size) + sli_bump_gap (bump);
+  char *object = sli_align (before + head_bytes, alignment);
+  if (object > bump->block_end || need > (size_t)(bump->block_end - object))
+    return NULL;
+  sli_bump_set_at (bump, object + need);
+  if (was_empty)
+    stack_set_low (stack, object - head_bytes);
+  if (bump->chain.is_watched)
+    {
+      if (head_bytes > 0)
+        sli_watch_show (object - head_bytes, head_bytes);
+      sli_watch_object (sli_bump_start (bump), object, size);
+    }
+  return object;
+}
+
+static char *
+stack_take_own (SliceStack *stack, size_t alignment, size_t size, size_t need)
+{
+  Bump *bump = &stack->bump;
+  if (!sli_chain_push_own (&bump->chain, need))
+    return NULL;
+  int32_t index = (int32_t)bump->chain.n_used - 1;
+  BlockHead *head = sli_stack_block_head (stack, index);
+  size_t head_bytes = sli_stack_head_bytes (stack);
+  char *object
+      = sli_align ((char *)head + sizeof *head + head_bytes, alignment);
+  if (bump->chain.is_watched)
+    {
+      sli_watch_show (head, (size_t)(object - (char *)head));
+      sli_watch_object (head, object, size);
+    }
+  head->below = stack_place (stack);
+  head->first = object;
+  bump->own_bytes += sli_block_bytes (&bump->chain.table[index]);
+  return object;
+}
+
+static char *
+stack_add (SliceStack *stack, size_t alignment, size_t size)
+{
+  Bump *bump = &stack->bump;
+  char *object = stack_take (stack, alignment, size);
+  if (object != NULL)
+    return object;
+  size_t need = sli_round8 (size) + sli_bump_gap (bump) + sizeof (BlockHead)
+                + sli_stack_head_bytes (stack)
+                + (alignment > 16 ? alignment : 0);
+  if (sli_chain_wants_own (&bump->chain, need))
+    return stack_take_own (stack, alignment, size, need);
+  if (!sli_chain_push (&bump->chain, need))
+    return NULL;
+  char *below = stack_place (stack);
+  if (below != NULL)
+    bump->left_bytes += (size_t)(below - sli_bump_start (bump));
+  stack_enter_empty (stack, (int32_t)bump->chain.n_used - 1, below);
+  return stack_take (stack, alignment, size);
+}
+
+static void *
+stack_alloc (SliceStack *stack, size_t alignment, size_t size)
+{
+  if (size > SIZE_MAX / 4)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  size = size + (size == 0);
+  char *object = stack_add (stack, alignment, size);
+  if (object != NULL && stack->is_checked)
+    sli_stack_check_note (stack, object, size);
+  return object;
+}
+
+void *
+slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size)
+{
+  stack_require (stack);
+  return stack_alloc (stack, sli_natural_alignment (size), size);
+}
+
+void *
+slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
+{
+  stack_require (stack);
+  alignment = sli_require_alignment (alignment);
+  if (alignment > stack->pad_max)
+    stack->pad_max = alignment;
+  return stack_alloc (stack, alignment, size);
+}
+
+/* --- release ---------------------------------------------------------------
+ */
+
+static bool
+block_has (Block block, const char *address)
+{
+  return (uintptr_t)address - (uintptr_t)block.start
+         < sli_block_bytes (&block);
+}
+
+/* Is the place of the next object `place`, but for padding that was left? */
+static bool
+stack_is_at (const SliceStack *stack, const char *place)
+{
+  const Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE)
+    return place == NULL;
+  return (uintptr_t)sli_bump_at (bump) - (uintptr_t)place < stack->pad_max;
+}
+
+/* Releases it if it is the object of the last own block, and nothing was put
+ * into the current block since. */
+static bool
+stack_release_own (SliceStack *stack, uint32_t index, const char *object)
+{
+  Bump *bump = &stack->bump;
+  const Block *block = &bump->chain.table[index];
+  BlockHead *head = (BlockHead *)block->start;
+  if (object != head->first || !stack_is_at (stack, head->below))
+    return false;
+  if (!stack_block_is_empty (stack))
+    sli_bump_set_at (bump, head->below);
+  bump->own_bytes -= sli_block_bytes (block);
+  sli_chain_drop (&bump->chain, index);
+  return true;
+}
+
+/* Releases it if it lies in the current block, not below an own block that
+ * came later. */
+static bool
+stack_release_here (SliceStack *stack, char *object, const char *floor)
+{
+  Bump *bump = &stack->bump;
+  if (bump->current == BLOCK_NONE || object < stack->low
+      || object >= sli_bump_at (bump) || object < floor)
+    return false;
+  char *start = object - sli_stack_head_bytes (stack);
+  sli_bump_set_at (bump, start);
+  if (bump->chain.is_watched)
+    sli_watch_cut (sli_bump_start (bump), start, bump->block_end);
+  return true;
+}
+
+static bool
+stack_release (SliceStack *stack, char *object)
+{
+  Bump *bump = &stack->bump;
+  for (;;)
+    {
+      uint32_t n_used = bump->chain.n_used;
+      Block last = { 0 };
+      if (n_used > 0)
+        last = bump->chain.table[n_used - 1];
+      if (n_used > 0 && sli_block_is_own (&last))
+        {
+          const char *floor = ((BlockHead *)last.start)->below;
+          return block_has (last, object)
+                     ? stack_release_own (stack, n_used - 1, object)
+                     : stack_release_here (stack, object, floor);
+        }
+      if (stack_release_here (stack, object, NULL))
+        return true;
+      if (bump->current < 0 || !stack_block_is_empty (stack))
+        return false;
+      stack_step_back (stack);
+    }
+}
+
+void
+slice_stack_release_slow_v1 (SliceStack *stack, void *object)
+{
+  stack_require (stack);
+  if (object == NULL)
+    return;
+  if (stack->is_checked)
+    sli_stack_check_release (stack, object);
+  if (!stack_release (stack, object))
+    sli_stack_fault (stack, object);
+}
+
+/* --- resize ----------------------------------------------------------------
+ */
+
+/* The last block in use if it is the object's own, else NULL. */
+static const Block *
+stack_own_block (const SliceStack *stack, const char *object)
+{
+  const BlockChain *chain = &stack->bump.chain;
+  if (chain->n_used == 0)
+    return NULL;
+  const Block *last = &chain->table[chain->n_used - 1];
+  return sli_block_is_own (last) && block_has (*last, object) ? last : NULL;
+}
+
+static bool
+stack_is_top (const SliceStack *stack, const char *object, size_t size)
+{
+  const Bump *bump = &stack->bump;
+  if (stack->is_checked)
+    return object == stack->top;
+  const Block *own = stack_own_block (stack, object);
+  if (own != NULL)
+    {
+      const BlockHead *head = (const BlockHead *)own->start;
+      return object == head->first && stack_is_at (stack, head->below);
+    }
+  size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
+  return bump->current != BLOCK_NONE && object >= stack->low
+         && stack_is_at (stack, object + whole);
+}
+
+/* Tells the watching tool that the top object has changed its size. */
+static void
+stack_watch_resized (SliceStack *stack, char *block_start, char *end,
+                     char *object, size_t kept, size_t new_size)
+{
+  if (!stack->bump.chain.is_watched)
+    return;
+  sli_watch_cut (block_start, object, end);
+  sli_watch_object (block_start, object, new_size);
+  sli_watch_show_defined (object, kept);
+}
+
+/* Grows or shrinks it where it is, if its block has room. */
+static bool
+stack_resize_here (SliceStack *stack, char *object, size_t kept,
+                   size_t new_size)
+{
+  Bump *bump = &stack->bump;
+  const Block *own = stack_own_block (stack, object);
+  char *start = own != NULL ? own->start : sli_bump_start (bump);
+  char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
+  size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
+  size_t alignment = sli_natural_alignment (new_size);
+  if (((uintptr_t)object & (alignment - 1)) != 0
+      || need > (size_t)(end - object))
+    return false;
+  if (own == NULL)
+    sli_bump_set_at (bump, object + need);
+  stack_watch_resized (stack, start, end, object, kept, new_size);
+  return true;
+}
+
+/* The own block below what was just put on goes; indexes move down. */
+static void
+stack_drop_own (SliceStack *stack, uint32_t index)
+{
+  Bump *bump = &stack->bump;
+  bump->own_bytes -= sli_block_bytes (&bump->chain.table[index]);
+  sli_chain_drop (&bump->chain, index);
+  if (bump->current > (int32_t)index)
+    bump->current--;
+}
+
+/* What lies in an own block goes after its copy was put on. */
+static char *
+stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
+{
+  uint32_t index = stack->bump.chain.n_used - 1;
+  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, object, kept);
+  stack_drop_own (stack, index);
+  return moved;
+}
+
+/* What lies in the current block is taken off first, which leaves its bytes
+ * alone. */
+static char *
+stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
+{
+  Bump *bump = &stack->bump;
+  char *at = sli_bump_at (bump);
+  sli_bump_set_at (bump, object - sli_stack_head_bytes (stack));
+  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
+  if (moved == NULL)
+    sli_bump_set_at (bump, at);
+  else
+    memmove (moved, object, kept);
+  return moved;
+}
+
+/* The same when a tool must not see an object in the place of another: the
+ * bytes wait elsewhere. */
+static char *
+stack_move_watched (SliceStack *stack, char *object, size_t kept,
+                    size_t old_size, size_t new_size)
+{
+  Bump *bump = &stack->bump;
+  char *start = sli_bump_start (bump);
+  char *at = sli_bump_at (bump);
+  char *bytes = slice_try_alloc (kept + 1);
+  if (bytes == NULL)
+    return NULL;
+  memcpy (bytes, object, kept);
+  stack_release_here (stack, object, NULL);
+  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
+  if (moved == NULL)
+    {
+      sli_bump_set_at (bump, at);
+      sli_watch_object (start, object, old_size + (old_size == 0));
+    }
+  memcpy (moved != NULL ? moved : object, bytes, kept);
+  slice_free1 (kept + 1, bytes);
+  return moved;
+}
+
+/* Moves the top object, which keeps its place in the order. */
+static char *
+stack_resize_move (SliceStack *stack, char *object, size_t old_size,
+                   size_t new_size)
+{
+  size_t kept = old_size < new_size ? old_size : new_size;
+  new_size += new_size == 0;
+  if (stack_own_block (stack, object) != NULL)
+    return stack_move_own (stack, object, kept, new_size);
+  if (stack->bump.chain.is_watched)
+    return stack_move_watched (stack, object, kept, old_size, new_size);
+  return stack_move_here (stack, object, kept, new_size);
+}
+
+void *
+slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
+                    size_t new_size)
+{
+  stack_require (stack);
+  if (object == NULL)
+    return slice_stack_alloc (stack, new_size);
+  stack_leave_empty (stack);
+  if (!stack_is_top (stack, object, old_size))
+    sli_stack_fault (stack, object);
+  if (new_size > SIZE_MAX / 4)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  size_t kept = old_size < new_size ? old_size : new_size;
+  char *top = object;
+  if (stack->is_checked)
+    sli_stack_check_release (stack, top);
+  bool is_here = stack_resize_here (stack, top, kept, new_size);
+  char *moved
+      = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
+  if (stack->is_checked)
+    sli_stack_check_note (stack, moved != NULL ? moved : top,
+                          moved != NULL ? new_size : old_size);
+  return moved;
+}
+
+/* --- the rest --------------------------------------------------------------
+ */
+
+void
+slice_stack_reset (SliceStack *stack, SliceKeep keep)
+{
+  stack_require (stack);
+  sli_chain_reset (&stack->bump.chain, keep);
+  stack_enter_bottom (stack);
+}
+
+size_t
+slice_stack_trim (SliceStack *stack)
+{
+  stack_require (stack);
+  return sli_chain_trim (&stack->bump.chain, 0);
+}
+
+/* Blocks may be in use without an object in any. */
+bool
+slice_stack_is_empty (const SliceStack *stack)
+{
+  stack_require (stack);
+  const BlockChain *chain = &stack->bump.chain;
+  if (!stack_block_is_empty (stack))
+    return false;
+  const BlockHead *bottom = (const BlockHead *)chain->embedded;
+  const char *first = bottom != NULL ? bottom->first : NULL;
+  for (uint32_t i = 0; i < chain->n_used; i++)
+    {
+      const BlockHead *head = (const BlockHead *)chain->table[i].start;
+      if (sli_block_is_own (&chain->table[i]) || head->below != first)
+        return false;
+      first = head->first;
+    }
+  return true;
+}
+
+void
+slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
+{
+  stack_require (stack);
+  sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);
+}

@@ -1,0 +1,139 @@
+/* tlsf-region.c - the regions that a TLSF heap lies in
+ *
+ * Floor 7.  A heap over a buffer has one region for good.  A heap that grows
+ * has a region in each block of its chain; it keeps one empty region and
+ * gives a second one back at once.
+ *
+ * Theory: section 8.5.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "tlsf.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define N_EMPTY_REGIONS_MAX 1
+
+/* What a region needs beside its pieces: padding in front and the end piece's
+ * header. */
+#define REGION_EXTRA_BYTES 32
+
+static char *
+region_first (char *start)
+{
+  return sli_align (start + PIECE_HEAD_BYTES, TLSF_UNIT_BYTES)
+         - PIECE_HEAD_BYTES;
+}
+
+static size_t
+region_piece_bytes (char *start, size_t bytes)
+{
+  char *first = region_first (start);
+  char *end = start + bytes - PIECE_HEAD_BYTES;
+  if (bytes < REGION_EXTRA_BYTES + PIECE_STRIDE_MIN)
+    return 0;
+  return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
+}
+
+bool
+sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
+                         Region *region)
+{
+  size_t piece_bytes = region_piece_bytes (start, bytes);
+  if (piece_bytes < PIECE_STRIDE_MIN)
+    return false;
+  if (tlsf->is_watched)
+    sli_watch_show (start, bytes);
+  Piece *piece = (Piece *) (void *) region_first (start);
+  region->first = piece;
+  region->bytes = piece_bytes;
+  piece_at (piece, piece_bytes)->stride_and_bits = 0;
+  sli_tlsf_insert (tlsf, piece, piece_bytes);
+  uintptr_t low = (uintptr_t) piece;
+  if (low < tlsf->low)
+    tlsf->low = low;
+  if (low + piece_bytes > tlsf->high)
+    tlsf->high = low + piece_bytes;
+  return true;
+}
+
+bool
+sli_tlsf_grow (SliceTlsf *tlsf, size_t stride)
+{
+  if (tlsf->is_fixed
+      || !sli_chain_push (&tlsf->chain, stride + REGION_EXTRA_BYTES))
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  Block block = tlsf->chain.table[tlsf->chain.n_used - 1];
+  Region region;
+  sli_tlsf_region_lay_out (tlsf, block.start, sli_block_bytes (&block),
+                           &region);
+  tlsf->n_empty++;
+  return true;
+}
+
+uint32_t
+sli_tlsf_n_regions (const SliceTlsf *tlsf)
+{
+  return tlsf->is_fixed ? 1 : tlsf->chain.n_used;
+}
+
+Region
+sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
+{
+  if (tlsf->is_fixed)
+    return tlsf->fixed;
+  Block block = tlsf->chain.table[index];
+  Region region
+      = { (Piece *) (void *) region_first (block.start),
+          region_piece_bytes (block.start, sli_block_bytes (&block)), index };
+  return region;
+}
+
+/* Its end follows it, and what is in front of it is the region's start: only
+ * a region's first piece is 8 above a block's alignment. */
+bool
+sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece, size_t stride)
+{
+  if (tlsf->is_fixed || piece_before_is_free (piece)
+      || piece_at (piece, stride)->stride_and_bits >> 2 != 0)
+    return false;
+  int32_t index = sli_chain_find (&tlsf->chain, piece);
+  return sli_tlsf_region (tlsf, (uint32_t) index).first == piece;
+}
+
+void
+sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  if (tlsf->n_empty < N_EMPTY_REGIONS_MAX)
+    {
+      tlsf->n_empty++;
+      return;
+    }
+  sli_tlsf_remove (tlsf, piece, stride);
+  int32_t index = sli_chain_find (&tlsf->chain, piece);
+  sli_chain_drop (&tlsf->chain, (uint32_t) index);
+}
+
+size_t
+slice_tlsf_trim (SliceTlsf *tlsf)
+{
+  sli_tlsf_require (tlsf);
+  size_t before = tlsf->chain.held_bytes;
+  for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
+    {
+      Region region = sli_tlsf_region (tlsf, i - 1);
+      if (!piece_is_free (region.first)
+          || piece_stride (region.first) != region.bytes)
+        continue;
+      sli_tlsf_remove (tlsf, region.first, region.bytes);
+      sli_chain_drop (&tlsf->chain, i - 1);
+      tlsf->n_empty--;
+    }
+  return before - tlsf->chain.held_bytes;
+}

@@ -1,0 +1,312 @@
+/* linear.h - linear arenas: objects are added, and all die at once
+ *
+ * Public.  An object costs a handful of instructions and no header.  What was
+ * added last can grow, shrink or go; everything back to a mark can go; all
+ * can go.  See arena.h for what all arenas share.
+ *
+ * Theory: section 8.2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_LINEAR_H
+#define SLICE_LINEAR_H
+
+#include <slice/arena.h>
+
+SLICE_BEGIN_DECLS
+
+/** A linear arena. */
+typedef struct SliceLinear SliceLinear;
+
+/** A place in a linear arena to come back to.  The members are private. */
+typedef struct
+{
+  SliceLinear *linear;
+  char *next;
+  void *cleanups;
+  size_t left_bytes;
+  size_t own_bytes;
+  uint64_t stamp;
+  uint32_t n_used;
+  int32_t current;
+} SliceMark;
+
+/** Makes a linear arena.
+ *
+ * @param options  NULL: the defaults
+ * @return         the arena, or NULL with errno ENOMEM, or EINVAL if an
+ *                 option is out of range
+ *
+ * Threads: any.  Cost: one slice.
+ */
+SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
+
+/** Makes a linear arena that belongs to a context: it is freed with the
+ * context, or by ralloc_free() on the arena, and moves by ralloc_steal().
+ *
+ * @param context  the parent; NULL: a root
+ * @param options  NULL: the defaults
+ * @return         as slice_linear_new(); the arena is a node of the tree
+ *
+ * Threads: as ralloc_size().  Cost: one node with a destructor.
+ */
+SLICE_API SliceLinear *
+slice_linear_new_in (const void *context, const SliceArenaOptions *options);
+
+/** Ends an arena and all that is in it.
+ *
+ * @param linear  NULL does nothing
+ *
+ * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
+ */
+SLICE_API void slice_linear_destroy (SliceLinear *linear);
+
+SLICE_API void *slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size);
+
+/** Adds an object.
+ *
+ * @param linear  the arena; not NULL
+ * @param size    bytes; 0 is taken as 1
+ * @return        the object, contents undefined; NULL with errno ENOMEM
+ *
+ * Errors: an allocation while an object grows is misuse (302).
+ * Threads: the arena's owner.
+ * Cost: 7 instructions for a constant size; a block now and then.
+ */
+SLICE_ARENA_INLINE void *slice_linear_alloc (SliceLinear *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *
+slice_linear_alloc (SliceLinear *linear, size_t size)
+{
+  void *object = slice_bump_take_v1 ((SliceBumpV1 *) linear, size);
+  if (SLICE_LIKELY (object != NULL))
+    return object;
+  return slice_linear_alloc_slow_v1 (linear, size);
+}
+
+/** As slice_linear_alloc(), with all `size` bytes zero. */
+SLICE_ARENA_INLINE void *slice_linear_alloc0 (SliceLinear *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *
+slice_linear_alloc0 (SliceLinear *linear, size_t size)
+{
+  void *object = slice_linear_alloc (linear, size);
+  if (SLICE_LIKELY (object != NULL))
+    memset (object, 0, size);
+  return object;
+}
+
+/** Adds an array: `n` times `size` bytes; a product that does not fit is the
+ * same as no memory. */
+SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
+                                      size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+
+/** Adds an object with an alignment of the caller's choice.
+ *
+ * @param linear     the arena; not NULL
+ * @param alignment  a power of two, 1 to SLICE_ARENA_ALIGNMENT_MAX; below 8
+ *                   counts as 8
+ * @param size       bytes; 0 is taken as 1
+ * @return           the object; NULL with errno ENOMEM
+ *
+ * Errors: another alignment is misuse (300).
+ */
+SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
+                                            size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+
+/** Adds a copy of `size` bytes; a NULL source only with size 0. */
+SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
+                                   const void *source)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+
+/** Changes an object's size: in place if it is the last one and there is
+ * room (or it shrinks), else the smaller of both sizes is copied.
+ *
+ * @param linear    the arena; not NULL
+ * @param object    the object; NULL: as slice_linear_alloc()
+ * @param old_size  the size it was asked for with
+ * @param new_size  bytes; 0 is taken as 1
+ * @return          the object; NULL with errno ENOMEM, the old one then
+ *                  stands
+ *
+ * Threads: the arena's owner.  Cost: as slice_linear_alloc(), and the copy.
+ */
+SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
+                                     size_t old_size, size_t new_size);
+
+/** Takes the last object back.
+ *
+ * @param linear  the arena; not NULL
+ * @param object  NULL does nothing
+ * @param size    the size it was asked for with
+ * @return        true if it was the last and its memory is free again; else
+ *                nothing is done
+ */
+SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
+                                       size_t size);
+
+/** Empties an arena: runs its cleanups and forgets all objects.
+ *
+ * @param linear  the arena; not NULL
+ * @param keep    which blocks stay for the next use
+ *
+ * Errors: a growing object is given up, too.
+ * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
+ */
+SLICE_API void slice_linear_reset (SliceLinear *linear, SliceKeep keep);
+
+/** Remembers the place that an arena has come to. */
+SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
+
+/** Goes back to a mark: what was added since is gone, cleanups that were
+ * added since have run, newest first.  The blocks stay as spare ones, so that
+ * the next objects lie where these did; the mark stays valid.
+ *
+ * @param linear  the arena; not NULL
+ * @param mark    of this arena, at or below the present place
+ *
+ * Errors: a mark of another arena (303), and one that a rollback or reset has
+ *   undone (304), are misuse.  A mark that was undone earlier than by the
+ *   last rollback is only found while it lies above the present place.
+ * Threads: the arena's owner.
+ * Cost: O(blocks since the mark), and the cleanups.
+ */
+SLICE_API void slice_linear_rollback (SliceLinear *linear, SliceMark mark);
+
+/** Gives spare blocks back to the source: what rollbacks have left.
+ * @return  bytes given back */
+SLICE_API size_t slice_linear_trim (SliceLinear *linear);
+
+/** Runs `cleanup (data)` before the memory that is there now goes: at a
+ * reset, at destroy, at a rollback to before this call; newest first.
+ *
+ * @param linear   the arena; not NULL
+ * @param cleanup  not NULL; it must not use the arena
+ * @param data     handed to it
+ * @return         false with errno ENOMEM
+ */
+SLICE_API bool slice_linear_add_cleanup (SliceLinear *linear,
+                                         void (*cleanup) (void *data),
+                                         void *data);
+
+/** Fills in what the arena holds.  Cost: O(blocks). */
+SLICE_API void slice_linear_get_stats (const SliceLinear *linear,
+                                       SliceArenaStats *stats);
+
+/** Is the address in an object of this arena (or in padding between)?
+ * Cost: O(blocks). */
+SLICE_API bool slice_linear_owns (const SliceLinear *linear,
+                                  const void *address);
+
+/** Copies one object out to a context, so that it outlives the arena and the
+ * arena's blocks need not outlive it: for the few things that change their
+ * parent.
+ *
+ * @param linear   the arena that the object is in; not NULL
+ * @param object   not NULL
+ * @param size     bytes to copy
+ * @param context  the copy's parent; NULL: a root
+ * @return         the copy, a node of the tree; NULL with errno ENOMEM
+ *
+ * Errors: an object that is not in the arena is misuse (301).
+ * Cost: O(blocks) to find the object, one node and the copy.
+ */
+SLICE_API void *slice_linear_export (const SliceLinear *linear,
+                                     const void *object, size_t size,
+                                     const void *context);
+
+/* --- growing objects ------------------------------------------------------ */
+
+/* One object at a time may grow at the arena's end, moving to a larger block
+ * as needed, until it is finished.  Meanwhile nothing else can be added. */
+
+/** Appends to the growing object, or starts one.
+ *
+ * @param linear  the arena; not NULL
+ * @param size    bytes to append
+ * @param source  where from; NULL: they are left undefined
+ * @return        false with errno ENOMEM, the object then stands as it was
+ *
+ * Cost: the copy; O(1) amortised.
+ * Source: obstack_grow(), obstack_blank().
+ */
+SLICE_API bool slice_linear_grow (SliceLinear *linear, size_t size,
+                                  const void *source);
+
+/** Appends one character.  Cost: 6 instructions.  Source: obstack_1grow(). */
+SLICE_ARENA_INLINE bool slice_linear_grow_char (SliceLinear *linear, char c);
+SLICE_ARENA_INLINE bool
+slice_linear_grow_char (SliceLinear *linear, char c)
+{
+  SliceBumpV1 *bump = (SliceBumpV1 *) linear;
+  if (SLICE_LIKELY (bump->growing != bump->growing_end))
+    {
+      *bump->growing++ = c;
+      return true;
+    }
+  return slice_linear_grow (linear, 1, &c);
+}
+
+/** Takes `size` bytes off the growing object's end; more than it has is
+ * misuse (305). */
+SLICE_API void slice_linear_shrink (SliceLinear *linear, size_t size);
+
+/** The growing object as it is now, NULL if none; it may still move.
+ * @param size  where to put its bytes; may be NULL */
+SLICE_API void *slice_linear_growing (const SliceLinear *linear, size_t *size);
+
+/** Ends the growing: the object is as any other from now on.
+ *
+ * @param size  where to put its bytes; may be NULL
+ * @return      the object; with nothing grown an object of size 1
+ */
+SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
+
+/** Gives the growing object up. */
+SLICE_API void slice_linear_abandon (SliceLinear *linear);
+
+/* --- strings -------------------------------------------------------------- */
+
+/** A copy of a string; NULL of NULL. */
+SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string)
+    SLICE_ATTR_MALLOC;
+/** A copy of at most `max` bytes, terminated; NULL of NULL. */
+SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
+                                      size_t max) SLICE_ATTR_MALLOC;
+/** Appends to a string of this arena, in place if it is the last object.
+ *
+ * @param string  *string NULL counts as empty; it is changed when the string
+ *                moves
+ * @param suffix  not NULL
+ * @return        false with errno ENOMEM, *string then stands
+ */
+SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
+                                    const char *suffix);
+/** A formatted string, written where it stays if the current block has room.
+ * @return  NULL with errno ENOMEM, or as vsnprintf() sets it */
+SLICE_API char *slice_linear_printf (SliceLinear *linear, const char *format,
+                                     ...) SLICE_ATTR_PRINTF (2, 3)
+    SLICE_ATTR_MALLOC;
+/** As slice_linear_printf(). */
+SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
+                                      va_list arguments) SLICE_ATTR_MALLOC
+    __attribute__ ((format (printf, 2, 0)));
+
+/* --- typed macros --------------------------------------------------------- */
+
+/** Adds one `type`, aligned as the type wants. */
+#define slice_linear_new_object(linear, type)                                 \
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))        \
+                 : slice_linear_alloc_aligned (                               \
+                     (linear), __alignof__ (type), SLICE_SIZEOF_ (type))))
+
+/** Adds an array of `n` of `type`. */
+#define slice_linear_new_array(linear, type, n)                               \
+  ((type *) slice_linear_alloc_n ((linear), (n), sizeof (type)))
+
+SLICE_END_DECLS
+
+#endif

@@ -1,0 +1,162 @@
+/* pool.h - pools: objects of one size, freed in any order or all at once
+ *
+ * Public.  See arena.h for what all arenas share.
+ *
+ * Theory: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_POOL_H
+#define SLICE_POOL_H
+
+#include <slice/arena.h>
+
+SLICE_BEGIN_DECLS
+
+/** A pool. */
+typedef struct SlicePool SlicePool;
+
+/** What a pool's objects are. */
+typedef struct
+{
+  /** Bytes of an object, 1 to 2^20. */
+  size_t object_bytes;
+
+  /** A power of two up to SLICE_ARENA_ALIGNMENT_MAX; 0: the largest up to 16
+   * that divides object_bytes rounded up to 8. */
+  size_t alignment;
+
+  /** Not NULL: an object is constructed once, before it is handed out first,
+   * and stays constructed while it is free.  False: it can't be done, the
+   * allocation fails. */
+  bool (*construct) (void *object, void *data);
+
+  /** Called for each constructed object before its memory goes; may be
+   * NULL. */
+  void (*destruct) (void *object, void *data);
+
+  /** Handed to both. */
+  void *data;
+
+  /** How memory is got. */
+  SliceArenaOptions arena;
+} SlicePoolOptions;
+
+/** Makes a pool.
+ *
+ * @param options  not NULL; object_bytes must be set, the rest may be 0
+ * @return         the pool, or NULL with errno ENOMEM, or EINVAL if an option
+ *                 is out of range
+ */
+SLICE_API SlicePool *slice_pool_new (const SlicePoolOptions *options);
+
+/** Makes a pool of plain objects of one size, otherwise by default. */
+SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
+
+/** Makes a pool that belongs to a context; see slice_linear_new_in(). */
+SLICE_API SlicePool *slice_pool_new_in (const void *context,
+                                        const SlicePoolOptions *options);
+
+/** Ends a pool and all its objects; NULL does nothing. */
+SLICE_API void slice_pool_destroy (SlicePool *pool);
+
+/* What the inline functions see (version 1).  A free object is linked through
+ * its first word and carries `sign` in its second, which no live object is
+ * likely to hold there.  A pool that must be asked at every call (objects of
+ * 8 bytes, constructed, checked or watched by a tool) shows no free object
+ * and one live one. */
+typedef struct
+{
+  void **free;       /* the object that is handed out next, or NULL */
+  ptrdiff_t n_live;
+  void *sign;
+} SlicePoolV1;
+
+SLICE_API void *slice_pool_alloc_slow_v1 (SlicePool *pool);
+SLICE_API void slice_pool_free_slow_v1 (SlicePool *pool, void *object);
+
+/** Takes an object.
+ *
+ * @param pool  not NULL
+ * @return      the object: constructed, or with undefined contents; NULL with
+ *              errno ENOMEM
+ *
+ * Threads: the pool's owner.
+ * Cost: 7 instructions; a few dozen objects are cut at a time.
+ */
+SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool) SLICE_ATTR_MALLOC;
+SLICE_ARENA_INLINE void *
+slice_pool_alloc (SlicePool *pool)
+{
+  SlicePoolV1 *head = (SlicePoolV1 *) pool;
+  void **object = head->free;
+  if (SLICE_LIKELY (object != NULL))
+    {
+      head->free = (void **) object[0];
+      object[1] = NULL;
+      head->n_live++;
+      return object;
+    }
+  return slice_pool_alloc_slow_v1 (pool);
+}
+
+/** Gives an object back; it is the next to be handed out.
+ *
+ * @param pool    not NULL
+ * @param object  of this pool; NULL does nothing
+ *
+ * Errors: freeing a free object is misuse (320), found as long as its second
+ *   word has not been written meanwhile.  A checked pool also finds objects
+ *   of others (321), addresses inside an object (322) and writes to free
+ *   objects (323), as does every pool with constructed or 8-byte objects
+ *   (the first two).
+ * Threads: the pool's owner.
+ * Cost: 10 instructions.  When the last live object comes back the pool
+ *   starts afresh in the order of addresses: O(blocks).
+ */
+SLICE_ARENA_INLINE void slice_pool_free (SlicePool *pool, void *object);
+SLICE_ARENA_INLINE void
+slice_pool_free (SlicePool *pool, void *object)
+{
+  SlicePoolV1 *head = (SlicePoolV1 *) pool;
+  void **words = (void **) object;
+  ptrdiff_t n_live = head->n_live - 1;
+  if (SLICE_LIKELY (words != NULL && n_live > 0 && words[1] != head->sign))
+    {
+      words[0] = head->free;
+      words[1] = head->sign;
+      head->free = words;
+      head->n_live = n_live;
+      return;
+    }
+  slice_pool_free_slow_v1 (pool, object);
+}
+
+/** Gives `n` objects back.  NULLs are skipped. */
+SLICE_API void slice_pool_free_bulk (SlicePool *pool, size_t n,
+                                     void *const *objects);
+
+/** Frees all objects.  Constructed ones are destructed, if they have a
+ * destructor, in blocks that are given back; in blocks that stay they stay
+ * constructed.
+ *
+ * Cost: O(blocks); with constructed objects O(objects).
+ */
+SLICE_API void slice_pool_reset (SlicePool *pool, SliceKeep keep);
+
+/** Gives all blocks back if no object is live.  @return  bytes given back */
+SLICE_API size_t slice_pool_trim (SlicePool *pool);
+
+/** Objects that are out now. */
+SLICE_API size_t slice_pool_n_live (const SlicePool *pool);
+
+/** Bytes from one object to the next in a block. */
+SLICE_API size_t slice_pool_chunk_bytes (const SlicePool *pool);
+
+/** Fills in what the pool holds.  Cost: O(blocks). */
+SLICE_API void slice_pool_get_stats (const SlicePool *pool,
+                                     SliceArenaStats *stats);
+
+SLICE_END_DECLS
+
+#endif

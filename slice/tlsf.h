@@ -1,0 +1,154 @@
+/* tlsf.h - two-level segregated fit: any size, any order, bounded time
+ *
+ * Public.  A heap in which every operation takes a bounded number of steps,
+ * whatever has happened before and however large the heap is.  Over a fixed
+ * buffer it never makes a system call, so that real-time threads may use it;
+ * it may also grow from a page source, and then the bound holds but for the
+ * calls that map or unmap.
+ *
+ * See arena.h for what all arenas share.
+ *
+ * Theory: section 8.5.
+ * Source: M. Masmano, I. Ripoll, A. Crespo, J. Real: TLSF: a new dynamic
+ * memory allocator for real-time systems.  ECRTS 2004.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_TLSF_H
+#define SLICE_TLSF_H
+
+#include <slice/arena.h>
+
+SLICE_BEGIN_DECLS
+
+/** A two-level segregated fit heap. */
+typedef struct SliceTlsf SliceTlsf;
+
+/** Bytes of a fixed buffer that are enough to serve one object of `bytes`:
+ * the control block and the headers come to this. */
+SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
+
+/** Makes a heap over a buffer of the caller's.
+ *
+ * @param buffer  any address; used until the heap is no longer; not NULL
+ * @param bytes   its size; slice_tlsf_buffer_bytes (16) at least
+ * @return        the heap, inside the buffer, or NULL with errno EINVAL if
+ *                the buffer is too small
+ *
+ * Cost: no system call; clears the control block (under 1.5 KiB for a buffer
+ *   of 4 KiB, 7 KiB for one of 1 GiB).
+ */
+SLICE_API SliceTlsf *slice_tlsf_new_fixed (void *buffer, size_t bytes);
+
+/** Makes a heap that grows.
+ *
+ * @param options  NULL: the defaults; first_bytes is 64 KiB by default,
+ *                 cap_bytes 1 MiB
+ * @return         the heap, or NULL with errno ENOMEM, or EINVAL if an option
+ *                 is out of range
+ */
+SLICE_API SliceTlsf *slice_tlsf_new (const SliceArenaOptions *options);
+
+/** Makes a heap that grows and belongs to a context; see
+ * slice_linear_new_in(). */
+SLICE_API SliceTlsf *slice_tlsf_new_in (const void *context,
+                                        const SliceArenaOptions *options);
+
+/** Ends a heap and all that is in it; NULL does nothing. */
+SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
+
+/** Allocates.
+ *
+ * @param tlsf  not NULL
+ * @param size  bytes; 0 is taken as 1
+ * @return      an object aligned to 16; NULL with errno ENOMEM
+ *
+ * Errors: a damaged heap, where one is met, is misuse (332).
+ * Threads: the heap's owner.
+ * Cost: bounded; two bitmap words and at most three blocks are looked at.
+ */
+SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+
+/** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
+ * of two up to SLICE_ARENA_ALIGNMENT_MAX, else misuse (300). */
+SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
+                                          size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+
+/** Frees; joins the neighbours that are free at once.
+ *
+ * @param tlsf    not NULL
+ * @param object  of this heap; NULL does nothing
+ *
+ * Errors: a free object (330) and an address that no object of this heap has
+ *   (331) are misuse.
+ * Threads: the heap's owner.
+ * Cost: bounded; at most three blocks are looked at.  A heap that grows keeps
+ *   one empty region and gives a second one back.
+ */
+SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
+
+/** Changes an object's size, in place if it shrinks or what follows it is
+ * free and large enough.
+ *
+ * @param object  NULL: as slice_tlsf_alloc()
+ * @param size    bytes; 0 is taken as 1
+ * @return        the object; NULL with errno ENOMEM, the old one stands
+ *
+ * Cost: bounded in place; else the copy.
+ */
+SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
+
+/** The bytes that may be used of an object; at least what was asked for. */
+SLICE_API size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
+                                          const void *object);
+
+/** Frees all objects.  With KEEP_NONE a heap that grows gives all regions
+ * back but the first. */
+SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
+
+/** Gives regions back in which nothing is live.  @return  their bytes */
+SLICE_API size_t slice_tlsf_trim (SliceTlsf *tlsf);
+
+/** How broken up the free memory is. */
+typedef struct
+{
+  SliceArenaStats arena;
+  size_t n_live;            /**< objects */
+  size_t n_free;            /**< free blocks */
+  size_t free_bytes;        /**< in free blocks */
+  size_t largest_free;      /**< the largest object that fits into one of them
+                                 now */
+  unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 when
+                                        nothing is free */
+} SliceTlsfStats;
+
+/** Fills in what the heap holds.  Cost: O(blocks and objects). */
+SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
+                                     SliceTlsfStats *stats);
+
+/** Visits every block in the order of addresses, region by region.
+ *
+ * @param visit  object, its usable bytes, whether it is live, data; false
+ *               ends the walk.  It must not change the heap
+ * @return       false if visit ended it
+ */
+SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
+                                bool (*visit) (const void *object,
+                                               size_t bytes, bool is_live,
+                                               void *data),
+                                void *data);
+
+/** Looks at everything: sizes, neighbours, flags, lists and bitmaps.
+ *
+ * @param why  where to put what is wrong, or NULL if nothing; may be NULL
+ * @return     true if the heap is sound
+ *
+ * Cost: O(blocks and objects).
+ */
+SLICE_API bool slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why);
+
+SLICE_END_DECLS
+
+#endif

@@ -1,0 +1,37 @@
+/* arena-test.h - what the arenas' tests share
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef ARENA_TEST_H
+#define ARENA_TEST_H
+
+#include <glib.h>
+#include <slice/arena.h>
+
+/* A page source that counts what it hands out and can be told to fail. */
+typedef struct
+{
+  SliceSource source;
+  size_t n_maps;
+  size_t n_unmaps;
+  size_t out_bytes;
+  size_t n_until_failure;  /* this many more succeed; SIZE_MAX: all */
+} CountingSource;
+
+void counting_source_init (CountingSource *counting);
+
+/* Contents that depend on address-free things alone: a number. */
+void pattern_fill (void *object, size_t size, unsigned number);
+bool pattern_holds (const void *object, size_t size, unsigned number);
+
+/* Do objects have gaps between them, as a tool watches? */
+bool is_watched (void);
+
+/* Runs the test itself in a process of its own and asks that it aborts with
+ * that error number, and that the text matches. */
+void expect_error (int number, const char *text);
+
+/* held = asked + room + wasted + control. */
+void assert_stats_add_up (const SliceArenaStats *stats);
+
+#endif

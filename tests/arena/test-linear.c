@@ -1,0 +1,792 @@
+/* test-linear.c - linear arenas against a model, and their promises
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "arena-test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- alignment, sizes ------------------------------------------------------ */
+
+static void
+test_alignment (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  for (size_t size = 1; size <= 4096; size++)
+    {
+      size_t rounded = (size + 7) & ~(size_t) 7;
+      uintptr_t natural = (uintptr_t) slice_linear_alloc (linear, size);
+      g_assert_cmpuint (natural % (rounded % 16 == 0 ? 16 : 8), ==, 0);
+      size_t alignment = (size_t) 1 << (size % 13);
+      uintptr_t aligned = (uintptr_t) slice_linear_alloc_aligned (
+          linear, alignment, size);
+      g_assert_cmpuint (aligned % alignment, ==, 0);
+      memset ((void *) natural, 1, size);
+      memset ((void *) aligned, 2, size);
+    }
+  slice_linear_destroy (linear);
+}
+
+static void
+test_size_zero (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *a = slice_linear_alloc (linear, 0);
+  char *b = slice_linear_alloc (linear, 0);
+  g_assert_nonnull (a);
+  g_assert_true (a != b);
+  *a = 1;
+  g_assert_nonnull (slice_linear_alloc0 (linear, 0));
+  slice_linear_destroy (linear);
+}
+
+static void
+test_overflow (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats before;
+  SliceArenaStats after;
+  slice_linear_get_stats (linear, &before);
+  for (size_t k = 0; k <= 4096; k++)
+    {
+      volatile size_t size = SIZE_MAX - k;
+      errno = 0;
+      g_assert_null (slice_linear_alloc (linear, size));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      g_assert_null (slice_linear_alloc_aligned (linear, 4096, size));
+    }
+  volatile size_t big = 0x20000001;
+  g_assert_null (slice_linear_alloc_n (linear, big, (size_t) 1 << 60));
+  g_assert_null (slice_linear_alloc (linear, SIZE_MAX / 2 + big));
+  slice_linear_get_stats (linear, &after);
+  g_assert_cmpuint (before.held_bytes, ==, after.held_bytes);
+  g_assert_cmpuint (before.asked_bytes, ==, after.asked_bytes);
+  slice_linear_destroy (linear);
+}
+
+/* --- growth ---------------------------------------------------------------- */
+
+/* Sizes start small, never shrink, are powers of two and stop at the cap. */
+static void
+test_growth (void)
+{
+  SliceArenaOptions options = { .cap_bytes = 16384 };
+  SliceLinear *linear = slice_linear_new (&options);
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  size_t held = stats.held_bytes - stats.control_bytes;
+  size_t last = 0;
+  size_t n_at_cap = 0;
+  for (size_t i = 0; i < 200000; i++)
+    {
+      slice_linear_alloc (linear, 8);
+      slice_linear_get_stats (linear, &stats);
+      size_t now = stats.held_bytes - stats.control_bytes;
+      if (now == held)
+        continue;
+      size_t block = now - held;
+      g_assert_cmpuint (block & (block - 1), ==, 0);
+      g_assert_cmpuint (block, >=, last);
+      g_assert_cmpuint (block, <=, 16384);
+      g_assert_true (block == 256 || block <= held / 8);
+      n_at_cap += block == 16384;
+      last = block;
+      held = now;
+    }
+  g_assert_cmpuint (n_at_cap, >, 10);
+  slice_linear_destroy (linear);
+}
+
+/* A thousand arenas of 1.5 KB each. */
+static void
+test_small_arenas (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("objects have gaps under a tool");
+      return;
+    }
+  size_t held = 0;
+  SliceLinear *arenas[1000];
+  for (int i = 0; i < 1000; i++)
+    {
+      arenas[i] = slice_linear_new (NULL);
+      for (int k = 0; k < 64; k++)
+        slice_linear_alloc (arenas[i], 24);
+      SliceArenaStats stats;
+      slice_linear_get_stats (arenas[i], &stats);
+      held += stats.held_bytes;
+    }
+  g_test_message ("1536 bytes in each: %zu held", held / 1000);
+  g_assert_cmpuint (held / 1000, <=, 2600);
+  for (int i = 0; i < 1000; i++)
+    slice_linear_destroy (arenas[i]);
+}
+
+static void
+test_bytes_held (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("objects have gaps under a tool");
+      return;
+    }
+  static const size_t sizes[] = { 8, 24, 64 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      size_t n = sizes[s] == 8 ? 1000000 : 100000;
+      for (size_t i = 0; i < n; i++)
+        slice_linear_alloc (linear, sizes[s]);
+      SliceArenaStats stats;
+      slice_linear_get_stats (linear, &stats);
+      size_t payload = n * sizes[s];
+      g_test_message ("%zu bytes: %.3f held an object", sizes[s],
+                      (double) stats.held_bytes / (double) n);
+      g_assert_cmpuint (stats.asked_bytes, ==, payload);
+      g_assert_cmpuint (stats.held_bytes, <=, payload + payload / 50);
+      assert_stats_add_up (&stats);
+      slice_linear_destroy (linear);
+    }
+}
+
+static void
+test_oversize (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("objects have gaps under a tool");
+      return;
+    }
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  SliceLinear *linear = slice_linear_new (&options);
+  char *before = slice_linear_alloc (linear, 16);
+  size_t out = counting.out_bytes;
+  char *large = slice_linear_alloc (linear, 100 * 1024);
+  char *after = slice_linear_alloc (linear, 16);
+  memset (large, 1, 100 * 1024);
+  g_assert_true (after == before + 16);
+  g_assert_cmpuint (counting.out_bytes, ==, out + 100 * 1024);
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_own_blocks, ==, 1);
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  g_assert_cmpuint (counting.out_bytes, ==, out);
+  slice_linear_destroy (linear);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  g_assert_cmpuint (counting.n_maps, ==, counting.n_unmaps);
+}
+
+/* --- reset ----------------------------------------------------------------- */
+
+static void
+fill_arena (SliceLinear *linear)
+{
+  for (int i = 0; i < 100000; i++)
+    slice_linear_alloc (linear, 24);
+}
+
+static void
+test_reset (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  SliceLinear *linear = slice_linear_new (&options);
+  SliceArenaStats stats;
+  fill_arena (linear);
+  slice_linear_get_stats (linear, &stats);
+  size_t n_blocks = stats.n_blocks;
+
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, n_blocks);
+  g_assert_cmpuint (stats.asked_bytes, ==, 0);
+  size_t n_maps = counting.n_maps;
+  fill_arena (linear);
+  g_assert_cmpuint (counting.n_maps, ==, n_maps);
+
+  slice_linear_reset (linear, SLICE_KEEP_LARGEST);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, 1);
+  g_assert_cmpuint (counting.out_bytes, ==, 65536);
+  fill_arena (linear);
+
+  slice_linear_reset (linear, SLICE_KEEP_FIRST);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, 1);
+  g_assert_cmpuint (counting.out_bytes, ==, 65536);
+
+  slice_linear_reset (linear, SLICE_KEEP_NONE);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, 0);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  fill_arena (linear);
+  slice_linear_destroy (linear);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+}
+
+/* By default the blocks stay in the shared spans. */
+static void
+test_reset_default (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats stats;
+  fill_arena (linear);
+  slice_linear_reset (linear, SLICE_KEEP_NONE);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, 1);
+  assert_stats_add_up (&stats);
+  fill_arena (linear);
+  slice_linear_destroy (linear);
+  g_assert_cmpuint (slice_arena_trim (0), >, 0);
+  g_assert_cmpuint (slice_arena_trim (0), ==, 0);
+}
+
+/* --- marks ----------------------------------------------------------------- */
+
+enum
+{
+  N_MARKS = 1000
+};
+
+static void
+test_marks (void)
+{
+  /* Smaller than what gets a block of its own. */
+  SliceArenaOptions options = { .first_bytes = 8192, .cap_bytes = 8192 };
+  SliceLinear *linear = slice_linear_new (&options);
+  static SliceMark marks[N_MARKS];
+  static char *objects[N_MARKS];
+  static SliceArenaStats at_mark[N_MARKS];
+  for (int i = 0; i < N_MARKS; i++)
+    {
+      marks[i] = slice_linear_mark (linear);
+      slice_linear_get_stats (linear, &at_mark[i]);
+      objects[i] = slice_linear_alloc (linear, 600);
+      pattern_fill (objects[i], 600, (unsigned) i);
+    }
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_blocks, >=, 45);
+  int top = N_MARKS;
+  while (top > 0)
+    {
+      int to = top - g_test_rand_int_range (1, MIN (top, 60) + 1);
+      slice_linear_rollback (linear, marks[to]);
+      slice_linear_get_stats (linear, &stats);
+      g_assert_cmpuint (stats.asked_bytes, ==, at_mark[to].asked_bytes);
+      for (int i = 0; i < to; i += 17)
+        g_assert_true (pattern_holds (objects[i], 600, (unsigned) i));
+      g_assert_true (slice_linear_alloc (linear, 600) == objects[to]);
+      slice_linear_rollback (linear, marks[to]);
+      top = to;
+    }
+  g_assert_cmpuint (slice_linear_trim (linear), >, 0);
+  slice_linear_destroy (linear);
+}
+
+/* --- cleanups -------------------------------------------------------------- */
+
+static char cleanup_order[32];
+
+static void
+note_cleanup (void *data)
+{
+  /* The memory is still there. */
+  size_t length = strlen (cleanup_order);
+  cleanup_order[length] = *(char *) data;
+  cleanup_order[length + 1] = '\0';
+}
+
+static char *
+add_noted (SliceLinear *linear, char letter)
+{
+  char *object = slice_linear_alloc (linear, 400);
+  *object = letter;
+  g_assert_true (slice_linear_add_cleanup (linear, note_cleanup, object));
+  return object;
+}
+
+static void
+test_cleanups (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  cleanup_order[0] = '\0';
+  add_noted (linear, 'a');
+  SliceMark mark = slice_linear_mark (linear);
+  add_noted (linear, 'b');
+  add_noted (linear, 'c');
+  slice_linear_rollback (linear, mark);
+  g_assert_cmpstr (cleanup_order, ==, "cb");
+  add_noted (linear, 'd');
+  slice_linear_reset (linear, SLICE_KEEP_FIRST);
+  g_assert_cmpstr (cleanup_order, ==, "cbda");
+  add_noted (linear, 'e');
+  slice_linear_destroy (linear);
+  g_assert_cmpstr (cleanup_order, ==, "cbdae");
+}
+
+/* --- the last object ------------------------------------------------------- */
+
+static void
+test_last (void)
+{
+  SliceArenaOptions options = { .first_bytes = 1024 };
+  SliceLinear *linear = slice_linear_new (&options);
+  char *object = slice_linear_alloc (linear, 32);
+  pattern_fill (object, 32, 5);
+  char *grown = slice_linear_resize (linear, object, 32, 96);
+  g_assert_true (grown == object);
+  g_assert_true (pattern_holds (grown, 32, 5));
+  pattern_fill (grown, 96, 6);
+  g_assert_true (slice_linear_resize (linear, grown, 96, 48) == grown);
+  g_assert_true (pattern_holds (grown, 48, 6));
+  char *next = slice_linear_alloc (linear, 16);
+  g_assert_true (next >= grown + 48 && next < grown + 96);
+  char *moved = slice_linear_resize (linear, grown, 48, 64);
+  g_assert_true (moved != grown);
+  g_assert_true (pattern_holds (moved, 48, 6));
+  g_assert_false (slice_linear_free_last (linear, next, 16));
+  g_assert_true (slice_linear_free_last (linear, moved, 64));
+  g_assert_true (slice_linear_free_last (linear, next, 16));
+  g_assert_true (slice_linear_alloc (linear, 16) == next);
+  volatile size_t huge = SIZE_MAX - 8;
+  g_assert_null (slice_linear_resize (linear, next, 16, huge));
+  slice_linear_destroy (linear);
+}
+
+/* --- growing --------------------------------------------------------------- */
+
+static void
+test_grow (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  slice_linear_alloc (linear, 24);
+  for (unsigned i = 0; i < 300000; i++)
+    g_assert_true (slice_linear_grow_char (linear, (char) (i * 31 % 127)));
+  size_t size;
+  g_assert_nonnull (slice_linear_growing (linear, &size));
+  g_assert_cmpuint (size, ==, 300000);
+  g_assert_true (slice_linear_grow (linear, 1000, NULL));
+  slice_linear_shrink (linear, 1000);
+  char *object = slice_linear_finish (linear, &size);
+  g_assert_cmpuint (size, ==, 300000);
+  for (unsigned i = 0; i < 300000; i++)
+    g_assert_cmpint (object[i], ==, (char) (i * 31 % 127));
+  char *next = slice_linear_alloc (linear, 8);
+  g_assert_true (next < object || next >= object + 300000);
+  g_assert_true (slice_linear_grow (linear, 5, "12345"));
+  slice_linear_abandon (linear);
+  g_assert_null (slice_linear_growing (linear, NULL));
+  slice_linear_finish (linear, &size);
+  g_assert_cmpuint (size, ==, 0);
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  assert_stats_add_up (&stats);
+  /* Blocks that held nothing else went back as it grew. */
+  g_assert_cmpuint (stats.held_bytes, <, 3 * 300000);
+  slice_linear_destroy (linear);
+}
+
+/* --- strings --------------------------------------------------------------- */
+
+static void
+test_strings (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *text = slice_linear_strdup (linear, "one");
+  g_assert_cmpstr (text, ==, "one");
+  g_assert_null (slice_linear_strdup (linear, NULL));
+  g_assert_cmpstr (slice_linear_strndup (linear, "onetwo", 3), ==, "one");
+  g_assert_true (slice_linear_strcat (linear, &text, "two"));
+  g_assert_cmpstr (text, ==, "onetwo");
+  char *none = NULL;
+  g_assert_true (slice_linear_strcat (linear, &none, "new"));
+  g_assert_cmpstr (none, ==, "new");
+  char *start = NULL;
+  slice_linear_strcat (linear, &start, "");
+  for (int i = 0; i < 2000; i++)
+    g_assert_true (slice_linear_strcat (linear, &start, "x"));
+  g_assert_cmpuint (strlen (start), ==, 2000);
+  slice_linear_destroy (linear);
+}
+
+static void
+test_printf (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  for (int i = 0; i < 20000; i++)
+    {
+      char expected[1200];
+      int width = g_test_rand_int_range (1, i % 50 == 0 ? 1000 : 60);
+      double value = g_test_rand_double_range (-1e6, 1e6);
+      snprintf (expected, sizeof expected, "%*d|%.*f|%s", width, i, i % 9,
+                value, "tail");
+      char *text = slice_linear_printf (linear, "%*d|%.*f|%s", width, i, i % 9,
+                                        value, "tail");
+      g_assert_cmpstr (text, ==, expected);
+    }
+  slice_linear_destroy (linear);
+}
+
+/* --- model ----------------------------------------------------------------- */
+
+typedef struct
+{
+  char *object;
+  size_t size;
+  unsigned number;
+} Known;
+
+typedef struct
+{
+  SliceMark mark;
+  guint n_known;
+} KnownMark;
+
+static void
+check_all (GArray *known)
+{
+  for (guint i = 0; i < known->len; i++)
+    {
+      Known *one = &g_array_index (known, Known, i);
+      g_assert_true (pattern_holds (one->object, one->size, one->number));
+    }
+}
+
+static size_t
+random_size (void)
+{
+  int kind = g_test_rand_int_range (0, 100);
+  if (kind < 90)
+    return (size_t) g_test_rand_int_range (0, 200);
+  if (kind < 99)
+    return (size_t) g_test_rand_int_range (200, 5000);
+  return (size_t) g_test_rand_int_range (5000, 200000);
+}
+
+static void
+model_add (SliceLinear *linear, GArray *known, unsigned number)
+{
+  Known one = { NULL, random_size (), number };
+  if (g_test_rand_bit ())
+    one.object = slice_linear_alloc (linear, one.size);
+  else
+    {
+      size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 9);
+      one.object = slice_linear_alloc_aligned (linear, alignment, one.size);
+      g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
+    }
+  g_assert_nonnull (one.object);
+  g_assert_true (slice_linear_owns (linear, one.object));
+  pattern_fill (one.object, one.size, one.number);
+  g_array_append_val (known, one);
+}
+
+/* An object from before the newest mark would not survive the rollback. */
+static void
+model_resize_last (SliceLinear *linear, GArray *known, GArray *marks)
+{
+  guint n_fixed = 0;
+  if (marks->len > 0)
+    n_fixed = g_array_index (marks, KnownMark, marks->len - 1).n_known;
+  if (known->len <= n_fixed)
+    return;
+  Known *last = &g_array_index (known, Known, known->len - 1);
+  size_t size = random_size ();
+  char *moved = slice_linear_resize (linear, last->object, last->size, size);
+  g_assert_nonnull (moved);
+  g_assert_true (
+      pattern_holds (moved, MIN (size, last->size), last->number));
+  last->object = moved;
+  last->size = size;
+  pattern_fill (moved, size, last->number);
+}
+
+static void
+model_grow (SliceLinear *linear, GArray *known, unsigned number)
+{
+  Known one = { NULL, 0, number };
+  size_t size = random_size () + 1;
+  char *bytes = g_malloc (size);
+  pattern_fill (bytes, size, number);
+  while (one.size < size)
+    {
+      size_t more = random_size () / 4 + 1;
+      more = MIN (more, size - one.size);
+      g_assert_true (slice_linear_grow (linear, more, bytes + one.size));
+      one.size += more;
+    }
+  g_free (bytes);
+  one.object = slice_linear_finish (linear, NULL);
+  g_array_append_val (known, one);
+}
+
+static void
+run_model (const SliceArenaOptions *options, unsigned n_operations)
+{
+  SliceLinear *linear = slice_linear_new (options);
+  GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+  GArray *marks = g_array_new (FALSE, FALSE, sizeof (KnownMark));
+  for (unsigned i = 0; i < n_operations; i++)
+    {
+      int what = g_test_rand_int_range (0, 1000);
+      if (what < 850)
+        model_add (linear, known, i);
+      else if (what < 880)
+        model_grow (linear, known, i);
+      else if (what < 950)
+        model_resize_last (linear, known, marks);
+      else if (what < 980)
+        {
+          KnownMark mark = { slice_linear_mark (linear), known->len };
+          g_array_append_val (marks, mark);
+        }
+      else if (what < 995 && marks->len > 0)
+        {
+          guint to = (guint) g_test_rand_int_range (0, (gint32) marks->len);
+          KnownMark mark = g_array_index (marks, KnownMark, to);
+          slice_linear_rollback (linear, mark.mark);
+          g_array_set_size (known, mark.n_known);
+          g_array_set_size (marks, to);
+          check_all (known);
+        }
+      else if (what >= 998)
+        {
+          check_all (known);
+          slice_linear_reset (linear, (SliceKeep) g_test_rand_int_range (0, 4));
+          g_array_set_size (known, 0);
+          g_array_set_size (marks, 0);
+        }
+      if (i % 256 == 0)
+        {
+          SliceArenaStats stats;
+          slice_linear_get_stats (linear, &stats);
+          assert_stats_add_up (&stats);
+          size_t asked = 0;
+          for (guint k = 0; k < known->len; k++)
+            asked += g_array_index (known, Known, k).size;
+          g_assert_cmpuint (stats.asked_bytes, >=, asked);
+        }
+    }
+  check_all (known);
+  slice_linear_destroy (linear);
+  g_array_free (known, TRUE);
+  g_array_free (marks, TRUE);
+}
+
+static void
+test_model (void)
+{
+  unsigned n = g_test_slow () ? 200000 : 20000;
+  run_model (NULL, n);
+  SliceArenaOptions large_first = { .first_bytes = 30000 };
+  run_model (&large_first, n / 4);
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions counted = { .source = &counting.source };
+  run_model (&counted, n / 4);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+}
+
+/* --- no memory ------------------------------------------------------------- */
+
+/* The k-th page request fails, for every k: what was there stands. */
+static void
+test_failing_source (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  for (size_t k = 0; k < 40; k++)
+    {
+      SliceLinear *linear = slice_linear_new (&options);
+      GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+      counting.n_until_failure = k;
+      for (unsigned i = 0; i < 3000; i++)
+        {
+          Known one = { NULL, 100 + i % 900, i };
+          one.object = slice_linear_alloc (linear, one.size);
+          if (one.object == NULL)
+            {
+              g_assert_cmpint (errno, ==, ENOMEM);
+              continue;
+            }
+          pattern_fill (one.object, one.size, i);
+          g_array_append_val (known, one);
+        }
+      check_all (known);
+      counting.n_until_failure = SIZE_MAX;
+      g_assert_nonnull (slice_linear_alloc (linear, 70000));
+      slice_linear_destroy (linear);
+      g_array_free (known, TRUE);
+      g_assert_cmpuint (counting.out_bytes, ==, 0);
+    }
+}
+
+static void
+test_limit (void)
+{
+  SliceArenaOptions options = { .limit_bytes = 100000 };
+  SliceLinear *linear = slice_linear_new (&options);
+  size_t n = 0;
+  while (slice_linear_alloc (linear, 100) != NULL)
+    n++;
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (n, >, 600);
+  g_assert_cmpuint (stats.held_bytes - stats.control_bytes, <=, 100000);
+  slice_linear_destroy (linear);
+}
+
+static void
+test_bad_options (void)
+{
+  SliceArenaOptions bad[] = {
+    { .first_bytes = 8 },
+    { .first_bytes = 1000, .cap_bytes = 500 },
+    { .cap_bytes = (size_t) 1 << 31 },
+    { .flags = 0x80 },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      errno = 0;
+      g_assert_null (slice_linear_new (&bad[i]));
+      g_assert_cmpint (errno, ==, EINVAL);
+    }
+  slice_linear_destroy (NULL);
+}
+
+/* --- misuse ---------------------------------------------------------------- */
+
+static void
+test_misuse_mark_foreign (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *one = slice_linear_new (NULL);
+      SliceLinear *other = slice_linear_new (NULL);
+      slice_linear_rollback (one, slice_linear_mark (other));
+      return;
+    }
+  expect_error (303, "rollback to a mark of");
+}
+
+static void
+test_misuse_mark_undone (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      SliceMark early = slice_linear_mark (linear);
+      SliceMark late = slice_linear_mark (linear);
+      slice_linear_rollback (linear, early);
+      slice_linear_rollback (linear, late);
+      return;
+    }
+  expect_error (304, "undone");
+}
+
+static void
+test_misuse_mark_reset (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      SliceMark mark = slice_linear_mark (linear);
+      slice_linear_reset (linear, SLICE_KEEP_ALL);
+      slice_linear_rollback (linear, mark);
+      return;
+    }
+  expect_error (304, "undone");
+}
+
+static void
+test_misuse_growing (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      slice_linear_grow (linear, 3, "abc");
+      slice_linear_alloc (linear, 8);
+      return;
+    }
+  expect_error (302, "grows");
+}
+
+static void
+test_misuse_shrink (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      slice_linear_grow (linear, 3, "abc");
+      slice_linear_shrink (linear, 4);
+      return;
+    }
+  expect_error (305, "shrink by 4 of an object of 3");
+}
+
+static void
+test_misuse_alignment (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      slice_linear_alloc_aligned (linear, 24, 8);
+      return;
+    }
+  expect_error (300, "alignment 24");
+}
+
+static void
+test_misuse_handle (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceStack *stack = slice_stack_new (NULL);
+      slice_linear_reset ((SliceLinear *) stack, SLICE_KEEP_ALL);
+      return;
+    }
+  expect_error (306, "no live linear arena");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/linear/alignment", test_alignment);
+  g_test_add_func ("/slice/linear/size-zero", test_size_zero);
+  g_test_add_func ("/slice/linear/overflow", test_overflow);
+  g_test_add_func ("/slice/linear/growth", test_growth);
+  g_test_add_func ("/slice/linear/small-arenas", test_small_arenas);
+  g_test_add_func ("/slice/linear/bytes-held", test_bytes_held);
+  g_test_add_func ("/slice/linear/oversize", test_oversize);
+  g_test_add_func ("/slice/linear/reset", test_reset);
+  g_test_add_func ("/slice/linear/reset-default", test_reset_default);
+  g_test_add_func ("/slice/linear/marks", test_marks);
+  g_test_add_func ("/slice/linear/cleanups", test_cleanups);
+  g_test_add_func ("/slice/linear/last", test_last);
+  g_test_add_func ("/slice/linear/grow", test_grow);
+  g_test_add_func ("/slice/linear/strings", test_strings);
+  g_test_add_func ("/slice/linear/printf", test_printf);
+  g_test_add_func ("/slice/linear/model", test_model);
+  g_test_add_func ("/slice/linear/failing-source", test_failing_source);
+  g_test_add_func ("/slice/linear/limit", test_limit);
+  g_test_add_func ("/slice/linear/bad-options", test_bad_options);
+  g_test_add_func ("/slice/linear/misuse/mark-foreign",
+                   test_misuse_mark_foreign);
+  g_test_add_func ("/slice/linear/misuse/mark-undone",
+                   test_misuse_mark_undone);
+  g_test_add_func ("/slice/linear/misuse/mark-reset", test_misuse_mark_reset);
+  g_test_add_func ("/slice/linear/misuse/growing", test_misuse_growing);
+  g_test_add_func ("/slice/linear/misuse/shrink", test_misuse_shrink);
+  g_test_add_func ("/slice/linear/misuse/alignment", test_misuse_alignment);
+  g_test_add_func ("/slice/linear/misuse/handle", test_misuse_handle);
+  return g_test_run ();
+}

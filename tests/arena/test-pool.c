@@ -1,0 +1,490 @@
+/* test-pool.c - pools against a model, and their promises
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "arena-test.h"
+
+#include <errno.h>
+#include <string.h>
+
+static SlicePool *
+pool_new (size_t object_bytes, unsigned flags)
+{
+  SlicePoolOptions options
+      = { .object_bytes = object_bytes, .arena = { .flags = flags } };
+  return slice_pool_new (&options);
+}
+
+/* --- model ----------------------------------------------------------------- */
+
+typedef struct
+{
+  void *object;
+  unsigned number;
+} Known;
+
+static void
+model_free_random (SlicePool *pool, GArray *known, size_t size)
+{
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
+  Known one = g_array_index (known, Known, i);
+  g_assert_true (pattern_holds (one.object, size, one.number));
+  slice_pool_free (pool, one.object);
+  g_array_remove_index_fast (known, i);
+}
+
+static void
+run_model (const SlicePoolOptions *options, unsigned n_operations)
+{
+  SlicePool *pool = slice_pool_new (options);
+  size_t size = options->object_bytes;
+  size_t alignment = options->alignment != 0 ? options->alignment : 8;
+  GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+  GHashTable *out = g_hash_table_new (NULL, NULL);
+  int rise = 70;
+  for (unsigned i = 0; i < n_operations; i++)
+    {
+      if (i % 3000 == 0)
+        rise = rise == 70 ? 30 : 70;
+      if (known->len == 0 || g_test_rand_int_range (0, 100) < rise)
+        {
+          Known one = { slice_pool_alloc (pool), i };
+          g_assert_nonnull (one.object);
+          g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
+          pattern_fill (one.object, size, i);
+          g_array_append_val (known, one);
+        }
+      else
+        model_free_random (pool, known, size);
+      g_assert_cmpuint (slice_pool_n_live (pool), ==, known->len);
+      if (i % 1000 != 0)
+        continue;
+      SliceArenaStats stats;
+      slice_pool_get_stats (pool, &stats);
+      assert_stats_add_up (&stats);
+      g_assert_cmpuint (stats.asked_bytes, ==,
+                        known->len * slice_pool_chunk_bytes (pool));
+    }
+  for (guint i = 0; i < known->len; i++)
+    g_assert_true (g_hash_table_add (
+        out, g_array_index (known, Known, i).object));
+  while (known->len > 0)
+    model_free_random (pool, known, size);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, 0);
+  slice_pool_destroy (pool);
+  g_hash_table_destroy (out);
+  g_array_free (known, TRUE);
+}
+
+static bool
+construct_nothing (void *object, void *data)
+{
+  (void) object;
+  (void) data;
+  return true;
+}
+
+static void
+test_model (void)
+{
+  static const size_t sizes[] = { 1, 8, 12, 16, 24, 40, 64, 200, 3000, 70000 };
+  unsigned n = g_test_slow () ? 200000 : 15000;
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+      {
+        SlicePoolOptions options
+            = { .object_bytes = sizes[s], .arena = { .flags = flags } };
+        run_model (&options, sizes[s] > 1000 ? n / 40 : n);
+        options.alignment = 64;
+        run_model (&options, n / 40);
+        options.construct = construct_nothing;
+        run_model (&options, n / 40);
+      }
+}
+
+/* --- memory, order --------------------------------------------------------- */
+
+static void
+test_bytes_held (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("objects have gaps under a tool");
+      return;
+    }
+  static const size_t sizes[] = { 8, 24, 64 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    {
+      SlicePool *pool = slice_pool_new_plain (sizes[s]);
+      size_t n = sizes[s] == 8 ? 1000000 : 100000;
+      for (size_t i = 0; i < n; i++)
+        slice_pool_alloc (pool);
+      SliceArenaStats stats;
+      slice_pool_get_stats (pool, &stats);
+      g_test_message ("%zu bytes: %.3f held an object", sizes[s],
+                      (double) stats.held_bytes / (double) n);
+      size_t payload = n * sizes[s];
+      g_assert_cmpuint (stats.held_bytes, <=,
+                        payload + payload / (sizes[s] == 8 ? 30 : 50));
+      slice_pool_destroy (pool);
+    }
+}
+
+static void
+test_last_in_first_out (void)
+{
+  SlicePool *pool = slice_pool_new_plain (48);
+  void *a = slice_pool_alloc (pool);
+  void *b = slice_pool_alloc (pool);
+  void *c = slice_pool_alloc (pool);
+  slice_pool_free (pool, a);
+  slice_pool_free (pool, c);
+  g_assert_true (slice_pool_alloc (pool) == c);
+  g_assert_true (slice_pool_alloc (pool) == a);
+  slice_pool_free (pool, b);
+  slice_pool_destroy (pool);
+}
+
+/* Emptied in any order a pool starts afresh in the order of addresses. */
+static void
+test_starts_afresh (void)
+{
+  enum
+  {
+    N = 20000
+  };
+  static char *objects[N];
+  SlicePool *pool = slice_pool_new_plain (32);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  SliceArenaStats stats;
+  slice_pool_get_stats (pool, &stats);
+  size_t n_requests = stats.n_requests;
+  for (int step = 0; step < 7919; step++)
+    for (int i = step; i < N; i += 7919)
+      slice_pool_free (pool, objects[i]);
+  size_t n_up = 0;
+  char *last = NULL;
+  for (int i = 0; i < N; i++)
+    {
+      char *object = slice_pool_alloc (pool);
+      n_up += object > last;
+      last = object;
+    }
+  g_assert_cmpuint (n_up, >, N - 200);
+  slice_pool_get_stats (pool, &stats);
+  g_assert_cmpuint (stats.n_requests, ==, n_requests);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_bulk (void)
+{
+  void *objects[100];
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int i = 0; i < 100; i++)
+    objects[i] = slice_pool_alloc (pool);
+  objects[50] = NULL;
+  slice_pool_free_bulk (pool, 100, objects);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, 1);
+  slice_pool_reset (pool, SLICE_KEEP_LARGEST);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, 0);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_reset_and_trim (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SlicePoolOptions options
+      = { .object_bytes = 40, .arena = { .source = &counting.source } };
+  SlicePool *pool = slice_pool_new (&options);
+  for (int round = 0; round < 4; round++)
+    {
+      for (int i = 0; i < 30000; i++)
+        g_assert_nonnull (slice_pool_alloc (pool));
+      slice_pool_reset (pool, (SliceKeep) round);
+      SliceArenaStats stats;
+      slice_pool_get_stats (pool, &stats);
+      assert_stats_add_up (&stats);
+      size_t n_expected = round == SLICE_KEEP_NONE ? 0 : 1;
+      if (round < SLICE_KEEP_ALL)
+        g_assert_cmpuint (stats.n_blocks, ==, n_expected);
+    }
+  g_assert_cmpuint (slice_pool_trim (pool), >, 0);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  slice_pool_destroy (pool);
+}
+
+/* --- constructed objects --------------------------------------------------- */
+
+static size_t n_constructed;
+static size_t n_destructed;
+
+static bool
+construct (void *object, void *data)
+{
+  (void) data;
+  memset (object, 0x5a, 40);
+  n_constructed++;
+  return true;
+}
+
+static void
+destruct (void *object, void *data)
+{
+  (void) data;
+  g_assert_cmpint (*(char *) object, ==, 0x5a);
+  n_destructed++;
+}
+
+static void
+test_constructed (void)
+{
+  n_constructed = 0;
+  n_destructed = 0;
+  SlicePoolOptions options = { .object_bytes = 40,
+                               .construct = construct,
+                               .destruct = destruct };
+  SlicePool *pool = slice_pool_new (&options);
+  enum
+  {
+    N = 5000
+  };
+  static char *objects[N];
+  for (int round = 0; round < 3; round++)
+    {
+      for (int i = 0; i < N; i++)
+        {
+          objects[i] = slice_pool_alloc (pool);
+          for (int k = 0; k < 40; k++)
+            g_assert_cmpint (objects[i][k], ==, 0x5a);
+        }
+      for (int i = 0; i < N; i++)
+        slice_pool_free (pool, objects[i * 7 % N]);
+    }
+  g_assert_cmpuint (n_constructed, ==, N);
+  g_assert_cmpuint (n_destructed, ==, 0);
+  slice_pool_reset (pool, SLICE_KEEP_NONE);
+  g_assert_cmpuint (n_destructed, >, N - 20);
+  slice_pool_alloc (pool);
+  slice_pool_destroy (pool);
+  g_assert_cmpuint (n_destructed, ==, n_constructed);
+}
+
+static bool
+construct_sometimes (void *object, void *data)
+{
+  (void) object;
+  return ++*(int *) data % 3 != 0;
+}
+
+static void
+test_construct_fails (void)
+{
+  int n = 0;
+  SlicePoolOptions options = { .object_bytes = 40,
+                               .construct = construct_sometimes,
+                               .data = &n };
+  SlicePool *pool = slice_pool_new (&options);
+  int n_got = 0;
+  for (int i = 0; i < 300; i++)
+    n_got += slice_pool_alloc (pool) != NULL;
+  g_assert_cmpint (n_got, ==, 200);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, 200);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_bad_options (void)
+{
+  SlicePoolOptions bad[] = {
+    { .object_bytes = 0 },
+    { .object_bytes = (size_t) 2 << 20 },
+    { .object_bytes = 8, .alignment = 24 },
+    { .object_bytes = 8, .alignment = 8192 },
+    { .object_bytes = 8, .arena = { .flags = 4 } },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      errno = 0;
+      g_assert_null (slice_pool_new (&bad[i]));
+      g_assert_cmpint (errno, ==, EINVAL);
+    }
+}
+
+static void
+test_failing_source (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  for (size_t k = 0; k < 10; k++)
+    for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+      {
+        SlicePoolOptions options
+            = { .object_bytes = 100,
+                .arena = { .source = &counting.source, .flags = flags } };
+        SlicePool *pool = slice_pool_new (&options);
+        counting.n_until_failure = k;
+        size_t n = 0;
+        while (n < 5000 && slice_pool_alloc (pool) != NULL)
+          n++;
+        g_assert_cmpuint (slice_pool_n_live (pool), ==, n);
+        counting.n_until_failure = SIZE_MAX;
+        g_assert_nonnull (slice_pool_alloc (pool));
+        slice_pool_destroy (pool);
+        g_assert_cmpuint (counting.out_bytes, ==, 0);
+      }
+}
+
+/* --- misuse ---------------------------------------------------------------- */
+
+static void
+free_twice (size_t size, unsigned flags, int n_between)
+{
+  SlicePool *pool = pool_new (size, flags);
+  slice_pool_alloc (pool);
+  void *object = slice_pool_alloc (pool);
+  void *others[64];
+  for (int i = 0; i < n_between; i++)
+    others[i] = slice_pool_alloc (pool);
+  slice_pool_free (pool, object);
+  for (int i = 0; i < n_between; i++)
+    slice_pool_free (pool, others[i]);
+  slice_pool_free (pool, object);
+}
+
+#define MISUSE(name, number, text, body)                                      \
+  static void test_misuse_##name (void)                                       \
+  {                                                                           \
+    if (g_test_subprocess ())                                                 \
+      {                                                                       \
+        body;                                                                 \
+        return;                                                               \
+      }                                                                       \
+    expect_error (number, text);                                              \
+  }
+
+MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
+MISUSE (twice_later, 320, "is free already", free_twice (24, 0, 64))
+MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 10))
+MISUSE (twice_checked, 320, "is free already",
+        free_twice (24, SLICE_ARENA_CHECKED, 10))
+
+static void
+free_after_empty (void)
+{
+  SlicePool *pool = slice_pool_new_plain (24);
+  void *object = slice_pool_alloc (pool);
+  slice_pool_free (pool, object);
+  memset (object, 0, 24);
+  slice_pool_free (pool, object);
+}
+
+static void
+test_misuse_empty (void)
+{
+  if (g_test_subprocess ())
+    {
+      free_after_empty ();
+      return;
+    }
+  if (is_watched ())
+    g_test_skip ("the tool itself sees it");
+  else
+    expect_error (320, "is free already");
+}
+
+static void
+free_foreign (void)
+{
+  SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
+  SlicePool *other = pool_new (24, SLICE_ARENA_CHECKED);
+  slice_pool_alloc (pool);
+  slice_pool_free (pool, slice_pool_alloc (other));
+}
+MISUSE (foreign, 321, "is not of this pool", free_foreign ())
+
+static void
+free_interior (void)
+{
+  SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
+  char *object = slice_pool_alloc (pool);
+  slice_pool_free (pool, object + 8);
+}
+MISUSE (interior, 322, "8 bytes inside an object of 24", free_interior ())
+
+static void
+write_after_free (void)
+{
+  SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
+  slice_pool_alloc (pool);
+  char *object = slice_pool_alloc (pool);
+  slice_pool_free (pool, object);
+  object[5] = 1;
+  slice_pool_alloc (pool);
+}
+
+static void
+test_misuse_written (void)
+{
+  if (g_test_subprocess ())
+    {
+      write_after_free ();
+      return;
+    }
+  if (is_watched ())
+    g_test_skip ("the tool itself sees it");
+  else
+    expect_error (323, "was written to at byte 5 while free");
+}
+
+/* An object that holds the sign by chance is freed all the same. */
+static void
+test_sign_by_chance (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("watched pools have no signs");
+      return;
+    }
+  SlicePool *pool = slice_pool_new_plain (32);
+  void *keep = slice_pool_alloc (pool);
+  void **object = slice_pool_alloc (pool);
+  slice_pool_free (pool, object);
+  void *sign = object[1];
+  g_assert_true (slice_pool_alloc (pool) == object);
+  object[1] = sign;
+  slice_pool_free (pool, object);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, 1);
+  slice_pool_free (pool, keep);
+  slice_pool_destroy (pool);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/pool/model", test_model);
+  g_test_add_func ("/slice/pool/bytes-held", test_bytes_held);
+  g_test_add_func ("/slice/pool/last-in-first-out", test_last_in_first_out);
+  g_test_add_func ("/slice/pool/starts-afresh", test_starts_afresh);
+  g_test_add_func ("/slice/pool/bulk", test_bulk);
+  g_test_add_func ("/slice/pool/reset-and-trim", test_reset_and_trim);
+  g_test_add_func ("/slice/pool/constructed", test_constructed);
+  g_test_add_func ("/slice/pool/construct-fails", test_construct_fails);
+  g_test_add_func ("/slice/pool/bad-options", test_bad_options);
+  g_test_add_func ("/slice/pool/failing-source", test_failing_source);
+  g_test_add_func ("/slice/pool/sign-by-chance", test_sign_by_chance);
+  g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);
+  g_test_add_func ("/slice/pool/misuse/twice-small", test_misuse_twice_small);
+  g_test_add_func ("/slice/pool/misuse/twice-checked",
+                   test_misuse_twice_checked);
+  g_test_add_func ("/slice/pool/misuse/empty", test_misuse_empty);
+  g_test_add_func ("/slice/pool/misuse/foreign", test_misuse_foreign);
+  g_test_add_func ("/slice/pool/misuse/interior", test_misuse_interior);
+  g_test_add_func ("/slice/pool/misuse/written", test_misuse_written);
+  return g_test_run ();
+}

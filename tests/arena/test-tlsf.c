@@ -1,0 +1,438 @@
+/* test-tlsf.c - TLSF heaps against a model, and their promises
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "arena-test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+assert_valid (const SliceTlsf *tlsf)
+{
+  const char *why;
+  if (!slice_tlsf_is_valid (tlsf, &why))
+    g_error ("heap: %s", why);
+}
+
+/* --- model ----------------------------------------------------------------- */
+
+typedef struct
+{
+  char *object;
+  size_t size;
+  unsigned number;
+} Known;
+
+typedef struct
+{
+  GArray *known;
+  guint n_seen;
+} Model;
+
+static size_t
+random_size (size_t largest)
+{
+  int bits = g_test_rand_int_range (0, 17);
+  size_t size = (size_t) g_test_rand_int_range (0, 2 << bits);
+  return MIN (size, largest);
+}
+
+static void
+model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
+{
+  Known one = { NULL, random_size (largest), number };
+  size_t alignment = 16;
+  if (g_test_rand_int_range (0, 8) > 0)
+    one.object = slice_tlsf_alloc (tlsf, one.size);
+  else
+    {
+      alignment = (size_t) 1 << g_test_rand_int_range (0, 11);
+      one.object = slice_tlsf_alloc_aligned (tlsf, alignment, one.size);
+    }
+  if (one.object == NULL)
+    {
+      g_assert_cmpint (errno, ==, ENOMEM);
+      return;
+    }
+  g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
+  g_assert_cmpuint (slice_tlsf_object_bytes (tlsf, one.object), >=, one.size);
+  pattern_fill (one.object, one.size, number);
+  g_array_append_val (known, one);
+}
+
+static void
+model_free (SliceTlsf *tlsf, GArray *known)
+{
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
+  Known one = g_array_index (known, Known, i);
+  g_assert_true (pattern_holds (one.object, one.size, one.number));
+  slice_tlsf_free (tlsf, one.object);
+  g_array_remove_index_fast (known, i);
+}
+
+static void
+model_resize (SliceTlsf *tlsf, GArray *known, size_t largest)
+{
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
+  Known *one = &g_array_index (known, Known, i);
+  size_t size = random_size (largest);
+  char *moved = slice_tlsf_resize (tlsf, one->object, size);
+  if (moved == NULL)
+    return;
+  size_t kept = MIN (size, one->size);
+  g_assert_true (pattern_holds (moved, kept, one->number));
+  one->object = moved;
+  one->size = size;
+  pattern_fill (moved, size, one->number);
+}
+
+static bool
+count_live (const void *object, size_t bytes, bool is_live, void *data)
+{
+  Model *model = data;
+  if (!is_live)
+    return true;
+  for (guint i = 0; i < model->known->len; i++)
+    {
+      Known *one = &g_array_index (model->known, Known, i);
+      if (one->object == object)
+        {
+          g_assert_cmpuint (bytes, >=, one->size);
+          model->n_seen++;
+        }
+    }
+  return true;
+}
+
+static void
+check_walk (const SliceTlsf *tlsf, GArray *known)
+{
+  Model model = { known, 0 };
+  assert_valid (tlsf);
+  g_assert_true (slice_tlsf_walk (tlsf, count_live, &model));
+  g_assert_cmpuint (model.n_seen, ==, known->len);
+  SliceTlsfStats stats;
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.n_live, ==, known->len);
+  assert_stats_add_up (&stats.arena);
+  g_assert_cmpuint (stats.fragmentation_permille, <=, 1000);
+}
+
+static void
+run_model (SliceTlsf *tlsf, size_t largest, unsigned n_operations)
+{
+  GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+  int rise = 70;
+  for (unsigned i = 0; i < n_operations; i++)
+    {
+      if (i % 2000 == 0)
+        rise = rise == 65 ? 35 : 65;
+      int what = g_test_rand_int_range (0, 100);
+      if (known->len == 0 || what < rise)
+        model_add (tlsf, known, largest, i);
+      else if (what < 92)
+        model_free (tlsf, known);
+      else
+        model_resize (tlsf, known, largest);
+      if (i % 500 == 0)
+        check_walk (tlsf, known);
+    }
+  while (known->len > 0)
+    model_free (tlsf, known);
+  check_walk (tlsf, known);
+  g_array_free (known, TRUE);
+}
+
+static unsigned
+n_model_operations (void)
+{
+  return g_test_slow () ? 300000 : 15000;
+}
+
+static void
+test_model_fixed (void)
+{
+  static const size_t sizes[] = { 3000, 65536, 4 << 20 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (size_t skew = 0; skew < 24; skew += 7)
+      {
+        char *buffer = g_malloc (sizes[s] + 32);
+        SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer + skew, sizes[s]);
+        g_assert_nonnull (tlsf);
+        run_model (tlsf, sizes[s] / 16, n_model_operations () / 4);
+        SliceTlsfStats stats;
+        slice_tlsf_get_stats (tlsf, &stats);
+        g_assert_cmpuint (stats.n_free, ==, 1);
+        g_assert_cmpuint (stats.fragmentation_permille, ==, 0);
+        slice_tlsf_destroy (tlsf);
+        g_free (buffer);
+      }
+}
+
+static void
+test_model_growing (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  SliceTlsf *tlsf = slice_tlsf_new (&options);
+  run_model (tlsf, SIZE_MAX, n_model_operations ());
+  g_assert_cmpuint (slice_tlsf_trim (tlsf), >, 0);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  run_model (tlsf, SIZE_MAX, n_model_operations () / 10);
+  slice_tlsf_destroy (tlsf);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  tlsf = slice_tlsf_new (NULL);
+  run_model (tlsf, SIZE_MAX, n_model_operations ());
+  slice_tlsf_destroy (tlsf);
+}
+
+/* --- sizes of buffers ------------------------------------------------------ */
+
+static void
+test_buffer_bytes (void)
+{
+  static const size_t sizes[] = { 1, 16, 100, 1000, 10000, 1000000 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    {
+      size_t bytes = slice_tlsf_buffer_bytes (sizes[s]);
+      char *buffer = g_malloc (bytes);
+      SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
+      g_assert_nonnull (tlsf);
+      g_assert_nonnull (slice_tlsf_alloc (tlsf, sizes[s]));
+      assert_valid (tlsf);
+      slice_tlsf_destroy (tlsf);
+      g_free (buffer);
+    }
+}
+
+/* Each size of buffer either is refused or gives a heap that works. */
+static void
+test_small_buffers (void)
+{
+  static char buffer[4096];
+  for (size_t bytes = 0; bytes < sizeof buffer; bytes++)
+    {
+      memset (buffer, 0xee, sizeof buffer);
+      errno = 0;
+      SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
+      if (tlsf == NULL)
+        {
+          g_assert_cmpint (errno, ==, EINVAL);
+          continue;
+        }
+      while (slice_tlsf_alloc (tlsf, 1) != NULL)
+        ;
+      assert_valid (tlsf);
+      slice_tlsf_destroy (tlsf);
+      for (size_t i = bytes; i < sizeof buffer; i++)
+        g_assert_cmpint ((unsigned char) buffer[i], ==, 0xee);
+    }
+}
+
+/* All of the free memory can be had in one object. */
+static void
+test_largest (void)
+{
+  size_t bytes = 1 << 20;
+  char *buffer = g_malloc (bytes);
+  SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
+  SliceTlsfStats stats;
+  slice_tlsf_get_stats (tlsf, &stats);
+  void *all = slice_tlsf_alloc (tlsf, stats.largest_free);
+  g_assert_nonnull (all);
+  g_assert_null (slice_tlsf_alloc (tlsf, 1));
+  slice_tlsf_free (tlsf, all);
+  g_assert_null (slice_tlsf_alloc (tlsf, stats.largest_free + 16));
+  slice_tlsf_destroy (tlsf);
+  g_free (buffer);
+}
+
+static void
+test_resize_in_place (void)
+{
+  if (is_watched ())
+    {
+      g_test_skip ("under a tool each resize moves");
+      return;
+    }
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *a = slice_tlsf_alloc (tlsf, 1000);
+  char *b = slice_tlsf_alloc (tlsf, 1000);
+  pattern_fill (a, 1000, 1);
+  pattern_fill (b, 1000, 2);
+  g_assert_true (slice_tlsf_resize (tlsf, a, 500) == a);
+  g_assert_true (slice_tlsf_resize (tlsf, a, 1000) == a);
+  g_assert_true (pattern_holds (a, 500, 1));
+  g_assert_true (slice_tlsf_resize (tlsf, b, 20000) == b);
+  g_assert_true (pattern_holds (b, 1000, 2));
+  char *moved = slice_tlsf_resize (tlsf, a, 2000);
+  g_assert_true (moved != a);
+  g_assert_true (pattern_holds (moved, 500, 1));
+  assert_valid (tlsf);
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+test_overflow (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *object = slice_tlsf_alloc (tlsf, 10);
+  for (size_t k = 0; k <= 4096; k++)
+    {
+      volatile size_t size = SIZE_MAX - k;
+      errno = 0;
+      g_assert_null (slice_tlsf_alloc (tlsf, size));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      g_assert_null (slice_tlsf_alloc_aligned (tlsf, 4096, size));
+      g_assert_null (slice_tlsf_resize (tlsf, object, size));
+    }
+  assert_valid (tlsf);
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+test_reset (void)
+{
+  static char buffer[1 << 16];
+  SliceTlsf *fixed = slice_tlsf_new_fixed (buffer, sizeof buffer);
+  SliceTlsf *growing = slice_tlsf_new (NULL);
+  for (int round = 0; round < 4; round++)
+    {
+      size_t n = 0;
+      while (slice_tlsf_alloc (fixed, 100) != NULL)
+        n++;
+      g_assert_cmpuint (n, >, 300);
+      for (int i = 0; i < 30000; i++)
+        g_assert_nonnull (slice_tlsf_alloc (growing, 100));
+      slice_tlsf_reset (fixed, (SliceKeep) round);
+      slice_tlsf_reset (growing, (SliceKeep) round);
+      SliceTlsfStats stats;
+      slice_tlsf_get_stats (fixed, &stats);
+      g_assert_cmpuint (stats.n_live, ==, 0);
+      slice_tlsf_get_stats (growing, &stats);
+      g_assert_cmpuint (stats.n_live, ==, 0);
+      assert_valid (fixed);
+      assert_valid (growing);
+    }
+  slice_tlsf_destroy (fixed);
+  slice_tlsf_destroy (growing);
+}
+
+/* Falling gives memory back at once, but for one region. */
+static void
+test_gives_back (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source,
+                                .first_bytes = 65536,
+                                .cap_bytes = 65536 };
+  SliceTlsf *tlsf = slice_tlsf_new (&options);
+  enum
+  {
+    N = 20000
+  };
+  static void *objects[N];
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_tlsf_alloc (tlsf, 200);
+  size_t peak = counting.out_bytes;
+  g_assert_cmpuint (peak, >, N * 200);
+  for (int i = 0; i < N; i++)
+    slice_tlsf_free (tlsf, objects[i]);
+  g_assert_cmpuint (counting.out_bytes, ==, 65536);
+  slice_tlsf_destroy (tlsf);
+}
+
+/* --- misuse ---------------------------------------------------------------- */
+
+#define MISUSE(name, number, text)                                            \
+  static void body_##name (void);                                             \
+  static void test_misuse_##name (void)                                       \
+  {                                                                           \
+    if (g_test_subprocess ())                                                 \
+      body_##name ();                                                         \
+    else                                                                      \
+      expect_error (number, text);                                            \
+  }                                                                           \
+  static void body_##name (void)
+
+MISUSE (twice, 330, "is free already")
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *object = slice_tlsf_alloc (tlsf, 100);
+  slice_tlsf_alloc (tlsf, 100);
+  slice_tlsf_free (tlsf, object);
+  slice_tlsf_free (tlsf, object);
+}
+
+/* The first free has joined it to the one in front. */
+MISUSE (twice_joined, 330, "is free already")
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *front = slice_tlsf_alloc (tlsf, 100);
+  void *object = slice_tlsf_alloc (tlsf, 100);
+  slice_tlsf_alloc (tlsf, 100);
+  slice_tlsf_free (tlsf, front);
+  slice_tlsf_free (tlsf, object);
+  slice_tlsf_free (tlsf, object);
+}
+
+MISUSE (foreign, 331, "is no object of this heap")
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *block = malloc (100);
+  slice_tlsf_free (tlsf, block);
+}
+
+MISUSE (interior, 331, "is no object of this heap")
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 100);
+  memset (object, 0, 100);
+  slice_tlsf_free (tlsf, object + 8);
+}
+
+static void
+test_misuse_overrun (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceTlsf *tlsf = slice_tlsf_new (NULL);
+      char *object = slice_tlsf_alloc (tlsf, 24);
+      char *next = slice_tlsf_alloc (tlsf, 24);
+      volatile char *over = object;
+      for (int i = 0; i < 40; i++)
+        over[i] = (char) 0xff;
+      slice_tlsf_free (tlsf, next);
+      return;
+    }
+  if (is_watched ())
+    g_test_skip ("the tool itself sees it");
+  else
+    expect_error (330, "is free already");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/tlsf/model-fixed", test_model_fixed);
+  g_test_add_func ("/slice/tlsf/model-growing", test_model_growing);
+  g_test_add_func ("/slice/tlsf/buffer-bytes", test_buffer_bytes);
+  g_test_add_func ("/slice/tlsf/small-buffers", test_small_buffers);
+  g_test_add_func ("/slice/tlsf/largest", test_largest);
+  g_test_add_func ("/slice/tlsf/resize-in-place", test_resize_in_place);
+  g_test_add_func ("/slice/tlsf/overflow", test_overflow);
+  g_test_add_func ("/slice/tlsf/reset", test_reset);
+  g_test_add_func ("/slice/tlsf/gives-back", test_gives_back);
+  g_test_add_func ("/slice/tlsf/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/tlsf/misuse/twice-joined",
+                   test_misuse_twice_joined);
+  g_test_add_func ("/slice/tlsf/misuse/foreign", test_misuse_foreign);
+  g_test_add_func ("/slice/tlsf/misuse/interior", test_misuse_interior);
+  g_test_add_func ("/slice/tlsf/misuse/overrun", test_misuse_overrun);
+  return g_test_run ();
+}
