@@ -2,7 +2,19 @@
 #
 # SPDX-License-Identifier: MIT
 
-dist_doc_DATA += %D%/HACKING
+dist_doc_DATA += \
+	%D%/BIBLIOGRAPHY \
+	%D%/DEBUGGING \
+	%D%/HACKING \
+	%D%/THEORY \
+	%D%/TUNING
+
+dist_decisions_DATA = \
+	%D%/decisions/0001-where-memory-is-mapped \
+	%D%/decisions/0002-records-without-locks \
+	%D%/decisions/0003-what-a-thread-may-hold \
+	%D%/decisions/0004-the-class-of-a-size
+decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
 docs: docs/Doxyfile $(pkginclude_HEADERS)

@@ -62,6 +62,7 @@ noinst_LTLIBRARIES += \
 	%D%/core/meta.h \
 	%D%/core/page.c \
 	%D%/core/page.h \
+	%D%/core/region.h \
 	%D%/core/source.c \
 	%D%/core/source.h \
 	%D%/core/unitset.h
@@ -71,6 +72,7 @@ noinst_LTLIBRARIES += \
 # --- floor 3: chunks of one class ---
 
 %C%_libslab_la_SOURCES = \
+	%D%/core/place.h \
 	%D%/core/slab.c \
 	%D%/core/slab.h
 %C%_libslab_la_CFLAGS = $(slice_cflags)
@@ -102,6 +104,8 @@ noinst_LTLIBRARIES += \
 	%D%/core/block-check.c \
 	%D%/core/block-check.h \
 	%D%/core/fork.c \
+	%D%/core/guard.c \
+	%D%/core/guard.h \
 	%D%/core/trim.c
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la

@@ -70,6 +70,16 @@ extern SLICE_API __thread SliceEntryV1 *slice_tls_v1
    : (size) <= 1040 ? (((size) + 15) >> 5) + 33                               \
                     : (((size) + 111) >> 7) + 57)
 
+/* Before the entries lies the same as a table, by eights of the size: one
+ * load where the size is no constant, instead of branches that random sizes
+ * would mispredict. */
+#define SLICE_CLASS_TABLE_BYTES_V1 264
+#define SLICE_ENTRY_V1(entries, size)                                         \
+  (__builtin_constant_p (size)                                                \
+       ? (entries) + SLICE_CLASS_V1 (size)                                    \
+       : (entries) + ((const unsigned char *) (entries)                       \
+                      - SLICE_CLASS_TABLE_BYTES_V1)[((size) + 7) >> 3])
+
 /* Where the inline code gives up. */
 SLICE_API void *slice_alloc_slow_v1 (size_t size);
 SLICE_API void *slice_try_alloc_slow_v1 (size_t size);
@@ -110,8 +120,8 @@ slice_alloc (size_t size)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
       if (SLICE_LIKELY (block != NULL))
@@ -135,8 +145,8 @@ slice_try_alloc (size_t size)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
       if (SLICE_LIKELY (block != NULL))
@@ -210,8 +220,8 @@ slice_free1 (size_t size, void *block)
 {
   if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       if (SLICE_LIKELY (top != entry->end && *top != block))
         {
@@ -344,6 +354,18 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 /** Is this address in memory that slices are cut from?  (Large blocks, which
  * are malloc's, are not.)  Threads: any.  Cost: two loads. */
 SLICE_API bool slice_is_ours (const void *address);
+
+/** The size that a live block was asked for, where it is written down: of all
+ * blocks with the option debug-blocks, of large ones in the checking modes
+ * (checked, hardened, debug).  A layer that takes over another allocator's
+ * calls tells its own large blocks from the other's by it.
+ *
+ * @param address  anything, valid or not
+ * @return         bytes; 0 if no such block starts there
+ *
+ * Threads: any.  Cost: a lock and a look into a hash table.
+ */
+SLICE_API size_t slice_debug_size (const void *address);
 
 /* --- giving memory back ---------------------------------------------------- */
 

@@ -10,7 +10,12 @@
 #
 # SPDX-License-Identifier: MIT
 
-test_libs = $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
+if WITH_TESTS
+check_LTLIBRARIES += %D%/libtest.la
+endif
+%C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h %D%/teststats.h
+
+test_libs = %D%/libtest.la $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
 port_test_libs = slice/libport.la $(test_libs)
 base_test_libs = slice/libbase.la $(test_libs)
 page_test_libs = slice/libpage.la $(test_libs)
@@ -23,15 +28,76 @@ slice_test_libs = slice/libslice.la $(test_libs)
 
 # --- programs --------------------------------------------------------------
 
-port_tests =
-base_tests =
-page_tests =
-slab_tests =
-depot_tests =
-magazine_tests =
-alloc_tests =
-observe_tests =
-slice_tests = %D%/test-plain
+port_tests = \
+	%D%/test-lock \
+	%D%/test-os-linux \
+	%D%/test-os-posix \
+	%D%/test-tls \
+	%D%/test-tool
+%C%_test_lock_LDADD = $(port_test_libs)
+%C%_test_os_linux_LDADD = $(port_test_libs)
+%C%_test_os_posix_LDADD = $(port_test_libs)
+%C%_test_tls_LDADD = $(port_test_libs)
+%C%_test_tool_LDADD = $(port_test_libs)
+
+base_tests = \
+	%D%/test-diag \
+	%D%/test-list \
+	%D%/test-option \
+	%D%/test-sizeclass
+%C%_test_diag_LDADD = $(base_test_libs)
+%C%_test_list_LDADD = $(base_test_libs)
+%C%_test_option_LDADD = $(base_test_libs)
+%C%_test_sizeclass_LDADD = $(base_test_libs)
+
+page_tests = \
+	%D%/test-map \
+	%D%/test-meta \
+	%D%/test-page \
+	%D%/test-source \
+	%D%/test-unitset
+%C%_test_map_LDADD = $(page_test_libs)
+%C%_test_meta_LDADD = $(page_test_libs)
+%C%_test_page_LDADD = $(page_test_libs)
+%C%_test_source_LDADD = $(page_test_libs)
+%C%_test_unitset_LDADD = $(page_test_libs)
+
+slab_tests = %D%/test-slab
+%C%_test_slab_LDADD = $(slab_test_libs)
+
+depot_tests = %D%/test-depot
+%C%_test_depot_LDADD = $(depot_test_libs)
+
+magazine_tests = %D%/test-magazine
+%C%_test_magazine_LDADD = $(magazine_test_libs)
+
+# Tests of floor 6 link floor 7's observers, too, for their figures.
+alloc_tests = \
+	%D%/test-alloc \
+	%D%/test-block-check \
+	%D%/test-fork \
+	%D%/test-misuse \
+	%D%/test-threads \
+	%D%/test-trim
+%C%_test_alloc_LDADD = $(observe_test_libs)
+%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_fork_LDADD = $(observe_test_libs)
+%C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_trim_LDADD = $(observe_test_libs)
+
+observe_tests = \
+	%D%/test-dump \
+	%D%/test-stats
+%C%_test_dump_LDADD = $(observe_test_libs)
+%C%_test_stats_LDADD = $(observe_test_libs)
+
+slice_tests = \
+	%D%/test-model \
+	%D%/test-plain
+%C%_test_model_LDADD = $(slice_test_libs)
+
+include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -65,7 +131,8 @@ dist_check_SCRIPTS = \
 EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
-	%D%/clients/client.cc
+	%D%/clients/client.cc \
+	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
 
@@ -196,6 +263,7 @@ stress_targets =
 bench_targets =
 
 include tests/bench/local.mk
+include tests/clients/local.mk
 include tests/stress/local.mk
 
 # The main job.

@@ -6,7 +6,10 @@
  */
 #include "config.h"
 
+#include <slice/slice.h>
+
 #include "diag.h"
+#include "sizeclass.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -188,6 +191,14 @@ misuse_text (ErrorNumber number)
       return "live block has another size";
     case ERROR_NO_SLAB:
       return "not in a slab: freed before, or never a block";
+    case ERROR_OVERRUN:
+      return "written to behind its end";
+    case ERROR_UNDERRUN:
+      return "written to before its start";
+    case ERROR_WRITTEN_FREE:
+      return "written to while it was free";
+    case ERROR_REENTERED:
+      return "called again before a call had ended (in a signal handler?)";
     case ERROR_CYCLIC_CHAIN:
       return "chain comes back to itself";
     default:
@@ -199,13 +210,29 @@ void
 sli_diag_misuse (ErrorNumber number, const char *operation, const void *block,
                  size_t given_bytes, size_t real_bytes)
 {
-  char real[48] = "";
+  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
+                        "");
+}
 
+void
+sli_diag_misuse_more (ErrorNumber number, const char *operation,
+                      const void *block, size_t given_bytes,
+                      size_t real_bytes, const char *more)
+{
+  char size[48] = "unknown", real[48] = "", class[32] = "malloc";
+
+  if (given_bytes != DIAG_SIZE_UNKNOWN)
+    sli_diag_format (size, sizeof size, "%z", given_bytes);
   if (real_bytes != 0)
     sli_diag_format (real, sizeof real, ", real size %z", real_bytes);
-  sli_diag_die (number, "%s: %s: block %p, given size %z%s [thread %u]",
-                operation, misuse_text (number), block, given_bytes, real,
-                sli_os_thread_id ());
+  if (given_bytes <= SLICE_SIZE_MAX)
+    sli_diag_format (class, sizeof class, "%z",
+                     sli_sizeclass_block_bytes (
+                         (unsigned) SLICE_CLASS_V1 (given_bytes)));
+  sli_diag_die (number, "%s: %s: block %p, given size %s%s%s "
+                "[class %s, thread %u]",
+                operation, misuse_text (number), block, size, real, more,
+                class, sli_os_thread_id ());
 }
 
 void

@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "errors.h"
 
@@ -27,10 +28,22 @@ _Noreturn void sli_diag_die (int number, const char *format, ...);
 void sli_diag_warn (int number, const char *format, ...);
 
 /* The misuse of a block.  operation is the function the user called;
+ * given_bytes the size it was given, DIAG_SIZE_UNKNOWN if it takes none;
  * real_bytes what the block's size is in truth, 0 if unknown. */
+#define DIAG_SIZE_UNKNOWN SIZE_MAX
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const void *block, size_t given_bytes,
                                 size_t real_bytes);
+/* With some more words (at most DIAG_MORE_BYTES), which begin with ", ". */
+enum
+{
+  DIAG_MORE_BYTES = 160
+};
+
+_Noreturn void sli_diag_misuse_more (ErrorNumber number,
+                                     const char *operation,
+                                     const void *block, size_t given_bytes,
+                                     size_t real_bytes, const char *more);
 /* An invariant does not hold (see check.h). */
 _Noreturn void sli_diag_broken (const char *file, int line,
                                 const char *condition);

@@ -23,6 +23,11 @@ typedef enum
   ERROR_MALLOC_SIZE = 110,       /* a malloc'd block of another size */
   ERROR_CYCLIC_CHAIN = 111,      /* a chain that comes back to itself */
   ERROR_NO_SLAB = 112,           /* in pages of ours that hold no slab now */
+  ERROR_OVERRUN = 113,           /* hardened: bytes behind it were written */
+  ERROR_UNDERRUN = 114,          /* debug: bytes before it were written */
+  ERROR_WRITTEN_FREE = 115,      /* hardened: written to while free */
+  ERROR_REENTERED = 116,         /* hardened: called in a signal handler that
+                                    interrupted a call */
 
   /* Resources. */
   ERROR_NO_MEMORY = 120,

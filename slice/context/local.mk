@@ -1,10 +1,24 @@
 # slice/context/local.mk - contexts (floor 7): clients of slice.h
 #
 # SPDX-License-Identifier: MIT
-#
-# To add the area:
-#   noinst_LTLIBRARIES += %D%/libcontext.la
-#   %C%_libcontext_la_SOURCES = ...
-#   %C%_libcontext_la_CFLAGS = $(slice_cflags)
-#   slice_libslice_la_LIBADD += %D%/libcontext.la
-#   pkginclude_HEADERS += slice/ralloc.h
+
+noinst_LTLIBRARIES += %D%/libcontext.la
+%C%_libcontext_la_SOURCES = \
+	%D%/errors.h \
+	%D%/gc.c \
+	%D%/large.c \
+	%D%/linear.c \
+	%D%/node.c \
+	%D%/node.h \
+	%D%/ralloc.c \
+	%D%/ralloc-extension.c \
+	%D%/ralloc-free.c \
+	%D%/ralloc-limit.c \
+	%D%/ralloc-reference.c \
+	%D%/ralloc-report.c \
+	%D%/ralloc-string.c \
+	%D%/tail.c
+%C%_libcontext_la_CFLAGS = $(slice_cflags)
+slice_libslice_la_LIBADD += %D%/libcontext.la
+
+pkginclude_HEADERS += slice/ralloc.h

@@ -15,6 +15,7 @@
 
 #include "alloc.h"
 #include "block-check.h"
+#include "guard.h"
 #include "magazine.h"
 #include "slab.h"
 #include "base/align.h"
@@ -35,18 +36,25 @@ enum
                                may be 8, but then memalign is asked */
 };
 
+/* Where the user's call was, for the debug mode's messages. */
+#define CALL_SITE __builtin_return_address (0)
+
 static pthread_once_t alloc_once = PTHREAD_ONCE_INIT;
 
 /* Constant once `ready`; the counters are shared, and rarely touched. */
 static struct
 {
   bool ready;
+  bool is_guarded;      /* ready, and in a checking mode */
   AllocRoute route;
+  GuardMode guard;      /* a checking mode, or GUARD_OFF */
+  GuardCalls checked;   /* what it does */
+  size_t size_max;      /* what is larger goes to the system's malloc */
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
-  uint64_t n_large_allocs;
-  uint64_t n_large_frees;
+  _Alignas (8) uint64_t n_large_allocs;
+  _Alignas (8) uint64_t n_large_frees;
 } alloc;
 
 static struct
@@ -59,11 +67,13 @@ static struct
 /* --- the first block -------------------------------------------------------- */
 
 static AllocRoute
-choose_route (const char *tool)
+choose_route (const char *tool, GuardMode guard)
 {
   if (sli_option_is_on (SLICE_OPTION_ALWAYS_MALLOC)
       || (tool != NULL && !sli_option_is_on (SLICE_OPTION_FORCE_POOL)))
     return ROUTE_MALLOC;
+  if (guard != GUARD_OFF)
+    return ROUTE_GUARD;
   if (sli_option_is_on (SLICE_OPTION_BYPASS_MAGAZINES))
     return ROUTE_SLABS;
   return ROUTE_MAGAZINES;
@@ -73,19 +83,28 @@ static void
 alloc_begin (void)
 {
   const char *tool = sli_os_memory_tool ();
-  bool counts, is_inline;
+  MagazineOptions options = { 0 };
 
   sli_option_freeze ();
-  alloc.route = choose_route (tool);
+  alloc.guard = sli_guard_begin ();
+  alloc.route = choose_route (tool, alloc.guard);
+  alloc.checked = *sli_guard_calls ();
+  alloc.size_max = alloc.route == ROUTE_MALLOC  ? 0
+                   : alloc.route == ROUTE_GUARD ? sli_guard_size_max ()
+                                                : SLICE_SIZE_MAX;
   alloc.malloc_is_exact = tool != NULL;
   alloc.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
   alloc.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
-  counts = sli_option_is_on (SLICE_OPTION_COUNT);
-  is_inline = alloc.route == ROUTE_MAGAZINES && !alloc.checks_blocks
-              && !alloc.clears_freed && !counts;
+  options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
+  options.is_inline = alloc.route == ROUTE_MAGAZINES && !alloc.checks_blocks
+                      && !alloc.clears_freed && !options.counts_hits;
+  options.picks_randomly = alloc.guard >= GUARD_HARDENED;
+  options.checks_reentry = alloc.guard >= GUARD_HARDENED;
+  options.n_quarantine = sli_guard_quarantine_chunks (alloc.guard);
   sli_magazine_load ();
   sli_magazine_begin ();
-  sli_magazine_init (is_inline, counts);
+  sli_magazine_init (&options);
+  STORE_RELEASE (&alloc.is_guarded, alloc.route == ROUTE_GUARD);
   STORE_RELEASE (&alloc.ready, true);
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
@@ -129,32 +148,51 @@ alloc_load (void)
 
 /* --- routing ------------------------------------------------------------------ */
 
-static bool
+static inline bool
 goes_to_malloc (size_t size)
 {
-  return size > SLICE_SIZE_MAX || alloc.route == ROUTE_MALLOC;
+  return size > alloc.size_max;
 }
 
 static void *
-route_alloc (size_t size)
+malloc_alloc (size_t size, const void *site)
+{
+  void *block = malloc (size);
+
+  if (block == NULL)
+    return NULL;
+  if (alloc.route == ROUTE_GUARD && !sli_guard_add_large (block, size, site))
+    {
+      free (block);
+      return NULL;
+    }
+  if (size > SLICE_SIZE_MAX)
+    COUNT_UP_SHARED (&alloc.n_large_allocs, 1);
+  return block;
+}
+
+static void *
+slab_alloc (unsigned class_index)
+{
+  void *chunk[1];
+
+  return sli_slab_take (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+}
+
+static void *
+route_alloc (size_t size, const void *site)
 {
   if (goes_to_malloc (size))
+    return malloc_alloc (size, site);
+  switch (alloc.route)
     {
-      void *block = malloc (size);
-
-      if (block != NULL && size > SLICE_SIZE_MAX)
-        COUNT_UP_SHARED (&alloc.n_large_allocs, 1);
-      return block;
+    case ROUTE_MAGAZINES:
+      return sli_magazine_alloc (SLICE_CLASS_V1 (size));
+    case ROUTE_GUARD:
+      return alloc.checked.alloc (size, site);
+    default:
+      return slab_alloc (SLICE_CLASS_V1 (size));
     }
-  if (alloc.route == ROUTE_SLABS)
-    {
-      void *chunk[1];
-
-      return sli_slab_take (SLICE_CLASS_V1 (size), 1, chunk + 1) == 1
-                 ? chunk[0]
-                 : NULL;
-    }
-  return sli_magazine_alloc (SLICE_CLASS_V1 (size));
 }
 
 /* A malloc'd block tells how large it is: exactly under a tool, else at
@@ -169,49 +207,66 @@ check_malloc_size (size_t size, void *block)
 }
 
 static void
-route_free (size_t size, void *block)
+malloc_free (size_t size, void *block, const void *site)
+{
+  if (UNLIKELY (sli_slab_is_ours (block)))
+    sli_diag_misuse (
+        ERROR_WRONG_SIZE, "slice_free1", block, size,
+        sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
+  if (alloc.route == ROUTE_MALLOC)
+    check_malloc_size (size, block);
+  if (alloc.route == ROUTE_GUARD)
+    sli_guard_remove_large (block, size, "slice_free1", site);
+  if (size > SLICE_SIZE_MAX)
+    COUNT_UP_SHARED (&alloc.n_large_frees, 1);
+  free (block);
+}
+
+static void
+route_free (size_t size, void *block, const void *site)
 {
   if (alloc.clears_freed)
     memset (block, 0, size);
   if (goes_to_malloc (size))
     {
-      if (UNLIKELY (sli_slab_is_ours (block)))
-        sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1", block, size,
-                         sli_sizeclasses[sli_slab_class_of (block)]
-                             .block_bytes);
-      if (alloc.route == ROUTE_MALLOC)
-        check_malloc_size (size, block);
-      if (size > SLICE_SIZE_MAX)
-        COUNT_UP_SHARED (&alloc.n_large_frees, 1);
-      free (block);
+      malloc_free (size, block, site);
+      return;
     }
-  else if (alloc.route == ROUTE_SLABS)
-    sli_slab_give (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
-  else
-    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  switch (alloc.route)
+    {
+    case ROUTE_MAGAZINES:
+      sli_magazine_free (SLICE_CLASS_V1 (size), block);
+      break;
+    case ROUTE_GUARD:
+      alloc.checked.free (size, block, "slice_free1", site);
+      break;
+    default:
+      sli_slab_give (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
+      break;
+    }
 }
 
 /* A block of any size but 0; NULL: no memory. */
 static void *
-block_alloc (size_t size)
+block_alloc (size_t size, const void *site)
 {
-  void *block = route_alloc (size);
+  void *block = route_alloc (size, site);
 
-  if (block != NULL && alloc.checks_blocks
+  if (block != NULL && alloc.checks_blocks && alloc.route != ROUTE_GUARD
       && !sli_block_check_add (block, size))
     {
-      route_free (size, block);
+      route_free (size, block, site);
       return NULL;
     }
   return block;
 }
 
 static void
-block_free (size_t size, void *block)
+block_free (size_t size, void *block, const void *site)
 {
-  if (alloc.checks_blocks)
+  if (alloc.checks_blocks && alloc.route != ROUTE_GUARD)
     sli_block_check_remove (block, size, "slice_free1");
-  route_free (size, block);
+  route_free (size, block, site);
 }
 
 /* --- no memory ----------------------------------------------------------------- */
@@ -249,12 +304,12 @@ die_of_no_memory (size_t size, size_t alignment)
 }
 
 /* One attempt to get a block in whatever manner. */
-typedef void *(*Attempt) (size_t alignment, size_t size);
+typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
 
 static void *
-attempt_block (size_t alignment UNUSED, size_t size)
+attempt_block (size_t alignment UNUSED, size_t size, const void *site)
 {
-  return block_alloc (size);
+  return block_alloc (size, site);
 }
 
 /* What the manual promises: give back what is spare and try again; then, if
@@ -262,35 +317,47 @@ attempt_block (size_t alignment UNUSED, size_t size)
  * end. */
 COLD static void *
 alloc_after_failure (Attempt attempt, size_t alignment, size_t size,
-                     bool may_fail)
+                     bool may_fail, const void *site)
 {
   void *block;
 
   sli_trim_all ();
-  block = attempt (alignment, size);
+  block = attempt (alignment, size, site);
   while (block == NULL && !may_fail)
     {
       if (!ask_handler (size, alignment))
         die_of_no_memory (size, alignment);
-      block = attempt (alignment, size);
+      block = attempt (alignment, size, site);
     }
   if (block == NULL)
     errno = ENOMEM;
   return block;
 }
 
-static inline void *
-alloc_any (size_t size, bool may_fail)
+NOINLINE static void *
+alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
   alloc_make_ready ();
   if (size == 0)
     return NULL;
-  block = block_alloc (size);
+  block = block_alloc (size, site);
   if (UNLIKELY (block == NULL))
-    block = alloc_after_failure (attempt_block, 0, size, may_fail);
+    block = alloc_after_failure (attempt_block, 0, size, may_fail, site);
   return block;
+}
+
+/* The checking modes come here with every call: a short way for them. */
+static inline void *
+alloc_checked_or_any (size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  if (LOAD_ACQUIRE (&alloc.is_guarded) && LIKELY (size - 1 < alloc.size_max)
+      && LIKELY ((block = alloc.checked.alloc (size, site)) != NULL))
+    return block;
+  return alloc_any (size, may_fail, site);
 }
 
 /* --- blocks --------------------------------------------------------------------- */
@@ -298,24 +365,34 @@ alloc_any (size_t size, bool may_fail)
 void *
 slice_alloc_slow_v1 (size_t size)
 {
-  return alloc_any (size, false);
+  return alloc_checked_or_any (size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return alloc_any (size, true);
+  return alloc_checked_or_any (size, true, CALL_SITE);
 }
 
-void
-slice_free_slow_v1 (size_t size, void *block)
+NOINLINE static void
+free_any (size_t size, void *block, const void *site)
 {
   alloc_make_ready ();
   if (block == NULL)
     return;
   if (UNLIKELY (size == 0))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1", block, 0, 0);
-  block_free (size, block);
+  block_free (size, block, site);
+}
+
+void
+slice_free_slow_v1 (size_t size, void *block)
+{
+  if (LOAD_ACQUIRE (&alloc.is_guarded) && LIKELY (size - 1 < alloc.size_max)
+      && LIKELY (block != NULL))
+    alloc.checked.free (size, block, "slice_free1", CALL_SITE);
+  else
+    free_any (size, block, CALL_SITE);
 }
 
 /* Brent's way to notice a chain that comes back to itself: a mark that is
@@ -404,7 +481,13 @@ slice_try_alloc_n (size_t n, size_t size)
 void
 slice_free_n (size_t n, size_t size, void *block)
 {
-  slice_free1 (n * size, block);
+  size_t bytes;
+
+  if (block == NULL)
+    return;
+  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
+    sli_diag_die (ERROR_OVERFLOW, "size overflow: %z times %z bytes", n, size);
+  slice_free1 (bytes, block);
 }
 
 /* --- alignment ----------------------------------------------------------------------- */
@@ -413,8 +496,10 @@ slice_free_n (size_t n, size_t size, void *block)
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
-  if (alloc.route == ROUTE_MALLOC || bytes > SLICE_SIZE_MAX)
+  if (goes_to_malloc (bytes))
     return alignment <= min_size (ALIGNMENT_OF_MALLOC, 2 * sizeof (void *));
+  if (alloc.route == ROUTE_GUARD)
+    return alignment <= 2 * sizeof (void *);
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
 }
 
@@ -431,18 +516,25 @@ aligned_bytes (size_t alignment, size_t size, const char *operation,
   return align_up (size, alignment);
 }
 
+/* Are blocks of the system's malloc remembered, too? */
+static bool
+remembers_malloc (void)
+{
+  return alloc.checks_blocks || alloc.route == ROUTE_GUARD;
+}
+
 static void *
-attempt_aligned (size_t alignment, size_t bytes)
+attempt_aligned (size_t alignment, size_t bytes, const void *site)
 {
   void *block;
 
   if (is_aligned_by_class (alignment, bytes))
-    return block_alloc (bytes);
+    return block_alloc (bytes, site);
   block = sli_os_posix_memalign (bytes, alignment);
   if (block == NULL)
     block = sli_os_memalign (bytes, alignment);
-  if (block != NULL && alloc.checks_blocks
-      && !sli_block_check_add (block, bytes))
+  if (block != NULL && remembers_malloc ()
+      && !sli_block_check_add_at (block, bytes, site))
     {
       free (block);
       return NULL;
@@ -454,7 +546,7 @@ attempt_aligned (size_t alignment, size_t bytes)
 
 static void *
 alloc_aligned (size_t alignment, size_t size, bool may_fail,
-               const char *operation)
+               const char *operation, const void *site)
 {
   size_t bytes = aligned_bytes (alignment, size, operation, NULL);
   void *block;
@@ -463,23 +555,26 @@ alloc_aligned (size_t alignment, size_t size, bool may_fail,
   if (size == 0)
     return NULL;
   /* Rounding up may have wrapped. */
-  block = bytes < size ? NULL : attempt_aligned (alignment, bytes);
+  block = bytes < size ? NULL : attempt_aligned (alignment, bytes, site);
   if (UNLIKELY (block == NULL))
     block = alloc_after_failure (attempt_aligned, alignment,
-                                 bytes < size ? SIZE_MAX : bytes, may_fail);
+                                 bytes < size ? SIZE_MAX : bytes, may_fail,
+                                 site);
   return block;
 }
 
 void *
 slice_alloc_aligned (size_t alignment, size_t size)
 {
-  return alloc_aligned (alignment, size, false, "slice_alloc_aligned");
+  return alloc_aligned (alignment, size, false, "slice_alloc_aligned",
+                        CALL_SITE);
 }
 
 void *
 slice_try_alloc_aligned (size_t alignment, size_t size)
 {
-  return alloc_aligned (alignment, size, true, "slice_try_alloc_aligned");
+  return alloc_aligned (alignment, size, true, "slice_try_alloc_aligned",
+                        CALL_SITE);
 }
 
 void
@@ -495,8 +590,8 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
       slice_free1 (bytes, block);
       return;
     }
-  if (alloc.checks_blocks)
-    sli_block_check_remove (block, bytes, "slice_free_aligned");
+  if (remembers_malloc ())
+    sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
   COUNT_UP_SHARED (&alloc.n_large_frees, 1);
@@ -511,8 +606,8 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   *known_zero = false;
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                            + SLICE_CLASS_V1 (size);
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
 
@@ -536,34 +631,79 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   return slice_try_alloc (size);
 }
 
+/* Zeroes a block of unknown size; what is none is left for others to find. */
+static void
+clear_freed (void *block)
+{
+  ChunkInfo info;
+
+  if (alloc.route == ROUTE_MALLOC)
+    {
+      memset (block, 0, sli_os_malloc_bytes (block));
+      return;
+    }
+  sli_slab_look_up (block, &info);
+  if (info.state == CHUNK_OUT)
+    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
+}
+
+/* Where blocks are looked at one by one. */
+static void
+bulk_free_each (size_t n, void *const *blocks, const void *site)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      if (blocks[i] == NULL)
+        continue;
+      if (alloc.route == ROUTE_GUARD)
+        {
+          alloc.checked.free (DIAG_SIZE_UNKNOWN, blocks[i],
+                              "slice_free_bulk", site);
+          continue;
+        }
+      if (alloc.checks_blocks)
+        sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
+                                "slice_free_bulk");
+      if (alloc.clears_freed)
+        clear_freed (blocks[i]);
+      if (alloc.route == ROUTE_MALLOC)
+        free (blocks[i]);
+      else
+        sli_slab_give (0, 1, &blocks[i], "slice_free_bulk");
+    }
+}
+
 void
 slice_free_bulk (size_t n, void *const *blocks)
 {
   alloc_make_ready ();
-  if (alloc.checks_blocks)
-    for (size_t i = 0; i < n; i++)
-      if (blocks[i] != NULL)
-        sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
-                                "slice_free_bulk");
-  if (alloc.clears_freed)
-    for (size_t i = 0; i < n; i++)
-      if (blocks[i] != NULL)
-        memset (blocks[i], 0, slice_block_size (blocks[i]));
-  if (alloc.route == ROUTE_MALLOC)
-    for (size_t i = 0; i < n; i++)
-      free (blocks[i]);
-  else
-    for (; n > 0; n -= min_size (n, UINT32_MAX),
-                  blocks += min_size (n, UINT32_MAX))
-      sli_magazine_give (0, (unsigned) min_size (n, UINT32_MAX), blocks,
-                         "slice_free_bulk");
+  if (alloc.route == ROUTE_GUARD || alloc.route == ROUTE_MALLOC
+      || alloc.checks_blocks || alloc.clears_freed)
+    {
+      bulk_free_each (n, blocks, CALL_SITE);
+      return;
+    }
+  while (n > 0)
+    {
+      unsigned part = (unsigned) min_size (n, UINT32_MAX);
+
+      sli_slab_give (0, part, blocks, "slice_free_bulk");
+      n -= part;
+      blocks += part;
+    }
 }
 
 size_t
 slice_block_size (const void *block)
 {
   unsigned class_index = sli_slab_class_of (block);
+  size_t size;
 
+  if (alloc.route == ROUTE_GUARD)
+    {
+      size = sli_guard_block_size (block);
+      return size != 0 ? size : sli_block_check_size (block);
+    }
   return class_index != 0 ? sli_sizeclasses[class_index].chunk_bytes
                           : sli_os_malloc_bytes (block);
 }
@@ -572,6 +712,18 @@ bool
 slice_is_ours (const void *address)
 {
   return sli_slab_is_ours (address);
+}
+
+size_t
+slice_debug_size (const void *address)
+{
+  size_t size;
+
+  if (!LOAD_ACQUIRE (&alloc.ready)
+      || (!alloc.checks_blocks && alloc.route != ROUTE_GUARD))
+    return 0;
+  size = sli_block_check_size (address);
+  return size == SIZE_MAX ? 0 : size;
 }
 
 void
@@ -591,6 +743,16 @@ slice_block_info (const void *address, SliceBlockInfo *info)
   info->class_index = chunk.class_index;
   info->start = chunk.start;
   info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
+  if (alloc.route == ROUTE_GUARD && chunk.start != NULL)
+    {
+      /* The block, not its chunk, is what the program knows. */
+      info->start = (char *) chunk.start + sli_guard_front_bytes ();
+      info->bytes = sli_guard_block_size (info->start);
+      if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
+        info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
+                     : address == info->start ? SLICE_BLOCK_OUT
+                                              : SLICE_BLOCK_INTERIOR;
+    }
 }
 
 const char *

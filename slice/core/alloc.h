@@ -16,6 +16,7 @@ typedef enum
 {
   ROUTE_MAGAZINES,  /* all four layers */
   ROUTE_SLABS,      /* magazines bypassed */
+  ROUTE_GUARD,      /* all layers, in a checking mode */
   ROUTE_MALLOC      /* every block is a malloc of its own */
 } AllocRoute;
 

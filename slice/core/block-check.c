@@ -23,6 +23,10 @@ typedef struct
 {
   uintptr_t address; /* 0: never used */
   size_t size;       /* SIZE_MAX: the block has been freed */
+  const void *alloc_site; /* return addresses; NULL: unknown */
+  const void *free_site;
+  unsigned alloc_thread;  /* where sites are known */
+  unsigned free_thread;
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
@@ -98,8 +102,9 @@ table_make_room (void)
 }
 
 bool
-sli_block_check_add (const void *block, size_t size)
+sli_block_check_add_at (const void *block, size_t size, const void *site)
 {
+  unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   bool has_room;
 
   sli_lock (&registry.lock);
@@ -110,38 +115,102 @@ sli_block_check_add (const void *block, size_t size)
                               (uintptr_t) block);
 
       registry.n_used += slot->address == 0;
-      registry.n_live++;
-      *slot = (Slot){ (uintptr_t) block, size };
+      STORE (&registry.n_live, registry.n_live + 1);
+      *slot = (Slot){ .address = (uintptr_t) block,
+                      .size = size,
+                      .alloc_site = site,
+                      .alloc_thread = thread };
     }
   sli_unlock (&registry.lock);
   return has_room;
 }
 
+bool
+sli_block_check_add (const void *block, size_t size)
+{
+  return sli_block_check_add_at (block, size, NULL);
+}
+
+/* The slot of a block, live or freed; NULL if nothing is known of it. */
+static Slot *
+table_look_up (const void *block)
+{
+  Slot *slot;
+
+  assert_held (&registry.lock);
+  if (registry.n_slots == 0)
+    return NULL;
+  slot = slot_find (registry.slots, registry.n_slots, (uintptr_t) block);
+  return slot->address == 0 ? NULL : slot;
+}
+
+size_t
+sli_block_check_size (const void *block)
+{
+  Slot *slot;
+  size_t size;
+
+  sli_lock (&registry.lock);
+  slot = table_look_up (block);
+  size = slot == NULL ? SIZE_FREED : slot->size;
+  sli_unlock (&registry.lock);
+  return size;
+}
+
+void
+sli_block_check_describe (const void *block, char *to, size_t room)
+{
+  Slot slot = { 0 }, *found;
+  size_t length = 0;
+
+  sli_lock (&registry.lock);
+  found = table_look_up (block);
+  if (found != NULL)
+    slot = *found;
+  sli_unlock (&registry.lock);
+  to[0] = '\0';
+  if (slot.alloc_site != NULL)
+    length = sli_diag_format (to, room, ", allocated at %p by thread %u",
+                              slot.alloc_site, slot.alloc_thread);
+  if (slot.free_site != NULL)
+    sli_diag_format (to + length, room - length,
+                     ", freed at %p by thread %u", slot.free_site,
+                     slot.free_thread);
+}
+
+void
+sli_block_check_remove_at (const void *block, size_t size,
+                           const char *operation, const void *site)
+{
+  unsigned thread = site != NULL ? sli_os_thread_id () : 0;
+  char more[DIAG_MORE_BYTES];
+  size_t real_bytes = 0;
+  bool is_live;
+  Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_look_up (block);
+  is_live = slot != NULL && slot->size != SIZE_FREED;
+  real_bytes = is_live ? slot->size : 0;
+  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+    {
+      slot->size = SIZE_FREED;
+      slot->free_site = site;
+      slot->free_thread = thread;
+      STORE (&registry.n_live, registry.n_live - 1);
+    }
+  sli_unlock (&registry.lock);
+  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+    return;
+  sli_block_check_describe (block, more, sizeof more);
+  sli_diag_misuse_more (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
+                        operation, block, size, real_bytes, more);
+}
+
 void
 sli_block_check_remove (const void *block, size_t size, const char *operation)
 {
-  size_t real_bytes = 0;
-  bool is_live = false;
-
-  sli_lock (&registry.lock);
-  if (registry.n_slots != 0)
-    {
-      Slot *slot = slot_find (registry.slots, registry.n_slots,
-                              (uintptr_t) block);
-
-      is_live = slot->address != 0 && slot->size != SIZE_FREED;
-      real_bytes = is_live ? slot->size : 0;
-      if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
-        {
-          slot->size = SIZE_FREED;
-          registry.n_live--;
-        }
-    }
-  sli_unlock (&registry.lock);
-  if (!is_live)
-    sli_diag_misuse (ERROR_NOT_A_BLOCK, operation, block, size, 0);
-  if (size != real_bytes && size != BLOCK_CHECK_ANY_SIZE)
-    sli_diag_misuse (ERROR_NOT_THAT_SIZE, operation, block, size, real_bytes);
+  sli_block_check_remove_at (block, size, operation, NULL);
 }
 
 size_t

@@ -16,11 +16,20 @@
 
 #define BLOCK_CHECK_ANY_SIZE SIZE_MAX
 
-/* A block came to life; false: no memory to remember it. */
+/* A block came to life; false: no memory to remember it.  site: the return
+ * address of the call, for messages; NULL if unknown. */
 bool sli_block_check_add (const void *block, size_t size);
+bool sli_block_check_add_at (const void *block, size_t size,
+                             const void *site);
 /* It is freed; if it is not live or not of that size the program ends. */
 void sli_block_check_remove (const void *block, size_t size,
                              const char *operation);
+void sli_block_check_remove_at (const void *block, size_t size,
+                                const char *operation, const void *site);
+/* Who allocated a block, and who freed it: ", allocated at ...", or "". */
+void sli_block_check_describe (const void *block, char *to, size_t room);
+/* The size of a live block; SIZE_MAX if it is none. */
+size_t sli_block_check_size (const void *block);
 /* How many live. */
 size_t sli_block_check_count (void);
 

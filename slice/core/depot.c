@@ -34,7 +34,9 @@ enum
   DEPOT_SLAB_SHARE = 8,
   /* The traffic looks for old magazines so often, and drains so many. */
   UPKEEP_PER_WORKING_SET = 8,
-  UPKEEP_MAGAZINES_MAX = 8
+  UPKEEP_MAGAZINES_MAX = 8,
+  /* Empty magazines that wait with a class; more go back to the metadata. */
+  EMPTIES_MAX = 4
 };
 
 /* All of one class; the lock protects everything. */
@@ -42,8 +44,10 @@ typedef struct
 {
   _Alignas (2 * CACHE_LINE_BYTES) Lock lock;
   Link stack;           /* of magazines, latest first */
+  Link empties;         /* some that were given for full ones */
+  unsigned n_empties;
   uint64_t n_magazines;
-  uint64_t n_chunks;    /* in the stack */
+  uint64_t n_chunks;    /* rounds in the stack */
   uint64_t n_pops;
   uint64_t n_misses;
   uint64_t n_pushes;
@@ -58,6 +62,7 @@ static struct
 {
   uint64_t last_msec;
   unsigned next_class;
+  bool is_more_due; /* the last look gave something back */
 } upkeep;
 
 /* Constant after sli_depot_init(). */
@@ -65,8 +70,48 @@ static struct
 {
   uint64_t working_set_msec;
   size_t limit_bytes; /* 0: by itself */
-  size_t rounds_max;
 } depot_options;
+
+/* Likewise: how many rounds the magazines of a class have, by size. */
+typedef struct
+{
+  uint16_t of_size[MAGAZINE_SIZES];
+  uint16_t size_max; /* the largest that makes a difference */
+} Rounds;
+
+static Rounds rounds[N_CLASSES];
+
+/* The formula of THEORY 6: as many rounds as the piece of metadata has slots
+ * for, but no more bytes of chunks than twice as many for each size up, and
+ * never fewer than 4. */
+static size_t
+count_rounds (size_t chunk_bytes, unsigned size)
+{
+  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
+  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
+  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
+                           MAGAZINE_CHUNK_BYTES_MAX)
+                 / chunk_bytes;
+  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
+
+  return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
+}
+
+static void
+class_cut_rounds (unsigned class_index)
+{
+  Rounds *of = &rounds[class_index];
+
+  if (class_index == 0)
+    return;
+  for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
+    {
+      of->of_size[size] = (uint16_t) count_rounds (
+          sli_sizeclasses[class_index].chunk_bytes, size);
+      if (size == 0 || of->of_size[size] > of->of_size[size - 1])
+        of->size_max = (uint16_t) size;
+    }
+}
 
 void
 sli_depot_init (void)
@@ -76,13 +121,13 @@ sli_depot_init (void)
       = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
   depot_options.limit_bytes
       = (size_t) sli_option (SLICE_OPTION_DEPOT_LIMIT_BYTES);
-  depot_options.rounds_max
-      = (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
       memset (&depots[i], 0, sizeof depots[i]);
       sli_lock_init (&depots[i].lock, LOCK_RANK_DEPOT);
       link_init (&depots[i].stack);
+      link_init (&depots[i].empties);
+      class_cut_rounds (i);
     }
 }
 
@@ -94,33 +139,16 @@ sli_depot_lock (unsigned class_index)
 
 /* --- magazines -------------------------------------------------------------- */
 
-/* The formula of THEORY 6: as many as the piece of metadata has slots for,
- * but no more bytes of chunks than twice as many for each size up, and never
- * fewer than 4 rounds. */
 unsigned
 sli_depot_rounds (unsigned class_index, unsigned size)
 {
-  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
-  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
-  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
-  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
-                           MAGAZINE_CHUNK_BYTES_MAX)
-                 / chunk_bytes;
-  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
-
-  return (unsigned) min_size (n, depot_options.rounds_max);
+  return rounds[class_index].of_size[size];
 }
 
 unsigned
 sli_depot_size_max (unsigned class_index)
 {
-  unsigned size = MAGAZINE_SIZES - 1;
-
-  while (size > 0
-         && sli_depot_rounds (class_index, size)
-                == sli_depot_rounds (class_index, size - 1))
-    size--;
-  return size;
+  return rounds[class_index].size_max;
 }
 
 Magazine *
@@ -141,6 +169,33 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
+/* The rings of the debug mode are too long for a piece of metadata; it may
+ * map, for it has nobody to hurry for. */
+void **
+sli_depot_new_ring (size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+  void **ring;
+
+  if (bytes > META_BYTES_MAX)
+    return sli_os_map (bytes, sli_os_page_bytes ());
+  ring = sli_meta_alloc (bytes);
+  if (ring != NULL)
+    memset (ring, 0, bytes);
+  return ring;
+}
+
+void
+sli_depot_end_ring (void **ring, size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+
+  if (bytes > META_BYTES_MAX)
+    sli_os_unmap (ring, bytes);
+  else
+    sli_meta_free (ring, bytes);
+}
+
 void
 sli_depot_end_magazine (Magazine *magazine)
 {
@@ -150,8 +205,8 @@ sli_depot_end_magazine (Magazine *magazine)
 void
 sli_depot_drain (Magazine *magazine)
 {
-  sli_slab_give (magazine->class_index, magazine->n_rounds,
-                 magazine->slots + 1, "flush");
+  sli_slab_give_old (magazine->class_index, magazine->n_rounds,
+                     magazine->slots + 1, magazine->pushed_msec, "flush");
   sli_depot_end_magazine (magazine);
 }
 
@@ -172,6 +227,13 @@ sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
                 const char *operation)
 {
   sli_slab_give (class_index, n, chunks, operation);
+}
+
+void
+sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                    uint64_t since_msec, const char *operation)
+{
+  sli_slab_give_old (class_index, n, chunks, since_msec, operation);
 }
 
 /* --- the stack -------------------------------------------------------------- */
@@ -241,8 +303,37 @@ sli_depot_has (unsigned class_index)
   return LOAD (&depots[class_index].n_magazines) != 0;
 }
 
+/* Keeps an empty magazine, or returns it if there are enough. */
+static Magazine *
+depot_keep_empty (Depot *depot, Magazine *empty)
+{
+  assert_held (&depot->lock);
+  if (empty == NULL || depot->n_empties == EMPTIES_MAX)
+    return empty;
+  link_after (&empty->link, &depot->empties);
+  depot->n_empties++;
+  return NULL;
+}
+
+/* The empty magazine that came last, if it is large enough. */
+static Magazine *
+depot_take_empty (Depot *depot, unsigned n_wanted)
+{
+  Magazine *empty;
+
+  assert_held (&depot->lock);
+  if (depot->n_empties == 0)
+    return NULL;
+  empty = LINK_OWNER (depot->empties.next, Magazine, link);
+  if (empty->n_rounds_max < n_wanted)
+    return NULL;
+  link_remove (&empty->link);
+  depot->n_empties--;
+  return empty;
+}
+
 Magazine *
-sli_depot_pop (unsigned class_index, bool *contended)
+sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
 {
   Depot *depot = &depots[class_index];
   Magazine *magazine = NULL;
@@ -254,40 +345,44 @@ sli_depot_pop (unsigned class_index, bool *contended)
     {
       magazine = LINK_OWNER (depot->stack.next, Magazine, link);
       depot_remove (depot, magazine);
+      magazine->pushed_msec = 0; /* it is needed now */
       depot->n_pops++;
+      empty = depot_keep_empty (depot, empty);
     }
   sli_unlock (&depot->lock);
+  if (magazine != NULL && empty != NULL)
+    sli_depot_end_magazine (empty);
   PROBE2 (depot_pop, class_index, magazine);
   return magazine;
 }
 
-Magazine *
-sli_depot_push (Magazine *magazine, bool *contended)
+void
+sli_depot_push (Magazine *magazine, unsigned n_wanted,
+                DepotExchange *exchange)
 {
   unsigned class_index = magazine->class_index;
   Depot *depot = &depots[class_index];
   size_t limit_bytes = depot_limit_bytes (class_index);
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   uint64_t now_msec;
-  Magazine *spare;
 
-  *contended = depot_lock (depot);
+  exchange->contended = depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
   depot->n_pushes++;
   if (depot->n_chunks * chunk_bytes > limit_bytes)
     {
-      spare = depot_oldest (depot);
-      depot_remove (depot, spare);
+      exchange->spare = depot_oldest (depot);
+      depot_remove (depot, exchange->spare);
       depot->n_trimmed++;
     }
   else
-    spare = depot_take_older (depot, now_msec,
-                              depot_options.working_set_msec);
+    exchange->spare = depot_take_older (depot, now_msec,
+                                        depot_options.working_set_msec);
+  exchange->empty = depot_take_empty (depot, n_wanted);
   sli_unlock (&depot->lock);
   PROBE2 (depot_push, class_index, magazine);
-  return spare;
 }
 
 Magazine *
@@ -306,36 +401,81 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 
 /* --- giving back ------------------------------------------------------------ */
 
-/* What the traffic does on its way (THEORY 5): every so often some magazines
- * of any class that have grown old, and each time one region that has. */
-void
-sli_depot_upkeep (void)
+/* Drains some magazines of any class that have been there for a working set,
+ * going on with the class where the last one stopped; returns how many. */
+static unsigned
+drain_old (unsigned n_max)
+{
+  unsigned class_index = LOAD (&upkeep.next_class), n = 0;
+  Magazine *magazine;
+
+  for (unsigned i = 0; i < N_CLASSES && n < n_max; i++)
+    {
+      class_index = class_index + 1 < N_CLASSES ? class_index + 1 : 1;
+      while (n < n_max
+             && (magazine = sli_depot_take_old (
+                     class_index, depot_options.working_set_msec))
+                    != NULL)
+        {
+          sli_depot_drain (magazine);
+          n++;
+        }
+    }
+  STORE (&upkeep.next_class, class_index);
+  return n;
+}
+
+/* Is it time to look at all classes?  One thread at a time. */
+static bool
+upkeep_is_due (void)
 {
   uint64_t now_msec = sli_os_clock_msec ();
   uint64_t last_msec = LOAD (&upkeep.last_msec);
-  unsigned left = UPKEEP_MAGAZINES_MAX;
 
-  if (now_msec - last_msec
-          >= depot_options.working_set_msec / UPKEEP_PER_WORKING_SET
-      && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec, now_msec,
-                                      false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED))
-    for (unsigned i = 1; i < N_CLASSES && left > 0; i++)
-      {
-        unsigned class_index = (upkeep.next_class + i) % N_CLASSES;
-        Magazine *magazine;
+  return (sli_depot_is_more_due ()
+          || now_msec - last_msec
+                 >= depot_options.working_set_msec / UPKEEP_PER_WORKING_SET)
+         && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec,
+                                         now_msec, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED);
+}
 
-        while (left > 0
-               && (magazine = sli_depot_take_old (
-                       class_index, depot_options.working_set_msec))
-                      != NULL)
-          {
-            sli_depot_drain (magazine);
-            if (--left == 0)
-              STORE (&upkeep.next_class, class_index);
-          }
-      }
-  sli_slab_trim (depot_options.working_set_msec, 1, false);
+/* What the traffic does on its way (THEORY 5).  While there is something to
+ * give back it is done at every trip, else every so often. */
+void
+sli_depot_upkeep (void)
+{
+  unsigned n_drained;
+  size_t bytes;
+
+  if (!upkeep_is_due ())
+    return;
+  n_drained = drain_old (UPKEEP_MAGAZINES_MAX);
+  bytes = sli_slab_trim (depot_options.working_set_msec, 1);
+  STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
+}
+
+bool
+sli_depot_is_more_due (void)
+{
+  return LOAD (&upkeep.is_more_due);
+}
+
+static void
+class_end_empties (unsigned class_index)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *empty;
+
+  do
+    {
+      sli_lock (&depot->lock);
+      empty = depot_take_empty (depot, 0);
+      sli_unlock (&depot->lock);
+      if (empty != NULL)
+        sli_depot_end_magazine (empty);
+    }
+  while (empty != NULL);
 }
 
 size_t
@@ -344,12 +484,32 @@ sli_depot_trim (uint64_t max_age_msec)
   Magazine *magazine;
 
   for (unsigned i = 1; i < N_CLASSES; i++)
-    while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
-      sli_depot_drain (magazine);
-  return sli_slab_trim (max_age_msec, UINT_MAX, true);
+    {
+      while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
+        sli_depot_drain (magazine);
+      class_end_empties (i);
+    }
+  return sli_slab_trim (max_age_msec, UINT_MAX);
 }
 
 /* --- looking ----------------------------------------------------------------- */
+
+/* By looking at every round; only who asks for statistics pays for it. */
+static uint64_t
+depot_count_chunks (Depot *depot)
+{
+  uint64_t n_chunks = 0;
+
+  assert_held (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      const Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      n_chunks += rounds_count_chunks (&magazine->slots[1],
+                                       magazine->n_rounds);
+    }
+  return n_chunks;
+}
 
 void
 sli_depot_count (unsigned class_index, DepotCounts *counts)
@@ -357,7 +517,7 @@ sli_depot_count (unsigned class_index, DepotCounts *counts)
   Depot *depot = &depots[class_index];
 
   sli_lock (&depot->lock);
-  *counts = (DepotCounts){ depot->n_magazines, depot->n_chunks,
+  *counts = (DepotCounts){ depot->n_magazines, depot_count_chunks (depot),
                            depot->n_pops,      depot->n_misses,
                            depot->n_pushes,    depot->n_contended,
                            depot->n_trimmed };

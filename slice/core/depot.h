@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/sizeclass.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 
 /* A magazine: a short stack of chunks of one class.
@@ -38,13 +39,25 @@ typedef struct Magazine
   void *slots[];         /* n_rounds_max + 1; slots[0] is NULL */
 } Magazine;
 
+/* Chunks among n rounds: a freed NULL has left a hole. */
+static inline uint64_t
+rounds_count_chunks (void *const *first, size_t n)
+{
+  uint64_t n_chunks = 0;
+
+  for (size_t i = 0; i < n; i++)
+    n_chunks += LOAD (&first[i]) != NULL;
+  return n_chunks;
+}
+
 enum
 {
   MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 slots on 64 bits */
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise */
-  MAGAZINE_CHUNK_BYTES_MAX = 64 * 1024
+  MAGAZINE_CHUNK_BYTES_MAX = 64 * 1024,
+  DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
 };
 
 /* Rounds of a class's magazine of a size (0 to MAGAZINE_SIZES - 1). */
@@ -59,28 +72,44 @@ void sli_depot_end_magazine (Magazine *magazine);
 /* Readies this floor and those below. */
 void sli_depot_init (void);
 
-/* A full magazine, the one pushed last; NULL if there is none.
+/* Exchanges an empty magazine (NULL: none at hand) for a full one, the one
+ * pushed last.  NULL: there is none, and `empty` stays the caller's.
  * *contended: another thread held the lock. */
-Magazine *sli_depot_pop (unsigned class_index, bool *contended);
-
+Magazine *sli_depot_pop (unsigned class_index, Magazine *empty,
+                         bool *contended);
 /* Has it any?  A guess, without a lock. */
 bool sli_depot_has (unsigned class_index);
 
-/* Leaves a magazine with rounds in the depot.  Returns one that has become
- * too much or too old (perhaps the same), which the caller drains and ends;
- * NULL if there is none. */
-Magazine *sli_depot_push (Magazine *magazine, bool *contended);
+/* What comes of leaving a magazine in the depot. */
+typedef struct
+{
+  Magazine *spare;  /* one that has become too much or too old (perhaps the
+                       same), for the caller to drain; or NULL */
+  Magazine *empty;  /* one to go on with, of the size wanted; or NULL */
+  bool contended;   /* another thread held the lock */
+} DepotExchange;
+
+/* Exchanges a magazine with rounds for an empty one of at least n_wanted. */
+void sli_depot_push (Magazine *magazine, unsigned n_wanted,
+                     DepotExchange *exchange);
 
 /* A magazine that has been in the depot for max_age_msec or longer, oldest
  * first; NULL if there is none (any more).  The caller drains and ends it. */
 Magazine *sli_depot_take_old (unsigned class_index, uint64_t max_age_msec);
 
-/* Gives a magazine's rounds to their slabs, and the magazine back. */
+/* Gives a magazine's rounds to their slabs, and the magazine back.  The
+ * rounds were last needed when it was pushed (or now, if it never was). */
 void sli_depot_drain (Magazine *magazine);
+
+/* Zeroed memory for a ring of n pointers; NULL: none.  And its end. */
+void **sli_depot_new_ring (size_t n);
+void sli_depot_end_ring (void **ring, size_t n);
 
 /* A bounded bit of what is due; called on the way of depot traffic, with no
  * lock held: at most 8 magazines, and one region. */
 void sli_depot_upkeep (void);
+/* Did the last upkeep give memory back, so that there may be more to give? */
+bool sli_depot_is_more_due (void);
 /* Gives back all that has been spare for max_age_msec; returns the bytes that
  * went to the system.  No lock held. */
 size_t sli_depot_trim (uint64_t max_age_msec);
@@ -90,12 +119,15 @@ unsigned sli_depot_fill (unsigned class_index, unsigned n, void **end);
 unsigned sli_depot_fill_zero (unsigned class_index, unsigned n, void **first);
 void sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
                      const char *operation);
+void sli_depot_give_old (unsigned class_index, unsigned n,
+                         void *const *chunks, uint64_t since_msec,
+                         const char *operation);
 
 /* What the floor counts, for one class. */
 typedef struct
 {
   uint64_t n_magazines;  /* now */
-  uint64_t n_chunks;     /* in them, now */
+  uint64_t n_chunks;     /* in them, now: holes are none */
   uint64_t n_pops;
   uint64_t n_misses;
   uint64_t n_pushes;

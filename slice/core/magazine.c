@@ -1,7 +1,7 @@
 /* magazine.c - each thread's magazines: what happens off the fast path
  *
- * Floor 5 (magazine).  Below: depot.  Locks: the thread's own record (rank
- * 50), held through the exchange so that a trimmer keeps out.
+ * Floor 5 (magazine).  Below: depot.  No locks: the record is entered, which
+ * keeps a trimmer out (record.h).
  * Theory: section 6.
  * Sources: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole;
  * growth by contention), section 3.4; growth by misses by measurement: on few
@@ -30,8 +30,11 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
-  /* At each tick classes without a trip shrink. */
-  TICK_MSEC_MIN = 1000,
+  /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
+  TICKS_PER_WORKING_SET = 4,
+  TICK_MSEC_MIN = 250,
+  /* One trip in so many looks at the clock and at what has grown old. */
+  TRIPS_PER_LOOK = 8,
   /* Chunks that a window of known zeroes holds. */
   ZERO_WINDOW_CHUNKS = 16
 };
@@ -41,6 +44,8 @@ static struct
 {
   uint64_t tick_msec;
   bool is_counting;
+  bool picks_randomly;
+  unsigned n_quarantine;
 } magazine_options;
 
 void
@@ -50,60 +55,158 @@ sli_magazine_begin (void)
 }
 
 void
-sli_magazine_init (bool is_inline, bool is_counting)
+sli_magazine_init (const MagazineOptions *options)
 {
-  magazine_options.is_counting = is_counting;
+  magazine_options.is_counting = options->counts_hits;
+  magazine_options.picks_randomly = options->picks_randomly;
+  magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
-                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
-  sli_record_init (is_inline);
+                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
+                      / TICKS_PER_WORKING_SET);
+  sli_record_init (options->is_inline, options->checks_reentry);
+}
+
+unsigned
+sli_record_quarantine_chunks (void)
+{
+  return magazine_options.n_quarantine;
 }
 
 /* --- sizes that adapt ------------------------------------------------------- */
+
+/* What both magazines of a class may hold. */
+static size_t
+class_bytes (unsigned class_index, unsigned size)
+{
+  return (size_t) 2 * sli_sizeclasses[class_index].chunk_bytes
+         * sli_depot_rounds (class_index, size);
+}
 
 static void
 class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
-  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
 
-  /* Two magazines a class; what they may hold beyond the smallest size is
-   * taken from the room. */
-  record->room_bytes
-      += 2 * chunk_bytes * sli_depot_rounds (class_index, cache->size);
-  record->room_bytes
-      -= 2 * chunk_bytes * sli_depot_rounds (class_index, size);
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  record->charged_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  PROBE3 (magazine_resize, class_index, size, record->room_bytes);
+  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
 }
 
-/* Two trips too many, and there is room: larger magazines from now on. */
+static void
+class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  class_resize (record, class_index, size);
+  record->caches[class_index].n_shrunk++;
+}
+
+/* May a class that is charged have magazines of that size? */
+static bool
+class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  return record->charged_bytes
+             - class_bytes (class_index, record->caches[class_index].size)
+             + class_bytes (class_index, size)
+         <= sli_record_bytes_max ();
+}
+
+/* A class comes into use.  Should others have taken all there is, they begin
+ * anew: the smallest of all classes together always fit (THEORY 11). */
+static void
+class_charge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  cache->size = 0;
+  if (record->charged_bytes + class_bytes (class_index, 0)
+      > sli_record_bytes_max ())
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      if (record->caches[i].is_charged && record->caches[i].size > 0)
+        {
+          sli_record_flush_class (record, i, false);
+          class_shrink (record, i, 0);
+        }
+  record->charged_bytes += class_bytes (class_index, 0);
+  cache->is_charged = true;
+}
+
+static void
+class_uncharge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  cache->is_charged = false;
+}
+
+/* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
 class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
 {
   ClassCache *cache = &record->caches[class_index];
-  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   unsigned larger = cache->size + 1u;
-  size_t more_bytes;
 
+  record->n_trips++;
+  if (!cache->is_charged)
+    class_charge (record, class_index);
   if (cache->n_trips < TRIPS_MAX)
     cache->n_trips += contended ? TRIPS_CONTENDED : 1;
   if (cache->n_trips < TRIPS_TO_GROW
       || larger > sli_depot_size_max (class_index))
     return;
-  more_bytes = 2 * chunk_bytes
-               * (sli_depot_rounds (class_index, larger)
-                  - sli_depot_rounds (class_index, cache->size));
-  if (more_bytes > record->room_bytes)
+  if (!class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
   cache->n_grown++;
 }
 
-/* A tick has passed: classes that made no trip need less.  What they hold
- * goes to the depot, where it grows old. */
+/* A magazine from the depot may hold more than this thread's do.  It sets the
+ * size where that is allowed; else the surplus goes back. */
+static void
+class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_max;
+
+  while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
+         && cache->size < sli_depot_size_max (class_index)
+         && class_may_be (record, class_index, cache->size + 1u))
+    {
+      class_resize (record, class_index, cache->size + 1u);
+      cache->n_grown++;
+    }
+  n_max = sli_depot_rounds (class_index, cache->size);
+  if (magazine->n_rounds > n_max)
+    {
+      sli_depot_give (class_index, magazine->n_rounds - n_max,
+                      &magazine->slots[n_max + 1], "flush");
+      magazine->n_rounds = n_max;
+    }
+  if (magazine->n_rounds_max > n_max)
+    magazine->n_rounds_max = n_max;
+}
+
+/* For how many ticks has a class been quiet (no trip), for how many idle (and
+ * its magazine stood still whenever it was looked at)? */
+static void
+class_look_over (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->entries[class_index].top);
+
+  cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
+  cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
+                      ? cache->n_idle + 1
+                      : 0;
+  cache->top_seen = top;
+  cache->n_trips = 0;
+}
+
+/* A tick has passed.  Classes that were idle for a working set give back all
+ * they hold; those that made no trip for as long need less from now on. */
 static void
 record_tick (ThreadRecord *record)
 {
@@ -111,28 +214,51 @@ record_tick (ThreadRecord *record)
     {
       ClassCache *cache = &record->caches[i];
 
-      if (cache->n_trips == 0 && cache->loaded != NULL)
-        {
-          sli_record_flush_class (record, i, false);
-          if (cache->size > 0)
-            {
-              class_resize (record, i, cache->size - 1u);
-              cache->n_shrunk++;
-            }
-        }
-      cache->n_trips = 0;
+      if (!cache->is_charged)
+        continue;
+      class_look_over (record, i);
+      if (cache->n_quiet < TICKS_PER_WORKING_SET)
+        continue;
+      sli_record_flush_class (record, i,
+                              cache->n_idle >= TICKS_PER_WORKING_SET
+                                  ? FLUSH_OLD_TO_SLABS
+                                  : FLUSH_TO_DEPOT);
+      if (cache->size > 0)
+        class_shrink (record, i, cache->size - 1u);
+      else
+        class_uncharge (record, i);
+      cache->n_quiet = cache->n_idle = 0;
     }
 }
 
+/* After some trips: has a tick passed?  Then the floors below see to what is
+ * due.  The record has been left: this may give memory back. */
 static void
-record_look_at_clock (ThreadRecord *record)
+look_around (ThreadRecord *record)
 {
   uint64_t now_msec = sli_os_clock_msec ();
 
-  if (now_msec - record->tick_msec < magazine_options.tick_msec)
-    return;
-  record->tick_msec = now_msec;
-  record_tick (record);
+  if (now_msec - record->tick_msec >= magazine_options.tick_msec
+      && (record = sli_record_enter ()) != NULL)
+    {
+      record->tick_msec = now_msec;
+      record_tick (record);
+      sli_record_leave (record);
+    }
+  sli_depot_upkeep ();
+}
+
+/* Called when a slow call is done: did it make one trip too many? */
+static inline void
+record_end_call (ThreadRecord *record, unsigned n_trips_before)
+{
+  bool is_due = record->n_trips != n_trips_before
+                && (record->n_trips % TRIPS_PER_LOOK == 0
+                    || sli_depot_is_more_due ());
+
+  sli_record_leave (record);
+  if (UNLIKELY (is_due))
+    look_around (record);
 }
 
 /* --- allocating --------------------------------------------------------------- */
@@ -149,8 +275,15 @@ class_pop (ThreadRecord *record, unsigned class_index)
     return NULL;
   while (top != magazine->slots && *top == NULL)
     top--;
-  STORE (&entry->top, top == magazine->slots ? top : top - 1);
-  return *top;
+  if (top == magazine->slots)
+    {
+      STORE (&entry->top, top);
+      return NULL;
+    }
+  STORE (&entry->top, top);
+  if (magazine_options.picks_randomly)
+    sli_record_shuffle_top (record, class_index);
+  return sli_record_pop (record, class_index);
 }
 
 /* Exchanges loaded and previous. */
@@ -163,24 +296,6 @@ class_swap (ThreadRecord *record, unsigned class_index)
   sli_record_hide (record, class_index);
   cache->loaded = cache->previous;
   cache->previous = loaded;
-  sli_record_show (record, class_index);
-}
-
-/* Loads a magazine in place of an empty one, which becomes the previous; an
- * empty previous is one too many. */
-static void
-class_load (ThreadRecord *record, unsigned class_index, Magazine *magazine)
-{
-  ClassCache *cache = &record->caches[class_index];
-
-  sli_record_hide (record, class_index);
-  if (cache->loaded != NULL)
-    {
-      if (cache->previous != NULL)
-        sli_depot_end_magazine (cache->previous);
-      cache->previous = cache->loaded;
-    }
-  cache->loaded = magazine;
   sli_record_show (record, class_index);
 }
 
@@ -239,12 +354,16 @@ class_refill (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  record_look_at_clock (record);
-  magazine = sli_depot_pop (class_index, &contended);
+  /* Both are empty: one is given for a full one. */
+  magazine = sli_depot_pop (class_index, cache->previous, &contended);
   class_count_trip (record, class_index, contended);
   if (magazine == NULL)
     return class_fill (record, class_index);
-  class_load (record, class_index, magazine);
+  class_fit (record, class_index, magazine);
+  sli_record_hide (record, class_index);
+  cache->previous = cache->loaded;
+  cache->loaded = magazine;
+  sli_record_show (record, class_index);
   return true;
 }
 
@@ -260,24 +379,19 @@ void *
 sli_magazine_alloc (unsigned class_index)
 {
   ThreadRecord *record = sli_record_enter ();
-  bool made_trip = false;
+  unsigned n_trips_before;
   void *chunk;
 
   if (record == NULL)
     return sli_magazine_alloc_slab (class_index);
+  n_trips_before = record->n_trips;
   chunk = class_pop (record, class_index);
   if (chunk != NULL)
     record->caches[class_index].n_hits += magazine_options.is_counting;
-  else
-    /* A full magazine from elsewhere may hold nothing but holes. */
-    while (chunk == NULL && class_refill (record, class_index))
-      {
-        made_trip = true;
-        chunk = class_pop (record, class_index);
-      }
-  sli_record_leave (record);
-  if (made_trip)
-    sli_depot_upkeep ();
+  /* A full magazine from elsewhere may hold nothing but holes. */
+  while (chunk == NULL && class_refill (record, class_index))
+    chunk = class_pop (record, class_index);
+  record_end_call (record, n_trips_before);
   /* No memory for a magazine may still leave some for one chunk. */
   return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
 }
@@ -346,41 +460,42 @@ sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
 /* --- freeing ----------------------------------------------------------------------- */
 
 /* The loaded magazine is full: the previous if it has room, else leave the
- * previous in the depot and begin an empty one.  False: no memory. */
+ * previous in the depot and go on with an empty one.  False: no memory. */
 static bool
 class_unload (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  Magazine *magazine, *spare;
-  bool contended;
+  unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
+  DepotExchange exchange = { NULL, NULL, false };
 
   if (cache->loaded == NULL)
-    return class_empty_magazine (record, class_index) != NULL;
+    {
+      if (!cache->is_charged)
+        class_charge (record, class_index);
+      return class_empty_magazine (record, class_index) != NULL;
+    }
   if (cache->previous != NULL
       && cache->previous->n_rounds < cache->previous->n_rounds_max)
     {
       class_swap (record, class_index);
       return true;
     }
-  record_look_at_clock (record);
-  if (cache->loaded == NULL) /* a tick has flushed it */
-    return class_empty_magazine (record, class_index) != NULL;
-  magazine = sli_depot_new_magazine (class_index, cache->size);
-  if (magazine == NULL)
-    return false;
-  spare = cache->previous;
   sli_record_hide (record, class_index);
-  cache->previous = cache->loaded;
-  cache->loaded = magazine;
-  sli_record_show (record, class_index);
-  if (spare != NULL)
+  if (cache->previous != NULL)
     {
-      spare = sli_depot_push (spare, &contended);
-      class_count_trip (record, class_index, contended);
-      if (spare != NULL)
-        sli_depot_drain (spare);
+      sli_depot_push (cache->previous, n_wanted, &exchange);
+      class_count_trip (record, class_index, exchange.contended);
     }
-  return true;
+  cache->previous = cache->loaded;
+  cache->loaded = exchange.empty != NULL
+                      ? exchange.empty
+                      : sli_depot_new_magazine (class_index, cache->size);
+  if (cache->loaded != NULL)
+    class_fit (record, class_index, cache->loaded);
+  sli_record_show (record, class_index);
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+  return cache->loaded != NULL;
 }
 
 /* Was this chunk the last one freed here?  Then it is freed twice. */
@@ -400,14 +515,14 @@ class_is_last_freed (const ThreadRecord *record, unsigned class_index,
 
 static bool
 class_push (ThreadRecord *record, unsigned class_index, void *chunk,
-            bool *made_trip)
+            bool *is_hit)
 {
   SliceEntryV1 *entry = &record->entries[class_index];
   void **top = LOAD (&entry->top);
 
-  if (top == entry->end)
+  *is_hit = top != entry->end;
+  if (!*is_hit)
     {
-      *made_trip = true;
       if (!class_unload (record, class_index))
         return false;
       top = LOAD (&entry->top);
@@ -421,28 +536,71 @@ void
 sli_magazine_free (unsigned class_index, void *chunk)
 {
   ThreadRecord *record;
-  bool made_trip = false, is_in = false;
+  bool is_hit, is_in;
+  unsigned n_trips_before;
 
   if (chunk == NULL)
     return;
   record = sli_record_enter ();
-  if (record != NULL)
+  if (record == NULL)
     {
-      if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
-        {
-          sli_record_leave (record);
-          sli_diag_misuse (ERROR_FREED_TWICE, "slice_free1", chunk,
-                           sli_sizeclasses[class_index].block_bytes, 0);
-        }
-      is_in = class_push (record, class_index, chunk, &made_trip);
-      record->caches[class_index].n_hits
-          += magazine_options.is_counting && is_in && !made_trip;
-      sli_record_leave (record);
+      sli_depot_give (class_index, 1, &chunk, "slice_free1");
+      return;
     }
+  n_trips_before = record->n_trips;
+  if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      sli_diag_misuse (ERROR_FREED_TWICE, "slice_free1", chunk,
+                       sli_sizeclasses[class_index].block_bytes, 0);
+    }
+  is_in = class_push (record, class_index, chunk, &is_hit);
+  record->caches[class_index].n_hits
+      += magazine_options.is_counting && is_hit;
+  record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");
-  else if (made_trip)
-    sli_depot_upkeep ();
+}
+
+static void **
+class_quarantine (ClassCache *cache)
+{
+  if (cache->quarantine == NULL)
+    {
+      cache->quarantine = sli_depot_new_ring (magazine_options.n_quarantine);
+      cache->quarantine_next = 0;
+    }
+  return cache->quarantine;
+}
+
+void
+sli_magazine_free_late (unsigned class_index, void *chunk)
+{
+  ThreadRecord *record = sli_record_enter ();
+  bool is_in = false;
+
+  if (LIKELY (record != NULL) && magazine_options.n_quarantine != 0)
+    {
+      ClassCache *cache = &record->caches[class_index];
+      void **ring = class_quarantine (cache);
+
+      if (ring != NULL)
+        {
+          void *oldest = ring[cache->quarantine_next];
+
+          ring[cache->quarantine_next] = chunk;
+          if (++cache->quarantine_next == magazine_options.n_quarantine)
+            cache->quarantine_next = 0;
+          chunk = oldest;
+        }
+    }
+  if (LIKELY (record != NULL))
+    {
+      is_in = chunk == NULL || sli_record_push (record, class_index, chunk);
+      sli_record_leave (record);
+    }
+  if (UNLIKELY (!is_in))
+    sli_magazine_free (class_index, chunk);
 }
 
 void

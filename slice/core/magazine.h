@@ -20,9 +20,19 @@ void sli_magazine_load (void);
 
 /* Before the first block: readies the floors below. */
 void sli_magazine_begin (void);
-/* Then this floor.  is_inline: the inline code may use the magazines;
- * else every call takes the slow path.  is_counting: hits are counted. */
-void sli_magazine_init (bool is_inline, bool is_counting);
+/* Then this floor. */
+typedef struct
+{
+  bool is_inline;       /* the inline code may use the magazines; else every
+                           call takes the slow path */
+  bool counts_hits;
+  bool picks_randomly;  /* a round from anywhere in the magazine */
+  bool checks_reentry;  /* a call within a call is misuse */
+  unsigned n_quarantine; /* freed chunks of a class that wait in each thread;
+                           0: none */
+} MagazineOptions;
+
+void sli_magazine_init (const MagazineOptions *options);
 
 /* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
 void *sli_magazine_alloc (unsigned class_index);
@@ -30,6 +40,9 @@ void *sli_magazine_alloc (unsigned class_index);
 void *sli_magazine_alloc_known (unsigned class_index, bool *known_zero);
 /* A chunk back; NULL does nothing. */
 void sli_magazine_free (unsigned class_index, void *chunk);
+/* A chunk into the quarantine; the one that has been there longest goes back
+ * instead. */
+void sli_magazine_free_late (unsigned class_index, void *chunk);
 
 /* Past the magazines. */
 void *sli_magazine_alloc_slab (unsigned class_index);

@@ -11,8 +11,8 @@
 
 #include "page.h"
 #include "map.h"
+#include "region.h"
 #include "source.h"
-#include "unitset.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/list.h"
@@ -24,59 +24,21 @@
 
 #include <string.h>
 
-#define REGION_BYTES ((size_t) 1 << WINDOW_SHIFT)
 #define EXTENT_FIRST_BYTES KIB (256)
 #define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 enum
 {
-  UNIT_BYTES_MIN = 16 * 1024,  /* 32 chunks of 512 bytes; measured against
-                                  4 and 64 KiB (THEORY 11) */
-  REGION_UNITS_MAX = (1 << WINDOW_SHIFT) / UNIT_BYTES_MIN,
   /* Regions in use wait in rings by how full they are, fullest first, so
    * that the emptiest get a chance to become idle. */
   FULLNESS_RINGS = 4,
   /* In each ring so many regions are looked at for a run that fits. */
-  FIT_LOOKS_MAX = 8
+  FIT_LOOKS_MAX = 8,
+  /* So many idle regions are kept for their working set, or an eighth of the
+   * most that were ever in use; more go back at once (128 MiB: THEORY 11). */
+  IDLE_REGIONS_KEPT = 64,
+  IDLE_REGIONS_SHARE = 8
 };
-
-typedef struct
-{
-  void *start;        /* what the source gave */
-  size_t bytes;
-  unsigned n_regions; /* that fit in */
-  unsigned n_begun;   /* of these, the first so many have headers */
-  unsigned n_clean;   /* begun, idle and given back to the system */
-  bool is_permanent;  /* holds a leaf of the map, or is the first */
-  bool is_zeroed;     /* what was never used reads as zero */
-  Link link;          /* in page.extents */
-} Extent;
-
-typedef enum
-{
-  REGION_USED,        /* in one of the fullness rings or the full one */
-  REGION_IDLE,        /* in page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in page.clean: no run, memory given back */
-  REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
-} RegionState;
-
-/* Lies in the region's first unit, which is never handed out. */
-typedef struct
-{
-  Link link;              /* in the ring of its state */
-  Extent *extent;         /* lies in the extent's first region */
-  Extent own_extent;      /* in the first region of an extent only */
-  RegionState state;
-  uint32_t n_units;       /* the header's included */
-  uint32_t n_free;
-  uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
-  uint64_t idle_msec;     /* since when it is idle */
-  UnitSet free;           /* units that are in no run */
-  UnitSet fresh;          /* units that read as zero and hold no memory */
-  uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */
-  uint8_t run_units[REGION_UNITS_MAX]; /* of the run that begins there */
-  _Alignas (64) char records[REGION_UNITS_MAX][RUN_RECORD_BYTES];
-} Region;
 
 SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
                      "a header and a leaf of the map fit in one unit");
@@ -89,7 +51,6 @@ static struct
   /* constant after sli_page_init() */
   const SliceSource *source;
   size_t unit_bytes;
-  unsigned unit_shift;
   bool wants_huge;
   /* under the lock */
   Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */
@@ -98,8 +59,12 @@ static struct
   Link extents;           /* of extents */
   Extent *beginning;      /* the one that still has regions to begin */
   uint32_t trim_pass;
+  size_t n_used_peak;     /* regions that had runs at once */
+  size_t n_clean;         /* regions that are idle and given back */
   PageCounts counts;
 } page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
+
+unsigned sli_region_unit_shift;
 
 /* --- starting -------------------------------------------------------------- */
 
@@ -110,7 +75,7 @@ sli_page_init (void)
 
   page.source = sli_source_in_force ();
   page.unit_bytes = unit_bytes;
-  page.unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
+  sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
   page.wants_huge = sli_option_is_on (SLICE_OPTION_HUGE_PAGES);
   for (int i = 0; i <= FULLNESS_RINGS; i++)
     link_init (&page.fullness[i]);
@@ -140,25 +105,6 @@ region_of_link (Link *link)
   return LINK_OWNER (link, Region, link);
 }
 
-static Region *
-region_of (const void *address)
-{
-  return align_down_address (address, REGION_BYTES);
-}
-
-static char *
-region_unit (Region *region, unsigned unit)
-{
-  return (char *) region + ((size_t) unit << page.unit_shift);
-}
-
-static unsigned
-region_unit_of (const Region *region, const void *address)
-{
-  return (unsigned) ((size_t) ((const char *) address - (const char *) region)
-                     >> page.unit_shift);
-}
-
 /* Puts a region where its free units say that it belongs. */
 static void
 region_file (Region *region)
@@ -177,12 +123,15 @@ region_file (Region *region)
 }
 
 static void
-region_set_idle (Region *region)
+region_set_idle (Region *region, uint64_t since_msec)
 {
+  size_t n_used = page.counts.n_regions - page.counts.n_idle;
+
   assert_held (&page.lock);
+  page.n_used_peak = max_size (page.n_used_peak, n_used);
   link_remove (&region->link);
   region->state = REGION_IDLE;
-  region->idle_msec = sli_os_clock_msec ();
+  region->idle_msec = since_msec;
   link_after (&region->link, &page.idle);
   page.counts.n_idle++;
 }
@@ -204,7 +153,7 @@ region_begin (Extent *extent)
       region->extent = extent;
     }
   link_init (&region->link);
-  region->n_units = (uint32_t) (bytes >> page.unit_shift);
+  region->n_units = (uint32_t) (bytes >> sli_region_unit_shift);
   region->n_free = region->n_units - 1;
   unitset_add (&region->free, 1, region->n_free);
   if (extent->is_zeroed)
@@ -304,8 +253,23 @@ extent_new (void)
   return true;
 }
 
-/* Is nothing of it held any more?  Then it leaves the floor's books, and the
- * caller unmaps it. */
+/* What no advice has given back goes with the extent. */
+static void
+region_retire (Region *region)
+{
+  size_t dirty_bytes
+      = (region->n_units - 1 - unitset_count (&region->fresh))
+        * page.unit_bytes;
+
+  assert_held (&page.lock);
+  link_remove (&region->link);
+  sli_map_clear (region);
+  page.counts.held_bytes -= dirty_bytes + page.unit_bytes;
+  page.counts.returned_bytes += dirty_bytes;
+}
+
+/* Is nothing of it in use any more?  Then it leaves the floor's books, and
+ * the caller unmaps it. */
 static bool
 extent_retire (Extent *extent)
 {
@@ -316,16 +280,11 @@ extent_retire (Extent *extent)
   if (page.beginning == extent)
     page.beginning = NULL;
   for (unsigned i = 0; i < extent->n_begun; i++)
-    {
-      Region *region = (Region *) ((char *) extent->start + i * REGION_BYTES);
-
-      link_remove (&region->link);
-      sli_map_clear (region);
-    }
+    region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);
   page.counts.n_idle -= extent->n_begun;
+  page.n_clean -= extent->n_begun;
   page.counts.n_regions -= extent->n_begun;
-  page.counts.held_bytes -= extent->n_begun * page.unit_bytes;
   page.counts.mapped_bytes -= extent->bytes;
   return true;
 }
@@ -340,7 +299,10 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   if (region->state != REGION_USED)
     page.counts.n_idle--;
   if (region->state == REGION_CLEAN)
-    region->extent->n_clean--;
+    {
+      region->extent->n_clean--;
+      page.n_clean--;
+    }
   *is_zero = unitset_has_all (&region->fresh, first, n_units);
   page.counts.held_bytes
       += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
@@ -350,6 +312,7 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   for (unsigned i = first; i < first + n_units; i++)
     STORE (&region->run_first[i], (uint8_t) first);
   region->run_units[first] = (uint8_t) n_units;
+  region->used_msec = sli_os_clock_msec ();
   region_file (region);
   *record = region->records[first];
   return region_unit (region, first);
@@ -416,40 +379,39 @@ sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
   return run;
 }
 
-void
-sli_page_free_run (void *run, unsigned n_units)
+bool
+sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
 {
   Region *region = region_of (run);
   unsigned first = region_unit_of (region, run);
+  bool is_too_much = false;
 
   sli_lock (&page.lock);
   for (unsigned i = first; i < first + n_units; i++)
     STORE (&region->run_first[i], 0);
   unitset_add (&region->free, first, n_units);
   region->n_free += n_units;
+  /* Clocks of several threads: the latest counts. */
+  if (since_msec > region->used_msec)
+    region->used_msec = since_msec;
   if (region->n_free == region->n_units - 1)
-    region_set_idle (region);
+    {
+      region_set_idle (region, region->used_msec);
+      is_too_much
+          = page.counts.n_idle - page.n_clean
+            > max_size (IDLE_REGIONS_KEPT,
+                        page.n_used_peak / IDLE_REGIONS_SHARE);
+    }
   else
     region_file (region);
   sli_unlock (&page.lock);
+  return is_too_much;
 }
 
 void *
 sli_page_run_of (const void *address, void **record)
 {
-  Region *region = region_of (address);
-  unsigned unit, first;
-
-  if (!sli_map_has (address))
-    return NULL;
-  unit = region_unit_of (region, address);
-  if (unit >= region->n_units)
-    return NULL;
-  first = LOAD (&region->run_first[unit]);
-  if (first == 0)
-    return NULL;
-  *record = region->records[first];
-  return region_unit (region, first);
+  return region_run_of (address, record);
 }
 
 bool
@@ -491,25 +453,36 @@ idle_take_oldest (uint64_t max_age_msec)
   return region;
 }
 
+/* Can a source take memory back only by the extent? */
+static bool
+source_takes_extents_only (const SliceSource *source)
+{
+  return source->advise_away == NULL && source->unmap != NULL;
+}
+
 /* Files an idle region after its memory was given back (or could not be).
  * Returns the extent if it is to be unmapped. */
 static Extent *
 idle_put_back (Region *region, size_t dirty_units, bool given_back)
 {
   assert_held (&page.lock);
-  if (!given_back)
+  if (!given_back && !source_takes_extents_only (page.source))
     {
       region->state = REGION_IDLE;
       region->idle_msec = sli_os_clock_msec ();
       link_after (&region->link, &page.idle);
       return NULL;
     }
-  unitset_add (&region->fresh, 1, region->n_units - 1);
-  page.counts.held_bytes -= dirty_units * page.unit_bytes;
-  page.counts.returned_bytes += dirty_units * page.unit_bytes;
+  if (given_back)
+    {
+      unitset_add (&region->fresh, 1, region->n_units - 1);
+      page.counts.held_bytes -= dirty_units * page.unit_bytes;
+      page.counts.returned_bytes += dirty_units * page.unit_bytes;
+    }
   region->state = REGION_CLEAN;
   link_after (&region->link, &page.clean);
   region->extent->n_clean++;
+  page.n_clean++;
   return extent_retire (region->extent) ? region->extent : NULL;
 }
 
@@ -518,7 +491,7 @@ static size_t
 trim_one_region (uint64_t max_age_msec, bool *found)
 {
   const SliceSource *source = page.source;
-  size_t dirty_units;
+  size_t dirty_units, returned_bytes;
   Region *region;
   Extent *retired;
   bool given_back;
@@ -537,13 +510,15 @@ trim_one_region (uint64_t max_age_msec, bool *found)
                                            * page.unit_bytes);
   PROBE2 (page_return, region, dirty_units);
   sli_lock (&page.lock);
+  returned_bytes = page.counts.returned_bytes;
   retired = idle_put_back (region, dirty_units, given_back);
+  returned_bytes = page.counts.returned_bytes - returned_bytes;
+  /* A source that can't: do not ask again and again. */
+  *found = region->state == REGION_CLEAN;
   sli_unlock (&page.lock);
   if (retired != NULL)
     source->unmap (source, retired->start, retired->bytes);
-  if (!given_back)
-    *found = false; /* this source can't: do not ask again and again */
-  return given_back ? dirty_units * page.unit_bytes : 0;
+  return returned_bytes;
 }
 
 size_t
@@ -558,9 +533,27 @@ sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
 }
 
 /* Takes the free units that hold memory out of a region, for a while. */
-static Region *
-units_take_dirty (UnitSet *dirty)
+static bool
+region_take_dirty (Region *region, UnitSet *dirty)
 {
+  assert_held (&page.lock);
+  *dirty = unitset_minus (&region->free, &region->fresh);
+  if (unitset_count (dirty) == 0)
+    return false;
+  region->free = unitset_minus (&region->free, dirty);
+  region->n_free -= unitset_count (dirty);
+  link_remove (&region->link);
+  region->state = REGION_IN_TRIM;
+  return true;
+}
+
+/* Of the first region in use that this pass has not seen and that was left
+ * alone for long enough. */
+static Region *
+units_take_dirty (uint64_t max_age_msec, UnitSet *dirty)
+{
+  uint64_t now_msec = sli_os_clock_msec ();
+
   assert_held (&page.lock);
   for (int i = 0; i < FULLNESS_RINGS; i++)
     LINK_EACH (link, &page.fullness[i])
@@ -570,14 +563,11 @@ units_take_dirty (UnitSet *dirty)
         if (region->trim_pass == page.trim_pass)
           continue;
         region->trim_pass = page.trim_pass;
-        *dirty = unitset_minus (&region->free, &region->fresh);
-        if (unitset_count (dirty) == 0)
+        if (max_age_msec > 0
+            && now_msec - region->used_msec < max_age_msec)
           continue;
-        region->free = unitset_minus (&region->free, dirty);
-        region->n_free -= unitset_count (dirty);
-        link_remove (&region->link);
-        region->state = REGION_IN_TRIM;
-        return region;
+        if (region_take_dirty (region, dirty))
+          return region;
       }
   return NULL;
 }
@@ -597,7 +587,7 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
       page.counts.returned_bytes += n * page.unit_bytes;
     }
   if (region->n_free == region->n_units - 1)
-    region_set_idle (region);
+    region_set_idle (region, region->used_msec);
   else
     region_file (region);
 }
@@ -620,17 +610,18 @@ units_advise_away (Region *region, UnitSet dirty)
 }
 
 size_t
-sli_page_trim_units (void)
+sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
 {
   size_t bytes = 0;
   Region *region;
   UnitSet dirty;
 
-  if (page.source == NULL || page.source->advise_away == NULL)
+  if (page.source->advise_away == NULL)
     return 0;
   sli_lock (&page.lock);
   page.trim_pass++;
-  while ((region = units_take_dirty (&dirty)) != NULL)
+  while (max_regions-- > 0
+         && (region = units_take_dirty (max_age_msec, &dirty)) != NULL)
     {
       bool given_back;
 

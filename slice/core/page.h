@@ -40,12 +40,14 @@ void sli_page_init (void);
 /* The size of a unit: 16 KiB, or a system page where that is larger. */
 size_t sli_page_unit_bytes (void);
 
-/* A run of n_units (1 to SLAB_UNITS_MAX), or NULL if there is no memory.
+/* A run of n_units (1 to SLAB_UNITS_MAX + 1), or NULL if there is no memory.
  * record: the run's record; its bytes are what its last user left there.
  * is_zero: every byte of the run reads as zero.  Maps when it must. */
 void *sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero);
-/* Gives one back.  Never maps or unmaps. */
-void sli_page_free_run (void *run, unsigned n_units);
+/* Gives one back.  since_msec: when it was last needed, by
+ * sli_os_clock_msec().  Never maps, unmaps or advises; true if more regions
+ * are idle now than are worth keeping: then call sli_page_trim (0, 1). */
+bool sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec);
 
 /* The run that holds an address, and its record; NULL if none does.  Takes
  * no lock: true as long as the caller knows the run to be in use, a guess
@@ -57,11 +59,12 @@ bool sli_page_is_ours (const void *address);
 /* The run that a record belongs to. */
 void *sli_page_run_of_record (const void *record);
 
-/* Gives idle regions back that have been idle for at least max_age_msec, at
- * most max_regions; returns bytes.  No lock held by the caller. */
+/* Gives regions back that have been idle for at least max_age_msec, at most
+ * max_regions; returns bytes.  No lock held by the caller. */
 size_t sli_page_trim (uint64_t max_age_msec, unsigned max_regions);
-/* Also gives back the free units of regions in use. */
-size_t sli_page_trim_units (void);
+/* Gives back the free units of regions in use, where none was taken and none
+ * came back for max_age_msec; at most max_regions; returns bytes. */
+size_t sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions);
 
 /* Calls `visit` for every run in use, under the page lock. */
 typedef void (*PageVisit) (void *run, void *record, void *data);

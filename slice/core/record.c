@@ -1,6 +1,6 @@
 /* record.c - what each thread keeps: its magazines, and the registry of all
  *
- * Floor 5 (magazine).  Locks: registry.lock (rank 60), each record's (50).
+ * Floor 5 (magazine).  Lock: registry.lock (rank 60).
  * Theory: sections 6 and 9.
  *
  * SPDX-License-Identifier: MIT
@@ -12,23 +12,35 @@
 #include "meta.h"
 #include "base/align.h"
 #include "base/check.h"
+#include "base/diag.h"
 #include "port/compiler.h"
 #include "port/os.h"
 #include "port/tls.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum
 {
-  /* All magazines of a thread together may hold about what its core's
-   * second-level cache does. */
-  THREAD_BYTES_MAX = 1024 * 1024
+  /* All magazines of all threads together may grow to PROCESS_BYTES_MAX as
+   * long as each thread has at least THREAD_BYTES_MIN (about what its core's
+   * second-level cache holds) and at most THREAD_BYTES_MAX; what a program
+   * frees at a stroke and takes again then stays in the magazines.  Measured:
+   * decisions/0003. */
+  THREAD_BYTES_MIN = 1024 * 1024,
+  THREAD_BYTES_MAX = 4 * 1024 * 1024,
+  PROCESS_BYTES_MAX = 8 * 1024 * 1024
 };
 
 SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
                      "a record fits in a piece of metadata");
 SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
                      "the frozen function ends at the last class");
+SLICE_STATIC_ASSERT (offsetof (ThreadRecord, entries)
+                         == SLICE_CLASS_TABLE_BYTES_V1,
+                     "the table lies right before the entries");
+SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
+                     "the table has a place for every size");
 
 /* A shared NULL for entries without a magazine: top and end both stand on it,
  * so that it is empty and full at once.  Nobody ever writes it. */
@@ -39,32 +51,40 @@ void *sli_record_nil[2];
   ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
       ENTRY_NIL, ENTRY_NIL
 
-/* The zero block: what a thread without magazines stands on. */
-static SliceEntryV1 zero_block[N_CLASSES]
-    = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
-        ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL,
-        ENTRY_NIL };
+/* The zero block: what a thread without magazines stands on.  Its table may
+ * stay all zero, for every entry is the same. */
+static struct
+{
+  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
+  SliceEntryV1 entries[N_CLASSES];
+} zero_block = { .entries
+                 = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
 
 __thread SliceEntryV1 *slice_tls_v1
-    __attribute__ ((tls_model ("initial-exec"))) = zero_block;
+    __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
 
-/* The thread's record: NULL before the first slow call, RECORD_NONE for good
- * when the thread ends or can have none. */
-static __thread ThreadRecord *self
-    __attribute__ ((tls_model ("initial-exec")));
+/* Two records that are none: what `self` is before the first slow call, and
+ * for good when the thread ends or can have no record.  Their tls is NULL and
+ * their entries stand on the shared NULL, so that they may be used like any
+ * other: nothing is in them, and nothing goes in. */
+static ThreadRecord record_new_one, record_none;
+#define RECORD_NEW (&record_new_one)
+#define RECORD_NONE (&record_none)
 
-static char none;
-#define RECORD_NONE ((ThreadRecord *) (void *) &none)
+__thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec"))) = RECORD_NEW;
+#define self sli_record_self
+
+RecordOptions sli_record_options;
 
 static struct
 {
   Lock lock;
   Link records;
   unsigned n_records;
-  bool is_inline;          /* the inline code may use the magazines */
   bool is_open;            /* threads' ends are told */
-  size_t room_bytes;       /* by which a thread's magazines may grow beyond
-                              the smallest of every class */
   uint64_t n_fork_lost;
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
@@ -116,25 +136,40 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
+/* The registry's lock keeps trimmers away: one that came now would have its
+ * word, or the zero block that it points the thread at, overwritten, and would
+ * take rounds of a thread at work. */
 static void
 record_reattach (ThreadRecord *record)
 {
-  assert_held (&record->lock);
+  assert_held (&registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
-  record->is_detached = false;
-  if (registry.is_inline)
+  if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, record->entries);
+  STORE (&record->attention, 0);
+}
+
+size_t
+sli_record_bytes_max (void)
+{
+  size_t share = PROCESS_BYTES_MAX / max_size (LOAD (&registry.n_records), 1);
+
+  return max_size (THREAD_BYTES_MIN, min_size (THREAD_BYTES_MAX, share));
 }
 
 /* --- a thread's beginning ------------------------------------------------------ */
 
+/* The thread's pointers change under the lock, as in record_reattach(). */
 static void
 record_register (ThreadRecord *record)
 {
   sli_lock (&registry.lock);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, record->entries);
   link_after (&record->link, &registry.records);
-  registry.n_records++;
+  STORE (&registry.n_records, registry.n_records + 1);
   sli_unlock (&registry.lock);
 }
 
@@ -147,12 +182,14 @@ record_new (void)
   if (record == NULL)
     return NULL;
   memset (record, 0, sizeof *record);
-  memcpy (record->entries, zero_block, sizeof record->entries);
-  sli_lock_init (&record->lock, LOCK_RANK_RECORD);
+  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
+    record->class_table[i] = (unsigned char) SLICE_CLASS_V1 (8 * i);
+  memcpy (record->entries, zero_block.entries, sizeof record->entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
+  sli_os_random (&record->random, sizeof record->random);
+  record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
-  record->room_bytes = registry.room_bytes;
   if (!sli_tls_watch (record))
     {
       sli_meta_free (record, sizeof *record);
@@ -166,61 +203,62 @@ record_new (void)
 COLD static void
 self_begin (void)
 {
+  ThreadRecord *record;
+
   /* Should sli_tls_watch() allocate through us, it must not come here. */
   self = RECORD_NONE;
-  self = record_new ();
-  if (self == NULL)
+  record = record_new ();
+  if (record == NULL)
     {
       /* Without a key for good; without memory only this time. */
-      self = registry.is_open ? NULL : RECORD_NONE;
+      self = registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
-  if (registry.is_inline)
-    STORE (&slice_tls_v1, self->entries);
 }
 
 ThreadRecord *
-sli_record_enter (void)
+sli_record_begin (void)
 {
-  ThreadRecord *record;
-
-  if (UNLIKELY (self == NULL))
+  if (self == RECORD_NEW)
     self_begin ();
-  record = self;
-  if (UNLIKELY (record == NULL || record == RECORD_NONE))
-    return NULL;
-  sli_lock (&record->lock);
-  if (UNLIKELY (record->is_detached))
-    record_reattach (record);
-  return record;
+  return sli_record_peek ();
+}
+
+/* A trimmer has the record, or had it.  Either way its lock is the one to
+ * wait for, with the record left, so that it need not be spared. */
+void
+sli_record_sort_out (ThreadRecord *record)
+{
+  STORE_RELEASE (&record->is_busy, false);
+  sli_lock (&registry.lock);
+  record_reattach (record);
+  STORE (&record->is_busy, true);
+  sli_unlock (&registry.lock);
 }
 
 void
-sli_record_leave (ThreadRecord *record)
+sli_record_complain_of_reentry (void)
 {
-  sli_unlock (&record->lock);
-}
-
-ThreadRecord *
-sli_record_peek (void)
-{
-  return self == RECORD_NONE ? NULL : self;
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
 }
 
 /* --- flushing -------------------------------------------------------------------- */
 
 static void
-magazine_put_away (Magazine *magazine, bool to_slabs)
+magazine_put_away (Magazine *magazine, FlushKind kind)
 {
-  bool contended;
+  DepotExchange exchange = { magazine, NULL, false };
 
   if (magazine == NULL)
     return;
   /* Half a magazine is worth keeping whole for the next thread. */
-  if (!to_slabs && magazine->n_rounds * 2 >= magazine->n_rounds_max)
-    magazine = sli_depot_push (magazine, &contended);
-  if (magazine != NULL)
-    sli_depot_drain (magazine);
+  if (kind == FLUSH_TO_DEPOT
+      && magazine->n_rounds * 2 >= magazine->n_rounds_max)
+    sli_depot_push (magazine, UINT_MAX, &exchange);
+  else
+    magazine->pushed_msec = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO : 0;
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
 }
 
 static void
@@ -235,9 +273,22 @@ zero_window_put_away (ClassCache *cache, unsigned class_index)
     }
 }
 
+static void
+quarantine_put_away (ClassCache *cache, unsigned class_index)
+{
+  unsigned n = sli_record_quarantine_chunks ();
+
+  if (cache->quarantine == NULL)
+    return;
+  /* Places not used yet hold NULL, which is skipped. */
+  sli_depot_give (class_index, n, cache->quarantine, "flush");
+  sli_depot_end_ring (cache->quarantine, n);
+  cache->quarantine = NULL;
+}
+
 void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                        bool to_slabs)
+                        FlushKind kind)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *loaded = cache->loaded, *previous = cache->previous;
@@ -245,9 +296,10 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   sli_record_hide (record, class_index);
   cache->loaded = cache->previous = NULL;
   sli_record_show (record, class_index);
-  magazine_put_away (loaded, to_slabs);
-  magazine_put_away (previous, to_slabs);
+  magazine_put_away (loaded, kind);
+  magazine_put_away (previous, kind);
   zero_window_put_away (cache, class_index);
+  quarantine_put_away (cache, class_index);
 }
 
 void
@@ -258,7 +310,8 @@ sli_magazine_flush (bool to_slabs)
   if (record == NULL || (record = sli_record_enter ()) == NULL)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
-    sli_record_flush_class (record, i, to_slabs);
+    sli_record_flush_class (record, i,
+                            to_slabs ? FLUSH_TO_SLABS : FLUSH_TO_DEPOT);
   sli_record_leave (record);
 }
 
@@ -297,18 +350,18 @@ self_end (void *value)
 {
   ThreadRecord *record = value;
 
-  STORE (&slice_tls_v1, zero_block);
+  STORE (&slice_tls_v1, zero_block.entries);
   self = RECORD_NONE;
   sli_lock (&registry.lock);
   link_remove (&record->link);
-  registry.n_records--;
+  STORE (&registry.n_records, registry.n_records - 1);
   counts_keep (record);
   sli_unlock (&registry.lock);
   /* Nobody else can reach it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       class_reattach (record, i);
-      sli_record_flush_class (record, i, false);
+      sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
     }
   sli_meta_free (record, sizeof *record);
 }
@@ -320,13 +373,13 @@ sli_magazine_load (void)
 }
 
 void
-sli_record_init (bool is_inline)
+sli_record_init (bool is_inline, bool checks_reentry)
 {
-  registry.is_inline = is_inline;
-  registry.room_bytes = THREAD_BYTES_MAX;
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    registry.room_bytes -= (size_t) 2 * sli_depot_rounds (i, 0)
-                           * sli_sizeclasses[i].chunk_bytes;
+  sli_record_options = (RecordOptions){ is_inline, checks_reentry };
+  memcpy (record_new_one.entries, zero_block.entries,
+          sizeof zero_block.entries);
+  memcpy (record_none.entries, zero_block.entries,
+          sizeof zero_block.entries);
   link_init (&registry.records);
 }
 
@@ -343,6 +396,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
   if (previous != NULL)
     {
       cache->previous = NULL;
+      previous->pushed_msec = DEPOT_LONG_AGO;
       sli_depot_drain (previous);
     }
   if (cache->loaded != NULL && cache->n_taken == 0)
@@ -354,73 +408,117 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
       if (n_rounds < 2)
         return;
       cache->n_taken = (uint16_t) (n_rounds - 1);
-      sli_depot_give (class_index, cache->n_taken, slots + 1, "trim");
+      sli_depot_give_old (class_index, cache->n_taken, slots + 1,
+                          DEPOT_LONG_AGO, "trim");
     }
 }
 
-/* Points a thread at the zero block, unless it is in a slow path just now:
- * then it is awake, and keeps what it has. */
-static void
-record_detach (ThreadRecord *record)
-{
-  if (record == self || !sli_trylock (&record->lock))
-    return;
-  record->is_detached = true;
-  STORE (record->tls, zero_block);
-  sli_unlock (&record->lock);
-}
-
-/* If its owner has not come back meanwhile, nobody uses its magazines. */
+/* If its owner is in no slow path, nobody uses its magazines: unless it was
+ * in one when it was to be detached, and has left it with its entries before
+ * it again.  Then it is awake, and keeps what it has. */
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || !sli_trylock (&record->lock))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy)
+      || LOAD (record->tls) != zero_block.entries)
     return;
-  if (record->is_detached)
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      class_take_rounds (record, i);
-  sli_unlock (&record->lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_take_rounds (record, i);
 }
 
 /* Between the two passes every thread passes a barrier.  After it no thread
  * is in an inline call that began before, but for what it had loaded already:
- * one call at most, on one magazine's top. */
+ * one call at most, on one magazine's top.  And whoever is in a slow path is
+ * seen to be, or sees that he is to wait. */
 void
 sli_magazine_detach_others (void)
 {
+  if (!sli_record_options.is_inline)
+    return; /* the other modes use records without entering them */
   sli_lock (&registry.lock);
   LINK_EACH (link, &registry.records)
-    record_detach (LINK_OWNER (link, ThreadRecord, link));
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record == self)
+        continue;
+      STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
+      STORE (record->tls, zero_block.entries);
+    }
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record != self)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+    }
   sli_unlock (&registry.lock);
 }
 
 /* --- looking ---------------------------------------------------------------------------- */
 
+/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
+ * read is near the truth, and metadata is never unmapped. */
+static uint64_t
+loaded_count (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *loaded = LOAD (&cache->loaded);
+  void *const *top = LOAD (&record->entries[class_index].top);
+
+  if (loaded == NULL || top < loaded->slots + cache->n_taken
+      || top > loaded->slots + loaded->n_rounds_max)
+    return 0;
+  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
+                              (size_t) (top - loaded->slots)
+                                  - cache->n_taken);
+}
+
+static uint64_t
+previous_count (const ClassCache *cache)
+{
+  const Magazine *previous = LOAD (&cache->previous);
+
+  return previous == NULL
+             ? 0
+             : rounds_count_chunks (&previous->slots[1],
+                                    min_size (LOAD (&previous->n_rounds),
+                                              previous->n_rounds_max));
+}
+
+static uint64_t
+quarantine_count (const ClassCache *cache)
+{
+  uint64_t n = 0;
+
+  if (LOAD (&cache->quarantine) != NULL)
+    for (unsigned i = 0; i < sli_record_quarantine_chunks (); i++)
+      n += cache->quarantine[i] != NULL;
+  return n;
+}
+
 static void
-record_count (ThreadRecord *record, unsigned class_index,
+record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {
   const ClassCache *cache = &record->caches[class_index];
-  uint32_t rounds = 0;
 
-  if (cache->loaded != NULL)
-    {
-      counts->n_cached += (uint64_t) (LOAD (&record->entries[class_index].top)
-                                      - cache->loaded->slots)
-                          - cache->n_taken;
-      rounds = sli_depot_rounds (class_index, cache->size);
-    }
-  if (cache->previous != NULL)
-    counts->n_cached += cache->previous->n_rounds;
-  counts->n_cached += (uint64_t) (cache->zero_end - cache->zero_next)
+  counts->n_cached += loaded_count (record, class_index);
+  counts->n_cached += previous_count (cache);
+  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
+                                  - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;
-  counts->n_hits += cache->n_hits;
-  counts->n_grown += cache->n_grown;
-  counts->n_shrunk += cache->n_shrunk;
-  counts->rounds_now = (uint32_t) max_size (counts->rounds_now, rounds);
+  counts->n_cached += quarantine_count (cache);
+  counts->n_hits += LOAD (&cache->n_hits);
+  counts->n_grown += LOAD (&cache->n_grown);
+  counts->n_shrunk += LOAD (&cache->n_shrunk);
+  if (LOAD (&cache->loaded) != NULL)
+    counts->rounds_now
+        = (uint32_t) max_size (counts->rounds_now,
+                               sli_depot_rounds (class_index, cache->size));
   counts->rounds_peak
       = (uint32_t) max_size (counts->rounds_peak,
                              rounds_peak (cache, class_index));
@@ -438,10 +536,8 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
-      sli_lock (&record->lock);
       for (unsigned i = 1; i < N_CLASSES; i++)
         record_count (record, i, &counts[i]);
-      sli_unlock (&record->lock);
     }
   sli_unlock (&registry.lock);
   return n_records;
@@ -459,15 +555,11 @@ void
 sli_magazine_fork_prepare (void)
 {
   sli_lock_for_fork (&registry.lock);
-  LINK_EACH (link, &registry.records)
-    sli_lock_for_fork (&LINK_OWNER (link, ThreadRecord, link)->lock);
 }
 
 void
 sli_magazine_fork_parent (void)
 {
-  LINK_EACH (link, &registry.records)
-    sli_unlock_after_fork (&LINK_OWNER (link, ThreadRecord, link)->lock);
   sli_unlock_after_fork (&registry.lock);
 }
 
@@ -494,7 +586,6 @@ sli_magazine_fork_child (void)
   registry.n_records = 0;
   if (own != NULL)
     {
-      sli_lock_init (&own->lock, LOCK_RANK_RECORD);
       link_init (&own->link);
       link_after (&own->link, &registry.records);
       registry.n_records = 1;

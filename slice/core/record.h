@@ -1,14 +1,17 @@
 /* record.h - what each thread keeps: its magazines, and the registry of all
  *
  * Floor 5 (magazine).  Used by magazine.c and record.c alone.
- * Locks: the registry (rank 60); each record (rank 50), which the owner takes
- * in slow paths only and a trimmer to detach it.
+ * Locks: the registry (rank 60).  A record has none: its owner says that it is
+ * in a slow path (is_busy), a trimmer says that it wants the record
+ * (attention), and a barrier on all threads makes each see the other's word; so the owner
+ * pays two plain stores.
  * Theory: sections 6 and 9.
  *
- *   slice_tls_v1 --> entries[0 ... 73]        what the inline code sees
- *   self ---------> ThreadRecord
- *                     entries   top, end of each loaded magazine
- *                     caches    loaded, previous, size, zero window
+ *   slice_tls_v1 ------+
+ *   self --> ThreadRecord
+ *              class_table   size -> class
+ *              entries  <----+  top, end of each loaded magazine
+ *              caches        loaded, previous, size, zero window
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,10 +23,11 @@
 #include "depot.h"
 #include "base/list.h"
 #include "base/sizeclass.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 
-/* One class in one thread; the owner's, under the record's lock (the zero
- * window without). */
+/* One class in one thread.  The owner's while is_busy, a trimmer's while it
+ * holds the record; the zero window is always the owner's. */
 typedef struct
 {
   Magazine *loaded;    /* NULL: the entry stands on the shared NULL */
@@ -34,33 +38,149 @@ typedef struct
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
+  uint8_t n_quiet;     /* ticks since the last trip */
+  uint8_t n_idle;      /* ticks since top was last seen to have moved */
+  bool is_charged;     /* its magazines' size counts in charged_bytes */
+  void **top_seen;     /* at the last tick */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
+  void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet */
+  uint32_t quarantine_next; /* where the oldest lies */
 } ClassCache;
+
+enum
+{
+  RECORD_HELD = 1,     /* a trimmer wants it: wait */
+  RECORD_DETACHED = 2  /* tls stands on the zero block, and rounds may have
+                          been taken */
+};
 
 typedef struct
 {
-  SliceEntryV1 entries[N_CLASSES];
+  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
+  SliceEntryV1 entries[N_CLASSES]; /* right behind the table */
   ClassCache caches[N_CLASSES];
-  Lock lock;
   Link link;             /* in the registry */
   SliceEntryV1 **tls;    /* the owner's slice_tls_v1 */
+  bool is_busy;          /* the owner is in a slow path */
+  uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
+                            see to before it goes on */
+  unsigned n_trips;      /* to the depot, ever */
+  uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */
-  size_t room_bytes;     /* by which its magazines may still grow */
-  bool is_detached;      /* tls stands on the zero block, rounds were taken */
+  size_t charged_bytes;  /* that its magazines may hold, by their sizes */
 } ThreadRecord;
 
-/* Readies the registry; is_inline: the inline code may use the magazines. */
-void sli_record_init (bool is_inline);
+typedef struct
+{
+  bool is_inline;       /* the inline code may use the magazines */
+  bool checks_reentry;  /* a slow path within a slow path is misuse */
+} RecordOptions;
 
-/* Enters the calling thread's record: makes it if there is none, locks it,
- * sorts out what a trimmer did.  NULL: the thread must do without (it is
- * ending, or there is no memory or key): go to the slabs. */
-ThreadRecord *sli_record_enter (void);
-void sli_record_leave (ThreadRecord *record);
-/* As it is, not locked; NULL if there is none. */
-ThreadRecord *sli_record_peek (void);
+/* Constant after sli_record_init(). */
+extern RecordOptions sli_record_options;
+
+/* The thread's record; one whose tls is NULL is none. */
+extern __thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec")));
+
+/* Readies the registry. */
+void sli_record_init (bool is_inline, bool checks_reentry);
+
+/* Slow parts of sli_record_enter(): makes the record; waits for a trimmer and
+ * closes the gaps it left. */
+ThreadRecord *sli_record_begin (void);
+void sli_record_sort_out (ThreadRecord *record);
+_Noreturn void sli_record_complain_of_reentry (void);
+
+/* Enters the calling thread's record: makes it if there is none, keeps
+ * trimmers out, sorts out what one did.  NULL: the thread must do without (it
+ * is ending, or there is no memory or key): go to the slabs. */
+static inline ThreadRecord *
+sli_record_enter (void)
+{
+  ThreadRecord *record = sli_record_self;
+
+  if (UNLIKELY (record->tls == NULL) && (record = sli_record_begin ()) == NULL)
+    return NULL;
+  if (UNLIKELY (LOAD (&record->is_busy)) && sli_record_options.checks_reentry)
+    sli_record_complain_of_reentry ();
+  STORE (&record->is_busy, true);
+  /* The trimmer's barrier on all threads orders the store above and the loads
+   * below; the compiler must not exchange them. */
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  if (UNLIKELY (LOAD_ACQUIRE (&record->attention) != 0))
+    sli_record_sort_out (record);
+  return record;
+}
+
+static inline void
+sli_record_leave (ThreadRecord *record)
+{
+  STORE_RELEASE (&record->is_busy, false);
+}
+
+/* What the inline code does, for modes that keep it out: with the record
+ * entered.  NULL or false: the magazine is empty or full, or a hole is on
+ * top. */
+static inline void *
+sli_record_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+  void *chunk = *top;
+
+  if (LIKELY (chunk != NULL))
+    STORE (&entry->top, top - 1);
+  return chunk;
+}
+
+/* Exchanges the top round with one from anywhere: whoever frees a block and
+ * hopes to get it back at once must guess. */
+static inline void
+sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
+{
+  void **top = LOAD (&record->entries[class_index].top);
+  void *round = *top;
+  uint32_t random = record->random;
+  void **slots;
+  size_t pick;
+
+  if (round == NULL)
+    return;
+  slots = record->caches[class_index].loaded->slots;
+
+  random ^= random << 13; /* Marsaglia 2003: xorshift */
+  random ^= random >> 17;
+  random ^= random << 5;
+  record->random = random;
+  pick = 1 + (size_t) (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
+  STORE (top, slots[pick]);
+  STORE (&slots[pick], round);
+}
+
+static inline bool
+sli_record_push (ThreadRecord *record, unsigned class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end))
+    return false;
+  STORE (top + 1, chunk);
+  STORE (&entry->top, top + 1);
+  return true;
+}
+
+/* As it is, not entered; NULL if there is none. */
+static inline ThreadRecord *
+sli_record_peek (void)
+{
+  ThreadRecord *record = sli_record_self;
+
+  return UNLIKELY (record->tls == NULL) ? NULL : record;
+}
 
 /* Where the entry of a class without a loaded magazine stands. */
 extern void *sli_record_nil[2];
@@ -69,9 +189,23 @@ extern void *sli_record_nil[2];
 void sli_record_show (ThreadRecord *record, unsigned class_index);
 void sli_record_hide (ThreadRecord *record, unsigned class_index);
 
-/* Puts the zero window's chunks and both magazines of a class away, keeping
- * nothing: full enough ones to the depot unless to_slabs. */
+/* What all magazines of one thread may hold: the more threads, the less. */
+size_t sli_record_bytes_max (void);
+
+/* How many freed chunks of a class wait in a thread; 0: none. */
+unsigned sli_record_quarantine_chunks (void);
+
+/* Where a flush takes magazines. */
+typedef enum
+{
+  FLUSH_TO_DEPOT,      /* full enough ones; the others to their slabs */
+  FLUSH_TO_SLABS,
+  FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
+} FlushKind;
+
+/* Puts both magazines of a class, its zero window and its quarantine away,
+ * keeping nothing. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
-                             bool to_slabs);
+                             FlushKind kind);
 
 #endif

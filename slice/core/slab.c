@@ -17,6 +17,7 @@
 
 #include "slab.h"
 #include "page.h"
+#include "place.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
@@ -24,44 +25,17 @@
 #include "base/option.h"
 #include "base/probe.h"
 #include "port/compiler.h"
+#include "port/os.h"
 
 #include <string.h>
 
 enum
 {
-  BITS_PER_WORD = 64,
   /* Slabs with free chunks wait in rings by how many are free, and where a
    * fuller one may be found so many are looked at. */
   FREE_RINGS = 4,
   SLAB_LOOKS_MAX = 8
 };
-
-typedef enum
-{
-  SLAB_NONE = 0,  /* this record is no slab's */
-  SLAB_PARTIAL,   /* has free or uncarved chunks, and is in a ring */
-  SLAB_FULL       /* has none, and is in no ring */
-} SlabState;
-
-/* The header: the record of the run's first unit, 64 bytes.
- *
- * A chunk's bit is 1 while it is free in the slab.  Chunks from `n_carved` on
- * were never handed out and their bits are 0. */
-typedef struct
-{
-  Link link;             /* in a ring of its class; the lock's */
-  uint64_t *words;       /* the bitmap: here or at the slab's end */
-  uint32_t first_offset; /* of chunk 0 in the run: the colour */
-  uint16_t class_index;  /* 0: no slab; read without the lock */
-  uint16_t n_carved;     /* written under the lock, read without */
-  uint8_t state;         /* a SlabState; the lock's */
-  uint8_t ring;          /* which; the lock's */
-  bool is_zero;          /* what is not carved yet reads as zero */
-  uint64_t own_words[SLAB_INLINE_WORDS];
-} Slab;
-
-SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
-                     "a slab's header fits in a run's record");
 
 /* All of one class.  The lock protects everything; n_slabs is read without. */
 typedef struct
@@ -79,12 +53,30 @@ typedef struct
 static SlabClass classes[N_CLASSES];
 static uint32_t colour_increment;
 
+/* Guard pages (hardened and debug): every so many slabs one ends at a page
+ * that can't be touched, up to a number that the kernel's limit on mappings
+ * (65,530) leaves plenty of room beside. */
+enum
+{
+  GUARD_EVERY_SLABS = 8,
+  GUARDS_MAX = 4096
+};
+
+static bool has_guards;
+static unsigned n_guards;     /* in force now */
+static unsigned n_guard_turn; /* slabs made, to tell whose turn it is */
+
 void
 sli_slab_init (void)
 {
   sli_page_init ();
+  has_guards = sli_option_is_on (SLICE_OPTION_HARDENED)
+               || sli_option_is_on (SLICE_OPTION_DEBUG);
+  /* Canaries and red zones make chunks larger than their blocks: only a
+   * spacing of 16 keeps the alignment that the block's own size promises. */
   sli_sizeclass_init (sli_page_unit_bytes (),
-                      sli_option_is_on (SLICE_OPTION_ALIGN_16));
+                      has_guards || sli_option_is_on (SLICE_OPTION_ALIGN_16),
+                      has_guards || sli_option_is_on (SLICE_OPTION_CHECKED));
   colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
@@ -177,6 +169,9 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
                     ? slab->own_words
                     : (uint64_t *) (void *) (run + sizeclass->bitmap_offset);
   memset (slab->words, 0, sizeclass->n_words * sizeof slab->words[0]);
+  if (sizeclass->marks_offset != 0)
+    memset (run + sizeclass->marks_offset, 0,
+            sizeclass->n_chunks * sizeof (uint16_t));
   slab->first_offset
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
   class->colour += colour_increment;
@@ -272,8 +267,10 @@ ring_choose (SlabClass *class, unsigned ring)
       next = link->next;
       if (right_ring != ring)
         slab_file (class, slab, right_ring);
-      else if (best == NULL || n_free < best_free
-               || (n_free == best_free && slab < best))
+      /* One that belongs among the fuller ones is the better choice. */
+      if (right_ring <= ring
+          && (best == NULL || n_free < best_free
+              || (n_free == best_free && slab < best)))
         {
           best = slab;
           best_free = n_free;
@@ -322,22 +319,61 @@ class_take (SlabClass *class, unsigned n, void **end)
   return taken;
 }
 
+/* Is it this slab's turn to have a guard? */
+static bool
+take_guard_turn (void)
+{
+  return has_guards && LOAD (&n_guards) < GUARDS_MAX
+         && __atomic_fetch_add (&n_guard_turn, 1, __ATOMIC_RELAXED)
+                    % GUARD_EVERY_SLABS
+                == 0;
+}
+
+/* Makes the unit behind a slab untouchable, or a unit like others again. */
+static bool
+guard_set (char *run, const SizeClass *sizeclass, bool on)
+{
+  if (!sli_os_protect (run + sizeclass->slab_bytes, sli_page_unit_bytes (),
+                       on))
+    return false;
+  __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
+  return true;
+}
+
 /* Cuts one more slab; the lock is not held. */
 static bool
 class_grow (SlabClass *class, unsigned class_index)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  bool is_guarded = take_guard_turn (), is_zero;
   void *record, *run;
-  bool is_zero;
 
-  run = sli_page_alloc_run (sizeclass->n_units, &record, &is_zero);
+  run = sli_page_alloc_run (sizeclass->n_units + is_guarded, &record,
+                            &is_zero);
   if (run == NULL)
     return false;
+  if (is_guarded)
+    (void) guard_set (run, sizeclass, true); /* without it: no harm */
   class_lock (class);
   slab_begin (class, class_index, run, record, is_zero);
+  ((Slab *) record)->is_guarded = is_guarded;
   sli_unlock (&class->lock);
   PROBE2 (slab_new, class_index, run);
   return true;
+}
+
+/* Gives the run of a slab that has ended back. */
+static void
+run_give_back (char *run, unsigned class_index, bool is_guarded,
+               uint64_t since_msec)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  PROBE2 (slab_free, class_index, run);
+  if (is_guarded)
+    (void) guard_set (run, sizeclass, false);
+  if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
+    sli_page_trim (0, 1);
 }
 
 unsigned
@@ -394,71 +430,6 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
 
 /* --- giving back ------------------------------------------------------------- */
 
-/* Where a chunk is. */
-typedef struct
-{
-  ChunkState state;    /* CHUNK_OUT also stands for CHUNK_FREE here */
-  Slab *slab;
-  char *run;
-  unsigned index;
-} Place;
-
-/* The one place that knows what must be true of a chunk's address. */
-static void
-place_find (const void *address, Place *place)
-{
-  const SizeClass *sizeclass;
-  unsigned class_index;
-  void *record;
-  size_t offset;
-
-  place->slab = NULL;
-  place->index = 0;
-  place->run = sli_page_run_of (address, &record);
-  if (place->run == NULL)
-    {
-      place->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
-      return;
-    }
-  class_index = LOAD (&((Slab *) record)->class_index);
-  place->state = CHUNK_NONE;
-  if (class_index == 0 || class_index >= N_CLASSES)
-    return;
-  sizeclass = &sli_sizeclasses[class_index];
-  offset = (size_t) ((const char *) address - place->run)
-           - ((Slab *) record)->first_offset;
-  if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
-    return; /* in the colour (it wraps), the spare bytes or the bitmap */
-  place->slab = record;
-  place->index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
-  if ((size_t) place->index * sizeclass->chunk_bytes != offset)
-    place->state = CHUNK_INTERIOR;
-  else if (place->index >= LOAD (&place->slab->n_carved))
-    place->state = CHUNK_UNCARVED;
-  else
-    place->state = CHUNK_OUT;
-}
-
-static ErrorNumber
-place_error (const Place *place, unsigned class_index)
-{
-  switch (place->state)
-    {
-    case CHUNK_FOREIGN:
-      return ERROR_FOREIGN;
-    case CHUNK_NONE:
-      return ERROR_NO_SLAB;
-    case CHUNK_INTERIOR:
-      return ERROR_INTERIOR;
-    case CHUNK_UNCARVED:
-      return ERROR_NEVER_ALLOCATED;
-    default:
-      return class_index != 0 && place->slab->class_index != class_index
-                 ? ERROR_WRONG_SIZE
-                 : (ErrorNumber) 0;
-    }
-}
-
 _Noreturn static void
 place_complain (const Place *place, ErrorNumber number, unsigned class_index,
                 const void *chunk, const char *operation)
@@ -469,7 +440,10 @@ place_complain (const Place *place, ErrorNumber number, unsigned class_index,
             : sli_sizeclasses[place->slab->class_index].block_bytes;
 
   sli_diag_misuse (number, operation, chunk,
-                   sli_sizeclasses[class_index].block_bytes, real_bytes);
+                   class_index == 0
+                       ? DIAG_SIZE_UNKNOWN
+                       : sli_sizeclasses[class_index].block_bytes,
+                   real_bytes);
 }
 
 /* Under the class lock: the word was empty, or becomes complete.  Returns
@@ -499,13 +473,14 @@ word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 
 /* Sets some bits of one word; false if one was set already. */
 static bool
-word_give (const Place *place, unsigned word, uint64_t bits)
+word_give (const Place *place, unsigned word, uint64_t bits,
+           uint64_t since_msec)
 {
   Slab *slab = place->slab;
   unsigned class_index = slab->class_index;
   uint64_t old = LOAD (&slab->words[word]);
   uint64_t mask = carved_mask (slab, word);
-  bool ok;
+  bool ok, is_guarded;
 
   do
     {
@@ -513,12 +488,11 @@ word_give (const Place *place, unsigned word, uint64_t bits)
         return false;
       if (old == 0 || ((old | bits) & mask) == mask)
         {
+          is_guarded = slab->is_guarded;
           if (word_give_locked (slab, word, bits, &ok))
-            {
-              PROBE2 (slab_free, class_index, place->run);
-              sli_page_free_run (place->run,
-                                 sli_sizeclasses[class_index].n_units);
-            }
+            run_give_back (place->run, class_index, is_guarded,
+                           since_msec != 0 ? since_msec
+                                           : sli_os_clock_msec ());
           return ok;
         }
     }
@@ -547,6 +521,29 @@ same_word_bit (const Place *place, const void *chunk)
   return (uint64_t) 1 << (index % BITS_PER_WORD);
 }
 
+/* The bits of chunks[*next - 1], which place describes, and of the chunks
+ * that follow it in the array, each just below the one before it in the slab,
+ * as they come back from trees: no division for those.  *next becomes the
+ * first chunk not taken. */
+static inline uint64_t
+descending_bits (const Place *place, unsigned n, void *const *chunks,
+                 unsigned *next)
+{
+  size_t chunk_bytes = sli_sizeclasses[place->slab->class_index].chunk_bytes;
+  unsigned index = place->index % BITS_PER_WORD;
+  const char *below = (const char *) chunks[*next - 1] - chunk_bytes;
+  unsigned end = n - *next < index ? n : *next + index;
+  unsigned i = *next;
+  uint64_t bit = (uint64_t) 1 << index;
+
+  for (; i < end && chunks[i] == below; i++)
+    below -= chunk_bytes;
+  /* Ones from the lowest taken up to and with bit. */
+  bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
+  *next = i;
+  return bit;
+}
+
 /* Some of n chunks of one word were free already: name the first. */
 _Noreturn static void
 complain_already_free (const Place *place, unsigned class_index, unsigned n,
@@ -563,8 +560,8 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
 }
 
 void
-sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
-               const char *operation)
+sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                   uint64_t since_msec, const char *operation)
 {
   for (unsigned i = 0, next; i < n; i = next)
     {
@@ -579,24 +576,34 @@ sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
       error = place_error (&place, class_index);
       if (UNLIKELY (error != 0))
         place_complain (&place, error, class_index, chunks[i], operation);
-      bits = (uint64_t) 1 << (place.index % BITS_PER_WORD);
       /* Neighbours in the array are often neighbours in the slab. */
+      bits = descending_bits (&place, n, chunks, &next);
       for (; next < n && (bit = same_word_bit (&place, chunks[next])) != 0
              && (bits & bit) == 0;
            next++)
         bits |= bit;
-      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits)))
+      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits,
+                                since_msec)))
         complain_already_free (&place, class_index, next - i, chunks + i,
                                operation);
     }
 }
 
-size_t
-sli_slab_trim (uint64_t max_age_msec, unsigned max_regions, bool units)
+void
+sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+               const char *operation)
 {
-  size_t bytes = units ? sli_page_trim_units () : 0;
+  sli_slab_give_old (class_index, n, chunks, 0, operation);
+}
 
-  return bytes + sli_page_trim (max_age_msec, max_regions);
+size_t
+sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
+{
+  size_t bytes = sli_page_trim (max_age_msec, max_regions);
+
+  if (bytes == 0 || max_regions > 1)
+    bytes += sli_page_trim_units (max_age_msec, max_regions);
+  return bytes;
 }
 
 /* --- looking ----------------------------------------------------------------- */

@@ -37,12 +37,15 @@ unsigned sli_slab_take_zero (unsigned class_index, unsigned n, void **first);
  * message that names `operation`. */
 void sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
                     const char *operation);
+/* The same for chunks that were last needed at since_msec: what becomes free
+ * by that is as old. */
+void sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                        uint64_t since_msec, const char *operation);
 
 /* Gives pages back that have been free for max_age_msec: at most max_regions
- * whole regions, and free units of others if `units`.  Returns bytes.  No lock
+ * regions, idle ones or free units of others.  Returns bytes.  No lock
  * held. */
-size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions,
-                      bool units);
+size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
 
 /* What sli_slab_look_up() found. */
 typedef enum

@@ -86,10 +86,13 @@ by_hand_unmap (const SliceSource *source UNUSED, void *address,
   free (((void **) address)[-1]);
 }
 
+/* What to ask for; where it does not fit, more than there can be. */
 static size_t
 by_hand_bytes (size_t bytes, size_t alignment)
 {
-  return bytes + alignment + sizeof (void *);
+  size_t more_bytes = alignment + sizeof (void *);
+
+  return bytes < SIZE_MAX - more_bytes ? bytes + more_bytes : SIZE_MAX;
 }
 
 static void *

@@ -1,3 +1,49 @@
 # slice/dropin/local.mk - drop-ins (floor 8): g_slice and Mesa's ralloc
 #
+# libslice-gslice is for LD_PRELOAD (slice-run) and for linking before
+# -lglib-2.0.  Its name has no version: what it exports is GLib's.  It is
+# linked to libslice and holds no allocator of its own; port/tool.c, which has
+# no state, is compiled in.
+#
 # SPDX-License-Identifier: MIT
+
+include slice/dropin/mesa-ralloc.mk
+lib_LTLIBRARIES += %D%/libslice-gslice.la
+%C%_libslice_gslice_la_SOURCES = \
+	%D%/foreign.c \
+	%D%/foreign.h \
+	%D%/gslice.c \
+	%D%/gslice-calls.h \
+	%D%/gslice-config.c \
+	%D%/gslice-config.h \
+	slice/port/tool.c
+# Its free() must not be taken for the C library's, with what the compiler
+# believes about that.
+%C%_libslice_gslice_la_CFLAGS = $(slice_cflags) -fno-builtin-free
+%C%_libslice_gslice_la_LIBADD = \
+	slice/libslice.la \
+	$(SLICE_THREAD_LIBS) \
+	$(SLICE_DL_LIBS)
+%C%_libslice_gslice_la_LDFLAGS = \
+	-no-undefined \
+	-avoid-version \
+	-shared \
+	$(SLICE_LIB_LDFLAGS)
+
+# It needs GLib's headers, so it is not among those that are checked alone.
+gsliceincludedir = $(pkgincludedir)
+gsliceinclude_HEADERS = slice/gslice.h
+
+bin_SCRIPTS += %D%/slice-run
+dist_man_MANS += docs/man/slice-run.1
+
+%D%/slice-run: %D%/slice-run.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && rm -f $@ $@.tmp \
+	&& $(SED) -e 's|@libdir[@]|$(libdir)|g' \
+		-e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|g' \
+		$(srcdir)/%D%/slice-run.in > $@.tmp \
+	&& chmod a+x,a-w $@.tmp && mv $@.tmp $@
+
+# foreign-none.c: for a libglib that is built with gslice.c (tests/clients).
+EXTRA_DIST += %D%/slice-run.in %D%/foreign-none.c
+CLEANFILES += %D%/slice-run

@@ -4,9 +4,8 @@
  * rank only.  A debug build asserts it.
  *
  *   rank 60  the registry of threads       rank 20  the pages
- *   rank 50  a thread's own record         rank 15  metadata
- *   rank 40  a class's depot               rank 10  the block registry, options
- *   rank 30  a class's slabs
+ *   rank 40  a class's depot               rank 15  metadata
+ *   rank 30  a class's slabs               rank 10  the block registry, options
  *
  * While a thread forks (between the prepare handler and the parent's or the
  * child's) it holds every lock; what it calls then passes through sli_lock()
@@ -25,7 +24,6 @@
 enum
 {
   LOCK_RANK_REGISTRY = 60,
-  LOCK_RANK_RECORD = 50,
   LOCK_RANK_DEPOT = 40,
   LOCK_RANK_SLAB = 30,
   LOCK_RANK_PAGE = 20,

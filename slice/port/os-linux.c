@@ -13,6 +13,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/memcheck.h>
+#else
+# define VALGRIND_MAKE_MEM_DEFINED(address, bytes) ((void) 0)
+#endif
 #ifdef HAVE_LINUX_MEMBARRIER_H
 # include <linux/membarrier.h>
 #endif
@@ -31,7 +36,11 @@ bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MADV_DONTNEED)
-  return madvise (address, bytes, MADV_DONTNEED) == 0;
+  if (madvise (address, bytes, MADV_DONTNEED) != 0)
+    return false;
+  /* memcheck does not know that such pages read as zero. */
+  VALGRIND_MAKE_MEM_DEFINED (address, bytes);
+  return true;
 #else
   return false;
 #endif
@@ -47,10 +56,23 @@ sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
 #endif
 }
 
+/* The race detector does not know this barrier, and would report as races what
+ * it orders: under it the system "can't". */
+#if defined(__SANITIZE_THREAD__)
+# define BARRIER_IS_UNDERSTOOD 0
+#elif defined(__has_feature)
+# if __has_feature(thread_sanitizer)
+#  define BARRIER_IS_UNDERSTOOD 0
+# endif
+#endif
+#ifndef BARRIER_IS_UNDERSTOOD
+# define BARRIER_IS_UNDERSTOOD 1
+#endif
+
 bool
 sli_os_barrier_all_threads (void)
 {
-#if defined(HAVE_LINUX_MEMBARRIER_H) && defined(SYS_membarrier)
+#if BARRIER_IS_UNDERSTOOD && defined(HAVE_LINUX_MEMBARRIER_H) && defined(SYS_membarrier)
   /* Registering again is harmless, and a forked child must. */
   return syscall (SYS_membarrier,
                   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0

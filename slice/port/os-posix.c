@@ -137,6 +137,14 @@ sli_os_unmap (void *address, size_t bytes)
 }
 
 bool
+sli_os_protect (void *address, size_t bytes, bool untouchable)
+{
+  return mprotect (address, bytes,
+                   untouchable ? PROT_NONE : PROT_READ | PROT_WRITE)
+         == 0;
+}
+
+bool
 sli_os_has_posix_memalign (void)
 {
 #ifdef HAVE_POSIX_MEMALIGN

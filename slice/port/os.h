@@ -40,6 +40,8 @@ void sli_os_random (void *to, size_t bytes);
  * map: pages of the kernel's, at a multiple of alignment. */
 void *sli_os_map (size_t bytes, size_t alignment);
 void sli_os_unmap (void *address, size_t bytes);
+/* Makes whole pages untouchable, or usable again. */
+bool sli_os_protect (void *address, size_t bytes, bool untouchable);
 void *sli_os_posix_memalign (size_t bytes, size_t alignment);
 void *sli_os_memalign (size_t bytes, size_t alignment);
 void *sli_os_valloc (size_t bytes);

@@ -1,6 +1,137 @@
 # tests/bench/local.mk - the benchmark
 #
-# SPDX-License-Identifier: MIT
+# One program, built once for each adaptor: the frame is a library, the
+# workloads are compiled anew each time, since an adaptor is inline code.  To
+# add an allocator: its adaptor-<name>.h, and the lines that
+# slice-bench-limit has below.
 #
-# To add it: as in tests/stress/local.mk, with bench_targets += ... for
-# `make bench'.
+# SPDX-License-Identifier: MIT
+
+check_LTLIBRARIES += %D%/libbench.la
+%C%_libbench_la_SOURCES = \
+	%D%/bench.c \
+	%D%/bench.h \
+	%D%/gang.c \
+	%D%/measure.c \
+	%D%/observe.c \
+	%D%/report.c
+%C%_libbench_la_LIBADD = -lm
+
+slice_bench_sources = \
+	%D%/adaptor.c \
+	%D%/adaptor.h \
+	%D%/load.h \
+	%D%/load-batch.c \
+	%D%/load-colour.c \
+	%D%/load-live.c \
+	%D%/load-memory.c \
+	%D%/load-replay.c \
+	%D%/load-server.c \
+	%D%/load-set.c \
+	%D%/load-slice-test.c \
+	%D%/load-table.c \
+	%D%/load-thread.c \
+	%D%/load-tree.c
+
+# -fno-plt: every allocator that is called, is called as cheaply as can be.
+slice_bench_cflags = $(AM_CFLAGS) -fno-plt
+slice_bench_libs = %D%/libbench.la $(SLICE_THREAD_LIBS)
+slice_bench_programs = \
+	%D%/slice-bench \
+	%D%/slice-bench-functions \
+	%D%/slice-bench-limit \
+	%D%/slice-bench-malloc \
+	%D%/slice-bench-sized
+if WITH_TESTS
+slice_bench_programs += %D%/slice-bench-gslice
+endif
+check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
+
+%C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h \
+	%D%/adaptor-count.h
+%C%_slice_bench_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-slice.h"'
+%C%_slice_bench_CFLAGS = $(slice_bench_cflags)
+# -no-install: the program itself and no script around it.
+%C%_slice_bench_LDFLAGS = -no-install
+%C%_slice_bench_LDADD = $(slice_bench_libs) slice/libslice.la
+
+%C%_slice_bench_functions_SOURCES = $(slice_bench_sources) \
+	%D%/adaptor-functions.h %D%/adaptor-count.h
+%C%_slice_bench_functions_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-functions.h"'
+%C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_functions_LDFLAGS = -no-install
+%C%_slice_bench_functions_LDADD = $(slice_bench_libs) slice/libslice.la
+
+%C%_slice_bench_gslice_SOURCES = $(slice_bench_sources) %D%/adaptor-gslice.h
+%C%_slice_bench_gslice_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-gslice.h"'
+%C%_slice_bench_gslice_CFLAGS = $(slice_bench_cflags) $(GLIB_CFLAGS)
+%C%_slice_bench_gslice_LDADD = $(slice_bench_libs) $(GLIB_LIBS)
+
+%C%_slice_bench_limit_SOURCES = $(slice_bench_sources) %D%/adaptor-limit.h
+%C%_slice_bench_limit_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-limit.h"'
+%C%_slice_bench_limit_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_limit_LDADD = $(slice_bench_libs)
+
+%C%_slice_bench_malloc_SOURCES = $(slice_bench_sources) \
+	%D%/adaptor-malloc.h %D%/adaptor-peer.h
+%C%_slice_bench_malloc_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-malloc.h"'
+%C%_slice_bench_malloc_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_malloc_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
+
+%C%_slice_bench_sized_SOURCES = $(slice_bench_sources) \
+	%D%/adaptor-sized.h %D%/adaptor-peer.h
+%C%_slice_bench_sized_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-sized.h"'
+%C%_slice_bench_sized_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_sized_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
+
+# Goes wrong on purpose: for test-bench.sh.
+%C%_slice_bench_faulty_SOURCES = $(slice_bench_sources) \
+	%D%/adaptor-faulty.h
+%C%_slice_bench_faulty_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-faulty.h"'
+%C%_slice_bench_faulty_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
+
+check_scripts += %D%/test-bench.sh
+
+EXTRA_DIST += \
+	%D%/cases.py \
+	%D%/compare \
+	%D%/depot-simulation \
+	%D%/figures.py \
+	%D%/plots.py \
+	%D%/trace-convert
+
+dist_man_MANS += docs/man/slice-bench.1
+dist_doc_DATA += docs/BENCHMARK docs/SCALING
+
+# --- make bench --------------------------------------------------------------
+# About ten minutes.  BENCH_FLAGS goes to compare: BENCH_FLAGS='--set=full
+# --rounds=9', BENCH_FLAGS=--add=snmalloc=/usr/local/lib/libsnmallocshim.so
+
+slice_bench_trace = %D%/mesa-compile.trace
+CLEANFILES += $(slice_bench_trace)
+
+$(slice_bench_trace): $(slice_test_recording) %D%/trace-convert
+	$(AM_V_GEN)$(MKDIR_P) %D% \
+	&& python3 $(srcdir)/%D%/trace-convert \
+	  $(top_srcdir)/$(slice_test_recording) $@
+
+bench_targets += bench-compare
+bench-compare: $(slice_bench_programs) $(slice_bench_trace)
+	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' PYTHONDONTWRITEBYTECODE=1 \
+	python3 $(srcdir)/%D%/compare --programs=%D% \
+	  --trace=$(slice_bench_trace) --output=bench-results \
+	  --histograms $(BENCH_FLAGS)
+
+clean-local: clean-local-bench
+clean-local-bench:
+	rm -rf bench-results
+
+.PHONY: bench-compare clean-local-bench

@@ -2,7 +2,8 @@
  *
  * GLib is opened at run time, its headers are not needed.  From 2.75.3 on
  * (the stable series: from 2.76) its slice calls are malloc under another
- * name, so there is nothing to compare.
+ * name, so there is nothing to compare.  Where slice calls are there already,
+ * from a preloaded library, these are taken.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -63,12 +64,16 @@ static const char *
 gslice_prepare (const Options *options)
 {
   (void)options;
-  void *glib = dlopen (GLIB_LIBRARY, RTLD_NOW);
-  if (glib == NULL)
-    return GLIB_LIBRARY " is not installed";
-  const unsigned *minor = dlsym (glib, "glib_minor_version");
-  if (minor == NULL || *minor >= GLIB_MINOR_WITHOUT)
-    return "this GLib has no slices of its own any more (from 2.76 on)";
+  void *glib = RTLD_DEFAULT;
+  if (dlsym (glib, "g_slice_alloc") == NULL)
+    {
+      glib = dlopen (GLIB_LIBRARY, RTLD_NOW);
+      if (glib == NULL)
+        return GLIB_LIBRARY " is not installed";
+      const unsigned *minor = dlsym (glib, "glib_minor_version");
+      if (minor == NULL || *minor >= GLIB_MINOR_WITHOUT)
+        return "this GLib has no slices of its own any more (from 2.76 on)";
+    }
   /* POSIX lets a data pointer become a function this way. */
   *(void **)&glib_alloc = dlsym (glib, "g_slice_alloc");
   *(void **)&glib_alloc0 = dlsym (glib, "g_slice_alloc0");

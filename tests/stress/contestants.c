@@ -9,8 +9,8 @@
 uint32_t walk_modulus;
 
 static const Contestant *const contestants[] = {
-  &contestant_slice,  &contestant_calls,  &contestant_slab,
-  &contestant_malloc, &contestant_gslice, &contestant_loop,
+  &contestant_slice,  &contestant_calls, &contestant_slab, &contestant_malloc,
+  &contestant_gslice, &contestant_limit, &contestant_loop,
 };
 
 #define N_CONTESTANTS (sizeof contestants / sizeof contestants[0])

@@ -16,6 +16,7 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/columns.c \
 	%D%/contestant-calls.c \
 	%D%/contestant-gslice.c \
+	%D%/contestant-limit.c \
 	%D%/contestant-loop.c \
 	%D%/contestant-malloc.c \
 	%D%/contestant-slice.c \

@@ -217,7 +217,8 @@ const char *order_name (WalkOrder order);
 const Contestant *contestant_by_name (const char *name);
 const Contestant *contestant_at (unsigned index);
 extern const Contestant contestant_slice, contestant_calls, contestant_slab;
-extern const Contestant contestant_malloc, contestant_gslice, contestant_loop;
+extern const Contestant contestant_malloc, contestant_gslice;
+extern const Contestant contestant_limit, contestant_loop;
 
 /* The modulus that the literal walk divides by, as the announcement did. */
 extern uint32_t walk_modulus;

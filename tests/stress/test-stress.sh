@@ -40,7 +40,7 @@ expect_said ()
 
 # --- the walk ---
 
-for mode in slice calls slab malloc gslice; do
+for mode in slice calls slab malloc gslice limit; do
   expect 0 "$mode: what is handed out is whole and nobody else's" \
     --mode=$mode --check --share --threads=3 --rounds=20
 done

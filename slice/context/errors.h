@@ -1,0 +1,30 @@
+/* errors.h - the numbers of the contexts' messages, stable for ever
+ *
+ * Floor 7 (context).  Explained in slice-errors(7), with those of the floors
+ * below (base/errors.h).  A number is never used again for something else.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_ERRORS_H
+#define SLI_CONTEXT_ERRORS_H
+
+enum
+{
+  /* The program is ended. */
+  ERROR_NOT_A_NODE = 200,      /* no node of ours at that address */
+  ERROR_NODE_FREED = 201,      /* was one, and was freed */
+  ERROR_NODE_INTERIOR = 202,   /* into a block, not to a payload's start */
+  ERROR_NODE_DAMAGED = 203,    /* links and neighbours do not fit */
+  ERROR_NODE_CYCLE = 204,      /* a steal or adoption that closes a cycle */
+  ERROR_NODE_PARENT = 205,     /* debug: reralloc names a wrong parent */
+  ERROR_NOT_LINEAR = 206,      /* not a linear context */
+  ERROR_NOT_GC = 207,          /* not a gc context or object, bad alignment */
+  ERROR_NODE_TYPE = 208,       /* ralloc_get_type_abort() */
+  ERROR_NODE_THREAD = 209,     /* debug: the tree belongs to another thread */
+  ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
+
+  /* A warning, the program goes on. */
+  ERROR_NODE_DYING = 211       /* steal or resize of a node being destroyed */
+};
+
+#endif

@@ -1,0 +1,548 @@
+/* gc.c - contexts whose objects are freed one by one or by mark and sweep
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * Objects up to GC_SMALL_MAX lie in slabs of one size each, aligned to
+ * GC_SLAB_BYTES, so that an object finds its slab by masking; used and marked
+ * are bits in the slab, and an object has no header.
+ *
+ *   +--------+---------+---------+-----+----------+----------+-----
+ *   | GcSlab | used .. | marked..| pad | object 0 | object 1 | ...
+ *   +--------+---------+---------+-----+----------+----------+-----
+ *   ^ a multiple of GC_SLAB_BYTES, in the map of large.c
+ *
+ * Larger objects are nodes below the context; larger ones with an alignment
+ * that nodes don't have get a slab alone.  During a sweep the nodes hang on
+ * another root, the rubbish, until they are marked or the sweep ends.
+ *
+ * In MODE_TAIL (under a memory checker) every object is a node.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+#include "port/os.h"
+
+enum
+{
+  GC_SLAB_BYTES = 16 * 1024,
+  /* Sixteen less are asked for, so that malloc, which puts its own words
+   * between two blocks, can lay slabs side by side. */
+  GC_SLAB_ASKED = GC_SLAB_BYTES - 16,
+  GC_STEP = 16,
+  GC_SMALL_MAX = 512,
+  GC_SMALL_ALIGN_MAX = 64, /* slabs' objects begin at a multiple of it */
+  GC_ALIGN_MAX = 4096,
+  GC_BUCKETS = GC_SMALL_MAX / GC_STEP,
+  GC_ALONE = GC_BUCKETS,   /* the bucket of slabs with one object */
+  GC_WORD_BITS = 64,
+  GC_RECIPROCAL_SHIFT = 32
+};
+
+#define GC_MAGIC ((size_t) 0x67632d63)      /* a context */
+#define RUBBISH_MAGIC ((size_t) 0x67632d72) /* what hangs on one in a sweep */
+
+typedef struct GcSlab GcSlab;
+struct GcSlab
+{
+  RallocGc *gc;
+  GcSlab *next;           /* all slabs of the bucket */
+  GcSlab **pprev;
+  GcSlab *room_next;      /* those with room */
+  GcSlab **room_pprev;    /* NULL: full, on no such list */
+  size_t bytes;           /* as asked for */
+  uint32_t object_bytes;
+  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
+  uint16_t n_objects;
+  uint16_t n_used;
+  uint16_t n_words;       /* of each of the two bitmaps */
+  uint16_t first_offset;  /* of object 0 */
+  uint16_t bucket;
+  uint16_t hint;          /* a word that may have a free object */
+  uint64_t bits[];        /* used, then marked */
+};
+
+typedef struct
+{
+  GcSlab *slabs;
+  GcSlab *room;
+} Bucket;
+
+struct RallocGc
+{
+  size_t magic;
+  void *rubbish;       /* not NULL: a sweep is under way */
+  size_t slab_bytes;
+  Bucket buckets[GC_BUCKETS + 1];
+};
+
+typedef struct
+{
+  size_t magic;
+  RallocGc *gc;
+} Rubbish;
+
+static COLD _Noreturn void
+die_not_gc (const void *pointer, const char *operation)
+{
+  sli_diag_die (ERROR_NOT_GC,
+                "no gc context, no live object of one, or a bad alignment: "
+                "%s (%p)",
+                operation, pointer);
+}
+
+static inline void
+gc_require (const RallocGc *gc, const char *operation)
+{
+  if (UNLIKELY (gc == NULL || gc->magic != GC_MAGIC))
+    die_not_gc (gc, operation);
+}
+
+/* --- slabs -------------------------------------------------------------------- */
+
+static void
+room_enter (GcSlab *slab)
+{
+  GcSlab **head = &slab->gc->buckets[slab->bucket].room;
+
+  slab->room_next = *head;
+  slab->room_pprev = head;
+  if (*head != NULL)
+    (*head)->room_pprev = &slab->room_next;
+  *head = slab;
+}
+
+static void
+room_leave (GcSlab *slab)
+{
+  *slab->room_pprev = slab->room_next;
+  if (slab->room_next != NULL)
+    slab->room_next->room_pprev = slab->room_pprev;
+  slab->room_pprev = NULL;
+}
+
+static GcSlab *
+slab_map (RallocGc *gc, size_t bytes)
+{
+  bool limited = (node_of (gc)->parent & NODE_LIMITED) != 0;
+  GcSlab *slab;
+
+  if (limited && !sli_limit_take (gc, bytes))
+    return NULL;
+  slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES);
+  if (slab == NULL && slice_trim (0) > 0)
+    slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES);
+  if (slab != NULL && !sli_large_map_add (slab, MAP_GC_SLAB))
+    {
+      free (slab);
+      slab = NULL;
+    }
+  if (slab == NULL)
+    {
+      if (limited)
+        sli_limit_give (gc, bytes);
+      errno = ENOMEM;
+      return NULL;
+    }
+  slab->bytes = bytes;
+  gc->slab_bytes += bytes;
+  return slab;
+}
+
+static void
+slab_unmap (GcSlab *slab)
+{
+  RallocGc *gc = slab->gc;
+
+  if (slab->room_pprev != NULL)
+    room_leave (slab);
+  *slab->pprev = slab->next;
+  if (slab->next != NULL)
+    slab->next->pprev = slab->pprev;
+  gc->slab_bytes -= slab->bytes;
+  if (node_of (gc)->parent & NODE_LIMITED)
+    sli_limit_give (gc, slab->bytes);
+  sli_large_map_remove (slab);
+  free (slab);
+}
+
+static size_t
+align_up (size_t n, size_t align)
+{
+  return (n + align - 1) & ~(align - 1);
+}
+
+/* Bitmaps and objects share the slab: the bitmaps are made for the number of
+ * objects that would fit without them, at most a word too long. */
+static void
+slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
+{
+  size_t n = (slab->bytes - sizeof (GcSlab)) / object_bytes;
+  size_t first;
+
+  if (n > n_max)
+    n = n_max;
+  slab->n_words = (uint16_t) ((n + GC_WORD_BITS - 1) / GC_WORD_BITS);
+  first = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t) * slab->n_words,
+                    align);
+  if (n > (slab->bytes - first) / object_bytes)
+    n = (slab->bytes - first) / object_bytes;
+  slab->first_offset = (uint16_t) first;
+  slab->n_objects = (uint16_t) n;
+  slab->object_bytes = (uint32_t) object_bytes;
+  slab->reciprocal
+      = (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT) + object_bytes - 1)
+                    / object_bytes);
+}
+
+static GcSlab *
+slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
+          size_t align)
+{
+  GcSlab *slab = slab_map (gc, bytes);
+
+  if (slab == NULL)
+    return NULL;
+  slab->gc = gc;
+  slab->bucket = (uint16_t) bucket;
+  slab->n_used = 0;
+  slab->hint = 0;
+  slab_lay_out (slab, object_bytes, bucket == GC_ALONE ? 1 : SIZE_MAX, align);
+  memset (slab->bits, 0, 2 * sizeof (uint64_t) * slab->n_words);
+  slab->next = gc->buckets[bucket].slabs;
+  slab->pprev = &gc->buckets[bucket].slabs;
+  if (slab->next != NULL)
+    slab->next->pprev = &slab->next;
+  gc->buckets[bucket].slabs = slab;
+  room_enter (slab);
+  return slab;
+}
+
+/* A free object's index; the slab has room. */
+static inline unsigned
+slab_find (GcSlab *slab)
+{
+  unsigned word = slab->hint;
+  unsigned index;
+
+  for (;;)
+    {
+      uint64_t unused = ~slab->bits[word];
+      if (LIKELY (unused != 0))
+        {
+          index = word * GC_WORD_BITS + (unsigned) __builtin_ctzll (unused);
+          if (LIKELY (index < slab->n_objects))
+            break;
+        }
+      word = word + 1u < slab->n_words ? word + 1 : 0;
+    }
+  slab->hint = (uint16_t) word;
+  return index;
+}
+
+static inline void *
+slab_alloc (GcSlab *slab)
+{
+  unsigned index = slab_find (slab);
+  unsigned word = index / GC_WORD_BITS;
+  uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+
+  slab->bits[word] |= bit;
+  if (UNLIKELY (slab->gc->rubbish != NULL))
+    slab->bits[slab->n_words + word] |= bit;
+  if (UNLIKELY (++slab->n_used == slab->n_objects))
+    room_leave (slab);
+  return (char *) slab + slab->first_offset
+         + (size_t) index * slab->object_bytes;
+}
+
+/* The slab of an object, or NULL: then it is a node. */
+static inline GcSlab *
+slab_of (const void *object)
+{
+  GcSlab *slab
+      = (GcSlab *) ((uintptr_t) object & ~(uintptr_t) (GC_SLAB_BYTES - 1));
+
+  return sli_large_map_has (slab, MAP_GC_SLAB) ? slab : NULL;
+}
+
+/* Where an object's bits are; dies unless it is a live object. */
+static unsigned
+slab_index (const GcSlab *slab, const void *object, const char *operation)
+{
+  size_t offset = (size_t) ((const char *) object - (const char *) slab)
+                  - slab->first_offset;
+  size_t index = (size_t) (((uint64_t) offset * slab->reciprocal)
+                           >> GC_RECIPROCAL_SHIFT);
+
+  if (slab->bucket == GC_ALONE)
+    index = 0;
+  if (UNLIKELY (offset >= GC_SLAB_BYTES || index >= slab->n_objects
+                || index * slab->object_bytes != offset
+                || ((slab->bits[index / GC_WORD_BITS]
+                     >> (index % GC_WORD_BITS)) & 1) == 0))
+    die_not_gc (object, operation);
+  return (unsigned) index;
+}
+
+/* One slab of a size stays when it is empty, for the next object. */
+static void
+slab_emptied (GcSlab *slab)
+{
+  const Bucket *bucket = &slab->gc->buckets[slab->bucket];
+
+  if (slab->bucket == GC_ALONE
+      || !(bucket->room == slab && slab->room_next == NULL))
+    slab_unmap (slab);
+}
+
+/* --- contexts ------------------------------------------------------------------- */
+
+RallocGc *
+ralloc_gc_context (const void *parent)
+{
+  RallocGc *gc = rzalloc_size (parent, sizeof (RallocGc));
+  Extension *extension = gc != NULL ? sli_context_extend (gc) : NULL;
+
+  if (extension == NULL)
+    {
+      ralloc_free (gc);
+      return NULL;
+    }
+  extension->kind = EXT_GC;
+  gc->magic = GC_MAGIC;
+  return gc;
+}
+
+void
+sli_gc_release (void *payload)
+{
+  RallocGc *gc = payload;
+  unsigned i;
+
+  if (gc->rubbish != NULL)
+    ralloc_free (gc->rubbish);
+  for (i = 0; i <= GC_BUCKETS; i++)
+    while (gc->buckets[i].slabs != NULL)
+      slab_unmap (gc->buckets[i].slabs);
+  gc->magic = 0;
+}
+
+bool
+sli_gc_is_own (const void *payload)
+{
+  const Extension *extension = node_extension (node_of (payload));
+
+  return extension != NULL && extension->kind == EXT_GC;
+}
+
+size_t
+sli_gc_bytes (const void *payload)
+{
+  return ((const RallocGc *) payload)->slab_bytes;
+}
+
+/* --- objects -------------------------------------------------------------------------- */
+
+/* The whole of the first GC_SLAB_BYTES has to be ours: whatever else lay
+ * there would be taken for an object of this slab. */
+static COLD void *
+object_alone (RallocGc *gc, size_t size, size_t align)
+{
+  size_t object = size > 0 ? size : 1;
+  size_t bytes = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
+                 + align_up (object, GC_STEP);
+  GcSlab *slab
+      = slab_new (gc, GC_ALONE, object,
+                  bytes > GC_SLAB_ASKED ? bytes : GC_SLAB_ASKED, align);
+
+  return slab != NULL ? slab_alloc (slab) : NULL;
+}
+
+static COLD void *
+object_large (RallocGc *gc, size_t size, size_t align)
+{
+  if (size > (size_t) PTRDIFF_MAX / 2)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (align <= NODE_ALIGN)
+    return ralloc_size (gc, size);
+  return object_alone (gc, size, align);
+}
+
+void *
+ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  size_t bytes;
+  unsigned bucket;
+  GcSlab *slab;
+
+  gc_require (gc, "ralloc_gc_alloc_size");
+  if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
+                || align > GC_ALIGN_MAX))
+    die_not_gc (gc, "ralloc_gc_alloc_size");
+  if (align < GC_STEP)
+    align = GC_STEP;
+  if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
+                || (sli_context_mode & MODE_TAIL)))
+    return object_large (gc, size, align);
+  bytes = size > 0 ? align_up (size, align) : align;
+  bucket = (unsigned) (bytes / GC_STEP - 1);
+  slab = gc->buckets[bucket].room;
+  if (UNLIKELY (slab == NULL))
+    {
+      slab = slab_new (gc, bucket, bytes, GC_SLAB_ASKED, GC_SMALL_ALIGN_MAX);
+      if (slab == NULL)
+        return NULL;
+    }
+  return slab_alloc (slab);
+}
+
+void *
+ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  void *object = ralloc_gc_alloc_size (gc, size, align);
+
+  if (LIKELY (object != NULL))
+    memset (object, 0, size);
+  return object;
+}
+
+void
+ralloc_gc_free (void *ptr)
+{
+  GcSlab *slab;
+  unsigned index;
+  uint64_t bit;
+
+  if (UNLIKELY (ptr == NULL))
+    return;
+  slab = slab_of (ptr);
+  if (UNLIKELY (slab == NULL))
+    {
+      ralloc_free (ptr);
+      return;
+    }
+  index = slab_index (slab, ptr, "ralloc_gc_free");
+  bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+  slab->bits[index / GC_WORD_BITS] &= ~bit;
+  slab->bits[slab->n_words + index / GC_WORD_BITS] &= ~bit;
+  slab->hint = (uint16_t) (index / GC_WORD_BITS);
+  if (UNLIKELY (slab->room_pprev == NULL))
+    room_enter (slab);
+  if (UNLIKELY (--slab->n_used == 0))
+    slab_emptied (slab);
+}
+
+RallocGc *
+ralloc_gc_get_context (void *ptr)
+{
+  const GcSlab *slab = slab_of (ptr);
+  RallocGc *gc;
+
+  if (LIKELY (slab != NULL))
+    return slab->gc;
+  gc = ralloc_parent (ptr);
+  if (gc != NULL && gc->magic == RUBBISH_MAGIC)
+    gc = ((const Rubbish *) (const void *) gc)->gc;
+  gc_require (gc, "ralloc_gc_get_context");
+  return gc;
+}
+
+/* --- mark and sweep ------------------------------------------------------------------------ */
+
+/* Where there is no memory for the rubbish there is no sweep: nothing will be
+ * freed, which is always right. */
+void
+ralloc_gc_sweep_start (RallocGc *gc)
+{
+  Rubbish *rubbish;
+  GcSlab *slab;
+  unsigned i;
+
+  gc_require (gc, "ralloc_gc_sweep_start");
+  if (gc->rubbish == NULL)
+    {
+      rubbish = ralloc_size (NULL, sizeof *rubbish);
+      if (rubbish == NULL)
+        return;
+      rubbish->magic = RUBBISH_MAGIC;
+      rubbish->gc = gc;
+      gc->rubbish = rubbish;
+    }
+  ralloc_adopt (gc->rubbish, gc);
+  for (i = 0; i <= GC_BUCKETS; i++)
+    for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
+      memset (slab->bits + slab->n_words, 0,
+              sizeof (uint64_t) * slab->n_words);
+}
+
+void
+ralloc_gc_mark_live (RallocGc *gc, const void *mem)
+{
+  GcSlab *slab;
+  unsigned index;
+
+  gc_require (gc, "ralloc_gc_mark_live");
+  slab = slab_of (mem);
+  if (UNLIKELY (slab == NULL))
+    {
+      ralloc_steal (gc, (void *) (uintptr_t) mem);
+      return;
+    }
+  if (UNLIKELY (slab->gc != gc))
+    die_not_gc (mem, "ralloc_gc_mark_live");
+  index = slab_index (slab, mem, "ralloc_gc_mark_live");
+  slab->bits[slab->n_words + index / GC_WORD_BITS]
+      |= (uint64_t) 1 << (index % GC_WORD_BITS);
+}
+
+static void
+slab_sweep (GcSlab *slab)
+{
+  unsigned n_used = 0;
+  unsigned i;
+
+  for (i = 0; i < slab->n_words; i++)
+    {
+      slab->bits[i] &= slab->bits[slab->n_words + i];
+      n_used += (unsigned) __builtin_popcountll (slab->bits[i]);
+    }
+  slab->n_used = (uint16_t) n_used;
+  slab->hint = 0;
+  if (n_used < slab->n_objects && slab->room_pprev == NULL)
+    room_enter (slab);
+  if (n_used == 0)
+    slab_unmap (slab);
+}
+
+void
+ralloc_gc_sweep_end (RallocGc *gc)
+{
+  GcSlab *slab;
+  GcSlab *next;
+  void *rubbish;
+  unsigned i;
+
+  gc_require (gc, "ralloc_gc_sweep_end");
+  rubbish = gc->rubbish;
+  if (rubbish == NULL)
+    return;
+  for (i = 0; i <= GC_BUCKETS; i++)
+    for (slab = gc->buckets[i].slabs; slab != NULL; slab = next)
+      {
+        next = slab->next;
+        slab_sweep (slab);
+      }
+  gc->rubbish = NULL;
+  ralloc_free (rubbish);
+}

@@ -1,0 +1,195 @@
+/* large.c - nodes too large for a slice, and the map of where they are
+ *
+ * Floor 7 (context).  A large node is a malloc of its own; the system's
+ * realloc can grow it without copying.  Nothing about an address outside our
+ * slabs may be believed before we know that a node is there, so the
+ * addresses of large nodes (and of gc slabs) are kept in a map: a byte for
+ * each KiB of address space, in three levels that are made when first needed
+ * and never taken away.  A large node is longer than a KiB, so no two begin
+ * in one.
+ *
+ *   address:  | 47 .. 35 | 34 .. 22 | 21 .. 10 | 9 .. 4 |
+ *               root 4096  mid 8192   leaf 4096   step + 1 (1 to 64)
+ *
+ * No locks: levels are put in place by compare-and-swap, and a byte is
+ * written by the one owner of the memory at its KiB.  So there is nothing to
+ * do at fork.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "node.h"
+
+enum
+{
+  GRANULE_SHIFT = 10, /* 1 KiB: smaller than any large node */
+  LEAF_SHIFT = 12,    /* a leaf: 4096 bytes for 4 MiB */
+  MID_SHIFT = 13,     /* a mid: 8192 leaves, 32 GiB */
+  STEP_SHIFT = 4,     /* payloads are 16-aligned */
+#if UINTPTR_MAX > UINT32_MAX
+  ADDRESS_BITS = 47   /* what malloc uses on 64 bits */
+#else
+  ADDRESS_BITS = 35
+#endif
+};
+
+enum
+{
+  ROOT_ENTRIES
+  = 1 << (ADDRESS_BITS - GRANULE_SHIFT - LEAF_SHIFT - MID_SHIFT),
+  MID_ENTRIES = 1 << MID_SHIFT,
+  LEAF_ENTRIES = 1 << LEAF_SHIFT
+};
+
+typedef struct
+{
+  uint8_t *leaves[MID_ENTRIES];
+} Mid;
+
+static Mid *root[ROOT_ENTRIES];
+
+/* For the one caller that can't go back: see sli_large_map_spare(). */
+static Mid *spare_mid;
+static uint8_t *spare_leaf;
+
+/* --- memory ------------------------------------------------------------------ */
+
+void *
+sli_large_alloc (size_t bytes, bool zero)
+{
+  void *block = zero ? calloc (1, bytes) : malloc (bytes);
+
+  if (UNLIKELY (block == NULL) && slice_trim (0) > 0)
+    block = zero ? calloc (1, bytes) : malloc (bytes);
+  return block;
+}
+
+void *
+sli_large_realloc (void *block, size_t bytes)
+{
+  void *moved = realloc (block, bytes);
+
+  if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
+    moved = realloc (block, bytes);
+  return moved;
+}
+
+void
+sli_large_free (void *block)
+{
+  free (block);
+}
+
+/* --- the map ------------------------------------------------------------------ */
+
+/* Puts zeroed memory at *place unless another thread was faster. */
+static bool
+level_fill (void *place, void *spare, size_t bytes)
+{
+  void *nothing = NULL;
+  void *level = calloc (1, bytes);
+
+  if (level == NULL && spare != NULL)
+    level = __atomic_exchange_n ((void **) spare, NULL, __ATOMIC_ACQ_REL);
+  if (level == NULL)
+    return false;
+  if (!__atomic_compare_exchange_n ((void **) place, &nothing, level, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    free (level);
+  return true;
+}
+
+static uint8_t *
+map_leaf (uintptr_t address, bool make)
+{
+  uintptr_t index = address >> (GRANULE_SHIFT + LEAF_SHIFT);
+  uintptr_t root_index = index >> MID_SHIFT;
+  Mid *mid;
+  uint8_t *leaf;
+
+  if (UNLIKELY (root_index >= ROOT_ENTRIES))
+    return NULL;
+  mid = LOAD_ACQUIRE (&root[root_index]);
+  if (mid == NULL)
+    {
+      if (!make || !level_fill (&root[root_index], &spare_mid,
+                                sizeof (Mid)))
+        return NULL;
+      mid = LOAD_ACQUIRE (&root[root_index]);
+    }
+  index &= MID_ENTRIES - 1;
+  leaf = LOAD_ACQUIRE (&mid->leaves[index]);
+  if (leaf == NULL && make
+      && level_fill (&mid->leaves[index], &spare_leaf, LEAF_ENTRIES))
+    leaf = LOAD_ACQUIRE (&mid->leaves[index]);
+  return leaf;
+}
+
+bool
+sli_large_map_spare (void)
+{
+  if (LOAD_ACQUIRE (&spare_mid) == NULL)
+    level_fill (&spare_mid, NULL, sizeof (Mid));
+  if (LOAD_ACQUIRE (&spare_leaf) == NULL)
+    level_fill (&spare_leaf, NULL, LEAF_ENTRIES);
+  if (LOAD_ACQUIRE (&spare_mid) != NULL
+      && LOAD_ACQUIRE (&spare_leaf) != NULL)
+    return true;
+  errno = ENOMEM;
+  return false;
+}
+
+static uint8_t
+map_byte (uintptr_t address, MapEntry entry)
+{
+  unsigned step = (address >> STEP_SHIFT)
+                  & ((1u << (GRANULE_SHIFT - STEP_SHIFT)) - 1);
+
+  return (uint8_t) (entry == MAP_NODE ? entry + step : entry);
+}
+
+static size_t
+map_index (uintptr_t address)
+{
+  return (address >> GRANULE_SHIFT) & (LEAF_ENTRIES - 1);
+}
+
+bool
+sli_large_map_add (const void *address, MapEntry entry)
+{
+  uintptr_t at = (uintptr_t) address;
+  uint8_t *leaf = map_leaf (at, true);
+
+  if (leaf == NULL)
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  STORE (&leaf[map_index (at)], map_byte (at, entry));
+  return true;
+}
+
+void
+sli_large_map_remove (const void *address)
+{
+  uintptr_t at = (uintptr_t) address;
+  uint8_t *leaf = map_leaf (at, false);
+
+  if (leaf != NULL)
+    STORE (&leaf[map_index (at)], (uint8_t) MAP_NOTHING);
+}
+
+bool
+sli_large_map_has (const void *address, MapEntry entry)
+{
+  uintptr_t at = (uintptr_t) address;
+  const uint8_t *leaf = map_leaf (at, false);
+
+  return leaf != NULL
+         && (at & ((1u << STEP_SHIFT) - 1)) == 0
+         && LOAD (&leaf[map_index (at)]) == map_byte (at, entry);
+}

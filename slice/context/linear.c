@@ -1,0 +1,650 @@
+/* linear.c - linear contexts: many small objects without a header each
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * A linear context is a node whose block begins with the state of the arena:
+ *
+ *   block
+ *   +----------------+--------+-------------------------------------+
+ *   | LinearPrefix   | Node   | payload: first object, next object  |
+ *   +----------------+--------+-------------------------------------+
+ *                             ^ the handle, old style and new
+ *
+ * So the state lies at a fixed distance from the handle, the handle is a
+ * node like any other, and in the old style it is the first object as well.
+ * When the first buffer is full others follow, chained; each makes the sum
+ * twice as large, up to LINEAR_BUFFER_MAX.
+ *
+ * In MODE_TAIL (under a memory checker) every object is a node of its own
+ * below the context.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+enum
+{
+  LINEAR_ALIGN = 8,
+  /* The first block.  Half of a compiler's linear contexts hold less than
+   * 1 KiB, and a quarter of this is prefix and header. */
+  LINEAR_FIRST_BYTES = 512,
+  LINEAR_BUFFER_MAX = 64 * 1024,
+  LINEAR_OPTION_STEP = 2048, /* min_buffer_size is rounded up to this */
+  /* An object that does not fit and is larger than this part of the next
+   * buffer gets one of its own. */
+  LINEAR_OVERSIZE_PART = 4,
+  FORMAT_ROOM_BYTES = 256
+};
+
+typedef struct LinearBuffer LinearBuffer;
+struct LinearBuffer
+{
+  _Alignas (NODE_ALIGN) LinearBuffer *next; /* the one before it in time */
+  size_t bytes;                             /* this header included */
+};
+
+typedef struct
+{
+  _Alignas (NODE_ALIGN) char *at; /* where the next object goes */
+  char *end;                      /* of the current buffer */
+  char *last;                     /* the object handed out last */
+  LinearBuffer *buffers;          /* all but the first */
+  size_t held_bytes;              /* of all, this block included */
+  size_t block_bytes;             /* of this block */
+  size_t min_buffer_bytes;        /* option; 0: none */
+  size_t kind;                    /* KIND_LINEAR; must be last */
+} LinearPrefix;
+
+_Static_assert (offsetof (LinearPrefix, kind) + sizeof (size_t)
+                    == sizeof (LinearPrefix),
+                "the kind stands just before the header");
+
+static inline LinearPrefix *
+prefix_of (const void *linear)
+{
+  return (LinearPrefix *) head_of (linear) - 1;
+}
+
+size_t
+sli_linear_prefix_bytes (void)
+{
+  return sizeof (LinearPrefix);
+}
+
+size_t
+sli_linear_bytes (const Node *node)
+{
+  return ((const LinearPrefix *) node - 1)->held_bytes;
+}
+
+static COLD _Noreturn void
+die_not_linear (const void *linear)
+{
+  sli_diag_die (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
+}
+
+static inline LinearPrefix *
+prefix_checked (const void *linear)
+{
+  LinearPrefix *prefix = prefix_of (linear);
+
+  if (UNLIKELY (prefix->kind != KIND_LINEAR))
+    die_not_linear (linear);
+  return prefix;
+}
+
+/* --- memory ------------------------------------------------------------------ */
+
+static void *
+piece_new (size_t bytes)
+{
+  return bytes <= SLICE_SIZE_MAX ? slice_try_alloc (bytes)
+                                 : sli_large_alloc (bytes, false);
+}
+
+static void
+piece_free (void *piece, size_t bytes)
+{
+  if (bytes <= SLICE_SIZE_MAX)
+    slice_free1 (bytes, piece);
+  else
+    sli_large_free (piece);
+}
+
+/* The whole class, so that nothing of a chunk lies idle. */
+static size_t
+piece_bytes (size_t bytes)
+{
+  return bytes <= SLICE_SIZE_MAX ? node_total (bytes - sizeof (Node))
+                                 : (bytes + NODE_ALIGN - 1)
+                                       & ~(size_t) (NODE_ALIGN - 1);
+}
+
+void
+sli_linear_release (Node *node)
+{
+  LinearPrefix *prefix = (LinearPrefix *) node - 1;
+  LinearBuffer *buffer = prefix->buffers;
+  LinearBuffer *next;
+
+  prefix->kind = 0;
+  for (; buffer != NULL; buffer = next)
+    {
+      next = buffer->next;
+      piece_free (buffer, buffer->bytes);
+    }
+  if (prefix->block_bytes > SLICE_SIZE_MAX)
+    sli_large_map_remove (node + 1);
+  piece_free (prefix, prefix->block_bytes);
+}
+
+/* --- contexts ------------------------------------------------------------------ */
+
+static void *
+linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
+{
+  LinearPrefix *prefix = (LinearPrefix *) block;
+  Node *node = (Node *) (prefix + 1);
+  char *payload = (char *) (node + 1);
+
+  prefix->at = payload;
+  prefix->end = block + bytes;
+  prefix->last = NULL;
+  prefix->buffers = NULL;
+  prefix->held_bytes = bytes;
+  prefix->block_bytes = bytes;
+  prefix->min_buffer_bytes = min_buffer_bytes;
+  prefix->kind = KIND_LINEAR;
+  node->parent = NODE_ODD;
+  node->child = NULL;
+  if (bytes > SLICE_SIZE_MAX && !sli_large_map_add (payload, MAP_NODE))
+    {
+      sli_large_free (block);
+      return NULL;
+    }
+  return payload;
+}
+
+/* Hangs a new linear node on its parent, as ralloc_size() would. */
+static void *
+linear_enter (const void *ctx, void *payload)
+{
+  void *parent = (void *) (uintptr_t) ctx;
+  Node *node = head_of (payload);
+
+  if (parent != NULL)
+    {
+      Node *parent_node = head_of (parent);
+      if (UNLIKELY (node_is_unlinked (parent_node)))
+        sli_context_check (parent, "ralloc_linear_context");
+      if (UNLIKELY (parent_node->parent & NODE_LIMITED))
+        {
+          if (!sli_limit_take (parent, prefix_of (payload)->held_bytes))
+            {
+              sli_linear_release (node);
+              return NULL;
+            }
+          node->parent |= NODE_LIMITED;
+        }
+    }
+  node_link (parent, node, payload);
+  if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+    {
+      sli_roots_check_thread (payload, "ralloc_linear_context");
+      if (parent == NULL)
+        sli_roots_add (payload);
+    }
+  return payload;
+}
+
+/* A context with room for `size' bytes at its start. */
+static void *
+linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
+{
+  const size_t head = sizeof (LinearPrefix) + sizeof (Node);
+  size_t bytes = LINEAR_FIRST_BYTES;
+  char *block;
+
+  if (UNLIKELY (size > (size_t) PTRDIFF_MAX / 2
+                || min_buffer_bytes > (size_t) PTRDIFF_MAX / 2))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (UNLIKELY (ctx == NULL && !sli_context_init ()))
+    return NULL;
+  if (sli_context_mode & MODE_TAIL)
+    return ralloc_size (ctx, size);
+  if (bytes < head + size)
+    bytes = head + size;
+  if (bytes < head + min_buffer_bytes)
+    bytes = head + min_buffer_bytes;
+  bytes = piece_bytes (bytes);
+  block = piece_new (bytes);
+  if (UNLIKELY (block == NULL))
+    return NULL;
+  block = linear_begin (block, bytes, min_buffer_bytes);
+  return LIKELY (block != NULL) ? linear_enter (ctx, block) : NULL;
+}
+
+RallocLinear *
+ralloc_linear_context (const void *ctx)
+{
+  return linear_new (ctx, 0, 0);
+}
+
+RallocLinear *
+ralloc_linear_context_with_opts (const void *ctx,
+                                 const RallocLinearOpts *opts)
+{
+  size_t min = opts != NULL ? opts->min_buffer_size : 0;
+
+  if (min > (size_t) PTRDIFF_MAX / 2)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  min = (min + LINEAR_OPTION_STEP - 1) & ~(size_t) (LINEAR_OPTION_STEP - 1);
+  return linear_new (ctx, 0, min);
+}
+
+void
+ralloc_linear_free_context (RallocLinear *linear)
+{
+  ralloc_free (linear);
+}
+
+void
+ralloc_steal_linear_context (const void *new_ctx, RallocLinear *linear)
+{
+  ralloc_steal (new_ctx, linear);
+}
+
+void *
+ralloc_parent_of_linear_context (const RallocLinear *linear)
+{
+  return ralloc_parent (linear);
+}
+
+void *
+ralloc_linear_alloc_parent (const void *ctx, size_t size)
+{
+  void *linear;
+
+  if (UNLIKELY (ctx == NULL))
+    return NULL;
+  linear = linear_new (ctx, size, 0);
+  if (LIKELY (linear != NULL && (sli_context_mode & MODE_TAIL) == 0))
+    {
+      LinearPrefix *prefix = prefix_of (linear);
+      prefix->last = prefix->at;
+      prefix->at += (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+    }
+  return linear;
+}
+
+void *
+ralloc_linear_zalloc_parent (const void *ctx, size_t size)
+{
+  void *linear = ralloc_linear_alloc_parent (ctx, size);
+
+  if (LIKELY (linear != NULL))
+    memset (linear, 0, size);
+  return linear;
+}
+
+void
+ralloc_linear_free_parent (void *linear)
+{
+  ralloc_free (linear);
+}
+
+void
+ralloc_steal_linear_parent (const void *new_ctx, void *linear)
+{
+  ralloc_steal (new_ctx, linear);
+}
+
+void *
+ralloc_parent_of_linear_parent (const void *linear)
+{
+  return ralloc_parent (linear);
+}
+
+/* --- objects ---------------------------------------------------------------------- */
+
+static LinearBuffer *
+buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
+{
+  bool limited = (head_of (linear)->parent & NODE_LIMITED) != 0;
+  LinearBuffer *buffer;
+
+  if (limited && !sli_limit_take (linear, bytes))
+    return NULL;
+  buffer = piece_new (bytes);
+  if (buffer == NULL)
+    {
+      if (limited)
+        sli_limit_give (linear, bytes);
+      return NULL;
+    }
+  buffer->bytes = bytes;
+  buffer->next = prefix->buffers;
+  prefix->buffers = buffer;
+  prefix->held_bytes += bytes;
+  return buffer;
+}
+
+/* What the next buffer will have: as much as all before it together. */
+static size_t
+next_buffer_bytes (const LinearPrefix *prefix)
+{
+  size_t bytes = prefix->held_bytes;
+  size_t min = prefix->min_buffer_bytes;
+
+  if (bytes > LINEAR_BUFFER_MAX)
+    bytes = LINEAR_BUFFER_MAX;
+  if (min > 0 && bytes < min + sizeof (LinearBuffer))
+    bytes = min + sizeof (LinearBuffer);
+  return piece_bytes (bytes);
+}
+
+static COLD void *
+object_slow (void *linear, size_t size)
+{
+  LinearPrefix *prefix;
+  LinearBuffer *buffer;
+  size_t rounded;
+  size_t bytes;
+  bool own;
+
+  if (size > (size_t) PTRDIFF_MAX / 2)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (sli_context_mode & MODE_TAIL)
+    return ralloc_size (linear, size);
+  prefix = prefix_checked (linear);
+  rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+  bytes = next_buffer_bytes (prefix);
+  own = rounded > bytes / LINEAR_OVERSIZE_PART;
+  if (own)
+    bytes = piece_bytes (sizeof (LinearBuffer) + rounded);
+  buffer = buffer_new (prefix, linear, bytes);
+  if (buffer == NULL)
+    return NULL;
+  if (!own)
+    {
+      prefix->last = (char *) (buffer + 1);
+      prefix->at = prefix->last + rounded;
+      prefix->end = (char *) buffer + bytes;
+    }
+  return buffer + 1;
+}
+
+void *
+ralloc_linear_alloc_child (void *linear, size_t size)
+{
+  LinearPrefix *prefix;
+  char *at;
+
+  if (UNLIKELY (sli_context_mode & MODE_TAIL))
+    return object_slow (linear, size);
+  prefix = prefix_checked (linear);
+  at = prefix->at;
+  /* Both ends are 8-aligned: what fits fits rounded up. */
+  if (UNLIKELY (size > (size_t) (prefix->end - at)))
+    return object_slow (linear, size);
+  prefix->last = at;
+  prefix->at
+      = at + ((size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1));
+  return at;
+}
+
+void *
+ralloc_linear_zalloc_child (void *linear, size_t size)
+{
+  void *object = ralloc_linear_alloc_child (linear, size);
+
+  if (LIKELY (object != NULL))
+    memset (object, 0, size);
+  return object;
+}
+
+void *
+ralloc_linear_alloc_child_array (void *linear, size_t size, size_t count)
+{
+  size_t bytes;
+
+  if (UNLIKELY (__builtin_mul_overflow (size, count, &bytes)))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  return ralloc_linear_alloc_child (linear, bytes);
+}
+
+void *
+ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
+{
+  size_t bytes;
+
+  if (UNLIKELY (__builtin_mul_overflow (size, count, &bytes)))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  return ralloc_linear_zalloc_child (linear, bytes);
+}
+
+/* --- growing objects ------------------------------------------------------------------ */
+
+/* Makes the object handed out last longer, if it is that and there is room. */
+static bool
+extend_in_place (void *linear, char *object, size_t new_size)
+{
+  LinearPrefix *prefix;
+
+  if (sli_context_mode & MODE_TAIL)
+    return false;
+  prefix = prefix_checked (linear);
+  if (object != prefix->last || new_size > (size_t) (prefix->end - object))
+    return false;
+  prefix->at = object
+               + ((new_size + LINEAR_ALIGN - 1)
+                  & ~(size_t) (LINEAR_ALIGN - 1));
+  return true;
+}
+
+/* Bytes from an object on that surely are the context's memory. */
+static size_t
+readable_bytes (void *linear, const char *object)
+{
+  const LinearPrefix *prefix;
+  const LinearBuffer *buffer;
+  const char *end;
+
+  if (sli_context_mode & MODE_TAIL)
+    return ralloc_usable_size (object);
+  prefix = prefix_checked (linear);
+  end = (const char *) prefix + prefix->block_bytes;
+  if (object >= (const char *) linear && object < end)
+    return (size_t) (end - object);
+  for (buffer = prefix->buffers; buffer != NULL; buffer = buffer->next)
+    {
+      end = (const char *) buffer + buffer->bytes;
+      if (object >= (const char *) buffer && object < end)
+        return (size_t) (end - object);
+    }
+  die_not_linear (object);
+}
+
+void *
+ralloc_linear_realloc (void *linear, void *old, size_t new_size)
+{
+  size_t readable;
+  void *object;
+
+  if (old == NULL)
+    return ralloc_linear_alloc_child (linear, new_size);
+  if (extend_in_place (linear, old, new_size))
+    return old;
+  readable = readable_bytes (linear, old);
+  object = ralloc_linear_alloc_child (linear, new_size);
+  if (object != NULL)
+    memcpy (object, old, new_size < readable ? new_size : readable);
+  return object;
+}
+
+/* --- strings ----------------------------------------------------------------------------- */
+
+void *
+ralloc_linear_memdup (void *linear, const void *mem, size_t n)
+{
+  void *copy = ralloc_linear_alloc_child (linear, n);
+
+  if (LIKELY (copy != NULL && n > 0))
+    memcpy (copy, mem, n);
+  return copy;
+}
+
+char *
+ralloc_linear_strdup (void *linear, const char *str)
+{
+  return LIKELY (str != NULL)
+             ? ralloc_linear_memdup (linear, str, strlen (str) + 1)
+             : NULL;
+}
+
+/* `old' of `start' characters, with room for `length' more and a NUL. */
+static char *
+string_grow (void *linear, char *old, size_t start, size_t length)
+{
+  size_t bytes;
+  char *text;
+
+  if (UNLIKELY (__builtin_add_overflow (start, length, &bytes)
+                || bytes >= (size_t) PTRDIFF_MAX / 2))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (old != NULL && extend_in_place (linear, old, bytes + 1))
+    return old;
+  text = ralloc_linear_alloc_child (linear, bytes + 1);
+  if (text != NULL && start > 0)
+    memcpy (text, old, start);
+  return text;
+}
+
+bool
+ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
+                                      const char *fmt, va_list args)
+{
+  char room[FORMAT_ROOM_BYTES];
+  size_t from = *str != NULL ? *start : 0;
+  va_list again;
+  int length;
+  char *text;
+
+  va_copy (again, args);
+  length = vsnprintf (room, sizeof room, fmt, args);
+  text = length >= 0 ? string_grow (linear, *str, from, (size_t) length)
+                     : NULL;
+  if (LIKELY (text != NULL))
+    {
+      if (LIKELY ((size_t) length < sizeof room))
+        memcpy (text + from, room, (size_t) length + 1);
+      else
+        vsnprintf (text + from, (size_t) length + 1, fmt, again);
+      *str = text;
+      *start = from + (size_t) length;
+    }
+  va_end (again);
+  return text != NULL;
+}
+
+char *
+ralloc_linear_vasprintf (void *linear, const char *fmt, va_list args)
+{
+  char *text = NULL;
+  size_t start = 0;
+
+  ralloc_linear_vasprintf_rewrite_tail (linear, &text, &start, fmt, args);
+  return text;
+}
+
+char *
+ralloc_linear_asprintf (void *linear, const char *fmt, ...)
+{
+  va_list args;
+  char *text;
+
+  va_start (args, fmt);
+  text = ralloc_linear_vasprintf (linear, fmt, args);
+  va_end (args);
+  return text;
+}
+
+bool
+ralloc_linear_asprintf_rewrite_tail (void *linear, char **str, size_t *start,
+                                     const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_linear_vasprintf_rewrite_tail (linear, str, start, fmt, args);
+  va_end (args);
+  return done;
+}
+
+bool
+ralloc_linear_vasprintf_append (void *linear, char **str, const char *fmt,
+                                va_list args)
+{
+  size_t start = *str != NULL ? strlen (*str) : 0;
+
+  return ralloc_linear_vasprintf_rewrite_tail (linear, str, &start, fmt,
+                                               args);
+}
+
+bool
+ralloc_linear_asprintf_append (void *linear, char **str, const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_linear_vasprintf_append (linear, str, fmt, args);
+  va_end (args);
+  return done;
+}
+
+bool
+ralloc_linear_strcat (void *linear, char **dest, const char *str)
+{
+  size_t existing;
+  size_t length;
+  char *both;
+
+  if (UNLIKELY (dest == NULL || *dest == NULL || str == NULL))
+    sli_diag_die (ERROR_NODE_NULL, "NULL where a string must be: %s",
+                  "ralloc_linear_strcat");
+  existing = strlen (*dest);
+  length = strlen (str);
+  both = string_grow (linear, *dest, existing, length);
+  if (UNLIKELY (both == NULL))
+    return false;
+  memmove (both + existing, str, length);
+  both[existing + length] = '\0';
+  *dest = both;
+  return true;
+}

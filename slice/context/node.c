@@ -1,0 +1,288 @@
+/* node.c - the mode of this process, and what a pointer is
+ *
+ * Floor 7 (context).  sli_context_check() is the one place that knows
+ * everything that must be true of a node.  No locks.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+uint8_t sli_context_mode;
+static bool mode_decided;
+
+static bool
+option_is_on (SliceOption option)
+{
+  int64_t value = 0;
+
+  return slice_get_option (option, &value) && value != 0;
+}
+
+/* Slices that lie in no slab of ours are mallocs: a tool is watching, or the
+ * user wants it so.  Two threads may decide at once: they decide alike. */
+static COLD bool
+mode_decide (void)
+{
+  uint8_t mode = 0;
+  void *probe = slice_try_alloc (NODE_ALIGN);
+
+  if (probe == NULL)
+    return false;
+  if (!slice_is_ours (probe))
+    mode |= MODE_TAIL;
+  slice_free1 (NODE_ALIGN, probe);
+  if (option_is_on (SLICE_OPTION_DEBUG))
+    mode |= MODE_DEBUG;
+  if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
+      || option_is_on (SLICE_OPTION_CHECKED)
+      || option_is_on (SLICE_OPTION_HARDENED))
+    mode |= MODE_BULK;
+  if (LOAD_ACQUIRE (&mode_decided))
+    return true;
+  STORE (&sli_context_mode, sli_context_mode | mode);
+  STORE_RELEASE (&mode_decided, true);
+  return true;
+}
+
+bool
+sli_context_init (void)
+{
+  return LIKELY (LOAD_ACQUIRE (&mode_decided)) || mode_decide ();
+}
+
+/* --- checking a pointer ---------------------------------------------------- */
+
+static COLD _Noreturn void
+die_of (const void *payload, const char *operation,
+        const SliceBlockInfo *info)
+{
+  const char *start = info->start;
+
+  if (info->kind == SLICE_BLOCK_FREE)
+    sli_diag_die (ERROR_NODE_FREED,
+                  "a node that was freed before: %s (%p)", operation,
+                  payload);
+  if (info->kind == SLICE_BLOCK_INTERIOR
+      || (info->kind == SLICE_BLOCK_OUT
+          && start + sizeof (Node) != (const char *) payload))
+    sli_diag_die (ERROR_NODE_INTERIOR,
+                  "a pointer into a node, not to it: %s (%p), the block "
+                  "begins at %p and has %z bytes",
+                  operation, payload, info->start, info->bytes);
+  sli_diag_die (ERROR_NOT_A_NODE, "a pointer that is no node: %s (%p)",
+                operation, payload);
+}
+
+COLD _Noreturn void
+sli_context_damaged (const void *payload, const char *operation)
+{
+  sli_diag_die (ERROR_NODE_DAMAGED,
+                "the links of a node do not fit its neighbours, something "
+                "wrote over them: %s (%p)",
+                operation, payload);
+}
+
+/* Windows of address space of which slice_is_ours() says the same. */
+#define WINDOW_SHIFT 21
+
+/* May the word at `place' be read?  It lies in the header of another node,
+ * three words before a payload (child) or two (next), or in an extension. */
+static inline bool
+link_is_readable (void **place, const void *payload)
+{
+  const char *at = (const char *) place;
+
+  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
+    return false;
+  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> WINDOW_SHIFT
+                 == 0)
+         || slice_is_ours (place)
+         || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
+         || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
+}
+
+/* It is not what it should be: find out what it is, and say so. */
+static COLD _Noreturn void
+die_examined (const void *payload, const char *operation)
+{
+  const Node *node = head_of (payload);
+  bool aligned = ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0;
+  bool large = aligned && sli_large_map_has (payload, MAP_NODE);
+  SliceBlockInfo info;
+
+  slice_block_info (node, &info);
+  if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
+    {
+      if (node->pprev == NODE_DEAD)
+        info.kind = SLICE_BLOCK_FREE;
+      else if (!node_is_unlinked (node)
+               && link_is_readable (node->pprev, payload))
+        sli_context_damaged (payload, operation);
+      else
+        info.kind = SLICE_BLOCK_FOREIGN;
+    }
+  else if (info.kind == SLICE_BLOCK_INTERIOR && aligned
+           && node->pprev == NODE_DEAD)
+    info.kind = SLICE_BLOCK_FREE; /* a linear context */
+  die_of (payload, operation, &info);
+}
+
+/* Behind the payload there is only what the tool lets us see; a pointer to
+ * no block of malloc is the tool's to report. */
+static COLD Node *
+check_tail (const void *payload, const char *operation)
+{
+  SliceBlockInfo info = { SLICE_BLOCK_FOREIGN, 0, 0, NULL };
+  Node *node;
+
+  if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
+    die_of (payload, operation, &info);
+  node = sli_context_tail (payload);
+  if (node->pprev == NODE_DYING)
+    return node;
+  if (node_is_unlinked (node) || *node->pprev != payload)
+    {
+      info.kind = node->pprev == NODE_DEAD ? SLICE_BLOCK_FREE : info.kind;
+      die_of (payload, operation, &info);
+    }
+  return node;
+}
+
+/* What must be true of a live node's address and header:
+ *   1 it is 16-aligned;
+ *   2 the word before the header lies in our slabs, or the map knows a large
+ *     node there: so the header may be read;
+ *   3 its pprev points to a word that may be read, too, and that word points
+ *     back to the payload.
+ * No interior pointer, no block of another kind and no freed node satisfies
+ * the third, as a freed node says so in its pprev. */
+Node *
+sli_context_check (const void *payload, const char *operation)
+{
+  Node *node = head_of (payload);
+
+  if (UNLIKELY (sli_context_mode & MODE_TAIL))
+    return check_tail (payload, operation);
+  if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
+                || !(LIKELY (slice_is_ours (node))
+                     || sli_large_map_has (payload, MAP_NODE))))
+    die_examined (payload, operation);
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    return node;
+  if (UNLIKELY (node_is_unlinked (node)
+                || !(node->pprev == &node->next
+                     || link_is_readable (node->pprev, payload))
+                || *node->pprev != payload))
+    die_examined (payload, operation);
+  return node;
+}
+
+/* --- sizes ------------------------------------------------------------------- */
+
+size_t
+sli_context_block_bytes (const void *payload)
+{
+  const Node *node = node_of (payload);
+
+  if ((node->parent & NODE_ODD) == 0)
+    return slice_block_size (sli_context_mode & MODE_TAIL
+                                 ? payload : (const void *) node);
+  if (((const size_t *) node)[-1] == KIND_LINEAR)
+    return sli_linear_bytes (node);
+  return ((const LargePrefix *) node)[-1].bytes;
+}
+
+size_t
+sli_context_held_bytes (const void *payload)
+{
+  return sli_context_block_bytes (payload)
+         + (sli_gc_is_own (payload) ? sli_gc_bytes (payload) : 0);
+}
+
+size_t
+sli_context_payload_bytes (const void *payload)
+{
+  const Node *node = node_of (payload);
+
+  if (sli_context_mode & MODE_TAIL)
+    return sli_tail_payload_bytes (payload);
+  if ((node->parent & NODE_ODD) == 0)
+    return slice_block_size (node) - sizeof (Node);
+  if (((const size_t *) node)[-1] == KIND_LINEAR)
+    return sli_linear_bytes (node) - sizeof (Node)
+           - sli_linear_prefix_bytes ();
+  return ((const LargePrefix *) node)[-1].bytes - sizeof (LargePrefix)
+         - sizeof (Node);
+}
+
+/* --- walking ------------------------------------------------------------------- */
+
+void *
+sli_context_walk (const void *top, const void *payload)
+{
+  const Node *node = node_of (payload);
+  void *next = node_first_child (node);
+
+  if (next != NULL)
+    return next;
+  while (payload != top)
+    {
+      next = node_next (node, payload);
+      if (next != NULL)
+        return next;
+      payload = node_parent (node);
+      node = node_of (payload);
+    }
+  return NULL;
+}
+
+bool
+ralloc_is_ancestor (const void *ancestor, const void *ptr)
+{
+  if (ancestor == NULL)
+    return false;
+  while (ptr != NULL && ptr != ancestor)
+    ptr = node_parent (node_of (ptr));
+  return ptr != NULL;
+}
+
+size_t
+ralloc_usable_size (const void *ptr)
+{
+  if (ptr == NULL)
+    return 0;
+  sli_context_check (ptr, "ralloc_usable_size");
+  return sli_context_payload_bytes (ptr);
+}
+
+size_t
+ralloc_total_nodes (const void *ptr)
+{
+  size_t n = 0;
+  const void *at;
+
+  for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
+    n++;
+  return n;
+}
+
+size_t
+ralloc_total_size (const void *ptr)
+{
+  size_t bytes = 0;
+  const void *at;
+
+  for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
+    {
+      bytes += sli_context_payload_bytes (at);
+      if (sli_gc_is_own (at))
+        bytes += sli_gc_bytes (at);
+    }
+  return bytes;
+}

@@ -1,0 +1,385 @@
+/* node.h - the node of a context: its layout and how to reach it
+ *
+ * Floor 7 (context): a client of slice.h like any program, with the messages
+ * of floor 1.  No locks: a tree belongs to one thread at a time.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_NODE_H
+#define SLI_CONTEXT_NODE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <slice/slice.h>
+
+#include "base/diag.h"
+#include "port/compiler.h"
+
+/* A node in the ordinary layout, four words before the payload:
+ *
+ *   block      +8         +16        +24        +32
+ *   +----------+----------+----------+----------+---------------
+ *   | parent|F | child    | next     | pprev    | payload ...
+ *   +----------+----------+----------+----------+---------------
+ *
+ * Every link holds a payload's address, not a header's; so a parent is a
+ * load away, and the links still mean something where the header is elsewhere
+ * (below).
+ *
+ * parent  the parent's payload, NULL in a root; or, with NODE_FAMILY, the
+ *         extension of the parent (see reralloc).  Low four bits: NODE_*.
+ * child   the youngest child; or, with NODE_EXT, the extension, which then
+ *         holds the youngest child.
+ * next    the next older sibling, NULL at the end; in a root the node itself.
+ * pprev   the address of the word that points to this node: the parent's
+ *         (or its extension's) child, or the younger sibling's next, or in a
+ *         root its own next.  So `*pprev == payload' holds for every live
+ *         node, and unlinking asks no questions.  Of a node that is no longer
+ *         linked it is one of two small numbers, NODE_DEAD and NODE_DYING.
+ *
+ * In a program that runs under valgrind or a sanitizer, and whenever slices
+ * are plain mallocs, the header lies behind the payload, at the end of the
+ * malloc'd block, with a gap that no one may touch between them.  An overrun
+ * then hits the gap, an underrun the tool's own red zone, and a leak check
+ * finds a block by a pointer to its start.  The mode is fixed when the first
+ * root is made; MODE_TAIL says so. */
+typedef struct
+{
+  uintptr_t parent;
+  void *child;
+  void *next;
+  void **pprev;
+} Node;
+
+enum
+{
+  NODE_EXT = 1,     /* child is an extension record */
+  NODE_ODD = 2,     /* the block does not begin at the header: see Prefix */
+  NODE_LIMITED = 4, /* some ancestor, or the node, has a limit */
+  NODE_FAMILY = 8,  /* parent is the parent's extension */
+  NODE_FLAGS = 15
+};
+
+/* What pprev holds in a node that is not linked.  A freed chunk keeps it
+ * until it is written to, so a second free finds it. */
+#define NODE_DEAD ((void **) (uintptr_t) 1)
+#define NODE_DYING ((void **) (uintptr_t) 2)
+
+static inline bool
+node_is_unlinked (const Node *node)
+{
+  return (uintptr_t) node->pprev <= (uintptr_t) NODE_DYING;
+}
+
+enum
+{
+  NODE_ALIGN = 16,
+  /* Chunks of 16-byte multiples are 16-aligned, and a payload of the largest
+   * slice is what a slice holds less the header. */
+  NODE_SMALL_MAX = SLICE_SIZE_MAX - (int) sizeof (Node)
+};
+
+_Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
+_Static_assert (SLICE_SIZE_MAX % NODE_ALIGN == 0, "nodes fill the last class");
+
+/* A block that is no plain slice (NODE_ODD) has a prefix before the header,
+ * whose last word, just before the header, tells its kind. */
+typedef enum
+{
+  KIND_LARGE = 0x6c617267,  /* "larg": a malloc of its own */
+  KIND_LINEAR = 0x6c696e65  /* "line": a linear context, see linear.c */
+} PrefixKind;
+
+typedef struct
+{
+  _Alignas (NODE_ALIGN) size_t bytes; /* of the whole block */
+  size_t kind;                        /* KIND_LARGE */
+} LargePrefix;
+
+_Static_assert (sizeof (LargePrefix) == 16, "headers stay aligned");
+
+/* What few nodes have: a destructor, a name, a limit, references, many
+ * children that had to be moved, debugging data. */
+typedef struct Extension Extension;
+typedef struct Reference Reference;
+typedef struct Limit Limit;
+
+typedef enum
+{
+  EXT_PLAIN = 0,
+  EXT_GC,        /* the payload is a RallocGc */
+  EXT_REFERENCE  /* the payload is a Reference */
+} ExtensionKind;
+
+struct Extension
+{
+  /* The youngest child; must be first.  Aligned, as children of a family
+   * keep flags in the low bits of the record's address. */
+  _Alignas (NODE_ALIGN) void *child;
+  void *owner;                   /* the node's payload, as it moves */
+  void (*destructor) (void *);
+  bool (*refuses) (void *);
+  const char *name;
+  size_t name_bytes;             /* of a name of our own; 0: a literal */
+  Reference *references;         /* oldest first */
+  Limit *limit;
+  const char *file;              /* where it was allocated, if marked */
+  unsigned line;
+  uint8_t kind;                  /* ExtensionKind */
+  bool has_family;               /* children with NODE_FAMILY are at the
+                                    end of the list */
+  bool asked;                    /* the refusing destructor is running */
+  bool tracked;                  /* on the list of roots */
+  uintptr_t thread;              /* owner of a root (debug); 0: none */
+  void *root_next;               /* the list of roots, if tracked */
+  void **root_pprev;
+};
+
+/* --- the mode ------------------------------------------------------------ */
+
+enum
+{
+  MODE_TAIL = 1,   /* header behind the payload */
+  MODE_DEBUG = 2,  /* owner threads, places */
+  MODE_ROOTS = 4,  /* keep a list of roots */
+  MODE_BULK = 8    /* sizes are checked: free through slice_free_bulk only */
+};
+
+/* Any bit set sends every call out of its fast path.  (Said to be hidden, so
+ * that it is compared where it stands.) */
+extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
+
+/* Decides the mode.  False: no memory to find out.  Cheap when decided. */
+bool sli_context_init (void);
+
+/* --- from payload to header ------------------------------------------------ */
+
+Node *sli_context_tail (const void *payload);
+
+/* For code that has seen that the mode is 0. */
+static inline Node *
+head_of (const void *payload)
+{
+  return (Node *) (uintptr_t) payload - 1;
+}
+
+static inline Node *
+node_of (const void *payload)
+{
+  if (UNLIKELY (sli_context_mode & MODE_TAIL))
+    return sli_context_tail (payload);
+  return head_of (payload);
+}
+
+static inline Extension *
+node_extension (const Node *node)
+{
+  return (node->parent & NODE_EXT) != 0 ? node->child : NULL;
+}
+
+/* The word that points to a node's youngest child. */
+static inline void **
+node_children (Node *node)
+{
+  return (node->parent & NODE_EXT) != 0 ? (void **) node->child
+                                        : &node->child;
+}
+
+static inline void *
+node_first_child (const Node *node)
+{
+  return (node->parent & NODE_EXT) != 0 ? *(void **) node->child
+                                        : node->child;
+}
+
+static inline void *
+node_parent (const Node *node)
+{
+  void *parent = (void *) (node->parent & ~(uintptr_t) NODE_FLAGS);
+
+  if (UNLIKELY (node->parent & NODE_FAMILY))
+    return ((Extension *) parent)->owner;
+  return parent;
+}
+
+/* A root's next is itself, so that its pprev has something to point to. */
+static inline void *
+node_next (const Node *node, const void *payload)
+{
+  return node->next == payload ? NULL : node->next;
+}
+
+static inline void
+node_set_parent (Node *node, const void *parent)
+{
+  node->parent = (uintptr_t) parent
+                 | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
+}
+
+/* --- finding out what a pointer is (node.c) -------------------------------- */
+
+/* The header of a live node, or the end of the program: nothing of a header
+ * is believed before its address is known to be good.  `operation' is the
+ * function that the user called.  A dying node is returned, too. */
+Node *sli_context_check (const void *payload, const char *operation);
+_Noreturn void sli_context_damaged (const void *payload,
+                                    const char *operation);
+
+/* Bytes of a node's block, whatever it is (with the buffers of a linear
+ * context); the same with the slabs of a gc context; bytes of the payload. */
+size_t sli_context_block_bytes (const void *payload);
+size_t sli_context_held_bytes (const void *payload);
+size_t sli_context_payload_bytes (const void *payload);
+
+/* The next node in a walk over top's subtree: children before siblings;
+ * NULL after the last. */
+void *sli_context_walk (const void *top, const void *payload);
+
+/* --- linking ----------------------------------------------------------------- */
+
+static inline void
+node_make_root (Node *node, void *payload)
+{
+  node->next = payload;
+  node->pprev = &node->next;
+}
+
+/* Puts a node in front of a parent's children; NULL makes it a root.  The
+ * parent word's flags stay; it is up to the caller that LIMITED is right. */
+static inline void
+node_link (void *parent, Node *node, void *payload)
+{
+  void **slot;
+
+  node_set_parent (node, parent);
+  if (parent == NULL)
+    {
+      node_make_root (node, payload);
+      return;
+    }
+  slot = node_children (node_of (parent));
+  node->next = *slot;
+  node->pprev = slot;
+  if (node->next != NULL)
+    node_of (node->next)->pprev = &node->next;
+  *slot = payload;
+}
+
+/* Takes a live node out of its list, both neighbours checked. */
+static inline void
+node_unlink (Node *node, void *payload, const char *operation)
+{
+  void *next = node->next;
+
+  if (UNLIKELY (*node->pprev != payload))
+    sli_context_damaged (payload, operation);
+  if (next != NULL && next != payload)
+    {
+      Node *next_node = node_of (next);
+      if (UNLIKELY (next_node->pprev != &node->next))
+        sli_context_damaged (next, operation);
+      next_node->pprev = node->pprev;
+    }
+  *node->pprev = next;
+}
+
+/* --- memory of nodes (ralloc.c) ------------------------------------------------ */
+
+/* The block of a small payload of a plain node: a class's full size, so that
+ * size, class and room are one thing. */
+static inline size_t
+node_total (size_t size)
+{
+  size_t total = (size + sizeof (Node) + NODE_ALIGN - 1)
+                 & ~(size_t) (NODE_ALIGN - 1);
+
+  if (UNLIKELY (total > 512))
+    total = total <= 1040 ? 528 + ((total - 528 + 31) & ~(size_t) 31)
+                          : 1040 + ((total - 1040 + 127) & ~(size_t) 127);
+  return total;
+}
+
+/* A node that is not linked yet: parent word (flags only) and child set.
+ * Any size, any mode.  NULL with errno ENOMEM. */
+void *sli_context_new (size_t size, bool zero);
+/* Gives the block of a node back; its extension is gone already. */
+void sli_context_release (void *payload);
+/* Allocation out of the fast path: roots, large, modes, limits. */
+void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero);
+
+/* ptr made `size' bytes, or `wanted' if it has to move.  NULL: no memory, or
+ * the node is being destroyed. */
+void *sli_context_resize (void *ptr, size_t size, size_t wanted,
+                          const char *operation);
+/* Another parent for a node; everything has been checked. */
+void sli_context_steal (void *new_ctx, Node *node, void *ptr,
+                        const char *operation);
+
+/* --- large nodes (large.c) --------------------------------------------------------- */
+
+void *sli_large_alloc (size_t bytes, bool zero);
+void *sli_large_realloc (void *block, size_t bytes);
+void sli_large_free (void *block);
+/* Remembers that a node or gc slab is at an address, or forgets it. */
+typedef enum
+{
+  MAP_NOTHING = 0,
+  MAP_NODE = 1,     /* plus the 16-byte step within the KiB */
+  MAP_GC_SLAB = 128
+} MapEntry;
+/* Makes sure that the next addition can't fail for want of memory. */
+bool sli_large_map_spare (void);
+bool sli_large_map_add (const void *address, MapEntry entry);
+void sli_large_map_remove (const void *address);
+bool sli_large_map_has (const void *address, MapEntry entry);
+
+/* --- nodes in MODE_TAIL (tail.c) -------------------------------------------- */
+
+void *sli_tail_new (size_t size, bool zero);
+void sli_tail_free (void *payload);
+size_t sli_tail_payload_bytes (const void *payload);
+
+/* --- other files of this floor ------------------------------------------------------ */
+
+/* The node's extension, made if there is none.  NULL with errno ENOMEM. */
+Extension *sli_context_extend (void *payload);
+/* Takes the extension off a node and frees it. */
+void sli_context_unextend (Node *node);
+
+void sli_linear_release (Node *node);      /* linear.c: buffers and block */
+size_t sli_linear_bytes (const Node *node);
+size_t sli_linear_prefix_bytes (void);
+void sli_gc_release (void *payload);       /* gc.c: slabs */
+size_t sli_gc_bytes (const void *payload);
+bool sli_gc_is_own (const void *payload);
+void sli_reference_release (void *payload); /* ralloc-reference.c */
+/* A surviving owner for a node that its parent lets go; NULL if none. */
+void *sli_reference_heir (void *payload);
+
+void sli_reference_target_moved (Extension *extension);
+void sli_reference_target_dies (Extension *extension);
+
+/* Limits above (and at) a context.  Take fails with errno ENOMEM if one of
+ * them would be passed. */
+bool sli_limit_take (const void *ctx, size_t bytes);
+void sli_limit_force (const void *ctx, size_t bytes);
+void sli_limit_give (const void *ctx, size_t bytes);
+bool sli_limit_has_room (const void *ctx, size_t bytes);
+bool sli_limit_move_has_room (const void *new_ctx, void *ptr);
+void sli_limit_drop (Extension *extension);
+size_t sli_limit_subtree_bytes (const void *top);
+void sli_limit_set_flags (void *top, bool limited);
+
+/* Roots: list and owners, only in MODE_ROOTS or MODE_DEBUG. */
+void sli_roots_add (void *payload);
+void sli_roots_remove (void *payload);
+void sli_roots_check_thread (const void *payload, const char *operation);
+void sli_roots_print (FILE *f, bool full);
+
+#endif

@@ -1,0 +1,522 @@
+/* ralloc-free.c - a node and all below it go back
+ *
+ * Floor 7 (context).  No locks, no recursion, 9 KiB of stack for the blocks
+ * on their way back.
+ *
+ * The walk is post-order, the youngest sibling first.  It stands on a node
+ * (`at') and looks at the list of its children: leaves that are nothing but
+ * leaves go at once, one after the other; the first child that is more ends
+ * the run.  If it has something to say in the matter (an owner elsewhere, a
+ * destructor that may refuse) it is asked; then it is taken off the list and
+ * the walk stands on it.  When the list is empty the node itself goes, after
+ * its destructor, and the walk is back on its parent.
+ *
+ * User code sees whole lists: it runs when the list at hand is written back
+ * and the blocks that are under way have been returned.
+ *
+ * A few blocks go to the magazines, where the next allocation finds them
+ * warm; many go to their slabs, which keeps the order of addresses (the
+ * magazines would deal it out anew each time, and a tree that is built and
+ * freed again and again would end up scattered).  A slab takes back many
+ * neighbours at the price of one, but a walk meets nodes of all sizes in
+ * turn, each size in another slab: so the blocks are first put into bins by
+ * their address.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+enum
+{
+  /* Four times the bits in a word of a slab's bitmap: most words come back whole,
+   * with one lock instead of two. */
+  BATCH_BLOCKS = 256,
+  MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
+  BIN_BITS = 4,
+  N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
+  BIN_BLOCKS = 32,
+  BIN_SHIFT = 13,           /* what 8 KiB apart lies is kept apart */
+  NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
+};
+
+/* Blocks that probably lie in one slab. */
+typedef struct
+{
+  unsigned n;
+  void *blocks[BIN_BLOCKS];
+} Bin;
+
+/* Blocks in the order in which the walk met them.  Leaves and other nodes
+ * are kept apart: of a tree that was built level by level each of them comes
+ * along in the order of addresses, but not the two mixed. */
+typedef struct
+{
+  unsigned n;
+  void *blocks[BATCH_BLOCKS];
+} Batch;
+
+typedef struct
+{
+  void *top;             /* the node whose freeing began it all */
+  void *refuge;          /* top's parent: where a refusing node moves */
+  size_t limited_bytes;  /* to be given back to limits above top */
+  bool is_large;         /* the bins are in use: not a small tree */
+  Batch leaves;
+  Batch others;
+  Bin bins[N_BINS];      /* n is valid if is_large */
+} Walk;
+
+static inline void
+walk_begin (Walk *walk, void *top, void *refuge)
+{
+  walk->top = top;
+  walk->refuge = refuge;
+  walk->limited_bytes = 0;
+  walk->is_large = false;
+  walk->leaves.n = 0;
+  walk->others.n = 0;
+}
+
+/* --- blocks going back ------------------------------------------------------- */
+
+static inline void
+bin_push (Bin *bin, void *block)
+{
+  bin->blocks[bin->n++] = block;
+  if (UNLIKELY (bin->n == BIN_BLOCKS))
+    {
+      slice_free_bulk (BIN_BLOCKS, bin->blocks);
+      bin->n = 0;
+    }
+}
+
+static inline bool
+is_near (const void *a, const void *b)
+{
+  return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
+}
+
+/* Samples will do: where they deceive, it only takes a little longer. */
+static inline bool
+batch_is_in_order (const Batch *batch)
+{
+  void *const *blocks = batch->blocks;
+
+  return is_near (blocks[0], blocks[BATCH_BLOCKS / 4])
+         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2])
+         && is_near (blocks[BATCH_BLOCKS / 2], blocks[BATCH_BLOCKS / 4 * 3])
+         && is_near (blocks[BATCH_BLOCKS / 4 * 3], blocks[BATCH_BLOCKS - 1]);
+}
+
+static NOINLINE void
+batch_leaves (Walk *walk, Batch *batch)
+{
+  /* Fibonacci hashing (Knuth, volume 3, 6.4). */
+  const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
+  unsigned n = batch->n;
+  unsigned i;
+
+  if (!walk->is_large)
+    for (i = 0; i < N_BINS; i++)
+      walk->bins[i].n = 0;
+  walk->is_large = true;
+  batch->n = 0;
+  if (n == BATCH_BLOCKS && batch_is_in_order (batch))
+    {
+      slice_free_bulk (BATCH_BLOCKS, batch->blocks);
+      return;
+    }
+  for (i = 0; i < n; i++)
+    {
+      uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
+      bin_push (&walk->bins[(place * golden) >> (64 - BIN_BITS)],
+                batch->blocks[i]);
+    }
+}
+
+static inline void
+batch_push (Walk *walk, Batch *batch, void *block)
+{
+  unsigned n = batch->n;
+
+  batch->blocks[n] = block;
+  batch->n = n + 1;
+  if (UNLIKELY (n + 1 == BATCH_BLOCKS))
+    batch_leaves (walk, batch);
+}
+
+static void
+batch_to_magazines (Batch *batch)
+{
+  unsigned i;
+
+  for (i = 0; i < batch->n; i++)
+    slice_free1 (slice_block_size (batch->blocks[i]), batch->blocks[i]);
+  batch->n = 0;
+}
+
+/* Nothing stays under way: user code runs next, or the walk is over. */
+static void
+walk_flush (Walk *walk)
+{
+  unsigned i;
+
+  if (!walk->is_large
+      && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
+      && (sli_context_mode & MODE_BULK) == 0)
+    {
+      batch_to_magazines (&walk->leaves);
+      batch_to_magazines (&walk->others);
+      return;
+    }
+  batch_leaves (walk, &walk->leaves);
+  batch_leaves (walk, &walk->others);
+  for (i = 0; i < N_BINS; i++)
+    if (walk->bins[i].n > 0)
+      {
+        slice_free_bulk (walk->bins[i].n, walk->bins[i].blocks);
+        walk->bins[i].n = 0;
+      }
+}
+
+/* --- one node goes -------------------------------------------------------------- */
+
+static COLD void
+extension_dies (void *payload, Node *node)
+{
+  Extension *extension = node->child;
+
+  if (extension->kind == EXT_GC)
+    sli_gc_release (payload);
+  else if (extension->kind == EXT_REFERENCE)
+    sli_reference_release (payload);
+  if (extension->tracked)
+    sli_roots_remove (payload);
+  sli_context_unextend (node);
+}
+
+/* The node is off its list and has no children. */
+static COLD void
+node_dies_unusual (Walk *walk, void *payload, Node *node)
+{
+  if (node->parent & NODE_LIMITED)
+    walk->limited_bytes += sli_context_block_bytes (payload);
+  if (node->parent & NODE_EXT)
+    extension_dies (payload, node);
+  if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
+    {
+      sli_context_release (payload);
+      return;
+    }
+  node->pprev = NODE_DEAD;
+  batch_push (walk, &walk->others, node);
+}
+
+static inline void
+node_dies (Walk *walk, void *payload, Node *node)
+{
+  if (UNLIKELY ((node->parent & (NODE_EXT | NODE_ODD | NODE_LIMITED))
+                || (sli_context_mode & MODE_TAIL)))
+    {
+      node_dies_unusual (walk, payload, node);
+      return;
+    }
+  node->pprev = NODE_DEAD;
+  batch_push (walk, &walk->others, node);
+}
+
+/* Runs the destructor, if there is one that has not run.  It may have put
+ * new children on the node, so the walk looks again. */
+static COLD bool
+destructor_ran (Walk *walk, void *payload, Node *node)
+{
+  Extension *extension = node->child;
+  void (*destructor) (void *) = extension->destructor;
+
+  if (destructor == NULL)
+    return false;
+  extension->destructor = NULL;
+  walk_flush (walk);
+  destructor (payload);
+  return true;
+}
+
+/* --- those that may stay ----------------------------------------------------------- */
+
+/* Asks the refusing destructor.  True: the node stays alive. */
+static COLD bool
+node_refuses (Walk *walk, void *payload, Extension *extension)
+{
+  bool refused;
+
+  walk_flush (walk);
+  extension->asked = true;
+  refused = extension->refuses (payload);
+  /* The extension is the node's as long as that lives, and it lives: to free
+   * it while it is asked does nothing. */
+  extension->asked = false;
+  return refused;
+}
+
+/* A child that has an extension is asked before it is taken.  True: look at
+ * the list again; it has moved away, or others may have. */
+static COLD bool
+child_escapes (Walk *walk, void *at, void *child)
+{
+  Node *node = node_of (child);
+  Extension *extension = node->child;
+  bool refused = true;
+  void *heir;
+
+  if (extension->references != NULL)
+    {
+      heir = sli_reference_heir (child);
+      if (heir != NULL)
+        {
+          sli_context_steal (heir, node, child, "ralloc_free");
+          return true;
+        }
+    }
+  if (extension->refuses == NULL)
+    return false;
+  /* Who is being asked, and frees the parent meanwhile, gets no answer. */
+  if (!extension->asked)
+    {
+      refused = node_refuses (walk, child, extension);
+      child = extension->owner; /* it may have been resized */
+      node = node_of (child);
+      if (node->pprev == &node->next || node_parent (node) != at)
+        return true; /* it stole itself away */
+      if (!refused)
+        extension->refuses = NULL; /* asked once */
+    }
+  if (refused)
+    sli_context_steal (walk->refuge, node, child, "ralloc_free");
+  return true;
+}
+
+/* --- the walk --------------------------------------------------------------------------- */
+
+/* One leaf in MODE_TAIL, where memory must not be looked at once it is freed,
+ * not even as an address in the next one's pprev. */
+static COLD void *
+leaf_dies_tail (void **slot, void *child)
+{
+  void *next = sli_context_tail (child)->next;
+
+  *slot = next;
+  if (next != NULL)
+    sli_context_tail (next)->pprev = slot;
+  sli_context_release (child);
+  return next;
+}
+
+/* The first child that is more than a leaf, or NULL: the list is then empty.
+ * The inner loop is where a large tree spends its time: the batch's count is
+ * in a register, the list is written back at the end. */
+static inline void *
+leaves_die (Walk *walk, void *at, Node *at_node, bool tail)
+{
+  void **slot = node_children (at_node);
+  void **link = slot;
+  void *child = *slot;
+  void **place = walk->leaves.blocks + walk->leaves.n;
+
+  while (child != NULL)
+    {
+      Node *node = tail ? sli_context_tail (child) : head_of (child);
+
+      if (UNLIKELY (node->pprev != link))
+        sli_context_damaged (child, "ralloc_free");
+      if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
+        break;
+      if (tail)
+        {
+          child = leaf_dies_tail (slot, child);
+          continue;
+        }
+      link = &node->next;
+      child = node->next;
+      node->pprev = NODE_DEAD;
+      *place++ = node;
+      if (UNLIKELY (place == walk->leaves.blocks + BATCH_BLOCKS))
+        {
+          walk->leaves.n = BATCH_BLOCKS;
+          batch_leaves (walk, &walk->leaves);
+          place = walk->leaves.blocks;
+        }
+    }
+  walk->leaves.n = (unsigned) (place - walk->leaves.blocks);
+  *slot = child;
+  if (child != NULL)
+    node_of (child)->pprev = slot;
+  return child;
+}
+
+/* Takes a child off the front of its list, to stand on it. */
+static inline void
+child_detach (Node *at_node, Node *node)
+{
+  void **slot = node_children (at_node);
+
+  *slot = node->next;
+  if (node->next != NULL)
+    node_of (node->next)->pprev = slot;
+  node->pprev = NODE_DYING;
+}
+
+/* Frees what hangs below `at' and, unless it is `keep', the node itself. */
+static void
+walk_below (Walk *walk, void *at, const void *keep)
+{
+  for (;;)
+    {
+      Node *at_node = node_of (at);
+      void *child = UNLIKELY (sli_context_mode & MODE_TAIL)
+                        ? leaves_die (walk, at, at_node, true)
+                        : leaves_die (walk, at, at_node, false);
+      Node *node;
+
+      if (child != NULL)
+        {
+          node = node_of (child);
+          if (UNLIKELY (node_parent (node) != at))
+            sli_context_damaged (child, "ralloc_free");
+          if (UNLIKELY ((node->parent & NODE_EXT) != 0
+                        && child_escapes (walk, at, child)))
+            continue;
+          child_detach (at_node, node);
+          at = child;
+          continue;
+        }
+      if (at == keep)
+        return;
+      if (UNLIKELY ((at_node->parent & NODE_EXT) != 0
+                    && destructor_ran (walk, at, at_node)))
+        continue;
+      child = at;
+      at = node_parent (at_node);
+      node_dies (walk, child, at_node);
+      if (child == walk->top)
+        return;
+    }
+}
+
+static NOINLINE void
+tree_free (void *ptr, Node *node, const char *operation)
+{
+  Walk walk;
+
+  walk_begin (&walk, ptr, node_parent (node));
+  node_unlink (node, ptr, operation);
+  /* By address, not by way of the parent's extension: that may go first. */
+  node->parent &= ~(uintptr_t) NODE_FAMILY;
+  node_set_parent (node, walk.refuge);
+  node->pprev = NODE_DYING;
+  walk_below (&walk, ptr, NULL);
+  if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
+    sli_limit_give (walk.refuge, walk.limited_bytes);
+  walk_flush (&walk);
+}
+
+/* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
+static COLD bool
+top_escapes (void **ptr, const char *operation)
+{
+  Node *node = node_of (*ptr);
+  Extension *extension = node->child;
+  void *parent = node_parent (node);
+  void *heir;
+  bool refused;
+
+  if (extension->asked)
+    return true;
+  if (extension->references != NULL)
+    {
+      heir = sli_reference_heir (*ptr);
+      if (heir != NULL)
+        {
+          sli_context_steal (heir, node, *ptr, operation);
+          return true;
+        }
+    }
+  if (extension->refuses == NULL)
+    return false;
+  extension->asked = true;
+  refused = extension->refuses (*ptr);
+  extension->asked = false;
+  *ptr = extension->owner;
+  /* If it has stolen itself away it stays as well. */
+  if (refused || node_parent (node_of (*ptr)) != parent)
+    return true;
+  extension->refuses = NULL;
+  return false;
+}
+
+static inline bool
+free_node (void *ptr, const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+
+  /* A leaf that is nothing else, the most frequent of all. */
+  if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
+              && sli_context_mode == 0 && node->pprev != NODE_DYING))
+    {
+      node_unlink (node, ptr, operation);
+      node->pprev = NODE_DEAD;
+      slice_free1 (slice_block_size (node), node);
+      return true;
+    }
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    return false;
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_check_thread (ptr, operation);
+  if (UNLIKELY ((node->parent & NODE_EXT) != 0))
+    {
+      if (top_escapes (&ptr, operation))
+        return false;
+      node = node_of (ptr);
+    }
+  tree_free (ptr, node, operation);
+  return true;
+}
+
+void
+ralloc_free (void *ptr)
+{
+  if (UNLIKELY (ptr == NULL))
+    return;
+  free_node (ptr, "ralloc_free");
+}
+
+bool
+ralloc_try_free (void *ptr)
+{
+  return ptr == NULL || free_node (ptr, "ralloc_try_free");
+}
+
+void
+ralloc_free_children (void *ctx)
+{
+  Walk walk;
+  Node *node;
+
+  if (ctx == NULL)
+    return;
+  node = sli_context_check (ctx, "ralloc_free_children");
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_check_thread (ctx, "ralloc_free_children");
+  walk_begin (&walk, ctx, node_parent (node));
+  walk_below (&walk, ctx, ctx);
+  if (node_extension (node) != NULL)
+    node_extension (node)->has_family = false;
+  if (UNLIKELY (walk.limited_bytes > 0))
+    sli_limit_give (ctx, walk.limited_bytes);
+  walk_flush (&walk);
+}

@@ -1,0 +1,186 @@
+/* ralloc-reference.c - a node kept alive by others than its parent
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * A reference is a small node below the context that holds it, so it goes
+ * when that goes; its payload is on the list of its target's references.  A
+ * node always has exactly one parent.  When the parent lets it go, the oldest
+ * reference whose context will outlive that becomes the parent.
+ *
+ *   ctx --child--> [Reference] --target--> node
+ *                       ^                     |
+ *                       +---- references -----+  (in node's extension)
+ *
+ * Theory: section 7.  Source: talloc_reference(), whose handles cost more.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+struct Reference
+{
+  void *target;         /* the node that is kept */
+  Reference *next;      /* the next younger one */
+  Reference **pprev;    /* what points here */
+};
+
+static Reference *
+reference_of (const Extension *extension, const void *ctx)
+{
+  Reference *reference = extension != NULL ? extension->references : NULL;
+
+  while (reference != NULL && ralloc_parent (reference) != ctx)
+    reference = reference->next;
+  return reference;
+}
+
+static void
+reference_append (Extension *extension, Reference *reference, void *target)
+{
+  Reference **place = &extension->references;
+
+  while (*place != NULL)
+    place = &(*place)->next;
+  reference->target = target;
+  reference->next = NULL;
+  reference->pprev = place;
+  *place = reference;
+}
+
+void *
+ralloc_reference (const void *ctx, const void *ptr)
+{
+  void *target = (void *) (uintptr_t) ptr;
+  Extension *extension;
+  Extension *own;
+  Reference *reference;
+
+  if (UNLIKELY (ctx == NULL || ptr == NULL))
+    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                  "ralloc_reference");
+  sli_context_check (ctx, "ralloc_reference");
+  sli_context_check (target, "ralloc_reference");
+  extension = sli_context_extend (target);
+  reference = extension != NULL ? ralloc_size (ctx, sizeof *reference) : NULL;
+  own = reference != NULL ? sli_context_extend (reference) : NULL;
+  if (own == NULL)
+    {
+      ralloc_free (reference);
+      return NULL;
+    }
+  own->kind = EXT_REFERENCE;
+  reference_append (extension, reference, target);
+  return target;
+}
+
+/* The target goes although others hold it: they go with it, a little later. */
+void
+sli_reference_target_dies (Extension *extension)
+{
+  Reference *reference = extension->references;
+  Reference *next;
+
+  for (; reference != NULL; reference = next)
+    {
+      next = reference->next;
+      reference->target = NULL;
+      reference->next = NULL;
+      reference->pprev = NULL;
+    }
+  extension->references = NULL;
+}
+
+void
+sli_reference_release (void *payload)
+{
+  Reference *reference = payload;
+
+  if (reference->pprev == NULL)
+    return;
+  *reference->pprev = reference->next;
+  if (reference->next != NULL)
+    reference->next->pprev = reference->pprev;
+}
+
+void
+sli_reference_target_moved (Extension *extension)
+{
+  Reference *reference = extension->references;
+
+  for (; reference != NULL; reference = reference->next)
+    reference->target = extension->owner;
+}
+
+/* Will this context go with the tree that is being freed, or with the node
+ * itself?  Whatever hangs below a dying node will. */
+static bool
+context_dies (const void *ctx, const void *target)
+{
+  for (; ctx != NULL; ctx = ralloc_parent (ctx))
+    if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
+      return true;
+  return false;
+}
+
+void *
+sli_reference_heir (void *payload)
+{
+  Extension *extension = node_of (payload)->child;
+  Reference *reference = extension->references;
+  void *heir;
+
+  for (; reference != NULL; reference = reference->next)
+    {
+      heir = ralloc_parent (reference);
+      if (!context_dies (heir, payload))
+        {
+          ralloc_free (reference);
+          return heir;
+        }
+    }
+  return NULL;
+}
+
+bool
+ralloc_unlink (const void *ctx, void *ptr)
+{
+  Reference *reference;
+  Node *node;
+
+  if (UNLIKELY (ptr == NULL))
+    return false;
+  node = sli_context_check (ptr, "ralloc_unlink");
+  reference = ctx != NULL ? reference_of (node_extension (node), ctx) : NULL;
+  if (reference != NULL)
+    {
+      ralloc_free (reference);
+      return true;
+    }
+  if (node_parent (node) != ctx)
+    return false;
+  ralloc_free (ptr);
+  return true;
+}
+
+size_t
+ralloc_reference_count (const void *ptr)
+{
+  const Extension *extension;
+  const Reference *reference;
+  size_t n = 0;
+
+  if (ptr == NULL)
+    return 0;
+  extension = node_extension (sli_context_check (ptr,
+                                                 "ralloc_reference_count"));
+  if (extension != NULL)
+    for (reference = extension->references; reference != NULL;
+         reference = reference->next)
+      n++;
+  return n;
+}

@@ -1,0 +1,387 @@
+/* ralloc-report.c - trees for people and programs to read; roots and owners
+ *
+ * Floor 7 (context).  One lock, on the list of roots, held for a few stores;
+ * nothing is called under it.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+enum
+{
+  INDENT_DEPTH_MAX = 40, /* deeper levels are not moved further right */
+  TOTALS_DEPTH_MAX = 8   /* deeper nodes don't get subtree totals, which would
+                            make a report of a deep tree quadratic */
+};
+
+static struct
+{
+  pthread_mutex_t mutex;
+  void *first;      /* an Extension; linked by root_next, root_pprev */
+  bool at_exit;     /* the exit function is registered */
+  bool report;      /* and shall print */
+  bool full;
+} roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- the list of roots, and who owns them ------------------------------------ */
+
+static void
+roots_lock (void)
+{
+  pthread_mutex_lock (&roots.mutex);
+}
+
+static void
+roots_unlock (void)
+{
+  pthread_mutex_unlock (&roots.mutex);
+}
+
+void
+sli_roots_add (void *payload)
+{
+  /* Without memory for the record the root is not on the list, no more. */
+  Extension *extension = sli_context_extend (payload);
+
+  if (extension == NULL)
+    return;
+  extension->thread = (uintptr_t) pthread_self ();
+  if ((sli_context_mode & MODE_ROOTS) == 0 || extension->tracked)
+    return;
+  roots_lock ();
+  extension->tracked = true;
+  extension->root_next = roots.first;
+  extension->root_pprev = &roots.first;
+  if (roots.first != NULL)
+    ((Extension *) roots.first)->root_pprev = &extension->root_next;
+  roots.first = extension;
+  roots_unlock ();
+}
+
+void
+sli_roots_remove (void *payload)
+{
+  Extension *extension = node_extension (node_of (payload));
+
+  if (extension == NULL)
+    return;
+  extension->thread = 0;
+  if (!extension->tracked)
+    return;
+  roots_lock ();
+  *extension->root_pprev = extension->root_next;
+  if (extension->root_next != NULL)
+    ((Extension *) extension->root_next)->root_pprev = extension->root_pprev;
+  extension->tracked = false;
+  roots_unlock ();
+}
+
+void
+sli_roots_check_thread (const void *payload, const char *operation)
+{
+  const void *root = payload;
+  const Extension *extension;
+  const void *above;
+
+  if ((sli_context_mode & MODE_DEBUG) == 0)
+    return;
+  while ((above = node_parent (node_of (root))) != NULL)
+    root = above;
+  extension = node_extension (node_of (root));
+  if (extension != NULL && extension->thread != 0
+      && extension->thread != (uintptr_t) pthread_self ())
+    sli_diag_die (ERROR_NODE_THREAD,
+                  "the tree of root %p belongs to another thread (see "
+                  "ralloc_take_tree): %s (%p)",
+                  root, operation, payload);
+}
+
+void
+ralloc_take_tree (const void *ptr)
+{
+  const void *root = ptr;
+  const void *above;
+  Extension *extension;
+
+  if (ptr == NULL || (sli_context_mode & MODE_DEBUG) == 0)
+    return;
+  while ((above = node_parent (node_of (root))) != NULL)
+    root = above;
+  extension = sli_context_extend ((void *) (uintptr_t) root);
+  if (extension != NULL)
+    extension->thread = (uintptr_t) pthread_self ();
+}
+
+void *
+ralloc_mark_place (const void *ptr, const char *file, unsigned line)
+{
+  void *payload = (void *) (uintptr_t) ptr;
+  Extension *extension;
+
+  if (ptr != NULL && (sli_context_mode & MODE_DEBUG))
+    {
+      extension = sli_context_extend (payload);
+      if (extension != NULL)
+        {
+          extension->file = file;
+          extension->line = line;
+        }
+    }
+  return payload;
+}
+
+void
+ralloc_track_roots (bool on)
+{
+  Extension *extension;
+
+  if (!sli_context_init ())
+    return;
+  if (on)
+    {
+      sli_context_mode |= MODE_ROOTS;
+      return;
+    }
+  sli_context_mode &= (uint8_t) ~MODE_ROOTS;
+  roots_lock ();
+  for (extension = roots.first; extension != NULL;
+       extension = extension->root_next)
+    extension->tracked = false;
+  roots.first = NULL;
+  roots_unlock ();
+}
+
+/* --- what a line says ------------------------------------------------------------ */
+
+static const char *
+kind_of (const void *payload)
+{
+  const Node *node = node_of (payload);
+  const Extension *extension = node_extension (node);
+
+  if (extension != NULL && extension->kind == EXT_GC)
+    return "gc";
+  if (extension != NULL && extension->kind == EXT_REFERENCE)
+    return "reference";
+  if ((node->parent & NODE_ODD) && ((const size_t *) node)[-1] == KIND_LINEAR)
+    return "linear";
+  return "node";
+}
+
+static size_t
+own_bytes (const void *payload)
+{
+  return sli_context_payload_bytes (payload)
+         + (sli_gc_is_own (payload) ? sli_gc_bytes (payload) : 0);
+}
+
+static void
+text_enter (FILE *f, const void *payload, unsigned depth)
+{
+  const Extension *extension = node_extension (node_of (payload));
+  const char *name = extension != NULL ? extension->name : NULL;
+  size_t n = depth <= TOTALS_DEPTH_MAX ? ralloc_total_nodes (payload) : 1;
+
+  fprintf (f, "%*s%s: %zu bytes",
+           2 * (int) (depth < INDENT_DEPTH_MAX ? depth : INDENT_DEPTH_MAX),
+           "", name != NULL ? name : kind_of (payload), own_bytes (payload));
+  if (name != NULL && kind_of (payload)[0] != 'n')
+    fprintf (f, " (%s)", kind_of (payload));
+  if (n > 1)
+    fprintf (f, ", %zu bytes in %zu nodes", ralloc_total_size (payload), n);
+  if (extension != NULL && extension->references != NULL)
+    fprintf (f, ", %zu references", ralloc_reference_count (payload));
+  if (extension != NULL && extension->limit != NULL)
+    fprintf (f, ", %zu bytes held under a limit",
+             ralloc_limit_used (payload));
+  if (extension != NULL && extension->file != NULL)
+    fprintf (f, ", at %s:%u", extension->file, extension->line);
+  fputc ('\n', f);
+}
+
+static void
+json_string (FILE *f, const char *text)
+{
+  fputc ('"', f);
+  for (; *text != '\0'; text++)
+    if (*text == '"' || *text == '\\')
+      fprintf (f, "\\%c", *text);
+    else if ((unsigned char) *text < ' ')
+      fprintf (f, "\\u%04x", (unsigned) (unsigned char) *text);
+    else
+      fputc (*text, f);
+  fputc ('"', f);
+}
+
+static void
+json_enter (FILE *f, const void *payload, unsigned depth)
+{
+  const Extension *extension = node_extension (node_of (payload));
+
+  fprintf (f, "{\"kind\": \"%s\"", kind_of (payload));
+  if (extension != NULL && extension->name != NULL)
+    {
+      fputs (", \"name\": ", f);
+      json_string (f, extension->name);
+    }
+  fprintf (f, ", \"bytes\": %zu", own_bytes (payload));
+  if (depth <= TOTALS_DEPTH_MAX)
+    fprintf (f, ", \"total_bytes\": %zu, \"total_nodes\": %zu",
+             ralloc_total_size (payload), ralloc_total_nodes (payload));
+  if (extension != NULL && extension->references != NULL)
+    fprintf (f, ", \"references\": %zu", ralloc_reference_count (payload));
+  if (extension != NULL && extension->limit != NULL)
+    fprintf (f, ", \"limit_used\": %zu", ralloc_limit_used (payload));
+  if (extension != NULL && extension->file != NULL)
+    {
+      fputs (", \"file\": ", f);
+      json_string (f, extension->file);
+      fprintf (f, ", \"line\": %u", extension->line);
+    }
+}
+
+/* --- trees ------------------------------------------------------------------------- */
+
+void
+ralloc_report (FILE *f, const void *ptr)
+{
+  const void *at;
+  const void *up;
+  unsigned depth;
+
+  if (ptr == NULL)
+    {
+      sli_roots_print (f, true);
+      return;
+    }
+  sli_context_check (ptr, "ralloc_report");
+  for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
+    {
+      depth = 0;
+      for (up = at; up != ptr && depth <= INDENT_DEPTH_MAX; depth++)
+        up = node_parent (node_of (up));
+      text_enter (f, at, depth);
+    }
+}
+
+/* Closes what ends between a node that has no children and the next one. */
+static const void *
+json_leave (FILE *f, const void *top, const void *at, unsigned *depth)
+{
+  const void *next;
+
+  for (;;)
+    {
+      fputc ('}', f);
+      if (at == top)
+        return NULL;
+      next = node_next (node_of (at), at);
+      if (next != NULL)
+        {
+          fputs (", ", f);
+          return next;
+        }
+      fputc (']', f);
+      at = node_parent (node_of (at));
+      --*depth;
+    }
+}
+
+static void
+json_tree (FILE *f, const void *top)
+{
+  const void *at = top;
+  unsigned depth = 0;
+
+  while (at != NULL)
+    {
+      json_enter (f, at, depth);
+      if (node_first_child (node_of (at)) != NULL)
+        {
+          fputs (", \"children\": [", f);
+          at = node_first_child (node_of (at));
+          depth++;
+        }
+      else
+        at = json_leave (f, top, at, &depth);
+    }
+}
+
+void
+ralloc_report_json (FILE *f, const void *ptr)
+{
+  const Extension *extension;
+
+  if (ptr != NULL)
+    {
+      sli_context_check (ptr, "ralloc_report_json");
+      json_tree (f, ptr);
+    }
+  else
+    {
+      fputc ('[', f);
+      for (extension = roots.first; extension != NULL;
+           extension = extension->root_next)
+        {
+          json_tree (f, extension->owner);
+          fputs (extension->root_next != NULL ? ", " : "", f);
+        }
+      fputc (']', f);
+    }
+  fputc ('\n', f);
+}
+
+void
+ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
+{
+  if (ptr == NULL)
+    return;
+  if ((flags & RALLOC_PRINT_INFO_SUMMARY_ONLY) == 0)
+    ralloc_report (f, ptr);
+  fprintf (f, "%zu nodes, %zu bytes of content, %zu bytes of metadata\n",
+           ralloc_total_nodes (ptr), ralloc_total_size (ptr),
+           ralloc_total_nodes (ptr) * sizeof (Node));
+}
+
+/* --- roots that are still there ----------------------------------------------------- */
+
+void
+sli_roots_print (FILE *f, bool full)
+{
+  const Extension *extension;
+
+  for (extension = roots.first; extension != NULL;
+       extension = extension->root_next)
+    if (full)
+      ralloc_report (f, extension->owner);
+    else
+      text_enter (f, extension->owner, 0);
+}
+
+static void
+report_at_exit (void)
+{
+  if (!roots.report || roots.first == NULL)
+    return;
+  fputs ("slice: roots alive at exit:\n", stderr);
+  sli_roots_print (stderr, roots.full);
+}
+
+void
+ralloc_report_at_exit (bool full)
+{
+  ralloc_track_roots (true);
+  roots.report = true;
+  roots.full = full;
+  if (!roots.at_exit)
+    roots.at_exit = atexit (report_at_exit) == 0;
+}

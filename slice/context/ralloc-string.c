@@ -1,0 +1,227 @@
+/* ralloc-string.c - strings that are nodes
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * Formatting goes into the room that is there, and again only if that was
+ * too small; a string that grows gets half as much again as it needs, so that
+ * n appends copy O(n) bytes.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+enum
+{
+  FORMAT_ROOM_BYTES = 256 /* on the stack: most texts are shorter */
+};
+
+static void
+require_string (const void *pointer, const char *operation)
+{
+  if (UNLIKELY (pointer == NULL))
+    sli_diag_die (ERROR_NODE_NULL, "NULL where a string must be: %s",
+                  operation);
+}
+
+static char *
+string_new (const void *ctx, const char *str, size_t length)
+{
+  char *copy = ralloc_size (ctx, length + 1);
+
+  if (UNLIKELY (copy == NULL))
+    return NULL;
+  memcpy (copy, str, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+char *
+ralloc_strdup (const void *ctx, const char *str)
+{
+  return LIKELY (str != NULL) ? string_new (ctx, str, strlen (str)) : NULL;
+}
+
+char *
+ralloc_strndup (const void *ctx, const char *str, size_t n)
+{
+  return LIKELY (str != NULL) ? string_new (ctx, str, strnlen (str, n)) : NULL;
+}
+
+/* --- appending --------------------------------------------------------------- */
+
+/* Room for `start + length' characters and a NUL.  NULL: no memory, or a sum
+ * that does not fit. */
+static char *
+string_grow (char *str, size_t start, size_t length, const char *operation)
+{
+  size_t bytes;
+
+  if (UNLIKELY (__builtin_add_overflow (start, length, &bytes)
+                || bytes >= (size_t) PTRDIFF_MAX / 2))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  bytes++;
+  return sli_context_resize (str, bytes, bytes + bytes / 2, operation);
+}
+
+static bool
+string_append (char **dest, const char *str, size_t existing, size_t length,
+               const char *operation)
+{
+  /* The text may be a part of the string that it is appended to. */
+  size_t inside = (size_t) (str - *dest);
+  bool is_inside = str >= *dest && inside <= existing;
+  char *both = string_grow (*dest, existing, length, operation);
+
+  if (UNLIKELY (both == NULL))
+    return false;
+  memmove (both + existing, is_inside ? both + inside : str, length);
+  both[existing + length] = '\0';
+  *dest = both;
+  return true;
+}
+
+bool
+ralloc_strcat (char **dest, const char *str)
+{
+  require_string (dest, "ralloc_strcat");
+  require_string (*dest, "ralloc_strcat");
+  require_string (str, "ralloc_strcat");
+  return string_append (dest, str, strlen (*dest), strlen (str),
+                        "ralloc_strcat");
+}
+
+bool
+ralloc_strncat (char **dest, const char *str, size_t n)
+{
+  require_string (dest, "ralloc_strncat");
+  require_string (*dest, "ralloc_strncat");
+  require_string (str, "ralloc_strncat");
+  return string_append (dest, str, strlen (*dest), strnlen (str, n),
+                        "ralloc_strncat");
+}
+
+bool
+ralloc_str_append (char **dest, const char *str, size_t existing_length,
+                   size_t str_size)
+{
+  require_string (dest, "ralloc_str_append");
+  require_string (*dest, "ralloc_str_append");
+  return string_append (dest, str, existing_length, str_size,
+                        "ralloc_str_append");
+}
+
+/* --- formatting ------------------------------------------------------------------ */
+
+char *
+ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
+{
+  char room[FORMAT_ROOM_BYTES];
+  va_list again;
+  int length;
+  char *text;
+
+  va_copy (again, args);
+  length = vsnprintf (room, sizeof room, fmt, args);
+  text = length >= 0 ? ralloc_size (ctx, (size_t) length + 1) : NULL;
+  if (LIKELY (text != NULL))
+    {
+      if (LIKELY ((size_t) length < sizeof room))
+        memcpy (text, room, (size_t) length + 1);
+      else
+        vsnprintf (text, (size_t) length + 1, fmt, again);
+    }
+  va_end (again);
+  return text;
+}
+
+char *
+ralloc_asprintf (const void *ctx, const char *fmt, ...)
+{
+  va_list args;
+  char *text;
+
+  va_start (args, fmt);
+  text = ralloc_vasprintf (ctx, fmt, args);
+  va_end (args);
+  return text;
+}
+
+/* What is there is not lost if there is no room for more: the text is
+ * formatted beside it first, and written over the tail when all is well.  So
+ * the text may be made of the string's own old tail, too. */
+bool
+ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
+                               va_list args)
+{
+  char room[FORMAT_ROOM_BYTES];
+  va_list again;
+  int length;
+  char *text;
+
+  require_string (str, "ralloc_vasprintf_rewrite_tail");
+  if (UNLIKELY (*str == NULL))
+    {
+      *str = ralloc_vasprintf (NULL, fmt, args);
+      *start = *str != NULL ? strlen (*str) : 0;
+      return *str != NULL;
+    }
+  va_copy (again, args);
+  length = vsnprintf (room, sizeof room, fmt, args);
+  text = length >= 0 ? string_grow (*str, *start, (size_t) length,
+                                    "ralloc_vasprintf_rewrite_tail")
+                     : NULL;
+  if (LIKELY (text != NULL))
+    {
+      if (LIKELY ((size_t) length < sizeof room))
+        memcpy (text + *start, room, (size_t) length + 1);
+      else
+        vsnprintf (text + *start, (size_t) length + 1, fmt, again);
+      *str = text;
+      *start += (size_t) length;
+    }
+  va_end (again);
+  return text != NULL;
+}
+
+bool
+ralloc_asprintf_rewrite_tail (char **str, size_t *start, const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_vasprintf_rewrite_tail (str, start, fmt, args);
+  va_end (args);
+  return done;
+}
+
+bool
+ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
+{
+  size_t start;
+
+  require_string (str, "ralloc_vasprintf_append");
+  start = *str != NULL ? strlen (*str) : 0;
+  return ralloc_vasprintf_rewrite_tail (str, &start, fmt, args);
+}
+
+bool
+ralloc_asprintf_append (char **str, const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_vasprintf_append (str, fmt, args);
+  va_end (args);
+  return done;
+}

@@ -1,0 +1,52 @@
+/* guard.h - the checking modes: checked, hardened, debug
+ *
+ * Floor 6 (alloc).  Every call of these modes takes the slow path and comes
+ * here.  Locks: none of its own.  Theory: section 6; Promises and limits.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CORE_GUARD_H
+#define SLI_CORE_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum
+{
+  GUARD_OFF,
+  GUARD_CHECKED,   /* every free is checked at the call */
+  GUARD_HARDENED,  /* and contents: canary, zeroes, quarantine, random picks,
+                      guard pages */
+  GUARD_DEBUG      /* and red zones, patterns, who allocated and freed */
+} GuardMode;
+
+/* Once, with the options frozen. */
+GuardMode sli_guard_begin (void);
+/* Freed chunks of a class that wait in each thread; 0: none. */
+unsigned sli_guard_quarantine_chunks (GuardMode mode);
+
+/* The largest size whose blocks are chunks and not the system malloc's. */
+size_t sli_guard_size_max (void);
+/* What a mode does with blocks of that size. */
+typedef struct
+{
+  /* A block; NULL: no memory.  site: where the call came from. */
+  void *(*alloc) (size_t size, const void *site);
+  /* size may be DIAG_SIZE_UNKNOWN. */
+  void (*free) (size_t size, void *block, const char *operation,
+                const void *site);
+} GuardCalls;
+
+/* Of the mode in force. */
+const GuardCalls *sli_guard_calls (void);
+/* Blocks of the system's malloc, whose sizes are remembered. */
+bool sli_guard_add_large (void *block, size_t size, const void *site);
+void sli_guard_remove_large (const void *block, size_t size,
+                             const char *operation, const void *site);
+
+/* The exact size that a live block was asked for with; 0 if it is none. */
+size_t sli_guard_block_size (const void *block);
+/* Bytes between a chunk's start and its block's. */
+size_t sli_guard_front_bytes (void);
+
+#endif

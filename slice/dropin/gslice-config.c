@@ -1,0 +1,279 @@
+/* gslice-config.c - what GLib's variables and calls set
+ *
+ * Floor 8 (dropin).  Below: the public interface of slices, as any program
+ * has it.  G_SLICE and G_DEBUG are honoured as the manual of GLib 2.74 says
+ * (Running GLib Applications); they become options of ours, which
+ * SLICE_OPTIONS overrides.  No locks.
+ *
+ * Where slice-run started the program, G_SLICE is what GLib is told, and the
+ * user's own setting is in SLICE_RUN_G_SLICE; without that, G_SLICE is meant
+ * for both.
+ *
+ * Sources: GLib's reference manual, "Running GLib Applications" and
+ * g_parse_debug_string(), for what the words mean.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "gslice-config.h"
+
+#include <slice/slice.h>
+#include <slice/options.h>
+#include <slice/stats.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* As in g_parse_debug_string(). */
+#define SEPARATORS ":;, \t"
+
+enum
+{
+  COLOUR_INCREMENT_MAX = 1024, /* the option's; larger ones mean "at random"
+                                  to GLib, and all steps are alike to us */
+  WORKING_SET_MSEC_MAX = 86400000,
+  STATE_VALUES = 3             /* size, contention, rounds */
+};
+
+/* The words of a variable, bit by bit. */
+static const char *const slice_words[] = { "always-malloc", "debug-blocks" };
+enum
+{
+  WORD_ALWAYS_MALLOC = 1 << 0,
+  WORD_DEBUG_BLOCKS = 1 << 1
+};
+static const char *const debug_words[]
+    = { "gc-friendly", "fatal-warnings", "fatal-criticals" };
+enum
+{
+  WORD_GC_FRIENDLY = 1 << 0
+};
+
+static pthread_once_t config_once = PTHREAD_ONCE_INIT;
+
+/* Constant once loaded. */
+static struct
+{
+  unsigned words;     /* of the setting that is for us */
+  bool glib_mallocs;  /* GLib was told always-malloc */
+} config;
+
+/* --- reading a variable ---------------------------------------------------- */
+
+/* Letters in any case; GLib takes an underscore for a dash. */
+static bool
+word_is (const char *word, size_t length, const char *name)
+{
+  for (size_t i = 0; i < length; i++)
+    {
+      char c = word[i] == '_' ? '-' : word[i];
+
+      if (name[i] == '\0' || strncasecmp (&c, &name[i], 1) != 0)
+        return false;
+    }
+  return name[length] == '\0';
+}
+
+static void
+print_words (const char *variable, const char *const *names, unsigned n)
+{
+  char line[160];
+  size_t length = 0;
+
+  line[0] = '\0';
+  strncat (line, variable, sizeof line - 1);
+  strncat (line, " takes:", sizeof line - strlen (line) - 1);
+  for (unsigned i = 0; i < n; i++)
+    {
+      strncat (line, " ", sizeof line - strlen (line) - 1);
+      strncat (line, names[i], sizeof line - strlen (line) - 1);
+    }
+  strncat (line, " all help\n", sizeof line - strlen (line) - 1);
+  length = strlen (line);
+  if (write (STDERR_FILENO, line, length) < 0)
+    return; /* nowhere to tell it */
+}
+
+/* The words of `value` as bits.  "all" turns the meaning of the others round;
+ * what is not known is passed over, as GLib does. */
+static unsigned
+read_words (const char *variable, const char *value, const char *const *names,
+            unsigned n, bool helps)
+{
+  unsigned bits = 0, all_bits = (1u << n) - 1;
+  bool has_all = false;
+
+  for (const char *at = value; *at != '\0';)
+    {
+      size_t length = strcspn (at, SEPARATORS);
+
+      if (word_is (at, length, "all"))
+        has_all = true;
+      else if (helps && word_is (at, length, "help"))
+        print_words (variable, names, n);
+      for (unsigned i = 0; i < n; i++)
+        if (word_is (at, length, names[i]))
+          bits |= 1u << i;
+      at += length;
+      at += strspn (at, SEPARATORS);
+    }
+  return has_all ? all_bits & ~bits : bits;
+}
+
+#define N_WORDS(names) (sizeof (names) / sizeof (names)[0])
+
+static unsigned
+slice_words_of (const char *value, bool helps)
+{
+  return value == NULL ? 0
+                       : read_words ("G_SLICE", value, slice_words,
+                                     N_WORDS (slice_words), helps);
+}
+
+static unsigned
+debug_words_of (const char *value)
+{
+  return value == NULL ? 0
+                       : read_words ("G_DEBUG", value, debug_words,
+                                     N_WORDS (debug_words), false);
+}
+
+/* --- setting options -------------------------------------------------------- */
+
+static void
+config_load (void)
+{
+  const char *told = secure_getenv ("G_SLICE");
+  const char *mine = secure_getenv ("SLICE_RUN") != NULL
+                         ? secure_getenv ("SLICE_RUN_G_SLICE")
+                         : told;
+
+  config.glib_mallocs
+      = (slice_words_of (told, false) & WORD_ALWAYS_MALLOC) != 0;
+  config.words = slice_words_of (mine, true);
+  /* GLib promises alignment to two pointers, in practice. */
+  slice_set_option (SLICE_OPTION_ALIGN_16, 1);
+  if (config.words & WORD_ALWAYS_MALLOC)
+    slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
+  /* G_SLICE that is set, to nothing even, keeps the slabs under valgrind. */
+  else if (mine != NULL)
+    slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
+  if (config.words & WORD_DEBUG_BLOCKS)
+    slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
+  if (debug_words_of (secure_getenv ("G_DEBUG")) & WORD_GC_FRIENDLY)
+    slice_set_option (SLICE_OPTION_CLEAR_FREED, 1);
+}
+
+void
+sli_gslice_config_load (void)
+{
+  pthread_once (&config_once, config_load);
+}
+
+bool
+sli_gslice_config_glib_mallocs (void)
+{
+  return config.glib_mallocs;
+}
+
+/* --- the calls ----------------------------------------------------------------- */
+
+static int64_t
+clamp (int64_t value, int64_t minimum, int64_t maximum)
+{
+  return value < minimum ? minimum : value > maximum ? maximum : value;
+}
+
+static SliceOption
+option_of (int key)
+{
+  static const SliceOption options[]
+      = { [GSLICE_ALWAYS_MALLOC] = SLICE_OPTION_ALWAYS_MALLOC,
+          [GSLICE_BYPASS_MAGAZINES] = SLICE_OPTION_BYPASS_MAGAZINES,
+          [GSLICE_WORKING_SET_MSECS] = SLICE_OPTION_WORKING_SET_MSEC,
+          [GSLICE_COLOUR_INCREMENT] = SLICE_OPTION_COLOUR_INCREMENT };
+
+  return key >= GSLICE_ALWAYS_MALLOC && key <= GSLICE_COLOUR_INCREMENT
+             ? options[key]
+             : (SliceOption) 0;
+}
+
+static int64_t
+option_value (int key, int64_t value)
+{
+  switch (key)
+    {
+    case GSLICE_ALWAYS_MALLOC:
+      return value != 0 || (config.words & WORD_ALWAYS_MALLOC) != 0;
+    case GSLICE_BYPASS_MAGAZINES:
+      return value != 0;
+    case GSLICE_WORKING_SET_MSECS:
+      return clamp (value, 0, WORKING_SET_MSEC_MAX);
+    default:
+      return clamp (value, 0, COLOUR_INCREMENT_MAX);
+    }
+}
+
+void
+sli_gslice_config_set (int key, int64_t value)
+{
+  static const char too_late[]
+      = "slice: g_slice_set_config: blocks have been handed out; nothing "
+        "changed\n";
+  SliceOption option = option_of (key);
+
+  sli_gslice_config_load ();
+  if (option != 0
+      && slice_set_option (option, option_value (key, value))
+             == SLICE_SET_TOO_LATE
+      && write (STDERR_FILENO, too_late, sizeof too_late - 1) < 0)
+    return; /* nowhere to tell it */
+}
+
+int64_t
+sli_gslice_config_get (int key)
+{
+  int64_t value = 0;
+
+  sli_gslice_config_load ();
+  if (key == GSLICE_CHUNK_SIZES)
+    return SLICE_N_CLASSES - 1; /* class 0 is no class to GLib */
+  slice_get_option (option_of (key), &value);
+  return value;
+}
+
+int64_t *
+sli_gslice_config_state (int key, int64_t index, unsigned *n_values)
+{
+  SliceStats *stats;
+  int64_t *values = NULL;
+
+  if (n_values != NULL)
+    *n_values = 0;
+  if (key != GSLICE_CONTENTION_COUNTER || index < 0
+      || index >= SLICE_N_CLASSES - 1)
+    return NULL;
+  stats = malloc (sizeof *stats);
+  if (stats != NULL)
+    values = malloc (STATE_VALUES * sizeof *values);
+  if (values != NULL)
+    {
+      const SliceClassStats *class = &stats->classes[index + 1];
+
+      /* The first block, so that the classes are known. */
+      sli_gslice_config_load ();
+      slice_free1 (1, slice_alloc (1));
+      slice_get_stats (stats);
+      values[0] = (int64_t) class->block_bytes;
+      values[1] = (int64_t) class->n_contended;
+      values[2] = (int64_t) class->rounds_now;
+      if (n_values != NULL)
+        *n_values = STATE_VALUES;
+    }
+  free (stats);
+  return values;
+}

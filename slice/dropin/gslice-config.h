@@ -1,0 +1,36 @@
+/* gslice-config.h - what GLib's variables and calls set
+ *
+ * Floor 8 (dropin).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_DROPIN_GSLICE_CONFIG_H
+#define SLI_DROPIN_GSLICE_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* GLib's numbers (GSliceConfig). */
+typedef enum
+{
+  GSLICE_ALWAYS_MALLOC = 1,
+  GSLICE_BYPASS_MAGAZINES,
+  GSLICE_WORKING_SET_MSECS,
+  GSLICE_COLOUR_INCREMENT,
+  GSLICE_CHUNK_SIZES,        /* read only: how many classes there are */
+  GSLICE_CONTENTION_COUNTER  /* only with get_config_state() */
+} GsliceConfig;
+
+/* Reads G_SLICE and G_DEBUG and sets our options by them; once, and before
+ * the first block.  Later calls do nothing. */
+void sli_gslice_config_load (void);
+/* Does GLib itself hand out malloc's blocks, by what G_SLICE says to it?
+ * Only after sli_gslice_config_load(). */
+bool sli_gslice_config_glib_mallocs (void);
+
+/* What the calls of the same name do. */
+void sli_gslice_config_set (int key, int64_t value);
+int64_t sli_gslice_config_get (int key);
+int64_t *sli_gslice_config_state (int key, int64_t index, unsigned *n_values);
+
+#endif

@@ -1,0 +1,233 @@
+/* gslice.c - GLib's slice calls on our layers, for programs as they are
+ *
+ * Floor 8 (dropin).  Below: the public interface of slices; beside it
+ * gslice-config.c (variables and settings) and foreign.c (blocks that are not
+ * ours).  Linked to libslice, and not to GLib: it serves any GLib, and works
+ * before and without it.  No locks.
+ *
+ * The inline code of slice.h is written out once more here, because the first
+ * call of all has something to do before: while a thread has no magazines its
+ * entry is the empty one, so the first call comes to the slow path.
+ *
+ * What may be freed here is wider than in slice.h: a block that GLib handed
+ * out itself (foreign.c).
+ *
+ * Theory: sections 2 and 6.  Source of the calls: GLib's reference manual,
+ * "Memory Slices".
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "gslice-calls.h"
+#include "foreign.h"
+#include "gslice-config.h"
+
+#include <slice/slice.h>
+#include <slice/options.h>
+
+#include "port/compiler.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_once_t dropin_once = PTHREAD_ONCE_INIT;
+
+static struct
+{
+  bool ready;          /* set once, after all else */
+  bool counts;         /* option `count': every call takes the slow path */
+  uint64_t n_allocs;   /* only if it counts */
+  uint64_t n_frees;
+} dropin;
+
+/* --- the first call --------------------------------------------------------------- */
+
+static void
+dropin_begin (void)
+{
+  int64_t counts;
+
+  sli_gslice_config_load ();
+  sli_foreign_begin ();
+  slice_get_option (SLICE_OPTION_COUNT, &counts);
+  dropin.counts = counts != 0;
+  STORE_RELEASE (&dropin.ready, true);
+}
+
+static inline void
+dropin_make_ready (void)
+{
+  if (UNLIKELY (!LOAD_ACQUIRE (&dropin.ready)))
+    pthread_once (&dropin_once, dropin_begin);
+}
+
+/* The program may still set options after this. */
+__attribute__ ((constructor)) static void
+dropin_load (void)
+{
+  sli_gslice_config_load ();
+  sli_foreign_load ();
+}
+
+/* --- blocks ------------------------------------------------------------------------- */
+
+NOINLINE static void *
+alloc_slow (size_t size)
+{
+  dropin_make_ready ();
+  if (dropin.counts && size != 0)
+    COUNT_UP_SHARED (&dropin.n_allocs, 1);
+  return slice_alloc_slow_v1 (size);
+}
+
+static inline void *
+block_alloc (size_t size)
+{
+  if (LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      void **top = SLICE_LOAD (&entry->top);
+      void *block = *top;
+
+      if (LIKELY (block != NULL))
+        {
+          SLICE_STORE (&entry->top, top - 1);
+          return block;
+        }
+    }
+  return alloc_slow (size);
+}
+
+NOINLINE static void
+free_slow (size_t size, void *block)
+{
+  dropin_make_ready ();
+  if (dropin.counts && block != NULL)
+    COUNT_UP_SHARED (&dropin.n_frees, 1);
+  if (block != NULL && (size > SLICE_SIZE_MAX || !slice_is_ours (block)))
+    sli_foreign_free (size, block);
+  else
+    slice_free_slow_v1 (size, block);
+}
+
+static inline void
+block_free (size_t size, void *block)
+{
+  if (LIKELY (size <= SLICE_SIZE_MAX && slice_is_ours (block)))
+    {
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      void **top = SLICE_LOAD (&entry->top);
+
+      if (LIKELY (top != entry->end && *top != block))
+        {
+          SLICE_STORE (top + 1, block);
+          SLICE_STORE (&entry->top, top + 1);
+          return;
+        }
+    }
+  free_slow (size, block);
+}
+
+void *
+g_slice_alloc (size_t block_size)
+{
+  return block_alloc (block_size);
+}
+
+void *
+g_slice_alloc0 (size_t block_size)
+{
+  void *block = block_alloc (block_size);
+
+  return block == NULL ? NULL : memset (block, 0, block_size);
+}
+
+void *
+g_slice_copy (size_t block_size, const void *mem_block)
+{
+  void *block = block_alloc (block_size);
+
+  return block == NULL ? NULL : memcpy (block, mem_block, block_size);
+}
+
+void
+g_slice_free1 (size_t block_size, void *mem_block)
+{
+  block_free (block_size, mem_block);
+}
+
+/* The chain may hold blocks of GLib's as well, so each is looked at. */
+void
+g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
+                                size_t next_offset)
+{
+  while (mem_chain != NULL)
+    {
+      void *block = mem_chain;
+
+      mem_chain = *(void **) (void *) ((char *) block + next_offset);
+      block_free (block_size, block);
+    }
+}
+
+/* --- settings ------------------------------------------------------------------------- */
+
+void
+g_slice_set_config (int ckey, int64_t value)
+{
+  sli_gslice_config_set (ckey, value);
+}
+
+int64_t
+g_slice_get_config (int ckey)
+{
+  return sli_gslice_config_get (ckey);
+}
+
+int64_t *
+g_slice_get_config_state (int ckey, int64_t address, unsigned *n_values)
+{
+  dropin_make_ready ();
+  return sli_gslice_config_state (ckey, address, n_values);
+}
+
+/* --- at exit ---------------------------------------------------------------------------- */
+
+static void
+say (const char *format, ...)
+{
+  char line[160];
+  va_list arguments;
+  int length;
+
+  va_start (arguments, format);
+  length = vsnprintf (line, sizeof line, format, arguments);
+  va_end (arguments);
+  if (length > 0 && write (STDERR_FILENO, line, (size_t) length) < 0)
+    return; /* nowhere to tell it */
+}
+
+/* Before the table of libslice, which is unloaded after us. */
+__attribute__ ((destructor)) static void
+dropin_report (void)
+{
+  uint64_t n_passed_on, n_sent_home;
+  int64_t wanted;
+
+  slice_get_option (SLICE_OPTION_STATS, &wanted);
+  if (wanted == 0 || !LOAD_ACQUIRE (&dropin.ready))
+    return;
+  if (dropin.counts)
+    say ("slice-gslice: %llu blocks allocated, %llu freed\n",
+         (unsigned long long) LOAD (&dropin.n_allocs),
+         (unsigned long long) LOAD (&dropin.n_frees));
+  sli_foreign_count (&n_passed_on, &n_sent_home);
+  say ("slice-gslice: %llu blocks of GLib's passed on, %llu of ours came "
+       "through free\n",
+       (unsigned long long) n_passed_on, (unsigned long long) n_sent_home);
+}

@@ -1,0 +1,27 @@
+# slice/dropin/mesa-ralloc.mk - Mesa's ralloc: library and stand-in headers
+#
+# The library's names carry versions, so it needs a linker that knows them;
+# its object must not be optimised across files, which would lose them.
+#
+# SPDX-License-Identifier: MIT
+
+if HAVE_VERSION_SCRIPT
+lib_LTLIBRARIES += slice/libslice-ralloc.la
+slice_libslice_ralloc_la_SOURCES = slice/dropin/mesa-ralloc.c
+slice_libslice_ralloc_la_CFLAGS = $(slice_cflags) -fno-lto -fno-plt
+slice_libslice_ralloc_la_LIBADD = slice/libslice.la
+slice_libslice_ralloc_la_LDFLAGS = \
+	-no-undefined \
+	-version-info $(SLICE_LT_VERSION) \
+	$(SLICE_LIB_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/slice/dropin/libslice-ralloc.map
+EXTRA_slice_libslice_ralloc_la_DEPENDENCIES = \
+	slice/dropin/libslice-ralloc.map
+endif
+
+mesa223dir = $(pkgincludedir)/mesa-22.3/util
+mesa223_HEADERS = slice/dropin/mesa-22.3/util/ralloc.h
+mesa261dir = $(pkgincludedir)/mesa-26.1/util
+mesa261_HEADERS = slice/dropin/mesa-26.1/util/ralloc.h
+
+EXTRA_DIST += slice/dropin/libslice-ralloc.map

@@ -1,0 +1,253 @@
+/* command-record.c - slice-trace record: run a program under the recorder
+ *
+ * Tools.  Starts the program with the recorder preloaded and packs its events
+ * until it ends.  The program's exit status is ours.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "commands.h"
+#include "pack.h"
+#include "spool.h"
+#include "tool.h"
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SLICE_TRACE_LIBDIR
+# define SLICE_TRACE_LIBDIR "/usr/local/lib/slice"
+#endif
+#define RECORDER_NAME "slice-trace-record.so"
+#define PAUSE_MSEC_MAX 8
+
+typedef struct
+{
+  const char *output;
+  const char *recorder_options;
+  uint64_t max_bytes;
+  bool quiet;
+} RecordOptions;
+
+static volatile sig_atomic_t child_pid;
+
+static void
+signal_pass_on (int number)
+{
+  if (child_pid > 0)
+    kill (child_pid, number);
+}
+
+/* Beside the program (an uninstalled build), or where it was installed. */
+static char *
+recorder_find (void)
+{
+  const char *asked = getenv ("SLICE_TRACE_RECORDER");
+  if (asked != NULL)
+    return sli_tool_text ("%s", asked);
+  char self[PATH_MAX];
+  ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
+  if (n > 0)
+    {
+      self[n] = '\0';
+      *strrchr (self, '/') = '\0';
+      static const char *const places[] = { "", "/.libs", "/.." };
+      for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        {
+          char *path = sli_tool_text ("%s%s/" RECORDER_NAME, self, places[i]);
+          if (access (path, R_OK) == 0)
+            return path;
+          free (path);
+        }
+    }
+  return sli_tool_text (SLICE_TRACE_LIBDIR "/" RECORDER_NAME);
+}
+
+/* In memory if there is a place for that: the pages are written once, read
+ * once, and never need a disk. */
+static char *
+spool_make (void)
+{
+  const char *const places[]
+      = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm", getenv ("TMPDIR"),
+          "/tmp" };
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    {
+      if (places[i] == NULL)
+        continue;
+      char *path = sli_tool_text ("%s/slice-trace-XXXXXX", places[i]);
+      if (mkdtemp (path) != NULL)
+        return path;
+      free (path);
+    }
+  sli_tool_die (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+}
+
+static void
+child_run (char **argv, const char *spool, const char *recorder,
+           const RecordOptions *options)
+{
+  const char *preload = getenv ("LD_PRELOAD");
+  char *ours = preload != NULL && preload[0] != '\0'
+                   ? sli_tool_text ("%s:%s", recorder, preload)
+                   : sli_tool_text ("%s", recorder);
+  setenv ("LD_PRELOAD", ours, 1);
+  setenv (SPOOL_ENV, spool, 1);
+  setenv (SPOOL_ENV_OPTIONS, options->recorder_options, 1);
+  /* libunwind validates addresses with a pipe otherwise; nothing to set */
+  execvp (argv[0], argv);
+  int error = errno;
+  fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
+  _exit (error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN);
+}
+
+/* Packs until the program has ended. */
+static int
+pack_until_end (Packer *packer, pid_t pid)
+{
+  long pause_msec = 1;
+  for (;;)
+    {
+      int status;
+      pid_t ended = waitpid (pid, &status, WNOHANG);
+      if (ended == pid)
+        {
+          sli_pack_ended (packer, status);
+          return status;
+        }
+      if (ended < 0 && errno != EINTR)
+        sli_tool_die (TOOL_FAILED, "wait: %s", strerror (errno));
+      if (sli_pack_step (packer) > 0)
+        pause_msec = 1;
+      else if (pause_msec < PAUSE_MSEC_MAX)
+        pause_msec *= 2;
+      struct timespec pause = { 0, pause_msec * 1000000 };
+      nanosleep (&pause, NULL);
+    }
+}
+
+static void
+summary_say (const PackTotals *totals, const char *output)
+{
+  sli_tool_say ("%llu events, %.2f bytes each, in %s%s",
+                (unsigned long long)totals->n_events,
+                totals->n_events == 0
+                    ? 0.0
+                    : (double)totals->n_bytes / (double)totals->n_events,
+                output, totals->n_traces > 1 ? " and its children's" : "");
+  if (totals->n_dropped_nested > 0)
+    sli_tool_say ("%llu calls came while an event was being written (a "
+                  "signal handler's): counted, not recorded",
+                  (unsigned long long)totals->n_dropped_nested);
+  if (totals->n_dropped_full > 0)
+    sli_tool_say ("%llu events were dropped for want of room",
+                  (unsigned long long)totals->n_dropped_full);
+  if (totals->cut)
+    sli_tool_say ("cut: a process ended without its exit handlers");
+  if (totals->running)
+    sli_tool_say ("a child still runs; its trace ends here");
+}
+
+static int
+exit_code (int status, const PackTotals *totals)
+{
+  if (WIFSIGNALED (status))
+    return 128 + WTERMSIG (status);
+  int code = WEXITSTATUS (status);
+  if (code != 0 || totals->n_events > 0)
+    return code;
+  sli_tool_say ("nothing was recorded: the program is static, setuid, brings "
+                "its own allocator, or allocates nothing");
+  return TOOL_NO_EVENTS;
+}
+
+static int
+record_run (char **argv, const RecordOptions *options)
+{
+  char *recorder = recorder_find ();
+  if (access (recorder, R_OK) != 0)
+    sli_tool_die (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
+  char *spool = spool_make ();
+  unlink (options->output);
+  pid_t pid = fork ();
+  if (pid < 0)
+    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+  if (pid == 0)
+    child_run (argv, spool, recorder, options);
+  child_pid = pid;
+  signal (SIGINT, SIG_IGN); /* the terminal sends it to the program, too */
+  signal (SIGQUIT, SIG_IGN);
+  signal (SIGTERM, signal_pass_on);
+  signal (SIGHUP, signal_pass_on);
+  Packer *packer
+      = sli_pack_new (spool, options->output, pid, options->max_bytes);
+  sli_pack_command (packer, argv);
+  int status = pack_until_end (packer, pid);
+  bool good = sli_pack_finish (packer);
+  rmdir (spool);
+  PackTotals totals;
+  sli_pack_totals (packer, &totals);
+  sli_pack_free (packer);
+  free (spool);
+  free (recorder);
+  if (!good)
+    return TOOL_FAILED;
+  if (totals.n_events == 0)
+    unlink (options->output);
+  else if (!options->quiet)
+    summary_say (&totals, options->output);
+  return exit_code (status, &totals);
+}
+
+static uint64_t
+size_parse (const char *text)
+{
+  char *end;
+  double value = strtod (text, &end);
+  static const char units[] = "kMGT";
+  const char *unit = *end == '\0' ? NULL : strchr (units, *end);
+  for (const char *at = units; unit != NULL && at <= unit; at++)
+    value *= 1024;
+  if (value <= 0 || (*end != '\0' && unit == NULL))
+    sli_tool_die (TOOL_USAGE, "%s is no size (such as 500M)", text);
+  return (uint64_t)value;
+}
+
+int
+sli_command_record (int argc, char **argv)
+{
+  RecordOptions options = { 0 };
+  options.output = sli_option_value (&argc, argv, "-o");
+  const char *depth = sli_option_value (&argc, argv, "--depth");
+  const char *free_depth = sli_option_value (&argc, argv, "--free-depth");
+  const char *max_size = sli_option_value (&argc, argv, "--max-size");
+  bool timed = sli_option_flag (&argc, argv, "--timed");
+  bool follow = sli_option_flag (&argc, argv, "--follow");
+  options.quiet = sli_option_flag (&argc, argv, "-q");
+  if (argc > 0 && strcmp (argv[0], "--") == 0)
+    {
+      argc--;
+      argv++;
+    }
+  else
+    sli_option_none_left (argc > 0 ? 1 : 0, argv);
+  if (argc == 0)
+    sli_tool_die (TOOL_USAGE, "record: which program?");
+  if (options.output == NULL)
+    options.output = "slice-trace.trace";
+  if (max_size != NULL)
+    options.max_bytes = size_parse (max_size);
+  options.recorder_options = sli_tool_text (
+      "depth=%d,free=%d%s%s", depth == NULL ? 128 : atoi (depth),
+      free_depth == NULL ? 4 : atoi (free_depth), timed ? ",timed" : "",
+      follow ? ",follow" : "");
+  return record_run (argv, &options);
+}

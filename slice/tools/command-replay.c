@@ -1,0 +1,382 @@
+/* command-replay.c - slice-trace replay: what other allocators would cost
+ *
+ * Tools.  Writes JSON: the whole trace on each allocator, each hotline on
+ * malloc and on what its class names, and the trace with all advice taken.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "commands.h"
+#include "json.h"
+#include "profile-json.h"
+#include "replay.h"
+#include "tool.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PRELOADS_MAX 8
+#define N_BLOCK_SIZES 7 /* 1 to 64 KiB */
+#define N_BLOCK_SITES 5
+/* A pool must win this much, in time or in memory. */
+#define POOL_WIN 0.90
+
+typedef struct
+{
+  const char *trace, *output, *times;
+  const char *preloads[PRELOADS_MAX];
+  size_t n_preloads;
+  unsigned n_repeats;
+  uint32_t n_hot;
+  bool litter;
+  char *ops_path;
+  unsigned pollute_lines;
+} ReplayOptions;
+
+typedef struct
+{
+  ReplayResult malloc, other, malloc_cold, other_cold, none, none_cold;
+  BackendId backend;
+  bool measured, win;
+} SiteReplay;
+
+static ReplayResult
+measure (const ReplayOptions *options, BackendId backend, bool advised,
+         uint32_t site, unsigned pollute_lines, size_t block_bytes,
+         const char *preload)
+{
+  ReplayTask task = { .ops_path = options->ops_path,
+                      .backend = backend,
+                      .advised = advised,
+                      .only_site = site,
+                      .n_repeats = options->n_repeats,
+                      .block_bytes = block_bytes,
+                      .pollute_lines = pollute_lines,
+                      .litter = options->litter,
+                      .preload = preload };
+  return sli_replay_measure (&task);
+}
+
+static double
+net (const ReplayResult *result, const ReplayResult *none)
+{
+  double nsec = result->nsec - none->nsec;
+  return nsec > 0 ? nsec : 0;
+}
+
+static void
+result_write (JsonOut *out, const char *name, const ReplayResult *result,
+              const ReplayResult *none)
+{
+  sli_json_begin (out, NULL, '{');
+  sli_json_text (out, "backend", name);
+  sli_json_bool (out, "done", result->good);
+  if (result->good)
+    {
+      sli_json_real (out, "nsec", net (result, none));
+      sli_json_real (out, "nsec_per_op",
+                     net (result, none) / (double)result->n_ops);
+      sli_json_real (out, "spread",
+                     result->nsec > 0
+                         ? result->nsec_median / result->nsec - 1
+                         : 0);
+      sli_json_uint (out, "rss_peak", result->rss_peak);
+      sli_json_begin (out, "curve", '[');
+      for (int i = 0; i < N_CURVE; i++)
+        sli_json_uint (out, NULL, result->curve[i]);
+      sli_json_end (out, ']');
+    }
+  sli_json_end (out, '}');
+}
+
+static void
+whole_write (JsonOut *out, const ReplayOptions *options,
+             const ReplayResult *none)
+{
+  sli_json_begin (out, "whole", '[');
+  for (int id = BACKEND_MALLOC; id < N_BACKENDS; id++)
+    {
+      if (!sli_backend_exists ((BackendId)id))
+        {
+          sli_tool_say ("%s: not in this library, left out",
+                        sli_backend_name ((BackendId)id));
+          continue;
+        }
+      ReplayResult result = measure (options, (BackendId)id, false,
+                                     SITE_NONE, 0, 0, NULL);
+      result_write (out, sli_backend_name ((BackendId)id), &result, none);
+    }
+  for (size_t i = 0; i < options->n_preloads; i++)
+    {
+      ReplayResult result = measure (options, BACKEND_MALLOC, false,
+                                     SITE_NONE, 0, 0, options->preloads[i]);
+      result_write (out, options->preloads[i], &result, none);
+    }
+  ReplayResult advised
+      = measure (options, BACKEND_MALLOC, true, SITE_NONE, 0, 0, NULL);
+  result_write (out, "advised", &advised, none);
+  sli_json_end (out, ']');
+}
+
+/* How many cache lines the program itself touches between two operations, so
+ * to say: the number that makes malloc here as slow as it was there. */
+static unsigned
+pollution_find (const ReplayOptions *options, double wanted_nsec)
+{
+  unsigned best = 0;
+  double best_gap = 1e300;
+  for (unsigned lines = 0; lines <= 64; lines = lines == 0 ? 1 : lines * 2)
+    {
+      ReplayResult none = measure (options, BACKEND_NONE, false, SITE_NONE,
+                                   lines, 0, NULL);
+      ReplayResult result = measure (options, BACKEND_MALLOC, false,
+                                     SITE_NONE, lines, 0, NULL);
+      double nsec = net (&result, &none) / (double)result.n_ops;
+      double gap = nsec > wanted_nsec ? nsec - wanted_nsec
+                                      : wanted_nsec - nsec;
+      if (gap < best_gap)
+        {
+          best_gap = gap;
+          best = lines;
+        }
+    }
+  return best;
+}
+
+/* The program's own mean, from a timed run's numbers; 0 if there is none. */
+static double
+program_nsec_per_op (const char *path)
+{
+  char error[256];
+  double nsec = 0, n = 0;
+  JsonValue *times = path == NULL ? NULL : sli_json_load (path, error);
+  if (path != NULL && times == NULL)
+    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, error);
+  const JsonValue *sites = sli_json_get (times, "sites");
+  for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
+    {
+      const JsonValue *site = &sites->items[i];
+      nsec += sli_json_number (site, "alloc_nsec")
+              + sli_json_number (site, "free_nsec");
+      n += sli_json_number (site, "calls") + sli_json_number (site, "frees");
+    }
+  sli_json_free (times);
+  return n > 0 ? nsec / n : 0;
+}
+
+static void
+site_measure (const ReplayOptions *options, const Profile *profile,
+              uint32_t index, SiteReplay *site)
+{
+  SiteClass class = profile->results[index].verdict.class;
+  site->backend = sli_backend_of_class (class);
+  if (site->backend == BACKEND_MALLOC
+      || !sli_backend_exists (site->backend))
+    return;
+  /* an owner's groups exist only when the advice is taken */
+  bool advised = class == CLASS_OWNER;
+  unsigned lines = options->pollute_lines;
+  site->none
+      = measure (options, BACKEND_NONE, false, index, 0, 0, NULL);
+  site->malloc
+      = measure (options, BACKEND_MALLOC, false, index, 0, 0, NULL);
+  site->other
+      = measure (options, site->backend, advised, index, 0, 0, NULL);
+  site->none_cold
+      = measure (options, BACKEND_NONE, false, index, lines, 0, NULL);
+  site->malloc_cold
+      = measure (options, BACKEND_MALLOC, false, index, lines, 0, NULL);
+  site->other_cold
+      = measure (options, site->backend, advised, index, lines, 0, NULL);
+  site->measured = site->malloc.good && site->other.good
+                   && site->malloc_cold.good && site->other_cold.good;
+  double before = net (&site->malloc, &site->none);
+  double after = net (&site->other, &site->none);
+  site->win = site->measured
+              && (after < POOL_WIN * before
+                  || (double)site->other.rss_peak
+                         < POOL_WIN * (double)site->malloc.rss_peak);
+}
+
+/* Only what was replayed and won is advised in the end: the operations' file
+ * says so to the last measurement. */
+static void
+classes_drop (const ReplayOptions *options, const Profile *profile,
+              const bool *keep)
+{
+  int fd = open (options->ops_path, O_WRONLY | O_CLOEXEC);
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      uint32_t class = CLASS_GENERAL;
+      off_t at = (off_t)(sizeof (ReplayHead) + i * sizeof (ReplaySite));
+      if (!keep[i] && pwrite (fd, &class, sizeof class, at) != sizeof class)
+        sli_tool_die (TOOL_FAILED, "the operations' file can't be changed");
+    }
+  close (fd);
+}
+
+static double
+ratio_of (const ReplayResult *after, const ReplayResult *before,
+          const ReplayResult *none)
+{
+  double old = net (before, none);
+  return old > 0 ? net (after, none) / old : 1;
+}
+
+static void
+blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
+              const SiteReplay *site)
+{
+  size_t best = 0;
+  double best_score = 1e300;
+  sli_json_begin (out, "blocks", '[');
+  for (size_t i = 0; i < N_BLOCK_SIZES; i++)
+    {
+      size_t bytes = (size_t)1024 << i;
+      ReplayResult result = measure (options, site->backend, false, index, 0,
+                                     bytes, NULL);
+      if (!result.good)
+        continue;
+      sli_json_begin (out, NULL, '{');
+      sli_json_uint (out, "bytes", bytes);
+      sli_json_real (out, "nsec", net (&result, &site->none));
+      sli_json_uint (out, "rss_peak", result.rss_peak);
+      sli_json_end (out, '}');
+      /* a larger block must be worth it: 3 % */
+      double score = (net (&result, &site->none) + 1)
+                     * (1 + 0.03 * (double)i);
+      if (score < best_score)
+        {
+          best_score = score;
+          best = bytes;
+        }
+    }
+  sli_json_end (out, ']');
+  sli_json_uint (out, "best_block", best);
+}
+
+static void
+site_write (JsonOut *out, const ReplayOptions *options,
+            const Profile *profile, uint32_t index, const SiteReplay *site,
+            bool with_blocks)
+{
+  const SiteResult *result = &profile->results[index];
+  char key[24];
+  snprintf (key, sizeof key, "%016llx",
+            (unsigned long long)sli_sites_key (profile->sites,
+                                               result->site));
+  sli_json_begin (out, NULL, '{');
+  sli_json_text (out, "key", key);
+  char *name = sli_profile_site_name (profile, result->site);
+  sli_json_text (out, "name", name);
+  free (name);
+  sli_json_text (out, "class", sli_class_name (result->verdict.class));
+  sli_json_text (out, "backend", sli_backend_name (site->backend));
+  sli_json_bool (out, "win", site->win);
+  sli_json_real (out, "malloc_nsec", net (&site->malloc, &site->none));
+  sli_json_real (out, "new_nsec", net (&site->other, &site->none));
+  sli_json_real (out, "ratio_warm",
+                 ratio_of (&site->other, &site->malloc, &site->none));
+  sli_json_real (out, "ratio_cold",
+                 ratio_of (&site->other_cold, &site->malloc_cold,
+                           &site->none_cold));
+  sli_json_uint (out, "malloc_rss", site->malloc.rss_peak);
+  sli_json_uint (out, "new_rss", site->other.rss_peak);
+  if (with_blocks
+      && (site->backend == BACKEND_LINEAR || site->backend == BACKEND_STACK))
+    blocks_write (out, options, index, site);
+  sli_json_end (out, '}');
+}
+
+static void
+sites_write (JsonOut *out, const ReplayOptions *options,
+             const Profile *profile)
+{
+  unsigned n_blocks = 0;
+  bool *keep = sli_tool_zero (profile->n_results + 1);
+  Progress progress;
+  sli_progress_begin (&progress, "replay", profile->n_hot);
+  sli_json_begin (out, "sites", '[');
+  for (uint32_t rank = 0; rank < profile->n_hot; rank++)
+    {
+      uint32_t index = profile->ranked[rank];
+      SiteReplay site = { 0 };
+      site_measure (options, profile, index, &site);
+      double before = net (&site.malloc, &site.none);
+      keep[index] = profile->results[index].verdict.class == CLASS_POOL
+                        ? site.win
+                        : site.measured
+                              && (site.win
+                                  || net (&site.other, &site.none) < before);
+      if (site.measured)
+        site_write (out, options, profile, index, &site,
+                    n_blocks++ < N_BLOCK_SITES);
+      sli_progress_step (&progress, rank + 1, rank + 1);
+    }
+  sli_json_end (out, ']');
+  sli_progress_end (&progress);
+  classes_drop (options, profile, keep);
+  free (keep);
+}
+
+static int
+replay_all (ReplayOptions *options)
+{
+  ProfileOptions plain = { .n_hot = options->n_hot, .chosen_time = -1 };
+  Profile *profile = sli_profile_new (options->trace, &plain);
+  options->ops_path = sli_tool_text ("/tmp/slice-replay-%d.ops",
+                                     (int)getpid ());
+  if (!sli_replay_write (profile, options->ops_path))
+    return TOOL_FAILED;
+  const char *path = options->output == NULL ? "-" : options->output;
+  FILE *file = sli_file_begin (path);
+  JsonOut out = { .file = file };
+  ReplayResult none
+      = measure (options, BACKEND_NONE, false, SITE_NONE, 0, 0, NULL);
+  double program = program_nsec_per_op (options->times);
+  options->pollute_lines = program > 0 ? pollution_find (options, program)
+                                       : 8;
+  sli_json_begin (&out, NULL, '{');
+  sli_json_text (&out, "format", "slice-trace replay 1");
+  sli_json_uint (&out, "operations", none.n_ops);
+  sli_json_uint (&out, "calls", none.n_births);
+  sli_json_uint (&out, "bytes", none.bytes);
+  sli_json_uint (&out, "peak", none.peak_live);
+  sli_json_real (&out, "empty_nsec_per_op",
+                 none.nsec / (double)(none.n_ops + (none.n_ops == 0)));
+  sli_json_real (&out, "program_nsec_per_op", program);
+  sli_json_uint (&out, "pollute_lines", options->pollute_lines);
+  sli_json_bool (&out, "litter", options->litter);
+  sites_write (&out, options, profile);
+  whole_write (&out, options, &none);
+  sli_json_end (&out, '}');
+  bool good = sli_file_end (file, path);
+  unlink (options->ops_path);
+  free (options->ops_path);
+  sli_profile_free (profile);
+  return good ? TOOL_OK : TOOL_FAILED;
+}
+
+int
+sli_command_replay (int argc, char **argv)
+{
+  ReplayOptions options = { 0 };
+  const char *value;
+  options.output = sli_option_value (&argc, argv, "-o");
+  options.times = sli_option_value (&argc, argv, "--times");
+  while ((value = sli_option_value (&argc, argv, "--preload")) != NULL)
+    if (options.n_preloads < PRELOADS_MAX)
+      options.preloads[options.n_preloads++] = value;
+  value = sli_option_value (&argc, argv, "--repeats");
+  options.n_repeats = value == NULL ? 5 : (unsigned)atoi (value);
+  value = sli_option_value (&argc, argv, "--hot");
+  options.n_hot = value == NULL ? 12 : (uint32_t)atoi (value);
+  options.litter = sli_option_flag (&argc, argv, "--litter");
+  sli_option_none_left (argc, argv);
+  if (argc != 1)
+    sli_tool_die (TOOL_USAGE, "one trace is wanted");
+  options.trace = argv[0];
+  return replay_all (&options);
+}

@@ -1,0 +1,319 @@
+/* sites.c - call sites: stacks cut at a depth, allocators and wrappers dropped
+ *
+ * Tools.  A wrapper is a frame that says nothing of who wants the memory: by
+ * its name (operator new, xmalloc, g_malloc), by the user's word, or because
+ * a large share of all births comes through it from many callers.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "sites.h"
+#include "tool.h"
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const default_patterns[]
+    = { "^operator (new|delete)",
+        "^(__libc_|__)?(malloc|calloc|realloc|reallocarray|memalign|valloc|"
+        "pvalloc|posix_memalign|aligned_alloc|strdup|strndup|wcsdup)$",
+        "^(std::|__gnu_cxx::)",
+        "^(void|[a-z ]+\\*?) ?std::",
+        "^g_(try_)?(malloc|realloc|memdup|strdup|strndup|strdup_printf|"
+        "slice_alloc)[0-9a-z_]*$",
+        "^(x|check_|safe_|my_|do_x|xx?)(malloc|calloc|realloc|zalloc|strdup|"
+        "strndup|memdup|mallocz|callocz|reallocarray)[0-9a-z_]*$",
+        "^(ralloc|rzalloc|talloc|slice)_(size|alloc|try_alloc|zero)",
+        "^llvm::(safe_malloc|safe_realloc|safe_calloc|allocate_buffer)",
+        "^Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$",
+        "^_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$" };
+
+Sites *
+sli_sites_new (const TraceReader *reader, Symbols *symbols)
+{
+  Sites *sites = sli_tool_zero (sizeof *sites);
+  sites->reader = reader;
+  sites->symbols = symbols;
+  sites->births = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->bytes = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->deaths = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->start = sli_tool_zero (reader->n_nodes * sizeof (uint32_t));
+  sites->n_table = 1024;
+  sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
+  for (uint32_t i = 0; i < reader->n_nodes; i++)
+    sites->start[i] = i;
+  for (size_t i = 0;
+       i < sizeof default_patterns / sizeof *default_patterns; i++)
+    sli_sites_wrapper (sites, default_patterns[i]);
+  return sites;
+}
+
+void
+sli_sites_wrapper (Sites *sites, const char *pattern)
+{
+  sites->patterns = sli_tool_grow (
+      sites->patterns, (sites->n_patterns + 1) * sizeof (char *));
+  sites->patterns[sites->n_patterns++] = sli_tool_text ("%s", pattern);
+}
+
+void
+sli_sites_count (Sites *sites, const TraceEvent *event)
+{
+  if (trace_op_is_birth (event->op))
+    {
+      sites->births[event->node]++;
+      sites->bytes[event->node] += event->size;
+    }
+  else if (trace_op_is_death (event->op))
+    sites->deaths[event->node]++;
+}
+
+void
+sli_sites_free (Sites *sites)
+{
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    free (sites->patterns[i]);
+  free (sites->patterns);
+  free (sites->births);
+  free (sites->bytes);
+  free (sites->deaths);
+  free (sites->start);
+  free (sites->sites);
+  free (sites->table);
+  free (sites->wrapper_pcs);
+  free (sites);
+}
+
+/* --- wrappers ------------------------------------------------------------ */
+
+/* What is known of one pc that stands innermost in some stacks. */
+typedef struct
+{
+  uint64_t pc;
+  uint64_t births;
+  uint64_t callers[WRAPPER_CALLERS];
+  uint32_t n_callers;
+  bool named;   /* a wrapper by its name */
+  bool checked; /* its name has been looked at */
+  bool wrapper;
+} Leaf;
+
+typedef struct
+{
+  Leaf *leaves;
+  size_t n, n_slots;
+} LeafTable;
+
+static Leaf *
+leaf_find (LeafTable *table, uint64_t pc)
+{
+  if (2 * table->n >= table->n_slots)
+    {
+      LeafTable grown = { .n_slots = table->n_slots * 2 + 1024 };
+      grown.leaves = sli_tool_zero (grown.n_slots * sizeof (Leaf));
+      for (size_t i = 0; i < table->n_slots; i++)
+        if (table->leaves[i].pc != 0)
+          *leaf_find (&grown, table->leaves[i].pc) = table->leaves[i];
+      grown.n = table->n;
+      free (table->leaves);
+      *table = grown;
+    }
+  size_t at = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20)
+              % table->n_slots;
+  while (table->leaves[at].pc != 0 && table->leaves[at].pc != pc)
+    at = (at + 1) % table->n_slots;
+  if (table->leaves[at].pc == 0)
+    {
+      table->leaves[at].pc = pc;
+      table->n++;
+    }
+  return &table->leaves[at];
+}
+
+static bool
+name_matches (const Sites *sites, const regex_t *expressions,
+              const Symbol *symbol)
+{
+  if (!symbol->named || symbol->function[0] == '\0')
+    return false;
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    if (regexec (&expressions[i], symbol->function, 0, NULL, 0) == 0)
+      return true;
+  return false;
+}
+
+static void
+leaf_caller (Leaf *leaf, uint64_t caller)
+{
+  for (uint32_t i = 0; i < leaf->n_callers; i++)
+    if (leaf->callers[i] == caller)
+      return;
+  if (leaf->n_callers < WRAPPER_CALLERS)
+    leaf->callers[leaf->n_callers++] = caller;
+}
+
+/* One round: which of the pcs that are innermost now are wrappers?  Moves the
+ * starts of their stacks outward; false when there are none. */
+static bool
+wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
+                uint64_t n_births)
+{
+  const TraceReader *reader = sites->reader;
+  bool any = false;
+  for (size_t i = 0; i < table->n_slots; i++)
+    {
+      table->leaves[i].births = 0;
+      table->leaves[i].n_callers = 0;
+    }
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
+    if (sites->births[node] > 0
+        && sites->start[node] >= TRACE_N_FIXED_NODES)
+      {
+        Leaf *leaf = leaf_find (table, reader->pcs[sites->start[node]]);
+        leaf->births += sites->births[node];
+        leaf_caller (leaf, reader->pcs[reader->parents[sites->start[node]]]);
+      }
+  for (size_t i = 0; i < table->n_slots; i++)
+    {
+      Leaf *leaf = &table->leaves[i];
+      if (leaf->pc == 0 || leaf->births == 0 || leaf->wrapper)
+        continue;
+      if (!leaf->checked)
+        leaf->named = name_matches (
+            sites, expressions, sli_symbols_find (sites->symbols, leaf->pc));
+      leaf->checked = true;
+      bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
+                   && leaf->n_callers >= WRAPPER_CALLERS;
+      leaf->wrapper = leaf->named || found;
+      if (found && !leaf->named)
+        {
+          sites->wrapper_pcs = sli_tool_grow (
+              sites->wrapper_pcs,
+              (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
+          sites->wrapper_pcs[sites->n_wrapper_pcs++] = leaf->pc;
+        }
+    }
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
+    {
+      uint32_t start = sites->start[node];
+      if (sites->births[node] == 0 || start < TRACE_N_FIXED_NODES
+          || reader->parents[start] < TRACE_N_FIXED_NODES)
+        continue;
+      if (leaf_find (table, reader->pcs[start])->wrapper)
+        {
+          sites->start[node] = reader->parents[start];
+          any = true;
+        }
+    }
+  return any;
+}
+
+void
+sli_sites_settle (Sites *sites)
+{
+  regex_t *expressions
+      = sli_tool_zero ((sites->n_patterns + 1) * sizeof *expressions);
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    if (regcomp (&expressions[i], sites->patterns[i],
+                 REG_EXTENDED | REG_NOSUB)
+        != 0)
+      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+                    sites->patterns[i]);
+  uint64_t n_births = 0;
+  for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
+    n_births += sites->births[node];
+  LeafTable table = { 0 };
+  /* as deep as wrappers of wrappers of wrappers go */
+  for (int round = 0; round < 12; round++)
+    if (!wrappers_round (sites, &table, expressions, n_births))
+      break;
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    regfree (&expressions[i]);
+  free (expressions);
+  free (table.leaves);
+}
+
+/* --- the tree of sites --------------------------------------------------- */
+
+static size_t
+site_slot (const Sites *sites, uint32_t parent, uint64_t pc)
+{
+  uint64_t hash = (pc ^ ((uint64_t)parent + 1) << 33)
+                  * UINT64_C (0x9E3779B97F4A7C15);
+  size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
+  while (sites->table[at] != 0)
+    {
+      const Site *site = &sites->sites[sites->table[at] - 1];
+      if (site->parent == parent && site->pc == pc)
+        break;
+      at = (at + 1) & (sites->n_table - 1);
+    }
+  return at;
+}
+
+static uint32_t
+site_child (Sites *sites, uint32_t parent, uint64_t pc)
+{
+  size_t at = site_slot (sites, parent, pc);
+  if (sites->table[at] != 0)
+    return sites->table[at] - 1;
+  if (sites->n_sites == sites->n_room)
+    {
+      sites->n_room = sites->n_room * 2 + 256;
+      sites->sites
+          = sli_tool_grow (sites->sites, sites->n_room * sizeof (Site));
+    }
+  uint32_t depth = parent == SITE_NONE ? 1 : sites->sites[parent].depth + 1;
+  sites->sites[sites->n_sites] = (Site){ parent, depth, pc };
+  sites->table[at] = ++sites->n_sites;
+  if (sites->n_sites * 2 > sites->n_table)
+    {
+      sites->n_table *= 2;
+      free (sites->table);
+      sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
+      for (uint32_t i = 0; i < sites->n_sites; i++)
+        sites->table[site_slot (sites, sites->sites[i].parent,
+                                sites->sites[i].pc)]
+            = i + 1;
+    }
+  return sites->n_sites - 1;
+}
+
+uint32_t
+sli_sites_of (Sites *sites, uint32_t node, uint32_t depth)
+{
+  uint32_t site = SITE_NONE;
+  uint32_t at = sites->start[node];
+  for (uint32_t i = 0; i < depth && at >= TRACE_N_FIXED_NODES; i++)
+    {
+      site = site_child (sites, site, sites->reader->pcs[at]);
+      at = sites->reader->parents[at];
+    }
+  /* a stack that is not known at all is a site, too */
+  return site == SITE_NONE ? site_child (sites, SITE_NONE, 1) : site;
+}
+
+uint64_t
+sli_sites_key (Sites *sites, uint32_t site)
+{
+  uint64_t pcs[SITE_DEPTH_MAX], key = 0;
+  uint32_t n = sli_sites_frames (sites, site, pcs);
+  for (uint32_t i = 0; i < n; i++)
+    key = sli_xxh64 (&sli_symbols_find (sites->symbols, pcs[i])->key,
+                     sizeof (uint64_t), key + 1);
+  return key;
+}
+
+uint32_t
+sli_sites_frames (const Sites *sites, uint32_t site,
+                  uint64_t pcs[SITE_DEPTH_MAX])
+{
+  uint32_t n = 0;
+  uint32_t depth = sites->sites[site].depth;
+  for (; site != SITE_NONE && n < SITE_DEPTH_MAX;
+       site = sites->sites[site].parent)
+    pcs[depth - 1 - n++] = sites->sites[site].pc;
+  return n;
+}

@@ -1,0 +1,61 @@
+/* sites.h - call sites: stacks cut at a depth, allocators and wrappers dropped
+ *
+ * Tools.  A site of depth K is the first K frames outward from the first one
+ * that is no allocator's and no wrapper's.  Sites form a tree: one of depth K
+ * is a child of one of depth K-1.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_SITES_H
+#define SLI_SITES_H
+
+#include "symbols.h"
+
+#define SITE_NONE UINT32_MAX
+#define SITE_DEPTH_MAX 8
+/* What makes an unnamed return address a wrapper: a share of all births and
+ * a number of distinct callers. */
+#define WRAPPER_SHARE 0.20
+#define WRAPPER_CALLERS 16
+
+typedef struct
+{
+  uint32_t parent; /* SITE_NONE at depth 1 */
+  uint32_t depth;
+  uint64_t pc; /* of its outermost frame */
+} Site;
+
+typedef struct
+{
+  const TraceReader *reader;
+  Symbols *symbols;
+  uint64_t *births; /* by node */
+  uint64_t *bytes;
+  uint64_t *deaths;
+  uint32_t *start; /* by node: the first node outward that is no wrapper */
+  Site *sites;
+  uint32_t n_sites, n_room;
+  uint32_t *table; /* hash of (parent, pc) to site + 1 */
+  uint32_t n_table;
+  char **patterns; /* extended regular expressions of the user's */
+  size_t n_patterns;
+  uint64_t *wrapper_pcs; /* found by themselves, for the report */
+  size_t n_wrapper_pcs;
+} Sites;
+
+/* The counts come from one reading of the trace. */
+Sites *sli_sites_new (const TraceReader *reader, Symbols *symbols);
+void sli_sites_wrapper (Sites *sites, const char *pattern);
+void sli_sites_count (Sites *sites, const TraceEvent *event);
+/* After counting: finds the wrappers. */
+void sli_sites_settle (Sites *sites);
+/* The site of a node at a depth; of the node's own depth if it is less. */
+uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
+void sli_sites_free (Sites *sites);
+/* The same in every run of the same binaries. */
+uint64_t sli_sites_key (Sites *sites, uint32_t site);
+/* From the innermost frame: fills pcs and returns their number. */
+uint32_t sli_sites_frames (const Sites *sites, uint32_t site,
+                           uint64_t pcs[SITE_DEPTH_MAX]);
+
+#endif

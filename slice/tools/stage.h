@@ -1,0 +1,23 @@
+/* stage.h - the stages' files, read back
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_STAGE_H
+#define SLI_STAGE_H
+
+#include "json.h"
+
+/* A patterns file, or a trace that is read through for it; exits with a
+ * message if it is neither. */
+JsonValue *sli_stage_patterns (const char *path);
+/* A file of that format ("slice-trace replay 1"); path NULL gives NULL. */
+JsonValue *sli_stage_load (const char *path, const char *format);
+/* The site with that key in "sites"; NULL if there is none. */
+const JsonValue *sli_stage_site (const JsonValue *document, const char *key);
+double sli_stage_site_nsec (const JsonValue *site);
+/* "12.3 MB", "45 us", in a ring of buffers. */
+const char *sli_human_bytes (double bytes);
+const char *sli_human_nsec (double nsec);
+const char *sli_human_count (double count);
+
+#endif

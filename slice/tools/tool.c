@@ -1,0 +1,257 @@
+/* tool.c - slice-trace: messages, memory, progress, options, files
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "tool.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void
+sli_tool_say (const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  fputs ("slice-trace: ", stderr);
+  vfprintf (stderr, format, arguments);
+  fputc ('\n', stderr);
+  va_end (arguments);
+}
+
+void
+sli_tool_die (int code, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  fputs ("slice-trace: ", stderr);
+  vfprintf (stderr, format, arguments);
+  fputc ('\n', stderr);
+  va_end (arguments);
+  exit (code);
+}
+
+void *
+sli_tool_grow (void *block, size_t n_bytes)
+{
+  void *grown = realloc (block, n_bytes == 0 ? 1 : n_bytes);
+  if (grown == NULL)
+    sli_tool_die (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
+  return grown;
+}
+
+void *
+sli_tool_alloc (size_t n_bytes)
+{
+  return sli_tool_grow (NULL, n_bytes);
+}
+
+void *
+sli_tool_zero (size_t n_bytes)
+{
+  void *block = calloc (1, n_bytes == 0 ? 1 : n_bytes);
+  if (block == NULL)
+    sli_tool_die (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
+  return block;
+}
+
+char *
+sli_tool_text (const char *format, ...)
+{
+  char *text;
+  va_list arguments;
+  va_start (arguments, format);
+  if (vasprintf (&text, format, arguments) < 0)
+    sli_tool_die (TOOL_FAILED, "no memory");
+  va_end (arguments);
+  return text;
+}
+
+double
+sli_tool_seconds (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* --- progress ------------------------------------------------------------ */
+
+void
+sli_progress_begin (Progress *progress, const char *what, uint64_t total)
+{
+  const char *asked = getenv ("SLICE_TRACE_PROGRESS");
+  progress->what = what;
+  progress->total = total;
+  progress->start_sec = progress->shown_sec = sli_tool_seconds ();
+  progress->terminal = isatty (STDERR_FILENO) == 1;
+  progress->wanted = progress->terminal || asked != NULL;
+}
+
+static void
+progress_bar (double share)
+{
+  enum
+  {
+    WIDTH = 24
+  };
+  char bar[WIDTH + 1];
+  int done = (int)(share * WIDTH);
+  for (int i = 0; i < WIDTH; i++)
+    bar[i] = i < done ? '#' : '.';
+  bar[WIDTH] = '\0';
+  fprintf (stderr, " [%s]", bar);
+}
+
+void
+sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events)
+{
+  double now, passed, share;
+  if (!progress->wanted)
+    return;
+  now = sli_tool_seconds ();
+  if (now - progress->shown_sec < (progress->terminal ? 0.1 : 0.5))
+    return;
+  progress->shown_sec = now;
+  passed = now - progress->start_sec;
+  if (progress->terminal)
+    fputs ("\r\033[K", stderr);
+  fprintf (stderr, "%s", progress->what);
+  if (progress->total > 0)
+    {
+      share = (double)bytes / (double)progress->total;
+      if (progress->terminal)
+        progress_bar (share);
+      fprintf (stderr, " %3.0f %%", share * 100);
+    }
+  fprintf (stderr, "  %.1f MB  %.2f M events/s", (double)bytes / 1e6,
+           (double)events / 1e6 / passed);
+  if (progress->total > 0 && bytes > 0)
+    fprintf (stderr, "  ETA %.0f s",
+             passed * ((double)progress->total / (double)bytes - 1));
+  if (!progress->terminal)
+    fputc ('\n', stderr);
+  fflush (stderr);
+}
+
+void
+sli_progress_end (Progress *progress)
+{
+  if (progress->terminal)
+    fputs ("\r\033[K", stderr);
+}
+
+/* --- options ------------------------------------------------------------- */
+
+static void
+arguments_drop (int *argc, char **argv, int at, int n)
+{
+  for (int i = at; i + n <= *argc; i++)
+    argv[i] = argv[i + n];
+  *argc -= n;
+}
+
+bool
+sli_option_flag (int *argc, char **argv, const char *name)
+{
+  for (int i = 0; i < *argc && strcmp (argv[i], "--") != 0; i++)
+    if (strcmp (argv[i], name) == 0)
+      {
+        arguments_drop (argc, argv, i, 1);
+        return true;
+      }
+  return false;
+}
+
+const char *
+sli_option_value (int *argc, char **argv, const char *name)
+{
+  size_t n = strlen (name);
+  for (int i = 0; i < *argc && strcmp (argv[i], "--") != 0; i++)
+    {
+      if (strcmp (argv[i], name) == 0)
+        {
+          if (i + 1 >= *argc)
+            sli_tool_die (TOOL_USAGE, "%s wants a value", name);
+          const char *value = argv[i + 1];
+          arguments_drop (argc, argv, i, 2);
+          return value;
+        }
+      if (strncmp (argv[i], name, n) == 0 && argv[i][n] == '='
+          && name[1] == '-')
+        {
+          const char *value = argv[i] + n + 1;
+          arguments_drop (argc, argv, i, 1);
+          return value;
+        }
+    }
+  return NULL;
+}
+
+void
+sli_option_none_left (int argc, char **argv)
+{
+  for (int i = 0; i < argc && strcmp (argv[i], "--") != 0; i++)
+    if (argv[i][0] == '-' && argv[i][1] != '\0')
+      sli_tool_die (TOOL_USAGE, "unknown option %s (see slice-trace --help)",
+                    argv[i]);
+}
+
+/* --- files --------------------------------------------------------------- */
+
+static char *
+part_name (const char *path)
+{
+  return sli_tool_text ("%s.part", path);
+}
+
+FILE *
+sli_file_begin (const char *path)
+{
+  if (strcmp (path, "-") == 0)
+    return stdout;
+  char *part = part_name (path);
+  FILE *file = fopen (part, "we");
+  if (file == NULL)
+    sli_tool_die (TOOL_FAILED, "%s: %s", part, strerror (errno));
+  free (part);
+  return file;
+}
+
+bool
+sli_file_end (FILE *file, const char *path)
+{
+  if (file == stdout)
+    return fflush (stdout) == 0;
+  char *part = part_name (path);
+  bool good = ferror (file) == 0;
+  good = fclose (file) == 0 && good;
+  good = good && rename (part, path) == 0;
+  if (!good)
+    sli_tool_say ("%s could not be written: %s", path, strerror (errno));
+  free (part);
+  return good;
+}
+
+char *
+sli_file_read (const char *path, size_t *n_bytes)
+{
+  FILE *file = fopen (path, "re");
+  if (file == NULL)
+    return NULL;
+  size_t n = 0, room = 65536;
+  char *text = sli_tool_alloc (room);
+  for (size_t got; (got = fread (text + n, 1, room - n - 1, file)) > 0;)
+    {
+      n += got;
+      if (room - n < 2)
+        text = sli_tool_grow (text, room *= 2);
+    }
+  fclose (file);
+  text[n] = '\0';
+  if (n_bytes != NULL)
+    *n_bytes = n;
+  return text;
+}

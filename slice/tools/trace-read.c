@@ -1,0 +1,764 @@
+/* trace-read.c - reading a trace: blocks to events, merged by time
+ *
+ * Tools.  Nothing in the file is trusted: heads and payloads are checked by
+ * their hashes, and every number by its bounds as well, since a hash can be
+ * made to fit.  A damaged block is left out and said; the rest is read.
+ *
+ * Theory: section 13; docs/trace-format.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "trace-read.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+/* Larger than any block the writer makes: nodes of a full tree in one. */
+#define RAW_BYTES_MAX (UINT32_C (1) << 30)
+#define N_NODES_MAX (UINT32_C (1) << 28)
+#define N_STRINGS_MAX (UINT32_C (1) << 22)
+#define N_THREADS_MAX (UINT32_C (1) << 24)
+
+/* One thread's events, one block open at a time. */
+struct TraceStream
+{
+  size_t first_block, next_block, end_block; /* in reader->blocks */
+  bool primed; /* event holds one that was decoded */
+  uint8_t *raw;
+  size_t n_raw_room;
+  const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
+  uint64_t *addresses[2]; /* of births, of deaths, in the block */
+  uint32_t n_addresses[2];
+  uint64_t last_address[2], last_node[2];
+  uint64_t first_ticks, since;
+  unsigned time_shift;
+  bool has_extra;
+  uint32_t n_left, thread;
+  TraceEvent event; /* decoded ahead: the heap's key */
+};
+
+const char *
+sli_trace_op_name (unsigned op)
+{
+  static const char *const names[TRACE_N_OPS]
+      = { [TRACE_OP_NONE] = "none",
+          [TRACE_OP_MALLOC] = "malloc",
+          [TRACE_OP_CALLOC] = "calloc",
+          [TRACE_OP_REALLOC] = "realloc",
+          [TRACE_OP_REALLOCARRAY] = "reallocarray",
+          [TRACE_OP_MEMALIGN] = "memalign",
+          [TRACE_OP_POSIX_MEMALIGN] = "posix_memalign",
+          [TRACE_OP_ALIGNED_ALLOC] = "aligned_alloc",
+          [TRACE_OP_VALLOC] = "valloc",
+          [TRACE_OP_PVALLOC] = "pvalloc",
+          [TRACE_OP_NEW] = "new",
+          [TRACE_OP_NEW_ARRAY] = "new[]",
+          [TRACE_OP_NEW_ALIGNED] = "new-aligned",
+          [TRACE_OP_NEW_ARRAY_ALIGNED] = "new[]-aligned",
+          [TRACE_OP_SLICE_ALLOC] = "slice_alloc",
+          [TRACE_OP_CONTEXT_ALLOC] = "context-alloc",
+          [TRACE_OP_ARENA_ALLOC] = "arena-alloc",
+          [TRACE_OP_MMAP] = "mmap",
+          [TRACE_OP_REALLOC_KEPT] = "realloc-kept",
+          [TRACE_OP_FREE] = "free",
+          [TRACE_OP_REALLOC_FREE] = "realloc-free",
+          [TRACE_OP_DELETE] = "delete",
+          [TRACE_OP_DELETE_ARRAY] = "delete[]",
+          [TRACE_OP_DELETE_SIZED] = "delete-sized",
+          [TRACE_OP_DELETE_ARRAY_SIZED] = "delete[]-sized",
+          [TRACE_OP_SLICE_FREE] = "slice_free",
+          [TRACE_OP_CONTEXT_FREE] = "context-free",
+          [TRACE_OP_ARENA_FREE] = "arena-free",
+          [TRACE_OP_MUNMAP] = "munmap",
+          [TRACE_OP_SCOPE_BEGIN] = "scope-begin",
+          [TRACE_OP_SCOPE_END] = "scope-end",
+          [TRACE_OP_MARK] = "mark" };
+  return op < TRACE_N_OPS && names[op] != NULL ? names[op] : "?";
+}
+
+static void
+damage_note (TraceReader *reader, uint64_t offset, const char *what)
+{
+  /* later passes would find the same again */
+  if (reader->n_passes <= 1 && reader->n_damaged++ == 0)
+    snprintf (reader->damage, sizeof reader->damage,
+              "block at byte %llu: %s", (unsigned long long)offset, what);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+static bool
+get_varint (const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+  uint64_t sum = 0;
+  for (unsigned shift = 0; *at < end && shift < 64; shift += 7)
+    {
+      uint8_t byte = *(*at)++;
+      sum |= (uint64_t)(byte & 0x7f) << shift;
+      if (byte < 0x80)
+        {
+          *value = sum;
+          return true;
+        }
+    }
+  return false;
+}
+
+static int64_t
+unzigzag (uint64_t value)
+{
+  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+static bool
+head_read (const TraceReader *reader, uint64_t offset, TraceBlockHead *head)
+{
+  if (offset > reader->n_map || reader->n_map - offset < sizeof *head)
+    return false;
+  memcpy (head, reader->map + offset, sizeof *head);
+  return head->magic == TRACE_BLOCK_MAGIC
+         && head->head_check
+                == (uint32_t)sli_xxh64 (
+                    head, offsetof (TraceBlockHead, head_check), 0)
+         && head->packed_bytes <= reader->n_map - offset - sizeof *head
+         && head->raw_bytes <= RAW_BYTES_MAX;
+}
+
+/* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
+static uint8_t *
+payload_read (TraceReader *reader, uint64_t offset,
+              const TraceBlockHead *head, uint8_t **buffer, size_t *n_room)
+{
+  const uint8_t *packed = reader->map + offset + sizeof *head;
+  if (sli_xxh64 (packed, head->packed_bytes, 0) != head->payload_hash)
+    {
+      damage_note (reader, offset, "its checksum is wrong");
+      return NULL;
+    }
+  if (*n_room < head->raw_bytes + 16u)
+    {
+      free (*buffer);
+      *n_room = head->raw_bytes + 16u;
+      *buffer = malloc (*n_room);
+      if (*buffer == NULL)
+        {
+          *n_room = 0;
+          damage_note (reader, offset, "it is too large");
+          return NULL;
+        }
+    }
+  if (head->codec == TRACE_CODEC_RAW && head->packed_bytes == head->raw_bytes)
+    memcpy (*buffer, packed, head->raw_bytes);
+  else if (head->codec != TRACE_CODEC_ZSTD
+           || ZSTD_decompress (*buffer, head->raw_bytes, packed,
+                               head->packed_bytes)
+                  != head->raw_bytes)
+    {
+      damage_note (reader, offset, "it does not unpack");
+      return NULL;
+    }
+  return *buffer;
+}
+
+static bool
+nodes_read (TraceReader *reader, const TraceBlockHead *head,
+            const uint8_t *raw)
+{
+  uint64_t first = head->first_ticks;
+  uint64_t total = first + head->n_items;
+  if (first != reader->n_nodes || total > N_NODES_MAX)
+    return false;
+  reader->parents
+      = realloc (reader->parents, total * sizeof *reader->parents);
+  reader->pcs = realloc (reader->pcs, total * sizeof *reader->pcs);
+  const uint8_t *end = raw + head->raw_bytes;
+  uint64_t pc = 0;
+  for (uint64_t i = first; i < total; i++)
+    {
+      uint64_t back, step;
+      if (!get_varint (&raw, end, &back) || !get_varint (&raw, end, &step))
+        return false;
+      pc += (uint64_t)unzigzag (step);
+      /* a parent is older than its child, so walks outwards end */
+      if (i >= TRACE_N_FIXED_NODES && (back == 0 || back > i))
+        return false;
+      reader->parents[i] = i < TRACE_N_FIXED_NODES ? 0 : (uint32_t)(i - back);
+      reader->pcs[i] = pc;
+      reader->n_nodes = (uint32_t)(i + 1);
+    }
+  return true;
+}
+
+static bool
+module_read (TraceReader *reader, const TraceBlockHead *head,
+             const uint8_t *raw)
+{
+  TraceModule record;
+  if (head->raw_bytes < sizeof record)
+    return false;
+  memcpy (&record, raw, sizeof record);
+  if (sizeof record + record.build_id_bytes + record.path_bytes
+      > head->raw_bytes)
+    return false;
+  reader->modules = realloc (reader->modules, (reader->n_modules + 1)
+                                                  * sizeof *reader->modules);
+  ReadModule *module = &reader->modules[reader->n_modules++];
+  module->bias = record.bias;
+  module->low = record.low;
+  module->high = record.high;
+  module->tag = record.tag;
+  module->n_build_id = record.build_id_bytes;
+  module->build_id = malloc (record.build_id_bytes + 1u);
+  memcpy (module->build_id, raw + sizeof record, record.build_id_bytes);
+  module->path = strndup (
+      (const char *)raw + sizeof record + record.build_id_bytes,
+      record.path_bytes);
+  return true;
+}
+
+static bool
+string_read (TraceReader *reader, const TraceBlockHead *head,
+             const uint8_t *raw)
+{
+  uint32_t ids[2];
+  if (head->raw_bytes < sizeof ids)
+    return false;
+  memcpy (ids, raw, sizeof ids);
+  if (ids[0] >= N_STRINGS_MAX || ids[1] > head->raw_bytes - sizeof ids)
+    return false;
+  if (ids[0] >= reader->n_strings)
+    {
+      uint32_t room = ids[0] + 1;
+      reader->strings
+          = realloc (reader->strings, room * sizeof *reader->strings);
+      for (uint32_t i = reader->n_strings; i < room; i++)
+        reader->strings[i] = NULL;
+      reader->n_strings = room;
+    }
+  free (reader->strings[ids[0]]);
+  reader->strings[ids[0]]
+      = strndup ((const char *)raw + sizeof ids, ids[1]);
+  return true;
+}
+
+static bool
+rss_read (TraceReader *reader, const TraceBlockHead *head, const uint8_t *raw)
+{
+  if (head->raw_bytes != (uint64_t)head->n_items * 16 || reader->rss != NULL)
+    return false;
+  reader->rss = malloc (head->raw_bytes + 1u);
+  memcpy (reader->rss, raw, head->raw_bytes);
+  reader->n_rss = head->n_items;
+  return true;
+}
+
+static bool
+summary_read (TraceReader *reader, const TraceBlockHead *head,
+              const uint8_t *raw)
+{
+  if (head->raw_bytes != sizeof reader->summary)
+    return false;
+  memcpy (&reader->summary, raw, sizeof reader->summary);
+  reader->has_summary = true;
+  return true;
+}
+
+static bool
+command_read (TraceReader *reader, const TraceBlockHead *head,
+              const uint8_t *raw)
+{
+  free (reader->command);
+  reader->command = strndup ("", 0);
+  if (head->raw_bytes == 0)
+    return true;
+  char *text = malloc (head->raw_bytes + 1u);
+  for (uint32_t i = 0; i < head->raw_bytes; i++)
+    text[i] = raw[i] == 0 ? ' ' : (char)raw[i];
+  text[head->raw_bytes - 1] = '\0';
+  free (reader->command);
+  reader->command = text;
+  return true;
+}
+
+static void
+events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
+{
+  if (head->n_items == 0 || head->n_items > TRACE_BLOCK_EVENTS
+      || head->thread >= N_THREADS_MAX || head->time_shift > 32)
+    {
+      damage_note (reader, offset, "its head makes no sense");
+      return;
+    }
+  if (reader->n_blocks == reader->n_blocks_room)
+    {
+      reader->n_blocks_room = reader->n_blocks_room * 2 + 64;
+      reader->blocks
+          = realloc (reader->blocks,
+                     reader->n_blocks_room * sizeof *reader->blocks);
+    }
+  reader->blocks[reader->n_blocks++]
+      = (TraceIndexEntry){ .offset = offset,
+                           .first_ticks = head->first_ticks,
+                           .sequence = head->sequence,
+                           .thread = head->thread,
+                           .n_items = head->n_items,
+                           .type = head->type,
+                           .bytes = (uint32_t)sizeof *head
+                                    + head->packed_bytes };
+  if (head->thread >= reader->n_threads)
+    reader->n_threads = head->thread + 1;
+  reader->n_events += head->n_items;
+}
+
+typedef bool (*BlockRead) (TraceReader *, const TraceBlockHead *,
+                           const uint8_t *);
+
+static void
+block_take (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
+            uint8_t **buffer, size_t *n_room)
+{
+  static const BlockRead reads[]
+      = { [TRACE_BLOCK_NODES] = nodes_read,
+          [TRACE_BLOCK_MODULES] = module_read,
+          [TRACE_BLOCK_STRINGS] = string_read,
+          [TRACE_BLOCK_RSS] = rss_read,
+          [TRACE_BLOCK_SUMMARY] = summary_read,
+          [TRACE_BLOCK_COMMAND] = command_read };
+  if (head->type == TRACE_BLOCK_EVENTS_TYPE)
+    {
+      events_note (reader, offset, head);
+      return;
+    }
+  /* blocks of a kind that came after this version are passed over */
+  if (head->type >= sizeof reads / sizeof *reads || reads[head->type] == NULL)
+    return;
+  const uint8_t *raw = payload_read (reader, offset, head, buffer, n_room);
+  if (raw != NULL && !reads[head->type](reader, head, raw))
+    damage_note (reader, offset, "its contents make no sense");
+}
+
+/* The next place after a damaged head where a block begins. */
+static uint64_t
+block_seek (const TraceReader *reader, uint64_t offset)
+{
+  static const uint32_t magic = TRACE_BLOCK_MAGIC;
+  TraceBlockHead head;
+  while (offset + sizeof head <= reader->n_map)
+    {
+      const uint8_t *found
+          = memmem (reader->map + offset, reader->n_map - offset, &magic,
+                    sizeof magic);
+      if (found == NULL)
+        break;
+      offset = (uint64_t)(found - reader->map);
+      if (head_read (reader, offset, &head))
+        return offset;
+      offset++;
+    }
+  return reader->n_map;
+}
+
+static int
+block_compare (const void *a, const void *b)
+{
+  const TraceIndexEntry *left = a, *right = b;
+  if (left->thread != right->thread)
+    return left->thread < right->thread ? -1 : 1;
+  return left->sequence < right->sequence   ? -1
+         : left->sequence > right->sequence ? 1
+         : left->offset < right->offset     ? -1
+                                            : 1;
+}
+
+static void
+blocks_scan (TraceReader *reader)
+{
+  uint8_t *buffer = NULL;
+  size_t n_room = 0;
+  uint64_t offset = sizeof (TraceFileHead);
+  TraceBlockHead head;
+  while (offset < reader->n_map)
+    {
+      if (!head_read (reader, offset, &head))
+        {
+          TraceTrailer trailer;
+          if (reader->has_index
+              && reader->n_map - offset == sizeof trailer)
+            break;
+          damage_note (reader, offset,
+                       "it is cut off, or its head is damaged");
+          offset = block_seek (reader, offset + 1);
+          continue;
+        }
+      if (head.type == TRACE_BLOCK_INDEX)
+        reader->has_index = true;
+      block_take (reader, offset, &head, &buffer, &n_room);
+      offset += sizeof head + head.packed_bytes;
+    }
+  free (buffer);
+  if (reader->n_blocks > 1)
+    qsort (reader->blocks, reader->n_blocks, sizeof *reader->blocks,
+           block_compare);
+}
+
+/* --- open and close ------------------------------------------------------ */
+
+static bool
+file_map (TraceReader *reader, const char *path, char *error)
+{
+  struct stat status;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat (fd, &status) != 0)
+    {
+      snprintf (error, 512, "%s: %s", path, strerror (errno));
+      if (fd >= 0)
+        close (fd);
+      return false;
+    }
+  if (status.st_size < (off_t)sizeof reader->head)
+    {
+      snprintf (error, 512, "%s: too short to be a trace", path);
+      close (fd);
+      return false;
+    }
+  reader->n_map = (size_t)status.st_size;
+  void *map = mmap (NULL, reader->n_map, PROT_READ, MAP_PRIVATE, fd, 0);
+  close (fd);
+  if (map == MAP_FAILED)
+    {
+      snprintf (error, 512, "%s: %s", path, strerror (errno));
+      return false;
+    }
+  reader->map = map;
+  return true;
+}
+
+static bool
+head_check (TraceReader *reader, const char *path, char *error)
+{
+  memcpy (&reader->head, reader->map, sizeof reader->head);
+  const TraceFileHead *head = &reader->head;
+  if (memcmp (head->magic, TRACE_MAGIC, sizeof head->magic) != 0)
+    snprintf (error, 512, "%s: not a trace", path);
+  else if (head->byte_order != TRACE_BYTE_ORDER)
+    snprintf (error, 512, "%s: written on a machine of the other byte order",
+              path);
+  else if (head->version != TRACE_VERSION)
+    snprintf (error, 512, "%s: version %u, this program reads %u", path,
+              head->version, TRACE_VERSION);
+  else
+    return true;
+  return false;
+}
+
+static void
+streams_make (TraceReader *reader)
+{
+  for (size_t i = 0; i < reader->n_blocks; i++)
+    if (i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread)
+      reader->n_streams++;
+  reader->streams = calloc (reader->n_streams + 1, sizeof *reader->streams);
+  reader->heap = calloc (reader->n_streams + 1, sizeof *reader->heap);
+  size_t stream = 0;
+  for (size_t i = 0; i < reader->n_blocks; i++)
+    {
+      if (i > 0 && reader->blocks[i].thread != reader->blocks[i - 1].thread)
+        stream++;
+      if (reader->streams[stream].end_block == 0)
+        reader->streams[stream].first_block = i;
+      reader->streams[stream].end_block = i + 1;
+    }
+}
+
+TraceReader *
+sli_trace_open (const char *path, char *error)
+{
+  TraceReader *reader = calloc (1, sizeof *reader);
+  reader->path = path;
+  if (!file_map (reader, path, error) || !head_check (reader, path, error))
+    {
+      sli_trace_close (reader);
+      return NULL;
+    }
+  reader->n_threads = 1;
+  blocks_scan (reader);
+  if (reader->n_nodes < TRACE_N_FIXED_NODES)
+    {
+      reader->parents = realloc (reader->parents, 2 * sizeof (uint32_t));
+      reader->pcs = realloc (reader->pcs, 2 * sizeof (uint64_t));
+      memset (reader->parents, 0, 2 * sizeof (uint32_t));
+      reader->pcs[0] = 0;
+      reader->pcs[1] = 1;
+      reader->n_nodes = TRACE_N_FIXED_NODES;
+    }
+  if (reader->command == NULL)
+    reader->command = strdup ("");
+  streams_make (reader);
+  sli_trace_rewind (reader);
+  return reader;
+}
+
+static void
+stream_free (TraceStream *stream)
+{
+  free (stream->raw);
+  free (stream->addresses[0]);
+  free (stream->addresses[1]);
+  stream->raw = NULL;
+  stream->n_raw_room = 0;
+  stream->addresses[0] = stream->addresses[1] = NULL;
+}
+
+void
+sli_trace_close (TraceReader *reader)
+{
+  for (size_t i = 0; i < reader->n_streams; i++)
+    stream_free (&reader->streams[i]);
+  for (size_t i = 0; i < reader->n_modules; i++)
+    {
+      free (reader->modules[i].path);
+      free (reader->modules[i].build_id);
+    }
+  for (uint32_t i = 0; i < reader->n_strings; i++)
+    free (reader->strings[i]);
+  free (reader->streams);
+  free (reader->heap);
+  free (reader->blocks);
+  free (reader->modules);
+  free (reader->strings);
+  free (reader->parents);
+  free (reader->pcs);
+  free (reader->rss);
+  free (reader->command);
+  if (reader->map != NULL)
+    munmap ((void *)reader->map, reader->n_map);
+  free (reader);
+}
+
+/* --- streams ------------------------------------------------------------- */
+
+static bool
+block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
+{
+  TraceBlockHead head;
+  if (!head_read (reader, offset, &head)
+      || payload_read (reader, offset, &head, &stream->raw,
+                       &stream->n_raw_room)
+             == NULL)
+    return false;
+  uint64_t total = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      if (head.column_bytes[i] > head.raw_bytes - total)
+        {
+          damage_note (reader, offset, "its columns do not fit");
+          return false;
+        }
+      stream->at[i] = stream->raw + total;
+      total += head.column_bytes[i];
+      stream->end[i] = stream->raw + total;
+    }
+  for (int kind = 0; kind < 2; kind++)
+    {
+      if (stream->addresses[kind] == NULL)
+        stream->addresses[kind]
+            = malloc (TRACE_BLOCK_EVENTS * sizeof (uint64_t));
+      stream->n_addresses[kind] = 0;
+      stream->last_address[kind] = stream->last_node[kind] = 0;
+    }
+  stream->first_ticks = head.first_ticks;
+  stream->since = 0;
+  stream->time_shift = head.time_shift;
+  stream->has_extra = (head.flags & TRACE_BLOCK_HAS_EXTRA) != 0;
+  stream->n_left = head.n_items;
+  stream->thread = head.thread;
+  reader->bytes_read += sizeof head + head.packed_bytes;
+  return true;
+}
+
+static bool
+address_read (TraceStream *stream, bool death, uint64_t *address)
+{
+  uint64_t value;
+  if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
+                   stream->end[TRACE_COLUMN_ADDRESS], &value))
+    return false;
+  if (value & 1)
+    {
+      uint32_t n = stream->n_addresses[!death];
+      if (value >> 1 >= n)
+        return false;
+      *address = stream->addresses[!death][n - 1 - (value >> 1)];
+    }
+  else
+    *address
+        = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
+          << 4;
+  stream->last_address[death] = *address >> 4;
+  stream->addresses[death][stream->n_addresses[death]++] = *address;
+  return true;
+}
+
+/* Decodes the next event of the open block. */
+static bool
+event_decode (TraceStream *stream, uint32_t n_nodes)
+{
+  TraceEvent *event = &stream->event;
+  uint64_t value;
+  if (stream->at[TRACE_COLUMN_OP] >= stream->end[TRACE_COLUMN_OP]
+      || !get_varint (&stream->at[TRACE_COLUMN_TIME],
+                      stream->end[TRACE_COLUMN_TIME], &value))
+    return false;
+  uint8_t op = *stream->at[TRACE_COLUMN_OP]++;
+  stream->since += value;
+  event->ticks = stream->first_ticks + (stream->since << stream->time_shift);
+  event->op = op & 0x7f;
+  event->thread = stream->thread;
+  event->size = 0;
+  event->extra = 0;
+  bool death = trace_op_is_death (event->op);
+  if (event->op >= TRACE_OP_SCOPE_BEGIN)
+    {
+      if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
+                       stream->end[TRACE_COLUMN_ADDRESS], &event->address))
+        return false;
+    }
+  else if (!address_read (stream, death, &event->address))
+    return false;
+  if (op & TRACE_OP_UNALIGNED)
+    {
+      if (stream->at[TRACE_COLUMN_LOW] >= stream->end[TRACE_COLUMN_LOW])
+        return false;
+      event->address |= *stream->at[TRACE_COLUMN_LOW]++ & 15;
+    }
+  if (!get_varint (&stream->at[TRACE_COLUMN_NODE],
+                   stream->end[TRACE_COLUMN_NODE], &value))
+    return false;
+  stream->last_node[death] += (uint64_t)unzigzag (value);
+  event->node = stream->last_node[death] < n_nodes
+                    ? (uint32_t)stream->last_node[death]
+                    : TRACE_NODE_CUT;
+  if (trace_op_is_birth (event->op)
+      && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
+                      stream->end[TRACE_COLUMN_SIZE], &event->size))
+    return false;
+  if (stream->has_extra)
+    {
+      if (!get_varint (&stream->at[TRACE_COLUMN_EXTRA],
+                       stream->end[TRACE_COLUMN_EXTRA], &value))
+        return false;
+      event->extra = (uint32_t)value;
+    }
+  return true;
+}
+
+/* Makes the stream's next event ready; false when it has no more. */
+static bool
+stream_advance (TraceReader *reader, TraceStream *stream)
+{
+  for (;;)
+    {
+      while (stream->n_left == 0)
+        {
+          if (stream->next_block == stream->end_block)
+            {
+              stream_free (stream);
+              return false;
+            }
+          uint64_t offset = reader->blocks[stream->next_block++].offset;
+          if (!block_open (reader, stream, offset))
+            stream->n_left = 0;
+        }
+      stream->n_left--;
+      if (event_decode (stream, reader->n_nodes))
+        return true;
+      damage_note (reader, reader->blocks[stream->next_block - 1].offset,
+                   "an event makes no sense");
+      stream->n_left = 0;
+    }
+}
+
+static bool
+stream_before (const TraceStream *a, const TraceStream *b)
+{
+  return a->event.ticks < b->event.ticks
+         || (a->event.ticks == b->event.ticks && a < b);
+}
+
+static void
+heap_sink (TraceReader *reader, size_t at)
+{
+  TraceStream **heap = reader->heap;
+  for (;;)
+    {
+      size_t least = at;
+      for (size_t child = 2 * at + 1;
+           child <= 2 * at + 2 && child < reader->n_heap; child++)
+        if (stream_before (heap[child], heap[least]))
+          least = child;
+      if (least == at)
+        return;
+      TraceStream *swap = heap[at];
+      heap[at] = heap[least];
+      heap[least] = swap;
+      at = least;
+    }
+}
+
+/* A stream whose first block is not yet due is in the heap by that block's
+ * time, unopened (n_left 0): thousands of threads that come and go need not
+ * all be open at once. */
+void
+sli_trace_rewind (TraceReader *reader)
+{
+  reader->n_heap = 0;
+  reader->bytes_read = 0;
+  reader->n_passes++;
+  for (size_t i = 0; i < reader->n_streams; i++)
+    {
+      TraceStream *stream = &reader->streams[i];
+      stream->next_block = stream->first_block;
+      stream->n_left = 0;
+      stream->primed = false;
+      stream->event.ticks = reader->blocks[stream->first_block].first_ticks;
+      reader->heap[reader->n_heap++] = stream;
+    }
+  for (size_t i = reader->n_heap; i-- > 0;)
+    heap_sink (reader, i);
+}
+
+bool
+sli_trace_next (TraceReader *reader, TraceEvent *event)
+{
+  while (reader->n_heap > 0)
+    {
+      TraceStream *stream = reader->heap[0];
+      bool ready = stream->primed;
+      if (ready)
+        *event = stream->event;
+      stream->primed = stream_advance (reader, stream);
+      if (!stream->primed)
+        reader->heap[0] = reader->heap[--reader->n_heap];
+      if (reader->n_heap > 1)
+        heap_sink (reader, 0);
+      if (ready)
+        {
+          reader->last_ticks = event->ticks;
+          return true;
+        }
+    }
+  return false;
+}
+
+uint64_t
+sli_trace_position (const TraceReader *reader)
+{
+  return reader->bytes_read;
+}

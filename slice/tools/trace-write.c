@@ -1,0 +1,358 @@
+/* trace-write.c - writing a trace: events to columns, columns to blocks
+ *
+ * Tools.  A block's events are split into columns that are alike in
+ * themselves, and zstd takes them as one frame.  What makes the columns small:
+ * addresses come back.  A free names the birth it ends by counting births
+ * backwards, a birth that reuses a block just freed names that death; only
+ * the rest are written as differences.
+ *
+ * Theory: section 13; docs/trace-format.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace-write.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define ZSTD_LEVEL 1
+#define LOOKUP_SLOTS (2 * TRACE_BLOCK_EVENTS)
+#define VARINT_BYTES_MAX 10
+
+/* Where in the block an address was last born or last died. */
+typedef struct
+{
+  uint64_t address;
+  uint32_t ordinal; /* counted from 1; 0: never */
+} Place;
+
+typedef struct
+{
+  uint8_t *bytes;
+  size_t n;
+} Column;
+
+struct TraceWriter
+{
+  FILE *file;
+  uint64_t offset;
+  uint64_t n_events;
+  bool failed;
+  TraceIndexEntry *index;
+  size_t n_index, n_index_room;
+  Column columns[TRACE_N_COLUMNS];
+  uint8_t *packed;
+  size_t n_packed_room;
+  Place *births;
+  Place *deaths;
+  ZSTD_CCtx *zstd;
+};
+
+static void
+write_bytes (TraceWriter *writer, const void *bytes, size_t n)
+{
+  if (n > 0 && fwrite (bytes, 1, n, writer->file) != n)
+    writer->failed = true;
+  writer->offset += n;
+}
+
+TraceWriter *
+sli_trace_create (const char *path, const TraceFileHead *head)
+{
+  FILE *file = fopen (path, "wbe");
+  if (file == NULL)
+    return NULL;
+  TraceWriter *writer = calloc (1, sizeof *writer);
+  if (writer == NULL)
+    {
+      fclose (file);
+      return NULL;
+    }
+  writer->file = file;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    writer->columns[i].bytes = malloc (TRACE_BLOCK_EVENTS * VARINT_BYTES_MAX);
+  writer->births = malloc (LOOKUP_SLOTS * sizeof (Place));
+  writer->deaths = malloc (LOOKUP_SLOTS * sizeof (Place));
+  writer->zstd = ZSTD_createCCtx ();
+  TraceFileHead full = *head;
+  memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
+  full.version = TRACE_VERSION;
+  full.byte_order = TRACE_BYTE_ORDER;
+  write_bytes (writer, &full, sizeof full);
+  return writer;
+}
+
+/* --- columns ------------------------------------------------------------- */
+
+static void
+put_varint (Column *column, uint64_t value)
+{
+  uint8_t *at = column->bytes + column->n;
+  while (value >= 0x80)
+    {
+      *at++ = (uint8_t)(value | 0x80);
+      value >>= 7;
+    }
+  *at++ = (uint8_t)value;
+  column->n = (size_t)(at - column->bytes);
+}
+
+static uint64_t
+zigzag (int64_t value)
+{
+  return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static Place *
+place_of (Place *table, uint64_t address)
+{
+  size_t at = (address * UINT64_C (0x9E3779B97F4A7C15)) >> 47;
+  while (table[at].ordinal != 0 && table[at].address != address)
+    at = (at + 1) % LOOKUP_SLOTS;
+  return &table[at];
+}
+
+typedef struct
+{
+  uint64_t address, node; /* of the last event of this kind */
+  uint32_t n;             /* events of this kind */
+} Kind;
+
+/* An odd number counts back to an event of the other kind with the same
+ * address; an even one is a difference from the last of this kind. */
+static void
+put_address (Column *column, uint64_t address, Kind *own, const Kind *other,
+             Place *own_table, Place *other_table)
+{
+  const Place *found = place_of (other_table, address);
+  uint64_t upper = address >> 4;
+  if (found->ordinal != 0)
+    put_varint (column, (uint64_t)(other->n - found->ordinal) << 1 | 1);
+  else
+    put_varint (column, zigzag ((int64_t)(upper - own->address)) << 1);
+  own->address = upper;
+  Place *place = place_of (own_table, address);
+  place->address = address;
+  place->ordinal = ++own->n;
+}
+
+static bool
+has_address_kind (unsigned op)
+{
+  return op < TRACE_OP_SCOPE_BEGIN;
+}
+
+static void
+put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
+           bool has_extra)
+{
+  Column *columns = writer->columns;
+  unsigned op = event->op;
+  bool death = trace_op_is_death (op);
+  Kind *own = &kinds[death];
+  bool unaligned = has_address_kind (op) && (event->address & 15) != 0;
+  columns[TRACE_COLUMN_OP].bytes[columns[TRACE_COLUMN_OP].n++]
+      = (uint8_t)(op | (unaligned ? TRACE_OP_UNALIGNED : 0));
+  if (has_address_kind (op))
+    put_address (&columns[TRACE_COLUMN_ADDRESS], event->address & ~15ull, own,
+                 &kinds[!death], death ? writer->deaths : writer->births,
+                 death ? writer->births : writer->deaths);
+  else
+    put_varint (&columns[TRACE_COLUMN_ADDRESS], event->address);
+  if (unaligned)
+    columns[TRACE_COLUMN_LOW].bytes[columns[TRACE_COLUMN_LOW].n++]
+        = event->address & 15;
+  put_varint (&columns[TRACE_COLUMN_NODE],
+              zigzag ((int64_t)event->node - (int64_t)own->node));
+  own->node = event->node;
+  if (trace_op_is_birth (op))
+    put_varint (&columns[TRACE_COLUMN_SIZE], event->size);
+  if (has_extra)
+    put_varint (&columns[TRACE_COLUMN_EXTRA], event->extra);
+}
+
+static bool
+any_extra (const TraceEvent *events, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (events[i].extra != 0)
+      return true;
+  return false;
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+static void
+index_add (TraceWriter *writer, const TraceBlockHead *head)
+{
+  if (writer->n_index == writer->n_index_room)
+    {
+      size_t room = writer->n_index_room * 2 + 64;
+      TraceIndexEntry *grown
+          = realloc (writer->index, room * sizeof *grown);
+      if (grown == NULL)
+        {
+          writer->failed = true;
+          return;
+        }
+      writer->index = grown;
+      writer->n_index_room = room;
+    }
+  TraceIndexEntry *entry = &writer->index[writer->n_index++];
+  entry->offset = writer->offset;
+  entry->first_ticks = head->first_ticks;
+  entry->sequence = head->sequence;
+  entry->thread = head->thread;
+  entry->n_items = head->n_items;
+  entry->type = head->type;
+  entry->bytes = (uint32_t)sizeof *head + head->packed_bytes;
+}
+
+/* Compresses, completes the head and writes. */
+static void
+block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
+             size_t n_raw)
+{
+  size_t room = ZSTD_compressBound (n_raw);
+  if (room > writer->n_packed_room)
+    {
+      free (writer->packed);
+      writer->packed = malloc (room);
+      writer->n_packed_room = writer->packed == NULL ? 0 : room;
+    }
+  if (writer->packed == NULL)
+    {
+      writer->failed = true;
+      return;
+    }
+  size_t n = ZSTD_compressCCtx (writer->zstd, writer->packed, room, raw, n_raw,
+                                ZSTD_LEVEL);
+  const void *payload = writer->packed;
+  head->codec = TRACE_CODEC_ZSTD;
+  if (ZSTD_isError (n) || n >= n_raw)
+    {
+      head->codec = TRACE_CODEC_RAW;
+      payload = raw;
+      n = n_raw;
+    }
+  head->magic = TRACE_BLOCK_MAGIC;
+  head->raw_bytes = (uint32_t)n_raw;
+  head->packed_bytes = (uint32_t)n;
+  head->payload_hash = sli_xxh64 (payload, n, 0);
+  head->head_check = (uint32_t)sli_xxh64 (
+      head, offsetof (TraceBlockHead, head_check), 0);
+  index_add (writer, head);
+  write_bytes (writer, head, sizeof *head);
+  write_bytes (writer, payload, n);
+}
+
+bool
+sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
+                       uint64_t first, uint32_t n_items, const void *bytes,
+                       size_t n_bytes)
+{
+  TraceBlockHead head = { .type = (uint8_t)type,
+                          .n_items = n_items,
+                          .first_ticks = first };
+  block_write (writer, &head, bytes, n_bytes);
+  return !writer->failed;
+}
+
+bool
+sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
+                        size_t n, uint64_t sequence, unsigned time_shift,
+                        unsigned flags)
+{
+  if (n == 0)
+    return !writer->failed;
+  bool has_extra = any_extra (events, n);
+  TraceBlockHead head = { .type = TRACE_BLOCK_EVENTS_TYPE,
+                          .thread = events[0].thread,
+                          .n_items = (uint32_t)n,
+                          .first_ticks = events[0].ticks,
+                          .sequence = sequence,
+                          .time_shift = (uint8_t)time_shift,
+                          .flags = (uint8_t)(flags
+                                             | (has_extra
+                                                    ? TRACE_BLOCK_HAS_EXTRA
+                                                    : 0)) };
+  Kind kinds[2] = { { 0 } };
+  memset (writer->births, 0, LOOKUP_SLOTS * sizeof (Place));
+  memset (writer->deaths, 0, LOOKUP_SLOTS * sizeof (Place));
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    writer->columns[i].n = 0;
+  uint64_t last = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      /* time never runs backwards within a thread; a clock that did by a
+       * tick is held still */
+      uint64_t since = events[i].ticks > head.first_ticks
+                           ? (events[i].ticks - head.first_ticks) >> time_shift
+                           : 0;
+      if (since < last)
+        since = last;
+      put_varint (&writer->columns[TRACE_COLUMN_TIME], since - last);
+      last = since;
+      put_event (writer, &events[i], kinds, has_extra);
+    }
+  size_t total = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      head.column_bytes[i] = (uint32_t)writer->columns[i].n;
+      total += writer->columns[i].n;
+    }
+  uint8_t *raw = malloc (total);
+  if (raw == NULL)
+    {
+      writer->failed = true;
+      return false;
+    }
+  size_t at = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      memcpy (raw + at, writer->columns[i].bytes, writer->columns[i].n);
+      at += writer->columns[i].n;
+    }
+  block_write (writer, &head, raw, total);
+  free (raw);
+  writer->n_events += n;
+  return !writer->failed;
+}
+
+uint64_t
+sli_trace_written_bytes (const TraceWriter *writer)
+{
+  return writer->offset;
+}
+
+uint64_t
+sli_trace_written_events (const TraceWriter *writer)
+{
+  return writer->n_events;
+}
+
+bool
+sli_trace_finish (TraceWriter *writer)
+{
+  TraceTrailer trailer = { .index_offset = writer->offset };
+  memcpy (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic);
+  TraceBlockHead head = { .type = TRACE_BLOCK_INDEX,
+                          .n_items = (uint32_t)writer->n_index };
+  block_write (writer, &head, writer->index,
+               writer->n_index * sizeof *writer->index);
+  write_bytes (writer, &trailer, sizeof trailer);
+  bool good = !writer->failed;
+  if (fclose (writer->file) != 0)
+    good = false;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    free (writer->columns[i].bytes);
+  free (writer->births);
+  free (writer->deaths);
+  free (writer->packed);
+  free (writer->index);
+  ZSTD_freeCCtx (writer->zstd);
+  free (writer);
+  return good;
+}

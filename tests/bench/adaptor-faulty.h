@@ -1,0 +1,90 @@
+/* adaptor-faulty.h - a malloc that goes wrong, to see that it is noticed
+ *
+ * BENCH_FAULT names what every 500th allocation does.  For test-bench.sh only.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#define ADAPTOR_NAME "faulty"
+#define ADAPTOR_ALIGNMENT(size) ((size) >= 16 ? 16 : 8)
+
+enum
+{
+  FAULT_EACH = 500,     /* allocations */
+  FAULT_ROOM_BYTES = 64 /* allocated more, so that shifting stays inside */
+};
+
+typedef struct
+{
+  const char *name; /* "" is none */
+  unsigned long n_allocs;
+  char *last_block;
+} Faulty;
+
+extern Faulty faulty;
+
+static inline void *
+adaptor_alloc (size_t size)
+{
+  char *block = malloc (size + FAULT_ROOM_BYTES), *last = faulty.last_block;
+  if (++faulty.n_allocs % FAULT_EACH != 0 || last == NULL)
+    return faulty.last_block = block;
+  if (strcmp (faulty.name, "twice") == 0)
+    return last;
+  if (strcmp (faulty.name, "overlap") == 0)
+    return last + 16;
+  if (strcmp (faulty.name, "misaligned") == 0)
+    return block + 4;
+  if (strcmp (faulty.name, "null") == 0)
+    return NULL;
+  if (strcmp (faulty.name, "scribble") == 0)
+    memset (last, 0x55, FAULT_ROOM_BYTES);
+  return faulty.last_block = block;
+}
+
+/* It leaks: what it gave twice could not be freed twice. */
+static inline void
+adaptor_free (size_t size, void *block)
+{
+  (void) size;
+  if (block == faulty.last_block)
+    faulty.last_block = NULL;
+}
+
+BENCH_INLINE void
+adaptor_thread_exit (void)
+{
+}
+
+static inline const char *
+adaptor_start (void)
+{
+  const char *name = getenv ("BENCH_FAULT");
+  faulty.name = name != NULL ? name : "";
+  return strcmp (faulty.name, "absent") == 0 ? "absent, as asked for" : NULL;
+}
+
+BENCH_INLINE const char *
+adaptor_version (void)
+{
+  return "";
+}
+
+BENCH_INLINE bool
+adaptor_trim (void)
+{
+  return false;
+}
+
+BENCH_INLINE bool
+adaptor_count (Counts *counts)
+{
+  (void) counts;
+  return false;
+}
+
+#ifdef BENCH_ADAPTOR_DEFINE
+Faulty faulty;
+#endif

@@ -1,0 +1,206 @@
+# cases.py - what `compare' runs: contestants, cases, sets, targets
+#
+# SPDX-License-Identifier: MIT
+from collections import namedtuple
+
+# kind: "slice" (ours), "gslice", "peer" (a malloc), "limit"
+Contestant = namedtuple("Contestant", "name program kind preload environment")
+
+# figures: the first is the one of charts; statistic: "median" of the laps or
+# "first" (the warm-up lap, which starts from fresh memory); only: contestants
+# that take part (None: all but the special ones); once: one round is enough.
+Case = namedtuple("Case", "name workload arguments figures statistic only "
+                          "without once")
+
+
+def contestant(name, program, kind, preload=None, **environment):
+    return Contestant(name, program, kind, preload, environment)
+
+
+CONTESTANTS = [
+    contestant("slice", "slice-bench", "slice"),
+    contestant("slice-functions", "slice-bench-functions", "slice"),
+    contestant("slice-uncoloured", "slice-bench", "slice",
+               SLICE_OPTIONS="colour-increment=0"),
+    contestant("slice-4k", "slice-bench", "slice",
+               SLICE_OPTIONS="huge-pages=0"),
+    contestant("gslice", "slice-bench-gslice", "gslice"),
+    contestant("glibc", "slice-bench-malloc", "peer"),
+    contestant("jemalloc", "slice-bench-malloc", "peer", "libjemalloc.so.2"),
+    contestant("jemalloc-sized", "slice-bench-sized", "peer",
+               "libjemalloc.so.2"),
+    contestant("tcmalloc", "slice-bench-malloc", "peer",
+               "libtcmalloc_minimal.so.4"),
+    contestant("tcmalloc-sized", "slice-bench-sized", "peer",
+               "libtcmalloc_minimal.so.4"),
+    contestant("mimalloc", "slice-bench-malloc", "peer",
+               "libmimalloc.so.2.0"),
+    contestant("limit", "slice-bench-limit", "limit"),
+]
+
+# Run only where a case names them.
+SPECIAL = {"slice-uncoloured", "slice-4k"}
+
+
+def case(name, workload, arguments="", figures="ns", statistic="median",
+         only=None, without=(), once=False):
+    return Case(name, workload, arguments.split(), figures.split(), statistic,
+                only, set(without), once)
+
+
+MEMORY = {"without": ("limit",), "once": True}
+LIVE_COUNTS = (10**3, 10**4, 10**5, 10**6, 10**7)
+THREADS = (1, 2, 4)
+
+CASES = [
+    case("pair", "pair"),
+    case("pair-variable", "pair-variable"),
+    case("lifo-64", "lifo", "--batch=64"),
+    case("lifo-1000", "lifo", "--batch=1000"),
+    case("lifo-100000", "lifo", "--batch=100000"),
+    case("fifo-64", "fifo", "--batch=64"),
+    case("fifo-1000", "fifo", "--batch=1000"),
+    case("fifo-100000", "fifo", "--batch=100000"),
+    case("skewed", "skewed"),
+]
+for threads in THREADS:
+    CASES += [
+        case("slice-test-512-t%d" % threads, "slice-test",
+             "--size-max=509 --threads=%d" % threads),
+        case("slice-test-1024-t%d" % threads, "slice-test",
+             "--size-max=1021 --threads=%d" % threads,
+             "ns rss_peak_bytes"),
+        case("fifo-48-t%d" % threads, "fifo",
+             "--size-min=48 --batch=512 --threads=%d" % threads),
+    ]
+CASES += [
+    case("slice-test-touch", "slice-test-touch"),
+    case("slice-test-literal", "slice-test-literal"),
+    case("server-t1", "server", "--threads=1"),
+    case("server-t2", "server", "--threads=2"),
+    case("server-t4", "server", "--threads=4"),
+    # A list that is never exchanged between threads only grows.
+    case("producer", "producer", without=("limit",)),
+    case("working-set-t1", "working-set", "--threads=1"),
+    case("working-set-t2", "working-set", "--threads=2"),
+    case("working-set-t4", "working-set", "--threads=4"),
+    case("tree", "tree", "",
+         "ns build_ns walk_ns free_ns rss_over_live"),
+    case("tree-cold", "tree", "--laps=1",
+         "ns build_ns walk_ns free_ns rss_over_live", statistic="first"),
+    case("churn", "churn", "", "ns rss_growth rss_end_bytes",
+         without=("limit",)),
+    case("replay", "replay", "", "ns rss_peak_bytes"),
+    case("latency", "latency", "",
+         "alloc_p999_ns free_p999_ns alloc_p99_ns free_p99_ns "
+         "alloc_p9999_ns free_p9999_ns", without=("limit",)),
+    case("sharing-active", "sharing-active", "--laps=1", "shared_percent "
+         "write_ns", statistic="first", without=("limit",), once=True),
+    case("sharing-passive", "sharing-passive", "--laps=1", "shared_percent "
+         "write_ns", statistic="first", without=("limit",), once=True),
+    case("sharing-direct", "sharing-direct", "--laps=1", "shared_percent "
+         "write_ns", statistic="first", without=("limit",), once=True),
+    case("colour", "colour",
+         only={"slice", "slice-uncoloured", "gslice", "glibc", "jemalloc",
+               "tcmalloc", "mimalloc"}),
+    case("sizes", "sizes", "", "worst_to_256 mean_to_256", **MEMORY),
+    case("sizes-4k", "sizes", "", "worst_to_256 mean_to_256",
+         only={"slice-4k"}, once=True),
+    case("phases", "phases", "", "idle_left_percent freed_left_percent "
+         "trim_left_percent rss_grown_bytes grown_rss_over_live "
+         "refilled_rss_over_live cpu_msec", **MEMORY),
+]
+for count in LIVE_COUNTS:
+    for name in ("live", "live-deep"):
+        CASES.append(case("%s-%d" % (name, count), name,
+                          "--blocks=%d --operations=%d --laps=3"
+                          % (count, max(10**6, count // 10)),
+                          "net_ns ns", without=("limit",)))
+
+# About ten minutes with every packaged peer; and the whole.
+QUICK = ("pair lifo-64 fifo-1000 fifo-100000 skewed slice-test-512-t1 "
+         "slice-test-1024-t1 slice-test-1024-t2 slice-test-1024-t4 "
+         "server-t2 producer working-set-t1 working-set-t2 tree churn replay "
+         "latency sharing-active sharing-passive sharing-direct colour sizes "
+         "phases "
+         "live-1000 live-100000 live-10000000").split()
+SETS = {
+    "bench": QUICK,
+    "full": [c.name for c in CASES],
+    "speed": [c.name for c in CASES if c.workload in
+              ("pair", "lifo", "fifo", "skewed", "slice-test", "server",
+               "producer", "working-set", "tree", "churn", "replay")],
+    "memory": ["tree-cold", "sizes", "sizes-4k", "phases", "replay",
+               "slice-test-1024-t1"],
+    "scaling": [c.name for c in CASES
+                if c.workload in ("live", "live-deep")
+                or c.name.endswith(("-t1", "-t2", "-t4"))],
+}
+
+# What the allocator is meant to reach.  against: a contestant, or "peers" (the
+# best of the mallocs) or "" (the figure itself).
+Target = namedtuple("Target", "what case figure contestant against bound")
+
+
+def targets():
+    rows = [
+        Target("pair, against the limit", "pair", "ns", "slice", "limit",
+               1.4),
+        Target("pair, against the best malloc", "pair", "ns", "slice",
+               "peers", 0.20),
+        Target("pair, against GSlice", "pair", "ns", "slice", "gslice", 0.09),
+    ]
+    for name in ("lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
+        rows.append(Target(name + ", against the best malloc", name, "ns",
+                           "slice", "peers", 0.27))
+    for name in ("pair", "lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
+        rows.append(Target(name + " through functions", name, "ns",
+                           "slice-functions", "peers", 0.90))
+    for size in (512, 1024):
+        for n in THREADS:
+            name = "slice-test-%d-t%d" % (size, n)
+            for against, bound in (("peers", 0.60), ("gslice", 0.18),
+                                   ("limit", 1.3)):
+                rows.append(Target(name, name, "ns", "slice", against,
+                                   bound))
+    rows.append(Target("slice-test as GLib wrote it", "slice-test-literal",
+                       "ns", "slice", "peers", None))
+    for name, gslice, peers in (("producer", 0.40, 0.60),
+                                ("server-t2", 0.40, 0.70)):
+        rows.append(Target(name, name, "ns", "slice", "gslice", gslice))
+        rows.append(Target(name, name, "ns", "slice", "peers", peers))
+    for figure, bound in (("build_ns", 1.0), ("walk_ns", 0.95),
+                          ("free_ns", 1.0)):
+        for name in ("tree", "tree-cold"):
+            rows.append(Target("%s: %s" % (name, figure), name, figure,
+                               "slice", "peers", bound))
+    rows += [
+        Target("tree: peak RSS over live bytes", "tree", "rss_over_live",
+               "slice", "", 1.04),
+        Target("the same, against the best malloc", "tree", "rss_over_live",
+               "slice", "peers", 1.0),
+        Target("RSS per byte, worst of 8..256", "sizes", "worst_to_256",
+               "slice", "", 1.02),
+        Target("the same without huge pages", "sizes-4k", "worst_to_256",
+               "slice-4k", "", 1.02),
+        Target("peak RSS of slice-test", "slice-test-1024-t1",
+               "rss_peak_bytes", "slice", "peers", 0.95),
+        Target("400 MB freed, left after 20 s of traffic (%)", "phases",
+               "idle_left_percent", "slice", "", 4),
+        Target("the same after a trim (%)", "phases", "trim_left_percent",
+               "slice", "", 4),
+        Target("thread churn", "churn", "ns", "slice", "peers", 0.9),
+        Target("thread churn: RSS growth", "churn", "rss_growth", "slice", "",
+               1.05),
+        Target("alloc latency p99.9", "latency", "alloc_p999_ns", "slice",
+               "peers", 1.0),
+        Target("free latency p99.9", "latency", "free_p999_ns", "slice",
+               "peers", 1.0),
+        Target("coloured walk, against uncoloured", "colour", "ns", "slice",
+               "slice-uncoloured", 0.25),
+        Target("lines shared, active (%)", "sharing-active",
+               "shared_percent", "slice", "", 2),
+        Target("lines shared, passive (%)", "sharing-passive",
+               "shared_percent", "slice", "", 2),
+    ]
+    return rows

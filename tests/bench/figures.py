@@ -1,0 +1,203 @@
+# figures.py - from runs to tables: ratios within a round, their spread
+#
+# SPDX-License-Identifier: MIT
+import statistics
+
+
+def quartiles(values):
+    """Lower quartile, median, upper quartile."""
+    values = sorted(values)
+
+    def at(q):
+        place = q * (len(values) - 1)
+        below = int(place)
+        above = min(below + 1, len(values) - 1)
+        return values[below] + (place - below) * (values[above]
+                                                  - values[below])
+    return at(0.25), at(0.5), at(0.75)
+
+
+def deviation(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+class Results:
+    """The runs of a results file, by case, contestant and round."""
+
+    def __init__(self, data):
+        self.data = data
+        self.runs = {}
+        for run in data["runs"]:
+            self.runs[run["case"], run["contestant"], run["round"]] = run
+        self.contestants = [c["name"] for c in data["contestants"]]
+        self.kinds = {c["name"]: c["kind"] for c in data["contestants"]}
+        self.cases = {c["name"]: c for c in data["cases"]}
+
+    def rounds(self, case):
+        return sorted({r for c, _, r in self.runs if c == case})
+
+    def value(self, case, contestant, number, figure):
+        run = self.runs.get((case, contestant, number))
+        if run is None or figure not in run["result"]["figures"]:
+            return None
+        return run["result"]["figures"][figure][
+            self.cases[case]["statistic"]]
+
+    def values(self, case, contestant, figure):
+        found = [self.value(case, contestant, r, figure)
+                 for r in self.rounds(case)]
+        return [value for value in found if value is not None]
+
+    def median(self, case, contestant, figure):
+        values = self.values(case, contestant, figure)
+        return statistics.median(values) if values else None
+
+    def peers(self, case, figure):
+        """The mallocs that ran this case, the best first."""
+        ran = [c for c in self.contestants if self.kinds[c] == "peer"
+               and self.values(case, c, figure)]
+        return sorted(ran, key=lambda c: self.median(case, c, figure))
+
+    def ratios(self, case, contestant, reference, figure):
+        """The ratio in each round where both ran."""
+        ratios = []
+        for number in self.rounds(case):
+            over = self.value(case, contestant, number, figure)
+            under = self.value(case, reference, number, figure)
+            if over is not None and under:
+                ratios.append(over / under)
+        return ratios
+
+    def present(self, case):
+        return [c for c in self.contestants
+                if any((case, c, r) in self.runs for r in self.rounds(case))]
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e6:
+        return "%.4gM" % (value / 1e6)
+    return "%.4g" % value
+
+
+def case_lines(results, name, reference):
+    """A table for each figure of a case."""
+    case = results.cases[name]
+    for figure in case["figures"]:
+        rows = [c for c in results.present(name)
+                if results.values(name, c, figure)]
+        if not rows:
+            continue
+        yield ""
+        yield "%s: %s (slice-bench %s %s; %d rounds, %s of the laps)" % (
+            name, figure, case["workload"], " ".join(case["arguments"]),
+            len(results.rounds(name)), case["statistic"])
+        yield "  %-18s %10s %21s %9s   %9s %21s" % (
+            "", "median", "quartiles", "deviation", "/" + reference[:9],
+            "quartiles")
+        for contestant in rows:
+            values = results.values(name, contestant, figure)
+            low, middle, high = quartiles(values)
+            line = "  %-18s %10s %10s %10s %9s" % (
+                contestant, number(middle), number(low), number(high),
+                number(deviation(values)))
+            ratios = results.ratios(name, contestant, reference, figure)
+            if ratios:
+                line += "   %9.3f %10.3f %10.3f" % (
+                    (quartiles(ratios)[1], quartiles(ratios)[0],
+                     quartiles(ratios)[2]))
+            yield line
+
+
+def target_row(results, target):
+    """(ratio quartiles or None, whom against) of a target."""
+    if target.case not in results.cases:
+        return None, ""
+    if target.against == "":
+        values = results.values(target.case, target.contestant,
+                                target.figure)
+        return (quartiles(values) if values else None), ""
+    against = target.against
+    if against == "peers":
+        peers = results.peers(target.case, target.figure)
+        if not peers:
+            return None, ""
+        against = peers[0]
+    ratios = results.ratios(target.case, target.contestant, against,
+                            target.figure)
+    return (quartiles(ratios) if ratios else None), against
+
+
+def target_lines(results, targets):
+    yield ""
+    yield "The figures to reach (medians of the ratio within a round)"
+    yield "  %-46s %-16s %8s %17s %7s" % ("", "against", "ratio",
+                                          "quartiles", "reach")
+    for target in targets:
+        spread, against = target_row(results, target)
+        if spread is None:
+            continue
+        verdict = ""
+        if target.bound is not None:
+            verdict = "reached" if spread[1] <= target.bound else "NOT YET"
+        yield "  %-46s %-16s %8.3f %8.3f %8.3f %7s %s" % (
+            target.what, against, spread[1], spread[0], spread[2],
+            "-" if target.bound is None else "%.2f" % target.bound, verdict)
+    for name in ("live", "live-deep"):
+        flat = flatness(results, name)
+        if flat is not None:
+            yield "  %-46s %-16s %8.3f %17s %7s %s" % (
+                name + ": most over least, 10^3 to 10^7 blocks", "", flat, "",
+                "1.50", "reached" if flat <= 1.5 else "NOT YET")
+
+
+def live_curve(results, name, contestant):
+    """(live blocks, median net_ns) in order."""
+    points = []
+    for case in results.cases.values():
+        if case["workload"] == name:
+            value = results.median(case["name"], contestant, "net_ns")
+            if value is not None:
+                points.append((int(case["name"].rsplit("-", 1)[1]), value))
+    return sorted(points)
+
+
+def flatness(results, name):
+    points = live_curve(results, name, "slice")
+    if len(points) < 2 or min(value for _, value in points) <= 0:
+        return None
+    return (max(value for _, value in points)
+            / min(value for _, value in points))
+
+
+def histogram_lines(name, series):
+    points = series["points"]
+    total = sum(count for _, count in points)
+    yield ""
+    yield "%s (%s)" % (name, series["x"].replace("_", " "))
+    for start, count in points:
+        share = 100.0 * count / total
+        yield "  %12s %6.2f %% %s" % (number(start), share,
+                                      "#" * round(share / 2))
+
+
+def report(results, reference, targets):
+    data = results.data
+    yield "slice-bench: a comparison"
+    yield ""
+    for key, value in data["machine"].items():
+        yield "  %-12s %s" % (key, value)
+    yield ""
+    for c in data["contestants"]:
+        yield "  %-18s %s" % (c["name"], c["version"])
+    for missing in data["missing"]:
+        yield "  %-18s MISSING: %s" % (missing["name"], missing["why"])
+    yield from target_lines(results, targets)
+    for name in results.cases:
+        yield from case_lines(results, name, reference)
+    for name, histograms in data.get("histograms", {}).items():
+        for kind, series in histograms.items():
+            yield from histogram_lines("%s: %s" % (name, kind), series)

@@ -1,0 +1,231 @@
+/* load-replay.c - replays a recorded sequence of allocations and frees
+ *
+ * The file's form is in docs/BENCHMARK: a line an operation,
+ *
+ *   a THREAD ID SIZE
+ *   f THREAD ID
+ *
+ * threads and ids numbered from 0, an id used again only after its free.  The
+ * file is read before anything is measured.  Each thread of the trace is a
+ * thread here and runs its operations in order; one that frees a block which
+ * another thread has yet to allocate waits for it.  Every block is touched, a
+ * byte a line.  What is live at the end of the trace is freed by thread 0,
+ * within the lap.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "adaptor.h"
+#include "load.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* size 0: a free */
+typedef struct
+{
+  uint32_t id;
+  uint32_t size;
+} Operation;
+
+typedef struct
+{
+  Operation *operations;
+  size_t n, n_max;
+} Track;
+
+static struct
+{
+  Track tracks[THREADS_MAX];
+  unsigned n_threads;
+  size_t n_ids, n_allocs, n_frees;
+  uint64_t peak_bytes; /* live, in the file's order */
+  void **blocks;       /* by id; NULL: not allocated yet, or freed */
+  uint32_t *sizes;     /* by id */
+  size_t n_sizes_max;
+} trace;
+
+/* Makes an array at least one longer, doubling it. */
+static void *
+array_grow (void *array, size_t *n_max, size_t element_bytes)
+{
+  size_t n = *n_max != 0 ? 2 * *n_max : 1 << 16;
+  char *larger = bench_map (n * element_bytes);
+  if (array != NULL)
+    {
+      memcpy (larger, array, *n_max * element_bytes);
+      bench_unmap (array, *n_max * element_bytes);
+    }
+  *n_max = n;
+  return larger;
+}
+
+static void
+track_add (unsigned thread, uint32_t id, uint32_t size)
+{
+  Track *track = &trace.tracks[thread];
+  if (track->n == track->n_max)
+    track->operations = array_grow (track->operations, &track->n_max,
+                                    sizeof *track->operations);
+  track->operations[track->n++] = (Operation){ id, size };
+  if (thread >= trace.n_threads)
+    trace.n_threads = thread + 1;
+}
+
+/* Takes a line in; false if it is not as it should be. */
+static bool
+trace_line (const char *line, uint64_t *live_bytes)
+{
+  unsigned thread;
+  unsigned long id, size = 0;
+  char operation;
+  int n = sscanf (line, "%c %u %lu %lu", &operation, &thread, &id, &size);
+  if (n < 3 || thread >= THREADS_MAX || id > UINT32_MAX - 1
+      || size > UINT32_MAX)
+    return false;
+  while (id >= trace.n_sizes_max)
+    trace.sizes
+        = array_grow (trace.sizes, &trace.n_sizes_max, sizeof *trace.sizes);
+  if (operation == 'a' ? n != 4 || size == 0 || trace.sizes[id] != 0
+                       : operation != 'f' || trace.sizes[id] == 0)
+    return false;
+  if (operation == 'a')
+    {
+      trace.sizes[id] = (uint32_t) size;
+      trace.n_allocs++;
+      *live_bytes += size;
+    }
+  else
+    {
+      *live_bytes -= trace.sizes[id];
+      trace.sizes[id] = 0;
+      trace.n_frees++;
+    }
+  if (*live_bytes > trace.peak_bytes)
+    trace.peak_bytes = *live_bytes;
+  if (id >= trace.n_ids)
+    trace.n_ids = id + 1;
+  track_add (thread, (uint32_t) id, (uint32_t) size);
+  return true;
+}
+
+static void
+trace_read (const char *path)
+{
+  char line[256];
+  uint64_t live_bytes = 0;
+  unsigned long n_line = 0;
+  FILE *file = strcmp (path, "-") == 0 ? stdin : fopen (path, "r");
+  if (file == NULL)
+    bench_die ("cannot open %s", path);
+  while (fgets (line, sizeof line, file) != NULL)
+    {
+      n_line++;
+      if (line[0] != '#' && line[0] != '\n' && !trace_line (line, &live_bytes))
+        bench_die ("%s: line %lu: not an operation that can be: %s", path,
+                   n_line, line);
+    }
+  if (ferror (file))
+    bench_die ("cannot read %s", path);
+  if (file != stdin)
+    fclose (file);
+  if (trace.n_allocs == 0)
+    bench_die ("%s: no operations", path);
+  trace.blocks = bench_map (trace.n_ids * sizeof *trace.blocks);
+}
+
+/* Waits until the block of an id is there (or, false, is gone): another thread
+ * of the trace has yet to get to it. */
+BENCH_INLINE void *
+replay_wait (uint32_t id, bool is_there)
+{
+  void *block;
+  while (
+      ((block = __atomic_load_n (&trace.blocks[id], __ATOMIC_ACQUIRE)) != NULL)
+      != is_there)
+    sched_yield ();
+  return block;
+}
+
+BENCH_INLINE void
+replay_body (const Track *track, const bool observed)
+{
+  for (size_t i = 0; i < track->n; i++)
+    {
+      uint32_t id = track->operations[i].id;
+      uint32_t size = track->operations[i].size;
+      if (size != 0)
+        {
+          replay_wait (id, false);
+          void *block = bench_alloc (observed, size, size);
+          bench_touch (block, size);
+          trace.sizes[id] = size;
+          __atomic_store_n (&trace.blocks[id], block, __ATOMIC_RELEASE);
+        }
+      else
+        {
+          void *block = replay_wait (id, true);
+          size = trace.sizes[id];
+          __atomic_store_n (&trace.blocks[id], NULL, __ATOMIC_RELEASE);
+          bench_free (observed, size, block);
+        }
+    }
+}
+
+static void
+replay_thread (Run *run, unsigned thread, void *data)
+{
+  (void) data;
+  BENCH_BODY (run, replay_body, &trace.tracks[thread]);
+}
+
+/* Frees what the trace leaves. */
+static void
+replay_rest (Run *run)
+{
+  for (size_t id = 0; id < trace.n_ids; id++)
+    if (trace.blocks[id] != NULL)
+      {
+        bench_free (run->is_observed, trace.sizes[id], trace.blocks[id]);
+        trace.blocks[id] = NULL;
+      }
+}
+
+/* One lap; CPU time of the process, less that of weighing it. */
+static double
+replay_lap (Run *run, uint64_t *rss_peak)
+{
+  double start = bench_process_nsec ();
+  if (trace.n_threads == 1)
+    replay_thread (run, 0, NULL);
+  else
+    bench_threads (run, trace.n_threads, replay_thread, NULL);
+  double nsec = bench_process_nsec () - start;
+  uint64_t rss = bench_rss_bytes ();
+  *rss_peak = rss > *rss_peak ? rss : *rss_peak;
+  start = bench_process_nsec ();
+  replay_rest (run);
+  nsec += bench_process_nsec () - start;
+  return nsec / (double) trace.n_allocs;
+}
+
+void
+load_replay (Run *run)
+{
+  static double laps[LAPS_MAX + 1];
+  if (run->parameters.file == NULL)
+    bench_die ("replay needs --file=FILE");
+  if (run->parameters.n_laps > LAPS_MAX)
+    bench_die ("at most %d laps", LAPS_MAX);
+  trace_read (run->parameters.file);
+  run->parameters.n_threads = trace.n_threads;
+  uint64_t rss_before = bench_rss_bytes (), rss_peak = rss_before;
+  for (unsigned lap = 0; lap <= run->parameters.n_laps; lap++)
+    laps[lap] = replay_lap (run, &rss_peak);
+  bench_add_laps (run, "ns", (unsigned) run->parameters.n_laps, laps + 1,
+                  laps[0]);
+  bench_add_value (run, "trace_allocs", (double) trace.n_allocs);
+  bench_add_value (run, "trace_frees", (double) trace.n_frees);
+  bench_add_value (run, "trace_peak_bytes", (double) trace.peak_bytes);
+  bench_add_value (run, "rss_peak_bytes", (double) (rss_peak - rss_before));
+}

@@ -1,0 +1,332 @@
+/* load-set.c - sets of live blocks of which random ones are replaced
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "adaptor.h"
+#include "load.h"
+
+/* --- working set
+ * ---------------------------------------------------------------
+ *
+ * Three groups of blocks: 80 % of the replacements hit 64 short-lived ones,
+ * 15 % a twentieth of n_blocks, 5 % n_blocks long-lived ones.  One in ten of
+ * the new blocks changes places with a block in the mail, an array of `batch`
+ * places that all threads share.
+ *
+ * A block and its size travel in one word, so that the mail needs no lock:
+ * bits 0..47 the address, 48..63 the size. */
+
+enum
+{
+  SET_N_SHORT = 64,
+  SET_ADDRESS_BITS = 48
+};
+
+typedef struct
+{
+  uint64_t *words;
+  size_t n_short, n_middle, n_long; /* in this order in words */
+  uint64_t random;
+} Set;
+
+static uint64_t *mail;
+
+BENCH_INLINE void *
+word_block (uint64_t word)
+{
+  return (void *) (uintptr_t) (word
+                               & ((UINT64_C (1) << SET_ADDRESS_BITS) - 1));
+}
+
+BENCH_INLINE size_t
+word_size (uint64_t word)
+{
+  return (size_t) (word >> SET_ADDRESS_BITS);
+}
+
+BENCH_INLINE uint64_t
+word_new (size_t size, const bool observed)
+{
+  void *block = bench_alloc (observed, size, 8);
+  *(volatile uint64_t *) block = size;
+  return (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
+}
+
+BENCH_INLINE void
+word_free (uint64_t word, const bool observed)
+{
+  if (observed && *(uint64_t *) word_block (word) != word_size (word))
+    bench_die ("block %p lost its size", word_block (word));
+  bench_free (observed, word_size (word), word_block (word));
+}
+
+/* Which place the next replacement hits. */
+BENCH_INLINE uint64_t *
+set_place (Set *set, uint64_t random)
+{
+  uint32_t percent = (uint32_t) ((random & 0xffff) * 100 >> 16);
+  uint64_t index = random >> 32;
+  if (percent < 80)
+    return &set->words[index * set->n_short >> 32];
+  if (percent < 95)
+    return &set->words[set->n_short + (index * set->n_middle >> 32)];
+  return &set->words[set->n_short + set->n_middle
+                     + (index * set->n_long >> 32)];
+}
+
+BENCH_INLINE void
+set_body (Run *run, Set *set, const bool observed)
+{
+  uint64_t random = set->random, n_mail = run->parameters.batch;
+  for (uint64_t i = 0; i < run->parameters.n_operations; i++)
+    {
+      uint64_t number = random_next (&random);
+      uint64_t *place = set_place (set, number);
+      word_free (*place, observed);
+      uint64_t word = word_new (random_size (run, &random), observed);
+      if ((number >> 16 & 0xffff) < 6554) /* a tenth of 65536 */
+        word = __atomic_exchange_n (&mail[random_below (&random, n_mail)],
+                                    word, __ATOMIC_ACQ_REL);
+      *place = word;
+    }
+  set->random = random;
+}
+
+static void
+set_lap (Run *run, unsigned thread, void *state, Lap *lap)
+{
+  (void) thread;
+  lap->n_pairs = run->parameters.n_operations;
+  BENCH_BODY (run, set_body, run, state);
+}
+
+static void
+words_fill (Run *run, uint64_t *words, size_t n, uint64_t *random)
+{
+  for (size_t i = 0; i < n; i++)
+    words[i] = word_new (random_size (run, random), run->is_observed);
+}
+
+static void
+words_free (Run *run, uint64_t *words, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    word_free (words[i], run->is_observed);
+}
+
+static void *
+set_enter (Run *run, unsigned thread)
+{
+  Set *set = bench_map (sizeof *set);
+  set->n_short = SET_N_SHORT;
+  set->n_middle = run->parameters.n_blocks / 20 + 1;
+  set->n_long = run->parameters.n_blocks;
+  set->random = random_seed (run, thread);
+  size_t n = set->n_short + set->n_middle + set->n_long;
+  set->words = bench_map (n * sizeof *set->words);
+  words_fill (run, set->words, n, &set->random);
+  return set;
+}
+
+static void
+set_leave (Run *run, unsigned thread, void *state)
+{
+  (void) thread;
+  Set *set = state;
+  words_free (run, set->words, set->n_short + set->n_middle + set->n_long);
+}
+
+static void
+mail_open (Run *run)
+{
+  uint64_t random = random_seed (run, THREADS_MAX);
+  if (run->parameters.size_min < 8 || run->parameters.size_max > 65535)
+    bench_die ("a working set takes blocks of 8 to 65535 bytes");
+  mail = bench_map (run->parameters.batch * sizeof *mail);
+  words_fill (run, mail, run->parameters.batch, &random);
+}
+
+void
+load_set (Run *run)
+{
+  mail_open (run);
+  bench_gang (
+      run,
+      &(GangWork){ .enter = set_enter, .lap = set_lap, .leave = set_leave });
+  words_free (run, mail, run->parameters.batch);
+}
+
+/* --- latency
+ * --------------------------------------------------------------------
+ *
+ * The same set, each call between two readings of the tick counter.  Latencies
+ * go into bins, 16 a power of two (6 % apart); the clock's own cost, the
+ * median of an empty measurement, is taken off. */
+
+enum
+{
+  LATENCY_BINS_LOG2 = 4,
+  LATENCY_N_BINS = 64 << LATENCY_BINS_LOG2
+};
+
+typedef struct
+{
+  uint64_t counts[LATENCY_N_BINS];
+  uint64_t n;
+} Latencies;
+
+static struct
+{
+  Latencies alloc, free;
+} latencies[THREADS_MAX];
+
+BENCH_INLINE unsigned
+latency_bin (uint64_t ticks)
+{
+  if (ticks < 1 << LATENCY_BINS_LOG2)
+    return (unsigned) ticks;
+  unsigned power = 63 - (unsigned) __builtin_clzll (ticks);
+  return (power - LATENCY_BINS_LOG2 + 1) << LATENCY_BINS_LOG2
+         | ((unsigned) (ticks >> (power - LATENCY_BINS_LOG2))
+            & ((1 << LATENCY_BINS_LOG2) - 1));
+}
+
+static double
+latency_bin_ticks (unsigned bin)
+{
+  unsigned power = bin >> LATENCY_BINS_LOG2;
+  unsigned low = bin & ((1 << LATENCY_BINS_LOG2) - 1);
+  if (power == 0)
+    return low;
+  return (double) ((uint64_t) (low | 1 << LATENCY_BINS_LOG2) << (power - 1));
+}
+
+BENCH_INLINE void
+latency_add (Latencies *l, uint64_t ticks)
+{
+  l->counts[latency_bin (ticks)]++;
+  l->n++;
+}
+
+static double
+latency_percentile (const Latencies *l, double percent)
+{
+  double wanted = (double) l->n * percent / 100, seen = 0;
+  for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
+    {
+      seen += (double) l->counts[bin];
+      if (seen >= wanted && seen > 0)
+        return latency_bin_ticks (bin);
+    }
+  return 0;
+}
+
+BENCH_INLINE void
+latency_body (Run *run, Set *set, Latencies *of_alloc, Latencies *of_free,
+              const bool observed)
+{
+  uint64_t random = set->random, n_mail = run->parameters.batch;
+  for (uint64_t i = 0; i < run->parameters.n_operations; i++)
+    {
+      uint64_t number = random_next (&random);
+      uint64_t *place = set_place (set, number), word = *place;
+      size_t size = random_size (run, &random);
+      uint64_t start = bench_ticks ();
+      bench_free (observed, word_size (word), word_block (word));
+      uint64_t middle = bench_ticks ();
+      void *block = bench_alloc (observed, size, 8);
+      uint64_t end = bench_ticks ();
+      latency_add (of_free, middle - start);
+      latency_add (of_alloc, end - middle);
+      *(volatile uint64_t *) block = size;
+      word
+          = (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
+      if ((number >> 16 & 0xffff) < 6554)
+        word = __atomic_exchange_n (&mail[random_below (&random, n_mail)],
+                                    word, __ATOMIC_ACQ_REL);
+      *place = word;
+    }
+  set->random = random;
+}
+
+static void
+latency_lap (Run *run, unsigned thread, void *state, Lap *lap)
+{
+  lap->n_pairs = run->parameters.n_operations;
+  BENCH_BODY (run, latency_body, run, state, &latencies[thread].alloc,
+              &latencies[thread].free);
+}
+
+/* The median of what two readings in a row give. */
+static double
+latency_clock_ticks (void)
+{
+  static Latencies empty;
+  for (unsigned i = 0; i < 20000; i++)
+    {
+      uint64_t start = bench_ticks ();
+      latency_add (&empty, bench_ticks () - start);
+    }
+  return latency_percentile (&empty, 50);
+}
+
+static void
+latency_report (Run *run, Latencies *sum, const char *const *names,
+                const char *series_name, double clock_ticks, double tick_nsec)
+{
+  static const double percents[] = {
+    1, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.999, 100
+  };
+  Series *series
+      = bench_add_series (run, series_name, "percent", "ns",
+                          (unsigned) (sizeof percents / sizeof *percents));
+  for (unsigned i = 0; i < sizeof percents / sizeof *percents; i++)
+    {
+      double ticks = latency_percentile (sum, percents[i]) - clock_ticks;
+      double nsec = ticks > 0 ? ticks * tick_nsec : 0;
+      bench_add_point (series, percents[i], nsec);
+      if (percents[i] == 50)
+        bench_add_value (run, names[0], nsec);
+      if (percents[i] == 99)
+        bench_add_value (run, names[1], nsec);
+      if (percents[i] == 99.9)
+        bench_add_value (run, names[2], nsec);
+      if (percents[i] == 99.99)
+        bench_add_value (run, names[3], nsec);
+    }
+}
+
+static void
+latencies_sum (Latencies *sum, const Latencies *more)
+{
+  for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
+    sum->counts[bin] += more->counts[bin];
+  sum->n += more->n;
+}
+
+void
+load_latency (Run *run)
+{
+  static const char *const alloc_names[]
+      = { "alloc_p50_ns", "alloc_p99_ns", "alloc_p999_ns", "alloc_p9999_ns" };
+  static const char *const free_names[]
+      = { "free_p50_ns", "free_p99_ns", "free_p999_ns", "free_p9999_ns" };
+  static Latencies alloc, free;
+  double tick_nsec = bench_tick_nsec (), clock_ticks = latency_clock_ticks ();
+  mail_open (run);
+  bench_gang (run, &(GangWork){ .part_names = { "ns_with_clock" },
+                                .enter = set_enter,
+                                .lap = latency_lap,
+                                .leave = set_leave });
+  words_free (run, mail, run->parameters.batch);
+  for (unsigned t = 0; t < run->parameters.n_threads; t++)
+    {
+      latencies_sum (&alloc, &latencies[t].alloc);
+      latencies_sum (&free, &latencies[t].free);
+    }
+  bench_add_value (run, "clock_ns", clock_ticks * tick_nsec);
+  latency_report (run, &alloc, alloc_names, "alloc_latency", clock_ticks,
+                  tick_nsec);
+  latency_report (run, &free, free_names, "free_latency", clock_ticks,
+                  tick_nsec);
+}

@@ -1,0 +1,148 @@
+#!/bin/sh
+# test-bench.sh - the benchmark checks itself, in short runs
+#
+# Every workload in checked mode on every build of the program; a faulty
+# allocator must be caught; traces that can't be are refused; a small
+# comparison goes through to its tables.  Nothing here depends on how fast
+# anything is.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/../check-lib.sh"
+
+bench=$top_builddir/tests/bench
+source=$top_srcdir/tests/bench
+said=$temporary/said
+
+# expect CODE NAME COMMAND...: what it says is left in $said
+expect ()
+{
+  expect_code=$1
+  expect_name=$2
+  shift 2
+  code=0
+  "$@" >"$said" 2>&1 || code=$?
+  if test $code = "$expect_code"; then
+    pass "$expect_name"
+  elif test $code = 77; then
+    skip "$expect_name" "$(tail -n 1 "$said")"
+  else
+    fail "$expect_name" "$*
+ended with $code instead of $expect_code:
+$(tail -n 20 "$said")"
+  fi
+}
+
+cat > "$temporary/small.trace" <<'END'
+# two threads; thread 1 frees what thread 0 allocated
+a 0 0 24
+a 0 1 100
+a 1 2 3000
+f 1 0
+a 0 0 8
+f 0 1
+END
+
+workloads=$("$bench/slice-bench" --list | sed 's/ .*//')
+expect_found "workloads can be listed" '^slice-test$' "$workloads"
+for program in slice-bench slice-bench-functions slice-bench-malloc \
+    slice-bench-limit slice-bench-gslice; do
+  if test ! -x "$bench/$program"; then
+    skip "$program" "not built"
+    continue
+  fi
+  for workload in $workloads; do
+    expect 0 "$program $workload, checked" "$bench/$program" --tiny \
+      --histogram --file="$temporary/small.trace" "$workload"
+  done
+done
+expect 0 "four threads, checked" \
+  "$bench/slice-bench" --checked --tiny --threads=4 working-set
+
+# Can it fail?
+for fault in twice overlap misaligned null scribble; do
+  expect 1 "a malloc with the fault '$fault' is caught" \
+    env BENCH_FAULT=$fault "$bench/slice-bench-faulty" --tiny --checked \
+    lifo --size-min=48 --batch=100
+done
+expect 0 "without a fault it is not" \
+  "$bench/slice-bench-faulty" --tiny --checked lifo --size-min=48 --batch=100
+expect 77 "an allocator that can't be used is said to be" \
+  env BENCH_FAULT=absent "$bench/slice-bench-faulty" pair
+
+expect 2 "no workload" "$bench/slice-bench"
+expect 2 "an unknown workload" "$bench/slice-bench" no-such-load
+expect 2 "an unknown option" "$bench/slice-bench" --no-such-option pair
+expect 2 "a number with words" "$bench/slice-bench" --laps=five pair
+expect 1 "too many threads" "$bench/slice-bench" --threads=1000 pair
+
+# refused NAME LINE: a trace of that line is refused
+refused ()
+{
+  printf '%b' "$2" > "$temporary/bad.trace"
+  expect 1 "a trace with $1 is refused" \
+    "$bench/slice-bench-malloc" replay --file="$temporary/bad.trace"
+}
+refused "a free before its allocation" 'f 0 0\n'
+refused "an id in use" 'a 0 0 8\na 0 0 8\n'
+refused "a size of 0" 'a 0 0 0\n'
+refused "an unknown operation" 'x 0 0\n'
+refused "a missing size" 'a 0 0\n'
+refused "nothing in it" '# empty\n'
+expect 1 "a missing trace is refused" \
+  "$bench/slice-bench-malloc" replay --file="$temporary/none.trace"
+
+: "${PYTHON:=python3}"
+if ! command -v "$PYTHON" > /dev/null; then
+  skip "a comparison" "no python3"
+  finish
+fi
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+
+cat > "$temporary/recording" <<'END'
+# start
+a 1 0 40
+z 2 1 8
+p 3 1 0
+l 3 100
+l 3 4000
+r 2 500
+a 4 2 16
+G 5 0
+g 6 5 64 8
+g 7 5 64 8
+S 5
+m 7
+E 5
+s 4 0
+f 1
+END
+"$PYTHON" "$source/trace-convert" --header=32 "$temporary/recording" \
+  "$temporary/converted" 2> "$said"
+expect_found "a recording is converted" \
+  '10 allocations, 7 frees, 0 operations on unknown' "$(cat "$said")"
+expect 0 "and can be replayed" "$bench/slice-bench" replay --checked \
+  --laps=1 --file="$temporary/converted"
+
+expect 0 "a comparison" "$PYTHON" "$source/compare" --tiny --rounds=2 \
+  --programs="$bench" --set=pair,slice-test-1024-t2,replay,sizes \
+  --contestants=slice,glibc,limit --trace="$temporary/small.trace" \
+  --output="$temporary/results" --no-plots
+expect_found "has its table" 'slice-test-1024-t2: ns' \
+  "$(cat "$temporary/results/results.txt")"
+expect 0 "an absent peer is named and left out" "$PYTHON" \
+  "$source/compare" --tiny --rounds=1 --programs="$bench" --set=pair \
+  --contestants=slice,nobody --add=nobody=libno-such-malloc.so.1 \
+  --output="$temporary/results" --no-plots
+expect_found "by its name" 'nobody .*MISSING: no libno-such-malloc' \
+  "$(cat "$temporary/results/results.txt")"
+expect 0 "tables are made again from results" "$PYTHON" "$source/compare" \
+  --from="$temporary/results/results.json" --reference=slice \
+  --output="$temporary/again" --no-plots
+expect 1 "an unknown case is refused" "$PYTHON" "$source/compare" \
+  --programs="$bench" --set=no-such-case --output="$temporary/results"
+expect 0 "the depot's simulation agrees with theory" "$PYTHON" \
+  "$source/depot-simulation" --self-test
+
+finish

@@ -1,0 +1,24 @@
+#!/bin/sh
+# clients-report.sh - what the drop-in brings, in figures
+#
+# `make report-clients'.  Each program runs with GLib's own GSlice, with
+# always-malloc (what GLib does from 2.76 on), and with the drop-in, one after
+# the other, several rounds; the table gives medians and the medians of the
+# ratios of each round.  It judges nothing: times belong to the machine.
+#
+#   REPORT_ROUNDS  how many; 7
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/clients-lib.sh"
+
+have_dropin || { echo "no drop-in was built, or with a sanitizer" >&2; exit 1; }
+missing=$(need_packages gstreamer1.0-tools libglib2.0-tests python3)
+test -z "$missing" || { echo "not installed: $missing" >&2; exit 1; }
+GST_REGISTRY=$temporary/registry
+export GST_REGISTRY
+gst-inspect-1.0 >/dev/null 2>&1
+exec python3 "$top_srcdir/tests/clients/clients-report.py" \
+  "$slice_run" "$top_builddir/tests/stress/.libs/slice-test" \
+  "$installed_tests" "${REPORT_ROUNDS:-7}"

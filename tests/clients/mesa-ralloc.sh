@@ -1,0 +1,243 @@
+#!/bin/sh
+# mesa-ralloc.sh - Mesa's GLSL compiler on our contexts
+#
+# Fetches Debian's source package of Mesa 22.3, builds its stand-alone
+# glsl_compiler as it is, links it once more with libslice-ralloc in place of
+# Mesa's own ralloc.o and nothing else changed, and compares: the output on
+# every shader of some Debian packages (byte by byte, but for the addresses
+# that Mesa prints), instructions, CPU time, peak memory.
+#
+# usage: mesa-ralloc.sh LIBDIR [WORKDIR [ROUNDS]]
+#   LIBDIR   where libslice.so and libslice-ralloc.so are
+#   WORKDIR  kept from run to run; default ./mesa
+#   ROUNDS   timed runs of each, interleaved; default 15
+#
+# Needs the Debian packages meson ninja-build python3-mako bison flex
+# pkg-config zlib1g-dev libexpat1-dev, valgrind for the instructions, and
+# network for apt; no root, and apt's own lists are not touched.
+#
+# SPDX-License-Identifier: MIT
+
+set -eu
+
+lib=$(cd "$1" && pwd)
+mkdir -p "${2:-mesa}"
+work=$(cd "${2:-mesa}" && pwd)
+rounds=${3:-15}
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=/usr/bin:$PATH
+export PATH
+
+say () { printf '%s\n' "$*"; }
+
+# --- sources and shaders, by apt with lists of its own -----------------------
+
+fetch ()
+{
+  apt=$work/apt
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$work/debs"
+  key=/usr/share/keyrings/debian-archive-keyring.gpg
+  for kind in deb deb-src; do
+    say "$kind [signed-by=$key] http://deb.debian.org/debian bookworm main"
+  done > "$apt/sources.list"
+  cat > "$apt/apt.conf" <<CONF
+Dir::Etc::sourcelist "$apt/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "$apt/lists";
+Dir::Cache "$apt/cache";
+CONF
+  APT_CONFIG=$apt/apt.conf
+  export APT_CONFIG
+  apt-get -q update
+  (cd "$work" && apt-get -q source --download-only mesa)
+  (cd "$work/debs" && apt-get -q download glmark2-data kodi-data \
+     kodi-screensaver-shadertoy kodi-visualization-shadertoy)
+  unset APT_CONFIG
+  (cd "$work" && tar xf mesa_22.3.*.orig.tar.*)
+  for deb in "$work"/debs/*.deb; do dpkg -x "$deb" "$work/shaders"; done
+}
+
+test -d "$work/shaders" || fetch
+
+# --- stock ---------------------------------------------------------------------
+
+source=$(ls -d "$work"/mesa-22.3.*/ | head -n 1)
+build=$work/build
+if ! test -f "$build/build.ninja"; then
+  meson setup "$build" "$source" -Dplatforms= -Dglx=disabled -Degl=disabled \
+    -Dgbm=disabled -Dopengl=true -Dgles1=disabled -Dgles2=disabled \
+    -Dgallium-drivers=swrast -Dvulkan-drivers= -Dtools=glsl \
+    -Dllvm=disabled -Dshared-glapi=enabled -Dvalgrind=disabled \
+    -Dlibunwind=disabled -Dlmsensors=disabled -Dzstd=disabled \
+    -Db_ndebug=true -Dbuildtype=release
+fi
+ninja -C "$build" src/compiler/glsl/glsl_compiler
+cp "$build/src/compiler/glsl/glsl_compiler" "$work/glsl-stock"
+
+# --- ours: the same objects without ralloc.c.o -----------------------------------
+
+cd "$build"
+rm -f "$work/libmesa_util.a"
+ar rcs "$work/libmesa_util.a" \
+  $(ar t src/util/libmesa_util.a | grep -v '/ralloc.c.o$')
+link=$(ninja -t commands src/compiler/glsl/glsl_compiler | tail -n 1)
+main=src/compiler/glsl/glsl_compiler.p/main.cpp.o
+compile=$(ninja -t commands "$main" | tail -n 1)
+
+# relink NAME OBJECT ours|stock
+relink ()
+{
+  command=$(printf "%s\n" "$link" | sed \
+    -e "s#-o src/compiler/glsl/glsl_compiler #-o $work/$1 #" \
+    -e "s#$main#$2#")
+  if test "$3" = ours; then
+    command=$(say "$command" | sed \
+      -e "s#src/util/libmesa_util.a#$work/libmesa_util.a#" \
+      -e "s#-pthread#-L$lib -lslice-ralloc -lslice -Wl,-rpath,$lib -pthread#")
+  fi
+  sh -c "$command"
+}
+
+relink glsl-ours "$main" ours
+sh -c "$(say "$compile" | sed -e "s#-o $main#-o $work/many.o#" \
+  -e "s#-c [^ ]*main.cpp#-I$source/src/compiler/glsl -c $here/mesa-many.cpp#" \
+  -e 's#-M[DQF] [^ ]*main.cpp[^ ]*##g' -e 's#-MD##')"
+relink many-stock "$work/many.o" stock
+relink many-ours "$work/many.o" ours
+
+# --- the shaders --------------------------------------------------------------------
+
+mkdir -p "$work/in"
+rm -f "$work/in"/*
+toys=$work/shaders/usr/share/kodi/addons/screensaver.shadertoy/resources/shaders
+# What the screen saver puts around a shader of shadertoy.com.
+toy ()
+{
+  cat <<TOY
+#version 130
+uniform vec3 iResolution; uniform float iGlobalTime; uniform float iTime;
+uniform float iChannelTime[4]; uniform vec4 iMouse; uniform vec4 iDate;
+uniform float iSampleRate; uniform vec3 iChannelResolution[4];
+uniform sampler2D iChannel0; uniform sampler2D iChannel1;
+uniform sampler2D iChannel2; uniform sampler2D iChannel3;
+TOY
+  cat "$1"
+  say 'void main (void) { mainImage (gl_FragColor, gl_FragCoord.xy); }'
+}
+for file in "$toys"/*.frag.glsl; do
+  case $file in
+    */main_*) ;;
+    *) toy "$file" > "$work/in/$(basename "$file" .frag.glsl).frag" ;;
+  esac
+done
+for file in "$work"/shaders/usr/share/glmark2/shaders/*.frag \
+            "$work"/shaders/usr/share/glmark2/shaders/*.vert; do
+  cp "$file" "$work/in/glmark2-$(basename "$file")"
+done
+large=$work/in/realityplasma.frag   # the longest of them
+small=$work/in/glmark2-ideas-under-table.frag # the shortest
+fp64=$work/in/float64.frag          # Mesa's own, longer still
+cp "$source/src/compiler/glsl/float64.glsl" "$fp64"
+
+# --- identical? ------------------------------------------------------------------------
+
+plain () { sed 's/@0x[0-9a-f]*/@/g'; }
+n=0
+differ=0
+failed=0
+for file in "$work"/in/*; do
+  for version in 130 330 460; do
+    n=$((n + 1))
+    "$work/glsl-stock" --version $version --link --dump-lir "$file" \
+      > "$work/out" 2>&1 || failed=$((failed + 1))
+    plain < "$work/out" > "$work/out-stock"
+    "$work/glsl-ours" --version $version --link --dump-lir "$file" \
+      > "$work/out" 2>&1 || :
+    plain < "$work/out" > "$work/out-ours"
+    cmp -s "$work/out-stock" "$work/out-ours" || {
+      differ=$((differ + 1))
+      say "differs: $file, version $version"
+    }
+  done
+done
+say "$n outputs compared, $differ differ ($failed are error messages)"
+
+# --- instructions --------------------------------------------------------------------------
+
+count ()
+{
+  SLICE_OPTIONS=force-pool valgrind --tool=callgrind \
+    --callgrind-out-file=/dev/null "$@" 2>&1 > /dev/null \
+    | sed -n 's/.*Collected : //p'
+}
+ratio ()
+{
+  awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f\n", b / a }'
+}
+if command -v valgrind > /dev/null; then
+  for file in "$large" "$fp64" "$small"; do
+    version=130
+    test "$file" = "$fp64" && version=460
+    a=$(count "$work/glsl-stock" --version $version --link --dump-lir "$file")
+    b=$(count "$work/glsl-ours" --version $version --link --dump-lir "$file")
+    say "instructions, $(basename "$file"): $a stock, $b ours," \
+        "$(ratio "$a" "$b")"
+  done
+  a=$(count "$work/many-stock" 1 130 "$work"/in/[a-z]*.frag)
+  b=$(count "$work/many-ours" 1 130 "$work"/in/[a-z]*.frag)
+  say "instructions, many programs: $a stock, $b ours, $(ratio "$a" "$b")"
+fi
+
+# --- time and memory, interleaved -------------------------------------------------------------
+
+python3 - "$work" "$rounds" "$large" "$fp64" "$small" <<'PYTHON'
+import glob, os, resource, statistics, subprocess, sys
+
+work, rounds = sys.argv[1], int(sys.argv[2])
+preloads = {"": None}
+for name in ("jemalloc.so.2", "mimalloc.so.2.0"):
+    found = glob.glob("/usr/lib/*/lib" + name)
+    if found:
+        preloads["+" + name.split(".")[0]] = found[0]
+
+
+def run(command, preload):
+    env = dict(os.environ)
+    if preload:
+        env["LD_PRELOAD"] = preload
+    child = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(child.pid, 0)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def compare(title, commands):
+    cases = [(b, p) for b in ("stock", "ours") for p in preloads]
+    seen = {case: [] for case in cases}
+    for _ in range(rounds):
+        for case in cases:
+            seen[case].append(run(commands[case[0]], preloads[case[1]]))
+    base = seen["stock", ""]
+    cpu = statistics.median(c for c, _ in base)
+    rss = statistics.median(r for _, r in base)
+    for case in cases:
+        c = statistics.median(c for c, _ in seen[case])
+        r = statistics.median(r for _, r in seen[case])
+        print("%-24s %-16s cpu %7.1f ms %.2f  best %.2f  rss %6.1f MB %.2f"
+              % (title, case[0] + case[1], c * 1e3, c / cpu,
+                 min(c for c, _ in seen[case]) / min(c for c, _ in base),
+                 r / 1024, r / rss))
+
+
+for path in sys.argv[3:]:
+    version = "460" if "float64" in path else "130"
+    compare(os.path.basename(path),
+            {b: [work + "/glsl-" + b, "--version", version, "--link",
+                 "--dump-lir", path] for b in ("stock", "ours")})
+files = sorted(glob.glob(work + "/in/[a-z]*.frag"))
+compare("many programs",
+        {b: [work + "/many-" + b, "3", "130"] + files
+         for b in ("stock", "ours")})
+PYTHON
+
+test "$differ" = 0

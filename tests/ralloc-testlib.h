@@ -1,0 +1,74 @@
+/* ralloc-testlib.h - what the tests of the contexts share
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef RALLOC_TESTLIB_H
+#define RALLOC_TESTLIB_H
+
+#include <glib.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slice/ralloc.h>
+#include <slice/slice.h>
+#include <slice/stats.h>
+
+/* A small generator (Marsaglia's xorshift64*): seeded, the same everywhere. */
+typedef struct
+{
+  uint64_t state;
+} Random;
+
+static inline uint64_t
+random_next (Random *random)
+{
+  random->state ^= random->state >> 12;
+  random->state ^= random->state << 25;
+  random->state ^= random->state >> 27;
+  return random->state * UINT64_C (0x2545f4914f6cdd1d);
+}
+
+static inline size_t
+random_below (Random *random, size_t n)
+{
+  return (size_t) ((random_next (random) >> 11) % n);
+}
+
+/* Are nodes laid out for a memory checker (valgrind, a sanitizer, the option
+ * always-malloc)?  Then slices are mallocs, and some figures differ. */
+static inline bool
+is_watched (void)
+{
+  void *probe = slice_alloc (64);
+  bool watched = !slice_is_ours (probe);
+
+  slice_free1 (64, probe);
+  return watched;
+}
+
+/* Blocks that the program holds; 0 when watched, where nobody counts. */
+static inline uint64_t
+live_blocks (void)
+{
+  SliceStats *stats = g_new0 (SliceStats, 1);
+  uint64_t n;
+
+  slice_get_stats (stats);
+  n = stats->live_blocks;
+  g_free (stats);
+  return n;
+}
+
+/* Runs a case of this program in a child that has to end with a message that
+ * matches. */
+static inline void
+expect_death (const char *path, const char *message)
+{
+  g_test_trap_subprocess (path, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (message);
+}
+
+#endif

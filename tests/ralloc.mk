@@ -1,0 +1,40 @@
+# tests/ralloc.mk - the tests of the contexts: they link the library as any
+# program would
+#
+# SPDX-License-Identifier: MIT
+
+ralloc_tests = \
+	tests/test-ralloc \
+	tests/test-ralloc-extension \
+	tests/test-ralloc-free \
+	tests/test-ralloc-gc \
+	tests/test-ralloc-linear \
+	tests/test-ralloc-misuse \
+	tests/test-ralloc-model \
+	tests/test-ralloc-oom \
+	tests/test-ralloc-string \
+	tests/test-ralloc-threads
+
+slice_tests += $(ralloc_tests)
+
+EXTRA_DIST += tests/ralloc-testlib.h
+tests_test_ralloc_LDADD = $(slice_test_libs)
+tests_test_ralloc_extension_LDADD = $(slice_test_libs)
+tests_test_ralloc_free_LDADD = $(slice_test_libs)
+tests_test_ralloc_gc_LDADD = $(slice_test_libs)
+tests_test_ralloc_linear_LDADD = $(slice_test_libs)
+tests_test_ralloc_misuse_LDADD = $(slice_test_libs)
+tests_test_ralloc_model_LDADD = $(slice_test_libs)
+tests_test_ralloc_oom_LDADD = $(slice_test_libs)
+tests_test_ralloc_string_LDADD = $(slice_test_libs)
+tests_test_ralloc_threads_LDADD = $(slice_test_libs)
+
+# C++: the operators.
+if HAVE_CXX
+if WITH_TESTS
+check_PROGRAMS += tests/test-ralloc-cxx
+TESTS += tests/test-ralloc-cxx
+endif
+endif
+tests_test_ralloc_cxx_SOURCES = tests/test-ralloc-cxx.cc
+tests_test_ralloc_cxx_LDADD = $(slice_test_libs)

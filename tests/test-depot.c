@@ -1,0 +1,486 @@
+/* test-depot.c - slice/core/depot.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "testlib.h"
+#include "base/option.h"
+#include "core/depot.h"
+#include "core/slab.h"
+#include "port/os.h"
+
+#include <pthread.h>
+
+/* The class of 64 bytes, in magazines of the largest size. */
+enum { CLASS = 8, LARGEST = MAGAZINE_SIZES - 1 };
+
+static void
+begin (void)
+{
+  sli_option_freeze ();
+  sli_depot_init ();
+  sli_os_pretend_clock_msec (1000000);
+}
+
+static void
+begin_with (const char *options)
+{
+  test_options (options);
+  begin ();
+}
+
+static DepotCounts
+counts_of (unsigned class_index)
+{
+  DepotCounts counts;
+
+  sli_depot_count (class_index, &counts);
+  return counts;
+}
+
+static void
+check_valid (void)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      g_assert_true (sli_depot_is_valid (i));
+      g_assert_true (sli_slab_is_valid (i));
+    }
+}
+
+static uint64_t
+chunks_out (unsigned class_index)
+{
+  SlabCounts counts[N_CLASSES];
+
+  sli_slab_count_all (counts);
+  return counts[class_index].n_out;
+}
+
+static Magazine *
+full_magazine (unsigned class_index, unsigned size)
+{
+  Magazine *magazine = sli_depot_new_magazine (class_index, size);
+
+  g_assert_nonnull (magazine);
+  while (magazine->n_rounds < magazine->n_rounds_max)
+    {
+      unsigned n = sli_depot_fill (class_index, 1,
+                                   &magazine->slots[magazine->n_rounds + 2]);
+
+      g_assert_cmpuint (n, ==, 1);
+      magazine->n_rounds++;
+    }
+  return magazine;
+}
+
+/* Pushes, and drains what comes back as any caller does; true if something
+ * did. */
+static bool
+push (Magazine *magazine)
+{
+  DepotExchange exchange;
+
+  sli_depot_push (magazine, UINT_MAX, &exchange);
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+  return exchange.spare != NULL;
+}
+
+static Magazine *
+pop (unsigned class_index)
+{
+  bool contended;
+
+  return sli_depot_pop (class_index, NULL, &contended);
+}
+
+/* --- the stack --- */
+
+static void
+test_last_in_first_out (void)
+{
+  Magazine *a, *b, *c;
+
+  begin ();
+  g_assert_false (sli_depot_has (CLASS));
+  g_assert_null (pop (CLASS));
+  a = full_magazine (CLASS, 0);
+  b = full_magazine (CLASS, 1);
+  c = full_magazine (CLASS, 2);
+  g_assert_false (push (a));
+  g_assert_false (push (b));
+  g_assert_false (push (c));
+  g_assert_true (sli_depot_has (CLASS));
+  g_assert_false (sli_depot_has (CLASS + 1));
+  g_assert_true (sli_depot_is_valid (CLASS));
+  g_assert_true (pop (CLASS) == c);
+  g_assert_true (pop (CLASS) == b);
+  g_assert_true (pop (CLASS) == a);
+  g_assert_null (pop (CLASS));
+  g_assert_cmpuint (counts_of (CLASS).n_pops, ==, 3);
+  g_assert_cmpuint (counts_of (CLASS).n_pushes, ==, 3);
+  g_assert_cmpuint (counts_of (CLASS).n_misses, ==, 2);
+  g_assert_cmpuint (counts_of (CLASS).n_chunks, ==, 0);
+}
+
+/* Empty ones go with the exchange, and a large enough one comes back. */
+static void
+test_exchange (void)
+{
+  DepotExchange exchange;
+  Magazine *empty, *full;
+  bool contended;
+
+  begin ();
+  push (full_magazine (CLASS, 1));
+  empty = sli_depot_new_magazine (CLASS, 1);
+  full = sli_depot_pop (CLASS, empty, &contended);
+  g_assert_nonnull (full);
+  sli_depot_push (full, full->n_rounds_max + 1, &exchange);
+  g_assert_null (exchange.empty); /* too small */
+  full = pop (CLASS);
+  sli_depot_push (full, full->n_rounds_max, &exchange);
+  g_assert_true (exchange.empty == empty);
+  g_assert_null (exchange.spare);
+  g_assert_false (exchange.contended);
+  sli_depot_end_magazine (empty);
+  sli_depot_trim (0);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 0);
+}
+
+/* --- what magazines hold --- */
+
+static void
+test_rounds (void)
+{
+  begin ();
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      size_t chunk_bytes = sli_sizeclasses[i].chunk_bytes;
+
+      for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
+        {
+          unsigned n = sli_depot_rounds (i, size);
+          size_t slots = ((size_t) 128 << size) / sizeof (void *) - 5;
+          size_t fit = MIN ((size_t) 8192 << size, 65536) / chunk_bytes;
+
+          g_assert_cmpuint (n, ==, MIN (slots - 1, MAX (fit, 4)));
+          g_assert_cmpuint (n, >=, 4);
+          g_assert_cmpuint (n, <=, 250);
+          g_assert_cmpuint (n * chunk_bytes, <=, 65536);
+          g_assert_true (size == 0 || n >= sli_depot_rounds (i, size - 1));
+        }
+      g_assert_cmpuint (sli_depot_rounds (i, sli_depot_size_max (i)), ==,
+                        sli_depot_rounds (i, LARGEST));
+    }
+  g_assert_cmpuint (sli_depot_rounds (1, LARGEST), ==, 250);
+}
+
+static void
+test_rounds_max (void)
+{
+  begin_with ("magazine-rounds-max=7");
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    g_assert_cmpuint (sli_depot_rounds (i, LARGEST), <=, 7);
+  g_assert_cmpuint (sli_depot_size_max (1), ==, 0);
+}
+
+/* --- bounds --- */
+
+/* Never more than the limit, and the oldest goes first. */
+static void
+test_limit (void)
+{
+  begin_with ("depot-limit-bytes=100000");
+  for (int i = 0; i < 50; i++)
+    {
+      push (full_magazine (CLASS, LARGEST));
+      g_assert_cmpuint (counts_of (CLASS).n_chunks * 64, <=, 100000);
+    }
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 100000 / (250 * 64));
+  g_assert_cmpuint (counts_of (CLASS).n_trimmed, ==, 50 - 6);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 6 * 250);
+  check_valid ();
+}
+
+static void
+test_limit_by_itself (void)
+{
+  begin ();
+  for (int i = 0; i < 100; i++)
+    push (full_magazine (CLASS, LARGEST));
+  g_assert_cmpuint (counts_of (CLASS).n_chunks * 64, <=, 256 * 1024);
+  g_assert_cmpuint (counts_of (CLASS).n_chunks * 64, >, 200 * 1024);
+}
+
+/* --- the working set --- */
+
+static void
+test_keeps_working_set (void)
+{
+  begin_with ("depot-limit-bytes=1000000000");
+  for (int i = 0; i < 10; i++)
+    push (full_magazine (CLASS, LARGEST));
+  sli_os_pretend_clock_msec (1000000 + 14999);
+  g_assert_null (sli_depot_take_old (CLASS, 15000));
+  g_assert_false (push (full_magazine (CLASS, LARGEST)));
+  sli_os_pretend_clock_msec (1000000 + 15000);
+  g_assert_true (push (full_magazine (CLASS, LARGEST)));
+  sli_depot_drain (sli_depot_take_old (CLASS, 15000));
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 10);
+  /* What was used meanwhile is young again. */
+  for (int i = 0; i < 10; i++)
+    {
+      Magazine *magazines[10];
+
+      for (int k = 0; k < 10; k++)
+        magazines[k] = pop (CLASS);
+      for (int k = 0; k < 10; k++)
+        g_assert_false (push (magazines[k]));
+      sli_os_pretend_clock_msec (1000000 + 15000 + (uint64_t) i * 14000);
+    }
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 10);
+  check_valid ();
+}
+
+/* Only what lies at the bottom and is not needed grows old. */
+static void
+test_unused_part_grows_old (void)
+{
+  begin_with ("depot-limit-bytes=1000000000");
+  for (int i = 0; i < 20; i++)
+    push (full_magazine (CLASS, LARGEST));
+  for (unsigned second = 0; second < 30; second++)
+    {
+      Magazine *a = pop (CLASS), *b = pop (CLASS);
+
+      sli_os_pretend_clock_msec (1000000 + second * 1000);
+      push (b);
+      push (a);
+    }
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 2);
+}
+
+static void
+test_working_set_of_nothing (void)
+{
+  begin_with ("working-set-msec=0");
+  for (int i = 0; i < 5; i++)
+    g_assert_true (push (full_magazine (CLASS, LARGEST)));
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 0);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 0);
+}
+
+/* --- upkeep: any traffic ages every class --- */
+
+static void
+test_upkeep (void)
+{
+  unsigned n_calls = 0;
+
+  begin_with ("depot-limit-bytes=1000000000");
+  for (int i = 0; i < 300; i++)
+    push (full_magazine (CLASS, LARGEST));
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    for (int k = 0; k < 3; k++)
+      push (full_magazine (i, LARGEST));
+  sli_depot_upkeep ();
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 303);
+  sli_os_pretend_clock_msec (1000000 + 15000);
+  /* Some of it at each call, a bounded number, and in the end all of it. */
+  for (bool any = true; any;)
+    {
+      uint64_t before = 0, after = 0;
+
+      any = false;
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        before += counts_of (i).n_magazines;
+      sli_depot_upkeep ();
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        after += counts_of (i).n_magazines;
+      g_assert_cmpuint (before - after, <=, 8);
+      any = after > 0;
+      g_assert_cmpuint (++n_calls, <, 1000);
+    }
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    g_assert_cmpuint (chunks_out (i), ==, 0);
+  check_valid ();
+}
+
+/* Where nothing is old, the clock decides how often all classes are looked
+ * at; it never keeps the old ones waiting for ever. */
+static void
+test_upkeep_of_one_class (void)
+{
+  begin_with ("depot-limit-bytes=1000000000");
+  for (int i = 0; i < 100; i++)
+    push (full_magazine (CLASS, LARGEST));
+  for (unsigned i = 0; i < 100; i++)
+    {
+      sli_os_pretend_clock_msec (1000000 + 15000 + (uint64_t) i * 2000);
+      sli_depot_upkeep ();
+    }
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 0);
+}
+
+/* Fifty days in half minutes: nothing wraps. */
+static void
+test_fifty_days (void)
+{
+  uint64_t start = (uint64_t) UINT32_MAX - 86400000;
+
+  begin_with ("depot-limit-bytes=1000000000");
+  for (uint64_t t = 0; t < (uint64_t) 50 * 86400000;
+       t += test_is_slow () ? 3000000 : 30000)
+    {
+      sli_os_pretend_clock_msec (start + t);
+      g_assert_true (push (full_magazine (CLASS, 0)) == (t > 0));
+      g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 1);
+      sli_os_pretend_clock_msec (start + t + 14999);
+      g_assert_null (sli_depot_take_old (CLASS, 15000));
+    }
+}
+
+/* --- trimming --- */
+
+static void
+test_trim (void)
+{
+  begin_with ("depot-limit-bytes=1000000000");
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    for (int k = 0; k < 20; k++)
+      push (full_magazine (i, LARGEST));
+  g_assert_cmpuint (sli_depot_trim (10), ==, 0);
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 20);
+  sli_os_pretend_clock_msec (1000000 + 10);
+  g_assert_cmpuint (sli_depot_trim (10), >, (size_t) 20 << 20);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      g_assert_cmpuint (counts_of (i).n_magazines, ==, 0);
+      g_assert_cmpuint (chunks_out (i), ==, 0);
+    }
+}
+
+/* --- threads --- */
+
+static void
+churn_run (unsigned index, void *data)
+{
+  unsigned *n_contended = data;
+  Magazine *held[8] = { NULL };
+  TestRandom random;
+
+  test_random_init (&random, index);
+  for (unsigned turn = 0; turn < test_times (100000, 5000); turn++)
+    {
+      unsigned at = test_random_below (&random, G_N_ELEMENTS (held));
+      bool contended = false;
+
+      if (held[at] != NULL)
+        {
+          DepotExchange exchange;
+
+          g_assert_nonnull (held[at]->slots[held[at]->n_rounds]);
+          sli_depot_push (held[at], 10, &exchange);
+          if (exchange.spare != NULL)
+            sli_depot_drain (exchange.spare);
+          if (exchange.empty != NULL)
+            sli_depot_end_magazine (exchange.empty);
+          held[at] = NULL;
+          contended = exchange.contended;
+        }
+      else if ((held[at] = sli_depot_pop (CLASS, NULL, &contended)) == NULL)
+        held[at] = full_magazine (CLASS, 0);
+      if (turn % 1000 == 0)
+        sli_depot_upkeep ();
+      __atomic_fetch_add (n_contended, contended, __ATOMIC_RELAXED);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (held); i++)
+    if (held[i] != NULL)
+      sli_depot_drain (held[i]);
+}
+
+static void
+test_threads (void)
+{
+  unsigned n_contended = 0;
+
+  begin ();
+  test_gang (4, churn_run, &n_contended);
+  g_assert_cmpuint (counts_of (CLASS).n_contended, ==, n_contended);
+  check_valid ();
+  g_assert_cmpuint (chunks_out (CLASS), ==, counts_of (CLASS).n_chunks);
+  sli_depot_trim (0);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 0);
+}
+
+typedef struct
+{
+  unsigned thread_id;
+  bool contended;
+} Waiter;
+
+static void *
+wait_for_depot (void *data)
+{
+  Waiter *waiter = data;
+  Magazine *magazine;
+
+  __atomic_store_n (&waiter->thread_id, test_thread_id (), __ATOMIC_RELEASE);
+  magazine = sli_depot_pop (CLASS, NULL, &waiter->contended);
+  g_assert_nonnull (magazine);
+  sli_depot_drain (magazine);
+  return NULL;
+}
+
+/* Contention on purpose: it is told, and counted. */
+static void
+test_contention (void)
+{
+  Waiter waiter = { 0, false };
+  pthread_t thread;
+
+  begin ();
+  push (full_magazine (CLASS, 0));
+  sli_lock (sli_depot_lock (CLASS));
+  pthread_create (&thread, NULL, wait_for_depot, &waiter);
+  while (__atomic_load_n (&waiter.thread_id, __ATOMIC_ACQUIRE) == 0)
+    g_thread_yield ();
+  test_wait_asleep (waiter.thread_id);
+  sli_unlock (sli_depot_lock (CLASS));
+  pthread_join (thread, NULL);
+  if (!test_is_slow ())
+    {
+      g_assert_true (waiter.contended);
+      g_assert_cmpuint (counts_of (CLASS).n_contended, ==, 1);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/depot/last-in-first-out", test_last_in_first_out);
+  test_add_fresh ("/slice/depot/exchange", test_exchange);
+  test_add_fresh ("/slice/depot/rounds", test_rounds);
+  test_add_fresh ("/slice/depot/rounds-max", test_rounds_max);
+  test_add_fresh ("/slice/depot/limit", test_limit);
+  test_add_fresh ("/slice/depot/limit-by-itself", test_limit_by_itself);
+  test_add_fresh ("/slice/depot/keeps-working-set", test_keeps_working_set);
+  test_add_fresh ("/slice/depot/unused-part-grows-old",
+                  test_unused_part_grows_old);
+  test_add_fresh ("/slice/depot/working-set-of-nothing",
+                  test_working_set_of_nothing);
+  test_add_fresh ("/slice/depot/upkeep", test_upkeep);
+  test_add_fresh ("/slice/depot/upkeep-of-one-class",
+                  test_upkeep_of_one_class);
+  test_add_fresh ("/slice/depot/fifty-days", test_fifty_days);
+  test_add_fresh ("/slice/depot/trim", test_trim);
+  test_add_fresh ("/slice/depot/threads", test_threads);
+  test_add_fresh ("/slice/depot/contention", test_contention);
+  return g_test_run ();
+}

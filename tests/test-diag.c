@@ -1,0 +1,218 @@
+/* test-diag.c - slice/base/diag.c and check.h
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "base/check.h"
+#include "base/diag.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CHECK_FORMAT(expected, ...)                                           \
+  do                                                                          \
+    {                                                                         \
+      char text[64];                                                          \
+      size_t length = sli_diag_format (text, sizeof text, __VA_ARGS__);       \
+      g_assert_cmpstr (text, ==, expected);                                   \
+      g_assert_cmpuint (length, ==, strlen (expected));                       \
+    }                                                                         \
+  while (0)
+
+static void
+test_format (void)
+{
+  CHECK_FORMAT ("plain", "plain");
+  CHECK_FORMAT ("a word", "a %s", "word");
+  CHECK_FORMAT ("0 4294967295", "%u %u", 0u, UINT_MAX);
+  CHECK_FORMAT ("-1 0 2147483647 -2147483648", "%d %d %d %d", -1, 0, INT_MAX,
+                INT_MIN);
+  CHECK_FORMAT ("18446744073709551615", "%z", (size_t) UINT64_MAX);
+  CHECK_FORMAT ("0xdeadbeef", "%p", (void *) (uintptr_t) 0xdeadbeef);
+  CHECK_FORMAT ("0x0", "%p", NULL);
+  CHECK_FORMAT ("100%", "100%%");
+  CHECK_FORMAT ("end%", "end%");
+}
+
+static void
+test_format_cuts (void)
+{
+  char text[8] = "-------";
+
+  g_assert_cmpuint (sli_diag_format (text, 4, "abcdef"), ==, 3);
+  g_assert_cmpstr (text, ==, "abc");
+  g_assert_cmpint (text[4], ==, '-');
+  g_assert_cmpuint (sli_diag_format (text, 4, "%u", 123456u), ==, 3);
+  g_assert_cmpstr (text, ==, "123");
+  g_assert_cmpuint (sli_diag_format (text, 1, "x"), ==, 0);
+  g_assert_cmpstr (text, ==, "");
+  g_assert_cmpuint (sli_diag_format (text, 0, "x"), ==, 0);
+}
+
+static void
+warn_once (void)
+{
+  sli_diag_warn (130, "about %s and %z", "this", (size_t) 7);
+}
+
+static void
+warn_at_length (void)
+{
+  char long_word[2000];
+
+  memset (long_word, 'x', sizeof long_word - 1);
+  long_word[sizeof long_word - 1] = '\0';
+  sli_diag_warn (131, "%s", long_word);
+}
+
+static void
+test_warn (void)
+{
+  int status;
+  char *said = test_capture (warn_once, &status);
+
+  g_assert_cmpstr (said, ==, "slice: warning 130: about this and 7\n");
+  g_assert_cmpint (status, ==, 0);
+  g_free (said);
+}
+
+/* What is too long is cut, and still one line. */
+static void
+test_warn_cuts (void)
+{
+  int status;
+  char *said = test_capture (warn_at_length, &status);
+
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (g_str_has_prefix (said, "slice: warning 131: xxxx"));
+  g_assert_true (g_str_has_suffix (said, "xxx\n"));
+  g_assert_cmpuint (strlen (said), <=, 512);
+  g_assert_true (strchr (said, '\n') == said + strlen (said) - 1);
+  g_free (said);
+}
+
+static void
+death_plain (void)
+{
+  test_will_die ("slice: error 120: out of 3");
+  sli_diag_die (120, "out of %u", 3u);
+}
+
+static void
+death_misuse (void)
+{
+  test_will_die ("slice: error 103: slice_free1: block freed with a wrong "
+                 "size: block 0x1234, given size 40, real size 48 "
+                 "[class 40, thread %u]",
+                 test_thread_id ());
+  sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1",
+                   (void *) (uintptr_t) 0x1234, 40, 48);
+}
+
+static void
+death_require (void)
+{
+  test_will_die ("slice: error 140: %s:%d: does not hold: 1 + 1 == 3",
+                 __FILE__, __LINE__ + 1);
+  require (1 + 1 == 3);
+}
+
+static void
+death_size_unknown (void)
+{
+  test_will_die ("slice: error 105: slice_free_bulk: block is free already: "
+                 "block 0x1234, given size unknown, real size 48 "
+                 "[class malloc, thread %u]",
+                 test_thread_id ());
+  sli_diag_misuse (ERROR_ALREADY_FREE, "slice_free_bulk",
+                   (void *) (uintptr_t) 0x1234, DIAG_SIZE_UNKNOWN, 48);
+}
+
+static void
+death_more (void)
+{
+  test_will_die ("slice: error 113: slice_free1: written to behind its end: "
+                 "block 0x1234, given size 41, at byte 3 "
+                 "[class 48, thread %u]",
+                 test_thread_id ());
+  sli_diag_misuse_more (ERROR_OVERRUN, "slice_free1",
+                        (void *) (uintptr_t) 0x1234, 41, 0, ", at byte 3");
+}
+
+static jmp_buf away;
+static int last_number;
+static char last_line[512];
+
+static void
+on_message (int number, const char *line)
+{
+  last_number = number;
+  g_strlcpy (last_line, line, sizeof last_line);
+  longjmp (away, 1);
+}
+
+static const struct
+{
+  ErrorNumber number;
+  const char *text;
+} misuses[] = {
+  { 101, "block freed twice in a row" },
+  { 102, "not a block of this allocator" },
+  { 103, "block freed with a wrong size" },
+  { 104, "not the start of a block" },
+  { 105, "block is free already" },
+  { 106, "block was never allocated" },
+  { 107, "misuse" },
+  { 108, "not a live block" },
+  { 109, "live block has another size" },
+  { 110, "live block has another size" },
+  { 111, "chain comes back to itself" },
+  { 112, "not in a slab: freed before, or never a block" },
+  { 113, "written to behind its end" },
+  { 114, "written to before its start" },
+  { 115, "written to while it was free" },
+  { 116, "called again before a call had ended (in a signal handler?)" },
+};
+
+/* Each number has its text; a hook may jump away from the end. */
+static void
+test_misuse_texts (void)
+{
+  sli_diag_set_hook (on_message);
+  for (volatile size_t i = 0; i < G_N_ELEMENTS (misuses); i++)
+    {
+      char *expected = g_strdup_printf (
+          "slice: error %d: call: %s: block 0x10, given size 8 "
+          "[class 8, thread %u]",
+          misuses[i].number, misuses[i].text, test_thread_id ());
+
+      if (setjmp (away) == 0)
+        sli_diag_misuse (misuses[i].number, "call", (void *) (uintptr_t) 16,
+                         8, 0);
+      g_assert_cmpint (last_number, ==, (int) misuses[i].number);
+      g_assert_cmpstr (last_line, ==, expected);
+      g_free (expected);
+    }
+  sli_diag_set_hook (NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add ("/slice/diag/format", test_format);
+  test_add ("/slice/diag/format-cuts", test_format_cuts);
+  test_add ("/slice/diag/warn", test_warn);
+  test_add ("/slice/diag/warn-cuts", test_warn_cuts);
+  test_add_death ("/slice/diag/die", death_plain);
+  test_add_death ("/slice/diag/misuse", death_misuse);
+  test_add_death ("/slice/diag/size-unknown", death_size_unknown);
+  test_add_death ("/slice/diag/more", death_more);
+  test_add_death ("/slice/diag/require", death_require);
+  test_add ("/slice/diag/misuse-texts", test_misuse_texts);
+  return g_test_run ();
+}

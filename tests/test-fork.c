@@ -1,0 +1,310 @@
+/* test-fork.c - slice/core/fork.c: a child that can allocate and free
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "teststats.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N_CHURNERS = 2, CHILD_SECONDS = 60 };
+
+/* --- other libraries' handlers, registered before and after ours --- */
+
+static void *handlers_block;
+static int n_handled;
+
+static void
+handler (void)
+{
+  void *blocks[40];
+
+  /* Enough for trips to the depot and the slabs, in whatever state. */
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      blocks[i] = slice_alloc (72);
+      memset (blocks[i], 3, 72);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    slice_free1 (72, blocks[i]);
+  slice_free1 (72, handlers_block);
+  handlers_block = slice_alloc (72);
+  n_handled++;
+}
+
+/* Runs before the library's constructor has registered its own. */
+static void
+register_first (void)
+{
+  pthread_atfork (handler, handler, handler);
+}
+
+__attribute__ ((section (".preinit_array"), used)) static void (
+    *const first_of_all) (void)
+    = register_first;
+
+/* --- threads at work meanwhile --- */
+
+static int go_on;
+
+static void *
+churn (void *data)
+{
+  TestRandom random;
+  void *blocks[200] = { NULL };
+
+  test_random_init (&random, GPOINTER_TO_UINT (data));
+  while (g_atomic_int_get (&go_on))
+    {
+      unsigned at = test_random_below (&random, G_N_ELEMENTS (blocks));
+
+      if (blocks[at] == NULL)
+        blocks[at] = slice_alloc (64 + at % 5 * 100);
+      else
+        {
+          slice_free1 (64 + at % 5 * 100, blocks[at]);
+          blocks[at] = NULL;
+        }
+      if (test_random_below (&random, 3000) == 0)
+        slice_trim (0);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    slice_free1 (64 + i % 5 * 100, blocks[i]);
+  return NULL;
+}
+
+/* --- what a child does --- */
+
+enum { N_PARENTS = 1000 };
+static void *parents_blocks[N_PARENTS];
+
+static size_t
+size_of (unsigned i)
+{
+  return 8 + i % 300;
+}
+
+static void
+use_in_thread (unsigned index, void *data G_GNUC_UNUSED)
+{
+  for (unsigned i = 1; i < 500; i++)
+    {
+      void *block = slice_alloc (i);
+
+      memset (block, (int) index, i);
+      slice_free1 (i, block);
+    }
+}
+
+static void
+child_works (bool starts_threads)
+{
+  void *own[500];
+
+  alarm (CHILD_SECONDS * (test_is_slow () ? 10 : 1));
+  for (unsigned i = 0; i < G_N_ELEMENTS (own); i++)
+    {
+      own[i] = slice_alloc (64);
+      memset (own[i], 5, 64);
+    }
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    {
+      if (!test_is_filled (parents_blocks[i], size_of (i), i))
+        _exit (2);
+      slice_free1 (size_of (i), parents_blocks[i]);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (own); i++)
+    slice_free1 (64, own[i]);
+  slice_trim (0);
+  if (starts_threads)
+    test_gang (2, use_in_thread, NULL);
+  _exit (n_handled >= 2 ? 0 : 3);
+}
+
+static void
+fork_often (unsigned n_forks)
+{
+  pthread_t threads[N_CHURNERS];
+  unsigned n_hung = 0, n_wrong = 0;
+
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    {
+      parents_blocks[i] = slice_alloc (size_of (i));
+      test_fill (parents_blocks[i], size_of (i), i);
+    }
+  go_on = 1;
+  for (unsigned i = 0; i < N_CHURNERS; i++)
+    pthread_create (&threads[i], NULL, churn, GUINT_TO_POINTER (i));
+  for (unsigned i = 0; i < n_forks; i++)
+    {
+      int status;
+      pid_t child;
+
+      fflush (NULL);
+      child = fork ();
+      if (child == 0)
+        child_works (i % 16 == 0);
+      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+      n_hung += WIFSIGNALED (status) && WTERMSIG (status) == SIGALRM;
+      n_wrong += status != 0;
+    }
+  g_atomic_int_set (&go_on, 0);
+  for (unsigned i = 0; i < N_CHURNERS; i++)
+    pthread_join (threads[i], NULL);
+  g_test_message ("%u forks, %u hung, %u wrong", n_forks, n_hung, n_wrong);
+  g_assert_cmpuint (n_hung, ==, 0);
+  g_assert_cmpuint (n_wrong, ==, 0);
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    slice_free1 (size_of (i), parents_blocks[i]);
+  slice_free1 (72, handlers_block);
+  handlers_block = NULL;
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_forks (void)
+{
+  pthread_atfork (handler, handler, handler);
+  fork_often (test_times (500, 40));
+}
+
+static void
+test_forks_debug (void)
+{
+  test_options ("debug-blocks");
+  fork_often (test_times (60, 10));
+}
+
+static void
+test_forks_bypass (void)
+{
+  test_options ("bypass-magazines");
+  fork_often (test_times (60, 10));
+}
+
+static void
+test_forks_trim_thread (void)
+{
+  test_options ("trim-thread working-set-msec=1");
+  fork_often (test_times (60, 10));
+}
+
+/* What threads left behind held is counted, and nothing else is lost. */
+static void *
+hold_blocks (void *data)
+{
+  pthread_barrier_t *barrier = data;
+
+  for (int i = 0; i < 9; i++)
+    parents_blocks[i] = slice_alloc (4 * 512);
+  for (int i = 0; i < 3; i++)
+    slice_free1 (4 * 512, parents_blocks[i]);
+  pthread_barrier_wait (barrier);
+  pthread_barrier_wait (barrier);
+  return NULL;
+}
+
+static void
+test_loss_is_counted (void)
+{
+  pthread_barrier_t barrier;
+  pthread_t thread;
+  uint64_t cached;
+  pid_t child;
+  int status;
+
+  pthread_barrier_init (&barrier, NULL, 2);
+  pthread_create (&thread, NULL, hold_blocks, &barrier);
+  pthread_barrier_wait (&barrier);
+  cached = test_class_stats (2048)->n_cached_threads;
+  g_assert_cmpuint (cached, >=, 3);
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      const SliceStats *stats = test_stats ();
+
+      _exit (stats->n_fork_lost >= cached && stats->n_fork_lost < 100
+                     && stats->n_threads <= 1
+                 ? 0
+                 : 1);
+    }
+  waitpid (child, &status, 0);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_cmpuint (test_stats ()->n_fork_lost, ==, 0);
+  pthread_barrier_wait (&barrier);
+  pthread_join (thread, NULL);
+}
+
+/* Children of children, each with blocks of all that went before. */
+static void
+test_generations (void)
+{
+  int status = 0;
+
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    {
+      parents_blocks[i] = slice_alloc (size_of (i));
+      test_fill (parents_blocks[i], size_of (i), i);
+    }
+  for (int depth = 0; depth < 8; depth++)
+    {
+      pid_t child;
+
+      fflush (NULL);
+      child = fork ();
+      if (child != 0)
+        {
+          waitpid (child, &status, 0);
+          break;
+        }
+      test_gang (2, use_in_thread, NULL);
+      if (depth == 7)
+        child_works (true);
+    }
+  if (status != 0)
+    abort ();
+  /* Parents of the last one end here, too. */
+}
+
+/* A fork before the first block needs nothing, and changes nothing. */
+static void
+test_before_the_first_block (void)
+{
+  int status;
+  pid_t child;
+
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      use_in_thread (0, NULL);
+      test_gang (2, use_in_thread, NULL);
+      _exit (0);
+    }
+  waitpid (child, &status, 0);
+  g_assert_cmpint (status, ==, 0);
+  use_in_thread (0, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/fork/forks", test_forks);
+  test_add_fresh ("/slice/fork/forks-debug-blocks", test_forks_debug);
+  test_add_fresh ("/slice/fork/forks-bypass-magazines", test_forks_bypass);
+  test_add_fresh ("/slice/fork/forks-trim-thread", test_forks_trim_thread);
+  test_add_fresh ("/slice/fork/loss-is-counted", test_loss_is_counted);
+  test_add_fresh ("/slice/fork/generations", test_generations);
+  test_add_fresh ("/slice/fork/before-the-first-block",
+                  test_before_the_first_block);
+  return g_test_run ();
+}

@@ -1,0 +1,150 @@
+/* test-meta.c - slice/core/meta.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "base/option.h"
+#include "core/meta.h"
+#include "core/page.h"
+
+#include <string.h>
+
+static void
+begin (void)
+{
+  sli_option_freeze ();
+  sli_page_init ();
+}
+
+static void
+test_sizes (void)
+{
+  begin ();
+  g_assert_cmpuint (sli_meta_bytes (1), ==, 64);
+  g_assert_cmpuint (sli_meta_bytes (64), ==, 64);
+  g_assert_cmpuint (sli_meta_bytes (65), ==, 128);
+  g_assert_cmpuint (sli_meta_bytes (16384), ==, 16384);
+  for (size_t bytes = 1; bytes <= META_BYTES_MAX; bytes += 97)
+    {
+      char *piece = sli_meta_alloc (bytes);
+
+      g_assert_nonnull (piece);
+      g_assert_cmpuint ((uintptr_t) piece % 64, ==, 0);
+      memset (piece, 1, sli_meta_bytes (bytes));
+      sli_meta_free (piece, bytes);
+    }
+}
+
+/* Pieces of all sizes at random: none overlaps another. */
+static void
+test_random_run (unsigned index, void *data G_GNUC_UNUSED)
+{
+  enum { N = 200 };
+  char *pieces[N] = { NULL };
+  size_t bytes[N] = { 0 };
+  TestRandom random;
+
+  test_random_init (&random, index);
+  for (unsigned turn = 0; turn < test_times (30000, 3000); turn++)
+    {
+      unsigned i = test_random_below (&random, N);
+
+      if (pieces[i] == NULL)
+        {
+          bytes[i] = 1 + (test_random (&random)
+                          & ((1u << test_random_below (&random, 14)) - 1));
+          pieces[i] = sli_meta_alloc (bytes[i]);
+          test_fill (pieces[i], bytes[i], i);
+        }
+      else
+        {
+          g_assert_true (test_is_filled (pieces[i], bytes[i], i));
+          sli_meta_free (pieces[i], bytes[i]);
+          pieces[i] = NULL;
+        }
+    }
+  for (unsigned i = 0; i < N; i++)
+    if (pieces[i] != NULL)
+      sli_meta_free (pieces[i], bytes[i]);
+}
+
+static void
+test_random_pieces (void)
+{
+  begin ();
+  test_gang (3, test_random_run, NULL);
+}
+
+/* What is given back is used again: no growth. */
+static void
+test_reuse (void)
+{
+  void *pieces[1000];
+  size_t held;
+
+  begin ();
+  for (int turn = 0; turn < 20; turn++)
+    {
+      for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
+        pieces[i] = sli_meta_alloc (1024);
+      if (turn == 0)
+        held = sli_meta_held_bytes ();
+      g_assert_cmpuint (sli_meta_held_bytes (), ==, held);
+      for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
+        sli_meta_free (pieces[i], 1024);
+    }
+  g_assert_cmpuint (held, <=, 1000 * 1024 + 2 * 16384);
+}
+
+static void
+test_no_memory (void)
+{
+  static TestPages pages;
+  int n = 0;
+
+  test_pages_init (&pages);
+  pages.n_until_failure = 1;
+  slice_set_source (&pages.source);
+  begin ();
+  while (sli_meta_alloc (META_BYTES_MAX) != NULL)
+    n++;
+  g_assert_cmpint (n, ==, 15);
+  /* Smaller ones may still be had from what is left, and no more than fit. */
+  g_assert_null (sli_meta_alloc (META_BYTES_MAX));
+  g_assert_null (sli_meta_alloc (64));
+}
+
+static void
+death_too_large (void)
+{
+  begin ();
+  sli_meta_alloc (META_BYTES_MAX + 1);
+}
+
+static void
+test_too_large (void)
+{
+  int status;
+  char *said = test_capture (death_too_large, &status);
+
+  g_assert_true (g_pattern_match_simple (
+      "slice: error 140: *core/meta.c:*: does not hold: "
+      "bytes <= META_BYTES_MAX\n",
+      said));
+  g_assert_cmpint (status, !=, 0);
+  g_free (said);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/meta/sizes", test_sizes);
+  test_add_fresh ("/slice/meta/random-pieces", test_random_pieces);
+  test_add_fresh ("/slice/meta/reuse", test_reuse);
+  test_add_fresh ("/slice/meta/no-memory", test_no_memory);
+  test_add ("/slice/meta/too-large", test_too_large);
+  return g_test_run ();
+}

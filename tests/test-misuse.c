@@ -1,0 +1,506 @@
+/* test-misuse.c - bad frees: which end at once, and with which words
+ *
+ * In the default mode a second free of the block freed last ends at the call;
+ * any other bad free is found when the pointer comes back to its slab, so
+ * these tests trim.  With debug-blocks all are found at the call.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "teststats.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Expects the end in the form that all misuse has. */
+static void
+expect (int number, const char *operation, const char *text,
+        const void *block, const char *sizes, size_t class_bytes)
+{
+  char class[16] = "malloc";
+
+  if (class_bytes != 0)
+    g_snprintf (class, sizeof class, "%zu", class_bytes);
+  test_will_die ("slice: error %d: %s: %s: block %p, given size %s "
+                 "[class %s, thread %u]",
+                 number, operation, text, block, sizes, class,
+                 test_thread_id ());
+}
+
+/* --- the default: found at the return to the slab --- */
+
+static void
+death_freed_twice (void)
+{
+  void *block = slice_alloc (40);
+
+  slice_free1 (40, block);
+  expect (101, "slice_free1", "block freed twice in a row", block, "40", 40);
+  slice_free1 (40, block);
+}
+
+static void
+death_freed_twice_later (void)
+{
+  void *a = slice_alloc (40), *b = slice_alloc (40);
+
+  slice_free1 (40, a);
+  slice_free1 (40, b);
+  slice_free1 (40, a);
+  expect (105, "flush", "block is free already", a, "40, real size 40", 40);
+  slice_trim (0);
+}
+
+/* The last block of a slab: it goes back to the pages by the first free. */
+static void
+death_freed_again_without_slab (void)
+{
+  void *block = slice_alloc (2064);
+
+  slice_free1 (2064, block);
+  slice_trim (0);
+  slice_free1 (2064, block);
+  expect (112, "flush", "not in a slab: freed before, or never a block", block,
+          "2064", 2064);
+  slice_trim (0);
+}
+
+static void
+death_foreign (void)
+{
+  void *block = malloc (40);
+
+  slice_free1 (40, slice_alloc (40));
+  slice_free1 (40, block);
+  expect (102, "flush", "not a block of this allocator", block, "40", 40);
+  slice_trim (0);
+}
+
+static void
+death_wrong_class (void)
+{
+  void *block = slice_alloc (48);
+
+  slice_free1 (40, slice_alloc (40));
+  slice_free1 (40, block);
+  expect (103, "flush", "block freed with a wrong size", block,
+          "40, real size 48", 40);
+  slice_trim (0);
+}
+
+static void
+death_too_large (void)
+{
+  void *block = slice_alloc (48);
+
+  expect (103, "slice_free1", "block freed with a wrong size", block,
+          "5000, real size 48", 0);
+  slice_free1 (5000, block);
+}
+
+static void
+death_size_0 (void)
+{
+  void *block = slice_alloc (48);
+
+  test_will_die ("slice: error 103: slice_free1: block freed with a wrong "
+                 "size: block %p, given size 0 [class 0, thread %u]",
+                 block, test_thread_id ());
+  slice_free1 (0, block);
+}
+
+static void
+death_interior (void)
+{
+  char *block = slice_alloc (48);
+
+  slice_free1 (48, block + 8);
+  expect (104, "flush", "not the start of a block", block + 8,
+          "48, real size 48", 48);
+  slice_trim (0);
+}
+
+static void
+death_never_allocated (void)
+{
+  char *block = slice_alloc (48);
+
+  slice_free1 (48, block + 48 * 200);
+  expect (106, "flush", "block was never allocated", block + 48 * 200,
+          "48, real size 48", 48);
+  slice_trim (0);
+}
+
+/* Straight to the slabs: at the call. */
+static void
+death_bypass (void)
+{
+  void *a, *b;
+
+  test_options ("bypass-magazines");
+  a = slice_alloc (40);
+  b = slice_alloc (40);
+  slice_free1 (40, a);
+  expect (105, "slice_free1", "block is free already", a, "40, real size 40",
+          40);
+  slice_free1 (40, a);
+  slice_free1 (40, b);
+}
+
+static void
+death_bulk_foreign (void)
+{
+  int local;
+  void *blocks[3] = { slice_alloc (8), &local, slice_alloc (8) };
+
+  test_will_die ("slice: error 102: slice_free_bulk: not a block of this "
+                 "allocator: block %p, given size unknown "
+                 "[class malloc, thread %u]",
+                 (void *) &local, test_thread_id ());
+  slice_free_bulk (3, blocks);
+}
+
+static void
+death_bulk_foreign_cleared (void)
+{
+  test_options ("clear-freed");
+  death_bulk_foreign ();
+}
+
+static void
+death_bulk_twice (void)
+{
+  void *blocks[3] = { slice_alloc (8), slice_alloc (8), NULL };
+
+  blocks[2] = blocks[0];
+  test_will_die ("slice: error 105: slice_free_bulk: block is free already: "
+                 "block %p, given size unknown, real size 8 "
+                 "[class malloc, thread %u]",
+                 blocks[0], test_thread_id ());
+  slice_free_bulk (3, blocks);
+}
+
+typedef struct Node Node;
+struct Node
+{
+  Node *next;
+  long data[4];
+};
+
+static void
+death_cyclic_chain (void)
+{
+  Node *nodes[100];
+
+  for (int i = 0; i < 100; i++)
+    nodes[i] = slice_new (Node);
+  for (int i = 0; i < 99; i++)
+    nodes[i]->next = nodes[i + 1];
+  nodes[99]->next = nodes[40];
+  slice_free_chain (Node, nodes[0], next);
+}
+
+/* Which node the mark stands on is not promised; that it ends is. */
+static void
+test_cyclic_chain (void)
+{
+  int status;
+  char *said = test_capture (death_cyclic_chain, &status);
+
+  g_assert_true (g_pattern_match_simple (
+      "slice: error 111: slice_free_chain: chain comes back to itself: "
+      "block 0x*, given size 40 [class 40, thread *]\n",
+      said));
+  g_assert_cmpint (status, ==, SIGABRT);
+  g_free (said);
+}
+
+static void
+death_own_next (void)
+{
+  Node *node = slice_new (Node);
+
+  node->next = node;
+  expect (111, "slice_free_chain", "chain comes back to itself", node, "40",
+          40);
+  slice_free_chain (Node, node, next);
+}
+
+static void
+death_aligned_as_other (void)
+{
+  void *block = slice_alloc (100);
+
+  expect (103, "slice_free_aligned", "block freed with a wrong size", block,
+          "4096", 0);
+  slice_free_aligned (4096, 100, block);
+}
+
+/* --- always-malloc: glibc tells too small a block --- */
+
+static void
+death_malloc_too_small (void)
+{
+  void *block;
+
+  test_options ("always-malloc");
+  block = slice_alloc (24);
+  test_will_die ("slice: error 110: slice_free1: live block has another size: "
+                 "block %p, given size 1000, real size 24 "
+                 "[class 1008, thread %u]",
+                 block, test_thread_id ());
+  slice_free1 (1000, block);
+}
+
+/* --- debug-blocks: at the call, whatever the layers below --- */
+
+static const char *layers;
+
+static void
+begin_debug (void)
+{
+  char *options = g_strconcat ("debug-blocks ", layers, NULL);
+
+  test_options (options);
+  g_free (options);
+}
+
+static void
+debug_double_free (void)
+{
+  void *a, *b;
+
+  begin_debug ();
+  a = slice_alloc (40);
+  b = slice_alloc (40);
+  slice_free1 (40, a);
+  slice_free1 (40, b);
+  expect (108, "slice_free1", "not a live block", a, "40", 40);
+  slice_free1 (40, a);
+}
+
+static void
+debug_wrong_size (void)
+{
+  void *block;
+
+  begin_debug ();
+  block = slice_alloc (40);
+  expect (109, "slice_free1", "live block has another size", block,
+          "400, real size 40", 400);
+  slice_free1 (400, block);
+}
+
+static void
+debug_same_class (void)
+{
+  void *block;
+
+  begin_debug ();
+  block = slice_alloc (41);
+  expect (109, "slice_free1", "live block has another size", block,
+          "48, real size 41", 48);
+  slice_free1 (48, block);
+}
+
+static void
+debug_foreign (void)
+{
+  void *block = malloc (40);
+
+  begin_debug ();
+  slice_free1 (40, slice_alloc (40));
+  expect (108, "slice_free1", "not a live block", block, "40", 40);
+  slice_free1 (40, block);
+}
+
+static void
+debug_interior (void)
+{
+  char *block;
+
+  begin_debug ();
+  block = slice_alloc (40);
+  expect (108, "slice_free1", "not a live block", block + 8, "32", 32);
+  slice_free1 (32, block + 8);
+}
+
+static void
+debug_double_in_chain (void)
+{
+  Node *a, *b;
+
+  begin_debug ();
+  a = slice_new (Node);
+  b = slice_new (Node);
+  a->next = b;
+  b->next = NULL;
+  slice_free (Node, b);
+  b->next = NULL; /* as a bug would leave it */
+  expect (108, "slice_free1", "not a live block", b, "40", 40);
+  slice_free_chain (Node, a, next);
+}
+
+static void
+debug_large (void)
+{
+  void *block;
+
+  begin_debug ();
+  block = slice_alloc (10000);
+  test_will_die ("slice: error 109: slice_free1: live block has another size: "
+                 "block %p, given size 10001, real size 10000 "
+                 "[class malloc, thread %u]",
+                 block, test_thread_id ());
+  slice_free1 (10001, block);
+}
+
+static void
+debug_bulk (void)
+{
+  void *blocks[2];
+
+  begin_debug ();
+  blocks[0] = blocks[1] = slice_alloc (40);
+  test_will_die ("slice: error 108: slice_free_bulk: not a live block: "
+                 "block %p, given size unknown [class malloc, thread %u]",
+                 blocks[0], test_thread_id ());
+  slice_free_bulk (2, blocks);
+}
+
+static void
+debug_aligned (void)
+{
+  void *block;
+
+  begin_debug ();
+  block = slice_alloc_aligned (4096, 100);
+  slice_free_aligned (4096, 5000, block);
+}
+
+/* The caller's address is told as well. */
+static void
+test_debug_aligned (void)
+{
+  int status;
+  char *said = test_capture (debug_aligned, &status);
+
+  g_assert_true (g_pattern_match_simple (
+      "slice: error 109: slice_free_aligned: live block has another size: "
+      "block 0x*, given size 8192, real size 4096* [class malloc, thread *]\n",
+      said));
+  g_assert_cmpint (status, ==, SIGABRT);
+  g_free (said);
+}
+
+static const struct
+{
+  const char *path;
+  TestBody body;
+} debug_deaths[] = {
+  { "double-free", debug_double_free },
+  { "wrong-size", debug_wrong_size },
+  { "same-class-other-size", debug_same_class },
+  { "foreign", debug_foreign },
+  { "interior", debug_interior },
+  { "double-in-a-chain", debug_double_in_chain },
+  { "large", debug_large },
+  { "bulk", debug_bulk },
+};
+
+/* The setup of a test runs before its body: a layer a program of deaths. */
+static void
+add_debug_deaths (void)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (debug_deaths); i++)
+    {
+      char *path = g_strconcat ("/slice/misuse/debug-blocks/",
+                                debug_deaths[i].path, NULL);
+
+      test_add_death (path, debug_deaths[i].body);
+      g_free (path);
+    }
+}
+
+static void
+check_death (TestBody body)
+{
+  int status;
+  char *said = test_capture (body, &status);
+
+  g_assert_cmpint (status, ==, SIGABRT);
+  g_assert_true (g_str_has_prefix (said, "slice: error 10"));
+  g_free (said);
+}
+
+static void
+test_debug_layers (void)
+{
+  static const char *const all[]
+      = { "always-malloc", "bypass-magazines", "count", "clear-freed" };
+
+  for (size_t l = 0; l < G_N_ELEMENTS (all); l++)
+    for (size_t i = 0; i < G_N_ELEMENTS (debug_deaths); i++)
+      {
+        layers = all[l];
+        check_death (debug_deaths[i].body);
+      }
+  layers = "";
+}
+
+/* None of this happens to a program without fault. */
+static void
+test_debug_clean (void)
+{
+  static void *blocks[5000];
+  TestRandom random;
+
+  begin_debug ();
+  test_random_init (&random, 0);
+  for (unsigned turn = 0; turn < test_times (200000, 20000); turn++)
+    {
+      unsigned at = test_random_below (&random, G_N_ELEMENTS (blocks));
+
+      if (blocks[at] == NULL)
+        blocks[at] = slice_alloc (at + 1);
+      else
+        {
+          slice_free1 (at + 1, blocks[at]);
+          blocks[at] = NULL;
+        }
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  layers = "";
+  test_init (&argc, &argv);
+  test_add_death ("/slice/misuse/freed-twice", death_freed_twice);
+  test_add_death ("/slice/misuse/freed-twice-later", death_freed_twice_later);
+  test_add_death ("/slice/misuse/freed-again-without-slab",
+                  death_freed_again_without_slab);
+  test_add_death ("/slice/misuse/foreign", death_foreign);
+  test_add_death ("/slice/misuse/wrong-class", death_wrong_class);
+  test_add_death ("/slice/misuse/too-large", death_too_large);
+  test_add_death ("/slice/misuse/size-0", death_size_0);
+  test_add_death ("/slice/misuse/interior", death_interior);
+  test_add_death ("/slice/misuse/never-allocated", death_never_allocated);
+  test_add_death ("/slice/misuse/bypass", death_bypass);
+  test_add_death ("/slice/misuse/bulk-foreign", death_bulk_foreign);
+  test_add_death ("/slice/misuse/bulk-foreign-cleared",
+                  death_bulk_foreign_cleared);
+  test_add_death ("/slice/misuse/bulk-twice", death_bulk_twice);
+  test_add ("/slice/misuse/cyclic-chain", test_cyclic_chain);
+  test_add_death ("/slice/misuse/own-next", death_own_next);
+  test_add_death ("/slice/misuse/aligned-as-other", death_aligned_as_other);
+  test_add_death ("/slice/misuse/malloc-too-small", death_malloc_too_small);
+  add_debug_deaths ();
+  test_add ("/slice/misuse/debug-blocks/aligned", test_debug_aligned);
+  test_add ("/slice/misuse/debug-blocks/layers", test_debug_layers);
+  test_add_fresh ("/slice/misuse/debug-blocks/clean", test_debug_clean);
+  return g_test_run ();
+}

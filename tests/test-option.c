@@ -1,0 +1,349 @@
+/* test-option.c - slice/base/option.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "base/option.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+/* What the manual says of each. */
+static const struct
+{
+  SliceOption option;
+  const char *name;
+  int64_t initial, minimum, maximum;
+} rows[] = {
+  { SLICE_OPTION_ALWAYS_MALLOC, "always-malloc", 0, 0, 1 },
+  { SLICE_OPTION_BYPASS_MAGAZINES, "bypass-magazines", 0, 0, 1 },
+  { SLICE_OPTION_DEBUG_BLOCKS, "debug-blocks", 0, 0, 1 },
+  { SLICE_OPTION_WORKING_SET_MSEC, "working-set-msec", 15000, 0, 86400000 },
+  { SLICE_OPTION_COLOUR_INCREMENT, "colour-increment", 1, 0, 1024 },
+  { SLICE_OPTION_DEPOT_LIMIT_BYTES, "depot-limit-bytes", 0, 0, INT64_MAX },
+  { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, "magazine-rounds-max", 250, 4, 250 },
+  { SLICE_OPTION_HUGE_PAGES, "huge-pages", 1, 0, 1 },
+  { SLICE_OPTION_TRIM_THREAD, "trim-thread", 0, 0, 1 },
+  { SLICE_OPTION_COUNT, "count", 0, 0, 1 },
+  { SLICE_OPTION_STATS, "stats", 0, 0, 1 },
+  { SLICE_OPTION_ALIGN_16, "align-16", 0, 0, 1 },
+  { SLICE_OPTION_CLEAR_FREED, "clear-freed", 0, 0, 1 },
+  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 0, 1 },
+  { SLICE_OPTION_CHECKED, "checked", 0, 0, 1 },
+  { SLICE_OPTION_DEBUG, "debug", 0, 0, 1 },
+};
+
+static int64_t
+value_of (SliceOption option)
+{
+  int64_t value = -1;
+
+  g_assert_true (slice_get_option (option, &value));
+  return value;
+}
+
+/* Sets the variable alone, without what test_options() adds. */
+static void
+set_variable (const char *options)
+{
+  g_setenv ("SLICE_OPTIONS", options, TRUE);
+}
+
+static void
+test_defaults (void)
+{
+  g_unsetenv ("SLICE_OPTIONS");
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_assert_cmpint (value_of (rows[i].option), ==, rows[i].initial);
+  g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==,
+                   SLICE_PAGES_POSIX_MEMALIGN);
+  sli_option_freeze ();
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_assert_cmpint (value_of (rows[i].option), ==, rows[i].initial);
+      g_assert_cmpint (sli_option (rows[i].option), ==, rows[i].initial);
+    }
+}
+
+static void
+test_names (void)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_assert_cmpint (slice_option_by_name (rows[i].name), ==,
+                     rows[i].option);
+  g_assert_cmpint (slice_option_by_name ("page-source"), ==,
+                   SLICE_OPTION_PAGE_SOURCE);
+  g_assert_cmpint (slice_option_by_name ("hardened"), ==,
+                   SLICE_OPTION_HARDENED);
+  g_assert_cmpint (slice_option_by_name (""), ==, 0);
+  g_assert_cmpint (slice_option_by_name ("always_malloc"), ==, 0);
+  g_assert_cmpint (slice_option_by_name ("count "), ==, 0);
+}
+
+static void
+test_ranges (void)
+{
+  g_unsetenv ("SLICE_OPTIONS");
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      SliceOption option = rows[i].option;
+
+      g_assert_cmpint (slice_set_option (option, rows[i].minimum), ==,
+                       SLICE_SET_OK);
+      g_assert_cmpint (value_of (option), ==, rows[i].minimum);
+      g_assert_cmpint (slice_set_option (option, rows[i].maximum), ==,
+                       SLICE_SET_OK);
+      g_assert_cmpint (slice_set_option (option, rows[i].minimum - 1), ==,
+                       SLICE_SET_BAD_VALUE);
+      g_assert_cmpint (slice_set_option (option, INT64_MIN), ==,
+                       SLICE_SET_BAD_VALUE);
+      if (rows[i].maximum < INT64_MAX)
+        g_assert_cmpint (slice_set_option (option, rows[i].maximum + 1), ==,
+                         SLICE_SET_BAD_VALUE);
+      g_assert_cmpint (value_of (option), ==, rows[i].maximum);
+    }
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_PAGE_SOURCE,
+                                     SLICE_PAGES_MALLOC),
+                   ==, SLICE_SET_OK);
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_PAGE_SOURCE,
+                                     SLICE_PAGES_CUSTOM),
+                   ==, SLICE_SET_BAD_VALUE);
+  g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==,
+                   SLICE_PAGES_MALLOC);
+}
+
+static void
+test_unknown (void)
+{
+  static const int unknown[] = { 0, -1, SLICE_N_OPTIONS, 1000, INT_MIN };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (unknown); i++)
+    {
+      int64_t value = 77;
+
+      g_assert_cmpint (slice_set_option ((SliceOption) unknown[i], 1), ==,
+                       SLICE_SET_UNKNOWN);
+      g_assert_false (slice_get_option ((SliceOption) unknown[i], &value));
+      g_assert_cmpint (value, ==, 0);
+    }
+}
+
+static void
+test_too_late (void)
+{
+  g_unsetenv ("SLICE_OPTIONS");
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_COUNT, 1), ==,
+                   SLICE_SET_OK);
+  g_assert_false (sli_option_is_frozen ());
+  sli_option_freeze ();
+  g_assert_true (sli_option_is_frozen ());
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_assert_cmpint (slice_set_option (rows[i].option, rows[i].maximum), ==,
+                     SLICE_SET_TOO_LATE);
+  g_assert_cmpint (sli_option_set_custom_source (), ==, SLICE_SET_TOO_LATE);
+  g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 0);
+  /* What the variable says now comes too late, too. */
+  set_variable ("stats");
+  sli_option_freeze ();
+  g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 0);
+}
+
+/* The variable wins, and shows before the first block. */
+static void
+test_variable (void)
+{
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_WORKING_SET_MSEC, 1), ==,
+                   SLICE_SET_OK);
+  set_variable ("working-set-msec=2,count:stats;align-16 debug-blocks=1\t"
+                "huge-pages=0\npage-source=mmap");
+  for (int i = 0; i < 2; i++)
+    {
+      g_assert_cmpint (value_of (SLICE_OPTION_WORKING_SET_MSEC), ==, 2);
+      g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 1);
+      g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 1);
+      g_assert_cmpint (value_of (SLICE_OPTION_ALIGN_16), ==, 1);
+      g_assert_cmpint (value_of (SLICE_OPTION_DEBUG_BLOCKS), ==, 1);
+      g_assert_cmpint (value_of (SLICE_OPTION_HUGE_PAGES), ==, 0);
+      g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==,
+                       SLICE_PAGES_MMAP);
+      g_assert_cmpint (value_of (SLICE_OPTION_ALWAYS_MALLOC), ==, 0);
+      sli_option_freeze ();
+    }
+}
+
+static void
+test_all (void)
+{
+  set_variable ("all");
+  g_assert_cmpint (value_of (SLICE_OPTION_ALWAYS_MALLOC), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_DEBUG_BLOCKS), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 0);
+}
+
+static void
+test_source_names (void)
+{
+  static const char *const names[]
+      = { "posix_memalign", "mmap", "memalign", "valloc", "malloc" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      char *text = g_strconcat ("page-source=", names[i], NULL);
+
+      set_variable (text);
+      g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==, (int) i);
+      g_free (text);
+    }
+}
+
+static const char *variable_of_child;
+
+static void
+freeze_with_variable (void)
+{
+  int64_t value;
+
+  set_variable (variable_of_child);
+  slice_get_option (SLICE_OPTION_COUNT, &value); /* says nothing */
+  sli_option_freeze ();
+  sli_option_freeze (); /* says it once */
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_assert_cmpint (value_of (rows[i].option), ==, rows[i].initial);
+}
+
+#define UNKNOWN(word)                                                         \
+  "slice: warning 130: SLICE_OPTIONS: unknown option '" word "' is ignored\n"
+#define BAD(word)                                                             \
+  "slice: warning 131: SLICE_OPTIONS: bad value of '" word "' is ignored\n"
+
+static const struct
+{
+  const char *variable;
+  const char *message;
+} bad_variables[] = {
+  { "", "" },
+  { " ,;:\t\n", "" },
+  { "nonsense", UNKNOWN ("nonsense") },
+  { "Count", UNKNOWN ("Count") },
+  { "nonsense=1", UNKNOWN ("nonsense") },
+  { "=1", UNKNOWN ("") },
+  { "one,two", UNKNOWN ("one") UNKNOWN ("two") },
+  { "all=1", UNKNOWN ("all") },
+  { "count=2", BAD ("count") },
+  { "count=", BAD ("count") },
+  { "count=-1", BAD ("count") },
+  { "count=+1", BAD ("count") },
+  { "count=yes", BAD ("count") },
+  { "count=1=1", BAD ("count") },
+  { "count=0x1", BAD ("count") },
+  { "working-set-msec", BAD ("working-set-msec") },
+  { "working-set-msec=86400001", BAD ("working-set-msec") },
+  { "working-set-msec=15s", BAD ("working-set-msec") },
+  { "working-set-msec=9223372036854775808", BAD ("working-set-msec") },
+  { "working-set-msec=99999999999999999999999", BAD ("working-set-msec") },
+  { "colour-increment=1025", BAD ("colour-increment") },
+  { "magazine-rounds-max=3", BAD ("magazine-rounds-max") },
+  { "magazine-rounds-max=251", BAD ("magazine-rounds-max") },
+  { "page-source", BAD ("page-source") },
+  { "page-source=1", BAD ("page-source") },
+  { "page-source=custom", BAD ("page-source") },
+  { "depot-limit-bytes=9223372036854775808", BAD ("depot-limit-bytes") },
+  { "nonsense,count=3", UNKNOWN ("nonsense") BAD ("count") },
+  /* What is too long to be a name is cut. */
+  { "a23456789b23456789c23456789d23456789e23456789f23456789g23456789h23",
+    UNKNOWN ("a23456789b23456789c23456789d23456789"
+             "e23456789f23456789g23456789") },
+};
+
+static void
+test_bad_variables (void)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (bad_variables); i++)
+    {
+      int status;
+      char *said;
+
+      variable_of_child = bad_variables[i].variable;
+      said = test_capture (freeze_with_variable, &status);
+      g_assert_cmpstr (said, ==, bad_variables[i].message);
+      g_assert_cmpint (status, ==, 0);
+      g_free (said);
+    }
+}
+
+/* A bad item does not take the good ones with it. */
+static void
+test_good_beside_bad (void)
+{
+  set_variable ("nonsense,stats,count=7,working-set-msec=5");
+  g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 0);
+  g_assert_cmpint (value_of (SLICE_OPTION_WORKING_SET_MSEC), ==, 5);
+}
+
+static void
+test_help (void)
+{
+  int status;
+  char *said;
+
+  variable_of_child = "help";
+  said = test_capture (freeze_with_variable, &status);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (
+      g_str_has_prefix (said, "slice: options of SLICE_OPTIONS:\n"));
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      char *line = g_strdup_printf ("\n  %s%s  ", rows[i].name,
+                                    rows[i].maximum > 1 ? "=VALUE" : "");
+
+      g_assert_nonnull (strstr (said, line));
+      g_free (line);
+    }
+  g_free (said);
+}
+
+static void
+set_in_thread (unsigned index, void *data G_GNUC_UNUSED)
+{
+  for (int i = 0; i < 1000; i++)
+    {
+      int64_t value;
+
+      slice_set_option (SLICE_OPTION_WORKING_SET_MSEC, index);
+      slice_get_option (SLICE_OPTION_WORKING_SET_MSEC, &value);
+      g_assert_cmpint (value, <, 3);
+      if (i == 900)
+        sli_option_freeze ();
+    }
+}
+
+static void
+test_threads (void)
+{
+  g_unsetenv ("SLICE_OPTIONS");
+  slice_set_option (SLICE_OPTION_WORKING_SET_MSEC, 0);
+  test_gang (3, set_in_thread, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/option/defaults", test_defaults);
+  test_add_fresh ("/slice/option/names", test_names);
+  test_add_fresh ("/slice/option/ranges", test_ranges);
+  test_add_fresh ("/slice/option/unknown", test_unknown);
+  test_add_fresh ("/slice/option/too-late", test_too_late);
+  test_add_fresh ("/slice/option/variable", test_variable);
+  test_add_fresh ("/slice/option/all", test_all);
+  test_add_fresh ("/slice/option/source-names", test_source_names);
+  test_add ("/slice/option/bad-variables", test_bad_variables);
+  test_add_fresh ("/slice/option/good-beside-bad", test_good_beside_bad);
+  test_add ("/slice/option/help", test_help);
+  test_add_fresh ("/slice/option/threads", test_threads);
+  return g_test_run ();
+}

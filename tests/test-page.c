@@ -1,0 +1,683 @@
+/* test-page.c - slice/core/page.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/options.h>
+
+#include "testlib.h"
+#include "base/option.h"
+#include "core/page.h"
+#include "port/os.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define KIB ((size_t) 1 << 10)
+#define MIB ((size_t) 1 << 20)
+
+static TestPages pages;
+
+static PageCounts
+counts_now (void)
+{
+  PageCounts counts;
+
+  sli_page_count (&counts);
+  return counts;
+}
+
+/* The floor on a source that is watched. */
+static void
+begin (void)
+{
+  g_assert_cmpint (slice_set_source (&pages.source), ==, SLICE_SET_OK);
+  sli_option_freeze ();
+  sli_page_init ();
+}
+
+static void
+begin_plain (void)
+{
+  test_pages_init (&pages);
+  begin ();
+}
+
+static void
+free_run (void *run, unsigned n_units)
+{
+  sli_page_free_run (run, n_units, sli_os_clock_msec ());
+}
+
+/* --- runs --- */
+
+static void
+test_one_run (void)
+{
+  void *record, *found;
+  bool is_zero;
+  char *run;
+
+  begin_plain ();
+  g_assert_cmpuint (sli_page_unit_bytes (), ==, 16 * KIB);
+  run = sli_page_alloc_run (3, &record, &is_zero);
+  g_assert_nonnull (run);
+  g_assert_true (is_zero);
+  g_assert_true (test_is_zero (run, 48 * KIB));
+  g_assert_cmpuint ((uintptr_t) run % (16 * KIB), ==, 0);
+  /* The first extent is small. */
+  g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
+  for (size_t offset = 0; offset < 48 * KIB; offset += 1000)
+    {
+      g_assert_true (sli_page_run_of (run + offset, &found) == run);
+      g_assert_true (found == record);
+      g_assert_true (sli_page_is_ours (run + offset));
+    }
+  g_assert_true (sli_page_run_of_record (record) == run);
+  g_assert_null (sli_page_run_of (run + 48 * KIB, &found));
+  g_assert_true (sli_page_is_ours (run + 48 * KIB));
+  free_run (run, 3);
+  g_assert_null (sli_page_run_of (run, &found));
+  g_assert_true (sli_page_is_ours (run));
+}
+
+static void
+test_foreign (void)
+{
+  void *record, *elsewhere = g_malloc (10);
+  bool is_zero;
+  char *run;
+
+  begin_plain ();
+  run = sli_page_alloc_run (1, &record, &is_zero);
+  g_assert_null (sli_page_run_of (elsewhere, &record));
+  g_assert_null (sli_page_run_of (&run, &record));
+  g_assert_null (sli_page_run_of (NULL, &record));
+  g_assert_null (sli_page_run_of ((void *) UINTPTR_MAX, &record));
+  g_assert_false (sli_page_is_ours (elsewhere));
+  g_assert_false (sli_page_is_ours (NULL));
+  /* The rest of the window that the short first extent begins. */
+  g_assert_null (sli_page_run_of (run + MIB, &record));
+  g_assert_false (sli_page_is_ours (run + MIB));
+  g_free (elsewhere);
+}
+
+typedef struct
+{
+  char *start;
+  unsigned n_units;
+  void *record;
+} Run;
+
+static void
+run_fill (const Run *run, unsigned key)
+{
+  size_t unit = sli_page_unit_bytes ();
+
+  for (unsigned i = 0; i < run->n_units; i++)
+    {
+      memset (run->start + i * unit, (int) key, 64);
+      memset (run->start + (i + 1) * unit - 64, (int) key, 64);
+    }
+}
+
+static void
+run_check (const Run *run, unsigned key)
+{
+  size_t unit = sli_page_unit_bytes ();
+  void *record;
+
+  for (unsigned i = 0; i < run->n_units; i++)
+    {
+      unsigned char *at = (unsigned char *) run->start + i * unit;
+
+      g_assert_cmpuint (at[0], ==, key);
+      g_assert_cmpuint (at[63], ==, key);
+      g_assert_cmpuint (at[unit - 1], ==, key);
+      g_assert_true (sli_page_run_of (at + 99, &record) == run->start);
+      g_assert_true (record == run->record);
+    }
+}
+
+/* Runs of all lengths, taken and given back at random, trimmed now and then:
+ * none overlaps another, what is said to be zero is. */
+static void
+random_runs (unsigned n_turns)
+{
+  enum { N = 600 };
+  static Run runs[N];
+  TestRandom random;
+
+  test_random_init (&random, 0);
+  for (unsigned turn = 0; turn < n_turns; turn++)
+    {
+      unsigned which = test_random_below (&random, N);
+      Run *run = &runs[which];
+
+      if (run->start == NULL)
+        {
+          bool is_zero;
+
+          run->n_units = 1 + test_random_below (&random, 4);
+          run->start
+              = sli_page_alloc_run (run->n_units, &run->record, &is_zero);
+          g_assert_nonnull (run->start);
+          if (is_zero)
+            g_assert_true (
+                test_is_zero (run->start,
+                              run->n_units * sli_page_unit_bytes ()));
+          run_fill (run, which % 251 + 1);
+        }
+      else
+        {
+          run_check (run, which % 251 + 1);
+          free_run (run->start, run->n_units);
+          run->start = NULL;
+        }
+      if (test_random_below (&random, 100) == 0)
+        sli_page_trim_units (0, UINT_MAX);
+      if (test_random_below (&random, 100) == 0)
+        sli_page_trim (0, 1);
+    }
+  for (unsigned i = 0; i < N; i++)
+    if (runs[i].start != NULL)
+      {
+        run_check (&runs[i], i % 251 + 1);
+        free_run (runs[i].start, runs[i].n_units);
+        runs[i].start = NULL;
+      }
+}
+
+static void
+test_random_runs (void)
+{
+  PageCounts counts;
+
+  begin_plain ();
+  random_runs (test_times (60000, 5000));
+  sli_page_trim (0, 10000);
+  counts = counts_now ();
+  g_assert_cmpuint (counts.n_idle, ==, counts.n_regions);
+  g_assert_cmpuint (counts.held_bytes, ==,
+                    counts.n_regions * counts.unit_bytes);
+  g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
+}
+
+static void
+test_random_runs_of_malloc (void)
+{
+  test_pages_init (&pages);
+  pages.source = *slice_source_builtin (SLICE_PAGES_MALLOC);
+  begin ();
+  random_runs (test_times (20000, 2000));
+}
+
+static void
+test_random_runs_without_advice (void)
+{
+  test_pages_init (&pages);
+  pages.source.advise_away = NULL;
+  pages.source.is_zeroed = false;
+  begin ();
+  random_runs (test_times (20000, 2000));
+}
+
+static void
+churn_run (unsigned index, void *data G_GNUC_UNUSED)
+{
+  for (unsigned turn = 0; turn < test_times (3000, 300); turn++)
+    {
+      Run runs[6];
+      bool is_zero;
+
+      for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
+        {
+          runs[i].n_units = 1 + i % 4;
+          runs[i].start = sli_page_alloc_run (runs[i].n_units,
+                                              &runs[i].record, &is_zero);
+          run_fill (&runs[i], index * 10 + i + 1);
+        }
+      if (turn % 16 == index)
+        sli_page_trim_units (0, UINT_MAX);
+      if (turn % 16 == index + 8)
+        sli_page_trim (0, 1);
+      for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
+        {
+          run_check (&runs[i], index * 10 + i + 1);
+          free_run (runs[i].start, runs[i].n_units);
+        }
+    }
+}
+
+static void
+test_threads (void)
+{
+  PageCounts counts;
+
+  begin_plain ();
+  test_gang (4, churn_run, NULL);
+  sli_page_trim (0, 10000);
+  counts = counts_now ();
+  g_assert_cmpuint (counts.n_idle, ==, counts.n_regions);
+}
+
+static void
+count_run (void *run, void *record, void *data)
+{
+  g_assert_true (sli_page_run_of_record (record) == run);
+  ++*(unsigned *) data;
+}
+
+static void
+test_each_run (void)
+{
+  unsigned n = 0;
+  void *record;
+  bool is_zero;
+
+  begin_plain ();
+  for (int i = 0; i < 500; i++)
+    sli_page_alloc_run (1 + i % 4, &record, &is_zero);
+  sli_page_each_run (count_run, &n);
+  g_assert_cmpuint (n, ==, 500);
+}
+
+/* --- giving back --- */
+
+enum { MANY = 2000 };
+static void *many[MANY];
+
+static void
+take_many (void)
+{
+  void *record;
+  bool is_zero;
+
+  for (int i = 0; i < MANY; i++)
+    {
+      many[i] = sli_page_alloc_run (4, &record, &is_zero);
+      g_assert_nonnull (many[i]);
+      memset (many[i], 1, 64 * KIB);
+    }
+}
+
+static void
+give_many (void)
+{
+  for (int i = 0; i < MANY; i++)
+    free_run (many[i], 4);
+}
+
+/* All 125 MiB go back; only the permanent extents stay mapped. */
+static void
+test_trim_returns_all (void)
+{
+  PageCounts counts;
+  size_t bytes;
+
+  begin_plain ();
+  take_many ();
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim (0, 10000), ==, 0);
+  give_many ();
+  bytes = sli_page_trim (0, 10000);
+  g_assert_cmpuint (bytes, >=, MANY * 64 * KIB);
+  counts = counts_now ();
+  g_assert_cmpuint (counts.returned_bytes, ==, bytes);
+  g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
+  g_assert_cmpuint (pages.mapped_bytes, <=, 2 * 32 * MIB + 256 * KIB);
+  g_assert_cmpuint (counts.held_bytes, ==,
+                    counts.n_regions * counts.unit_bytes);
+  /* And all can be had again. */
+  take_many ();
+  give_many ();
+}
+
+/* No more than the number asked for. */
+static void
+test_trim_is_bounded (void)
+{
+  begin_plain ();
+  take_many ();
+  give_many ();
+  for (unsigned n = 1; n < 4; n++)
+    {
+      int before = pages.n_advised;
+
+      g_assert_cmpuint (sli_page_trim (0, n), <=, n * 2 * MIB);
+      g_assert_cmpint (pages.n_advised - before, ==, (int) n);
+    }
+  g_assert_cmpuint (sli_page_trim (0, 0), ==, 0);
+}
+
+static void
+test_trim_by_age (void)
+{
+  size_t n_regions;
+
+  begin_plain ();
+  sli_os_pretend_clock_msec (1000);
+  take_many ();
+  n_regions = counts_now ().n_regions;
+  give_many ();
+  sli_os_pretend_clock_msec (15999);
+  g_assert_cmpuint (sli_page_trim (15000, 10000), ==, 0);
+  g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
+  sli_os_pretend_clock_msec (16000);
+  g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * 64 * KIB);
+}
+
+/* Free units between used ones go back too, and read as zero again. */
+static void
+test_trim_units (void)
+{
+  void *record;
+  bool is_zero;
+  size_t held;
+
+  begin_plain ();
+  take_many ();
+  for (int i = 0; i < MANY; i += 2)
+    free_run (many[i], 4);
+  held = counts_now ().held_bytes;
+  g_assert_cmpuint (sli_page_trim (0, 10000), <=, 256 * KIB);
+  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), >=,
+                    (MANY / 2 - 4) * 64 * KIB);
+  g_assert_cmpuint (counts_now ().held_bytes, <=,
+                    held - (MANY / 2 - 4) * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), ==, 0);
+  for (int i = 1; i < MANY; i += 2)
+    g_assert_cmpint (*(char *) many[i], ==, 1);
+  for (int i = 0; i < MANY; i += 2)
+    {
+      many[i] = sli_page_alloc_run (4, &record, &is_zero);
+      if (is_zero)
+        g_assert_true (test_is_zero (many[i], 64 * KIB));
+    }
+}
+
+/* Only so many idle regions wait for their working set; those whose memory
+ * went back already are none of them. */
+static void
+test_idle_share (void)
+{
+  enum { RUNS_A_REGION = 31, RUNS_AN_EXTENT = 16 * RUNS_A_REGION };
+  static void *runs[10 * RUNS_AN_EXTENT];
+  unsigned n = G_N_ELEMENTS (runs), n_too_much = 0;
+  void *record, *run;
+  size_t n_idle;
+  bool is_zero;
+
+  begin_plain ();
+  for (unsigned i = 0; i < n; i++)
+    runs[i] = sli_page_alloc_run (4, &record, &is_zero);
+  /* One run of each extent stays, so that the extents do. */
+  for (unsigned i = 0; i < n; i++)
+    if (i % RUNS_AN_EXTENT != RUNS_A_REGION)
+      n_too_much += sli_page_free_run (runs[i], 4, sli_os_clock_msec ());
+  g_assert_cmpuint (n_too_much, >, 0);
+  sli_page_trim (0, 10000);
+  n_idle = counts_now ().n_idle;
+  g_assert_cmpuint (n_idle, >, 64);
+  /* The first run that comes from one of them makes it idle again. */
+  do
+    run = sli_page_alloc_run (4, &record, &is_zero);
+  while (counts_now ().n_idle == n_idle);
+  g_assert_false (sli_page_free_run (run, 4, sli_os_clock_msec ()));
+  g_assert_cmpuint (counts_now ().n_idle, ==, n_idle);
+}
+
+/* Half-used regions are filled up before empty ones are begun. */
+static void
+test_fullest_first (void)
+{
+  size_t n_regions;
+  void *record;
+  bool is_zero;
+
+  begin_plain ();
+  take_many ();
+  n_regions = counts_now ().n_regions;
+  for (int i = 0; i < MANY; i += 3)
+    free_run (many[i], 4);
+  for (int i = 0; i < MANY; i += 3)
+    many[i] = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
+}
+
+/* --- sources --- */
+
+static void
+test_source_fails (void)
+{
+  void *record;
+  bool is_zero;
+  int n = 0;
+
+  test_pages_init (&pages);
+  pages.n_until_failure = 2;
+  begin ();
+  while (sli_page_alloc_run (1, &record, &is_zero) != NULL)
+    n++;
+  g_assert_cmpint (n, >, 1000);
+  g_assert_cmpint (pages.n_maps, ==, 2);
+  g_assert_cmpint (pages.n_failed, >=, 1);
+  /* It is asked for less and less, and again the next time. */
+  g_assert_cmpint (pages.n_failed, ==, 8);
+  pages.n_until_failure = -1;
+  g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+}
+
+static void
+test_source_fails_at_once (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages.n_until_failure = 0;
+  begin ();
+  for (int i = 0; i < 3; i++)
+    g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpuint (counts_now ().n_maps, ==, 0);
+  pages.n_until_failure = 1;
+  g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+}
+
+static size_t largest_piece;
+static void *(*pages_map) (const SliceSource *, size_t, size_t);
+
+static void *
+map_small_only (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  return bytes > largest_piece ? NULL : pages_map (source, bytes, alignment);
+}
+
+static void
+use_small_pieces (void)
+{
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_small_only;
+  begin ();
+  random_runs (test_times (4000, 400));
+  g_assert_cmpint (pages.n_maps, >, 1);
+}
+
+/* Runs a body in a process of its own. */
+static void
+run_apart (TestBody body)
+{
+  int status;
+  char *said = test_capture (body, &status);
+
+  g_assert_cmpstr (said, ==, "");
+  g_assert_cmpint (status, ==, 0);
+  g_free (said);
+}
+
+/* Extents halve until the source has such a piece. */
+static void
+test_source_of_small_pieces (void)
+{
+  static const size_t largest[]
+      = { 256 * KIB, MIB, 2 * MIB, 3 * MIB, 16 * MIB };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (largest); i++)
+    {
+      largest_piece = largest[i];
+      run_apart (use_small_pieces);
+    }
+}
+
+static void *
+map_askew (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  char *start = pages_map (source, bytes + 4096, alignment);
+
+  return start + 4096;
+}
+
+static void
+unmap_askew (const SliceSource *source, void *address, size_t bytes)
+{
+  g_assert_cmpuint ((uintptr_t) address % (2 * MIB), ==, 4096);
+  pages.n_unmaps++;
+  pages.mapped_bytes -= bytes + 4096;
+  munmap ((char *) address - 4096, bytes + 4096);
+  (void) source;
+}
+
+static void
+use_askew_source (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_askew;
+  pages.source.unmap = unmap_askew;
+  begin ();
+  g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_unmaps, ==, 1);
+  g_assert_cmpuint (pages.mapped_bytes, ==, 0);
+}
+
+/* A piece at a wrong alignment is refused, told of, and given back. */
+static void
+test_source_breaks_alignment (void)
+{
+  int status;
+  char *said = test_capture (use_askew_source, &status);
+
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (
+      g_pattern_match_simple ("slice: warning 132: page source test: "
+                              "piece 0x*1000 can't be used\n",
+                              said));
+  g_free (said);
+}
+
+static bool
+refuse_advice (const SliceSource *source G_GNUC_UNUSED,
+               void *address G_GNUC_UNUSED, size_t bytes G_GNUC_UNUSED)
+{
+  pages.n_advised++;
+  return false;
+}
+
+/* Advice that fails costs one try a trim, and nothing is said to be zero. */
+static void
+test_source_refuses_advice (void)
+{
+  PageCounts counts;
+
+  test_pages_init (&pages);
+  pages.source.advise_away = refuse_advice;
+  begin ();
+  take_many ();
+  give_many ();
+  pages.n_advised = 0;
+  g_assert_cmpuint (sli_page_trim (0, 10000), ==, 0);
+  g_assert_cmpint (pages.n_advised, ==, 1);
+  counts = counts_now ();
+  g_assert_cmpuint (counts.returned_bytes, ==, 0);
+  g_assert_cmpuint (counts.n_idle, ==, counts.n_regions);
+  random_runs (2000);
+}
+
+/* A fixed buffer: no unmap. */
+static void
+test_source_never_unmaps (void)
+{
+  test_pages_init (&pages);
+  pages.source.unmap = NULL;
+  begin ();
+  take_many ();
+  give_many ();
+  g_assert_cmpuint (sli_page_trim (0, 10000), >=, MANY * 64 * KIB);
+  g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
+  take_many ();
+  g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
+}
+
+/* --- other page sizes --- */
+
+static size_t pretended_bytes;
+
+static void
+use_pretended_pages (void)
+{
+  sli_os_pretend_page_bytes (pretended_bytes);
+  begin_plain ();
+  g_assert_cmpuint (sli_page_unit_bytes (), ==, pretended_bytes);
+  random_runs (test_times (10000, 1000));
+}
+
+static void
+test_pretended_pages (void)
+{
+  static const size_t sizes[] = { 16 * KIB, 64 * KIB };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      pretended_bytes = sizes[i];
+      run_apart (use_pretended_pages);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/page/one-run", test_one_run);
+  test_add_fresh ("/slice/page/foreign", test_foreign);
+  test_add_fresh ("/slice/page/random-runs", test_random_runs);
+  test_add_fresh ("/slice/page/random-runs-of-malloc",
+                  test_random_runs_of_malloc);
+  test_add_fresh ("/slice/page/random-runs-without-advice",
+                  test_random_runs_without_advice);
+  test_add_fresh ("/slice/page/threads", test_threads);
+  test_add_fresh ("/slice/page/each-run", test_each_run);
+  test_add_fresh ("/slice/page/trim-returns-all", test_trim_returns_all);
+  test_add_fresh ("/slice/page/trim-is-bounded", test_trim_is_bounded);
+  test_add_fresh ("/slice/page/trim-by-age", test_trim_by_age);
+  test_add_fresh ("/slice/page/trim-units", test_trim_units);
+  test_add_fresh ("/slice/page/idle-share", test_idle_share);
+  test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
+  test_add_fresh ("/slice/page/source-fails", test_source_fails);
+  test_add_fresh ("/slice/page/source-fails-at-once",
+                  test_source_fails_at_once);
+  test_add ("/slice/page/source-of-small-pieces",
+            test_source_of_small_pieces);
+  test_add ("/slice/page/source-breaks-alignment",
+            test_source_breaks_alignment);
+  test_add_fresh ("/slice/page/source-refuses-advice",
+                  test_source_refuses_advice);
+  test_add_fresh ("/slice/page/source-never-unmaps",
+                  test_source_never_unmaps);
+  test_add ("/slice/page/pretended-pages", test_pretended_pages);
+  return g_test_run ();
+}

@@ -1,0 +1,112 @@
+/* test-ralloc-cxx.cc - the operators for C++
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <cassert>
+#include <cstdio>
+
+#include <slice/ralloc.h>
+
+static int n_destroyed;
+
+struct Plain
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Plain)
+  int value;
+};
+
+struct Zeroed
+{
+  DECLARE_RZALLOC_CXX_OPERATORS (Zeroed)
+  int values[10];
+};
+
+struct Owner
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Owner)
+  ~Owner ()
+  {
+    n_destroyed++;
+  }
+  int value = 7;
+};
+
+struct Throws
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Throws)
+  Throws ()
+  {
+    throw 1;
+  }
+  ~Throws ()
+  {
+    n_destroyed++;
+  }
+};
+
+struct Linear
+{
+  DECLARE_LINEAR_ALLOC_CXX_OPERATORS (Linear)
+  int value;
+};
+
+struct LinearZeroed
+{
+  DECLARE_LINEAR_ZALLOC_CXX_OPERATORS (LinearZeroed)
+  int values[4];
+};
+
+static int failures;
+
+static void
+check (bool good, const char *what)
+{
+  static int n;
+
+  std::printf ("%s %d %s\n", good ? "ok" : "not ok", ++n, what);
+  failures += !good;
+}
+
+int
+main ()
+{
+  void *ctx = ralloc_context (nullptr);
+  RallocLinear *linear = ralloc_linear_context (ctx);
+
+  std::printf ("1..8\n");
+  Plain *plain = new (ctx) Plain;
+  check (ralloc_parent (plain) == ctx, "new hangs on the context");
+  delete plain;
+  check (ralloc_total_nodes (ctx) == 2, "delete frees");
+  Zeroed *zeroed = new (ctx) Zeroed;
+  check (zeroed->values[0] == 0 && zeroed->values[9] == 0, "zeroed");
+
+  Owner *owner = new (ctx) Owner;
+  delete owner;
+  check (n_destroyed == 1, "delete destroys once");
+  new (ctx) Owner;
+  Owner *parent = new (ctx) Owner;
+  new (parent) Owner;
+
+  try
+    {
+      new (ctx) Throws;
+    }
+  catch (int)
+    {
+    }
+  check (n_destroyed == 1, "what was never built is not destroyed");
+
+  Linear *object = new (linear) Linear;
+  object->value = 3;
+  Linear *objects = new (linear) Linear[10];
+  objects[9].value = 4;
+  LinearZeroed *cleared = new (linear) LinearZeroed[5];
+  check (cleared[4].values[3] == 0 && object->value == 3, "linear");
+  delete object;
+
+  ralloc_free (ctx);
+  check (n_destroyed == 4, "a tree destroys each once");
+  check (failures == 0, "all");
+  return failures != 0;
+}

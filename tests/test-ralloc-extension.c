@@ -1,0 +1,463 @@
+/* test-ralloc-extension.c - names, types, references, limits, reports
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define RALLOC_MARKS
+#include "ralloc-testlib.h"
+
+#include <errno.h>
+#include <slice/options.h>
+
+/* --- names and types -------------------------------------------------------- */
+
+static void
+test_names (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 10);
+  void *child = ralloc_size (node, 10);
+  int *number = ralloc_typed (child, int);
+  char name[] = "a name";
+
+  g_assert_null (ralloc_get_name (root));
+  g_assert_true (ralloc_set_name (node, name));
+  name[0] = 'X';
+  g_assert_cmpstr (ralloc_get_name (node), ==, "a name");
+  g_assert_true (ralloc_set_name_const (node, "literal"));
+  g_assert_cmpstr (ralloc_get_name (node), ==, "literal");
+  g_assert_true (ralloc_find_parent_by_name (number, "literal") == node);
+  g_assert_null (ralloc_find_parent_by_name (number, "int"));
+  g_assert_null (ralloc_find_parent_by_name (root, "literal"));
+  g_assert_true (ralloc_get_type (number, int) == number);
+  g_assert_null (ralloc_get_type (number, double));
+  g_assert_null (ralloc_get_type (child, int));
+  g_assert_true (ralloc_get_type_abort (number, int) == number);
+  g_assert_cmpint (*number, ==, 0);
+  node = reralloc_size (root, node, 3000);
+  g_assert_cmpstr (ralloc_get_name (node), ==, "literal");
+  g_assert_true (ralloc_set_name (node, NULL));
+  g_assert_null (ralloc_get_name (node));
+  ralloc_set_name (node, "once more");
+  ralloc_free (root);
+}
+
+/* --- references --------------------------------------------------------------- */
+
+static unsigned n_destroyed;
+
+static void
+count_destroyed (void *node)
+{
+  (void) node;
+  n_destroyed++;
+}
+
+static void
+test_references (void)
+{
+  void *one = ralloc_context (NULL);
+  void *two = ralloc_context (NULL);
+  void *three = ralloc_context (NULL);
+  void *node = ralloc_size (one, 10);
+  void *child = ralloc_size (node, 10);
+
+  n_destroyed = 0;
+  ralloc_set_destructor (node, count_destroyed);
+  g_assert_true (ralloc_reference (two, node) == node);
+  g_assert_true (ralloc_reference (three, node) == node);
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 2);
+  g_assert_true (ralloc_parent (node) == one);
+
+  /* The parent goes: the oldest reference takes over. */
+  ralloc_free (one);
+  g_assert_cmpuint (n_destroyed, ==, 0);
+  g_assert_true (ralloc_parent (node) == two);
+  g_assert_true (ralloc_parent (child) == node);
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 1);
+  /* A free of the node itself: the next one. */
+  node = reralloc_size (two, node, 3000);
+  g_assert_false (ralloc_try_free (node));
+  g_assert_true (ralloc_parent (node) == three);
+  g_assert_cmpuint (ralloc_total_nodes (two), ==, 1);
+  /* And then it goes. */
+  ralloc_free (three);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  ralloc_free (two);
+}
+
+static void
+test_unlink (void)
+{
+  void *one = ralloc_context (NULL);
+  void *two = ralloc_context (NULL);
+  void *node = ralloc_size (one, 10);
+
+  n_destroyed = 0;
+  ralloc_set_destructor (node, count_destroyed);
+  ralloc_reference (two, node);
+  g_assert_false (ralloc_unlink (node, node));
+  g_assert_true (ralloc_unlink (two, node));
+  g_assert_false (ralloc_unlink (two, node));
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 0);
+  ralloc_reference (two, node);
+  g_assert_true (ralloc_unlink (one, node));
+  g_assert_true (ralloc_parent (node) == two);
+  g_assert_true (ralloc_unlink (two, node));
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  /* A reference that goes first leaves no trace. */
+  node = ralloc_size (one, 10);
+  ralloc_reference (two, node);
+  ralloc_free (two);
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 0);
+  ralloc_free (one);
+}
+
+/* References from within the tree that goes, and from the node's own
+ * subtree, keep nothing alive. */
+static void
+test_reference_inside (void)
+{
+  void *root = ralloc_context (NULL);
+  void *branch = ralloc_size (root, 10);
+  void *node = ralloc_size (root, 10);
+  void *below = ralloc_size (node, 10);
+
+  n_destroyed = 0;
+  ralloc_set_destructor (node, count_destroyed);
+  ralloc_reference (branch, node);
+  ralloc_reference (below, node);
+  ralloc_free (root);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+
+  node = ralloc_context (NULL);
+  ralloc_set_destructor (node, count_destroyed);
+  ralloc_reference (ralloc_size (node, 1), node);
+  g_assert_true (ralloc_try_free (node));
+  g_assert_cmpuint (n_destroyed, ==, 2);
+}
+
+/* --- limits ------------------------------------------------------------------------ */
+
+static size_t
+held (void *node)
+{
+  size_t before;
+
+  /* What one more limit on the same node counts is what the node holds. */
+  if (ralloc_limit_used (node) > 0)
+    return ralloc_limit_used (node);
+  ralloc_set_limit (node, SIZE_MAX / 4);
+  before = ralloc_limit_used (node);
+  ralloc_set_limit (node, 0);
+  return before;
+}
+
+static void
+test_limit (void)
+{
+  void *root = ralloc_context (NULL);
+  void *inner, *node, *other;
+  size_t before;
+  unsigned n = 0;
+
+  g_assert_true (ralloc_set_limit (root, 4096));
+  inner = ralloc_size (root, 10);
+  g_assert_true (ralloc_set_limit (inner, 1024));
+  before = ralloc_limit_used (root);
+  errno = 0;
+  while (ralloc_size (inner, 50) != NULL)
+    n++;
+  g_assert_cmpint (errno, ==, ENOMEM);
+  g_assert_cmpuint (n, >, 3);
+  g_assert_cmpuint (ralloc_limit_used (inner), <=, 1024);
+  g_assert_cmpuint (ralloc_limit_used (root), >, before);
+  g_assert_null (rzalloc_size (inner, 100));
+  g_assert_null (ralloc_strdup (inner, "far too much, as the limit is reached "
+                                       "by what is there already, nearly"));
+  /* The outer one has room left. */
+  node = ralloc_size (root, 100);
+  g_assert_nonnull (node);
+  g_assert_null (reralloc_size (root, node, 100000));
+  g_assert_true (ralloc_parent (node) == root);
+  g_assert_null (ralloc_size (root, 1000000));
+  ralloc_free_children (inner);
+  g_assert_nonnull (ralloc_size (inner, 50));
+
+  /* Steals: counted there and back; the careful one refuses. */
+  before = ralloc_limit_used (root);
+  other = ralloc_context (NULL);
+  ralloc_steal (other, node);
+  g_assert_cmpuint (ralloc_limit_used (root), <, before);
+  ralloc_steal (root, node);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, before);
+  ralloc_size (other, 100000);
+  errno = 0;
+  g_assert_false (ralloc_try_steal (inner, other));
+  g_assert_cmpint (errno, ==, ENOMEM);
+  ralloc_free_children (other);
+  g_assert_true (ralloc_try_steal (inner, other));
+  ralloc_steal (NULL, other);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, before);
+  ralloc_free (other);
+  g_assert_true (ralloc_set_limit (inner, 0));
+  g_assert_true (ralloc_set_limit (root, 0));
+  g_assert_cmpuint (ralloc_limit_used (root), ==, 0);
+  g_assert_nonnull (ralloc_size (inner, 100000));
+  ralloc_free (root);
+}
+
+/* Random operations under nested limits: what is counted is what is there. */
+static void
+test_limit_counts (void)
+{
+  Random random = { 5 };
+  void *root = ralloc_context (NULL);
+  void *inner = ralloc_size (root, 1);
+  void *free_tree = ralloc_context (NULL);
+  void *nodes[64] = { NULL };
+
+  ralloc_set_limit (root, SIZE_MAX / 2);
+  ralloc_set_limit (inner, SIZE_MAX / 2);
+  for (unsigned i = 0; i < 20000; i++)
+    {
+      void **node = &nodes[random_below (&random, 64)];
+      void *ctx = random_below (&random, 3) == 0   ? root
+                  : random_below (&random, 2) == 0 ? inner : free_tree;
+      size_t size = random_below (&random, 3000);
+
+      if (*node == NULL)
+        *node = random_below (&random, 8) == 0
+                    ? ralloc_linear_context (ctx)
+                : random_below (&random, 8) == 0
+                    ? (void *) ralloc_gc_context (ctx)
+                    : ralloc_size (ctx, size);
+      else if (random_below (&random, 3) == 0)
+        {
+          ralloc_free (*node);
+          *node = NULL;
+        }
+      else if (random_below (&random, 2) == 0)
+        ralloc_steal (ctx, *node);
+      else
+        ralloc_size (*node, size);
+      if (i % 500 == 0)
+        {
+          size_t used_root = ralloc_limit_used (root);
+          size_t used_inner = ralloc_limit_used (inner);
+          ralloc_set_limit (root, 0);
+          ralloc_set_limit (inner, 0);
+          g_assert_cmpuint (held (root), ==, used_root);
+          g_assert_cmpuint (held (inner), ==, used_inner);
+          ralloc_set_limit (root, SIZE_MAX / 2);
+          ralloc_set_limit (inner, SIZE_MAX / 2);
+        }
+    }
+  ralloc_free_children (root);
+  ralloc_free (root);
+  ralloc_free (free_tree);
+}
+
+/* Buffers and slabs count as well. */
+static void
+test_limit_arenas (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  RallocGc *gc = ralloc_gc_context (root);
+  size_t before;
+  unsigned n = 0;
+
+  ralloc_set_limit (root, 100000);
+  before = ralloc_limit_used (root);
+  while (n < 100000 && ralloc_linear_alloc_child (linear, 64) != NULL)
+    n++;
+  g_assert_cmpuint (n, <, 100000);
+  g_assert_cmpuint (ralloc_limit_used (root), >, before);
+  ralloc_free (linear);
+  for (n = 0; n < 100000 && ralloc_gc_alloc_size (gc, 64, 8) != NULL; n++)
+    ;
+  g_assert_cmpuint (n, <, 100000);
+  ralloc_free (gc);
+  g_assert_cmpuint (ralloc_limit_used (root), <, before);
+  ralloc_free (root);
+}
+
+/* --- reports ------------------------------------------------------------------------ */
+
+static char *
+report_of (void (*print) (FILE *, const void *), const void *node)
+{
+  char *text = NULL;
+  size_t length;
+  FILE *f = open_memstream (&text, &length);
+
+  print (f, node);
+  fclose (f);
+  return text;
+}
+
+/* Sizes are whole rooms of their class, so that the text is the same in
+ * every mode. */
+static void *
+make_report_tree (void)
+{
+  void *root = ralloc_size (NULL, 16);
+  void *a = ralloc_size (root, 32);
+  void *b = ralloc_size (a, 48);
+  void *c = ralloc_size (b, 64);
+  void *d = ralloc_size (c, 80);
+
+  ralloc_set_name_const (root, "compiler");
+  ralloc_set_name (a, "parse \"tree\"");
+  ralloc_set_name_const (ralloc_size (d, 96), "leaf");
+  ralloc_reference (root, b);
+  ralloc_set_limit (c, 1 << 20);
+  ralloc_set_limit (c, 0);
+  return root;
+}
+
+static void
+test_report (void)
+{
+  void *root;
+  char *text;
+
+  if (is_watched ())
+    {
+      g_test_skip ("a reference's record has another size");
+      return;
+    }
+  root = make_report_tree ();
+  text = report_of (ralloc_report, root);
+  g_assert_cmpstr (text, ==,
+                   "compiler: 16 bytes, 368 bytes in 7 nodes\n"
+                   "  reference: 32 bytes\n"
+                   "  parse \"tree\": 32 bytes, 320 bytes in 5 nodes\n"
+                   "    node: 48 bytes, 288 bytes in 4 nodes, 1 references\n"
+                   "      node: 64 bytes, 240 bytes in 3 nodes\n"
+                   "        node: 80 bytes, 176 bytes in 2 nodes\n"
+                   "          leaf: 96 bytes\n");
+  g_assert_cmpuint (ralloc_total_size (root), ==, 368);
+  free (text);
+  text = report_of (ralloc_report_json, root);
+  g_assert_true (g_str_has_prefix (text, "{\"kind\": \"node\", \"name\": "
+                                         "\"compiler\", \"bytes\": 16"));
+  g_assert_nonnull (strstr (text, "\"parse \\\"tree\\\"\""));
+  g_assert_true (g_str_has_suffix (text, "}]}]}]}]}]}\n"));
+  free (text);
+  ralloc_free (root);
+}
+
+static void
+print_info (FILE *f, const void *node)
+{
+  ralloc_print_info (f, node, RALLOC_PRINT_INFO_SUMMARY_ONLY);
+}
+
+static void
+test_print_info (void)
+{
+  void *root = ralloc_size (NULL, 16);
+  char *text;
+
+  ralloc_size (root, 32);
+  text = report_of (print_info, root);
+  if (sizeof (void *) == 8)
+    g_assert_cmpstr (text, ==,
+                     "2 nodes, 48 bytes of content, 64 bytes of metadata\n");
+  free (text);
+  ralloc_free (root);
+}
+
+static void
+test_report_at_exit (void)
+{
+  void *leaked, *stolen;
+
+  if (g_test_subprocess ())
+    {
+      ralloc_free (ralloc_context (NULL)); /* before: on no list */
+      ralloc_context (NULL);
+      ralloc_report_at_exit (false);
+      leaked = ralloc_context (NULL);
+      ralloc_set_name_const (leaked, "leaked");
+      stolen = ralloc_context (leaked);
+      ralloc_set_name_const (stolen, "stolen");
+      ralloc_steal (NULL, stolen);
+      ralloc_set_name_const (ralloc_context (stolen), "child");
+      ralloc_free (ralloc_context (NULL));
+      ralloc_steal (leaked, ralloc_context (NULL));
+      exit (0);
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr (
+      "*alive at exit:\nstolen: * in 2 nodes\nleaked: * in 2 nodes\n");
+}
+
+static void
+test_marks (void)
+{
+  void *root;
+  char *text;
+  char *expected;
+
+  if (g_test_subprocess ())
+    {
+      slice_set_option (SLICE_OPTION_DEBUG, 1);
+      root = ralloc_size (NULL, 16);
+      expected = g_strdup_printf (", at %s:%d\n", __FILE__, __LINE__ - 1);
+      text = report_of (ralloc_report, root);
+      g_assert_nonnull (strstr (text, expected));
+      g_free (expected);
+      free (text);
+      ralloc_free (root);
+      exit (0);
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+}
+
+/* Nobody pays who does not use them. */
+static void
+test_costs_nothing (void)
+{
+  void *root = ralloc_context (NULL);
+  uint64_t before;
+
+  if (is_watched ())
+    {
+      g_test_skip ("blocks are not counted");
+      ralloc_free (root);
+      return;
+    }
+  before = live_blocks ();
+  for (unsigned i = 0; i < 100; i++)
+    ralloc_size (root, 8);
+  g_assert_cmpuint (live_blocks () - before, ==, 100);
+  ralloc_set_name_const (root, "x");
+  g_assert_cmpuint (live_blocks () - before, ==, 101);
+  ralloc_free (root);
+  g_assert_cmpuint (live_blocks (), ==, before - 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, function)                                                   \
+  g_test_add_func ("/slice/ralloc-extension/" name, function)
+  ADD ("names", test_names);
+  ADD ("references", test_references);
+  ADD ("unlink", test_unlink);
+  ADD ("reference-inside", test_reference_inside);
+  ADD ("limit", test_limit);
+  ADD ("limit-counts", test_limit_counts);
+  ADD ("limit-arenas", test_limit_arenas);
+  ADD ("report", test_report);
+  ADD ("print-info", test_print_info);
+  ADD ("report-at-exit", test_report_at_exit);
+  ADD ("marks", test_marks);
+  ADD ("costs-nothing", test_costs_nothing);
+  return g_test_run ();
+}

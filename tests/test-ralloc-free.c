@@ -1,0 +1,650 @@
+/* test-ralloc-free.c - freeing: what destructors may do, depth, all small
+ * trees
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ralloc-testlib.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+/* --- what a destructor may do --------------------------------------------- */
+
+static void *victim;
+static void *target;
+static unsigned n_calls;
+
+static void
+free_victim (void *node)
+{
+  (void) node;
+  n_calls++;
+  ralloc_free (victim);
+}
+
+static void
+alloc_on_self (void *node)
+{
+  n_calls++;
+  for (unsigned i = 0; i < 1000; i++)
+    memset (ralloc_size (node, 40), 1, 40);
+}
+
+static void
+alloc_on_target (void *node)
+{
+  (void) node;
+  n_calls++;
+  for (unsigned i = 0; i < 100; i++)
+    ralloc_size (target, 40);
+}
+
+static void
+steal_self (void *node)
+{
+  n_calls++;
+  ralloc_steal (target, node); /* a warning, and ignored */
+}
+
+static void
+count_call (void *node)
+{
+  (void) node;
+  n_calls++;
+}
+
+static bool
+refuse (void *node)
+{
+  (void) node;
+  n_calls++;
+  return true;
+}
+
+static bool
+agree (void *node)
+{
+  (void) node;
+  n_calls++;
+  return false;
+}
+
+static bool
+escape (void *node)
+{
+  n_calls++;
+  ralloc_steal (target, node);
+  return false;
+}
+
+/*  root ( uncle , parent ( self ( child ) , sibling ) ) */
+typedef struct
+{
+  void *root, *uncle, *parent, *self, *child, *sibling;
+} Family;
+
+static Family
+family_new (void (*destructor) (void *))
+{
+  Family f;
+
+  f.root = ralloc_context (NULL);
+  f.uncle = ralloc_size (f.root, 100);
+  f.parent = ralloc_size (f.root, 100);
+  f.sibling = ralloc_size (f.parent, 100);
+  f.self = ralloc_size (f.parent, 100);
+  f.child = ralloc_size (f.self, 100);
+  if (destructor != NULL)
+    ralloc_set_destructor (f.self, destructor);
+  n_calls = 0;
+  return f;
+}
+
+static void
+test_frees_others (void)
+{
+  Family f = family_new (free_victim);
+
+  victim = f.sibling; /* not visited yet */
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+
+  f = family_new (free_victim);
+  victim = f.uncle;
+  ralloc_free (f.parent);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 1);
+  ralloc_free (f.root);
+
+  f = family_new (free_victim);
+  victim = f.self; /* ignored: it is going already */
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+
+  f = family_new (free_victim);
+  victim = f.parent; /* the same */
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+
+  f = family_new (free_victim);
+  victim = f.parent; /* not going: self alone was freed */
+  ralloc_free (f.self);
+  g_assert_cmpuint (n_calls, ==, 1);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 2);
+  ralloc_free (f.root);
+}
+
+static void
+test_allocates (void)
+{
+  Family f = family_new (alloc_on_self);
+
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+
+  f = family_new (alloc_on_self);
+  ralloc_free (f.self);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 4);
+  ralloc_free (f.root);
+
+  f = family_new (alloc_on_target);
+  target = f.parent;
+  ralloc_free (f.root);
+  f = family_new (alloc_on_target);
+  target = f.root;
+  ralloc_free (f.parent);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 102);
+  ralloc_free (f.root);
+}
+
+static void
+test_steals_self (void)
+{
+  Family f = family_new (steal_self);
+
+  target = ralloc_context (NULL);
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+  g_assert_cmpuint (ralloc_total_nodes (target), ==, 1);
+  ralloc_free (target);
+}
+
+static void
+test_refuses (void)
+{
+  Family f = family_new (NULL);
+  void *above = ralloc_context (NULL);
+
+  /* A refusal of the node itself: it stays, whole. */
+  g_assert_true (ralloc_set_refusing_destructor (f.self, refuse));
+  g_assert_false (ralloc_try_free (f.self));
+  g_assert_true (ralloc_parent (f.self) == f.parent);
+  ralloc_free (f.self);
+  g_assert_cmpuint (n_calls, ==, 2);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 6);
+
+  /* Its parent goes: the node moves to the grandparent, whole. */
+  ralloc_free (f.parent);
+  g_assert_true (ralloc_parent (f.self) == f.root);
+  g_assert_true (ralloc_parent (f.child) == f.self);
+  g_assert_cmpuint (n_calls, ==, 3);
+  /* And if that goes, to above; and then it is a root. */
+  ralloc_steal (above, f.root);
+  ralloc_free (f.root);
+  g_assert_true (ralloc_parent (f.self) == above);
+  ralloc_free (above);
+  g_assert_null (ralloc_parent (f.self));
+  g_assert_true (ralloc_set_refusing_destructor (f.self, agree));
+  ralloc_set_destructor (f.self, count_call);
+  n_calls = 0;
+  g_assert_true (ralloc_try_free (f.self));
+  g_assert_cmpuint (n_calls, ==, 2);
+
+  /* One that steals itself away stays where it went. */
+  f = family_new (NULL);
+  target = ralloc_context (NULL);
+  ralloc_set_refusing_destructor (f.self, escape);
+  ralloc_free (f.root);
+  g_assert_true (ralloc_parent (f.self) == target);
+  g_assert_cmpuint (ralloc_total_nodes (target), ==, 3);
+  ralloc_set_refusing_destructor (f.self, NULL);
+  ralloc_free (target);
+}
+
+static void
+test_free_children (void)
+{
+  Family f = family_new (count_call);
+
+  ralloc_free_children (f.parent);
+  g_assert_cmpuint (n_calls, ==, 1);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 3);
+  ralloc_free_children (f.parent);
+  ralloc_size (f.parent, 9);
+  ralloc_free_children (f.root);
+  g_assert_cmpuint (ralloc_total_nodes (f.root), ==, 1);
+  ralloc_set_destructor (f.root, count_call);
+  ralloc_size (f.root, 9);
+  ralloc_free_children (f.root);
+  g_assert_cmpuint (n_calls, ==, 1);
+  ralloc_free (f.root);
+  g_assert_cmpuint (n_calls, ==, 2);
+}
+
+/* --- order with both kinds of destructors ------------------------------------- */
+
+static GString *order;
+
+static void
+note (void *node)
+{
+  g_string_append (order, *(const char **) node);
+  g_string_append_c (order, ' ');
+}
+
+static bool
+note_before (void *node)
+{
+  note (node);
+  return false;
+}
+
+static void *
+asked (const void *ctx, const char *name)
+{
+  const char **node = ralloc (ctx, const char *);
+
+  *node = name;
+  g_assert_true (ralloc_set_refusing_destructor (node, note_before));
+  return node;
+}
+
+/* Who may refuse is asked before its descendants go, as in talloc. */
+static void
+test_order_asked (void)
+{
+  void *root, *a;
+
+  order = g_string_new (NULL);
+  root = asked (NULL, "root");
+  a = asked (root, "a");
+  asked (a, "a1");
+  asked (root, "b");
+  ralloc_free (root);
+  g_assert_cmpstr (order->str, ==, "root b a a1 ");
+  g_string_free (order, TRUE);
+}
+
+/* --- depth and width ------------------------------------------------------------ */
+
+enum
+{
+  DEPTH = 5000000,
+  DEPTH_WATCHED = 20000,
+  SMALL_STACK_BYTES = 64 * 1024
+};
+
+static unsigned n_deep;
+
+static void *
+free_chain (void *chain)
+{
+  ralloc_free (chain);
+  return NULL;
+}
+
+static void
+on_small_stack (void *(*function) (void *), void *argument)
+{
+  pthread_attr_t attributes;
+  pthread_t thread;
+  size_t bytes = is_watched () || SMALL_STACK_BYTES < PTHREAD_STACK_MIN
+                     ? 1024 * 1024 : SMALL_STACK_BYTES;
+
+  pthread_attr_init (&attributes);
+  g_assert_cmpint (pthread_attr_setstacksize (&attributes, bytes), ==, 0);
+  g_assert_cmpint (pthread_create (&thread, &attributes, function, argument),
+                   ==, 0);
+  pthread_join (thread, NULL);
+  pthread_attr_destroy (&attributes);
+}
+
+static void
+test_deep (void)
+{
+  void *chain = ralloc_context (NULL);
+  void *node = chain;
+
+  n_deep = is_watched () ? DEPTH_WATCHED : DEPTH;
+  for (unsigned i = 0; i < n_deep; i++)
+    node = ralloc_size (node, 0);
+  g_assert_cmpuint (ralloc_total_nodes (chain), ==, n_deep + 1);
+  n_calls = 0;
+  ralloc_set_destructor (node, count_call);
+  ralloc_set_destructor (chain, count_call);
+  on_small_stack (free_chain, chain);
+  g_assert_cmpuint (n_calls, ==, 2);
+}
+
+static void
+test_wide (void)
+{
+  void *root = ralloc_context (NULL);
+  unsigned n = is_watched () ? DEPTH_WATCHED : DEPTH;
+
+  for (unsigned i = 0; i < n; i++)
+    ralloc_size (root, 0);
+  on_small_stack (free_chain, root);
+}
+
+/* --- every small tree, every assignment of deeds ----------------------------------- */
+
+enum
+{
+  N_MAX = 5,
+  N_DEEDS = 5
+};
+
+typedef enum
+{
+  DEED_NOTHING,
+  DEED_ALLOC_CHILD,
+  DEED_FREE_SIBLING,
+  DEED_FREE_SELF,
+  DEED_STEAL_OUT
+} Deed;
+
+static struct
+{
+  unsigned n;
+  unsigned parents[N_MAX];
+  Deed deeds[N_MAX];
+  void *nodes[N_MAX];
+  bool gone[N_MAX];
+  unsigned n_runs[N_MAX];
+  void *outside;
+  unsigned n_extra_alive;
+} tree;
+
+static unsigned
+tree_index (const void *node)
+{
+  return *(const unsigned *) node;
+}
+
+static void
+extra_gone (void *node)
+{
+  (void) node;
+  tree.n_extra_alive--;
+}
+
+static void
+do_deed (void *node)
+{
+  unsigned i = tree_index (node);
+  unsigned k;
+  void *child;
+
+  tree.n_runs[i]++;
+  tree.gone[i] = true;
+  switch (tree.deeds[i])
+    {
+    case DEED_ALLOC_CHILD:
+      child = ralloc_size (node, 20);
+      ralloc_set_destructor (child, extra_gone);
+      tree.n_extra_alive++;
+      break;
+    case DEED_FREE_SIBLING:
+      for (k = 1; k < tree.n; k++)
+        if (k != i && i != 0 && tree.parents[k] == tree.parents[i]
+            && !tree.gone[k])
+          {
+            ralloc_free (tree.nodes[k]);
+            break;
+          }
+      break;
+    case DEED_FREE_SELF:
+      ralloc_free (node);
+      break;
+    case DEED_STEAL_OUT:
+      ralloc_steal (tree.outside, node);
+      break;
+    default:
+      break;
+    }
+}
+
+/* As do_deed(), from destructors that are asked first: there to steal means
+ * to stay. */
+static bool
+do_deed_asked (void *node)
+{
+  do_deed (node);
+  return false;
+}
+
+static void
+tree_run (bool asked_first)
+{
+  unsigned expected_outside = 0;
+
+  memset (tree.n_runs, 0, sizeof tree.n_runs);
+  memset (tree.gone, 0, sizeof tree.gone);
+  tree.n_extra_alive = 0;
+  tree.outside = ralloc_context (NULL);
+  for (unsigned i = 0; i < tree.n; i++)
+    {
+      unsigned *node
+          = ralloc (i == 0 ? NULL : tree.nodes[tree.parents[i]], unsigned);
+      *node = i;
+      tree.nodes[i] = node;
+      if (asked_first)
+        ralloc_set_refusing_destructor (node, do_deed_asked);
+      else
+        ralloc_set_destructor (node, do_deed);
+    }
+  ralloc_free (tree.nodes[0]);
+  if (!asked_first)
+    for (unsigned i = 0; i < tree.n; i++)
+      g_assert_cmpuint (tree.n_runs[i], ==, 1);
+  else
+    {
+      /* Whoever was asked and stayed is outside, with all below it. */
+      expected_outside = (unsigned) ralloc_total_nodes (tree.outside) - 1;
+      g_assert_cmpuint (expected_outside, <=, tree.n + tree.n_extra_alive);
+      for (unsigned i = 0; i < tree.n; i++)
+        g_assert_cmpuint (tree.n_runs[i], <=, 1);
+    }
+  for (unsigned i = 0; asked_first && i < tree.n; i++)
+    tree.deeds[i] = tree.deeds[i] == DEED_STEAL_OUT ? DEED_NOTHING
+                                                    : tree.deeds[i];
+  ralloc_free (tree.outside);
+  g_assert_cmpuint (tree.n_extra_alive, ==, 0);
+}
+
+static void
+each_deed (bool asked_first, unsigned *n_trees)
+{
+  unsigned n_assignments = 1;
+
+  for (unsigned i = 0; i < tree.n; i++)
+    n_assignments *= N_DEEDS;
+  for (unsigned a = 0; a < n_assignments; a++)
+    {
+      unsigned rest = a;
+      for (unsigned i = 0; i < tree.n; i++, rest /= N_DEEDS)
+        tree.deeds[i] = rest % N_DEEDS;
+      tree_run (asked_first);
+      ++*n_trees;
+    }
+}
+
+/* parents[i] < i: every shape, and every order of birth. */
+static void
+each_tree (unsigned i, bool asked_first, unsigned *n_trees)
+{
+  if (i == tree.n)
+    {
+      each_deed (asked_first, n_trees);
+      return;
+    }
+  for (tree.parents[i] = 0; tree.parents[i] < i; tree.parents[i]++)
+    each_tree (i + 1, asked_first, n_trees);
+}
+
+static void
+silence (void)
+{
+  /* The warnings of stolen nodes (211) are many and expected. */
+  g_assert_nonnull (freopen ("/dev/null", "w", stderr));
+}
+
+static void
+test_exhaustive (gconstpointer asked_first)
+{
+  uint64_t before;
+  unsigned n_trees = 0;
+
+  if (g_test_subprocess ())
+    {
+      silence ();
+      before = live_blocks ();
+      for (tree.n = 1; tree.n <= (is_watched () ? 3u : N_MAX); tree.n++)
+        each_tree (1, asked_first != NULL, &n_trees);
+      g_assert_cmpuint (live_blocks (), ==, before);
+      printf ("%u trees\n", n_trees);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stdout ("*trees*");
+}
+
+/* --- every steal in every tree of up to 7 nodes ---------------------------------------- */
+
+enum
+{
+  N_STEAL = 7
+};
+
+static bool
+model_is_above (const unsigned *parents, unsigned above, unsigned node)
+{
+  for (;; node = parents[node])
+    {
+      if (node == above)
+        return true;
+      if (node == 0)
+        return false;
+    }
+}
+
+static void
+steal_each_pair (const unsigned *parents, unsigned n, unsigned *n_steals)
+{
+  for (unsigned to = 0; to < n; to++)
+    for (unsigned what = 0; what < n; what++)
+      {
+        void *nodes[N_STEAL];
+        bool closes = model_is_above (parents, what, to);
+
+        for (unsigned i = 0; i < n; i++)
+          nodes[i] = ralloc_size (i == 0 ? NULL : nodes[parents[i]], 4);
+        g_assert_true (ralloc_try_steal (nodes[to], nodes[what]) == !closes);
+        for (unsigned i = 0; i < n; i++)
+          g_assert_true (ralloc_parent (nodes[i])
+                         == (i == what && !closes ? nodes[to]
+                             : i == 0             ? NULL
+                                                  : nodes[parents[i]]));
+        g_assert_cmpuint (ralloc_total_nodes (nodes[0]), ==, n);
+        ralloc_free (nodes[0]);
+        ++*n_steals;
+      }
+}
+
+static void
+each_steal_tree (unsigned *parents, unsigned i, unsigned n,
+                 unsigned *n_steals)
+{
+  if (i == n)
+    {
+      steal_each_pair (parents, n, n_steals);
+      return;
+    }
+  for (parents[i] = 0; parents[i] < i; parents[i]++)
+    each_steal_tree (parents, i + 1, n, n_steals);
+}
+
+static void
+test_every_steal (void)
+{
+  unsigned parents[N_STEAL] = { 0 };
+  unsigned n_steals = 0;
+
+  for (unsigned n = 1; n <= (is_watched () ? 4u : N_STEAL); n++)
+    each_steal_tree (parents, 1, n, &n_steals);
+  g_test_message ("%u steals", n_steals);
+}
+
+/* --- where the blocks go ---------------------------------------------------------------- */
+
+static uint64_t
+count_slab_locks (void)
+{
+  SliceStats *stats = g_new0 (SliceStats, 1);
+  uint64_t n = 0;
+
+  g_assert_true (slice_get_stats (stats));
+  for (unsigned i = 0; i < SLICE_N_CLASSES; i++)
+    n += stats->classes[i].n_slab_locks;
+  g_free (stats);
+  return n;
+}
+
+/* At most one lock of a class for 32 nodes, building and freeing. */
+static void
+test_few_locks (void)
+{
+  enum { N = 64000 };
+  uint64_t before;
+  void *root;
+
+  if (is_watched ())
+    {
+      g_test_skip ("slices are mallocs");
+      return;
+    }
+  for (unsigned size = 16; size <= 112; size += 32)
+    {
+      root = ralloc_context (NULL);
+      for (unsigned i = 0; i < N; i++)
+        ralloc_size (root, size);
+      before = count_slab_locks ();
+      ralloc_free (root);
+      g_test_message ("%u bytes: %.1f nodes freed a lock", size,
+                      (double) N / (double) (count_slab_locks () - before
+                                             + 1));
+      g_assert_cmpuint (count_slab_locks () - before, <=, N / 32);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/ralloc-free/frees-others", test_frees_others);
+  g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
+  g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
+  g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
+  g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
+  g_test_add_func ("/slice/ralloc-free/order-asked", test_order_asked);
+  g_test_add_func ("/slice/ralloc-free/deep", test_deep);
+  g_test_add_func ("/slice/ralloc-free/wide", test_wide);
+  g_test_add_data_func ("/slice/ralloc-free/exhaustive", NULL,
+                        test_exhaustive);
+  g_test_add_data_func ("/slice/ralloc-free/exhaustive-asked", "asked",
+                        test_exhaustive);
+  g_test_add_func ("/slice/ralloc-free/every-steal", test_every_steal);
+  g_test_add_func ("/slice/ralloc-free/few-locks", test_few_locks);
+  return g_test_run ();
+}

@@ -1,0 +1,204 @@
+/* test-ralloc-linear.c - linear contexts, both styles
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ralloc-testlib.h"
+
+static void
+test_basic (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocLinear *linear = ralloc_linear_context (root);
+  unsigned char *objects[3000];
+
+  g_assert_true (ralloc_parent_of_linear_context (linear) == root);
+  for (unsigned i = 0; i < G_N_ELEMENTS (objects); i++)
+    {
+      objects[i] = ralloc_linear_alloc_child (linear, i);
+      g_assert_cmpuint ((uintptr_t) objects[i] % 8, ==, 0);
+      memset (objects[i], (int) i, i);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (objects); i++)
+    for (unsigned k = 0; k < i; k++)
+      g_assert_cmpuint (objects[i][k], ==, i & 0xff);
+  for (unsigned i = 0; i < 300; i++)
+    {
+      objects[i] = ralloc_linear_zalloc_child (linear, i);
+      for (unsigned k = 0; k < i; k++)
+        g_assert_cmpuint (objects[i][k], ==, 0);
+    }
+  g_assert_cmpuint (ralloc_total_size (linear), >=, 3000u * 2999 / 2);
+  ralloc_free (linear);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 1);
+  ralloc_free (root);
+}
+
+/* The context is a node like any other. */
+static void
+test_is_a_node (void)
+{
+  void *one = ralloc_context (NULL);
+  void *two = ralloc_context (NULL);
+  RallocLinear *linear = ralloc_linear_context (one);
+  char *object = ralloc_linear_strdup (linear, "kept");
+  void *child = ralloc_size (linear, 10);
+
+  for (unsigned i = 0; i < 1000; i++)
+    ralloc_linear_alloc_child (linear, 100);
+  ralloc_steal_linear_context (two, linear);
+  g_assert_true (ralloc_parent (linear) == two);
+  g_assert_true (ralloc_parent (child) == linear);
+  ralloc_free (one);
+  g_assert_cmpstr (object, ==, "kept");
+  ralloc_set_name_const (linear, "arena");
+  g_assert_cmpstr (ralloc_get_name (linear), ==, "arena");
+  ralloc_linear_free_context (linear);
+  ralloc_free (two);
+  linear = ralloc_linear_context (NULL);
+  g_assert_null (ralloc_parent_of_linear_context (linear));
+  ralloc_linear_alloc_child (linear, 5000);
+  ralloc_free (linear);
+}
+
+static void
+test_old_style (void)
+{
+  void *root = ralloc_context (NULL);
+
+  for (size_t size = 0; size < 10000; size += 1 + size / 3)
+    {
+      unsigned char *parent = ralloc_linear_alloc_parent (root, size);
+      unsigned char *child;
+
+      g_assert_true (ralloc_parent_of_linear_parent (parent) == root);
+      memset (parent, 0x77, size);
+      child = ralloc_linear_alloc_child (parent, 40);
+      memset (child, 0x11, 40);
+      for (unsigned i = 0; i < 100; i++)
+        memset (ralloc_linear_alloc_child (parent, 64), 0x22, 64);
+      for (size_t i = 0; i < size; i++)
+        g_assert_cmpuint (parent[i], ==, 0x77);
+      if (size % 2 == 0)
+        ralloc_linear_free_parent (parent);
+      parent = ralloc_linear_zalloc_parent (root, size);
+      for (size_t i = 0; i < size; i++)
+        g_assert_cmpuint (parent[i], ==, 0);
+      ralloc_steal_linear_parent (NULL, parent);
+      g_assert_null (ralloc_parent_of_linear_parent (parent));
+      ralloc_linear_free_parent (parent);
+    }
+  ralloc_free (root);
+}
+
+/* A large object does not push the current buffer aside. */
+static void
+test_large_object (void)
+{
+  RallocLinear *linear = ralloc_linear_context (NULL);
+  char *first = ralloc_linear_alloc_child (linear, 32);
+  char *large = ralloc_linear_alloc_child (linear, 16 * 1024);
+  char *second = ralloc_linear_alloc_child (linear, 32);
+
+  memset (large, 1, 16 * 1024);
+  if (!is_watched ())
+    g_assert_cmpint (second - first, ==, 32);
+  ralloc_free (linear);
+}
+
+static void
+test_options (void)
+{
+  RallocLinearOpts options = { .min_buffer_size = 8000 };
+  RallocLinear *linear = ralloc_linear_context_with_opts (NULL, &options);
+  char *first = ralloc_linear_alloc_child (linear, 1024);
+
+  for (unsigned i = 1; i < 8 && !is_watched (); i++)
+    g_assert_cmpint ((char *) ralloc_linear_alloc_child (linear, 1024)
+                         - first,
+                     ==, (ptrdiff_t) (1024 * i));
+  ralloc_free (linear);
+  linear = ralloc_linear_context_with_opts (NULL, NULL);
+  g_assert_nonnull (linear);
+  ralloc_free (linear);
+  options.min_buffer_size = SIZE_MAX;
+  g_assert_null (ralloc_linear_context_with_opts (NULL, &options));
+}
+
+static void
+test_realloc (void)
+{
+  RallocLinear *linear = ralloc_linear_context (NULL);
+  char *a = ralloc_linear_realloc (linear, NULL, 16);
+  char *b;
+
+  strcpy (a, "0123456789abcde");
+  b = ralloc_linear_realloc (linear, a, 64);
+  if (!is_watched ())
+    g_assert_true (a == b); /* it was the last */
+  ralloc_linear_alloc_child (linear, 8);
+  a = ralloc_linear_realloc (linear, b, 400);
+  g_assert_true (a != b);
+  g_assert_cmpstr (a, ==, "0123456789abcde");
+  a = ralloc_linear_realloc (linear, a, 100000);
+  g_assert_cmpstr (a, ==, "0123456789abcde");
+  a = ralloc_linear_realloc (linear, a, 4);
+  g_assert_cmpint (memcmp (a, "0123", 4), ==, 0);
+  ralloc_free (linear);
+}
+
+/* A thousand contexts of one and a half KiB each, as a compiler has them. */
+static void
+test_utilisation (void)
+{
+  void *root = ralloc_context (NULL);
+  size_t bytes;
+
+  for (unsigned i = 0; i < 1000; i++)
+    {
+      RallocLinear *linear = ralloc_linear_context (root);
+      for (unsigned k = 0; k < 32; k++)
+        ralloc_linear_alloc_child (linear, 48);
+    }
+  bytes = ralloc_total_size (root) / 1000;
+  g_test_message ("%zu bytes held for 1536 asked", bytes);
+  if (!is_watched ())
+    g_assert_cmpuint (bytes, <=, 2662);
+  ralloc_free (root);
+}
+
+static void
+test_misc (void)
+{
+  RallocLinear *linear = ralloc_linear_context (NULL);
+  int *number = ralloc_linear_alloc (linear, int);
+  int *numbers = ralloc_linear_zalloc_array (linear, int, 50);
+
+  *number = 3;
+  for (unsigned i = 0; i < 50; i++)
+    g_assert_cmpint (numbers[i], ==, 0);
+  numbers = ralloc_linear_alloc_array (linear, int, 50);
+  memset (numbers, 1, 50 * sizeof (int));
+  g_assert_cmpint (*number, ==, 3);
+  g_assert_cmpint (memcmp (ralloc_linear_memdup (linear, "a\0b", 3), "a\0b",
+                           3),
+                   ==, 0);
+  g_assert_nonnull (ralloc_linear_zalloc (linear, double));
+  ralloc_free (linear);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, function)                                                   \
+  g_test_add_func ("/slice/ralloc-linear/" name, function)
+  ADD ("basic", test_basic);
+  ADD ("is-a-node", test_is_a_node);
+  ADD ("old-style", test_old_style);
+  ADD ("large-object", test_large_object);
+  ADD ("options", test_options);
+  ADD ("realloc", test_realloc);
+  ADD ("utilisation", test_utilisation);
+  ADD ("misc", test_misc);
+  return g_test_run ();
+}

@@ -1,0 +1,520 @@
+/* test-ralloc-misuse.c - each misuse of contexts ends with its own message
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ralloc-testlib.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <slice/options.h>
+
+/* Calls that the compiler may not look through. */
+static void (*volatile do_free) (void *) = ralloc_free;
+static void (*volatile do_steal) (const void *, void *) = ralloc_steal;
+static void (*volatile do_adopt) (const void *, void *) = ralloc_adopt;
+static void *(*volatile do_size) (const void *, size_t) = ralloc_size;
+
+static void
+free_twice (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 40);
+
+  do_free (node);
+  do_free (node);
+}
+
+/* In a tree large enough to go back to the slabs. */
+static void
+free_child_after_parent (void)
+{
+  void *root = ralloc_context (NULL);
+  void *child = NULL;
+
+  for (unsigned i = 0; i < 5000; i++)
+    child = ralloc_size (root, 40);
+  do_free (root);
+  do_free (child);
+}
+
+/* The chunk has been through a slab and lies in a magazine again. */
+static void
+free_refilled (void)
+{
+  void *root = ralloc_context (NULL);
+  void *tree = ralloc_context (root);
+  void *child = NULL;
+  void *other;
+
+  for (unsigned i = 0; i < 300; i++)
+    child = ralloc_size (tree, 40);
+  do_free (tree);
+  for (unsigned i = 0; i < 3; i++)
+    {
+      other = ralloc_size (root, 40);
+      g_assert_true (other != child);
+    }
+  do_free (child);
+}
+
+static void
+free_large_twice (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 100000);
+
+  do_free (node);
+  do_free (node);
+}
+
+static void
+free_linear_twice (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_linear_context (root);
+
+  do_free (node);
+  do_free (node);
+}
+
+static void
+free_interior (void)
+{
+  char *node = ralloc_size (NULL, 400);
+
+  memset (node, 0x11, 400);
+  do_free (node + 64);
+}
+
+static void
+free_odd (void)
+{
+  char *node = ralloc_size (NULL, 400);
+
+  do_free (node + 1);
+}
+
+static void
+free_in_large (void)
+{
+  char *node = ralloc_size (NULL, 100000);
+
+  memset (node, 0, 100000);
+  do_free (node + 4096);
+}
+
+static void
+free_malloc (void)
+{
+  void *volatile block = malloc (1000);
+
+  memset (block, 0, 1000);
+  do_free ((char *) block + 128);
+}
+
+static void
+free_stack (void)
+{
+  _Alignas (16) char room[512];
+
+  memset (room, 0, sizeof room);
+  do_free (room + 256);
+}
+
+static void
+free_static (void)
+{
+  static _Alignas (16) char room[512];
+
+  do_free (room + 256);
+}
+
+static void
+free_unmapped (void)
+{
+  char *page = mmap (NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                     0);
+
+  do_free (page + 4096);
+}
+
+static void
+free_slice (void)
+{
+  void *block = slice_alloc (64);
+
+  memset (block, 0x22, 64);
+  do_free ((char *) block + 32);
+}
+
+static void
+free_dead_page (void)
+{
+  do_free ((void *) (uintptr_t) 0x1000);
+}
+
+static void
+steal_freed (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 40);
+
+  do_free (node);
+  do_steal (root, node);
+}
+
+static void
+steal_to_freed (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 40);
+  void *gone = ralloc_size (root, 40);
+
+  do_free (gone);
+  do_steal (gone, node);
+}
+
+static void
+alloc_on_freed (void)
+{
+  void *root = ralloc_context (NULL);
+  void *gone = ralloc_size (root, 40);
+
+  do_free (gone);
+  do_size (gone, 10);
+}
+
+static void
+resize_freed (void)
+{
+  void *root = ralloc_context (NULL);
+  void *gone = ralloc_size (root, 40);
+
+  do_free (gone);
+  reralloc_size (root, gone, 4000);
+}
+
+static void
+steal_cycle (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 40);
+  void *child = ralloc_size (ralloc_size (node, 40), 40);
+
+  do_steal (child, node);
+}
+
+static void
+steal_self (void)
+{
+  void *node = ralloc_context (NULL);
+
+  do_steal (node, node);
+}
+
+static void
+adopt_cycle (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 40);
+
+  do_adopt (ralloc_size (node, 10), root);
+}
+
+/* A write through a node's end into the next one's header. */
+static void
+damage_next (void)
+{
+  void *root = ralloc_context (NULL);
+  void *volatile *volatile nodes[3];
+
+  for (unsigned i = 0; i < 3; i++)
+    nodes[i] = do_size (root, 40);
+  nodes[1][-2] = (void *) nodes[2]; /* its next */
+  do_free ((void *) nodes[1]);
+}
+
+static void
+damage_pprev (void)
+{
+  void *root = ralloc_context (NULL);
+  void *volatile *volatile nodes[3];
+
+  for (unsigned i = 0; i < 3; i++)
+    nodes[i] = do_size (root, 40);
+  nodes[1][-1] = (void *) &nodes[0][-2];
+  do_free (root);
+}
+
+static void
+damage_parent (void)
+{
+  void *root = ralloc_context (NULL);
+  void *volatile *volatile node = do_size (root, 40);
+  void *other = ralloc_context (NULL);
+
+  node[-4] = other;
+  do_free (root);
+}
+
+static void
+linear_of_node (void)
+{
+  ralloc_linear_alloc_child (ralloc_size (NULL, 40), 8);
+}
+
+static void
+resize_linear (void)
+{
+  reralloc_size (NULL, ralloc_linear_context (NULL), 5000);
+}
+
+static void
+gc_of_node (void)
+{
+  ralloc_gc_alloc_size (rzalloc_size (NULL, 4000), 8, 8);
+}
+
+static void
+gc_bad_align (void)
+{
+  ralloc_gc_alloc_size (ralloc_gc_context (NULL), 8, 24);
+}
+
+static void
+gc_free_twice (void)
+{
+  RallocGc *gc = ralloc_gc_context (NULL);
+  void *object;
+
+  for (unsigned i = 0; i < 10; i++)
+    object = ralloc_gc_alloc_size (gc, 48, 8);
+  ralloc_gc_free (object);
+  ralloc_gc_free (object);
+}
+
+static void
+gc_free_interior (void)
+{
+  char *object = ralloc_gc_alloc_size (ralloc_gc_context (NULL), 48, 8);
+
+  ralloc_gc_free (object + 16);
+}
+
+static void
+wrong_type (void)
+{
+  int *number = ralloc_typed (NULL, int);
+
+  g_assert_true (ralloc_get_type_abort (number, int) == number);
+  ralloc_get_type_abort (number, double);
+}
+
+static void
+append_to_null (void)
+{
+  char *text = NULL;
+
+  ralloc_strcat (&text, "x");
+}
+
+/* --- with the option debug --------------------------------------------------- */
+
+static void
+debug_on (void)
+{
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_DEBUG, 1), ==,
+                   SLICE_SET_OK);
+}
+
+static void *
+use_tree (void *tree)
+{
+  ralloc_size (tree, 10);
+  return NULL;
+}
+
+static void *
+take_and_use_tree (void *tree)
+{
+  ralloc_take_tree (tree);
+  return use_tree (tree);
+}
+
+static void
+other_thread (void)
+{
+  pthread_t thread;
+  void *tree;
+
+  debug_on ();
+  tree = ralloc_context (ralloc_context (NULL));
+  pthread_create (&thread, NULL, take_and_use_tree, tree);
+  pthread_join (thread, NULL);
+  fputs ("taken\n", stderr);
+  ralloc_take_tree (tree);
+  pthread_create (&thread, NULL, use_tree, tree);
+  pthread_join (thread, NULL);
+}
+
+static void
+wrong_parent (void)
+{
+  void *root, *node;
+
+  debug_on ();
+  root = ralloc_context (NULL);
+  node = ralloc_size (root, 10);
+  node = reralloc_size (root, node, 100);
+  reralloc_size (node, node, 1000);
+}
+
+/* What a memory checker reports itself, with both stacks, we leave to it. */
+typedef struct
+{
+  const char *name;
+  void (*run) (void);
+  const char *message;
+  bool left_to_tools;
+} Misuse;
+
+static const Misuse misuses[]
+    = { { "free-twice", free_twice, "*error 201*", true },
+        { "free-child-after-parent", free_child_after_parent, "*error 201*",
+          true },
+        { "free-refilled", free_refilled, "*error 201*", true },
+        { "free-large-twice", free_large_twice, "*error 200*", true },
+        { "free-linear-twice", free_linear_twice, "*error 201*", true },
+        { "free-interior", free_interior, "*error 202*", true },
+        { "free-odd", free_odd, "*error 20*", false },
+        { "free-in-large", free_in_large, "*error 200*", true },
+        { "free-malloc", free_malloc, "*error 200*", true },
+        { "free-stack", free_stack, "*error 200*", true },
+        { "free-static", free_static, "*error 200*", true },
+        { "free-unmapped", free_unmapped, "*error 200*", true },
+        { "free-slice", free_slice, "*error 200*", true },
+        { "free-low-address", free_dead_page, "*error 200*", true },
+        { "steal-freed", steal_freed, "*error 201*", true },
+        { "steal-to-freed", steal_to_freed, "*error 201*", true },
+        { "alloc-on-freed", alloc_on_freed, "*error 201*", true },
+        { "resize-freed", resize_freed, "*error 201*", true },
+        { "steal-cycle", steal_cycle, "*error 204*", false },
+        { "steal-self", steal_self, "*error 204*", false },
+        { "adopt-cycle", adopt_cycle, "*error 204*", false },
+        { "damage-next", damage_next, "*error 203*", true },
+        { "damage-pprev", damage_pprev, "*error 203*", true },
+        { "damage-parent", damage_parent, "*error 203*", true },
+        { "linear-of-node", linear_of_node, "*error 206*", true },
+        { "resize-linear", resize_linear, "*error 200*", true },
+        { "gc-of-node", gc_of_node, "*error 207*", false },
+        { "gc-bad-align", gc_bad_align, "*error 207*", false },
+        { "gc-free-twice", gc_free_twice, "*error 207*", true },
+        { "gc-free-interior", gc_free_interior, "*error 207*", true },
+        { "wrong-type", wrong_type, "*error 208*double*int*", false },
+        { "append-to-null", append_to_null, "*error 210*", false },
+        { "other-thread", other_thread, "*taken*error 209*", false },
+        { "wrong-parent", wrong_parent, "*error 205*", false } };
+
+static void
+test_misuse (gconstpointer data)
+{
+  const Misuse *misuse = data;
+
+  if (g_test_subprocess ())
+    {
+      misuse->run ();
+      return;
+    }
+  if (misuse->left_to_tools && is_watched ())
+    {
+      g_test_skip ("a memory checker reports it");
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (misuse->message);
+}
+
+/* --- random wrong pointers into our slabs ---------------------------------------- */
+
+enum
+{
+  N_NODES = 3000,
+  N_POINTERS = 2000
+};
+
+/* One child process tries one pointer; a process each is dear, so the death
+ * is caught by a handler and the next pointer tried in a fresh fork. */
+static bool
+pointer_is_caught (void *pointer)
+{
+  int status;
+  pid_t pid = fork ();
+
+  if (pid == 0)
+    {
+      g_assert_nonnull (freopen ("/dev/null", "w", stderr));
+      do_free (pointer);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  return WIFSIGNALED (status) && WTERMSIG (status) == SIGABRT;
+}
+
+static void
+test_wrong_pointers (void)
+{
+  Random random = { 99 };
+  char *nodes[N_NODES];
+  void *root = ralloc_context (NULL);
+  unsigned n_missed = 0;
+
+  if (is_watched ())
+    {
+      g_test_skip ("there are no slabs");
+      return;
+    }
+  for (unsigned i = 0; i < N_NODES; i++)
+    {
+      size_t size = random_below (&random, 300);
+      nodes[i] = ralloc_size (i < 10 ? root : nodes[random_below (&random, i)],
+                              size);
+      memset (nodes[i], (int) i, size);
+    }
+  for (unsigned i = 0; i < N_POINTERS; i++)
+    {
+      char *at = nodes[random_below (&random, N_NODES)];
+      ptrdiff_t step = (ptrdiff_t) random_below (&random, 400) - 200;
+      unsigned k;
+
+      if (i % 2 == 0)
+        step *= 16;
+      for (k = 0; k < N_NODES && nodes[k] != at + step; k++)
+        ;
+      if (k == N_NODES && at + step != root)
+        n_missed += !pointer_is_caught (at + step);
+    }
+  g_test_message ("%u of %u wrong pointers missed", n_missed, N_POINTERS);
+  g_assert_cmpuint (n_missed, ==, 0);
+  ralloc_free (root);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (unsigned i = 0; i < G_N_ELEMENTS (misuses); i++)
+    {
+      char *path = g_strdup_printf ("/slice/ralloc-misuse/%s",
+                                    misuses[i].name);
+      g_test_add_data_func (path, &misuses[i], test_misuse);
+      g_free (path);
+    }
+  g_test_add_func ("/slice/ralloc-misuse/wrong-pointers",
+                   test_wrong_pointers);
+  return g_test_run ();
+}

@@ -1,0 +1,625 @@
+/* test-slab.c - slice/core/slab.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "testlib.h"
+#include "base/option.h"
+#include "core/page.h"
+#include "core/slab.h"
+#include "port/os.h"
+
+#include <string.h>
+
+static TestPages pages;
+
+static void
+begin (void)
+{
+  test_pages_init (&pages);
+  slice_set_source (&pages.source);
+  sli_option_freeze ();
+  sli_slab_init ();
+}
+
+static SlabCounts
+counts_of (unsigned class_index)
+{
+  SlabCounts counts[N_CLASSES];
+
+  sli_slab_count_all (counts);
+  return counts[class_index];
+}
+
+static void
+check_valid (void)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    g_assert_true (sli_slab_is_valid (i));
+}
+
+static void *
+take_one (unsigned class_index)
+{
+  void *chunk[1];
+
+  g_assert_cmpuint (sli_slab_take (class_index, 1, chunk + 1), ==, 1);
+  return chunk[0];
+}
+
+static void
+give_one (unsigned class_index, void *chunk)
+{
+  sli_slab_give (class_index, 1, &chunk, "test");
+}
+
+static size_t
+offset_in_run (void *chunk)
+{
+  void *record;
+
+  return (size_t) ((char *) chunk - (char *) sli_page_run_of (chunk, &record));
+}
+
+/* --- taking and giving --- */
+
+/* A fresh slab's chunks come in rising order, next to each other. */
+static void
+test_order (void)
+{
+  void *chunks[100];
+
+  begin ();
+  g_assert_cmpuint (sli_slab_take (3, 100, chunks + 100), ==, 100);
+  for (int i = 0; i < 99; i++)
+    g_assert_true ((char *) chunks[i] == (char *) chunks[i + 1] + 24);
+  /* Holes are filled lowest first. */
+  sli_slab_give (3, 100, chunks, "test");
+  g_assert_true (take_one (3) == chunks[99]);
+  g_assert_true (take_one (3) == chunks[98]);
+  check_valid ();
+}
+
+static void
+test_every_class (void)
+{
+  begin ();
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      unsigned n = 2 * sli_sizeclasses[i].n_chunks + 1;
+      void **chunks = g_new (void *, n);
+      unsigned taken = 0;
+
+      while (taken < n)
+        {
+          unsigned got = sli_slab_take (i, n - taken, chunks + n - taken);
+
+          g_assert_cmpuint (got, >, 0);
+          g_assert_cmpuint (got, <=, n - taken);
+          taken += got;
+        }
+      for (unsigned k = 0; k < n; k++)
+        {
+          g_assert_cmpuint ((uintptr_t) chunks[k]
+                                % test_alignment (sli_sizeclasses[i]
+                                                      .block_bytes),
+                            ==, 0);
+          test_fill (chunks[k], sli_sizeclasses[i].chunk_bytes, k);
+        }
+      g_assert_cmpuint (counts_of (i).n_slabs, ==, 3);
+      g_assert_cmpuint (counts_of (i).n_out, ==, n);
+      for (unsigned k = 0; k < n; k++)
+        g_assert_true (
+            test_is_filled (chunks[k], sli_sizeclasses[i].chunk_bytes, k));
+      g_assert_true (sli_slab_is_valid (i));
+      sli_slab_give (i, n, chunks, "test");
+      g_assert_cmpuint (counts_of (i).n_slabs, ==, 0);
+      g_assert_cmpuint (counts_of (i).n_out, ==, 0);
+      g_assert_cmpuint (counts_of (i).n_made, ==, 3);
+      g_assert_cmpuint (counts_of (i).n_freed, ==, 3);
+      g_free (chunks);
+    }
+  check_valid ();
+}
+
+/* Long random sequences against a table of what is out. */
+static void
+random_run (unsigned index, void *data G_GNUC_UNUSED)
+{
+  enum { N = 3000 };
+  static const unsigned indexes[] = { 1, 2, 3, 8, 16, 32, 33, 73 };
+  void **chunks = g_new0 (void *, N);
+  unsigned *class_of = g_new0 (unsigned, N);
+  TestRandom random;
+
+  test_random_init (&random, index);
+  for (unsigned turn = 0; turn < test_times (150000, 10000); turn++)
+    {
+      unsigned at = test_random_below (&random, N);
+
+      if (chunks[at] == NULL)
+        {
+          unsigned which
+              = test_random_below (&random, G_N_ELEMENTS (indexes));
+
+          class_of[at] = indexes[which];
+          chunks[at] = take_one (class_of[at]);
+          test_fill (chunks[at], sli_sizeclasses[class_of[at]].chunk_bytes,
+                     at + index * N);
+        }
+      else
+        {
+          g_assert_true (test_is_filled (
+              chunks[at], sli_sizeclasses[class_of[at]].chunk_bytes,
+              at + index * N));
+          give_one (turn % 2 == 0 ? class_of[at] : 0, chunks[at]);
+          chunks[at] = NULL;
+        }
+      if (turn % 5000 == 0)
+        {
+          sli_slab_trim (0, 2);
+          check_valid ();
+        }
+    }
+  /* What is left goes back at once, classes mixed. */
+  sli_slab_give (0, N, chunks, "test");
+  g_free (chunks);
+  g_free (class_of);
+}
+
+static void
+check_nothing_is_out (void)
+{
+  SlabCounts counts[N_CLASSES];
+
+  sli_slab_count_all (counts);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      g_assert_cmpuint (counts[i].n_out, ==, 0);
+      g_assert_cmpuint (counts[i].n_slabs, ==, 0);
+    }
+  check_valid ();
+}
+
+static void
+test_random_sequence (void)
+{
+  begin ();
+  random_run (0, NULL);
+  check_nothing_is_out ();
+}
+
+static void
+test_random_threads (void)
+{
+  begin ();
+  test_gang (4, random_run, NULL);
+  check_nothing_is_out ();
+}
+
+/* --- threads that return each other's chunks, with every transition --- */
+
+enum { RELAY = 4096 };
+static void *relay[RELAY];
+
+static void
+relay_run (unsigned index, void *data G_GNUC_UNUSED)
+{
+  TestRandom random;
+
+  test_random_init (&random, index);
+  for (unsigned turn = 0; turn < test_times (300000, 20000); turn++)
+    {
+      unsigned at = test_random_below (&random, RELAY);
+      void *mine = turn % 3 == 0 ? NULL : take_one (64);
+      void *other;
+
+      if (mine != NULL)
+        memset (mine, 1, 8);
+      other = __atomic_exchange_n (&relay[at], mine, __ATOMIC_ACQ_REL);
+      if (other != NULL)
+        give_one (64, other);
+    }
+}
+
+static void
+test_relay (void)
+{
+  begin ();
+  test_gang (4, relay_run, NULL);
+  sli_slab_give (64, RELAY, relay, "test");
+  check_nothing_is_out ();
+}
+
+/* --- where chunks come from --- */
+
+/* Slabs with few free chunks are emptied of them before others. */
+static void
+test_fullest_first (void)
+{
+  enum { SLABS = 5 };
+  unsigned class_index = (unsigned) SLICE_CLASS_V1 (512);
+  unsigned n = sli_sizeclasses[class_index].n_chunks;
+  void *chunks[SLABS][200], *record;
+
+  begin ();
+  n = sli_sizeclasses[class_index].n_chunks;
+  g_assert_cmpuint (n, <, 200);
+  for (int s = 0; s < SLABS; s++)
+    {
+      unsigned taken = 0;
+
+      while (taken < n)
+        taken += sli_slab_take (class_index, n - taken,
+                                chunks[s] + n - taken);
+    }
+  /* Slab s gets s * 25 + 1 free chunks, the emptiest first. */
+  for (int s = SLABS; s-- > 0;)
+    sli_slab_give (class_index, (unsigned) s * 25 + 1, chunks[s], "test");
+  for (int s = 0; s < SLABS; s++)
+    for (int k = 0; k < s * 25 + 1; k++)
+      {
+        void *chunk = take_one (class_index);
+
+        g_assert_true (sli_page_run_of (chunk, &record)
+                       == sli_page_run_of (chunks[s][n - 1], &record));
+      }
+  g_assert_cmpuint (counts_of (class_index).n_made, ==, SLABS);
+}
+
+/* A slab that has become empty leaves at once. */
+static void
+test_empty_slab_leaves (void)
+{
+  void *chunk;
+
+  begin ();
+  chunk = take_one (10);
+  g_assert_cmpuint (counts_of (10).n_slabs, ==, 1);
+  give_one (10, chunk);
+  g_assert_cmpuint (counts_of (10).n_slabs, ==, 0);
+}
+
+/* --- colours --- */
+
+/* Is this a slab's first chunk?  Then nothing lies before it. */
+static bool
+slab_begins_at (void *chunk, const SizeClass *class)
+{
+  ChunkInfo info;
+
+  sli_slab_look_up ((char *) chunk - class->chunk_bytes, &info);
+  return offset_in_run (chunk) < class->chunk_bytes
+         || info.state == CHUNK_NONE;
+}
+
+/* Distinct offsets of slabs' first chunks, over many slabs. */
+static unsigned
+count_colours (unsigned class_index, unsigned n_slabs)
+{
+  const SizeClass *class = &sli_sizeclasses[class_index];
+  unsigned n = n_slabs * class->n_chunks;
+  void **chunks = g_new (void *, n);
+  GHashTable *offsets = g_hash_table_new (NULL, NULL);
+  unsigned taken = 0, n_offsets;
+
+  while (taken < n)
+    taken += sli_slab_take (class_index, n - taken, chunks + n - taken);
+  for (unsigned i = 0; i < n; i++)
+    if (offset_in_run (chunks[i]) < class->n_colours * class->colour_bytes
+        && slab_begins_at (chunks[i], class))
+      g_hash_table_add (offsets, GSIZE_TO_POINTER (offset_in_run (chunks[i])));
+  n_offsets = g_hash_table_size (offsets);
+  g_hash_table_unref (offsets);
+  g_assert_cmpuint (counts_of (class_index).n_slabs, ==, n_slabs);
+  sli_slab_give (class_index, n, chunks, "test");
+  g_free (chunks);
+  return n_offsets;
+}
+
+static void
+test_colours (void)
+{
+  static const size_t sizes[]
+      = { 64, 72, 80, 96, 128, 192, 256, 288, 336, 368, 448, 512, 1040, 2064 };
+
+  begin ();
+  for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      unsigned class_index = (unsigned) SLICE_CLASS_V1 (sizes[i]);
+      unsigned n_colours = sli_sizeclasses[class_index].n_colours;
+
+      g_assert_cmpuint (count_colours (class_index, test_times (1000, 50)),
+                        ==, n_colours);
+      g_assert_cmpuint (n_colours, >, sizes[i] == 64 ? 0 : 1);
+    }
+}
+
+static void
+test_no_colours (void)
+{
+  test_options ("colour-increment=0");
+  begin ();
+  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (256), 100), ==,
+                    1);
+  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (2064), 100), ==,
+                    1);
+}
+
+static void
+test_large_increment (void)
+{
+  test_options ("colour-increment=1024");
+  begin ();
+  /* 256 has 5 colours, and 1024 steps of 5 come round by 4. */
+  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (256), 100), ==,
+                    5);
+}
+
+/* --- known zeroes --- */
+
+static void
+test_take_zero (void)
+{
+  void *first, *chunks[4000];
+  unsigned n;
+
+  begin ();
+  n = sli_slab_take_zero (8, 16, &first);
+  g_assert_cmpuint (n, ==, 16);
+  g_assert_true (test_is_zero (first, 16 * 64));
+  for (unsigned i = 0; i < n; i++)
+    give_one (8, (char *) first + 64 * i);
+  /* Used memory is not called zero, also when it has been to the pages. */
+  memset (first, 1, 64);
+  for (int turn = 0; turn < 100; turn++)
+    {
+      unsigned taken = 0;
+
+      n = sli_slab_take_zero (8, 100, &first);
+      if (n > 0)
+        g_assert_true (test_is_zero (first, (size_t) n * 64));
+      while (taken < 4000)
+        taken += sli_slab_take (8, 4000 - taken, chunks + 4000 - taken);
+      for (int i = 0; i < 4000; i++)
+        memset (chunks[i], turn + 1, 64);
+      sli_slab_give (8, 4000, chunks, "test");
+      for (unsigned i = 0; i < n; i++)
+        {
+          memset ((char *) first + 64 * i, turn + 1, 64);
+          give_one (8, (char *) first + 64 * i);
+        }
+      if (turn % 10 == 0)
+        sli_slab_trim (0, 100);
+    }
+  check_nothing_is_out ();
+}
+
+/* --- looking up --- */
+
+static void
+check_look_up (const void *address, ChunkState state, unsigned class_index,
+               const void *start)
+{
+  ChunkInfo info;
+
+  sli_slab_look_up (address, &info);
+  g_assert_cmpint (info.state, ==, state);
+  g_assert_cmpuint (info.class_index, ==, class_index);
+  g_assert_true (info.start == start);
+}
+
+static void
+test_look_up (void)
+{
+  char *chunks[3], *run;
+  void *record;
+
+  begin ();
+  g_assert_cmpuint (sli_slab_take (5, 3, (void **) chunks + 3), ==, 3);
+  check_look_up (chunks[0], CHUNK_OUT, 5, chunks[0]);
+  check_look_up (chunks[0] + 1, CHUNK_INTERIOR, 5, chunks[0]);
+  check_look_up (chunks[0] + 39, CHUNK_INTERIOR, 5, chunks[0]);
+  check_look_up (chunks[0] + 40, CHUNK_UNCARVED, 5, chunks[0] + 40);
+  give_one (5, chunks[1]);
+  check_look_up (chunks[1], CHUNK_FREE, 5, chunks[1]);
+  run = sli_page_run_of (chunks[0], &record);
+  check_look_up (run + sli_sizeclasses[5].slab_bytes - 1, CHUNK_NONE, 0, NULL);
+  check_look_up (run - 1, CHUNK_NONE, 0, NULL); /* the region's header */
+  check_look_up (&record, CHUNK_FOREIGN, 0, NULL);
+  check_look_up (NULL, CHUNK_FOREIGN, 0, NULL);
+  check_look_up ((void *) UINTPTR_MAX, CHUNK_FOREIGN, 0, NULL);
+  g_assert_cmpuint (sli_slab_class_of (chunks[0]), ==, 5);
+  g_assert_cmpuint (sli_slab_class_of (&record), ==, 0);
+  give_one (5, chunks[0]);
+  give_one (5, chunks[2]);
+  check_look_up (chunks[0], CHUNK_NONE, 0, NULL);
+}
+
+/* --- misuse --- */
+
+static void *kept;
+static unsigned real_bytes;
+
+static void
+expect (int number, const char *text, const void *chunk)
+{
+  char real[32] = "";
+
+  if (real_bytes != 0)
+    g_snprintf (real, sizeof real, ", real size %u", real_bytes);
+  test_will_die ("slice: error %d: test: %s: block %p, given size 40%s "
+                 "[class 40, thread %u]",
+                 number, text, chunk, real, test_thread_id ());
+}
+
+static void
+begin_misuse (void)
+{
+  begin ();
+  kept = take_one (5);
+  real_bytes = 40;
+}
+
+static void
+death_foreign (void)
+{
+  int local = 0;
+
+  begin_misuse ();
+  real_bytes = 0;
+  expect (102, "not a block of this allocator", &local);
+  give_one (5, &local);
+}
+
+static void
+death_wrong_class (void)
+{
+  void *other;
+
+  begin_misuse ();
+  other = take_one (6);
+  real_bytes = 48;
+  expect (103, "block freed with a wrong size", other);
+  give_one (5, other);
+}
+
+static void
+death_interior (void)
+{
+  begin_misuse ();
+  expect (104, "not the start of a block", (char *) kept + 8);
+  give_one (5, (char *) kept + 8);
+}
+
+static void
+death_already_free (void)
+{
+  void *second;
+
+  begin_misuse ();
+  second = take_one (5);
+  give_one (5, second);
+  expect (105, "block is free already", second);
+  give_one (5, second);
+}
+
+/* The one that is named is the one that was free. */
+static void
+death_already_free_among (void)
+{
+  void *chunks[10];
+
+  begin_misuse ();
+  g_assert_cmpuint (sli_slab_take (5, 10, chunks + 10), ==, 10);
+  give_one (5, chunks[6]);
+  expect (105, "block is free already", chunks[6]);
+  sli_slab_give (5, 10, chunks, "test");
+}
+
+static void
+death_twice_in_one_call (void)
+{
+  void *chunks[3];
+
+  begin_misuse ();
+  g_assert_cmpuint (sli_slab_take (5, 2, chunks + 2), ==, 2);
+  chunks[2] = chunks[0];
+  expect (105, "block is free already", chunks[0]);
+  sli_slab_give (5, 3, chunks, "test");
+}
+
+static void
+death_never_allocated (void)
+{
+  begin_misuse ();
+  expect (106, "block was never allocated", (char *) kept + 400);
+  give_one (5, (char *) kept + 400);
+}
+
+static void
+death_no_slab (void)
+{
+  begin_misuse ();
+  give_one (5, kept);
+  real_bytes = 0;
+  expect (112, "not in a slab: freed before, or never a block", kept);
+  give_one (5, kept);
+}
+
+/* --- no memory --- */
+
+static void
+test_no_memory (void)
+{
+  void *chunks[200], *first;
+  unsigned n = 0;
+
+  begin ();
+  pages.n_until_failure = 1;
+  while (sli_slab_take (73, 1, chunks + 1 + n % 100) == 1)
+    n++;
+  g_assert_cmpuint (n, ==, 3 * 31); /* 15 units, 4 for a slab */
+  g_assert_cmpuint (sli_slab_take (73, 1, chunks + 1), ==, 0);
+  /* Other classes fit in what is left. */
+  g_assert_cmpuint (sli_slab_take (2, 100, chunks + 100), ==, 100);
+  g_assert_cmpuint (sli_slab_take_zero (73, 1, &first), ==, 0);
+  pages.n_until_failure = -1;
+  g_assert_cmpuint (sli_slab_take (73, 1, chunks + 1), ==, 1);
+  check_valid ();
+}
+
+/* --- other page sizes --- */
+
+static void
+test_pretended_64 (void)
+{
+  sli_os_pretend_page_bytes (65536);
+  begin ();
+  random_run (0, NULL);
+  check_nothing_is_out ();
+}
+
+static void
+test_pretended_16 (void)
+{
+  sli_os_pretend_page_bytes (16384);
+  begin ();
+  random_run (0, NULL);
+  check_nothing_is_out ();
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/slab/order", test_order);
+  test_add_fresh ("/slice/slab/every-class", test_every_class);
+  test_add_fresh ("/slice/slab/random", test_random_sequence);
+  test_add_fresh ("/slice/slab/random-threads", test_random_threads);
+  test_add_fresh ("/slice/slab/relay", test_relay);
+  test_add_fresh ("/slice/slab/fullest-first", test_fullest_first);
+  test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
+  test_add_fresh ("/slice/slab/colours", test_colours);
+  test_add_fresh ("/slice/slab/no-colours", test_no_colours);
+  test_add_fresh ("/slice/slab/large-increment", test_large_increment);
+  test_add_fresh ("/slice/slab/take-zero", test_take_zero);
+  test_add_fresh ("/slice/slab/look-up", test_look_up);
+  test_add_death ("/slice/slab/death/foreign", death_foreign);
+  test_add_death ("/slice/slab/death/wrong-class", death_wrong_class);
+  test_add_death ("/slice/slab/death/interior", death_interior);
+  test_add_death ("/slice/slab/death/already-free", death_already_free);
+  test_add_death ("/slice/slab/death/already-free-among",
+                  death_already_free_among);
+  test_add_death ("/slice/slab/death/twice-in-one-call",
+                  death_twice_in_one_call);
+  test_add_death ("/slice/slab/death/never-allocated", death_never_allocated);
+  test_add_death ("/slice/slab/death/no-slab", death_no_slab);
+  test_add_fresh ("/slice/slab/no-memory", test_no_memory);
+  test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
+  test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);
+  return g_test_run ();
+}

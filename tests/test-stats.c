@@ -1,0 +1,159 @@
+/* test-stats.c - slice/observe/stats.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "teststats.h"
+#include "base/sizeclass.h"
+
+#include <string.h>
+
+static void
+test_nothing_yet (void)
+{
+  SliceStats stats, zero;
+
+  memset (&stats, 0xff, sizeof stats);
+  memset (&zero, 0, sizeof zero);
+  g_assert_false (slice_get_stats (&stats));
+  zero.n_classes = stats.n_classes;
+  g_assert_cmpmem (&stats, sizeof stats, &zero, sizeof zero);
+}
+
+static void
+test_geometry (void)
+{
+  slice_free1 (8, slice_alloc (8));
+  g_assert_true (slice_get_stats (&(SliceStats){ 0 }));
+  g_assert_cmpuint (test_stats ()->n_classes, ==, SLICE_N_CLASSES);
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    {
+      const SliceClassStats *class = &test_stats ()->classes[i];
+
+      g_assert_cmpuint (class->block_bytes, ==,
+                        sli_sizeclass_block_bytes (i));
+      g_assert_cmpuint (class->chunk_bytes, >=, class->block_bytes);
+      g_assert_cmpuint (class->slab_chunks * class->chunk_bytes, <=,
+                        class->slab_bytes);
+      g_assert_cmpuint (class->n_colours, >=, 1);
+    }
+}
+
+/* Live blocks and bytes against a counter beside them, a million times. */
+static void
+test_live_is_exact (void)
+{
+  enum { N = 5000 };
+  static void *blocks[N];
+  uint64_t n_live = 0, n_bytes = 0, n_large = 0;
+  TestRandom random;
+
+  test_random_init (&random, 0);
+  for (unsigned turn = 0; turn < test_times (1000000, 50000); turn++)
+    {
+      unsigned at = test_random_below (&random, N);
+      size_t size = at < 4900 ? 1 + at % SLICE_SIZE_MAX : at;
+      unsigned class_index = (unsigned) SLICE_CLASS_V1 (MIN (size, 2064));
+      size_t bytes = sli_sizeclass_block_bytes (class_index);
+      bool was_free = blocks[at] == NULL;
+
+      if (was_free)
+        blocks[at] = slice_alloc (size);
+      else
+        {
+          slice_free1 (size, blocks[at]);
+          blocks[at] = NULL;
+        }
+      if (size <= SLICE_SIZE_MAX)
+        {
+          n_live += was_free ? 1 : (uint64_t) -1;
+          n_bytes += was_free ? bytes : -(uint64_t) bytes;
+        }
+      else
+        n_large += was_free ? 1 : (uint64_t) -1;
+      if (turn % 5000 == 0)
+        {
+          const SliceStats *stats = test_stats ();
+
+          g_assert_cmpuint (stats->live_blocks, ==, n_live);
+          g_assert_cmpuint (stats->live_bytes, ==, n_bytes);
+          g_assert_cmpuint (stats->n_large_allocs - stats->n_large_frees, ==,
+                            n_large);
+          g_assert_cmpuint (stats->held_bytes, <=, stats->mapped_bytes);
+          g_assert_cmpuint (stats->live_bytes + stats->cached_bytes, <=,
+                            stats->held_bytes);
+        }
+    }
+}
+
+static void
+test_sums (void)
+{
+  void *blocks[2000];
+  const SliceStats *stats;
+  uint64_t live = 0, cached = 0;
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = slice_alloc (i + 1);
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i += 2)
+    slice_free1 (i + 1, blocks[i]);
+  stats = test_stats ();
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    {
+      const SliceClassStats *class = &stats->classes[i];
+
+      g_assert_cmpuint (class->n_used, ==,
+                        class->n_live + class->n_cached_threads
+                            + class->n_cached_depot);
+      g_assert_cmpuint (class->n_slabs, ==,
+                        class->n_slabs_made - class->n_slabs_freed);
+      g_assert_cmpuint (class->n_used, <=,
+                        class->n_slabs * class->slab_chunks);
+      live += class->n_live;
+      cached += (class->n_cached_threads + class->n_cached_depot)
+                * class->chunk_bytes;
+    }
+  g_assert_cmpuint (stats->live_blocks, ==, live);
+  g_assert_cmpuint (stats->live_blocks, ==, 1000);
+  g_assert_cmpuint (stats->cached_bytes, ==, cached);
+  g_assert_cmpuint (stats->n_threads, ==, 1);
+  for (unsigned i = 1; i < G_N_ELEMENTS (blocks); i += 2)
+    slice_free1 (i + 1, blocks[i]);
+}
+
+/* Growth and the way back, as they show here. */
+static void
+test_adaptation_shows (void)
+{
+  static void *blocks[20000];
+  const SliceClassStats *class;
+
+  for (int turn = 0; turn < 3; turn++)
+    {
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        blocks[i] = slice_alloc (64);
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        slice_free1 (64, blocks[i]);
+    }
+  class = test_class_stats (64);
+  g_assert_cmpuint (class->n_grown, >, 0);
+  g_assert_cmpuint (class->rounds_now, ==, class->rounds_peak);
+  g_assert_cmpuint (class->rounds_now, >, 10);
+  g_assert_cmpuint (class->n_depot_pushes, >, 0);
+  g_assert_cmpuint (class->n_depot_pops + class->n_depot_misses, >, 0);
+  g_assert_cmpuint (class->n_hits, ==, 0); /* only with `count' */
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/stats/nothing-yet", test_nothing_yet);
+  test_add_fresh ("/slice/stats/geometry", test_geometry);
+  test_add_fresh ("/slice/stats/live-is-exact", test_live_is_exact);
+  test_add_fresh ("/slice/stats/sums", test_sums);
+  test_add_fresh ("/slice/stats/adaptation-shows", test_adaptation_shows);
+  return g_test_run ();
+}

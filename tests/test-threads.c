@@ -1,0 +1,264 @@
+/* test-threads.c - threads that come, go, and free each other's blocks
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "teststats.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define MIB ((size_t) 1 << 20)
+
+/* --- blocks go from thread to thread --- */
+
+enum { RELAY = 8192 };
+static void *relay[RELAY];
+
+static size_t
+size_of (unsigned at)
+{
+  return 8 + at * 7 % 600;
+}
+
+static void
+relay_run (unsigned index, void *data)
+{
+  unsigned n_turns = *(const unsigned *) data;
+  TestRandom random;
+
+  test_random_init (&random, index);
+  for (unsigned turn = 0; turn < n_turns; turn++)
+    {
+      unsigned at = test_random_below (&random, RELAY);
+      void *mine = NULL, *other;
+
+      if (test_random_below (&random, 2) == 0)
+        {
+          mine = slice_alloc (size_of (at));
+          test_fill (mine, size_of (at), at);
+        }
+      other = __atomic_exchange_n (&relay[at], mine, __ATOMIC_ACQ_REL);
+      if (other == NULL)
+        continue;
+      g_assert_true (test_is_filled (other, size_of (at), at));
+      slice_free1 (size_of (at), other);
+    }
+}
+
+static void
+relay_end (void)
+{
+  for (unsigned at = 0; at < RELAY; at++)
+    {
+      slice_free1 (size_of (at), relay[at]);
+      relay[at] = NULL;
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_relay (void)
+{
+  unsigned n_turns = test_times (200000, 10000);
+
+  test_gang (4, relay_run, &n_turns);
+  relay_end ();
+}
+
+/* Many short threads: nothing is lost, and nothing grows. */
+static void
+test_churn (void)
+{
+  unsigned n_turns = 100, n_rounds = test_times (2500, 50);
+  size_t resident = 0;
+
+  for (unsigned i = 0; i < n_rounds; i++)
+    {
+      test_gang (4, relay_run, &n_turns);
+      if (i == n_rounds / 5)
+        resident = test_resident_bytes ();
+    }
+  g_test_message ("%u threads; %ld KiB more than after the first fifth",
+                  4 * n_rounds,
+                  ((long) test_resident_bytes () - (long) resident) / 1024);
+  if (!test_is_slow ())
+    g_assert_cmpuint (test_resident_bytes (), <, resident + MIB);
+  relay_end ();
+  g_assert_cmpuint (test_stats ()->n_threads, <=, 1);
+}
+
+/* --- one makes, one frees --- */
+
+enum { RING = 1024 };
+static void *ring[RING];
+
+static void
+produce_or_consume (unsigned index, void *data G_GNUC_UNUSED)
+{
+  unsigned n = test_times (2000000, 50000);
+
+  for (unsigned i = 0; i < n; i++)
+    {
+      void **place = &ring[i % RING];
+
+      if (index == 0)
+        {
+          void *block = slice_alloc (48);
+
+          *(unsigned *) block = i;
+          while (__atomic_load_n (place, __ATOMIC_ACQUIRE) != NULL)
+            g_thread_yield ();
+          __atomic_store_n (place, block, __ATOMIC_RELEASE);
+        }
+      else
+        {
+          void *block;
+
+          while ((block = __atomic_load_n (place, __ATOMIC_ACQUIRE)) == NULL)
+            g_thread_yield ();
+          __atomic_store_n (place, NULL, __ATOMIC_RELEASE);
+          g_assert_cmpuint (*(unsigned *) block, ==, i);
+          slice_free1 (48, block);
+        }
+    }
+}
+
+static void
+test_producer_consumer (void)
+{
+  test_gang (2, produce_or_consume, NULL);
+  g_assert_cmpuint (test_live (), ==, 0);
+  /* At most the ring was live: no heap of 100 MB behind it. */
+  g_test_message ("%" G_GUINT64_FORMAT " KiB held",
+                  test_stats ()->held_bytes / 1024);
+  g_assert_cmpuint (test_stats ()->held_bytes, <, 2 * RING * 48 + 4 * MIB);
+}
+
+/* --- destructors of other libraries' thread data --- */
+
+static pthread_key_t late_keys[3];
+static pthread_key_t early_key;
+static int n_late_calls;
+
+/* Comes again and again, as long as it may: some calls are after ours. */
+static void
+late_destructor (void *value)
+{
+  pthread_key_t *key = value;
+  void *blocks[100];
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      blocks[i] = slice_alloc (8 + i * 5);
+      memset (blocks[i], 1, 8 + i * 5);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    slice_free1 (8 + i * 5, blocks[i]);
+  slice_thread_flush ();
+  slice_trim (0);
+  g_atomic_int_inc (&n_late_calls);
+  pthread_setspecific (*key, value);
+}
+
+__attribute__ ((section (".preinit_array"), used)) static void (
+    *const make_early_key) (void);
+
+static void
+make_key (void)
+{
+  pthread_key_create (&early_key, late_destructor);
+}
+
+__attribute__ ((section (".preinit_array"), used)) static void (
+    *const make_early_key) (void)
+    = make_key;
+
+static void
+leave_late (unsigned index, void *data G_GNUC_UNUSED)
+{
+  pthread_setspecific (early_key, &early_key);
+  for (size_t i = 0; i < G_N_ELEMENTS (late_keys); i++)
+    pthread_setspecific (late_keys[i], &late_keys[i]);
+  if (index % 2 == 0)
+    slice_free1 (100, slice_alloc (100));
+}
+
+static void
+test_late_destructors (void)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (late_keys); i++)
+    pthread_key_create (&late_keys[i], late_destructor);
+  for (unsigned i = 0; i < test_times (100, 5); i++)
+    test_gang (4, leave_late, NULL);
+  /* Four rounds of four keys. */
+  g_assert_cmpint (n_late_calls, ==,
+                   (int) test_times (100, 5) * 4 * 4 * 4);
+  g_assert_cmpuint (test_live (), ==, 0);
+  g_assert_cmpuint (test_stats ()->n_threads, <=, 1);
+}
+
+/* --- statistics while all run --- */
+
+static int n_running;
+
+static void
+run_or_look (unsigned index, void *data)
+{
+  if (index > 0)
+    {
+      relay_run (index, data);
+      g_atomic_int_add (&n_running, -1);
+      return;
+    }
+  while (g_atomic_int_get (&n_running) > 0)
+    {
+      static SliceStats stats;
+
+      slice_get_stats (&stats);
+      g_assert_cmpuint (stats.n_threads, <=, 5);
+      g_assert_cmpuint (stats.held_bytes, <=, stats.mapped_bytes);
+    }
+}
+
+static void
+test_statistics_meanwhile (void)
+{
+  unsigned n_turns = test_times (200000, 10000);
+
+  n_running = 3;
+  test_gang (4, run_or_look, &n_turns);
+  relay_end ();
+}
+
+/* --- without a key --- */
+
+static void
+test_all_keys_taken (void)
+{
+  unsigned n_turns = test_times (50000, 5000);
+  pthread_key_t key;
+
+  /* The library has made its own already; nobody else gets one. */
+  while (pthread_key_create (&key, NULL) == 0)
+    continue;
+  test_gang (3, relay_run, &n_turns);
+  relay_end ();
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/threads/relay", test_relay);
+  test_add_fresh ("/slice/threads/churn", test_churn);
+  test_add_fresh ("/slice/threads/producer-consumer",
+                  test_producer_consumer);
+  test_add_fresh ("/slice/threads/late-destructors", test_late_destructors);
+  test_add_fresh ("/slice/threads/statistics-meanwhile",
+                  test_statistics_meanwhile);
+  test_add_fresh ("/slice/threads/all-keys-taken", test_all_keys_taken);
+  return g_test_run ();
+}

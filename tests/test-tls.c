@@ -1,0 +1,76 @@
+/* test-tls.c - slice/port/tls.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "port/tls.h"
+
+#include <pthread.h>
+
+static int n_left;
+
+static void
+on_leave (void *value)
+{
+  g_assert_nonnull (value);
+  g_atomic_int_inc (&n_left);
+  g_atomic_int_inc ((int *) value);
+}
+
+static void
+watch_and_end (unsigned index, void *data)
+{
+  int *values = data;
+
+  if (index % 2 == 0)
+    g_assert_true (sli_tls_watch (&values[index]));
+}
+
+static void
+test_tells_end (void)
+{
+  int values[6] = { 0 };
+
+  g_assert_true (sli_tls_open (on_leave));
+  g_assert_true (sli_tls_open (on_leave));
+  test_gang (6, watch_and_end, values);
+  for (int i = 0; i < 6; i++)
+    g_assert_cmpint (values[i], ==, i % 2 == 0);
+  g_assert_cmpint (n_left, ==, 3);
+}
+
+/* Without a key nothing can be watched, and no other's key is touched. */
+static void
+test_no_key_left (void)
+{
+  pthread_key_t key, first;
+  int value;
+
+  g_assert_cmpint (pthread_key_create (&first, NULL), ==, 0);
+  pthread_setspecific (first, &value);
+  while (pthread_key_create (&key, NULL) == 0)
+    continue;
+  g_assert_false (sli_tls_open (on_leave));
+  g_assert_false (sli_tls_watch (&key));
+  g_assert_true (pthread_getspecific (first) == &value);
+}
+
+static void
+test_not_open (void)
+{
+  int value;
+
+  g_assert_false (sli_tls_watch (&value));
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/tls/tells-end", test_tells_end);
+  test_add_fresh ("/slice/tls/no-key-left", test_no_key_left);
+  test_add_fresh ("/slice/tls/not-open", test_not_open);
+  return g_test_run ();
+}

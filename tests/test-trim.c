@@ -1,0 +1,404 @@
+/* test-trim.c - slice/core/trim.c: memory goes back, and in time
+ *
+ * The clock is the tests' own: nothing here waits, and nothing is measured in
+ * time but in counted work.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "testlib.h"
+#include "teststats.h"
+#include "port/os.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t) 1 << 20)
+
+enum { START_MSEC = 1000000 };
+
+/* --- the clock of the day, which may step --- */
+
+static time_t day_clock_offset;
+static int n_day_clock_asked;
+
+int
+clock_gettime (clockid_t id, struct timespec *now)
+{
+  int result = (int) syscall (SYS_clock_gettime, id, now);
+
+  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)
+    {
+      n_day_clock_asked++;
+      now->tv_sec += day_clock_offset;
+    }
+  return result;
+}
+
+/* --- loads --- */
+
+/* So many blocks of a size, freed in an order of their own. */
+static void
+use_and_free (size_t bytes, size_t size)
+{
+  size_t n = bytes / size;
+  void **blocks = g_new (void *, n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      blocks[i] = slice_alloc (size);
+      memset (blocks[i], 1, size);
+    }
+  for (size_t i = 0; i < n; i++)
+    slice_free1 (size, blocks[i]);
+  g_free (blocks);
+}
+
+/* A program goes on for some seconds, in one class. */
+static void
+traffic (unsigned seconds, size_t size, uint64_t *now_msec)
+{
+  for (unsigned i = 0; i < seconds * 20; i++)
+    {
+      *now_msec += 50;
+      sli_os_pretend_clock_msec (*now_msec);
+      use_and_free (size * 2000, size);
+    }
+}
+
+static size_t load_bytes;
+
+static void
+begin (void)
+{
+  load_bytes = test_is_slow () ? 8 * MIB : 64 * MIB;
+  sli_os_pretend_clock_msec (START_MSEC);
+}
+
+/* --- by call --- */
+
+static void
+test_trim_all (void)
+{
+  size_t before, bytes;
+
+  begin ();
+  use_and_free (MIB, 64);
+  slice_trim (0);
+  before = test_resident_bytes ();
+  use_and_free (load_bytes, 64);
+  bytes = slice_trim (0);
+  g_assert_cmpuint (test_stats ()->cached_bytes, ==, 0);
+  g_assert_cmpuint (test_class_stats (64)->n_slabs, ==, 0);
+  g_test_message ("%zu KiB given back, %zu KiB more than before",
+                  bytes / 1024, (test_resident_bytes () - before) / 1024);
+  if (!test_is_slow ())
+    g_assert_cmpuint (test_resident_bytes (), <=, before + load_bytes / 25);
+  g_test_message ("%" G_GUINT64_FORMAT " KiB held, %" G_GUINT64_FORMAT
+                  " KiB of them metadata",
+                  test_stats ()->held_bytes / 1024,
+                  test_stats ()->meta_bytes / 1024);
+}
+
+/* It says what it gave back. */
+static void
+test_trim_returns_bytes (void)
+{
+  uint64_t before;
+  size_t bytes;
+
+  begin ();
+  use_and_free (load_bytes, 100);
+  before = test_stats ()->returned_bytes;
+  bytes = slice_trim (0);
+  g_assert_cmpuint (bytes, ==, test_stats ()->returned_bytes - before);
+  g_assert_cmpuint (test_stats ()->returned_bytes, >=, load_bytes * 9 / 10);
+  g_assert_cmpuint (slice_trim (0), ==, 0);
+}
+
+static void
+test_trim_by_age (void)
+{
+  begin ();
+  use_and_free (4 * MIB, 64);
+  sli_os_pretend_clock_msec (START_MSEC + 999);
+  slice_trim (1000);
+  g_assert_cmpuint (test_class_stats (64)->n_cached_depot, >, 0);
+  sli_os_pretend_clock_msec (START_MSEC + 1000);
+  slice_trim (1000);
+  g_assert_cmpuint (test_class_stats (64)->n_cached_depot, ==, 0);
+}
+
+/* Nothing that is in use is touched. */
+static void
+test_trim_keeps_live (void)
+{
+  enum { N = 20000 };
+  static void *blocks[N];
+
+  begin ();
+  for (unsigned i = 0; i < N; i++)
+    {
+      blocks[i] = slice_alloc (i % 500 + 1);
+      test_fill (blocks[i], i % 500 + 1, i);
+    }
+  for (unsigned i = 0; i < N; i += 2)
+    slice_free1 (i % 500 + 1, blocks[i]);
+  slice_trim (0);
+  for (unsigned i = 1; i < N; i += 2)
+    g_assert_true (test_is_filled (blocks[i], i % 500 + 1, i));
+  for (unsigned i = 1; i < N; i += 2)
+    slice_free1 (i % 500 + 1, blocks[i]);
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_thread_flush (void)
+{
+  begin ();
+  use_and_free (64 * 100, 64);
+  g_assert_cmpuint (test_class_stats (64)->n_cached_threads, >, 0);
+  slice_thread_flush ();
+  g_assert_cmpuint (test_class_stats (64)->n_cached_threads, ==, 0);
+}
+
+/* --- by traffic --- */
+
+/* What one class had is given back by the traffic of another. */
+static void
+test_other_classes_traffic (void)
+{
+  uint64_t now_msec = START_MSEC, peak;
+
+  begin ();
+  use_and_free (load_bytes, 64);
+  peak = load_bytes;
+  traffic (20, 200, &now_msec);
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    {
+      const SliceClassStats *class = &test_stats ()->classes[i];
+
+      if (class->n_slabs > 0)
+        g_test_message ("%zu bytes: %" G_GUINT64_FORMAT
+                        " slabs, %" G_GUINT64_FORMAT " in threads, %"
+                        G_GUINT64_FORMAT " in the depot",
+                        class->block_bytes, class->n_slabs,
+                        class->n_cached_threads, class->n_cached_depot);
+    }
+  g_test_message ("%" G_GUINT64_FORMAT " KiB cached, %" G_GUINT64_FORMAT
+                  " KiB held, %" G_GUINT64_FORMAT " KiB metadata",
+                  test_stats ()->cached_bytes / 1024,
+                  test_stats ()->held_bytes / 1024,
+                  test_stats ()->meta_bytes / 1024);
+  g_assert_cmpuint (test_class_stats (64)->n_cached_depot * 64, <=,
+                    peak / 20);
+  g_assert_cmpuint (test_class_stats (64)->n_slabs, ==, 0);
+  /* Regions that the traffic works in are not picked clean. */
+  g_assert_cmpuint (test_stats ()->held_bytes, <=, peak / 20 + 4 * MIB);
+}
+
+/* The class in use keeps what it uses. */
+static void
+test_working_set_stays (void)
+{
+  uint64_t now_msec = START_MSEC, made;
+
+  begin ();
+  traffic (20, 64, &now_msec);
+  made = test_class_stats (64)->n_slabs_made;
+  traffic (40, 64, &now_msec);
+  g_assert_cmpuint (test_class_stats (64)->n_slabs_made, <=, made + 20);
+}
+
+/* The day's clock steps back and forth: nothing moves. */
+static void
+test_day_clock_steps (void)
+{
+  uint64_t cached, trimmed;
+
+  load_bytes = 8 * MIB;
+  use_and_free (load_bytes, 64); /* by the true clock */
+  cached = test_class_stats (64)->n_cached_depot;
+  trimmed = test_class_stats (64)->n_trimmed;
+  g_assert_cmpuint (cached, >, 0);
+  for (int hours = -1; hours <= 1; hours += 2)
+    {
+      day_clock_offset = hours * 3600;
+      use_and_free (64 * 600, 64);
+      g_assert_cmpuint (test_class_stats (64)->n_trimmed, <=, trimmed + 4);
+      g_assert_cmpuint (test_class_stats (64)->n_cached_depot + 1000, >=,
+                        cached);
+    }
+  g_assert_cmpint (n_day_clock_asked, ==, 0);
+}
+
+/* Fifty days go by; ages stay right all the while. */
+static void
+test_fifty_days (void)
+{
+  uint64_t now_msec = START_MSEC;
+
+  begin ();
+  for (unsigned day = 0; day < test_times (50, 5); day++)
+    {
+      use_and_free (MIB, 64);
+      now_msec += 14000;
+      sli_os_pretend_clock_msec (now_msec);
+      slice_trim (15000);
+      g_assert_cmpuint (test_class_stats (64)->n_cached_depot, >, 0);
+      now_msec += 86400000 - 14000;
+      sli_os_pretend_clock_msec (now_msec);
+      slice_trim (15000);
+      g_assert_cmpuint (test_class_stats (64)->n_cached_depot, ==, 0);
+    }
+}
+
+/* --- bounded work --- */
+
+/* With a full depot and idle regions that have grown old, no single call
+ * gives back more than a counted number of chunks and one region. */
+static void
+test_bounded_work (void)
+{
+  enum { N = 12000 };
+  static void *blocks[N];
+  uint64_t now_msec = START_MSEC, most_trimmed = 0, most_bytes = 0;
+  uint64_t trimmed, bytes;
+
+  test_options ("depot-limit-bytes=2000000");
+  begin ();
+  use_and_free (load_bytes, 2000);
+  use_and_free (4 * MIB, 16);
+  trimmed = test_class_stats (16)->n_trimmed;
+  bytes = test_stats ()->returned_bytes;
+  for (unsigned i = 0; i < test_times (N, 2000); i++)
+    {
+      uint64_t trimmed_now, bytes_now;
+
+      sli_os_pretend_clock_msec (now_msec += 10);
+      /* One call: taking many, then giving many. */
+      if (i % 2000 < 1000)
+        blocks[i] = slice_alloc (1000);
+      else
+        slice_free1 (1000, blocks[i - 1000]);
+      trimmed_now = test_class_stats (16)->n_trimmed;
+      bytes_now = test_stats ()->returned_bytes;
+      most_trimmed = MAX (most_trimmed, trimmed_now - trimmed);
+      most_bytes = MAX (most_bytes, bytes_now - bytes);
+      trimmed = trimmed_now;
+      bytes = bytes_now;
+    }
+  g_test_message ("at once: %" G_GUINT64_FORMAT " magazines, %"
+                  G_GUINT64_FORMAT " KiB",
+                  most_trimmed, most_bytes / 1024);
+  g_assert_cmpuint (most_trimmed, <=, 16);
+  g_assert_cmpuint (most_bytes, <=, 2 * MIB);
+  if (!test_is_slow ())
+    {
+      g_assert_cmpuint (most_trimmed, >, 0);
+      g_assert_cmpuint (most_bytes, >, 0);
+    }
+}
+
+/* --- sleeping threads --- */
+
+enum { N_SLEEPERS = 64 };
+static pthread_barrier_t barrier;
+static int n_working;
+
+static void
+use_every_class (void)
+{
+  for (size_t size = 8; size <= SLICE_SIZE_MAX; size += 8)
+    use_and_free (size * 40, size);
+}
+
+static void
+sleep_or_work (unsigned index, void *data G_GNUC_UNUSED)
+{
+  if (index < N_SLEEPERS)
+    {
+      use_every_class ();
+      pthread_barrier_wait (&barrier);
+      pthread_barrier_wait (&barrier);
+      use_every_class ();
+    }
+  else if (index == N_SLEEPERS)
+    {
+      size_t sleepers_bytes;
+
+      pthread_barrier_wait (&barrier);
+      slice_trim (0);
+      /* The two at work have a share of their own. */
+      sleepers_bytes = 0;
+      for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+        {
+          const SliceClassStats *class = &test_stats ()->classes[i];
+
+          if (class->block_bytes == 24)
+            continue;
+          sleepers_bytes += class->n_cached_threads * class->chunk_bytes;
+        }
+      g_test_message ("%zu bytes a sleeping thread",
+                      sleepers_bytes / N_SLEEPERS);
+      g_assert_cmpuint (sleepers_bytes / N_SLEEPERS, <=, 48 * 1024);
+      g_atomic_int_set (&n_working, 0);
+      pthread_barrier_wait (&barrier);
+    }
+  else
+    while (g_atomic_int_get (&n_working))
+      use_and_free (24 * 300, 24);
+}
+
+static void
+test_sleepers (void)
+{
+  n_working = 1;
+  pthread_barrier_init (&barrier, NULL, N_SLEEPERS + 1);
+  test_gang (N_SLEEPERS + 3, sleep_or_work, NULL);
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+/* --- the helper --- */
+
+/* It is there, once, takes no signals, and does its work; here its clock is
+ * so fast that we may wait for it. */
+static void
+test_helper (void)
+{
+  unsigned n_waits = 0;
+
+  test_options ("trim-thread working-set-msec=1");
+  use_and_free (8 * MIB, 64);
+  while (test_stats ()->held_bytes > 4 * MIB)
+    {
+      g_usleep (20000);
+      g_assert_cmpuint (++n_waits, <, 50 * 60);
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/trim/all", test_trim_all);
+  test_add_fresh ("/slice/trim/returns-bytes", test_trim_returns_bytes);
+  test_add_fresh ("/slice/trim/by-age", test_trim_by_age);
+  test_add_fresh ("/slice/trim/keeps-live", test_trim_keeps_live);
+  test_add_fresh ("/slice/trim/thread-flush", test_thread_flush);
+  test_add_fresh ("/slice/trim/other-classes-traffic",
+                  test_other_classes_traffic);
+  test_add_fresh ("/slice/trim/working-set-stays", test_working_set_stays);
+  test_add_fresh ("/slice/trim/day-clock-steps", test_day_clock_steps);
+  test_add_fresh ("/slice/trim/fifty-days", test_fifty_days);
+  test_add_fresh ("/slice/trim/bounded-work", test_bounded_work);
+  test_add_fresh ("/slice/trim/sleepers", test_sleepers);
+  test_add_fresh ("/slice/trim/helper", test_helper);
+  return g_test_run ();
+}

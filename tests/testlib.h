@@ -1,0 +1,106 @@
+/* testlib.h - what the tests share
+ *
+ * Nothing of the library is called here, so that the tests of every floor can
+ * link it.
+ *
+ * A test of the allocator wants a process in which no block was asked for
+ * yet: test_add_fresh() forks one for it.  (Forking, and not running the
+ * program anew as g_test_trap_subprocess() does, keeps the child under
+ * valgrind and the sanitizers, and shows the signal that ended it.)
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef TESTLIB_H
+#define TESTLIB_H
+
+#include <glib.h>
+#include <slice/source.h>
+
+typedef void (*TestBody) (void);
+
+/* As g_test_init(); also prints the seed of all random numbers. */
+void test_init (int *argc, char ***argv);
+
+/* A test in the process of the program itself. */
+void test_add (const char *path, TestBody body);
+/* A test in a process of its own, with the slabs in use under tools, too. */
+void test_add_fresh (const char *path, TestBody body);
+/* A test in a process of its own that must end by SIGABRT with just the line
+ * of test_will_die(). */
+void test_add_death (const char *path, TestBody body);
+
+/* What the process is about to say: a format of printf.  The line's end is
+ * not part of it. */
+void test_will_die (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
+/* Sets SLICE_OPTIONS for this process; the slabs stay in use under tools.
+ * Only before the first block. */
+void test_options (const char *options);
+
+/* Runs a body in a process of its own and returns what it wrote to standard
+ * error; *status is as of waitpid(). */
+char *test_capture (TestBody body, int *status);
+
+/* Is a tool watching?  Then tests do with less. */
+gboolean test_is_slow (void);
+/* n, or a twentieth (at least `least`) under a tool. */
+unsigned test_times (unsigned n, unsigned least);
+
+/* The number of the calling thread, as messages show it. */
+unsigned test_thread_id (void);
+
+/* Resident bytes of this process. */
+size_t test_resident_bytes (void);
+
+/* --- random numbers --- */
+
+typedef struct
+{
+  guint64 state;
+} TestRandom;
+
+/* The seed of this run, printed by test_init(): SLICE_TEST_SEED, or new. */
+guint64 test_seed (void);
+/* A stream of its own for every `number`. */
+void test_random_init (TestRandom *random, unsigned number);
+guint64 test_random (TestRandom *random);
+/* 0 ... n - 1. */
+unsigned test_random_below (TestRandom *random, unsigned n);
+
+/* --- many threads --- */
+
+typedef void (*TestRun) (unsigned index, void *data);
+
+/* Runs n threads that begin together, and waits for them. */
+void test_gang (unsigned n, TestRun run, void *data);
+
+/* Waits until a thread of this process sleeps in the kernel.  Not under
+ * valgrind, where threads that wait for their turn sleep, too. */
+void test_wait_asleep (unsigned thread_id);
+
+/* --- a source of pages that can fail --- */
+
+typedef struct
+{
+  SliceSource source;   /* first; its functions may be replaced */
+  int n_maps;           /* calls that gave something */
+  int n_failed;
+  int n_unmaps;
+  int n_advised;
+  int n_until_failure;  /* so many maps go well; negative: all */
+  size_t mapped_bytes;  /* now */
+} TestPages;
+
+void test_pages_init (TestPages *pages);
+
+/* --- blocks --- */
+
+/* The alignment that slice.h promises for a size. */
+size_t test_alignment (size_t size);
+/* Fills a block so that it can be told from others, and looks whether it is
+ * as it was. */
+void test_fill (void *block, size_t size, unsigned key);
+gboolean test_is_filled (const void *block, size_t size, unsigned key);
+gboolean test_is_zero (const void *block, size_t size);
+
+#endif
