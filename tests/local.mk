@@ -262,7 +262,9 @@ run_targets =
 stress_targets =
 bench_targets =
 
+include tests/arena/local.mk
 include tests/bench/local.mk
+include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
 

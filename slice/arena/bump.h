@@ -27,18 +27,18 @@ typedef enum
 
 typedef struct
 {
-  SliceBumpV1 head;        /* first: the inline code's */
-  char *at;                /* while hidden: the place of the next object */
-  char *block_end;         /* of the current block */
-  size_t left_bytes;       /* in objects of regular blocks that were left */
-  size_t own_bytes;        /* in objects of own blocks */
-  void (*end) (void *);    /* what destroy calls: fini, and free the control
-                              block */
+  SliceBumpV1 head;     /* first: the inline code's */
+  char *at;             /* while hidden: the place of the next object */
+  char *block_end;      /* of the current block */
+  size_t left_bytes;    /* in objects of regular blocks that were left */
+  size_t own_bytes;     /* in objects of own blocks */
+  void (*end) (void *); /* what destroy calls: fini, and free the control
+                           block */
   ArenaKind kind;
-  int32_t current;         /* index of the current block; BLOCK_NONE: none */
-  uint32_t control_bytes;  /* with the embedded block */
-  bool is_hidden;          /* from the inline code, now */
-  bool is_asked_always;    /* hidden for good: checked or watched */
+  int32_t current;        /* index of the current block; BLOCK_NONE: none */
+  uint32_t control_bytes; /* with the embedded block */
+  bool is_hidden;         /* from the inline code, now */
+  bool is_asked_always;   /* hidden for good: checked or watched */
   BlockChain chain;
 } Bump;
 
@@ -97,14 +97,14 @@ static inline char *
 sli_align (char *address, size_t alignment)
 {
   return address
-         + ((alignment - ((uintptr_t) address & (alignment - 1)))
+         + ((alignment - ((uintptr_t)address & (alignment - 1)))
             & (alignment - 1));
 }
 
 static inline size_t
 sli_round8 (size_t size)
 {
-  return (size + 7) & ~(size_t) 7;
+  return (size + 7) & ~(size_t)7;
 }
 
 /* Ends the program if it is none that arenas give; at least 8. */

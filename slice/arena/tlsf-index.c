@@ -23,14 +23,14 @@ unsigned sli_tlsf_n_steps;
 static size_t
 maps_bytes (uint32_t n_rows)
 {
-  return ((size_t) n_rows * sizeof (uint32_t) + 7) & ~(size_t) 7;
+  return ((size_t)n_rows * sizeof (uint32_t) + 7) & ~(size_t)7;
 }
 
 size_t
 sli_tlsf_index_bytes (uint32_t n_rows)
 {
   return maps_bytes (n_rows)
-         + (size_t) n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
+         + (size_t)n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
 }
 
 uint32_t
@@ -46,8 +46,8 @@ void
 sli_tlsf_index_clear (SliceTlsf *tlsf)
 {
   tlsf->row_map = 0;
-  tlsf->lists = (Piece **) ((uintptr_t) tlsf->column_maps
-                            + maps_bytes (tlsf->n_rows));
+  tlsf->lists
+      = (Piece **)((uintptr_t)tlsf->column_maps + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
 }
 
@@ -57,8 +57,8 @@ static bool
 index_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
               uint32_t *column)
 {
-  if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
-    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+  if (stride >= (size_t)1 << TLSF_ROW0_BITS)
+    stride += ((size_t)1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
   sli_tlsf_place (stride, row, column);
   if (*row >= tlsf->n_rows)
     return false;
@@ -70,10 +70,10 @@ index_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
       uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
       if (rows == 0)
         return false;
-      *row = (uint32_t) __builtin_ctzll (rows);
+      *row = (uint32_t)__builtin_ctzll (rows);
       columns = tlsf->column_maps[*row];
     }
-  *column = (uint32_t) __builtin_ctz (columns);
+  *column = (uint32_t)__builtin_ctz (columns);
   return true;
 }
 

@@ -33,23 +33,24 @@ static unsigned sli_tlsf_n_steps;
 # define COUNTS_STEPS 0
 #endif
 
-/* --- adversaries ----------------------------------------------------------- */
+/* --- adversaries -----------------------------------------------------------
+ */
 
 enum
 {
   N_PLACES = 4096,
-  N_PLACES_STEPPED = 256   /* so that all phases come in 10,000 operations */
+  N_PLACES_STEPPED = 256 /* so that all phases come in 10,000 operations */
 };
 
 typedef struct
 {
   SliceTlsf *tlsf;
-  size_t bytes;            /* of the heap */
-  size_t n_places;         /* in use */
+  size_t bytes;    /* of the heap */
+  size_t n_places; /* in use */
   void *places[N_PLACES];
   uint64_t random;
-  unsigned phase;          /* which adversary */
-  size_t step;             /* of it */
+  unsigned phase; /* which adversary */
+  size_t step;    /* of it */
 } Adversary;
 
 static uint64_t
@@ -65,23 +66,23 @@ next_random (Adversary *adversary)
 typedef struct
 {
   size_t place;
-  size_t size;             /* 0: free */
+  size_t size; /* 0: free */
 } Operation;
 
 /* All of a size class's boundary, just above it. */
 static size_t
 boundary_size (Adversary *adversary)
 {
-  unsigned bits = 4 + (unsigned) (next_random (adversary) % 12);
-  size_t size = ((size_t) 1 << bits) - 8 + 1;
+  unsigned bits = 4 + (unsigned)(next_random (adversary) % 12);
+  size_t size = ((size_t)1 << bits) - 8 + 1;
   return size < adversary->bytes / 8 ? size : 25;
 }
 
 static size_t
 any_size (Adversary *adversary)
 {
-  unsigned bits = (unsigned) (next_random (adversary) % 26);
-  size_t size = 1 + next_random (adversary) % ((size_t) 2 << bits);
+  unsigned bits = (unsigned)(next_random (adversary) % 26);
+  size_t size = 1 + next_random (adversary) % ((size_t)2 << bits);
   return 1 + size % (adversary->bytes / 4);
 }
 
@@ -99,7 +100,7 @@ next_operation (Adversary *adversary)
       adversary->phase = (adversary->phase + 1) % 4;
     }
   size_t i = adversary->step - 1;
-  Operation operation = { (size_t) next_random (adversary) % n, 0 };
+  Operation operation = { (size_t)next_random (adversary) % n, 0 };
   switch (adversary->phase)
     {
     case 0:
@@ -154,7 +155,8 @@ adversary_init (Adversary *adversary, size_t bytes, size_t n_places_max)
   adversary->random = 88172645463325252;
 }
 
-/* --- results --------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------
+ */
 
 typedef struct
 {
@@ -176,13 +178,14 @@ static void
 print_line (size_t bytes, const Tally *alloc, const Tally *release)
 {
   printf ("%12zu  %10" PRIu64 " %8.1f %6u  %10" PRIu64 " %8.1f %6u\n", bytes,
-          alloc->n, (double) alloc->sum / (double) alloc->n, alloc->worst,
-          release->n, (double) release->sum / (double) release->n,
+          alloc->n, (double)alloc->sum / (double)alloc->n, alloc->worst,
+          release->n, (double)release->sum / (double)release->n,
           release->worst);
   fflush (stdout);
 }
 
-/* --- steps, in this process ------------------------------------------------ */
+/* --- steps, in this process ------------------------------------------------
+ */
 
 static void
 run_counted (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
@@ -208,14 +211,15 @@ run_counted (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
     }
 }
 
-/* --- instructions, single-stepped ------------------------------------------ */
+/* --- instructions, single-stepped ------------------------------------------
+ */
 
 static volatile unsigned n_traps;
 
 static void
 count_trap (int number)
 {
-  (void) number;
+  (void)number;
   n_traps++;
 }
 
@@ -223,16 +227,18 @@ count_trap (int number)
 # define CAN_STEP 1
 /* The processor's trap flag: a trap after each instruction, below the red
  * zone of the function around. */
-# define STEP_BEGIN()                                                          \
-  __asm__ volatile ("subq $128, %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\t"      \
-                    "popfq\n\taddq $128, %%rsp" ::: "memory", "cc")
-# define STEP_END()                                                            \
-  __asm__ volatile ("subq $128, %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\t"    \
-                    "popfq\n\taddq $128, %%rsp" ::: "memory", "cc")
+# define STEP_BEGIN()                                                         \
+  __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\t"    \
+                   "popfq\n\taddq $128, %%rsp" ::                             \
+                       : "memory", "cc")
+# define STEP_END()                                                           \
+  __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\t"  \
+                   "popfq\n\taddq $128, %%rsp" ::                             \
+                       : "memory", "cc")
 #else
 # define CAN_STEP 0
-# define STEP_BEGIN() ((void) 0)
-# define STEP_END() ((void) 0)
+# define STEP_BEGIN() ((void)0)
+# define STEP_END() ((void)0)
 #endif
 
 /* What STEP_BEGIN and STEP_END count by themselves. */
@@ -280,8 +286,8 @@ int
 main (int argc, char **argv)
 {
   static const size_t heaps[]
-      = { (size_t) 1 << 10, (size_t) 1 << 14, (size_t) 1 << 17,
-          (size_t) 1 << 20, (size_t) 1 << 24, (size_t) 1 << 30 };
+      = { (size_t)1 << 10, (size_t)1 << 14, (size_t)1 << 17,
+          (size_t)1 << 20, (size_t)1 << 24, (size_t)1 << 30 };
   static Adversary adversary;
   uint64_t n_counted = argc > 1 ? strtoull (argv[1], NULL, 10) : 10000000;
   uint64_t n_stepped = argc > 2 ? strtoull (argv[2], NULL, 10) : 10000;
@@ -310,7 +316,8 @@ main (int argc, char **argv)
       unsigned worst
           = alloc.worst > release.worst ? alloc.worst : release.worst;
       least = h == 0 ? worst : least;
-      is_flat = is_flat && worst <= least + least / 5 + (COUNTS_STEPS ? 8 : 40);
+      is_flat
+          = is_flat && worst <= least + least / 5 + (COUNTS_STEPS ? 8 : 40);
     }
   printf ("%s\n", is_flat ? "flat" : "NOT flat");
   return is_flat ? 0 : 1;
