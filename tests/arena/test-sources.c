@@ -127,10 +127,11 @@ test_file (void)
   run_model (source, 500, 100);
   char *pages = source->map (source, 8 << 20, PAGE);
   memset (pages, 0x33, 8 << 20);
-  char byte = 0;
-  off_t last = lseek (fd, 0, SEEK_END) - 1;
-  g_assert_cmpint (pread (fd, &byte, 1, last), ==, 1);
-  g_assert_cmpint (byte, ==, 0x33);
+  size_t n_written = 0;
+  char byte;
+  for (off_t at = 0; pread (fd, &byte, 1, at) == 1; at += PAGE)
+    n_written += byte == 0x33;
+  g_assert_cmpuint (n_written, >=, (8 << 20) / PAGE);
   g_assert_cmpuint (file_blocks_bytes (fd), >=, 8 << 20);
   source->unmap (source, pages, 8 << 20);
   g_assert_cmpuint (file_blocks_bytes (fd), <, 4 << 20);
