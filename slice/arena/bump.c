@@ -31,11 +31,10 @@ kind_name (ArenaKind kind)
 }
 
 void
-sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+sli_arena_fault_handle (const void *handle, ArenaKind want)
 {
-  if (SLICE_UNLIKELY (have != want))
-    sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
-                     kind_name (want));
+  sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
+                   kind_name (want));
 }
 
 void

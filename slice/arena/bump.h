@@ -42,8 +42,15 @@ typedef struct
   BlockChain chain;
 } Bump;
 
+_Noreturn void sli_arena_fault_handle (const void *handle, ArenaKind want);
+
 /* Ends the program if the handle is no arena of that kind. */
-void sli_arena_require (const void *handle, ArenaKind have, ArenaKind want);
+static inline void
+sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+{
+  if (SLICE_UNLIKELY (have != want))
+    sli_arena_fault_handle (handle, want);
+}
 
 void sli_bump_init (Bump *bump, ArenaKind kind,
                     const SliceArenaOptions *options, size_t control_bytes,

@@ -27,12 +27,6 @@
 /* --- making and ending -----------------------------------------------------
  */
 
-void
-sli_tlsf_require (const SliceTlsf *tlsf)
-{
-  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
-}
-
 static void
 tlsf_init (SliceTlsf *tlsf, uint32_t n_rows, void (*end) (void *))
 {

@@ -254,8 +254,64 @@ sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
   sli_tlsf_list_pop (tlsf, piece, row, column);
 }
 
+/* A list that holds only pieces of at least the stride: the place of the
+ * stride rounded up to the next column. */
+static inline bool
+sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                 uint32_t *column)
+{
+  if (stride >= (size_t)1 << TLSF_ROW0_BITS)
+    stride += ((size_t)1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return false;
+  TLSF_STEP ();
+  uint32_t columns = tlsf->column_maps[*row] & (~UINT32_C (0) << *column);
+  if (columns == 0)
+    {
+      TLSF_STEP ();
+      uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
+      if (rows == 0)
+        return false;
+      *row = (uint32_t)__builtin_ctzll (rows);
+      columns = tlsf->column_maps[*row];
+    }
+  *column = (uint32_t)__builtin_ctz (columns);
+  return true;
+}
+
+/* When nothing larger is free the first piece of the stride's own list may
+ * do: one look more, so a heap over a tight buffer can be filled. */
+static inline Piece *
+sli_tlsf_own_list (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                   uint32_t *column)
+{
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return NULL;
+  Piece *piece = *sli_tlsf_list (tlsf, *row, *column);
+  TLSF_STEP ();
+  return piece != NULL && piece_stride (piece) >= stride ? piece : NULL;
+}
+
 /* Takes a free piece of at least `stride` out, or NULL. */
-Piece *sli_tlsf_find (SliceTlsf *tlsf, size_t stride);
+static inline Piece *
+sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
+{
+  uint32_t row;
+  uint32_t column;
+  Piece *piece;
+  if (sli_tlsf_search (tlsf, stride, &row, &column))
+    piece = *sli_tlsf_list (tlsf, row, column);
+  else
+    piece = sli_tlsf_own_list (tlsf, stride, &row, &column);
+  if (piece == NULL)
+    return NULL;
+  if (!piece_is_free (piece) || piece->prev != NULL)
+    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_list_pop (tlsf, piece, row, column);
+  return piece;
+}
 
 /* --- tlsf-region.c: memory --------------------------------------------------
  */
@@ -276,6 +332,10 @@ Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 /* --- tlsf-walk.c ------------------------------------------------------------
  */
 
-void sli_tlsf_require (const SliceTlsf *tlsf);
+static inline void
+sli_tlsf_require (const SliceTlsf *tlsf)
+{
+  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
+}
 
 #endif
