@@ -50,3 +50,10 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
       = (Piece **)((uintptr_t)tlsf->column_maps + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
 }
+
+void
+sli_tlsf_watch_insert (Piece *piece, Piece *after)
+{
+  sli_watch_show (piece, sizeof *piece);
+  sli_watch_show (piece_before_word (after), sizeof (Piece *));
+}

@@ -160,7 +160,7 @@ watch_extra (const SliceTlsf *tlsf)
   return 2 * (size_t)tlsf->front_bytes;
 }
 
-static char *
+__attribute__ ((cold, noinline)) static char *
 watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
 {
   char *object = piece_object (piece) + tlsf->front_bytes;
@@ -174,11 +174,9 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
 }
 
 /* The whole object is hidden, and the heap's own words are shown. */
-static void
-watch_in (const SliceTlsf *tlsf, Piece *piece)
+__attribute__ ((cold, noinline)) static void
+watch_in (Piece *piece)
 {
-  if (!tlsf->is_watched)
-    return;
   size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
   char *start = piece_object (piece);
   sli_watch_hide (start, room);
@@ -214,7 +212,7 @@ piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
 
 /* Marks a piece that is in no list as live; what is beyond `stride` becomes a
  * free piece. */
-static void
+static inline void
 piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
 {
   size_t have = piece_stride (piece);
@@ -239,16 +237,39 @@ piece_fills_region (const Piece *piece)
          && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
 }
 
+/* The heap grows, if it may. */
+__attribute__ ((cold, noinline)) static Piece *
+piece_obtain_new (SliceTlsf *tlsf, size_t stride)
+{
+  if (!sli_tlsf_grow (tlsf, stride))
+    return NULL;
+  return sli_tlsf_find (tlsf, stride);
+}
+
+/* A region that was empty is so no more. */
+__attribute__ ((cold, noinline)) static void
+piece_leaves_region (SliceTlsf *tlsf, const Piece *piece)
+{
+  if (sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
+    tlsf->n_empty--;
+}
+
 /* A free piece, out of its list; the heap grows if it must. */
-static Piece *
+static inline Piece *
 piece_obtain (SliceTlsf *tlsf, size_t stride)
 {
   Piece *piece = sli_tlsf_find (tlsf, stride);
-  if (piece == NULL && sli_tlsf_grow (tlsf, stride))
-    piece = sli_tlsf_find (tlsf, stride);
-  if (piece != NULL && tlsf->n_empty > 0 && piece_fills_region (piece)
-      && sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
-    tlsf->n_empty--;
+  if (SLICE_UNLIKELY (piece == NULL))
+    {
+      piece = piece_obtain_new (tlsf, stride);
+      if (piece == NULL)
+        {
+          errno = ENOMEM;
+          return NULL;
+        }
+    }
+  if (SLICE_UNLIKELY (tlsf->n_empty > 0) && piece_fills_region (piece))
+    piece_leaves_region (tlsf, piece);
   return piece;
 }
 
@@ -264,12 +285,12 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   size_t stride = stride_for (tlsf, size);
   Piece *piece = piece_obtain (tlsf, stride);
   if (piece == NULL)
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+    return NULL;
   piece_use (tlsf, piece, stride);
-  return watch_out (tlsf, piece, size + (size == 0));
+  char *object = piece_object (piece) + tlsf->front_bytes;
+  if (SLICE_UNLIKELY (tlsf->is_watched))
+    watch_out (tlsf, piece, size + (size == 0));
+  return object;
 }
 
 /* Where in a piece an aligned object starts, so that what is in front of it
@@ -329,7 +350,7 @@ fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 /* The piece of a live object.  What is looked at is the heap's as soon as the
  * address lies in its range, so the looks are safe over a buffer; a heap of
  * several regions asks the chain only when the piece looks wrong. */
-static Piece *
+static inline Piece *
 piece_require (const SliceTlsf *tlsf, const void *object)
 {
   Piece *piece = object_piece ((const char *)object - tlsf->front_bytes);
@@ -351,7 +372,7 @@ piece_require (const SliceTlsf *tlsf, const void *object)
 
 /* Joins the free neighbours of a piece that is in no list; returns where the
  * whole starts. */
-static Piece *
+static inline Piece *
 piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
 {
   Piece *after = piece_at (piece, *stride);
@@ -384,7 +405,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
     return;
   sli_tlsf_require (tlsf);
   Piece *piece = piece_require (tlsf, object);
-  watch_in (tlsf, piece);
+  if (SLICE_UNLIKELY (tlsf->is_watched))
+    watch_in (piece);
   size_t stride = piece_stride (piece);
   /* A second free of what has been joined is found by this bit. */
   piece->stride_and_bits |= PIECE_FREE;

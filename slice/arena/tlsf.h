@@ -188,6 +188,9 @@ sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
       = (uint32_t)(stride >> (bits - TLSF_COLUMN_BITS)) & (TLSF_N_COLUMNS - 1);
 }
 
+/* Shows the tool the heap's words in a free piece. */
+void sli_tlsf_watch_insert (Piece *piece, Piece *after) __attribute__ ((cold));
+
 /* Makes a free piece known, flags and last word too. */
 static inline void
 sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
@@ -199,10 +202,7 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
   TLSF_STEP ();
   Piece *after = piece_at (piece, stride);
   if (tlsf->is_watched)
-    {
-      sli_watch_show (piece, sizeof *piece);
-      sli_watch_show (piece_before_word (after), sizeof (Piece *));
-    }
+    sli_tlsf_watch_insert (piece, after);
   piece->next = *list;
   piece->prev = NULL;
   if (piece->next != NULL)
