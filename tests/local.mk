@@ -277,7 +277,9 @@ stress_targets =
 bench_targets =
 
 include tests/misuse/local.mk
+include tests/arena/local.mk
 include tests/bench/local.mk
+include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
 include tests/trace/local.mk
