@@ -4,7 +4,7 @@
 
 dist_doc_DATA += \
 	docs/porting-from-ralloc-and-talloc \
-	docs/theory-7-contexts.txt
+	docs/THEORY-7-CONTEXTS
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
