@@ -87,17 +87,6 @@ region_unit_of (const Region *region, const void *address)
                      >> sli_region_unit_shift);
 }
 
-/* Is an address within a region of ours, used or not?  (The first is shorter
- * than its window: what follows may be anyone's.) */
-static inline bool
-region_has (const void *address)
-{
-  const Region *region = region_of (address);
-
-  return sli_map_has (address)
-         && region_unit_of (region, address) < region->n_units;
-}
-
 /* See sli_page_run_of(). */
 static inline void *
 region_run_of (const void *address, void **record)
