@@ -76,9 +76,8 @@ recorder_find (void)
 static char *
 spool_make (void)
 {
-  const char *const places[]
-      = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm", getenv ("TMPDIR"),
-          "/tmp" };
+  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
+                                 getenv ("TMPDIR"), "/tmp" };
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     {
       if (places[i] == NULL)
