@@ -61,7 +61,6 @@ struct Packer
   pid_t first_pid;
   int first_status;
   bool first_ended;
-  uint64_t max_bytes;
   Process *processes;
   size_t n_processes;
   TraceEvent *events;
@@ -70,14 +69,12 @@ struct Packer
 };
 
 Packer *
-sli_pack_new (const char *spool_directory, const char *output, pid_t first_pid,
-              uint64_t max_bytes)
+sli_pack_new (const char *spool_directory, const char *output, pid_t first_pid)
 {
   Packer *packer = calloc (1, sizeof *packer);
   packer->spools = strdup (spool_directory);
   packer->output = strdup (output);
   packer->first_pid = first_pid;
-  packer->max_bytes = max_bytes;
   packer->events = malloc (TRACE_BLOCK_EVENTS * sizeof (TraceEvent));
   return packer;
 }

@@ -1,8 +1,7 @@
 /* profile-json.c - a profile written as JSON: what patterns, callers and the
  * report hand on
  *
- * Tools.  The schema is docs/trace-report.schema.json; `format` changes when
- * it does.
+ * Tools.  `format` changes when the meaning of a key does.
  *
  * SPDX-License-Identifier: MIT
  */
