@@ -7,6 +7,9 @@ dist_doc_DATA += \
 	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/THEORY \
+	%D%/theory-13-tracing.txt \
+	%D%/trace-format \
+	%D%/tracing-tutorial \
 	%D%/TUNING
 
 dist_decisions_DATA = \

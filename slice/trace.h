@@ -28,11 +28,9 @@ SLICE_BEGIN_DECLS
 /* The recorder's; NULL in a program that runs without it. */
 extern void slice_trace_scope_begin_v1 (const char *name)
     __attribute__ ((weak));
-extern void slice_trace_scope_end_v1 (const char *name)
-    __attribute__ ((weak));
+extern void slice_trace_scope_end_v1 (const char *name) __attribute__ ((weak));
 extern void slice_trace_mark_v1 (const char *name) __attribute__ ((weak));
-extern void slice_trace_line_v1 (const char *file_line)
-    __attribute__ ((weak));
+extern void slice_trace_line_v1 (const char *file_line) __attribute__ ((weak));
 
 /** Begins a scope: a stretch of one thread's work, such as a request, a
  * compiler's function or a frame.  The analysis finds what lives within it.
@@ -99,16 +97,16 @@ slice_trace_line_count (SliceTraceLine *line, size_t bytes)
  * @param bytes  how much it asks for, for the count
  */
 #define SLICE_TRACE_HERE(bytes, expression)                                   \
-  (__extension__ ({                                                           \
-    static SliceTraceLine slice_trace_here_                                   \
-        = { __FILE__ ":" SLICE_TRACE_TEXT (__LINE__), __func__, 0, 0 };       \
-    static SliceTraceLine *const slice_trace_here_at_                         \
-        __attribute__ ((section ("slice_trace_lines"), used))                 \
-        = &slice_trace_here_;                                                 \
-    (void)slice_trace_here_at_;                                               \
-    slice_trace_line_count (&slice_trace_here_, (bytes));                     \
-    (expression);                                                             \
-  }))
+ (__extension__({                                                             \
+static SliceTraceLine slice_trace_here_                                       \
+    = { __FILE__ ":" SLICE_TRACE_TEXT (__LINE__), __func__, 0, 0 };           \
+static SliceTraceLine *const slice_trace_here_at_                             \
+    __attribute__ ((section ("slice_trace_lines"), used))                     \
+    = &slice_trace_here_;                                                     \
+(void)slice_trace_here_at_;                                                   \
+slice_trace_line_count (&slice_trace_here_, (bytes));                         \
+(expression);                                                                 \
+ }))
 
 /** Prints the places of this program that allocated, with their counts.
  *
@@ -121,20 +119,18 @@ slice_trace_print_lines (FILE *file)
   SliceTraceLine *const *end = __stop_slice_trace_lines;
   for (; at != NULL && at < end; at++)
     if ((*at)->n_calls > 0)
-      fprintf (file, "%10llu %12llu  %s (%s)\n",
-               (unsigned long long)(*at)->n_calls,
-               (unsigned long long)(*at)->bytes, (*at)->place,
-               (*at)->function);
+      fprintf (
+          file, "%10llu %12llu  %s (%s)\n", (unsigned long long)(*at)->n_calls,
+          (unsigned long long)(*at)->bytes, (*at)->place, (*at)->function);
 }
 
 #ifdef SLICE_TRACE_SOURCE_LINES
-# define malloc(size) SLICE_TRACE_HERE ((size), (malloc) (size))
-# define calloc(n, size)                                                      \
-   SLICE_TRACE_HERE ((n) * (size), (calloc) ((n), (size)))
+# define malloc(size) SLICE_TRACE_HERE ((size), (malloc)(size))
+# define calloc(n, size) SLICE_TRACE_HERE ((n) * (size), (calloc)((n), (size)))
 # define realloc(block, size)                                                 \
-   SLICE_TRACE_HERE ((size), (realloc) ((block), (size)))
+  SLICE_TRACE_HERE ((size), (realloc)((block), (size)))
 # undef strdup
-# define strdup(text) SLICE_TRACE_HERE (strlen (text) + 1, (strdup) (text))
+# define strdup(text) SLICE_TRACE_HERE (strlen (text) + 1, (strdup)(text))
 #endif
 
 SLICE_END_DECLS

@@ -89,3 +89,9 @@ endif
 %C%_slice_trace_record_la_LIBADD = $(SLICE_DL_LIBS) $(SLICE_THREAD_LIBS)
 
 pkginclude_HEADERS += slice/trace.h
+
+if WITH_TRACE
+dist_man_MANS += docs/man/slice-trace.1
+else
+EXTRA_DIST += docs/man/slice-trace.1
+endif

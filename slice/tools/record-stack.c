@@ -53,7 +53,7 @@ static struct
   _Atomic uint32_t *buckets; /* private: a node's number, 0 for none */
   bool unwinder_tried;
   uint64_t unwinder_low, unwinder_high; /* its code */
-  bool single;               /* no unwinding: see sli_stack_single() */
+  bool single; /* no unwinding: see sli_stack_single() */
   atomic_flag module_lock;
   Module modules[N_MODULES_MAX];
   uint32_t n_modules;
@@ -140,8 +140,7 @@ overlap (uint64_t low, uint64_t high, const Module *module)
 }
 
 static void
-range_add (_Atomic uint64_t *low, _Atomic uint64_t *high,
-           const Module *module)
+range_add (_Atomic uint64_t *low, _Atomic uint64_t *high, const Module *module)
 {
   if (*high == 0 || module->low < *low)
     *low = module->low;
@@ -190,12 +189,8 @@ module_note (struct dl_phdr_info *info, size_t size, void *unused)
   module.tag = module_tag (&module);
   if (module.tag > 0)
     range_add (&stack.tagged_low, &stack.tagged_high, &module);
-  TraceModule record = { module.bias,
-                         module.low,
-                         module.high,
-                         module.tag,
-                         (uint16_t)n_id,
-                         (uint16_t)n_path };
+  TraceModule record = { module.bias, module.low,     module.high,
+                         module.tag,  (uint16_t)n_id, (uint16_t)n_path };
   sli_spool_log (TRACE_BLOCK_MODULES, &record, sizeof record, id, n_id, path,
                  n_path);
   stack.modules[stack.n_modules++] = module;
@@ -273,8 +268,8 @@ pcs_tag (uint64_t *pcs, uint32_t n)
 static uint32_t
 bucket_of (uint32_t parent, uint64_t pc)
 {
-  uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent)
-                  * UINT64_C (0x9E3779B97F4A7C15);
+  uint64_t hash
+      = (pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C (0x9E3779B97F4A7C15);
   return (uint32_t)(hash >> 44);
 }
 
@@ -381,7 +376,8 @@ sli_stack_node (RecordThread *self, uint32_t depth)
     return TRACE_NODE_CUT;
   uint32_t own = own_frames ((void **)pcs, (uint32_t)got);
   uint32_t n = (uint32_t)got - own;
-  if (n > 0 && pcs[own] >= stack.unwinder_low && pcs[own] < stack.unwinder_high)
+  if (n > 0 && pcs[own] >= stack.unwinder_low
+      && pcs[own] < stack.unwinder_high)
     return SLI_STACK_OWN;
   if (stack.gone_high != 0 || stack.tagged_high != 0)
     pcs_tag (pcs + own, n);
@@ -408,9 +404,9 @@ sli_stack_single (void)
 static void *
 buckets_map (void)
 {
-  void *map = mmap (NULL, N_BUCKETS * sizeof (uint32_t),
-                    PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *map
+      = mmap (NULL, N_BUCKETS * sizeof (uint32_t), PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return map == MAP_FAILED ? NULL : map;
 }
 

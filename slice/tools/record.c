@@ -431,8 +431,8 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
 
 /* now  when the block was about to be given back; 0 for this moment */
 void
-sli_record_death (RecordThread *self, unsigned op, void *block,
-                  uint32_t extra, uint64_t now)
+sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
+                  uint64_t now)
 {
   if (UNLIKELY (self->inside && op < TRACE_OP_SLICE_FREE))
     {
@@ -462,8 +462,8 @@ record_kept (RecordThread *self, void *block)
 {
   if (self->inside || !sli_record_enter (self))
     return;
-  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0,
-               TRACE_NODE_CUT, ticks_now (), 0);
+  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0, TRACE_NODE_CUT,
+               ticks_now (), 0);
   atomic_fetch_add (&sli_record.head->n_failed, 1);
   record_leave (self);
 }
@@ -557,8 +557,7 @@ calloc (size_t n, size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.calloc (n, size);
   uint32_t extra = cost_end (begin);
-  sli_record_birth (&sli_record_self, TRACE_OP_CALLOC, block, n * size,
-                    extra);
+  sli_record_birth (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
   return block;
 }
 
@@ -608,8 +607,7 @@ realloc_as (unsigned op, void *block, size_t size)
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
   if (block != NULL)
-    sli_record_death (self,
-                      size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
+    sli_record_death (self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
                       block, 0, 0);
   uint64_t begin = cost_begin ();
   void *fresh = next.realloc (block, size);

@@ -1,7 +1,7 @@
 /* record.h - the recorder's parts
  *
  * Tools.  The recorder is a preloaded object: record.c has the entry points
- * of C, record-cxx.c those of C++, record-slice.c those of this library;
+ * of C, record-cxx.c those of C++;
  * record-spool.c the shared file and its chunks, record-stack.c the stacks.
  * Nothing here may allocate: what it needs comes from mmap.
  *

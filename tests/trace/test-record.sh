@@ -255,9 +255,9 @@ do
   "$trace" record -q -o "$t" -- $command > "$work/seen" 2> "$work/seen-err"
   status=$?
   # sizes and ids of the process itself differ from run to run
-  grep -vE '^(_=|LD_LIBRARY_PATH=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+  grep -vE '^(_=|LD_LIBRARY_PATH=|BIN_SH=|DUALCASE=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
     "$work/plain" | sort > "$work/a"
-  grep -vE '^(_=|LD_LIBRARY_PATH=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+  grep -vE '^(_=|LD_LIBRARY_PATH=|BIN_SH=|DUALCASE=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
     "$work/seen" | sort > "$work/b"
   grep '^Threads' "$work/plain" >> "$work/a"
   grep '^Threads' "$work/seen" >> "$work/b"

@@ -78,10 +78,9 @@ test_round_trip (void)
       event->op = kind == 0   ? TRACE_OP_CALLOC
                   : kind == 1 ? TRACE_OP_DELETE_SIZED
                               : TRACE_OP_MARK;
-      event->address
-          = kind == 2 ? g_rand_int (random) % 100
-                      : (uint64_t)g_rand_int (random) << 12
-                            | g_rand_int (random) % 4096;
+      event->address = kind == 2 ? g_rand_int (random) % 100
+                                 : (uint64_t)g_rand_int (random) << 12
+                                       | g_rand_int (random) % 4096;
       if (kind < 2 && i > 10 && g_rand_int (random) % 2
           && events[i - 7].op < TRACE_OP_SCOPE_BEGIN)
         event->address = events[i - 7].address;
@@ -123,8 +122,7 @@ test_cut (void)
   for (unsigned i = 0; i <= 40; i++)
     {
       gsize length = n * i / 40;
-      g_assert_true (
-          g_file_set_contents (cut, bytes, (gssize)length, NULL));
+      g_assert_true (g_file_set_contents (cut, bytes, (gssize)length, NULL));
       TraceReader *reader = sli_trace_open (cut, error);
       if (length < sizeof (TraceFileHead))
         {
@@ -165,8 +163,7 @@ test_flipped (void)
       gsize length = g_rand_int (random) % 4 == 0
                          ? (gsize)g_rand_int_range (random, 0, (gint32)n)
                          : n;
-      g_assert_true (
-          g_file_set_contents (bad, copy, (gssize)length, NULL));
+      g_assert_true (g_file_set_contents (bad, copy, (gssize)length, NULL));
       TraceReader *reader = sli_trace_open (bad, error);
       if (reader != NULL)
         {
@@ -199,12 +196,11 @@ test_lying (void)
       for (int block = 0; block < 20; block++)
         {
           for (size_t k = 0; k < sizeof bytes; k++)
-            bytes[k] = (uint8_t)(g_rand_int (random) % 3 == 0
-                                     ? g_rand_int (random)
-                                     : k % 5);
+            bytes[k]
+                = (uint8_t)(g_rand_int (random) % 3 == 0 ? g_rand_int (random)
+                                                         : k % 5);
           sli_trace_write_block (
-              writer,
-              (TraceBlockType)g_rand_int_range (random, 1, 10),
+              writer, (TraceBlockType)g_rand_int_range (random, 1, 10),
               (uint64_t)g_rand_int_range (random, 0, 4),
               (uint32_t)g_rand_int_range (random, 0, 200), bytes,
               (size_t)g_rand_int_range (random, 0, sizeof bytes));

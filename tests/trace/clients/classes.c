@@ -182,8 +182,8 @@ replacement (size_t (*size) (void), int n_slots, int n)
   static void *slots[1000];
   for (int i = 0; i < n; i++)
     {
-      unsigned at = i < n_slots ? (unsigned)i
-                                : random_below ((unsigned)n_slots);
+      unsigned at
+          = i < n_slots ? (unsigned)i : random_below ((unsigned)n_slots);
       free (slots[at]);
       slots[at] = site (size ());
     }
