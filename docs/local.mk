@@ -25,3 +25,5 @@ clean-local-docs:
 	rm -rf docs/api
 
 .PHONY: docs clean-local-docs
+
+include docs/ralloc.mk

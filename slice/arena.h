@@ -235,6 +235,8 @@ slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
   if (SLICE_LIKELY (size - 1 < (size_t) (bump->end - object)))
     {
       bump->next = object + rounded;
+      if (object == NULL)
+        __builtin_unreachable ();
       return object;
     }
   return NULL;

@@ -10,5 +10,6 @@
 #include <slice/slice.h>
 #include <slice/source.h>
 #include <slice/stats.h>
+#include <slice/walk.h>
 
 #endif

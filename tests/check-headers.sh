@@ -110,7 +110,7 @@ all ()
     return
   fi
   for header in $PUBLIC_HEADERS; do
-    case $2:$header in c:*.hpp) continue ;; esac
+    case $2:$header in c:*.hpp) continue ;; esac # for C++ alone
     alone "$header"
     expect_none "$1, $2: <$header> alone" \
       "$(each_way "$1" "$2" "$3" "$temporary/alone.c")"

@@ -3,8 +3,8 @@
 #
 # A file of floor n may include its own floor, floor n-1, and always base (1)
 # and port (0).  Public headers belong to no floor.  Four exceptions: all
-# metadata comes from the page floor's meta.h, alloc.c routes straight to
-# slabs (and guard.c marks their chunks), fork.c takes the locks of every
+# metadata comes from the page floor's meta.h, route.c, aligned.c and bulk.c go
+# straight to slabs (and guard.c marks their chunks), fork.c takes the locks of every
 # floor, and observe reads all floors.
 # Contexts and arenas are clients: public headers, base, port and their own
 # directory.
@@ -36,7 +36,7 @@ findings ()
       if (name ~ /^(slab|place)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5
-      if (name ~ /^(alloc|trim|fork|block-check|guard)$/) return 6
+      if (name ~ /^(alloc|aligned|bulk|failure|route|trim|fork|block-check|guard)$/) return 6
       return ""
     }
     function area_of (path)
@@ -71,7 +71,7 @@ findings ()
       if (to > from) return 0
       if (to <= 1 || to == from - 1) return 1
       if (target == "core/meta.h" && area_of(path) == "core") return 1
-      if (path ~ /^core\/(alloc|guard)\.c$/ && to == 3) return 1
+      if (path ~ /^core\/(aligned|bulk|guard|route)\.c$/ && to == 3) return 1
       if (path == "core/fork.c") return 1
       if (area_of(path) == "observe") return 1
       return 0
@@ -145,7 +145,7 @@ plant core/depot.c '# include "page.h"'
 expect_found "an include that skips a floor is found" \
   "core/depot.c.*floor 2" "$(findings "$temporary/tree")"
 plant core/trim.c '#include "core/slab.h"'
-expect_found "the exception of alloc.c is its own" "core/trim.c.*floor 3" \
+expect_found "the exception of route.c is its own" "core/trim.c.*floor 3" \
   "$(findings "$temporary/tree")"
 plant context/x.c '#include "core/alloc.h"'
 expect_found "a context that is no client is found" "context/x.c.*floor 6" \
@@ -162,8 +162,8 @@ expect_found "a file on no floor is found" "core/unheard.c: on no floor" \
 plant core/slab.c '#include "core/unheard.h"'
 expect_found "an include of nothing is found" "unheard.h is not there" \
   "$(findings "$temporary/tree")"
-plant core/alloc.c '#include "core/slab.h"'
-plant_ok=$(findings "$temporary/tree" | grep 'core/alloc.c.*floor 3')
-expect_none "alloc.c may include slab.h" "$plant_ok"
+plant core/route.c '#include "core/slab.h"'
+plant_ok=$(findings "$temporary/tree" | grep 'core/route.c.*floor 3')
+expect_none "route.c may include slab.h" "$plant_ok"
 
 finish

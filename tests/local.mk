@@ -77,27 +77,37 @@ alloc_tests = \
 	%D%/test-block-check \
 	%D%/test-fork \
 	%D%/test-misuse \
+	%D%/test-oom \
 	%D%/test-threads \
+	%D%/test-tool-mode \
 	%D%/test-trim
 %C%_test_alloc_LDADD = $(observe_test_libs)
 %C%_test_block_check_LDADD = $(alloc_test_libs)
 %C%_test_fork_LDADD = $(observe_test_libs)
 %C%_test_misuse_LDADD = $(observe_test_libs)
+%C%_test_oom_LDADD = $(observe_test_libs)
 %C%_test_threads_LDADD = $(observe_test_libs)
+%C%_test_tool_mode_LDADD = $(observe_test_libs)
 %C%_test_trim_LDADD = $(observe_test_libs)
 
 observe_tests = \
 	%D%/test-dump \
-	%D%/test-stats
+	%D%/test-stats \
+	%D%/test-walk
 %C%_test_dump_LDADD = $(observe_test_libs)
 %C%_test_stats_LDADD = $(observe_test_libs)
+%C%_test_walk_LDADD = $(observe_test_libs)
 
 slice_tests = \
+	%D%/test-batch \
+	%D%/test-dlopen \
+	%D%/test-failures \
 	%D%/test-model \
 	%D%/test-plain
+%C%_test_batch_LDADD = $(slice_test_libs)
+%C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
+%C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_model_LDADD = $(slice_test_libs)
-
-include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -120,7 +130,11 @@ check_scripts = \
 	%D%/check-headers.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
-	%D%/check-32bit.sh
+	%D%/check-fastpath.sh \
+	%D%/check-fallbacks.sh \
+	%D%/check-setuid.sh \
+	%D%/check-32bit.sh \
+	%D%/check-gdb.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
@@ -262,11 +276,13 @@ run_targets =
 stress_targets =
 bench_targets =
 
+include tests/misuse/local.mk
 include tests/arena/local.mk
 include tests/bench/local.mk
 include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
+include tests/trace/local.mk
 
 # The main job.
 run stress bench: all
@@ -280,3 +296,5 @@ run stress bench: all
 	done
 
 .PHONY: run stress bench
+
+include tests/ralloc.mk

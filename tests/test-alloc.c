@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/depot.h"
 #include "core/slab.h"
+#include "port/os.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ static const char *const modes[]
 static volatile size_t third = SIZE_MAX / 3, half = SIZE_MAX / 2 + 1;
 
 static const char *mode;
+
+static void known_zero (void);
 
 static bool
 has (const char *word)
@@ -120,6 +123,31 @@ static void
 test_every_size (void)
 {
   in_each_mode (every_size);
+}
+
+/* The same on systems with larger pages. */
+static void
+every_size_16 (void)
+{
+  mode = "";
+  sli_os_pretend_page_bytes (16384);
+  every_size ();
+}
+
+static void
+every_size_64 (void)
+{
+  mode = "";
+  sli_os_pretend_page_bytes (65536);
+  every_size ();
+}
+
+static void
+known_zero_64 (void)
+{
+  mode = "";
+  sli_os_pretend_page_bytes (65536);
+  known_zero ();
 }
 
 static void
@@ -983,6 +1011,9 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add ("/slice/alloc/every-size", test_every_size);
+  test_add_fresh ("/slice/alloc/every-size-16-KiB-pages", every_size_16);
+  test_add_fresh ("/slice/alloc/every-size-64-KiB-pages", every_size_64);
+  test_add_fresh ("/slice/alloc/known-zero-64-KiB-pages", known_zero_64);
   test_add ("/slice/alloc/nothing", test_nothing);
   test_add ("/slice/alloc/null-frees", test_null_frees);
   test_add ("/slice/alloc/chain", test_chain);

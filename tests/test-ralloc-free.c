@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <pthread.h>
 
-/* --- what a destructor may do --------------------------------------------- */
+/* --- what a destructor may do --- */
 
 static void *victim;
 static void *target;
@@ -230,7 +230,7 @@ test_free_children (void)
   g_assert_cmpuint (n_calls, ==, 2);
 }
 
-/* --- order with both kinds of destructors ------------------------------------- */
+/* --- order with both kinds of destructors --- */
 
 static GString *order;
 
@@ -274,7 +274,7 @@ test_order_asked (void)
   g_string_free (order, TRUE);
 }
 
-/* --- depth and width ------------------------------------------------------------ */
+/* --- depth and width --- */
 
 enum
 {
@@ -336,7 +336,7 @@ test_wide (void)
   on_small_stack (free_chain, root);
 }
 
-/* --- every small tree, every assignment of deeds ----------------------------------- */
+/* --- every small tree, every assignment of deeds --- */
 
 enum
 {
@@ -520,7 +520,7 @@ test_exhaustive (gconstpointer asked_first)
   g_test_trap_assert_stdout ("*trees*");
 }
 
-/* --- every steal in every tree of up to 7 nodes ---------------------------------------- */
+/* --- every steal in every tree of up to 7 nodes --- */
 
 enum
 {
@@ -586,7 +586,7 @@ test_every_steal (void)
   g_test_message ("%u steals", n_steals);
 }
 
-/* --- where the blocks go ---------------------------------------------------------------- */
+/* --- where the blocks go --- */
 
 static uint64_t
 count_slab_locks (void)

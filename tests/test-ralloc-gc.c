@@ -35,7 +35,7 @@ test_alignment (void)
   ralloc_free (gc);
 }
 
-/* --- against a model ----------------------------------------------------------- */
+/* --- against a model --- */
 
 typedef struct
 {

@@ -322,7 +322,7 @@ append_to_null (void)
   ralloc_strcat (&text, "x");
 }
 
-/* --- with the option debug --------------------------------------------------- */
+/* --- with the option debug --- */
 
 static void
 debug_on (void)
@@ -439,7 +439,7 @@ test_misuse (gconstpointer data)
   g_test_trap_assert_stderr (misuse->message);
 }
 
-/* --- random wrong pointers into our slabs ---------------------------------------- */
+/* --- random wrong pointers into our slabs --- */
 
 enum
 {
@@ -470,7 +470,7 @@ test_wrong_pointers (void)
 {
   Random random = { 99 };
   char *nodes[N_NODES];
-  void *root = ralloc_context (NULL);
+  void *root;
   unsigned n_missed = 0;
 
   if (is_watched ())
@@ -478,6 +478,7 @@ test_wrong_pointers (void)
       g_test_skip ("there are no slabs");
       return;
     }
+  root = ralloc_context (NULL);
   for (unsigned i = 0; i < N_NODES; i++)
     {
       size_t size = random_below (&random, 300);

@@ -37,7 +37,7 @@ count_destroyed (void *node)
   n_destroyed++;
 }
 
-/* --- the model -------------------------------------------------------------- */
+/* --- the model --- */
 
 static void
 model_unlink (int i)
@@ -86,7 +86,7 @@ model_is_above (int above, int node)
   return false;
 }
 
-/* --- comparing ---------------------------------------------------------------- */
+/* --- comparing --- */
 
 static void
 check_place (int i)
@@ -124,7 +124,7 @@ check_all (void)
   g_assert_cmpuint (n_destroyed, ==, n_expected);
 }
 
-/* --- operations ----------------------------------------------------------------- */
+/* --- operations --- */
 
 static int
 random_live (Random *random)

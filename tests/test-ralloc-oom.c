@@ -87,7 +87,7 @@ free (void *block)
   __libc_free (block);
 }
 
-/* --- the script ------------------------------------------------------------- */
+/* --- the script --- */
 
 static bool
 agree (void *node)

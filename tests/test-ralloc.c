@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* --- what the calls mean -------------------------------------------------- */
+/* --- what the calls mean --- */
 
 static void
 test_null_matrix (void)
@@ -70,7 +70,9 @@ test_null_matrix (void)
   node = rerzalloc_size (root, NULL, 5, 20);
   for (unsigned i = 0; i < 20; i++)
     g_assert_cmpint (((char *) node)[i], ==, 0);
-  g_assert_nonnull (reralloc_array_size (NULL, NULL, 4, 4));
+  node = reralloc_array_size (NULL, NULL, 4, 4);
+  g_assert_nonnull (node);
+  ralloc_free (node);
 
   /* Appending to nothing makes a root. */
   g_assert_true (ralloc_asprintf_rewrite_tail (&text, &start, "%d", 123));
@@ -144,7 +146,7 @@ test_zeroed_growth (void)
   ralloc_free (root);
 }
 
-/* --- sizes that do not fit (defects of older implementations) ---------------- */
+/* --- sizes that do not fit (defects of older implementations) --- */
 
 static void
 test_overflow (void)
@@ -212,7 +214,7 @@ test_no_truncation (void)
   ralloc_free (root);
 }
 
-/* --- resizing ------------------------------------------------------------------ */
+/* --- resizing --- */
 
 static unsigned n_destroyed;
 
@@ -309,7 +311,7 @@ test_resize_in_place (void)
   ralloc_free (node);
 }
 
-/* --- moving in the tree ---------------------------------------------------------- */
+/* --- moving in the tree --- */
 
 static GString *order;
 
@@ -419,7 +421,7 @@ test_adopt_defined (void)
   ralloc_free (ctx);
 }
 
-/* --- nothing grows with the number of brothers or children --------------------------- */
+/* --- nothing grows with the number of brothers or children --- */
 
 static double
 cpu_seconds (void)

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -42,12 +43,13 @@ clock_gettime (clockid_t id, struct timespec *now)
 
 /* --- loads --- */
 
-/* So many blocks of a size, freed in an order of their own. */
+/* So many blocks of a size.  The list of them must not stay with malloc. */
 static void
 use_and_free (size_t bytes, size_t size)
 {
   size_t n = bytes / size;
-  void **blocks = g_new (void *, n);
+  void **blocks = mmap (NULL, n * sizeof *blocks, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
   for (size_t i = 0; i < n; i++)
     {
@@ -56,7 +58,7 @@ use_and_free (size_t bytes, size_t size)
     }
   for (size_t i = 0; i < n; i++)
     slice_free1 (size, blocks[i]);
-  g_free (blocks);
+  munmap (blocks, n * sizeof *blocks);
 }
 
 /* A program goes on for some seconds, in one class. */
@@ -165,6 +167,66 @@ test_thread_flush (void)
   g_assert_cmpuint (test_class_stats (64)->n_cached_threads, >, 0);
   slice_thread_flush ();
   g_assert_cmpuint (test_class_stats (64)->n_cached_threads, ==, 0);
+}
+
+/* --- from every source of pages --- */
+
+static const char *source_option;
+static TestPages pages;
+
+static void
+use_source (void)
+{
+  size_t before;
+
+  if (source_option != NULL)
+    test_options (source_option);
+  else
+    {
+      test_pages_init (&pages);
+      slice_set_source (&pages.source);
+    }
+  begin ();
+  use_and_free (MIB, 64);
+  slice_trim (0);
+  before = test_resident_bytes ();
+  for (int turn = 0; turn < 2; turn++)
+    {
+      use_and_free (load_bytes / 2, 48);
+      use_and_free (load_bytes / 2, 600);
+      slice_trim (0);
+      g_test_message ("%zu KiB more", (test_resident_bytes () - before) / 1024);
+      if (!test_is_slow ())
+        g_assert_cmpuint (test_resident_bytes (), <=,
+                          before + load_bytes / 25 + MIB);
+      g_assert_cmpuint (test_live (), ==, 0);
+    }
+  g_assert_true (source_option != NULL || pages.n_maps > 0);
+}
+
+/* Whatever gives the pages, they go back for certain. */
+static void
+test_sources (void)
+{
+  static const char *const options[]
+      = { "page-source=posix_memalign", "page-source=mmap",
+          "page-source=memalign",       "page-source=valloc",
+          "page-source=malloc",         "huge-pages=0",
+          NULL };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (options); i++)
+    {
+      int status;
+      char *said;
+
+      source_option = options[i];
+      said = test_capture (use_source, &status);
+      if (status != 0)
+        g_test_message ("%s", options[i]);
+      g_assert_cmpstr (said, ==, "");
+      g_assert_cmpint (status, ==, 0);
+      g_free (said);
+    }
 }
 
 /* --- by traffic --- */
@@ -392,6 +454,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/trim/by-age", test_trim_by_age);
   test_add_fresh ("/slice/trim/keeps-live", test_trim_keeps_live);
   test_add_fresh ("/slice/trim/thread-flush", test_thread_flush);
+  test_add ("/slice/trim/sources", test_sources);
   test_add_fresh ("/slice/trim/other-classes-traffic",
                   test_other_classes_traffic);
   test_add_fresh ("/slice/trim/working-set-stays", test_working_set_stays);

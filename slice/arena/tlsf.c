@@ -192,10 +192,16 @@ stride_for (const SliceTlsf *tlsf, size_t size)
   return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
 }
 
+/* More than a quarter of what the rows can hold; or of all addresses, where
+ * these have fewer bits. */
 static bool
 size_is_absurd (size_t size)
 {
-  return size > ((size_t) 1 << (TLSF_STRIDE_BITS_MAX - 2));
+  const unsigned bits = sizeof (size_t) * 8 < TLSF_STRIDE_BITS_MAX
+                            ? (unsigned) sizeof (size_t) * 8
+                            : TLSF_STRIDE_BITS_MAX;
+
+  return size >> (bits - 2) != 0;
 }
 
 /* The header of a piece that starts where none did. */

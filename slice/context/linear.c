@@ -72,13 +72,13 @@ prefix_of (const void *linear)
 }
 
 size_t
-sli_linear_prefix_bytes (void)
+sli_context_linear_prefix_bytes (void)
 {
   return sizeof (LinearPrefix);
 }
 
 size_t
-sli_linear_bytes (const Node *node)
+sli_context_linear_bytes (const Node *node)
 {
   return ((const LinearPrefix *) node - 1)->held_bytes;
 }
@@ -127,7 +127,7 @@ piece_bytes (size_t bytes)
 }
 
 void
-sli_linear_release (Node *node)
+sli_context_linear_release (Node *node)
 {
   LinearPrefix *prefix = (LinearPrefix *) node - 1;
   LinearBuffer *buffer = prefix->buffers;
@@ -187,7 +187,7 @@ linear_enter (const void *ctx, void *payload)
         {
           if (!sli_limit_take (parent, prefix_of (payload)->held_bytes))
             {
-              sli_linear_release (node);
+              sli_context_linear_release (node);
               return NULL;
             }
           node->parent |= NODE_LIMITED;

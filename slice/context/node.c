@@ -194,7 +194,7 @@ sli_context_block_bytes (const void *payload)
     return slice_block_size (sli_context_mode & MODE_TAIL
                                  ? payload : (const void *) node);
   if (((const size_t *) node)[-1] == KIND_LINEAR)
-    return sli_linear_bytes (node);
+    return sli_context_linear_bytes (node);
   return ((const LargePrefix *) node)[-1].bytes;
 }
 
@@ -215,8 +215,8 @@ sli_context_payload_bytes (const void *payload)
   if ((node->parent & NODE_ODD) == 0)
     return slice_block_size (node) - sizeof (Node);
   if (((const size_t *) node)[-1] == KIND_LINEAR)
-    return sli_linear_bytes (node) - sizeof (Node)
-           - sli_linear_prefix_bytes ();
+    return sli_context_linear_bytes (node) - sizeof (Node)
+           - sli_context_linear_prefix_bytes ();
   return ((const LargePrefix *) node)[-1].bytes - sizeof (LargePrefix)
          - sizeof (Node);
 }

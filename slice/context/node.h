@@ -352,9 +352,9 @@ Extension *sli_context_extend (void *payload);
 /* Takes the extension off a node and frees it. */
 void sli_context_unextend (Node *node);
 
-void sli_linear_release (Node *node);      /* linear.c: buffers and block */
-size_t sli_linear_bytes (const Node *node);
-size_t sli_linear_prefix_bytes (void);
+void sli_context_linear_release (Node *node);      /* linear.c: buffers and block */
+size_t sli_context_linear_bytes (const Node *node);
+size_t sli_context_linear_prefix_bytes (void);
 void sli_gc_release (void *payload);       /* gc.c: slabs */
 size_t sli_gc_bytes (const void *payload);
 bool sli_gc_is_own (const void *payload);

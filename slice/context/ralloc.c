@@ -241,7 +241,7 @@ sli_context_release (void *payload)
   else if (LIKELY ((node->parent & NODE_ODD) == 0))
     slice_free_bulk (1, &block);
   else if (((const size_t *) node)[-1] == KIND_LINEAR)
-    sli_linear_release (node);
+    sli_context_linear_release (node);
   else
     {
       sli_large_map_remove (payload);

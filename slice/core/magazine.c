@@ -354,15 +354,32 @@ class_refill (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  /* Both are empty: one is given for a full one. */
+  /* Both are empty: the smaller one is given for a full one. */
+  if (cache->previous != NULL
+      && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
+    class_swap (record, class_index);
   magazine = sli_depot_pop (class_index, cache->previous, &contended);
   class_count_trip (record, class_index, contended);
   if (magazine == NULL)
     return class_fill (record, class_index);
   class_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
-  cache->previous = cache->loaded;
-  cache->loaded = magazine;
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max > magazine->n_rounds_max)
+    {
+      /* From before the magazines grew: its rounds move into the larger one,
+       * or small ones would circulate for ever. */
+      memcpy (&cache->loaded->slots[1], &magazine->slots[1],
+              magazine->n_rounds * sizeof magazine->slots[0]);
+      cache->loaded->n_rounds = magazine->n_rounds;
+      cache->previous = NULL;
+      sli_depot_end_magazine (magazine);
+    }
+  else
+    {
+      cache->previous = cache->loaded;
+      cache->loaded = magazine;
+    }
   sli_record_show (record, class_index);
   return true;
 }

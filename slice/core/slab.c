@@ -502,23 +502,42 @@ word_give (const Place *place, unsigned word, uint64_t bits,
   return true;
 }
 
-/* The bit of a chunk if it belongs to the same word as a place; else 0. */
-static uint64_t
-same_word_bit (const Place *place, const void *chunk)
+/* The part of a slab that one word of its bitmap stands for: what is carved
+ * of its 64 chunks. */
+typedef struct
+{
+  const char *start;
+  size_t bytes;
+  const SizeClass *sizeclass;
+} WordSpan;
+
+static inline WordSpan
+word_span (const Place *place)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
-  size_t offset = (size_t) ((const char *) chunk - place->run)
-                  - place->slab->first_offset;
+  unsigned first = place->index & ~(BITS_PER_WORD - 1u);
+  unsigned n = LOAD (&place->slab->n_carved) - first;
+
+  if (n > BITS_PER_WORD)
+    n = BITS_PER_WORD;
+  return (WordSpan){ place->run + place->slab->first_offset
+                         + (size_t) first * sizeclass->chunk_bytes,
+                     (size_t) n * sizeclass->chunk_bytes, sizeclass };
+}
+
+/* The bit of a chunk if it is one of those; else 0. */
+static inline uint64_t
+span_bit (const WordSpan *span, const void *chunk)
+{
+  size_t offset = (size_t) ((const char *) chunk - span->start);
   uint32_t index;
 
-  if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
+  if (offset >= span->bytes)
     return 0;
-  index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
-  if (index / BITS_PER_WORD != place->index / BITS_PER_WORD
-      || (size_t) index * sizeclass->chunk_bytes != offset
-      || index >= LOAD (&place->slab->n_carved))
+  index = sli_sizeclass_index (span->sizeclass, (uint32_t) offset);
+  if ((size_t) index * span->sizeclass->chunk_bytes != offset)
     return 0;
-  return (uint64_t) 1 << (index % BITS_PER_WORD);
+  return (uint64_t) 1 << index;
 }
 
 /* The bits of chunks[*next - 1], which place describes, and of the chunks
@@ -551,9 +570,10 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
 {
   uint64_t free_bits
       = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
+  WordSpan span = word_span (place);
   unsigned i = 0;
 
-  while (i < n - 1 && (free_bits & same_word_bit (place, chunks[i])) == 0)
+  while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
     i++;
   place_complain (place, ERROR_ALREADY_FREE, class_index, chunks[i],
                   operation);
@@ -565,9 +585,10 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
 {
   for (unsigned i = 0, next; i < n; i = next)
     {
-      Place place;
       ErrorNumber error;
       uint64_t bits, bit;
+      WordSpan span;
+      Place place;
 
       next = i + 1;
       if (chunks[i] == NULL)
@@ -578,7 +599,8 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
         place_complain (&place, error, class_index, chunks[i], operation);
       /* Neighbours in the array are often neighbours in the slab. */
       bits = descending_bits (&place, n, chunks, &next);
-      for (; next < n && (bit = same_word_bit (&place, chunks[next])) != 0
+      span = word_span (&place);
+      for (; next < n && (bit = span_bit (&span, chunks[next])) != 0
              && (bits & bit) == 0;
            next++)
         bits |= bit;
@@ -680,38 +702,101 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Invariants S1 to S4 of THEORY section 10, of one slab in a ring. */
-static bool
-slab_is_valid (const Slab *slab, unsigned class_index, unsigned ring)
+/* Invariants S1 to S3 of THEORY section 10, of one slab in a ring. */
+static const char *
+slab_check (const Slab *slab, unsigned class_index, unsigned ring)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   if (slab->class_index != class_index || slab->state != SLAB_PARTIAL
-      || slab->ring != ring || slab->n_carved > sizeclass->n_chunks)
-    return false;
+      || slab->ring != ring)
+    return "S1";
+  if (slab->n_carved > sizeclass->n_chunks)
+    return "S3";
   for (unsigned i = 0; i < sizeclass->n_words; i++)
     if ((LOAD (&slab->words[i]) & ~carved_mask (slab, i)) != 0)
-      return false;
-  return slab_count_free (slab) > 0;
+      return "S2";
+  return slab_count_free (slab) == 0 ? "S1" : NULL;
 }
 
-bool
-sli_slab_is_valid (unsigned class_index)
+const char *
+sli_slab_check (unsigned class_index, const void **where)
 {
   SlabClass *class = &classes[class_index];
+  const char *broken = NULL;
   uint64_t n_partial = 0;
-  bool valid = true;
 
   class_lock (class);
   for (unsigned ring = 0; ring < FREE_RINGS; ring++)
     LINK_EACH (link, &class->rings[ring])
       {
+        const Slab *slab = LINK_OWNER (link, Slab, link);
+
         n_partial++;
-        valid = valid
-                && slab_is_valid (LINK_OWNER (link, Slab, link), class_index,
-                                  ring);
+        if (broken == NULL)
+          {
+            broken = slab_check (slab, class_index, ring);
+            *where = slab;
+          }
       }
-  valid = valid && n_partial <= class->n_slabs;
+  if (broken == NULL && n_partial > class->n_slabs)
+    {
+      broken = "S4";
+      *where = class;
+    }
   sli_unlock (&class->lock);
-  return valid;
+  return broken;
+}
+
+bool
+sli_slab_is_valid (unsigned class_index)
+{
+  const void *where;
+
+  return sli_slab_check (class_index, &where) == NULL;
+}
+
+/* --- walking ------------------------------------------------------------------ */
+
+typedef struct
+{
+  SlabVisit visit;
+  void *data;
+} SlabWalk;
+
+static void
+walk_run (void *run, void *record, void *data)
+{
+  const Slab *slab = record;
+  const SlabWalk *walk = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index != 0 && class_index < N_CLASSES)
+    walk->visit (run, class_index, walk->data);
+}
+
+void
+sli_slab_each (SlabVisit visit, void *data)
+{
+  SlabWalk walk = { visit, data };
+
+  sli_page_each_run (walk_run, &walk);
+}
+
+unsigned
+sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
+{
+  void *record;
+  unsigned class_index;
+
+  *info = (ChunkInfo){ .state = CHUNK_NONE };
+  if (sli_page_run_of (run, &record) == NULL)
+    return 0;
+  class_index = LOAD (&((Slab *) record)->class_index);
+  if (class_index == 0)
+    return 0;
+  if (index < sli_sizeclasses[class_index].n_chunks)
+    sli_slab_look_up (slab_chunk (record, (char *) (uintptr_t) run, index),
+                      info);
+  return sli_sizeclasses[class_index].n_chunks;
 }

@@ -120,7 +120,7 @@ const Workload bench_workloads[] = {
     load_churn,
     { .size_min = 8,
       .size_max = 512,
-      .n_blocks = 200,
+      .n_blocks = 1000,
       .batch = 2000,
       .n_threads = 2,
       .n_laps = 3 },

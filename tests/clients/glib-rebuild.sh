@@ -15,6 +15,7 @@
 
 . "$(dirname "$0")/../check-lib.sh"
 . "$(dirname "$0")/clients-lib.sh"
+. "$(dirname "$0")/apt-lists.sh"
 
 : "${GLIB_REBUILD_DIR:=$top_builddir/glib-rebuild}"
 : "${GLIB_SUITES:=}"
@@ -28,24 +29,10 @@ missing=$(need_packages $packages)
 test -z "$missing" || skip_all "not installed: $missing"
 mkdir -p "$GLIB_REBUILD_DIR" && cd "$GLIB_REBUILD_DIR" || exit 99
 
-# The package manager's client, with lists of its own: source packages need
-# not be enabled on the machine.
 fetch ()
 {
-  lists=$GLIB_REBUILD_DIR/apt
-  mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial"
-  . /etc/os-release
-  cat > "$lists/source.sources" <<END
-Types: deb-src
-URIs: http://deb.debian.org/debian
-Suites: $VERSION_CODENAME
-Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-END
-  set -- -q -o Dir::Etc::sourcelist=/dev/null \
-    -o Dir::Etc::sourceparts="$lists" -o Dir::State::lists="$lists/lists" \
-    -o Dir::Cache="$lists/cache" -o APT::Sandbox::User=root
-  apt-get "$@" update && apt-get "$@" source glib2.0
+  apt_lists "$GLIB_REBUILD_DIR/apt" && apt-get -q source glib2.0
+  unset APT_CONFIG
 }
 
 ls -d glib2.0-2.74.*/glib >/dev/null 2>&1 || fetch >fetch.log 2>&1 \
@@ -75,14 +62,17 @@ use_slice ()
   cp "$top_srcdir"/slice/dropin/gslice*.[ch] \
     "$top_srcdir"/slice/dropin/foreign.h \
     "$top_srcdir"/slice/dropin/foreign-none.c "$dropin"
-  cp "$top_srcdir/slice/port/compiler.h" "$dropin/port"
+  cp "$top_srcdir/slice/port/compiler.h" "$top_srcdir/slice/port/os.h" "$dropin/port"
+  # It looks for its neighbour where our own build has it.
+  sed 's,"os\.h","port/os.h",' "$top_srcdir/slice/port/tool.c" \
+    > "$dropin/tool.c"
   cp "$top_srcdir"/slice/slice.h "$top_srcdir"/slice/options.h \
     "$top_srcdir"/slice/stats.h "$top_builddir"/slice/version.h \
     "$dropin/include/slice"
   echo '/* glib/slice-dropin/ stands for this. */' > "$source/glib/gslice.c"
   libs=$top_builddir/slice/.libs
   sed -e "s,^  'gslice.c'\\,,  'gslice.c'\\, 'slice-dropin/gslice.c'\\, \
-'slice-dropin/gslice-config.c'\\, 'slice-dropin/foreign-none.c'\\,," \
+'slice-dropin/gslice-config.c'\\, 'slice-dropin/tool.c'\\, 'slice-dropin/foreign-none.c'\\,," \
     -e "s,link_args : \[noseh_link_args\\,,&'-L$libs'\\, '-lslice'\\, \
 '-Wl\\,-rpath\\,$libs'\\,," \
     -e "s,^glib_c_args = \[,&'-I$dropin/include'\\, '-D_GNU_SOURCE'\\, ," \

@@ -32,23 +32,12 @@ say () { printf '%s\n' "$*"; }
 
 # --- sources and shaders, by apt with lists of its own -----------------------
 
+. "$here/apt-lists.sh"
+
 fetch ()
 {
-  apt=$work/apt
-  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$work/debs"
-  key=/usr/share/keyrings/debian-archive-keyring.gpg
-  for kind in deb deb-src; do
-    say "$kind [signed-by=$key] http://deb.debian.org/debian bookworm main"
-  done > "$apt/sources.list"
-  cat > "$apt/apt.conf" <<CONF
-Dir::Etc::sourcelist "$apt/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::State::lists "$apt/lists";
-Dir::Cache "$apt/cache";
-CONF
-  APT_CONFIG=$apt/apt.conf
-  export APT_CONFIG
-  apt-get -q update
+  mkdir -p "$work/debs"
+  apt_lists "$work/apt"
   (cd "$work" && apt-get -q source --download-only mesa)
   (cd "$work/debs" && apt-get -q download glmark2-data kodi-data \
      kodi-screensaver-shadertoy kodi-visualization-shadertoy)

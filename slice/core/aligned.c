@@ -1,0 +1,133 @@
+/* aligned.c - blocks with an alignment of the caller's choice
+ *
+ * Floor 6 (alloc).  Below: magazine, by way of route.c.  No locks.
+ * Theory: section 4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "block-check.h"
+#include "route.h"
+#include "slab.h"
+#include "base/align.h"
+#include "base/diag.h"
+#include "base/sizeclass.h"
+#include "port/os.h"
+
+#include <stdlib.h>
+
+enum
+{
+  ALIGNMENT_MAX = 4096,     /* of slice_alloc_aligned() */
+  ALIGNMENT_OF_MALLOC = 16  /* what malloc gives anyway on 64 bits; on 32 it
+                               may be 8, but then memalign is asked */
+};
+
+/* The size to ask for, and whether its class is aligned by itself. */
+static bool
+is_aligned_by_class (size_t alignment, size_t bytes)
+{
+  if (route_goes_to_malloc (bytes))
+    return alignment <= min_size (ALIGNMENT_OF_MALLOC, 2 * sizeof (void *));
+  if (sli_route.route == ROUTE_GUARD)
+    return alignment <= 2 * sizeof (void *);
+  return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
+}
+
+static size_t
+aligned_bytes (size_t alignment, size_t size, const char *operation,
+               const void *block)
+{
+  if (UNLIKELY (!is_power_of_two (alignment) || alignment > ALIGNMENT_MAX))
+    sli_diag_die (ERROR_BAD_ALIGNMENT,
+                  "%s: alignment %z is no power of two up to %z: block %p, "
+                  "given size %z [thread %u]",
+                  operation, alignment, (size_t) ALIGNMENT_MAX, block, size,
+                  sli_os_thread_id ());
+  return align_up (size, alignment);
+}
+
+/* Are blocks of the system's malloc remembered, too? */
+static bool
+remembers_malloc (void)
+{
+  return sli_route.checks_blocks || sli_route.route == ROUTE_GUARD;
+}
+
+static void *
+attempt_aligned (size_t alignment, size_t bytes, const void *site)
+{
+  void *block;
+
+  if (is_aligned_by_class (alignment, bytes))
+    return sli_route_alloc (bytes, site);
+  block = sli_os_posix_memalign (bytes, alignment);
+  if (block == NULL)
+    block = sli_os_memalign (bytes, alignment);
+  if (block != NULL && remembers_malloc ()
+      && !sli_block_check_add_at (block, bytes, site))
+    {
+      free (block);
+      return NULL;
+    }
+  if (block != NULL)
+    COUNT_UP_SHARED (&sli_route.n_large_allocs, 1);
+  return block;
+}
+
+static void *
+alloc_aligned (size_t alignment, size_t size, bool may_fail,
+               const char *operation, const void *site)
+{
+  size_t bytes = aligned_bytes (alignment, size, operation, NULL);
+  void *block;
+
+  route_make_ready ();
+  if (size == 0)
+    return NULL;
+  /* Rounding up may have wrapped. */
+  block = bytes < size ? NULL : attempt_aligned (alignment, bytes, site);
+  if (UNLIKELY (block == NULL))
+    block = sli_failure_retry (attempt_aligned, alignment,
+                                 bytes < size ? SIZE_MAX : bytes, may_fail,
+                                 site);
+  return block;
+}
+
+void *
+slice_alloc_aligned (size_t alignment, size_t size)
+{
+  return alloc_aligned (alignment, size, false, "slice_alloc_aligned",
+                        CALL_SITE);
+}
+
+void *
+slice_try_alloc_aligned (size_t alignment, size_t size)
+{
+  return alloc_aligned (alignment, size, true, "slice_try_alloc_aligned",
+                        CALL_SITE);
+}
+
+void
+slice_free_aligned (size_t alignment, size_t size, void *block)
+{
+  size_t bytes = aligned_bytes (alignment, size, "slice_free_aligned", block);
+
+  route_make_ready ();
+  if (block == NULL)
+    return;
+  if (is_aligned_by_class (alignment, bytes))
+    {
+      slice_free1 (bytes, block);
+      return;
+    }
+  if (remembers_malloc ())
+    sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
+  if (UNLIKELY (sli_slab_is_ours (block)))
+    sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
+  COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+  free (block);
+}

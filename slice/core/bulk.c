@@ -1,0 +1,177 @@
+/* bulk.c - what layers above stand on: known zeroes, frees in bulk, what an
+ * address is
+ *
+ * Floor 6 (alloc).  Below: magazine, and slab as route.c may.  No locks.
+ * Theory: sections 4 and 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "block-check.h"
+#include "magazine.h"
+#include "route.h"
+#include "slab.h"
+#include "base/align.h"
+#include "base/diag.h"
+#include "port/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *
+slice_try_alloc_known (size_t size, bool *known_zero)
+{
+  *known_zero = false;
+  if (LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      void **top = SLICE_LOAD (&entry->top);
+      void *block = *top;
+
+      if (LIKELY (block != NULL))
+        {
+          SLICE_STORE (&entry->top, top - 1);
+          return block;
+        }
+    }
+  route_make_ready ();
+  if (size != 0 && size <= SLICE_SIZE_MAX && sli_route.route == ROUTE_MAGAZINES
+      && !sli_route.checks_blocks)
+    {
+      void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
+                                              known_zero);
+
+      if (LIKELY (block != NULL))
+        return block;
+      *known_zero = false;
+    }
+  return slice_try_alloc (size);
+}
+
+/* Zeroes a block of unknown size; what is none is left for others to find. */
+static void
+clear_freed (void *block)
+{
+  ChunkInfo info;
+
+  if (sli_route.route == ROUTE_MALLOC)
+    {
+      memset (block, 0, sli_os_malloc_bytes (block));
+      return;
+    }
+  sli_slab_look_up (block, &info);
+  if (info.state == CHUNK_OUT)
+    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
+}
+
+/* Where blocks are looked at one by one. */
+static void
+bulk_free_each (size_t n, void *const *blocks, const void *site)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      if (blocks[i] == NULL)
+        continue;
+      if (sli_route.route == ROUTE_GUARD)
+        {
+          sli_route.checked.free (DIAG_SIZE_UNKNOWN, blocks[i],
+                              "slice_free_bulk", site);
+          continue;
+        }
+      if (sli_route.checks_blocks)
+        sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
+                                "slice_free_bulk");
+      if (sli_route.clears_freed)
+        clear_freed (blocks[i]);
+      if (sli_route.route == ROUTE_MALLOC)
+        free (blocks[i]);
+      else
+        sli_slab_give (0, 1, &blocks[i], "slice_free_bulk");
+    }
+}
+
+void
+slice_free_bulk (size_t n, void *const *blocks)
+{
+  route_make_ready ();
+  if (sli_route.route == ROUTE_GUARD || sli_route.route == ROUTE_MALLOC
+      || sli_route.checks_blocks || sli_route.clears_freed)
+    {
+      bulk_free_each (n, blocks, CALL_SITE);
+      return;
+    }
+  while (n > 0)
+    {
+      unsigned part = (unsigned) min_size (n, UINT32_MAX);
+
+      sli_slab_give (0, part, blocks, "slice_free_bulk");
+      n -= part;
+      blocks += part;
+    }
+}
+
+size_t
+slice_block_size (const void *block)
+{
+  unsigned class_index = sli_slab_class_of (block);
+  size_t size;
+
+  if (sli_route.route == ROUTE_GUARD)
+    {
+      size = sli_guard_block_size (block);
+      return size != 0 ? size : sli_block_check_size (block);
+    }
+  return class_index != 0 ? sli_sizeclasses[class_index].chunk_bytes
+                          : sli_os_malloc_bytes (block);
+}
+
+bool
+slice_is_ours (const void *address)
+{
+  return sli_slab_is_ours (address);
+}
+
+size_t
+slice_debug_size (const void *address)
+{
+  size_t size;
+
+  if (!LOAD_ACQUIRE (&sli_route.ready)
+      || (!sli_route.checks_blocks && sli_route.route != ROUTE_GUARD))
+    return 0;
+  size = sli_block_check_size (address);
+  return size == SIZE_MAX ? 0 : size;
+}
+
+void
+slice_block_info (const void *address, SliceBlockInfo *info)
+{
+  static const SliceBlockKind kinds[]
+      = { [CHUNK_FOREIGN] = SLICE_BLOCK_FOREIGN,
+          [CHUNK_NONE] = SLICE_BLOCK_NONE,
+          [CHUNK_INTERIOR] = SLICE_BLOCK_INTERIOR,
+          [CHUNK_UNCARVED] = SLICE_BLOCK_FREE,
+          [CHUNK_FREE] = SLICE_BLOCK_FREE,
+          [CHUNK_OUT] = SLICE_BLOCK_OUT };
+  ChunkInfo chunk;
+
+  sli_slab_look_up (address, &chunk);
+  info->kind = kinds[chunk.state];
+  info->class_index = chunk.class_index;
+  info->start = chunk.start;
+  info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
+  if (sli_route.route == ROUTE_GUARD && chunk.start != NULL)
+    {
+      /* The block, not its chunk, is what the program knows. */
+      info->start = (char *) chunk.start + sli_guard_front_bytes ();
+      info->bytes = sli_guard_block_size (info->start);
+      if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
+        info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
+                     : address == info->start ? SLICE_BLOCK_OUT
+                                              : SLICE_BLOCK_INTERIOR;
+    }
+}

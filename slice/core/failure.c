@@ -1,0 +1,72 @@
+/* failure.c - when there is no memory
+ *
+ * Floor 6 (alloc).  Lock: failure.lock (rank 10), for the handler.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "route.h"
+#include "base/diag.h"
+#include "port/lock.h"
+#include "port/os.h"
+
+#include <errno.h>
+
+static struct
+{
+  Lock lock;
+  SliceFailureHandler handler;
+  void *data;
+} failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
+
+void
+slice_set_failure_handler (SliceFailureHandler handler, void *data)
+{
+  sli_lock (&failure.lock);
+  failure.handler = handler;
+  failure.data = data;
+  sli_unlock (&failure.lock);
+}
+
+bool
+sli_failure_ask (size_t size, size_t alignment)
+{
+  SliceFailureHandler handler;
+  void *data;
+
+  sli_lock (&failure.lock);
+  handler = failure.handler;
+  data = failure.data;
+  sli_unlock (&failure.lock);
+  return handler != NULL && handler (size, alignment, data);
+}
+
+_Noreturn COLD static void
+die_of_no_memory (size_t size, size_t alignment)
+{
+  sli_diag_die (ERROR_NO_MEMORY,
+                "out of memory: %z bytes, alignment %z [thread %u]", size,
+                alignment, sli_os_thread_id ());
+}
+
+COLD void *
+sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
+                     bool may_fail, const void *site)
+{
+  void *block;
+
+  sli_trim_all ();
+  block = attempt (alignment, size, site);
+  while (block == NULL && !may_fail)
+    {
+      if (!sli_failure_ask (size, alignment))
+        die_of_no_memory (size, alignment);
+      block = attempt (alignment, size, site);
+    }
+  if (block == NULL)
+    errno = ENOMEM;
+  return block;
+}
