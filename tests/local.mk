@@ -101,7 +101,6 @@ observe_tests = \
 slice_tests = \
 	%D%/test-batch \
 	%D%/test-dlopen \
-	%D%/test-failures \
 	%D%/test-model \
 	%D%/test-plain
 %C%_test_batch_LDADD = $(slice_test_libs)
@@ -109,7 +108,13 @@ slice_tests = \
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_model_LDADD = $(slice_test_libs)
 
-unit_tests = \
+# These make memory fail themselves, at every point: not under memcheck, where
+# they would take long, and where every block is a malloc of its own.
+failure_tests = \
+	%D%/test-failures \
+	%D%/test-ralloc-oom
+
+memcheck_tests = \
 	$(port_tests) \
 	$(base_tests) \
 	$(page_tests) \
@@ -119,6 +124,8 @@ unit_tests = \
 	$(alloc_tests) \
 	$(observe_tests) \
 	$(slice_tests)
+
+unit_tests = $(memcheck_tests) $(failure_tests)
 
 # Programs that need libslice alone (no GLib).
 %C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
@@ -194,7 +201,7 @@ check-valgrind: all
 	  || { echo 'check-valgrind: install valgrind' >&2; exit 1; }
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
 	SLICE_TEST_VALGRIND=1 SLICE_TEST_OPTIONS=force-pool \
-	  $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)'
+	  $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(memcheck_tests)'
 
 # The programs in builds of their own, one a sanitizer.
 check-sanitize: check-asan check-tsan
@@ -238,7 +245,7 @@ check-all: all
 	$$sum add check $(TESTS); \
 	if test -n '$(VALGRIND)'; then \
 	  $(MAKE) $(AM_MAKEFLAGS) check-valgrind || status=1; \
-	  $$sum add valgrind $(unit_tests); \
+	  $$sum add valgrind $(memcheck_tests); \
 	fi; \
 	rm -f %D%/installcheck.trs; \
 	$(MAKE) $(AM_MAKEFLAGS) check-installed || status=1; \

@@ -11,7 +11,6 @@ ralloc_tests = \
 	tests/test-ralloc-linear \
 	tests/test-ralloc-misuse \
 	tests/test-ralloc-model \
-	tests/test-ralloc-oom \
 	tests/test-ralloc-string \
 	tests/test-ralloc-threads
 
