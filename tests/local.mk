@@ -136,7 +136,8 @@ check_scripts = \
 	%D%/check-fallbacks.sh \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
-	%D%/check-gdb.sh
+	%D%/check-gdb.sh \
+	%D%/check-tools.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \

@@ -17,7 +17,8 @@ typedef enum
   GUARD_CHECKED,   /* every free is checked at the call */
   GUARD_HARDENED,  /* and contents: canary, zeroes, quarantine, random picks,
                       guard pages */
-  GUARD_DEBUG      /* and red zones, patterns, who allocated and freed */
+  GUARD_DEBUG,     /* and red zones, patterns, who allocated and freed */
+  GUARD_ANNOTATED  /* a tool watches, and is told of every block */
 } GuardMode;
 
 /* Once, with the options frozen. */

@@ -19,6 +19,7 @@
 #include "base/option.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -192,10 +193,20 @@ extent_map (size_t *bytes, bool *is_zeroed)
         source->unmap (source, start, *bytes);
       return NULL;
     }
+  if (sli_annotate_is_on ())
+    sli_annotate_extent (start, *bytes);
   *is_zeroed = source->is_zeroed
                || (source->advise_away != NULL
                    && source->advise_away (source, start, *bytes));
   return start;
+}
+
+static void
+extent_unmap (void *start, size_t bytes)
+{
+  if (sli_annotate_is_on ())
+    sli_annotate_extent_end (start, bytes);
+  page.source->unmap (page.source, start, bytes);
 }
 
 static void
@@ -248,7 +259,7 @@ extent_new (void)
     extent_add (start, bytes, is_zeroed);
   sli_unlock (&page.lock);
   if (!is_wanted && page.source->unmap != NULL)
-    page.source->unmap (page.source, start, bytes);
+    extent_unmap (start, bytes);
   PROBE2 (page_map, start, bytes);
   return true;
 }
@@ -517,7 +528,7 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   *found = region->state == REGION_CLEAN;
   sli_unlock (&page.lock);
   if (retired != NULL)
-    source->unmap (source, retired->start, retired->bytes);
+    extent_unmap (retired->start, retired->bytes);
   return returned_bytes;
 }
 

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/option.h"
 #include "base/probe.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -75,8 +76,10 @@ sli_slab_init (void)
   /* Canaries and red zones make chunks larger than their blocks: only a
    * spacing of 16 keeps the alignment that the block's own size promises. */
   sli_sizeclass_init (sli_page_unit_bytes (),
-                      has_guards || sli_option_is_on (SLICE_OPTION_ALIGN_16),
-                      has_guards || sli_option_is_on (SLICE_OPTION_CHECKED));
+                      has_guards || sli_annotate_is_on ()
+                          || sli_option_is_on (SLICE_OPTION_ALIGN_16),
+                      has_guards || sli_annotate_is_on ()
+                          || sli_option_is_on (SLICE_OPTION_CHECKED));
   colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
@@ -181,6 +184,9 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);
   class->n_made++;
+  if (sli_annotate_is_on ())
+    sli_annotate_slab (slab_chunk (slab, run, 0),
+                       (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
 /* Are all its chunks back?  Only then may the run be given back. */
@@ -370,6 +376,8 @@ run_give_back (char *run, unsigned class_index, bool is_guarded,
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   PROBE2 (slab_free, class_index, run);
+  if (sli_annotate_is_on ())
+    sli_annotate_slab_end (run, sizeclass->slab_bytes);
   if (is_guarded)
     (void) guard_set (run, sizeclass, false);
   if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
