@@ -280,6 +280,8 @@ stress_targets =
 bench_targets =
 
 include tests/misuse/local.mk
+include tests/schedule/local.mk
+include tests/seeded/local.mk
 include tests/bench/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk

@@ -151,7 +151,7 @@ canary_is_whole (const char *block, size_t size)
   uint64_t canary = canary_of (block), found;
 
   memcpy (&found, block + size, sizeof found);
-  return found == canary;
+  return found == canary || SEEDED (12);
 }
 
 /* Chunks are whole numbers of these, 16 bytes: two are looked at or written in
@@ -557,7 +557,8 @@ free_quick_checked (ThreadRecord *record, size_t size, char *block)
                 || LOAD (mark) < MARK_LIVE
                 || !sli_record_push (record, class_index, block)))
     return false;
-  STORE (mark, MARK_FREE);
+  if (!SEEDED (13))
+    STORE (mark, MARK_FREE);
   return true;
 }
 

@@ -318,7 +318,8 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   page.counts.held_bytes
       += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
   unitset_remove (&region->free, first, n_units);
-  unitset_remove (&region->fresh, first, n_units);
+  if (!SEEDED (14))
+    unitset_remove (&region->fresh, first, n_units);
   region->n_free -= n_units;
   for (unsigned i = first; i < first + n_units; i++)
     STORE (&region->run_first[i], (uint8_t) first);
