@@ -280,6 +280,7 @@ stress_targets =
 bench_targets =
 
 include tests/misuse/local.mk
+include tests/model/local.mk
 include tests/schedule/local.mk
 include tests/seeded/local.mk
 include tests/bench/local.mk

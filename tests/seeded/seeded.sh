@@ -32,11 +32,10 @@ build ()
     -o "$temporary/schedule" || return 1
   rm -rf "$temporary/objects"
   mkdir "$temporary/objects"
-  (cd "$temporary/objects" && here=$OLDPWD && cd "$here" || exit 1
-   for source in $plain; do
-     $CC $flags -DSLICE_SEEDED_BUG="$1" -c "$source" \
-       -o "$temporary/objects/$(echo "$source" | tr / _).o" || exit 1
-   done) || return 1
+  for source in $plain; do
+    $CC $flags -DSLICE_SEEDED_BUG="$1" -c "$source" \
+      -o "$temporary/objects/$(basename "$source" .c).o" || return 1
+  done
   $CC $flags -O0 -fno-builtin "$srcdir"/tests/misuse/*.c \
     "$temporary"/objects/*.o -o "$temporary/misuse" $glib_flags -ldl \
     || return 1
