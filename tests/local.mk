@@ -282,6 +282,7 @@ bench_targets =
 include tests/misuse/local.mk
 include tests/model/local.mk
 include tests/schedule/local.mk
+include tests/fuzz/local.mk
 include tests/seeded/local.mk
 include tests/bench/local.mk
 include tests/clients/local.mk
