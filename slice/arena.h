@@ -1,7 +1,8 @@
 /* arena.h - memory for lifetimes that a program knows: what all kinds share
  *
- * Public; the four kinds come with it.  An arena hands out objects that die together, or in an order that
- * is known beforehand, and so need no header of their own:
+ * Public; the four kinds come with it.  An arena hands out objects that die
+ * together, or in an order that is known beforehand, and so need no header of
+ * their own:
  *
  *   linear.h  objects are only added, and all die at once (or down to a mark)
  *   stack.h   the object that came last goes first
@@ -12,9 +13,10 @@
  * and lies behind the arena's own control block; further ones double from 256
  * bytes up to a cap, each size as soon as it is at most an eighth of what the
  * arena holds (a half where the first block is large or the arena has a page
- * source of its own).  A request too large for that gets a block of its own and leaves the
- * current block current.  The table of blocks lies outside the blocks, so an
- * arena can be emptied without touching its memory.
+ * source of its own; a stack doubles from 4 KiB).  A request too large for
+ * that gets a block of its own and leaves the current block current.  The
+ * table of blocks lies outside the blocks, so an arena can be emptied without
+ * touching its memory.
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a
@@ -132,7 +134,7 @@ typedef struct
  */
 SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 
-/* --- further page sources ------------------------------------------------- */
+/* --- further page sources ------------------------------------------------ */
 
 /** A source over a buffer of the caller's: pages are handed out and taken
  * back inside it, and no system call is ever made.
@@ -199,7 +201,7 @@ SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
  */
 SLICE_API void slice_source_destroy (const SliceSource *source);
 
-/* --- the inline code of linear and stack ---------------------------------- */
+/* --- the inline code of linear and stack --------------------------------- */
 
 /* What the inline functions see of a linear or stack arena (version 1):
  *
@@ -233,6 +235,8 @@ slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
   if (SLICE_LIKELY (size - 1 < (size_t) (bump->end - object)))
     {
       bump->next = object + rounded;
+      if (object == NULL)
+        __builtin_unreachable ();
       return object;
     }
   return NULL;

@@ -217,7 +217,7 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
                                      const void *object, size_t size,
                                      const void *context);
 
-/* --- growing objects ------------------------------------------------------ */
+/* --- growing objects ----------------------------------------------------- */
 
 /* One object at a time may grow at the arena's end, moving to a larger block
  * as needed, until it is finished.  Meanwhile nothing else can be added. */
@@ -267,7 +267,7 @@ SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
 /** Gives the growing object up. */
 SLICE_API void slice_linear_abandon (SliceLinear *linear);
 
-/* --- strings -------------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------- */
 
 /** A copy of a string; NULL of NULL. */
 SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string)
@@ -294,7 +294,7 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
                                       va_list arguments) SLICE_ATTR_MALLOC
     __attribute__ ((format (printf, 2, 0)));
 
-/* --- typed macros --------------------------------------------------------- */
+/* --- typed macros -------------------------------------------------------- */
 
 /** Adds one `type`, aligned as the type wants. */
 #define slice_linear_new_object(linear, type)                                 \

@@ -70,15 +70,19 @@ extern SLICE_API __thread SliceEntryV1 *slice_tls_v1
    : (size) <= 1040 ? (((size) + 15) >> 5) + 33                               \
                     : (((size) + 111) >> 7) + 57)
 
-/* Before the entries lies the same as a table, by eights of the size: one
+/* Before the entries lies twice the class as a table, by eights of the size: one
  * load where the size is no constant, instead of branches that random sizes
- * would mispredict. */
+ * would mispredict; and twice, for an entry is two pointers long, and an
+ * address is scaled by one for nothing. */
 #define SLICE_CLASS_TABLE_BYTES_V1 264
 #define SLICE_ENTRY_V1(entries, size)                                         \
   (__builtin_constant_p (size)                                                \
        ? (entries) + SLICE_CLASS_V1 (size)                                    \
-       : (entries) + ((const unsigned char *) (entries)                       \
-                      - SLICE_CLASS_TABLE_BYTES_V1)[((size) + 7) >> 3])
+       : (SliceEntryV1 *) (void *) ((char *) (entries)                         \
+                                    + sizeof (void *)                         \
+                                          * ((const unsigned char *) (entries) \
+                                             - SLICE_CLASS_TABLE_BYTES_V1)    \
+                                              [((size) + 7) >> 3]))
 
 /* Where the inline code gives up. */
 SLICE_API void *slice_alloc_slow_v1 (size_t size);

@@ -109,8 +109,6 @@ slice_tests = \
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_model_LDADD = $(slice_test_libs)
 
-include tests/ralloc.mk
-
 unit_tests = \
 	$(port_tests) \
 	$(base_tests) \
@@ -284,9 +282,12 @@ include tests/model/local.mk
 include tests/schedule/local.mk
 include tests/fuzz/local.mk
 include tests/seeded/local.mk
+include tests/arena/local.mk
 include tests/bench/local.mk
+include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
+include tests/trace/local.mk
 
 # The main job.
 run stress bench: all
@@ -300,3 +301,5 @@ run stress bench: all
 	done
 
 .PHONY: run stress bench
+
+include tests/ralloc.mk

@@ -44,7 +44,7 @@ round_up (size_t bytes, size_t unit)
   return (bytes + unit - 1) & ~(unit - 1);
 }
 
-/* --- options --------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------- */
 
 bool
 sli_options_fill (const SliceArenaOptions *given, size_t default_first,
@@ -55,8 +55,7 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
     all = *given;
   size_t page = all.source != NULL ? SPAN_PAGE_BYTES : 0;
   if (all.first_bytes == 0)
-    all.first_bytes = page != 0 ? page
-                                : default_first;
+    all.first_bytes = page != 0 ? page : default_first;
   if (all.cap_bytes == 0)
     all.cap_bytes = default_cap != 0 ? default_cap : CAP_BYTES_DEFAULT;
   if (all.cap_bytes < all.first_bytes
@@ -100,7 +99,7 @@ sli_arena_debug (void)
   return state == 2;
 }
 
-/* --- blocks from the source ------------------------------------------------ */
+/* --- blocks from the source ---------------------------------------------- */
 
 static bool
 chain_uses_slice (const BlockChain *chain, size_t bytes)
@@ -165,7 +164,7 @@ block_unmap (BlockChain *chain, Block block)
     }
 }
 
-/* --- the table ------------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------- */
 
 static bool
 table_has_room (BlockChain *chain)
@@ -206,7 +205,7 @@ table_remove (BlockChain *chain, uint32_t index)
   return block;
 }
 
-/* --- the chain ------------------------------------------------------------- */
+/* --- the chain ----------------------------------------------------------- */
 
 void
 sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
@@ -242,9 +241,9 @@ void
 sli_chain_set_growth (BlockChain *chain, unsigned part, size_t next_bytes_min)
 {
   chain->growth_part = (uint16_t) part;
-  chain->next_bytes_min = (uint32_t) (next_bytes_min < chain->cap_bytes
-                                          ? next_bytes_min
-                                          : chain->cap_bytes);
+  chain->next_bytes_min
+      = (uint32_t) (next_bytes_min < chain->cap_bytes ? next_bytes_min
+                                                      : chain->cap_bytes);
 }
 
 Block
@@ -270,8 +269,8 @@ sli_chain_next_bytes (const BlockChain *chain)
   size_t part = chain->held_bytes / chain->growth_part;
   if (part > bytes)
     bytes = (size_t) 1 << (63 - __builtin_clzll (part));
-  return bytes < chain->cap_bytes ? bytes : chain_round (chain,
-                                                         chain->cap_bytes);
+  return bytes < chain->cap_bytes ? bytes
+                                  : chain_round (chain, chain->cap_bytes);
 }
 
 bool

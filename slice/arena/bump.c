@@ -31,11 +31,10 @@ kind_name (ArenaKind kind)
 }
 
 void
-sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+sli_arena_fault_handle (const void *handle, ArenaKind want)
 {
-  if (SLICE_UNLIKELY (have != want))
-    sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
-                     kind_name (want));
+  sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
+                   kind_name (want));
 }
 
 void
@@ -118,8 +117,7 @@ sli_bump_take (Bump *bump, size_t alignment, size_t size)
 }
 
 void
-sli_bump_stats (const Bump *bump, size_t control_bytes,
-                SliceArenaStats *stats)
+sli_bump_stats (const Bump *bump, size_t control_bytes, SliceArenaStats *stats)
 {
   const BlockChain *chain = &bump->chain;
   sli_chain_stats (chain, control_bytes, stats);

@@ -83,7 +83,7 @@ grow_move (SliceLinear *linear, size_t more)
       return false;
     }
   bool drops = linear->grows_alone;
-  sli_linear_enter_pushed (linear);
+  sli_arena_linear_enter_pushed (linear);
   sli_bump_hide (bump);
   if (bump->chain.is_watched)
     sli_watch_show (bump->at, size);

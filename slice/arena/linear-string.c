@@ -19,8 +19,8 @@ static char *
 string_add (SliceLinear *linear, size_t size)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_linear_require_still (linear);
-  return sli_linear_add (linear, STRING_ALIGNMENT, size);
+  sli_arena_linear_require_still (linear);
+  return sli_arena_linear_add (linear, STRING_ALIGNMENT, size);
 }
 
 static char *
@@ -55,8 +55,8 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
   size_t old = *string != NULL ? strlen (*string) : 0;
   size_t more = strlen (suffix);
   size_t old_size = *string != NULL ? old + 1 : 0;
-  char *longer = sli_linear_resize (linear, *string, STRING_ALIGNMENT,
-                                    old_size, old + more + 1);
+  char *longer = sli_arena_linear_resize (linear, *string, STRING_ALIGNMENT,
+                                          old_size, old + more + 1);
   if (longer == NULL)
     return false;
   memcpy (longer + old, suffix, more);
@@ -85,7 +85,7 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
 {
   Bump *bump = &linear->bump;
   sli_arena_require (linear, bump->kind, ARENA_LINEAR);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   bool hidden = bump->chain.is_watched || bump->current == BLOCK_NONE;
   size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_list again;

@@ -15,8 +15,8 @@
 #include "fault.h"
 #include "kinds.h"
 
-_Static_assert (offsetof (SliceLinear, bump.head) == 0,
-                "the inline code finds its fields at the start");
+_Static_assert(offsetof (SliceLinear, bump.head) == 0,
+               "the inline code finds its fields at the start");
 
 #define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
 
@@ -32,7 +32,7 @@ linear_checked (const SliceLinear *linear)
 }
 
 void
-sli_linear_require_still (const SliceLinear *linear)
+sli_arena_linear_require_still (const SliceLinear *linear)
 {
   if (linear->is_growing)
     sli_arena_fault (ARENA_FAULT_GROWING,
@@ -40,10 +40,11 @@ sli_linear_require_still (const SliceLinear *linear)
                      (const void *) linear);
 }
 
-/* --- making and ending ----------------------------------------------------- */
+/* --- making and ending --------------------------------------------------- */
 
 size_t
-sli_linear_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
+sli_arena_linear_bytes (const SliceArenaOptions *given,
+                        SliceArenaOptions *options)
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
@@ -51,8 +52,8 @@ sli_linear_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 }
 
 SliceLinear *
-sli_linear_setup (void *memory, const SliceArenaOptions *options,
-                  void (*end) (void *))
+sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
+                        void (*end) (void *))
 {
   SliceLinear *linear = memory;
   memset (linear, 0, sizeof *linear);
@@ -72,7 +73,7 @@ linear_run_cleanups (SliceLinear *linear, Cleanup *until)
 }
 
 void
-sli_linear_fini (void *memory)
+sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
   linear_run_cleanups (linear, NULL);
@@ -84,7 +85,7 @@ static void
 linear_end (void *memory)
 {
   SliceLinear *linear = memory;
-  sli_linear_fini (linear);
+  sli_arena_linear_fini (linear);
   slice_free1 (linear->bump.control_bytes, linear);
 }
 
@@ -92,9 +93,9 @@ SliceLinear *
 slice_linear_new (const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  size_t bytes = sli_linear_bytes (given, &options);
+  size_t bytes = sli_arena_linear_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
-  return memory != NULL ? sli_linear_setup (memory, &options, linear_end)
+  return memory != NULL ? sli_arena_linear_setup (memory, &options, linear_end)
                         : NULL;
 }
 
@@ -105,10 +106,10 @@ slice_linear_destroy (SliceLinear *linear)
     linear_checked (linear)->bump.end (linear);
 }
 
-/* --- adding ---------------------------------------------------------------- */
+/* --- adding -------------------------------------------------------------- */
 
 void
-sli_linear_enter_pushed (SliceLinear *linear)
+sli_arena_linear_enter_pushed (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   if (bump->current != BLOCK_NONE)
@@ -133,7 +134,7 @@ linear_add_own (SliceLinear *linear, size_t alignment, size_t size,
 }
 
 void *
-sli_linear_add (SliceLinear *linear, size_t alignment, size_t size)
+sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
 {
   Bump *bump = &linear->bump;
   if (size > SIZE_MAX / 4)
@@ -152,7 +153,7 @@ sli_linear_add (SliceLinear *linear, size_t alignment, size_t size)
     return linear_add_own (linear, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  sli_linear_enter_pushed (linear);
+  sli_arena_linear_enter_pushed (linear);
   return sli_bump_take (bump, alignment, size);
 }
 
@@ -160,8 +161,8 @@ void *
 slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
-  return sli_linear_add (linear, sli_natural_alignment (size), size);
+  sli_arena_linear_require_still (linear);
+  return sli_arena_linear_add (linear, sli_natural_alignment (size), size);
 }
 
 void *
@@ -180,8 +181,9 @@ void *
 slice_linear_alloc_aligned (SliceLinear *linear, size_t alignment, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
-  return sli_linear_add (linear, sli_require_alignment (alignment), size);
+  sli_arena_linear_require_still (linear);
+  return sli_arena_linear_add (linear, sli_require_alignment (alignment),
+                               size);
 }
 
 void *
@@ -193,7 +195,7 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/* --- the last object ------------------------------------------------------- */
+/* --- the last object ----------------------------------------------------- */
 
 static bool
 linear_is_last (const SliceLinear *linear, const char *object, size_t size)
@@ -218,7 +220,7 @@ bool
 slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   if (object == NULL || !linear_is_last (linear, object, size))
     return false;
   linear_cut_last (linear, object);
@@ -248,13 +250,13 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
 }
 
 void *
-sli_linear_resize (SliceLinear *linear, void *object, size_t alignment,
-                   size_t old_size, size_t new_size)
+sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
+                         size_t old_size, size_t new_size)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   if (object == NULL)
-    return sli_linear_add (linear, alignment, new_size);
+    return sli_arena_linear_add (linear, alignment, new_size);
   bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
@@ -262,7 +264,7 @@ sli_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   bool is_smaller = sli_round8 (new_size) <= sli_round8 (old_size);
   if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
     return object;
-  void *moved = sli_linear_add (linear, alignment, new_size);
+  void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
   return moved;
@@ -272,11 +274,11 @@ void *
 slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
                      size_t new_size)
 {
-  return sli_linear_resize (linear, object, sli_natural_alignment (new_size),
-                            old_size, new_size);
+  return sli_arena_linear_resize (
+      linear, object, sli_natural_alignment (new_size), old_size, new_size);
 }
 
-/* --- reset, marks ---------------------------------------------------------- */
+/* --- reset, marks -------------------------------------------------------- */
 
 /* The first block again, a spare one if there is no embedded block; none if
  * none was kept. */
@@ -312,7 +314,7 @@ SliceMark
 slice_linear_mark (SliceLinear *linear)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   const Bump *bump = &linear->bump;
   SliceMark mark = {
     .linear = linear,
@@ -332,14 +334,13 @@ static bool
 mark_holds (const SliceLinear *linear, const SliceMark *mark)
 {
   const Bump *bump = &linear->bump;
-  bool counts
-      = mark->stamp > linear->first && mark->stamp <= linear->stamp
-        && (mark->stamp <= linear->undone_from
-            || mark->stamp > linear->undone_to);
-  bool below = mark->n_used <= bump->chain.n_used
-               && (mark->current != bump->current
-                   || bump->current == BLOCK_NONE
-                   || mark->next <= sli_bump_at (bump));
+  bool counts = mark->stamp > linear->first && mark->stamp <= linear->stamp
+                && (mark->stamp <= linear->undone_from
+                    || mark->stamp > linear->undone_to);
+  bool below
+      = mark->n_used <= bump->chain.n_used
+        && (mark->current != bump->current || bump->current == BLOCK_NONE
+            || mark->next <= sli_bump_at (bump));
   return counts && below;
 }
 
@@ -401,7 +402,7 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   return true;
 }
 
-/* --- asking ---------------------------------------------------------------- */
+/* --- asking -------------------------------------------------------------- */
 
 void
 slice_linear_get_stats (const SliceLinear *linear, SliceArenaStats *stats)

@@ -62,7 +62,7 @@ track_of (const SlicePool *pool, const void *address)
   return offset < track->n_chunks * pool->chunk_bytes ? track : NULL;
 }
 
-/* --- blocks ---------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 static bool
 tracks_have_room (SlicePool *pool)
@@ -89,8 +89,8 @@ sli_pool_track_block (SlicePool *pool, Block block)
   char *start = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
   size_t room = end > start ? (size_t) (end - start) : 0;
-  Track track = { .start = start,
-                  .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
+  Track track
+      = { .start = start, .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
   if (track.n_chunks == 0 || track_of (pool, start) != NULL)
     return true;
   if (!tracks_have_room (pool))
@@ -169,7 +169,7 @@ sli_pool_track_bytes (const SlicePool *pool)
   return bytes;
 }
 
-/* --- links and contents ---------------------------------------------------- */
+/* --- links and contents -------------------------------------------------- */
 
 static void **
 chunk_link (const SlicePool *pool, char *chunk)
@@ -214,7 +214,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
                        (const void *) pool, (const void *) chunk, i);
 }
 
-/* --- alloc ----------------------------------------------------------------- */
+/* --- alloc --------------------------------------------------------------- */
 
 /* Constructs it if it never was; tells the watching tool. */
 static bool
@@ -301,7 +301,7 @@ sli_pool_track_alloc (SlicePool *pool)
   return chunk;
 }
 
-/* --- free ------------------------------------------------------------------ */
+/* --- free ---------------------------------------------------------------- */
 
 /* The track of a live object; anything else ends the program. */
 static Track *

@@ -34,10 +34,10 @@ sli_pool_require (const SlicePool *pool)
   sli_arena_require (pool, pool->kind, ARENA_POOL);
 }
 
-/* --- making and ending ----------------------------------------------------- */
+/* --- making and ending --------------------------------------------------- */
 
 size_t
-sli_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
+sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
 {
   *options = *given;
   if (options->alignment == 0)
@@ -78,8 +78,8 @@ pool_lay_out (SlicePool *pool)
 }
 
 SlicePool *
-sli_pool_setup (void *memory, const SlicePoolOptions *options,
-                void (*end) (void *))
+sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
+                      void (*end) (void *))
 {
   SlicePool *pool = memory;
   memset (pool, 0, sizeof *pool);
@@ -88,8 +88,8 @@ sli_pool_setup (void *memory, const SlicePoolOptions *options,
   pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
   pool->end = end;
   pool->options = *options;
-  sli_chain_init (&pool->chain, &options->arena,
-                  (char *) pool + CONTROL_BYTES, embedded, CONTROL_BYTES);
+  sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
+                  embedded, CONTROL_BYTES);
   pool_lay_out (pool);
   pool->head.sign = (void *) ~(uintptr_t) pool;
   sli_pool_start_over (pool);
@@ -97,7 +97,7 @@ sli_pool_setup (void *memory, const SlicePoolOptions *options,
 }
 
 void
-sli_pool_fini (void *memory)
+sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
   if (pool->is_tracked)
@@ -110,7 +110,7 @@ static void
 pool_end (void *memory)
 {
   SlicePool *pool = memory;
-  sli_pool_fini (pool);
+  sli_arena_pool_fini (pool);
   slice_free1 (pool->control_bytes, pool);
 }
 
@@ -118,9 +118,10 @@ SlicePool *
 slice_pool_new (const SlicePoolOptions *given)
 {
   SlicePoolOptions options;
-  size_t bytes = sli_pool_bytes (given, &options);
+  size_t bytes = sli_arena_pool_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
-  return memory != NULL ? sli_pool_setup (memory, &options, pool_end) : NULL;
+  return memory != NULL ? sli_arena_pool_setup (memory, &options, pool_end)
+                        : NULL;
 }
 
 SlicePool *
@@ -139,7 +140,7 @@ slice_pool_destroy (SlicePool *pool)
   pool->end (pool);
 }
 
-/* --- blocks ---------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 static void
 pool_set_bias (SlicePool *pool, ptrdiff_t bias)
@@ -157,8 +158,7 @@ pool_enter (SlicePool *pool, Block block)
   pool->cut_at = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
   size_t room = end > pool->cut_at ? (size_t) (end - pool->cut_at) : 0;
-  pool->cut_end
-      = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
+  pool->cut_end = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
 }
 
 bool
@@ -200,7 +200,7 @@ sli_pool_start_over (SlicePool *pool)
     pool_enter (pool, block);
 }
 
-/* --- alloc and free of plain pools ----------------------------------------- */
+/* --- alloc and free of plain pools --------------------------------------- */
 
 /* Links the next few chunks in the order of their addresses. */
 static bool
@@ -294,7 +294,7 @@ slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
     slice_pool_free (pool, objects[i]);
 }
 
-/* --- the rest -------------------------------------------------------------- */
+/* --- the rest ------------------------------------------------------------ */
 
 static size_t
 pool_give_spare (SlicePool *pool, uint32_t n_keep)

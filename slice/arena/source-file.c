@@ -27,15 +27,15 @@
 
 typedef struct
 {
-  OwnedSource owned;       /* first */
+  OwnedSource owned; /* first */
   SliceSource regions;
   int fd;
-  char *start;             /* of the mapping */
-  size_t max_bytes;        /* of it; a multiple of FILE_SPAN_BYTES */
-  pthread_mutex_t lock;    /* for the rest; rank 71 */
+  char *start;          /* of the mapping */
+  size_t max_bytes;     /* of it; a multiple of FILE_SPAN_BYTES */
+  pthread_mutex_t lock; /* for the rest; rank 71 */
   size_t file_bytes;
-  uint64_t *free_units;    /* a bit for each unit below file_bytes that came
-                              back */
+  uint64_t *free_units; /* a bit for each unit below file_bytes that came
+                           back */
 } FileSource;
 
 static size_t
@@ -138,8 +138,7 @@ file_open (FileSource *file, int fd)
 {
   file->fd = fcntl (fd, F_DUPFD_CLOEXEC, 0);
   file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
-  if (file->fd < 0 || file->free_units == NULL
-      || ftruncate (file->fd, 0) != 0)
+  if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
   void *start = mmap (NULL, file->max_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, file->fd, 0);
@@ -169,10 +168,9 @@ slice_source_file_new (int fd, size_t max_bytes)
       errno = error;
       return NULL;
     }
-  file->regions = (SliceSource){ .name = "file regions",
-                                 .map = file_map,
-                                 .unmap = file_unmap,
-                                 .data = file };
+  file->regions = (SliceSource){
+    .name = "file regions", .map = file_map, .unmap = file_unmap, .data = file
+  };
   sli_span_heap_init (&file->owned.heap, "file", &file->regions,
                       FILE_SPAN_BYTES, SPAN_PAGE_BYTES, FILE_KEEP_BYTES);
   return sli_owned_source (&file->owned, file_end);

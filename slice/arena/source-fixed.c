@@ -28,9 +28,8 @@ slice_source_fixed_new (void *buffer, size_t bytes)
   uintptr_t end = (uintptr_t) buffer + bytes;
   size_t n_most = bytes / SPAN_PAGE_BYTES;
   uintptr_t record = start + round_up (sizeof (SpanHeap), 16);
-  uintptr_t first = round_up (record + sli_span_bytes (n_most)
-                                  + sizeof (Span *),
-                              SPAN_PAGE_BYTES);
+  uintptr_t first = round_up (
+      record + sli_span_bytes (n_most) + sizeof (Span *), SPAN_PAGE_BYTES);
   if (end < first || end - first < SPAN_PAGE_BYTES)
     {
       errno = EINVAL;

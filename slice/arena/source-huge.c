@@ -41,8 +41,8 @@ huge_map_advised (size_t bytes, size_t alignment)
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     return NULL;
-  size_t before = (alignment - ((uintptr_t) start & (alignment - 1)))
-                  & (alignment - 1);
+  size_t before
+      = (alignment - ((uintptr_t) start & (alignment - 1))) & (alignment - 1);
   if (before > 0)
     munmap (start, before);
   munmap (start + before + bytes, alignment - before);
@@ -71,7 +71,7 @@ huge_unmap (const SliceSource *source, void *address, size_t bytes)
 
 typedef struct
 {
-  OwnedSource owned;       /* first */
+  OwnedSource owned; /* first */
   SliceSource regions;
   SliceHugeKind kind;
 } HugeSource;

@@ -42,10 +42,10 @@ struct Span
   char *start;
   size_t n_pages;
   size_t n_free;
-  size_t first_free;     /* no page below is free */
-  Span *next_open;       /* links of the heap's list of spans with room */
-  Span **open_link;      /* NULL: not in it */
-  bool is_fixed;         /* never given back */
+  size_t first_free; /* no page below is free */
+  Span *next_open;   /* links of the heap's list of spans with room */
+  Span **open_link;  /* NULL: not in it */
+  bool is_fixed;     /* never given back */
   uint64_t bits[];
 };
 
@@ -67,7 +67,7 @@ span_bytes (const Span *span)
   return span->n_pages * SPAN_PAGE_BYTES;
 }
 
-/* --- bits ------------------------------------------------------------------ */
+/* --- bits ---------------------------------------------------------------- */
 
 /* The first page from `page` on whose bit is `out`, or n_pages. */
 static size_t
@@ -96,9 +96,9 @@ span_set (Span *span, size_t page, size_t n, bool out)
     {
       size_t shift = page % WORD_BITS;
       size_t n_here = WORD_BITS - shift < n ? WORD_BITS - shift : n;
-      uint64_t mask = n_here == WORD_BITS ? ~(uint64_t) 0
-                                          : (((uint64_t) 1 << n_here) - 1)
-                                                << shift;
+      uint64_t mask = n_here == WORD_BITS
+                          ? ~(uint64_t) 0
+                          : (((uint64_t) 1 << n_here) - 1) << shift;
       if (out)
         span->bits[page / WORD_BITS] |= mask;
       else
@@ -126,7 +126,7 @@ span_find (const Span *span, size_t n, size_t alignment)
   return span->n_pages;
 }
 
-/* --- the list of spans with room ------------------------------------------- */
+/* --- the list of spans with room ----------------------------------------- */
 
 static void
 span_open (SpanHeap *heap, Span *span)
@@ -170,10 +170,9 @@ static void
 span_give (SpanHeap *heap, Span *span, size_t page, size_t n)
 {
   if (page + n > span->n_pages || span_next (span, page, false) < page + n)
-    sli_arena_fault (ARENA_FAULT_UNMAP,
-                     "source %s: unmap of pages that are not out: %p",
-                     heap->source.name,
-                     (void *) (span->start + page * SPAN_PAGE_BYTES));
+    sli_arena_fault (
+        ARENA_FAULT_UNMAP, "source %s: unmap of pages that are not out: %p",
+        heap->source.name, (void *) (span->start + page * SPAN_PAGE_BYTES));
   span_set (span, page, n, false);
   if (span->n_free == 0)
     span_open (heap, span);
@@ -184,7 +183,7 @@ span_give (SpanHeap *heap, Span *span, size_t page, size_t n)
     heap->empty_bytes += span_bytes (span);
 }
 
-/* --- the table, sorted by address ------------------------------------------ */
+/* --- the table, sorted by address ---------------------------------------- */
 
 /* The number of spans that start at or below the address. */
 static size_t
@@ -210,8 +209,8 @@ heap_span_of (const SpanHeap *heap, const void *address)
   if (rank == 0)
     return NULL;
   Span *span = heap->spans[rank - 1];
-  bool inside = (uintptr_t) address - (uintptr_t) span->start
-                < span_bytes (span);
+  bool inside
+      = (uintptr_t) address - (uintptr_t) span->start < span_bytes (span);
   return inside ? span : NULL;
 }
 
@@ -258,7 +257,7 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
   return true;
 }
 
-/* --- growing and shrinking ------------------------------------------------- */
+/* --- growing and shrinking ----------------------------------------------- */
 
 static Span *
 span_new (const SpanHeap *heap)
@@ -356,7 +355,7 @@ sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
   return spans_unmap (heap, taken);
 }
 
-/* --- the source ------------------------------------------------------------ */
+/* --- the source ---------------------------------------------------------- */
 
 static SpanHeap *
 heap_of (const SliceSource *source)
@@ -512,7 +511,7 @@ sli_span_heap_fini (SpanHeap *heap)
   pthread_mutex_destroy (&heap->lock);
 }
 
-/* --- the one that arenas share --------------------------------------------- */
+/* --- the one that arenas share ------------------------------------------- */
 
 static SpanHeap shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;

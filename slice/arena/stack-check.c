@@ -106,9 +106,8 @@ fault_checked (const SliceStack *stack, const char *object)
                    "stack arena %p: release of %p (%zu bytes, serial %llu)"
                    " out of order; the top is %p (%zu bytes, serial %llu)",
                    (const void *) stack, (const void *) object, head.size,
-                   (unsigned long long) head.serial,
-                   (const void *) stack->top, top.size,
-                   (unsigned long long) top.serial);
+                   (unsigned long long) head.serial, (const void *) stack->top,
+                   top.size, (unsigned long long) top.serial);
 }
 
 void
@@ -120,19 +119,17 @@ sli_stack_fault (const SliceStack *stack, const char *object)
     sli_arena_fault (ARENA_FAULT_FOREIGN,
                      "stack arena %p: %p is not of this stack; the place of"
                      " the next object is %p",
-                     (const void *) stack, (const void *) object,
-                     (void *) at);
+                     (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
     fault_checked (stack, object);
   int32_t index = sli_chain_find (&bump->chain, object);
-  bool is_above = index == BLOCK_NONE
-                  || (index == bump->current && object >= at);
+  bool is_above
+      = index == BLOCK_NONE || (index == bump->current && object >= at);
   if (is_above)
     sli_arena_fault (ARENA_FAULT_TWICE,
                      "stack arena %p: %p was released before; the place of"
                      " the next object is %p",
-                     (const void *) stack, (const void *) object,
-                     (void *) at);
+                     (const void *) stack, (const void *) object, (void *) at);
   sli_arena_fault (ARENA_FAULT_ORDER,
                    "stack arena %p: release of %p out of order; the place of"
                    " the next object is %p",

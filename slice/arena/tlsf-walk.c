@@ -20,13 +20,13 @@ sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
                    (const void *) tlsf, piece);
 }
 
-/* --- pieces in order ------------------------------------------------------- */
+/* --- pieces in order ----------------------------------------------------- */
 
 typedef struct
 {
   const SliceTlsf *tlsf;
-  uint32_t region;         /* the next one */
-  const Piece *piece;      /* the next one in the present region, or NULL */
+  uint32_t region;    /* the next one */
+  const Piece *piece; /* the next one in the present region, or NULL */
 } PieceWalk;
 
 /* The next piece, or NULL.  Ends of regions are not told. */
@@ -68,7 +68,7 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
   return true;
 }
 
-/* --- statistics ------------------------------------------------------------ */
+/* --- statistics ---------------------------------------------------------- */
 
 /* Returns the largest free stride. */
 static size_t
@@ -118,7 +118,7 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
         = (unsigned) (1000 - largest * 1000 / stats->free_bytes);
 }
 
-/* --- validity -------------------------------------------------------------- */
+/* --- validity ------------------------------------------------------------ */
 
 static const char *
 piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,

@@ -40,7 +40,7 @@ typedef struct Piece Piece;
 struct Piece
 {
   size_t stride_and_bits;
-  Piece *next;             /* in its list; free pieces only */
+  Piece *next; /* in its list; free pieces only */
   Piece *prev;
 };
 
@@ -61,8 +61,8 @@ struct Piece
 typedef struct
 {
   Piece *first;
-  size_t bytes;            /* of all pieces, the end piece not counted */
-  uint32_t block;          /* its index in the chain */
+  size_t bytes;   /* of all pieces, the end piece not counted */
+  uint32_t block; /* its index in the chain */
 } Region;
 
 struct SliceTlsf
@@ -70,24 +70,24 @@ struct SliceTlsf
   ArenaKind kind;
   uint32_t control_bytes;
   void (*end) (void *);
-  uintptr_t low;           /* all pieces lie at or above */
-  uintptr_t high;          /* and below */
-  Region fixed;            /* over a buffer: the only region */
+  uintptr_t low;  /* all pieces lie at or above */
+  uintptr_t high; /* and below */
+  Region fixed;   /* over a buffer: the only region */
   bool is_fixed;
   bool is_watched;
-  uint16_t front_bytes;    /* a gap before each object when a tool watches */
+  uint16_t front_bytes; /* a gap before each object when a tool watches */
   uint32_t n_rows;
-  size_t fixed_bytes;      /* the caller's buffer */
-  BlockChain chain;        /* a heap that grows: a block is a region */
-  uint32_t n_empty;        /* regions without an object */
-  Piece **lists;           /* heads of lists, behind column_maps */
-  uint64_t row_map;        /* rows with a piece */
+  size_t fixed_bytes; /* the caller's buffer */
+  BlockChain chain;   /* a heap that grows: a block is a region */
+  uint32_t n_empty;   /* regions without an object */
+  Piece **lists;      /* heads of lists, behind column_maps */
+  uint64_t row_map;   /* rows with a piece */
   /* And behind it, for each row: a word of columns with a piece; then the
    * heads of the lists. */
   uint32_t column_maps[];
 };
 
-/* --- steps ----------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------- */
 
 /* A step is a look at a piece's header, at a list or at a bitmap word.  The
  * worst-case test builds these files with TLSF_COUNT_STEPS. */
@@ -98,7 +98,7 @@ extern unsigned sli_tlsf_n_steps;
 # define TLSF_STEP() ((void) 0)
 #endif
 
-/* --- pieces ---------------------------------------------------------------- */
+/* --- pieces -------------------------------------------------------------- */
 
 static inline size_t
 piece_stride (const Piece *piece)
@@ -144,7 +144,7 @@ object_piece (const void *object)
   return (Piece *) ((uintptr_t) object - PIECE_HEAD_BYTES);
 }
 
-/* --- tlsf-index.c: the lists by size ---------------------------------------- */
+/* --- tlsf-index.c: the lists by size ------------------------------------- */
 
 /* Bytes of the maps and heads for so many rows. */
 size_t sli_tlsf_index_bytes (uint32_t n_rows);
@@ -185,6 +185,9 @@ sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
             & (TLSF_N_COLUMNS - 1);
 }
 
+/* Shows the tool the heap's words in a free piece. */
+void sli_tlsf_watch_insert (Piece *piece, Piece *after) __attribute__ ((cold));
+
 /* Makes a free piece known, flags and last word too. */
 static inline void
 sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
@@ -196,10 +199,7 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
   TLSF_STEP ();
   Piece *after = piece_at (piece, stride);
   if (tlsf->is_watched)
-    {
-      sli_watch_show (piece, sizeof *piece);
-      sli_watch_show (piece_before_word (after), sizeof (Piece *));
-    }
+    sli_tlsf_watch_insert (piece, after);
   piece->next = *list;
   piece->prev = NULL;
   if (piece->next != NULL)
@@ -214,7 +214,8 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
 
 /* The first piece of a list goes: the list may be empty then. */
 static inline void
-sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row, uint32_t column)
+sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row,
+                   uint32_t column)
 {
   *sli_tlsf_list (tlsf, row, column) = piece->next;
   if (piece->next != NULL)
@@ -250,10 +251,66 @@ sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
   sli_tlsf_list_pop (tlsf, piece, row, column);
 }
 
-/* Takes a free piece of at least `stride` out, or NULL. */
-Piece *sli_tlsf_find (SliceTlsf *tlsf, size_t stride);
+/* A list that holds only pieces of at least the stride: the place of the
+ * stride rounded up to the next column. */
+static inline bool
+sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                 uint32_t *column)
+{
+  if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
+    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return false;
+  TLSF_STEP ();
+  uint32_t columns = tlsf->column_maps[*row] & (~UINT32_C (0) << *column);
+  if (columns == 0)
+    {
+      TLSF_STEP ();
+      uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
+      if (rows == 0)
+        return false;
+      *row = (uint32_t) __builtin_ctzll (rows);
+      columns = tlsf->column_maps[*row];
+    }
+  *column = (uint32_t) __builtin_ctz (columns);
+  return true;
+}
 
-/* --- tlsf-region.c: memory -------------------------------------------------- */
+/* When nothing larger is free the first piece of the stride's own list may
+ * do: one look more, so a heap over a tight buffer can be filled. */
+static inline Piece *
+sli_tlsf_own_list (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                   uint32_t *column)
+{
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return NULL;
+  Piece *piece = *sli_tlsf_list (tlsf, *row, *column);
+  TLSF_STEP ();
+  return piece != NULL && piece_stride (piece) >= stride ? piece : NULL;
+}
+
+/* Takes a free piece of at least `stride` out, or NULL. */
+static inline Piece *
+sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
+{
+  uint32_t row;
+  uint32_t column;
+  Piece *piece;
+  if (sli_tlsf_search (tlsf, stride, &row, &column))
+    piece = *sli_tlsf_list (tlsf, row, column);
+  else
+    piece = sli_tlsf_own_list (tlsf, stride, &row, &column);
+  if (piece == NULL)
+    return NULL;
+  if (!piece_is_free (piece) || piece->prev != NULL)
+    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_list_pop (tlsf, piece, row, column);
+  return piece;
+}
+
+/* --- tlsf-region.c: memory ----------------------------------------------- */
 
 /* Makes memory one free piece; false if it is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
@@ -268,8 +325,12 @@ void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
-/* --- tlsf-walk.c ------------------------------------------------------------ */
+/* --- tlsf-walk.c --------------------------------------------------------- */
 
-void sli_tlsf_require (const SliceTlsf *tlsf);
+static inline void
+sli_tlsf_require (const SliceTlsf *tlsf)
+{
+  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
+}
 
 #endif

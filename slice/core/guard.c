@@ -329,7 +329,7 @@ contents_end (GuardMode mode, char *block, size_t size, size_t chunk_bytes,
 static inline unsigned
 class_for (GuardMode mode, const ThreadRecord *record, size_t size)
 {
-  return record->class_table[(chunk_size_for (mode, size) + 7) >> 3];
+  return record->class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
 
 /* A chunk by the long way, and its class. */
@@ -875,8 +875,17 @@ sli_guard_remove_large (const void *block, size_t size, const char *operation,
       return;
     }
   real_bytes = sli_os_malloc_bytes (block);
-  if (real_bytes != 0 && real_bytes != size)
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
     sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
+}
+
+bool
+sli_guard_is_large (const void *block)
+{
+  if (sli_slab_is_ours (block))
+    return false;
+  return guard.mode == GUARD_ANNOTATED
+         || sli_block_check_size (block) != SIZE_MAX;
 }
 
 size_t

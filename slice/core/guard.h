@@ -51,6 +51,9 @@ bool sli_guard_add_large (void *block, size_t size, const void *site);
 void sli_guard_remove_large (const void *block, size_t size,
                              const char *operation, const void *site);
 
+/* Is it a live one of these? */
+bool sli_guard_is_large (const void *block);
+
 /* The exact size that a live block was asked for with; 0 if it is none. */
 size_t sli_guard_block_size (const void *block);
 /* Bytes between a chunk's start and its block's. */

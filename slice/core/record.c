@@ -186,7 +186,7 @@ record_new (void)
     return NULL;
   memset (record, 0, sizeof *record);
   for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
-    record->class_table[i] = (unsigned char) SLICE_CLASS_V1 (8 * i);
+    record->class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
   memcpy (record->entries, zero_block.entries, sizeof record->entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;

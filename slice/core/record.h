@@ -9,7 +9,7 @@
  *
  *   slice_tls_v1 ------+
  *   self --> ThreadRecord
- *              class_table   size -> class
+ *              class_table   size -> twice the class
  *              entries  <----+  top, end of each loaded magazine
  *              caches        loaded, previous, size, zero window
  *

@@ -519,23 +519,42 @@ word_give (const Place *place, unsigned word, uint64_t bits,
   return true;
 }
 
-/* The bit of a chunk if it belongs to the same word as a place; else 0. */
-static uint64_t
-same_word_bit (const Place *place, const void *chunk)
+/* The part of a slab that one word of its bitmap stands for: what is carved
+ * of its 64 chunks. */
+typedef struct
+{
+  const char *start;
+  size_t bytes;
+  const SizeClass *sizeclass;
+} WordSpan;
+
+static inline WordSpan
+word_span (const Place *place)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
-  size_t offset = (size_t) ((const char *) chunk - place->run)
-                  - place->slab->first_offset;
+  unsigned first = place->index & ~(BITS_PER_WORD - 1u);
+  unsigned n = LOAD (&place->slab->n_carved) - first;
+
+  if (n > BITS_PER_WORD)
+    n = BITS_PER_WORD;
+  return (WordSpan){ place->run + place->slab->first_offset
+                         + (size_t) first * sizeclass->chunk_bytes,
+                     (size_t) n * sizeclass->chunk_bytes, sizeclass };
+}
+
+/* The bit of a chunk if it is one of those; else 0. */
+static inline uint64_t
+span_bit (const WordSpan *span, const void *chunk)
+{
+  size_t offset = (size_t) ((const char *) chunk - span->start);
   uint32_t index;
 
-  if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
+  if (offset >= span->bytes)
     return 0;
-  index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
-  if (index / BITS_PER_WORD != place->index / BITS_PER_WORD
-      || (size_t) index * sizeclass->chunk_bytes != offset
-      || index >= LOAD (&place->slab->n_carved))
+  index = sli_sizeclass_index (span->sizeclass, (uint32_t) offset);
+  if ((size_t) index * span->sizeclass->chunk_bytes != offset)
     return 0;
-  return (uint64_t) 1 << (index % BITS_PER_WORD);
+  return (uint64_t) 1 << index;
 }
 
 /* The bits of chunks[*next - 1], which place describes, and of the chunks
@@ -568,9 +587,10 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
 {
   uint64_t free_bits
       = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
+  WordSpan span = word_span (place);
   unsigned i = 0;
 
-  while (i < n - 1 && (free_bits & same_word_bit (place, chunks[i])) == 0)
+  while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
     i++;
   place_complain (place, ERROR_ALREADY_FREE, class_index, chunks[i],
                   operation);
@@ -582,9 +602,10 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
 {
   for (unsigned i = 0, next; i < n; i = next)
     {
-      Place place;
       ErrorNumber error;
       uint64_t bits, bit;
+      WordSpan span;
+      Place place;
 
       next = i + 1;
       if (chunks[i] == NULL)
@@ -595,7 +616,8 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
         place_complain (&place, error, class_index, chunks[i], operation);
       /* Neighbours in the array are often neighbours in the slab. */
       bits = descending_bits (&place, n, chunks, &next);
-      for (; next < n && (bit = same_word_bit (&place, chunks[next])) != 0
+      span = word_span (&place);
+      for (; next < n && (bit = span_bit (&span, chunks[next])) != 0
              && (bits & bit) == 0;
            next++)
         bits |= bit;

@@ -22,6 +22,8 @@
 #include <slice/options.h>
 #include <slice/stats.h>
 
+#include "port/os.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static pthread_once_t config_once = PTHREAD_ONCE_INIT;
 static struct
 {
   unsigned words;     /* of the setting that is for us */
-  bool glib_mallocs;  /* GLib was told always-malloc */
+  bool glib_mallocs;  /* GLib was told always-malloc, or sees valgrind */
 } config;
 
 /* --- reading a variable ---------------------------------------------------- */
@@ -144,6 +146,15 @@ debug_words_of (const char *value)
 
 /* --- setting options -------------------------------------------------------- */
 
+/* Then GLib takes malloc, unless G_SLICE is set to whatever. */
+static bool
+valgrind_watches (void)
+{
+  const char *tool = sli_os_memory_tool ();
+
+  return tool != NULL && strcmp (tool, "valgrind") == 0;
+}
+
 static void
 config_load (void)
 {
@@ -153,7 +164,9 @@ config_load (void)
                          : told;
 
   config.glib_mallocs
-      = (slice_words_of (told, false) & WORD_ALWAYS_MALLOC) != 0;
+      = told == NULL ? valgrind_watches ()
+                     : (slice_words_of (told, false) & WORD_ALWAYS_MALLOC)
+                           != 0;
   config.words = slice_words_of (mine, true);
   /* GLib promises alignment to two pointers, in practice. */
   slice_set_option (SLICE_OPTION_ALIGN_16, 1);

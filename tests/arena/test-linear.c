@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- alignment, sizes ------------------------------------------------------ */
+/* --- alignment, sizes ---------------------------------------------------- */
 
 static void
 test_alignment (void)
@@ -20,8 +20,8 @@ test_alignment (void)
       uintptr_t natural = (uintptr_t) slice_linear_alloc (linear, size);
       g_assert_cmpuint (natural % (rounded % 16 == 0 ? 16 : 8), ==, 0);
       size_t alignment = (size_t) 1 << (size % 13);
-      uintptr_t aligned = (uintptr_t) slice_linear_alloc_aligned (
-          linear, alignment, size);
+      uintptr_t aligned
+          = (uintptr_t) slice_linear_alloc_aligned (linear, alignment, size);
       g_assert_cmpuint (aligned % alignment, ==, 0);
       memset ((void *) natural, 1, size);
       memset ((void *) aligned, 2, size);
@@ -66,7 +66,7 @@ test_overflow (void)
   slice_linear_destroy (linear);
 }
 
-/* --- growth ---------------------------------------------------------------- */
+/* --- growth -------------------------------------------------------------- */
 
 /* Sizes start small, never shrink, are powers of two and stop at the cap. */
 static void
@@ -181,7 +181,7 @@ test_oversize (void)
   g_assert_cmpuint (counting.n_maps, ==, counting.n_unmaps);
 }
 
-/* --- reset ----------------------------------------------------------------- */
+/* --- reset --------------------------------------------------------------- */
 
 static void
 fill_arena (SliceLinear *linear)
@@ -247,7 +247,7 @@ test_reset_default (void)
   g_assert_cmpuint (slice_arena_trim (0), ==, 0);
 }
 
-/* --- marks ----------------------------------------------------------------- */
+/* --- marks --------------------------------------------------------------- */
 
 enum
 {
@@ -290,7 +290,7 @@ test_marks (void)
   slice_linear_destroy (linear);
 }
 
-/* --- cleanups -------------------------------------------------------------- */
+/* --- cleanups ------------------------------------------------------------ */
 
 static char cleanup_order[32];
 
@@ -331,7 +331,7 @@ test_cleanups (void)
   g_assert_cmpstr (cleanup_order, ==, "cbdae");
 }
 
-/* --- the last object ------------------------------------------------------- */
+/* --- the last object ----------------------------------------------------- */
 
 static void
 test_last (void)
@@ -360,7 +360,7 @@ test_last (void)
   slice_linear_destroy (linear);
 }
 
-/* --- growing --------------------------------------------------------------- */
+/* --- growing ------------------------------------------------------------- */
 
 static void
 test_grow (void)
@@ -393,7 +393,7 @@ test_grow (void)
   slice_linear_destroy (linear);
 }
 
-/* --- strings --------------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------- */
 
 static void
 test_strings (void)
@@ -434,7 +434,7 @@ test_printf (void)
   slice_linear_destroy (linear);
 }
 
-/* --- model ----------------------------------------------------------------- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -501,8 +501,7 @@ model_resize_last (SliceLinear *linear, GArray *known, GArray *marks)
   size_t size = random_size ();
   char *moved = slice_linear_resize (linear, last->object, last->size, size);
   g_assert_nonnull (moved);
-  g_assert_true (
-      pattern_holds (moved, MIN (size, last->size), last->number));
+  g_assert_true (pattern_holds (moved, MIN (size, last->size), last->number));
   last->object = moved;
   last->size = size;
   pattern_fill (moved, size, last->number);
@@ -559,7 +558,8 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
       else if (what >= 998)
         {
           check_all (known);
-          slice_linear_reset (linear, (SliceKeep) g_test_rand_int_range (0, 4));
+          slice_linear_reset (linear,
+                              (SliceKeep) g_test_rand_int_range (0, 4));
           g_array_set_size (known, 0);
           g_array_set_size (marks, 0);
         }
@@ -594,7 +594,7 @@ test_model (void)
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
-/* --- no memory ------------------------------------------------------------- */
+/* --- no memory ----------------------------------------------------------- */
 
 /* The k-th page request fails, for every k: what was there stands. */
 static void
@@ -662,7 +662,7 @@ test_bad_options (void)
   slice_linear_destroy (NULL);
 }
 
-/* --- misuse ---------------------------------------------------------------- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 test_misuse_mark_foreign (void)

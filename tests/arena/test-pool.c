@@ -15,7 +15,7 @@ pool_new (size_t object_bytes, unsigned flags)
   return slice_pool_new (&options);
 }
 
-/* --- model ----------------------------------------------------------------- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -66,8 +66,8 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
                         known->len * slice_pool_chunk_bytes (pool));
     }
   for (guint i = 0; i < known->len; i++)
-    g_assert_true (g_hash_table_add (
-        out, g_array_index (known, Known, i).object));
+    g_assert_true (
+        g_hash_table_add (out, g_array_index (known, Known, i).object));
   while (known->len > 0)
     model_free_random (pool, known, size);
   g_assert_cmpuint (slice_pool_n_live (pool), ==, 0);
@@ -102,7 +102,7 @@ test_model (void)
       }
 }
 
-/* --- memory, order --------------------------------------------------------- */
+/* --- memory, order ------------------------------------------------------- */
 
 static void
 test_bytes_held (void)
@@ -217,7 +217,7 @@ test_reset_and_trim (void)
   slice_pool_destroy (pool);
 }
 
-/* --- constructed objects --------------------------------------------------- */
+/* --- constructed objects ------------------------------------------------- */
 
 static size_t n_constructed;
 static size_t n_destructed;
@@ -244,9 +244,8 @@ test_constructed (void)
 {
   n_constructed = 0;
   n_destructed = 0;
-  SlicePoolOptions options = { .object_bytes = 40,
-                               .construct = construct,
-                               .destruct = destruct };
+  SlicePoolOptions options
+      = { .object_bytes = 40, .construct = construct, .destruct = destruct };
   SlicePool *pool = slice_pool_new (&options);
   enum
   {
@@ -284,9 +283,8 @@ static void
 test_construct_fails (void)
 {
   int n = 0;
-  SlicePoolOptions options = { .object_bytes = 40,
-                               .construct = construct_sometimes,
-                               .data = &n };
+  SlicePoolOptions options
+      = { .object_bytes = 40, .construct = construct_sometimes, .data = &n };
   SlicePool *pool = slice_pool_new (&options);
   int n_got = 0;
   for (int i = 0; i < 300; i++)
@@ -338,7 +336,7 @@ test_failing_source (void)
       }
 }
 
-/* --- misuse ---------------------------------------------------------------- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 free_twice (size_t size, unsigned flags, int n_between)
@@ -356,15 +354,15 @@ free_twice (size_t size, unsigned flags, int n_between)
 }
 
 #define MISUSE(name, number, text, body)                                      \
-  static void test_misuse_##name (void)                                       \
-  {                                                                           \
-    if (g_test_subprocess ())                                                 \
-      {                                                                       \
-        body;                                                                 \
-        return;                                                               \
-      }                                                                       \
-    expect_error (number, text);                                              \
-  }
+ static void test_misuse_##name (void)                                        \
+ {                                                                            \
+  if (g_test_subprocess ())                                                   \
+   {                                                                          \
+    body;                                                                     \
+    return;                                                                   \
+   }                                                                          \
+  expect_error (number, text);                                                \
+ }
 
 MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
 MISUSE (twice_later, 320, "is free already", free_twice (24, 0, 64))

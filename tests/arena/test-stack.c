@@ -14,7 +14,7 @@ stack_new (unsigned flags)
   return slice_stack_new (&options);
 }
 
-/* --- model ----------------------------------------------------------------- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -152,7 +152,7 @@ test_model_source (void)
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
-/* --- the end of a block ---------------------------------------------------- */
+/* --- the end of a block -------------------------------------------------- */
 
 /* Up and down across each block's end: no request once the spare one is
  * there. */
@@ -229,7 +229,7 @@ test_large (void)
   slice_stack_destroy (stack);
 }
 
-/* --- checked stacks align as others do ------------------------------------- */
+/* --- checked stacks align as others do ----------------------------------- */
 
 static void
 test_alignment (void)
@@ -245,8 +245,8 @@ test_alignment (void)
           g_assert_cmpuint (object % natural, ==, 0);
           for (size_t alignment = 1; alignment <= 64; alignment *= 2)
             {
-              object = (uintptr_t) slice_stack_alloc_aligned (
-                  stack, alignment, size);
+              object = (uintptr_t) slice_stack_alloc_aligned (stack, alignment,
+                                                              size);
               g_assert_cmpuint (object % alignment, ==, 0);
             }
         }
@@ -315,7 +315,7 @@ test_failing_source (void)
     }
 }
 
-/* --- misuse ---------------------------------------------------------------- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 misuse_order (unsigned flags)
@@ -479,13 +479,11 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/stack/misuse/inside", test_misuse_inside);
   g_test_add_func ("/slice/stack/misuse/overrun", test_misuse_overrun);
-  g_test_add_func ("/slice/stack/misuse/plain-twice",
-                   test_misuse_plain_twice);
+  g_test_add_func ("/slice/stack/misuse/plain-twice", test_misuse_plain_twice);
   g_test_add_func ("/slice/stack/misuse/plain-foreign",
                    test_misuse_plain_foreign);
   g_test_add_func ("/slice/stack/misuse/plain-block-below",
                    test_misuse_plain_block_below);
-  g_test_add_func ("/slice/stack/misuse/plain-large",
-                   test_misuse_plain_large);
+  g_test_add_func ("/slice/stack/misuse/plain-large", test_misuse_plain_large);
   return g_test_run ();
 }

@@ -16,7 +16,7 @@ assert_valid (const SliceTlsf *tlsf)
     g_error ("heap: %s", why);
 }
 
-/* --- model ----------------------------------------------------------------- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -189,7 +189,7 @@ test_model_growing (void)
   slice_tlsf_destroy (tlsf);
 }
 
-/* --- sizes of buffers ------------------------------------------------------ */
+/* --- sizes of buffers ---------------------------------------------------- */
 
 static void
 test_buffer_bytes (void)
@@ -346,18 +346,18 @@ test_gives_back (void)
   slice_tlsf_destroy (tlsf);
 }
 
-/* --- misuse ---------------------------------------------------------------- */
+/* --- misuse -------------------------------------------------------------- */
 
 #define MISUSE(name, number, text)                                            \
-  static void body_##name (void);                                             \
-  static void test_misuse_##name (void)                                       \
-  {                                                                           \
-    if (g_test_subprocess ())                                                 \
-      body_##name ();                                                         \
-    else                                                                      \
-      expect_error (number, text);                                            \
-  }                                                                           \
-  static void body_##name (void)
+ static void body_##name (void);                                              \
+ static void test_misuse_##name (void)                                        \
+ {                                                                            \
+  if (g_test_subprocess ())                                                   \
+   body_##name ();                                                            \
+  else                                                                        \
+   expect_error (number, text);                                               \
+ }                                                                            \
+ static void body_##name (void)
 
 MISUSE (twice, 330, "is free already")
 {

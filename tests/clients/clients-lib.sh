@@ -67,7 +67,7 @@ have_dropin ()
 {
   for library in $(IFS=:; echo $SLICE_RUN_PRELOAD); do
     test -f "$library" || return 1
-    ! $NM -D "$library" | grep -q -E '__(asan|tsan|ubsan)_' || return 1
+    ! $NM -D "$library" | grep -q -E ' U __(asan|tsan|ubsan)_' || return 1
   done
 }
 

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 # clients-report.py - runs the programs in turn and prints the table
 #
-#   clients-report.py SLICE-RUN SLICE-TEST INSTALLED-TESTS ROUNDS
+#   clients-report.py MEASURE SLICE-RUN SLICE-TEST INSTALLED-TESTS
+#                     GLIB-REBUILT ROUNDS
 #
-# Times are CPU time (user and system) of the process, as the kernel counts
-# it, start-up included.  RSS is the peak.
+# Times are those of the process as the kernel counts them, start-up included;
+# CPU is user and system together.  RSS is the peak.
 #
 # SPDX-License-Identifier: MIT
 
 import os
 import re
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
-slice_run, slice_test, installed_tests, rounds = sys.argv[1:]
+(measurer, slice_run, slice_test, installed_tests, glib_rebuilt,
+ rounds) = sys.argv[1:]
 rounds = int(rounds)
 
 GST = ["gst-launch-1.0", "-q", "fakesrc", "num-buffers=500000"]
@@ -35,25 +39,23 @@ PROGRAMS = [
 WAYS = [
     ("GSlice", {"G_SLICE": ""}, []),
     ("malloc", {"G_SLICE": "always-malloc"}, []),
-    ("drop-in", {}, ["sh", slice_run]),
+    ("drop-in", {}, [slice_run]),
 ]
 
 
 def run(command, environment):
-    """CPU seconds, wall seconds, peak RSS in KiB, and all that was said."""
-    with tempfile.TemporaryFile() as said:
-        start = time.monotonic()
-        pid = os.posix_spawnp(
-            command[0], command, {**os.environ, **environment},
-            file_actions=[(os.POSIX_SPAWN_DUP2, said.fileno(), 1),
-                          (os.POSIX_SPAWN_DUP2, said.fileno(), 2)])
-        _, status, usage = os.wait4(pid, 0)
-        wall = time.monotonic() - start
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    if status != 0:
-        sys.exit("%s ended with %d:\n%s" % (" ".join(command), status, text))
-    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss, text
+    """User, system and wall seconds and peak RSS in KiB; all that was said."""
+    with tempfile.NamedTemporaryFile("r") as figures:
+        done = subprocess.run([measurer, figures.name] + command,
+                              env={**os.environ, **environment},
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        text = done.stdout.decode(errors="replace")
+        if done.returncode != 0:
+            sys.exit("%s ended with %d:\n%s" % (" ".join(command),
+                                                done.returncode, text))
+        user, system, wall, rss = map(float, figures.read().split())
+    return [user, user + system, wall, rss], text
 
 
 def measure(program):
@@ -61,8 +63,7 @@ def measure(program):
     figures = {way: [] for way, _, _ in WAYS}
     for _ in range(rounds):
         for way, environment, prefix in WAYS:
-            cpu, wall, rss, text = run(prefix + command, environment)
-            figures[way].append((cpu, wall, rss))
+            figures[way].append(run(prefix + command, environment)[0])
     medians = {way: [statistics.median(column)
                      for column in zip(*figures[way])] for way in figures}
     ratios = {}
@@ -70,14 +71,13 @@ def measure(program):
         ratios[way] = [
             statistics.median(ours[i] / theirs[i] for ours, theirs
                               in zip(figures["drop-in"], figures[way]))
-            for i in range(3)]
+            for i in range(4)]
     print(name)
     for way, _, _ in WAYS:
-        cpu, wall, rss = medians[way]
-        line = "  %-8s  %7.3f s CPU  %7.3f s wall  %7d KiB" % (
-            way, cpu, wall, rss)
+        line = "  %-8s %7.3f s user %7.3f s CPU %7.3f s wall %7d KiB" % (
+            way, *medians[way])
         if way in ratios:
-            line += "   drop-in / %s: %.2f CPU, %.2f wall, %.2f RSS" % (
+            line += "  drop-in/%s: %.2f user %.2f CPU %.2f wall %.2f RSS" % (
                 way, *ratios[way])
         print(line)
     count(command)
@@ -86,7 +86,7 @@ def measure(program):
 
 def count(command):
     """One more run that counts; its time is no figure."""
-    _, _, _, text = run(["sh", slice_run, "--stats"] + command,
+    _, text = run([slice_run, "--stats"] + command,
                         {"SLICE_OPTIONS": "count"})
     calls = re.search(r"(\d+) blocks allocated, (\d+) freed", text)
     border = re.search(r"(\d+) blocks of GLib's passed on, (\d+) of ours",
@@ -106,7 +106,81 @@ def count(command):
           % (n_calls, 100.0 * hits / n_calls, *border.groups()))
 
 
+def instructions(command_for):
+    """Instructions a buffer, under callgrind: they repeat exactly."""
+    print("gst: fakesrc ! queue ! queue ! fakesink, instructions a buffer")
+    few, many = 10000, 30000
+    counts = {}
+    for way, environment, prefix in WAYS:
+        refs = []
+        for n in (few, many):
+            tool = ["valgrind", "--tool=callgrind",
+                    "--callgrind-out-file=/dev/null"]
+            _, text = run(prefix + tool + command_for(n),
+                          {**environment, "SLICE_OPTIONS": "force-pool"})
+            found = re.search(r"I +refs: +([0-9,]+)", text)
+            refs.append(int(found.group(1).replace(",", "")))
+        counts[way] = (refs[1] - refs[0]) / (many - few)
+    for way in counts:
+        print("  %-8s %6.0f   drop-in/%s: %.3f"
+              % (way, counts[way], way, counts["drop-in"] / counts[way]))
+
+
+def resident(command, environment, seconds):
+    """Anonymous memory of a program after so many seconds, KiB."""
+    with open(os.devnull, "w") as nowhere:
+        process = subprocess.Popen(command, env={**os.environ, **environment},
+                                   stdout=nowhere, stderr=nowhere)
+        time.sleep(seconds)
+        if process.poll() is not None:
+            sys.exit("%s did not stay" % " ".join(command))
+        with open("/proc/%d/status" % process.pid) as status:
+            found = re.search(r"RssAnon:\s+(\d+)", status.read())
+        process.terminate()
+        process.wait()
+    return int(found.group(1))
+
+
+def gtk(seconds=10, n_rounds=3):
+    """The widget factory in a browser that nobody opens."""
+    print("gtk3-widget-factory after %d s, RssAnon, medians of %d"
+          % (seconds, n_rounds))
+    display = {"GDK_BACKEND": "broadway", "BROADWAY_DISPLAY": ":57",
+               "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1",
+               "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+    ways = list(WAYS)
+    rebuilt = os.path.join(glib_rebuilt, "build")
+    if os.path.exists(os.path.join(rebuilt, "glib", "libglib-2.0.so.0")):
+        path = ":".join([os.environ.get("LD_LIBRARY_PATH", "")]
+                        + [os.path.join(rebuilt, part) for part in
+                           ("glib", "gobject", "gio", "gmodule", "gthread")])
+        ways.append(("rebuilt", {"LD_LIBRARY_PATH": path.lstrip(":")}, []))
+    server = subprocess.Popen(["broadwayd", ":57"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        sizes = {way: [] for way, _, _ in ways}
+        for _ in range(n_rounds):
+            for way, environment, prefix in ways:
+                sizes[way].append(
+                    resident(prefix + ["gtk3-widget-factory"],
+                             {**display, **environment}, seconds))
+    finally:
+        server.terminate()
+        server.wait()
+    theirs = statistics.median(sizes["GSlice"])
+    for way in sizes:
+        ours = statistics.median(sizes[way])
+        print("  %-8s %6d KiB   %.2f of GSlice's" % (way, ours, ours / theirs))
+
+
 print("%d rounds, interleaved; medians, and medians of each round's ratio"
       % rounds)
 for program in PROGRAMS:
     measure(program)
+if shutil.which("valgrind"):
+    instructions(lambda n: ["gst-launch-1.0", "-q", "fakesrc",
+                            "num-buffers=%d" % n, "!", "queue", "!", "queue",
+                            "!", "fakesink"])
+if shutil.which("broadwayd") and shutil.which("gtk3-widget-factory"):
+    gtk()

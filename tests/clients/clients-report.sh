@@ -4,7 +4,9 @@
 # `make report-clients'.  Each program runs with GLib's own GSlice, with
 # always-malloc (what GLib does from 2.76 on), and with the drop-in, one after
 # the other, several rounds; the table gives medians and the medians of the
-# ratios of each round.  It judges nothing: times belong to the machine.
+# ratios of each round; then instructions (with valgrind) and the memory of a
+# GTK program, also on a GLib that glib-rebuild.sh left.  It judges nothing:
+# times belong to the machine.
 #
 #   REPORT_ROUNDS  how many; 7
 #
@@ -19,6 +21,10 @@ test -z "$missing" || { echo "not installed: $missing" >&2; exit 1; }
 GST_REGISTRY=$temporary/registry
 export GST_REGISTRY
 gst-inspect-1.0 >/dev/null 2>&1
+LD_LIBRARY_PATH=$top_builddir/slice/.libs
+export LD_LIBRARY_PATH
 exec python3 "$top_srcdir/tests/clients/clients-report.py" \
+  "$top_builddir/tests/clients/measure" \
   "$slice_run" "$top_builddir/tests/stress/.libs/slice-test" \
-  "$installed_tests" "${REPORT_ROUNDS:-7}"
+  "$installed_tests" "${GLIB_REBUILD_DIR:-$top_builddir/glib-rebuild}" \
+  "${REPORT_ROUNDS:-7}"

@@ -62,14 +62,17 @@ use_slice ()
   cp "$top_srcdir"/slice/dropin/gslice*.[ch] \
     "$top_srcdir"/slice/dropin/foreign.h \
     "$top_srcdir"/slice/dropin/foreign-none.c "$dropin"
-  cp "$top_srcdir/slice/port/compiler.h" "$dropin/port"
+  cp "$top_srcdir/slice/port/compiler.h" "$top_srcdir/slice/port/os.h" "$dropin/port"
+  # It looks for its neighbour where our own build has it.
+  sed 's,"os\.h","port/os.h",' "$top_srcdir/slice/port/tool.c" \
+    > "$dropin/tool.c"
   cp "$top_srcdir"/slice/slice.h "$top_srcdir"/slice/options.h \
     "$top_srcdir"/slice/stats.h "$top_builddir"/slice/version.h \
     "$dropin/include/slice"
   echo '/* glib/slice-dropin/ stands for this. */' > "$source/glib/gslice.c"
   libs=$top_builddir/slice/.libs
   sed -e "s,^  'gslice.c'\\,,  'gslice.c'\\, 'slice-dropin/gslice.c'\\, \
-'slice-dropin/gslice-config.c'\\, 'slice-dropin/foreign-none.c'\\,," \
+'slice-dropin/gslice-config.c'\\, 'slice-dropin/tool.c'\\, 'slice-dropin/foreign-none.c'\\,," \
     -e "s,link_args : \[noseh_link_args\\,,&'-L$libs'\\, '-lslice'\\, \
 '-Wl\\,-rpath\\,$libs'\\,," \
     -e "s,^glib_c_args = \[,&'-I$dropin/include'\\, '-D_GNU_SOURCE'\\, ," \

@@ -16,6 +16,7 @@ dropin_libs = slice/dropin/libslice-gslice.la slice/libslice.la
 	$(SLICE_DL_LIBS)
 %C%_test_gslice_load_CFLAGS = $(SLICE_WARN_CFLAGS) $(SLICE_COVERAGE_CFLAGS)
 # A GLib program like any other: it knows nothing of us.
+%C%_measure_LDADD =
 %C%_border_LDADD = $(GLIB_LIBS) $(SLICE_THREAD_LIBS) $(SLICE_DL_LIBS)
 
 dropin_scripts = %D%/test-dropin.sh
@@ -26,7 +27,7 @@ client_scripts = \
 	%D%/clients-gtk.sh
 
 if WITH_TESTS
-check_PROGRAMS += $(dropin_tests) %D%/border
+check_PROGRAMS += $(dropin_tests) %D%/border %D%/measure
 TESTS += $(dropin_tests) $(dropin_scripts)
 endif
 
@@ -52,6 +53,7 @@ check-glib: all
 	SLICE_TEST_TIMEOUT=$${SLICE_TEST_TIMEOUT:-7200} \
 	  $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=%D%/glib-rebuild.sh
 report-clients: all
+	$(MAKE) $(AM_MAKEFLAGS) %D%/measure$(EXEEXT)
 	@top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)' \
 	  $(SHELL) $(srcdir)/%D%/clients-report.sh
 MOSTLYCLEANFILES += $(client_scripts:.sh=.log) $(client_scripts:.sh=.trs) \

@@ -137,6 +137,54 @@ else
   skip "a program is rebuilt with <slice/gslice.h>" "no GLib headers"
 fi
 
+# --- valgrind ---
+
+cat > "$temporary/faults.c" <<'END'
+#include <glib.h>
+int
+main (int argc, char **argv)
+{
+  (void) argv;
+  char *freed = g_slice_alloc (64), *small = g_slice_alloc (40);
+  gpointer volatile lost = g_slice_alloc (72);
+  g_slist_free_1 (g_slice_new0 (GSList));
+  g_slice_free1 (sizeof (GList), g_list_alloc ());
+  g_slice_free1 (64, freed);
+  if (argc > 1)
+    {
+      freed[3] = 1;
+      small[40] = 1;
+    }
+  else
+    g_slice_free1 (72, lost);
+  lost = NULL;
+  g_slice_free1 (40, small);
+  return lost != NULL;
+}
+END
+if test -n "${VALGRIND-}" && test -n "${glib-}" \
+   && $CC -g -o "$temporary/faults" "$temporary/faults.c" $glib \
+        2>"$temporary/log"; then
+  memcheck="$VALGRIND -q --error-exitcode=9 --leak-check=full \
+    --show-leak-kinds=definite"
+  run_expect 9 "valgrind finds faults" $memcheck "$temporary/faults" x
+  expect_none "a write to a freed block, one past the end, and a leak" \
+    "$(test "$(grep -c 'Invalid write of size 1' "$said")" = 2 \
+         && grep -q '72 bytes in 1 blocks are definitely lost' "$said" \
+         || cat "$said")"
+  run_expect 0 "and none where there are none" $memcheck "$temporary/faults"
+  LD_PRELOAD=$SLICE_RUN_PRELOAD $memcheck "$temporary/faults" x \
+    >"$said" 2>&1
+  expect_none "preloaded alone, the same are found" \
+    "$(test "$(grep -c 'Invalid write of size 1' "$said")" = 2 \
+         && grep -q '72 bytes in 1 blocks are definitely lost' "$said" \
+         || cat "$said")"
+  SLICE_OPTIONS=force-pool run_expect 0 "the slabs kept, no false report" \
+    $memcheck --soname-synonyms=somalloc=nouserintercepts "$temporary/faults"
+else
+  skip "slice-run: valgrind" "no valgrind, or no GLib headers"
+fi
+
 # --- others' programs, where they are ---
 
 if test -x "$installed_tests/slice-known-pages"; then

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slice/libslice.h>
@@ -263,13 +264,9 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
 }
 
 #ifndef WITH_LIBFUZZER
-int
-main (int argc, char **argv)
+static void
+run_inputs (unsigned long n, uint64_t state)
 {
-  unsigned long n = argc > 1 && argv[1][0] != '-' ? strtoul (argv[1], NULL, 10)
-                                                  : 20000;
-  uint64_t state = argc > 2 ? strtoull (argv[2], NULL, 10) : 1;
-
   for (unsigned long i = 0; i < n; i++)
     {
       static uint8_t bytes[INPUT_BYTES_MAX];
@@ -284,7 +281,40 @@ main (int argc, char **argv)
         }
       LLVMFuzzerTestOneInput (bytes, length);
     }
-  printf ("ok 1 - %lu inputs, default\n1..1\n", n);
-  return 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const modes[]
+      = { "force-pool", "force-pool:checked", "force-pool:hardened",
+          "force-pool:debug", "force-pool:bypass-magazines",
+          "force-pool:debug-blocks:clear-freed", "always-malloc" };
+  unsigned long n = argc > 1 && argv[1][0] != '-' ? strtoul (argv[1], NULL, 10)
+                                                  : 2000;
+  uint64_t seed = argc > 2 ? strtoull (argv[2], NULL, 10) : 1;
+  int n_modes = (int) (sizeof modes / sizeof modes[0]), n_failed = 0;
+
+  for (int i = 0; i < n_modes; i++)
+    {
+      int status = 0;
+      pid_t pid;
+
+      fflush (NULL);
+      pid = fork ();
+      if (pid == 0)
+        {
+          setenv ("SLICE_OPTIONS", modes[i], 1);
+          run_inputs (n, seed);
+          _exit (0);
+        }
+      waitpid (pid, &status, 0);
+      printf ("%s %d - %lu inputs from seed %llu, %s\n",
+              status == 0 ? "ok" : "not ok", i + 1, n,
+              (unsigned long long) seed, modes[i]);
+      n_failed += status != 0;
+    }
+  printf ("1..%d\n", n_modes);
+  return n_failed != 0;
 }
 #endif
