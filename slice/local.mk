@@ -25,6 +25,8 @@ noinst_LTLIBRARIES += \
 # --- floor 0: the system, threads, atomics ---
 
 %C%_libport_la_SOURCES = \
+	%D%/port/annotate.c \
+	%D%/port/annotate.h \
 	%D%/port/compiler.h \
 	%D%/port/lock.c \
 	%D%/port/lock.h \

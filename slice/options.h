@@ -58,9 +58,10 @@ typedef enum
                                          16-aligned */
   SLICE_OPTION_CLEAR_FREED,         /**< [clear-freed] 0 or 1: zero every
                                          block when it is freed */
-  SLICE_OPTION_FORCE_POOL,          /**< [force-pool] 0 or 1: use the slabs
-                                         under valgrind and the sanitizers,
-                                         too */
+  SLICE_OPTION_FORCE_POOL,          /**< [force-pool] 1: use the slabs under
+                                         valgrind and the sanitizers, too; 2:
+                                         and tell the tool of every block;
+                                         0 by default */
   SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1: find bad frees at
                                          the call; see Promises and limits */
   SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1 */

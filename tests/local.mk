@@ -141,7 +141,8 @@ check_scripts = \
 	%D%/check-fallbacks.sh \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
-	%D%/check-gdb.sh
+	%D%/check-gdb.sh \
+	%D%/check-tools.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
@@ -284,6 +285,10 @@ stress_targets =
 bench_targets =
 
 include tests/misuse/local.mk
+include tests/model/local.mk
+include tests/schedule/local.mk
+include tests/fuzz/local.mk
+include tests/seeded/local.mk
 include tests/arena/local.mk
 include tests/bench/local.mk
 include tests/bench/arena/local.mk

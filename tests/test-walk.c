@@ -175,6 +175,14 @@ test_slabs (void)
   n_chunks = sli_sizeclasses[slab->class_index].n_chunks;
   BREAK ("S1", slab, slab->state, slab->state = SLAB_FULL);
   BREAK ("S1", slab, slab->ring, slab->ring ^= 1);
+  for (int i = 0; i < N_KEPT; i++)
+    if (slab_of (kept[i])->state == SLAB_FULL)
+      {
+        Slab *full = slab_of (kept[i]);
+
+        BREAK ("S6", full, full->words[0], full->words[0] = 1);
+        break;
+      }
   BREAK ("S3", slab, slab->n_carved,
          slab->n_carved = (uint16_t) (n_chunks + 1));
   /* The last word has bits beyond the last chunk. */

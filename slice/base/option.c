@@ -21,6 +21,7 @@
 
 enum
 {
+  SWITCH_MAX = 2,               /* a word without a value stands for 1 */
   ITEM_BYTES = 64,              /* longest item that is understood */
   WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
   WORKING_SET_MSEC_MAX = 86400000,
@@ -75,8 +76,8 @@ static const OptionRow option_rows[] = {
     "chunks 16 bytes apart" },
   { SLICE_OPTION_CLEAR_FREED, "clear-freed", 0, 1, 0,
     "zero every block when it is freed" },
-  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 1, 0,
-    "use the slabs under valgrind and sanitizers, too" },
+  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 2, 0,
+    "1: use the slabs under valgrind and sanitizers, too; 2: and tell" },
   { SLICE_OPTION_CHECKED, "checked", 0, 1, 0,
     "find bad frees at the call" },
   { SLICE_OPTION_HARDENED, "hardened", 0, 1, HARDENED_INITIAL,
@@ -220,7 +221,7 @@ read_item (char *item, int64_t *values, bool quiet)
         sli_diag_warn (ERROR_UNKNOWN_OPTION,
                        "SLICE_OPTIONS: unknown option '%s' is ignored", item);
     }
-  else if ((equals == NULL && row->maximum > 1)
+  else if ((equals == NULL && row->maximum > SWITCH_MAX)
            || (equals != NULL && !parse_value (row, equals + 1, &value)))
     {
       if (!quiet)

@@ -78,6 +78,15 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
         continue;
       if (sli_route.route == ROUTE_GUARD)
         {
+          if (sli_guard_is_large (blocks[i]))
+            {
+              /* Canaries and zones leave less room: the largest slices are
+               * malloc's in these modes. */
+              sli_guard_remove_large (blocks[i], BLOCK_CHECK_ANY_SIZE,
+                                      "slice_free_bulk", site);
+              free (blocks[i]);
+              continue;
+            }
           sli_route.checked.free (DIAG_SIZE_UNKNOWN, blocks[i],
                               "slice_free_bulk", site);
           continue;

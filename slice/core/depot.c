@@ -251,7 +251,9 @@ static void
 depot_insert (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
+  SCHEDULE_POINT ("depot push");
   link_after (&magazine->link, &depot->stack);
+  SCHEDULE_POINT ("depot pushed");
   STORE (&depot->n_magazines, depot->n_magazines + 1);
   depot->n_chunks += magazine->n_rounds;
 }
@@ -260,9 +262,11 @@ static void
 depot_remove (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
+  SCHEDULE_POINT ("depot pop");
   link_remove (&magazine->link);
   STORE (&depot->n_magazines, depot->n_magazines - 1);
-  depot->n_chunks -= magazine->n_rounds;
+  if (!SEEDED (2))
+    depot->n_chunks -= magazine->n_rounds;
 }
 
 static Magazine *
@@ -366,7 +370,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   uint64_t now_msec;
 
-  exchange->contended = depot_lock (depot);
+  exchange->contended = !SEEDED (1) && depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
@@ -382,7 +386,8 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
     exchange->spare = depot_take_older (depot, now_msec,
                                         depot_options.working_set_msec);
   exchange->empty = depot_take_empty (depot, n_wanted);
-  sli_unlock (&depot->lock);
+  if (!SEEDED (1))
+    sli_unlock (&depot->lock);
   PROBE2 (depot_push, class_index, magazine);
 }
 

@@ -30,6 +30,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/option.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -70,13 +71,13 @@ static struct
 static inline size_t
 front_of (GuardMode mode)
 {
-  return mode == GUARD_DEBUG ? ZONE_BYTES : 0;
+  return mode >= GUARD_DEBUG ? ZONE_BYTES : 0;
 }
 
 static inline size_t
 back_of (GuardMode mode)
 {
-  return mode == GUARD_DEBUG      ? ZONE_BYTES
+  return mode >= GUARD_DEBUG      ? ZONE_BYTES
          : mode == GUARD_HARDENED ? CANARY_BYTES
                                   : 0;
 }
@@ -84,7 +85,8 @@ back_of (GuardMode mode)
 GuardMode
 sli_guard_begin (void)
 {
-  guard.mode = sli_option_is_on (SLICE_OPTION_DEBUG)      ? GUARD_DEBUG
+  guard.mode = sli_annotate_is_on ()                      ? GUARD_ANNOTATED
+               : sli_option_is_on (SLICE_OPTION_DEBUG)    ? GUARD_DEBUG
                : sli_option_is_on (SLICE_OPTION_HARDENED) ? GUARD_HARDENED
                : sli_option_is_on (SLICE_OPTION_CHECKED)  ? GUARD_CHECKED
                                                           : GUARD_OFF;
@@ -98,7 +100,7 @@ sli_guard_begin (void)
 unsigned
 sli_guard_quarantine_chunks (GuardMode mode)
 {
-  return mode == GUARD_DEBUG      ? QUARANTINE_DEBUG
+  return mode >= GUARD_DEBUG      ? QUARANTINE_DEBUG
          : mode == GUARD_HARDENED ? QUARANTINE_HARDENED
                                   : 0;
 }
@@ -149,7 +151,7 @@ canary_is_whole (const char *block, size_t size)
   uint64_t canary = canary_of (block), found;
 
   memcpy (&found, block + size, sizeof found);
-  return found == canary;
+  return found == canary || SEEDED (12);
 }
 
 /* Chunks are whole numbers of these, 16 bytes: two are looked at or written in
@@ -555,7 +557,8 @@ free_quick_checked (ThreadRecord *record, size_t size, char *block)
                 || LOAD (mark) < MARK_LIVE
                 || !sli_record_push (record, class_index, block)))
     return false;
-  STORE (mark, MARK_FREE);
+  if (!SEEDED (13))
+    STORE (mark, MARK_FREE);
   return true;
 }
 
@@ -650,6 +653,55 @@ fits_mode (GuardMode mode, size_t size)
   return size - 1 < SIZE_MAX_OF (mode);
 }
 
+/* --- under a tool ------------------------------------------------------------------ */
+
+SLICE_STATIC_ASSERT ((int) ZONE_BYTES == (int) ANNOTATE_ZONE_BYTES,
+                     "the tool's zones fit around a block");
+
+/* Contents are the tool's to look after. */
+static void *
+annotated_alloc (size_t size, const void *site UNUSED)
+{
+  unsigned class_index
+      = SLICE_CLASS_V1 (chunk_size_for (GUARD_ANNOTATED, size));
+  char *chunk = sli_magazine_alloc (class_index);
+
+  if (chunk == NULL)
+    return NULL;
+  STORE (place_mark_of (chunk, &sli_sizeclasses[class_index]),
+         (uint16_t) (MARK_LIVE + size));
+  sli_annotate_alloc (chunk + ZONE_BYTES, size);
+  return chunk + ZONE_BYTES;
+}
+
+/* What the tool has complained of is left alone, for it goes on. */
+static void
+annotated_free (size_t size, void *block, const char *operation,
+                const void *site UNUSED)
+{
+  char *chunk = (char *) block - ZONE_BYTES;
+  uint16_t mark = MARK_FREE;
+  Place place;
+
+  place_find (chunk, &place);
+  if (place.state == CHUNK_OUT)
+    mark = LOAD (place_mark (&place));
+  if (mark < MARK_LIVE)
+    {
+      /* Of what is not the pool's the tool may think otherwise. */
+      if (place.state == CHUNK_FOREIGN
+          || !sli_annotate_free (block, size, false))
+        complain_of_place (&place, size, block, 0, operation);
+      return;
+    }
+  if (size != DIAG_SIZE_UNKNOWN && size != mark - (size_t) MARK_LIVE)
+    complain (ERROR_WRONG_SIZE, operation, block, size,
+              mark - (size_t) MARK_LIVE);
+  (void) sli_annotate_free (block, mark - (size_t) MARK_LIVE, true);
+  STORE (place_mark (&place), MARK_FREE);
+  sli_magazine_free_late (place.slab->class_index, chunk);
+}
+
 /* What the public calls come to at once; alloc.c does what is unusual. */
 static inline __attribute__ ((always_inline)) void *
 take_in (GuardMode mode, size_t size, bool may_fail, const void *site)
@@ -698,6 +750,37 @@ give_in (GuardMode mode, size_t size, void *block, const void *site)
 CALLS_OF (checked, GUARD_CHECKED)
 CALLS_OF (hardened, GUARD_HARDENED)
 CALLS_OF (debug, GUARD_DEBUG)
+
+static void *
+annotated_take (size_t size, const void *site)
+{
+  void *block;
+
+  if (fits_mode (GUARD_ANNOTATED, size)
+      && (block = annotated_alloc (size, site)) != NULL)
+    return block;
+  return sli_alloc_any (size, false, site);
+}
+
+static void *
+annotated_try_take (size_t size, const void *site)
+{
+  void *block;
+
+  if (fits_mode (GUARD_ANNOTATED, size)
+      && (block = annotated_alloc (size, site)) != NULL)
+    return block;
+  return sli_alloc_any (size, true, site);
+}
+
+static void
+annotated_give (size_t size, void *block, const void *site)
+{
+  if (fits_mode (GUARD_ANNOTATED, size) && block != NULL)
+    annotated_free (size, block, "slice_free1", site);
+  else
+    sli_free_any (size, block, site);
+}
 
 /* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
  * are unusual without a question. */
@@ -764,7 +847,9 @@ sli_guard_calls (void)
     [GUARD_HARDENED] = { hardened_take_quick, hardened_try_take,
                          hardened_give_quick, hardened_alloc, hardened_free },
     [GUARD_DEBUG] = { debug_take, debug_try_take, debug_give, debug_alloc,
-                      debug_free }
+                      debug_free },
+    [GUARD_ANNOTATED] = { annotated_take, annotated_try_take, annotated_give,
+                          annotated_alloc, annotated_free }
   };
 
   return &calls[guard.mode];
@@ -773,14 +858,34 @@ sli_guard_calls (void)
 bool
 sli_guard_add_large (void *block, size_t size, const void *site)
 {
-  return sli_block_check_add_at (block, size, site);
+  /* The tool knows the size of malloc's blocks. */
+  return guard.mode == GUARD_ANNOTATED
+         || sli_block_check_add_at (block, size, site);
 }
 
 void
 sli_guard_remove_large (const void *block, size_t size, const char *operation,
                         const void *site)
 {
-  sli_block_check_remove_at (block, size, operation, site);
+  size_t real_bytes;
+
+  if (guard.mode != GUARD_ANNOTATED)
+    {
+      sli_block_check_remove_at (block, size, operation, site);
+      return;
+    }
+  real_bytes = sli_os_malloc_bytes (block);
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
+}
+
+bool
+sli_guard_is_large (const void *block)
+{
+  if (sli_slab_is_ours (block))
+    return false;
+  return guard.mode == GUARD_ANNOTATED
+         || sli_block_check_size (block) != SIZE_MAX;
 }
 
 size_t

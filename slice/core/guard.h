@@ -17,7 +17,8 @@ typedef enum
   GUARD_CHECKED,   /* every free is checked at the call */
   GUARD_HARDENED,  /* and contents: canary, zeroes, quarantine, random picks,
                       guard pages */
-  GUARD_DEBUG      /* and red zones, patterns, who allocated and freed */
+  GUARD_DEBUG,     /* and red zones, patterns, who allocated and freed */
+  GUARD_ANNOTATED  /* a tool watches, and is told of every block */
 } GuardMode;
 
 /* Once, with the options frozen. */
@@ -49,6 +50,9 @@ const GuardCalls *sli_guard_calls (void);
 bool sli_guard_add_large (void *block, size_t size, const void *site);
 void sli_guard_remove_large (const void *block, size_t size,
                              const char *operation, const void *site);
+
+/* Is it a live one of these? */
+bool sli_guard_is_large (const void *block);
 
 /* The exact size that a live block was asked for with; 0 if it is none. */
 size_t sli_guard_block_size (const void *block);

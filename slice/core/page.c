@@ -19,6 +19,7 @@
 #include "base/option.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -195,10 +196,20 @@ extent_map (size_t *bytes, bool *is_zeroed)
         source->unmap (source, start, *bytes);
       return NULL;
     }
+  if (sli_annotate_is_on ())
+    sli_annotate_extent (start, *bytes);
   *is_zeroed = source->is_zeroed
                || (source->advise_away != NULL
                    && source->advise_away (source, start, *bytes));
   return start;
+}
+
+static void
+extent_unmap (void *start, size_t bytes)
+{
+  if (sli_annotate_is_on ())
+    sli_annotate_extent_end (start, bytes);
+  page.source->unmap (page.source, start, bytes);
 }
 
 static void
@@ -251,7 +262,7 @@ extent_new (void)
     extent_add (start, bytes, is_zeroed);
   sli_unlock (&page.lock);
   if (!is_wanted && page.source->unmap != NULL)
-    page.source->unmap (page.source, start, bytes);
+    extent_unmap (start, bytes);
   PROBE2 (page_map, start, bytes);
   return true;
 }
@@ -310,7 +321,8 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   page.counts.held_bytes
       += unitset_count_in (&region->fresh, first, n_units) * page.unit_bytes;
   unitset_remove (&region->free, first, n_units);
-  unitset_remove (&region->fresh, first, n_units);
+  if (!SEEDED (14))
+    unitset_remove (&region->fresh, first, n_units);
   region->n_free -= n_units;
   for (unsigned i = first; i < first + n_units; i++)
     STORE (&region->run_first[i], (uint8_t) first);
@@ -520,7 +532,7 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   *found = region->state == REGION_CLEAN;
   sli_unlock (&page.lock);
   if (retired != NULL)
-    source->unmap (source, retired->start, retired->bytes);
+    extent_unmap (retired->start, retired->bytes);
   return returned_bytes;
 }
 

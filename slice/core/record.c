@@ -103,7 +103,8 @@ sli_record_show (ThreadRecord *record, unsigned class_index)
       STORE (&entry->end, sli_record_nil);
       return;
     }
-  STORE (&entry->end, &magazine->slots[magazine->n_rounds_max]);
+  STORE (&entry->end,
+         &magazine->slots[magazine->n_rounds_max + SEEDED (7)]);
   STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
 }
 
@@ -130,6 +131,8 @@ class_reattach (ThreadRecord *record, unsigned class_index)
     return;
   sli_record_hide (record, class_index);
   magazine->n_rounds -= cache->n_taken;
+  if (SEEDED (11))
+    magazine->n_rounds += cache->n_taken;
   memmove (&magazine->slots[1], &magazine->slots[1 + cache->n_taken],
            magazine->n_rounds * sizeof magazine->slots[0]);
   cache->n_taken = 0;
@@ -297,7 +300,8 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   cache->loaded = cache->previous = NULL;
   sli_record_show (record, class_index);
   magazine_put_away (loaded, kind);
-  magazine_put_away (previous, kind);
+  if (!SEEDED (8))
+    magazine_put_away (previous, kind);
   zero_window_put_away (cache, class_index);
   quarantine_put_away (cache, class_index);
 }
@@ -351,7 +355,7 @@ self_end (void *value)
   ThreadRecord *record = value;
 
   STORE (&slice_tls_v1, zero_block.entries);
-  self = RECORD_NONE;
+  self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
   sli_lock (&registry.lock);
   link_remove (&record->link);
   STORE (&registry.n_records, registry.n_records - 1);
@@ -408,7 +412,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
 
       if (n_rounds < 2)
         return;
-      cache->n_taken = (uint16_t) (n_rounds - 1);
+      cache->n_taken = (uint16_t) (n_rounds - !SEEDED (9));
       sli_depot_give_old (class_index, cache->n_taken, slots + 1,
                           DEPOT_LONG_AGO, "trim");
     }
@@ -420,7 +424,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
 static void
 record_take_rounds (ThreadRecord *record)
 {
-  if (record == self || LOAD_ACQUIRE (&record->is_busy)
+  if (record == self || (LOAD_ACQUIRE (&record->is_busy) && !SEEDED (10))
       || LOAD (record->tls) != zero_block.entries)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
@@ -446,6 +450,7 @@ sli_magazine_detach_others (void)
       STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
       STORE (record->tls, zero_block.entries);
     }
+  SCHEDULE_POINT ("detaching");
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));

@@ -119,6 +119,7 @@ sli_record_enter (void)
   /* The trimmer's barrier on all threads orders the store above and the loads
    * below; the compiler must not exchange them. */
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  SCHEDULE_POINT ("record entered");
   if (UNLIKELY (LOAD_ACQUIRE (&record->attention) != 0))
     sli_record_sort_out (record);
   return record;
@@ -127,6 +128,7 @@ sli_record_enter (void)
 static inline void
 sli_record_leave (ThreadRecord *record)
 {
+  SCHEDULE_POINT ("record to be left");
   STORE_RELEASE (&record->is_busy, false);
 }
 

@@ -16,6 +16,7 @@
 #include "slab.h"
 #include "base/diag.h"
 #include "base/option.h"
+#include "port/annotate.h"
 #include "port/os.h"
 
 #include <pthread.h>
@@ -47,6 +48,8 @@ route_begin (void)
   MagazineOptions options = { 0 };
 
   sli_option_freeze ();
+  if (tool != NULL && sli_option (SLICE_OPTION_FORCE_POOL) == 2)
+    sli_annotate_begin ();
   sli_route.guard = sli_guard_begin ();
   sli_route.route = choose_route (tool, sli_route.guard);
   sli_route.checked = *sli_guard_calls ();

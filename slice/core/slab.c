@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/option.h"
 #include "base/probe.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -75,8 +76,10 @@ sli_slab_init (void)
   /* Canaries and red zones make chunks larger than their blocks: only a
    * spacing of 16 keeps the alignment that the block's own size promises. */
   sli_sizeclass_init (sli_page_unit_bytes (),
-                      has_guards || sli_option_is_on (SLICE_OPTION_ALIGN_16),
-                      has_guards || sli_option_is_on (SLICE_OPTION_CHECKED));
+                      has_guards || sli_annotate_is_on ()
+                          || sli_option_is_on (SLICE_OPTION_ALIGN_16),
+                      has_guards || sli_annotate_is_on ()
+                          || sli_option_is_on (SLICE_OPTION_CHECKED));
   colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
@@ -181,6 +184,9 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);
   class->n_made++;
+  if (sli_annotate_is_on ())
+    sli_annotate_slab (slab_chunk (slab, run, 0),
+                       (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
 /* Are all its chunks back?  Only then may the run be given back. */
@@ -220,7 +226,15 @@ slab_take_free (Slab *slab, char *run, unsigned n, void **end)
 
       if (LOAD (&slab->words[i]) == 0)
         continue;
-      bits = __atomic_exchange_n (&slab->words[i], 0, __ATOMIC_ACQUIRE);
+      bits = LOAD (&slab->words[i]);
+      if (SEEDED (6))
+        {
+          SCHEDULE_POINT ("words read");
+          STORE (&slab->words[i], 0);
+        }
+      else
+        bits = __atomic_exchange_n (&slab->words[i], 0, __ATOMIC_ACQUIRE);
+      SCHEDULE_POINT ("words taken");
       base = slab_chunk (slab, run, i * BITS_PER_WORD);
       for (; bits != 0 && taken < n; bits &= bits - 1)
         *--end = base + (size_t) (unsigned) __builtin_ctzll (bits)
@@ -241,7 +255,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   char *chunk = slab_chunk (slab, run, n_carved);
 
   if (n > sizeclass->n_chunks - n_carved)
-    n = sizeclass->n_chunks - n_carved;
+    n = sizeclass->n_chunks - n_carved + SEEDED (3);
   for (unsigned i = 0; i < n; i++, chunk += sizeclass->chunk_bytes)
     *--end = chunk;
   STORE (&slab->n_carved, (uint16_t) (n_carved + n));
@@ -370,6 +384,8 @@ run_give_back (char *run, unsigned class_index, bool is_guarded,
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   PROBE2 (slab_free, class_index, run);
+  if (sli_annotate_is_on ())
+    sli_annotate_slab_end (run, sizeclass->slab_bytes);
   if (is_guarded)
     (void) guard_set (run, sizeclass, false);
   if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
@@ -484,9 +500,10 @@ word_give (const Place *place, unsigned word, uint64_t bits,
 
   do
     {
-      if ((old & bits) != 0)
+      if ((old & bits) != 0 && !SEEDED (5))
         return false;
-      if (old == 0 || ((old | bits) & mask) == mask)
+      SCHEDULE_POINT ("chunk to be given");
+      if ((old == 0 && !SEEDED (4)) || ((old | bits) & mask) == mask)
         {
           is_guarded = slab->is_guarded;
           if (word_give_locked (slab, word, bits, &ok))
@@ -754,6 +771,27 @@ sli_slab_is_valid (unsigned class_index)
   const void *where;
 
   return sli_slab_check (class_index, &where) == NULL;
+}
+
+/* S6, of the slabs in no ring. */
+static void
+check_full_run (void *run UNUSED, void *record, void *data)
+{
+  const Slab *slab = record;
+  const void **where = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index != 0 && class_index < N_CLASSES && slab->state == SLAB_FULL
+      && slab_count_free (slab) != 0)
+    *where = slab;
+}
+
+const char *
+sli_slab_check_full (const void **where)
+{
+  *where = NULL;
+  sli_page_each_run (check_full_run, where);
+  return *where != NULL ? "S6" : NULL;
 }
 
 /* --- walking ------------------------------------------------------------------ */

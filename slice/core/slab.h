@@ -92,6 +92,9 @@ bool sli_slab_is_valid (unsigned class_index);
 /* The id of one that is not (S1 to S4 of THEORY section 10), and where. */
 const char *sli_slab_check (unsigned class_index, const void **where);
 
+/* S6, of all classes' slabs; threads at work may make it say nonsense. */
+const char *sli_slab_check_full (const void **where);
+
 /* Calls `visit` for every slab, under the page lock. */
 typedef void (*SlabVisit) (void *run, unsigned class_index, void *data);
 void sli_slab_each (SlabVisit visit, void *data);

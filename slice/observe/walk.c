@@ -170,6 +170,7 @@ static const char *const invariants[]
         "S2: bits of chunks that are not carved are 0",
         "S3: n_carved <= n_chunks",
         "S4: the slabs in rings are at most n_slabs",
+        "S6: a slab in no ring has no free chunk",
         "D1: every magazine in a depot is of its class, and holds 1 to "
         "n_rounds_max rounds",
         "D2: the stack is ordered by pushed_msec, latest first",
@@ -264,6 +265,8 @@ slice_validate (const void **where)
   broken = sli_page_check (where);
   for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
     broken = sli_slab_check (i, where);
+  if (broken == NULL)
+    broken = sli_slab_check_full (where);
   for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
     broken = sli_depot_check (i, where);
   if (broken == NULL)

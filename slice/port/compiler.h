@@ -15,6 +15,23 @@
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64
 
+/* Where another thread could come in between: the schedule explorer
+ * (tests/schedule) puts one there.  Nothing in any other build. */
+#ifdef SLICE_SCHEDULE
+void sli_schedule_point (const char *name);
+# define SCHEDULE_POINT(name) sli_schedule_point (name)
+# define SCHEDULE_IS_ON 1
+#else
+# define SCHEDULE_POINT(name) ((void) 0)
+# define SCHEDULE_IS_ON 0
+#endif
+
+/* A fault built in on purpose, for the tests to find (tests/seeded). */
+#ifndef SLICE_SEEDED_BUG
+# define SLICE_SEEDED_BUG 0
+#endif
+#define SEEDED(number) (SLICE_SEEDED_BUG == (number))
+
 /* Relaxed access to what another thread may read or write meanwhile. */
 #define LOAD(place) __atomic_load_n ((place), __ATOMIC_RELAXED)
 #define STORE(place, value) __atomic_store_n ((place), (value), __ATOMIC_RELAXED)

@@ -68,6 +68,17 @@ sli_lock_rank_held (int rank UNUSED)
 
 #endif
 
+/* The explorer's threads are one: who waits must let the others on. */
+static inline void
+mutex_lock (pthread_mutex_t *mutex)
+{
+  SCHEDULE_POINT ("lock");
+  while (SCHEDULE_IS_ON && pthread_mutex_trylock (mutex) != 0)
+    SCHEDULE_POINT ("lock taken");
+  if (!SCHEDULE_IS_ON)
+    pthread_mutex_lock (mutex);
+}
+
 void
 sli_lock_init (Lock *lock, int rank)
 {
@@ -87,7 +98,7 @@ sli_lock (Lock *lock)
 {
   if (sli_lock_forking_here ())
     return;
-  pthread_mutex_lock (&lock->mutex);
+  mutex_lock (&lock->mutex);
   rank_enter (lock->rank);
 }
 
@@ -118,6 +129,7 @@ sli_unlock (Lock *lock)
     return;
   rank_leave (lock->rank);
   pthread_mutex_unlock (&lock->mutex);
+  SCHEDULE_POINT ("unlock");
 }
 
 void

@@ -356,8 +356,8 @@ const Case contents_cases[] = {
     { "U", "U", "N", "N" }, true, "ma" },
   { 40, "new block read", read_recycled,
     { "U", "U", "N", "N" }, true, "m" },
-  { 41, "3 of 20 blocks lost", leak, { "N", "N", "N", "N" }, false, "ma" },
+  { 41, "3 of 20 blocks lost", leak, { "N", "N", "N", "N" }, false, "ml" },
   { 42, "a cycle of two lost", leak_cycle, { "N", "N", "N", "N" }, false,
-    "ma" },
+    "ml" },
   { .number = 0 }
 };

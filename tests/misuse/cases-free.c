@@ -393,7 +393,7 @@ const Case free_cases[] = {
     { "105|101|L105|L101", "105|L105", "105|L105", "105|108|L105" }, false,
     "ma" },
   { 6, "freed twice after reissue", twice_after_reissue,
-    { "101", "105", "105", "105" }, true, "ma" },
+    { "101", "105", "105", "105" }, true, NULL },
   { 7, "32 bytes freed as 64", larger_class,
     { "L103", "103", "103", "103" }, true, "ma" },
   { 8, "64 bytes freed as 32", smaller_class,

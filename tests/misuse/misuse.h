@@ -81,8 +81,8 @@ typedef struct
    *   several of these with | between them: one of them */
   const char *expected[4];
   bool is_compared;      /* is one of the 28 of the comparison */
-  const char *tools;     /* which of memcheck (m) and address sanitizer (a)
-                            report it; NULL: not tried */
+  const char *tools;     /* which report it: memcheck (m), address sanitizer
+                            (a), its search for leaks (l); NULL: not tried */
 } Case;
 
 extern const Case free_cases[], contents_cases[], resource_cases[],

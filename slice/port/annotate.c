@@ -1,0 +1,145 @@
+/* annotate.c - what the pool tells tools that watch memory
+ *
+ * Floor 0 (port).  No locks.  The sanitizers' functions are weak symbols, so
+ * that one library serves with all of them and with none.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "annotate.h"
+#include "compiler.h"
+
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/memcheck.h>
+#else
+# define RUNNING_ON_VALGRIND 0
+# define VALGRIND_RESIZEINPLACE_BLOCK(start, before, now, zone) ((void) 0)
+# define VALGRIND_MALLOCLIKE_BLOCK(start, bytes, zone, zeroed) ((void) 0)
+# define VALGRIND_FREELIKE_BLOCK(start, zone) ((void) 0)
+# define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) 0)
+# define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) 0)
+#endif
+
+#define WEAK __attribute__ ((weak))
+
+extern void __asan_poison_memory_region (const volatile void *start,
+                                         size_t bytes) WEAK;
+extern void __asan_unpoison_memory_region (const volatile void *start,
+                                           size_t bytes) WEAK;
+extern int __asan_address_is_poisoned (const volatile void *address) WEAK;
+extern void __asan_report_error (void *pc, void *bp, void *sp, void *address,
+                                 int is_write, size_t bytes) WEAK;
+extern void __msan_allocated_memory (const volatile void *start,
+                                     size_t bytes) WEAK;
+extern void __tsan_write_range (void *start, unsigned long bytes) WEAK;
+
+enum
+{
+  /* What memcheck goes on to take for the block that an extent came as. */
+  STUB_BYTES = 16,
+  /* Extents whose stubs are kept in sight, so that they are no leaks. */
+  EXTENTS_MAX = 1024
+};
+
+static struct
+{
+  bool is_on;
+  bool has_valgrind;
+  void *extents[EXTENTS_MAX];
+} annotate;
+
+bool
+sli_annotate_begin (void)
+{
+  annotate.has_valgrind = RUNNING_ON_VALGRIND != 0;
+  annotate.is_on = annotate.has_valgrind
+                   || &__asan_poison_memory_region != NULL
+                   || &__msan_allocated_memory != NULL
+                   || &__tsan_write_range != NULL;
+  return annotate.is_on;
+}
+
+bool
+sli_annotate_is_on (void)
+{
+  return annotate.is_on;
+}
+
+static void **
+extent_slot (const void *wanted)
+{
+  for (int i = 0; i < EXTENTS_MAX; i++)
+    if (annotate.extents[i] == wanted)
+      return &annotate.extents[i];
+  return NULL;
+}
+
+void
+sli_annotate_extent (void *start, size_t bytes UNUSED)
+{
+  void **slot = extent_slot (NULL);
+
+  if (annotate.has_valgrind && slot != NULL)
+    {
+      *slot = start;
+      VALGRIND_RESIZEINPLACE_BLOCK (start, bytes, STUB_BYTES, 0);
+      (void) VALGRIND_MAKE_MEM_DEFINED (start, bytes);
+    }
+}
+
+void
+sli_annotate_extent_end (void *start, size_t bytes UNUSED)
+{
+  void **slot = extent_slot (start);
+
+  if (annotate.has_valgrind && slot != NULL)
+    {
+      *slot = NULL;
+      VALGRIND_RESIZEINPLACE_BLOCK (start, STUB_BYTES, bytes, 0);
+    }
+}
+
+void
+sli_annotate_slab (void *chunks, size_t bytes)
+{
+  (void) VALGRIND_MAKE_MEM_NOACCESS (chunks, bytes);
+  if (&__asan_poison_memory_region != NULL)
+    __asan_poison_memory_region (chunks, bytes);
+}
+
+void
+sli_annotate_slab_end (void *chunks, size_t bytes)
+{
+  (void) VALGRIND_MAKE_MEM_DEFINED (chunks, bytes);
+  if (&__asan_unpoison_memory_region != NULL)
+    __asan_unpoison_memory_region (chunks, bytes);
+}
+
+void
+sli_annotate_alloc (void *block, size_t size)
+{
+  VALGRIND_MALLOCLIKE_BLOCK (block, size, ANNOTATE_ZONE_BYTES, 0);
+  if (&__asan_unpoison_memory_region != NULL)
+    __asan_unpoison_memory_region (block, size);
+  if (&__msan_allocated_memory != NULL)
+    __msan_allocated_memory (block, size);
+}
+
+bool
+sli_annotate_free (void *block, size_t size, bool is_live)
+{
+  VALGRIND_FREELIKE_BLOCK (block, ANNOTATE_ZONE_BYTES);
+  if (!is_live && &__asan_address_is_poisoned != NULL
+      && __asan_address_is_poisoned (block))
+    __asan_report_error (__builtin_return_address (0),
+                         __builtin_frame_address (0),
+                         __builtin_frame_address (0), block, 1, 1);
+  if (!is_live)
+    return annotate.has_valgrind;
+  if (&__tsan_write_range != NULL)
+    __tsan_write_range (block, size);
+  if (&__asan_poison_memory_region != NULL)
+    __asan_poison_memory_region (block, size);
+  return true;
+}

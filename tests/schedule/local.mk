@@ -1,0 +1,49 @@
+# tests/schedule/local.mk - the schedule explorer
+#
+# The library once more, built to stop wherever another thread could come in
+# between, and without port/tls.c, in whose place the explorer's own stands.
+#
+# SPDX-License-Identifier: MIT
+
+if WITH_TESTS
+check_PROGRAMS += %D%/schedule
+TESTS += %D%/schedule
+endif
+
+scheduled_sources = \
+	slice/base/diag.c \
+	slice/base/option.c \
+	slice/base/sizeclass.c \
+	slice/core/aligned.c \
+	slice/core/alloc.c \
+	slice/core/block-check.c \
+	slice/core/bulk.c \
+	slice/core/depot.c \
+	slice/core/failure.c \
+	slice/core/fork.c \
+	slice/core/guard.c \
+	slice/core/magazine.c \
+	slice/core/map.c \
+	slice/core/meta.c \
+	slice/core/page.c \
+	slice/core/record.c \
+	slice/core/route.c \
+	slice/core/slab.c \
+	slice/core/source.c \
+	slice/core/trim.c \
+	slice/observe/stats.c \
+	slice/observe/walk.c \
+	slice/port/annotate.c \
+	slice/port/lock.c \
+	slice/port/os-linux.c \
+	slice/port/os-posix.c \
+	slice/port/tool.c
+
+%C%_schedule_SOURCES = %D%/schedule.c $(scheduled_sources)
+%C%_schedule_CPPFLAGS = $(AM_CPPFLAGS) -DSLICE_SCHEDULE
+%C%_schedule_CFLAGS = $(SLICE_WARN_CFLAGS) $(SLICE_LIB_CFLAGS)
+%C%_schedule_LDADD = $(SLICE_THREAD_LIBS)
+
+soak-schedule: %D%/schedule$(EXEEXT)
+	%D%/schedule --schedules=600000
+.PHONY: soak-schedule
