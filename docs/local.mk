@@ -7,6 +7,9 @@ dist_doc_DATA += \
 	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/THEORY \
+	%D%/theory-13-tracing.txt \
+	%D%/trace-format \
+	%D%/tracing-tutorial \
 	%D%/TUNING
 
 dist_decisions_DATA = \
@@ -25,3 +28,5 @@ clean-local-docs:
 	rm -rf docs/api
 
 .PHONY: docs clean-local-docs
+
+include docs/ralloc.mk

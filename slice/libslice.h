@@ -8,7 +8,10 @@
 #include <slice/version.h>
 #include <slice/options.h>
 #include <slice/slice.h>
+#include <slice/ralloc.h>
+#include <slice/arena.h>
 #include <slice/source.h>
 #include <slice/stats.h>
+#include <slice/walk.h>
 
 #endif

@@ -119,7 +119,8 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
-	%D%/observe/stats.c
+	%D%/observe/stats.c \
+	%D%/observe/walk.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
 
 # --- the library ---
@@ -146,12 +147,28 @@ pkginclude_HEADERS += \
 	%D%/options.h \
 	%D%/slice.h \
 	%D%/source.h \
-	%D%/stats.h
+	%D%/stats.h \
+	%D%/walk.h
 nodist_pkginclude_HEADERS += %D%/version.h
 
 pkgconfig_DATA = %D%/slice.pc
 
-EXTRA_DIST += %D%/libslice.map
+EXTRA_DIST += %D%/libslice.map %D%/libslice-gdb.py
+
+# gdb looks for NAME-gdb.py beside the name of the file that is loaded.
+gdb_directory = $(datadir)/gdb/auto-load$(libdir)
+install-data-hook: install-gdb
+install-gdb:
+	$(MKDIR_P) '$(DESTDIR)$(gdb_directory)'
+	@. ./slice/libslice.la && \
+	set -- $$library_names && \
+	echo "installing $$1-gdb.py" && \
+	$(INSTALL_DATA) $(srcdir)/slice/libslice-gdb.py \
+	  "$(DESTDIR)$(gdb_directory)/$$1-gdb.py"
+uninstall-hook: uninstall-gdb
+uninstall-gdb:
+	rm -f '$(DESTDIR)$(gdb_directory)'/libslice.*-gdb.py
+.PHONY: install-gdb uninstall-gdb
 
 include slice/context/local.mk
 include slice/arena/local.mk

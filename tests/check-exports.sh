@@ -17,6 +17,7 @@ if grep -q '^#define SLICE_DEBUG ' "$top_builddir/config.h" 2> /dev/null; then
 fi
 
 test -f "$library" || skip_all "no shared library was built"
+# (A plain build names some weakly, to tell them what is whose.)
 if $NM -D "$library" | grep -q -E ' U __(asan|tsan|ubsan)_'; then
   skip_all "instrumented by a sanitizer"
 fi

@@ -92,18 +92,22 @@ alloc_tests = \
 
 observe_tests = \
 	%D%/test-dump \
-	%D%/test-stats
+	%D%/test-stats \
+	%D%/test-walk
 %C%_test_dump_LDADD = $(observe_test_libs)
 %C%_test_stats_LDADD = $(observe_test_libs)
+%C%_test_walk_LDADD = $(observe_test_libs)
 
 slice_tests = \
+	%D%/test-batch \
 	%D%/test-dlopen \
+	%D%/test-failures \
 	%D%/test-model \
 	%D%/test-plain
+%C%_test_batch_LDADD = $(slice_test_libs)
+%C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_model_LDADD = $(slice_test_libs)
-
-include tests/ralloc.mk
 
 unit_tests = \
 	$(port_tests) \
@@ -129,7 +133,8 @@ check_scripts = \
 	%D%/check-fastpath.sh \
 	%D%/check-fallbacks.sh \
 	%D%/check-setuid.sh \
-	%D%/check-32bit.sh
+	%D%/check-32bit.sh \
+	%D%/check-gdb.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
@@ -271,9 +276,13 @@ run_targets =
 stress_targets =
 bench_targets =
 
+include tests/misuse/local.mk
+include tests/arena/local.mk
 include tests/bench/local.mk
+include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
+include tests/trace/local.mk
 
 # The main job.
 run stress bench: all
@@ -287,3 +296,5 @@ run stress bench: all
 	done
 
 .PHONY: run stress bench
+
+include tests/ralloc.mk

@@ -38,3 +38,24 @@ endif
 endif
 tests_test_ralloc_cxx_SOURCES = tests/test-ralloc-cxx.cc
 tests_test_ralloc_cxx_LDADD = $(slice_test_libs)
+
+# What memcheck sees.
+dist_check_SCRIPTS += tests/test-ralloc-tools.sh
+if WITH_TESTS
+check_PROGRAMS += tests/ralloc-faults
+TESTS += tests/test-ralloc-tools.sh
+endif
+tests_ralloc_faults_SOURCES = tests/ralloc-faults.c
+tests_ralloc_faults_LDADD = slice/libslice.la
+
+# The example compiler on real programs.
+dist_check_SCRIPTS += tests/test-example-pl0.sh
+if WITH_TESTS
+TESTS += tests/test-example-pl0.sh
+endif
+
+# Mesa's own compiler with our contexts: by hand, it fetches and builds Mesa.
+EXTRA_DIST += tests/clients/mesa-ralloc.sh tests/clients/mesa-many.cpp
+check-mesa: all
+	$(SHELL) $(top_srcdir)/tests/clients/mesa-ralloc.sh slice/.libs mesa
+.PHONY: check-mesa

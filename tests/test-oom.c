@@ -45,7 +45,7 @@ test_usable_afterwards (void)
 {
   size_t n, first_n = 0;
 
-  limit_memory (200 * MIB);
+  limit_memory (96 * MIB);
   for (int turn = 0; turn < 4; turn++)
     {
       static const size_t sizes[] = { 64, 2000, 24, 300 };
@@ -53,8 +53,8 @@ test_usable_afterwards (void)
       void *chain = take_all (size, &n);
 
       g_test_message ("%zu blocks of %zu", n, size);
-      g_assert_cmpuint (n * size, >, 50 * MIB);
-      g_assert_null (slice_try_alloc (100 * MIB));
+      g_assert_cmpuint (n * size, >, 20 * MIB);
+      g_assert_null (slice_try_alloc (90 * MIB));
       g_assert_cmpuint (test_live (), ==, n);
       slice_free_chain_with_offset (size, chain, 0);
       g_assert_cmpuint (test_live (), ==, 0);
@@ -69,7 +69,7 @@ test_usable_afterwards (void)
 static void
 death_out_of_memory (void)
 {
-  limit_memory (150 * MIB);
+  limit_memory (96 * MIB);
   for (int i = 0; i < 2000; i++)
     slice_free1 (48, slice_alloc (48));
   test_will_die ("slice: error 120: out of memory: 48 bytes, alignment 0 "
@@ -82,7 +82,7 @@ death_out_of_memory (void)
 static void
 death_out_of_memory_aligned (void)
 {
-  limit_memory (150 * MIB);
+  limit_memory (96 * MIB);
   test_will_die ("slice: error 120: out of memory: 102400 bytes, "
                  "alignment 4096 [thread %u]",
                  test_thread_id ());
@@ -98,7 +98,7 @@ test_spare_is_given_up (void)
   size_t n;
 
   test_options ("depot-limit-bytes=1000000000");
-  limit_memory (200 * MIB);
+  limit_memory (96 * MIB);
   chain = take_all (64, &n);
   slice_free_chain_with_offset (64, chain, 0);
   g_assert_cmpuint (test_stats ()->cached_bytes, >, 10 * MIB);

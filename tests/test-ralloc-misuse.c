@@ -470,7 +470,7 @@ test_wrong_pointers (void)
 {
   Random random = { 99 };
   char *nodes[N_NODES];
-  void *root = ralloc_context (NULL);
+  void *root;
   unsigned n_missed = 0;
 
   if (is_watched ())
@@ -478,6 +478,7 @@ test_wrong_pointers (void)
       g_test_skip ("there are no slabs");
       return;
     }
+  root = ralloc_context (NULL);
   for (unsigned i = 0; i < N_NODES; i++)
     {
       size_t size = random_below (&random, 300);

@@ -70,7 +70,9 @@ test_null_matrix (void)
   node = rerzalloc_size (root, NULL, 5, 20);
   for (unsigned i = 0; i < 20; i++)
     g_assert_cmpint (((char *) node)[i], ==, 0);
-  g_assert_nonnull (reralloc_array_size (NULL, NULL, 4, 4));
+  node = reralloc_array_size (NULL, NULL, 4, 4);
+  g_assert_nonnull (node);
+  ralloc_free (node);
 
   /* Appending to nothing makes a root. */
   g_assert_true (ralloc_asprintf_rewrite_tail (&text, &start, "%d", 123));

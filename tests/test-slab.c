@@ -430,6 +430,8 @@ test_look_up (void)
   check_look_up (run + sli_sizeclasses[5].slab_bytes - 1, CHUNK_NONE, 0, NULL);
   check_look_up (run - 1, CHUNK_NONE, 0, NULL); /* the region's header */
   check_look_up (&record, CHUNK_FOREIGN, 0, NULL);
+  /* What follows the short first extent in its window is not ours. */
+  check_look_up (run + (1 << 20), CHUNK_FOREIGN, 0, NULL);
   check_look_up (NULL, CHUNK_FOREIGN, 0, NULL);
   check_look_up ((void *) UINTPTR_MAX, CHUNK_FOREIGN, 0, NULL);
   g_assert_cmpuint (sli_slab_class_of (chunks[0]), ==, 5);

@@ -29,7 +29,7 @@
 #define BLOCK_EMBEDDED (-1)
 
 /* The low bit of `bytes`: block sizes are multiples of 16. */
-#define BLOCK_OWN ((size_t) 1)
+#define BLOCK_OWN ((size_t)1)
 
 typedef struct
 {
@@ -41,18 +41,18 @@ typedef struct
 {
   const SliceSource *source; /* NULL: slices, and the shared one */
   Block *table;
-  char *embedded;            /* its start, or NULL */
-  size_t held_bytes;         /* in blocks, the embedded one included */
-  size_t limit_bytes;        /* for held_bytes; SIZE_MAX: none */
+  char *embedded;     /* its start, or NULL */
+  size_t held_bytes;  /* in blocks, the embedded one included */
+  size_t limit_bytes; /* for held_bytes; SIZE_MAX: none */
   uint32_t embedded_bytes;
   uint32_t first_bytes;
   uint32_t cap_bytes;
-  uint32_t n_requests;       /* blocks asked from the source */
+  uint32_t n_requests; /* blocks asked from the source */
   uint32_t n_used;
   uint32_t n_blocks;
   uint32_t n_room;
-  uint32_t next_bytes_min;   /* the smallest block that is added */
-  uint16_t growth_part;      /* a new block is at most held / growth_part */
+  uint32_t next_bytes_min; /* the smallest block that is added */
+  uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_watched;
 } BlockChain;
 

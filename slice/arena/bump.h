@@ -27,23 +27,30 @@ typedef enum
 
 typedef struct
 {
-  SliceBumpV1 head;        /* first: the inline code's */
-  char *at;                /* while hidden: the place of the next object */
-  char *block_end;         /* of the current block */
-  size_t left_bytes;       /* in objects of regular blocks that were left */
-  size_t own_bytes;        /* in objects of own blocks */
-  void (*end) (void *);    /* what destroy calls: fini, and free the control
-                              block */
+  SliceBumpV1 head;     /* first: the inline code's */
+  char *at;             /* while hidden: the place of the next object */
+  char *block_end;      /* of the current block */
+  size_t left_bytes;    /* in objects of regular blocks that were left */
+  size_t own_bytes;     /* in objects of own blocks */
+  void (*end) (void *); /* what destroy calls: fini, and free the control
+                           block */
   ArenaKind kind;
-  int32_t current;         /* index of the current block; BLOCK_NONE: none */
-  uint32_t control_bytes;  /* with the embedded block */
-  bool is_hidden;          /* from the inline code, now */
-  bool is_asked_always;    /* hidden for good: checked or watched */
+  int32_t current;        /* index of the current block; BLOCK_NONE: none */
+  uint32_t control_bytes; /* with the embedded block */
+  bool is_hidden;         /* from the inline code, now */
+  bool is_asked_always;   /* hidden for good: checked or watched */
   BlockChain chain;
 } Bump;
 
+_Noreturn void sli_arena_fault_handle (const void *handle, ArenaKind want);
+
 /* Ends the program if the handle is no arena of that kind. */
-void sli_arena_require (const void *handle, ArenaKind have, ArenaKind want);
+static inline void
+sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+{
+  if (SLICE_UNLIKELY (have != want))
+    sli_arena_fault_handle (handle, want);
+}
 
 void sli_bump_init (Bump *bump, ArenaKind kind,
                     const SliceArenaOptions *options, size_t control_bytes,
@@ -97,14 +104,14 @@ static inline char *
 sli_align (char *address, size_t alignment)
 {
   return address
-         + ((alignment - ((uintptr_t) address & (alignment - 1)))
+         + ((alignment - ((uintptr_t)address & (alignment - 1)))
             & (alignment - 1));
 }
 
 static inline size_t
 sli_round8 (size_t size)
 {
-  return (size + 7) & ~(size_t) 7;
+  return (size + 7) & ~(size_t)7;
 }
 
 /* Ends the program if it is none that arenas give; at least 8. */

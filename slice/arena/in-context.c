@@ -29,11 +29,11 @@ SliceLinear *
 slice_linear_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_linear_bytes (given, &options));
+  void *node = node_new (context, sli_arena_linear_bytes (given, &options));
   if (node == NULL)
     return NULL;
-  SliceLinear *linear = sli_linear_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (linear, sli_linear_fini);
+  SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (linear, sli_arena_linear_fini);
   return linear;
 }
 
@@ -41,11 +41,11 @@ SliceStack *
 slice_stack_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_stack_bytes (given, &options));
+  void *node = node_new (context, sli_arena_stack_bytes (given, &options));
   if (node == NULL)
     return NULL;
-  SliceStack *stack = sli_stack_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (stack, sli_stack_fini);
+  SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (stack, sli_arena_stack_fini);
   return stack;
 }
 
@@ -53,11 +53,11 @@ SlicePool *
 slice_pool_new_in (const void *context, const SlicePoolOptions *given)
 {
   SlicePoolOptions options;
-  void *node = node_new (context, sli_pool_bytes (given, &options));
+  void *node = node_new (context, sli_arena_pool_bytes (given, &options));
   if (node == NULL)
     return NULL;
-  SlicePool *pool = sli_pool_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (pool, sli_pool_fini);
+  SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
+  ralloc_set_destructor (pool, sli_arena_pool_fini);
   return pool;
 }
 
@@ -65,17 +65,17 @@ SliceTlsf *
 slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_tlsf_bytes (given, &options));
+  void *node = node_new (context, sli_arena_tlsf_bytes (given, &options));
   if (node == NULL)
     return NULL;
-  SliceTlsf *tlsf = sli_tlsf_setup (node, &options, ralloc_free);
+  SliceTlsf *tlsf = sli_arena_tlsf_setup (node, &options, ralloc_free);
   if (tlsf == NULL)
     {
       ralloc_free (node);
       errno = ENOMEM;
       return NULL;
     }
-  ralloc_set_destructor (tlsf, sli_tlsf_fini);
+  ralloc_set_destructor (tlsf, sli_arena_tlsf_fini);
   return tlsf;
 }
 
@@ -83,12 +83,12 @@ void *
 slice_linear_export (const SliceLinear *linear, const void *object,
                      size_t size, const void *context)
 {
-  const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
+  const char *last = (const char *)object + (size > 0 ? size - 1 : 0);
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
     sli_arena_fault (ARENA_FAULT_NOT_IN_ARENA,
                      "linear arena %p: export of %p (%zu bytes), which is not"
                      " in it",
-                     (const void *) linear, object, size);
+                     (const void *)linear, object, size);
   void *copy = ralloc_size (context, size);
   if (copy != NULL && size > 0)
     memcpy (copy, object, size);

@@ -12,30 +12,33 @@
 
 /* Bytes of control block and embedded block together; 0 with errno EINVAL if
  * the options are bad, which are filled in else. */
-size_t sli_linear_bytes (const SliceArenaOptions *given,
-                         SliceArenaOptions *options);
-size_t sli_stack_bytes (const SliceArenaOptions *given,
-                        SliceArenaOptions *options);
-size_t sli_pool_bytes (const SlicePoolOptions *given,
-                       SlicePoolOptions *options);
-size_t sli_tlsf_bytes (const SliceArenaOptions *given,
-                       SliceArenaOptions *options);
+size_t sli_arena_linear_bytes (const SliceArenaOptions *given,
+                               SliceArenaOptions *options);
+size_t sli_arena_stack_bytes (const SliceArenaOptions *given,
+                              SliceArenaOptions *options);
+size_t sli_arena_pool_bytes (const SlicePoolOptions *given,
+                             SlicePoolOptions *options);
+size_t sli_arena_tlsf_bytes (const SliceArenaOptions *given,
+                             SliceArenaOptions *options);
 
 /* `end` is what destroy calls with the control block. */
-SliceLinear *sli_linear_setup (void *memory, const SliceArenaOptions *options,
-                               void (*end) (void *));
-SliceStack *sli_stack_setup (void *memory, const SliceArenaOptions *options,
-                             void (*end) (void *));
-SlicePool *sli_pool_setup (void *memory, const SlicePoolOptions *options,
-                           void (*end) (void *));
+SliceLinear *sli_arena_linear_setup (void *memory,
+                                     const SliceArenaOptions *options,
+                                     void (*end) (void *));
+SliceStack *sli_arena_stack_setup (void *memory,
+                                   const SliceArenaOptions *options,
+                                   void (*end) (void *));
+SlicePool *sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
+                                 void (*end) (void *));
 /* NULL with errno ENOMEM if there is none for the first region. */
-SliceTlsf *sli_tlsf_setup (void *memory, const SliceArenaOptions *options,
-                           void (*end) (void *));
+SliceTlsf *sli_arena_tlsf_setup (void *memory,
+                                 const SliceArenaOptions *options,
+                                 void (*end) (void *));
 
 /* All but freeing the control block. */
-void sli_linear_fini (void *linear);
-void sli_stack_fini (void *stack);
-void sli_pool_fini (void *pool);
-void sli_tlsf_fini (void *tlsf);
+void sli_arena_linear_fini (void *linear);
+void sli_arena_stack_fini (void *stack);
+void sli_arena_pool_fini (void *pool);
+void sli_arena_tlsf_fini (void *tlsf);
 
 #endif

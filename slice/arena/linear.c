@@ -15,10 +15,10 @@
 #include "fault.h"
 #include "kinds.h"
 
-_Static_assert (offsetof (SliceLinear, bump.head) == 0,
-                "the inline code finds its fields at the start");
+_Static_assert(offsetof (SliceLinear, bump.head) == 0,
+               "the inline code finds its fields at the start");
 
-#define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
+#define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t)15)
 
 /* Control block and first block together: a slice class, so nothing is lost;
  * small, for half of a compiler's arenas hold 64 bytes or less. */
@@ -28,22 +28,24 @@ static SliceLinear *
 linear_checked (const SliceLinear *linear)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  return (SliceLinear *) (uintptr_t) linear;
+  return (SliceLinear *)(uintptr_t)linear;
 }
 
 void
-sli_linear_require_still (const SliceLinear *linear)
+sli_arena_linear_require_still (const SliceLinear *linear)
 {
   if (linear->is_growing)
     sli_arena_fault (ARENA_FAULT_GROWING,
                      "linear arena %p: used while an object grows in it",
-                     (const void *) linear);
+                     (const void *)linear);
 }
 
-/* --- making and ending ----------------------------------------------------- */
+/* --- making and ending -----------------------------------------------------
+ */
 
 size_t
-sli_linear_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
+sli_arena_linear_bytes (const SliceArenaOptions *given,
+                        SliceArenaOptions *options)
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
@@ -51,8 +53,8 @@ sli_linear_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 }
 
 SliceLinear *
-sli_linear_setup (void *memory, const SliceArenaOptions *options,
-                  void (*end) (void *))
+sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
+                        void (*end) (void *))
 {
   SliceLinear *linear = memory;
   memset (linear, 0, sizeof *linear);
@@ -72,7 +74,7 @@ linear_run_cleanups (SliceLinear *linear, Cleanup *until)
 }
 
 void
-sli_linear_fini (void *memory)
+sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
   linear_run_cleanups (linear, NULL);
@@ -84,7 +86,7 @@ static void
 linear_end (void *memory)
 {
   SliceLinear *linear = memory;
-  sli_linear_fini (linear);
+  sli_arena_linear_fini (linear);
   slice_free1 (linear->bump.control_bytes, linear);
 }
 
@@ -92,9 +94,9 @@ SliceLinear *
 slice_linear_new (const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  size_t bytes = sli_linear_bytes (given, &options);
+  size_t bytes = sli_arena_linear_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
-  return memory != NULL ? sli_linear_setup (memory, &options, linear_end)
+  return memory != NULL ? sli_arena_linear_setup (memory, &options, linear_end)
                         : NULL;
 }
 
@@ -105,15 +107,16 @@ slice_linear_destroy (SliceLinear *linear)
     linear_checked (linear)->bump.end (linear);
 }
 
-/* --- adding ---------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------
+ */
 
 void
-sli_linear_enter_pushed (SliceLinear *linear)
+sli_arena_linear_enter_pushed (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   if (bump->current != BLOCK_NONE)
-    bump->left_bytes += (size_t) (sli_bump_at (bump) - sli_bump_start (bump));
-  int32_t index = (int32_t) bump->chain.n_used - 1;
+    bump->left_bytes += (size_t)(sli_bump_at (bump) - sli_bump_start (bump));
+  int32_t index = (int32_t)bump->chain.n_used - 1;
   sli_bump_enter (bump, index, bump->chain.table[index].start);
 }
 
@@ -133,7 +136,7 @@ linear_add_own (SliceLinear *linear, size_t alignment, size_t size,
 }
 
 void *
-sli_linear_add (SliceLinear *linear, size_t alignment, size_t size)
+sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
 {
   Bump *bump = &linear->bump;
   if (size > SIZE_MAX / 4)
@@ -152,7 +155,7 @@ sli_linear_add (SliceLinear *linear, size_t alignment, size_t size)
     return linear_add_own (linear, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  sli_linear_enter_pushed (linear);
+  sli_arena_linear_enter_pushed (linear);
   return sli_bump_take (bump, alignment, size);
 }
 
@@ -160,8 +163,8 @@ void *
 slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
-  return sli_linear_add (linear, sli_natural_alignment (size), size);
+  sli_arena_linear_require_still (linear);
+  return sli_arena_linear_add (linear, sli_natural_alignment (size), size);
 }
 
 void *
@@ -180,8 +183,9 @@ void *
 slice_linear_alloc_aligned (SliceLinear *linear, size_t alignment, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
-  return sli_linear_add (linear, sli_require_alignment (alignment), size);
+  sli_arena_linear_require_still (linear);
+  return sli_arena_linear_add (linear, sli_require_alignment (alignment),
+                               size);
 }
 
 void *
@@ -193,7 +197,8 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/* --- the last object ------------------------------------------------------- */
+/* --- the last object -------------------------------------------------------
+ */
 
 static bool
 linear_is_last (const SliceLinear *linear, const char *object, size_t size)
@@ -218,7 +223,7 @@ bool
 slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   if (object == NULL || !linear_is_last (linear, object, size))
     return false;
   linear_cut_last (linear, object);
@@ -233,7 +238,7 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   Bump *bump = &linear->bump;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
   if (!linear_is_last (linear, object, old_size)
-      || need > (size_t) (bump->block_end - object))
+      || need > (size_t)(bump->block_end - object))
     return false;
   sli_bump_set_at (bump, object + need);
   if (bump->chain.is_watched)
@@ -248,21 +253,21 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
 }
 
 void *
-sli_linear_resize (SliceLinear *linear, void *object, size_t alignment,
-                   size_t old_size, size_t new_size)
+sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
+                         size_t old_size, size_t new_size)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   if (object == NULL)
-    return sli_linear_add (linear, alignment, new_size);
-  bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
+    return sli_arena_linear_add (linear, alignment, new_size);
+  bool is_aligned = ((uintptr_t)object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return object;
   bool is_smaller = sli_round8 (new_size) <= sli_round8 (old_size);
   if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
     return object;
-  void *moved = sli_linear_add (linear, alignment, new_size);
+  void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
   return moved;
@@ -272,11 +277,12 @@ void *
 slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
                      size_t new_size)
 {
-  return sli_linear_resize (linear, object, sli_natural_alignment (new_size),
-                            old_size, new_size);
+  return sli_arena_linear_resize (
+      linear, object, sli_natural_alignment (new_size), old_size, new_size);
 }
 
-/* --- reset, marks ---------------------------------------------------------- */
+/* --- reset, marks ----------------------------------------------------------
+ */
 
 /* The first block again, a spare one if there is no embedded block; none if
  * none was kept. */
@@ -312,7 +318,7 @@ SliceMark
 slice_linear_mark (SliceLinear *linear)
 {
   linear_checked (linear);
-  sli_linear_require_still (linear);
+  sli_arena_linear_require_still (linear);
   const Bump *bump = &linear->bump;
   SliceMark mark = {
     .linear = linear,
@@ -332,14 +338,13 @@ static bool
 mark_holds (const SliceLinear *linear, const SliceMark *mark)
 {
   const Bump *bump = &linear->bump;
-  bool counts
-      = mark->stamp > linear->first && mark->stamp <= linear->stamp
-        && (mark->stamp <= linear->undone_from
-            || mark->stamp > linear->undone_to);
-  bool below = mark->n_used <= bump->chain.n_used
-               && (mark->current != bump->current
-                   || bump->current == BLOCK_NONE
-                   || mark->next <= sli_bump_at (bump));
+  bool counts = mark->stamp > linear->first && mark->stamp <= linear->stamp
+                && (mark->stamp <= linear->undone_from
+                    || mark->stamp > linear->undone_to);
+  bool below
+      = mark->n_used <= bump->chain.n_used
+        && (mark->current != bump->current || bump->current == BLOCK_NONE
+            || mark->next <= sli_bump_at (bump));
   return counts && below;
 }
 
@@ -368,11 +373,11 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   if (mark.linear != linear)
     sli_arena_fault (ARENA_FAULT_FOREIGN_MARK,
                      "linear arena %p: rollback to a mark of %p",
-                     (void *) linear, (void *) mark.linear);
+                     (void *)linear, (void *)mark.linear);
   if (!mark_holds (linear, &mark))
     sli_arena_fault (ARENA_FAULT_STALE_MARK,
                      "linear arena %p: rollback to a mark that was undone",
-                     (void *) linear);
+                     (void *)linear);
   slice_linear_abandon (linear);
   linear_run_cleanups (linear, mark.cleanups);
   linear_return_to (linear, &mark);
@@ -401,7 +406,8 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   return true;
 }
 
-/* --- asking ---------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------
+ */
 
 void
 slice_linear_get_stats (const SliceLinear *linear, SliceArenaStats *stats)
@@ -417,5 +423,5 @@ slice_linear_owns (const SliceLinear *linear, const void *address)
   int32_t index = sli_chain_find (&bump->chain, address);
   if (index == BLOCK_NONE)
     return false;
-  return index != bump->current || (const char *) address < sli_bump_at (bump);
+  return index != bump->current || (const char *)address < sli_bump_at (bump);
 }

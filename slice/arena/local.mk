@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/exports.c \
 	%D%/fault.c \
 	%D%/fault.h \
+	%D%/in-context.c \
 	%D%/kinds.h \
 	%D%/linear.c \
 	%D%/linear.h \
@@ -38,9 +39,6 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/watch.h
 %C%_libarena_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libarena.la
-
-# Arenas in contexts, and slice_linear_export(): joined with slice/ralloc.h.
-EXTRA_DIST += %D%/in-context.c
 
 pkginclude_HEADERS += \
 	slice/arena.h \

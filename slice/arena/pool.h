@@ -12,11 +12,11 @@
 /* What a tracked pool knows of a block in use or spare. */
 typedef struct
 {
-  char *start;             /* of the first chunk */
+  char *start; /* of the first chunk */
   uint32_t n_chunks;
-  uint32_t n_cut;          /* the first so many have been handed out */
-  uint32_t n_constructed;  /* the first so many are constructed */
-  uint64_t *live;          /* a bit for each chunk */
+  uint32_t n_cut;         /* the first so many have been handed out */
+  uint32_t n_constructed; /* the first so many are constructed */
+  uint64_t *live;         /* a bit for each chunk */
 } Track;
 
 /* A chunk, of a plain pool and of a tracked one:
@@ -31,25 +31,25 @@ typedef struct
  * are merely too small for a sign it lies in them. */
 struct SlicePool
 {
-  SlicePoolV1 head;        /* first: the inline code's */
+  SlicePoolV1 head; /* first: the inline code's */
   ArenaKind kind;
-  uint32_t control_bytes;  /* with the embedded block */
+  uint32_t control_bytes; /* with the embedded block */
   void (*end) (void *);
   SlicePoolOptions options; /* with alignment filled in */
   size_t chunk_bytes;
   size_t link_offset;
-  char *cut_at;            /* the next chunk to be cut, of the block in use
-                              last; NULL: none in use */
+  char *cut_at; /* the next chunk to be cut, of the block in use
+                   last; NULL: none in use */
   char *cut_end;
-  ptrdiff_t bias;          /* head.n_live is so much too high: 1 while no more
-                              than a block is in use, so that the last free
-                              need not be noticed */
+  ptrdiff_t bias; /* head.n_live is so much too high: 1 while no more
+                     than a block is in use, so that the last free
+                     need not be noticed */
   bool is_tracked;
-  bool is_filled;          /* free objects are filled and looked at */
+  bool is_filled; /* free objects are filled and looked at */
   /* tracked only */
-  size_t n_live;           /* head.n_live is always 1 */
-  void *free;              /* the first free chunk */
-  Track *tracks;           /* by address */
+  size_t n_live; /* head.n_live is always 1 */
+  void *free;    /* the first free chunk */
+  Track *tracks; /* by address */
   uint32_t n_tracks;
   uint32_t n_tracks_room;
   BlockChain chain;

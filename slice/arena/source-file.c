@@ -20,22 +20,22 @@
 #include "source-owned.h"
 
 /* A file grows by this much. */
-#define FILE_SPAN_BYTES ((size_t) 1 << 20)
+#define FILE_SPAN_BYTES ((size_t)1 << 20)
 
 /* Empty regions that stay: one, against growing and punching in turn. */
 #define FILE_KEEP_BYTES FILE_SPAN_BYTES
 
 typedef struct
 {
-  OwnedSource owned;       /* first */
+  OwnedSource owned; /* first */
   SliceSource regions;
   int fd;
-  char *start;             /* of the mapping */
-  size_t max_bytes;        /* of it; a multiple of FILE_SPAN_BYTES */
-  pthread_mutex_t lock;    /* for the rest; rank 71 */
+  char *start;          /* of the mapping */
+  size_t max_bytes;     /* of it; a multiple of FILE_SPAN_BYTES */
+  pthread_mutex_t lock; /* for the rest; rank 71 */
   size_t file_bytes;
-  uint64_t *free_units;    /* a bit for each unit below file_bytes that came
-                              back */
+  uint64_t *free_units; /* a bit for each unit below file_bytes that came
+                           back */
 } FileSource;
 
 static size_t
@@ -76,7 +76,7 @@ file_append (FileSource *file, size_t n)
 {
   size_t bytes = n * FILE_SPAN_BYTES;
   if (bytes > file->max_bytes - file->file_bytes
-      || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
+      || ftruncate (file->fd, (off_t)(file->file_bytes + bytes)) != 0)
     return SIZE_MAX;
   size_t unit = file->file_bytes / FILE_SPAN_BYTES;
   file->file_bytes += bytes;
@@ -106,11 +106,11 @@ static void
 file_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   FileSource *file = source->data;
-  size_t offset = (size_t) ((char *) address - file->start);
+  size_t offset = (size_t)((char *)address - file->start);
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
 #ifdef FALLOC_FL_PUNCH_HOLE
-  (void) !fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                     (off_t) offset, (off_t) (n * FILE_SPAN_BYTES));
+  (void)!fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    (off_t)offset, (off_t)(n * FILE_SPAN_BYTES));
 #endif
   pthread_mutex_lock (&file->lock);
   for (size_t i = 0; i < n; i++)
@@ -121,7 +121,7 @@ file_unmap (const SliceSource *source, void *address, size_t bytes)
 static void
 file_end (OwnedSource *owned)
 {
-  FileSource *file = (FileSource *) owned;
+  FileSource *file = (FileSource *)owned;
   if (file->start != NULL)
     munmap (file->start, file->max_bytes);
   if (file->fd >= 0)
@@ -138,8 +138,7 @@ file_open (FileSource *file, int fd)
 {
   file->fd = fcntl (fd, F_DUPFD_CLOEXEC, 0);
   file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
-  if (file->fd < 0 || file->free_units == NULL
-      || ftruncate (file->fd, 0) != 0)
+  if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
   void *start = mmap (NULL, file->max_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, file->fd, 0);
@@ -169,10 +168,9 @@ slice_source_file_new (int fd, size_t max_bytes)
       errno = error;
       return NULL;
     }
-  file->regions = (SliceSource){ .name = "file regions",
-                                 .map = file_map,
-                                 .unmap = file_unmap,
-                                 .data = file };
+  file->regions = (SliceSource){
+    .name = "file regions", .map = file_map, .unmap = file_unmap, .data = file
+  };
   sli_span_heap_init (&file->owned.heap, "file", &file->regions,
                       FILE_SPAN_BYTES, SPAN_PAGE_BYTES, FILE_KEEP_BYTES);
   return sli_owned_source (&file->owned, file_end);

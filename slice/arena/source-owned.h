@@ -13,7 +13,7 @@ typedef struct OwnedSource OwnedSource;
 
 struct OwnedSource
 {
-  SpanHeap heap;           /* first: its source is the public one */
+  SpanHeap heap; /* first: its source is the public one */
   void (*end) (OwnedSource *);
 };
 

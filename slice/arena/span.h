@@ -27,18 +27,18 @@ typedef struct Span Span;
 
 typedef struct
 {
-  SliceSource source;      /* what users see; the heap is found from it */
+  SliceSource source;        /* what users see; the heap is found from it */
   const SliceSource *parent; /* where spans come from; NULL: no further ones */
-  size_t span_bytes;       /* of a span; a multiple of SPAN_PAGE_BYTES */
+  size_t span_bytes;         /* of a span; a multiple of SPAN_PAGE_BYTES */
   size_t span_alignment;
-  size_t keep_bytes;       /* how much of empty spans may stay */
-  pthread_mutex_t lock;    /* for all below */
-  Span **spans;            /* by address */
+  size_t keep_bytes;    /* how much of empty spans may stay */
+  pthread_mutex_t lock; /* for all below */
+  Span **spans;         /* by address */
   size_t n_spans;
-  size_t n_room;           /* of the table */
-  Span *open;              /* spans with a free page, last changed first */
-  size_t empty_bytes;      /* in spans without a page out */
-  size_t direct_bytes;     /* out, in pieces too large for a span */
+  size_t n_room;       /* of the table */
+  Span *open;          /* spans with a free page, last changed first */
+  size_t empty_bytes;  /* in spans without a page out */
+  size_t direct_bytes; /* out, in pieces too large for a span */
 } SpanHeap;
 
 /* Over another source.  `name` is the new source's. */

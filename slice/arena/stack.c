@@ -40,7 +40,8 @@ stack_require (const SliceStack *stack)
 static void stack_enter_bottom (SliceStack *stack);
 
 size_t
-sli_stack_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
+sli_arena_stack_bytes (const SliceArenaOptions *given,
+                       SliceArenaOptions *options)
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
@@ -48,8 +49,8 @@ sli_stack_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 }
 
 SliceStack *
-sli_stack_setup (void *memory, const SliceArenaOptions *options,
-                 void (*end) (void *))
+sli_arena_stack_setup (void *memory, const SliceArenaOptions *options,
+                       void (*end) (void *))
 {
   SliceStack *stack = memory;
   memset (stack, 0, sizeof *stack);
@@ -66,7 +67,7 @@ sli_stack_setup (void *memory, const SliceArenaOptions *options,
 }
 
 void
-sli_stack_fini (void *memory)
+sli_arena_stack_fini (void *memory)
 {
   SliceStack *stack = memory;
   stack->bump.kind = ARENA_DEAD;
@@ -77,7 +78,7 @@ static void
 stack_end (void *memory)
 {
   SliceStack *stack = memory;
-  sli_stack_fini (stack);
+  sli_arena_stack_fini (stack);
   slice_free1 (stack->bump.control_bytes, stack);
 }
 
@@ -85,9 +86,10 @@ SliceStack *
 slice_stack_new (const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  size_t bytes = sli_stack_bytes (given, &options);
+  size_t bytes = sli_arena_stack_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
-  return memory != NULL ? sli_stack_setup (memory, &options, stack_end) : NULL;
+  return memory != NULL ? sli_arena_stack_setup (memory, &options, stack_end)
+                        : NULL;
 }
 
 void

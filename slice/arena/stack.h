@@ -18,35 +18,35 @@
  */
 typedef struct
 {
-  char *below;             /* where the next object would have gone in the
-                              regular block below, when this came into use */
-  char *first;             /* the lowest object, with its head if checked;
-                              the next one's place while there is none.  In
-                              an own block the object itself */
+  char *below; /* where the next object would have gone in the
+                  regular block below, when this came into use */
+  char *first; /* the lowest object, with its head if checked;
+                  the next one's place while there is none.  In
+                  an own block the object itself */
 } BlockHead;
 
-_Static_assert (sizeof (BlockHead) % 16 == 0 || sizeof (void *) == 4,
-                "objects stay aligned to 16");
+_Static_assert(sizeof (BlockHead) % 16 == 0 || sizeof (void *) == 4,
+               "objects stay aligned to 16");
 
 /* Before each object of a checked stack. */
 typedef struct
 {
-  char *below;             /* the object below, NULL at the bottom */
+  char *below; /* the object below, NULL at the bottom */
   size_t size;
-  uint64_t serial;         /* counts allocations */
-  uint64_t guard;          /* tells live, released and damaged */
+  uint64_t serial; /* counts allocations */
+  uint64_t guard;  /* tells live, released and damaged */
 } ObjectHead;
 
 struct SliceStack
 {
-  Bump bump;               /* first */
-  char *low;               /* of the current block: BlockHead.first */
-  size_t pad_max;          /* a release leaves less than this padding behind,
-                              in front of what was released */
+  Bump bump;      /* first */
+  char *low;      /* of the current block: BlockHead.first */
+  size_t pad_max; /* a release leaves less than this padding behind,
+                     in front of what was released */
   bool is_checked;
   /* checked only */
-  char *top;               /* the top object */
-  uint64_t serial;         /* of the last allocation */
+  char *top;       /* the top object */
+  uint64_t serial; /* of the last allocation */
 };
 
 /* The head in a block, readable also when a tool watches. */

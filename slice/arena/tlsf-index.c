@@ -23,14 +23,14 @@ unsigned sli_tlsf_n_steps;
 static size_t
 maps_bytes (uint32_t n_rows)
 {
-  return ((size_t) n_rows * sizeof (uint32_t) + 7) & ~(size_t) 7;
+  return ((size_t)n_rows * sizeof (uint32_t) + 7) & ~(size_t)7;
 }
 
 size_t
 sli_tlsf_index_bytes (uint32_t n_rows)
 {
   return maps_bytes (n_rows)
-         + (size_t) n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
+         + (size_t)n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
 }
 
 uint32_t
@@ -46,65 +46,14 @@ void
 sli_tlsf_index_clear (SliceTlsf *tlsf)
 {
   tlsf->row_map = 0;
-  tlsf->lists = (Piece **) ((uintptr_t) tlsf->column_maps
-                            + maps_bytes (tlsf->n_rows));
+  tlsf->lists
+      = (Piece **)((uintptr_t)tlsf->column_maps + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
 }
 
-/* A list that holds only pieces of at least the stride: the place of the
- * stride rounded up to the next column. */
-static bool
-index_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
-              uint32_t *column)
+void
+sli_tlsf_watch_insert (Piece *piece, Piece *after)
 {
-  if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
-    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
-  sli_tlsf_place (stride, row, column);
-  if (*row >= tlsf->n_rows)
-    return false;
-  TLSF_STEP ();
-  uint32_t columns = tlsf->column_maps[*row] & (~UINT32_C (0) << *column);
-  if (columns == 0)
-    {
-      TLSF_STEP ();
-      uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
-      if (rows == 0)
-        return false;
-      *row = (uint32_t) __builtin_ctzll (rows);
-      columns = tlsf->column_maps[*row];
-    }
-  *column = (uint32_t) __builtin_ctz (columns);
-  return true;
-}
-
-/* When nothing larger is free the first piece of the stride's own list may
- * do: one look more, so a heap over a tight buffer can be filled. */
-static Piece *
-index_own_list (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
-                uint32_t *column)
-{
-  sli_tlsf_place (stride, row, column);
-  if (*row >= tlsf->n_rows)
-    return NULL;
-  Piece *piece = *sli_tlsf_list (tlsf, *row, *column);
-  TLSF_STEP ();
-  return piece != NULL && piece_stride (piece) >= stride ? piece : NULL;
-}
-
-Piece *
-sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
-{
-  uint32_t row;
-  uint32_t column;
-  Piece *piece;
-  if (index_search (tlsf, stride, &row, &column))
-    piece = *sli_tlsf_list (tlsf, row, column);
-  else
-    piece = index_own_list (tlsf, stride, &row, &column);
-  if (piece == NULL)
-    return NULL;
-  if (!piece_is_free (piece) || piece->prev != NULL)
-    sli_tlsf_fault_damaged (tlsf, piece);
-  sli_tlsf_list_pop (tlsf, piece, row, column);
-  return piece;
+  sli_watch_show (piece, sizeof *piece);
+  sli_watch_show (piece_before_word (after), sizeof (Piece *));
 }

@@ -19,26 +19,20 @@
 #include "kinds.h"
 
 #define CONTROL_BYTES(n_rows)                                                 \
-  ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15)                  \
-   & ~(size_t) 15)
+ ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15) & ~(size_t)15)
 
-#define TLSF_FIRST_BYTES ((size_t) 64 << 10)
-#define TLSF_CAP_BYTES ((size_t) 1 << 20)
+#define TLSF_FIRST_BYTES ((size_t)64 << 10)
+#define TLSF_CAP_BYTES ((size_t)1 << 20)
 
-/* --- making and ending ----------------------------------------------------- */
-
-void
-sli_tlsf_require (const SliceTlsf *tlsf)
-{
-  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
-}
+/* --- making and ending -----------------------------------------------------
+ */
 
 static void
 tlsf_init (SliceTlsf *tlsf, uint32_t n_rows, void (*end) (void *))
 {
   memset (tlsf, 0, sizeof *tlsf);
   tlsf->kind = ARENA_TLSF;
-  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_rows);
+  tlsf->control_bytes = (uint32_t)CONTROL_BYTES (n_rows);
   tlsf->end = end;
   tlsf->low = UINTPTR_MAX;
   tlsf->n_rows = n_rows;
@@ -59,21 +53,21 @@ static void
 tlsf_end_fixed (void *memory)
 {
   SliceTlsf *tlsf = memory;
-  sli_tlsf_fini (tlsf);
+  sli_arena_tlsf_fini (tlsf);
 }
 
 SliceTlsf *
 slice_tlsf_new_fixed (void *buffer, size_t bytes)
 {
   char *start = sli_align (buffer, 16);
-  size_t skip = (size_t) (start - (char *) buffer);
+  size_t skip = (size_t)(start - (char *)buffer);
   size_t control = CONTROL_BYTES (sli_tlsf_rows_for (bytes));
   if (bytes < skip + control + PIECE_STRIDE_MIN)
     {
       errno = EINVAL;
       return NULL;
     }
-  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
+  SliceTlsf *tlsf = (SliceTlsf *)(void *)start;
   tlsf_init (tlsf, sli_tlsf_rows_for (bytes), tlsf_end_fixed);
   tlsf->is_fixed = true;
   tlsf->fixed_bytes = bytes;
@@ -89,7 +83,8 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
 }
 
 size_t
-sli_tlsf_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
+sli_arena_tlsf_bytes (const SliceArenaOptions *given,
+                      SliceArenaOptions *options)
 {
   size_t first = TLSF_FIRST_BYTES;
   if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
@@ -98,8 +93,8 @@ sli_tlsf_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 }
 
 SliceTlsf *
-sli_tlsf_setup (void *memory, const SliceArenaOptions *options,
-                void (*end) (void *))
+sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
+                      void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
   tlsf_init (tlsf, TLSF_N_ROWS_MAX, end);
@@ -110,7 +105,7 @@ sli_tlsf_setup (void *memory, const SliceArenaOptions *options,
 }
 
 void
-sli_tlsf_fini (void *memory)
+sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
   tlsf->kind = ARENA_DEAD;
@@ -124,7 +119,7 @@ static void
 tlsf_end (void *memory)
 {
   SliceTlsf *tlsf = memory;
-  sli_tlsf_fini (tlsf);
+  sli_arena_tlsf_fini (tlsf);
   slice_free1 (tlsf->control_bytes, tlsf);
 }
 
@@ -132,11 +127,11 @@ SliceTlsf *
 slice_tlsf_new (const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  size_t bytes = sli_tlsf_bytes (given, &options);
+  size_t bytes = sli_arena_tlsf_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
   if (memory == NULL)
     return NULL;
-  SliceTlsf *tlsf = sli_tlsf_setup (memory, &options, tlsf_end);
+  SliceTlsf *tlsf = sli_arena_tlsf_setup (memory, &options, tlsf_end);
   if (tlsf == NULL)
     slice_free1 (bytes, memory);
   return tlsf;
@@ -151,7 +146,8 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
   tlsf->end (tlsf);
 }
 
-/* --- watched objects ------------------------------------------------------- */
+/* --- watched objects -------------------------------------------------------
+ */
 
 /* Under a tool an object has a gap on both sides; the words that the heap
  * needs in a free piece lie in these:
@@ -161,10 +157,10 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
 static size_t
 watch_extra (const SliceTlsf *tlsf)
 {
-  return 2 * (size_t) tlsf->front_bytes;
+  return 2 * (size_t)tlsf->front_bytes;
 }
 
-static char *
+__attribute__ ((cold, noinline)) static char *
 watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
 {
   char *object = piece_object (piece) + tlsf->front_bytes;
@@ -178,11 +174,9 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
 }
 
 /* The whole object is hidden, and the heap's own words are shown. */
-static void
-watch_in (const SliceTlsf *tlsf, Piece *piece)
+__attribute__ ((cold, noinline)) static void
+watch_in (Piece *piece)
 {
-  if (!tlsf->is_watched)
-    return;
   size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
   char *start = piece_object (piece);
   sli_watch_hide (start, room);
@@ -190,7 +184,8 @@ watch_in (const SliceTlsf *tlsf, Piece *piece)
   sli_watch_show (start + room - sizeof (Piece *), sizeof (Piece *));
 }
 
-/* --- alloc ----------------------------------------------------------------- */
+/* --- alloc -----------------------------------------------------------------
+ */
 
 static size_t
 stride_for (const SliceTlsf *tlsf, size_t size)
@@ -223,7 +218,7 @@ piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
 
 /* Marks a piece that is in no list as live; what is beyond `stride` becomes a
  * free piece. */
-static void
+static inline void
 piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
 {
   size_t have = piece_stride (piece);
@@ -248,16 +243,39 @@ piece_fills_region (const Piece *piece)
          && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
 }
 
+/* The heap grows, if it may. */
+__attribute__ ((cold, noinline)) static Piece *
+piece_obtain_new (SliceTlsf *tlsf, size_t stride)
+{
+  if (!sli_tlsf_grow (tlsf, stride))
+    return NULL;
+  return sli_tlsf_find (tlsf, stride);
+}
+
+/* A region that was empty is so no more. */
+__attribute__ ((cold, noinline)) static void
+piece_leaves_region (SliceTlsf *tlsf, const Piece *piece)
+{
+  if (sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
+    tlsf->n_empty--;
+}
+
 /* A free piece, out of its list; the heap grows if it must. */
-static Piece *
+static inline Piece *
 piece_obtain (SliceTlsf *tlsf, size_t stride)
 {
   Piece *piece = sli_tlsf_find (tlsf, stride);
-  if (piece == NULL && sli_tlsf_grow (tlsf, stride))
-    piece = sli_tlsf_find (tlsf, stride);
-  if (piece != NULL && tlsf->n_empty > 0 && piece_fills_region (piece)
-      && sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
-    tlsf->n_empty--;
+  if (SLICE_UNLIKELY (piece == NULL))
+    {
+      piece = piece_obtain_new (tlsf, stride);
+      if (piece == NULL)
+        {
+          errno = ENOMEM;
+          return NULL;
+        }
+    }
+  if (SLICE_UNLIKELY (tlsf->n_empty > 0) && piece_fills_region (piece))
+    piece_leaves_region (tlsf, piece);
   return piece;
 }
 
@@ -273,12 +291,12 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   size_t stride = stride_for (tlsf, size);
   Piece *piece = piece_obtain (tlsf, stride);
   if (piece == NULL)
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+    return NULL;
   piece_use (tlsf, piece, stride);
-  return watch_out (tlsf, piece, size + (size == 0));
+  char *object = piece_object (piece) + tlsf->front_bytes;
+  if (SLICE_UNLIKELY (tlsf->is_watched))
+    watch_out (tlsf, piece, size + (size == 0));
+  return object;
 }
 
 /* Where in a piece an aligned object starts, so that what is in front of it
@@ -286,7 +304,7 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
 static size_t
 aligned_offset (const SliceTlsf *tlsf, const Piece *piece, size_t alignment)
 {
-  uintptr_t object = (uintptr_t) piece_object (piece) + tlsf->front_bytes;
+  uintptr_t object = (uintptr_t)piece_object (piece) + tlsf->front_bytes;
   size_t offset = (alignment - (object & (alignment - 1))) & (alignment - 1);
   while (offset != 0 && offset < PIECE_STRIDE_MIN)
     offset += alignment;
@@ -301,8 +319,7 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
   size_t stride = stride_for (tlsf, size);
-  Piece *piece
-      = piece_obtain (tlsf, stride + alignment + PIECE_STRIDE_MIN);
+  Piece *piece = piece_obtain (tlsf, stride + alignment + PIECE_STRIDE_MIN);
   if (piece == NULL)
     {
       errno = ENOMEM;
@@ -321,28 +338,29 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   return watch_out (tlsf, piece, size + (size == 0));
 }
 
-/* --- free ------------------------------------------------------------------ */
+/* --- free ------------------------------------------------------------------
+ */
 
 _Noreturn static void
 fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 {
   if (is_free)
     sli_arena_fault (ARENA_FAULT_TLSF_TWICE,
-                     "TLSF heap %p: %p is free already", (const void *) tlsf,
+                     "TLSF heap %p: %p is free already", (const void *)tlsf,
                      object);
   sli_arena_fault (ARENA_FAULT_TLSF_FOREIGN,
                    "TLSF heap %p: %p is no object of this heap",
-                   (const void *) tlsf, object);
+                   (const void *)tlsf, object);
 }
 
 /* The piece of a live object.  What is looked at is the heap's as soon as the
  * address lies in its range, so the looks are safe over a buffer; a heap of
  * several regions asks the chain only when the piece looks wrong. */
-static Piece *
+static inline Piece *
 piece_require (const SliceTlsf *tlsf, const void *object)
 {
-  Piece *piece = object_piece ((const char *) object - tlsf->front_bytes);
-  uintptr_t address = (uintptr_t) piece;
+  Piece *piece = object_piece ((const char *)object - tlsf->front_bytes);
+  uintptr_t address = (uintptr_t)piece;
   if (address < tlsf->low || address >= tlsf->high
       || (address & (TLSF_UNIT_BYTES - 1)) != PIECE_HEAD_BYTES)
     fault_object (tlsf, object, false);
@@ -360,7 +378,7 @@ piece_require (const SliceTlsf *tlsf, const void *object)
 
 /* Joins the free neighbours of a piece that is in no list; returns where the
  * whole starts. */
-static Piece *
+static inline Piece *
 piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
 {
   Piece *after = piece_at (piece, *stride);
@@ -374,7 +392,7 @@ piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
     {
       Piece *before = *piece_before_word (piece);
       TLSF_STEP ();
-      if ((uintptr_t) before < tlsf->low || before >= piece
+      if ((uintptr_t)before < tlsf->low || before >= piece
           || !piece_is_free (before)
           || piece_at (before, piece_stride (before)) != piece)
         sli_tlsf_fault_damaged (tlsf, piece);
@@ -393,7 +411,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
     return;
   sli_tlsf_require (tlsf);
   Piece *piece = piece_require (tlsf, object);
-  watch_in (tlsf, piece);
+  if (SLICE_UNLIKELY (tlsf->is_watched))
+    watch_in (piece);
   size_t stride = piece_stride (piece);
   /* A second free of what has been joined is found by this bit. */
   piece->stride_and_bits |= PIECE_FREE;
@@ -404,7 +423,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
     sli_tlsf_region_emptied (tlsf, piece, stride);
 }
 
-/* --- resize ---------------------------------------------------------------- */
+/* --- resize ----------------------------------------------------------------
+ */
 
 size_t
 slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
@@ -440,8 +460,8 @@ piece_extend (SliceTlsf *tlsf, Piece *piece, size_t stride)
     return false;
   size_t more = piece_stride (after);
   sli_tlsf_remove (tlsf, after, more);
-  piece->stride_and_bits = (have + more)
-                           | (piece->stride_and_bits & PIECE_BEFORE_FREE);
+  piece->stride_and_bits
+      = (have + more) | (piece->stride_and_bits & PIECE_BEFORE_FREE);
   piece_use (tlsf, piece, stride);
   return true;
 }
@@ -486,7 +506,8 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   return object;
 }
 
-/* --- reset ----------------------------------------------------------------- */
+/* --- reset -----------------------------------------------------------------
+ */
 
 void
 slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
@@ -498,7 +519,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   if (tlsf->is_fixed)
     {
       Region old = tlsf->fixed;
-      sli_tlsf_region_lay_out (tlsf, (char *) old.first,
+      sli_tlsf_region_lay_out (tlsf, (char *)old.first,
                                old.bytes + PIECE_HEAD_BYTES, &tlsf->fixed);
       return;
     }

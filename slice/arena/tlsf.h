@@ -16,7 +16,7 @@
  * free piece is at most 1/32 larger than the least one that its list may
  * hold. */
 #define TLSF_UNIT_BITS 4
-#define TLSF_UNIT_BYTES ((size_t) 1 << TLSF_UNIT_BITS)
+#define TLSF_UNIT_BYTES ((size_t)1 << TLSF_UNIT_BITS)
 #define TLSF_COLUMN_BITS 5
 #define TLSF_N_COLUMNS (1 << TLSF_COLUMN_BITS)
 #define TLSF_ROW0_BITS (TLSF_UNIT_BITS + TLSF_COLUMN_BITS)
@@ -40,16 +40,16 @@ typedef struct Piece Piece;
 struct Piece
 {
   size_t stride_and_bits;
-  Piece *next;             /* in its list; free pieces only */
+  Piece *next; /* in its list; free pieces only */
   Piece *prev;
 };
 
-#define PIECE_FREE ((size_t) 1)
-#define PIECE_BEFORE_FREE ((size_t) 2)
-#define PIECE_BITS ((size_t) 3)
+#define PIECE_FREE ((size_t)1)
+#define PIECE_BEFORE_FREE ((size_t)2)
+#define PIECE_BITS ((size_t)3)
 #define PIECE_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
-#define PIECE_STRIDE_MIN ((size_t) 32)
+#define PIECE_STRIDE_MIN ((size_t)32)
 
 /* A region: pieces, then an empty piece that is never free.
  *
@@ -61,8 +61,8 @@ struct Piece
 typedef struct
 {
   Piece *first;
-  size_t bytes;            /* of all pieces, the end piece not counted */
-  uint32_t block;          /* its index in the chain */
+  size_t bytes;   /* of all pieces, the end piece not counted */
+  uint32_t block; /* its index in the chain */
 } Region;
 
 struct SliceTlsf
@@ -70,24 +70,25 @@ struct SliceTlsf
   ArenaKind kind;
   uint32_t control_bytes;
   void (*end) (void *);
-  uintptr_t low;           /* all pieces lie at or above */
-  uintptr_t high;          /* and below */
-  Region fixed;            /* over a buffer: the only region */
+  uintptr_t low;  /* all pieces lie at or above */
+  uintptr_t high; /* and below */
+  Region fixed;   /* over a buffer: the only region */
   bool is_fixed;
   bool is_watched;
-  uint16_t front_bytes;    /* a gap before each object when a tool watches */
+  uint16_t front_bytes; /* a gap before each object when a tool watches */
   uint32_t n_rows;
-  size_t fixed_bytes;      /* the caller's buffer */
-  BlockChain chain;        /* a heap that grows: a block is a region */
-  uint32_t n_empty;        /* regions without an object */
-  Piece **lists;           /* heads of lists, behind column_maps */
-  uint64_t row_map;        /* rows with a piece */
+  size_t fixed_bytes; /* the caller's buffer */
+  BlockChain chain;   /* a heap that grows: a block is a region */
+  uint32_t n_empty;   /* regions without an object */
+  Piece **lists;      /* heads of lists, behind column_maps */
+  uint64_t row_map;   /* rows with a piece */
   /* And behind it, for each row: a word of columns with a piece; then the
    * heads of the lists. */
   uint32_t column_maps[];
 };
 
-/* --- steps ----------------------------------------------------------------- */
+/* --- steps -----------------------------------------------------------------
+ */
 
 /* A step is a look at a piece's header, at a list or at a bitmap word.  The
  * worst-case test builds these files with TLSF_COUNT_STEPS. */
@@ -95,10 +96,11 @@ struct SliceTlsf
 extern unsigned sli_tlsf_n_steps;
 # define TLSF_STEP() (sli_tlsf_n_steps++)
 #else
-# define TLSF_STEP() ((void) 0)
+# define TLSF_STEP() ((void)0)
 #endif
 
-/* --- pieces ---------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------
+ */
 
 static inline size_t
 piece_stride (const Piece *piece)
@@ -122,29 +124,30 @@ piece_before_is_free (const Piece *piece)
 static inline Piece *
 piece_at (const void *start, size_t offset)
 {
-  return (Piece *) ((uintptr_t) start + offset);
+  return (Piece *)((uintptr_t)start + offset);
 }
 
 /* The word that ends the piece before. */
 static inline Piece **
 piece_before_word (Piece *piece)
 {
-  return (Piece **) (void *) ((char *) piece - sizeof (Piece *));
+  return (Piece **)(void *)((char *)piece - sizeof (Piece *));
 }
 
 static inline char *
 piece_object (const Piece *piece)
 {
-  return (char *) (uintptr_t) piece + PIECE_HEAD_BYTES;
+  return (char *)(uintptr_t)piece + PIECE_HEAD_BYTES;
 }
 
 static inline Piece *
 object_piece (const void *object)
 {
-  return (Piece *) ((uintptr_t) object - PIECE_HEAD_BYTES);
+  return (Piece *)((uintptr_t)object - PIECE_HEAD_BYTES);
 }
 
-/* --- tlsf-index.c: the lists by size ---------------------------------------- */
+/* --- tlsf-index.c: the lists by size ----------------------------------------
+ */
 
 /* Bytes of the maps and heads for so many rows. */
 size_t sli_tlsf_index_bytes (uint32_t n_rows);
@@ -159,31 +162,34 @@ _Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
 static inline Piece **
 sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column)
 {
-  return tlsf->lists + (size_t) row * TLSF_N_COLUMNS + column;
+  return tlsf->lists + (size_t)row * TLSF_N_COLUMNS + column;
 }
 
 static inline unsigned
 sli_log2_floor (size_t value)
 {
-  return (unsigned) (8 * sizeof (unsigned long) - 1)
-         - (unsigned) __builtin_clzl (value);
+  return (unsigned)(8 * sizeof (unsigned long) - 1)
+         - (unsigned)__builtin_clzl (value);
 }
 
 /* The place of a stride. */
 static inline void
 sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
 {
-  if (stride < (size_t) 1 << TLSF_ROW0_BITS)
+  if (stride < (size_t)1 << TLSF_ROW0_BITS)
     {
       *row = 0;
-      *column = (uint32_t) (stride >> TLSF_UNIT_BITS);
+      *column = (uint32_t)(stride >> TLSF_UNIT_BITS);
       return;
     }
   unsigned bits = sli_log2_floor (stride);
   *row = bits - TLSF_ROW0_BITS + 1;
-  *column = (uint32_t) (stride >> (bits - TLSF_COLUMN_BITS))
-            & (TLSF_N_COLUMNS - 1);
+  *column
+      = (uint32_t)(stride >> (bits - TLSF_COLUMN_BITS)) & (TLSF_N_COLUMNS - 1);
 }
+
+/* Shows the tool the heap's words in a free piece. */
+void sli_tlsf_watch_insert (Piece *piece, Piece *after) __attribute__ ((cold));
 
 /* Makes a free piece known, flags and last word too. */
 static inline void
@@ -196,10 +202,7 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
   TLSF_STEP ();
   Piece *after = piece_at (piece, stride);
   if (tlsf->is_watched)
-    {
-      sli_watch_show (piece, sizeof *piece);
-      sli_watch_show (piece_before_word (after), sizeof (Piece *));
-    }
+    sli_tlsf_watch_insert (piece, after);
   piece->next = *list;
   piece->prev = NULL;
   if (piece->next != NULL)
@@ -214,7 +217,8 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
 
 /* The first piece of a list goes: the list may be empty then. */
 static inline void
-sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row, uint32_t column)
+sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row,
+                   uint32_t column)
 {
   *sli_tlsf_list (tlsf, row, column) = piece->next;
   if (piece->next != NULL)
@@ -250,10 +254,67 @@ sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
   sli_tlsf_list_pop (tlsf, piece, row, column);
 }
 
-/* Takes a free piece of at least `stride` out, or NULL. */
-Piece *sli_tlsf_find (SliceTlsf *tlsf, size_t stride);
+/* A list that holds only pieces of at least the stride: the place of the
+ * stride rounded up to the next column. */
+static inline bool
+sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                 uint32_t *column)
+{
+  if (stride >= (size_t)1 << TLSF_ROW0_BITS)
+    stride += ((size_t)1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return false;
+  TLSF_STEP ();
+  uint32_t columns = tlsf->column_maps[*row] & (~UINT32_C (0) << *column);
+  if (columns == 0)
+    {
+      TLSF_STEP ();
+      uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
+      if (rows == 0)
+        return false;
+      *row = (uint32_t)__builtin_ctzll (rows);
+      columns = tlsf->column_maps[*row];
+    }
+  *column = (uint32_t)__builtin_ctz (columns);
+  return true;
+}
 
-/* --- tlsf-region.c: memory -------------------------------------------------- */
+/* When nothing larger is free the first piece of the stride's own list may
+ * do: one look more, so a heap over a tight buffer can be filled. */
+static inline Piece *
+sli_tlsf_own_list (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
+                   uint32_t *column)
+{
+  sli_tlsf_place (stride, row, column);
+  if (*row >= tlsf->n_rows)
+    return NULL;
+  Piece *piece = *sli_tlsf_list (tlsf, *row, *column);
+  TLSF_STEP ();
+  return piece != NULL && piece_stride (piece) >= stride ? piece : NULL;
+}
+
+/* Takes a free piece of at least `stride` out, or NULL. */
+static inline Piece *
+sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
+{
+  uint32_t row;
+  uint32_t column;
+  Piece *piece;
+  if (sli_tlsf_search (tlsf, stride, &row, &column))
+    piece = *sli_tlsf_list (tlsf, row, column);
+  else
+    piece = sli_tlsf_own_list (tlsf, stride, &row, &column);
+  if (piece == NULL)
+    return NULL;
+  if (!piece_is_free (piece) || piece->prev != NULL)
+    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_list_pop (tlsf, piece, row, column);
+  return piece;
+}
+
+/* --- tlsf-region.c: memory --------------------------------------------------
+ */
 
 /* Makes memory one free piece; false if it is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
@@ -268,8 +329,13 @@ void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
-/* --- tlsf-walk.c ------------------------------------------------------------ */
+/* --- tlsf-walk.c ------------------------------------------------------------
+ */
 
-void sli_tlsf_require (const SliceTlsf *tlsf);
+static inline void
+sli_tlsf_require (const SliceTlsf *tlsf)
+{
+  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
+}
 
 #endif

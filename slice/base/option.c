@@ -37,7 +37,7 @@ typedef struct
   const char *help;
 } OptionRow;
 
-#ifdef SLICE_HARDENED_BY_DEFAULT
+#ifdef SLICE_HARDENED
 # define HARDENED_INITIAL 1
 #else
 # define HARDENED_INITIAL 0

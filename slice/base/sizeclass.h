@@ -42,6 +42,7 @@ typedef struct
   uint32_t colour_bytes;   /* from colour to colour */
   uint32_t reciprocal;     /* 2^32 / chunk_bytes, rounded up: see
                               sli_sizeclass_index() */
+  _Alignas (64) char end[0]; /* 64 bytes: its address is a shift away */
 } SizeClass;
 
 extern SizeClass sli_sizeclasses[N_CLASSES];
@@ -63,6 +64,15 @@ static inline uint32_t
 sli_sizeclass_index (const SizeClass *sizeclass, uint32_t offset)
 {
   return (uint32_t) (((uint64_t) offset * sizeclass->reciprocal) >> 32);
+}
+
+/* Is an offset below 2^18 one of a chunk's start?  The product's low half is
+ * the rest of the division, scaled: below the reciprocal it is none
+ * (Lemire, Kaser & Kurz 2019, section 3.2). */
+static inline bool
+sli_sizeclass_is_start (const SizeClass *sizeclass, uint32_t offset)
+{
+  return (uint32_t) (offset * sizeclass->reciprocal) < sizeclass->reciprocal;
 }
 
 #endif

@@ -22,8 +22,8 @@ attempt_block (size_t alignment UNUSED, size_t size, const void *site)
   return sli_route_alloc (size, site);
 }
 
-NOINLINE static void *
-alloc_any (size_t size, bool may_fail, const void *site)
+NOINLINE void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
@@ -36,34 +36,27 @@ alloc_any (size_t size, bool may_fail, const void *site)
   return block;
 }
 
-/* The checking modes come here with every call: a short way for them. */
-static inline void *
-alloc_checked_or_any (size_t size, bool may_fail, const void *site)
-{
-  void *block;
-
-  if (LOAD_ACQUIRE (&sli_route.is_guarded) && LIKELY (size - 1 < sli_route.size_max)
-      && LIKELY ((block = sli_route.checked.alloc (size, site)) != NULL))
-    return block;
-  return alloc_any (size, may_fail, site);
-}
-
 /* --- blocks --------------------------------------------------------------------- */
 
 void *
 slice_alloc_slow_v1 (size_t size)
 {
-  return alloc_checked_or_any (size, false, CALL_SITE);
+  /* The checking modes come here with every call: a short way for them. */
+  return LOAD_ACQUIRE (&sli_route.is_guarded)
+             ? sli_route.checked.take (size, CALL_SITE)
+             : sli_alloc_any (size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return alloc_checked_or_any (size, true, CALL_SITE);
+  return LOAD_ACQUIRE (&sli_route.is_guarded)
+             ? sli_route.checked.try_take (size, CALL_SITE)
+             : sli_alloc_any (size, true, CALL_SITE);
 }
 
-NOINLINE static void
-free_any (size_t size, void *block, const void *site)
+NOINLINE void
+sli_free_any (size_t size, void *block, const void *site)
 {
   route_make_ready ();
   if (block == NULL)
@@ -76,11 +69,10 @@ free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (LOAD_ACQUIRE (&sli_route.is_guarded) && LIKELY (size - 1 < sli_route.size_max)
-      && LIKELY (block != NULL))
-    sli_route.checked.free (size, block, "slice_free1", CALL_SITE);
+  if (LOAD_ACQUIRE (&sli_route.is_guarded))
+    sli_route.checked.give (size, block, CALL_SITE);
   else
-    free_any (size, block, CALL_SITE);
+    sli_free_any (size, block, CALL_SITE);
 }
 
 /* Brent's way to notice a chain that comes back to itself: a mark that is

@@ -26,6 +26,11 @@ AllocRoute sli_alloc_route (void);
 /* Blocks handed to malloc and back, because of their size. */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
 
+/* What the checking modes' short ways leave: any size, any block, no memory.
+ * site: where the call came from. */
+void *sli_alloc_any (size_t size, bool may_fail, const void *site);
+void sli_free_any (size_t size, void *block, const void *site);
+
 /* --- trim.c --- */
 
 /* Gives everything spare back. */

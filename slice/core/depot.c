@@ -525,13 +525,24 @@ sli_depot_count (unsigned class_index, DepotCounts *counts)
   sli_unlock (&depot->lock);
 }
 
+static const char *
+magazine_check (const Magazine *magazine, unsigned class_index,
+                uint64_t later_msec)
+{
+  if (magazine->class_index != class_index || magazine->n_rounds == 0
+      || magazine->n_rounds > magazine->n_rounds_max
+      || magazine->slots[0] != NULL)
+    return "D1";
+  return magazine->pushed_msec > later_msec ? "D2" : NULL;
+}
+
 /* Invariants D1 to D3 of THEORY section 10. */
-bool
-sli_depot_is_valid (unsigned class_index)
+const char *
+sli_depot_check (unsigned class_index, const void **where)
 {
   Depot *depot = &depots[class_index];
   uint64_t n_magazines = 0, n_chunks = 0, later_msec = UINT64_MAX;
-  bool valid = true;
+  const char *broken = NULL;
 
   sli_lock (&depot->lock);
   LINK_EACH (link, &depot->stack)
@@ -540,15 +551,42 @@ sli_depot_is_valid (unsigned class_index)
 
       n_magazines++;
       n_chunks += magazine->n_rounds;
-      valid = valid && magazine->class_index == class_index
-              && magazine->n_rounds > 0
-              && magazine->n_rounds <= magazine->n_rounds_max
-              && magazine->slots[0] == NULL
-              && magazine->pushed_msec <= later_msec;
+      if (broken == NULL)
+        {
+          broken = magazine_check (magazine, class_index, later_msec);
+          *where = magazine;
+        }
       later_msec = magazine->pushed_msec;
     }
-  valid = valid && n_magazines == depot->n_magazines
-          && n_chunks == depot->n_chunks;
+  if (broken == NULL
+      && (n_magazines != depot->n_magazines || n_chunks != depot->n_chunks))
+    {
+      broken = "D3";
+      *where = depot;
+    }
   sli_unlock (&depot->lock);
-  return valid;
+  return broken;
+}
+
+bool
+sli_depot_is_valid (unsigned class_index)
+{
+  const void *where;
+
+  return sli_depot_check (class_index, &where) == NULL;
+}
+
+void
+sli_depot_each (unsigned class_index, MagazineVisit visit, void *data)
+{
+  Depot *depot = &depots[class_index];
+
+  sli_lock (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      visit (class_index, magazine->slots + 1, magazine->n_rounds, data);
+    }
+  sli_unlock (&depot->lock);
 }

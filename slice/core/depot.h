@@ -139,6 +139,14 @@ void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
 /* Are all invariants of a class's depot true?  Takes the lock. */
 bool sli_depot_is_valid (unsigned class_index);
+/* The id of one that is not (D1 to D3 of THEORY section 10), and where. */
+const char *sli_depot_check (unsigned class_index, const void **where);
+
+/* Chunks that lie in a row somewhere; NULLs are holes. */
+typedef void (*MagazineVisit) (unsigned class_index, void *const *rounds,
+                               size_t n, void *data);
+/* Calls `visit` for the rounds of each magazine, under the lock. */
+void sli_depot_each (unsigned class_index, MagazineVisit visit, void *data);
 
 /* For fork.c. */
 Lock *sli_depot_lock (unsigned class_index);

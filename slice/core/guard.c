@@ -21,6 +21,7 @@
 #include <slice/slice.h>
 
 #include "guard.h"
+#include "alloc.h"
 #include "block-check.h"
 #include "magazine.h"
 #include "place.h"
@@ -108,6 +109,9 @@ sli_guard_front_bytes (void)
   return guard.front_bytes;
 }
 
+/* The largest block of a chunk. */
+#define SIZE_MAX_OF(mode) (SLICE_SIZE_MAX - front_of (mode) - back_of (mode))
+
 /* What a block needs of a chunk. */
 static inline size_t
 chunk_size_for (GuardMode mode, size_t size)
@@ -118,19 +122,17 @@ chunk_size_for (GuardMode mode, size_t size)
 size_t
 sli_guard_size_max (void)
 {
-  return SLICE_SIZE_MAX - front_of (guard.mode) - back_of (guard.mode);
+  return SIZE_MAX_OF (guard.mode);
 }
 
 /* --- contents ----------------------------------------------------------------- */
 
-/* No byte is 0, so that a string that is one too long shows. */
+/* Who reads one canary knows the key, whatever is done with both: so as little
+ * as can be.  No byte is 0, so that a string that is one too long shows. */
 static uint64_t
 canary_of (const void *block)
 {
-  uint64_t canary = ((uint64_t) (uintptr_t) block * 0x9e3779b97f4a7c15u)
-                    ^ guard.key;
-
-  return canary | 0x0101010101010101u;
+  return ((uint64_t) (uintptr_t) block ^ guard.key) | 0x0101010101010101u;
 }
 
 static void
@@ -150,19 +152,80 @@ canary_is_whole (const char *block, size_t size)
   return found == canary;
 }
 
+/* Chunks are whole numbers of these, 16 bytes: two are looked at or written in
+ * a turn.  A call of memset() costs more than a small chunk itself, and the
+ * compiler would make one of the loop (THEORY 11). */
+typedef uint64_t Pair
+    __attribute__ ((vector_size (16), aligned (8), may_alias));
+
+#define KEEP_LOOP() __asm__ volatile ("" ::: "memory")
+
+enum
+{
+  FILL_INLINE_BYTES = 512 /* above, memset() is faster */
+};
+
+/* For chunks of at most FILL_INLINE_BYTES. */
+static inline void
+chunk_fill_inline (char *chunk, size_t chunk_bytes, uint64_t word)
+{
+  Pair pair = { word, word }, *at = (Pair *) (void *) chunk;
+  Pair *end = (Pair *) (void *) (chunk + chunk_bytes);
+
+  for (; at + 4 <= end; at += 4)
+    {
+      at[0] = at[1] = at[2] = at[3] = pair;
+      KEEP_LOOP ();
+    }
+  if ((chunk_bytes & 32) != 0)
+    {
+      at[0] = at[1] = pair;
+      at += 2;
+    }
+  if ((chunk_bytes & 16) != 0)
+    at[0] = pair;
+}
+
+static inline void
+chunk_fill (char *chunk, size_t chunk_bytes, uint8_t value)
+{
+  if (chunk_bytes <= FILL_INLINE_BYTES)
+    chunk_fill_inline (chunk, chunk_bytes, value * 0x0101010101010101u);
+  else
+    memset (chunk, value, chunk_bytes);
+}
+
+static inline bool
+chunk_is (const char *chunk, size_t chunk_bytes, uint8_t value)
+{
+  uint64_t word = value * 0x0101010101010101u;
+  Pair pair = { word, word }, wrong = { 0, 0 }, more = { 0, 0 };
+  const Pair *at = (const Pair *) (const void *) chunk;
+  const Pair *end = (const Pair *) (const void *) (chunk + chunk_bytes);
+
+  for (; at + 4 <= end; at += 4)
+    {
+      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
+      more |= (at[2] ^ pair) | (at[3] ^ pair);
+    }
+  if ((chunk_bytes & 32) != 0)
+    {
+      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
+      at += 2;
+    }
+  if ((chunk_bytes & 16) != 0)
+    more |= at[0] ^ pair;
+  wrong |= more;
+  return (wrong[0] | wrong[1]) == 0;
+}
+
 /* Does each byte have this value? */
 static bool
 bytes_are (const char *bytes, size_t n, uint8_t value)
 {
-  uint64_t word = value * 0x0101010101010101u, found, wrong = 0;
-  size_t i = 0;
+  uint8_t wrong = 0;
 
-  for (; i + sizeof found <= n; i += sizeof found)
-    {
-      memcpy (&found, bytes + i, sizeof found);
-      wrong |= found ^ word;
-    }
-  for (; i < n; i++)
+  for (size_t i = 0; i < n; i++)
     wrong |= (uint8_t) bytes[i] ^ value;
   return wrong == 0;
 }
@@ -201,34 +264,34 @@ complain_of_bytes (ErrorNumber number, const char *operation, char *block,
   sli_diag_misuse_more (number, operation, block, size, 0, where);
 }
 
-/* A chunk about to be handed out must be as it was left. */
-static void
-check_free_bytes (char *chunk, size_t chunk_bytes, size_t size)
+_Noreturn COLD static void
+complain_of_free_bytes (char *chunk, size_t chunk_bytes, size_t size)
 {
-  if (UNLIKELY (!bytes_are (chunk, chunk_bytes, guard.free_byte)))
-    complain_of_bytes (ERROR_WRITTEN_FREE, "slice_alloc",
-                       chunk + guard.front_bytes, size, chunk, chunk_bytes,
-                       guard.free_byte);
+  complain_of_bytes (ERROR_WRITTEN_FREE, "slice_alloc",
+                     chunk + guard.front_bytes, size, chunk, chunk_bytes,
+                     guard.free_byte);
 }
 
-static void
-contents_begin (char *chunk, size_t size, size_t chunk_bytes, bool is_fresh)
+/* The chunk about to be handed out must be as it was left. */
+static inline void
+contents_begin (GuardMode mode, char *chunk, size_t size, size_t chunk_bytes,
+                bool is_fresh)
 {
-  char *block = chunk + guard.front_bytes;
+  uint8_t free_byte = mode == GUARD_DEBUG ? BYTE_FREED : 0;
+  char *block = chunk + front_of (mode);
 
-  if (is_fresh)
-    memset (chunk, guard.free_byte, chunk_bytes);
-  else
-    check_free_bytes (chunk, chunk_bytes, size);
-  if (guard.mode == GUARD_HARDENED)
+  if (UNLIKELY (is_fresh))
+    chunk_fill (chunk, chunk_bytes, free_byte);
+  else if (UNLIKELY (!chunk_is (chunk, chunk_bytes, free_byte)))
+    complain_of_free_bytes (chunk, chunk_bytes, size);
+  if (mode == GUARD_HARDENED)
     {
       canary_write (block, size);
       return;
     }
-  memset (chunk, BYTE_ZONE, guard.front_bytes);
+  memset (chunk, BYTE_ZONE, ZONE_BYTES);
   memset (block, BYTE_NEW, size);
-  memset (block + size, BYTE_ZONE,
-          chunk_bytes - guard.front_bytes - size);
+  memset (block + size, BYTE_ZONE, chunk_bytes - ZONE_BYTES - size);
 }
 
 static void
@@ -246,15 +309,16 @@ check_zones (char *block, size_t size, size_t chunk_bytes,
                        back_bytes, BYTE_ZONE);
 }
 
-static void
-contents_end (char *block, size_t size, size_t chunk_bytes,
+static inline void
+contents_end (GuardMode mode, char *block, size_t size, size_t chunk_bytes,
               const char *operation)
 {
-  if (guard.mode == GUARD_DEBUG)
+  if (mode == GUARD_DEBUG)
     check_zones (block, size, chunk_bytes, operation);
   else if (UNLIKELY (!canary_is_whole (block, size)))
     sli_diag_misuse (ERROR_OVERRUN, operation, block, size, 0);
-  memset (block - guard.front_bytes, guard.free_byte, chunk_bytes);
+  chunk_fill (block - front_of (mode), chunk_bytes,
+              mode == GUARD_DEBUG ? BYTE_FREED : 0);
 }
 
 /* --- blocks --------------------------------------------------------------------- */
@@ -266,35 +330,6 @@ class_for (GuardMode mode, const ThreadRecord *record, size_t size)
   return record->class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
 
-/* A round of the loaded magazine, or NULL.  Trimmers let the records of these
- * modes alone, so only those that look for a call within a call enter it. */
-static inline void *
-pop_round (GuardMode mode, ThreadRecord *record, unsigned class_index)
-{
-  void *chunk;
-
-  if (mode == GUARD_CHECKED)
-    return sli_record_pop (record, class_index);
-  if (UNLIKELY (LOAD (&record->is_busy)))
-    sli_record_complain_of_reentry ();
-  STORE (&record->is_busy, true);
-  sli_record_shuffle_top (record, class_index);
-  chunk = sli_record_pop (record, class_index);
-  sli_record_leave (record);
-  return chunk;
-}
-
-/* What hardened and debug do to a chunk that is handed out. */
-static bool
-dress_block (char *chunk, unsigned class_index, size_t size, uint16_t mark,
-             const void *site)
-{
-  contents_begin (chunk, size, sli_sizeclasses[class_index].chunk_bytes,
-                  mark == MARK_FRESH);
-  return guard.mode != GUARD_DEBUG
-         || sli_block_check_add_at (chunk + guard.front_bytes, size, site);
-}
-
 /* A chunk by the long way, and its class. */
 COLD static void *
 alloc_chunk_slowly (size_t size, unsigned *class_index)
@@ -303,49 +338,56 @@ alloc_chunk_slowly (size_t size, unsigned *class_index)
   return sli_magazine_alloc (*class_index);
 }
 
-/* Compiled once for each mode. */
+_Noreturn COLD static void
+complain_of_live (const void *chunk, size_t size, uint16_t mark)
+{
+  sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
+                   mark - (size_t) MARK_LIVE);
+}
+
+/* The registry of live blocks had no room. */
+COLD static void *
+undo_alloc (char *chunk, unsigned class_index, uint16_t *mark)
+{
+  chunk_fill (chunk, sli_sizeclasses[class_index].chunk_bytes, BYTE_FREED);
+  STORE (mark, MARK_FREE);
+  sli_magazine_free (class_index, chunk);
+  return NULL;
+}
+
+/* Compiled once for each mode.  Trimmers let the records of these modes
+ * alone, so they are used without being entered. */
 static inline __attribute__ ((always_inline)) void *
-alloc_in (GuardMode mode, size_t size, const void *site)
+alloc_body (GuardMode mode, ThreadRecord *record, size_t size,
+            const void *site)
 {
-  ThreadRecord *record = sli_record_self; /* none will do: it is empty */
   unsigned class_index = class_for (mode, record, size);
-  char *chunk = pop_round (mode, record, class_index);
+  const SizeClass *sizeclass;
   uint16_t *mark;
+  char *chunk;
 
-  if (UNLIKELY (chunk == NULL)
-      && (chunk = alloc_chunk_slowly (size, &class_index)) == NULL)
-    return NULL;
-  mark = place_mark_of (chunk, &sli_sizeclasses[class_index]);
-  if (UNLIKELY (LOAD (mark) >= MARK_LIVE))
-    sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
-                     LOAD (mark) - (size_t) MARK_LIVE);
-  if (mode != GUARD_CHECKED
-      && UNLIKELY (!dress_block (chunk, class_index, size, LOAD (mark),
-                                 site)))
+  chunk = sli_record_pop (record, class_index);
+  if (UNLIKELY (chunk == NULL))
     {
-      sli_magazine_free (class_index, chunk);
-      return NULL;
+      unsigned real_class; /* class_index stays in a register */
+
+      chunk = alloc_chunk_slowly (size, &real_class);
+      if (chunk == NULL)
+        return NULL;
+      class_index = real_class;
     }
+  sizeclass = &sli_sizeclasses[class_index];
+  mark = place_mark_of (chunk, sizeclass);
+  if (UNLIKELY (LOAD (mark) >= MARK_LIVE))
+    complain_of_live (chunk, size, LOAD (mark));
+  if (mode != GUARD_CHECKED)
+    contents_begin (mode, chunk, size, sizeclass->chunk_bytes,
+                    LOAD (mark) == MARK_FRESH);
   STORE (mark, (uint16_t) (MARK_LIVE + size));
+  if (mode == GUARD_DEBUG
+      && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
+    return undo_alloc (chunk, class_index, mark);
   return chunk + front_of (mode);
-}
-
-static void *
-alloc_checked (size_t size, const void *site)
-{
-  return alloc_in (GUARD_CHECKED, size, site);
-}
-
-static void *
-alloc_hardened (size_t size, const void *site)
-{
-  return alloc_in (GUARD_HARDENED, size, site);
-}
-
-static void *
-alloc_debug (size_t size, const void *site)
-{
-  return alloc_in (GUARD_DEBUG, size, site);
 }
 
 /* The end of the program, with what is known of the block. */
@@ -400,79 +442,330 @@ live_mark (size_t size, char *block, unsigned *class_index,
   return mark;
 }
 
-/* What hardened and debug look at when a block comes back, and leave. */
-static void
-undress_block (char *block, unsigned class_index, size_t size,
-               size_t real_bytes, const char *operation, const void *site)
+/* Into the quarantine, and what has been there longest out of it; NULL: none
+ * was. */
+static inline void *
+quarantine_exchange (GuardMode mode, ClassCache *cache, void *chunk)
 {
-  /* Another size of the same class is harmless, and checked lets it pass. */
-  if (UNLIKELY (size != DIAG_SIZE_UNKNOWN && size != real_bytes))
-    complain (ERROR_WRONG_SIZE, operation, block, size, real_bytes);
-  contents_end (block, real_bytes, sli_sizeclasses[class_index].chunk_bytes,
-                operation);
-  if (guard.mode == GUARD_DEBUG)
-    sli_block_check_remove_at (block, real_bytes, operation, site);
+  unsigned n = mode == GUARD_DEBUG ? QUARANTINE_DEBUG : QUARANTINE_HARDENED;
+  unsigned at = cache->quarantine_next;
+  void *oldest = cache->quarantine[at];
+
+  cache->quarantine[at] = chunk;
+  cache->quarantine_next = (uint16_t) ((at + 1) % n);
+  return oldest;
 }
 
 /* A chunk whose mark says that it is free goes back to the magazines. */
 static inline void
-push_round (GuardMode mode, unsigned class_index, void *chunk)
+push_round (GuardMode mode, ThreadRecord *record, unsigned class_index,
+            void *chunk)
 {
-  if (mode == GUARD_CHECKED
-      && LIKELY (sli_record_push (sli_record_self, class_index, chunk)))
-    return;
-  sli_magazine_free_late (class_index, chunk);
+  if (mode != GUARD_CHECKED)
+    {
+      ClassCache *cache = &record->caches[class_index];
+
+      if (UNLIKELY (cache->quarantine == NULL))
+        {
+          sli_magazine_free_late (class_index, chunk);
+          return;
+        }
+      chunk = quarantine_exchange (mode, cache, chunk);
+      if (UNLIKELY (chunk == NULL))
+        return;
+    }
+  if (UNLIKELY (!sli_record_push (record, class_index, chunk)))
+    sli_magazine_free (class_index, chunk);
+  else if (mode != GUARD_CHECKED)
+    sli_record_shuffle_top (record, class_index);
 }
 
 /* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void
+free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
+           const char *operation, const void *site)
+{
+  char *chunk = (char *) block - front_of (mode);
+  unsigned class_index = LIKELY (size != DIAG_SIZE_UNKNOWN)
+                             ? class_for (mode, record, size)
+                             : 0;
+  size_t real_bytes;
+  uint16_t *mark;
+
+  if (UNLIKELY (!place_live_mark (chunk, class_index, &mark)
+                || LOAD (mark) < MARK_LIVE))
+    {
+      unsigned real_class; /* class_index stays in a register */
+
+      mark = live_mark (size, block, &real_class, operation);
+      class_index = real_class;
+    }
+  if (mode != GUARD_CHECKED)
+    {
+      real_bytes = LOAD (mark) - (size_t) MARK_LIVE;
+      /* Another size of the same class is harmless: checked lets it pass. */
+      if (UNLIKELY (size != real_bytes && size != DIAG_SIZE_UNKNOWN))
+        complain (ERROR_WRONG_SIZE, operation, block, size, real_bytes);
+      contents_end (mode, block, real_bytes,
+                    sli_sizeclasses[class_index].chunk_bytes, operation);
+      if (mode == GUARD_DEBUG)
+        sli_block_check_remove_at (block, real_bytes, operation, site);
+    }
+  STORE (mark, MARK_FREE);
+  push_round (mode, record, class_index, chunk);
+}
+
+/* --- the usual case of checked and hardened ------------------------------------ */
+
+/* No function is called, so nothing is saved: what is unusual in any way is
+ * left, untouched, to the code above. */
+static inline void *
+alloc_quick (GuardMode mode, ThreadRecord *record, size_t size)
+{
+  unsigned class_index = class_for (mode, record, size);
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+  char *chunk = *top;
+  uint16_t *mark;
+
+  if (UNLIKELY (chunk == NULL))
+    return NULL;
+  mark = place_mark_of (chunk, sizeclass);
+  if (mode == GUARD_CHECKED ? UNLIKELY (LOAD (mark) >= MARK_LIVE)
+                            : UNLIKELY (LOAD (mark) != MARK_FREE))
+    return NULL;
+  if (mode == GUARD_HARDENED
+      && UNLIKELY (!chunk_is (chunk, sizeclass->chunk_bytes, 0)))
+    return NULL;
+  STORE (&entry->top, top - 1);
+  STORE (mark, (uint16_t) (MARK_LIVE + size));
+  if (mode == GUARD_HARDENED)
+    canary_write (chunk, size);
+  return chunk;
+}
+
+static inline bool
+free_quick_checked (ThreadRecord *record, size_t size, char *block)
+{
+  unsigned class_index = class_for (GUARD_CHECKED, record, size);
+  uint16_t *mark;
+
+  if (UNLIKELY (!place_live_mark (block, class_index, &mark)
+                || LOAD (mark) < MARK_LIVE
+                || !sli_record_push (record, class_index, block)))
+    return false;
+  STORE (mark, MARK_FREE);
+  return true;
+}
+
+static inline bool
+free_quick_hardened (ThreadRecord *record, size_t size, char *block)
+{
+  unsigned class_index = class_for (GUARD_HARDENED, record, size);
+  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
+  ClassCache *cache = &record->caches[class_index];
+  SliceEntryV1 *entry = &record->entries[class_index];
+  void **top = LOAD (&entry->top);
+  uint16_t *mark;
+  void *oldest;
+
+  if (UNLIKELY (!place_live_mark (block, class_index, &mark)
+                || LOAD (mark) != MARK_LIVE + size
+                || !canary_is_whole (block, size)
+                || chunk_bytes > FILL_INLINE_BYTES
+                || cache->quarantine == NULL || top == entry->end))
+    return false;
+  chunk_fill_inline (block, chunk_bytes, 0);
+  STORE (mark, MARK_FREE);
+  oldest = quarantine_exchange (GUARD_HARDENED, cache, block);
+  if (LIKELY (oldest != NULL))
+    {
+      void **pick = sli_record_pick (record, cache, ++top);
+
+      STORE (&entry->top, top);
+      STORE (top, oldest);
+      STORE (top, *pick);
+      STORE (pick, oldest);
+    }
+  return true;
+}
+
+/* --- calls ------------------------------------------------------------------------ */
+
+/* hardened and debug say of each thread whether it is in a call: who finds
+ * himself in one already is a signal handler that interrupted it.  A thread
+ * that has no record does without. */
+static inline bool
+call_begin (ThreadRecord *record)
+{
+  if (UNLIKELY (LOAD (&record->call) != CALL_NONE))
+    return false;
+  STORE (&record->call, CALL_IN);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  return true;
+}
+
+static inline void
+call_end (ThreadRecord *record)
+{
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  STORE (&record->call, CALL_NONE);
+}
+
+/* Compiled once for each mode. */
+static inline __attribute__ ((always_inline)) void *
+alloc_in (GuardMode mode, size_t size, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
+  void *block;
+
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  block = alloc_body (mode, record, size, site);
+  if (is_told)
+    call_end (record);
+  return block;
+}
+
+static inline __attribute__ ((always_inline)) void
 free_in (GuardMode mode, size_t size, void *block, const char *operation,
          const void *site)
 {
-  char *chunk = (char *) block - front_of (mode);
-  unsigned class_index
-      = LIKELY (size != DIAG_SIZE_UNKNOWN)
-            ? class_for (mode, sli_record_self, size)
-            : 0;
-  uint16_t *mark = place_live_mark (chunk, class_index);
+  ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
 
-  if (UNLIKELY (mark == NULL || LOAD (mark) < MARK_LIVE))
-    mark = live_mark (size, block, &class_index, operation);
-  if (mode != GUARD_CHECKED)
-    undress_block (block, class_index, size,
-                   LOAD (mark) - (size_t) MARK_LIVE, operation, site);
-  STORE (mark, MARK_FREE);
-  push_round (mode, class_index, chunk);
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  free_body (mode, record, size, block, operation, site);
+  if (is_told)
+    call_end (record);
+}
+
+/* Is it a size of this mode's chunks? */
+static inline bool
+fits_mode (GuardMode mode, size_t size)
+{
+  return size - 1 < SIZE_MAX_OF (mode);
+}
+
+/* What the public calls come to at once; alloc.c does what is unusual. */
+static inline __attribute__ ((always_inline)) void *
+take_in (GuardMode mode, size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  if (LIKELY (fits_mode (mode, size))
+      && LIKELY ((block = alloc_in (mode, size, site)) != NULL))
+    return block;
+  return sli_alloc_any (size, may_fail, site);
+}
+
+static inline __attribute__ ((always_inline)) void
+give_in (GuardMode mode, size_t size, void *block, const void *site)
+{
+  if (LIKELY (fits_mode (mode, size)) && LIKELY (block != NULL))
+    free_in (mode, size, block, "slice_free1", site);
+  else
+    sli_free_any (size, block, site);
+}
+
+#define CALLS_OF(name, mode)                                                  \
+  static void *name##_alloc (size_t size, const void *site)                   \
+  {                                                                           \
+    return alloc_in (mode, size, site);                                       \
+  }                                                                           \
+  static void name##_free (size_t size, void *block, const char *operation,   \
+                           const void *site)                                  \
+  {                                                                           \
+    free_in (mode, size, block, operation, site);                             \
+  }                                                                           \
+  NOINLINE static void *name##_take (size_t size, const void *site)           \
+  {                                                                           \
+    return take_in (mode, size, false, site);                                 \
+  }                                                                           \
+  NOINLINE static void *name##_try_take (size_t size, const void *site)       \
+  {                                                                           \
+    return take_in (mode, size, true, site);                                  \
+  }                                                                           \
+  NOINLINE static void name##_give (size_t size, void *block,                 \
+                                    const void *site)                         \
+  {                                                                           \
+    give_in (mode, size, block, site);                                        \
+  }
+
+CALLS_OF (checked, GUARD_CHECKED)
+CALLS_OF (hardened, GUARD_HARDENED)
+CALLS_OF (debug, GUARD_DEBUG)
+
+/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
+ * are unusual without a question. */
+static void *
+hardened_take_quick (size_t size, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_HARDENED)) && call_begin (record))
+    {
+      block = alloc_quick (GUARD_HARDENED, record, size);
+      call_end (record);
+      if (LIKELY (block != NULL))
+        return block;
+    }
+  return hardened_take (size, site);
 }
 
 static void
-free_checked (size_t size, void *block, const char *operation,
-              const void *site)
+hardened_give_quick (size_t size, void *block, const void *site)
 {
-  free_in (GUARD_CHECKED, size, block, operation, site);
+  ThreadRecord *record = sli_record_self;
+  bool is_done;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_HARDENED)) && call_begin (record))
+    {
+      is_done = free_quick_hardened (record, size, block);
+      call_end (record);
+      if (LIKELY (is_done))
+        return;
+    }
+  hardened_give (size, block, site);
+}
+
+static void *
+checked_take_quick (size_t size, const void *site)
+{
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (GUARD_CHECKED))
+      && LIKELY ((block = alloc_quick (GUARD_CHECKED, sli_record_self, size))
+                 != NULL))
+    return block;
+  return checked_take (size, site);
 }
 
 static void
-free_hardened (size_t size, void *block, const char *operation,
-               const void *site)
+checked_give_quick (size_t size, void *block, const void *site)
 {
-  free_in (GUARD_HARDENED, size, block, operation, site);
-}
-
-static void
-free_debug (size_t size, void *block, const char *operation, const void *site)
-{
-  free_in (GUARD_DEBUG, size, block, operation, site);
+  if (UNLIKELY (size > SIZE_MAX_OF (GUARD_CHECKED)
+                || !free_quick_checked (sli_record_self, size, block)))
+    checked_give (size, block, site);
 }
 
 const GuardCalls *
 sli_guard_calls (void)
 {
-  static const GuardCalls calls[]
-      = { [GUARD_OFF] = { alloc_checked, free_checked },
-          [GUARD_CHECKED] = { alloc_checked, free_checked },
-          [GUARD_HARDENED] = { alloc_hardened, free_hardened },
-          [GUARD_DEBUG] = { alloc_debug, free_debug } };
+  static const GuardCalls calls[] = {
+    [GUARD_OFF] = { checked_take, checked_try_take, checked_give,
+                    checked_alloc, checked_free },
+    [GUARD_CHECKED] = { checked_take_quick, checked_try_take,
+                        checked_give_quick, checked_alloc, checked_free },
+    [GUARD_HARDENED] = { hardened_take_quick, hardened_try_take,
+                         hardened_give_quick, hardened_alloc, hardened_free },
+    [GUARD_DEBUG] = { debug_take, debug_try_take, debug_give, debug_alloc,
+                      debug_free }
+  };
 
   return &calls[guard.mode];
 }

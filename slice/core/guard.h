@@ -30,7 +30,13 @@ size_t sli_guard_size_max (void);
 /* What a mode does with blocks of that size. */
 typedef struct
 {
-  /* A block; NULL: no memory.  site: where the call came from. */
+  /* The public calls, for any size and block. */
+  void *(*take) (size_t size, const void *site);
+  void *(*try_take) (size_t size, const void *site);
+  void (*give) (size_t size, void *block, const void *site);
+
+  /* For sizes up to sli_guard_size_max().
+   * A block; NULL: no memory.  site: where the call came from. */
   void *(*alloc) (size_t size, const void *site);
   /* size may be DIAG_SIZE_UNKNOWN. */
   void (*free) (size_t size, void *block, const char *operation,

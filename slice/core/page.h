@@ -70,6 +70,10 @@ size_t sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions);
 typedef void (*PageVisit) (void *run, void *record, void *data);
 void sli_page_each_run (PageVisit visit, void *data);
 
+/* The id of an invariant of THEORY section 10 (P1 to P5) that does not hold, and
+ * where; NULL if all do.  Takes the lock. */
+const char *sli_page_check (const void **where);
+
 /* What the floor counts. */
 typedef struct
 {

@@ -71,7 +71,9 @@ place_find (const void *address, Place *place)
   place->run = region_run_of (address, &record);
   if (place->run == NULL)
     {
-      place->state = sli_map_has (address) ? CHUNK_NONE : CHUNK_FOREIGN;
+      /* The first region is shorter than its window: what lies in the rest
+       * is not ours. */
+      place->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
       return;
     }
   class_index = LOAD (&((Slab *) record)->class_index);
@@ -124,33 +126,34 @@ place_mark (const Place *place)
          + place->index;
 }
 
-/* The mark of a chunk of a class, if an address is one at all; NULL says
+/* The mark of a chunk of a class, if an address is one at all; false says
  * nothing but that place_find() must tell. */
-static inline uint16_t *
-place_live_mark (const void *chunk, unsigned class_index)
+static inline bool
+place_live_mark (const void *chunk, unsigned class_index, uint16_t **mark)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
   Region *region = region_of (chunk);
   const Slab *slab;
-  uint32_t index;
+  uint32_t offset, index;
   unsigned first;
-  size_t offset;
   char *run;
 
   if (UNLIKELY (!sli_map_has (chunk)))
-    return NULL;
+    return false;
   /* Of units that the region lacks the table says 0, too. */
   first = LOAD (&region->run_first[region_unit_of (region, chunk)]);
   slab = (const Slab *) (const void *) region->records[first];
   if (UNLIKELY (first == 0 || LOAD (&slab->class_index) != class_index))
-    return NULL;
+    return false;
   run = region_unit (region, first);
-  offset = (size_t) ((const char *) chunk - run) - slab->first_offset;
-  index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
+  /* An address in the colour makes it wrap: then the index is too large. */
+  offset = (uint32_t) ((const char *) chunk - run) - slab->first_offset;
+  index = sli_sizeclass_index (sizeclass, offset);
   if (UNLIKELY (index >= sizeclass->n_chunks
-                || (size_t) index * sizeclass->chunk_bytes != offset))
-    return NULL;
-  return (uint16_t *) (void *) (run + sizeclass->marks_offset) + index;
+                || !sli_sizeclass_is_start (sizeclass, offset)))
+    return false;
+  *mark = (uint16_t *) (void *) (run + sizeclass->marks_offset) + index;
+  return true;
 }
 
 /* The same for a chunk that is known to be of a class. */

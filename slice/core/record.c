@@ -380,6 +380,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
           sizeof zero_block.entries);
   memcpy (record_none.entries, zero_block.entries,
           sizeof zero_block.entries);
+  record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&registry.records);
 }
 
@@ -547,6 +548,87 @@ uint64_t
 sli_magazine_fork_lost (void)
 {
   return LOAD (&registry.n_fork_lost);
+}
+
+static const char *
+class_check (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const SliceEntryV1 *entry = &record->entries[class_index];
+  const Magazine *loaded = cache->loaded, *previous = cache->previous;
+
+  if (loaded == NULL)
+    return entry->top != sli_record_nil || entry->end != sli_record_nil
+               ? "M1"
+               : NULL;
+  if (loaded->slots[0] != NULL || entry->top < (void **) loaded->slots
+      || entry->top > entry->end
+      || entry->end != loaded->slots + loaded->n_rounds_max
+      || loaded->class_index != class_index)
+    return "M1";
+  if (cache->n_taken > entry->top - (void **) loaded->slots)
+    return "M4";
+  return previous != NULL
+                 && (previous->slots[0] != NULL
+                     || previous->n_rounds > previous->n_rounds_max
+                     || previous->class_index != class_index)
+             ? "M2"
+             : NULL;
+}
+
+const char *
+sli_magazine_check (const void **where)
+{
+  const char *broken = NULL;
+
+  sli_lock (&registry.lock);
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+        {
+          broken = class_check (record, i);
+          *where = &record->caches[i];
+        }
+    }
+  sli_unlock (&registry.lock);
+  return broken;
+}
+
+static void
+class_each (const ThreadRecord *record, unsigned class_index,
+            MagazineVisit visit, void *data)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  uint64_t n_loaded = loaded_count (record, class_index);
+
+  if (n_loaded > 0)
+    visit (class_index, cache->loaded->slots + 1 + cache->n_taken, n_loaded,
+           data);
+  if (cache->previous != NULL)
+    visit (class_index, cache->previous->slots + 1, cache->previous->n_rounds,
+           data);
+  if (cache->quarantine != NULL)
+    visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
+           data);
+  for (char *chunk = cache->zero_next; chunk != cache->zero_end;
+       chunk += sli_sizeclasses[class_index].chunk_bytes)
+    {
+      void *round = chunk;
+
+      visit (class_index, &round, 1, data);
+    }
+}
+
+void
+sli_magazine_each (MagazineVisit visit, void *data)
+{
+  sli_lock (&registry.lock);
+  LINK_EACH (link, &registry.records)
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
+  sli_unlock (&registry.lock);
 }
 
 /* --- fork --------------------------------------------------------------------------------- */

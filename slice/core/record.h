@@ -41,12 +41,12 @@ typedef struct
   uint8_t n_quiet;     /* ticks since the last trip */
   uint8_t n_idle;      /* ticks since top was last seen to have moved */
   bool is_charged;     /* its magazines' size counts in charged_bytes */
+  uint16_t quarantine_next; /* where the oldest lies */
   void **top_seen;     /* at the last tick */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
   void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet */
-  uint32_t quarantine_next; /* where the oldest lies */
 } ClassCache;
 
 enum
@@ -56,6 +56,14 @@ enum
                           been taken */
 };
 
+/* Is its thread in a call of a mode that looks for calls within calls? */
+typedef enum
+{
+  CALL_NONE,
+  CALL_IN,
+  CALL_UNKNOWN /* this is no thread's record: nobody writes it */
+} RecordCall;
+
 typedef struct
 {
   unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
@@ -64,6 +72,7 @@ typedef struct
   Link link;             /* in the registry */
   SliceEntryV1 **tls;    /* the owner's slice_tls_v1 */
   bool is_busy;          /* the owner is in a slow path */
+  uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
                             see to before it goes on */
   unsigned n_trips;      /* to the depot, ever */
@@ -136,6 +145,18 @@ sli_record_pop (ThreadRecord *record, unsigned class_index)
   return chunk;
 }
 
+/* A place anywhere up to top. */
+static inline void **
+sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
+{
+  void **slots = cache->loaded->slots;
+  uint32_t random = record->random * 1664525u + 1013904223u;
+
+  record->random = random; /* only its high bits count */
+  return slots + 1
+         + (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
+}
+
 /* Exchanges the top round with one from anywhere: whoever frees a block and
  * hopes to get it back at once must guess. */
 static inline void
@@ -143,21 +164,13 @@ sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
 {
   void **top = LOAD (&record->entries[class_index].top);
   void *round = *top;
-  uint32_t random = record->random;
-  void **slots;
-  size_t pick;
+  void **pick;
 
   if (round == NULL)
     return;
-  slots = record->caches[class_index].loaded->slots;
-
-  random ^= random << 13; /* Marsaglia 2003: xorshift */
-  random ^= random >> 17;
-  random ^= random << 5;
-  record->random = random;
-  pick = 1 + (size_t) (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
-  STORE (top, slots[pick]);
-  STORE (&slots[pick], round);
+  pick = sli_record_pick (record, &record->caches[class_index], top);
+  STORE (top, *pick);
+  STORE (pick, round);
 }
 
 static inline bool

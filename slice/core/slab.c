@@ -702,38 +702,101 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Invariants S1 to S4 of THEORY section 10, of one slab in a ring. */
-static bool
-slab_is_valid (const Slab *slab, unsigned class_index, unsigned ring)
+/* Invariants S1 to S3 of THEORY section 10, of one slab in a ring. */
+static const char *
+slab_check (const Slab *slab, unsigned class_index, unsigned ring)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   if (slab->class_index != class_index || slab->state != SLAB_PARTIAL
-      || slab->ring != ring || slab->n_carved > sizeclass->n_chunks)
-    return false;
+      || slab->ring != ring)
+    return "S1";
+  if (slab->n_carved > sizeclass->n_chunks)
+    return "S3";
   for (unsigned i = 0; i < sizeclass->n_words; i++)
     if ((LOAD (&slab->words[i]) & ~carved_mask (slab, i)) != 0)
-      return false;
-  return slab_count_free (slab) > 0;
+      return "S2";
+  return slab_count_free (slab) == 0 ? "S1" : NULL;
 }
 
-bool
-sli_slab_is_valid (unsigned class_index)
+const char *
+sli_slab_check (unsigned class_index, const void **where)
 {
   SlabClass *class = &classes[class_index];
+  const char *broken = NULL;
   uint64_t n_partial = 0;
-  bool valid = true;
 
   class_lock (class);
   for (unsigned ring = 0; ring < FREE_RINGS; ring++)
     LINK_EACH (link, &class->rings[ring])
       {
+        const Slab *slab = LINK_OWNER (link, Slab, link);
+
         n_partial++;
-        valid = valid
-                && slab_is_valid (LINK_OWNER (link, Slab, link), class_index,
-                                  ring);
+        if (broken == NULL)
+          {
+            broken = slab_check (slab, class_index, ring);
+            *where = slab;
+          }
       }
-  valid = valid && n_partial <= class->n_slabs;
+  if (broken == NULL && n_partial > class->n_slabs)
+    {
+      broken = "S4";
+      *where = class;
+    }
   sli_unlock (&class->lock);
-  return valid;
+  return broken;
+}
+
+bool
+sli_slab_is_valid (unsigned class_index)
+{
+  const void *where;
+
+  return sli_slab_check (class_index, &where) == NULL;
+}
+
+/* --- walking ------------------------------------------------------------------ */
+
+typedef struct
+{
+  SlabVisit visit;
+  void *data;
+} SlabWalk;
+
+static void
+walk_run (void *run, void *record, void *data)
+{
+  const Slab *slab = record;
+  const SlabWalk *walk = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index != 0 && class_index < N_CLASSES)
+    walk->visit (run, class_index, walk->data);
+}
+
+void
+sli_slab_each (SlabVisit visit, void *data)
+{
+  SlabWalk walk = { visit, data };
+
+  sli_page_each_run (walk_run, &walk);
+}
+
+unsigned
+sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
+{
+  void *record;
+  unsigned class_index;
+
+  *info = (ChunkInfo){ .state = CHUNK_NONE };
+  if (sli_page_run_of (run, &record) == NULL)
+    return 0;
+  class_index = LOAD (&((Slab *) record)->class_index);
+  if (class_index == 0)
+    return 0;
+  if (index < sli_sizeclasses[class_index].n_chunks)
+    sli_slab_look_up (slab_chunk (record, (char *) (uintptr_t) run, index),
+                      info);
+  return sli_sizeclasses[class_index].n_chunks;
 }

@@ -89,6 +89,15 @@ size_t sli_slab_held_bytes (unsigned class_index);
 
 /* Are all invariants of a class's slabs true?  Takes the lock. */
 bool sli_slab_is_valid (unsigned class_index);
+/* The id of one that is not (S1 to S4 of THEORY section 10), and where. */
+const char *sli_slab_check (unsigned class_index, const void **where);
+
+/* Calls `visit` for every slab, under the page lock. */
+typedef void (*SlabVisit) (void *run, unsigned class_index, void *data);
+void sli_slab_each (SlabVisit visit, void *data);
+/* Looks one chunk of a slab up, by its number; returns how many there are, 0
+ * if no slab is at `run`. */
+unsigned sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info);
 
 /* For fork.c. */
 Lock *sli_slab_lock (unsigned class_index);

@@ -90,6 +90,13 @@ unitset_has_all (const UnitSet *set, unsigned first, unsigned n)
   return unitset_count_in (set, first, n) == n;
 }
 
+/* Is each member of b one of a? */
+static inline bool
+unitset_has_all_of (const UnitSet *a, const UnitSet *b)
+{
+  return ((b->word[0] & ~a->word[0]) | (b->word[1] & ~a->word[1])) == 0;
+}
+
 /* Every member that is followed by n - 1 more; n is 1 to 64. */
 static inline UnitSet
 unitset_starts (const UnitSet *set, unsigned n)

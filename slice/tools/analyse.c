@@ -152,8 +152,8 @@ object_new (Analysis *analysis)
   if (analysis->n_objects == analysis->n_objects_room)
     {
       uint32_t room = analysis->n_objects_room * 2 + 1024;
-      analysis->objects = sli_tool_grow (analysis->objects,
-                                         room * sizeof (LiveObject));
+      analysis->objects
+          = sli_tool_grow (analysis->objects, room * sizeof (LiveObject));
       analysis->links = sli_tool_grow (
           analysis->links, (size_t)room * analysis->n_levels * sizeof (Link));
       analysis->n_objects_room = room;
@@ -164,8 +164,7 @@ object_new (Analysis *analysis)
 static Link *
 link_of (const Analysis *analysis, uint32_t object, unsigned level)
 {
-  return (Link *)analysis->links + (size_t)object * analysis->n_levels
-         + level;
+  return (Link *)analysis->links + (size_t)object * analysis->n_levels + level;
 }
 
 /* --- sizes --------------------------------------------------------------- */
@@ -223,8 +222,8 @@ scope_of (SiteStats *stats, uint32_t name, bool make)
       return &stats->scopes[i];
   if (!make)
     return NULL;
-  stats->scopes = sli_tool_grow (stats->scopes, (stats->n_scopes + 1)
-                                                    * sizeof (ScopeSum));
+  stats->scopes = sli_tool_grow (stats->scopes,
+                                 (stats->n_scopes + 1) * sizeof (ScopeSum));
   ScopeSum *scope = &stats->scopes[stats->n_scopes++];
   memset (scope, 0, sizeof *scope);
   scope->name = name;
@@ -280,16 +279,14 @@ scopes_death (const ThreadState *thread, SiteStats *stats, uint64_t birth,
 }
 
 static void
-scope_event (Analysis *analysis, ThreadState *thread,
-             const TraceEvent *event)
+scope_event (Analysis *analysis, ThreadState *thread, const TraceEvent *event)
 {
   uint32_t name = (uint32_t)event->address;
   if (event->op == TRACE_OP_SCOPE_BEGIN)
     {
       if (thread->n_open < N_SCOPES_OPEN_MAX)
-        thread->open[thread->n_open++] = (OpenScope){
-          name, analysis->now, ++analysis->scope_serial
-        };
+        thread->open[thread->n_open++]
+            = (OpenScope){ name, analysis->now, ++analysis->scope_serial };
       return;
     }
   /* an end closes what was opened after its beginning and not closed */
@@ -466,8 +463,7 @@ run_end (Analysis *analysis, ThreadState *thread)
               best = scratch->seen[i];
           if (best == NO_SEGMENT)
             break;
-          segments_credit (analysis, scratch, thread->run, n, direction,
-                           best);
+          segments_credit (analysis, scratch, thread->run, n, direction, best);
           scratch->covered[best] = 0;
         }
       for (uint32_t i = 0; i < scratch->n_seen; i++)
@@ -490,8 +486,8 @@ run_death (Analysis *analysis, ThreadState *thread, uint32_t index)
   if (thread->n_run == thread->n_run_room)
     {
       thread->n_run_room = thread->n_run_room * 2 + 16;
-      thread->run = sli_tool_grow (thread->run,
-                                   thread->n_run_room * sizeof (Death));
+      thread->run
+          = sli_tool_grow (thread->run, thread->n_run_room * sizeof (Death));
     }
   Death *death = &thread->run[thread->n_run++];
   death->birth = object->birth;
@@ -595,9 +591,8 @@ list_remove (Analysis *analysis, unsigned level, SiteStats *stats,
   stats->tail = link->older;
   stats->height = 0;
   if (stats->tail != NO_OBJECT)
-    stats->height
-        = link_of (analysis, stats->tail, level)->offset
-          + rounded_size (analysis->objects[stats->tail].size);
+    stats->height = link_of (analysis, stats->tail, level)->offset
+                    + rounded_size (analysis->objects[stats->tail].size);
 }
 
 static void
@@ -680,8 +675,8 @@ object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
                       rounded_size (object->size));
     }
   if (analysis->observer.death != NULL)
-    analysis->observer.death (analysis->observer.user, analysis, object,
-                              site0, event->op);
+    analysis->observer.death (analysis->observer.user, analysis, object, site0,
+                              event->op);
   if (event->op == TRACE_OP_REALLOC_FREE)
     {
       thread->kept_size = object->size;
@@ -768,9 +763,8 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
     totals->first_ticks = totals->last_ticks = event->ticks;
   if (event->ticks > totals->last_ticks)
     {
-      totals->live_integral
-          += (double)totals->live
-             * (double)(event->ticks - totals->last_ticks);
+      totals->live_integral += (double)totals->live
+                               * (double)(event->ticks - totals->last_ticks);
       totals->last_ticks = event->ticks;
     }
   analysis->now++;
@@ -878,8 +872,7 @@ sli_analysis_free (Analysis *analysis)
 
 void
 sli_analysis_each_live (const Analysis *analysis,
-                        void (*visit) (void *, const LiveObject *),
-                        void *user)
+                        void (*visit) (void *, const LiveObject *), void *user)
 {
   for (uint32_t i = 0; i < analysis->n_objects; i++)
     if (analysis->objects[i].address != 0)

@@ -49,7 +49,7 @@ typedef struct
   uint64_t live_n, live, peak_n, peak; /* rounded bytes */
   uint64_t epoch, epoch_most;
   uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
-  uint64_t height, height_most; /* of the tolerant stack */
+  uint64_t height, height_most;               /* of the tolerant stack */
   uint64_t run_n, run_rounded, burst_rounded, burst_n;
   uint64_t resized, resized_rounded;
   uint64_t other_thread, other_thread_rounded;
@@ -62,7 +62,7 @@ typedef struct
   SizeMix mix;
   ScopeSum *scopes;
   uint32_t n_scopes;
-  double sum_size2, sum_life, sum_life2; /* lives in events */
+  double sum_size2, sum_life, sum_life2;   /* lives in events */
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
   uint64_t death_cost, n_death_costs;
   uint64_t first_event, last_event;
@@ -126,7 +126,7 @@ struct Analysis
   {
     uint64_t address;
     uint32_t object;
-  } *table;
+  } * table;
   size_t n_table, n_table_used;
   void *threads;
   uint32_t n_threads_room;

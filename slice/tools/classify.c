@@ -81,7 +81,12 @@ static struct
 typedef struct
 {
   uint8_t number;
-  enum { LESS, MOST, LEAST } how; /* < threshold, <= it, >= it */
+  enum
+  {
+    LESS,
+    MOST,
+    LEAST
+  } how; /* < threshold, <= it, >= it */
   uint8_t threshold;
 } Test;
 
@@ -94,41 +99,50 @@ typedef struct
 
 /* X forbids everything that one thread's order of frees decides. */
 static const Rule rules[] = {
-  { CLASS_RARE, 2,
+  { CLASS_RARE,
+    2,
     { { NUMBER_BIRTHS, LESS, T_RARE_BIRTHS },
       { NUMBER_SHARE, LESS, T_RARE_SHARE } } },
   { CLASS_HUGE, 1, { { NUMBER_MEDIAN, LEAST, T_HUGE } } },
   { CLASS_IMMORTAL, 1, { { NUMBER_V, LEAST, T_V } } },
-  { CLASS_SCRATCH, 4,
+  { CLASS_SCRATCH,
+    4,
     { { NUMBER_N, MOST, T_SCRATCH_N },
       { NUMBER_L, LEAST, T_L_GOOD },
       { NUMBER_W, MOST, T_W_GOOD },
       { NUMBER_X, MOST, T_X } } },
-  { CLASS_LINEAR, 3,
+  { CLASS_LINEAR,
+    3,
     { { NUMBER_W, MOST, T_W_GOOD },
       { NUMBER_Q, MOST, T_Q_LINEAR },
       { NUMBER_X, MOST, T_X } } },
-  { CLASS_STACK, 3,
+  { CLASS_STACK,
+    3,
     { { NUMBER_L, LEAST, T_L_GOOD },
       { NUMBER_SW, MOST, T_SW_GOOD },
       { NUMBER_X, MOST, T_X_STACK } } },
   { CLASS_OWNER, 2, { { NUMBER_B, LEAST, T_B }, { NUMBER_O, LEAST, T_O } } },
-  { CLASS_SCOPE, 3,
+  { CLASS_SCOPE,
+    3,
     { { NUMBER_C, LEAST, T_C },
       { NUMBER_WF, MOST, T_W_GOOD },
       { NUMBER_X, MOST, T_X } } },
-  { CLASS_LINEAR_FAIR, 2,
+  { CLASS_LINEAR_FAIR,
+    2,
     { { NUMBER_W, MOST, T_W_FAIR }, { NUMBER_X, MOST, T_X } } },
-  { CLASS_STACK_LAZY, 3,
+  { CLASS_STACK_LAZY,
+    3,
     { { NUMBER_L, LEAST, T_L_LAZY },
       { NUMBER_SW, MOST, T_SW_LAZY },
       { NUMBER_X, MOST, T_X_STACK } } },
-  { CLASS_POOL, 4,
+  { CLASS_POOL,
+    4,
     { { NUMBER_P2, LEAST, T_P2 },
       { NUMBER_R, LEAST, T_R },
       { NUMBER_Q, MOST, T_Q_POOL },
       { NUMBER_PW, MOST, T_PW } } },
-  { CLASS_SLICE, 3,
+  { CLASS_SLICE,
+    3,
     { { NUMBER_KNOWN, LEAST, T_P2 },
       { NUMBER_LARGEST, MOST, T_SLICE },
       { NUMBER_Q, MOST, T_Q_POOL } } },
@@ -154,11 +168,10 @@ static const struct
   [CLASS_GENERAL] = { "general", "Linear bad: stay with malloc" },
 };
 
-static const char *const number_names[N_NUMBERS] = {
-  "births", "share", "median", "N", "P", "W", "L", "SW", "B", "R", "P2",
-  "PW",     "Q",     "X",      "V", "Z", "O", "C", "WF", "known", "largest",
-  "waste"
-};
+static const char *const number_names[N_NUMBERS]
+    = { "births", "share", "median", "N",     "P",       "W",    "L", "SW",
+        "B",      "R",     "P2",     "PW",    "Q",       "X",    "V", "Z",
+        "O",      "C",     "WF",     "known", "largest", "waste" };
 
 const char *
 sli_class_name (SiteClass class)
@@ -273,8 +286,7 @@ sizes_read (const SiteStats *stats, double *numbers)
             first = count;
             first_size = size;
           }
-        else if (count > second
-                 || (count == second && size < second_size))
+        else if (count > second || (count == second && size < second_size))
           {
             second = count;
             second_size = size;
@@ -289,10 +301,9 @@ sizes_read (const SiteStats *stats, double *numbers)
     }
   numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1][0];
   numbers[NUMBER_P2] = ratio (first + second, stats->births);
-  numbers[NUMBER_PW]
-      = ratio (stats->peak_n
-                   * (first_size > second_size ? first_size : second_size),
-               stats->peak);
+  numbers[NUMBER_PW] = ratio (
+      stats->peak_n * (first_size > second_size ? first_size : second_size),
+      stats->peak);
   free (sorted);
 }
 
@@ -347,22 +358,19 @@ numbers_read (const SiteStats *stats, double share, Verdict *verdict)
   numbers[NUMBER_P] = (double)stats->peak;
   numbers[NUMBER_W] = ratio (stats->epoch_most, stats->peak);
   numbers[NUMBER_SW] = ratio (stats->height_most, stats->peak);
-  numbers[NUMBER_WASTE]
-      = (numbers[NUMBER_W] - 1) * (double)stats->peak;
+  numbers[NUMBER_WASTE] = (numbers[NUMBER_W] - 1) * (double)stats->peak;
   numbers[NUMBER_L]
       = least (ratio (stats->youngest_deaths, stats->deaths),
                ratio (stats->youngest_rounded, stats->dead_rounded));
   numbers[NUMBER_B] = ratio (stats->burst_rounded, stats->dead_rounded);
   numbers[NUMBER_R] = ratio (stats->births, stats->peak_n);
-  numbers[NUMBER_Q]
-      = most (ratio (stats->resized, stats->births),
-              ratio (stats->resized_rounded, stats->rounded));
+  numbers[NUMBER_Q] = most (ratio (stats->resized, stats->births),
+                            ratio (stats->resized_rounded, stats->rounded));
   numbers[NUMBER_X]
       = most (ratio (stats->other_thread, stats->births),
               ratio (stats->other_thread_rounded, stats->rounded));
-  numbers[NUMBER_V]
-      = least (1 - ratio (stats->deaths, stats->births),
-               1 - ratio (stats->dead_rounded, stats->rounded));
+  numbers[NUMBER_V] = least (1 - ratio (stats->deaths, stats->births),
+                             1 - ratio (stats->dead_rounded, stats->rounded));
   numbers[NUMBER_Z]
       = stats->one_size ? 1 : ratio (stats->sized_deaths, stats->deaths);
   sizes_read (stats, numbers);
@@ -449,8 +457,7 @@ missed_explain (size_t n_rules, Verdict *verdict)
                        > test_distance (worst, verdict->numbers)))
           worst = &rule->tests[t];
       double distance
-          = worst == NULL ? INFINITY
-                          : test_distance (worst, verdict->numbers);
+          = worst == NULL ? INFINITY : test_distance (worst, verdict->numbers);
       if (distance >= best)
         continue;
       best = distance;

@@ -47,8 +47,8 @@ typedef enum
   NUMBER_V,
   NUMBER_Z,
   NUMBER_O,
-  NUMBER_C,  /* contained in a scope */
-  NUMBER_WF, /* that scope's waste */
+  NUMBER_C,     /* contained in a scope */
+  NUMBER_WF,    /* that scope's waste */
   NUMBER_KNOWN, /* the larger of P2 and Z */
   NUMBER_LARGEST,
   NUMBER_WASTE, /* (W - 1) P, bytes */
@@ -62,12 +62,12 @@ typedef struct
   bool burst_unknown; /* freed in bursts, but no owner was found */
   uint32_t owner;     /* level-0 number, if class is CLASS_OWNER */
   double owner_share;
-  uint32_t scope;     /* string id, if class is CLASS_SCOPE */
-  char holds[96];     /* the test that came nearest to failing */
-  char missed[128];   /* the earlier rule that came nearest to holding */
+  uint32_t scope;   /* string id, if class is CLASS_SCOPE */
+  char holds[96];   /* the test that came nearest to failing */
+  char missed[128]; /* the earlier rule that came nearest to holding */
 } Verdict;
 
-const char *sli_class_name (SiteClass class); /* a word, for files */
+const char *sli_class_name (SiteClass class);  /* a word, for files */
 const char *sli_class_title (SiteClass class); /* a phrase, for people */
 const char *sli_number_name (SiteNumber number);
 /* A class that tells where the memory should come from. */

@@ -35,12 +35,11 @@ chain_of (const JsonValue *site)
       const JsonValue *frame = &frames->items[i];
       const char *function = sli_json_string (frame, "function");
       /* an unnamed place: its offset moves, its module does not */
-      char *longer = sli_tool_text (
-          "%s|%s|%s", chain,
-          strstr (function, "+0x") != NULL
-              ? sli_json_string (frame, "module")
-              : function,
-          sli_json_string (frame, "inlined"));
+      char *longer = sli_tool_text ("%s|%s|%s", chain,
+                                    strstr (function, "+0x") != NULL
+                                        ? sli_json_string (frame, "module")
+                                        : function,
+                                    sli_json_string (frame, "inlined"));
       free (chain);
       chain = longer;
     }
@@ -112,8 +111,8 @@ totals_print (JsonValue *const documents[2])
       for (int side = 0; side < 2; side++)
         values[side] = sli_json_number (
             sli_json_get (documents[side], "totals"), keys[i]);
-      printf ("%-14s %14.0f %14.0f %+8.2f %%\n", keys[i], values[0],
-              values[1], percent_of (values[1], values[0]));
+      printf ("%-14s %14.0f %14.0f %+8.2f %%\n", keys[i], values[0], values[1],
+              percent_of (values[1], values[0]));
       /* time differs always */
       differs |= i < 4 && fabs (percent_of (values[1], values[0])) > 1;
     }
@@ -141,11 +140,10 @@ sli_command_diff (int argc, char **argv)
   for (size_t i = 0; i < n && i < n_rows; i++)
     {
       const Pair *pair = &pairs[i];
-      bool same = strcmp (pair->class[0], pair->class[1]) == 0;
-      printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n",
-              pair->calls[0], pair->calls[1], pair->bytes[0],
-              pair->bytes[1], pair->class[0], same ? "" : " -> ",
-              same ? "" : pair->class[1], pair->name);
+      bool same = strcmp (pair->class[0], pair -> class[1]) == 0;
+      printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
+              pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
+              same ? "" : " -> ", same ? "" : pair->class[1], pair -> name);
       differs |= !same;
     }
   for (size_t i = 0; i < n; i++)

@@ -44,8 +44,7 @@ event_print (const TraceReader *reader, const TraceEvent *event,
   if (trace_op_is_birth (event->op))
     printf (" %" PRIu64, event->size);
   if (event->extra != 0)
-    printf (" cost=%u align=%u", event->extra >> 5,
-            1u << (event->extra & 31));
+    printf (" cost=%u align=%u", event->extra >> 5, 1u << (event->extra & 31));
   printf (" node=%u", event->node);
   if (with_stack)
     for (uint32_t node = event->node; node >= TRACE_N_FIXED_NODES;
@@ -95,8 +94,7 @@ sli_command_info (int argc, char **argv)
               "\ndropped-full %" PRIu64 "\nfailed %" PRIu64
               "\nbacking %" PRIu64 "\n",
               summary->n_events, summary->n_dropped_nested,
-              summary->n_dropped_full, summary->n_failed,
-              summary->n_backing);
+              summary->n_dropped_full, summary->n_failed, summary->n_backing);
       printf ("cut %s\n",
               summary->flags & TRACE_SUMMARY_CUT ? "process" : "no");
     }

@@ -126,7 +126,7 @@ typedef struct
   {
     const char *name;
     uint64_t id;
-  } *table;
+  } * table;
   size_t n_table;
   uint64_t n_functions;
   uint64_t *location_done; /* by frame node */
@@ -172,8 +172,7 @@ location_add (Pprof *pprof, const Profile *profile, uint32_t frame)
                                                       : symbol->file));
   put_message (&pprof->out, 5, &pprof->inner);
   put_number (&pprof->inner, 1, frame);
-  put_number (&pprof->inner, 3,
-              profile->reader->pcs[frame] & TRACE_PC_MASK);
+  put_number (&pprof->inner, 3, profile->reader->pcs[frame] & TRACE_PC_MASK);
   put_number (&pprof->deep, 1, frame);
   put_number (&pprof->deep, 2, symbol->line);
   put_message (&pprof->inner, 4, &pprof->deep);
@@ -201,10 +200,10 @@ sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
   if (result != SITE_NONE)
     {
       put_number (&pprof->deep, 1, string_add (pprof, "pattern"));
-      put_number (&pprof->deep, 2,
-                  string_add (pprof, sli_class_name (
-                                         profile->results[result]
-                                             .verdict.class)));
+      put_number (
+          &pprof->deep, 2,
+          string_add (
+              pprof, sli_class_name (profile->results[result].verdict.class)));
       put_message (&pprof->inner, 3, &pprof->deep);
     }
   put_message (&pprof->out, 2, &pprof->inner);
@@ -327,14 +326,14 @@ export_dhat (const Profile *profile, FILE *file)
           continue;
         }
       const Symbol *symbol = symbol_of (profile, node);
-      char *text = symbol->file != NULL
-                       ? sli_tool_text ("0x%llx: %s (%s:%u)",
-                                        (unsigned long long)symbol->offset,
-                                        symbol->function, symbol->file,
-                                        symbol->line)
-                       : sli_tool_text ("0x%llx: %s (in %s)",
-                                        (unsigned long long)symbol->offset,
-                                        symbol->function, symbol->module);
+      char *text
+          = symbol->file != NULL
+                ? sli_tool_text ("0x%llx: %s (%s:%u)",
+                                 (unsigned long long)symbol->offset,
+                                 symbol->function, symbol->file, symbol->line)
+                : sli_tool_text ("0x%llx: %s (in %s)",
+                                 (unsigned long long)symbol->offset,
+                                 symbol->function, symbol->module);
       sli_json_text (&out, NULL, text);
       free (text);
     }
@@ -382,21 +381,20 @@ massif_tree (FILE *file, const MassifNode *node, int depth, double least)
         n_small++;
         small += at->bytes;
       }
-  fprintf (file, "%*sn%u: %" PRIu64 " ", depth, "",
-           n_large + (n_small > 0), node->bytes);
+  fprintf (file, "%*sn%u: %" PRIu64 " ", depth, "", n_large + (n_small > 0),
+           node->bytes);
   if (node->symbol == NULL)
     fputs ("(heap allocation functions) malloc/new/new[], --alloc-fns, "
            "etc.\n",
            file);
   else if (node->symbol->file != NULL)
     fprintf (file, "0x%llX: %s (%s:%u)\n",
-             (unsigned long long)node->symbol->offset,
-             node->symbol->function, node->symbol->file,
-             node->symbol->line);
+             (unsigned long long)node->symbol->offset, node->symbol->function,
+             node->symbol->file, node->symbol->line);
   else
     fprintf (file, "0x%llX: %s (in %s)\n",
-             (unsigned long long)node->symbol->offset,
-             node->symbol->function, node->symbol->module);
+             (unsigned long long)node->symbol->offset, node->symbol->function,
+             node->symbol->module);
   for (const MassifNode *at = node->children; at != NULL; at = at->next)
     if ((double)at->bytes >= least && depth < MASSIF_DEPTH_MAX)
       massif_tree (file, at, depth + 1, least);
@@ -404,8 +402,7 @@ massif_tree (FILE *file, const MassifNode *node, int depth, double least)
     fprintf (file,
              "%*sn0: %" PRIu64 " in %u place%s, below massif's threshold "
              "(1.00%%)\n",
-             depth + 1, "", small, n_small,
-             n_small == 1 ? "" : "s, all");
+             depth + 1, "", small, n_small, n_small == 1 ? "" : "s, all");
 }
 
 static void
@@ -478,9 +475,8 @@ export_massif (const Profile *profile, FILE *file)
         }
       if (msec < peak || peak_done)
         {
-          massif_snapshot (file, number++, msec > peak || !peak_done
-                                               ? msec
-                                               : peak,
+          massif_snapshot (file, number++,
+                           msec > peak || !peak_done ? msec : peak,
                            series->total[i]);
           fputs ("heap_tree=empty\n", file);
         }

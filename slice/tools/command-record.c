@@ -33,7 +33,6 @@ typedef struct
 {
   const char *output;
   const char *recorder_options;
-  uint64_t max_bytes;
   bool quiet;
 } RecordOptions;
 
@@ -76,9 +75,8 @@ recorder_find (void)
 static char *
 spool_make (void)
 {
-  const char *const places[]
-      = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm", getenv ("TMPDIR"),
-          "/tmp" };
+  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
+                                 getenv ("TMPDIR"), "/tmp" };
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     {
       if (places[i] == NULL)
@@ -188,7 +186,7 @@ record_run (char **argv, const RecordOptions *options)
   signal (SIGTERM, signal_pass_on);
   signal (SIGHUP, signal_pass_on);
   Packer *packer
-      = sli_pack_new (spool, options->output, pid, options->max_bytes);
+      = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
   int status = pack_until_end (packer, pid);
   bool good = sli_pack_finish (packer);
@@ -207,20 +205,6 @@ record_run (char **argv, const RecordOptions *options)
   return exit_code (status, &totals);
 }
 
-static uint64_t
-size_parse (const char *text)
-{
-  char *end;
-  double value = strtod (text, &end);
-  static const char units[] = "kMGT";
-  const char *unit = *end == '\0' ? NULL : strchr (units, *end);
-  for (const char *at = units; unit != NULL && at <= unit; at++)
-    value *= 1024;
-  if (value <= 0 || (*end != '\0' && unit == NULL))
-    sli_tool_die (TOOL_USAGE, "%s is no size (such as 500M)", text);
-  return (uint64_t)value;
-}
-
 int
 sli_command_record (int argc, char **argv)
 {
@@ -228,7 +212,6 @@ sli_command_record (int argc, char **argv)
   options.output = sli_option_value (&argc, argv, "-o");
   const char *depth = sli_option_value (&argc, argv, "--depth");
   const char *free_depth = sli_option_value (&argc, argv, "--free-depth");
-  const char *max_size = sli_option_value (&argc, argv, "--max-size");
   bool timed = sli_option_flag (&argc, argv, "--timed");
   bool follow = sli_option_flag (&argc, argv, "--follow");
   options.quiet = sli_option_flag (&argc, argv, "-q");
@@ -243,8 +226,6 @@ sli_command_record (int argc, char **argv)
     sli_tool_die (TOOL_USAGE, "record: which program?");
   if (options.output == NULL)
     options.output = "slice-trace.trace";
-  if (max_size != NULL)
-    options.max_bytes = size_parse (max_size);
   options.recorder_options = sli_tool_text (
       "depth=%d,free=%d%s%s", depth == NULL ? 128 : atoi (depth),
       free_depth == NULL ? 4 : atoi (free_depth), timed ? ",timed" : "",

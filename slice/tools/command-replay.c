@@ -79,9 +79,8 @@ result_write (JsonOut *out, const char *name, const ReplayResult *result,
       sli_json_real (out, "nsec_per_op",
                      net (result, none) / (double)result->n_ops);
       sli_json_real (out, "spread",
-                     result->nsec > 0
-                         ? result->nsec_median / result->nsec - 1
-                         : 0);
+                     result->nsec > 0 ? result->nsec_median / result->nsec - 1
+                                      : 0);
       sli_json_uint (out, "rss_peak", result->rss_peak);
       sli_json_begin (out, "curve", '[');
       for (int i = 0; i < N_CURVE; i++)
@@ -98,20 +97,14 @@ whole_write (JsonOut *out, const ReplayOptions *options,
   sli_json_begin (out, "whole", '[');
   for (int id = BACKEND_MALLOC; id < N_BACKENDS; id++)
     {
-      if (!sli_backend_exists ((BackendId)id))
-        {
-          sli_tool_say ("%s: not in this library, left out",
-                        sli_backend_name ((BackendId)id));
-          continue;
-        }
-      ReplayResult result = measure (options, (BackendId)id, false,
-                                     SITE_NONE, 0, 0, NULL);
+      ReplayResult result
+          = measure (options, (BackendId)id, false, SITE_NONE, 0, 0, NULL);
       result_write (out, sli_backend_name ((BackendId)id), &result, none);
     }
   for (size_t i = 0; i < options->n_preloads; i++)
     {
-      ReplayResult result = measure (options, BACKEND_MALLOC, false,
-                                     SITE_NONE, 0, 0, options->preloads[i]);
+      ReplayResult result = measure (options, BACKEND_MALLOC, false, SITE_NONE,
+                                     0, 0, options->preloads[i]);
       result_write (out, options->preloads[i], &result, none);
     }
   ReplayResult advised
@@ -129,13 +122,13 @@ pollution_find (const ReplayOptions *options, double wanted_nsec)
   double best_gap = 1e300;
   for (unsigned lines = 0; lines <= 64; lines = lines == 0 ? 1 : lines * 2)
     {
-      ReplayResult none = measure (options, BACKEND_NONE, false, SITE_NONE,
-                                   lines, 0, NULL);
-      ReplayResult result = measure (options, BACKEND_MALLOC, false,
-                                     SITE_NONE, lines, 0, NULL);
+      ReplayResult none
+          = measure (options, BACKEND_NONE, false, SITE_NONE, lines, 0, NULL);
+      ReplayResult result = measure (options, BACKEND_MALLOC, false, SITE_NONE,
+                                     lines, 0, NULL);
       double nsec = net (&result, &none) / (double)result.n_ops;
-      double gap = nsec > wanted_nsec ? nsec - wanted_nsec
-                                      : wanted_nsec - nsec;
+      double gap
+          = nsec > wanted_nsec ? nsec - wanted_nsec : wanted_nsec - nsec;
       if (gap < best_gap)
         {
           best_gap = gap;
@@ -172,18 +165,14 @@ site_measure (const ReplayOptions *options, const Profile *profile,
 {
   SiteClass class = profile->results[index].verdict.class;
   site->backend = sli_backend_of_class (class);
-  if (site->backend == BACKEND_MALLOC
-      || !sli_backend_exists (site->backend))
+  if (site->backend == BACKEND_MALLOC)
     return;
   /* an owner's groups exist only when the advice is taken */
   bool advised = class == CLASS_OWNER;
   unsigned lines = options->pollute_lines;
-  site->none
-      = measure (options, BACKEND_NONE, false, index, 0, 0, NULL);
-  site->malloc
-      = measure (options, BACKEND_MALLOC, false, index, 0, 0, NULL);
-  site->other
-      = measure (options, site->backend, advised, index, 0, 0, NULL);
+  site->none = measure (options, BACKEND_NONE, false, index, 0, 0, NULL);
+  site->malloc = measure (options, BACKEND_MALLOC, false, index, 0, 0, NULL);
+  site->other = measure (options, site->backend, advised, index, 0, 0, NULL);
   site->none_cold
       = measure (options, BACKEND_NONE, false, index, lines, 0, NULL);
   site->malloc_cold
@@ -235,8 +224,8 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
   for (size_t i = 0; i < N_BLOCK_SIZES; i++)
     {
       size_t bytes = (size_t)1024 << i;
-      ReplayResult result = measure (options, site->backend, false, index, 0,
-                                     bytes, NULL);
+      ReplayResult result
+          = measure (options, site->backend, false, index, 0, bytes, NULL);
       if (!result.good)
         continue;
       sli_json_begin (out, NULL, '{');
@@ -245,8 +234,7 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
       sli_json_uint (out, "rss_peak", result.rss_peak);
       sli_json_end (out, '}');
       /* a larger block must be worth it: 3 % */
-      double score = (net (&result, &site->none) + 1)
-                     * (1 + 0.03 * (double)i);
+      double score = (net (&result, &site->none) + 1) * (1 + 0.03 * (double)i);
       if (score < best_score)
         {
           best_score = score;
@@ -258,15 +246,13 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
 }
 
 static void
-site_write (JsonOut *out, const ReplayOptions *options,
-            const Profile *profile, uint32_t index, const SiteReplay *site,
-            bool with_blocks)
+site_write (JsonOut *out, const ReplayOptions *options, const Profile *profile,
+            uint32_t index, const SiteReplay *site, bool with_blocks)
 {
   const SiteResult *result = &profile->results[index];
   char key[24];
   snprintf (key, sizeof key, "%016llx",
-            (unsigned long long)sli_sites_key (profile->sites,
-                                               result->site));
+            (unsigned long long)sli_sites_key (profile->sites, result->site));
   sli_json_begin (out, NULL, '{');
   sli_json_text (out, "key", key);
   char *name = sli_profile_site_name (profile, result->site);
@@ -279,9 +265,9 @@ site_write (JsonOut *out, const ReplayOptions *options,
   sli_json_real (out, "new_nsec", net (&site->other, &site->none));
   sli_json_real (out, "ratio_warm",
                  ratio_of (&site->other, &site->malloc, &site->none));
-  sli_json_real (out, "ratio_cold",
-                 ratio_of (&site->other_cold, &site->malloc_cold,
-                           &site->none_cold));
+  sli_json_real (
+      out, "ratio_cold",
+      ratio_of (&site->other_cold, &site->malloc_cold, &site->none_cold));
   sli_json_uint (out, "malloc_rss", site->malloc.rss_peak);
   sli_json_uint (out, "new_rss", site->other.rss_peak);
   if (with_blocks
@@ -305,11 +291,11 @@ sites_write (JsonOut *out, const ReplayOptions *options,
       SiteReplay site = { 0 };
       site_measure (options, profile, index, &site);
       double before = net (&site.malloc, &site.none);
-      keep[index] = profile->results[index].verdict.class == CLASS_POOL
-                        ? site.win
-                        : site.measured
-                              && (site.win
-                                  || net (&site.other, &site.none) < before);
+      keep[index]
+          = profile->results[index].verdict.class == CLASS_POOL
+                ? site.win
+                : site.measured
+                      && (site.win || net (&site.other, &site.none) < before);
       if (site.measured)
         site_write (out, options, profile, index, &site,
                     n_blocks++ < N_BLOCK_SITES);
@@ -326,8 +312,8 @@ replay_all (ReplayOptions *options)
 {
   ProfileOptions plain = { .n_hot = options->n_hot, .chosen_time = -1 };
   Profile *profile = sli_profile_new (options->trace, &plain);
-  options->ops_path = sli_tool_text ("/tmp/slice-replay-%d.ops",
-                                     (int)getpid ());
+  options->ops_path
+      = sli_tool_text ("/tmp/slice-replay-%d.ops", (int)getpid ());
   if (!sli_replay_write (profile, options->ops_path))
     return TOOL_FAILED;
   const char *path = options->output == NULL ? "-" : options->output;
@@ -336,8 +322,7 @@ replay_all (ReplayOptions *options)
   ReplayResult none
       = measure (options, BACKEND_NONE, false, SITE_NONE, 0, 0, NULL);
   double program = program_nsec_per_op (options->times);
-  options->pollute_lines = program > 0 ? pollution_find (options, program)
-                                       : 8;
+  options->pollute_lines = program > 0 ? pollution_find (options, program) : 8;
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace replay 1");
   sli_json_uint (&out, "operations", none.n_ops);

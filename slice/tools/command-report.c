@@ -33,8 +33,7 @@ sli_command_report (int argc, char **argv)
           sli_stage_load (advice, "slice-trace advice 1"),
           sli_stage_load (replay, "slice-trace replay 1"),
           times == NULL ? NULL : sli_stage_patterns (times) };
-  Report report
-      = { documents[0], documents[1], documents[2], documents[3] };
+  Report report = { documents[0], documents[1], documents[2], documents[3] };
   const char *path = output == NULL ? "-" : output;
   FILE *file = sli_file_begin (path);
   if (text)
@@ -101,8 +100,7 @@ stage_run (const char *what, char *const *arguments)
     }
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
     ;
-  return WIFEXITED (status) ? WEXITSTATUS (status)
-                            : 128 + WTERMSIG (status);
+  return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
 }
 
 static int
@@ -110,8 +108,7 @@ stage_file (RunFiles *run, int file, int source, const char *what,
             char *const *arguments)
 {
   if (!run->again
-      && is_newer (run->file[file],
-                   source < 0 ? NULL : run->file[source]))
+      && is_newer (run->file[file], source < 0 ? NULL : run->file[source]))
     return TOOL_OK;
   run->again = true; /* what comes after is made anew */
   int code = stage_run (what, arguments);
@@ -171,7 +168,7 @@ command_check (const RunFiles *run, char **program)
 }
 
 #define STAGE(...)                                                            \
-  ((char *const[]){ (char *)"slice-trace", __VA_ARGS__, NULL })
+ ((char *const[]){ (char *)"slice-trace", __VA_ARGS__, NULL })
 
 static void
 stages_after_record (RunFiles *run, char **program, bool quick)
@@ -197,19 +194,18 @@ stages_after_record (RunFiles *run, char **program, bool quick)
       stage_file (run, FILE_ADVICE, FILE_REPLAY, "advise",
                   STAGE ((char *)"advise", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
-                         (char *)"--replay", files[FILE_REPLAY],
-                         (char *)"-o", files[FILE_ADVICE]));
+                         (char *)"--replay", files[FILE_REPLAY], (char *)"-o",
+                         files[FILE_ADVICE]));
       stage_file (run, FILE_TEXT, FILE_ADVICE, "report, as text",
                   STAGE ((char *)"report", (char *)"--text",
                          files[FILE_PATTERNS], (char *)"--replay",
-                         files[FILE_REPLAY], (char *)"-o",
-                         files[FILE_TEXT]));
+                         files[FILE_REPLAY], (char *)"-o", files[FILE_TEXT]));
       stage_file (run, FILE_HTML, FILE_ADVICE, "report",
                   STAGE ((char *)"report", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
                          (char *)"--replay", files[FILE_REPLAY],
-                         (char *)"--advice", files[FILE_ADVICE],
-                         (char *)"-o", files[FILE_HTML]));
+                         (char *)"--advice", files[FILE_ADVICE], (char *)"-o",
+                         files[FILE_HTML]));
       return;
     }
   stage_file (run, FILE_HTML, FILE_PATTERNS, "report",

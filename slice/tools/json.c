@@ -228,8 +228,8 @@ item_add (JsonValue *parent)
   if (parent->n_items == parent->n_room)
     {
       parent->n_room = parent->n_room * 2 + 4;
-      parent->items = sli_tool_grow (parent->items, parent->n_room
-                                                        * sizeof (JsonValue));
+      parent->items
+          = sli_tool_grow (parent->items, parent->n_room * sizeof (JsonValue));
     }
   JsonValue *item = &parent->items[parent->n_items++];
   memset (item, 0, sizeof *item);
@@ -360,8 +360,8 @@ sli_json_parse (const char *text, char *error)
     }
   if (good)
     return value;
-  snprintf (error, 256, "at byte %zu: %s",
-            (size_t)(parser.at - parser.start), parser.problem);
+  snprintf (error, 256, "at byte %zu: %s", (size_t)(parser.at - parser.start),
+            parser.problem);
   sli_json_free (value);
   return NULL;
 }

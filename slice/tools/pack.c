@@ -61,7 +61,6 @@ struct Packer
   pid_t first_pid;
   int first_status;
   bool first_ended;
-  uint64_t max_bytes;
   Process *processes;
   size_t n_processes;
   TraceEvent *events;
@@ -70,14 +69,12 @@ struct Packer
 };
 
 Packer *
-sli_pack_new (const char *spool_directory, const char *output,
-              pid_t first_pid, uint64_t max_bytes)
+sli_pack_new (const char *spool_directory, const char *output, pid_t first_pid)
 {
   Packer *packer = calloc (1, sizeof *packer);
   packer->spools = strdup (spool_directory);
   packer->output = strdup (output);
   packer->first_pid = first_pid;
-  packer->max_bytes = max_bytes;
   packer->events = malloc (TRACE_BLOCK_EVENTS * sizeof (TraceEvent));
   return packer;
 }
@@ -192,17 +189,16 @@ writer_open (Packer *packer, Process *process)
     snprintf (path, sizeof path, "%s", packer->output);
   else
     snprintf (path, sizeof path, "%s.%s", packer->output, process->name);
-  TraceFileHead file = { .page_bytes = (uint32_t)sysconf (_SC_PAGESIZE),
-                         .pid = head->pid,
-                         .ticks_per_sec = ticks_per_sec (head),
-                         .start_ticks = head->start_ticks,
-                         .start_unix_nsec = head->start_unix_nsec,
-                         .flags = head->flags,
-                         .stack_depth = head->stack_depth,
-                         .free_depth = head->free_depth,
-                         .empty_cost = head->flags & TRACE_FLAG_TIMED
-                                           ? empty_cost ()
-                                           : 0 };
+  TraceFileHead file
+      = { .page_bytes = (uint32_t)sysconf (_SC_PAGESIZE),
+          .pid = head->pid,
+          .ticks_per_sec = ticks_per_sec (head),
+          .start_ticks = head->start_ticks,
+          .start_unix_nsec = head->start_unix_nsec,
+          .flags = head->flags,
+          .stack_depth = head->stack_depth,
+          .free_depth = head->free_depth,
+          .empty_cost = head->flags & TRACE_FLAG_TIMED ? empty_cost () : 0 };
   process->writer = sli_trace_create (path, &file);
   if (process->writer == NULL)
     {
@@ -239,8 +235,8 @@ processes_find (Packer *packer)
       if (!process_open (packer, &process))
         continue;
       packer->processes
-          = realloc (packer->processes, (packer->n_processes + 1)
-                                            * sizeof *packer->processes);
+          = realloc (packer->processes,
+                     (packer->n_processes + 1) * sizeof *packer->processes);
       packer->processes[packer->n_processes++] = process;
     }
   closedir (directory);
@@ -257,8 +253,8 @@ log_pack (Process *process)
     end = SPOOL_LOG_BYTES;
   while (process->log_done + sizeof (LogRecord) <= end)
     {
-      LogRecord *record = (LogRecord *)(process->map + SPOOL_LOG_OFFSET
-                                        + process->log_done);
+      LogRecord *record
+          = (LogRecord *)(process->map + SPOOL_LOG_OFFSET + process->log_done);
       uint32_t n = atomic_load (&record->bytes);
       if (n < sizeof *record || n > end - process->log_done)
         return;
@@ -273,8 +269,7 @@ log_pack (Process *process)
 static void
 nodes_pack (Process *process, bool ended)
 {
-  const RawNode *nodes
-      = (const RawNode *)(process->map + SPOOL_NODES_OFFSET);
+  const RawNode *nodes = (const RawNode *)(process->map + SPOOL_NODES_OFFSET);
   uint32_t end = atomic_load (&process->head->n_nodes);
   uint32_t first = process->nodes_done;
   if (end > SPOOL_NODES_MAX)
@@ -291,9 +286,9 @@ nodes_pack (Process *process, bool ended)
       uint64_t pc = atomic_load (&nodes[i].pc);
       if (pc == 0 && !ended && i >= TRACE_N_FIXED_NODES)
         break;
-      uint64_t parts[2] = { i - nodes[i].parent,
-                            (pc - last) << 1
-                                ^ (uint64_t)((int64_t)(pc - last) >> 63) };
+      uint64_t parts[2]
+          = { i - nodes[i].parent,
+              (pc - last) << 1 ^ (uint64_t)((int64_t)(pc - last) >> 63) };
       last = pc;
       for (int part = 0; part < 2; part++)
         {
@@ -366,8 +361,7 @@ chunks_pack (Packer *packer, Process *process, bool ended)
   for (uint32_t i = 0; i < n && i < SPOOL_CHUNKS_MAX; i++)
     {
       uint32_t state = atomic_load (&states[i]);
-      if (state != SPOOL_CHUNK_FULL
-          && !(ended && state == SPOOL_CHUNK_OWNED))
+      if (state != SPOOL_CHUNK_FULL && !(ended && state == SPOOL_CHUNK_OWNED))
         continue;
       /* the modules and frames that its events may name come first */
       log_pack (process);
@@ -411,9 +405,9 @@ rss_sample (Process *process)
     {
       /* the spool's own pages are shared ones: they are not the program's */
       uint64_t pages = resident > shared ? resident - shared : 0;
-      process->rss[process->n_rss++] = (RssSample){
-        ticks_now (), pages * (uint64_t)sysconf (_SC_PAGESIZE) / 1024
-      };
+      process->rss[process->n_rss++]
+          = (RssSample){ ticks_now (),
+                         pages * (uint64_t)sysconf (_SC_PAGESIZE) / 1024 };
       if (process->n_rss == N_RSS_MAX)
         rss_halve (process);
     }
@@ -466,9 +460,8 @@ process_end (Packer *packer, Process *process, bool running)
               .end_ticks = ticks_now (),
               .flags = (cut ? TRACE_SUMMARY_CUT : 0)
                        | (running ? TRACE_SUMMARY_RUNNING : 0),
-              .exit_status = process->first
-                                 ? (uint64_t)packer->first_status
-                                 : 0 };
+              .exit_status
+              = process->first ? (uint64_t)packer->first_status : 0 };
       sli_trace_write_block (process->writer, TRACE_BLOCK_SUMMARY, 0, 1,
                              &summary, sizeof summary);
       packer->totals.n_events += summary.n_events;
@@ -488,8 +481,8 @@ process_end (Packer *packer, Process *process, bool running)
   char path[4096];
   snprintf (path, sizeof path, "%s/%s", packer->spools, process->name);
   unlink (path);
-  snprintf (path, sizeof path, process->first ? "%s" : "%s.%s",
-            packer->output, process->name);
+  snprintf (path, sizeof path, process->first ? "%s" : "%s.%s", packer->output,
+            process->name);
   struct stat status;
   if (stat (path, &status) == 0)
     packer->totals.n_bytes += (uint64_t)status.st_size;

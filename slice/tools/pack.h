@@ -15,10 +15,9 @@ typedef struct Packer Packer;
 
 /* spool_directory  where the recorders put their spools
  * output           the first process's trace; others get ".PID" after it
- * first_pid        the process that was started
- * max_bytes        stop recording when a trace grows past it; 0 for never */
+ * first_pid        the process that was started */
 Packer *sli_pack_new (const char *spool_directory, const char *output,
-                      pid_t first_pid, uint64_t max_bytes);
+                      pid_t first_pid);
 /* The program and its arguments, noted in each trace; NULL ends them. */
 void sli_pack_command (Packer *packer, char *const *arguments);
 /* Takes what is there; returns the chunks packed. */

@@ -1,8 +1,7 @@
 /* profile-json.c - a profile written as JSON: what patterns, callers and the
  * report hand on
  *
- * Tools.  The schema is docs/trace-report.schema.json; `format` changes when
- * it does.
+ * Tools.  `format` changes when the meaning of a key does.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,11 +45,10 @@ sli_profile_site_name (const Profile *profile, uint32_t site)
   uint64_t pcs[SITE_DEPTH_MAX];
   uint32_t n = sli_sites_frames (profile->sites, site, pcs);
   const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[0]);
-  char *name
-      = n > 1 ? sli_tool_text (
-                    "%s < %s", symbol->function,
-                    sli_symbols_find (profile->symbols, pcs[1])->function)
-              : sli_tool_text ("%s", symbol->function);
+  char *name = n > 1 ? sli_tool_text (
+                   "%s < %s", symbol->function,
+                   sli_symbols_find (profile->symbols, pcs[1])->function)
+                     : sli_tool_text ("%s", symbol->function);
   return name;
 }
 
@@ -104,14 +102,13 @@ size_compare (const void *a, const void *b)
 static void
 sizes_write (JsonOut *out, const SiteStats *stats)
 {
-  SizeCount *sorted
-      = sli_tool_alloc ((stats->mix.n + 1) * sizeof *sorted);
+  SizeCount *sorted = sli_tool_alloc ((stats->mix.n + 1) * sizeof *sorted);
   size_t n = 0;
   for (uint32_t i = 0; i < stats->mix.n_slots; i++)
     if (stats->mix.keys[i] != 0)
-      sorted[n++] = (SizeCount){ (uint64_t)(stats->mix.keys[i] - 1)
-                                     * ROUND_BYTES,
-                                 stats->mix.counts[i] };
+      sorted[n++]
+          = (SizeCount){ (uint64_t)(stats->mix.keys[i] - 1) * ROUND_BYTES,
+                         stats->mix.counts[i] };
   qsort (sorted, n, sizeof *sorted, size_compare);
   sli_json_begin (out, "sizes", '[');
   for (size_t i = 0; i < n && i < N_SIZES_MAX; i++)
@@ -207,8 +204,7 @@ owner_write (JsonOut *out, const Profile *profile, const Verdict *verdict)
       free (name);
     }
   if (verdict->class == CLASS_SCOPE)
-    sli_json_text (out, "scope",
-                   profile->reader->strings[verdict->scope]);
+    sli_json_text (out, "scope", profile->reader->strings[verdict->scope]);
   if (verdict->burst_unknown)
     sli_json_text (out, "owner", "unknown: freed in batches");
 }
@@ -222,8 +218,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   char key[24];
   sli_json_begin (out, NULL, '{');
   snprintf (key, sizeof key, "%016llx",
-            (unsigned long long)sli_sites_key (profile->sites,
-                                               result->site));
+            (unsigned long long)sli_sites_key (profile->sites, result->site));
   sli_json_text (out, "key", key);
   char *name = sli_profile_site_name (profile, result->site);
   sli_json_text (out, "name", name);
@@ -244,10 +239,8 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
                  stats->sum_life2, (double)stats->deaths);
   if (stats->n_costs > 0)
     {
-      double nsec_per_tick
-          = 1e9 / (double)profile->reader->head.ticks_per_sec;
-      sli_json_real (out, "alloc_nsec",
-                     (double)stats->cost * nsec_per_tick);
+      double nsec_per_tick = 1e9 / (double)profile->reader->head.ticks_per_sec;
+      sli_json_real (out, "alloc_nsec", (double)stats->cost * nsec_per_tick);
       sli_json_real (out, "free_nsec",
                      (double)stats->death_cost * nsec_per_tick);
       sli_json_uint (out, "interrupted", stats->n_cost_outliers);
@@ -315,8 +308,8 @@ bands_write (JsonOut *out, const Profile *profile)
       if (best == SITE_NONE)
         break;
       taken[best] = true;
-      char *name = sli_profile_site_name (profile,
-                                          profile->results[best].site);
+      char *name
+          = sli_profile_site_name (profile, profile->results[best].site);
       sli_json_text (out, NULL, name);
       free (name);
     }
@@ -329,14 +322,14 @@ rss_write (JsonOut *out, const Profile *profile)
 {
   const TraceReader *reader = profile->reader;
   size_t step = reader->n_rss / SERIES_COLUMNS + 1;
-  double span = (double)(profile->totals.last_ticks
-                         - profile->totals.first_ticks);
+  double span
+      = (double)(profile->totals.last_ticks - profile->totals.first_ticks);
   sli_json_begin (out, "rss", '[');
   for (size_t i = 0; i < reader->n_rss; i += step)
     {
-      double at = ((double)reader->rss[i][0]
-                   - (double)profile->totals.first_ticks)
-                  / (span > 0 ? span : 1);
+      double at
+          = ((double)reader->rss[i][0] - (double)profile->totals.first_ticks)
+            / (span > 0 ? span : 1);
       if (at < 0 || at > 1)
         continue;
       sli_json_begin (out, NULL, '[');
@@ -360,17 +353,16 @@ totals_write (JsonOut *out, const Profile *profile)
   sli_json_uint (out, "peak", totals->peak);
   sli_json_uint (out, "peak_blocks", totals->peak_n);
   sli_json_uint (out, "peak_event", totals->peak_event);
-  sli_json_real (out, "peak_seconds",
-                 sli_profile_seconds (profile, totals->peak_ticks
-                                                   - totals->first_ticks));
+  sli_json_real (
+      out, "peak_seconds",
+      sli_profile_seconds (profile, totals->peak_ticks - totals->first_ticks));
   sli_json_uint (out, "end_bytes", totals->end_live);
   sli_json_uint (out, "end_blocks", totals->end_live_n);
-  sli_json_real (out, "seconds",
-                 sli_profile_seconds (profile, totals->last_ticks
-                                                   - totals->first_ticks));
+  sli_json_real (
+      out, "seconds",
+      sli_profile_seconds (profile, totals->last_ticks - totals->first_ticks));
   sli_json_real (out, "byte_seconds",
-                 totals->live_integral
-                     / (double)reader->head.ticks_per_sec);
+                 totals->live_integral / (double)reader->head.ticks_per_sec);
   sli_json_uint (out, "unknown_frees", totals->n_unknown_deaths);
   sli_json_uint (out, "lost_frees", totals->n_lost_deaths);
   sli_json_uint (out, "dropped_nested", reader->summary.n_dropped_nested);
@@ -435,10 +427,10 @@ flame_add (FlameNode *root, const Profile *profile, uint32_t node,
   for (int i = n - 1, depth = 0; i >= 0 && depth < FLAME_DEPTH_MAX;
        i--, depth++)
     {
-      flame = flame_child (flame,
-                           sli_symbols_find (profile->symbols,
-                                             profile->reader->pcs[path[i]])
-                               ->function);
+      flame = flame_child (
+          flame,
+          sli_symbols_find (profile->symbols, profile->reader->pcs[path[i]])
+              ->function);
       flame->value += value;
     }
 }
@@ -462,8 +454,7 @@ flame_write (JsonOut *out, FlameNode *flame, uint64_t whole)
   sli_json_text (out, NULL, flame->name);
   sli_json_uint (out, NULL, flame->value);
   for (FlameNode *at = flame->children; at != NULL; at = at->next)
-    if (n < 256
-        && (double)at->value >= FLAME_SHARE_MIN * (double)whole)
+    if (n < 256 && (double)at->value >= FLAME_SHARE_MIN * (double)whole)
       sorted[n++] = at;
   qsort (sorted, n, sizeof *sorted, flame_compare);
   for (size_t i = 0; i < n; i++)
@@ -529,10 +520,10 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   sli_json_end (&out, '}');
   sli_json_begin (&out, "wrappers", '[');
   for (size_t i = 0; i < profile->sites->n_wrapper_pcs; i++)
-    sli_json_text (&out, NULL,
-                   sli_symbols_find (profile->symbols,
-                                     profile->sites->wrapper_pcs[i])
-                       ->function);
+    sli_json_text (
+        &out, NULL,
+        sli_symbols_find (profile->symbols, profile->sites->wrapper_pcs[i])
+            ->function);
   sli_json_end (&out, ']');
   bands_write (&out, profile);
   series_write (&out, profile);

@@ -69,8 +69,7 @@ next_event (Profile *profile, const ProfileOptions *options,
   while (sli_trace_next (profile->reader, event))
     {
       if ((++*n & 0xffff) == 0)
-        sli_progress_step (progress, sli_trace_position (profile->reader),
-                           *n);
+        sli_progress_step (progress, sli_trace_position (profile->reader), *n);
       if (in_window (profile->reader, options, event))
         return true;
     }
@@ -127,8 +126,7 @@ level_make (Level *level, Sites *sites, unsigned depth, const Level *first,
     {
       bool keep = sites->births[node] > 0
                   && (wanted == NULL || wanted[first->map[node]]);
-      level->map[node]
-          = keep ? sli_sites_of (sites, node, depth) : SITE_NONE;
+      level->map[node] = keep ? sli_sites_of (sites, node, depth) : SITE_NONE;
     }
   level_finish (level, sites, reader->n_nodes);
 }
@@ -204,8 +202,7 @@ classes_find (Depths *depths)
         {
           const SiteStats *stats = &depths->analysis->stats[level][i];
           Verdict verdict;
-          sli_classify (stats,
-                        share_of (stats, &depths->analysis->totals),
+          sli_classify (stats, share_of (stats, &depths->analysis->totals),
                         depths->analysis->totals.peak, &verdict);
           depths->classes[level][i] = verdict.class;
         }
@@ -382,8 +379,8 @@ detail_birth (void *user, const Analysis *analysis, LiveObject *object,
   picture->live += rounded;
   picture->offset += rounded;
   picture->size_n[log2_of (object->size)]++;
-  picture_offset (picture, scaled (analysis->now, detail->n_events,
-                                   PICTURE_COLUMNS));
+  picture_offset (picture,
+                  scaled (analysis->now, detail->n_events, PICTURE_COLUMNS));
 }
 
 static void
@@ -400,9 +397,8 @@ static FreePair *
 free_pair (uint32_t result, uint32_t node)
 {
   uint64_t key = ((uint64_t)result << 32 | node) + 1;
-  size_t at
-      = (size_t)((key * UINT64_C (0x9E3779B97F4A7C15)) >> 48)
-        & (FREE_PAIR_SLOTS - 1);
+  size_t at = (size_t)((key * UINT64_C (0x9E3779B97F4A7C15)) >> 48)
+              & (FREE_PAIR_SLOTS - 1);
   for (unsigned tries = 0; tries < 64; tries++)
     {
       FreePair *pair = &free_pairs[(at + tries) & (FREE_PAIR_SLOTS - 1)];
@@ -444,8 +440,8 @@ detail_death (void *user, const Analysis *analysis, const LiveObject *object,
   if (picture->live_n == 0)
     {
       picture->offset = 0;
-      picture_offset (picture, scaled (analysis->now, detail->n_events,
-                                       PICTURE_COLUMNS));
+      picture_offset (
+          picture, scaled (analysis->now, detail->n_events, PICTURE_COLUMNS));
     }
 }
 
@@ -472,8 +468,8 @@ detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
       && event->ticks >= detail->chosen_ticks)
     {
       detail->chosen_done = true;
-      LiveNote note = { detail->profile->chosen_live,
-                        detail->profile->reader->n_nodes };
+      LiveNote note
+          = { detail->profile->chosen_live, detail->profile->reader->n_nodes };
       sli_analysis_each_live (analysis, live_note, &note);
     }
   sli_analysis_event (analysis, event);
@@ -556,9 +552,8 @@ verdicts_find (Profile *profile)
       SiteResult *result = &profile->results[i];
       SiteStats *stats = &analysis->stats[1][i];
       double share
-          = cost > 0
-                ? (double)(stats->cost + stats->death_cost) / (double)cost
-                : share_of (stats, &profile->totals);
+          = cost > 0 ? (double)(stats->cost + stats->death_cost) / (double)cost
+                     : share_of (stats, &profile->totals);
       result->stats = stats;
       sli_classify (stats, share, profile->totals.peak, &result->verdict);
     }
@@ -588,16 +583,13 @@ detail_run (Profile *profile, const ProfileOptions *options,
   if (options->chosen_time >= 0)
     {
       profile->chosen_live
-          = sli_tool_zero (2 * (size_t)reader->n_nodes
-                           * sizeof (uint64_t));
-      detail.chosen_ticks
-          = reader->head.start_ticks
-            + (uint64_t)(options->chosen_time
-                         * (double)reader->head.ticks_per_sec);
+          = sli_tool_zero (2 * (size_t)reader->n_nodes * sizeof (uint64_t));
+      detail.chosen_ticks = reader->head.start_ticks
+                            + (uint64_t)(options->chosen_time
+                                         * (double)reader->head.ticks_per_sec);
     }
   free_pairs = sli_tool_zero (FREE_PAIR_SLOTS * sizeof (FreePair));
-  analysis->observer
-      = (Observer){ detail_birth, detail_death, &detail };
+  analysis->observer = (Observer){ detail_birth, detail_death, &detail };
   Progress progress;
   TraceEvent event;
   uint64_t n = 0;
@@ -638,8 +630,8 @@ split_wishes (const Analysis *analysis)
       Verdict verdict;
       sli_classify (stats, share_of (stats, &analysis->totals),
                     analysis->totals.peak, &verdict);
-      wanted[i] = wants_split (verdict.class)
-                  && stats->births >= SPLIT_BIRTHS_MIN;
+      wanted[i]
+          = wants_split (verdict.class) && stats->births >= SPLIT_BIRTHS_MIN;
       any |= wanted[i];
     }
   if (any)
@@ -663,10 +655,8 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   Level first = { 0 }, final = { 0 };
   unsigned depth = options->fixed_depth > 0 ? options->fixed_depth : 1;
   level_make (&first, profile->sites, depth, NULL, NULL);
-  Analysis *analysis
-      = analysis_run (profile, options, "patterns", &first, 1);
-  bool *wanted
-      = options->fixed_depth > 0 ? NULL : split_wishes (analysis);
+  Analysis *analysis = analysis_run (profile, options, "patterns", &first, 1);
+  bool *wanted = options->fixed_depth > 0 ? NULL : split_wishes (analysis);
   if (wanted != NULL)
     depths_find (profile, options, &first, wanted, &final);
   else
@@ -682,8 +672,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   for (uint32_t i = 0; i < final.n; i++)
     profile->results[i].site = final.sites[i];
   /* the ranking decides who gets a picture, so it comes before */
-  Analysis *ranking
-      = analysis_run (profile, options, "ranking", levels, 2);
+  Analysis *ranking = analysis_run (profile, options, "ranking", levels, 2);
   results_rank (profile, ranking, options->n_hot);
   detail_run (profile, options, levels, ranking);
   sli_analysis_free (ranking);
@@ -810,8 +799,7 @@ sli_profile_callers (const Profile *profile, uint32_t result,
   if (expression != NULL
       && regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
     sli_tool_die (TOOL_USAGE, "%s is no regular expression", expression);
-  uint32_t depth
-      = profile->sites->sites[profile->results[result].site].depth;
+  uint32_t depth = profile->sites->sites[profile->results[result].site].depth;
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     if (profile->final_map[node] == result)
       caller_add (&list,

@@ -60,9 +60,9 @@ typedef struct
   uint32_t *final_map; /* node to number in results */
   SiteResult *results; /* by the final level's number */
   uint32_t n_results;
-  uint32_t *ranked; /* results, the hottest first */
+  uint32_t *ranked;      /* results, the hottest first */
   uint32_t *first_sites; /* level-0 number to site, for owners */
-  Analysis *analysis;  /* the last reading's */
+  Analysis *analysis;    /* the last reading's */
   Totals totals;
   Series series[N_AXES];
   uint32_t n_hot;
@@ -75,9 +75,9 @@ typedef struct
 {
   const char *const *wrappers; /* NULL-ended; may be NULL */
   uint32_t n_hot;
-  unsigned fixed_depth;        /* 0: adaptive */
-  double chosen_time;          /* seconds from the start; below 0: none */
-  double from_time, to_time;   /* a window in seconds; 0 and 0: all */
+  unsigned fixed_depth;      /* 0: adaptive */
+  double chosen_time;        /* seconds from the start; below 0: none */
+  double from_time, to_time; /* a window in seconds; 0 and 0: all */
 } ProfileOptions;
 
 /* Exits with a message if the file is no trace. */

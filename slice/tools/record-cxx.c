@@ -18,12 +18,12 @@
 #include <stdlib.h>
 
 #define NEW_NAMES(word)                                                       \
-  "_Zn" word "m", "_Zn" word "mRKSt9nothrow_t", "_Zn" word "mSt11align_val_t", \
-      "_Zn" word "mSt11align_val_tRKSt9nothrow_t"
+ "_Zn" word "m", "_Zn" word "mRKSt9nothrow_t", "_Zn" word "mSt11align_val_t", \
+     "_Zn" word "mSt11align_val_tRKSt9nothrow_t"
 #define DELETE_NAMES(word)                                                    \
-  "_Zd" word "Pv", "_Zd" word "Pvm", "_Zd" word "PvRKSt9nothrow_t",           \
-      "_Zd" word "PvSt11align_val_t", "_Zd" word "PvmSt11align_val_t",        \
-      "_Zd" word "PvSt11align_val_tRKSt9nothrow_t"
+ "_Zd" word "Pv", "_Zd" word "Pvm", "_Zd" word "PvRKSt9nothrow_t",            \
+     "_Zd" word "PvSt11align_val_t", "_Zd" word "PvmSt11align_val_t",         \
+     "_Zd" word "PvSt11align_val_tRKSt9nothrow_t"
 
 enum
 {
@@ -85,14 +85,14 @@ tag_clear (const bool *outermost)
 }
 
 #define TAGGED(op)                                                            \
-  const bool outermost __attribute__ ((cleanup (tag_clear), unused))          \
-      = tag_set (op)
+ const bool outermost __attribute__ ((cleanup (tag_clear), unused))           \
+ = tag_set (op)
 
 static void *
 new_plain (int array, int kind, unsigned op, size_t size)
 {
-  void *(*call) (size_t) = next_of (&next_new[array][kind],
-                                    new_names[array][kind]);
+  void *(*call) (size_t)
+      = next_of (&next_new[array][kind], new_names[array][kind]);
   TAGGED (op);
   return call == NULL ? malloc (size) : call (size);
 }
@@ -100,8 +100,8 @@ new_plain (int array, int kind, unsigned op, size_t size)
 static void *
 new_with (int array, int kind, unsigned op, size_t size, size_t argument)
 {
-  void *(*call) (size_t, size_t) = next_of (&next_new[array][kind],
-                                            new_names[array][kind]);
+  void *(*call) (size_t, size_t)
+      = next_of (&next_new[array][kind], new_names[array][kind]);
   TAGGED (op);
   if (call != NULL)
     return call (size, argument);
@@ -173,11 +173,11 @@ _ZnamSt11align_val_tRKSt9nothrow_t (size_t size, size_t alignment,
                               nothrow);
 }
 
-/* --- delete: the arguments after the block are passed on as they came ----- */
+/* --- delete: the arguments after the block are passed on as they came -----
+ */
 
 static void
-delete_with (int array, int kind, unsigned op, void *block, size_t a,
-             size_t b)
+delete_with (int array, int kind, unsigned op, void *block, size_t a, size_t b)
 {
   void (*call) (void *, size_t, size_t)
       = next_of (&next_delete[array][kind], delete_names[array][kind]);

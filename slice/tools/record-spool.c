@@ -41,7 +41,7 @@ static struct
   uint8_t *map; /* head, states, log, nodes and the first chunks */
   uint64_t map_bytes;
   uint32_t n_chunks_max; /* that are mapped */
-  uint32_t hint; /* where a free chunk was last found */
+  uint32_t hint;         /* where a free chunk was last found */
   pthread_key_t key;
   bool has_key;
 } spool;
@@ -374,7 +374,8 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
 }
 
 /* A few hundred names at most: a table of hashes, searched from the end of
- * the hash, is enough.  A lost race gives a name two ids, which is harmless. */
+ * the hash, is enough.  A lost race gives a name two ids, which is harmless.
+ */
 #define STRINGS_MAX 65536
 
 uint32_t
@@ -385,12 +386,12 @@ sli_spool_string (const char *text)
     _Atomic uint64_t hash;
     _Atomic uint32_t id;
     uint32_t epoch;
-  } *table;
+  } * table;
   if (table == NULL)
     {
-      void *memory = mmap (NULL, STRINGS_MAX * sizeof *table,
-                           PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void *memory
+          = mmap (NULL, STRINGS_MAX * sizeof *table, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (memory == MAP_FAILED)
         return 0;
       table = memory;
@@ -413,8 +414,7 @@ sli_spool_string (const char *text)
         {
           uint32_t id = atomic_fetch_add (&sli_record.head->n_strings, 1);
           uint32_t ids[2] = { id, (uint32_t)n };
-          sli_spool_log (TRACE_BLOCK_STRINGS, ids, sizeof ids, text, n, "",
-                         0);
+          sli_spool_log (TRACE_BLOCK_STRINGS, ids, sizeof ids, text, n, "", 0);
           atomic_store (&table[at].id, id);
           return id;
         }

@@ -51,7 +51,9 @@ static struct
 {
   Backtrace backtrace;
   _Atomic uint32_t *buckets; /* private: a node's number, 0 for none */
-  bool single;               /* no unwinding: see sli_stack_single() */
+  bool unwinder_tried;
+  uint64_t unwinder_low, unwinder_high; /* its code */
+  bool single; /* no unwinding: see sli_stack_single() */
   atomic_flag module_lock;
   Module modules[N_MODULES_MAX];
   uint32_t n_modules;
@@ -138,8 +140,7 @@ overlap (uint64_t low, uint64_t high, const Module *module)
 }
 
 static void
-range_add (_Atomic uint64_t *low, _Atomic uint64_t *high,
-           const Module *module)
+range_add (_Atomic uint64_t *low, _Atomic uint64_t *high, const Module *module)
 {
   if (*high == 0 || module->low < *low)
     *low = module->low;
@@ -188,12 +189,8 @@ module_note (struct dl_phdr_info *info, size_t size, void *unused)
   module.tag = module_tag (&module);
   if (module.tag > 0)
     range_add (&stack.tagged_low, &stack.tagged_high, &module);
-  TraceModule record = { module.bias,
-                         module.low,
-                         module.high,
-                         module.tag,
-                         (uint16_t)n_id,
-                         (uint16_t)n_path };
+  TraceModule record = { module.bias, module.low,     module.high,
+                         module.tag,  (uint16_t)n_id, (uint16_t)n_path };
   sli_spool_log (TRACE_BLOCK_MODULES, &record, sizeof record, id, n_id, path,
                  n_path);
   stack.modules[stack.n_modules++] = module;
@@ -271,8 +268,8 @@ pcs_tag (uint64_t *pcs, uint32_t n)
 static uint32_t
 bucket_of (uint32_t parent, uint64_t pc)
 {
-  uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent)
-                  * UINT64_C (0x9E3779B97F4A7C15);
+  uint64_t hash
+      = (pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C (0x9E3779B97F4A7C15);
   return (uint32_t)(hash >> 44);
 }
 
@@ -363,17 +360,25 @@ sli_stack_node (RecordThread *self, uint32_t depth)
 {
   uint64_t pcs[RECORD_DEPTH_MAX + OWN_FRAMES_MAX];
   uint32_t wanted = depth + OWN_FRAMES_MAX;
+  if (UNLIKELY (!stack.unwinder_tried))
+    sli_stack_unwinder_open ();
   if (stack.backtrace == NULL || stack.single || depth == 0)
     return TRACE_NODE_CUT;
   if (wanted > RECORD_DEPTH_MAX + OWN_FRAMES_MAX)
     wanted = RECORD_DEPTH_MAX + OWN_FRAMES_MAX;
   if (depth < 16)
     wanted = depth + 3; /* a short walk need not see through operator new */
+  self->setup = !self->walked; /* the first walk of a thread allocates */
   int got = stack.backtrace ((void **)pcs, (int)wanted);
+  self->setup = false;
+  self->walked = true;
   if (got <= 0)
     return TRACE_NODE_CUT;
   uint32_t own = own_frames ((void **)pcs, (uint32_t)got);
   uint32_t n = (uint32_t)got - own;
+  if (n > 0 && pcs[own] >= stack.unwinder_low
+      && pcs[own] < stack.unwinder_high)
+    return SLI_STACK_OWN;
   if (stack.gone_high != 0 || stack.tagged_high != 0)
     pcs_tag (pcs + own, n);
   if (self->line != 0)
@@ -399,9 +404,9 @@ sli_stack_single (void)
 static void *
 buckets_map (void)
 {
-  void *map = mmap (NULL, N_BUCKETS * sizeof (uint32_t),
-                    PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *map
+      = mmap (NULL, N_BUCKETS * sizeof (uint32_t), PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return map == MAP_FAILED ? NULL : map;
 }
 
@@ -440,11 +445,41 @@ sli_stack_init (void)
   dl_iterate_phdr (own_text_note, NULL);
   stack.buckets = buckets_map ();
   sli_stack_modules_scan ();
+}
+
+static int
+unwinder_note (struct dl_phdr_info *info, size_t size, void *unused)
+{
+  Module module;
+  uint64_t inside = (uint64_t)(uintptr_t)stack.backtrace;
+  (void)size;
+  (void)unused;
+  if (!module_bounds (info, &module) || inside < module.low
+      || inside >= module.high)
+    return 0;
+  stack.unwinder_low = module.low;
+  stack.unwinder_high = module.high;
+  return 1;
+}
+
+/* Not in our constructor: it runs before the C library's own, and a dlopen()
+ * there would start that one without the program's arguments.  So it is done
+ * at the first event after that, or at the latest before main(). */
+void
+sli_stack_unwinder_open (void)
+{
+  if (stack.unwinder_tried || environ == NULL || stack.buckets == NULL)
+    return;
+  stack.unwinder_tried = true;
+  sli_record_self.setup = true;
   void *library = dlopen ("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-  if (library != NULL && stack.buckets != NULL)
+  if (library != NULL)
     stack.backtrace = (Backtrace)dlsym (library, "unw_backtrace");
   /* the first walk sets libunwind up, which allocates */
   void *frames[4];
   if (stack.backtrace != NULL)
     stack.backtrace (frames, 4);
+  if (stack.backtrace != NULL)
+    dl_iterate_phdr (unwinder_note, NULL);
+  sli_record_self.setup = false;
 }

@@ -134,6 +134,8 @@ next_ready (void)
   return next_state == FOUND;
 }
 
+static void record_leave (RecordThread *self);
+
 /* --- start, fork, end ---------------------------------------------------- */
 
 static const char *
@@ -228,6 +230,28 @@ record_start (int argc, char **argv, char **envp)
   self->busy = false;
 }
 
+int __libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                       char **argv, void (*init) (void), void (*fini) (void),
+                       void (*rtld_fini) (void), void *stack_end);
+
+/* Between the constructors and main(). */
+RECORD_API int
+__libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                   char **argv, void (*init) (void), void (*fini) (void),
+                   void (*rtld_fini) (void), void *stack_end)
+{
+  int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
+               void (*) (void), void (*) (void), void *)
+      = dlsym (RTLD_NEXT, "__libc_start_main");
+  RecordThread *self = &sli_record_self;
+  if (sli_record_enter (self))
+    {
+      sli_stack_unwinder_open ();
+      record_leave (self);
+    }
+  return call (main_function, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
 /* The spool is the parent's: begin one of our own. */
 static __attribute__ ((noinline, cold)) void
 child_start (RecordThread *self)
@@ -246,6 +270,57 @@ child_start (RecordThread *self)
   sli_record.ready = true;
 }
 
+/* --- the unwinder's own blocks ------------------------------------------- */
+
+/* What libunwind allocates for a thread (its thread-local block, by way of
+ * the loader) is freed by others when the thread has ended; such a free is no
+ * event.  A filter keeps the check to one load for all other blocks. */
+#define N_OWN_BLOCKS 4096
+
+static struct
+{
+  _Atomic uint64_t blocks[N_OWN_BLOCKS];
+  _Atomic uint8_t filter[N_OWN_BLOCKS];
+} own;
+
+static uint32_t
+own_slot (uint64_t address)
+{
+  return (uint32_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 52);
+}
+
+static void
+own_note (void *block)
+{
+  uint32_t slot = own_slot ((uint64_t)block);
+  atomic_store (&own.filter[slot], 1);
+  for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
+    {
+      uint64_t nothing = 0;
+      if (atomic_compare_exchange_strong (
+              &own.blocks[(slot + i) % N_OWN_BLOCKS], &nothing,
+              (uint64_t)block))
+        return;
+    }
+}
+
+static bool
+own_take (void *block)
+{
+  uint32_t slot = own_slot ((uint64_t)block);
+  if (LIKELY (own.filter[slot] == 0))
+    return false;
+  for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
+    {
+      uint64_t found = (uint64_t)block;
+      if (own.blocks[(slot + i) % N_OWN_BLOCKS] == found
+          && atomic_compare_exchange_strong (
+              &own.blocks[(slot + i) % N_OWN_BLOCKS], &found, 0))
+        return true;
+    }
+  return false;
+}
+
 /* --- events -------------------------------------------------------------- */
 
 /* Makes the thread busy; false if it is, or if nothing is recorded. */
@@ -256,7 +331,8 @@ sli_record_enter (RecordThread *self)
     return false;
   if (UNLIKELY (self->busy))
     {
-      atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
+      if (!self->setup)
+        atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
       return false;
     }
   self->busy = true;
@@ -330,6 +406,8 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
       atomic_fetch_add (&sli_record.head->n_backing, 1);
       return;
     }
+  if (UNLIKELY (self->setup) && block != NULL)
+    own_note (block);
   if (!sli_record_enter (self))
     return;
   int saved_errno = errno;
@@ -344,7 +422,8 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
-      event_write (self, op, (uint64_t)block, size, node, now, extra);
+      if (LIKELY (node != SLI_STACK_OWN))
+        event_write (self, op, (uint64_t)block, size, node, now, extra);
     }
   errno = saved_errno;
   record_leave (self);
@@ -352,15 +431,15 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
 
 /* now  when the block was about to be given back; 0 for this moment */
 void
-sli_record_death (RecordThread *self, unsigned op, void *block,
-                  uint32_t extra, uint64_t now)
+sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
+                  uint64_t now)
 {
   if (UNLIKELY (self->inside && op < TRACE_OP_SLICE_FREE))
     {
       atomic_fetch_add (&sli_record.head->n_backing, 1);
       return;
     }
-  if (!sli_record_enter (self))
+  if (UNLIKELY (own_take (block)) || !sli_record_enter (self))
     return;
   int saved_errno = errno;
   if (UNLIKELY (self->tag >= TRACE_OP_FREE) && op == TRACE_OP_FREE)
@@ -371,7 +450,8 @@ sli_record_death (RecordThread *self, unsigned op, void *block,
   if (LIKELY (now == 0))
     now = ticks_now ();
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
-  event_write (self, op, (uint64_t)block, 0, node, now, extra);
+  if (LIKELY (node != SLI_STACK_OWN))
+    event_write (self, op, (uint64_t)block, 0, node, now, extra);
   errno = saved_errno;
   record_leave (self);
 }
@@ -382,8 +462,8 @@ record_kept (RecordThread *self, void *block)
 {
   if (self->inside || !sli_record_enter (self))
     return;
-  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0,
-               TRACE_NODE_CUT, ticks_now (), 0);
+  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0, TRACE_NODE_CUT,
+               ticks_now (), 0);
   atomic_fetch_add (&sli_record.head->n_failed, 1);
   record_leave (self);
 }
@@ -477,8 +557,7 @@ calloc (size_t n, size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.calloc (n, size);
   uint32_t extra = cost_end (begin);
-  sli_record_birth (&sli_record_self, TRACE_OP_CALLOC, block, n * size,
-                    extra);
+  sli_record_birth (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
   return block;
 }
 
@@ -528,8 +607,7 @@ realloc_as (unsigned op, void *block, size_t size)
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
   if (block != NULL)
-    sli_record_death (self,
-                      size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
+    sli_record_death (self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
                       block, 0, 0);
   uint64_t begin = cost_begin ();
   void *fresh = next.realloc (block, size);

@@ -1,7 +1,7 @@
 /* record.h - the recorder's parts
  *
  * Tools.  The recorder is a preloaded object: record.c has the entry points
- * of C, record-cxx.c those of C++, record-slice.c those of this library;
+ * of C, record-cxx.c those of C++;
  * record-spool.c the shared file and its chunks, record-stack.c the stacks.
  * Nothing here may allocate: what it needs comes from mmap.
  *
@@ -29,6 +29,8 @@ typedef struct
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
   bool inside;     /* within a slice call: its pages are not events */
+  bool setup;      /* the unwinder sets itself up: its calls don't count */
+  bool walked;     /* it has, in this thread */
   bool late;       /* the thread's destructor has run its last round */
   uint32_t epoch;  /* of the spool the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
@@ -73,7 +75,9 @@ void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
 RawNode *sli_spool_nodes (void);
 
 /* record-stack.c */
+#define SLI_STACK_OWN UINT32_MAX /* the unwinder's own call: no event */
 void sli_stack_init (void);
+void sli_stack_unwinder_open (void);
 void sli_stack_reset (void);
 void sli_stack_single (void);
 uint32_t sli_stack_node (RecordThread *self, uint32_t depth);

@@ -1,8 +1,7 @@
 /* replay-backends.c - the allocators that a trace can be replayed on
  *
- * Tools.  Arenas and contexts are looked up in the library at run time, so
- * that the tool builds with a library that has none; what is missing is said,
- * not imitated.
+ * Tools.  The library's own allocators as a program would use them, inline
+ * paths and all.
  *
  * Theory: section 13.
  *
@@ -11,119 +10,25 @@
 #define _GNU_SOURCE
 #include "replay.h"
 #include "tool.h"
-#include <dlfcn.h>
+#include <slice/linear.h>
+#include <slice/pool.h>
+#include <slice/ralloc.h>
 #include <slice/slice.h>
+#include <slice/stack.h>
+#include <slice/tlsf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE_BYTES_LARGEST SLICE_SIZE_MAX
-
-/* The arenas' options as slice/arena.h lays them out. */
-typedef struct
-{
-  const void *source;
-  size_t first_bytes, cap_bytes, limit_bytes;
-  unsigned flags;
-} ArenaOptions;
-
 static struct
 {
-  bool looked;
-  void *(*linear_new) (const ArenaOptions *);
-  void *(*linear_alloc) (void *, size_t);
-  void *(*linear_alloc_aligned) (void *, size_t, size_t);
-  void (*linear_reset) (void *, int);
-  void (*linear_destroy) (void *);
-  void *(*stack_new) (const ArenaOptions *);
-  void *(*stack_alloc) (void *, size_t);
-  void *(*stack_alloc_aligned) (void *, size_t, size_t);
-  void (*stack_release) (void *, void *);
-  void (*stack_destroy) (void *);
-  void *(*pool_new_plain) (size_t);
-  void *(*pool_alloc) (void *);
-  void (*pool_free) (void *, void *);
-  void (*pool_destroy) (void *);
-  void *(*tlsf_new) (const ArenaOptions *);
-  void *(*tlsf_alloc) (void *, size_t);
-  void *(*tlsf_alloc_aligned) (void *, size_t, size_t);
-  void (*tlsf_free) (void *, void *);
-  void (*tlsf_destroy) (void *);
-  void *(*ralloc_context) (const void *);
-  void *(*ralloc_size) (const void *, size_t);
-  void (*ralloc_free) (void *);
-  ArenaOptions options;
-  void *tlsf;    /* one for all sites */
-  void *context; /* for what has no owner */
-} library;
-
-#define KEEP_ALL 3 /* SLICE_KEEP_ALL */
-
-static void
-library_look (void)
-{
-  static const struct
-  {
-    const char *name;
-    void *place;
-  } wanted[] = {
-    { "slice_linear_new", &library.linear_new },
-    { "slice_linear_alloc", &library.linear_alloc },
-    { "slice_linear_alloc_aligned", &library.linear_alloc_aligned },
-    { "slice_linear_reset", &library.linear_reset },
-    { "slice_linear_destroy", &library.linear_destroy },
-    { "slice_stack_new", &library.stack_new },
-    { "slice_stack_alloc", &library.stack_alloc },
-    { "slice_stack_alloc_aligned", &library.stack_alloc_aligned },
-    { "slice_stack_release", &library.stack_release },
-    { "slice_stack_destroy", &library.stack_destroy },
-    { "slice_pool_new_plain", &library.pool_new_plain },
-    { "slice_pool_alloc", &library.pool_alloc },
-    { "slice_pool_free", &library.pool_free },
-    { "slice_pool_destroy", &library.pool_destroy },
-    { "slice_tlsf_new", &library.tlsf_new },
-    { "slice_tlsf_alloc", &library.tlsf_alloc },
-    { "slice_tlsf_alloc_aligned", &library.tlsf_alloc_aligned },
-    { "slice_tlsf_free", &library.tlsf_free },
-    { "slice_tlsf_destroy", &library.tlsf_destroy },
-    { "ralloc_context", &library.ralloc_context },
-    { "ralloc_size", &library.ralloc_size },
-    { "ralloc_free", &library.ralloc_free },
-  };
-  if (library.looked)
-    return;
-  library.looked = true;
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-    {
-      void *found = dlsym (RTLD_DEFAULT, wanted[i].name);
-      memcpy (wanted[i].place, &found, sizeof found);
-    }
-}
+  SliceArenaOptions options;
+  SliceTlsf *tlsf; /* one for all sites */
+} state;
 
 void
 sli_backends_block_bytes (size_t bytes)
 {
-  library.options.first_bytes = library.options.cap_bytes = bytes;
-}
-
-bool
-sli_backend_exists (BackendId id)
-{
-  library_look ();
-  switch (id)
-    {
-    case BACKEND_LINEAR:
-      return library.linear_new != NULL && library.linear_alloc != NULL;
-    case BACKEND_STACK:
-      return library.stack_new != NULL && library.stack_alloc != NULL;
-    case BACKEND_POOL:
-      return library.pool_new_plain != NULL && library.pool_alloc != NULL;
-    case BACKEND_TLSF:
-      return library.tlsf_new != NULL;
-    case BACKEND_CONTEXT:
-      return library.ralloc_size != NULL;
-    default:
-      return id < N_BACKENDS;
-    }
+  state.options.first_bytes = state.options.cap_bytes = bytes;
 }
 
 static void
@@ -206,13 +111,12 @@ linear_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
 {
   (void)slot;
   if (__builtin_expect (arena->arena == NULL, 0))
-    arena->arena = library.linear_new (&library.options);
-  void *block
-      = align_log2 <= 3
-            ? library.linear_alloc (arena->arena, size == 0 ? 1 : size)
-            : library.linear_alloc_aligned (arena->arena,
-                                            (size_t)1 << align_log2,
-                                            size == 0 ? 1 : size);
+    arena->arena = slice_linear_new (&state.options);
+  void *block = align_log2 <= 3
+                    ? slice_linear_alloc (arena->arena, size == 0 ? 1 : size)
+                    : slice_linear_alloc_aligned (arena->arena,
+                                                  (size_t)1 << align_log2,
+                                                  size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -221,13 +125,13 @@ linear_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
 static void
 linear_empty (ReplayArena *arena)
 {
-  library.linear_reset (arena->arena, KEEP_ALL);
+  slice_linear_reset (arena->arena, SLICE_KEEP_ALL);
 }
 
 static void
 linear_destroy (ReplayArena *arena)
 {
-  library.linear_destroy (arena->arena);
+  slice_linear_destroy (arena->arena);
 }
 
 /* --- stack --------------------------------------------------------------- */
@@ -245,20 +149,19 @@ stack_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
              ReplaySlot *slot)
 {
   if (__builtin_expect (arena->arena == NULL, 0))
-    arena->arena = library.stack_new (&library.options);
+    arena->arena = slice_stack_new (&state.options);
   void *block
       = align_log2 <= 3
-            ? library.stack_alloc (arena->arena, size == 0 ? 1 : size)
-            : library.stack_alloc_aligned (arena->arena,
-                                           (size_t)1 << align_log2,
-                                           size == 0 ? 1 : size);
+            ? slice_stack_alloc (arena->arena, size == 0 ? 1 : size)
+            : slice_stack_alloc_aligned (arena->arena, (size_t)1 << align_log2,
+                                         size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   if (arena->n_stack == arena->n_stack_room)
     {
       arena->n_stack_room = arena->n_stack_room * 2 + 64;
-      arena->stack = sli_tool_grow (
-          arena->stack, arena->n_stack_room * sizeof (StackEntry));
+      arena->stack = sli_tool_grow (arena->stack,
+                                    arena->n_stack_room * sizeof (StackEntry));
     }
   slot->place = arena->n_stack;
   arena->stack[arena->n_stack++] = (StackEntry){ block, false };
@@ -276,7 +179,7 @@ stack_free (ReplayArena *arena, ReplaySlot *slot)
     }
   uint32_t n = arena->n_stack;
   do
-    library.stack_release (arena->arena, entries[--n].block);
+    slice_stack_release (arena->arena, entries[--n].block);
   while (n > 0 && entries[n - 1].dead);
   arena->n_stack = n;
 }
@@ -284,7 +187,7 @@ stack_free (ReplayArena *arena, ReplaySlot *slot)
 static void
 stack_destroy (ReplayArena *arena)
 {
-  library.stack_destroy (arena->arena);
+  slice_stack_destroy (arena->arena);
   free (arena->stack);
   arena->stack = NULL;
   arena->n_stack = arena->n_stack_room = 0;
@@ -300,8 +203,8 @@ pool_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
   if (slot->place)
     return malloc_alloc (arena, size, align_log2, slot);
   if (__builtin_expect (arena->arena == NULL, 0))
-    arena->arena = library.pool_new_plain (arena->pool_bytes);
-  void *block = library.pool_alloc (arena->arena);
+    arena->arena = slice_pool_new_plain (arena->pool_bytes);
+  void *block = slice_pool_alloc (arena->arena);
   if (block == NULL)
     no_memory ();
   return block;
@@ -313,13 +216,13 @@ pool_free (ReplayArena *arena, ReplaySlot *slot)
   if (slot->place)
     free (slot->block);
   else
-    library.pool_free (arena->arena, slot->block);
+    slice_pool_free (arena->arena, slot->block);
 }
 
 static void
 pool_destroy (ReplayArena *arena)
 {
-  library.pool_destroy (arena->arena);
+  slice_pool_destroy (arena->arena);
 }
 
 /* --- TLSF: one for all --------------------------------------------------- */
@@ -330,14 +233,13 @@ tlsf_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
 {
   (void)arena;
   (void)slot;
-  if (__builtin_expect (library.tlsf == NULL, 0))
-    library.tlsf = library.tlsf_new (NULL);
+  if (__builtin_expect (state.tlsf == NULL, 0))
+    state.tlsf = slice_tlsf_new (NULL);
   void *block
       = align_log2 <= 3
-            ? library.tlsf_alloc (library.tlsf, size == 0 ? 1 : size)
-            : library.tlsf_alloc_aligned (library.tlsf,
-                                          (size_t)1 << align_log2,
-                                          size == 0 ? 1 : size);
+            ? slice_tlsf_alloc (state.tlsf, size == 0 ? 1 : size)
+            : slice_tlsf_alloc_aligned (state.tlsf, (size_t)1 << align_log2,
+                                        size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -347,7 +249,7 @@ static void
 tlsf_free (ReplayArena *arena, ReplaySlot *slot)
 {
   (void)arena;
-  library.tlsf_free (library.tlsf, slot->block);
+  slice_tlsf_free (state.tlsf, slot->block);
 }
 
 /* --- contexts ------------------------------------------------------------ */
@@ -362,8 +264,8 @@ context_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
   if (slot->place)
     return malloc_alloc (arena, size, align_log2, slot);
   if (__builtin_expect (arena->arena == NULL, 0))
-    arena->arena = library.ralloc_context (NULL);
-  void *block = library.ralloc_size (arena->arena, size);
+    arena->arena = ralloc_context (NULL);
+  void *block = ralloc_size (arena->arena, size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -375,7 +277,7 @@ context_free (ReplayArena *arena, ReplaySlot *slot)
   if (slot->place)
     free (slot->block);
   else if (arena->n_stack == 0)
-    library.ralloc_free (slot->block);
+    ralloc_free (slot->block);
 }
 
 static void
@@ -383,22 +285,22 @@ context_empty (ReplayArena *arena)
 {
   if (arena->n_stack == 0)
     return;
-  library.ralloc_free (arena->arena);
+  ralloc_free (arena->arena);
   arena->arena = NULL;
 }
 
 static void
 context_destroy (ReplayArena *arena)
 {
-  library.ralloc_free (arena->arena);
+  ralloc_free (arena->arena);
 }
 
 const Backend sli_backends[N_BACKENDS] = {
   [BACKEND_NONE] = { "none", none_alloc, none_free, NULL, NULL },
   [BACKEND_MALLOC] = { "malloc", malloc_alloc, malloc_free, NULL, NULL },
   [BACKEND_SLICE] = { "slice", slices_alloc, slices_free, NULL, NULL },
-  [BACKEND_CONTEXT] = { "context", context_alloc, context_free,
-                        context_empty, context_destroy },
+  [BACKEND_CONTEXT]
+  = { "context", context_alloc, context_free, context_empty, context_destroy },
   [BACKEND_LINEAR]
   = { "linear", linear_alloc, none_free, linear_empty, linear_destroy },
   [BACKEND_STACK] = { "stack", stack_alloc, stack_free, NULL, stack_destroy },

@@ -44,7 +44,7 @@ typedef struct
   const Profile *profile;
   ReplayOp *ops;
   size_t n_ops, n_room;
-  uint32_t *slot_op;   /* by slot: the birth's place in ops */
+  uint32_t *slot_op; /* by slot: the birth's place in ops */
   uint32_t *free_slots;
   uint32_t n_slots, n_free, n_slots_room;
   uint32_t *group_deaths; /* by group */
@@ -59,8 +59,8 @@ op_add (OpWriter *writer)
   if (writer->n_ops == writer->n_room)
     {
       writer->n_room = writer->n_room * 2 + 65536;
-      writer->ops = sli_tool_grow (writer->ops,
-                                   writer->n_room * sizeof (ReplayOp));
+      writer->ops
+          = sli_tool_grow (writer->ops, writer->n_room * sizeof (ReplayOp));
     }
   return &writer->ops[writer->n_ops++];
 }
@@ -187,8 +187,7 @@ ops_save (const OpWriter *writer, const char *path)
                 best[place][1] = (mix->keys[at] - 1) * ROUND_BYTES;
               }
           }
-      site.pool_bytes
-          = best[0][1] > best[1][1] ? best[0][1] : best[1][1];
+      site.pool_bytes = best[0][1] > best[1][1] ? best[0][1] : best[1][1];
       fwrite (&site, sizeof site, 1, file);
     }
   fwrite (writer->ops, sizeof (ReplayOp), writer->n_ops, file);
@@ -280,8 +279,6 @@ arenas_make (Run *run)
           = task->advised
                 ? sli_backend_of_class ((SiteClass)run->sites[i].class)
                 : task->backend;
-      if (!sli_backend_exists (backend))
-        backend = BACKEND_MALLOC;
       memset (arena, 0, sizeof *arena);
       arena->backend = (uint8_t)backend;
       arena->pool_bytes = run->sites[i].pool_bytes;
@@ -435,9 +432,9 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
       else
         {
           uint32_t number = slot_arena[slot];
-          death_run (&run->slots[slot],
-                     number < n_sites ? &run->arenas[number]
-                                      : &run->groups[number - n_sites]);
+          death_run (&run->slots[slot], number < n_sites
+                                            ? &run->arenas[number]
+                                            : &run->groups[number - n_sites]);
         }
       if (curve != NULL && i >= next_sample)
         {
@@ -493,8 +490,7 @@ sli_replay_run (const ReplayTask *task)
   run.arenas = memory_map (run.head->n_sites * sizeof (ReplayArena));
   run.groups = memory_map (run.head->n_groups * sizeof (ReplayArena));
   run.polluter = memory_map (POLLUTE_BYTES);
-  uint32_t *slot_arena
-      = memory_map (run.head->n_slots * sizeof (uint32_t));
+  uint32_t *slot_arena = memory_map (run.head->n_slots * sizeof (uint32_t));
   if (task->litter)
     litter_make ();
   uint64_t before = anonymous_bytes ();
@@ -591,8 +587,8 @@ sli_replay_measure (const ReplayTask *task)
   result.good = result_parse (file, &result);
   fclose (file);
   waitpid (pid, &status, 0);
-  result.good = result.good && WIFEXITED (status)
-                && WEXITSTATUS (status) == TOOL_OK;
+  result.good
+      = result.good && WIFEXITED (status) && WEXITSTATUS (status) == TOOL_OK;
   return result;
 }
 
@@ -608,9 +604,8 @@ sli_command_replay_run (int argc, char **argv)
                       .block_bytes = strtoul (argv[4], NULL, 10),
                       .pollute_lines = (unsigned)atoi (argv[5]),
                       .litter = atoi (argv[6]) != 0 };
-  task.backend = task.advised ? BACKEND_MALLOC
-                              : sli_backend_by_name (argv[1]);
-  if (task.backend == N_BACKENDS || !sli_backend_exists (task.backend))
-    sli_tool_die (TOOL_FAILED, "%s: not in this library", argv[1]);
+  task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
+  if (task.backend == N_BACKENDS)
+    sli_tool_die (TOOL_FAILED, "%s: no such allocator", argv[1]);
   return sli_replay_run (&task);
 }

@@ -25,8 +25,8 @@ typedef enum
 
 typedef struct
 {
-  uint32_t slot_birth;  /* slot << 1 | 1 for a birth */
-  uint32_t size;        /* births; capped */
+  uint32_t slot_birth; /* slot << 1 | 1 for a birth */
+  uint32_t size;       /* births; capped */
   uint32_t site;
   uint32_t group_align; /* owner's group << 5 | log2 of the alignment */
 } ReplayOp;
@@ -53,7 +53,7 @@ typedef struct
   bool advised;       /* each site by its class, the rest by malloc */
   uint32_t only_site; /* SITE_NONE for all */
   unsigned n_repeats;
-  size_t block_bytes; /* arenas' blocks; 0 for their default */
+  size_t block_bytes;     /* arenas' blocks; 0 for their default */
   unsigned pollute_lines; /* cache lines touched between operations */
   bool litter;            /* a heap that was used before */
   const char *preload;    /* another malloc; NULL for the C library's */
@@ -63,7 +63,7 @@ typedef struct
 {
   bool good;
   uint64_t n_ops, n_births, bytes, peak_live;
-  double nsec;        /* of all operations, the least of the repeats */
+  double nsec; /* of all operations, the least of the repeats */
   double nsec_median;
   uint64_t rss_peak;  /* anonymous memory above what it was before */
   uint64_t curve[64]; /* that, over the operations */
@@ -75,8 +75,6 @@ const char *sli_backend_name (BackendId id);
 BackendId sli_backend_by_name (const char *name); /* N_BACKENDS: none such */
 /* What serves a class when its advice is taken. */
 BackendId sli_backend_of_class (SiteClass class);
-/* Whether the library has it. */
-bool sli_backend_exists (BackendId id);
 
 /* Writes the operations; false with a message if the disk is full. */
 bool sli_replay_write (const Profile *profile, const char *ops_path);
@@ -110,7 +108,7 @@ typedef struct
   void *(*alloc) (ReplayArena *arena, uint32_t size, unsigned align_log2,
                   ReplaySlot *slot);
   void (*free) (ReplayArena *arena, ReplaySlot *slot);
-  void (*empty) (ReplayArena *arena); /* none of its blocks lives; or NULL */
+  void (*empty) (ReplayArena *arena);   /* none of its blocks lives; or NULL */
   void (*destroy) (ReplayArena *arena); /* or NULL */
 } Backend;
 

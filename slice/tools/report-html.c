@@ -108,12 +108,12 @@ summary_write (const Report *report, FILE *file)
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
   const JsonValue *saved = sli_json_get (report->advice, "totals");
   fputs ("<div class=\"cards\">", file);
-  card (file, "allocations", sli_human_count (sli_json_number (totals,
-                                                               "calls")));
-  card (file, "asked for", sli_human_bytes (sli_json_number (totals,
-                                                             "bytes")));
-  card (file, "peak alive", sli_human_bytes (sli_json_number (totals,
-                                                              "peak")));
+  card (file, "allocations",
+        sli_human_count (sli_json_number (totals, "calls")));
+  card (file, "asked for",
+        sli_human_bytes (sli_json_number (totals, "bytes")));
+  card (file, "peak alive",
+        sli_human_bytes (sli_json_number (totals, "peak")));
   card (file, "seconds",
         sli_human_count (sli_json_number (totals, "seconds")));
   if (sli_json_number (saved, "allocator_nsec") > 0)
@@ -140,8 +140,7 @@ summary_write (const Report *report, FILE *file)
            "is here.</p>",
            file);
   if (sli_json_number (totals, "damaged_blocks") > 0)
-    fputs ("<p><b>Parts of the trace are damaged</b> and left out.</p>",
-           file);
+    fputs ("<p><b>Parts of the trace are damaged</b> and left out.</p>", file);
 }
 
 static void
@@ -152,8 +151,8 @@ timeline_write (const Report *report, FILE *file)
       = { "by time", "by operations", "by bytes asked for" };
   const JsonValue *series = sli_json_get (report->patterns, "series");
   const JsonValue *bands = sli_json_get (report->patterns, "bands");
-  double peak = sli_json_number (sli_json_get (report->patterns, "totals"),
-                                 "peak");
+  double peak
+      = sli_json_number (sli_json_get (report->patterns, "totals"), "peak");
   fputs ("<h2>Memory over time, by site</h2><div>", file);
   for (int i = 0; i < 3; i++)
     fprintf (file,
@@ -170,8 +169,10 @@ timeline_write (const Report *report, FILE *file)
   fputs ("</div><ul class=\"keys\">", file);
   for (size_t i = 0; bands != NULL && i < bands->n_items; i++)
     {
-      fprintf (file, "<li><span class=\"key k%zu\"></span><span "
-                     "class=\"t\">", i);
+      fprintf (file,
+               "<li><span class=\"key k%zu\"></span><span "
+               "class=\"t\">",
+               i);
       sli_html_text (file, bands->items[i].text, 90);
       fputs ("</span></li>", file);
     }
@@ -275,11 +276,11 @@ shares_write (FILE *file, const JsonValue *shares, const char *title)
   fputs ("</h3><table>", file);
   for (size_t i = 0; i < shares->n_items; i++)
     {
-      fprintf (file, "<tr><td class=\"n\">%.2f %%</td><td class=\"n\">%s"
-                     "</td><td class=\"site\">",
+      fprintf (file,
+               "<tr><td class=\"n\">%.2f %%</td><td class=\"n\">%s"
+               "</td><td class=\"site\">",
                sli_json_number (&shares->items[i], "percent"),
-               sli_human_count (sli_json_number (&shares->items[i],
-                                                 "calls")));
+               sli_human_count (sli_json_number (&shares->items[i], "calls")));
       sli_html_text (file, text_of (&shares->items[i], "function"), 160);
       fputs ("</td></tr>", file);
     }
@@ -357,8 +358,9 @@ detail_write (const Report *report, FILE *file, size_t index)
   const JsonValue *site = &sites->items[index];
   const JsonValue *picture = sli_json_get (site, "picture");
   const char *name = text_of (site, "name");
-  fprintf (file, "<details id=\"s%zu\"%s><summary>%s calls <span "
-                 "class=\"tag\">",
+  fprintf (file,
+           "<details id=\"s%zu\"%s><summary>%s calls <span "
+           "class=\"tag\">",
            index, index < 3 ? " open" : "",
            sli_human_count (sli_json_number (site, "calls")));
   put (file, text_of (site, "class"));
@@ -402,13 +404,13 @@ detail_write (const Report *report, FILE *file, size_t index)
     fprintf (file, "%s%.0f&times;%s", i > 0 ? ", " : "",
              sizes->items[i].items[0].number,
              sli_human_count (sizes->items[i].items[1].number));
-  fprintf (file, "</p><p class=\"dim\">%.0f sizes; mean %.1f, deviation "
-                 "%.1f; lives %.0f operations, deviation %.0f</p>",
-           sli_json_number (site, "n_sizes"),
-           sli_json_number (site, "size_mean"),
-           sli_json_number (site, "size_sd"),
-           sli_json_number (site, "life_mean"),
-           sli_json_number (site, "life_sd"));
+  fprintf (
+      file,
+      "</p><p class=\"dim\">%.0f sizes; mean %.1f, deviation "
+      "%.1f; lives %.0f operations, deviation %.0f</p>",
+      sli_json_number (site, "n_sizes"), sli_json_number (site, "size_mean"),
+      sli_json_number (site, "size_sd"), sli_json_number (site, "life_mean"),
+      sli_json_number (site, "life_sd"));
   fputs ("</div></div></details>", file);
 }
 
@@ -519,14 +521,14 @@ sli_report_html (const Report *report, FILE *file)
   if (chosen != NULL && chosen->n_items > 0)
     {
       fputs ("<h3>Alive at the chosen time</h3>", file);
-      sli_svg_flame (file, chosen->items,
-                     "Flame graph of the chosen time");
+      sli_svg_flame (file, chosen->items, "Flame graph of the chosen time");
     }
   measured_write (report, file);
   fputs ("</main></body></html>\n", file);
 }
 
-/* --- the same as text, at most 100 columns -------------------------------- */
+/* --- the same as text, at most 100 columns --------------------------------
+ */
 
 void
 sli_report_text (const Report *report, FILE *file)
@@ -535,12 +537,12 @@ sli_report_text (const Report *report, FILE *file)
   const JsonValue *sites = sli_json_get (report->patterns, "sites");
   const JsonValue *whole = sli_json_get (report->replay, "whole");
   fprintf (file, "%.99s\n\n", text_of (report->patterns, "command"));
-  fprintf (file, "%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
-                 "%.3f s\n",
+  fprintf (file,
+           "%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
+           "%.3f s\n",
            sli_json_number (totals, "calls"),
            sli_json_number (totals, "frees"),
-           sli_json_number (totals, "bytes"),
-           sli_json_number (totals, "peak"),
+           sli_json_number (totals, "bytes"), sli_json_number (totals, "peak"),
            sli_json_number (totals, "seconds"));
   if (sli_json_number (totals, "cut") != 0)
     fputs ("The trace is cut.\n", file);
@@ -554,12 +556,11 @@ sli_report_text (const Report *report, FILE *file)
                "%9.0f %11.0f %10.0f %-11s %6.3g %5.2f %5.2f %5.2f %5.2f  "
                "%.22s\n",
                sli_json_number (site, "calls"),
-               sli_json_number (site, "bytes"),
-               sli_json_number (site, "peak"), text_of (site, "class"),
-               sli_json_number (numbers, "W"), sli_json_number (numbers, "L"),
-               sli_json_number (numbers, "B"),
-               sli_json_number (numbers, "P2"),
-               sli_json_number (numbers, "Q"), text_of (site, "name"));
+               sli_json_number (site, "bytes"), sli_json_number (site, "peak"),
+               text_of (site, "class"), sli_json_number (numbers, "W"),
+               sli_json_number (numbers, "L"), sli_json_number (numbers, "B"),
+               sli_json_number (numbers, "P2"), sli_json_number (numbers, "Q"),
+               text_of (site, "name"));
     }
   for (size_t i = 0; whole != NULL && i < whole->n_items; i++)
     {

@@ -99,8 +99,7 @@ bands_draw (FILE *file, const JsonValue *bands, double most)
                      * (1 - (low[i] + item_number (values, i)) / most));
       for (size_t i = n; i-- > 0;)
         {
-          fprintf (file, "L%zu %.0f", i,
-                   SERIES_HEIGHT * (1 - low[i] / most));
+          fprintf (file, "L%zu %.0f", i, SERIES_HEIGHT * (1 - low[i] / most));
           low[i] += item_number (values, i);
         }
       fputs ("Z\"/>", file);
@@ -139,8 +138,7 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
       for (size_t i = 0; i < rss->n_items; i++)
         fprintf (file, "%c%.0f %.0f", i == 0 ? 'M' : 'L',
                  600 * item_number (&rss->items[i], 0),
-                 SERIES_HEIGHT
-                     * (1 - item_number (&rss->items[i], 1) / most));
+                 SERIES_HEIGHT * (1 - item_number (&rss->items[i], 1) / most));
       fputs ("\"/>", file);
     }
   fputs ("</svg>", file);
@@ -268,8 +266,8 @@ flame_depth (const JsonValue *node)
 }
 
 static void
-flame_draw (FILE *file, const JsonValue *node, double x, double width,
-            int row, int n_rows, double whole)
+flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
+            int n_rows, double whole)
 {
   const char *name = node->items[0].text == NULL ? "" : node->items[0].text;
   double value = item_number (node, 1);
@@ -368,8 +366,9 @@ sli_svg_legend (FILE *file)
     {
       fputs ("<figure>", file);
       svg_begin (file, "shape", 70, 60, shapes[i].name, false);
-      fprintf (file, "<path class=\"fill\" d=\"%s\"/></svg><figcaption>%s"
-                     "</figcaption></figure>",
+      fprintf (file,
+               "<path class=\"fill\" d=\"%s\"/></svg><figcaption>%s"
+               "</figcaption></figure>",
                shapes[i].path, shapes[i].name);
     }
   fputs ("</div>", file);

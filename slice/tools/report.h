@@ -20,8 +20,8 @@ void sli_report_text (const Report *report, FILE *file);
 /* report-svg.c: each writes one <svg> with title and role. */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
                      const JsonValue *rss, double peak);
-void sli_svg_bars (FILE *file, const JsonValue *counts,
-                   const JsonValue *bytes, const char *title);
+void sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
+                   const char *title);
 void sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_offset (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_flame (FILE *file, const JsonValue *root, const char *title);

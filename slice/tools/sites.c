@@ -44,8 +44,8 @@ sli_sites_new (const TraceReader *reader, Symbols *symbols)
   sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
   for (uint32_t i = 0; i < reader->n_nodes; i++)
     sites->start[i] = i;
-  for (size_t i = 0;
-       i < sizeof default_patterns / sizeof *default_patterns; i++)
+  for (size_t i = 0; i < sizeof default_patterns / sizeof *default_patterns;
+       i++)
     sli_sites_wrapper (sites, default_patterns[i]);
   return sites;
 }
@@ -53,8 +53,8 @@ sli_sites_new (const TraceReader *reader, Symbols *symbols)
 void
 sli_sites_wrapper (Sites *sites, const char *pattern)
 {
-  sites->patterns = sli_tool_grow (
-      sites->patterns, (sites->n_patterns + 1) * sizeof (char *));
+  sites->patterns = sli_tool_grow (sites->patterns,
+                                   (sites->n_patterns + 1) * sizeof (char *));
   sites->patterns[sites->n_patterns++] = sli_tool_text ("%s", pattern);
 }
 
@@ -120,8 +120,8 @@ leaf_find (LeafTable *table, uint64_t pc)
       free (table->leaves);
       *table = grown;
     }
-  size_t at = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20)
-              % table->n_slots;
+  size_t at
+      = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20) % table->n_slots;
   while (table->leaves[at].pc != 0 && table->leaves[at].pc != pc)
     at = (at + 1) % table->n_slots;
   if (table->leaves[at].pc == 0)
@@ -168,8 +168,7 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
       table->leaves[i].n_callers = 0;
     }
   for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
-    if (sites->births[node] > 0
-        && sites->start[node] >= TRACE_N_FIXED_NODES)
+    if (sites->births[node] > 0 && sites->start[node] >= TRACE_N_FIXED_NODES)
       {
         Leaf *leaf = leaf_find (table, reader->pcs[sites->start[node]]);
         leaf->births += sites->births[node];
@@ -189,9 +188,9 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
       leaf->wrapper = leaf->named || found;
       if (found && !leaf->named)
         {
-          sites->wrapper_pcs = sli_tool_grow (
-              sites->wrapper_pcs,
-              (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
+          sites->wrapper_pcs
+              = sli_tool_grow (sites->wrapper_pcs,
+                               (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
           sites->wrapper_pcs[sites->n_wrapper_pcs++] = leaf->pc;
         }
     }
@@ -216,8 +215,7 @@ sli_sites_settle (Sites *sites)
   regex_t *expressions
       = sli_tool_zero ((sites->n_patterns + 1) * sizeof *expressions);
   for (size_t i = 0; i < sites->n_patterns; i++)
-    if (regcomp (&expressions[i], sites->patterns[i],
-                 REG_EXTENDED | REG_NOSUB)
+    if (regcomp (&expressions[i], sites->patterns[i], REG_EXTENDED | REG_NOSUB)
         != 0)
       sli_tool_die (TOOL_USAGE, "%s is no regular expression",
                     sites->patterns[i]);
@@ -240,8 +238,8 @@ sli_sites_settle (Sites *sites)
 static size_t
 site_slot (const Sites *sites, uint32_t parent, uint64_t pc)
 {
-  uint64_t hash = (pc ^ ((uint64_t)parent + 1) << 33)
-                  * UINT64_C (0x9E3779B97F4A7C15);
+  uint64_t hash
+      = (pc ^ ((uint64_t)parent + 1) << 33) * UINT64_C (0x9E3779B97F4A7C15);
   size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
   while (sites->table[at] != 0)
     {

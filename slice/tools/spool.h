@@ -29,7 +29,7 @@ typedef struct
   uint64_t address_op; /* address << 8 | operation */
   uint32_t ticks;      /* since the chunk's base */
   uint32_t node;
-  uint32_t size; /* low half; TRACE_OP_BIG gives the other */
+  uint32_t size;  /* low half; TRACE_OP_BIG gives the other */
   uint32_t extra; /* cost << 5 | log2 of the alignment */
 } RawEvent;
 
@@ -45,8 +45,8 @@ typedef struct
 } RawChunkHead;
 
 #define SPOOL_CHUNK_BYTES                                                     \
-  (((sizeof (RawChunkHead) + TRACE_BLOCK_EVENTS * sizeof (RawEvent)) + 4095)  \
-   & ~UINT64_C (4095))
+ (((sizeof (RawChunkHead) + TRACE_BLOCK_EVENTS * sizeof (RawEvent)) + 4095)   \
+  & ~UINT64_C (4095))
 
 typedef struct
 {
@@ -111,12 +111,12 @@ typedef struct
 #define SPOOL_LOG_OFFSET (SPOOL_STATES_OFFSET + SPOOL_CHUNKS_MAX * 4)
 #define SPOOL_NODES_OFFSET (SPOOL_LOG_OFFSET + SPOOL_LOG_BYTES)
 #define SPOOL_CHUNKS_OFFSET                                                   \
-  (SPOOL_NODES_OFFSET + SPOOL_NODES_MAX * sizeof (RawNode))
+ (SPOOL_NODES_OFFSET + SPOOL_NODES_MAX * sizeof (RawNode))
 #define SPOOL_FILE_BYTES                                                      \
-  (SPOOL_CHUNKS_OFFSET + SPOOL_CHUNKS_MAX * SPOOL_CHUNK_BYTES)
+ (SPOOL_CHUNKS_OFFSET + SPOOL_CHUNKS_MAX * SPOOL_CHUNK_BYTES)
 
 /* How the recorder hears of its task. */
-#define SPOOL_ENV "SLICE_TRACE_SPOOL"     /* the directory */
+#define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
 #define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,free=N,timed,... */
 
 static inline uint64_t
@@ -126,7 +126,7 @@ ticks_now (void)
   return __builtin_ia32_rdtsc ();
 #elif defined __aarch64__
   uint64_t ticks;
-  __asm__ volatile ("mrs %0, cntvct_el0" : "=r"(ticks));
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
   return ticks;
 #else
 # error "no tick counter known for this processor"
@@ -140,7 +140,7 @@ ticks_after (void)
 #if defined __x86_64__ || defined __i386__
   __builtin_ia32_lfence ();
 #elif defined __aarch64__
-  __asm__ volatile ("isb" ::: "memory");
+  __asm__ volatile("isb" ::: "memory");
 #endif
   return ticks_now ();
 }

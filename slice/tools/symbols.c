@@ -185,23 +185,21 @@ inlines_find (const Symbols *symbols, Dwfl_Module *module, uint64_t address)
   Dwarf_Die *unit = dwfl_module_addrdie (module, address, &bias);
   Dwarf_Die *scopes = NULL;
   char *chain = NULL;
-  int n = unit == NULL ? 0
-                       : dwarf_getscopes (unit, address - bias, &scopes);
+  int n = unit == NULL ? 0 : dwarf_getscopes (unit, address - bias, &scopes);
   for (int i = 0; i < n; i++)
     {
       if (dwarf_tag (&scopes[i]) != DW_TAG_inlined_subroutine)
         continue;
       Dwarf_Attribute attribute;
-      const char *raw = dwarf_formstring (dwarf_attr_integrate (
-          &scopes[i], DW_AT_linkage_name, &attribute));
+      const char *raw = dwarf_formstring (
+          dwarf_attr_integrate (&scopes[i], DW_AT_linkage_name, &attribute));
       if (raw == NULL)
         raw = dwarf_diename (&scopes[i]);
       if (raw == NULL)
         continue;
       char *name = name_tidy (symbols, raw);
-      char *longer = chain == NULL
-                         ? sli_tool_text ("%s", name)
-                         : sli_tool_text ("%s < %s", chain, name);
+      char *longer = chain == NULL ? sli_tool_text ("%s", name)
+                                   : sli_tool_text ("%s < %s", chain, name);
       free (name);
       free (chain);
       chain = longer;
@@ -238,8 +236,8 @@ table_fill (FunctionTable *table)
     {
       GElf_Sym symbol;
       GElf_Addr address;
-      const char *name = dwfl_module_getsym_info (
-          table->module, i, &symbol, &address, NULL, NULL, NULL);
+      const char *name = dwfl_module_getsym_info (table->module, i, &symbol,
+                                                  &address, NULL, NULL, NULL);
       int type = GELF_ST_TYPE (symbol.st_info);
       if (name == NULL || name[0] == '\0' || symbol.st_size == 0
           || symbol.st_shndx == SHN_UNDEF
@@ -259,9 +257,8 @@ table_of (Symbols *symbols, Dwfl_Module *module)
   for (size_t i = 0; i < symbols->n_tables; i++)
     if (symbols->tables[i].module == module)
       return &symbols->tables[i];
-  symbols->tables
-      = sli_tool_grow (symbols->tables, (symbols->n_tables + 1)
-                                            * sizeof (FunctionTable));
+  symbols->tables = sli_tool_grow (
+      symbols->tables, (symbols->n_tables + 1) * sizeof (FunctionTable));
   FunctionTable *table = &symbols->tables[symbols->n_tables++];
   *table = (FunctionTable){ .module = module };
   table_fill (table);
@@ -292,17 +289,15 @@ function_find (const FunctionTable *table, uint64_t address)
 }
 
 static void
-symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag,
-             uint64_t address)
+symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag, uint64_t address)
 {
   if (tag >= symbols->n_sets)
     return;
   if (symbols->sets[tag] == NULL)
     set_fill (symbols, tag);
-  Dwfl_Module *module
-      = symbols->sets[tag] == NULL
-            ? NULL
-            : dwfl_addrmodule (symbols->sets[tag], address);
+  Dwfl_Module *module = symbols->sets[tag] == NULL
+                            ? NULL
+                            : dwfl_addrmodule (symbols->sets[tag], address);
   if (module == NULL)
     return;
   const char *name = function_find (table_of (symbols, module), address);
@@ -329,9 +324,8 @@ static void
 symbol_line (const Symbols *symbols, Symbol *symbol, uint64_t pc)
 {
   uint64_t id = pc & TRACE_PC_MASK;
-  const char *text = id < symbols->reader->n_strings
-                         ? symbols->reader->strings[id]
-                         : NULL;
+  const char *text
+      = id < symbols->reader->n_strings ? symbols->reader->strings[id] : NULL;
   symbol->function = strdup (text == NULL ? "?" : text);
   symbol->module = "source";
   symbol->named = true;
@@ -339,8 +333,8 @@ symbol_line (const Symbols *symbols, Symbol *symbol, uint64_t pc)
   const char *colon = strrchr (symbol->function, ':');
   if (colon != NULL)
     {
-      symbol->file = strndup (symbol->function,
-                              (size_t)(colon - symbol->function));
+      symbol->file
+          = strndup (symbol->function, (size_t)(colon - symbol->function));
       symbol->line = (uint32_t)atoi (colon + 1);
     }
 }
@@ -368,12 +362,11 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
   const char *slash = strrchr (module->path, '/');
   symbol->module = slash == NULL ? module->path : slash + 1;
   symbol->offset = address + 1 - module->bias;
-  symbol->key
-      = sli_xxh64 (module->build_id, module->n_build_id,
-                   module->n_build_id > 0
-                       ? symbol->offset
-                       : sli_xxh64 (module->path, strlen (module->path),
-                                    symbol->offset));
+  symbol->key = sli_xxh64 (
+      module->build_id, module->n_build_id,
+      module->n_build_id > 0
+          ? symbol->offset
+          : sli_xxh64 (module->path, strlen (module->path), symbol->offset));
   symbol->function = sli_tool_text ("%s+0x%llx", symbol->module,
                                     (unsigned long long)symbol->offset);
   symbol_name (symbols, symbol, (uint32_t)(pc >> TRACE_PC_BITS), address);

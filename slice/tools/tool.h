@@ -17,12 +17,12 @@
 enum
 {
   TOOL_OK = 0,
-  TOOL_DIFFERS = 1,    /* diff and compare: the inputs differ markedly */
-  TOOL_NO_EVENTS = 3,  /* nothing was recorded */
-  TOOL_BAD_INPUT = 4,  /* a file is not what it should be */
-  TOOL_FAILED = 124,   /* the system refused something */
+  TOOL_DIFFERS = 1,   /* diff and compare: the inputs differ markedly */
+  TOOL_NO_EVENTS = 3, /* nothing was recorded */
+  TOOL_BAD_INPUT = 4, /* a file is not what it should be */
+  TOOL_FAILED = 124,  /* the system refused something */
   TOOL_USAGE = 125,
-  TOOL_NOT_RUN = 126,  /* the program could not be run */
+  TOOL_NOT_RUN = 126, /* the program could not be run */
   TOOL_NOT_FOUND = 127
 };
 
@@ -51,8 +51,7 @@ typedef struct
   bool terminal, wanted;
 } Progress;
 
-void sli_progress_begin (Progress *progress, const char *what,
-                         uint64_t total);
+void sli_progress_begin (Progress *progress, const char *what, uint64_t total);
 void sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events);
 void sli_progress_end (Progress *progress);
 double sli_tool_seconds (void);

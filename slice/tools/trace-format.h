@@ -22,10 +22,10 @@
 #include <stdint.h>
 #include <stdbool.h>
 
-#define TRACE_MAGIC "SLTRACE\n"      /* 8 bytes, no terminator */
+#define TRACE_MAGIC "SLTRACE\n" /* 8 bytes, no terminator */
 #define TRACE_TRAILER_MAGIC "SLTREND\n"
 #define TRACE_VERSION 1u
-#define TRACE_BYTE_ORDER 0x01020304u /* reads otherwise on the other order */
+#define TRACE_BYTE_ORDER 0x01020304u  /* reads otherwise on the other order */
 #define TRACE_BLOCK_MAGIC 0x4b424c53u /* "SLBK" */
 #define TRACE_BLOCK_EVENTS 65536u
 /* 4096 ticks are 1.6 us at 2.6 GHz: fine enough for a lifetime, and the
@@ -175,7 +175,7 @@ typedef struct
   uint32_t raw_bytes;
   uint32_t packed_bytes;
   uint32_t column_bytes[TRACE_N_COLUMNS]; /* before compression */
-  uint32_t head_check; /* low half of the hash of the fields above */
+  uint32_t head_check;   /* low half of the hash of the fields above */
   uint64_t payload_hash; /* xxh64 of the packed bytes */
 } TraceBlockHead;
 

@@ -88,8 +88,8 @@ damage_note (TraceReader *reader, uint64_t offset, const char *what)
 {
   /* later passes would find the same again */
   if (reader->n_passes <= 1 && reader->n_damaged++ == 0)
-    snprintf (reader->damage, sizeof reader->damage,
-              "block at byte %llu: %s", (unsigned long long)offset, what);
+    snprintf (reader->damage, sizeof reader->damage, "block at byte %llu: %s",
+              (unsigned long long)offset, what);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -133,8 +133,8 @@ head_read (const TraceReader *reader, uint64_t offset, TraceBlockHead *head)
 
 /* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
 static uint8_t *
-payload_read (TraceReader *reader, uint64_t offset,
-              const TraceBlockHead *head, uint8_t **buffer, size_t *n_room)
+payload_read (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
+              uint8_t **buffer, size_t *n_room)
 {
   const uint8_t *packed = reader->map + offset + sizeof *head;
   if (sli_xxh64 (packed, head->packed_bytes, 0) != head->payload_hash)
@@ -175,8 +175,7 @@ nodes_read (TraceReader *reader, const TraceBlockHead *head,
   uint64_t total = first + head->n_items;
   if (first != reader->n_nodes || total > N_NODES_MAX)
     return false;
-  reader->parents
-      = realloc (reader->parents, total * sizeof *reader->parents);
+  reader->parents = realloc (reader->parents, total * sizeof *reader->parents);
   reader->pcs = realloc (reader->pcs, total * sizeof *reader->pcs);
   const uint8_t *end = raw + head->raw_bytes;
   uint64_t pc = 0;
@@ -217,9 +216,9 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
   module->n_build_id = record.build_id_bytes;
   module->build_id = malloc (record.build_id_bytes + 1u);
   memcpy (module->build_id, raw + sizeof record, record.build_id_bytes);
-  module->path = strndup (
-      (const char *)raw + sizeof record + record.build_id_bytes,
-      record.path_bytes);
+  module->path
+      = strndup ((const char *)raw + sizeof record + record.build_id_bytes,
+                 record.path_bytes);
   return true;
 }
 
@@ -243,8 +242,7 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
       reader->n_strings = room;
     }
   free (reader->strings[ids[0]]);
-  reader->strings[ids[0]]
-      = strndup ((const char *)raw + sizeof ids, ids[1]);
+  reader->strings[ids[0]] = strndup ((const char *)raw + sizeof ids, ids[1]);
   return true;
 }
 
@@ -299,9 +297,8 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
   if (reader->n_blocks == reader->n_blocks_room)
     {
       reader->n_blocks_room = reader->n_blocks_room * 2 + 64;
-      reader->blocks
-          = realloc (reader->blocks,
-                     reader->n_blocks_room * sizeof *reader->blocks);
+      reader->blocks = realloc (reader->blocks, reader->n_blocks_room
+                                                    * sizeof *reader->blocks);
     }
   reader->blocks[reader->n_blocks++]
       = (TraceIndexEntry){ .offset = offset,
@@ -310,8 +307,8 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
                            .thread = head->thread,
                            .n_items = head->n_items,
                            .type = head->type,
-                           .bytes = (uint32_t)sizeof *head
-                                    + head->packed_bytes };
+                           .bytes
+                           = (uint32_t)sizeof *head + head->packed_bytes };
   if (head->thread >= reader->n_threads)
     reader->n_threads = head->thread + 1;
   reader->n_events += head->n_items;
@@ -324,13 +321,11 @@ static void
 block_take (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
             uint8_t **buffer, size_t *n_room)
 {
-  static const BlockRead reads[]
-      = { [TRACE_BLOCK_NODES] = nodes_read,
-          [TRACE_BLOCK_MODULES] = module_read,
-          [TRACE_BLOCK_STRINGS] = string_read,
-          [TRACE_BLOCK_RSS] = rss_read,
-          [TRACE_BLOCK_SUMMARY] = summary_read,
-          [TRACE_BLOCK_COMMAND] = command_read };
+  static const BlockRead reads[] = {
+    [TRACE_BLOCK_NODES] = nodes_read,     [TRACE_BLOCK_MODULES] = module_read,
+    [TRACE_BLOCK_STRINGS] = string_read,  [TRACE_BLOCK_RSS] = rss_read,
+    [TRACE_BLOCK_SUMMARY] = summary_read, [TRACE_BLOCK_COMMAND] = command_read
+  };
   if (head->type == TRACE_BLOCK_EVENTS_TYPE)
     {
       events_note (reader, offset, head);
@@ -352,9 +347,8 @@ block_seek (const TraceReader *reader, uint64_t offset)
   TraceBlockHead head;
   while (offset + sizeof head <= reader->n_map)
     {
-      const uint8_t *found
-          = memmem (reader->map + offset, reader->n_map - offset, &magic,
-                    sizeof magic);
+      const uint8_t *found = memmem (
+          reader->map + offset, reader->n_map - offset, &magic, sizeof magic);
       if (found == NULL)
         break;
       offset = (uint64_t)(found - reader->map);
@@ -389,8 +383,7 @@ blocks_scan (TraceReader *reader)
       if (!head_read (reader, offset, &head))
         {
           TraceTrailer trailer;
-          if (reader->has_index
-              && reader->n_map - offset == sizeof trailer)
+          if (reader->has_index && reader->n_map - offset == sizeof trailer)
             break;
           damage_note (reader, offset,
                        "it is cut off, or its head is damaged");
@@ -598,9 +591,8 @@ address_read (TraceStream *stream, bool death, uint64_t *address)
       *address = stream->addresses[!death][n - 1 - (value >> 1)];
     }
   else
-    *address
-        = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
-          << 4;
+    *address = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
+               << 4;
   stream->last_address[death] = *address >> 4;
   stream->addresses[death][stream->n_addresses[death]++] = *address;
   return true;

@@ -190,8 +190,7 @@ index_add (TraceWriter *writer, const TraceBlockHead *head)
   if (writer->n_index == writer->n_index_room)
     {
       size_t room = writer->n_index_room * 2 + 64;
-      TraceIndexEntry *grown
-          = realloc (writer->index, room * sizeof *grown);
+      TraceIndexEntry *grown = realloc (writer->index, room * sizeof *grown);
       if (grown == NULL)
         {
           writer->failed = true;
@@ -241,8 +240,8 @@ block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
   head->raw_bytes = (uint32_t)n_raw;
   head->packed_bytes = (uint32_t)n;
   head->payload_hash = sli_xxh64 (payload, n, 0);
-  head->head_check = (uint32_t)sli_xxh64 (
-      head, offsetof (TraceBlockHead, head_check), 0);
+  head->head_check
+      = (uint32_t)sli_xxh64 (head, offsetof (TraceBlockHead, head_check), 0);
   index_add (writer, head);
   write_bytes (writer, head, sizeof *head);
   write_bytes (writer, payload, n);
@@ -253,9 +252,8 @@ sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
                        uint64_t first, uint32_t n_items, const void *bytes,
                        size_t n_bytes)
 {
-  TraceBlockHead head = { .type = (uint8_t)type,
-                          .n_items = n_items,
-                          .first_ticks = first };
+  TraceBlockHead head
+      = { .type = (uint8_t)type, .n_items = n_items, .first_ticks = first };
   block_write (writer, &head, bytes, n_bytes);
   return !writer->failed;
 }
@@ -268,16 +266,15 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
   if (n == 0)
     return !writer->failed;
   bool has_extra = any_extra (events, n);
-  TraceBlockHead head = { .type = TRACE_BLOCK_EVENTS_TYPE,
-                          .thread = events[0].thread,
-                          .n_items = (uint32_t)n,
-                          .first_ticks = events[0].ticks,
-                          .sequence = sequence,
-                          .time_shift = (uint8_t)time_shift,
-                          .flags = (uint8_t)(flags
-                                             | (has_extra
-                                                    ? TRACE_BLOCK_HAS_EXTRA
-                                                    : 0)) };
+  TraceBlockHead head
+      = { .type = TRACE_BLOCK_EVENTS_TYPE,
+          .thread = events[0].thread,
+          .n_items = (uint32_t)n,
+          .first_ticks = events[0].ticks,
+          .sequence = sequence,
+          .time_shift = (uint8_t)time_shift,
+          .flags
+          = (uint8_t)(flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0)) };
   Kind kinds[2] = { { 0 } };
   memset (writer->births, 0, LOOKUP_SLOTS * sizeof (Place));
   memset (writer->deaths, 0, LOOKUP_SLOTS * sizeof (Place));
@@ -338,8 +335,8 @@ sli_trace_finish (TraceWriter *writer)
 {
   TraceTrailer trailer = { .index_offset = writer->offset };
   memcpy (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic);
-  TraceBlockHead head = { .type = TRACE_BLOCK_INDEX,
-                          .n_items = (uint32_t)writer->n_index };
+  TraceBlockHead head
+      = { .type = TRACE_BLOCK_INDEX, .n_items = (uint32_t)writer->n_index };
   block_write (writer, &head, writer->index,
                writer->n_index * sizeof *writer->index);
   write_bytes (writer, &trailer, sizeof trailer);

@@ -45,8 +45,8 @@ lane_merge (uint64_t hash, uint64_t lane)
 static uint64_t
 stripes_hash (const uint8_t **at, const uint8_t *end, uint64_t seed)
 {
-  uint64_t lanes[4] = { seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed,
-                        seed - PRIME_1 };
+  uint64_t lanes[4]
+      = { seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1 };
   for (; end - *at >= 32; *at += 32)
     for (int i = 0; i < 4; i++)
       lanes[i] = lane_round (lanes[i], read_64 (*at + 8 * i));
@@ -66,8 +66,8 @@ sli_xxh64 (const void *bytes, uint64_t n_bytes, uint64_t seed)
       = n_bytes >= 32 ? stripes_hash (&at, end, seed) : seed + PRIME_5;
   hash += n_bytes;
   for (; end - at >= 8; at += 8)
-    hash = rotate (hash ^ lane_round (0, read_64 (at)), 27) * PRIME_1
-           + PRIME_4;
+    hash
+        = rotate (hash ^ lane_round (0, read_64 (at)), 27) * PRIME_1 + PRIME_4;
   if (end - at >= 4)
     {
       uint32_t value;

@@ -15,7 +15,7 @@ typedef struct
   size_t n_maps;
   size_t n_unmaps;
   size_t out_bytes;
-  size_t n_until_failure;  /* this many more succeed; SIZE_MAX: all */
+  size_t n_until_failure; /* this many more succeed; SIZE_MAX: all */
 } CountingSource;
 
 void counting_source_init (CountingSource *counting);

@@ -15,7 +15,8 @@ pool_new (size_t object_bytes, unsigned flags)
   return slice_pool_new (&options);
 }
 
-/* --- model ----------------------------------------------------------------- */
+/* --- model -----------------------------------------------------------------
+ */
 
 typedef struct
 {
@@ -26,7 +27,7 @@ typedef struct
 static void
 model_free_random (SlicePool *pool, GArray *known, size_t size)
 {
-  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
+  guint i = (guint)g_test_rand_int_range (0, (gint32)known->len);
   Known one = g_array_index (known, Known, i);
   g_assert_true (pattern_holds (one.object, size, one.number));
   slice_pool_free (pool, one.object);
@@ -50,7 +51,7 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
         {
           Known one = { slice_pool_alloc (pool), i };
           g_assert_nonnull (one.object);
-          g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
+          g_assert_cmpuint ((uintptr_t)one.object % alignment, ==, 0);
           pattern_fill (one.object, size, i);
           g_array_append_val (known, one);
         }
@@ -66,8 +67,8 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
                         known->len * slice_pool_chunk_bytes (pool));
     }
   for (guint i = 0; i < known->len; i++)
-    g_assert_true (g_hash_table_add (
-        out, g_array_index (known, Known, i).object));
+    g_assert_true (
+        g_hash_table_add (out, g_array_index (known, Known, i).object));
   while (known->len > 0)
     model_free_random (pool, known, size);
   g_assert_cmpuint (slice_pool_n_live (pool), ==, 0);
@@ -79,8 +80,8 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
 static bool
 construct_nothing (void *object, void *data)
 {
-  (void) object;
-  (void) data;
+  (void)object;
+  (void)data;
   return true;
 }
 
@@ -102,7 +103,8 @@ test_model (void)
       }
 }
 
-/* --- memory, order --------------------------------------------------------- */
+/* --- memory, order ---------------------------------------------------------
+ */
 
 static void
 test_bytes_held (void)
@@ -122,7 +124,7 @@ test_bytes_held (void)
       SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       g_test_message ("%zu bytes: %.3f held an object", sizes[s],
-                      (double) stats.held_bytes / (double) n);
+                      (double)stats.held_bytes / (double)n);
       size_t payload = n * sizes[s];
       g_assert_cmpuint (stats.held_bytes, <=,
                         payload + payload / (sizes[s] == 8 ? 30 : 50));
@@ -204,7 +206,7 @@ test_reset_and_trim (void)
     {
       for (int i = 0; i < 30000; i++)
         g_assert_nonnull (slice_pool_alloc (pool));
-      slice_pool_reset (pool, (SliceKeep) round);
+      slice_pool_reset (pool, (SliceKeep)round);
       SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
@@ -217,7 +219,8 @@ test_reset_and_trim (void)
   slice_pool_destroy (pool);
 }
 
-/* --- constructed objects --------------------------------------------------- */
+/* --- constructed objects ---------------------------------------------------
+ */
 
 static size_t n_constructed;
 static size_t n_destructed;
@@ -225,7 +228,7 @@ static size_t n_destructed;
 static bool
 construct (void *object, void *data)
 {
-  (void) data;
+  (void)data;
   memset (object, 0x5a, 40);
   n_constructed++;
   return true;
@@ -234,8 +237,8 @@ construct (void *object, void *data)
 static void
 destruct (void *object, void *data)
 {
-  (void) data;
-  g_assert_cmpint (*(char *) object, ==, 0x5a);
+  (void)data;
+  g_assert_cmpint (*(char *)object, ==, 0x5a);
   n_destructed++;
 }
 
@@ -244,9 +247,8 @@ test_constructed (void)
 {
   n_constructed = 0;
   n_destructed = 0;
-  SlicePoolOptions options = { .object_bytes = 40,
-                               .construct = construct,
-                               .destruct = destruct };
+  SlicePoolOptions options
+      = { .object_bytes = 40, .construct = construct, .destruct = destruct };
   SlicePool *pool = slice_pool_new (&options);
   enum
   {
@@ -276,17 +278,16 @@ test_constructed (void)
 static bool
 construct_sometimes (void *object, void *data)
 {
-  (void) object;
-  return ++*(int *) data % 3 != 0;
+  (void)object;
+  return ++*(int *)data % 3 != 0;
 }
 
 static void
 test_construct_fails (void)
 {
   int n = 0;
-  SlicePoolOptions options = { .object_bytes = 40,
-                               .construct = construct_sometimes,
-                               .data = &n };
+  SlicePoolOptions options
+      = { .object_bytes = 40, .construct = construct_sometimes, .data = &n };
   SlicePool *pool = slice_pool_new (&options);
   int n_got = 0;
   for (int i = 0; i < 300; i++)
@@ -301,7 +302,7 @@ test_bad_options (void)
 {
   SlicePoolOptions bad[] = {
     { .object_bytes = 0 },
-    { .object_bytes = (size_t) 2 << 20 },
+    { .object_bytes = (size_t)2 << 20 },
     { .object_bytes = 8, .alignment = 24 },
     { .object_bytes = 8, .alignment = 8192 },
     { .object_bytes = 8, .arena = { .flags = 4 } },
@@ -338,7 +339,8 @@ test_failing_source (void)
       }
 }
 
-/* --- misuse ---------------------------------------------------------------- */
+/* --- misuse ----------------------------------------------------------------
+ */
 
 static void
 free_twice (size_t size, unsigned flags, int n_between)
@@ -356,15 +358,15 @@ free_twice (size_t size, unsigned flags, int n_between)
 }
 
 #define MISUSE(name, number, text, body)                                      \
-  static void test_misuse_##name (void)                                       \
-  {                                                                           \
-    if (g_test_subprocess ())                                                 \
-      {                                                                       \
-        body;                                                                 \
-        return;                                                               \
-      }                                                                       \
-    expect_error (number, text);                                              \
-  }
+ static void test_misuse_##name (void)                                        \
+ {                                                                            \
+  if (g_test_subprocess ())                                                   \
+   {                                                                          \
+    body;                                                                     \
+    return;                                                                   \
+   }                                                                          \
+  expect_error (number, text);                                                \
+ }
 
 MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
 MISUSE (twice_later, 320, "is free already", free_twice (24, 0, 64))

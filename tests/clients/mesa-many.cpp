@@ -36,7 +36,6 @@ main (int argc, char **argv)
     for (int k = 3; k < argc; k++)
       {
         static gl_context context;
-        std::memset (static_cast<void *> (&context), 0, sizeof context);
         gl_shader_program *program
             = standalone_compile_shader (&options, 1, &argv[k], &context);
         if (program != NULL)

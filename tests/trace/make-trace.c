@@ -379,10 +379,10 @@ replacement (Maker *maker, int n_sizes)
       uint32_t at = i < 500 ? (uint32_t)i : maker_random (maker, 500);
       if (slots[at] != 0)
         maker_free (maker, slots[at]);
-      uint64_t size
-          = n_sizes == 1   ? 64
-            : n_sizes == 2 ? (maker_random (maker, 2) ? 64 : 80)
-                           : 16 * (uint64_t)(1 + maker_random (maker, 40));
+      uint64_t size = n_sizes == 1 ? 64
+                      : n_sizes == 2
+                          ? (maker_random (maker, 2) ? 64 : 80)
+                          : 16 * (uint64_t)(1 + maker_random (maker, 40));
       slots[at] = maker_alloc (maker, site, size);
     }
 }
@@ -432,8 +432,7 @@ parents (Maker *maker, int n_parents, uint32_t early_percent,
         }
       if (made[at] < CHILDREN)
         {
-          uint64_t child
-              = maker_alloc (maker, child_site, maker_size (maker));
+          uint64_t child = maker_alloc (maker, child_site, maker_size (maker));
           made[at]++;
           if (maker_random (maker, 100) < early_percent)
             maker_free (maker, child);

@@ -59,8 +59,7 @@ test_known (gconstpointer data)
   g_test_message ("%s: %s (%s; %s)", known->name,
                   sli_class_name (result->verdict.class),
                   result->verdict.holds, result->verdict.missed);
-  g_assert_cmpstr (sli_class_name (result->verdict.class), ==,
-                   known->class);
+  g_assert_cmpstr (sli_class_name (result->verdict.class), ==, known->class);
   assert_near ("L", numbers[NUMBER_L], known->L);
   assert_near ("W", numbers[NUMBER_W], known->W);
   assert_near ("SW", numbers[NUMBER_SW], known->SW);
@@ -233,8 +232,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (size_t i = 0; i < n_known_traces; i++)
     {
-      char *name = g_strdup_printf ("/slice/trace/known/%s",
-                                    known_traces[i].name);
+      char *name
+          = g_strdup_printf ("/slice/trace/known/%s", known_traces[i].name);
       g_test_add_data_func (name, &known_traces[i], test_known);
       g_free (name);
     }

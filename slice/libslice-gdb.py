@@ -1,0 +1,296 @@
+# libslice-gdb.py - what slice holds, in a debugger
+#
+# gdb loads it by itself with the installed library (or: gdb -x), and finds all
+# it needs in the library's debugging information:
+#
+#   slice-owner ADDRESS      whose it is: slab, class, chunk, free, cached, out
+#   slice-magazines          what each thread keeps
+#   slice-depot              full magazines that wait
+#   slice-slabs [CLASS]      a line a class; or a line a slab of one class
+#
+# Nothing is called in the program, so it works on a core as well.
+#
+# SPDX-License-Identifier: MIT
+
+import gdb
+
+WINDOW_SHIFT = 21
+LEAF_SHIFT = 14
+
+
+def value(name):
+    return gdb.parse_and_eval(name)
+
+
+def static(name, file):
+    """A static variable of one of our files."""
+    try:
+        return gdb.parse_and_eval("'%s'::%s" % (file, name))
+    except gdb.error:
+        return gdb.lookup_static_symbol(name).value()
+
+
+def type_of(name):
+    return gdb.lookup_type(name)
+
+
+def n_classes():
+    return value("sli_sizeclasses").type.range()[1] + 1
+
+
+def sizeclass(index):
+    return value("sli_sizeclasses")[index]
+
+
+def links(head):
+    """The owners' addresses of a ring, without its head."""
+    start = int(head.address)
+    at = head["next"]
+    while int(at) != start:
+        yield at.dereference()
+        at = at["next"]
+
+
+def offset_of(type_name, field):
+    for one in type_of(type_name).fields():
+        if one.name == field:
+            return one.bitpos // 8
+    raise gdb.GdbError("%s has no %s" % (type_name, field))
+
+
+def owner(link, type_name, field):
+    address = int(link.address) - offset_of(type_name, field)
+    return (gdb.Value(address).cast(type_of(type_name).pointer())
+            .dereference())
+
+
+def is_ours(address):
+    """As sli_map_has(): does a region begin at the address's window?"""
+    window = address >> WINDOW_SHIFT
+    leaves = value("sli_map_leaves")
+    if window >> LEAF_SHIFT > leaves.type.range()[1]:
+        return False
+    leaf = leaves[window >> LEAF_SHIFT]
+    if int(leaf) == 0:
+        return False
+    window &= (1 << LEAF_SHIFT) - 1
+    return (int(leaf[window // 64]) >> (window % 64)) & 1 != 0
+
+
+def region_of(address):
+    base = address & ~((1 << WINDOW_SHIFT) - 1)
+    return (gdb.Value(base).cast(type_of("Region").pointer())
+            .dereference())
+
+
+def unit_shift():
+    return int(value("sli_region_unit_shift"))
+
+
+def slab_at(region, unit):
+    """The slab whose run begins at a unit; None if it is no slab's."""
+    record = region["records"][unit].address
+    slab = record.cast(type_of("Slab").pointer()).dereference()
+    return slab if int(slab["class_index"]) != 0 else None
+
+
+def count_free(slab):
+    cut = sizeclass(int(slab["class_index"]))
+    n = int(cut["n_chunks"]) - int(slab["n_carved"])
+    for i in range(int(cut["n_words"])):
+        n += bin(int(slab["words"][i]) & (1 << 64) - 1).count("1")
+    return n
+
+
+def regions():
+    for link in links(static("page", "page.c")["extents"]):
+        extent = owner(link, "Extent", "link")
+        for i in range(int(extent["n_begun"])):
+            yield region_of(int(extent["start"]) + (i << WINDOW_SHIFT))
+
+
+def slabs():
+    """(address, slab) of all."""
+    for region in regions():
+        base = int(region.address)
+        for unit in range(1, int(region["n_units"])):
+            if int(region["run_first"][unit]) == unit:
+                slab = slab_at(region, unit)
+                if slab is not None:
+                    yield base + (unit << unit_shift()), slab
+
+
+def records():
+    for link in links(static("registry", "record.c")["records"]):
+        yield owner(link, "ThreadRecord", "link")
+
+
+def loaded_rounds(record, index):
+    cache = record["caches"][index]
+    loaded = cache["loaded"]
+    if int(loaded) == 0:
+        return 0, 0
+    slots = int(loaded.dereference()["slots"].address)
+    top = int(record["entries"][index]["top"])
+    pointer = type_of("void").pointer().sizeof
+    n = (top - slots) // pointer
+    if n < 0 or n > int(loaded["n_rounds_max"]):
+        return 0, slots
+    return n, slots
+
+
+def rounds_at(slots, n):
+    pointer = type_of("void").pointer()
+    base = gdb.Value(slots).cast(pointer.pointer())
+    return [int(base[i]) for i in range(1, n + 1)]
+
+
+def depots():
+    all_depots = static("depots", "depot.c")
+    for index in range(1, n_classes()):
+        yield index, all_depots[index]
+
+
+def where_cached(address, index):
+    """The magazine that holds a chunk, in words; None."""
+    for record in records():
+        cache = record["caches"][index]
+        n, slots = loaded_rounds(record, index)
+        if address in rounds_at(slots, n):
+            return "cached in the loaded magazine of the thread with " \
+                   "record %#x" % int(record.address)
+        previous = cache["previous"]
+        if int(previous) != 0 and address in rounds_at(
+                int(previous.dereference()["slots"].address),
+                int(previous["n_rounds"])):
+            return "cached in the previous magazine of the thread with " \
+                   "record %#x" % int(record.address)
+    depot = static("depots", "depot.c")[index]
+    for link in links(depot["stack"]):
+        magazine = owner(link, "Magazine", "link")
+        if address in rounds_at(int(magazine["slots"].address),
+                                int(magazine["n_rounds"])):
+            return "cached in magazine %#x of the depot" \
+                   % int(magazine.address)
+    return None
+
+
+class Owner(gdb.Command):
+    """slice-owner ADDRESS: whose it is."""
+
+    def __init__(self):
+        super().__init__("slice-owner", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        address = int(gdb.parse_and_eval(argument).cast(type_of("long")))
+        address &= (1 << 64) - 1
+        print("%#x: %s" % (address, self.words(address)))
+
+    def words(self, address):
+        if not is_ours(address):
+            return "not slice's"
+        region = region_of(address)
+        unit = (address - int(region.address)) >> unit_shift()
+        if unit >= int(region["n_units"]):
+            return "not slice's"
+        if unit == 0:
+            return "header of region %#x" % int(region.address)
+        first = int(region["run_first"][unit])
+        if first == 0:
+            return "unused pages of region %#x" % int(region.address)
+        slab = slab_at(region, first)
+        if slab is None:
+            return "metadata"
+        return self.chunk_words(address, int(region.address)
+                                + (first << unit_shift()), slab)
+
+    def chunk_words(self, address, run, slab):
+        index = int(slab["class_index"])
+        cut = sizeclass(index)
+        size = int(cut["chunk_bytes"])
+        offset = address - run - int(slab["first_offset"])
+        words = "slab %#x of class %d" % (run, int(cut["block_bytes"]))
+        if offset < 0 or offset >= int(cut["n_chunks"]) * size:
+            return words + ", in no chunk"
+        number = offset // size
+        start = address - offset % size
+        words += ", chunk %d at %#x" % (number, start)
+        if offset % size != 0:
+            words += " (%d bytes into it)" % (offset % size)
+        if number >= int(slab["n_carved"]):
+            return words + ", never handed out"
+        if (int(slab["words"][number // 64]) >> (number % 64)) & 1:
+            return words + ", free"
+        return words + ", " + (where_cached(start, index) or "out")
+
+
+class Magazines(gdb.Command):
+    """slice-magazines: what each thread keeps."""
+
+    def __init__(self):
+        super().__init__("slice-magazines", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        for record in records():
+            print("thread with record %#x%s" % (
+                int(record.address),
+                ", detached" if int(record["attention"]) else ""))
+            for index in range(1, n_classes()):
+                cache = record["caches"][index]
+                if int(cache["loaded"]) == 0:
+                    continue
+                n, _ = loaded_rounds(record, index)
+                line = "  class %4d: loaded %3d of %3d" % (
+                    int(sizeclass(index)["block_bytes"]), n,
+                    int(cache["loaded"]["n_rounds_max"]))
+                if int(cache["previous"]) != 0:
+                    line += ", previous %3d of %3d" % (
+                        int(cache["previous"]["n_rounds"]),
+                        int(cache["previous"]["n_rounds_max"]))
+                print(line)
+
+
+class Depots(gdb.Command):
+    """slice-depot: full magazines that wait."""
+
+    def __init__(self):
+        super().__init__("slice-depot", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        for index, depot in depots():
+            if int(depot["n_magazines"]) != 0:
+                print("class %4d: %d magazines, %d chunks" % (
+                    int(sizeclass(index)["block_bytes"]),
+                    int(depot["n_magazines"]), int(depot["n_chunks"])))
+
+
+class Slabs(gdb.Command):
+    """slice-slabs [CLASS]: a line a class; or a line a slab of one class."""
+
+    def __init__(self):
+        super().__init__("slice-slabs", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        wanted = int(argument) if argument else None
+        sums = {}
+        for run, slab in slabs():
+            cut = sizeclass(int(slab["class_index"]))
+            bytes_ = int(cut["block_bytes"])
+            free = count_free(slab)
+            n, n_free, chunks = sums.get(bytes_, (0, 0, 0))
+            sums[bytes_] = (n + 1, n_free + free,
+                            chunks + int(cut["n_chunks"]))
+            if bytes_ == wanted:
+                print("slab %#x: %d of %d chunks free, %d never handed out"
+                      % (run, free, int(cut["n_chunks"]),
+                         int(cut["n_chunks"]) - int(slab["n_carved"])))
+        if wanted is None:
+            for bytes_ in sorted(sums):
+                print("class %4d: %d slabs, %d of %d chunks free"
+                      % ((bytes_,) + sums[bytes_]))
+
+
+Owner()
+Magazines()
+Depots()
+Slabs()

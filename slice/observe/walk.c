@@ -1,0 +1,276 @@
+/* walk.c - slice_walk() and slice_validate()
+ *
+ * Floor 7 (observe).  Reads the floors through their getters, which take
+ * their locks one at a time; what they show is noted in memory of the
+ * kernel's own, so that nothing is disturbed and nobody is called with a lock
+ * held.  Theory: section 10.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/walk.h>
+
+#include "base/sizeclass.h"
+#include "core/alloc.h"
+#include "core/depot.h"
+#include "core/magazine.h"
+#include "core/page.h"
+#include "core/slab.h"
+#include "port/os.h"
+
+#include <string.h>
+
+/* --- a list that grows nowhere: counted first, then filled ------------------- */
+
+typedef struct
+{
+  void *address;
+  uint32_t class_index;
+} Note;
+
+typedef struct
+{
+  Note *notes; /* NULL: being counted */
+  size_t n;
+  size_t room;
+} Notes;
+
+static void
+note (Notes *notes, void *address, unsigned class_index)
+{
+  if (notes->notes != NULL && notes->n < notes->room)
+    notes->notes[notes->n] = (Note){ address, class_index };
+  notes->n++;
+}
+
+static void
+note_slab (void *run, unsigned class_index, void *data)
+{
+  note (data, run, class_index);
+}
+
+static void
+note_rounds (unsigned class_index, void *const *rounds, size_t n, void *data)
+{
+  for (size_t i = 0; i < n; i++)
+    if (rounds[i] != NULL)
+      note (data, rounds[i], class_index);
+}
+
+static void
+list_slabs (Notes *notes)
+{
+  sli_slab_each (note_slab, notes);
+}
+
+static void
+list_cached (Notes *notes)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    sli_depot_each (i, note_rounds, notes);
+  sli_magazine_each (note_rounds, notes);
+}
+
+/* False: no memory. */
+static bool
+notes_take (Notes *notes, void (*list) (Notes *notes))
+{
+  *notes = (Notes){ NULL, 0, 0 };
+  list (notes);
+  notes->room = notes->n + 1;
+  notes->n = 0;
+  notes->notes = sli_os_map (notes->room * sizeof notes->notes[0],
+                             sli_os_page_bytes ());
+  if (notes->notes == NULL)
+    return false;
+  list (notes);
+  if (notes->n > notes->room)
+    notes->n = notes->room;
+  return true;
+}
+
+static void
+notes_end (Notes *notes)
+{
+  sli_os_unmap (notes->notes, notes->room * sizeof notes->notes[0]);
+}
+
+/* --- the walk ------------------------------------------------------------------- */
+
+static bool
+walk_slab (const Note *slab, SliceVisit visit, void *data)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  SlicePart part = { SLICE_PART_SLAB, slab->address, sizeclass->slab_bytes,
+                     slab->class_index };
+  bool goes_on = visit (&part, data);
+  ChunkInfo chunk;
+
+  part.bytes = sizeclass->chunk_bytes;
+  for (unsigned i = 0;
+       goes_on && i < sli_slab_chunk (slab->address, i, &chunk); i++)
+    {
+      part.kind = chunk.state == CHUNK_OUT ? SLICE_PART_OUT : SLICE_PART_FREE;
+      part.address = chunk.start;
+      goes_on = visit (&part, data);
+    }
+  return goes_on;
+}
+
+static bool
+walk_cached (const Note *cached, SliceVisit visit, void *data)
+{
+  SlicePart part = { SLICE_PART_CACHED, cached->address,
+                     sli_sizeclasses[cached->class_index].chunk_bytes,
+                     cached->class_index };
+
+  return visit (&part, data);
+}
+
+static bool
+walk_notes (void (*list) (Notes *notes),
+            bool (*walk) (const Note *note, SliceVisit visit, void *data),
+            SliceVisit visit, void *data)
+{
+  bool goes_on = true;
+  Notes notes;
+
+  if (!notes_take (&notes, list))
+    return false;
+  for (size_t i = 0; goes_on && i < notes.n; i++)
+    goes_on = walk (&notes.notes[i], visit, data);
+  notes_end (&notes);
+  return goes_on;
+}
+
+bool
+slice_walk (SliceVisit visit, void *data)
+{
+  if (!sli_alloc_is_ready ())
+    return true;
+  return walk_notes (list_slabs, walk_slab, visit, data)
+         && walk_notes (list_cached, walk_cached, visit, data);
+}
+
+/* --- the invariants ---------------------------------------------------------------- */
+
+/* As in THEORY, section 10. */
+static const char *const invariants[]
+    = { "P1: a region in use lies in the ring of its fullness, an idle one in "
+        "`idle' or `clean', one that a trimmer works on in none",
+        "P2: n_free counts the set `free'; a unit is free, or in a run, or a "
+        "trimmer has it",
+        "P3: `fresh' is a subset of `free'",
+        "P4: n_clean counts an extent's clean regions",
+        "P5: the map has a bit for every region that has begun, and for no "
+        "other",
+        "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
+        "chunk that is free or not carved",
+        "S2: bits of chunks that are not carved are 0",
+        "S3: n_carved <= n_chunks",
+        "S4: the slabs in rings are at most n_slabs",
+        "D1: every magazine in a depot is of its class, and holds 1 to "
+        "n_rounds_max rounds",
+        "D2: the stack is ordered by pushed_msec, latest first",
+        "D3: n_magazines and n_chunks count the stack",
+        "M1: slots[0] is NULL; base <= top <= end",
+        "M2: the previous magazine is of its class, and its n_rounds is true",
+        "M4: n_taken rounds lie below what the owner may touch",
+        "X1: a cached chunk is of its magazine's class, and out of its slab",
+        "X2: no chunk is cached twice" };
+
+/* The whole of an id. */
+static const char *
+invariant_text (const char *id)
+{
+  if (id == NULL)
+    return NULL;
+  for (size_t i = 0; i < sizeof invariants / sizeof invariants[0]; i++)
+    if (strncmp (invariants[i], id, strlen (id)) == 0)
+      return invariants[i];
+  return id;
+}
+
+/* Heap sort by address: no memory, no recursion, no worst case. */
+static void
+notes_sift (Note *notes, size_t at, size_t n)
+{
+  for (size_t child; (child = 2 * at + 1) < n; at = child)
+    {
+      Note swapped = notes[at];
+
+      if (child + 1 < n && notes[child + 1].address > notes[child].address)
+        child++;
+      if (notes[at].address >= notes[child].address)
+        return;
+      notes[at] = notes[child];
+      notes[child] = swapped;
+    }
+}
+
+static void
+notes_sort (Notes *notes)
+{
+  for (size_t at = notes->n / 2; at-- > 0;)
+    notes_sift (notes->notes, at, notes->n);
+  for (size_t n = notes->n; n-- > 1;)
+    {
+      Note last = notes->notes[n];
+
+      notes->notes[n] = notes->notes[0];
+      notes->notes[0] = last;
+      notes_sift (notes->notes, 0, n);
+    }
+}
+
+static const char *
+check_cached (const void **where)
+{
+  const char *broken = NULL;
+  Notes notes;
+
+  if (!notes_take (&notes, list_cached))
+    return NULL;
+  notes_sort (&notes);
+  for (size_t i = 0; i < notes.n && broken == NULL; i++)
+    {
+      const Note *cached = &notes.notes[i];
+      ChunkInfo chunk;
+
+      *where = cached->address;
+      sli_slab_look_up (cached->address, &chunk);
+      if (chunk.state != CHUNK_OUT
+          || chunk.class_index != cached->class_index)
+        broken = "X1";
+      else if (i > 0 && notes.notes[i - 1].address == cached->address)
+        broken = "X2";
+    }
+  notes_end (&notes);
+  return broken;
+}
+
+const char *
+slice_validate (const void **where)
+{
+  const void *unwanted;
+  const char *broken;
+
+  if (where == NULL)
+    where = &unwanted;
+  *where = NULL;
+  if (!sli_alloc_is_ready ())
+    return NULL;
+  broken = sli_page_check (where);
+  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+    broken = sli_slab_check (i, where);
+  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+    broken = sli_depot_check (i, where);
+  if (broken == NULL)
+    broken = sli_magazine_check (where);
+  if (broken == NULL)
+    broken = check_cached (where);
+  if (broken == NULL)
+    *where = NULL;
+  return invariant_text (broken);
+}

@@ -1,0 +1,68 @@
+/* walk.h - everything that the allocator holds, looked at and looked over
+ *
+ * Public.  For tests, debuggers and those who hunt a leak: both functions look
+ * at every structure there is, and neither changes anything.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_WALK_H
+#define SLICE_WALK_H
+
+#include <slice/stats.h>
+
+SLICE_BEGIN_DECLS
+
+/** Asks every invariant of every structure (docs/THEORY, section 10): pages,
+ * slabs, depots, threads' magazines, and that no chunk is in two places.
+ *
+ * @param where  where to put the address of the structure that is at fault;
+ *               may be NULL
+ * @return       NULL if all hold (or no block has been asked for yet), else
+ *               the invariant's id and what it says, for example
+ *               "S2: bits of chunks that are not carved are 0"
+ *
+ * Threads: no other thread may use slices meanwhile.
+ * Cost: a look at every slab, and a sort of what is cached; takes some memory
+ *   of the kernel's own.
+ */
+SLICE_API const char *slice_validate (const void **where);
+
+/** What slice_walk() comes by. */
+typedef enum
+{
+  SLICE_PART_SLAB = 1,  /**< a slab; its chunks follow */
+  SLICE_PART_OUT,       /**< a chunk of it that is out: the program's, or
+                             cached */
+  SLICE_PART_FREE,      /**< a chunk of it that is free, or was never out */
+  SLICE_PART_CACHED     /**< a chunk that lies in a magazine (or waits in a
+                             quarantine): not the program's; after all slabs */
+} SlicePartKind;
+
+/** One thing on the way. */
+typedef struct
+{
+  SlicePartKind kind;
+  void *address;        /**< its first byte */
+  size_t bytes;         /**< of it: of a slab, of a chunk */
+  uint32_t class_index; /**< 1 to SLICE_N_CLASSES - 1 */
+} SlicePart;
+
+/** Sees one thing; false ends the walk. */
+typedef bool (*SliceVisit) (const SlicePart *part, void *data);
+
+/** Visits all slabs and chunks, and then what is cached.  The program's blocks
+ * are those that are out and not cached.
+ *
+ * @param visit  called for each, with no lock held; not NULL
+ * @param data   handed to it
+ * @return       false if there was no memory for the list of slabs, or `visit`
+ *               ended the walk
+ *
+ * Threads: no other thread may use slices meanwhile, nor may `visit`.
+ * Cost: a visit for every chunk.
+ */
+SLICE_API bool slice_walk (SliceVisit visit, void *data);
+
+SLICE_END_DECLS
+
+#endif

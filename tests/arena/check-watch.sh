@@ -1,0 +1,69 @@
+#!/bin/sh
+# check-watch.sh - valgrind and AddressSanitizer see overruns, and uses after
+# release, reset, rollback and free, in every kind of arena; and nothing else
+#
+# AddressSanitizer: the program is built with it, the library is the plain
+# one.
+#
+# SPDX-License-Identifier: MIT
+
+: "${top_srcdir=.}" "${top_builddir=.}" "${CC=cc}"
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+program=$top_builddir/tests/arena/watch-misuse
+cases=$("$program" --list)
+n_cases=$(echo "$cases" | wc -l)
+echo "1..$((2 * n_cases + 2))"
+n=0
+
+# result STATUS NAME: 0 is ok
+result ()
+{
+  n=$((n + 1))
+  if test "$1" -eq 0; then echo "ok $n $2"; else echo "not ok $n $2"; fi
+}
+skip ()
+{
+  n=$((n + 1))
+  echo "ok $n $1 # SKIP $2"
+}
+
+memcheck ()
+{
+  "$top_builddir/libtool" --mode=execute "$VALGRIND" --tool=memcheck --quiet \
+    --error-exitcode=99 "$program" "$1" > "$directory/log" 2>&1
+}
+if test -n "$VALGRIND" && test "${SLICE_TEST_SANITIZED:-0}" != 1; then
+  memcheck --good
+  result $? 'memcheck: no error without a fault'
+  for name in $cases; do
+    memcheck "$name"
+    test $? -eq 99 && grep -q 'Invalid read of size 1' "$directory/log"
+    result $? "memcheck: $name"
+  done
+else
+  for name in good $cases; do
+    skip "memcheck: $name" 'no valgrind'
+  done
+fi
+
+library=$top_builddir/slice/.libs
+asan=$directory/asan
+if $CC -g -O1 -fsanitize=address -I"$top_builddir" -I"$top_srcdir" \
+     "$top_srcdir/tests/arena/watch-misuse.c" -o "$asan" \
+     -L"$library" -lslice -Wl,-rpath,"$(cd "$library" && pwd)" \
+     > "$directory/log" 2>&1 \
+   && "$asan" --list > "$directory/log" 2>&1; then
+  "$asan" --good > "$directory/log" 2>&1
+  result $? 'AddressSanitizer: no error without a fault'
+  for name in $cases; do
+    "$asan" "$name" > "$directory/log" 2>&1
+    test $? -ne 0 \
+      && grep -q -e use-after-poison -e buffer-overflow "$directory/log"
+    result $? "AddressSanitizer: $name"
+  done
+else
+  for name in good $cases; do
+    skip "AddressSanitizer: $name" 'the compiler has none'
+  done
+fi

@@ -1,0 +1,60 @@
+# tests/arena/local.mk - the tests of the arenas and of slice.hpp
+#
+# SPDX-License-Identifier: MIT
+
+arena_tests = \
+	%D%/test-context \
+	%D%/test-linear \
+	%D%/test-pool \
+	%D%/test-sources \
+	%D%/test-stack \
+	%D%/test-tlsf
+
+slice_tests += $(arena_tests)
+
+arena_test_sources = %D%/arena-test.c %D%/arena-test.h
+%C%_test_context_SOURCES = %D%/test-context.c $(arena_test_sources)
+%C%_test_context_LDADD = $(slice_test_libs)
+%C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
+%C%_test_linear_LDADD = $(slice_test_libs)
+%C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)
+%C%_test_pool_LDADD = $(slice_test_libs)
+%C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
+%C%_test_sources_LDADD = $(slice_test_libs)
+%C%_test_stack_SOURCES = %D%/test-stack.c $(arena_test_sources)
+%C%_test_stack_LDADD = $(slice_test_libs)
+%C%_test_tlsf_SOURCES = %D%/test-tlsf.c $(arena_test_sources)
+%C%_test_tlsf_LDADD = $(slice_test_libs)
+
+# C++: the header, LLVM's allocators on our pages, and the examples.
+if HAVE_CXX
+arena_cxx_tests = %D%/test-hpp %D%/test-llvm
+arena_examples = \
+	docs/examples/one-owner \
+	docs/examples/owner-and-consumer \
+	docs/examples/many-consumers
+if WITH_TESTS
+check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
+TESTS += $(arena_cxx_tests) %D%/check-arena-examples.sh
+endif
+endif
+%C%_test_hpp_SOURCES = %D%/test-hpp.cc
+%C%_test_hpp_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
+%C%_test_hpp_LDADD = $(slice_test_libs)
+%C%_test_llvm_SOURCES = %D%/test-llvm.cc
+%C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
+%C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
+
+docs_examples_one_owner_SOURCES = docs/examples/one-owner.cc
+docs_examples_one_owner_LDADD = slice/libslice.la
+docs_examples_owner_and_consumer_SOURCES = docs/examples/owner-and-consumer.cc
+docs_examples_owner_and_consumer_LDADD = slice/libslice.la
+docs_examples_many_consumers_SOURCES = docs/examples/many-consumers.cc
+docs_examples_many_consumers_LDADD = slice/libslice.la
+
+# What valgrind and AddressSanitizer see; the examples' output.
+check_scripts += %D%/check-watch.sh
+dist_check_SCRIPTS += %D%/check-arena-examples.sh
+check_PROGRAMS += %D%/watch-misuse
+%C%_watch_misuse_SOURCES = %D%/watch-misuse.c
+%C%_watch_misuse_LDADD = slice/libslice.la

@@ -1,0 +1,127 @@
+/* test-context.c - arenas as nodes of a context's tree
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "arena-test.h"
+
+#include <string.h>
+#include <slice/ralloc.h>
+
+static int n_ended;
+
+static void
+note_end (void *data)
+{
+  (void)data;
+  n_ended++;
+}
+
+static SliceLinear *
+linear_with_objects (void *context, const SliceArenaOptions *options)
+{
+  SliceLinear *linear = slice_linear_new_in (context, options);
+  for (int i = 0; i < 100000; i++)
+    slice_linear_alloc (linear, 24);
+  slice_linear_add_cleanup (linear, note_end, NULL);
+  return linear;
+}
+
+static void
+test_freed_with_context (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  SlicePoolOptions pool_options = { .object_bytes = 24, .arena = options };
+  void *context = ralloc_context (NULL);
+  n_ended = 0;
+  SliceLinear *linear = linear_with_objects (context, &options);
+  SliceStack *stack = slice_stack_new_in (context, &options);
+  SlicePool *pool = slice_pool_new_in (linear, &pool_options);
+  SliceTlsf *tlsf = slice_tlsf_new_in (context, &options);
+  slice_stack_alloc (stack, 100);
+  slice_pool_alloc (pool);
+  slice_tlsf_alloc (tlsf, 100);
+  g_assert_true (ralloc_parent (linear) == context);
+  g_assert_true (ralloc_parent (pool) == linear);
+  g_assert_cmpuint (counting.out_bytes, >, 2400000);
+  ralloc_free (context);
+  g_assert_cmpint (n_ended, ==, 1);
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+}
+
+static void
+test_destroy (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  void *context = ralloc_context (NULL);
+  slice_linear_destroy (linear_with_objects (context, &options));
+  slice_tlsf_destroy (slice_tlsf_new_in (context, &options));
+  slice_stack_destroy (slice_stack_new_in (context, NULL));
+  g_assert_cmpuint (counting.out_bytes, ==, 0);
+  ralloc_free (context);
+}
+
+/* Moving changes one node's links, whatever the arena holds. */
+static void
+test_steal (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  SliceArenaOptions options = { .source = &counting.source };
+  void *here = ralloc_context (NULL);
+  void *there = ralloc_context (NULL);
+  n_ended = 0;
+  SliceLinear *linear = linear_with_objects (here, &options);
+  char *object = slice_linear_strdup (linear, "still there");
+  size_t n_maps = counting.n_maps;
+  ralloc_steal (there, linear);
+  g_assert_true (ralloc_parent (linear) == there);
+  ralloc_free (here);
+  g_assert_cmpint (n_ended, ==, 0);
+  g_assert_cmpstr (object, ==, "still there");
+  g_assert_cmpuint (counting.n_maps, ==, n_maps);
+  ralloc_free (there);
+  g_assert_cmpint (n_ended, ==, 1);
+}
+
+static void
+test_export (void)
+{
+  void *context = ralloc_context (NULL);
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_alloc (linear, 100);
+  pattern_fill (object, 100, 9);
+  char *copy = slice_linear_export (linear, object, 100, context);
+  slice_linear_destroy (linear);
+  g_assert_true (ralloc_parent (copy) == context);
+  g_assert_true (pattern_holds (copy, 100, 9));
+  ralloc_free (context);
+}
+
+static void
+test_misuse_export (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      slice_linear_export (linear, &n_ended, sizeof n_ended, NULL);
+      return;
+    }
+  expect_error (301, "which is not in it");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/arena-context/freed-with-context",
+                   test_freed_with_context);
+  g_test_add_func ("/slice/arena-context/destroy", test_destroy);
+  g_test_add_func ("/slice/arena-context/steal", test_steal);
+  g_test_add_func ("/slice/arena-context/export", test_export);
+  g_test_add_func ("/slice/arena-context/misuse/export", test_misuse_export);
+  return g_test_run ();
+}

@@ -1,0 +1,256 @@
+/* test-sources.c - the page sources of the arenas
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "arena-test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+typedef struct
+{
+  char *pages;
+  size_t bytes;
+  unsigned number;
+} Piece;
+
+static void
+piece_free (const SliceSource *source, GArray *pieces, guint i)
+{
+  Piece piece = g_array_index (pieces, Piece, i);
+  g_assert_true (pattern_holds (piece.pages, piece.bytes, piece.number));
+  source->unmap (source, piece.pages, piece.bytes);
+  g_array_remove_index_fast (pieces, i);
+}
+
+/* Pieces of random sizes and alignments come and go; none overlaps. */
+static void
+run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
+{
+  GArray *pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
+  for (unsigned i = 0; i < n_operations; i++)
+    {
+      bool frees = pieces->len > 40 || g_test_rand_int_range (0, 5) < 2;
+      if (pieces->len > 0 && frees)
+        {
+          guint at = (guint)g_test_rand_int_range (0, (gint32)pieces->len);
+          piece_free (source, pieces, at);
+          continue;
+        }
+      size_t n = (size_t)g_test_rand_int_range (1, (gint32)n_pages + 1);
+      size_t alignment = (size_t)PAGE << g_test_rand_int_range (0, 3);
+      Piece piece = { NULL, n * PAGE, i };
+      piece.pages = source->map (source, piece.bytes, alignment);
+      if (piece.pages == NULL)
+        continue;
+      g_assert_cmpuint ((uintptr_t)piece.pages % alignment, ==, 0);
+      pattern_fill (piece.pages, piece.bytes, i);
+      g_array_append_val (pieces, piece);
+    }
+  while (pieces->len > 0)
+    piece_free (source, pieces, 0);
+  g_array_free (pieces, TRUE);
+}
+
+static void
+test_fixed (void)
+{
+  enum
+  {
+    BYTES = 100 * PAGE + 1000
+  };
+  char *buffer = g_malloc (BYTES);
+  const SliceSource *source = slice_source_fixed_new (buffer + 7, BYTES - 7);
+  g_assert_nonnull (source);
+  run_model (source, 3000, 20);
+  char *whole = source->map (source, 98 * PAGE, PAGE);
+  g_assert_nonnull (whole);
+  g_assert_null (source->map (source, 3 * PAGE, PAGE));
+  source->unmap (source, whole, 98 * PAGE);
+
+  SliceArenaOptions options = { .source = source };
+  SliceLinear *linear = slice_linear_new (&options);
+  size_t n = 0;
+  while (slice_linear_alloc (linear, 64) != NULL)
+    n++;
+  g_assert_cmpint (errno, ==, ENOMEM);
+  if (!is_watched ())
+    g_assert_cmpuint (n * 64, >=, 96 * PAGE);
+  slice_linear_destroy (linear);
+  g_assert_nonnull (source->map (source, 98 * PAGE, PAGE));
+  g_assert_null (slice_source_fixed_new (buffer, PAGE));
+  g_free (buffer);
+}
+
+static void
+test_huge (void)
+{
+  for (SliceHugeKind kind = SLICE_HUGE_ADVISED; kind <= SLICE_HUGE_RESERVED;
+       kind++)
+    {
+      const SliceSource *source = slice_source_huge_new (kind, 2 << 20);
+      g_assert_nonnull (source);
+      run_model (source, 300, 100);
+      char *large = source->map (source, 5 << 20, PAGE);
+      memset (large, 1, 5 << 20);
+      source->unmap (source, large, 5 << 20);
+      slice_source_destroy (source);
+    }
+}
+
+static size_t
+file_blocks_bytes (int fd)
+{
+  struct stat status;
+  g_assert_cmpint (fstat (fd, &status), ==, 0);
+  return (size_t)status.st_blocks * 512;
+}
+
+static void
+test_file (void)
+{
+  char name[] = "/tmp/slice-test-XXXXXX";
+  int fd = mkstemp (name);
+  g_assert_cmpint (fd, >=, 0);
+  unlink (name);
+  const SliceSource *source = slice_source_file_new (fd, 64 << 20);
+  g_assert_nonnull (source);
+  run_model (source, 500, 100);
+  char *pages = source->map (source, 8 << 20, PAGE);
+  memset (pages, 0x33, 8 << 20);
+  size_t n_written = 0;
+  char byte;
+  for (off_t at = 0; pread (fd, &byte, 1, at) == 1; at += PAGE)
+    n_written += byte == 0x33;
+  g_assert_cmpuint (n_written, >=, (8 << 20) / PAGE);
+  g_assert_cmpuint (file_blocks_bytes (fd), >=, 8 << 20);
+  source->unmap (source, pages, 8 << 20);
+  g_assert_cmpuint (file_blocks_bytes (fd), <, 4 << 20);
+  g_assert_null (source->map (source, 100 << 20, PAGE));
+  slice_source_destroy (source);
+  close (fd);
+  errno = 0;
+  g_assert_null (slice_source_file_new (-1, 64 << 20));
+  g_assert_cmpint (errno, ==, EBADF);
+  g_assert_null (slice_source_file_new (0, 100));
+  g_assert_cmpint (errno, ==, EINVAL);
+}
+
+/* The mmap source takes and gives back at once. */
+static void
+test_mmap_at_once (void)
+{
+  const SliceSource *source = slice_source_builtin (SLICE_PAGES_MMAP);
+  SliceArenaOptions options = { .source = source };
+  SliceLinear *linear = slice_linear_new (&options);
+  char *object = slice_linear_alloc (linear, 1 << 20);
+  unsigned char there;
+  g_assert_cmpint (
+      mincore ((void *)((uintptr_t)object & ~(uintptr_t)4095), PAGE, &there),
+      ==, 0);
+  uintptr_t page = (uintptr_t)object & ~(uintptr_t)(PAGE - 1);
+  slice_linear_reset (linear, SLICE_KEEP_NONE);
+  g_assert_cmpint (mincore ((void *)page, PAGE, &there), ==, -1);
+  g_assert_cmpint (errno, ==, ENOMEM);
+  slice_linear_destroy (linear);
+}
+
+/* --- several threads -------------------------------------------------------
+ */
+
+static void *
+thread_body (void *data)
+{
+  (void)data;
+  for (int round = 0; round < 200; round++)
+    {
+      SliceLinear *linear = slice_linear_new (NULL);
+      unsigned number = (unsigned)round;
+      char *first = slice_linear_alloc (linear, 3000);
+      pattern_fill (first, 3000, number);
+      for (int i = 0; i < 500; i++)
+        slice_linear_alloc (linear, 500);
+      g_assert_true (pattern_holds (first, 3000, number));
+      slice_linear_destroy (linear);
+    }
+  return NULL;
+}
+
+static void
+test_threads (void)
+{
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++)
+    pthread_create (&threads[i], NULL, thread_body, NULL);
+  for (int i = 0; i < 4; i++)
+    pthread_join (threads[i], NULL);
+  slice_arena_trim (0);
+}
+
+/* --- misuse ----------------------------------------------------------------
+ */
+
+static void
+test_misuse_busy (void)
+{
+  if (g_test_subprocess ())
+    {
+      const SliceSource *source
+          = slice_source_huge_new (SLICE_HUGE_ADVISED, 0);
+      source->map (source, PAGE, PAGE);
+      slice_source_destroy (source);
+      return;
+    }
+  expect_error (307, "ended while its memory is in use");
+}
+
+static void
+test_misuse_kind (void)
+{
+  if (g_test_subprocess ())
+    {
+      slice_source_destroy (slice_source_builtin (SLICE_PAGES_MMAP));
+      return;
+    }
+  expect_error (308, "it can't be ended");
+}
+
+static void
+test_misuse_unmap (void)
+{
+  if (g_test_subprocess ())
+    {
+      const SliceSource *source
+          = slice_source_huge_new (SLICE_HUGE_ADVISED, 0);
+      char *pages = source->map (source, 4 * PAGE, PAGE);
+      source->map (source, PAGE, PAGE);
+      source->unmap (source, pages, 4 * PAGE);
+      source->unmap (source, pages, 4 * PAGE);
+      return;
+    }
+  expect_error (309, "unmap of pages that are not out");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/sources/fixed", test_fixed);
+  g_test_add_func ("/slice/sources/huge", test_huge);
+  g_test_add_func ("/slice/sources/file", test_file);
+  g_test_add_func ("/slice/sources/mmap-at-once", test_mmap_at_once);
+  g_test_add_func ("/slice/sources/threads", test_threads);
+  g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
+  g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
+  g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
+  return g_test_run ();
+}

@@ -1,0 +1,167 @@
+/* watch-misuse.c - one bad access, which a tool must report
+ *
+ *   watch-misuse CASE       the bad access of that name
+ *   watch-misuse --good     the same calls without any
+ *   watch-misuse --list     the names
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <slice/arena.h>
+
+static bool is_bad;
+
+/* Reads past the object, or after its end, if it may be bad. */
+__attribute__ ((noinline)) static void
+touch (const char *address)
+{
+  if (is_bad && *(const volatile char *)address == 77)
+    puts ("seventy-seven");
+}
+
+static void
+linear_overrun (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_alloc0 (linear, 21);
+  touch (object + 21);
+  slice_linear_destroy (linear);
+}
+
+static void
+linear_reset (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_alloc0 (linear, 24);
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  touch (object);
+  slice_linear_destroy (linear);
+}
+
+static void
+linear_rollback (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  slice_linear_alloc (linear, 24);
+  SliceMark mark = slice_linear_mark (linear);
+  char *object = slice_linear_alloc0 (linear, 24);
+  slice_linear_rollback (linear, mark);
+  touch (object);
+  slice_linear_destroy (linear);
+}
+
+static void
+linear_own_block (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_alloc0 (linear, 100001);
+  touch (object + 100001);
+  slice_linear_destroy (linear);
+}
+
+static void
+stack_overrun (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  char *object = slice_stack_alloc (stack, 40);
+  memset (object, 0, 40);
+  touch (object + 40);
+  slice_stack_destroy (stack);
+}
+
+static void
+stack_release (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  char *object = slice_stack_alloc (stack, 40);
+  memset (object, 0, 40);
+  slice_stack_release (stack, object);
+  touch (object + 39);
+  slice_stack_destroy (stack);
+}
+
+static void
+pool_overrun (void)
+{
+  SlicePool *pool = slice_pool_new_plain (32);
+  char *object = slice_pool_alloc (pool);
+  memset (object, 0, 32);
+  touch (object + 32);
+  slice_pool_destroy (pool);
+}
+
+static void
+pool_free (void)
+{
+  SlicePool *pool = slice_pool_new_plain (32);
+  char *object = slice_pool_alloc (pool);
+  memset (object, 0, 32);
+  slice_pool_free (pool, object);
+  touch (object);
+  slice_pool_destroy (pool);
+}
+
+static void
+tlsf_overrun (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 50);
+  memset (object, 0, 50);
+  touch (object + 50);
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+tlsf_underrun (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 50);
+  memset (object, 0, 50);
+  touch (object - 1);
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+tlsf_free (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 50);
+  memset (object, 0, 50);
+  slice_tlsf_free (tlsf, object);
+  touch (object);
+  slice_tlsf_destroy (tlsf);
+}
+
+static const struct
+{
+  const char *name;
+  void (*run) (void);
+} cases[] = {
+  { "linear-overrun", linear_overrun },
+  { "linear-reset", linear_reset },
+  { "linear-rollback", linear_rollback },
+  { "linear-own-block", linear_own_block },
+  { "stack-overrun", stack_overrun },
+  { "stack-release", stack_release },
+  { "pool-overrun", pool_overrun },
+  { "pool-free", pool_free },
+  { "tlsf-overrun", tlsf_overrun },
+  { "tlsf-underrun", tlsf_underrun },
+  { "tlsf-free", tlsf_free },
+};
+
+int
+main (int argc, char **argv)
+{
+  const char *name = argc > 1 ? argv[1] : "--list";
+  bool is_good = strcmp (name, "--good") == 0;
+  is_bad = !is_good;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    if (strcmp (name, "--list") == 0)
+      puts (cases[i].name);
+    else if (is_good || strcmp (name, cases[i].name) == 0)
+      cases[i].run ();
+  return 0;
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# check-bench-arena.sh - the arenas' benchmarks run; TLSF's worst case is flat
+#
+# Steps and instructions are counted, so nothing here depends on time.
+#
+# SPDX-License-Identifier: MIT
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+bench=$top_builddir/tests/bench/arena
+echo 1..4
+n=0
+expect ()
+{
+  n=$((n + 1))
+  name=$1
+  shift
+  "$@" > "$directory/log" 2>&1
+  status=$?
+  if test $status -eq 77; then
+    echo "ok $n $name # SKIP $(cat "$directory/log")"
+  elif test $status -eq 0; then
+    echo "ok $n $name"
+  else
+    sed 's/^/# /' "$directory/log"
+    echo "not ok $n $name"
+  fi
+}
+
+expect 'TLSF: steps are flat' "$bench/tlsf-worst-steps" 200000
+expect 'TLSF: instructions are flat' "$bench/tlsf-worst-instructions" 1 300
+expect 'memory over time' "$bench/arena-memory" "$directory" 2
+if test -x "$bench/arena-bench"; then
+  expect 'against peers' "$bench/arena-bench" 1
+else
+  echo 'ok 4 against peers # SKIP no C++ compiler'
+fi

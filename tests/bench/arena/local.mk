@@ -1,0 +1,55 @@
+# tests/bench/arena/local.mk - the arenas' benchmarks
+#
+#   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
+#   make bench-tlsf          TLSF's worst case, in steps and in instructions
+#   make bench-arena-memory  memory over time, source against source
+#
+# SPDX-License-Identifier: MIT
+
+# TLSF with its steps counted.
+%C%_tlsf_worst_steps_SOURCES = \
+	%D%/tlsf-worst.c \
+	slice/arena/tlsf.c \
+	slice/arena/tlsf-index.c \
+	slice/arena/tlsf-region.c \
+	slice/arena/tlsf-walk.c \
+	slice/arena/block-source.c \
+	slice/arena/bump.c \
+	slice/arena/fault.c \
+	slice/arena/span.c \
+	slice/arena/watch.c
+%C%_tlsf_worst_steps_CPPFLAGS = $(AM_CPPFLAGS) -DTLSF_COUNT_STEPS
+%C%_tlsf_worst_steps_LDADD = slice/liballoc.la $(SLICE_THREAD_LIBS)
+%C%_tlsf_worst_instructions_SOURCES = %D%/tlsf-worst.c
+%C%_tlsf_worst_instructions_LDFLAGS = -no-install -Wl,-z,now
+%C%_tlsf_worst_instructions_LDADD = slice/libslice.la
+check_PROGRAMS += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
+
+%C%_arena_memory_SOURCES = %D%/arena-memory.c
+%C%_arena_memory_LDADD = slice/libslice.la
+check_PROGRAMS += %D%/arena-memory
+
+if HAVE_CXX
+check_PROGRAMS += %D%/arena-bench
+endif
+%C%_arena_bench_SOURCES = %D%/arena-bench.cc
+%C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
+%C%_arena_bench_CXXFLAGS = -std=c++17
+%C%_arena_bench_LDFLAGS = -no-install
+%C%_arena_bench_LDADD = slice/libslice.la $(APR_LIBS) $(LLVM_LIBS)
+
+# Each is run a little by `make check', too.
+check_scripts += %D%/check-bench-arena.sh
+EXTRA_DIST += %D%/plot-memory
+
+bench_targets += bench-arena bench-tlsf bench-arena-memory
+bench-arena: %D%/arena-bench
+	%D%/arena-bench 9
+bench-tlsf: %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
+	%D%/tlsf-worst-steps
+	%D%/tlsf-worst-instructions
+bench-arena-memory: %D%/arena-memory
+	$(MKDIR_P) bench-results
+	$(SHELL) $(srcdir)/%D%/plot-memory %D%/arena-memory bench-results
+
+.PHONY: bench-arena bench-tlsf bench-arena-memory

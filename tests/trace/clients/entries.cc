@@ -1,0 +1,77 @@
+/* entries.cc - every entry point of malloc and of operator new, 1000 times
+ *
+ * Tests: a program to be recorded.  SPDX-License-Identifier: MIT
+ */
+#include <malloc.h>
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct alignas (64) Wide
+{
+  char bytes[64];
+};
+
+static void *volatile sink;
+
+template <typename T>
+static T *
+keep (T *block)
+{
+  sink = (void *)block;
+  return block;
+}
+
+static void
+c_entries ()
+{
+  void *block = nullptr;
+  free (keep (malloc (10)));
+  free (keep (calloc (2, 5)));
+  block = keep (realloc (nullptr, 10));
+  block = keep (realloc (block, 20));
+  keep (realloc (block, 0));
+  free (keep (reallocarray (nullptr, 3, 4)));
+  free (keep (memalign (64, 10)));
+  if (posix_memalign (&block, 64, 10) == 0)
+    free (keep (block));
+  free (keep (aligned_alloc (64, 64)));
+  free (keep (valloc (10)));
+  free (keep (pvalloc (10)));
+  free (keep (strdup ("hello")));
+  char *text = nullptr;
+  size_t n = 0;
+  FILE *file = open_memstream (&text, &n);
+  fputs ("x", file);
+  fclose (file);
+  free (text);
+}
+
+static void
+cxx_entries ()
+{
+  delete keep (new int);
+  delete[] keep (new int[4]);
+  delete keep (new Wide);
+  delete[] keep (new Wide[2]);
+  delete keep (new (std::nothrow) int);
+  /* fails, and throws through the recorder */
+  try
+    {
+      keep (new char[size_t (-1) >> 2]);
+    }
+  catch (const std::bad_alloc &)
+    {
+    }
+}
+
+int
+main ()
+{
+  for (int i = 0; i < 1000; i++)
+    {
+      c_entries ();
+      cxx_entries ();
+    }
+}

@@ -1,0 +1,63 @@
+/* forks.c - children by fork, vfork and exec; with threads, too
+ *
+ * Tests: a program to be recorded.  The argument chooses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static atomic_bool stop;
+
+static void *
+work (void *unused)
+{
+  (void)unused;
+  while (!stop)
+    free (malloc (40));
+  return NULL;
+}
+
+static void
+allocate (int n)
+{
+  for (int i = 0; i < n; i++)
+    {
+      void *volatile block = malloc (100);
+      free (block);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *how = argc > 1 ? argv[1] : "fork";
+  pthread_t thread;
+  int status = 0;
+  allocate (500);
+  if (strcmp (how, "threads") == 0)
+    pthread_create (&thread, NULL, work, NULL);
+  pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();
+  if (pid == 0)
+    {
+      if (strcmp (how, "vfork") == 0 || strcmp (how, "exec") == 0)
+        {
+          execl ("/bin/echo", "echo", "from the child", (char *)NULL);
+          _exit (127);
+        }
+      allocate (700);
+      return 0;
+    }
+  waitpid (pid, &status, 0);
+  stop = 1;
+  if (strcmp (how, "threads") == 0)
+    pthread_join (thread, NULL);
+  allocate (500);
+  return WEXITSTATUS (status);
+}

@@ -1,0 +1,35 @@
+# tests/trace/local.mk - the tracer's tests
+#
+# SPDX-License-Identifier: MIT
+
+trace_tests = %D%/test-patterns %D%/test-trace-file
+%C%_test_patterns_SOURCES = %D%/test-patterns.c %D%/make-trace.c \
+	%D%/make-trace.h
+%C%_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_test_trace_file_SOURCES = %D%/test-trace-file.c %D%/make-trace.c \
+	%D%/make-trace.h
+%C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+
+trace_scripts = %D%/test-record.sh %D%/test-trace-tool.sh
+EXTRA_DIST += \
+	$(trace_scripts) \
+	%D%/clients/classes.c \
+	%D%/clients/ends.c \
+	%D%/clients/entries.cc \
+	%D%/clients/forks.c \
+	%D%/clients/plugin.c \
+	%D%/clients/plugins.c \
+	%D%/clients/race.c \
+	%D%/clients/ring-malloc.c \
+	%D%/clients/signals.c \
+	%D%/clients/static.c \
+	%D%/clients/threads.c \
+	%D%/clients/wrapped.c \
+	%D%/make-large.c
+
+if WITH_TRACE
+if WITH_TESTS
+check_PROGRAMS += $(trace_tests)
+TESTS += $(trace_tests) $(trace_scripts)
+endif
+endif

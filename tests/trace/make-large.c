@@ -1,0 +1,38 @@
+/* make-large.c - a trace of many millions of events, for trials of speed
+ *
+ * Tests: not run by make check.  Arguments: file, millions of events, live
+ * blocks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "make-trace.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+int
+main (int argc, char **argv)
+{
+  if (argc < 4)
+    {
+      fputs ("usage: make-large FILE MILLIONS LIVE\n", stderr);
+      return 2;
+    }
+  uint64_t n = strtoull (argv[2], NULL, 10) * 500000;
+  uint32_t live = (uint32_t)atoi (argv[3]);
+  uint64_t *slots = calloc (live, sizeof *slots);
+  uint32_t sites[1000];
+  Maker *maker = maker_new (argv[1], 1);
+  for (uint64_t i = 0; i < 1000; i++)
+    sites[i] = maker_site (maker, 0x1000 + i, 0x20000 + i % 50, 0);
+  for (uint64_t i = 0; i < n; i++)
+    {
+      uint32_t at = maker_random (maker, live);
+      if (slots[at] != 0)
+        maker_free (maker, slots[at]);
+      slots[at] = maker_alloc (maker, sites[maker_random (maker, 1000)],
+                               maker_size (maker));
+    }
+  maker_end (maker);
+  free (slots);
+  return 0;
+}

@@ -1,0 +1,293 @@
+#!/bin/sh
+# test-record.sh - the recorder on small programs, one pitfall each
+#
+# The clients are built here, with the compilers that make check names: they
+# must not be instrumented, nor know of the library.  Speaks TAP.
+#
+# SPDX-License-Identifier: MIT
+
+source=${top_srcdir:-.}
+build=${top_builddir:-.}
+trace=${SLICE_TRACE:-$build/slice/tools/slice-trace}
+work=$(mktemp -d "${TMPDIR:-/tmp}/slice-record-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+clients=$work
+: "${CC=cc}" "${CXX=c++}"
+
+compile () # output, source, flags...
+{
+  output=$1
+  file=$source/tests/trace/clients/$2
+  shift 2
+  $CC -g -O1 -I"$source" -I"$build" "$file" -o "$work/$output" "$@" || exit 1
+}
+
+for client in ends threads forks signals plugins classes race wrapped
+do
+  compile $client $client.c -lpthread -ldl
+done
+compile ring-malloc.so ring-malloc.c -shared -fPIC -fno-builtin
+compile plugin-a.so plugin.c -shared -fPIC -DPLUGIN_FUNCTION=plugin_a
+compile plugin-b.so plugin.c -shared -fPIC -DPLUGIN_FUNCTION=plugin_b
+$CC "$source/tests/trace/clients/static.c" -static -o "$work/static" \
+  2> "$work/err" || rm -f "$work/static"
+$CXX -g -O1 -std=c++17 -w "$source/tests/trace/clients/entries.cc" \
+  -o "$work/entries" 2> "$work/err"
+n=0
+failed=0
+
+ok () # name
+{
+  n=$((n + 1))
+  echo "ok $n $1"
+}
+
+not_ok () # name, why
+{
+  n=$((n + 1))
+  failed=1
+  echo "not ok $n $1"
+  echo "# $2"
+}
+
+skip () # name, why
+{
+  n=$((n + 1))
+  echo "ok $n $1 # SKIP $2"
+}
+
+equal () # name, value, wanted
+{
+  if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "$2, not $3"; fi
+}
+
+info () # trace, key...
+{
+  file=$1
+  shift
+  "$trace" info "$file" | sed -n "s/^$* //p"
+}
+
+# Replays the text dump: no address twice alive, every death of something.
+check_order () # trace
+{
+  "$trace" dump "$1" | awk '
+    $3 ~ /free|delete|munmap/ {
+      if (!($4 in alive)) { unknown++ } else delete alive[$4]; next }
+    $3 ~ /scope|mark/ { next }
+    { if ($4 in alive) twice++; alive[$4] = 1 }
+    END { print twice + 0, unknown + 0 }'
+}
+
+record () # trace, program...
+{
+  file=$1
+  shift
+  rm -f "$file"*
+  "$trace" record -o "$file" -- "$@" 2> "$work/err"
+}
+
+t=$work/recorded
+
+# --- entry points: exact counts ---
+if [ ! -x "$clients/entries" ]; then
+  echo "Bail out! no C++ compiler"
+  exit 1
+fi
+record "$t" "$clients/entries"
+equal entries-status $? 0
+for pair in "malloc 4000" "calloc 1000" "realloc 2000" \
+  "reallocarray 1000" "memalign 1000" "posix_memalign 1000" \
+  "aligned_alloc 1000" "valloc 1000" "pvalloc 1000" "new 2000" \
+  "new[] 1000" "new-aligned 1000" "new[]-aligned 1000"
+do
+  op=${pair% *}
+  got=$("$trace" info "$t" | awk -v op="$op" '$1 == "op" && $2 == op {
+    print $3 }')
+  wanted=${pair#* }
+  # open_memstream's own calls vary with the C library: at least
+  if [ "$op" = malloc ] || [ "$op" = calloc ] || [ "$op" = realloc ]; then
+    if [ "${got:-0}" -ge 2000 ] || [ "$op" = calloc ]; then
+      ok "entries-$op"
+    else
+      not_ok "entries-$op" "$got"
+    fi
+  else
+    equal "entries-$op" "$got" "$wanted"
+  fi
+done
+equal entries-throws "$(info "$t" failed)" 1000
+equal entries-order "$(check_order "$t")" "0 0"
+equal entries-dropped "$(info "$t" dropped-nested)" 0
+# what lives at the end is the C++ runtime's alone: no realloc (p, 0) leaks
+alive=$("$trace" dump "$t" | awk '
+  $3 ~ /free|delete/ { delete alive[$4]; next } { alive[$4] = 1 }
+  END { for (a in alive) n++; print n + 0 }')
+if [ "$alive" -le 5 ]; then ok entries-leaks
+else not_ok entries-leaks "$alive"; fi
+
+# --- ends ---
+for how in kill abort _exit overflow
+do
+  record "$t" "$clients/ends" $how
+  status=$?
+  case $how in
+    kill) wanted=137;; abort) wanted=134;; overflow) wanted=139;;
+    *) wanted=0;;
+  esac
+  equal "end-$how-status" $status $wanted
+  got=$(info "$t" op malloc)
+  if [ "${got:-0}" -ge 1000 ]; then ok "end-$how-events"
+  else not_ok "end-$how-events" "$got"; fi
+  equal "end-$how-cut" "$(info "$t" cut)" process
+done
+record "$t" "$clients/ends" status
+equal end-status $? 42
+
+# --- a file that lost its end ---
+record "$t" "$clients/threads" 2 100000
+whole=$(info "$t" events)
+size=$(wc -c < "$t")
+head -c $((size * 2 / 3)) "$t" > "$work/cut"
+equal cut-file "$(info "$work/cut" cut)" file
+got=$(info "$work/cut" events)
+if [ "$got" -gt 0 ] && [ "$got" -lt "$whole" ]; then ok cut-file-events
+else not_ok cut-file-events "$got of $whole"; fi
+"$trace" dump "$work/cut" > /dev/null 2> "$work/err"
+equal cut-file-status $? 4
+
+# --- threads ---
+for threads in 1 2 4 16
+do
+  record "$t" "$clients/threads" $threads 50000
+  equal "threads-$threads" "$(check_order "$t")" "0 0"
+  equal "threads-$threads-count" "$(info "$t" events)" \
+    "$(info "$t" recorded)"
+done
+record "$t" "$clients/race"
+equal race "$(check_order "$t")" "0 0"
+
+# --- children ---
+for how in fork threads
+do
+  record "$t" "$clients/forks" $how
+  equal "child-$how-status" $? 0
+  set -- "$t".*
+  equal "child-$how-files" $# 1
+  got=$(info "$1" op malloc)
+  if [ "${got:-0}" -ge 700 ] && [ "$got" -lt 800 ]; then
+    ok "child-$how-events"
+  else
+    not_ok "child-$how-events" "$got"
+  fi
+  equal "child-$how-order" "$(check_order "$t")" "0 0"
+done
+for how in vfork exec
+do
+  record "$t" "$clients/forks" $how > "$work/out"
+  equal "child-$how-status" $? 0
+  equal "child-$how-output" "$(cat "$work/out")" "from the child"
+  equal "child-$how-cut" "$(info "$t" cut)" no
+done
+rm -f "$t"*
+"$trace" record --follow -o "$t" -- sh -c "$clients/ends; :" 2> "$work/err"
+set -- "$t".*
+found=0
+for file
+do
+  got=$(info "$file" op malloc)
+  [ "${got:-0}" -ge 1000 ] && found=1
+done
+equal follow $found 1
+
+# --- malloc in a signal handler ---
+LD_PRELOAD=$clients/ring-malloc.so record "$t" "$clients/signals" 1500
+equal signals-status $? 0
+if [ "$(info "$t" dropped-nested)" -gt 0 ]; then ok signals-counted
+else not_ok signals-counted "$(info "$t" dropped-nested)"; fi
+if grep -q 'counted, not recorded' "$work/err"; then ok signals-said
+else not_ok signals-said "$(cat "$work/err")"; fi
+
+# --- other allocators ---
+for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0
+do
+  path=$(ls /usr/lib/*/$library 2> /dev/null | head -n 1)
+  if [ -z "$path" ]; then
+    skip "$library" "not installed"
+    continue
+  fi
+  LD_PRELOAD=$path record "$t" "$clients/threads" 2 20000
+  equal "$library-status" $? 0
+  equal "$library-order" "$(check_order "$t")" "0 0"
+done
+
+# --- plugins ---
+record "$t" "$clients/plugins" "$clients/plugin-a.so" \
+  "$clients/plugin-b.so" 200
+"$trace" callers "$t" > "$work/callers"
+"$trace" hot "$t" > "$work/hot"
+a=$(awk '$NF == "plugin_a" { print $1 }' "$work/hot")
+b=$(awk '$NF == "plugin_b" { print $1 }' "$work/hot")
+equal plugins "$a $b" "1000 1000"
+nodes=$(info "$t" nodes)
+record "$t" "$clients/plugins" "$clients/plugin-a.so" \
+  "$clients/plugin-b.so" 1000
+more=$(info "$t" nodes)
+if [ "$more" -le $((nodes + 5)) ]; then ok plugins-growth
+else not_ok plugins-growth "$nodes, then $more nodes"; fi
+
+# --- nothing to record ---
+if [ -x "$clients/static" ]; then
+  record "$t" "$clients/static"
+  equal static-status $? 3
+  if [ ! -e "$t" ]; then ok static-file; else not_ok static-file "a trace"; fi
+else
+  skip static "no static C library"
+fi
+record "$t" /nonexistent/program
+equal not-found $? 127
+
+# --- the program notices nothing ---
+for command in "env" "ls /" "sort /etc/passwd" "cat /proc/self/status"
+do
+  $command > "$work/plain" 2> "$work/plain-err"
+  plain=$?
+  "$trace" record -q -o "$t" -- $command > "$work/seen" 2> "$work/seen-err"
+  status=$?
+  # sizes and ids of the process itself differ from run to run
+  grep -vE '^(_=|LD_LIBRARY_PATH=|BIN_SH=|DUALCASE=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+    "$work/plain" | sort > "$work/a"
+  grep -vE '^(_=|LD_LIBRARY_PATH=|BIN_SH=|DUALCASE=|Pid|Tgid|NSpid|NStgid|Ngid|Vm|Rss|.*ctxt|Threads|PPid|NSsid|NSpgid|SigQ|Speculation|Cpus|Mems|.*switches)' \
+    "$work/seen" | sort > "$work/b"
+  grep '^Threads' "$work/plain" >> "$work/a"
+  grep '^Threads' "$work/seen" >> "$work/b"
+  if [ "$status" = "$plain" ] && cmp -s "$work/a" "$work/b"; then
+    ok "unnoticed-$command"
+  else
+    not_ok "unnoticed-$command" \
+      "$status, $(diff "$work/a" "$work/b" | head -n 3 | tr '\n' '|')"
+  fi
+done
+
+# --- classes, live ---
+for class in linear linear-fair immortal scratch stack stack-lazy owner \
+  scope pool slice general huge
+do
+  record "$t" "$clients/classes" $class
+  got=$("$trace" hot "$t" | awk 'NR > 1 && $NF == "site" { print $4; exit }')
+  equal "class-$class" "$got" $class
+done
+
+# --- source lines ---
+record "$t" "$clients/wrapped" > "$work/out"
+if grep -q '300 .*wrapped.c:[0-9]* (main)' "$work/out"; then ok lines-counted
+else not_ok lines-counted "$(cat "$work/out")"; fi
+"$trace" patterns "$t" -o "$work/lines.json"
+if grep -q '"name":".*wrapped.c:[0-9]*' "$work/lines.json"; then
+  ok lines-site
+else
+  not_ok lines-site "$("$trace" hot "$t" | head -n 4)"
+fi
+
+echo "1..$n"
+exit $failed

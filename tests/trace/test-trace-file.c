@@ -1,0 +1,237 @@
+/* test-trace-file.c - the trace's file: round trip, cuts, flipped bits
+ *
+ * Tests.  Built with the sanitizers (make check-asan) this is the reader's
+ * fuzz test; --rounds=N as the first argument makes it longer.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "make-trace.h"
+#include "slice/tools/trace-read.h"
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned n_rounds = 400;
+
+static char *
+trace_path (const char *name)
+{
+  return g_strdup_printf ("%s/slice-file-%d-%s.trace", g_get_tmp_dir (),
+                          (int)getpid (), name);
+}
+
+static char *
+sample_make (void)
+{
+  char *path = trace_path ("sample");
+  Maker *maker = maker_new (path, 7);
+  for (size_t i = 0; i < n_known_traces; i++)
+    if (strcmp (known_traces[i].name, "scoped") == 0
+        || strcmp (known_traces[i].name, "other-thread") == 0)
+      known_traces[i].make (maker);
+  maker_end (maker);
+  return path;
+}
+
+static uint64_t
+events_read (TraceReader *reader)
+{
+  TraceEvent event;
+  uint64_t n = 0, sum = 0, last = 0;
+  while (sli_trace_next (reader, &event))
+    {
+      n++;
+      sum += event.address + event.size;
+      g_assert_cmpuint (event.node, <, reader->n_nodes);
+      if (reader->n_damaged == 0)
+        g_assert_cmpuint (event.ticks, >=, last);
+      last = event.ticks;
+    }
+  g_assert_cmpuint (sum, >=, n > 0);
+  return n;
+}
+
+/* Random events of all kinds come back as they were. */
+static void
+test_round_trip (void)
+{
+  enum
+  {
+    N = 50000
+  };
+  char *path = trace_path ("trip");
+  TraceEvent *events = g_new0 (TraceEvent, N);
+  TraceFileHead head = { .ticks_per_sec = 1000 };
+  TraceWriter *writer = sli_trace_create (path, &head);
+  GRand *random = g_rand_new_with_seed (3);
+  uint64_t ticks = 1000;
+  for (int i = 0; i < N; i++)
+    {
+      unsigned kind = (unsigned)g_rand_int_range (random, 0, 3);
+      TraceEvent *event = &events[i];
+      ticks += (uint64_t)g_rand_int_range (random, 0, 300);
+      event->ticks = ticks;
+      event->thread = 1;
+      event->node = TRACE_NODE_CUT;
+      event->op = kind == 0   ? TRACE_OP_CALLOC
+                  : kind == 1 ? TRACE_OP_DELETE_SIZED
+                              : TRACE_OP_MARK;
+      event->address = kind == 2 ? g_rand_int (random) % 100
+                                 : (uint64_t)g_rand_int (random) << 12
+                                       | g_rand_int (random) % 4096;
+      if (kind < 2 && i > 10 && g_rand_int (random) % 2
+          && events[i - 7].op < TRACE_OP_SCOPE_BEGIN)
+        event->address = events[i - 7].address;
+      event->size = kind == 0 ? (uint64_t)g_rand_int (random) << 8 : 0;
+      event->extra = g_rand_int (random) % 3 == 0 ? g_rand_int (random) : 0;
+    }
+  sli_trace_write_events (writer, events, N, 0, 0, 0);
+  g_assert_true (sli_trace_finish (writer));
+  char error[512];
+  TraceReader *reader = sli_trace_open (path, error);
+  g_assert_nonnull (reader);
+  for (int pass = 0; pass < 2; pass++)
+    {
+      TraceEvent event;
+      for (int i = 0; i < N; i++)
+        {
+          g_assert_true (sli_trace_next (reader, &event));
+          g_assert_cmpmem (&event, sizeof event, &events[i], sizeof event);
+        }
+      g_assert_false (sli_trace_next (reader, &event));
+      sli_trace_rewind (reader);
+    }
+  sli_trace_close (reader);
+  g_remove (path);
+  g_free (path);
+  g_free (events);
+  g_rand_free (random);
+}
+
+/* Cut anywhere: what is before the cut is read, and the cut is noticed. */
+static void
+test_cut (void)
+{
+  char *path = sample_make (), *cut = trace_path ("cut"), *bytes;
+  char error[512];
+  gsize n;
+  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  uint64_t least = 0;
+  for (unsigned i = 0; i <= 40; i++)
+    {
+      gsize length = n * i / 40;
+      g_assert_true (g_file_set_contents (cut, bytes, (gssize)length, NULL));
+      TraceReader *reader = sli_trace_open (cut, error);
+      if (length < sizeof (TraceFileHead))
+        {
+          g_assert_null (reader);
+          continue;
+        }
+      uint64_t events = events_read (reader);
+      g_assert_cmpuint (events, >=, least);
+      g_assert_true (reader->has_index == (length == n));
+      least = events;
+      sli_trace_close (reader);
+    }
+  g_assert_cmpuint (least, >, 0);
+  g_remove (path);
+  g_remove (cut);
+  g_free (path);
+  g_free (cut);
+  g_free (bytes);
+}
+
+/* Flipped bits: no crash, and the block is named. */
+static void
+test_flipped (void)
+{
+  char *path = sample_make (), *bad = trace_path ("bad"), *bytes;
+  char error[512];
+  gsize n;
+  GRand *random = g_rand_new_with_seed (11);
+  unsigned n_named = 0;
+  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  for (unsigned i = 0; i < n_rounds; i++)
+    {
+      char *copy = g_memdup2 (bytes, n);
+      int flips = g_rand_int_range (random, 1, 6);
+      for (int flip = 0; flip < flips; flip++)
+        copy[(gsize)g_rand_int_range (random, 0, (gint32)n)]
+            ^= (char)(1 << g_rand_int_range (random, 0, 8));
+      gsize length = g_rand_int (random) % 4 == 0
+                         ? (gsize)g_rand_int_range (random, 0, (gint32)n)
+                         : n;
+      g_assert_true (g_file_set_contents (bad, copy, (gssize)length, NULL));
+      TraceReader *reader = sli_trace_open (bad, error);
+      if (reader != NULL)
+        {
+          events_read (reader);
+          n_named += strstr (reader->damage, "block at byte") != NULL;
+          sli_trace_close (reader);
+        }
+      g_free (copy);
+    }
+  g_assert_cmpuint (n_named, >, n_rounds / 2);
+  g_remove (path);
+  g_remove (bad);
+  g_free (path);
+  g_free (bad);
+  g_free (bytes);
+  g_rand_free (random);
+}
+
+/* Hashes can be made to fit: blocks with good hashes and bad contents. */
+static void
+test_lying (void)
+{
+  char *path = trace_path ("lying"), error[512];
+  GRand *random = g_rand_new_with_seed (5);
+  for (unsigned i = 0; i < n_rounds; i++)
+    {
+      TraceFileHead head = { .ticks_per_sec = 1000 };
+      TraceWriter *writer = sli_trace_create (path, &head);
+      uint8_t bytes[300];
+      for (int block = 0; block < 20; block++)
+        {
+          for (size_t k = 0; k < sizeof bytes; k++)
+            bytes[k]
+                = (uint8_t)(g_rand_int (random) % 3 == 0 ? g_rand_int (random)
+                                                         : k % 5);
+          sli_trace_write_block (
+              writer, (TraceBlockType)g_rand_int_range (random, 1, 10),
+              (uint64_t)g_rand_int_range (random, 0, 4),
+              (uint32_t)g_rand_int_range (random, 0, 200), bytes,
+              (size_t)g_rand_int_range (random, 0, sizeof bytes));
+        }
+      sli_trace_finish (writer);
+      TraceReader *reader = sli_trace_open (path, error);
+      if (reader != NULL)
+        {
+          events_read (reader);
+          sli_trace_close (reader);
+        }
+    }
+  g_remove (path);
+  g_free (path);
+  g_rand_free (random);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (argc > 1 && strncmp (argv[1], "--rounds=", 9) == 0)
+    {
+      n_rounds = (unsigned)atoi (argv[1] + 9);
+      argv[1] = argv[0];
+      argv++;
+      argc--;
+    }
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/trace-file/round-trip", test_round_trip);
+  g_test_add_func ("/slice/trace-file/cut", test_cut);
+  g_test_add_func ("/slice/trace-file/flipped-bits", test_flipped);
+  g_test_add_func ("/slice/trace-file/lying-blocks", test_lying);
+  return g_test_run ();
+}
