@@ -7,7 +7,7 @@ dist_doc_DATA += \
 	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/THEORY \
-	%D%/theory-13-tracing.txt \
+	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
 	%D%/tracing-tutorial \
 	%D%/TUNING

@@ -13,9 +13,10 @@
  * and lies behind the arena's own control block; further ones double from 256
  * bytes up to a cap, each size as soon as it is at most an eighth of what the
  * arena holds (a half where the first block is large or the arena has a page
- * source of its own).  A request too large for that gets a block of its own
- * and leaves the current block current.  The table of blocks lies outside the
- * blocks, so an arena can be emptied without touching its memory.
+ * source of its own; a stack doubles from 4 KiB).  A request too large for
+ * that gets a block of its own and leaves the current block current.  The
+ * table of blocks lies outside the blocks, so an arena can be emptied without
+ * touching its memory.
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a
@@ -61,13 +62,13 @@ SLICE_BEGIN_DECLS
 typedef enum
 {
   SLICE_ARENA_DEFAULT = 0,
-  SLICE_ARENA_CHECKED = 1 << 0 /**< stack: size and serial are kept before
-                                    each object, and each release must be
-                                    the top's; pool: live objects are kept
-                                    in a bitmap, and what is free is filled
-                                    and looked at when it is handed out
-                                    again.  The option `debug` sets it for
-                                    all arenas */
+  SLICE_ARENA_CHECKED = 1 << 0   /**< stack: size and serial are kept before
+                                      each object, and each release must be
+                                      the top's; pool: live objects are kept
+                                      in a bitmap, and what is free is filled
+                                      and looked at when it is handed out
+                                      again.  The option `debug` sets it for
+                                      all arenas */
 } SliceArenaFlags;
 
 /** How an arena gets its memory.  All zero is the default for each. */
@@ -100,11 +101,11 @@ typedef struct
 /** What a reset keeps for the next use. */
 typedef enum
 {
-  SLICE_KEEP_NONE = 0, /**< nothing (the block that lies behind the control
-                            block always stays) */
-  SLICE_KEEP_FIRST,    /**< the block that was asked for first */
-  SLICE_KEEP_LARGEST,  /**< the largest block */
-  SLICE_KEEP_ALL       /**< all, except blocks of single large objects */
+  SLICE_KEEP_NONE = 0,   /**< nothing (the block that lies behind the control
+                              block always stays) */
+  SLICE_KEEP_FIRST,      /**< the block that was asked for first */
+  SLICE_KEEP_LARGEST,    /**< the largest block */
+  SLICE_KEEP_ALL         /**< all, except blocks of single large objects */
 } SliceKeep;
 
 /** What an arena holds, in bytes.  held = asked + room + wasted + control. */
@@ -133,8 +134,7 @@ typedef struct
  */
 SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 
-/* --- further page sources -------------------------------------------------
- */
+/* --- further page sources ------------------------------------------------ */
 
 /** A source over a buffer of the caller's: pages are handed out and taken
  * back inside it, and no system call is ever made.
@@ -155,10 +155,10 @@ SLICE_API const SliceSource *slice_source_fixed_new (void *buffer,
 /** How the huge-page source gets its pages. */
 typedef enum
 {
-  SLICE_HUGE_ADVISED = 0, /**< 2 MiB regions of ordinary memory, advised to
-                               be huge (transparent huge pages) */
-  SLICE_HUGE_RESERVED     /**< from the system's reserve (MAP_HUGETLB); when
-                               that is empty, as above */
+  SLICE_HUGE_ADVISED = 0,  /**< 2 MiB regions of ordinary memory, advised to
+                                be huge (transparent huge pages) */
+  SLICE_HUGE_RESERVED      /**< from the system's reserve (MAP_HUGETLB); when
+                                that is empty, as above */
 } SliceHugeKind;
 
 /** A source that cuts blocks from huge pages.
@@ -201,8 +201,7 @@ SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
  */
 SLICE_API void slice_source_destroy (const SliceSource *source);
 
-/* --- the inline code of linear and stack ----------------------------------
- */
+/* --- the inline code of linear and stack --------------------------------- */
 
 /* What the inline functions see of a linear or stack arena (version 1):
  *
@@ -231,11 +230,13 @@ SLICE_ARENA_INLINE void *slice_bump_take_v1 (SliceBumpV1 *bump, size_t size);
 SLICE_ARENA_INLINE void *
 slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
 {
-  size_t rounded = (size + 7) & ~(size_t)7;
-  char *object = bump->next + ((uintptr_t)bump->next & ~rounded & 8);
-  if (SLICE_LIKELY (size - 1 < (size_t)(bump->end - object)))
+  size_t rounded = (size + 7) & ~(size_t) 7;
+  char *object = bump->next + ((uintptr_t) bump->next & ~rounded & 8);
+  if (SLICE_LIKELY (size - 1 < (size_t) (bump->end - object)))
     {
       bump->next = object + rounded;
+      if (object == NULL)
+        __builtin_unreachable ();
       return object;
     }
   return NULL;

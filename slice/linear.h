@@ -50,8 +50,8 @@ SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
  *
  * Threads: as ralloc_size().  Cost: one node with a destructor.
  */
-SLICE_API SliceLinear *slice_linear_new_in (const void *context,
-                                            const SliceArenaOptions *options);
+SLICE_API SliceLinear *
+slice_linear_new_in (const void *context, const SliceArenaOptions *options);
 
 /** Ends an arena and all that is in it.
  *
@@ -73,22 +73,20 @@ SLICE_API void *slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size);
  * Threads: the arena's owner.
  * Cost: 7 instructions for a constant size; a block now and then.
  */
-SLICE_ARENA_INLINE void *slice_linear_alloc (SliceLinear *linear,
-                                             size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *slice_linear_alloc (SliceLinear *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_linear_alloc (SliceLinear *linear, size_t size)
 {
-  void *object = slice_bump_take_v1 ((SliceBumpV1 *)linear, size);
+  void *object = slice_bump_take_v1 ((SliceBumpV1 *) linear, size);
   if (SLICE_LIKELY (object != NULL))
     return object;
   return slice_linear_alloc_slow_v1 (linear, size);
 }
 
 /** As slice_linear_alloc(), with all `size` bytes zero. */
-SLICE_ARENA_INLINE void *slice_linear_alloc0 (SliceLinear *linear,
-                                              size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *slice_linear_alloc0 (SliceLinear *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_linear_alloc0 (SliceLinear *linear, size_t size)
 {
@@ -101,8 +99,8 @@ slice_linear_alloc0 (SliceLinear *linear, size_t size)
 /** Adds an array: `n` times `size` bytes; a product that does not fit is the
  * same as no memory. */
 SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
-                                      size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+                                      size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
 
 /** Adds an object with an alignment of the caller's choice.
  *
@@ -115,14 +113,13 @@ SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
  * Errors: another alignment is misuse (300).
  */
 SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
-                                            size_t alignment,
-                                            size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (3);
+                                            size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Adds a copy of `size` bytes; a NULL source only with size 0. */
 SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
-                                   const void *source) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (2);
+                                   const void *source)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 
 /** Changes an object's size: in place if it is the last one and there is
  * room (or it shrinks), else the smaller of both sizes is copied.
@@ -220,8 +217,7 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
                                      const void *object, size_t size,
                                      const void *context);
 
-/* --- growing objects ------------------------------------------------------
- */
+/* --- growing objects ----------------------------------------------------- */
 
 /* One object at a time may grow at the arena's end, moving to a larger block
  * as needed, until it is finished.  Meanwhile nothing else can be added. */
@@ -244,7 +240,7 @@ SLICE_ARENA_INLINE bool slice_linear_grow_char (SliceLinear *linear, char c);
 SLICE_ARENA_INLINE bool
 slice_linear_grow_char (SliceLinear *linear, char c)
 {
-  SliceBumpV1 *bump = (SliceBumpV1 *)linear;
+  SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   if (SLICE_LIKELY (bump->growing != bump->growing_end))
     {
       *bump->growing++ = c;
@@ -271,12 +267,11 @@ SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
 /** Gives the growing object up. */
 SLICE_API void slice_linear_abandon (SliceLinear *linear);
 
-/* --- strings --------------------------------------------------------------
- */
+/* --- strings ------------------------------------------------------------- */
 
 /** A copy of a string; NULL of NULL. */
-SLICE_API char *slice_linear_strdup (SliceLinear *linear,
-                                     const char *string) SLICE_ATTR_MALLOC;
+SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string)
+    SLICE_ATTR_MALLOC;
 /** A copy of at most `max` bytes, terminated; NULL of NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
                                       size_t max) SLICE_ATTR_MALLOC;
@@ -292,26 +287,25 @@ SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
 /** A formatted string, written where it stays if the current block has room.
  * @return  NULL with errno ENOMEM, or as vsnprintf() sets it */
 SLICE_API char *slice_linear_printf (SliceLinear *linear, const char *format,
-                                     ...)
-    SLICE_ATTR_PRINTF (2, 3) SLICE_ATTR_MALLOC;
+                                     ...) SLICE_ATTR_PRINTF (2, 3)
+    SLICE_ATTR_MALLOC;
 /** As slice_linear_printf(). */
 SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
                                       va_list arguments) SLICE_ATTR_MALLOC
     __attribute__ ((format (printf, 2, 0)));
 
-/* --- typed macros ---------------------------------------------------------
- */
+/* --- typed macros -------------------------------------------------------- */
 
 /** Adds one `type`, aligned as the type wants. */
 #define slice_linear_new_object(linear, type)                                 \
- ((type *)(SLICE_ALIGNED_BY_SIZE_ (type)                                      \
-               ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))          \
-               : slice_linear_alloc_aligned ((linear), __alignof__(type),     \
-                                             SLICE_SIZEOF_ (type))))
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))        \
+                 : slice_linear_alloc_aligned (                               \
+                     (linear), __alignof__ (type), SLICE_SIZEOF_ (type))))
 
 /** Adds an array of `n` of `type`. */
 #define slice_linear_new_array(linear, type, n)                               \
- ((type *)slice_linear_alloc_n ((linear), (n), sizeof (type)))
+  ((type *) slice_linear_alloc_n ((linear), (n), sizeof (type)))
 
 SLICE_END_DECLS
 

@@ -67,7 +67,7 @@ SLICE_API void slice_pool_destroy (SlicePool *pool);
  * and one live one. */
 typedef struct
 {
-  void **free; /* the object that is handed out next, or NULL */
+  void **free;       /* the object that is handed out next, or NULL */
   ptrdiff_t n_live;
   void *sign;
 } SlicePoolV1;
@@ -88,11 +88,11 @@ SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool) SLICE_ATTR_MALLOC;
 SLICE_ARENA_INLINE void *
 slice_pool_alloc (SlicePool *pool)
 {
-  SlicePoolV1 *head = (SlicePoolV1 *)pool;
+  SlicePoolV1 *head = (SlicePoolV1 *) pool;
   void **object = head->free;
   if (SLICE_LIKELY (object != NULL))
     {
-      head->free = (void **)object[0];
+      head->free = (void **) object[0];
       object[1] = NULL;
       head->n_live++;
       return object;
@@ -118,8 +118,8 @@ SLICE_ARENA_INLINE void slice_pool_free (SlicePool *pool, void *object);
 SLICE_ARENA_INLINE void
 slice_pool_free (SlicePool *pool, void *object)
 {
-  SlicePoolV1 *head = (SlicePoolV1 *)pool;
-  void **words = (void **)object;
+  SlicePoolV1 *head = (SlicePoolV1 *) pool;
+  void **words = (void **) object;
   ptrdiff_t n_live = head->n_live - 1;
   if (SLICE_LIKELY (words != NULL && n_live > 0 && words[1] != head->sign))
     {

@@ -91,7 +91,7 @@ slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
 
 } // namespace detail
 
-/* --- slices ---------------------------------------------------------------- */
+/* --- slices -------------------------------------------------------------- */
 
 /** A standard allocator over slices; all of them are equal.
  *
@@ -193,7 +193,7 @@ make_unique (Arguments &&...arguments)
   {                                                                           \
   }
 
-/* --- resources for std::pmr (C++17) ---------------------------------------- */
+/* --- resources for std::pmr (C++17) -------------------------------------- */
 
 #ifdef SLICE_HAS_PMR
 
@@ -376,7 +376,7 @@ private:
 
 #endif /* SLICE_HAS_PMR */
 
-/* --- strategies: owners of arenas ------------------------------------------ */
+/* --- strategies: owners of arenas ---------------------------------------- */
 
 /** Objects that all die at once. */
 class LinearPool
@@ -666,7 +666,7 @@ operator!= (const CustomAllocator<T, Strategy> &a,
   return !(a == b);
 }
 
-/* --- LLVM ------------------------------------------------------------------ */
+/* --- LLVM ---------------------------------------------------------------- */
 
 /** Slabs for LLVM from a page source: the allocator parameter of
  * llvm::BumpPtrAllocatorImpl.  Pages are mapped for each slab and given back

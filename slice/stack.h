@@ -47,13 +47,12 @@ SLICE_API void slice_stack_release_slow_v1 (SliceStack *stack, void *object);
  * Threads: the arena's owner.
  * Cost: 7 instructions for a constant size; a block now and then.
  */
-SLICE_ARENA_INLINE void *slice_stack_alloc (SliceStack *stack,
-                                            size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *slice_stack_alloc (SliceStack *stack, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_stack_alloc (SliceStack *stack, size_t size)
 {
-  void *object = slice_bump_take_v1 ((SliceBumpV1 *)stack, size);
+  void *object = slice_bump_take_v1 ((SliceBumpV1 *) stack, size);
   if (SLICE_LIKELY (object != NULL))
     return object;
   return slice_stack_alloc_slow_v1 (stack, size);
@@ -61,8 +60,8 @@ slice_stack_alloc (SliceStack *stack, size_t size)
 
 /** As slice_linear_alloc_aligned(). */
 SLICE_API void *slice_stack_alloc_aligned (SliceStack *stack, size_t alignment,
-                                           size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (3);
+                                           size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Takes the top object off.
  *
@@ -82,10 +81,10 @@ SLICE_ARENA_INLINE void slice_stack_release (SliceStack *stack, void *object);
 SLICE_ARENA_INLINE void
 slice_stack_release (SliceStack *stack, void *object)
 {
-  SliceBumpV1 *bump = (SliceBumpV1 *)stack;
-  if (SLICE_LIKELY ((uintptr_t)object - (uintptr_t)bump->low
-                    < (uintptr_t)bump->next - (uintptr_t)bump->low))
-    bump->next = (char *)object;
+  SliceBumpV1 *bump = (SliceBumpV1 *) stack;
+  if (SLICE_LIKELY ((uintptr_t) object - (uintptr_t) bump->low
+                    < (uintptr_t) bump->next - (uintptr_t) bump->low))
+    bump->next = (char *) object;
   else
     slice_stack_release_slow_v1 (stack, object);
 }
@@ -118,10 +117,10 @@ SLICE_API void slice_stack_get_stats (const SliceStack *stack,
 
 /** Puts one `type` on the stack, aligned as the type wants. */
 #define slice_stack_new_object(stack, type)                                   \
- ((type *)(SLICE_ALIGNED_BY_SIZE_ (type)                                      \
-               ? slice_stack_alloc ((stack), SLICE_SIZEOF_ (type))            \
-               : slice_stack_alloc_aligned ((stack), __alignof__(type),       \
-                                            SLICE_SIZEOF_ (type))))
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_stack_alloc ((stack), SLICE_SIZEOF_ (type))          \
+                 : slice_stack_alloc_aligned (                                \
+                     (stack), __alignof__ (type), SLICE_SIZEOF_ (type))))
 
 SLICE_END_DECLS
 

@@ -67,15 +67,14 @@ SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
  * Threads: the heap's owner.
  * Cost: bounded; two bitmap words and at most three blocks are looked at.
  */
-SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf,
-                                  size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 
 /** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
  * of two up to SLICE_ARENA_ALIGNMENT_MAX, else misuse (300). */
 SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
-                                          size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (3);
+                                          size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Frees; joins the neighbours that are free at once.
  *
@@ -116,11 +115,11 @@ SLICE_API size_t slice_tlsf_trim (SliceTlsf *tlsf);
 typedef struct
 {
   SliceArenaStats arena;
-  size_t n_live;       /**< objects */
-  size_t n_free;       /**< free blocks */
-  size_t free_bytes;   /**< in free blocks */
-  size_t largest_free; /**< the largest object that fits into one of them
-                            now */
+  size_t n_live;            /**< objects */
+  size_t n_free;            /**< free blocks */
+  size_t free_bytes;        /**< in free blocks */
+  size_t largest_free;      /**< the largest object that fits into one of them
+                                 now */
   unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 when
                                         nothing is free */
 } SliceTlsfStats;

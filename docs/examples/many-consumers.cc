@@ -54,7 +54,8 @@ fold (const SharedPool &pool, Node *list)
 class Printer
 {
 public:
-  Printer (SharedPool pool, Node *list) : pool_ (std::move (pool)), list_ (list)
+  Printer (SharedPool pool, Node *list)
+      : pool_ (std::move (pool)), list_ (list)
   {
   }
 

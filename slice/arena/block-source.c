@@ -23,8 +23,8 @@
 #define FIRST_BYTES_MIN 64
 /* Large enough that a block's cost (a lock and a bitmap walk, about 100
  * instructions) vanishes among its objects. */
-#define CAP_BYTES_DEFAULT ((size_t)64 << 10)
-#define BLOCK_BYTES_MAX ((size_t)1 << 30)
+#define CAP_BYTES_DEFAULT ((size_t) 64 << 10)
+#define BLOCK_BYTES_MAX ((size_t) 1 << 30)
 
 /* The smallest block that a chain adds. */
 #define NEXT_BYTES_MIN 256
@@ -44,8 +44,7 @@ round_up (size_t bytes, size_t unit)
   return (bytes + unit - 1) & ~(unit - 1);
 }
 
-/* --- options ---------------------------------------------------------------
- */
+/* --- options ------------------------------------------------------------- */
 
 bool
 sli_options_fill (const SliceArenaOptions *given, size_t default_first,
@@ -68,7 +67,7 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   bool good = all.first_bytes >= FIRST_BYTES_MIN
               && all.first_bytes <= all.cap_bytes
               && all.cap_bytes <= BLOCK_BYTES_MAX
-              && (all.flags & ~(unsigned)SLICE_ARENA_CHECKED) == 0
+              && (all.flags & ~(unsigned) SLICE_ARENA_CHECKED) == 0
               && (all.source == NULL || all.source->map != NULL);
   if (!good)
     errno = EINVAL;
@@ -100,8 +99,7 @@ sli_arena_debug (void)
   return state == 2;
 }
 
-/* --- blocks from the source ------------------------------------------------
- */
+/* --- blocks from the source ---------------------------------------------- */
 
 static bool
 chain_uses_slice (const BlockChain *chain, size_t bytes)
@@ -166,8 +164,7 @@ block_unmap (BlockChain *chain, Block block)
     }
 }
 
-/* --- the table -------------------------------------------------------------
- */
+/* --- the table ----------------------------------------------------------- */
 
 static bool
 table_has_room (BlockChain *chain)
@@ -175,7 +172,7 @@ table_has_room (BlockChain *chain)
   if (chain->n_blocks < chain->n_room)
     return true;
   uint32_t n = chain->n_room == 0 ? TABLE_ROOM_MIN : chain->n_room * 2;
-  Block *table = slice_try_alloc ((size_t)n * sizeof (Block));
+  Block *table = slice_try_alloc ((size_t) n * sizeof (Block));
   if (table == NULL)
     return false;
   if (chain->table != NULL)
@@ -208,8 +205,7 @@ table_remove (BlockChain *chain, uint32_t index)
   return block;
 }
 
-/* --- the chain -------------------------------------------------------------
- */
+/* --- the chain ----------------------------------------------------------- */
 
 void
 sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
@@ -217,8 +213,8 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
 {
   memset (chain, 0, sizeof *chain);
   chain->source = options->source;
-  chain->first_bytes = (uint32_t)options->first_bytes;
-  chain->cap_bytes = (uint32_t)options->cap_bytes;
+  chain->first_bytes = (uint32_t) options->first_bytes;
+  chain->cap_bytes = (uint32_t) options->cap_bytes;
   chain->limit_bytes = options->limit_bytes > control_bytes
                            ? options->limit_bytes - control_bytes
                            : 0;
@@ -231,7 +227,7 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
   if (embedded_bytes == 0)
     return;
   chain->embedded = embedded;
-  chain->embedded_bytes = (uint32_t)embedded_bytes;
+  chain->embedded_bytes = (uint32_t) embedded_bytes;
   chain->held_bytes = embedded_bytes;
   chain->n_requests = 1;
   if (chain->is_watched)
@@ -244,10 +240,10 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
 void
 sli_chain_set_growth (BlockChain *chain, unsigned part, size_t next_bytes_min)
 {
-  chain->growth_part = (uint16_t)part;
+  chain->growth_part = (uint16_t) part;
   chain->next_bytes_min
-      = (uint32_t)(next_bytes_min < chain->cap_bytes ? next_bytes_min
-                                                     : chain->cap_bytes);
+      = (uint32_t) (next_bytes_min < chain->cap_bytes ? next_bytes_min
+                                                      : chain->cap_bytes);
 }
 
 Block
@@ -272,7 +268,7 @@ sli_chain_next_bytes (const BlockChain *chain)
   size_t bytes = chain->next_bytes_min;
   size_t part = chain->held_bytes / chain->growth_part;
   if (part > bytes)
-    bytes = (size_t)1 << (63 - __builtin_clzll (part));
+    bytes = (size_t) 1 << (63 - __builtin_clzll (part));
   return bytes < chain->cap_bytes ? bytes
                                   : chain_round (chain, chain->cap_bytes);
 }
@@ -446,11 +442,12 @@ sli_chain_find (const BlockChain *chain, const void *address)
   for (uint32_t i = chain->n_used; i > 0; i--)
     {
       const Block *block = &chain->table[i - 1];
-      if ((uintptr_t)address - (uintptr_t)block->start
+      if ((uintptr_t) address - (uintptr_t) block->start
           < sli_block_bytes (block))
-        return (int32_t)(i - 1);
+        return (int32_t) (i - 1);
     }
-  if ((uintptr_t)address - (uintptr_t)chain->embedded < chain->embedded_bytes)
+  if ((uintptr_t) address - (uintptr_t) chain->embedded
+      < chain->embedded_bytes)
     return BLOCK_EMBEDDED;
   return BLOCK_NONE;
 }

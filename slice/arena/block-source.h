@@ -29,7 +29,7 @@
 #define BLOCK_EMBEDDED (-1)
 
 /* The low bit of `bytes`: block sizes are multiples of 16. */
-#define BLOCK_OWN ((size_t)1)
+#define BLOCK_OWN ((size_t) 1)
 
 typedef struct
 {

@@ -45,8 +45,8 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
   memset (bump, 0, sizeof *bump);
   bump->kind = kind;
   bump->end = end;
-  bump->control_bytes = (uint32_t)(control_bytes + embedded);
-  sli_chain_init (&bump->chain, options, (char *)bump + control_bytes,
+  bump->control_bytes = (uint32_t) (control_bytes + embedded);
+  sli_chain_init (&bump->chain, options, (char *) bump + control_bytes,
                   embedded, control_bytes);
   bump->is_asked_always = bump->chain.is_watched;
   bump->current = BLOCK_NONE;
@@ -63,9 +63,9 @@ sli_bump_hide (Bump *bump)
   if (!bump->is_hidden)
     bump->at = bump->head.next;
   bump->is_hidden = true;
-  bump->head.next = (char *)bump;
-  bump->head.end = (char *)bump;
-  bump->head.low = (char *)bump;
+  bump->head.next = (char *) bump;
+  bump->head.end = (char *) bump;
+  bump->head.low = (char *) bump;
 }
 
 /* Without a block it stays hidden: there is nothing to take or release. */
@@ -108,7 +108,7 @@ sli_bump_take (Bump *bump, size_t alignment, size_t size)
     return NULL;
   size_t need = sli_round8 (size) + sli_bump_gap (bump);
   char *object = sli_align (sli_bump_at (bump), alignment);
-  if (object > bump->block_end || need > (size_t)(bump->block_end - object))
+  if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
   sli_bump_set_at (bump, object + need);
   if (bump->chain.is_watched)
@@ -125,8 +125,8 @@ sli_bump_stats (const Bump *bump, size_t control_bytes, SliceArenaStats *stats)
   if (bump->current != BLOCK_NONE)
     {
       char *at = sli_bump_at (bump);
-      stats->asked_bytes += (size_t)(at - sli_bump_start (bump));
-      stats->room_bytes += (size_t)(bump->block_end - at);
+      stats->asked_bytes += (size_t) (at - sli_bump_start (bump));
+      stats->room_bytes += (size_t) (bump->block_end - at);
     }
   for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
     stats->room_bytes += sli_block_bytes (&chain->table[i]);

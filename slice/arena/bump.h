@@ -104,14 +104,14 @@ static inline char *
 sli_align (char *address, size_t alignment)
 {
   return address
-         + ((alignment - ((uintptr_t)address & (alignment - 1)))
+         + ((alignment - ((uintptr_t) address & (alignment - 1)))
             & (alignment - 1));
 }
 
 static inline size_t
 sli_round8 (size_t size)
 {
-  return (size + 7) & ~(size_t)7;
+  return (size + 7) & ~(size_t) 7;
 }
 
 /* Ends the program if it is none that arenas give; at least 8. */

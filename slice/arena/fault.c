@@ -23,5 +23,5 @@ sli_arena_fault (ArenaFault number, const char *format, ...)
   va_start (arguments, format);
   vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
-  sli_diag_die ((int)number, "%s", line);
+  sli_diag_die ((int) number, "%s", line);
 }

@@ -53,7 +53,7 @@ grow_size (const SliceLinear *linear)
 {
   if (linear->bump.current == BLOCK_NONE)
     return 0;
-  return (size_t)(linear->bump.head.growing - linear->bump.at);
+  return (size_t) (linear->bump.head.growing - linear->bump.at);
 }
 
 static size_t
@@ -62,7 +62,7 @@ grow_room (const SliceLinear *linear)
   const Bump *bump = &linear->bump;
   if (bump->current == BLOCK_NONE)
     return 0;
-  size_t room = (size_t)(bump->block_end - bump->head.growing);
+  size_t room = (size_t) (bump->block_end - bump->head.growing);
   size_t gap = sli_bump_gap (bump);
   return room > gap ? room - gap : 0;
 }
@@ -127,7 +127,7 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
   if (size > have)
     sli_arena_fault (ARENA_FAULT_SHRINK,
                      "linear arena %p: shrink by %zu of an object of %zu",
-                     (void *)linear, size, have);
+                     (void *) linear, size, have);
   if (size == 0)
     return;
   bump->head.growing -= size;

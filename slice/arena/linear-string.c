@@ -74,8 +74,8 @@ string_print_in_place (SliceLinear *linear, size_t room, const char *format,
   Bump *bump = &linear->bump;
   char *place = room > 0 ? sli_bump_at (bump) : NULL;
   *length = vsnprintf (place, room, format, arguments);
-  bool fits = *length >= 0 && (size_t)*length < room;
-  return fits ? sli_bump_take (bump, STRING_ALIGNMENT, (size_t)*length + 1)
+  bool fits = *length >= 0 && (size_t) *length < room;
+  return fits ? sli_bump_take (bump, STRING_ALIGNMENT, (size_t) *length + 1)
               : NULL;
 }
 
@@ -87,7 +87,7 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
   sli_arena_require (linear, bump->kind, ARENA_LINEAR);
   sli_arena_linear_require_still (linear);
   bool hidden = bump->chain.is_watched || bump->current == BLOCK_NONE;
-  size_t room = hidden ? 0 : (size_t)(bump->block_end - sli_bump_at (bump));
+  size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_list again;
   va_copy (again, arguments);
   int length;
@@ -95,9 +95,9 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
       = string_print_in_place (linear, room, format, arguments, &length);
   if (text == NULL && length >= 0)
     {
-      text = string_add (linear, (size_t)length + 1);
+      text = string_add (linear, (size_t) length + 1);
       if (text != NULL)
-        vsnprintf (text, (size_t)length + 1, format, again);
+        vsnprintf (text, (size_t) length + 1, format, again);
     }
   va_end (again);
   return text;

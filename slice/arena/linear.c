@@ -18,7 +18,7 @@
 _Static_assert(offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");
 
-#define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t)15)
+#define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
 
 /* Control block and first block together: a slice class, so nothing is lost;
  * small, for half of a compiler's arenas hold 64 bytes or less. */
@@ -28,7 +28,7 @@ static SliceLinear *
 linear_checked (const SliceLinear *linear)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  return (SliceLinear *)(uintptr_t)linear;
+  return (SliceLinear *) (uintptr_t) linear;
 }
 
 void
@@ -37,11 +37,10 @@ sli_arena_linear_require_still (const SliceLinear *linear)
   if (linear->is_growing)
     sli_arena_fault (ARENA_FAULT_GROWING,
                      "linear arena %p: used while an object grows in it",
-                     (const void *)linear);
+                     (const void *) linear);
 }
 
-/* --- making and ending -----------------------------------------------------
- */
+/* --- making and ending --------------------------------------------------- */
 
 size_t
 sli_arena_linear_bytes (const SliceArenaOptions *given,
@@ -107,16 +106,15 @@ slice_linear_destroy (SliceLinear *linear)
     linear_checked (linear)->bump.end (linear);
 }
 
-/* --- adding ----------------------------------------------------------------
- */
+/* --- adding -------------------------------------------------------------- */
 
 void
 sli_arena_linear_enter_pushed (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   if (bump->current != BLOCK_NONE)
-    bump->left_bytes += (size_t)(sli_bump_at (bump) - sli_bump_start (bump));
-  int32_t index = (int32_t)bump->chain.n_used - 1;
+    bump->left_bytes += (size_t) (sli_bump_at (bump) - sli_bump_start (bump));
+  int32_t index = (int32_t) bump->chain.n_used - 1;
   sli_bump_enter (bump, index, bump->chain.table[index].start);
 }
 
@@ -197,8 +195,7 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/* --- the last object -------------------------------------------------------
- */
+/* --- the last object ----------------------------------------------------- */
 
 static bool
 linear_is_last (const SliceLinear *linear, const char *object, size_t size)
@@ -238,7 +235,7 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   Bump *bump = &linear->bump;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
   if (!linear_is_last (linear, object, old_size)
-      || need > (size_t)(bump->block_end - object))
+      || need > (size_t) (bump->block_end - object))
     return false;
   sli_bump_set_at (bump, object + need);
   if (bump->chain.is_watched)
@@ -260,7 +257,7 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   sli_arena_linear_require_still (linear);
   if (object == NULL)
     return sli_arena_linear_add (linear, alignment, new_size);
-  bool is_aligned = ((uintptr_t)object & (alignment - 1)) == 0;
+  bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return object;
@@ -281,8 +278,7 @@ slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
       linear, object, sli_natural_alignment (new_size), old_size, new_size);
 }
 
-/* --- reset, marks ----------------------------------------------------------
- */
+/* --- reset, marks -------------------------------------------------------- */
 
 /* The first block again, a spare one if there is no embedded block; none if
  * none was kept. */
@@ -373,11 +369,11 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   if (mark.linear != linear)
     sli_arena_fault (ARENA_FAULT_FOREIGN_MARK,
                      "linear arena %p: rollback to a mark of %p",
-                     (void *)linear, (void *)mark.linear);
+                     (void *) linear, (void *) mark.linear);
   if (!mark_holds (linear, &mark))
     sli_arena_fault (ARENA_FAULT_STALE_MARK,
                      "linear arena %p: rollback to a mark that was undone",
-                     (void *)linear);
+                     (void *) linear);
   slice_linear_abandon (linear);
   linear_run_cleanups (linear, mark.cleanups);
   linear_return_to (linear, &mark);
@@ -406,8 +402,7 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   return true;
 }
 
-/* --- asking ----------------------------------------------------------------
- */
+/* --- asking -------------------------------------------------------------- */
 
 void
 slice_linear_get_stats (const SliceLinear *linear, SliceArenaStats *stats)
@@ -423,5 +418,5 @@ slice_linear_owns (const SliceLinear *linear, const void *address)
   int32_t index = sli_chain_find (&bump->chain, address);
   if (index == BLOCK_NONE)
     return false;
-  return index != bump->current || (const char *)address < sli_bump_at (bump);
+  return index != bump->current || (const char *) address < sli_bump_at (bump);
 }

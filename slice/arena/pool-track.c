@@ -43,7 +43,7 @@ track_rank (const SlicePool *pool, const void *address)
   while (low < high)
     {
       uint32_t middle = (low + high) / 2;
-      if ((uintptr_t)pool->tracks[middle].start <= (uintptr_t)address)
+      if ((uintptr_t) pool->tracks[middle].start <= (uintptr_t) address)
         low = middle + 1;
       else
         high = middle;
@@ -58,12 +58,11 @@ track_of (const SlicePool *pool, const void *address)
   if (rank == 0)
     return NULL;
   Track *track = &pool->tracks[rank - 1];
-  size_t offset = (size_t)((uintptr_t)address - (uintptr_t)track->start);
+  size_t offset = (size_t) ((uintptr_t) address - (uintptr_t) track->start);
   return offset < track->n_chunks * pool->chunk_bytes ? track : NULL;
 }
 
-/* --- blocks ----------------------------------------------------------------
- */
+/* --- blocks -------------------------------------------------------------- */
 
 static bool
 tracks_have_room (SlicePool *pool)
@@ -89,9 +88,9 @@ sli_pool_track_block (SlicePool *pool, Block block)
 {
   char *start = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
-  size_t room = end > start ? (size_t)(end - start) : 0;
+  size_t room = end > start ? (size_t) (end - start) : 0;
   Track track
-      = { .start = start, .n_chunks = (uint32_t)(room / pool->chunk_bytes) };
+      = { .start = start, .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
   if (track.n_chunks == 0 || track_of (pool, start) != NULL)
     return true;
   if (!tracks_have_room (pool))
@@ -131,7 +130,7 @@ sli_pool_track_block_gone (SlicePool *pool, Block block)
     return;
   track_end (pool, track);
   pool->n_tracks--;
-  size_t n_above = pool->n_tracks - (size_t)(track - pool->tracks);
+  size_t n_above = pool->n_tracks - (size_t) (track - pool->tracks);
   memmove (track, track + 1, n_above * sizeof (Track));
 }
 
@@ -170,13 +169,12 @@ sli_pool_track_bytes (const SlicePool *pool)
   return bytes;
 }
 
-/* --- links and contents ----------------------------------------------------
- */
+/* --- links and contents -------------------------------------------------- */
 
 static void **
 chunk_link (const SlicePool *pool, char *chunk)
 {
-  return (void **)(void *)(chunk + pool->link_offset);
+  return (void **) (void *) (chunk + pool->link_offset);
 }
 
 static void
@@ -210,14 +208,13 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
   if (pool->chain.is_watched)
     sli_watch_show_defined (chunk, pool->options.object_bytes);
   for (size_t i = 0; i < pool->options.object_bytes; i++)
-    if ((unsigned char)chunk[i] != FILL_BYTE)
+    if ((unsigned char) chunk[i] != FILL_BYTE)
       sli_arena_fault (ARENA_FAULT_POOL_WRITTEN,
                        "pool %p: %p was written to at byte %zu while free",
-                       (const void *)pool, (const void *)chunk, i);
+                       (const void *) pool, (const void *) chunk, i);
 }
 
-/* --- alloc -----------------------------------------------------------------
- */
+/* --- alloc --------------------------------------------------------------- */
 
 /* Constructs it if it never was; tells the watching tool. */
 static bool
@@ -237,7 +234,7 @@ chunk_ready (SlicePool *pool, Track *track, size_t index)
     {
       if (!options->construct (object, options->data))
         return false;
-      track->n_constructed = (uint32_t)index + 1;
+      track->n_constructed = (uint32_t) index + 1;
     }
   else if (pool->chain.is_watched)
     sli_watch_show_defined (object, options->object_bytes);
@@ -263,14 +260,14 @@ pool_cut_one (SlicePool *pool)
     return NULL;
   char *chunk = pool->cut_at;
   Track *track = track_of (pool, chunk);
-  size_t index = (size_t)(chunk - track->start) / pool->chunk_bytes;
+  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (!chunk_ready (pool, track, index))
     {
       chunk_hide (pool, chunk);
       errno = ENOMEM;
       return NULL;
     }
-  track->n_cut = (uint32_t)index + 1;
+  track->n_cut = (uint32_t) index + 1;
   pool->cut_at += pool->chunk_bytes;
   return chunk;
 }
@@ -278,7 +275,7 @@ pool_cut_one (SlicePool *pool)
 static void
 track_flip (const SlicePool *pool, Track *track, const char *chunk)
 {
-  size_t index = (size_t)(chunk - track->start) / pool->chunk_bytes;
+  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
 }
 
@@ -292,7 +289,7 @@ sli_pool_track_alloc (SlicePool *pool)
       if (pool->is_filled)
         chunk_require_filled (pool, chunk);
       Track *track = track_of (pool, chunk);
-      size_t index = (size_t)(chunk - track->start) / pool->chunk_bytes;
+      size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
       chunk_ready (pool, track, index);
     }
   else
@@ -304,8 +301,7 @@ sli_pool_track_alloc (SlicePool *pool)
   return chunk;
 }
 
-/* --- free ------------------------------------------------------------------
- */
+/* --- free ---------------------------------------------------------------- */
 
 /* The track of a live object; anything else ends the program. */
 static Track *
@@ -314,20 +310,20 @@ track_require (const SlicePool *pool, const char *object)
   Track *track = track_of (pool, object);
   if (track == NULL)
     sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
-                     "pool %p: %p is not of this pool", (const void *)pool,
-                     (const void *)object);
-  size_t offset = (size_t)(object - track->start);
+                     "pool %p: %p is not of this pool", (const void *) pool,
+                     (const void *) object);
+  size_t offset = (size_t) (object - track->start);
   size_t index = offset / pool->chunk_bytes;
   if (offset % pool->chunk_bytes != 0)
     sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
                      "pool %p: %p is %zu bytes inside an object of %zu",
-                     (const void *)pool, (const void *)object,
+                     (const void *) pool, (const void *) object,
                      offset % pool->chunk_bytes, pool->options.object_bytes);
   uint64_t bit = UINT64_C (1) << (index % WORD_BITS);
   if ((track->live[index / WORD_BITS] & bit) == 0)
     sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                      "pool %p: %p (objects of %zu bytes) is free already",
-                     (const void *)pool, (const void *)object,
+                     (const void *) pool, (const void *) object,
                      pool->options.object_bytes);
   return track;
 }

@@ -16,9 +16,9 @@
 #include "fault.h"
 #include "kinds.h"
 
-#define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t)15)
+#define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
 #define NEW_BYTES 512
-#define OBJECT_BYTES_MAX ((size_t)1 << 20)
+#define OBJECT_BYTES_MAX ((size_t) 1 << 20)
 
 /* What is cut at a time and linked: enough to make the call rare, so little
  * that no page is touched long before its use. */
@@ -34,8 +34,7 @@ sli_pool_require (const SlicePool *pool)
   sli_arena_require (pool, pool->kind, ARENA_POOL);
 }
 
-/* --- making and ending -----------------------------------------------------
- */
+/* --- making and ending --------------------------------------------------- */
 
 size_t
 sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
@@ -86,13 +85,13 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
   memset (pool, 0, sizeof *pool);
   size_t embedded = sli_options_embedded (&options->arena, CONTROL_BYTES);
   pool->kind = ARENA_POOL;
-  pool->control_bytes = (uint32_t)(CONTROL_BYTES + embedded);
+  pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
   pool->end = end;
   pool->options = *options;
-  sli_chain_init (&pool->chain, &options->arena, (char *)pool + CONTROL_BYTES,
+  sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
                   embedded, CONTROL_BYTES);
   pool_lay_out (pool);
-  pool->head.sign = (void *)~(uintptr_t)pool;
+  pool->head.sign = (void *) ~(uintptr_t) pool;
   sli_pool_start_over (pool);
   return pool;
 }
@@ -141,8 +140,7 @@ slice_pool_destroy (SlicePool *pool)
   pool->end (pool);
 }
 
-/* --- blocks ----------------------------------------------------------------
- */
+/* --- blocks -------------------------------------------------------------- */
 
 static void
 pool_set_bias (SlicePool *pool, ptrdiff_t bias)
@@ -159,7 +157,7 @@ pool_enter (SlicePool *pool, Block block)
 {
   pool->cut_at = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
-  size_t room = end > pool->cut_at ? (size_t)(end - pool->cut_at) : 0;
+  size_t room = end > pool->cut_at ? (size_t) (end - pool->cut_at) : 0;
   pool->cut_end = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
 }
 
@@ -202,8 +200,7 @@ sli_pool_start_over (SlicePool *pool)
     pool_enter (pool, block);
 }
 
-/* --- alloc and free of plain pools -----------------------------------------
- */
+/* --- alloc and free of plain pools --------------------------------------- */
 
 /* Links the next few chunks in the order of their addresses. */
 static bool
@@ -212,7 +209,7 @@ pool_cut (SlicePool *pool)
   if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
     return false;
   size_t chunk = pool->chunk_bytes;
-  size_t n = (size_t)(pool->cut_end - pool->cut_at) / chunk;
+  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
   if (n_most < CUT_CHUNKS_MIN)
     n_most = CUT_CHUNKS_MIN;
@@ -222,7 +219,7 @@ pool_cut (SlicePool *pool)
   void *next = pool->head.free;
   for (size_t i = n; i > 0; i--)
     {
-      void **words = (void **)(void *)(first + (i - 1) * chunk);
+      void **words = (void **) (void *) (first + (i - 1) * chunk);
       words[0] = next;
       words[1] = pool->head.sign;
       next = words;
@@ -249,7 +246,7 @@ fault_twice (const SlicePool *pool, const void *object)
 {
   sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                    "pool %p: %p (objects of %zu bytes) is free already",
-                   (const void *)pool, object, pool->options.object_bytes);
+                   (const void *) pool, object, pool->options.object_bytes);
 }
 
 /* Does a chunk that carries the sign really lie free?  Linked, or in what was
@@ -260,8 +257,8 @@ pool_has_free (const SlicePool *pool, const void *object)
   for (void **words = pool->head.free; words != NULL; words = words[0])
     if (words == object)
       return true;
-  if ((uintptr_t)object - (uintptr_t)pool->cut_at
-      < (uintptr_t)pool->cut_end - (uintptr_t)pool->cut_at)
+  if ((uintptr_t) object - (uintptr_t) pool->cut_at
+      < (uintptr_t) pool->cut_end - (uintptr_t) pool->cut_at)
     return true;
   return sli_chain_find (&pool->chain, object) == BLOCK_NONE;
 }
@@ -297,8 +294,7 @@ slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
     slice_pool_free (pool, objects[i]);
 }
 
-/* --- the rest --------------------------------------------------------------
- */
+/* --- the rest ------------------------------------------------------------ */
 
 static size_t
 pool_give_spare (SlicePool *pool, uint32_t n_keep)
@@ -335,7 +331,7 @@ slice_pool_n_live (const SlicePool *pool)
 {
   sli_pool_require (pool);
   return pool->is_tracked ? pool->n_live
-                          : (size_t)(pool->head.n_live - pool->bias);
+                          : (size_t) (pool->head.n_live - pool->bias);
 }
 
 size_t
@@ -351,12 +347,12 @@ pool_wasted (const SlicePool *pool)
 {
   const BlockChain *chain = &pool->chain;
   size_t wasted = 0;
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t)chain->n_used; i++)
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
     {
       Block block = sli_chain_block (chain, i);
       size_t bytes = sli_block_bytes (&block);
-      size_t skip = (size_t)(sli_align (block.start, pool->options.alignment)
-                             - block.start);
+      size_t skip = (size_t) (sli_align (block.start, pool->options.alignment)
+                              - block.start);
       if (bytes >= skip)
         wasted += skip + (bytes - skip) % pool->chunk_bytes;
       else

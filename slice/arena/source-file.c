@@ -20,7 +20,7 @@
 #include "source-owned.h"
 
 /* A file grows by this much. */
-#define FILE_SPAN_BYTES ((size_t)1 << 20)
+#define FILE_SPAN_BYTES ((size_t) 1 << 20)
 
 /* Empty regions that stay: one, against growing and punching in turn. */
 #define FILE_KEEP_BYTES FILE_SPAN_BYTES
@@ -76,7 +76,7 @@ file_append (FileSource *file, size_t n)
 {
   size_t bytes = n * FILE_SPAN_BYTES;
   if (bytes > file->max_bytes - file->file_bytes
-      || ftruncate (file->fd, (off_t)(file->file_bytes + bytes)) != 0)
+      || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
     return SIZE_MAX;
   size_t unit = file->file_bytes / FILE_SPAN_BYTES;
   file->file_bytes += bytes;
@@ -106,11 +106,11 @@ static void
 file_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   FileSource *file = source->data;
-  size_t offset = (size_t)((char *)address - file->start);
+  size_t offset = (size_t) ((char *) address - file->start);
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
 #ifdef FALLOC_FL_PUNCH_HOLE
-  (void)!fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    (off_t)offset, (off_t)(n * FILE_SPAN_BYTES));
+  (void) !fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     (off_t) offset, (off_t) (n * FILE_SPAN_BYTES));
 #endif
   pthread_mutex_lock (&file->lock);
   for (size_t i = 0; i < n; i++)
@@ -121,7 +121,7 @@ file_unmap (const SliceSource *source, void *address, size_t bytes)
 static void
 file_end (OwnedSource *owned)
 {
-  FileSource *file = (FileSource *)owned;
+  FileSource *file = (FileSource *) owned;
   if (file->start != NULL)
     munmap (file->start, file->max_bytes);
   if (file->fd >= 0)

@@ -24,8 +24,8 @@ round_up (size_t bytes, size_t unit)
 const SliceSource *
 slice_source_fixed_new (void *buffer, size_t bytes)
 {
-  uintptr_t start = round_up ((uintptr_t)buffer, 16);
-  uintptr_t end = (uintptr_t)buffer + bytes;
+  uintptr_t start = round_up ((uintptr_t) buffer, 16);
+  uintptr_t end = (uintptr_t) buffer + bytes;
   size_t n_most = bytes / SPAN_PAGE_BYTES;
   uintptr_t record = start + round_up (sizeof (SpanHeap), 16);
   uintptr_t first = round_up (
@@ -35,9 +35,9 @@ slice_source_fixed_new (void *buffer, size_t bytes)
       errno = EINVAL;
       return NULL;
     }
-  SpanHeap *heap = (SpanHeap *)start;
+  SpanHeap *heap = (SpanHeap *) start;
   sli_span_heap_init (heap, "fixed buffer", NULL, 0, SPAN_PAGE_BYTES, 0);
-  sli_span_heap_add_fixed (heap, (void *)record, (char *)first,
+  sli_span_heap_add_fixed (heap, (void *) record, (char *) first,
                            (end - first) / SPAN_PAGE_BYTES);
   return &heap->source;
 }

@@ -15,7 +15,7 @@
 #include "source-owned.h"
 
 /* A huge page of x86-64, and of most others with 4 KiB pages. */
-#define HUGE_BYTES ((size_t)2 << 20)
+#define HUGE_BYTES ((size_t) 2 << 20)
 
 #ifdef MAP_HUGETLB
 # define MAP_HUGE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB)
@@ -42,7 +42,7 @@ huge_map_advised (size_t bytes, size_t alignment)
   if (start == MAP_FAILED)
     return NULL;
   size_t before
-      = (alignment - ((uintptr_t)start & (alignment - 1))) & (alignment - 1);
+      = (alignment - ((uintptr_t) start & (alignment - 1))) & (alignment - 1);
   if (before > 0)
     munmap (start, before);
   munmap (start + before + bytes, alignment - before);
@@ -56,7 +56,7 @@ static void *
 huge_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   void *start = NULL;
-  if (*(const SliceHugeKind *)source->data == SLICE_HUGE_RESERVED
+  if (*(const SliceHugeKind *) source->data == SLICE_HUGE_RESERVED
       && alignment <= HUGE_BYTES)
     start = huge_map_reserved (bytes);
   return start != NULL ? start : huge_map_advised (bytes, alignment);
@@ -65,7 +65,7 @@ huge_map (const SliceSource *source, size_t bytes, size_t alignment)
 static void
 huge_unmap (const SliceSource *source, void *address, size_t bytes)
 {
-  (void)source;
+  (void) source;
   munmap (address, bytes);
 }
 

@@ -23,9 +23,9 @@
  * malloc maps it by itself (its threshold starts at 128 KiB and stops at 32
  * MiB, so that a free of it returns memory), small enough that one arena does
  * not reserve much. */
-#define SHARED_SPAN_BYTES ((size_t)1 << 20)
+#define SHARED_SPAN_BYTES ((size_t) 1 << 20)
 /* What it keeps for the next arena: a compiler's phase or two. */
-#define SHARED_KEEP_BYTES ((size_t)8 << 20)
+#define SHARED_KEEP_BYTES ((size_t) 8 << 20)
 
 #define WORD_BITS 64
 
@@ -67,8 +67,7 @@ span_bytes (const Span *span)
   return span->n_pages * SPAN_PAGE_BYTES;
 }
 
-/* --- bits ------------------------------------------------------------------
- */
+/* --- bits ---------------------------------------------------------------- */
 
 /* The first page from `page` on whose bit is `out`, or n_pages. */
 static size_t
@@ -82,7 +81,7 @@ span_next (const Span *span, size_t page, bool out)
       word >>= page % WORD_BITS;
       if (word != 0)
         {
-          page += (size_t)__builtin_ctzll (word);
+          page += (size_t) __builtin_ctzll (word);
           return page < span->n_pages ? page : span->n_pages;
         }
       page = (page / WORD_BITS + 1) * WORD_BITS;
@@ -98,8 +97,8 @@ span_set (Span *span, size_t page, size_t n, bool out)
       size_t shift = page % WORD_BITS;
       size_t n_here = WORD_BITS - shift < n ? WORD_BITS - shift : n;
       uint64_t mask = n_here == WORD_BITS
-                          ? ~(uint64_t)0
-                          : (((uint64_t)1 << n_here) - 1) << shift;
+                          ? ~(uint64_t) 0
+                          : (((uint64_t) 1 << n_here) - 1) << shift;
       if (out)
         span->bits[page / WORD_BITS] |= mask;
       else
@@ -116,7 +115,7 @@ span_find (const Span *span, size_t n, size_t alignment)
   size_t page = span_next (span, span->first_free, false);
   while (page < span->n_pages)
     {
-      uintptr_t address = (uintptr_t)span->start + page * SPAN_PAGE_BYTES;
+      uintptr_t address = (uintptr_t) span->start + page * SPAN_PAGE_BYTES;
       uintptr_t aligned = (address + alignment - 1) & ~(alignment - 1);
       size_t skip = (aligned - address) / SPAN_PAGE_BYTES;
       size_t end = span_next (span, page, true);
@@ -127,8 +126,7 @@ span_find (const Span *span, size_t n, size_t alignment)
   return span->n_pages;
 }
 
-/* --- the list of spans with room -------------------------------------------
- */
+/* --- the list of spans with room ----------------------------------------- */
 
 static void
 span_open (SpanHeap *heap, Span *span)
@@ -174,7 +172,7 @@ span_give (SpanHeap *heap, Span *span, size_t page, size_t n)
   if (page + n > span->n_pages || span_next (span, page, false) < page + n)
     sli_arena_fault (
         ARENA_FAULT_UNMAP, "source %s: unmap of pages that are not out: %p",
-        heap->source.name, (void *)(span->start + page * SPAN_PAGE_BYTES));
+        heap->source.name, (void *) (span->start + page * SPAN_PAGE_BYTES));
   span_set (span, page, n, false);
   if (span->n_free == 0)
     span_open (heap, span);
@@ -185,8 +183,7 @@ span_give (SpanHeap *heap, Span *span, size_t page, size_t n)
     heap->empty_bytes += span_bytes (span);
 }
 
-/* --- the table, sorted by address ------------------------------------------
- */
+/* --- the table, sorted by address ---------------------------------------- */
 
 /* The number of spans that start at or below the address. */
 static size_t
@@ -197,7 +194,7 @@ heap_rank (const SpanHeap *heap, const void *address)
   while (low < high)
     {
       size_t middle = (low + high) / 2;
-      if ((uintptr_t)heap->spans[middle]->start <= (uintptr_t)address)
+      if ((uintptr_t) heap->spans[middle]->start <= (uintptr_t) address)
         low = middle + 1;
       else
         high = middle;
@@ -213,7 +210,7 @@ heap_span_of (const SpanHeap *heap, const void *address)
     return NULL;
   Span *span = heap->spans[rank - 1];
   bool inside
-      = (uintptr_t)address - (uintptr_t)span->start < span_bytes (span);
+      = (uintptr_t) address - (uintptr_t) span->start < span_bytes (span);
   return inside ? span : NULL;
 }
 
@@ -260,8 +257,7 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
   return true;
 }
 
-/* --- growing and shrinking -------------------------------------------------
- */
+/* --- growing and shrinking ----------------------------------------------- */
 
 static Span *
 span_new (const SpanHeap *heap)
@@ -359,13 +355,12 @@ sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
   return spans_unmap (heap, taken);
 }
 
-/* --- the source ------------------------------------------------------------
- */
+/* --- the source ---------------------------------------------------------- */
 
 static SpanHeap *
 heap_of (const SliceSource *source)
 {
-  return (SpanHeap *)((uintptr_t)source - offsetof (SpanHeap, source));
+  return (SpanHeap *) ((uintptr_t) source - offsetof (SpanHeap, source));
 }
 
 /* Is it too large to be cut from spans without much waste? */
@@ -444,7 +439,7 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   Span *taken = NULL;
   if (span != NULL)
     {
-      size_t offset = (size_t)((char *)address - span->start);
+      size_t offset = (size_t) ((char *) address - span->start);
       span_give (heap, span, offset / SPAN_PAGE_BYTES, n);
       if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
         taken = heap_take_empty (heap, heap->keep_bytes);
@@ -492,7 +487,7 @@ sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
   span->n_pages = n_pages;
   span->n_free = n_pages;
   span->is_fixed = true;
-  heap->spans = (Span **)((char *)memory + record_bytes);
+  heap->spans = (Span **) ((char *) memory + record_bytes);
   heap->n_room = 1;
   heap_insert (heap, span);
 }
@@ -516,8 +511,7 @@ sli_span_heap_fini (SpanHeap *heap)
   pthread_mutex_destroy (&heap->lock);
 }
 
-/* --- the one that arenas share ---------------------------------------------
- */
+/* --- the one that arenas share ------------------------------------------- */
 
 static SpanHeap shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
@@ -540,7 +534,7 @@ shared_init (void)
 {
   int64_t which = SLICE_PAGES_POSIX_MEMALIGN;
   slice_get_option (SLICE_OPTION_PAGE_SOURCE, &which);
-  const SliceSource *parent = slice_source_builtin ((SlicePageSource)which);
+  const SliceSource *parent = slice_source_builtin ((SlicePageSource) which);
   if (parent == NULL)
     parent = slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN);
   sli_span_heap_init (&shared, "arenas", parent, SHARED_SPAN_BYTES,

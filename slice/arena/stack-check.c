@@ -21,7 +21,7 @@
 static ObjectHead *
 object_head (const char *object)
 {
-  return (ObjectHead *)(uintptr_t)(object - sizeof (ObjectHead));
+  return (ObjectHead *) (uintptr_t) (object - sizeof (ObjectHead));
 }
 
 /* Tools hide the heads from the program. */
@@ -51,8 +51,8 @@ head_write (const SliceStack *stack, const char *object, ObjectHead value)
 static uint64_t
 head_guard (const char *object, const ObjectHead *head, uint64_t kind)
 {
-  return kind ^ (uintptr_t)object ^ (head->serial << 20) ^ head->size
-         ^ (uintptr_t)head->below;
+  return kind ^ (uintptr_t) object ^ (head->serial << 20) ^ head->size
+         ^ (uintptr_t) head->below;
 }
 
 void
@@ -69,12 +69,12 @@ static bool
 stack_could_hold (const SliceStack *stack, const char *object)
 {
   const BlockChain *chain = &stack->bump.chain;
-  if (((uintptr_t)object & 7) != 0)
+  if (((uintptr_t) object & 7) != 0)
     return false;
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t)chain->n_blocks; i++)
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
     {
       Block block = sli_chain_block (chain, i);
-      size_t offset = (size_t)((uintptr_t)object - (uintptr_t)block.start);
+      size_t offset = (size_t) ((uintptr_t) object - (uintptr_t) block.start);
       if (block.start != NULL && offset < sli_block_bytes (&block))
         return offset >= sizeof (BlockHead) + sli_stack_head_bytes (stack);
     }
@@ -92,22 +92,22 @@ fault_checked (const SliceStack *stack, const char *object)
     sli_arena_fault (ARENA_FAULT_TWICE,
                      "stack arena %p: %p (%zu bytes, serial %llu) was released"
                      " before",
-                     (const void *)stack, (const void *)object, head.size,
-                     (unsigned long long)head.serial);
+                     (const void *) stack, (const void *) object, head.size,
+                     (unsigned long long) head.serial);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
     sli_arena_fault (ARENA_FAULT_FOREIGN,
                      "stack arena %p: no object begins at %p, or the data"
                      " before it are damaged; the top is %p (%zu bytes,"
                      " serial %llu)",
-                     (const void *)stack, (const void *)object,
-                     (const void *)stack->top, top.size,
-                     (unsigned long long)top.serial);
+                     (const void *) stack, (const void *) object,
+                     (const void *) stack->top, top.size,
+                     (unsigned long long) top.serial);
   sli_arena_fault (ARENA_FAULT_ORDER,
                    "stack arena %p: release of %p (%zu bytes, serial %llu)"
                    " out of order; the top is %p (%zu bytes, serial %llu)",
-                   (const void *)stack, (const void *)object, head.size,
-                   (unsigned long long)head.serial, (const void *)stack->top,
-                   top.size, (unsigned long long)top.serial);
+                   (const void *) stack, (const void *) object, head.size,
+                   (unsigned long long) head.serial, (const void *) stack->top,
+                   top.size, (unsigned long long) top.serial);
 }
 
 void
@@ -119,7 +119,7 @@ sli_stack_fault (const SliceStack *stack, const char *object)
     sli_arena_fault (ARENA_FAULT_FOREIGN,
                      "stack arena %p: %p is not of this stack; the place of"
                      " the next object is %p",
-                     (const void *)stack, (const void *)object, (void *)at);
+                     (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
     fault_checked (stack, object);
   int32_t index = sli_chain_find (&bump->chain, object);
@@ -129,11 +129,11 @@ sli_stack_fault (const SliceStack *stack, const char *object)
     sli_arena_fault (ARENA_FAULT_TWICE,
                      "stack arena %p: %p was released before; the place of"
                      " the next object is %p",
-                     (const void *)stack, (const void *)object, (void *)at);
+                     (const void *) stack, (const void *) object, (void *) at);
   sli_arena_fault (ARENA_FAULT_ORDER,
                    "stack arena %p: release of %p out of order; the place of"
                    " the next object is %p",
-                   (const void *)stack, (const void *)object, (void *)at);
+                   (const void *) stack, (const void *) object, (void *) at);
 }
 
 void
@@ -146,7 +146,7 @@ sli_stack_check_release (SliceStack *stack, char *object)
     sli_arena_fault (ARENA_FAULT_OVERRUN,
                      "stack arena %p: the data before the top %p are damaged:"
                      " an overrun of the object below",
-                     (const void *)stack, (const void *)object);
+                     (const void *) stack, (const void *) object);
   stack->top = head.below;
   head.guard = head_guard (object, &head, GUARD_RELEASED);
   head_write (stack, object, head);

@@ -20,7 +20,7 @@
 #include "fault.h"
 #include "kinds.h"
 
-#define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t)15)
+#define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t) 15)
 /* A stack rises and falls over the same depth, and each block's end on the
  * way costs a call: so blocks are large from the start and double. */
 #define NEW_BYTES 2048
@@ -34,8 +34,7 @@ stack_require (const SliceStack *stack)
   sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
 }
 
-/* --- making and ending -----------------------------------------------------
- */
+/* --- making and ending --------------------------------------------------- */
 
 static void stack_enter_bottom (SliceStack *stack);
 
@@ -101,13 +100,12 @@ slice_stack_destroy (SliceStack *stack)
   stack->bump.end (stack);
 }
 
-/* --- blocks ----------------------------------------------------------------
- */
+/* --- blocks -------------------------------------------------------------- */
 
 BlockHead *
 sli_stack_block_head (const SliceStack *stack, int32_t index)
 {
-  return (BlockHead *)sli_chain_block (&stack->bump.chain, index).start;
+  return (BlockHead *) sli_chain_block (&stack->bump.chain, index).start;
 }
 
 /* Shows the inline code the lower bound of what it may release. */
@@ -125,7 +123,7 @@ static void
 stack_enter_empty (SliceStack *stack, int32_t index, char *below)
 {
   BlockHead *head = sli_stack_block_head (stack, index);
-  char *start = (char *)head + sizeof *head;
+  char *start = (char *) head + sizeof *head;
   if (stack->bump.chain.is_watched)
     sli_watch_show (head, sizeof *head);
   head->below = below;
@@ -178,7 +176,7 @@ stack_step_back (SliceStack *stack)
   Bump *bump = &stack->bump;
   char *below = sli_stack_block_head (stack, bump->current)->below;
   int32_t index = stack_block_below (stack);
-  sli_chain_cut (&bump->chain, (uint32_t)bump->current);
+  sli_chain_cut (&bump->chain, (uint32_t) bump->current);
   sli_chain_trim (&bump->chain, N_SPARE_BLOCKS);
   if (index == BLOCK_NONE)
     {
@@ -187,7 +185,7 @@ stack_step_back (SliceStack *stack)
       return;
     }
   BlockHead *head = sli_stack_block_head (stack, index);
-  bump->left_bytes -= (size_t)(below - (char *)head);
+  bump->left_bytes -= (size_t) (below - (char *) head);
   sli_bump_enter (bump, index, below);
   stack_set_low (stack, head->first);
 }
@@ -215,12 +213,11 @@ stack_leave_empty (SliceStack *stack)
 {
   const Bump *bump = &stack->bump;
   while (bump->current >= 0 && stack_block_is_empty (stack)
-         && bump->current == (int32_t)bump->chain.n_used - 1)
+         && bump->current == (int32_t) bump->chain.n_used - 1)
     stack_step_back (stack);
 }
 
-/* --- alloc -----------------------------------------------------------------
- */
+/* --- alloc --------------------------------------------------------------- */
 
 /* From the current block.  The first object may start higher than the block
  * does: it then is the lower bound for the inline release. */
@@ -237,7 +234,7 @@ stack_take (SliceStack *stack, size_t alignment, size_t size)
   size_t head_bytes = sli_stack_head_bytes (stack);
   size_t need = sli_round8 (size) + sli_bump_gap (bump);
   char *object = sli_align (before + head_bytes, alignment);
-  if (object > bump->block_end || need > (size_t)(bump->block_end - object))
+  if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
   sli_bump_set_at (bump, object + need);
   if (was_empty)
@@ -257,14 +254,14 @@ stack_take_own (SliceStack *stack, size_t alignment, size_t size, size_t need)
   Bump *bump = &stack->bump;
   if (!sli_chain_push_own (&bump->chain, need))
     return NULL;
-  int32_t index = (int32_t)bump->chain.n_used - 1;
+  int32_t index = (int32_t) bump->chain.n_used - 1;
   BlockHead *head = sli_stack_block_head (stack, index);
   size_t head_bytes = sli_stack_head_bytes (stack);
   char *object
-      = sli_align ((char *)head + sizeof *head + head_bytes, alignment);
+      = sli_align ((char *) head + sizeof *head + head_bytes, alignment);
   if (bump->chain.is_watched)
     {
-      sli_watch_show (head, (size_t)(object - (char *)head));
+      sli_watch_show (head, (size_t) (object - (char *) head));
       sli_watch_object (head, object, size);
     }
   head->below = stack_place (stack);
@@ -289,8 +286,8 @@ stack_add (SliceStack *stack, size_t alignment, size_t size)
     return NULL;
   char *below = stack_place (stack);
   if (below != NULL)
-    bump->left_bytes += (size_t)(below - sli_bump_start (bump));
-  stack_enter_empty (stack, (int32_t)bump->chain.n_used - 1, below);
+    bump->left_bytes += (size_t) (below - sli_bump_start (bump));
+  stack_enter_empty (stack, (int32_t) bump->chain.n_used - 1, below);
   return stack_take (stack, alignment, size);
 }
 
@@ -326,13 +323,12 @@ slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
   return stack_alloc (stack, alignment, size);
 }
 
-/* --- release ---------------------------------------------------------------
- */
+/* --- release ------------------------------------------------------------- */
 
 static bool
 block_has (Block block, const char *address)
 {
-  return (uintptr_t)address - (uintptr_t)block.start
+  return (uintptr_t) address - (uintptr_t) block.start
          < sli_block_bytes (&block);
 }
 
@@ -343,7 +339,7 @@ stack_is_at (const SliceStack *stack, const char *place)
   const Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE)
     return place == NULL;
-  return (uintptr_t)sli_bump_at (bump) - (uintptr_t)place < stack->pad_max;
+  return (uintptr_t) sli_bump_at (bump) - (uintptr_t) place < stack->pad_max;
 }
 
 /* Releases it if it is the object of the last own block, and nothing was put
@@ -353,7 +349,7 @@ stack_release_own (SliceStack *stack, uint32_t index, const char *object)
 {
   Bump *bump = &stack->bump;
   const Block *block = &bump->chain.table[index];
-  BlockHead *head = (BlockHead *)block->start;
+  BlockHead *head = (BlockHead *) block->start;
   if (object != head->first || !stack_is_at (stack, head->below))
     return false;
   if (!stack_block_is_empty (stack))
@@ -391,7 +387,7 @@ stack_release (SliceStack *stack, char *object)
         last = bump->chain.table[n_used - 1];
       if (n_used > 0 && sli_block_is_own (&last))
         {
-          const char *floor = ((BlockHead *)last.start)->below;
+          const char *floor = ((BlockHead *) last.start)->below;
           return block_has (last, object)
                      ? stack_release_own (stack, n_used - 1, object)
                      : stack_release_here (stack, object, floor);
@@ -416,8 +412,7 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
     sli_stack_fault (stack, object);
 }
 
-/* --- resize ----------------------------------------------------------------
- */
+/* --- resize -------------------------------------------------------------- */
 
 /* The last block in use if it is the object's own, else NULL. */
 static const Block *
@@ -439,7 +434,7 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
   const Block *own = stack_own_block (stack, object);
   if (own != NULL)
     {
-      const BlockHead *head = (const BlockHead *)own->start;
+      const BlockHead *head = (const BlockHead *) own->start;
       return object == head->first && stack_is_at (stack, head->below);
     }
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
@@ -470,8 +465,8 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
   size_t alignment = sli_natural_alignment (new_size);
-  if (((uintptr_t)object & (alignment - 1)) != 0
-      || need > (size_t)(end - object))
+  if (((uintptr_t) object & (alignment - 1)) != 0
+      || need > (size_t) (end - object))
     return false;
   if (own == NULL)
     sli_bump_set_at (bump, object + need);
@@ -486,7 +481,7 @@ stack_drop_own (SliceStack *stack, uint32_t index)
   Bump *bump = &stack->bump;
   bump->own_bytes -= sli_block_bytes (&bump->chain.table[index]);
   sli_chain_drop (&bump->chain, index);
-  if (bump->current > (int32_t)index)
+  if (bump->current > (int32_t) index)
     bump->current--;
 }
 
@@ -586,8 +581,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   return moved;
 }
 
-/* --- the rest --------------------------------------------------------------
- */
+/* --- the rest ------------------------------------------------------------ */
 
 void
 slice_stack_reset (SliceStack *stack, SliceKeep keep)
@@ -612,11 +606,11 @@ slice_stack_is_empty (const SliceStack *stack)
   const BlockChain *chain = &stack->bump.chain;
   if (!stack_block_is_empty (stack))
     return false;
-  const BlockHead *bottom = (const BlockHead *)chain->embedded;
+  const BlockHead *bottom = (const BlockHead *) chain->embedded;
   const char *first = bottom != NULL ? bottom->first : NULL;
   for (uint32_t i = 0; i < chain->n_used; i++)
     {
-      const BlockHead *head = (const BlockHead *)chain->table[i].start;
+      const BlockHead *head = (const BlockHead *) chain->table[i].start;
       if (sli_block_is_own (&chain->table[i]) || head->below != first)
         return false;
       first = head->first;

@@ -23,14 +23,14 @@ unsigned sli_tlsf_n_steps;
 static size_t
 maps_bytes (uint32_t n_rows)
 {
-  return ((size_t)n_rows * sizeof (uint32_t) + 7) & ~(size_t)7;
+  return ((size_t) n_rows * sizeof (uint32_t) + 7) & ~(size_t) 7;
 }
 
 size_t
 sli_tlsf_index_bytes (uint32_t n_rows)
 {
   return maps_bytes (n_rows)
-         + (size_t)n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
+         + (size_t) n_rows * TLSF_N_COLUMNS * sizeof (Piece *);
 }
 
 uint32_t
@@ -47,7 +47,7 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
 {
   tlsf->row_map = 0;
   tlsf->lists
-      = (Piece **)((uintptr_t)tlsf->column_maps + maps_bytes (tlsf->n_rows));
+      = (Piece **) ((uintptr_t) tlsf->column_maps + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
 }
 

@@ -35,7 +35,7 @@ region_piece_bytes (char *start, size_t bytes)
   char *end = start + bytes - PIECE_HEAD_BYTES;
   if (bytes < REGION_EXTRA_BYTES + PIECE_STRIDE_MIN)
     return 0;
-  return (size_t)(end - first) & ~(TLSF_UNIT_BYTES - 1);
+  return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
 }
 
 bool
@@ -47,12 +47,12 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
     return false;
   if (tlsf->is_watched)
     sli_watch_show (start, bytes);
-  Piece *piece = (Piece *)(void *)region_first (start);
+  Piece *piece = (Piece *) (void *) region_first (start);
   region->first = piece;
   region->bytes = piece_bytes;
   piece_at (piece, piece_bytes)->stride_and_bits = 0;
   sli_tlsf_insert (tlsf, piece, piece_bytes);
-  uintptr_t low = (uintptr_t)piece;
+  uintptr_t low = (uintptr_t) piece;
   if (low < tlsf->low)
     tlsf->low = low;
   if (low + piece_bytes > tlsf->high)
@@ -90,7 +90,7 @@ sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
     return tlsf->fixed;
   Block block = tlsf->chain.table[index];
   Region region
-      = { (Piece *)(void *)region_first (block.start),
+      = { (Piece *) (void *) region_first (block.start),
           region_piece_bytes (block.start, sli_block_bytes (&block)), index };
   return region;
 }
@@ -104,7 +104,7 @@ sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece, size_t stride)
       || piece_at (piece, stride)->stride_and_bits >> 2 != 0)
     return false;
   int32_t index = sli_chain_find (&tlsf->chain, piece);
-  return sli_tlsf_region (tlsf, (uint32_t)index).first == piece;
+  return sli_tlsf_region (tlsf, (uint32_t) index).first == piece;
 }
 
 void
@@ -117,7 +117,7 @@ sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride)
     }
   sli_tlsf_remove (tlsf, piece, stride);
   int32_t index = sli_chain_find (&tlsf->chain, piece);
-  sli_chain_drop (&tlsf->chain, (uint32_t)index);
+  sli_chain_drop (&tlsf->chain, (uint32_t) index);
 }
 
 size_t

@@ -17,11 +17,10 @@ sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
 {
   sli_arena_fault (ARENA_FAULT_TLSF_DAMAGED,
                    "TLSF heap %p: the header at %p was overwritten",
-                   (const void *)tlsf, piece);
+                   (const void *) tlsf, piece);
 }
 
-/* --- pieces in order -------------------------------------------------------
- */
+/* --- pieces in order ----------------------------------------------------- */
 
 typedef struct
 {
@@ -48,7 +47,7 @@ walk_next (PieceWalk *walk)
 static size_t
 piece_usable (const SliceTlsf *tlsf, const Piece *piece)
 {
-  size_t taken = PIECE_HEAD_BYTES + 2 * (size_t)tlsf->front_bytes;
+  size_t taken = PIECE_HEAD_BYTES + 2 * (size_t) tlsf->front_bytes;
   size_t stride = piece_stride (piece);
   return stride > taken ? stride - taken : 0;
 }
@@ -69,8 +68,7 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
   return true;
 }
 
-/* --- statistics ------------------------------------------------------------
- */
+/* --- statistics ---------------------------------------------------------- */
 
 /* Returns the largest free stride. */
 static size_t
@@ -117,11 +115,10 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
                         - arena->room_bytes - arena->control_bytes;
   if (stats->free_bytes > largest)
     stats->fragmentation_permille
-        = (unsigned)(1000 - largest * 1000 / stats->free_bytes);
+        = (unsigned) (1000 - largest * 1000 / stats->free_bytes);
 }
 
-/* --- validity --------------------------------------------------------------
- */
+/* --- validity ------------------------------------------------------------ */
 
 static const char *
 piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
@@ -129,7 +126,7 @@ piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
 {
   size_t stride = piece_stride (piece);
   if (stride < PIECE_STRIDE_MIN || stride % TLSF_UNIT_BYTES != 0
-      || stride > (size_t)((const char *)end - (const char *)piece))
+      || stride > (size_t) ((const char *) end - (const char *) piece))
     return "a piece has an impossible size";
   if (piece_before_is_free (piece) != before_is_free)
     return "a piece is wrong about the one before it";

@@ -19,20 +19,19 @@
 #include "kinds.h"
 
 #define CONTROL_BYTES(n_rows)                                                 \
- ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15) & ~(size_t)15)
+ ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15) & ~(size_t) 15)
 
-#define TLSF_FIRST_BYTES ((size_t)64 << 10)
-#define TLSF_CAP_BYTES ((size_t)1 << 20)
+#define TLSF_FIRST_BYTES ((size_t) 64 << 10)
+#define TLSF_CAP_BYTES ((size_t) 1 << 20)
 
-/* --- making and ending -----------------------------------------------------
- */
+/* --- making and ending --------------------------------------------------- */
 
 static void
 tlsf_init (SliceTlsf *tlsf, uint32_t n_rows, void (*end) (void *))
 {
   memset (tlsf, 0, sizeof *tlsf);
   tlsf->kind = ARENA_TLSF;
-  tlsf->control_bytes = (uint32_t)CONTROL_BYTES (n_rows);
+  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_rows);
   tlsf->end = end;
   tlsf->low = UINTPTR_MAX;
   tlsf->n_rows = n_rows;
@@ -60,14 +59,14 @@ SliceTlsf *
 slice_tlsf_new_fixed (void *buffer, size_t bytes)
 {
   char *start = sli_align (buffer, 16);
-  size_t skip = (size_t)(start - (char *)buffer);
+  size_t skip = (size_t) (start - (char *) buffer);
   size_t control = CONTROL_BYTES (sli_tlsf_rows_for (bytes));
   if (bytes < skip + control + PIECE_STRIDE_MIN)
     {
       errno = EINVAL;
       return NULL;
     }
-  SliceTlsf *tlsf = (SliceTlsf *)(void *)start;
+  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
   tlsf_init (tlsf, sli_tlsf_rows_for (bytes), tlsf_end_fixed);
   tlsf->is_fixed = true;
   tlsf->fixed_bytes = bytes;
@@ -146,8 +145,7 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
   tlsf->end (tlsf);
 }
 
-/* --- watched objects -------------------------------------------------------
- */
+/* --- watched objects ----------------------------------------------------- */
 
 /* Under a tool an object has a gap on both sides; the words that the heap
  * needs in a free piece lie in these:
@@ -157,7 +155,7 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
 static size_t
 watch_extra (const SliceTlsf *tlsf)
 {
-  return 2 * (size_t)tlsf->front_bytes;
+  return 2 * (size_t) tlsf->front_bytes;
 }
 
 __attribute__ ((cold, noinline)) static char *
@@ -184,8 +182,7 @@ watch_in (Piece *piece)
   sli_watch_show (start + room - sizeof (Piece *), sizeof (Piece *));
 }
 
-/* --- alloc -----------------------------------------------------------------
- */
+/* --- alloc --------------------------------------------------------------- */
 
 static size_t
 stride_for (const SliceTlsf *tlsf, size_t size)
@@ -304,7 +301,7 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
 static size_t
 aligned_offset (const SliceTlsf *tlsf, const Piece *piece, size_t alignment)
 {
-  uintptr_t object = (uintptr_t)piece_object (piece) + tlsf->front_bytes;
+  uintptr_t object = (uintptr_t) piece_object (piece) + tlsf->front_bytes;
   size_t offset = (alignment - (object & (alignment - 1))) & (alignment - 1);
   while (offset != 0 && offset < PIECE_STRIDE_MIN)
     offset += alignment;
@@ -338,19 +335,18 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   return watch_out (tlsf, piece, size + (size == 0));
 }
 
-/* --- free ------------------------------------------------------------------
- */
+/* --- free ---------------------------------------------------------------- */
 
 _Noreturn static void
 fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 {
   if (is_free)
     sli_arena_fault (ARENA_FAULT_TLSF_TWICE,
-                     "TLSF heap %p: %p is free already", (const void *)tlsf,
+                     "TLSF heap %p: %p is free already", (const void *) tlsf,
                      object);
   sli_arena_fault (ARENA_FAULT_TLSF_FOREIGN,
                    "TLSF heap %p: %p is no object of this heap",
-                   (const void *)tlsf, object);
+                   (const void *) tlsf, object);
 }
 
 /* The piece of a live object.  What is looked at is the heap's as soon as the
@@ -359,8 +355,8 @@ fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 static inline Piece *
 piece_require (const SliceTlsf *tlsf, const void *object)
 {
-  Piece *piece = object_piece ((const char *)object - tlsf->front_bytes);
-  uintptr_t address = (uintptr_t)piece;
+  Piece *piece = object_piece ((const char *) object - tlsf->front_bytes);
+  uintptr_t address = (uintptr_t) piece;
   if (address < tlsf->low || address >= tlsf->high
       || (address & (TLSF_UNIT_BYTES - 1)) != PIECE_HEAD_BYTES)
     fault_object (tlsf, object, false);
@@ -392,7 +388,7 @@ piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
     {
       Piece *before = *piece_before_word (piece);
       TLSF_STEP ();
-      if ((uintptr_t)before < tlsf->low || before >= piece
+      if ((uintptr_t) before < tlsf->low || before >= piece
           || !piece_is_free (before)
           || piece_at (before, piece_stride (before)) != piece)
         sli_tlsf_fault_damaged (tlsf, piece);
@@ -423,8 +419,7 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
     sli_tlsf_region_emptied (tlsf, piece, stride);
 }
 
-/* --- resize ----------------------------------------------------------------
- */
+/* --- resize -------------------------------------------------------------- */
 
 size_t
 slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
@@ -506,8 +501,7 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   return object;
 }
 
-/* --- reset -----------------------------------------------------------------
- */
+/* --- reset --------------------------------------------------------------- */
 
 void
 slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
@@ -519,7 +513,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   if (tlsf->is_fixed)
     {
       Region old = tlsf->fixed;
-      sli_tlsf_region_lay_out (tlsf, (char *)old.first,
+      sli_tlsf_region_lay_out (tlsf, (char *) old.first,
                                old.bytes + PIECE_HEAD_BYTES, &tlsf->fixed);
       return;
     }

@@ -16,7 +16,7 @@
  * free piece is at most 1/32 larger than the least one that its list may
  * hold. */
 #define TLSF_UNIT_BITS 4
-#define TLSF_UNIT_BYTES ((size_t)1 << TLSF_UNIT_BITS)
+#define TLSF_UNIT_BYTES ((size_t) 1 << TLSF_UNIT_BITS)
 #define TLSF_COLUMN_BITS 5
 #define TLSF_N_COLUMNS (1 << TLSF_COLUMN_BITS)
 #define TLSF_ROW0_BITS (TLSF_UNIT_BITS + TLSF_COLUMN_BITS)
@@ -44,12 +44,12 @@ struct Piece
   Piece *prev;
 };
 
-#define PIECE_FREE ((size_t)1)
-#define PIECE_BEFORE_FREE ((size_t)2)
-#define PIECE_BITS ((size_t)3)
+#define PIECE_FREE ((size_t) 1)
+#define PIECE_BEFORE_FREE ((size_t) 2)
+#define PIECE_BITS ((size_t) 3)
 #define PIECE_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
-#define PIECE_STRIDE_MIN ((size_t)32)
+#define PIECE_STRIDE_MIN ((size_t) 32)
 
 /* A region: pieces, then an empty piece that is never free.
  *
@@ -87,8 +87,7 @@ struct SliceTlsf
   uint32_t column_maps[];
 };
 
-/* --- steps -----------------------------------------------------------------
- */
+/* --- steps --------------------------------------------------------------- */
 
 /* A step is a look at a piece's header, at a list or at a bitmap word.  The
  * worst-case test builds these files with TLSF_COUNT_STEPS. */
@@ -96,11 +95,10 @@ struct SliceTlsf
 extern unsigned sli_tlsf_n_steps;
 # define TLSF_STEP() (sli_tlsf_n_steps++)
 #else
-# define TLSF_STEP() ((void)0)
+# define TLSF_STEP() ((void) 0)
 #endif
 
-/* --- pieces ----------------------------------------------------------------
- */
+/* --- pieces -------------------------------------------------------------- */
 
 static inline size_t
 piece_stride (const Piece *piece)
@@ -124,30 +122,29 @@ piece_before_is_free (const Piece *piece)
 static inline Piece *
 piece_at (const void *start, size_t offset)
 {
-  return (Piece *)((uintptr_t)start + offset);
+  return (Piece *) ((uintptr_t) start + offset);
 }
 
 /* The word that ends the piece before. */
 static inline Piece **
 piece_before_word (Piece *piece)
 {
-  return (Piece **)(void *)((char *)piece - sizeof (Piece *));
+  return (Piece **) (void *) ((char *) piece - sizeof (Piece *));
 }
 
 static inline char *
 piece_object (const Piece *piece)
 {
-  return (char *)(uintptr_t)piece + PIECE_HEAD_BYTES;
+  return (char *) (uintptr_t) piece + PIECE_HEAD_BYTES;
 }
 
 static inline Piece *
 object_piece (const void *object)
 {
-  return (Piece *)((uintptr_t)object - PIECE_HEAD_BYTES);
+  return (Piece *) ((uintptr_t) object - PIECE_HEAD_BYTES);
 }
 
-/* --- tlsf-index.c: the lists by size ----------------------------------------
- */
+/* --- tlsf-index.c: the lists by size ------------------------------------- */
 
 /* Bytes of the maps and heads for so many rows. */
 size_t sli_tlsf_index_bytes (uint32_t n_rows);
@@ -162,30 +159,30 @@ _Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
 static inline Piece **
 sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column)
 {
-  return tlsf->lists + (size_t)row * TLSF_N_COLUMNS + column;
+  return tlsf->lists + (size_t) row * TLSF_N_COLUMNS + column;
 }
 
 static inline unsigned
 sli_log2_floor (size_t value)
 {
-  return (unsigned)(8 * sizeof (unsigned long) - 1)
-         - (unsigned)__builtin_clzl (value);
+  return (unsigned) (8 * sizeof (unsigned long) - 1)
+         - (unsigned) __builtin_clzl (value);
 }
 
 /* The place of a stride. */
 static inline void
 sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
 {
-  if (stride < (size_t)1 << TLSF_ROW0_BITS)
+  if (stride < (size_t) 1 << TLSF_ROW0_BITS)
     {
       *row = 0;
-      *column = (uint32_t)(stride >> TLSF_UNIT_BITS);
+      *column = (uint32_t) (stride >> TLSF_UNIT_BITS);
       return;
     }
   unsigned bits = sli_log2_floor (stride);
   *row = bits - TLSF_ROW0_BITS + 1;
-  *column
-      = (uint32_t)(stride >> (bits - TLSF_COLUMN_BITS)) & (TLSF_N_COLUMNS - 1);
+  *column = (uint32_t) (stride >> (bits - TLSF_COLUMN_BITS))
+            & (TLSF_N_COLUMNS - 1);
 }
 
 /* Shows the tool the heap's words in a free piece. */
@@ -260,8 +257,8 @@ static inline bool
 sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
                  uint32_t *column)
 {
-  if (stride >= (size_t)1 << TLSF_ROW0_BITS)
-    stride += ((size_t)1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
+  if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
+    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
   sli_tlsf_place (stride, row, column);
   if (*row >= tlsf->n_rows)
     return false;
@@ -273,10 +270,10 @@ sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
       uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
       if (rows == 0)
         return false;
-      *row = (uint32_t)__builtin_ctzll (rows);
+      *row = (uint32_t) __builtin_ctzll (rows);
       columns = tlsf->column_maps[*row];
     }
-  *column = (uint32_t)__builtin_ctz (columns);
+  *column = (uint32_t) __builtin_ctz (columns);
   return true;
 }
 
@@ -313,8 +310,7 @@ sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
   return piece;
 }
 
-/* --- tlsf-region.c: memory --------------------------------------------------
- */
+/* --- tlsf-region.c: memory ----------------------------------------------- */
 
 /* Makes memory one free piece; false if it is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
@@ -329,8 +325,7 @@ void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
-/* --- tlsf-walk.c ------------------------------------------------------------
- */
+/* --- tlsf-walk.c --------------------------------------------------------- */
 
 static inline void
 sli_tlsf_require (const SliceTlsf *tlsf)

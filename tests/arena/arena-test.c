@@ -44,7 +44,7 @@ counting_source_init (CountingSource *counting)
 static unsigned char
 pattern_byte (unsigned number, size_t i)
 {
-  return (unsigned char)((number * 2654435761u >> 13) + i * 7);
+  return (unsigned char) ((number * 2654435761u >> 13) + i * 7);
 }
 
 void

@@ -12,7 +12,7 @@ static int n_ended;
 static void
 note_end (void *data)
 {
-  (void)data;
+  (void) data;
   n_ended++;
 }
 

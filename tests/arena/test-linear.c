@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- alignment, sizes ------------------------------------------------------
- */
+/* --- alignment, sizes ---------------------------------------------------- */
 
 static void
 test_alignment (void)
@@ -17,15 +16,15 @@ test_alignment (void)
   SliceLinear *linear = slice_linear_new (NULL);
   for (size_t size = 1; size <= 4096; size++)
     {
-      size_t rounded = (size + 7) & ~(size_t)7;
-      uintptr_t natural = (uintptr_t)slice_linear_alloc (linear, size);
+      size_t rounded = (size + 7) & ~(size_t) 7;
+      uintptr_t natural = (uintptr_t) slice_linear_alloc (linear, size);
       g_assert_cmpuint (natural % (rounded % 16 == 0 ? 16 : 8), ==, 0);
-      size_t alignment = (size_t)1 << (size % 13);
+      size_t alignment = (size_t) 1 << (size % 13);
       uintptr_t aligned
-          = (uintptr_t)slice_linear_alloc_aligned (linear, alignment, size);
+          = (uintptr_t) slice_linear_alloc_aligned (linear, alignment, size);
       g_assert_cmpuint (aligned % alignment, ==, 0);
-      memset ((void *)natural, 1, size);
-      memset ((void *)aligned, 2, size);
+      memset ((void *) natural, 1, size);
+      memset ((void *) aligned, 2, size);
     }
   slice_linear_destroy (linear);
 }
@@ -59,7 +58,7 @@ test_overflow (void)
       g_assert_null (slice_linear_alloc_aligned (linear, 4096, size));
     }
   volatile size_t big = 0x20000001;
-  g_assert_null (slice_linear_alloc_n (linear, big, (size_t)1 << 60));
+  g_assert_null (slice_linear_alloc_n (linear, big, (size_t) 1 << 60));
   g_assert_null (slice_linear_alloc (linear, SIZE_MAX / 2 + big));
   slice_linear_get_stats (linear, &after);
   g_assert_cmpuint (before.held_bytes, ==, after.held_bytes);
@@ -67,8 +66,7 @@ test_overflow (void)
   slice_linear_destroy (linear);
 }
 
-/* --- growth ----------------------------------------------------------------
- */
+/* --- growth -------------------------------------------------------------- */
 
 /* Sizes start small, never shrink, are powers of two and stop at the cap. */
 static void
@@ -146,7 +144,7 @@ test_bytes_held (void)
       slice_linear_get_stats (linear, &stats);
       size_t payload = n * sizes[s];
       g_test_message ("%zu bytes: %.3f held an object", sizes[s],
-                      (double)stats.held_bytes / (double)n);
+                      (double) stats.held_bytes / (double) n);
       g_assert_cmpuint (stats.asked_bytes, ==, payload);
       g_assert_cmpuint (stats.held_bytes, <=, payload + payload / 50);
       assert_stats_add_up (&stats);
@@ -183,8 +181,7 @@ test_oversize (void)
   g_assert_cmpuint (counting.n_maps, ==, counting.n_unmaps);
 }
 
-/* --- reset -----------------------------------------------------------------
- */
+/* --- reset --------------------------------------------------------------- */
 
 static void
 fill_arena (SliceLinear *linear)
@@ -250,8 +247,7 @@ test_reset_default (void)
   g_assert_cmpuint (slice_arena_trim (0), ==, 0);
 }
 
-/* --- marks -----------------------------------------------------------------
- */
+/* --- marks --------------------------------------------------------------- */
 
 enum
 {
@@ -272,7 +268,7 @@ test_marks (void)
       marks[i] = slice_linear_mark (linear);
       slice_linear_get_stats (linear, &at_mark[i]);
       objects[i] = slice_linear_alloc (linear, 600);
-      pattern_fill (objects[i], 600, (unsigned)i);
+      pattern_fill (objects[i], 600, (unsigned) i);
     }
   SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
@@ -285,7 +281,7 @@ test_marks (void)
       slice_linear_get_stats (linear, &stats);
       g_assert_cmpuint (stats.asked_bytes, ==, at_mark[to].asked_bytes);
       for (int i = 0; i < to; i += 17)
-        g_assert_true (pattern_holds (objects[i], 600, (unsigned)i));
+        g_assert_true (pattern_holds (objects[i], 600, (unsigned) i));
       g_assert_true (slice_linear_alloc (linear, 600) == objects[to]);
       slice_linear_rollback (linear, marks[to]);
       top = to;
@@ -294,8 +290,7 @@ test_marks (void)
   slice_linear_destroy (linear);
 }
 
-/* --- cleanups --------------------------------------------------------------
- */
+/* --- cleanups ------------------------------------------------------------ */
 
 static char cleanup_order[32];
 
@@ -304,7 +299,7 @@ note_cleanup (void *data)
 {
   /* The memory is still there. */
   size_t length = strlen (cleanup_order);
-  cleanup_order[length] = *(char *)data;
+  cleanup_order[length] = *(char *) data;
   cleanup_order[length + 1] = '\0';
 }
 
@@ -336,8 +331,7 @@ test_cleanups (void)
   g_assert_cmpstr (cleanup_order, ==, "cbdae");
 }
 
-/* --- the last object -------------------------------------------------------
- */
+/* --- the last object ----------------------------------------------------- */
 
 static void
 test_last (void)
@@ -366,8 +360,7 @@ test_last (void)
   slice_linear_destroy (linear);
 }
 
-/* --- growing ---------------------------------------------------------------
- */
+/* --- growing ------------------------------------------------------------- */
 
 static void
 test_grow (void)
@@ -375,7 +368,7 @@ test_grow (void)
   SliceLinear *linear = slice_linear_new (NULL);
   slice_linear_alloc (linear, 24);
   for (unsigned i = 0; i < 300000; i++)
-    g_assert_true (slice_linear_grow_char (linear, (char)(i * 31 % 127)));
+    g_assert_true (slice_linear_grow_char (linear, (char) (i * 31 % 127)));
   size_t size;
   g_assert_nonnull (slice_linear_growing (linear, &size));
   g_assert_cmpuint (size, ==, 300000);
@@ -384,7 +377,7 @@ test_grow (void)
   char *object = slice_linear_finish (linear, &size);
   g_assert_cmpuint (size, ==, 300000);
   for (unsigned i = 0; i < 300000; i++)
-    g_assert_cmpint (object[i], ==, (char)(i * 31 % 127));
+    g_assert_cmpint (object[i], ==, (char) (i * 31 % 127));
   char *next = slice_linear_alloc (linear, 8);
   g_assert_true (next < object || next >= object + 300000);
   g_assert_true (slice_linear_grow (linear, 5, "12345"));
@@ -400,8 +393,7 @@ test_grow (void)
   slice_linear_destroy (linear);
 }
 
-/* --- strings ---------------------------------------------------------------
- */
+/* --- strings ------------------------------------------------------------- */
 
 static void
 test_strings (void)
@@ -442,8 +434,7 @@ test_printf (void)
   slice_linear_destroy (linear);
 }
 
-/* --- model -----------------------------------------------------------------
- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -473,10 +464,10 @@ random_size (void)
 {
   int kind = g_test_rand_int_range (0, 100);
   if (kind < 90)
-    return (size_t)g_test_rand_int_range (0, 200);
+    return (size_t) g_test_rand_int_range (0, 200);
   if (kind < 99)
-    return (size_t)g_test_rand_int_range (200, 5000);
-  return (size_t)g_test_rand_int_range (5000, 200000);
+    return (size_t) g_test_rand_int_range (200, 5000);
+  return (size_t) g_test_rand_int_range (5000, 200000);
 }
 
 static void
@@ -487,9 +478,9 @@ model_add (SliceLinear *linear, GArray *known, unsigned number)
     one.object = slice_linear_alloc (linear, one.size);
   else
     {
-      size_t alignment = (size_t)1 << g_test_rand_int_range (0, 9);
+      size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 9);
       one.object = slice_linear_alloc_aligned (linear, alignment, one.size);
-      g_assert_cmpuint ((uintptr_t)one.object % alignment, ==, 0);
+      g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
     }
   g_assert_nonnull (one.object);
   g_assert_true (slice_linear_owns (linear, one.object));
@@ -557,7 +548,7 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
         }
       else if (what < 995 && marks->len > 0)
         {
-          guint to = (guint)g_test_rand_int_range (0, (gint32)marks->len);
+          guint to = (guint) g_test_rand_int_range (0, (gint32) marks->len);
           KnownMark mark = g_array_index (marks, KnownMark, to);
           slice_linear_rollback (linear, mark.mark);
           g_array_set_size (known, mark.n_known);
@@ -567,7 +558,8 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
       else if (what >= 998)
         {
           check_all (known);
-          slice_linear_reset (linear, (SliceKeep)g_test_rand_int_range (0, 4));
+          slice_linear_reset (linear,
+                              (SliceKeep) g_test_rand_int_range (0, 4));
           g_array_set_size (known, 0);
           g_array_set_size (marks, 0);
         }
@@ -602,8 +594,7 @@ test_model (void)
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
-/* --- no memory -------------------------------------------------------------
- */
+/* --- no memory ----------------------------------------------------------- */
 
 /* The k-th page request fails, for every k: what was there stands. */
 static void
@@ -659,7 +650,7 @@ test_bad_options (void)
   SliceArenaOptions bad[] = {
     { .first_bytes = 8 },
     { .first_bytes = 1000, .cap_bytes = 500 },
-    { .cap_bytes = (size_t)1 << 31 },
+    { .cap_bytes = (size_t) 1 << 31 },
     { .flags = 0x80 },
   };
   for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
@@ -671,8 +662,7 @@ test_bad_options (void)
   slice_linear_destroy (NULL);
 }
 
-/* --- misuse ----------------------------------------------------------------
- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 test_misuse_mark_foreign (void)
@@ -760,7 +750,7 @@ test_misuse_handle (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = slice_stack_new (NULL);
-      slice_linear_reset ((SliceLinear *)stack, SLICE_KEEP_ALL);
+      slice_linear_reset ((SliceLinear *) stack, SLICE_KEEP_ALL);
       return;
     }
   expect_error (306, "no live linear arena");

@@ -15,8 +15,7 @@ pool_new (size_t object_bytes, unsigned flags)
   return slice_pool_new (&options);
 }
 
-/* --- model -----------------------------------------------------------------
- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -27,7 +26,7 @@ typedef struct
 static void
 model_free_random (SlicePool *pool, GArray *known, size_t size)
 {
-  guint i = (guint)g_test_rand_int_range (0, (gint32)known->len);
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
   Known one = g_array_index (known, Known, i);
   g_assert_true (pattern_holds (one.object, size, one.number));
   slice_pool_free (pool, one.object);
@@ -51,7 +50,7 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
         {
           Known one = { slice_pool_alloc (pool), i };
           g_assert_nonnull (one.object);
-          g_assert_cmpuint ((uintptr_t)one.object % alignment, ==, 0);
+          g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
           pattern_fill (one.object, size, i);
           g_array_append_val (known, one);
         }
@@ -80,8 +79,8 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
 static bool
 construct_nothing (void *object, void *data)
 {
-  (void)object;
-  (void)data;
+  (void) object;
+  (void) data;
   return true;
 }
 
@@ -103,8 +102,7 @@ test_model (void)
       }
 }
 
-/* --- memory, order ---------------------------------------------------------
- */
+/* --- memory, order ------------------------------------------------------- */
 
 static void
 test_bytes_held (void)
@@ -124,7 +122,7 @@ test_bytes_held (void)
       SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       g_test_message ("%zu bytes: %.3f held an object", sizes[s],
-                      (double)stats.held_bytes / (double)n);
+                      (double) stats.held_bytes / (double) n);
       size_t payload = n * sizes[s];
       g_assert_cmpuint (stats.held_bytes, <=,
                         payload + payload / (sizes[s] == 8 ? 30 : 50));
@@ -206,7 +204,7 @@ test_reset_and_trim (void)
     {
       for (int i = 0; i < 30000; i++)
         g_assert_nonnull (slice_pool_alloc (pool));
-      slice_pool_reset (pool, (SliceKeep)round);
+      slice_pool_reset (pool, (SliceKeep) round);
       SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
@@ -219,8 +217,7 @@ test_reset_and_trim (void)
   slice_pool_destroy (pool);
 }
 
-/* --- constructed objects ---------------------------------------------------
- */
+/* --- constructed objects ------------------------------------------------- */
 
 static size_t n_constructed;
 static size_t n_destructed;
@@ -228,7 +225,7 @@ static size_t n_destructed;
 static bool
 construct (void *object, void *data)
 {
-  (void)data;
+  (void) data;
   memset (object, 0x5a, 40);
   n_constructed++;
   return true;
@@ -237,8 +234,8 @@ construct (void *object, void *data)
 static void
 destruct (void *object, void *data)
 {
-  (void)data;
-  g_assert_cmpint (*(char *)object, ==, 0x5a);
+  (void) data;
+  g_assert_cmpint (*(char *) object, ==, 0x5a);
   n_destructed++;
 }
 
@@ -278,8 +275,8 @@ test_constructed (void)
 static bool
 construct_sometimes (void *object, void *data)
 {
-  (void)object;
-  return ++*(int *)data % 3 != 0;
+  (void) object;
+  return ++*(int *) data % 3 != 0;
 }
 
 static void
@@ -302,7 +299,7 @@ test_bad_options (void)
 {
   SlicePoolOptions bad[] = {
     { .object_bytes = 0 },
-    { .object_bytes = (size_t)2 << 20 },
+    { .object_bytes = (size_t) 2 << 20 },
     { .object_bytes = 8, .alignment = 24 },
     { .object_bytes = 8, .alignment = 8192 },
     { .object_bytes = 8, .arena = { .flags = 4 } },
@@ -339,8 +336,7 @@ test_failing_source (void)
       }
 }
 
-/* --- misuse ----------------------------------------------------------------
- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 free_twice (size_t size, unsigned flags, int n_between)

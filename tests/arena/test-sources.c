@@ -42,17 +42,17 @@ run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
       bool frees = pieces->len > 40 || g_test_rand_int_range (0, 5) < 2;
       if (pieces->len > 0 && frees)
         {
-          guint at = (guint)g_test_rand_int_range (0, (gint32)pieces->len);
+          guint at = (guint) g_test_rand_int_range (0, (gint32) pieces->len);
           piece_free (source, pieces, at);
           continue;
         }
-      size_t n = (size_t)g_test_rand_int_range (1, (gint32)n_pages + 1);
-      size_t alignment = (size_t)PAGE << g_test_rand_int_range (0, 3);
+      size_t n = (size_t) g_test_rand_int_range (1, (gint32) n_pages + 1);
+      size_t alignment = (size_t) PAGE << g_test_rand_int_range (0, 3);
       Piece piece = { NULL, n * PAGE, i };
       piece.pages = source->map (source, piece.bytes, alignment);
       if (piece.pages == NULL)
         continue;
-      g_assert_cmpuint ((uintptr_t)piece.pages % alignment, ==, 0);
+      g_assert_cmpuint ((uintptr_t) piece.pages % alignment, ==, 0);
       pattern_fill (piece.pages, piece.bytes, i);
       g_array_append_val (pieces, piece);
     }
@@ -112,7 +112,7 @@ file_blocks_bytes (int fd)
 {
   struct stat status;
   g_assert_cmpint (fstat (fd, &status), ==, 0);
-  return (size_t)status.st_blocks * 512;
+  return (size_t) status.st_blocks * 512;
 }
 
 static void
@@ -154,27 +154,26 @@ test_mmap_at_once (void)
   SliceLinear *linear = slice_linear_new (&options);
   char *object = slice_linear_alloc (linear, 1 << 20);
   unsigned char there;
-  g_assert_cmpint (
-      mincore ((void *)((uintptr_t)object & ~(uintptr_t)4095), PAGE, &there),
-      ==, 0);
-  uintptr_t page = (uintptr_t)object & ~(uintptr_t)(PAGE - 1);
+  g_assert_cmpint (mincore ((void *) ((uintptr_t) object & ~(uintptr_t) 4095),
+                            PAGE, &there),
+                   ==, 0);
+  uintptr_t page = (uintptr_t) object & ~(uintptr_t) (PAGE - 1);
   slice_linear_reset (linear, SLICE_KEEP_NONE);
-  g_assert_cmpint (mincore ((void *)page, PAGE, &there), ==, -1);
+  g_assert_cmpint (mincore ((void *) page, PAGE, &there), ==, -1);
   g_assert_cmpint (errno, ==, ENOMEM);
   slice_linear_destroy (linear);
 }
 
-/* --- several threads -------------------------------------------------------
- */
+/* --- several threads ----------------------------------------------------- */
 
 static void *
 thread_body (void *data)
 {
-  (void)data;
+  (void) data;
   for (int round = 0; round < 200; round++)
     {
       SliceLinear *linear = slice_linear_new (NULL);
-      unsigned number = (unsigned)round;
+      unsigned number = (unsigned) round;
       char *first = slice_linear_alloc (linear, 3000);
       pattern_fill (first, 3000, number);
       for (int i = 0; i < 500; i++)
@@ -196,8 +195,7 @@ test_threads (void)
   slice_arena_trim (0);
 }
 
-/* --- misuse ----------------------------------------------------------------
- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 test_misuse_busy (void)

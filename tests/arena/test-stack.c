@@ -14,8 +14,7 @@ stack_new (unsigned flags)
   return slice_stack_new (&options);
 }
 
-/* --- model -----------------------------------------------------------------
- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -29,10 +28,10 @@ random_size (void)
 {
   int kind = g_test_rand_int_range (0, 100);
   if (kind < 92)
-    return (size_t)g_test_rand_int_range (0, 200);
+    return (size_t) g_test_rand_int_range (0, 200);
   if (kind < 99)
-    return (size_t)g_test_rand_int_range (200, 5000);
-  return (size_t)g_test_rand_int_range (5000, 100000);
+    return (size_t) g_test_rand_int_range (200, 5000);
+  return (size_t) g_test_rand_int_range (5000, 100000);
 }
 
 static Known *
@@ -49,9 +48,9 @@ model_push (SliceStack *stack, GArray *known, unsigned number)
     one.object = slice_stack_alloc (stack, one.size);
   else
     {
-      size_t alignment = (size_t)1 << g_test_rand_int_range (0, 8);
+      size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 8);
       one.object = slice_stack_alloc_aligned (stack, alignment, one.size);
-      g_assert_cmpuint ((uintptr_t)one.object % alignment, ==, 0);
+      g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
     }
   g_assert_nonnull (one.object);
   pattern_fill (one.object, one.size, number);
@@ -153,8 +152,7 @@ test_model_source (void)
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
-/* --- the end of a block ----------------------------------------------------
- */
+/* --- the end of a block -------------------------------------------------- */
 
 /* Up and down across each block's end: no request once the spare one is
  * there. */
@@ -231,8 +229,7 @@ test_large (void)
   slice_stack_destroy (stack);
 }
 
-/* --- checked stacks align as others do -------------------------------------
- */
+/* --- checked stacks align as others do ----------------------------------- */
 
 static void
 test_alignment (void)
@@ -242,14 +239,14 @@ test_alignment (void)
       SliceStack *stack = stack_new (flags);
       for (size_t size = 1; size <= 64; size++)
         {
-          size_t rounded = (size + 7) & ~(size_t)7;
+          size_t rounded = (size + 7) & ~(size_t) 7;
           size_t natural = rounded % 16 == 0 ? 16 : 8;
-          uintptr_t object = (uintptr_t)slice_stack_alloc (stack, size);
+          uintptr_t object = (uintptr_t) slice_stack_alloc (stack, size);
           g_assert_cmpuint (object % natural, ==, 0);
           for (size_t alignment = 1; alignment <= 64; alignment *= 2)
             {
-              object = (uintptr_t)slice_stack_alloc_aligned (stack, alignment,
-                                                             size);
+              object = (uintptr_t) slice_stack_alloc_aligned (stack, alignment,
+                                                              size);
               g_assert_cmpuint (object % alignment, ==, 0);
             }
         }
@@ -318,8 +315,7 @@ test_failing_source (void)
     }
 }
 
-/* --- misuse ----------------------------------------------------------------
- */
+/* --- misuse -------------------------------------------------------------- */
 
 static void
 misuse_order (unsigned flags)
@@ -395,7 +391,7 @@ test_misuse_overrun (void)
       char *top = slice_stack_alloc (stack, 24);
       volatile char *over = low;
       for (int i = 0; i < 32; i++)
-        over[i] = (char)0xff;
+        over[i] = (char) 0xff;
       slice_stack_release (stack, top);
       return;
     }

@@ -16,8 +16,7 @@ assert_valid (const SliceTlsf *tlsf)
     g_error ("heap: %s", why);
 }
 
-/* --- model -----------------------------------------------------------------
- */
+/* --- model --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -36,7 +35,7 @@ static size_t
 random_size (size_t largest)
 {
   int bits = g_test_rand_int_range (0, 17);
-  size_t size = (size_t)g_test_rand_int_range (0, 2 << bits);
+  size_t size = (size_t) g_test_rand_int_range (0, 2 << bits);
   return MIN (size, largest);
 }
 
@@ -49,7 +48,7 @@ model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
     one.object = slice_tlsf_alloc (tlsf, one.size);
   else
     {
-      alignment = (size_t)1 << g_test_rand_int_range (0, 11);
+      alignment = (size_t) 1 << g_test_rand_int_range (0, 11);
       one.object = slice_tlsf_alloc_aligned (tlsf, alignment, one.size);
     }
   if (one.object == NULL)
@@ -57,7 +56,7 @@ model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
       g_assert_cmpint (errno, ==, ENOMEM);
       return;
     }
-  g_assert_cmpuint ((uintptr_t)one.object % alignment, ==, 0);
+  g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
   g_assert_cmpuint (slice_tlsf_object_bytes (tlsf, one.object), >=, one.size);
   pattern_fill (one.object, one.size, number);
   g_array_append_val (known, one);
@@ -66,7 +65,7 @@ model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
 static void
 model_free (SliceTlsf *tlsf, GArray *known)
 {
-  guint i = (guint)g_test_rand_int_range (0, (gint32)known->len);
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
   Known one = g_array_index (known, Known, i);
   g_assert_true (pattern_holds (one.object, one.size, one.number));
   slice_tlsf_free (tlsf, one.object);
@@ -76,7 +75,7 @@ model_free (SliceTlsf *tlsf, GArray *known)
 static void
 model_resize (SliceTlsf *tlsf, GArray *known, size_t largest)
 {
-  guint i = (guint)g_test_rand_int_range (0, (gint32)known->len);
+  guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
   Known *one = &g_array_index (known, Known, i);
   size_t size = random_size (largest);
   char *moved = slice_tlsf_resize (tlsf, one->object, size);
@@ -190,8 +189,7 @@ test_model_growing (void)
   slice_tlsf_destroy (tlsf);
 }
 
-/* --- sizes of buffers ------------------------------------------------------
- */
+/* --- sizes of buffers ---------------------------------------------------- */
 
 static void
 test_buffer_bytes (void)
@@ -230,7 +228,7 @@ test_small_buffers (void)
       assert_valid (tlsf);
       slice_tlsf_destroy (tlsf);
       for (size_t i = bytes; i < sizeof buffer; i++)
-        g_assert_cmpint ((unsigned char)buffer[i], ==, 0xee);
+        g_assert_cmpint ((unsigned char) buffer[i], ==, 0xee);
     }
 }
 
@@ -309,8 +307,8 @@ test_reset (void)
       g_assert_cmpuint (n, >, 300);
       for (int i = 0; i < 30000; i++)
         g_assert_nonnull (slice_tlsf_alloc (growing, 100));
-      slice_tlsf_reset (fixed, (SliceKeep)round);
-      slice_tlsf_reset (growing, (SliceKeep)round);
+      slice_tlsf_reset (fixed, (SliceKeep) round);
+      slice_tlsf_reset (growing, (SliceKeep) round);
       SliceTlsfStats stats;
       slice_tlsf_get_stats (fixed, &stats);
       g_assert_cmpuint (stats.n_live, ==, 0);
@@ -348,8 +346,7 @@ test_gives_back (void)
   slice_tlsf_destroy (tlsf);
 }
 
-/* --- misuse ----------------------------------------------------------------
- */
+/* --- misuse -------------------------------------------------------------- */
 
 #define MISUSE(name, number, text)                                            \
  static void body_##name (void);                                              \
@@ -408,7 +405,7 @@ test_misuse_overrun (void)
       char *next = slice_tlsf_alloc (tlsf, 24);
       volatile char *over = object;
       for (int i = 0; i < 40; i++)
-        over[i] = (char)0xff;
+        over[i] = (char) 0xff;
       slice_tlsf_free (tlsf, next);
       return;
     }

@@ -17,7 +17,7 @@ static bool is_bad;
 __attribute__ ((noinline)) static void
 touch (const char *address)
 {
-  if (is_bad && *(const volatile char *)address == 77)
+  if (is_bad && *(const volatile char *) address == 77)
     puts ("seventy-seven");
 }
 

@@ -135,3 +135,5 @@ clean-local-bench:
 	rm -rf bench-results
 
 .PHONY: bench-compare clean-local-bench
+
+include tests/bench/ralloc.mk

@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-EXTRA_PROGRAMS += tests/bench/ralloc-bench
+EXTRA_PROGRAMS = tests/bench/ralloc-bench
 tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl
 

@@ -1,6 +1,6 @@
 /* arena-bench.cc - arenas against their peers, interleaved
  *
- *   arena-bench [ROUNDS]
+ *   arena-bench [ROUNDS [mixed]]
  *
  * Each round runs every contestant once, in turn; what is printed is each
  * one's median over the rounds, in nanoseconds an object, and its ratio to
@@ -118,7 +118,7 @@ struct Link
 void *(*volatile the_malloc) (std::size_t) = std::malloc;
 void (*volatile the_free) (void *) = std::free;
 
-/* --- fill and reset -------------------------------------------------------- */
+/* --- fill and reset ------------------------------------------------------ */
 
 constexpr std::size_t n_objects = 100000;
 
@@ -283,7 +283,7 @@ fills ()
   fills_obstack<Size> ();
 }
 
-/* --- stack ----------------------------------------------------------------- */
+/* --- stack --------------------------------------------------------------- */
 
 constexpr int stack_depth = 50;
 constexpr int n_stack_runs = 20000;
@@ -330,7 +330,7 @@ stacks ()
       [=] (void *object) { slice_free1 (Size, object); });
 }
 
-/* --- pool ------------------------------------------------------------------ */
+/* --- pool ---------------------------------------------------------------- */
 
 constexpr std::size_t n_live = 4096;
 constexpr std::size_t n_replaced = 1000000;
@@ -395,7 +395,7 @@ pools ()
       [=] (void *object) { slice_free1 (Size, object); });
 }
 
-/* --- mixed sizes ----------------------------------------------------------- */
+/* --- mixed sizes --------------------------------------------------------- */
 
 struct Mix
 {
@@ -482,15 +482,19 @@ main (int argc, char **argv)
 #ifdef HAVE_APR
   apr_initialize ();
 #endif
+  bool is_mixed_only = argc > 2;
   for (int round = 0; round < n_rounds; round++)
     {
-      fills<8> ();
-      fills<24> ();
-      fills<64> ();
-      stacks<8> ();
-      stacks<24> ();
-      pools<24> ();
-      pools<64> ();
+      if (!is_mixed_only)
+        {
+          fills<8> ();
+          fills<24> ();
+          fills<64> ();
+          stacks<8> ();
+          stacks<24> ();
+          pools<24> ();
+          pools<64> ();
+        }
       mixed_sizes ("16 B to 1 KB mixed, 2000 live", 2000, 10);
       mixed_sizes ("16 B to 16 KB mixed, 2000 live", 2000, 14);
       mixed_sizes ("16 B to 1 KB mixed, 50000 live", 50000, 10);

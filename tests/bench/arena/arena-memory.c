@@ -42,8 +42,7 @@ typedef struct
   size_t n_samples;
 } Result;
 
-/* --- contestants -----------------------------------------------------------
- */
+/* --- contestants --------------------------------------------------------- */
 
 typedef enum
 {
@@ -77,7 +76,7 @@ source_huge (void)
   return slice_source_huge_new (SLICE_HUGE_ADVISED, 0);
 }
 
-#define FIXED_BYTES ((size_t)128 << 20)
+#define FIXED_BYTES ((size_t) 128 << 20)
 
 static const SliceSource *
 source_fixed (void)
@@ -111,8 +110,7 @@ static const Contestant contestants[] = {
   { "tlsf-fixed", ON_TLSF, source_fixed },
 };
 
-/* --- the program -----------------------------------------------------------
- */
+/* --- the program --------------------------------------------------------- */
 
 /* Objects of a step, which live until their step is undone. */
 typedef struct
@@ -144,7 +142,7 @@ resident_megabytes (void)
   unsigned long resident = 0;
   if (n > 0)
     sscanf (line, "%lu %lu", &size, &resident);
-  return (double)resident * (double)sysconf (_SC_PAGESIZE) / 1048576;
+  return (double) resident * (double) sysconf (_SC_PAGESIZE) / 1048576;
 }
 
 static void
@@ -260,12 +258,11 @@ run (Program *program, size_t megabytes)
         }
     }
   clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &end);
-  program->result->seconds = (double)(end.tv_sec - start.tv_sec)
-                             + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+  program->result->seconds = (double) (end.tv_sec - start.tv_sec)
+                             + (double) (end.tv_nsec - start.tv_nsec) / 1e9;
 }
 
-/* --- results ---------------------------------------------------------------
- */
+/* --- results ------------------------------------------------------------- */
 
 static void
 write_samples (const char *directory, const char *name, const Result *result)
@@ -286,8 +283,8 @@ write_samples (const char *directory, const char *name, const Result *result)
 static int
 compare_seconds (const void *a, const void *b)
 {
-  double x = *(const double *)a;
-  double y = *(const double *)b;
+  double x = *(const double *) a;
+  double y = *(const double *) b;
   return (x > y) - (x < y);
 }
 

@@ -33,8 +33,7 @@ static unsigned sli_tlsf_n_steps;
 # define COUNTS_STEPS 0
 #endif
 
-/* --- adversaries -----------------------------------------------------------
- */
+/* --- adversaries --------------------------------------------------------- */
 
 enum
 {
@@ -73,16 +72,16 @@ typedef struct
 static size_t
 boundary_size (Adversary *adversary)
 {
-  unsigned bits = 4 + (unsigned)(next_random (adversary) % 12);
-  size_t size = ((size_t)1 << bits) - 8 + 1;
+  unsigned bits = 4 + (unsigned) (next_random (adversary) % 12);
+  size_t size = ((size_t) 1 << bits) - 8 + 1;
   return size < adversary->bytes / 8 ? size : 25;
 }
 
 static size_t
 any_size (Adversary *adversary)
 {
-  unsigned bits = (unsigned)(next_random (adversary) % 26);
-  size_t size = 1 + next_random (adversary) % ((size_t)2 << bits);
+  unsigned bits = (unsigned) (next_random (adversary) % 26);
+  size_t size = 1 + next_random (adversary) % ((size_t) 2 << bits);
   return 1 + size % (adversary->bytes / 4);
 }
 
@@ -100,7 +99,7 @@ next_operation (Adversary *adversary)
       adversary->phase = (adversary->phase + 1) % 4;
     }
   size_t i = adversary->step - 1;
-  Operation operation = { (size_t)next_random (adversary) % n, 0 };
+  Operation operation = { (size_t) next_random (adversary) % n, 0 };
   switch (adversary->phase)
     {
     case 0:
@@ -155,8 +154,7 @@ adversary_init (Adversary *adversary, size_t bytes, size_t n_places_max)
   adversary->random = 88172645463325252;
 }
 
-/* --- results ---------------------------------------------------------------
- */
+/* --- results ------------------------------------------------------------- */
 
 typedef struct
 {
@@ -178,14 +176,13 @@ static void
 print_line (size_t bytes, const Tally *alloc, const Tally *release)
 {
   printf ("%12zu  %10" PRIu64 " %8.1f %6u  %10" PRIu64 " %8.1f %6u\n", bytes,
-          alloc->n, (double)alloc->sum / (double)alloc->n, alloc->worst,
-          release->n, (double)release->sum / (double)release->n,
+          alloc->n, (double) alloc->sum / (double) alloc->n, alloc->worst,
+          release->n, (double) release->sum / (double) release->n,
           release->worst);
   fflush (stdout);
 }
 
-/* --- steps, in this process ------------------------------------------------
- */
+/* --- steps, in this process ---------------------------------------------- */
 
 static void
 run_counted (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
@@ -211,15 +208,14 @@ run_counted (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
     }
 }
 
-/* --- instructions, single-stepped ------------------------------------------
- */
+/* --- instructions, single-stepped ---------------------------------------- */
 
 static volatile unsigned n_traps;
 
 static void
 count_trap (int number)
 {
-  (void)number;
+  (void) number;
   n_traps++;
 }
 
@@ -237,8 +233,8 @@ count_trap (int number)
                        : "memory", "cc")
 #else
 # define CAN_STEP 0
-# define STEP_BEGIN() ((void)0)
-# define STEP_END() ((void)0)
+# define STEP_BEGIN() ((void) 0)
+# define STEP_END() ((void) 0)
 #endif
 
 /* What STEP_BEGIN and STEP_END count by themselves. */
@@ -286,8 +282,8 @@ int
 main (int argc, char **argv)
 {
   static const size_t heaps[]
-      = { (size_t)1 << 10, (size_t)1 << 14, (size_t)1 << 17,
-          (size_t)1 << 20, (size_t)1 << 24, (size_t)1 << 30 };
+      = { (size_t) 1 << 10, (size_t) 1 << 14, (size_t) 1 << 17,
+          (size_t) 1 << 20, (size_t) 1 << 24, (size_t) 1 << 30 };
   static Adversary adversary;
   uint64_t n_counted = argc > 1 ? strtoull (argv[1], NULL, 10) : 10000000;
   uint64_t n_stepped = argc > 2 ? strtoull (argv[2], NULL, 10) : 10000;
