@@ -17,7 +17,7 @@ archive=$(cd "$top_builddir" && pwd)/slice/.libs/libslice.a
 instructions_max=16
 
 test -f "$library" || skip_all "no shared library was built"
-if $NM -D "$library" | grep -q -E '__(asan|tsan|ubsan)_'; then
+if $NM -D "$library" | grep -q -E ' U __(asan|tsan|ubsan)_'; then
   skip_all "instrumented by a sanitizer"
 fi
 test -n "${OBJDUMP-}" || skip_all "no objdump"

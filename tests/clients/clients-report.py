@@ -122,18 +122,19 @@ def instructions(command_for):
             refs.append(int(found.group(1).replace(",", "")))
         counts[way] = (refs[1] - refs[0]) / (many - few)
     for way in counts:
-        print("  %-8s %6.0f   drop-in/%s: %.3f"
-              % (way, counts[way], way, counts["drop-in"] / counts[way]))
+        print("  %-8s %6.0f   %.3f of GSlice's"
+              % (way, counts[way], counts[way] / counts["GSlice"]))
 
 
 def resident(command, environment, seconds):
-    """Anonymous memory of a program after so many seconds, KiB."""
+    """Anonymous memory of a program after so many seconds, KiB; None if it
+    did not stay so long."""
     with open(os.devnull, "w") as nowhere:
         process = subprocess.Popen(command, env={**os.environ, **environment},
                                    stdout=nowhere, stderr=nowhere)
         time.sleep(seconds)
         if process.poll() is not None:
-            sys.exit("%s did not stay" % " ".join(command))
+            return None
         with open("/proc/%d/status" % process.pid) as status:
             found = re.search(r"RssAnon:\s+(\d+)", status.read())
         process.terminate()
@@ -158,18 +159,22 @@ def gtk(seconds=10, n_rounds=3):
     server = subprocess.Popen(["broadwayd", ":57"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)
     try:
-        time.sleep(1)
+        time.sleep(3)  # until it listens
         sizes = {way: [] for way, _, _ in ways}
         for _ in range(n_rounds):
             for way, environment, prefix in ways:
-                sizes[way].append(
-                    resident(prefix + ["gtk3-widget-factory"],
-                             {**display, **environment}, seconds))
+                size = resident(prefix + ["gtk3-widget-factory"],
+                                {**display, **environment}, seconds)
+                if size is not None:
+                    sizes[way].append(size)
     finally:
         server.terminate()
         server.wait()
     theirs = statistics.median(sizes["GSlice"])
     for way in sizes:
+        if len(sizes[way]) < n_rounds:
+            print("  %-8s ended early (a GLib rebuilt on older slices?)" % way)
+            continue
         ours = statistics.median(sizes[way])
         print("  %-8s %6d KiB   %.2f of GSlice's" % (way, ours, ours / theirs))
 
