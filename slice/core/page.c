@@ -161,6 +161,8 @@ region_begin (Extent *extent)
   unitset_add (&region->free, 1, region->n_free);
   if (extent->is_zeroed)
     unitset_add (&region->fresh, 1, region->n_free);
+  else /* what may hold memory counts as if it did */
+    page.counts.held_bytes += region->n_free * page.unit_bytes;
   extent->n_begun++;
   page.counts.n_regions++;
   page.counts.held_bytes += page.unit_bytes;
