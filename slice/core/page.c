@@ -230,8 +230,31 @@ extent_add (void *start, size_t bytes, bool is_zeroed)
   page.counts.n_maps++;
 }
 
+/* Another thread was faster, and the source takes nothing back: all regions
+ * of the extent begin at once and wait, idle and never used. */
+static void
+extent_add_begun (void *start, size_t bytes, bool is_zeroed)
+{
+  Extent *in_use = page.beginning, *extent;
+
+  assert_held (&page.lock);
+  extent_add (start, bytes, is_zeroed);
+  extent = page.beginning;
+  while (extent->n_begun < extent->n_regions)
+    {
+      Region *region = region_begin (extent);
+
+      region->state = REGION_CLEAN;
+      link_after (&region->link, &page.clean);
+      extent->n_clean++;
+      page.n_clean++;
+      page.counts.n_idle++;
+    }
+  page.beginning = in_use;
+}
+
 /* Gets one more extent; false if there is no memory.  If another thread was
- * faster the memory goes back. */
+ * faster the memory goes back, where the source takes it. */
 static bool
 extent_new (void)
 {
@@ -241,7 +264,7 @@ extent_new (void)
   /* Huge pages only for a large heap, and never by accident. */
   bool huge = page.wants_huge
               && LOAD (&page.counts.mapped_bytes) >= HUGE_AFTER_BYTES;
-  bool is_zeroed, is_wanted;
+  bool is_zeroed, is_wanted, can_unmap = page.source->unmap != NULL;
   void *start = extent_map (&bytes, &is_zeroed);
 
   if (start == NULL)
@@ -251,8 +274,10 @@ extent_new (void)
   is_wanted = page.beginning == NULL;
   if (is_wanted)
     extent_add (start, bytes, is_zeroed);
+  else if (!can_unmap)
+    extent_add_begun (start, bytes, is_zeroed);
   sli_unlock (&page.lock);
-  if (!is_wanted && page.source->unmap != NULL)
+  if (!is_wanted && can_unmap)
     page.source->unmap (page.source, start, bytes);
   PROBE2 (page_map, start, bytes);
   return true;
