@@ -666,6 +666,53 @@ sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
   return bytes;
 }
 
+/* --- fork ------------------------------------------------------------------ */
+
+/* What a trimmer of the parent's had taken out goes back, and counts as not
+ * given back. */
+static void
+region_recover (Region *region)
+{
+  unsigned n_free = 0;
+
+  assert_held (&page.lock);
+  if (region->state == REGION_IN_TRIM
+      && region->n_free == region->n_units - 1)
+    {
+      region->state = REGION_IDLE; /* it had been idle longest */
+      link_after (&region->link, page.idle.previous);
+      return;
+    }
+  for (unsigned unit = 1; unit < region->n_units; unit++)
+    if (region->run_first[unit] == 0)
+      {
+        unitset_add (&region->free, unit, 1);
+        n_free++;
+      }
+  if (n_free == region->n_free)
+    return;
+  region->n_free = n_free;
+  if (n_free == region->n_units - 1)
+    region_set_idle (region, region->used_msec);
+  else
+    region_file (region);
+}
+
+void
+sli_page_fork_child (void)
+{
+  sli_lock (&page.lock);
+  LINK_EACH (link, &page.extents)
+    {
+      Extent *extent = LINK_OWNER (link, Extent, link);
+
+      for (unsigned i = 0; i < extent->n_begun; i++)
+        region_recover ((Region *) ((char *) extent->start
+                                    + i * REGION_BYTES));
+    }
+  sli_unlock (&page.lock);
+}
+
 /* --- looking --------------------------------------------------------------- */
 
 static void
