@@ -85,7 +85,7 @@ test_null_matrix (void)
 }
 
 static void
-test_alignment (void)
+test_alignments (void)
 {
   void *root = ralloc_context (NULL);
 
@@ -511,7 +511,7 @@ main (int argc, char **argv)
                   test_every_size_hardened);
   test_add_fresh ("/slice/ralloc/every-size-debug", test_every_size_debug);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);
-  g_test_add_func ("/slice/ralloc/alignment", test_alignment);
+  g_test_add_func ("/slice/ralloc/alignment", test_alignments);
   g_test_add_func ("/slice/ralloc/zeroed", test_zeroed);
   g_test_add_func ("/slice/ralloc/zeroed-growth", test_zeroed_growth);
   g_test_add_func ("/slice/ralloc/overflow", test_overflow);
