@@ -801,9 +801,8 @@ test_bypass (void)
 
 /* Every byte of a freed block is zero. */
 static void
-test_clear_freed (void)
+clear_freed (void)
 {
-  test_options ("clear-freed");
   for (size_t size = 1; size <= SLICE_SIZE_MAX; size += 61)
     {
       char *block = slice_alloc (size);
@@ -820,6 +819,48 @@ test_clear_freed (void)
           && info_of (block).kind != SLICE_BLOCK_NONE)
         g_assert_true (test_is_zero (block, size));
     }
+}
+
+static void
+test_clear_freed (void)
+{
+  test_options ("clear-freed");
+  clear_freed ();
+}
+
+/* The quick way of checked does not look at contents. */
+static void
+test_clear_freed_checked (void)
+{
+  test_options ("clear-freed checked");
+  clear_freed ();
+}
+
+/* Blocks of every size go back in bulk, canaries and red zones or not. */
+static void
+bulk_every_size (void)
+{
+  for (size_t size = 1; size <= SLICE_SIZE_MAX; size++)
+    {
+      void *block = slice_alloc (size);
+
+      slice_free_bulk (1, &block);
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_bulk_hardened (void)
+{
+  test_options ("hardened");
+  bulk_every_size ();
+}
+
+static void
+test_bulk_debug (void)
+{
+  test_options ("debug");
+  bulk_every_size ();
 }
 
 /* Every hit is counted, and nothing else. */
@@ -1041,6 +1082,10 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/alloc/always-malloc", test_always_malloc);
   test_add_fresh ("/slice/alloc/bypass-magazines", test_bypass);
   test_add_fresh ("/slice/alloc/clear-freed", test_clear_freed);
+  test_add_fresh ("/slice/alloc/clear-freed-checked",
+                  test_clear_freed_checked);
+  test_add_fresh ("/slice/alloc/bulk-hardened", test_bulk_hardened);
+  test_add_fresh ("/slice/alloc/bulk-debug", test_bulk_debug);
   test_add_fresh ("/slice/alloc/count", test_count);
   test_add_fresh ("/slice/alloc/late-options", test_late_options);
   test_add_fresh ("/slice/alloc/version", test_version);

@@ -9,10 +9,14 @@
 #include "testlib.h"
 #include "base/option.h"
 #include "core/page.h"
+#include "port/lock.h"
 #include "port/os.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define KIB ((size_t) 1 << 10)
 #define MIB ((size_t) 1 << 20)
@@ -623,6 +627,142 @@ test_source_never_unmaps (void)
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
 }
 
+enum { FIRST_UNITS = 15 }; /* of the first extent, to be had */
+
+/* Nor does it unmap what came a moment too late: that is used as well. */
+static void *(*map_of_pages) (const SliceSource *, size_t, size_t);
+
+static void
+other_takes (unsigned index G_GNUC_UNUSED, void *data G_GNUC_UNUSED)
+{
+  void *record;
+  bool is_zero;
+
+  g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+}
+
+static void *
+map_late (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  static bool in_it;
+
+  if (!in_it)
+    {
+      in_it = true;
+      test_gang (1, other_takes, NULL);
+    }
+  return map_of_pages (source, bytes, alignment);
+}
+
+static void
+test_late_extent_is_kept (void)
+{
+  const void *where;
+
+  test_pages_init (&pages);
+  pages.source.unmap = NULL;
+  begin ();
+  for (unsigned i = 0; i < FIRST_UNITS; i++)
+    other_takes (0, NULL);
+  g_assert_cmpint (pages.n_maps, ==, 1);
+  map_of_pages = pages.source.map;
+  pages.source.map = map_late;
+  other_takes (0, NULL);
+  g_assert_cmpint (pages.n_maps, ==, 3);
+  g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  take_many ();
+  give_many ();
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+}
+
+/* What is held is never less than nothing. */
+static void
+test_source_of_dirty_memory (void)
+{
+  test_pages_init (&pages);
+  pages.source.advise_away = NULL;
+  pages.source.is_zeroed = false;
+  begin ();
+  take_many ();
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * 64 * KIB);
+  g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
+  give_many ();
+  sli_page_trim (0, 10000);
+  g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
+}
+
+/* --- a fork while a trimmer is at work --- */
+
+static void *first_runs[FIRST_UNITS];
+static pid_t forked = -1;
+static unsigned n_free_then;
+
+/* All that the parent's trimmer had in hand is there. */
+static void
+child_of_trimmer (void)
+{
+  unsigned n_maps = (unsigned) counts_now ().n_maps;
+  const void *where;
+
+  sli_lock_fork_begin ();
+  sli_page_fork_child ();
+  sli_lock_fork_end ();
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  for (unsigned i = 0; i < n_free_then; i++)
+    other_takes (0, NULL);
+  g_assert_cmpuint (counts_now ().n_maps, ==, n_maps);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  _exit (0);
+}
+
+static bool
+advise_and_fork (const SliceSource *source G_GNUC_UNUSED,
+                 void *address G_GNUC_UNUSED, size_t bytes G_GNUC_UNUSED)
+{
+  int status;
+
+  if (n_free_then == 0)
+    return true;
+  fflush (NULL);
+  forked = fork ();
+  if (forked == 0)
+    child_of_trimmer ();
+  g_assert_cmpint (waitpid (forked, &status, 0), ==, forked);
+  g_assert_cmpint (status, ==, 0);
+  return true;
+}
+
+static void
+free_first_runs (unsigned from, unsigned to)
+{
+  for (unsigned i = from; i < to; i++)
+    free_run (first_runs[i], 1);
+}
+
+static void
+test_fork_in_trim (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages.source.advise_away = advise_and_fork;
+  begin ();
+  for (unsigned i = 0; i < FIRST_UNITS; i++)
+    first_runs[i] = sli_page_alloc_run (1, &record, &is_zero);
+  g_assert_cmpint (pages.n_maps, ==, 1);
+  free_first_runs (0, 7);
+  n_free_then = 7;
+  sli_page_trim_units (0, 1);
+  g_assert_cmpint (forked, >, 0);
+  forked = -1;
+  free_first_runs (7, FIRST_UNITS);
+  n_free_then = FIRST_UNITS;
+  sli_page_trim (0, 1);
+  g_assert_cmpint (forked, >, 0);
+}
+
 /* --- other page sizes --- */
 
 static size_t pretended_bytes;
@@ -678,6 +818,11 @@ main (int argc, char **argv)
                   test_source_refuses_advice);
   test_add_fresh ("/slice/page/source-never-unmaps",
                   test_source_never_unmaps);
+  test_add_fresh ("/slice/page/late-extent-is-kept",
+                  test_late_extent_is_kept);
+  test_add_fresh ("/slice/page/source-of-dirty-memory",
+                  test_source_of_dirty_memory);
+  test_add_fresh ("/slice/page/fork-in-trim", test_fork_in_trim);
   test_add ("/slice/page/pretended-pages", test_pretended_pages);
   return g_test_run ();
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ralloc-testlib.h"
+#include "testlib.h"
 
 #include <errno.h>
 #include <time.h>
@@ -84,7 +85,7 @@ test_null_matrix (void)
 }
 
 static void
-test_alignment (void)
+test_alignments (void)
 {
   void *root = ralloc_context (NULL);
 
@@ -464,12 +465,53 @@ test_resize_many_children (void)
   ralloc_free (root);
 }
 
+/* Where canaries and red zones need room, what fills the last class is a
+ * malloc: still a node like any other. */
+static void
+every_size (void)
+{
+  void *root = ralloc_context (NULL);
+
+  for (size_t size = 0; size < 2200; size++)
+    {
+      RallocLinearOpts opts = { .min_buffer_size = (unsigned) size };
+      char *node = ralloc_size (root, size);
+
+      memset (node, 1, size);
+      ralloc_size (node, size);
+      node = reralloc_size (root, node, size + 16);
+      ralloc_steal (NULL, node);
+      ralloc_free (node);
+      ralloc_free (ralloc_linear_context_with_opts (root, &opts));
+    }
+  ralloc_free (root);
+  g_assert_cmpuint (live_blocks (), ==, 0);
+}
+
+static void
+test_every_size_hardened (void)
+{
+  test_options ("hardened");
+  every_size ();
+}
+
+static void
+test_every_size_debug (void)
+{
+  test_options ("debug");
+  every_size ();
+}
+
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init (&argc, &argv);
+  /* First, while no block has been asked for. */
+  test_add_fresh ("/slice/ralloc/every-size-hardened",
+                  test_every_size_hardened);
+  test_add_fresh ("/slice/ralloc/every-size-debug", test_every_size_debug);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);
-  g_test_add_func ("/slice/ralloc/alignment", test_alignment);
+  g_test_add_func ("/slice/ralloc/alignment", test_alignments);
   g_test_add_func ("/slice/ralloc/zeroed", test_zeroed);
   g_test_add_func ("/slice/ralloc/zeroed-growth", test_zeroed_growth);
   g_test_add_func ("/slice/ralloc/overflow", test_overflow);

@@ -146,6 +146,34 @@ test_adaptation_shows (void)
   g_assert_cmpuint (class->n_hits, ==, 0); /* only with `count' */
 }
 
+/* Who looks is not in the way of who is at work. */
+static int is_looking = 1;
+
+static void
+flush_or_look (unsigned index, void *data G_GNUC_UNUSED)
+{
+  if (index == 0)
+    {
+      for (unsigned i = 0; i < test_times (5000, 500); i++)
+        slice_get_stats (&(SliceStats){ 0 });
+      g_atomic_int_set (&is_looking, 0);
+      return;
+    }
+  while (g_atomic_int_get (&is_looking))
+    {
+      for (size_t size = 8; size < 200; size += 8)
+        slice_free1 (size, slice_alloc (size));
+      slice_thread_flush ();
+    }
+}
+
+static void
+test_beside_quarantines (void)
+{
+  test_options ("debug");
+  test_gang (2, flush_or_look, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,5 +183,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/stats/live-is-exact", test_live_is_exact);
   test_add_fresh ("/slice/stats/sums", test_sums);
   test_add_fresh ("/slice/stats/adaptation-shows", test_adaptation_shows);
+  test_add_fresh ("/slice/stats/beside-quarantines", test_beside_quarantines);
   return g_test_run ();
 }

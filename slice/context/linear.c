@@ -104,14 +104,14 @@ prefix_checked (const void *linear)
 static void *
 piece_new (size_t bytes)
 {
-  return bytes <= SLICE_SIZE_MAX ? slice_try_alloc (bytes)
-                                 : sli_large_alloc (bytes, false);
+  return bytes <= slab_block_max () ? slice_try_alloc (bytes)
+                                    : sli_large_alloc (bytes, false);
 }
 
 static void
 piece_free (void *piece, size_t bytes)
 {
-  if (bytes <= SLICE_SIZE_MAX)
+  if (bytes <= slab_block_max ())
     slice_free1 (bytes, piece);
   else
     sli_large_free (piece);
@@ -121,9 +121,9 @@ piece_free (void *piece, size_t bytes)
 static size_t
 piece_bytes (size_t bytes)
 {
-  return bytes <= SLICE_SIZE_MAX ? node_total (bytes - sizeof (Node))
-                                 : (bytes + NODE_ALIGN - 1)
-                                       & ~(size_t) (NODE_ALIGN - 1);
+  return bytes <= slab_block_max () ? node_total (bytes - sizeof (Node))
+                                    : (bytes + NODE_ALIGN - 1)
+                                          & ~(size_t) (NODE_ALIGN - 1);
 }
 
 void
@@ -139,7 +139,7 @@ sli_context_linear_release (Node *node)
       next = buffer->next;
       piece_free (buffer, buffer->bytes);
     }
-  if (prefix->block_bytes > SLICE_SIZE_MAX)
+  if (prefix->block_bytes > slab_block_max ())
     sli_large_map_remove (node + 1);
   piece_free (prefix, prefix->block_bytes);
 }
@@ -163,7 +163,7 @@ linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
   prefix->kind = KIND_LINEAR;
   node->parent = NODE_ODD;
   node->child = NULL;
-  if (bytes > SLICE_SIZE_MAX && !sli_large_map_add (payload, MAP_NODE))
+  if (bytes > slab_block_max () && !sli_large_map_add (payload, MAP_NODE))
     {
       sli_large_free (block);
       return NULL;

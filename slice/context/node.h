@@ -82,7 +82,8 @@ enum
   NODE_ALIGN = 16,
   /* Chunks of 16-byte multiples are 16-aligned, and a payload of the largest
    * slice is what a slice holds less the header. */
-  NODE_SMALL_MAX = SLICE_SIZE_MAX - (int) sizeof (Node)
+  NODE_SMALL_MAX = SLICE_SIZE_MAX - (int) sizeof (Node),
+  LAST_STEP_BYTES = 128 /* from the last class but one to the last */
 };
 
 _Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
@@ -154,6 +155,16 @@ enum
 /* Any bit set sends every call out of its fast path.  (Said to be hidden, so
  * that it is compared where it stands.) */
 extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
+
+/* The largest block that is sure to lie in our slabs.  Where canaries and red
+ * zones need room in a chunk, the blocks of the last class are mallocs. */
+static inline size_t
+slab_block_max (void)
+{
+  return UNLIKELY ((sli_context_mode & (MODE_DEBUG | MODE_BULK)) != 0)
+             ? SLICE_SIZE_MAX - LAST_STEP_BYTES
+             : SLICE_SIZE_MAX;
+}
 
 /* Decides the mode.  False: no memory to find out.  Cheap when decided. */
 bool sli_context_init (void);

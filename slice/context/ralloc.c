@@ -225,8 +225,8 @@ sli_context_new (size_t size, bool zero)
         }
       return payload;
     }
-  return size > NODE_SMALL_MAX ? large_new (size, zero)
-                               : small_new (size, zero);
+  return size > slab_block_max () - sizeof (Node) ? large_new (size, zero)
+                                                  : small_new (size, zero);
 }
 
 void

@@ -68,6 +68,23 @@ clear_freed (void *block)
     memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
 }
 
+/* In a checking mode the largest blocks are mallocs, for their canaries and
+ * red zones need room, too. */
+static void
+bulk_free_guarded (void *block, const void *site)
+{
+  if (LIKELY (sli_slab_is_ours (block)
+              || sli_block_check_size (block) == SIZE_MAX))
+    {
+      sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, "slice_free_bulk",
+                              site);
+      return;
+    }
+  sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, "slice_free_bulk",
+                          site);
+  free (block);
+}
+
 /* Where blocks are looked at one by one. */
 static void
 bulk_free_each (size_t n, void *const *blocks, const void *site)
@@ -78,17 +95,7 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
         continue;
       if (sli_route.route == ROUTE_GUARD)
         {
-          if (sli_guard_is_large (blocks[i]))
-            {
-              /* Canaries and zones leave less room: the largest slices are
-               * malloc's in these modes. */
-              sli_guard_remove_large (blocks[i], BLOCK_CHECK_ANY_SIZE,
-                                      "slice_free_bulk", site);
-              free (blocks[i]);
-              continue;
-            }
-          sli_route.checked.free (DIAG_SIZE_UNKNOWN, blocks[i],
-                              "slice_free_bulk", site);
+          bulk_free_guarded (blocks[i], site);
           continue;
         }
       if (sli_route.checks_blocks)

@@ -22,6 +22,12 @@ static struct
   void *data;
 } failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
+Lock *
+sli_failure_lock (void)
+{
+  return &failure.lock;
+}
+
 void
 slice_set_failure_handler (SliceFailureHandler handler, void *data)
 {

@@ -16,6 +16,7 @@
 #include "magazine.h"
 #include "meta.h"
 #include "page.h"
+#include "route.h"
 #include "slab.h"
 #include "base/option.h"
 #include "port/lock.h"
@@ -32,6 +33,7 @@ fork_low_locks (LockAct act)
   act (sli_meta_lock ());
   act (sli_option_lock ());
   act (sli_block_check_lock ());
+  act (sli_failure_lock ());
 }
 
 static void
@@ -80,6 +82,7 @@ fork_child (void)
   sli_magazine_fork_child ();
   fork_class_locks (lock_renew);
   fork_low_locks (lock_renew);
+  sli_page_fork_child ();
   sli_lock_fork_end ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();

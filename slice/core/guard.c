@@ -64,6 +64,8 @@ static struct
   size_t front_bytes; /* of that mode */
   uint64_t key;       /* of the canaries */
   uint8_t free_byte;  /* what a free chunk is filled with */
+  bool clears_freed;  /* clear-freed; the modes that look at contents fill a
+                         freed chunk anyway */
 } guard;
 
 /* Bytes before a block in its chunk, and behind it at least.  Where the mode
@@ -92,6 +94,7 @@ sli_guard_begin (void)
                                                           : GUARD_OFF;
   guard.front_bytes = front_of (guard.mode);
   guard.free_byte = guard.mode == GUARD_DEBUG ? BYTE_FREED : 0;
+  guard.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   if (guard.mode >= GUARD_HARDENED)
     sli_os_random (&guard.key, sizeof guard.key);
   return guard.mode;
@@ -513,6 +516,8 @@ free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
       if (mode == GUARD_DEBUG)
         sli_block_check_remove_at (block, real_bytes, operation, site);
     }
+  else if (UNLIKELY (guard.clears_freed))
+    memset (block, 0, sli_sizeclasses[class_index].chunk_bytes);
   STORE (mark, MARK_FREE);
   push_round (mode, record, class_index, chunk);
 }
@@ -851,8 +856,14 @@ sli_guard_calls (void)
     [GUARD_ANNOTATED] = { annotated_take, annotated_try_take, annotated_give,
                           annotated_alloc, annotated_free }
   };
+  /* The quick way of checked does not look at contents. */
+  static const GuardCalls checked_clearing_calls
+      = { checked_take_quick, checked_try_take, checked_give, checked_alloc,
+          checked_free };
 
-  return &calls[guard.mode];
+  return guard.mode == GUARD_CHECKED && guard.clears_freed
+             ? &checked_clearing_calls
+             : &calls[guard.mode];
 }
 
 bool

@@ -162,6 +162,8 @@ region_begin (Extent *extent)
   unitset_add (&region->free, 1, region->n_free);
   if (extent->is_zeroed)
     unitset_add (&region->fresh, 1, region->n_free);
+  else /* what may hold memory counts as if it did */
+    page.counts.held_bytes += region->n_free * page.unit_bytes;
   extent->n_begun++;
   page.counts.n_regions++;
   page.counts.held_bytes += page.unit_bytes;
@@ -239,8 +241,31 @@ extent_add (void *start, size_t bytes, bool is_zeroed)
   page.counts.n_maps++;
 }
 
+/* Another thread was faster, and the source takes nothing back: all regions
+ * of the extent begin at once and wait, idle and never used. */
+static void
+extent_add_begun (void *start, size_t bytes, bool is_zeroed)
+{
+  Extent *in_use = page.beginning, *extent;
+
+  assert_held (&page.lock);
+  extent_add (start, bytes, is_zeroed);
+  extent = page.beginning;
+  while (extent->n_begun < extent->n_regions)
+    {
+      Region *region = region_begin (extent);
+
+      region->state = REGION_CLEAN;
+      link_after (&region->link, &page.clean);
+      extent->n_clean++;
+      page.n_clean++;
+      page.counts.n_idle++;
+    }
+  page.beginning = in_use;
+}
+
 /* Gets one more extent; false if there is no memory.  If another thread was
- * faster the memory goes back. */
+ * faster the memory goes back, where the source takes it. */
 static bool
 extent_new (void)
 {
@@ -250,7 +275,7 @@ extent_new (void)
   /* Huge pages only for a large heap, and never by accident. */
   bool huge = page.wants_huge
               && LOAD (&page.counts.mapped_bytes) >= HUGE_AFTER_BYTES;
-  bool is_zeroed, is_wanted;
+  bool is_zeroed, is_wanted, can_unmap = page.source->unmap != NULL;
   void *start = extent_map (&bytes, &is_zeroed);
 
   if (start == NULL)
@@ -260,8 +285,10 @@ extent_new (void)
   is_wanted = page.beginning == NULL;
   if (is_wanted)
     extent_add (start, bytes, is_zeroed);
+  else if (!can_unmap)
+    extent_add_begun (start, bytes, is_zeroed);
   sli_unlock (&page.lock);
-  if (!is_wanted && page.source->unmap != NULL)
+  if (!is_wanted && can_unmap)
     extent_unmap (start, bytes);
   PROBE2 (page_map, start, bytes);
   return true;
@@ -649,6 +676,53 @@ sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
     }
   sli_unlock (&page.lock);
   return bytes;
+}
+
+/* --- fork ------------------------------------------------------------------ */
+
+/* What a trimmer of the parent's had taken out goes back, and counts as not
+ * given back. */
+static void
+region_recover (Region *region)
+{
+  unsigned n_free = 0;
+
+  assert_held (&page.lock);
+  if (region->state == REGION_IN_TRIM
+      && region->n_free == region->n_units - 1)
+    {
+      region->state = REGION_IDLE; /* it had been idle longest */
+      link_after (&region->link, page.idle.previous);
+      return;
+    }
+  for (unsigned unit = 1; unit < region->n_units; unit++)
+    if (region->run_first[unit] == 0)
+      {
+        unitset_add (&region->free, unit, 1);
+        n_free++;
+      }
+  if (n_free == region->n_free)
+    return;
+  region->n_free = n_free;
+  if (n_free == region->n_units - 1)
+    region_set_idle (region, region->used_msec);
+  else
+    region_file (region);
+}
+
+void
+sli_page_fork_child (void)
+{
+  sli_lock (&page.lock);
+  LINK_EACH (link, &page.extents)
+    {
+      Extent *extent = LINK_OWNER (link, Extent, link);
+
+      for (unsigned i = 0; i < extent->n_begun; i++)
+        region_recover ((Region *) ((char *) extent->start
+                                    + i * REGION_BYTES));
+    }
+  sli_unlock (&page.lock);
 }
 
 /* --- looking --------------------------------------------------------------- */

@@ -88,7 +88,9 @@ typedef struct
 
 void sli_page_count (PageCounts *counts);
 
-/* For fork.c. */
+/* For fork.c: the lock; and in the child, what trimmers had in hand is taken
+ * from them, for they are gone. */
 Lock *sli_page_lock (void);
+void sli_page_fork_child (void);
 
 #endif

@@ -276,6 +276,8 @@ zero_window_put_away (ClassCache *cache, unsigned class_index)
     }
 }
 
+/* The ring itself stays as long as its thread: who asks for statistics looks
+ * into it without a lock, and a long one is a mapping of its own. */
 static void
 quarantine_put_away (ClassCache *cache, unsigned class_index)
 {
@@ -285,7 +287,17 @@ quarantine_put_away (ClassCache *cache, unsigned class_index)
     return;
   /* Places not used yet hold NULL, which is skipped. */
   sli_depot_give (class_index, n, cache->quarantine, "flush");
-  sli_depot_end_ring (cache->quarantine, n);
+  for (unsigned i = 0; i < n; i++)
+    STORE (&cache->quarantine[i], NULL);
+  cache->quarantine_next = 0;
+}
+
+/* Only where nobody can reach the record any more. */
+static void
+quarantine_end (ClassCache *cache)
+{
+  if (cache->quarantine != NULL)
+    sli_depot_end_ring (cache->quarantine, sli_record_quarantine_chunks ());
   cache->quarantine = NULL;
 }
 
@@ -366,6 +378,7 @@ self_end (void *value)
     {
       class_reattach (record, i);
       sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
+      quarantine_end (&record->caches[i]);
     }
   sli_meta_free (record, sizeof *record);
 }
@@ -466,6 +479,16 @@ sli_magazine_detach_others (void)
 
 /* --- looking ---------------------------------------------------------------------------- */
 
+/* The most rounds to believe in.  The owner may be at work, and its magazine
+ * something else by now: then n_rounds_max is any number. */
+static size_t
+rounds_believable (const Magazine *magazine, unsigned class_index)
+{
+  return min_size (LOAD (&magazine->n_rounds_max),
+                   sli_depot_rounds (class_index,
+                                     sli_depot_size_max (class_index)));
+}
+
 /* Chunks in a thread's loaded magazine.  The owner may be at work: what is
  * read is near the truth, and metadata is never unmapped. */
 static uint64_t
@@ -476,7 +499,7 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   void *const *top = LOAD (&record->entries[class_index].top);
 
   if (loaded == NULL || top < loaded->slots + cache->n_taken
-      || top > loaded->slots + loaded->n_rounds_max)
+      || top > loaded->slots + rounds_believable (loaded, class_index))
     return 0;
   return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
                               (size_t) (top - loaded->slots)
@@ -484,26 +507,27 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
 }
 
 static uint64_t
-previous_count (const ClassCache *cache)
+previous_count (const ClassCache *cache, unsigned class_index)
 {
   const Magazine *previous = LOAD (&cache->previous);
 
   return previous == NULL
              ? 0
              : rounds_count_chunks (&previous->slots[1],
-                                    min_size (LOAD (&previous->n_rounds),
-                                              previous->n_rounds_max));
+                                    min_size (
+                                        LOAD (&previous->n_rounds),
+                                        rounds_believable (previous,
+                                                           class_index)));
 }
 
 static uint64_t
 quarantine_count (const ClassCache *cache)
 {
-  uint64_t n = 0;
+  void *const *ring = LOAD (&cache->quarantine);
 
-  if (LOAD (&cache->quarantine) != NULL)
-    for (unsigned i = 0; i < sli_record_quarantine_chunks (); i++)
-      n += cache->quarantine[i] != NULL;
-  return n;
+  return ring != NULL
+             ? rounds_count_chunks (ring, sli_record_quarantine_chunks ())
+             : 0;
 }
 
 static void
@@ -513,7 +537,7 @@ record_count (const ThreadRecord *record, unsigned class_index,
   const ClassCache *cache = &record->caches[class_index];
 
   counts->n_cached += loaded_count (record, class_index);
-  counts->n_cached += previous_count (cache);
+  counts->n_cached += previous_count (cache, class_index);
   counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
                                   - LOAD (&cache->zero_next))
                       / sli_sizeclasses[class_index].chunk_bytes;

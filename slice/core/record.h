@@ -46,7 +46,8 @@ typedef struct
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
-  void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet */
+  void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet.  It
+                          stays until the thread ends */
 } ClassCache;
 
 enum

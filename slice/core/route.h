@@ -15,6 +15,7 @@
 #include "alloc.h"
 #include "guard.h"
 #include "port/compiler.h"
+#include "port/lock.h"
 
 /* Where the user's call was, for the debug mode's messages. */
 #define CALL_SITE __builtin_return_address (0)
@@ -59,6 +60,9 @@ void *sli_route_alloc (size_t size, const void *site);
 void sli_route_free (size_t size, void *block, const void *site);
 
 /* --- failure.c --- */
+
+/* For fork.c. */
+Lock *sli_failure_lock (void);
 
 /* Asks the failure handler, with no lock held; false if there is none or it
  * gives up. */
