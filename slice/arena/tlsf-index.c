@@ -49,6 +49,18 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
   tlsf->lists
       = (Piece **) ((uintptr_t) tlsf->column_maps + maps_bytes (tlsf->n_rows));
   memset (tlsf->column_maps, 0, sli_tlsf_index_bytes (tlsf->n_rows));
+  sli_tlsf_wait_clear (tlsf);
+}
+
+void
+sli_tlsf_wait_clear (SliceTlsf *tlsf)
+{
+  tlsf->n_out = 0;
+  if (tlsf->waiting == NULL)
+    return;
+  memset (tlsf->waiting->first, 0, sizeof tlsf->waiting->first);
+  memset (tlsf->waiting->n_more, TLSF_N_WAIT_MAX,
+          sizeof tlsf->waiting->n_more);
 }
 
 void

@@ -125,6 +125,7 @@ slice_tlsf_trim (SliceTlsf *tlsf)
 {
   sli_tlsf_require (tlsf);
   size_t before = tlsf->chain.held_bytes;
+  sli_tlsf_wait_end (tlsf);
   for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
     {
       Region region = sli_tlsf_region (tlsf, i - 1);

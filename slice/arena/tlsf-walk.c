@@ -20,6 +20,12 @@ sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
                    (const void *) tlsf, piece);
 }
 
+static bool
+piece_is_live (const Piece *piece)
+{
+  return !piece_is_free (piece) && !piece_is_waiting (piece);
+}
+
 /* --- pieces in order ----------------------------------------------------- */
 
 typedef struct
@@ -63,7 +69,7 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
   for (const Piece *piece = walk_next (&walk); piece != NULL;
        piece = walk_next (&walk))
     if (!visit (piece_object (piece) + tlsf->front_bytes,
-                piece_usable (tlsf, piece), !piece_is_free (piece), data))
+                piece_usable (tlsf, piece), piece_is_live (piece), data))
       return false;
   return true;
 }
@@ -80,7 +86,7 @@ stats_of_pieces (const SliceTlsf *tlsf, SliceTlsfStats *stats)
        piece = walk_next (&walk))
     {
       size_t usable = piece_usable (tlsf, piece);
-      if (!piece_is_free (piece))
+      if (piece_is_live (piece))
         {
           stats->n_live++;
           stats->arena.asked_bytes += piece_stride (piece) - PIECE_HEAD_BYTES;
@@ -121,6 +127,18 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 /* --- validity ------------------------------------------------------------ */
 
 static const char *
+wait_fault (const SliceTlsf *tlsf, const Piece *piece)
+{
+  size_t stride = piece_stride (piece);
+  if (piece_is_free (piece) || stride >= tlsf->wait_below)
+    return "a piece waits that can't";
+  const Piece *listed = tlsf->waiting->first[stride >> TLSF_UNIT_BITS];
+  while (listed != NULL && listed != piece)
+    listed = listed->next;
+  return listed == piece ? NULL : "a piece that waits is in no list";
+}
+
+static const char *
 piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
              bool before_is_free)
 {
@@ -130,6 +148,8 @@ piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
     return "a piece has an impossible size";
   if (piece_before_is_free (piece) != before_is_free)
     return "a piece is wrong about the one before it";
+  if (piece_is_waiting (piece))
+    return wait_fault (tlsf, piece);
   if (!piece_is_free (piece))
     return NULL;
   if (before_is_free)

@@ -88,7 +88,7 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
   size_t first = TLSF_FIRST_BYTES;
   if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
     return 0;
-  return CONTROL_BYTES (TLSF_N_ROWS_MAX);
+  return CONTROL_BYTES (TLSF_N_ROWS_MAX) + sizeof (Waiting);
 }
 
 SliceTlsf *
@@ -97,6 +97,10 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
 {
   SliceTlsf *tlsf = memory;
   tlsf_init (tlsf, TLSF_N_ROWS_MAX, end);
+  tlsf->waiting = (Waiting *) ((uintptr_t) memory + tlsf->control_bytes);
+  tlsf->wait_below = tlsf->is_watched ? 0 : TLSF_WAIT_BELOW;
+  tlsf->control_bytes += sizeof (Waiting);
+  sli_tlsf_wait_clear (tlsf);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
     return NULL;
@@ -240,10 +244,16 @@ piece_fills_region (const Piece *piece)
          && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
 }
 
-/* The heap grows, if it may. */
+/* From what waited, joined; else the heap grows, if it may. */
 __attribute__ ((cold, noinline)) static Piece *
 piece_obtain_new (SliceTlsf *tlsf, size_t stride)
 {
+  if (sli_tlsf_wait_end (tlsf))
+    {
+      Piece *piece = sli_tlsf_find (tlsf, stride);
+      if (piece != NULL)
+        return piece;
+    }
   if (!sli_tlsf_grow (tlsf, stride))
     return NULL;
   return sli_tlsf_find (tlsf, stride);
@@ -286,10 +296,18 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
       return NULL;
     }
   size_t stride = stride_for (tlsf, size);
-  Piece *piece = piece_obtain (tlsf, stride);
+  Piece *piece;
+  if (stride < tlsf->wait_below
+      && (piece = sli_tlsf_wait_pop (tlsf, stride)) != NULL)
+    {
+      tlsf->n_out++;
+      return piece_object (piece);
+    }
+  piece = piece_obtain (tlsf, stride);
   if (piece == NULL)
     return NULL;
   piece_use (tlsf, piece, stride);
+  tlsf->n_out++;
   char *object = piece_object (piece) + tlsf->front_bytes;
   if (SLICE_UNLIKELY (tlsf->is_watched))
     watch_out (tlsf, piece, size + (size == 0));
@@ -332,6 +350,7 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
       sli_tlsf_insert (tlsf, front, offset);
     }
   piece_use (tlsf, piece, stride);
+  tlsf->n_out++;
   return watch_out (tlsf, piece, size + (size == 0));
 }
 
@@ -361,7 +380,7 @@ piece_require (const SliceTlsf *tlsf, const void *object)
       || (address & (TLSF_UNIT_BYTES - 1)) != PIECE_HEAD_BYTES)
     fault_object (tlsf, object, false);
   size_t stride = piece_stride (piece);
-  if (piece_is_free (piece))
+  if ((piece->stride_and_bits & (PIECE_FREE | PIECE_WAITS)) != 0)
     fault_object (tlsf, object, true);
   if (stride < PIECE_STRIDE_MIN || stride > tlsf->high - address
       || (stride & (TLSF_UNIT_BYTES - 1)) != 0)
@@ -400,6 +419,33 @@ piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
   return piece;
 }
 
+/* A piece that is live no more, nor waits, becomes free. */
+static inline void
+piece_give (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  /* A second free of what has been joined is found by this bit. */
+  piece->stride_and_bits |= PIECE_FREE;
+  piece = piece_join (tlsf, piece, &stride);
+  sli_tlsf_insert (tlsf, piece, stride);
+  if (!tlsf->is_fixed && piece_fills_region (piece)
+      && sli_tlsf_is_region (tlsf, piece, stride))
+    sli_tlsf_region_emptied (tlsf, piece, stride);
+}
+
+__attribute__ ((cold)) bool
+sli_tlsf_wait_end (SliceTlsf *tlsf)
+{
+  bool any = false;
+  for (size_t stride = PIECE_STRIDE_MIN; stride < tlsf->wait_below;
+       stride += TLSF_UNIT_BYTES)
+    for (Piece *piece; (piece = sli_tlsf_wait_pop (tlsf, stride)) != NULL;)
+      {
+        piece_give (tlsf, piece, stride);
+        any = true;
+      }
+  return any;
+}
+
 void
 slice_tlsf_free (SliceTlsf *tlsf, void *object)
 {
@@ -410,13 +456,12 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
   if (SLICE_UNLIKELY (tlsf->is_watched))
     watch_in (piece);
   size_t stride = piece_stride (piece);
-  /* A second free of what has been joined is found by this bit. */
-  piece->stride_and_bits |= PIECE_FREE;
-  piece = piece_join (tlsf, piece, &stride);
-  sli_tlsf_insert (tlsf, piece, stride);
-  if (!tlsf->is_fixed && piece_fills_region (piece)
-      && sli_tlsf_is_region (tlsf, piece, stride))
-    sli_tlsf_region_emptied (tlsf, piece, stride);
+  tlsf->n_out--;
+  if (stride >= tlsf->wait_below || !sli_tlsf_wait_push (tlsf, piece, stride))
+    piece_give (tlsf, piece, stride);
+  /* What waits must not keep the regions of a heap without objects. */
+  if (SLICE_UNLIKELY (tlsf->n_out == 0) && tlsf->chain.n_used > 1)
+    sli_tlsf_wait_end (tlsf);
 }
 
 /* --- resize -------------------------------------------------------------- */

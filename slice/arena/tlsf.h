@@ -35,7 +35,10 @@
  *
  * The stride's low bits say whether the piece is free and whether the one
  * before it is; then, and only then, that one's last word tells where it
- * starts.  Objects are aligned to 16, so pieces start 8 below. */
+ * starts.  Objects are aligned to 16, so pieces start 8 below.
+ *
+ * A third bit marks a piece that waits: its object was freed, but to its
+ * neighbours it is as live. */
 typedef struct Piece Piece;
 struct Piece
 {
@@ -46,7 +49,8 @@ struct Piece
 
 #define PIECE_FREE ((size_t) 1)
 #define PIECE_BEFORE_FREE ((size_t) 2)
-#define PIECE_BITS ((size_t) 3)
+#define PIECE_WAITS ((size_t) 4)
+#define PIECE_BITS ((size_t) 7)
 #define PIECE_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
 #define PIECE_STRIDE_MIN ((size_t) 32)
@@ -65,6 +69,20 @@ typedef struct
   uint32_t block; /* its index in the chain */
 } Region;
 
+/* Small pieces of a heap that grows, which wait for a request of just their
+ * stride: a few in each list, the last one freed first.  A free and an alloc
+ * then touch no other piece.  Such a heap asks the system for memory, so it
+ * is not for real-time threads, and what waits is bounded; a heap over a
+ * buffer joins everything at once. */
+#define TLSF_WAIT_BELOW ((size_t) 1 << TLSF_ROW0_BITS)
+#define TLSF_N_WAIT_MAX 16
+
+typedef struct
+{
+  Piece *first[TLSF_N_COLUMNS];
+  uint8_t n_more[TLSF_N_COLUMNS]; /* that each list may still take */
+} Waiting;
+
 struct SliceTlsf
 {
   ArenaKind kind;
@@ -80,6 +98,9 @@ struct SliceTlsf
   size_t fixed_bytes; /* the caller's buffer */
   BlockChain chain;   /* a heap that grows: a block is a region */
   uint32_t n_empty;   /* regions without an object */
+  Waiting *waiting;   /* a heap that grows: behind the lists */
+  size_t wait_below;  /* strides below this may wait; 0: none does */
+  size_t n_out;       /* objects that are live */
   Piece **lists;      /* heads of lists, behind column_maps */
   uint64_t row_map;   /* rows with a piece */
   /* And behind it, for each row: a word of columns with a piece; then the
@@ -123,6 +144,12 @@ static inline Piece *
 piece_at (const void *start, size_t offset)
 {
   return (Piece *) ((uintptr_t) start + offset);
+}
+
+static inline bool
+piece_is_waiting (const Piece *piece)
+{
+  return (piece->stride_and_bits & PIECE_WAITS) != 0;
 }
 
 /* The word that ends the piece before. */
@@ -309,6 +336,45 @@ sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
   sli_tlsf_list_pop (tlsf, piece, row, column);
   return piece;
 }
+
+/* --- pieces that wait ---------------------------------------------------- */
+
+/* One of just that stride, or NULL. */
+static inline Piece *
+sli_tlsf_wait_pop (SliceTlsf *tlsf, size_t stride)
+{
+  Waiting *waiting = tlsf->waiting;
+  size_t column = stride >> TLSF_UNIT_BITS;
+  Piece *piece = waiting->first[column];
+  if (piece == NULL)
+    return NULL;
+  if (!piece_is_waiting (piece))
+    sli_tlsf_fault_damaged (tlsf, piece);
+  waiting->first[column] = piece->next;
+  waiting->n_more[column]++;
+  piece->stride_and_bits &= ~PIECE_WAITS;
+  return piece;
+}
+
+/* False if enough of its stride wait already. */
+static inline bool
+sli_tlsf_wait_push (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  Waiting *waiting = tlsf->waiting;
+  size_t column = stride >> TLSF_UNIT_BITS;
+  if (waiting->n_more[column] == 0)
+    return false;
+  waiting->n_more[column]--;
+  piece->next = waiting->first[column];
+  waiting->first[column] = piece;
+  piece->stride_and_bits |= PIECE_WAITS;
+  return true;
+}
+
+/* No piece waits; their lists are empty. */
+void sli_tlsf_wait_clear (SliceTlsf *tlsf);
+/* Joins all that wait to their neighbours; false if none did. */
+bool sli_tlsf_wait_end (SliceTlsf *tlsf);
 
 /* --- tlsf-region.c: memory ----------------------------------------------- */
 

@@ -415,6 +415,45 @@ test_misuse_overrun (void)
     expect_error (330, "is free already");
 }
 
+/* --- pieces that wait ------------------------------------------------------ */
+
+/* Of a heap that grows: freed, and so counted, but not joined; the next
+ * request of the size gets the last one. */
+static void
+test_waiting (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *objects[40];
+  SliceTlsfStats stats;
+  for (unsigned i = 0; i < 40; i++)
+    objects[i] = slice_tlsf_alloc (tlsf, 100);
+  for (unsigned i = 0; i < 39; i++)
+    slice_tlsf_free (tlsf, objects[i]);
+  g_assert_true (slice_tlsf_is_valid (tlsf, NULL));
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.n_live, ==, 1);
+  slice_tlsf_trim (tlsf);
+  g_assert_true (slice_tlsf_is_valid (tlsf, NULL));
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.n_live, ==, 1);
+  g_assert_cmpuint (stats.n_free, ==, 2);
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+test_misuse_waiting_twice (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceTlsf *tlsf = slice_tlsf_new (NULL);
+      char *object = slice_tlsf_alloc (tlsf, 100);
+      slice_tlsf_free (tlsf, object);
+      slice_tlsf_free (tlsf, object);
+      return;
+    }
+  expect_error (330, "is free already");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -434,5 +473,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/tlsf/misuse/interior", test_misuse_interior);
   g_test_add_func ("/slice/tlsf/misuse/overrun", test_misuse_overrun);
+  g_test_add_func ("/slice/tlsf/waiting", test_waiting);
+  g_test_add_func ("/slice/tlsf/misuse/waiting-twice",
+                   test_misuse_waiting_twice);
   return g_test_run ();
 }

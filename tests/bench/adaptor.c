@@ -46,3 +46,9 @@ bench_adaptor_alignment (size_t size)
 {
   return ADAPTOR_ALIGNMENT (size);
 }
+
+unsigned
+bench_adaptor_threads_max (void)
+{
+  return ADAPTOR_THREADS_MAX;
+}

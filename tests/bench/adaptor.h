@@ -14,6 +14,8 @@
  *                                       there is no way
  *   bool adaptor_count (Counts *counts) its own statistics so far; false if
  *                                       it has none
+ *   ADAPTOR_THREADS_MAX                 how many threads it may serve; need
+ *                                       not be defined: any number
  *
  * A further allocator is one more such header and three lines in local.mk.
  *
@@ -24,6 +26,10 @@
 
 #include "bench.h"
 #include BENCH_ADAPTOR
+
+#ifndef ADAPTOR_THREADS_MAX
+# define ADAPTOR_THREADS_MAX THREADS_MAX
+#endif
 
 /* The block passes through an empty instruction, so that the compiler cannot
  * remove a pair whose block is not used (as it does with malloc). */

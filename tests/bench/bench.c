@@ -14,8 +14,7 @@
 
 enum
 {
-  EXIT_USAGE = 2,
-  EXIT_SKIPPED = 77 /* as Automake's tests say it */
+  EXIT_USAGE = 2
 };
 
 typedef struct
@@ -216,10 +215,7 @@ main (int argc, char **argv)
     }
   const char *reason = bench_adaptor_start ();
   if (reason != NULL)
-    {
-      fprintf (stderr, "slice-bench: %s\n", reason);
-      return EXIT_SKIPPED;
-    }
+    bench_skip (reason);
   run_workload (workload, &arguments);
   return 0;
 }

@@ -126,6 +126,8 @@ typedef struct
 bool bench_adaptor_count (Counts *counts);
 /* What a block of that size is aligned to, at least. */
 size_t bench_adaptor_alignment (size_t size);
+/* How many threads it may serve. */
+unsigned bench_adaptor_threads_max (void);
 
 /* --- threads and laps (gang.c) ----------------------------------------------
  */
@@ -191,6 +193,11 @@ bench_ticks (void)
 
 _Noreturn void bench_die (const char *format, ...)
     __attribute__ ((format (printf, 1, 2)));
+
+/* Ends the program: this allocator can't be measured so.  The exit status is
+ * what Automake's tests say it with. */
+#define BENCH_EXIT_SKIPPED 77
+_Noreturn void bench_skip (const char *reason);
 
 /* --- random numbers
  * ---------------------------------------------------------- */

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from collections import namedtuple
 
-# kind: "slice" (ours), "gslice", "peer" (a malloc), "limit"
+# kind: "slice" (ours), "arena" (ours, one thread), "gslice", "peer" (a
+# malloc), "limit"
 Contestant = namedtuple("Contestant", "name program kind preload environment")
 
 # figures: the first is the one of charts; statistic: "median" of the laps or
@@ -24,6 +25,8 @@ CONTESTANTS = [
                SLICE_OPTIONS="colour-increment=0"),
     contestant("slice-4k", "slice-bench", "slice",
                SLICE_OPTIONS="huge-pages=0"),
+    contestant("tlsf", "slice-bench-tlsf", "arena"),
+    contestant("pool", "slice-bench-pool", "arena"),
     contestant("gslice", "slice-bench-gslice", "gslice"),
     contestant("glibc", "slice-bench-malloc", "peer"),
     contestant("jemalloc", "slice-bench-malloc", "peer", "libjemalloc.so.2"),

@@ -51,6 +51,8 @@ bench_threads (Run *run, unsigned n_threads, ThreadFunction function,
   Member members[THREADS_MAX];
   if (n_threads > THREADS_MAX)
     bench_die ("at most %d threads", THREADS_MAX);
+  if (n_threads > bench_adaptor_threads_max ())
+    bench_skip ("this allocator serves one thread");
   for (unsigned i = 0; i < n_threads; i++)
     {
       members[i] = (Member){ run, i, function, data };

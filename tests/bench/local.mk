@@ -41,7 +41,9 @@ slice_bench_programs = \
 	%D%/slice-bench-functions \
 	%D%/slice-bench-limit \
 	%D%/slice-bench-malloc \
-	%D%/slice-bench-sized
+	%D%/slice-bench-pool \
+	%D%/slice-bench-sized \
+	%D%/slice-bench-tlsf
 if WITH_TESTS
 slice_bench_programs += %D%/slice-bench-gslice
 endif
@@ -83,12 +85,26 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 %C%_slice_bench_malloc_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_malloc_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
+%C%_slice_bench_pool_SOURCES = $(slice_bench_sources) %D%/adaptor-pool.h
+%C%_slice_bench_pool_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-pool.h"'
+%C%_slice_bench_pool_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_pool_LDFLAGS = -no-install
+%C%_slice_bench_pool_LDADD = $(slice_bench_libs) slice/libslice.la
+
 %C%_slice_bench_sized_SOURCES = $(slice_bench_sources) \
 	%D%/adaptor-sized.h %D%/adaptor-peer.h
 %C%_slice_bench_sized_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DBENCH_ADAPTOR='"adaptor-sized.h"'
 %C%_slice_bench_sized_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_sized_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
+
+%C%_slice_bench_tlsf_SOURCES = $(slice_bench_sources) %D%/adaptor-tlsf.h
+%C%_slice_bench_tlsf_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBENCH_ADAPTOR='"adaptor-tlsf.h"'
+%C%_slice_bench_tlsf_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_tlsf_LDFLAGS = -no-install
+%C%_slice_bench_tlsf_LDADD = $(slice_bench_libs) slice/libslice.la
 
 # Goes wrong on purpose: for test-bench.sh.
 %C%_slice_bench_faulty_SOURCES = $(slice_bench_sources) \

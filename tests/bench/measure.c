@@ -28,6 +28,13 @@ bench_die (const char *format, ...)
   exit (1);
 }
 
+void
+bench_skip (const char *reason)
+{
+  fprintf (stderr, "slice-bench: %s\n", reason);
+  exit (BENCH_EXIT_SKIPPED);
+}
+
 static double
 clock_nsec (clockid_t clock)
 {

@@ -46,7 +46,7 @@ END
 workloads=$("$bench/slice-bench" --list | sed 's/ .*//')
 expect_found "workloads can be listed" '^slice-test$' "$workloads"
 for program in slice-bench slice-bench-functions slice-bench-malloc \
-    slice-bench-limit slice-bench-gslice; do
+    slice-bench-limit slice-bench-gslice slice-bench-tlsf slice-bench-pool; do
   if test ! -x "$bench/$program"; then
     skip "$program" "not built"
     continue
