@@ -73,8 +73,7 @@ clear_freed (void *block)
 static void
 bulk_free_guarded (void *block, const void *site)
 {
-  if (LIKELY (sli_slab_is_ours (block)
-              || sli_block_check_size (block) == SIZE_MAX))
+  if (LIKELY (!sli_guard_is_large (block)))
     {
       sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, "slice_free_bulk",
                               site);
