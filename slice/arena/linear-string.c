@@ -67,7 +67,7 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
 
 /* Where there is room the text is written once, to the place where the next
  * object goes, and added then. */
-static char *
+SLICE_ATTR_PRINTF (3, 0) static char *
 string_print_in_place (SliceLinear *linear, size_t room, const char *format,
                        va_list arguments, int *length)
 {
