@@ -198,7 +198,7 @@ g_slice_get_config_state (int ckey, int64_t address, unsigned *n_values)
 
 /* --- at exit ---------------------------------------------------------------------------- */
 
-static void
+__attribute__ ((format (printf, 1, 2))) static void
 say (const char *format, ...)
 {
   char line[160];
