@@ -72,14 +72,14 @@ extern SLICE_API __thread SliceEntryV1 *slice_tls_v1
 
 /* Before the entries lies twice the class as a table, by eights of the size: one
  * load where the size is no constant, instead of branches that random sizes
- * would mispredict; and twice, for an entry is two pointers long, and an
- * address is scaled by one for nothing. */
+ * would mispredict; and twice, for an address is scaled by 8 for nothing (half
+ * an entry, on 64 bits). */
 #define SLICE_CLASS_TABLE_BYTES_V1 264
 #define SLICE_ENTRY_V1(entries, size)                                         \
   (__builtin_constant_p (size)                                                \
        ? (entries) + SLICE_CLASS_V1 (size)                                    \
        : (SliceEntryV1 *) (void *) ((char *) (entries)                         \
-                                    + sizeof (void *)                         \
+                                    + sizeof (SliceEntryV1) / 2               \
                                           * ((const unsigned char *) (entries) \
                                              - SLICE_CLASS_TABLE_BYTES_V1)    \
                                               [((size) + 7) >> 3]))

@@ -243,11 +243,30 @@ test_trim (void)
   report (stats.cached_bytes == 0, "a trim leaves no magazine filled");
 }
 
+/* A size that is no constant has the entry of its class, whatever the width of
+ * a pointer.  (A thread on the zero block has no table.) */
+static void
+test_entries (void)
+{
+  SliceEntryV1 *entries;
+  size_t n_wrong = 0;
+
+  slice_free1 (8, slice_alloc (8));
+  entries = slice_tls_v1;
+  if (SLICE_ENTRY_V1 (entries, *(volatile size_t *) &(size_t){ 8 })
+      != entries)
+    for (volatile size_t size = 1; size <= SLICE_SIZE_MAX; size++)
+      n_wrong += SLICE_ENTRY_V1 (entries, size)
+                 != entries + SLICE_CLASS_V1 (size);
+  report (n_wrong == 0, "every size has the entry of its class");
+}
+
 int
 main (void)
 {
   /* Under a memory tool, too, the slabs are what is tested. */
   slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
+  test_entries ();
   test_every_size ();
   test_chain ();
   test_threads ();
