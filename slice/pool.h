@@ -60,14 +60,17 @@ SLICE_API SlicePool *slice_pool_new_in (const void *context,
 /** Ends a pool and all its objects; NULL does nothing. */
 SLICE_API void slice_pool_destroy (SlicePool *pool);
 
-/* What the inline functions see (version 1).  A free object is linked through
- * its first word and carries `sign` in its second, which no live object is
- * likely to hold there.  A pool that must be asked at every call (objects of
- * 8 bytes, constructed, checked or watched by a tool) shows no free object
- * and one live one. */
+/* What the inline functions see (version 1).  The addresses of free objects
+ * are on a stack outside the objects: if they were linked, an allocation would
+ * wait for the line of the object before it.  A free object carries `sign` in
+ * its second word, which no live object is likely to hold there.  A pool that
+ * must be asked at every call (objects of 8 bytes, constructed, checked or
+ * watched by a tool) shows an empty stack without room, and one live object. */
 typedef struct
 {
-  void **free;       /* the object that is handed out next, or NULL */
+  void **top;        /* behind the address that is handed out next */
+  void **bottom;     /* the stack is empty when top is here */
+  void **limit;      /* and full when it is here */
   ptrdiff_t n_live;
   void *sign;
 } SlicePoolV1;
@@ -89,10 +92,11 @@ SLICE_ARENA_INLINE void *
 slice_pool_alloc (SlicePool *pool)
 {
   SlicePoolV1 *head = (SlicePoolV1 *) pool;
-  void **object = head->free;
-  if (SLICE_LIKELY (object != NULL))
+  void **top = head->top;
+  if (SLICE_LIKELY (top != head->bottom))
     {
-      head->free = (void **) object[0];
+      void **object = (void **) top[-1];
+      head->top = top - 1;
       object[1] = NULL;
       head->n_live++;
       return object;
@@ -121,11 +125,13 @@ slice_pool_free (SlicePool *pool, void *object)
   SlicePoolV1 *head = (SlicePoolV1 *) pool;
   void **words = (void **) object;
   ptrdiff_t n_live = head->n_live - 1;
-  if (SLICE_LIKELY (words != NULL && n_live > 0 && words[1] != head->sign))
+  void **top = head->top;
+  if (SLICE_LIKELY (words != NULL && n_live > 0 && top != head->limit
+                    && words[1] != head->sign))
     {
-      words[0] = head->free;
       words[1] = head->sign;
-      head->free = words;
+      *top = words;
+      head->top = top + 1;
       head->n_live = n_live;
       return;
     }

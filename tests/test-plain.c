@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <slice/arena.h>
 #include <slice/slice.h>
 #include <slice/stats.h>
 
@@ -261,6 +262,43 @@ test_entries (void)
   report (n_wrong == 0, "every size has the entry of its class");
 }
 
+/* Up and down over many blocks; an error would end the program. */
+static void
+test_stack_arena (void)
+{
+  static unsigned char *objects[1000];
+  SliceStack *stack = slice_stack_new (NULL);
+  bool intact = true;
+  unsigned random = 1;
+  unsigned n = 0;
+
+  for (unsigned i = 0; i < 100000; i++)
+    {
+      random = random * 1664525u + 1013904223u;
+      unsigned size = (random >> 24) % 50 == 0 ? random >> 12 & 0x7fff
+                                               : random >> 12 & 0xff;
+      bool rises = i / 1000 % 2 == 0 ? random >> 30 != 0 : random >> 30 == 0;
+      if (n == 0 || (rises && n < 1000))
+        {
+          objects[n] = slice_stack_alloc (stack, size);
+          if (size > 0)
+            objects[n][0] = objects[n][size - 1] = (unsigned char) n;
+          else
+            objects[n][0] = (unsigned char) n;
+          n++;
+          continue;
+        }
+      n--;
+      intact = intact && objects[n][0] == (unsigned char) n;
+      slice_stack_release (stack, objects[n]);
+    }
+  while (n > 0)
+    slice_stack_release (stack, objects[--n]);
+  report (intact && slice_stack_is_empty (stack),
+          "a stack arena rises and falls over many blocks");
+  slice_stack_destroy (stack);
+}
+
 int
 main (void)
 {
@@ -273,6 +311,7 @@ main (void)
   test_threads_at_once ();
   test_fork ();
   test_trim ();
+  test_stack_arena ();
   printf ("1..%d\n", n_tests);
   return n_failed != 0;
 }

@@ -17,12 +17,23 @@
 #include <errno.h>
 #include <string.h>
 #include "fault.h"
+#include "context/node.h"
 #include "kinds.h"
 
 static void *
 node_new (const void *context, size_t bytes)
 {
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
+}
+
+/* What ends it, and what reports call it. */
+static void
+node_is_arena (void *node, ExtensionKind kind, void (*fini) (void *))
+{
+  ralloc_set_destructor (node, fini);
+  Extension *extension = node_extension (node_of (node));
+  if (extension != NULL)
+    extension->kind = (uint8_t) kind;
 }
 
 SliceLinear *
@@ -33,7 +44,7 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (linear, sli_arena_linear_fini);
+  node_is_arena (linear, EXT_LINEAR, sli_arena_linear_fini);
   return linear;
 }
 
@@ -45,7 +56,7 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (stack, sli_arena_stack_fini);
+  node_is_arena (stack, EXT_STACK, sli_arena_stack_fini);
   return stack;
 }
 
@@ -57,7 +68,7 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
   if (node == NULL)
     return NULL;
   SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
-  ralloc_set_destructor (pool, sli_arena_pool_fini);
+  node_is_arena (pool, EXT_POOL, sli_arena_pool_fini);
   return pool;
 }
 
@@ -75,7 +86,7 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
       errno = ENOMEM;
       return NULL;
     }
-  ralloc_set_destructor (tlsf, sli_arena_tlsf_fini);
+  node_is_arena (tlsf, EXT_TLSF, sli_arena_tlsf_fini);
   return tlsf;
 }
 

@@ -20,12 +20,15 @@
 #define NEW_BYTES 512
 #define OBJECT_BYTES_MAX ((size_t) 1 << 20)
 
-/* What is cut at a time and linked: enough to make the call rare, so little
+/* The stack of addresses: what it starts with when it is first needed, then
+ * it doubles. */
+#define STACK_ROOM_MIN 64
+
+/* What is cut at a time: enough to make the call rare, so little
  * that no page is touched long before its use. */
 #define CUT_BYTES 2048
-#define CUT_CHUNKS_MIN 1
 
-/* A plain pool's free object holds a link and a sign. */
+/* A plain pool's free object holds a sign, and a link before it. */
 #define PLAIN_BYTES_MIN (2 * sizeof (void *))
 
 void
@@ -96,10 +99,27 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
   return pool;
 }
 
+static size_t
+stack_room (const SlicePool *pool)
+{
+  return (size_t) (pool->head.limit - pool->head.bottom);
+}
+
+/* Lets the stack of addresses go, which is empty. */
+static void
+stack_drop (SlicePool *pool)
+{
+  slice_free1 (stack_room (pool) * sizeof (void *), pool->head.bottom);
+  pool->head.bottom = NULL;
+  pool->head.limit = NULL;
+  pool->head.top = NULL;
+}
+
 void
 sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
+  stack_drop (pool);
   if (pool->is_tracked)
     sli_pool_track_fini (pool);
   pool->kind = ARENA_DEAD;
@@ -188,7 +208,8 @@ sli_pool_start_over (SlicePool *pool)
   sli_chain_cut (&pool->chain, 0);
   if (pool->is_tracked)
     sli_pool_track_start_over (pool);
-  pool->head.free = NULL;
+  pool->head.top = pool->head.bottom;
+  pool->spilt = NULL;
   pool->bias = 1;
   pool->head.n_live = 1;
   pool->cut_at = NULL;
@@ -202,31 +223,63 @@ sli_pool_start_over (SlicePool *pool)
 
 /* --- alloc and free of plain pools --------------------------------------- */
 
-/* Links the next few chunks in the order of their addresses. */
+/* Doubles the stack of addresses; false if there is no memory. */
 static bool
+stack_grow (SlicePool *pool)
+{
+  SlicePoolV1 *head = &pool->head;
+  size_t n = stack_room (pool);
+  size_t used = (size_t) (head->top - head->bottom);
+  size_t n_new = n == 0 ? STACK_ROOM_MIN : 2 * n;
+  void **bottom = slice_try_alloc (n_new * sizeof (void *));
+  if (bottom == NULL)
+    return false;
+  if (used > 0)
+    memcpy (bottom, head->bottom, used * sizeof (void *));
+  slice_free1 (n * sizeof (void *), head->bottom);
+  head->bottom = bottom;
+  head->top = bottom + used;
+  head->limit = bottom + n_new;
+  return true;
+}
+
+/* Cuts the next few chunks, which come onto the stack so that the lowest is
+ * handed out first; one alone is handed out at once. */
+static void **
 pool_cut (SlicePool *pool)
 {
   if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
-    return false;
+    return NULL;
   size_t chunk = pool->chunk_bytes;
   size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
-  if (n_most < CUT_CHUNKS_MIN)
-    n_most = CUT_CHUNKS_MIN;
-  if (n > n_most)
-    n = n_most;
+  /* Without a block beyond the embedded one the stack need not be there. */
+  if (stack_room (pool) == 0 && pool->chain.n_used > 0)
+    stack_grow (pool);
+  if (n_most > stack_room (pool))
+    n_most = stack_room (pool);
+  if (n > n_most + 1)
+    n = n_most + 1;
   char *first = pool->cut_at;
-  void *next = pool->head.free;
-  for (size_t i = n; i > 0; i--)
+  for (size_t i = n - 1; i > 0; i--)
     {
-      void **words = (void **) (void *) (first + (i - 1) * chunk);
-      words[0] = next;
+      void **words = (void **) (void *) (first + i * chunk);
       words[1] = pool->head.sign;
-      next = words;
+      *pool->head.top++ = words;
     }
-  pool->head.free = next;
   pool->cut_at = first + n * chunk;
-  return true;
+  return (void **) (void *) first;
+}
+
+/* A chunk when the stack is empty. */
+static void **
+pool_take (SlicePool *pool)
+{
+  void **words = pool->spilt;
+  if (words == NULL)
+    return pool_cut (pool);
+  pool->spilt = words[0];
+  return words;
 }
 
 void *
@@ -235,10 +288,12 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   sli_pool_require (pool);
   if (pool->is_tracked)
     return sli_pool_track_alloc (pool);
-  /* An embedded block may be too small for a single chunk. */
-  if (pool->head.free == NULL && !pool_cut (pool))
+  void **words = pool_take (pool);
+  if (words == NULL)
     return NULL;
-  return slice_pool_alloc (pool);
+  words[1] = NULL;
+  pool->head.n_live++;
+  return words;
 }
 
 static _Noreturn void
@@ -249,12 +304,15 @@ fault_twice (const SlicePool *pool, const void *object)
                    (const void *) pool, object, pool->options.object_bytes);
 }
 
-/* Does a chunk that carries the sign really lie free?  Linked, or in what was
- * not cut since the pool last started over. */
+/* Does a chunk that carries the sign really lie free?  Known as such, or in
+ * what was not cut since the pool last started over. */
 static bool
 pool_has_free (const SlicePool *pool, const void *object)
 {
-  for (void **words = pool->head.free; words != NULL; words = words[0])
+  for (void **at = pool->head.bottom; at != pool->head.top; at++)
+    if (*at == object)
+      return true;
+  for (void **words = pool->spilt; words != NULL; words = words[0])
     if (words == object)
       return true;
   if ((uintptr_t) object - (uintptr_t) pool->cut_at
@@ -279,9 +337,14 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
   if (none_live
       || (words[1] == pool->head.sign && pool_has_free (pool, object)))
     fault_twice (pool, object);
-  words[0] = pool->head.free;
   words[1] = pool->head.sign;
-  pool->head.free = words;
+  if (pool->head.top != pool->head.limit || stack_grow (pool))
+    *pool->head.top++ = words;
+  else
+    {
+      words[0] = pool->spilt;
+      pool->spilt = words;
+    }
   pool->head.n_live--;
   if (pool->head.n_live == 0)
     sli_pool_start_over (pool);
@@ -313,6 +376,8 @@ slice_pool_reset (SlicePool *pool, SliceKeep keep)
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
   pool_give_spare (pool, n_keep);
   sli_pool_start_over (pool);
+  if (keep == SLICE_KEEP_NONE)
+    stack_drop (pool);
 }
 
 size_t
@@ -365,7 +430,8 @@ void
 slice_pool_get_stats (const SlicePool *pool, SliceArenaStats *stats)
 {
   sli_pool_require (pool);
-  size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool);
+  size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
+                   + stack_room (pool) * sizeof (void *);
   sli_chain_stats (&pool->chain, control, stats);
   stats->asked_bytes = slice_pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);

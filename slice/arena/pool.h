@@ -22,9 +22,12 @@ typedef struct
 /* A chunk, of a plain pool and of a tracked one:
  *
  *   +------+------+----- ... -+       +----------- ... --+------+-----+
- *   | next | sign |           |       | object           | next | gap |
+ *   |      | sign |           |       | object           | next | gap |
  *   +------+------+----- ... -+       +----------- ... --+------+-----+
  *    (while it is free)                link_offset -------^
+ *
+ * A plain pool's free chunks are on the stack of addresses in head; those that
+ * it had no memory for are linked through their first word, from `spilt`.
  *
  * The link of a tracked pool's chunk lies behind the object, so that free
  * objects stay constructed, filled or hidden; but for objects of 8 bytes that
@@ -35,6 +38,8 @@ struct SlicePool
   ArenaKind kind;
   uint32_t control_bytes; /* with the embedded block */
   void (*end) (void *);
+  void **spilt;             /* plain: free chunks that the stack has no
+                               room for */
   SlicePoolOptions options; /* with alignment filled in */
   size_t chunk_bytes;
   size_t link_offset;

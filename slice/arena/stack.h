@@ -18,6 +18,7 @@
  */
 typedef struct
 {
+  _Alignas (16)
   char *below; /* where the next object would have gone in the
                   regular block below, when this came into use */
   char *first; /* the lowest object, with its head if checked;
@@ -25,8 +26,9 @@ typedef struct
                   an own block the object itself */
 } BlockHead;
 
-_Static_assert(sizeof (BlockHead) % 16 == 0 || sizeof (void *) == 4,
-               "objects stay aligned to 16");
+/* The inline code knows no other padding than that between objects: were the
+ * first one padded, its release would leave the block looking used. */
+_Static_assert(sizeof (BlockHead) % 16 == 0, "first objects need no padding");
 
 /* Before each object of a checked stack. */
 typedef struct

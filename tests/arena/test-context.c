@@ -87,6 +87,31 @@ test_steal (void)
   g_assert_cmpint (n_ended, ==, 1);
 }
 
+/* Reports name what an arena is. */
+static void
+test_report (void)
+{
+  SlicePoolOptions pool = { .object_bytes = 24 };
+  void *context = ralloc_context (NULL);
+  slice_linear_new_in (context, NULL);
+  slice_stack_new_in (context, NULL);
+  slice_pool_new_in (context, &pool);
+  ralloc_set_name (slice_tlsf_new_in (context, NULL), "heap");
+  char *text = NULL;
+  size_t n = 0;
+  FILE *file = open_memstream (&text, &n);
+  ralloc_report (file, context);
+  fclose (file);
+  g_assert_nonnull (strstr (text, "  linear: "));
+  g_assert_nonnull (strstr (text, "  stack: "));
+  g_assert_nonnull (strstr (text, "  pool: "));
+  g_assert_nonnull (strstr (text, "  heap: "));
+  g_assert_nonnull (strstr (text, "(tlsf)"));
+  g_assert_null (strstr (text, "  node: "));
+  free (text);
+  ralloc_free (context);
+}
+
 static void
 test_export (void)
 {
@@ -121,6 +146,7 @@ main (int argc, char **argv)
                    test_freed_with_context);
   g_test_add_func ("/slice/arena-context/destroy", test_destroy);
   g_test_add_func ("/slice/arena-context/steal", test_steal);
+  g_test_add_func ("/slice/arena-context/report", test_report);
   g_test_add_func ("/slice/arena-context/export", test_export);
   g_test_add_func ("/slice/arena-context/misuse/export", test_misuse_export);
   return g_test_run ();
