@@ -8,7 +8,7 @@
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 bench=$top_builddir/tests/bench/arena
-echo 1..4
+echo 1..6
 n=0
 expect ()
 {
@@ -30,8 +30,10 @@ expect ()
 expect 'TLSF: steps are flat' "$bench/tlsf-worst-steps" 200000
 expect 'TLSF: instructions are flat' "$bench/tlsf-worst-instructions" 1 300
 expect 'memory over time' "$bench/arena-memory" "$directory" 2
+expect 'constant costs' "$bench/arena-constant" 1
+expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
 else
-  echo 'ok 4 against peers # SKIP no C++ compiler'
+  echo 'ok 6 against peers # SKIP no C++ compiler'
 fi

@@ -1,7 +1,8 @@
 # tests/bench/arena/local.mk - the arenas' benchmarks
 #
 #   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
-#   make bench-tlsf          TLSF's worst case, in steps and in instructions
+#   make bench-tlsf          TLSF's worst case, in steps and in instructions,
+#                            and its fragmentation
 #   make bench-arena-memory  memory over time, source against source
 #
 # SPDX-License-Identifier: MIT
@@ -29,6 +30,13 @@ check_PROGRAMS += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
 %C%_arena_memory_LDADD = slice/libslice.la
 check_PROGRAMS += %D%/arena-memory
 
+%C%_arena_constant_SOURCES = %D%/arena-constant.c
+%C%_arena_constant_LDFLAGS = -no-install
+%C%_arena_constant_LDADD = slice/libslice.la
+%C%_tlsf_fragmentation_SOURCES = %D%/tlsf-fragmentation.c
+%C%_tlsf_fragmentation_LDADD = slice/libslice.la
+check_PROGRAMS += %D%/arena-constant %D%/tlsf-fragmentation
+
 if HAVE_CXX
 check_PROGRAMS += %D%/arena-bench
 endif
@@ -43,11 +51,14 @@ check_scripts += %D%/check-bench-arena.sh
 EXTRA_DIST += %D%/plot-memory
 
 bench_targets += bench-arena bench-tlsf bench-arena-memory
-bench-arena: %D%/arena-bench
+bench-arena: %D%/arena-bench %D%/arena-constant
 	%D%/arena-bench 9
-bench-tlsf: %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
+	%D%/arena-constant 9
+bench-tlsf: %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
+	    %D%/tlsf-fragmentation
 	%D%/tlsf-worst-steps
 	%D%/tlsf-worst-instructions
+	%D%/tlsf-fragmentation
 bench-arena-memory: %D%/arena-memory
 	$(MKDIR_P) bench-results
 	$(SHELL) $(srcdir)/%D%/plot-memory %D%/arena-memory bench-results
