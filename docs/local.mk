@@ -6,11 +6,14 @@ dist_doc_DATA += \
 	%D%/BIBLIOGRAPHY \
 	%D%/DEBUGGING \
 	%D%/HACKING \
+	%D%/promises-and-limits \
 	%D%/THEORY \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
 	%D%/tracing-tutorial \
 	%D%/TUNING
+
+dist_man_MANS += %D%/man/slice-errors.7 %D%/man/slice-options.7
 
 dist_decisions_DATA = \
 	%D%/decisions/0001-where-memory-is-mapped \
