@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	%D%/BIBLIOGRAPHY \
 	%D%/DEBUGGING \
 	%D%/HACKING \
+	%D%/promises-and-limits \
 	%D%/THEORY \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \

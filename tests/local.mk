@@ -142,6 +142,7 @@ check_scripts = \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
 	%D%/check-gdb.sh \
+	%D%/check-races.sh \
 	%D%/check-tools.sh
 
 dist_check_SCRIPTS = \
@@ -154,6 +155,7 @@ EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/race/handover.c \
 	%D%/valgrind.supp
 
 # --- how they are run ------------------------------------------------------
@@ -176,6 +178,7 @@ AM_TESTS_ENVIRONMENT = \
 	READELF='$(READELF)'; export READELF; \
 	TIMEOUT='$(TIMEOUT)'; export TIMEOUT; \
 	VALGRIND='$(VALGRIND)'; export VALGRIND; \
+	scheduled_sources='$(scheduled_sources)'; export scheduled_sources; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
 	libdir='$(libdir)'; export libdir; \
 	pkgconfigdir='$(pkgconfigdir)'; export pkgconfigdir; \
@@ -295,6 +298,36 @@ include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
 include tests/trace/local.mk
+
+# The long forms of the proof: about an hour on two cores.
+soak: all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) soak-misuse
+	%D%/test-failures --all
+	$(MAKE) $(AM_MAKEFLAGS) soak-schedule
+	$(MAKE) $(AM_MAKEFLAGS) fuzz FUZZ_SECONDS=240
+	$(MAKE) $(AM_MAKEFLAGS) seeded
+	RACE_BLOCKS=1000000 SLICE_TEST_TIMEOUT=7200 \
+	  $(MAKE) $(AM_MAKEFLAGS) check TESTS=%D%/check-races.sh
+	$(MAKE) $(AM_MAKEFLAGS) compare-misuse
+	$(MAKE) $(AM_MAKEFLAGS) stress
+
+# The compilers' own analyzers, over the library.
+analyze:
+	@status=0; for source in $(analyzed_sources); do \
+	  $(CC) -std=gnu11 -O1 -fanalyzer -Werror -w -Wanalyzer-double-free \
+	    -Wanalyzer-null-dereference -Wanalyzer-use-after-free \
+	    -Wanalyzer-malloc-leak -Wanalyzer-possible-null-dereference \
+	    -I. -I$(srcdir) -iquote $(srcdir)/slice -c $(srcdir)/$$source \
+	    -o /dev/null || status=1; \
+	  test -z '$(CLANG)' || $(CLANG) --analyze -Xclang -analyzer-werror \
+	    -std=gnu11 -w -I. -I$(srcdir) -iquote $(srcdir)/slice \
+	    $(srcdir)/$$source -o /dev/null || status=1; \
+	done; exit $$status
+analyzed_sources = $(scheduled_sources) slice/port/tls.c \
+	slice/observe/dump.c
+
+.PHONY: soak analyze
 
 # The main job.
 run stress bench: all

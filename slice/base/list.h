@@ -25,8 +25,16 @@ typedef struct Link
 #define LINK_OWNER(link, type, member) \
   ((type *) (void *) ((char *) (link) - offsetof (type, member)))
 
-#define LINK_EACH(link, head) \
-  for (Link *link = (head)->next; link != (head); link = link->next)
+/* A ring has no NULL in it, which clang's analyzer can't know. */
+#ifdef __clang_analyzer__
+# define LINK_IS_NONE(link) ((link) == NULL)
+#else
+# define LINK_IS_NONE(link) false
+#endif
+
+#define LINK_EACH(link, head)                                                 \
+  for (Link *link = (head)->next; link != (head) && !LINK_IS_NONE (link);     \
+       link = link->next)
 
 static inline void
 link_init (Link *link)

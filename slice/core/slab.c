@@ -210,6 +210,21 @@ slab_end (SlabClass *class, Slab *slab)
 
 /* --- taking ----------------------------------------------------------------- */
 
+/* All bits of a word. */
+static inline uint64_t
+words_take (uint64_t *word)
+{
+  if (SEEDED (6))
+    {
+      uint64_t bits = LOAD (word);
+
+      SCHEDULE_POINT ("words read");
+      STORE (word, 0);
+      return bits;
+    }
+  return __atomic_exchange_n (word, 0, __ATOMIC_ACQUIRE);
+}
+
 /* Chunks that came back, lowest address first. */
 static unsigned
 slab_take_free (Slab *slab, char *run, unsigned n, void **end)
@@ -226,14 +241,7 @@ slab_take_free (Slab *slab, char *run, unsigned n, void **end)
 
       if (LOAD (&slab->words[i]) == 0)
         continue;
-      bits = LOAD (&slab->words[i]);
-      if (SEEDED (6))
-        {
-          SCHEDULE_POINT ("words read");
-          STORE (&slab->words[i], 0);
-        }
-      else
-        bits = __atomic_exchange_n (&slab->words[i], 0, __ATOMIC_ACQUIRE);
+      bits = words_take (&slab->words[i]);
       SCHEDULE_POINT ("words taken");
       base = slab_chunk (slab, run, i * BITS_PER_WORD);
       for (; bits != 0 && taken < n; bits &= bits - 1)
@@ -476,7 +484,9 @@ word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
   *ok = (LOAD (&slab->words[word]) & bits) == 0;
   if (*ok)
     {
-      __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_RELEASE);
+      /* Acquires what others wrote to their chunks before they gave them back
+       * without the lock: the run may be another's in a moment. */
+      __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_ACQ_REL);
       if (slab->state == SLAB_FULL)
         slab_file (class, slab, 0);
       ended = slab_is_empty (slab);
