@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <string.h>
 #include "fault.h"
-#include "context/node.h"
 #include "kinds.h"
 
 static void *
@@ -26,14 +25,12 @@ node_new (const void *context, size_t bytes)
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
 }
 
-/* What ends it, and what reports call it. */
+/* What ends it, and what reports call it until it is given another name. */
 static void
-node_is_arena (void *node, ExtensionKind kind, void (*fini) (void *))
+node_is_arena (void *node, const char *kind, void (*fini) (void *))
 {
   ralloc_set_destructor (node, fini);
-  Extension *extension = node_extension (node_of (node));
-  if (extension != NULL)
-    extension->kind = (uint8_t) kind;
+  ralloc_set_name_const (node, kind);
 }
 
 SliceLinear *
@@ -44,7 +41,7 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
-  node_is_arena (linear, EXT_LINEAR, sli_arena_linear_fini);
+  node_is_arena (linear, "linear", sli_arena_linear_fini);
   return linear;
 }
 
@@ -56,7 +53,7 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
-  node_is_arena (stack, EXT_STACK, sli_arena_stack_fini);
+  node_is_arena (stack, "stack", sli_arena_stack_fini);
   return stack;
 }
 
@@ -68,7 +65,7 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
   if (node == NULL)
     return NULL;
   SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
-  node_is_arena (pool, EXT_POOL, sli_arena_pool_fini);
+  node_is_arena (pool, "pool", sli_arena_pool_fini);
   return pool;
 }
 
@@ -86,7 +83,7 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
       errno = ENOMEM;
       return NULL;
     }
-  node_is_arena (tlsf, EXT_TLSF, sli_arena_tlsf_fini);
+  node_is_arena (tlsf, "tlsf", sli_arena_tlsf_fini);
   return tlsf;
 }
 

@@ -115,11 +115,7 @@ typedef enum
 {
   EXT_PLAIN = 0,
   EXT_GC,        /* the payload is a RallocGc */
-  EXT_REFERENCE, /* the payload is a Reference */
-  EXT_LINEAR,    /* the payload is an arena: of this kind and so on */
-  EXT_STACK,
-  EXT_POOL,
-  EXT_TLSF
+  EXT_REFERENCE  /* the payload is a Reference */
 } ExtensionKind;
 
 struct Extension

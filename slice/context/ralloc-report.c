@@ -168,14 +168,10 @@ kind_of (const void *payload)
   const Node *node = node_of (payload);
   const Extension *extension = node_extension (node);
 
-  static const char *const kinds[] = {
-    [EXT_GC] = "gc",       [EXT_REFERENCE] = "reference",
-    [EXT_LINEAR] = "linear", [EXT_STACK] = "stack",
-    [EXT_POOL] = "pool",   [EXT_TLSF] = "tlsf",
-  };
-
-  if (extension != NULL && extension->kind != EXT_PLAIN)
-    return kinds[extension->kind];
+  if (extension != NULL && extension->kind == EXT_GC)
+    return "gc";
+  if (extension != NULL && extension->kind == EXT_REFERENCE)
+    return "reference";
   if ((node->parent & NODE_ODD) && ((const size_t *) node)[-1] == KIND_LINEAR)
     return "linear";
   return "node";
