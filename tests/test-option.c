@@ -30,7 +30,7 @@ static const struct
   { SLICE_OPTION_STATS, "stats", 0, 0, 1 },
   { SLICE_OPTION_ALIGN_16, "align-16", 0, 0, 1 },
   { SLICE_OPTION_CLEAR_FREED, "clear-freed", 0, 0, 1 },
-  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 0, 1 },
+  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 0, 2 },
   { SLICE_OPTION_CHECKED, "checked", 0, 0, 1 },
   { SLICE_OPTION_DEBUG, "debug", 0, 0, 1 },
 };

@@ -21,6 +21,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_once_t route_once = PTHREAD_ONCE_INIT;
 
@@ -41,6 +42,23 @@ choose_route (const char *tool, GuardMode guard)
   return ROUTE_MAGAZINES;
 }
 
+/* Does malloc tell the very size that was asked for?  The sanitizers' does, and
+ * memcheck's; callgrind and massif leave malloc as it is, and it rounds. */
+static bool
+malloc_tells_exactly (const char *tool)
+{
+  const size_t odd_bytes = 13;
+  bool is_exact;
+  void *block;
+
+  if (tool == NULL || strcmp (tool, "valgrind") != 0)
+    return tool != NULL;
+  block = malloc (odd_bytes);
+  is_exact = block != NULL && sli_os_malloc_bytes (block) == odd_bytes;
+  free (block);
+  return is_exact;
+}
+
 static void
 route_begin (void)
 {
@@ -56,7 +74,7 @@ route_begin (void)
   sli_route.size_max = sli_route.route == ROUTE_MALLOC  ? 0
                    : sli_route.route == ROUTE_GUARD ? sli_guard_size_max ()
                                                 : SLICE_SIZE_MAX;
-  sli_route.malloc_is_exact = tool != NULL;
+  sli_route.malloc_is_exact = malloc_tells_exactly (tool);
   sli_route.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
   sli_route.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
