@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "span.h"
 #include "source-owned.h"
+#include "port/os.h"
 
 /* A file grows by this much. */
 #define FILE_SPAN_BYTES ((size_t) 1 << 20)
@@ -140,12 +141,12 @@ file_open (FileSource *file, int fd)
   file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
   if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
-  void *start = mmap (NULL, file->max_bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE, file->fd, 0);
-  if (start == MAP_FAILED)
-    return false;
-  file->start = start;
-  return true;
+  /* Addresses first, for the file alone would lie at any page. */
+  file->start = sli_os_map (file->max_bytes, FILE_SPAN_BYTES);
+  return file->start != NULL
+         && mmap (file->start, file->max_bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0)
+                != MAP_FAILED;
 }
 
 const SliceSource *

@@ -362,26 +362,39 @@ guard_set (char *run, const SizeClass *sizeclass, bool on)
   return true;
 }
 
-/* Cuts one more slab; the lock is not held. */
-static bool
-class_grow (SlabClass *class, unsigned class_index)
+/* A run for one more slab, guarded perhaps; the lock is not held. */
+static void *
+class_get_run (unsigned class_index, void **record, bool *is_zero,
+               bool *is_guarded)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
-  bool is_guarded = take_guard_turn (), is_zero;
-  void *record, *run;
+  void *run;
 
-  run = sli_page_alloc_run (sizeclass->n_units + is_guarded, &record,
-                            &is_zero);
-  if (run == NULL)
-    return false;
-  if (is_guarded)
+  *is_guarded = take_guard_turn ();
+  run = sli_page_alloc_run (sizeclass->n_units + *is_guarded, record,
+                            is_zero);
+  if (run != NULL && *is_guarded)
     (void) guard_set (run, sizeclass, true); /* without it: no harm */
+  return run;
+}
+
+/* Cuts one more slab and leaves the lock taken; NULL (and the lock let go) if
+ * there is no memory.  The caller takes from it at once, so that no slab stays
+ * that never had a chunk out. */
+static Slab *
+class_grow (SlabClass *class, unsigned class_index)
+{
+  bool is_guarded, is_zero;
+  void *record, *run = class_get_run (class_index, &record, &is_zero,
+                                      &is_guarded);
+
+  if (run == NULL)
+    return NULL;
+  PROBE2 (slab_new, class_index, run);
   class_lock (class);
   slab_begin (class, class_index, run, record, is_zero);
   ((Slab *) record)->is_guarded = is_guarded;
-  sli_unlock (&class->lock);
-  PROBE2 (slab_new, class_index, run);
-  return true;
+  return record;
 }
 
 /* Gives the run of a slab that has ended back. */
@@ -400,21 +413,37 @@ run_give_back (char *run, unsigned class_index, bool is_guarded,
     sli_page_trim (0, 1);
 }
 
+/* The first chunks of a slab that has none out yet. */
+static unsigned
+slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
+{
+  unsigned taken = slab_carve (slab, sli_page_run_of_record (slab), n, end);
+
+  assert_held (&class->lock);
+  if (slab_count_free (slab) == 0)
+    slab_set_full (slab);
+  class->n_taken += taken;
+  return taken;
+}
+
 unsigned
 sli_slab_take (unsigned class_index, unsigned n, void **end)
 {
   SlabClass *class = &classes[class_index];
-  unsigned taken = 0;
+  unsigned taken;
+  Slab *slab;
 
-  do
-    {
-      class_lock (class);
-      taken += class_take (class, n - taken, end - taken);
-      sli_unlock (&class->lock);
-    }
+  class_lock (class);
+  taken = class_take (class, n, end);
+  sli_unlock (&class->lock);
   /* A quarter of what was asked for is worth a trip: rather that than one
    * more slab while others have holes. */
-  while (taken < (n + 3) / 4 && class_grow (class, class_index));
+  while (taken < (n + 3) / 4
+         && (slab = class_grow (class, class_index)) != NULL)
+    {
+      taken += slab_take_first (class, slab, n - taken, end - taken);
+      sli_unlock (&class->lock);
+    }
   return taken;
 }
 
@@ -427,25 +456,26 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
 
   class_lock (class);
   slab = class_choose (class);
-  sli_unlock (&class->lock);
-  if (slab == NULL && !class_grow (class, class_index))
-    return 0;
-  class_lock (class);
-  slab = class_choose (class);
+  if (slab == NULL)
+    {
+      sli_unlock (&class->lock);
+      slab = class_grow (class, class_index);
+      if (slab == NULL)
+        return 0;
+    }
   /* Holes come first: zeroes only where all else is taken. */
-  if (slab != NULL && slab->is_zero
+  if (slab->is_zero
       && slab_count_free (slab)
              == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
     {
-      char *run = sli_page_run_of_record (slab);
-      void *lowest = slab_chunk (slab, run, slab->n_carved);
       unsigned left = sli_sizeclasses[class_index].n_chunks - slab->n_carved;
 
+      *first = slab_chunk (slab, sli_page_run_of_record (slab),
+                           slab->n_carved);
       taken = n < left ? n : left;
       STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
       if (taken == left)
         slab_set_full (slab);
-      *first = lowest;
       class->n_taken += taken;
     }
   sli_unlock (&class->lock);
