@@ -237,8 +237,8 @@ extent_add (void *start, size_t bytes, bool is_zeroed)
     }
   link_after (&extent->link, &page.extents);
   page.beginning = extent;
-  page.counts.mapped_bytes += bytes;
-  page.counts.n_maps++;
+  COUNT_UP (&page.counts.mapped_bytes, bytes);
+  COUNT_UP (&page.counts.n_maps, 1);
 }
 
 /* Another thread was faster, and the source takes nothing back: all regions
@@ -326,7 +326,7 @@ extent_retire (Extent *extent)
   page.counts.n_idle -= extent->n_begun;
   page.n_clean -= extent->n_begun;
   page.counts.n_regions -= extent->n_begun;
-  page.counts.mapped_bytes -= extent->bytes;
+  COUNT_UP (&page.counts.mapped_bytes, -extent->bytes);
   return true;
 }
 

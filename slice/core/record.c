@@ -491,7 +491,7 @@ rounds_believable (const Magazine *magazine, unsigned class_index)
 
 /* Chunks in a thread's loaded magazine.  The owner may be at work: what is
  * read is near the truth, and metadata is never unmapped. */
-static uint64_t
+READS_RACILY static uint64_t
 loaded_count (const ThreadRecord *record, unsigned class_index)
 {
   const ClassCache *cache = &record->caches[class_index];
@@ -506,7 +506,7 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
                                   - cache->n_taken);
 }
 
-static uint64_t
+READS_RACILY static uint64_t
 previous_count (const ClassCache *cache, unsigned class_index)
 {
   const Magazine *previous = LOAD (&cache->previous);
@@ -520,7 +520,7 @@ previous_count (const ClassCache *cache, unsigned class_index)
                                                            class_index)));
 }
 
-static uint64_t
+READS_RACILY static uint64_t
 quarantine_count (const ClassCache *cache)
 {
   void *const *ring = LOAD (&cache->quarantine);
@@ -530,7 +530,7 @@ quarantine_count (const ClassCache *cache)
              : 0;
 }
 
-static void
+READS_RACILY static void
 record_count (const ThreadRecord *record, unsigned class_index,
               MagazineCounts *counts)
 {

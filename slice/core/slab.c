@@ -193,8 +193,14 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
 static bool
 slab_is_empty (const Slab *slab)
 {
-  return slab_count_free (slab)
-         == sli_sizeclasses[slab->class_index].n_chunks;
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
+
+  /* Whoever set a bit has read the header before and does not after: what
+   * follows here is after that. */
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    n += (unsigned) __builtin_popcountll (LOAD_ACQUIRE (&slab->words[i]));
+  return n == sizeclass->n_chunks;
 }
 
 static void

@@ -14,6 +14,9 @@
 #define UNUSED __attribute__ ((unused))
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64
+/* For what reads others' data while they write it, knowing so: the race
+ * detector is to look away. */
+#define READS_RACILY __attribute__ ((no_sanitize ("thread")))
 
 /* Where another thread could come in between: the schedule explorer
  * (tests/schedule) puts one there.  Nothing in any other build. */

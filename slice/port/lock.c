@@ -90,7 +90,7 @@ bool
 sli_lock_forking_here (void)
 {
   return UNLIKELY (LOAD_ACQUIRE (&forking.active))
-         && pthread_equal (forking.thread, pthread_self ());
+         && pthread_equal (LOAD (&forking.thread), pthread_self ());
 }
 
 void
@@ -147,7 +147,7 @@ sli_unlock_after_fork (Lock *lock)
 void
 sli_lock_fork_begin (void)
 {
-  forking.thread = pthread_self ();
+  STORE (&forking.thread, pthread_self ());
   STORE_RELEASE (&forking.active, true);
 }
 
