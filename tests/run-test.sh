@@ -39,11 +39,12 @@ if test "${SLICE_TEST_SANITIZED:-0}" = 1; then
   limit=$((limit * 10))
   setarch "$(uname -m)" -R true 2>/dev/null \
     && tool="setarch $(uname -m) -R"
-  ASAN_OPTIONS=detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+  # Sizes that no malloc has are asked for on purpose.
+  ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
   UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
   # Its deadlock detector gives up at 64 locks held, and fork holds more; the
   # order of locks is what --enable-debug checks.
-  TSAN_OPTIONS=detect_deadlocks=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+  TSAN_OPTIONS=detect_deadlocks=0:allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
   export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 fi
 

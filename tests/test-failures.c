@@ -38,7 +38,7 @@ enum
   POINTS_QUICK = 12
 };
 
-/* --- what fails ------------------------------------------------------------ */
+/* --- what fails --- */
 
 /* Shared with the parent, which adds up. */
 typedef struct
@@ -132,7 +132,7 @@ mmap (void *address, size_t bytes, int protection, int flags, int fd,
 }
 #endif
 
-/* --- workloads --------------------------------------------------------------- */
+/* --- workloads --- */
 
 typedef struct
 {
@@ -290,7 +290,7 @@ static const char *const modes[]
     = { "default", "checked", "hardened", "debug", "bypass-magazines",
         "debug-blocks" };
 
-/* --- one point --------------------------------------------------------------- */
+/* --- one point --- */
 
 static void
 validate (void)
@@ -337,7 +337,7 @@ try_point (const char *mode, gint64 (*run) (void))
   return status == 0;
 }
 
-/* --- all points --------------------------------------------------------------- */
+/* --- all points --- */
 
 static gboolean do_all;
 

@@ -42,6 +42,18 @@ death_freed_twice (void)
   slice_free1 (40, block);
 }
 
+/* The same inline: the magazine has room. */
+static void
+death_freed_twice_inline (void)
+{
+  void *block = slice_alloc (40), *other = slice_alloc (40);
+
+  slice_free1 (40, block);
+  expect (101, "slice_free1", "block freed twice in a row", block, "40", 40);
+  slice_free1 (40, block);
+  slice_free1 (40, other);
+}
+
 static void
 death_freed_twice_later (void)
 {
@@ -480,6 +492,8 @@ main (int argc, char **argv)
   layers = "";
   test_init (&argc, &argv);
   test_add_death ("/slice/misuse/freed-twice", death_freed_twice);
+  test_add_death ("/slice/misuse/freed-twice-inline",
+                  death_freed_twice_inline);
   test_add_death ("/slice/misuse/freed-twice-later", death_freed_twice_later);
   test_add_death ("/slice/misuse/freed-again-without-slab",
                   death_freed_again_without_slab);

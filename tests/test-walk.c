@@ -58,7 +58,7 @@ begin (void)
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);
 }
 
-/* --- walking ------------------------------------------------------------- */
+/* --- walking --- */
 
 typedef struct
 {
@@ -119,7 +119,7 @@ test_walk_ends (void)
   g_assert_cmpint (n, ==, 10);
 }
 
-/* --- what is broken is found ----------------------------------------------- */
+/* --- what is broken is found --- */
 
 static void
 expect_broken (const char *id, const void *place)

@@ -315,9 +315,10 @@ pages_map (const SliceSource *source, size_t bytes, size_t alignment)
   TestPages *pages = (TestPages *) source->data;
   char *raw, *start;
 
-  if (pages->n_until_failure == 0)
+  /* Threads may call at once, but only a test of one sets a limit. */
+  if (g_atomic_int_get (&pages->n_until_failure) == 0)
     {
-      pages->n_failed++;
+      g_atomic_int_inc (&pages->n_failed);
       return NULL;
     }
   raw = mmap (NULL, bytes + alignment, PROT_READ | PROT_WRITE,
@@ -328,10 +329,10 @@ pages_map (const SliceSource *source, size_t bytes, size_t alignment)
   if (start > raw)
     munmap (raw, (size_t) (start - raw));
   munmap (start + bytes, (size_t) (raw + alignment - start));
-  if (pages->n_until_failure > 0)
-    pages->n_until_failure--;
-  pages->n_maps++;
-  pages->mapped_bytes += bytes;
+  if (g_atomic_int_get (&pages->n_until_failure) > 0)
+    g_atomic_int_add (&pages->n_until_failure, -1);
+  g_atomic_int_inc (&pages->n_maps);
+  __atomic_fetch_add (&pages->mapped_bytes, bytes, __ATOMIC_RELAXED);
   return start;
 }
 
@@ -341,8 +342,8 @@ pages_unmap (const SliceSource *source, void *address, size_t bytes)
   TestPages *pages = (TestPages *) source->data;
 
   munmap (address, bytes);
-  pages->n_unmaps++;
-  pages->mapped_bytes -= bytes;
+  g_atomic_int_inc (&pages->n_unmaps);
+  __atomic_fetch_sub (&pages->mapped_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -350,7 +351,7 @@ pages_advise_away (const SliceSource *source, void *address, size_t bytes)
 {
   TestPages *pages = (TestPages *) source->data;
 
-  pages->n_advised++;
+  g_atomic_int_inc (&pages->n_advised);
   return madvise (address, bytes, MADV_DONTNEED) == 0;
 }
 
