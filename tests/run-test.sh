@@ -44,7 +44,7 @@ if test "${SLICE_TEST_SANITIZED:-0}" = 1; then
   UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
   # Its deadlock detector gives up at 64 locks held, and fork holds more; the
   # order of locks is what --enable-debug checks.
-  TSAN_OPTIONS=detect_deadlocks=0:allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+  TSAN_OPTIONS=detect_deadlocks=0:die_after_fork=0:allocator_may_return_null=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
   export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 fi
 

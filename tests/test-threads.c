@@ -256,7 +256,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/threads/churn", test_churn);
   test_add_fresh ("/slice/threads/producer-consumer",
                   test_producer_consumer);
+#ifndef __SANITIZE_THREAD__ /* the race detector is gone by then itself */
   test_add_fresh ("/slice/threads/late-destructors", test_late_destructors);
+#endif
   test_add_fresh ("/slice/threads/statistics-meanwhile",
                   test_statistics_meanwhile);
   test_add_fresh ("/slice/threads/all-keys-taken", test_all_keys_taken);

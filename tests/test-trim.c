@@ -195,7 +195,8 @@ use_source (void)
       use_and_free (load_bytes / 2, 48);
       use_and_free (load_bytes / 2, 600);
       slice_trim (0);
-      g_test_message ("%zu KiB more", (test_resident_bytes () - before) / 1024);
+      g_test_message ("%zu KiB more",
+                      (test_resident_bytes () - before) / 1024);
       if (!test_is_slow ())
         g_assert_cmpuint (test_resident_bytes (), <=,
                           before + load_bytes / 25 + MIB);

@@ -16,6 +16,14 @@
 #include <glib.h>
 #include <slice/source.h>
 
+/* Sanitizers take locks of their own, for malloc and for threads, which a
+ * forked child of a program with threads may find held for ever. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+# define TEST_IS_SANITIZED 1
+#else
+# define TEST_IS_SANITIZED 0
+#endif
+
 typedef void (*TestBody) (void);
 
 /* As g_test_init(); also prints the seed of all random numbers. */
