@@ -124,11 +124,50 @@ slice_option_by_name (const char *name)
   return (SliceOption) 0;
 }
 
+static bool
+source_is_built_in (int64_t which)
+{
+  switch (which)
+    {
+    case SLICE_PAGES_POSIX_MEMALIGN:
+      return sli_os_has_posix_memalign ();
+    case SLICE_PAGES_MEMALIGN:
+      return sli_os_has_memalign ();
+    case SLICE_PAGES_VALLOC:
+      return sli_os_has_valloc ();
+    default:
+      return true;
+    }
+}
+
+/* The first that is built in, in GSlice's order. */
+static int64_t
+source_initial (void)
+{
+  static const SlicePageSource order[]
+      = { SLICE_PAGES_POSIX_MEMALIGN, SLICE_PAGES_MEMALIGN,
+          SLICE_PAGES_VALLOC, SLICE_PAGES_MALLOC };
+  size_t i = 0;
+
+  while (!source_is_built_in (order[i]))
+    i++;
+  return order[i];
+}
+
 static void
 options_take_initials (int64_t *values)
 {
   for (int i = 0; i < N_ROWS; i++)
     values[option_rows[i].option] = option_rows[i].initial;
+  values[SLICE_OPTION_PAGE_SOURCE] = source_initial ();
+}
+
+static bool
+row_allows (const OptionRow *row, int64_t value)
+{
+  return value >= row->minimum && value <= row->maximum
+         && (row->option != SLICE_OPTION_PAGE_SOURCE
+             || source_is_built_in (value));
 }
 
 /* A decimal number and nothing else; false if it is none or does not fit. */
@@ -170,7 +209,7 @@ parse_value (const OptionRow *row, const char *text, int64_t *value)
                         ? parse_source (text, value)
                         : parse_number (text, value);
 
-  return understood && *value >= row->minimum && *value <= row->maximum;
+  return understood && row_allows (row, *value);
 }
 
 static void
@@ -322,7 +361,7 @@ sli_option_set (SliceOption option, int64_t value)
 
   if (row == NULL)
     return SLICE_SET_UNKNOWN;
-  if (value < row->minimum || value > row->maximum)
+  if (!row_allows (row, value))
     return SLICE_SET_BAD_VALUE;
   return option_store (option, value);
 }
