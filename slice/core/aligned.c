@@ -67,6 +67,8 @@ attempt_aligned (size_t alignment, size_t bytes, const void *site)
   block = sli_os_posix_memalign (bytes, alignment);
   if (block == NULL)
     block = sli_os_memalign (bytes, alignment);
+  if (block == NULL)
+    block = sli_os_aligned_alloc (bytes, alignment);
   if (block != NULL && remembers_malloc ()
       && !sli_block_check_add_at (block, bytes, site))
     {

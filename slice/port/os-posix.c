@@ -197,6 +197,12 @@ sli_os_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
 }
 
 void *
+sli_os_aligned_alloc (size_t bytes, size_t alignment)
+{
+  return aligned_alloc (alignment, bytes);
+}
+
+void *
 sli_os_valloc (size_t bytes UNUSED)
 {
 #ifdef HAVE_VALLOC
