@@ -33,6 +33,7 @@ build_plain ()
 {
   $CC -O1 -g -I"$temporary/include" -iquote "$source/slice" \
     -I"$temporary/headers" -I"$source" -ftls-model=initial-exec \
+    -DWITHOUT_ARENAS \
     -o "$temporary/test-plain" "$source/tests/test-plain.c" \
     "$source"/slice/port/*.c "$source"/slice/base/*.c \
     "$source"/slice/core/*.c "$source"/slice/observe/*.c -lpthread \

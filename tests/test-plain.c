@@ -262,6 +262,7 @@ test_entries (void)
   report (n_wrong == 0, "every size has the entry of its class");
 }
 
+#ifndef WITHOUT_ARENAS
 /* Up and down over many blocks; an error would end the program. */
 static void
 test_stack_arena (void)
@@ -298,6 +299,12 @@ test_stack_arena (void)
           "a stack arena rises and falls over many blocks");
   slice_stack_destroy (stack);
 }
+#else
+static void
+test_stack_arena (void)
+{
+}
+#endif
 
 int
 main (void)
