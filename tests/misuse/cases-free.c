@@ -309,6 +309,22 @@ slab_gone (void)
   return verdict_of (SIZE);
 }
 
+/* The slab, which has live and free blocks, gets it back twice. */
+static Verdict
+twice_to_the_slab (void)
+{
+  void *blocks[40];
+
+  for (int i = 0; i < 40; i++)
+    blocks[i] = take (SIZE);
+  for (int i = 10; i < 20; i++)
+    give (SIZE, blocks[i]);
+  slice_trim (0);
+  give_wrongly (SIZE, blocks[15]);
+  slice_trim (0);
+  return verdict_of (SIZE);
+}
+
 static Verdict
 null_any_size (void)
 {
@@ -427,6 +443,8 @@ const Case free_cases[] = {
   { 21, "block of a slab that is gone", slab_gone,
     { "L112|L106|L102|L101", "112|106|102", "112|106|102", "112|106|102" },
     false, "ma" },
+  { 121, "block that its slab has back", twice_to_the_slab,
+    { "L105", "105", "105", "105" }, false, "ma" },
   { 22, "NULL with any size", null_any_size,
     { "N", "N", "N", "N" }, false, NULL },
   { 23, "chain with a wrong offset", chain_wrong_offset,
