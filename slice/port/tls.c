@@ -11,6 +11,7 @@
 
 #include "tls.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 static struct
@@ -19,14 +20,13 @@ static struct
   bool is_open; /* without it, key would be 0: somebody else's */
 } tls;
 
-/* Never written: where it lies tells threads apart. */
-static __thread char place __attribute__ ((tls_model ("initial-exec")));
-
-/* Threads' places lie at equal distances, which may be large powers of two. */
+/* Where errno lies tells threads apart, without thread-local storage of our
+ * own, which is scarce.  These places are at equal distances, perhaps large
+ * powers of two: the product spreads them. */
 uint16_t
 sli_tls_tag (void)
 {
-  uint32_t bits = (uint32_t) ((uintptr_t) &place >> 4);
+  uint32_t bits = (uint32_t) ((uintptr_t) &errno >> 4);
 
   return (uint16_t) ((bits * 2654435761u) >> 16);
 }
