@@ -76,7 +76,9 @@ noinst_LTLIBRARIES += \
 %C%_libslab_la_SOURCES = \
 	%D%/core/place.h \
 	%D%/core/slab.c \
-	%D%/core/slab.h
+	%D%/core/slab.h \
+	%D%/core/taker.c \
+	%D%/core/taker.h
 %C%_libslab_la_CFLAGS = $(slice_cflags)
 %C%_libslab_la_LIBADD = %D%/libpage.la
 

@@ -30,6 +30,9 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
+  /* What others took is only on its way to the slabs: magazines no larger
+   * than this, for what stays in them shares lines. */
+  SIZE_MIXED_MAX = 1,
   /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
   TICKS_PER_WORKING_SET = 4,
   TICK_MSEC_MIN = 250,
@@ -146,7 +149,8 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
-class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
+class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
+                  bool is_mixed)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned larger = cache->size + 1u;
@@ -157,7 +161,8 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_MAX)
     cache->n_trips += contended ? TRIPS_CONTENDED : 1;
   if (cache->n_trips < TRIPS_TO_GROW
-      || larger > sli_depot_size_max (class_index))
+      || larger > sli_depot_size_max (class_index)
+      || (is_mixed && larger > SIZE_MIXED_MAX))
     return;
   if (!class_may_be (record, class_index, larger))
     return;
@@ -362,7 +367,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
       && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
     class_swap (record, class_index);
   magazine = sli_depot_pop (class_index, cache->previous, &contended);
-  class_count_trip (record, class_index, contended);
+  class_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_fill (record, class_index);
   class_fit (record, class_index, magazine);
@@ -514,7 +519,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
-  DepotExchange exchange = { NULL, NULL, false };
+  DepotExchange exchange = { 0 };
 
   if (cache->loaded == NULL)
     {
@@ -532,7 +537,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   if (cache->previous != NULL)
     {
       sli_depot_push (cache->previous, n_wanted, &exchange);
-      class_count_trip (record, class_index, exchange.contended);
+      class_count_trip (record, class_index, exchange.contended,
+                        exchange.is_mixed);
     }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL

@@ -44,6 +44,7 @@ typedef struct
   uint8_t ring;          /* which; the lock's */
   bool is_zero : 1;      /* what is not carved yet reads as zero */
   bool is_guarded : 1;   /* a unit behind it is a guard */
+  uint16_t taker_tag;    /* of the thread that took from it last (a hint) */
   uint64_t own_words[SLAB_INLINE_WORDS];
 } Slab;
 

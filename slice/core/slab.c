@@ -18,6 +18,7 @@
 #include "slab.h"
 #include "page.h"
 #include "place.h"
+#include "taker.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
@@ -335,6 +336,7 @@ class_take (SlabClass *class, unsigned n, void **end)
     {
       char *run = sli_page_run_of_record (slab);
 
+      taker_note (slab);
       taken += slab_take_free (slab, run, n - taken, end - taken);
       if (taken < n)
         taken += slab_carve (slab, run, n - taken, end - taken);
@@ -426,6 +428,7 @@ slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
   unsigned taken = slab_carve (slab, sli_page_run_of_record (slab), n, end);
 
   assert_held (&class->lock);
+  taker_note (slab);
   if (slab_count_free (slab) == 0)
     slab_set_full (slab);
   class->n_taken += taken;
@@ -478,6 +481,7 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
 
       *first = slab_chunk (slab, sli_page_run_of_record (slab),
                            slab->n_carved);
+      taker_note (slab);
       taken = n < left ? n : left;
       STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
       if (taken == left)

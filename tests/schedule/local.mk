@@ -30,6 +30,7 @@ scheduled_sources = \
 	slice/core/route.c \
 	slice/core/slab.c \
 	slice/core/source.c \
+	slice/core/taker.c \
 	slice/core/trim.c \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
