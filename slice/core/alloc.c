@@ -13,6 +13,7 @@
 
 #include "route.h"
 #include "base/diag.h"
+#include "base/trace.h"
 
 #include <errno.h>
 
@@ -22,18 +23,39 @@ attempt_block (size_t alignment UNUSED, size_t size, const void *site)
   return sli_route_alloc (size, site);
 }
 
-NOINLINE void *
-sli_alloc_any (size_t size, bool may_fail, const void *site)
+static inline void *
+alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
-  route_make_ready ();
   if (size == 0)
     return NULL;
   block = sli_route_alloc (size, site);
   if (UNLIKELY (block == NULL))
     block = sli_failure_retry (attempt_block, 0, size, may_fail, site);
   return block;
+}
+
+NOINLINE void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
+{
+  route_make_ready ();
+  return alloc_any (size, may_fail, site);
+}
+
+/* The same for the program; its very first call has to ask again whether hooks
+ * are told. */
+static NOINLINE void *
+alloc_for_program (size_t size, bool may_fail, const void *site)
+{
+  if (UNLIKELY (!LOAD_ACQUIRE (&sli_route.ready)))
+    {
+      sli_route_begin_once ();
+      if (trace_is_on ())
+        return may_fail ? sli_route.checked.try_take (size, site)
+                        : sli_route.checked.take (size, site);
+    }
+  return alloc_any (size, may_fail, site);
 }
 
 /* --- blocks --------------------------------------------------------------------- */
@@ -44,7 +66,7 @@ slice_alloc_slow_v1 (size_t size)
   /* The checking modes come here with every call: a short way for them. */
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.take (size, CALL_SITE)
-             : sli_alloc_any (size, false, CALL_SITE);
+             : alloc_for_program (size, false, CALL_SITE);
 }
 
 void *
@@ -52,7 +74,7 @@ slice_try_alloc_slow_v1 (size_t size)
 {
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.try_take (size, CALL_SITE)
-             : sli_alloc_any (size, true, CALL_SITE);
+             : alloc_for_program (size, true, CALL_SITE);
 }
 
 NOINLINE void

@@ -76,6 +76,7 @@ endif
 	%D%/record.c \
 	%D%/record.h \
 	%D%/record-cxx.c \
+	%D%/record-hooks.c \
 	%D%/record-spool.c \
 	%D%/record-stack.c \
 	%D%/spool.h \
