@@ -43,19 +43,23 @@ sli_alloc_any (size_t size, bool may_fail, const void *site)
   return alloc_any (size, may_fail, site);
 }
 
-/* The same for the program; its very first call has to ask again whether hooks
- * are told. */
+/* The program's very first: whether hooks are told is known only now. */
+static COLD void *
+alloc_first (size_t size, bool may_fail, const void *site)
+{
+  sli_route_begin_once ();
+  if (!trace_is_on ())
+    return sli_alloc_any (size, may_fail, site);
+  return may_fail ? sli_route.checked.try_take (size, site)
+                  : sli_route.checked.take (size, site);
+}
+
 static NOINLINE void *
 alloc_for_program (size_t size, bool may_fail, const void *site)
 {
-  if (UNLIKELY (!LOAD_ACQUIRE (&sli_route.ready)))
-    {
-      sli_route_begin_once ();
-      if (trace_is_on ())
-        return may_fail ? sli_route.checked.try_take (size, site)
-                        : sli_route.checked.take (size, site);
-    }
-  return alloc_any (size, may_fail, site);
+  return LIKELY (LOAD_ACQUIRE (&sli_route.ready))
+             ? alloc_any (size, may_fail, site)
+             : alloc_first (size, may_fail, site);
 }
 
 /* --- blocks --------------------------------------------------------------------- */
