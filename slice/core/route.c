@@ -230,7 +230,7 @@ sli_route_alloc (size_t size, const void *site)
   void *block = route_alloc (size, site);
 
   if (block != NULL && sli_route.checks_blocks && sli_route.route != ROUTE_GUARD
-      && !sli_block_check_add (block, size))
+      && !sli_block_check_add_at (block, size, site))
     {
       route_free (size, block, site);
       return NULL;
@@ -242,6 +242,6 @@ void
 sli_route_free (size_t size, void *block, const void *site)
 {
   if (sli_route.checks_blocks && sli_route.route != ROUTE_GUARD)
-    sli_block_check_remove (block, size, "slice_free1");
+    sli_block_check_remove_at (block, size, "slice_free1", site);
   route_free (size, block, site);
 }
