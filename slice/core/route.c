@@ -54,9 +54,9 @@ malloc_tells_exactly (const char *tool)
 
   if (tool == NULL || strcmp (tool, "valgrind") != 0)
     return tool != NULL;
-  block = malloc (odd_bytes);
+  TRACE_OWN (block = malloc (odd_bytes));
   is_exact = block != NULL && sli_os_malloc_bytes (block) == odd_bytes;
-  free (block);
+  TRACE_OWN (free (block));
   return is_exact;
 }
 
