@@ -33,6 +33,8 @@ endif
 	%D%/commands.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/operations.c \
+	%D%/operations.h \
 	%D%/pack.c \
 	%D%/pack.h \
 	%D%/profile.c \

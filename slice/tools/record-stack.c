@@ -101,7 +101,8 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
 {
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
-      if (info->dlpi_name[0] == '/')
+      /* without a slash it is no file: the kernel's own object */
+      if (strchr (info->dlpi_name, '/') == NULL || info->dlpi_name[0] == '/')
         return info->dlpi_name;
       char *full = buffer;
       if (getcwd (full, size / 2) == NULL)
