@@ -8,7 +8,7 @@
  *   | control block | embedded block | Told |
  *   |<------------ control_bytes ---------->|
  *
- * Theory: section 13.10.
+ * Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

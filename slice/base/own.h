@@ -7,7 +7,7 @@
  * no one.  The inline code is the same; it is inlined even without
  * optimization, for the exported bodies tell.
  *
- * Theory: section 13.10.
+ * Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

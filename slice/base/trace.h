@@ -1,7 +1,7 @@
 /* trace.h - telling the hooks of a recorder
  *
  * Floor 1 (base).  No locks: one pointer, NULL as a rule.
- * Theory: section 13.10.
+ * Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* own.c - the entries for the library's own upper floors
  *
  * Floor 6 (alloc).  As those of alloc.c, but the hooks do not hear of it:
- * base/own.h says why.  No locks.  Theory: section 13.10.
+ * base/own.h says why.  No locks.  Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

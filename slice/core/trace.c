@@ -4,7 +4,7 @@
  * in the checking modes, and the slow entries come here by way of the same
  * pointers: so there is nothing to be tested in what they do without hooks.
  *
- * No locks: what is written twice is the same.  Theory: section 13.10.
+ * No locks: what is written twice is the same.  Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -35,7 +35,8 @@ slice_bench_sources = \
 
 # Programs of make check are run where they are built.
 slice_bench_cppflags = $(AM_CPPFLAGS) \
-	-DBENCH_SLICE_TRACE='"$(abs_top_builddir)/slice/tools/slice-trace"'
+	-DBENCH_SLICE_TRACE='"$(abs_top_builddir)/slice/tools/slice-trace"' \
+	-DBENCH_TRACES='"$(abs_top_srcdir)/tests/data/traces"'
 
 # -fno-plt: every allocator that is called, is called as cheaply as can be.
 slice_bench_cflags = $(AM_CFLAGS) -fno-plt
@@ -119,6 +120,14 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 %C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
 
 check_scripts += %D%/test-bench.sh
+
+# Real programs, recorded: slice-bench replay-compiler and so on.
+EXTRA_DIST += \
+	tests/data/traces/README \
+	tests/data/traces/compiler.trace \
+	tests/data/traces/git.trace \
+	tests/data/traces/interpreter.trace \
+	tests/data/traces/words.py
 
 EXTRA_DIST += \
 	%D%/cases.py \
