@@ -36,7 +36,7 @@ findings ()
       if (name ~ /^(slab|place|taker)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5
-      if (name ~ /^(alloc|aligned|bulk|failure|route|trim|fork|block-check|guard)$/) return 6
+      if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace|trim|fork|block-check|guard)$/) return 6
       return ""
     }
     function area_of (path)

@@ -14,6 +14,7 @@
 #include "magazine.h"
 #include "route.h"
 #include "base/diag.h"
+#include "base/trace.h"
 
 #include <errno.h>
 
@@ -23,18 +24,43 @@ attempt_block (size_t alignment UNUSED, size_t size, const void *site)
   return sli_route_alloc (size, site);
 }
 
-NOINLINE void *
-sli_alloc_any (size_t size, bool may_fail, const void *site)
+static inline void *
+alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
-  route_make_ready ();
   if (size == 0)
     return NULL;
   block = sli_route_alloc (size, site);
   if (UNLIKELY (block == NULL))
     block = sli_failure_retry (attempt_block, 0, size, may_fail, site);
   return block;
+}
+
+NOINLINE void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
+{
+  route_make_ready ();
+  return alloc_any (size, may_fail, site);
+}
+
+/* The program's very first: whether hooks are told is known only now. */
+static COLD void *
+alloc_first (size_t size, bool may_fail, const void *site)
+{
+  sli_route_begin_once ();
+  if (!trace_is_on ())
+    return sli_alloc_any (size, may_fail, site);
+  return may_fail ? sli_route.checked.try_take (size, site)
+                  : sli_route.checked.take (size, site);
+}
+
+static NOINLINE void *
+alloc_for_program (size_t size, bool may_fail, const void *site)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.ready))
+             ? alloc_any (size, may_fail, site)
+             : alloc_first (size, may_fail, site);
 }
 
 /* --- blocks --------------------------------------------------------------------- */
@@ -51,7 +77,7 @@ slice_alloc_slow_v1 (size_t size)
     return block;
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.take (size, CALL_SITE)
-             : sli_alloc_any (size, false, CALL_SITE);
+             : alloc_for_program (size, false, CALL_SITE);
 }
 
 void *
@@ -59,7 +85,7 @@ slice_try_alloc_slow_v1 (size_t size)
 {
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.try_take (size, CALL_SITE)
-             : sli_alloc_any (size, true, CALL_SITE);
+             : alloc_for_program (size, true, CALL_SITE);
 }
 
 NOINLINE void

@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/option.h"
+#include "base/trace.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
 #include "port/annotate.h"
@@ -183,9 +184,12 @@ extent_map (size_t *bytes, bool *is_zeroed)
   size_t least_bytes = max_size (EXTENT_FIRST_BYTES, 4 * page.unit_bytes);
   void *start;
 
-  while ((start = source->map (source, *bytes, REGION_BYTES)) == NULL
-         && *bytes > least_bytes)
-    *bytes /= 2;
+  for (;; *bytes /= 2)
+    {
+      TRACE_OWN (start = source->map (source, *bytes, REGION_BYTES));
+      if (start != NULL || *bytes <= least_bytes)
+        break;
+    }
   if (start == NULL)
     return NULL;
   if (((uintptr_t) start & (REGION_BYTES - 1)) != 0
@@ -195,7 +199,7 @@ extent_map (size_t *bytes, bool *is_zeroed)
                      "page source %s: piece %p can't be used", source->name,
                      start);
       if (source->unmap != NULL)
-        source->unmap (source, start, *bytes);
+        TRACE_OWN (source->unmap (source, start, *bytes));
       return NULL;
     }
   if (sli_annotate_is_on ())
@@ -211,7 +215,7 @@ extent_unmap (void *start, size_t bytes)
 {
   if (sli_annotate_is_on ())
     sli_annotate_extent_end (start, bytes);
-  page.source->unmap (page.source, start, bytes);
+  TRACE_OWN (page.source->unmap (page.source, start, bytes));
 }
 
 static void

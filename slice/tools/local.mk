@@ -33,6 +33,8 @@ endif
 	%D%/commands.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/operations.c \
+	%D%/operations.h \
 	%D%/pack.c \
 	%D%/pack.h \
 	%D%/profile.c \
@@ -76,6 +78,7 @@ endif
 	%D%/record.c \
 	%D%/record.h \
 	%D%/record-cxx.c \
+	%D%/record-hooks.c \
 	%D%/record-spool.c \
 	%D%/record-stack.c \
 	%D%/spool.h \

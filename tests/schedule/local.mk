@@ -14,6 +14,7 @@ scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
 	slice/base/sizeclass.c \
+	slice/base/trace.c \
 	slice/core/aligned.c \
 	slice/core/alloc.c \
 	slice/core/block-check.c \
@@ -27,10 +28,12 @@ scheduled_sources = \
 	slice/core/meta.c \
 	slice/core/page.c \
 	slice/core/record.c \
+	slice/core/own.c \
 	slice/core/route.c \
 	slice/core/slab.c \
 	slice/core/source.c \
 	slice/core/taker.c \
+	slice/core/trace.c \
 	slice/core/trim.c \
 	slice/observe/stats.c \
 	slice/observe/walk.c \

@@ -10,7 +10,7 @@ trace_tests = %D%/test-patterns %D%/test-trace-file
 	%D%/make-trace.h
 %C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 
-trace_scripts = %D%/test-record.sh %D%/test-trace-tool.sh
+trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
 	%D%/clients/classes.c \
@@ -18,10 +18,12 @@ EXTRA_DIST += \
 	%D%/clients/entries.cc \
 	%D%/clients/forks.c \
 	%D%/clients/plugin.c \
+	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \
 	%D%/clients/race.c \
 	%D%/clients/ring-malloc.c \
 	%D%/clients/signals.c \
+	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
 	%D%/clients/wrapped.c \
