@@ -32,5 +32,8 @@ compare-misuse: %D%/misuse$(EXEEXT)
 # Every case ten times in every mode, with the table.
 soak-misuse: %D%/misuse$(EXEEXT)
 	%D%/misuse --runs=10 --table
+	MISUSE_LONG=1 %D%/misuse --case=50 --table
+	MISUSE_LONG=1 %D%/misuse --case=53 --table
+	MISUSE_LONG=1 %D%/misuse --case=57 --table
 
 .PHONY: compare-misuse soak-misuse
