@@ -16,19 +16,27 @@ FUZZ_MODES = force-pool force-pool:checked force-pool:hardened
 fuzz_flags = -std=gnu11 -g -O1 -w -DWITH_LIBFUZZER -I. -I$(srcdir) \
 	-iquote $(srcdir)/slice -pthread -fsanitize=fuzzer,undefined
 
-fuzz:
-	@test -n '$(CLANG)' || { echo 'fuzz: install clang' >&2; exit 1; }
-	$(CLANG) $(fuzz_flags) -fno-sanitize-recover=undefined \
-	  $(srcdir)/%D%/fuzz-slice.c \
-	  $(scheduled_sources:%=$(srcdir)/%) $(srcdir)/slice/port/tls.c \
-	  -o %D%/fuzz-slice-libfuzzer
-	@mkdir -p fuzz-corpus; for mode in $(FUZZ_MODES); do \
-	  echo "fuzz: $$mode"; \
-	  SLICE_OPTIONS=$$mode %D%/fuzz-slice-libfuzzer -max_len=1024 \
-	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 fuzz-corpus \
-	    > fuzz.log 2>&1 || { tail -30 fuzz.log; exit 1; }; \
-	  grep 'stat::number_of_executed_units' fuzz.log; \
-	done
-CLEANFILES += %D%/fuzz-slice-libfuzzer fuzz.log
+# What the library is built of for them, as one with each program.
+fuzz_targets = slice
+fuzz_sources = $(scheduled_sources) slice/port/tls.c
 
-.PHONY: fuzz
+fuzz-programs:
+	@test -n '$(CLANG)' || { echo 'fuzz: install clang' >&2; exit 1; }
+	@for target in $(fuzz_targets); do \
+	  $(CLANG) $(fuzz_flags) -fno-sanitize-recover=undefined \
+	    $(srcdir)/%D%/fuzz-$$target.c $(fuzz_sources:%=$(srcdir)/%) \
+	    -o %D%/fuzz-$$target-libfuzzer -lm || exit 1; \
+	done
+
+fuzz: fuzz-programs
+	@for target in $(fuzz_targets); do for mode in $(FUZZ_MODES); do \
+	  mkdir -p fuzz-corpus/$$target; echo "fuzz: $$target, $$mode"; \
+	  SLICE_OPTIONS=$$mode %D%/fuzz-$$target-libfuzzer -max_len=1024 \
+	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+	    fuzz-corpus/$$target > fuzz.log 2>&1 \
+	    || { tail -30 fuzz.log; exit 1; }; \
+	  grep 'stat::number_of_executed_units' fuzz.log; \
+	done; done
+CLEANFILES += %D%/fuzz-*-libfuzzer fuzz.log
+
+.PHONY: fuzz fuzz-programs

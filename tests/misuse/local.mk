@@ -29,11 +29,4 @@ misuse_flags = -O0 -fno-builtin -Wno-stringop-overflow -Wno-use-after-free \
 compare-misuse: %D%/misuse$(EXEEXT)
 	%D%/misuse --compare --runs=10
 
-# Every case ten times in every mode, with the table.
-soak-misuse: %D%/misuse$(EXEEXT)
-	%D%/misuse --runs=10 --table
-	MISUSE_LONG=1 %D%/misuse --case=50 --table
-	MISUSE_LONG=1 %D%/misuse --case=53 --table
-	MISUSE_LONG=1 %D%/misuse --case=57 --table
-
-.PHONY: compare-misuse soak-misuse
+.PHONY: compare-misuse

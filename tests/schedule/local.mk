@@ -43,7 +43,3 @@ scheduled_sources = \
 %C%_schedule_CPPFLAGS = $(AM_CPPFLAGS) -DSLICE_SCHEDULE
 %C%_schedule_CFLAGS = $(SLICE_WARN_CFLAGS) $(SLICE_LIB_CFLAGS)
 %C%_schedule_LDADD = $(SLICE_THREAD_LIBS)
-
-soak-schedule: %D%/schedule$(EXEEXT)
-	%D%/schedule --schedules=600000
-.PHONY: soak-schedule
