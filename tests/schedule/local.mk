@@ -22,6 +22,9 @@ scheduled_sources = \
 	slice/core/failure.c \
 	slice/core/fork.c \
 	slice/core/guard.c \
+	slice/core/guard-contents.c \
+	slice/core/guard-quick.c \
+	slice/core/guard-tool.c \
 	slice/core/magazine.c \
 	slice/core/map.c \
 	slice/core/meta.c \
