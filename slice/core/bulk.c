@@ -98,8 +98,8 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
           continue;
         }
       if (sli_route.checks_blocks)
-        sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
-                                "slice_free_bulk");
+        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE,
+                                   "slice_free_bulk", site);
       if (sli_route.clears_freed)
         clear_freed (blocks[i]);
       if (sli_route.route == ROUTE_MALLOC)

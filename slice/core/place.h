@@ -8,6 +8,8 @@
 #ifndef SLI_CORE_PLACE_H
 #define SLI_CORE_PLACE_H
 
+#include "meta.h"
+#include "page.h"
 #include "region.h"
 #include "slab.h"
 #include "base/check.h"
@@ -47,6 +49,8 @@ typedef struct
 
 SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
                      "a slab's header fits in a run's record");
+SLICE_STATIC_ASSERT (offsetof (Slab, class_index) >= META_RECORD_BYTES,
+                     "a run of metadata is never taken for a slab");
 
 /* Where a chunk is. */
 typedef struct

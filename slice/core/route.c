@@ -87,6 +87,7 @@ route_begin (void)
   sli_magazine_begin ();
   sli_magazine_init (&options);
   STORE_RELEASE (&sli_route.is_guarded, sli_route.route == ROUTE_GUARD);
+  STORE_RELEASE (&sli_route.is_plain, options.is_inline);
   STORE_RELEASE (&sli_route.ready, true);
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
@@ -226,7 +227,7 @@ sli_route_alloc (size_t size, const void *site)
   void *block = route_alloc (size, site);
 
   if (block != NULL && sli_route.checks_blocks && sli_route.route != ROUTE_GUARD
-      && !sli_block_check_add (block, size))
+      && !sli_block_check_add_at (block, size, site))
     {
       route_free (size, block, site);
       return NULL;
@@ -238,6 +239,6 @@ void
 sli_route_free (size_t size, void *block, const void *site)
 {
   if (sli_route.checks_blocks && sli_route.route != ROUTE_GUARD)
-    sli_block_check_remove (block, size, "slice_free1");
+    sli_block_check_remove_at (block, size, "slice_free1", site);
   route_free (size, block, site);
 }

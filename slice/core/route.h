@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <slice/slice.h>
+
 #include "alloc.h"
 #include "guard.h"
 #include "port/compiler.h"
@@ -25,6 +27,7 @@ typedef struct
 {
   bool ready;
   bool is_guarded;      /* ready, and in a checking mode */
+  bool is_plain;        /* ready, and nothing but magazines */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
   GuardCalls checked;   /* what it does */
@@ -47,6 +50,14 @@ route_make_ready (void)
 {
   if (UNLIKELY (!LOAD_ACQUIRE (&sli_route.ready)))
     sli_route_begin_once ();
+}
+
+/* May a block of this size come from the magazines without another look? */
+static inline bool
+route_is_plain (size_t size)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.is_plain))
+         && LIKELY (size - 1 < SLICE_SIZE_MAX);
 }
 
 static inline bool
