@@ -4,6 +4,7 @@
 #
 #   soak.sh [STAGE...]    runs those stages (all), then prints the table
 #   soak.sh table         prints the table of what has been run
+#   PARTS=PATTERN         runs only parts of such a name: 'failures-d*'
 #
 # A stage is cut into parts of some minutes.  What a part has counted and found
 # is kept in soak/PART beside the build; a part that is there already is not
@@ -43,6 +44,7 @@ unit_of ()
   esac
 }
 
+: "${PARTS=*}"
 mkdir -p soak || exit 1
 ulimit -c 0
 LC_ALL=C
@@ -60,6 +62,10 @@ part ()
 {
   name=$1 counter=$2
   shift 2
+  case $name in
+  $PARTS) ;;
+  *) return ;;
+  esac
   if test -f "soak/$name" \
      && test "$(cut -d' ' -f4 "soak/$name")" = "$sources"; then
     return
