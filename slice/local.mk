@@ -118,6 +118,11 @@ noinst_LTLIBRARIES += \
 	%D%/core/failure.c \
 	%D%/core/fork.c \
 	%D%/core/guard.c \
+	%D%/core/guard-contents.c \
+	%D%/core/guard-contents.h \
+	%D%/core/guard-quick.c \
+	%D%/core/guard-state.h \
+	%D%/core/guard-tool.c \
 	%D%/core/guard.h \
 	%D%/core/own.c \
 	%D%/core/route.c \

@@ -105,7 +105,7 @@ static void
 class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   class_resize (record, class_index, size);
-  record->caches[class_index].n_shrunk++;
+  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
 
 /* May a class that is charged have magazines of that size? */
@@ -168,7 +168,7 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
-  cache->n_grown++;
+  COUNT_UP (&cache->n_grown, 1u);
 }
 
 /* A magazine from the depot may hold more than this thread's do.  It sets the
@@ -184,7 +184,7 @@ class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
          && class_may_be (record, class_index, cache->size + 1u))
     {
       class_resize (record, class_index, cache->size + 1u);
-      cache->n_grown++;
+      COUNT_UP (&cache->n_grown, 1u);
     }
   n_max = sli_depot_rounds (class_index, cache->size);
   if (magazine->n_rounds > n_max)
@@ -440,7 +440,8 @@ sli_magazine_alloc (unsigned class_index)
   n_trips_before = record->n_trips;
   chunk = class_pop (record, class_index);
   if (chunk != NULL)
-    record->caches[class_index].n_hits += magazine_options.is_counting;
+    COUNT_UP (&record->caches[class_index].n_hits,
+              magazine_options.is_counting);
   /* A full magazine from elsewhere may hold nothing but holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
@@ -637,8 +638,8 @@ sli_magazine_free (unsigned class_index, void *chunk)
                        sli_sizeclasses[class_index].block_bytes, 0);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
-  record->caches[class_index].n_hits
-      += magazine_options.is_counting && is_hit;
+  COUNT_UP (&record->caches[class_index].n_hits,
+            magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");

@@ -181,3 +181,13 @@ bench_record_programs += tests/bench/arena/arena-bench
 endif
 
 include tests/bench/ralloc.mk
+
+# What a block costs in each mode, beside GSlice: `make bench-modes'.
+if WITH_TESTS
+check_PROGRAMS += %D%/mode-cost
+endif
+%C%_mode_cost_SOURCES = %D%/mode-cost.c
+%C%_mode_cost_LDADD = slice/libslice.la $(GLIB_LIBS)
+bench-modes: %D%/mode-cost$(EXEEXT)
+	%D%/mode-cost
+.PHONY: bench-modes
