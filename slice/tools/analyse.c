@@ -174,9 +174,22 @@ link_of (const Analysis *analysis, uint32_t object, unsigned level)
 /* --- sizes --------------------------------------------------------------- */
 
 static uint32_t
+mix_home (const SizeMix *mix, uint32_t key)
+{
+  return (key * 2654435769u) >> 8 & (mix->n_slots - 1);
+}
+
+static uint32_t
+mix_key (uint64_t rounded)
+{
+  uint64_t units = rounded / ROUND_BYTES + 1;
+  return units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+}
+
+static uint32_t
 mix_slot (const SizeMix *mix, uint32_t key)
 {
-  uint32_t at = (key * 2654435769u) >> 8 & (mix->n_slots - 1);
+  uint32_t at = mix_home (mix, key);
   while (mix->keys[at] != 0 && mix->keys[at] != key)
     at = (at + 1) & (mix->n_slots - 1);
   return at;
@@ -203,8 +216,7 @@ mix_grow (SizeMix *mix)
 static void
 mix_add (SizeMix *mix, uint64_t rounded)
 {
-  uint64_t units = rounded / ROUND_BYTES + 1;
-  uint32_t key = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+  uint32_t key = mix_key (rounded);
   if (2 * mix->n >= mix->n_slots)
     mix_grow (mix);
   uint32_t at = mix_slot (mix, key);
@@ -814,37 +826,62 @@ stats_fetch (const SiteStats *stats)
     __builtin_prefetch ((const char *)stats + at, 1);
 }
 
+static void
+birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+{
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    {
+      const uint32_t *site = &analysis->maps[level][event->node];
+      if (step == 0)
+        __builtin_prefetch (site);
+      else if (*site == SITE_NONE)
+        continue;
+      else if (step == 1)
+        stats_fetch (&analysis->stats[level][*site]);
+      else
+        {
+          const SizeMix *mix = &analysis->stats[level][*site].mix;
+          uint32_t at = mix->n_slots == 0
+                            ? 0
+                            : mix_home (mix, mix_key (rounded_size (
+                                                 event->size)));
+          __builtin_prefetch (&mix->keys[at]);
+          __builtin_prefetch (&mix->counts[at], 1);
+        }
+    }
+}
+
+/* Where the object is now: a guess, the events between may move it. */
+static void
+death_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+{
+  if (step == 0)
+    return;
+  uint32_t index
+      = analysis->table[table_find (analysis, event->address)].object;
+  if (index == NO_OBJECT)
+    return;
+  if (step == 1)
+    __builtin_prefetch (&analysis->objects[index], 1);
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    if (step == 1)
+      __builtin_prefetch (link_of (analysis, index, level), 1);
+    else if (link_of (analysis, index, level)->site != SITE_NONE)
+      stats_fetch (
+          &analysis->stats[level][link_of (analysis, index, level)->site]);
+}
+
 void
 sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                      unsigned step)
 {
-  bool birth = trace_op_is_birth (event->op);
-  const size_t at = table_home (analysis, event->address);
   if (step == 0)
-    {
-      __builtin_prefetch (&analysis->table[at], 1);
-      for (unsigned level = 0; birth && level < analysis->n_levels; level++)
-        __builtin_prefetch (&analysis->maps[level][event->node]);
-      return;
-    }
-  /* only a guess: the events between may change the table */
-  uint32_t index = analysis->table[at].object;
-  if (step == 1 && !birth && index != NO_OBJECT)
-    {
-      __builtin_prefetch (&analysis->objects[index], 1);
-      for (unsigned level = 0; level < analysis->n_levels; level++)
-        __builtin_prefetch (link_of (analysis, index, level), 1);
-    }
-  for (unsigned level = 0; level < analysis->n_levels; level++)
-    {
-      uint32_t site = SITE_NONE;
-      if (birth && step == 1)
-        site = analysis->maps[level][event->node];
-      else if (!birth && step == 2 && index != NO_OBJECT)
-        site = link_of (analysis, index, level)->site;
-      if (site != SITE_NONE)
-        stats_fetch (&analysis->stats[level][site]);
-    }
+    __builtin_prefetch (
+        &analysis->table[table_home (analysis, event->address)], 1);
+  if (trace_op_is_birth (event->op))
+    birth_expect (analysis, event, step);
+  else if (trace_op_is_death (event->op))
+    death_expect (analysis, event, step);
 }
 
 /* --- begin and end ------------------------------------------------------- */
