@@ -550,6 +550,8 @@ child_exec (const ReplayTask *task, int out)
   dup2 (out, STDOUT_FILENO);
   if (task->preload != NULL)
     setenv ("LD_PRELOAD", task->preload, 1);
+  if (task->options != NULL)
+    setenv ("SLICE_OPTIONS", task->options, 1);
   char numbers[5][24];
   snprintf (numbers[0], 24, "%u", task->only_site);
   snprintf (numbers[1], 24, "%u", task->n_repeats);
