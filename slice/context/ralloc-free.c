@@ -215,7 +215,7 @@ node_dies (Walk *walk, void *payload, Node *node)
       sli_context_release (payload);
       return;
     }
-  node->pprev = NODE_DEAD;
+  node->parent = NODE_DEAD;
   batch_push (walk, &walk->others, node);
 }
 
@@ -333,7 +333,7 @@ leaves_die (Walk *walk, void *at, void **slot, bool tail)
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
       link = &node->next;
       child = node->next;
-      node->pprev = NODE_DEAD;
+      node->parent = NODE_DEAD;
       *place++ = node;
       if (UNLIKELY (place == walk->leaves.blocks + BATCH_BLOCKS))
         {
@@ -394,7 +394,7 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
       if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
         {
           at = (void *) at_node->parent;
-          at_node->pprev = NODE_DEAD;
+          at_node->parent = NODE_DEAD;
           batch_push (walk, &walk->others, at_node);
         }
       else
@@ -481,7 +481,7 @@ free_node (void *ptr, const char *operation)
               && sli_context_mode == 0 && node->pprev != NODE_DYING))
     {
       node_unlink (node, ptr, operation);
-      node->pprev = NODE_DEAD;
+      node->parent = NODE_DEAD;
       slice_free1 (slice_block_size (node), node);
       return true;
     }
