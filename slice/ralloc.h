@@ -154,7 +154,7 @@ RALLOC_INLINE void *
 rzalloc_size (const void *ctx, size_t size)
 {
   /* A few stores where the size is a small constant. */
-  if (__builtin_constant_p (size) && size < 256)
+  if (__builtin_constant_p (size) && size <= 64)
     {
       void *payload = ralloc_size (ctx, size);
       if (SLICE_LIKELY (payload != NULL))

@@ -131,7 +131,7 @@ slab_count_free (const Slab *slab)
   unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
 
   for (unsigned i = 0; i < sizeclass->n_words; i++)
-    n += (unsigned) __builtin_popcountll (LOAD (&slab->words[i]));
+    n += COUNT_BITS (LOAD (&slab->words[i]));
   return n;
 }
 
@@ -199,7 +199,7 @@ slab_is_empty (const Slab *slab)
   /* Whoever set a bit has read the header before and does not after: what
    * follows here is after that. */
   for (unsigned i = 0; i < sizeclass->n_words; i++)
-    n += (unsigned) __builtin_popcountll (LOAD_ACQUIRE (&slab->words[i]));
+    n += COUNT_BITS (LOAD_ACQUIRE (&slab->words[i]));
   return n == sizeclass->n_chunks;
 }
 
@@ -260,6 +260,29 @@ slab_take_free (Slab *slab, char *run, unsigned n, void **end)
   return taken;
 }
 
+typedef uintptr_t Pair
+    __attribute__ ((vector_size (2 * sizeof (uintptr_t)),
+                    aligned (sizeof (void *)), may_alias));
+
+/* Writes the addresses of n neighbours below end, the lowest at end[-1]. */
+static inline void
+chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
+{
+  uintptr_t address = (uintptr_t) chunk;
+  Pair low = { address + chunk_bytes, address };
+  Pair high = low + 2 * chunk_bytes;
+
+  for (; n >= 4; n -= 4, end -= 4)
+    {
+      ((Pair *) (void *) end)[-1] = low;
+      ((Pair *) (void *) end)[-2] = high;
+      low += 4 * chunk_bytes;
+      high += 4 * chunk_bytes;
+    }
+  for (address = low[1]; n > 0; n--, address += chunk_bytes)
+    *--end = (void *) address;
+}
+
 /* Chunks that were never out: only now does their memory come into use. */
 static unsigned
 slab_carve (Slab *slab, char *run, unsigned n, void **end)
@@ -270,8 +293,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
 
   if (n > sizeclass->n_chunks - n_carved)
     n = sizeclass->n_chunks - n_carved + SEEDED (3);
-  for (unsigned i = 0; i < n; i++, chunk += sizeclass->chunk_bytes)
-    *--end = chunk;
+  chunks_list (chunk, sizeclass->chunk_bytes, n, end);
   STORE (&slab->n_carved, (uint16_t) (n_carved + n));
   return n;
 }
