@@ -305,44 +305,87 @@ leaf_dies_tail (void **slot, void *child)
   return next;
 }
 
-/* The first child that is more than a leaf, or NULL.  All before it are gone,
- * and the list is not written back yet.  The inner loop is where a large tree
- * spends its time: the batch's count is in a register.  `tail' is a constant
- * where this is inlined. */
+/* Frees leaves from `child' on, which *link should point to, and returns the
+ * first that is more, or NULL; *link is what points to that.  Here a large
+ * tree spends its time: the end of the batch is in a register. */
 static inline __attribute__ ((always_inline)) void *
-leaves_die (Walk *walk, void *at, void **slot, bool tail)
+run_dies (Walk *walk, const void *at, void *child, void ***link,
+          void ***batch_end)
 {
-  void **link = slot;
-  void *child = *slot;
-  void **place = walk->leaves.blocks + walk->leaves.n;
+  void **end = *batch_end;
 
   while (child != NULL)
     {
-      Node *node = tail ? sli_context_tail (child) : head_of (child);
+      Node *node = head_of (child);
 
-      if (UNLIKELY (node->pprev != link))
+      if (UNLIKELY (node->pprev != *link))
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
-      if (tail)
-        {
-          child = leaf_dies_tail (slot, child);
-          continue;
-        }
       /* Leaves of one size come back from high to low addresses. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
-      link = &node->next;
+      *link = &node->next;
       child = node->next;
       node->parent = NODE_DEAD;
-      *place++ = node;
-      if (UNLIKELY (place == walk->leaves.blocks + BATCH_BLOCKS))
+      *end++ = node;
+      if (UNLIKELY (end == walk->leaves.blocks + BATCH_BLOCKS))
         {
           walk->leaves.n = BATCH_BLOCKS;
           batch_leaves (walk, &walk->leaves);
-          place = walk->leaves.blocks;
+          end = walk->leaves.blocks;
         }
     }
-  walk->leaves.n = (unsigned) (place - walk->leaves.blocks);
+  *batch_end = end;
+  return child;
+}
+
+/* The first child that is more than a leaf or a node with nothing but leaves,
+ * or NULL.  All before it are gone, and the list is not written back yet. */
+static inline __attribute__ ((always_inline)) void *
+leaves_die (Walk *walk, const void *at, void *child, void **link)
+{
+  void **end = walk->leaves.blocks + walk->leaves.n;
+
+  while ((child = run_dies (walk, at, child, &link, &end)) != NULL)
+    {
+      Node *node = head_of (child);
+      void **below_link = &node->child;
+      void *below;
+
+      if (UNLIKELY (node->parent != (uintptr_t) at))
+        break;
+      below = run_dies (walk, child, node->child, &below_link, &end);
+      if (below != NULL)
+        {
+          node->child = below;
+          head_of (below)->pprev = &node->child;
+          break;
+        }
+      link = &node->next;
+      child = node->next;
+      node->parent = NODE_DEAD;
+      batch_push (walk, &walk->others, node);
+    }
+  walk->leaves.n = (unsigned) (end - walk->leaves.blocks);
+  return child;
+}
+
+/* The same in MODE_TAIL, of leaves alone. */
+static COLD void *
+leaves_die_tail (void *at, void **slot)
+{
+  void *child = *slot;
+
+  while (child != NULL)
+    {
+      Node *node = sli_context_tail (child);
+
+      if (UNLIKELY (node->pprev != slot))
+        sli_context_damaged (child, "ralloc_free");
+      if (node->parent != (uintptr_t) at || node->child != NULL)
+        break;
+      child = leaf_dies_tail (slot, child);
+    }
   return child;
 }
 
@@ -369,7 +412,8 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
     {
       Node *at_node = tail ? sli_context_tail (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = leaves_die (walk, at, slot, tail);
+      void *child = tail ? leaves_die_tail (at, slot)
+                         : leaves_die (walk, at, *slot, slot);
       Node *node;
 
       if (child != NULL)

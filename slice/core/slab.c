@@ -625,6 +625,33 @@ span_bit (const WordSpan *span, const void *chunk)
   return (uint64_t) 1 << index;
 }
 
+/* How many of n addresses are below, below - chunk_bytes and so on. */
+static inline unsigned
+count_descending (void *const *chunks, unsigned n, const char *below,
+                  size_t chunk_bytes)
+{
+  uintptr_t first = (uintptr_t) below;
+  Pair expected = { first, first - chunk_bytes };
+  unsigned i = 0;
+
+  /* Eight at a time: a difference anywhere leaves a bit. */
+  for (; i + 8 <= n; i += 8)
+    {
+      const Pair *pairs = (const Pair *) (const void *) (chunks + i);
+      Pair wrong = pairs[0] ^ expected;
+
+      wrong |= pairs[1] ^ (expected - 2 * chunk_bytes);
+      wrong |= pairs[2] ^ (expected - 4 * chunk_bytes);
+      wrong |= pairs[3] ^ (expected - 6 * chunk_bytes);
+      if ((wrong[0] | wrong[1]) != 0)
+        break;
+      expected -= 8 * chunk_bytes;
+    }
+  for (first = expected[0]; i < n && (uintptr_t) chunks[i] == first; i++)
+    first -= chunk_bytes;
+  return i;
+}
+
 /* The bits of chunks[*next - 1], which place describes, and of the chunks
  * that follow it in the array, each just below the one before it in the slab,
  * as they come back from trees: no division for those.  *next becomes the
@@ -640,8 +667,7 @@ descending_bits (const Place *place, unsigned n, void *const *chunks,
   unsigned i = *next;
   uint64_t bit = (uint64_t) 1 << index;
 
-  for (; i < end && chunks[i] == below; i++)
-    below -= chunk_bytes;
+  i += count_descending (chunks + i, end - i, below, chunk_bytes);
   /* Ones from the lowest taken up to and with bit. */
   bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
   *next = i;
