@@ -333,6 +333,16 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
 
+/* --- frees under way (ralloc-free.c) ----------------------------------------- */
+
+/* This thread's, in whose destructors we are; innermost first. */
+typedef struct Walk Walk;
+extern __thread Walk *sli_context_walks
+    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
+
+/* User code has made a node move. */
+void sli_context_walks_moved (void *old, void *payload);
+
 /* --- large nodes (large.c) --------------------------------------------------------- */
 
 void *sli_large_alloc (size_t bytes, bool zero);

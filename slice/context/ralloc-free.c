@@ -62,21 +62,28 @@ typedef struct
   void *blocks[BATCH_BLOCKS];
 } Batch;
 
-typedef struct
+struct Walk
 {
   void *top;             /* the node whose freeing began it all */
+  void *keep;            /* top, if only what is below it goes; else NULL */
   void *refuge;          /* top's parent: where a refusing node moves */
+  void *at;              /* where it stands while user code runs */
+  Walk *outer;           /* in whose user code this one runs */
   size_t limited_bytes;  /* to be given back to limits above top */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
   Bin bins[N_BINS];      /* n is valid if is_large */
-} Walk;
+};
+
+__thread Walk *sli_context_walks
+    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
 
 static inline void
-walk_begin (Walk *walk, void *top, void *refuge)
+walk_begin (Walk *walk, void *top, void *keep, void *refuge)
 {
   walk->top = top;
+  walk->keep = keep;
   walk->refuge = refuge;
   walk->limited_bytes = 0;
   walk->is_large = false;
@@ -186,6 +193,106 @@ walk_flush (Walk *walk)
       }
 }
 
+/* --- walks that stand in user code ------------------------------------------- */
+
+/* What user code does while a walk stands: it may free or move the nodes
+ * above the walk, of which the walk knows one, where those that refuse go. */
+static inline void
+walk_stand (Walk *walk, void *at)
+{
+  walk_flush (walk);
+  walk->at = at;
+  walk->outer = sli_context_walks;
+  sli_context_walks = walk;
+}
+
+static inline void
+walk_go_on (Walk *walk)
+{
+  sli_context_walks = walk->outer;
+}
+
+/* Will `payload' go if `top' is freed?  What is dying is off its list, and
+ * goes with its own walk. */
+static bool
+lies_below (const void *top, const void *payload)
+{
+  while (payload != NULL && payload != top)
+    {
+      const Node *node = node_of (payload);
+      if (node->pprev == NODE_DYING)
+        return false;
+      payload = node_parent (node);
+    }
+  return payload != NULL;
+}
+
+/* The node is to be freed by the walk that began on it. */
+static void
+node_leaves_tree (Walk *walk, void *payload, Node *node,
+                  const char *operation)
+{
+  walk->refuge = node_parent (node);
+  node_unlink (node, payload, operation);
+  /* By address, not by way of the parent's extension: that may go first. */
+  node->parent &= ~(uintptr_t) NODE_FAMILY;
+  node_set_parent (node, walk->refuge);
+  node->pprev = NODE_DYING;
+}
+
+static void
+walk_set_refuge (Walk *walk, void *refuge)
+{
+  walk->refuge = refuge;
+  if (walk->keep == NULL)
+    node_set_parent (node_of (walk->top), refuge);
+}
+
+/* User code frees a node.  A walk that was to keep its top, which goes now,
+ * takes it along; one whose refuge goes has the next that stays.  True: there
+ * is nothing left to be done. */
+static COLD bool
+walks_hear_free (void *ptr, const char *operation)
+{
+  bool taken = false;
+
+  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+    {
+      if (walk->keep != NULL && lies_below (ptr, walk->keep))
+        {
+          taken |= walk->keep == ptr;
+          node_leaves_tree (walk, walk->keep, node_of (walk->keep),
+                            operation);
+          walk->keep = NULL;
+        }
+      if (!taken && walk->refuge != NULL && lies_below (ptr, walk->refuge))
+        walk_set_refuge (walk, node_parent (node_of (ptr)));
+    }
+  return taken;
+}
+
+COLD void
+sli_context_walks_moved (void *old, void *payload)
+{
+  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+    {
+      if (walk->keep == old)
+        {
+          void *at = walk->at;
+          /* The node under way that hangs on it, or did. */
+          while (at != old && node_parent (node_of (at)) != old)
+            at = node_parent (node_of (at));
+          if (at == old)
+            walk->at = payload;
+          else
+            node_set_parent (node_of (at), payload);
+          walk->keep = walk->top = payload;
+        }
+      if (walk->refuge == old)
+        walk_set_refuge (walk, payload);
+    }
+}
+
 /* --- one node goes -------------------------------------------------------------- */
 
 static COLD void
@@ -230,8 +337,9 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   if (destructor == NULL)
     return false;
   extension->destructor = NULL;
-  walk_flush (walk);
+  walk_stand (walk, payload);
   destructor (payload);
+  walk_go_on (walk);
   return true;
 }
 
@@ -239,13 +347,14 @@ destructor_ran (Walk *walk, void *payload, Node *node)
 
 /* Asks the refusing destructor.  True: the node stays alive. */
 static COLD bool
-node_refuses (Walk *walk, void *payload, Extension *extension)
+node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 {
   bool refused;
 
-  walk_flush (walk);
+  walk_stand (walk, at);
   extension->asked = true;
   refused = extension->refuses (payload);
+  walk_go_on (walk);
   /* The extension is the node's as long as that lives, and it lives: to free
    * it while it is asked does nothing. */
   extension->asked = false;
@@ -276,10 +385,10 @@ child_escapes (Walk *walk, void *at, void *child)
   /* Who is being asked, and frees the parent meanwhile, gets no answer. */
   if (!extension->asked)
     {
-      refused = node_refuses (walk, child, extension);
+      refused = node_refuses (walk, at, child, extension);
       child = extension->owner; /* it may have been resized */
       node = node_of (child);
-      if (node->pprev == &node->next || node_parent (node) != at)
+      if (node->pprev == &node->next || node_parent (node) != walk->at)
         return true; /* it stole itself away */
       if (!refused)
         extension->refuses = NULL; /* asked once */
@@ -397,6 +506,7 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
   Node *node = node_of (child);
 
+  walk->at = at;
   *slot = child;
   node->pprev = slot;
   if (node_parent (node) != at)
@@ -404,9 +514,9 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   return (node->parent & NODE_EXT) == 0 || !child_escapes (walk, at, child);
 }
 
-/* Frees what hangs below `at' and, unless it is `keep', the node itself. */
+/* Frees what hangs below `at' and, unless it is walk->keep, the node itself. */
 static inline __attribute__ ((always_inline)) void
-walk_below (Walk *walk, void *at, const void *keep, bool tail)
+walk_below (Walk *walk, void *at, bool tail)
 {
   for (;;)
     {
@@ -422,7 +532,10 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
           node = tail ? sli_context_tail (child) : head_of (child);
           if (UNLIKELY (node->parent != (uintptr_t) at
                         && !unusual_child_is_ours (walk, at, slot, child)))
-            continue;
+            {
+              at = walk->at; /* only one that is kept can have moved */
+              continue;
+            }
           *slot = node->next;
           if (node->next != NULL)
             (tail ? sli_context_tail (node->next) : head_of (node->next))
@@ -432,7 +545,7 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
           continue;
         }
       *slot = NULL;
-      if (at == keep)
+      if (at == walk->keep)
         return;
       child = at;
       if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
@@ -456,12 +569,12 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
 
 /* The walk for each of the two places of the header. */
 static NOINLINE void
-walk_all (Walk *walk, void *at, const void *keep)
+walk_all (Walk *walk)
 {
   if (UNLIKELY (sli_context_mode & MODE_TAIL))
-    walk_below (walk, at, keep, true);
+    walk_below (walk, walk->top, true);
   else
-    walk_below (walk, at, keep, false);
+    walk_below (walk, walk->top, false);
 }
 
 static NOINLINE void
@@ -469,13 +582,9 @@ tree_free (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
 
-  walk_begin (&walk, ptr, node_parent (node));
-  node_unlink (node, ptr, operation);
-  /* By address, not by way of the parent's extension: that may go first. */
-  node->parent &= ~(uintptr_t) NODE_FAMILY;
-  node_set_parent (node, walk.refuge);
-  node->pprev = NODE_DYING;
-  walk_all (&walk, ptr, NULL);
+  walk_begin (&walk, ptr, NULL, NULL);
+  node_leaves_tree (&walk, ptr, node, operation);
+  walk_all (&walk);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
     sli_limit_give (walk.refuge, walk.limited_bytes);
   walk_flush (&walk);
@@ -522,7 +631,8 @@ free_node (void *ptr, const char *operation)
 
   /* A leaf that is nothing else, the most frequent of all. */
   if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
-              && sli_context_mode == 0 && node->pprev != NODE_DYING))
+              && sli_context_mode == 0 && node->pprev != NODE_DYING
+              && sli_context_walks == NULL))
     {
       node_unlink (node, ptr, operation);
       node->parent = NODE_DEAD;
@@ -539,6 +649,9 @@ free_node (void *ptr, const char *operation)
         return false;
       node = node_of (ptr);
     }
+  if (UNLIKELY (sli_context_walks != NULL)
+      && walks_hear_free (ptr, operation))
+    return true;
   tree_free (ptr, node, operation);
   return true;
 }
@@ -568,11 +681,14 @@ ralloc_free_children (void *ctx)
   node = sli_context_check (ctx, "ralloc_free_children");
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
-  walk_begin (&walk, ctx, node_parent (node));
-  walk_all (&walk, ctx, ctx);
-  if (node_extension (node) != NULL)
-    node_extension (node)->has_family = false;
-  if (UNLIKELY (walk.limited_bytes > 0))
+  walk_begin (&walk, ctx, ctx, node_parent (node));
+  walk_all (&walk);
+  /* A destructor may have freed it: then it is gone, too. */
+  if (LIKELY (walk.keep != NULL)
+      && node_extension (node_of (walk.keep)) != NULL)
+    node_extension (node_of (walk.keep))->has_family = false;
+  ctx = walk.keep != NULL ? walk.keep : walk.refuge;
+  if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
     sli_limit_give (ctx, walk.limited_bytes);
   walk_flush (&walk);
 }
