@@ -87,6 +87,16 @@ region_unit_of (const Region *region, const void *address)
                      >> sli_region_unit_shift);
 }
 
+/* See sli_page_is_ours(). */
+static inline bool
+region_holds (const void *address)
+{
+  const Region *region = region_of (address);
+
+  return sli_map_has (address)
+         && region_unit_of (region, address) < region->n_units;
+}
+
 /* See sli_page_run_of(). */
 static inline void *
 region_run_of (const void *address, void **record)

@@ -767,11 +767,7 @@ sli_slab_is_ours (const void *address)
 unsigned
 sli_slab_class_of (const void *chunk)
 {
-  void *record;
-
-  if (sli_page_run_of (chunk, &record) == NULL)
-    return 0;
-  return LOAD (&((Slab *) record)->class_index);
+  return place_class_of (chunk);
 }
 
 static void
