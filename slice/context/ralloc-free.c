@@ -538,8 +538,13 @@ walk_below (Walk *walk, void *at, bool tail)
             }
           *slot = node->next;
           if (node->next != NULL)
-            (tail ? sli_context_tail (node->next) : head_of (node->next))
-                ->pprev = slot;
+            {
+              Node *next_node = tail ? sli_context_tail (node->next)
+                                     : head_of (node->next);
+              if (UNLIKELY (next_node->pprev != &node->next))
+                sli_context_damaged (node->next, "ralloc_free");
+              next_node->pprev = slot;
+            }
           node->pprev = NODE_DYING;
           at = child;
           continue;
