@@ -15,13 +15,16 @@
  * word of each block is written.  Printed is the median CPU time of a replay
  * and its ratio to malloc's.
  *
- * usage: ralloc-replay [-r rounds] [-m mesa-ralloc.so] [-o peer] < trace
+ * usage: ralloc-replay [-r rounds] [-m mesa-ralloc.so] [-o peer] [-t threads]
+ *        < trace
  *   -o  only this one
+ *   -t  how n threads scale that replay it at once, each for itself
  *
  * SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +38,8 @@
 enum
 {
   N_PEERS_MAX = 4,
+  N_THREADS_MAX = 64,
+  REPLAYS_A_THREAD = 10,
   N_ROUNDS_MAX = 101,
   FIRST_OWN_ID = 1000000 /* above all of the recording's */
 };
@@ -317,7 +322,7 @@ typedef struct
 
 static Peer peers[N_PEERS_MAX];
 static unsigned n_peers;
-static void **blocks; /* by id */
+static __thread void **blocks; /* by id */
 
 static inline void
 touch (void *block, size_t size)
@@ -628,25 +633,103 @@ measure (unsigned n_rounds)
     }
 }
 
+/* --- several at once -------------------------------------------------------------- */
+
+static double
+wall_nsec (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
+}
+
+static void *
+replay_some (void *data)
+{
+  const Peer *peer = data;
+
+  blocks = calloc (n_models, sizeof *blocks);
+  if (blocks == NULL)
+    abort ();
+  for (unsigned i = 0; i < REPLAYS_A_THREAD; i++)
+    peer->replay ();
+  free (blocks);
+  return NULL;
+}
+
+/* Wall-clock and CPU time for n threads to do REPLAYS_A_THREAD replays
+ * each. */
+static double
+gang_time (const Peer *peer, unsigned n, double *cpu)
+{
+  double cpu_began = cpu_nsec ();
+  pthread_t threads[N_THREADS_MAX];
+  double began = wall_nsec ();
+
+  for (unsigned i = 0; i < n; i++)
+    if (pthread_create (&threads[i], NULL, replay_some, (void *) peer) != 0)
+      abort ();
+  for (unsigned i = 0; i < n; i++)
+    pthread_join (threads[i], NULL);
+  *cpu = cpu_nsec () - cpu_began;
+  return wall_nsec () - began;
+}
+
+/* How many times as much do n threads get done as one?  On a machine with other
+ * work to do, what a second of CPU time gets done, compared with one thread,
+ * says more: 1 is all. */
+static void
+measure_scaling (unsigned n_rounds, unsigned n_threads)
+{
+  static double times[N_PEERS_MAX][N_ROUNDS_MAX];
+  static double cpus[N_PEERS_MAX][N_ROUNDS_MAX];
+
+  for (unsigned round = 0; round < n_rounds; round++)
+    for (unsigned p = 0; p < n_peers; p++)
+      {
+        double cpu_alone, cpu;
+        double alone = gang_time (&peers[p], 1, &cpu_alone);
+        times[p][round]
+            = n_threads * alone / gang_time (&peers[p], n_threads, &cpu);
+        cpus[p][round] = n_threads * cpu_alone / cpu;
+      }
+  printf ("%u threads, %u replays each: work done in the time of one "
+          "thread, median and best of %u; in its CPU time, median\n",
+          n_threads, REPLAYS_A_THREAD, n_rounds);
+  for (unsigned p = 0; p < n_peers; p++)
+    {
+      qsort (times[p], n_rounds, sizeof (double), compare);
+      qsort (cpus[p], n_rounds, sizeof (double), compare);
+      printf ("  %-8s  %.2f  %.2f;  %.2f\n", peers[p].name,
+              times[p][n_rounds / 2], times[p][n_rounds - 1],
+              cpus[p][n_rounds / 2]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   unsigned n_rounds = 11;
+  unsigned n_threads = 1;
   const char *only = NULL;
   int option;
 
   peers[n_peers++] = (Peer){ "malloc", malloc_replay };
   peers[n_peers++] = (Peer){ "slice", ours_replay };
-  while ((option = getopt (argc, argv, "r:m:o:")) != -1)
+  while ((option = getopt (argc, argv, "r:m:o:t:")) != -1)
     if (option == 'r')
       n_rounds = (unsigned) strtoul (optarg, NULL, 10);
     else if (option == 'o')
       only = optarg;
+    else if (option == 't')
+      n_threads = (unsigned) strtoul (optarg, NULL, 10);
     else if (option != 'm')
       return 2;
     else if (mesa_load (optarg))
       peers[n_peers++] = (Peer){ "ralloc", mesa_replay };
-  if (n_rounds == 0 || n_rounds > N_ROUNDS_MAX)
+  if (n_rounds == 0 || n_rounds > N_ROUNDS_MAX || n_threads == 0
+      || n_threads > N_THREADS_MAX)
     return 2;
   if (talloc_load ())
     peers[n_peers++] = (Peer){ "talloc", talloc_replay };
@@ -660,6 +743,9 @@ main (int argc, char **argv)
   blocks = calloc (n_models, sizeof *blocks);
   if (blocks == NULL || n_lines == 0)
     return 1;
-  measure (n_rounds);
+  if (n_threads > 1)
+    measure_scaling (n_rounds, n_threads);
+  else
+    measure (n_rounds);
   return 0;
 }

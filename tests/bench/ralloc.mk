@@ -7,7 +7,7 @@ tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl
 
 tests_bench_ralloc_replay_SOURCES = tests/bench/ralloc-replay.c
-tests_bench_ralloc_replay_LDADD = slice/libslice.la -ldl
+tests_bench_ralloc_replay_LDADD = slice/libslice.la -ldl -lpthread
 
 bench-contexts: tests/bench/ralloc-bench tests/bench/ralloc-replay
 	tests/bench/ralloc-bench $(BENCH_CONTEXTS_FLAGS)
