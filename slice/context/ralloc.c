@@ -1,24 +1,21 @@
 /* ralloc.c - nodes: allocate, resize, steal, adopt, parent
  *
  * Floor 7 (context).  Freeing is in ralloc-free.c.  No locks.
- * The fast path of ralloc_size() stands first and fits a screen; whatever is
- * unusual (a root, a large node, a mode, a limit) goes to
- * sli_context_alloc_slow().
+ * The fast path of ralloc_size() is inline, in ralloc.h; whatever is unusual
+ * (a root, a large node, a mode, a limit) goes to sli_context_alloc_slow().
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
+/* This file is where the inline functions of ralloc.h get their bodies. */
+#define RALLOC_DEFINE_EXPORTS
 #include <slice/ralloc.h>
 
 #include "errors.h"
 #include "node.h"
 #include "base/trace.h"
-
-/* What ends the fast path: a parent with an extension (its children hang
- * there), or under a limit. */
-#define PARENT_UNUSUAL (NODE_EXT | NODE_LIMITED)
 
 /* Children that a moving node corrects one by one; above that it gets an
  * extension, and its children point to that, once and for ever. */
@@ -36,62 +33,48 @@
  * without copying. */
 #define REALLOC_MIN_BYTES ((size_t) 128 * 1024)
 
-static inline bool
-parent_is_usual (const Node *parent)
-{
-  return LIKELY ((parent->parent & PARENT_UNUSUAL) == 0
-                 && !node_is_unlinked (parent));
-}
-
-/* A fresh plain block becomes the youngest child. */
+/* A node from a block on top of the thread's magazine, as the inline code
+ * makes it, of any size that slices serve.  NULL: take the slow path. */
 static inline void *
-node_begin (Node *node, Node *parent, const void *ctx)
+node_take (const void *ctx, size_t size)
 {
-  void *payload = node + 1;
-  void *next = parent->child;
+  Node *parent = head_of (ctx);
+  SliceEntryV1 *entry;
+  size_t total;
+  void *payload;
+  void **top;
+  Node *node;
 
+  if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX))
+    return NULL;
+  total = node_total (size);
+  entry = SLICE_LOAD (&slice_tls_v1)
+          + (LIKELY (total <= 512) ? RALLOC_CLASS_V1 (total)
+                                   : SLICE_CLASS_V1 (total));
+  top = SLICE_LOAD (&entry->top);
+  node = *top;
+  /* In every mode that makes a difference the magazines are empty. */
+  if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
+    return NULL;
+  SLICE_STORE (&entry->top, top - 1);
+  payload = node + 1;
   node->parent = (uintptr_t) ctx;
   node->child = NULL;
-  node->next = next;
+  node->next = parent->child;
   node->pprev = &parent->child;
-  if (next != NULL)
-    head_of (next)->pprev = &node->next;
+  if (node->next != NULL)
+    head_of (node->next)->pprev = &node->next;
   parent->child = payload;
   return payload;
 }
 
-/* The chunk on top of the thread's magazine, as slice_try_alloc() takes it;
- * NULL if there is none: then the slow path asks slice_try_alloc().  Without
- * a call in it, the fast path needs no stack.  bytes is a node's total. */
-static inline void *
-magazine_pop (size_t bytes)
-{
-  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1)
-                        + (LIKELY (bytes <= 256) ? bytes >> 3
-                                                 : SLICE_CLASS_V1 (bytes));
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-
-  if (LIKELY (block != NULL))
-    SLICE_STORE (&entry->top, top - 1);
-  return block;
-}
-
 void *
-ralloc_size (const void *ctx, size_t size)
+ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  Node *parent;
-  Node *node;
+  void *payload = size > RALLOC_INLINE_MAX_V1 ? node_take (ctx, size) : NULL;
 
-  if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX || sli_context_mode != 0))
-    return sli_context_alloc_slow (ctx, size, false);
-  parent = head_of (ctx);
-  if (UNLIKELY (!parent_is_usual (parent)))
-    return sli_context_alloc_slow (ctx, size, false);
-  node = magazine_pop (node_total (size));
-  if (UNLIKELY (node == NULL))
-    return sli_context_alloc_slow (ctx, size, false);
-  return node_begin (node, parent, ctx);
+  return LIKELY (payload != NULL) ? payload
+                                  : sli_context_alloc_slow (ctx, size, false);
 }
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
@@ -138,21 +121,12 @@ payload_clear (char *payload, size_t bytes)
 }
 
 void *
-rzalloc_size (const void *ctx, size_t size)
+rzalloc_size_v1 (const void *ctx, size_t size)
 {
-  Node *parent;
-  Node *node;
-  void *payload;
+  void *payload = node_take (ctx, size);
 
-  if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX || sli_context_mode != 0))
+  if (UNLIKELY (payload == NULL))
     return sli_context_alloc_slow (ctx, size, true);
-  parent = head_of (ctx);
-  if (UNLIKELY (!parent_is_usual (parent)))
-    return sli_context_alloc_slow (ctx, size, true);
-  node = magazine_pop (node_total (size));
-  if (UNLIKELY (node == NULL))
-    return sli_context_alloc_slow (ctx, size, true);
-  payload = node_begin (node, parent, ctx);
   payload_clear (payload, (size + NODE_ALIGN - 1)
                               & ~(size_t) (NODE_ALIGN - 1));
   return payload;
@@ -234,12 +208,13 @@ void
 sli_context_release (void *payload)
 {
   Node *node = node_of (payload);
+  uintptr_t odd = node->parent & NODE_ODD;
   void *block = node;
 
-  node->pprev = NODE_DEAD;
+  node->parent = NODE_DEAD;
   if (sli_context_mode & MODE_TAIL)
     sli_tail_free (payload);
-  else if (LIKELY ((node->parent & NODE_ODD) == 0))
+  else if (LIKELY (odd == 0))
     slice_free_bulk (1, &block);
   else if (((const size_t *) node)[-1] == KIND_LINEAR)
     sli_context_linear_release (node);
@@ -266,7 +241,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   else
     {
       node = node_of (parent);
-      if (node_is_unlinked (node))
+      if (node_is_dead (node))
         sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
       if (sli_context_mode & MODE_DEBUG)
@@ -414,6 +389,8 @@ node_moved (void *old, void *payload)
       extension->owner = payload;
       sli_reference_target_moved (extension);
     }
+  if (UNLIKELY (sli_context_walks != NULL))
+    sli_context_walks_moved (old, payload);
   child = node_first_child (node);
   if (child == NULL)
     return;

@@ -110,6 +110,16 @@ region_mark_of (const void *chunk)
                                 + (offset >> (MARK_GRAIN_SHIFT - 1)));
 }
 
+/* See sli_page_is_ours(). */
+static inline bool
+region_holds (const void *address)
+{
+  const Region *region = region_of (address);
+
+  return sli_map_has (address)
+         && region_unit_of (region, address) < region->n_units;
+}
+
 /* See sli_page_run_of(). */
 static inline void *
 region_run_of (const void *address, void **record)

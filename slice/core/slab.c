@@ -142,7 +142,7 @@ slab_count_free (const Slab *slab)
   unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
 
   for (unsigned i = 0; i < sizeclass->n_words; i++)
-    n += (unsigned) __builtin_popcountll (LOAD (&slab->words[i]));
+    n += COUNT_BITS (LOAD (&slab->words[i]));
   return n;
 }
 
@@ -210,7 +210,7 @@ slab_is_empty (const Slab *slab)
   /* Whoever set a bit has read the header before and does not after: what
    * follows here is after that. */
   for (unsigned i = 0; i < sizeclass->n_words; i++)
-    n += (unsigned) __builtin_popcountll (LOAD_ACQUIRE (&slab->words[i]));
+    n += COUNT_BITS (LOAD_ACQUIRE (&slab->words[i]));
   return n == sizeclass->n_chunks;
 }
 
@@ -271,6 +271,29 @@ slab_take_free (Slab *slab, char *run, unsigned n, void **end)
   return taken;
 }
 
+typedef uintptr_t Pair
+    __attribute__ ((vector_size (2 * sizeof (uintptr_t)),
+                    aligned (sizeof (void *)), may_alias));
+
+/* Writes the addresses of n neighbours below end, the lowest at end[-1]. */
+static inline void
+chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
+{
+  uintptr_t address = (uintptr_t) chunk;
+  Pair low = { address + chunk_bytes, address };
+  Pair high = low + 2 * chunk_bytes;
+
+  for (; n >= 4; n -= 4, end -= 4)
+    {
+      ((Pair *) (void *) end)[-1] = low;
+      ((Pair *) (void *) end)[-2] = high;
+      low += 4 * chunk_bytes;
+      high += 4 * chunk_bytes;
+    }
+  for (address = low[1]; n > 0; n--, address += chunk_bytes)
+    *--end = (void *) address;
+}
+
 /* Chunks that were never out: only now does their memory come into use. */
 static unsigned
 slab_carve (Slab *slab, char *run, unsigned n, void **end)
@@ -281,8 +304,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
 
   if (n > sizeclass->n_chunks - n_carved)
     n = sizeclass->n_chunks - n_carved + SEEDED (3);
-  for (unsigned i = 0; i < n; i++, chunk += sizeclass->chunk_bytes)
-    *--end = chunk;
+  chunks_list (chunk, sizeclass->chunk_bytes, n, end);
   STORE (&slab->n_carved, (uint16_t) (n_carved + n));
   return n;
 }
@@ -617,6 +639,33 @@ span_bit (const WordSpan *span, const void *chunk)
   return (uint64_t) 1 << index;
 }
 
+/* How many of n addresses are below, below - chunk_bytes and so on. */
+static inline unsigned
+count_descending (void *const *chunks, unsigned n, const char *below,
+                  size_t chunk_bytes)
+{
+  uintptr_t first = (uintptr_t) below;
+  Pair expected = { first, first - chunk_bytes };
+  unsigned i = 0;
+
+  /* Eight at a time: a difference anywhere leaves a bit. */
+  for (; i + 8 <= n; i += 8)
+    {
+      const Pair *pairs = (const Pair *) (const void *) (chunks + i);
+      Pair wrong = pairs[0] ^ expected;
+
+      wrong |= pairs[1] ^ (expected - 2 * chunk_bytes);
+      wrong |= pairs[2] ^ (expected - 4 * chunk_bytes);
+      wrong |= pairs[3] ^ (expected - 6 * chunk_bytes);
+      if ((wrong[0] | wrong[1]) != 0)
+        break;
+      expected -= 8 * chunk_bytes;
+    }
+  for (first = expected[0]; i < n && (uintptr_t) chunks[i] == first; i++)
+    first -= chunk_bytes;
+  return i;
+}
+
 /* The bits of chunks[*next - 1], which place describes, and of the chunks
  * that follow it in the array, each just below the one before it in the slab,
  * as they come back from trees: no division for those.  *next becomes the
@@ -632,8 +681,7 @@ descending_bits (const Place *place, unsigned n, void *const *chunks,
   unsigned i = *next;
   uint64_t bit = (uint64_t) 1 << index;
 
-  for (; i < end && chunks[i] == below; i++)
-    below -= chunk_bytes;
+  i += count_descending (chunks + i, end - i, below, chunk_bytes);
   /* Ones from the lowest taken up to and with bit. */
   bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
   *next = i;
@@ -733,11 +781,7 @@ sli_slab_is_ours (const void *address)
 unsigned
 sli_slab_class_of (const void *chunk)
 {
-  void *record;
-
-  if (sli_page_run_of (chunk, &record) == NULL)
-    return 0;
-  return LOAD (&((Slab *) record)->class_index);
+  return place_class_of (chunk);
 }
 
 static void

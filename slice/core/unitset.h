@@ -70,8 +70,7 @@ unitset_remove (UnitSet *set, unsigned first, unsigned n)
 static inline unsigned
 unitset_count (const UnitSet *set)
 {
-  return (unsigned) (__builtin_popcountll (set->word[0])
-                     + __builtin_popcountll (set->word[1]));
+  return COUNT_BITS (set->word[0]) + COUNT_BITS (set->word[1]);
 }
 
 static inline unsigned
