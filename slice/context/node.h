@@ -303,7 +303,7 @@ node_unlink (Node *node, void *payload, const char *operation)
   *node->pprev = next;
 }
 
-/* --- memory of nodes (ralloc.c) ------------------------------------------------ */
+/* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */
 
 /* The block of a small payload of a plain node: a class's full size, so that
  * size, class and room are one thing. */
@@ -318,6 +318,9 @@ node_total (size_t size)
                           : 1040 + ((total - 1040 + 127) & ~(size_t) 127);
   return total;
 }
+
+/* Sizes whose header would not fit, or that no object may have. */
+#define SIZE_LIMIT ((size_t) PTRDIFF_MAX - 4096)
 
 /* A node that is not linked yet: parent word (flags only) and child set.
  * Any size, any mode.  NULL with errno ENOMEM. */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "port/compiler.h"
+
 enum
 {
   UNITSET_BITS = 128
