@@ -629,14 +629,16 @@ static inline uint64_t
 span_bit (const WordSpan *span, const void *chunk)
 {
   size_t offset = (size_t) ((const char *) chunk - span->start);
-  uint32_t index;
+  uint32_t reciprocal = span->sizeclass->reciprocal;
+  uint64_t product;
 
   if (offset >= span->bytes)
     return 0;
-  index = sli_sizeclass_index (span->sizeclass, (uint32_t) offset);
-  if ((size_t) index * span->sizeclass->chunk_bytes != offset)
+  /* sli_sizeclass_index() and sli_sizeclass_is_start() by one product. */
+  product = (uint64_t) offset * reciprocal;
+  if ((uint32_t) product >= reciprocal)
     return 0;
-  return (uint64_t) 1 << index;
+  return (uint64_t) 1 << (product >> 32);
 }
 
 /* How many of n addresses are below, below - chunk_bytes and so on. */
