@@ -8,6 +8,7 @@ ralloc_tests = \
 	tests/test-ralloc-extension \
 	tests/test-ralloc-free \
 	tests/test-ralloc-gc \
+	tests/test-ralloc-hooks \
 	tests/test-ralloc-linear \
 	tests/test-ralloc-misuse \
 	tests/test-ralloc-model \
@@ -22,6 +23,7 @@ tests_test_ralloc_LDADD = $(slice_test_libs)
 tests_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_test_ralloc_free_LDADD = $(slice_test_libs)
 tests_test_ralloc_gc_LDADD = $(slice_test_libs)
+tests_test_ralloc_hooks_LDADD = $(slice_test_libs)
 tests_test_ralloc_linear_LDADD = $(slice_test_libs)
 tests_test_ralloc_misuse_LDADD = $(slice_test_libs)
 tests_test_ralloc_model_LDADD = $(slice_test_libs)

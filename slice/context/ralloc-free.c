@@ -318,8 +318,6 @@ node_dies (Walk *walk, void *payload, Node *node)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
     extension_dies (payload, node);
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
   if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
     {
       sli_context_release (payload);
@@ -489,7 +487,7 @@ leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
 
 /* The same in MODE_TAIL, of leaves alone. */
 static COLD void *
-leaves_die_tail (void *at, void **slot)
+leaves_die_tail (void *at, void **slot, bool told)
 {
   void *child = *slot;
 
@@ -501,7 +499,7 @@ leaves_die_tail (void *at, void **slot)
         sli_context_damaged (child, "ralloc_free");
       if (node->parent != (uintptr_t) at || node->child != NULL)
         break;
-      if (sli_context_mode & MODE_TOLD)
+      if (told)
         sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
       child = leaf_dies_tail (slot, child);
     }
@@ -525,7 +523,7 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 }
 
 /* Frees what hangs below `at' and, unless it is walk->keep, the node itself.
- * `tail' and `told' are constants where this is inlined. */
+ * `tail' and, but in MODE_TAIL, `told' are constants where this is inlined. */
 static inline __attribute__ ((always_inline)) void
 walk_below (Walk *walk, void *at, bool tail, bool told)
 {
@@ -533,7 +531,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
     {
       Node *at_node = tail ? sli_context_tail (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = tail ? leaves_die_tail (at, slot)
+      void *child = tail ? leaves_die_tail (at, slot, told)
                          : leaves_die (walk, at, *slot, slot, told);
       Node *node;
 
@@ -577,6 +575,8 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
           if ((at_node->parent & NODE_EXT) != 0
               && destructor_ran (walk, at, at_node))
             continue;
+          if (told)
+            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
           at = node_parent (at_node);
           node_dies (walk, child, at_node);
         }
@@ -585,13 +585,12 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
     }
 }
 
-/* Headers behind the payloads, or hooks that hear of each node.  In MODE_TAIL
- * the leaves' loop and node_dies() ask themselves who listens. */
+/* Headers behind the payloads, or hooks that hear of each node, or both. */
 static COLD void
 walk_unusual (Walk *walk)
 {
   if (sli_context_mode & MODE_TAIL)
-    walk_below (walk, walk->top, true, false);
+    walk_below (walk, walk->top, true, (sli_context_mode & MODE_TOLD) != 0);
   else
     walk_below (walk, walk->top, false, true);
 }

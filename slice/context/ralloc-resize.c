@@ -222,14 +222,18 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ptr, operation);
   room = sli_context_payload_bytes (ptr);
-  if (sli_context_mode & MODE_TAIL)
-    wanted = size;
-  else if (LIKELY (room_fits (size, room)))
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
     {
-      if (UNLIKELY (sli_context_mode & MODE_TOLD))
-        sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
-      return ptr;
+      if (sli_context_mode & MODE_TAIL)
+        wanted = size;
+      else if (room_fits (size, room))
+        {
+          sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+          return ptr;
+        }
     }
+  else if (LIKELY (room_fits (size, room)))
+    return ptr;
   return resize_slow (ptr, node, wanted, room);
 }
 

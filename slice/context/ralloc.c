@@ -215,6 +215,16 @@ sli_context_release (void *payload)
     }
 }
 
+/* In a mode that wants to know. */
+static COLD void
+birth_told (const void *parent, void *payload, size_t size)
+{
+  if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+    sli_roots_add (payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
+}
+
 COLD void *
 sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
 {
@@ -250,10 +260,8 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   if (limited)
     node->parent |= NODE_LIMITED;
   node_link (parent, node, payload);
-  if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
-    sli_roots_add (payload);
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
+  if (UNLIKELY (sli_context_mode != 0))
+    birth_told (parent, payload, size);
   return payload;
 }
 
