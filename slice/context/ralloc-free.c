@@ -149,7 +149,7 @@ batch_leaves (Walk *walk, Batch *batch)
     }
 }
 
-static inline void
+static inline __attribute__ ((always_inline)) void
 batch_push (Walk *walk, Batch *batch, void *block)
 {
   unsigned n = batch->n;
