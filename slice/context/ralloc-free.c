@@ -31,6 +31,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 enum
 {
@@ -317,6 +318,8 @@ node_dies (Walk *walk, void *payload, Node *node)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
     extension_dies (payload, node);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
   if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
     {
       sli_context_release (payload);
@@ -416,10 +419,11 @@ leaf_dies_tail (void **slot, void *child)
 
 /* Frees leaves from `child' on, which *link should point to, and returns the
  * first that is more, or NULL; *link is what points to that.  Here a large
- * tree spends its time: the end of the batch is in a register. */
+ * tree spends its time: the end of the batch is in a register.  `told' is a
+ * constant where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
 run_dies (Walk *walk, const void *at, void *child, void ***link,
-          void ***batch_end)
+          void ***batch_end, bool told)
 {
   void **end = *batch_end;
 
@@ -431,6 +435,8 @@ run_dies (Walk *walk, const void *at, void *child, void ***link,
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
+      if (told)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
       /* Leaves of one size come back from high to low addresses. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
       *link = &node->next;
@@ -451,11 +457,11 @@ run_dies (Walk *walk, const void *at, void *child, void ***link,
 /* The first child that is more than a leaf or a node with nothing but leaves,
  * or NULL.  All before it are gone, and the list is not written back yet. */
 static inline __attribute__ ((always_inline)) void *
-leaves_die (Walk *walk, const void *at, void *child, void **link)
+leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
 {
   void **end = walk->leaves.blocks + walk->leaves.n;
 
-  while ((child = run_dies (walk, at, child, &link, &end)) != NULL)
+  while ((child = run_dies (walk, at, child, &link, &end, told)) != NULL)
     {
       Node *node = head_of (child);
       void **below_link = &node->child;
@@ -463,13 +469,15 @@ leaves_die (Walk *walk, const void *at, void *child, void **link)
 
       if (UNLIKELY (node->parent != (uintptr_t) at))
         break;
-      below = run_dies (walk, child, node->child, &below_link, &end);
+      below = run_dies (walk, child, node->child, &below_link, &end, told);
       if (below != NULL)
         {
           node->child = below;
           head_of (below)->pprev = &node->child;
           break;
         }
+      if (told)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
       link = &node->next;
       child = node->next;
       node->parent = NODE_DEAD;
@@ -493,6 +501,8 @@ leaves_die_tail (void *at, void **slot)
         sli_context_damaged (child, "ralloc_free");
       if (node->parent != (uintptr_t) at || node->child != NULL)
         break;
+      if (sli_context_mode & MODE_TOLD)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
       child = leaf_dies_tail (slot, child);
     }
   return child;
@@ -516,14 +526,14 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 
 /* Frees what hangs below `at' and, unless it is walk->keep, the node itself. */
 static inline __attribute__ ((always_inline)) void
-walk_below (Walk *walk, void *at, bool tail)
+walk_below (Walk *walk, void *at, bool tail, bool told)
 {
   for (;;)
     {
       Node *at_node = tail ? sli_context_tail (at) : head_of (at);
       void **slot = node_children (at_node);
       void *child = tail ? leaves_die_tail (at, slot)
-                         : leaves_die (walk, at, *slot, slot);
+                         : leaves_die (walk, at, *slot, slot, told);
       Node *node;
 
       if (child != NULL)
@@ -557,6 +567,8 @@ walk_below (Walk *walk, void *at, bool tail)
         {
           at = (void *) at_node->parent;
           at_node->parent = NODE_DEAD;
+          if (told)
+            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
           batch_push (walk, &walk->others, at_node);
         }
       else
@@ -572,14 +584,28 @@ walk_below (Walk *walk, void *at, bool tail)
     }
 }
 
-/* The walk for each of the two places of the header. */
+/* The walk for each of the two places of the header, and one that tells. */
+static COLD void
+walk_told (Walk *walk)
+{
+  if (sli_context_mode & MODE_TAIL)
+    walk_below (walk, walk->top, true, true);
+  else
+    walk_below (walk, walk->top, false, true);
+}
+
 static NOINLINE void
 walk_all (Walk *walk)
 {
-  if (UNLIKELY (sli_context_mode & MODE_TAIL))
-    walk_below (walk, walk->top, true);
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
+    {
+      if (sli_context_mode & MODE_TOLD)
+        walk_told (walk);
+      else
+        walk_below (walk, walk->top, true, false);
+    }
   else
-    walk_below (walk, walk->top, false);
+    walk_below (walk, walk->top, false, false);
 }
 
 static NOINLINE void

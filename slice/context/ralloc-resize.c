@@ -12,6 +12,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 /* Children that a moving node corrects one by one; above that it gets an
  * extension, and its children point to that, once and for ever. */
@@ -133,6 +134,8 @@ node_move (void *ptr, size_t size, size_t old_size)
   *node = *old;
   node->parent = (node->parent & ~(uintptr_t) NODE_ODD) | odd;
   node_moved (ptr, payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, payload, size);
   sli_context_release (ptr);
   return payload;
 }
@@ -193,7 +196,9 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
     die_not_resizable (ptr);
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, room);
-  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES)
+  /* realloc gives the old place away before anyone could be told. */
+  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES
+      && (sli_context_mode & MODE_TOLD) == 0)
     return large_resize (ptr, size);
   return node_move (ptr, size, room);
 }
@@ -220,7 +225,11 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   if (sli_context_mode & MODE_TAIL)
     wanted = size;
   else if (LIKELY (room_fits (size, room)))
-    return ptr;
+    {
+      if (UNLIKELY (sli_context_mode & MODE_TOLD))
+        sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+      return ptr;
+    }
   return resize_slow (ptr, node, wanted, room);
 }
 

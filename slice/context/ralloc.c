@@ -16,6 +16,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 /* A chunk that is known to be zero is handed out alone, a hundred
  * instructions each, and others by the dozen: below this, clearing costs
@@ -251,6 +252,8 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   node_link (parent, node, payload);
   if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
     sli_roots_add (payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
   return payload;
 }
 

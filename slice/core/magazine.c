@@ -30,6 +30,9 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
+  /* What others took is only on its way to the slabs: magazines no larger
+   * than this, for what stays in them shares lines. */
+  SIZE_MIXED_MAX = 1,
   /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
   TICKS_PER_WORKING_SET = 4,
   TICK_MSEC_MIN = 250,
@@ -45,6 +48,7 @@ static struct
   uint64_t tick_msec;
   bool is_counting;
   bool picks_randomly;
+  bool is_simple; /* neither of the two */
   unsigned n_quarantine;
 } magazine_options;
 
@@ -59,6 +63,8 @@ sli_magazine_init (const MagazineOptions *options)
 {
   magazine_options.is_counting = options->counts_hits;
   magazine_options.picks_randomly = options->picks_randomly;
+  magazine_options.is_simple
+      = !options->counts_hits && !options->picks_randomly;
   magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
@@ -99,7 +105,7 @@ static void
 class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   class_resize (record, class_index, size);
-  record->caches[class_index].n_shrunk++;
+  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
 
 /* May a class that is charged have magazines of that size? */
@@ -143,7 +149,8 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
-class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
+class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
+                  bool is_mixed)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned larger = cache->size + 1u;
@@ -154,13 +161,14 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_MAX)
     cache->n_trips += contended ? TRIPS_CONTENDED : 1;
   if (cache->n_trips < TRIPS_TO_GROW
-      || larger > sli_depot_size_max (class_index))
+      || larger > sli_depot_size_max (class_index)
+      || (is_mixed && larger > SIZE_MIXED_MAX))
     return;
   if (!class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
-  cache->n_grown++;
+  COUNT_UP (&cache->n_grown, 1u);
 }
 
 /* A magazine from the depot may hold more than this thread's do.  It sets the
@@ -176,7 +184,7 @@ class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
          && class_may_be (record, class_index, cache->size + 1u))
     {
       class_resize (record, class_index, cache->size + 1u);
-      cache->n_grown++;
+      COUNT_UP (&cache->n_grown, 1u);
     }
   n_max = sli_depot_rounds (class_index, cache->size);
   if (magazine->n_rounds > n_max)
@@ -359,7 +367,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
       && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
     class_swap (record, class_index);
   magazine = sli_depot_pop (class_index, cache->previous, &contended);
-  class_count_trip (record, class_index, contended);
+  class_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_fill (record, class_index);
   class_fit (record, class_index, magazine);
@@ -392,6 +400,28 @@ sli_magazine_alloc_slab (unsigned class_index)
   return sli_depot_fill (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
 }
 
+/* What most slow calls come to, without a call: the loaded magazine is empty
+ * and the previous is not.  NULL: it is not so simple. */
+static inline void *
+class_swap_and_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *empty = cache->loaded, *full = cache->previous;
+  void *chunk;
+
+  if (full == NULL || full->n_rounds == 0 || empty == NULL
+      || LOAD (&entry->top) != empty->slots || !magazine_options.is_simple
+      || (chunk = full->slots[full->n_rounds]) == NULL)
+    return NULL;
+  empty->n_rounds = 0;
+  cache->loaded = full;
+  cache->previous = empty;
+  STORE (&entry->end, &full->slots[full->n_rounds_max]);
+  STORE (&entry->top, &full->slots[full->n_rounds - 1]);
+  return chunk;
+}
+
 void *
 sli_magazine_alloc (unsigned class_index)
 {
@@ -399,12 +429,19 @@ sli_magazine_alloc (unsigned class_index)
   unsigned n_trips_before;
   void *chunk;
 
-  if (record == NULL)
+  if (UNLIKELY (record == NULL))
     return sli_magazine_alloc_slab (class_index);
+  chunk = class_swap_and_pop (record, class_index);
+  if (LIKELY (chunk != NULL))
+    {
+      sli_record_leave (record);
+      return chunk;
+    }
   n_trips_before = record->n_trips;
   chunk = class_pop (record, class_index);
   if (chunk != NULL)
-    record->caches[class_index].n_hits += magazine_options.is_counting;
+    COUNT_UP (&record->caches[class_index].n_hits,
+              magazine_options.is_counting);
   /* A full magazine from elsewhere may hold nothing but holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
@@ -483,7 +520,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
-  DepotExchange exchange = { NULL, NULL, false };
+  DepotExchange exchange = { 0 };
 
   if (cache->loaded == NULL)
     {
@@ -501,7 +538,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   if (cache->previous != NULL)
     {
       sli_depot_push (cache->previous, n_wanted, &exchange);
-      class_count_trip (record, class_index, exchange.contended);
+      class_count_trip (record, class_index, exchange.contended,
+                        exchange.is_mixed);
     }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL
@@ -549,6 +587,29 @@ class_push (ThreadRecord *record, unsigned class_index, void *chunk,
   return true;
 }
 
+/* The same for a loaded magazine that is full, and a previous that is not. */
+static inline bool
+class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *full = cache->loaded, *other = cache->previous;
+  void **top = LOAD (&entry->top);
+
+  if (other == NULL || other->n_rounds == other->n_rounds_max || full == NULL
+      || top != LOAD (&entry->end) || !magazine_options.is_simple
+      || *top == chunk)
+    return false;
+  full->n_rounds = (uint32_t) (top - full->slots);
+  cache->loaded = other;
+  cache->previous = full;
+  top = &other->slots[other->n_rounds + 1];
+  *top = chunk;
+  STORE (&entry->end, &other->slots[other->n_rounds_max]);
+  STORE (&entry->top, top);
+  return true;
+}
+
 void
 sli_magazine_free (unsigned class_index, void *chunk)
 {
@@ -564,6 +625,11 @@ sli_magazine_free (unsigned class_index, void *chunk)
       sli_depot_give (class_index, 1, &chunk, "slice_free1");
       return;
     }
+  if (LIKELY (class_swap_and_push (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      return;
+    }
   n_trips_before = record->n_trips;
   if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
     {
@@ -572,8 +638,8 @@ sli_magazine_free (unsigned class_index, void *chunk)
                        sli_sizeclasses[class_index].block_bytes, 0);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
-  record->caches[class_index].n_hits
-      += magazine_options.is_counting && is_hit;
+  COUNT_UP (&record->caches[class_index].n_hits,
+            magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");
