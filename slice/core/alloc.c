@@ -11,6 +11,7 @@
 #define SLICE_DEFINE_EXPORTS
 #include <slice/slice.h>
 
+#include "magazine.h"
 #include "route.h"
 #include "base/diag.h"
 #include "base/trace.h"
@@ -67,7 +68,13 @@ alloc_for_program (size_t size, bool may_fail, const void *site)
 void *
 slice_alloc_slow_v1 (size_t size)
 {
-  /* The checking modes come here with every call: a short way for them. */
+  void *block;
+
+  /* Mostly one magazine is empty and the other is not; and the checking modes
+   * come here with every call.  A short way for both. */
+  if (route_is_plain (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return block;
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.take (size, CALL_SITE)
              : alloc_for_program (size, false, CALL_SITE);
@@ -95,7 +102,9 @@ sli_free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (LOAD_ACQUIRE (&sli_route.is_guarded))
+  if (route_is_plain (size))
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (LOAD_ACQUIRE (&sli_route.is_guarded))
     sli_route.checked.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <slice/slice.h>
+
 #include "alloc.h"
 #include "guard.h"
 #include "port/compiler.h"
@@ -25,6 +27,8 @@ typedef struct
 {
   bool ready;
   bool is_guarded;      /* ready, and in a checking mode or traced */
+  bool is_plain;        /* ready, and nothing but magazines */
+  bool may_be_plain;    /* so it is unless traced */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
   GuardCalls checked;   /* what it does; traced: or what tells the hooks */
@@ -50,6 +54,14 @@ route_make_ready (void)
     sli_route_begin_once ();
 }
 
+/* May a block of this size come from the magazines without another look? */
+static inline bool
+route_is_plain (size_t size)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.is_plain))
+         && LIKELY (size - 1 < SLICE_SIZE_MAX);
+}
+
 static inline bool
 route_goes_to_malloc (size_t size)
 {
@@ -62,9 +74,10 @@ void sli_route_free (size_t size, void *block, const void *site);
 
 /* --- trace.c --- */
 
-/* Sends the entries through the hooks if there are any: when all is ready, or
- * when hooks are set after that. */
+/* Says which way the entries go: through the hooks if there are any.  When all
+ * is there but the word that it is; and once more when that is said. */
 void sli_trace_begin (void);
+void sli_trace_follow (void);
 /* Asks the recorder, if there is one. */
 void sli_trace_load (void);
 

@@ -64,6 +64,7 @@ route_follow_hooks (void)
 {
   bool is_told = trace_hooks () != NULL;
 
+  STORE_RELEASE (&sli_route.is_plain, !is_told && sli_route.may_be_plain);
   if (is_told)
     {
       STORE (&sli_route.checked.take, told_take);
@@ -84,7 +85,14 @@ sli_trace_begin (void)
       sli_route.inner.try_take = plain_try_take;
       sli_route.inner.give = sli_free_any;
     }
-  /* Hooks that are set now find that all is ready, or are found here. */
+  route_follow_hooks ();
+}
+
+/* Hooks that were set meanwhile have found that all was ready, or are found
+ * here. */
+void
+sli_trace_follow (void)
+{
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (trace_hooks () != NULL)
     route_follow_hooks ();
