@@ -65,7 +65,9 @@ route_follow_hooks (void)
   bool is_told = trace_hooks () != NULL;
 
   STORE_RELEASE (&sli_route.is_plain, !is_told && sli_route.may_be_plain);
-  if (is_told)
+  /* Written once: before anyone reads them, or, where a checking mode does, in
+   * place of what may as well be called once more. */
+  if (is_told && LOAD (&sli_route.checked.take) != told_take)
     {
       STORE (&sli_route.checked.take, told_take);
       STORE (&sli_route.checked.try_take, told_try_take);
