@@ -7,6 +7,7 @@ dist_doc_DATA += \
 	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/promises-and-limits \
+	%D%/slice-trace.schema.json \
 	%D%/THEORY \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
@@ -19,7 +20,9 @@ dist_decisions_DATA = \
 	%D%/decisions/0001-where-memory-is-mapped \
 	%D%/decisions/0002-records-without-locks \
 	%D%/decisions/0003-what-a-thread-may-hold \
-	%D%/decisions/0004-the-class-of-a-size
+	%D%/decisions/0004-the-class-of-a-size \
+	%D%/decisions/0005-lines-that-threads-share \
+	%D%/decisions/0006-what-bounds-the-figures
 decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.

@@ -82,7 +82,9 @@ noinst_LTLIBRARIES += \
 %C%_libslab_la_SOURCES = \
 	%D%/core/place.h \
 	%D%/core/slab.c \
-	%D%/core/slab.h
+	%D%/core/slab.h \
+	%D%/core/taker.c \
+	%D%/core/taker.h
 %C%_libslab_la_CFLAGS = $(slice_cflags)
 %C%_libslab_la_LIBADD = %D%/libpage.la
 
@@ -116,6 +118,11 @@ noinst_LTLIBRARIES += \
 	%D%/core/failure.c \
 	%D%/core/fork.c \
 	%D%/core/guard.c \
+	%D%/core/guard-contents.c \
+	%D%/core/guard-contents.h \
+	%D%/core/guard-quick.c \
+	%D%/core/guard-state.h \
+	%D%/core/guard-tool.c \
 	%D%/core/guard.h \
 	%D%/core/own.c \
 	%D%/core/route.c \

@@ -170,7 +170,7 @@ death_bulk_foreign (void)
 
   test_will_die ("slice: error 102: slice_free_bulk: not a block of this "
                  "allocator: block %p, given size unknown "
-                 "[class malloc, thread %u]",
+                 "[class unknown, thread %u]",
                  (void *) &local, test_thread_id ());
   slice_free_bulk (3, blocks);
 }
@@ -190,7 +190,7 @@ death_bulk_twice (void)
   blocks[2] = blocks[0];
   test_will_die ("slice: error 105: slice_free_bulk: block is free already: "
                  "block %p, given size unknown, real size 8 "
-                 "[class malloc, thread %u]",
+                 "[class 8, thread %u]",
                  blocks[0], test_thread_id ());
   slice_free_bulk (3, blocks);
 }
@@ -394,7 +394,7 @@ debug_bulk (void)
   blocks[0] = blocks[1] = slice_alloc (40);
   test_will_die ("slice: error 108: slice_free_bulk: not a live block: "
                  "block %p, given size unknown" ALLOCATED FREED
-                 " [class malloc, thread %u]",
+                 " [class unknown, thread %u]",
                  blocks[0], test_thread_id (), test_thread_id (),
                  test_thread_id ());
   slice_free_bulk (2, blocks);

@@ -10,6 +10,7 @@
 #include "base/option.h"
 #include "core/page.h"
 #include "core/slab.h"
+#include "core/taker.h"
 #include "port/os.h"
 
 #include <string.h>
@@ -574,6 +575,71 @@ test_no_memory (void)
   check_valid ();
 }
 
+/* --- whose chunks --- */
+
+enum
+{
+  DEALT = 100,
+  DEALT_CLASS = 2 /* 16 bytes: four a line */
+};
+
+/* Chunks that one thread took, for another one to judge. */
+typedef struct
+{
+  void *rising[DEALT];   /* neighbours */
+  void *dealt[DEALT];    /* every other one */
+  void *large[DEALT];    /* 64 bytes, every other one */
+  uint16_t tag;
+} Dealt;
+
+static void
+dealt_judge (unsigned index G_GNUC_UNUSED, void *data)
+{
+  Dealt *d = data;
+
+  if (sli_tls_tag () == d->tag)
+    return; /* rare: two threads of one tag can't be told apart */
+  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->rising));
+  g_assert_false (sli_taker_is_mixed (8, DEALT, d->large));
+  g_assert_true (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->dealt));
+  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, 2, d->dealt));
+  sli_taker_claim (DEALT_CLASS, DEALT, d->dealt);
+  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->dealt));
+  d->tag = 0;
+}
+
+static void
+test_taker (void)
+{
+  void *chunks[2 * DEALT], *strange[DEALT] = { NULL };
+  Dealt d;
+
+  begin ();
+  g_assert_cmpuint (
+      sli_slab_take (DEALT_CLASS, 2 * DEALT, chunks + 2 * DEALT), ==,
+      2 * DEALT);
+  for (int i = 0; i < DEALT; i++)
+    {
+      d.rising[i] = chunks[i];
+      d.dealt[i] = chunks[2 * i];
+    }
+  g_assert_cmpuint (sli_slab_take (8, 2 * DEALT, chunks + 2 * DEALT), ==,
+                    2 * DEALT);
+  for (int i = 0; i < DEALT; i++)
+    d.large[i] = chunks[2 * i];
+  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d.dealt));
+  d.tag = sli_tls_tag ();
+  test_gang (1, dealt_judge, &d);
+  g_assert_cmpint (sli_taker_is_mixed (DEALT_CLASS, DEALT, d.dealt), ==,
+                   d.tag == 0);
+  /* Holes, and what is none of ours, are for the slab to complain of. */
+  for (int i = 0; i < DEALT; i += 3)
+    strange[i] = chunks + i;
+  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, strange));
+  sli_taker_claim (DEALT_CLASS, DEALT, strange);
+  check_valid ();
+}
+
 /* --- other page sizes --- */
 
 static void
@@ -620,6 +686,7 @@ main (int argc, char **argv)
                   death_twice_in_one_call);
   test_add_death ("/slice/slab/death/never-allocated", death_never_allocated);
   test_add_death ("/slice/slab/death/no-slab", death_no_slab);
+  test_add_fresh ("/slice/slab/taker", test_taker);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);

@@ -41,6 +41,30 @@ test_tells_end (void)
   g_assert_cmpint (n_left, ==, 3);
 }
 
+static void
+note_tag (unsigned index, void *data)
+{
+  uint16_t *tags = data;
+
+  tags[index] = sli_tls_tag ();
+  g_assert_cmpuint (sli_tls_tag (), ==, tags[index]);
+}
+
+/* Whoever lives beside another has a tag of his own: nearly always, and one
+ * of six is enough. */
+static void
+test_tags_differ (void)
+{
+  uint16_t tags[6] = { 0 };
+  uint16_t own = sli_tls_tag ();
+  unsigned n_others = 0;
+
+  test_gang (6, note_tag, tags);
+  for (int i = 0; i < 6; i++)
+    n_others += tags[i] != own;
+  g_assert_cmpuint (n_others, >, 0);
+}
+
 /* Without a key nothing can be watched, and no other's key is touched. */
 static void
 test_no_key_left (void)
@@ -70,6 +94,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/tls/tells-end", test_tells_end);
+  test_add_fresh ("/slice/tls/tags-differ", test_tags_differ);
   test_add_fresh ("/slice/tls/no-key-left", test_no_key_left);
   test_add_fresh ("/slice/tls/not-open", test_not_open);
   return g_test_run ();

@@ -423,8 +423,9 @@ pool_wasted (const SlicePool *pool)
     {
       Block block = sli_chain_block (chain, i);
       size_t bytes = sli_block_bytes (&block);
-      size_t skip = (size_t) (sli_align (block.start, pool->options.alignment)
-                              - block.start);
+      /* An empty chain's start is NULL, which has no offsets. */
+      size_t skip = (0 - (uintptr_t) block.start)
+                    & (pool->options.alignment - 1);
       if (bytes >= skip)
         wasted += skip + (bytes - skip) % pool->chunk_bytes;
       else

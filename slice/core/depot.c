@@ -15,6 +15,7 @@
 #include "depot.h"
 #include "meta.h"
 #include "slab.h"
+#include "taker.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/option.h"
@@ -356,6 +357,8 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
   sli_unlock (&depot->lock);
   if (magazine != NULL && empty != NULL)
     sli_depot_end_magazine (empty);
+  if (magazine != NULL)
+    sli_taker_claim (class_index, magazine->n_rounds, magazine->slots + 1);
   PROBE2 (depot_pop, class_index, magazine);
   return magazine;
 }
@@ -370,12 +373,18 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   uint64_t now_msec;
 
+  /* Small blocks that one thread allocated and dealt out to others, which
+   * free them: each has a few of every line.  In the depot they would stay
+   * so, and the lines be fought for; in their slabs neighbours meet again, and
+   * go out to one thread. */
+  exchange->is_mixed = sli_taker_is_mixed (class_index, magazine->n_rounds,
+                                           magazine->slots + 1);
   exchange->contended = !SEEDED (1) && depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
   depot->n_pushes++;
-  if (depot->n_chunks * chunk_bytes > limit_bytes)
+  if (exchange->is_mixed || depot->n_chunks * chunk_bytes > limit_bytes)
     {
       /* The one that came: its chunks and their slabs are still in the cache. */
       exchange->spare = magazine;

@@ -87,6 +87,7 @@ typedef struct
                        same), for the caller to drain; or NULL */
   Magazine *empty;  /* one to go on with, of the size wanted; or NULL */
   bool contended;   /* another thread held the lock */
+  bool is_mixed;    /* it was drained lest threads share lines */
 } DepotExchange;
 
 /* Exchanges a magazine with rounds for an empty one of at least n_wanted. */

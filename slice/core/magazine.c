@@ -30,6 +30,9 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
+  /* What others took is only on its way to the slabs: magazines no larger
+   * than this, for what stays in them shares lines. */
+  SIZE_MIXED_MAX = 1,
   /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
   TICKS_PER_WORKING_SET = 4,
   TICK_MSEC_MIN = 250,
@@ -102,7 +105,7 @@ static void
 class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   class_resize (record, class_index, size);
-  record->caches[class_index].n_shrunk++;
+  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
 
 /* May a class that is charged have magazines of that size? */
@@ -146,7 +149,8 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
-class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
+class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
+                  bool is_mixed)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned larger = cache->size + 1u;
@@ -157,13 +161,14 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended)
   if (cache->n_trips < TRIPS_MAX)
     cache->n_trips += contended ? TRIPS_CONTENDED : 1;
   if (cache->n_trips < TRIPS_TO_GROW
-      || larger > sli_depot_size_max (class_index))
+      || larger > sli_depot_size_max (class_index)
+      || (is_mixed && larger > SIZE_MIXED_MAX))
     return;
   if (!class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
-  cache->n_grown++;
+  COUNT_UP (&cache->n_grown, 1u);
 }
 
 /* A magazine from the depot may hold more than this thread's do.  It sets the
@@ -179,7 +184,7 @@ class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
          && class_may_be (record, class_index, cache->size + 1u))
     {
       class_resize (record, class_index, cache->size + 1u);
-      cache->n_grown++;
+      COUNT_UP (&cache->n_grown, 1u);
     }
   n_max = sli_depot_rounds (class_index, cache->size);
   if (magazine->n_rounds > n_max)
@@ -362,7 +367,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
       && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
     class_swap (record, class_index);
   magazine = sli_depot_pop (class_index, cache->previous, &contended);
-  class_count_trip (record, class_index, contended);
+  class_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_fill (record, class_index);
   class_fit (record, class_index, magazine);
@@ -435,7 +440,8 @@ sli_magazine_alloc (unsigned class_index)
   n_trips_before = record->n_trips;
   chunk = class_pop (record, class_index);
   if (chunk != NULL)
-    record->caches[class_index].n_hits += magazine_options.is_counting;
+    COUNT_UP (&record->caches[class_index].n_hits,
+              magazine_options.is_counting);
   /* A full magazine from elsewhere may hold nothing but holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
@@ -514,7 +520,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
-  DepotExchange exchange = { NULL, NULL, false };
+  DepotExchange exchange = { 0 };
 
   if (cache->loaded == NULL)
     {
@@ -532,7 +538,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   if (cache->previous != NULL)
     {
       sli_depot_push (cache->previous, n_wanted, &exchange);
-      class_count_trip (record, class_index, exchange.contended);
+      class_count_trip (record, class_index, exchange.contended,
+                        exchange.is_mixed);
     }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL
@@ -631,8 +638,8 @@ sli_magazine_free (unsigned class_index, void *chunk)
                        sli_sizeclasses[class_index].block_bytes, 0);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
-  record->caches[class_index].n_hits
-      += magazine_options.is_counting && is_hit;
+  COUNT_UP (&record->caches[class_index].n_hits,
+            magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");

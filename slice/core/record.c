@@ -251,7 +251,7 @@ sli_record_complain_of_reentry (void)
 static void
 magazine_put_away (Magazine *magazine, FlushKind kind)
 {
-  DepotExchange exchange = { magazine, NULL, false };
+  DepotExchange exchange = { .spare = magazine };
 
   if (magazine == NULL)
     return;

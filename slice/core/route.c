@@ -87,7 +87,7 @@ route_begin (void)
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
-  sli_route.may_be_plain = options.is_inline;
+  sli_route.is_inline = options.is_inline;
   sli_trace_begin ();
   STORE_RELEASE (&sli_route.ready, true);
   sli_trace_follow ();

@@ -27,8 +27,8 @@ typedef struct
 {
   bool ready;
   bool is_guarded;      /* ready, and in a checking mode or traced */
-  bool is_plain;        /* ready, and nothing but magazines */
-  bool may_be_plain;    /* so it is unless traced */
+  bool is_inline;       /* nothing but magazines, if no one listens */
+  bool is_plain;        /* ready, inline, and no one listens */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
   GuardCalls checked;   /* what it does; traced: or what tells the hooks */

@@ -64,7 +64,6 @@ route_follow_hooks (void)
 {
   bool is_told = trace_hooks () != NULL;
 
-  STORE_RELEASE (&sli_route.is_plain, !is_told && sli_route.may_be_plain);
   /* Written once: before anyone reads them, or, where a checking mode does, in
    * place of what may as well be called once more. */
   if (is_told && LOAD (&sli_route.checked.take) != told_take)
@@ -73,6 +72,7 @@ route_follow_hooks (void)
       STORE (&sli_route.checked.try_take, told_try_take);
       STORE (&sli_route.checked.give, told_give);
     }
+  STORE_RELEASE (&sli_route.is_plain, sli_route.is_inline && !is_told);
   STORE_RELEASE (&sli_route.is_guarded,
                  is_told || sli_route.route == ROUTE_GUARD);
   sli_magazine_show_inline (!is_told);

@@ -11,6 +11,7 @@
 
 #include "tls.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 static struct
@@ -18,6 +19,17 @@ static struct
   pthread_key_t key;
   bool is_open; /* without it, key would be 0: somebody else's */
 } tls;
+
+/* Where errno lies tells threads apart, without thread-local storage of our
+ * own, which is scarce.  These places are at equal distances, perhaps large
+ * powers of two: the product spreads them. */
+uint16_t
+sli_tls_tag (void)
+{
+  uint32_t bits = (uint32_t) ((uintptr_t) &errno >> 4);
+
+  return (uint16_t) ((bits * 2654435761u) >> 16);
+}
 
 bool
 sli_tls_open (void (*leave) (void *value))

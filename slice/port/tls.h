@@ -8,6 +8,7 @@
 #define SLI_PORT_TLS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* From now on `leave` is called with the thread's value when a thread that
  * called sli_tls_watch() ends.  To be called once; false if the system has no
@@ -16,5 +17,9 @@ bool sli_tls_open (void (*leave) (void *value));
 /* Have the end of the calling thread told, with this value (not NULL).
  * False if that can't be had: the caller must do without. */
 bool sli_tls_watch (void *value);
+
+/* A number that tells the calling thread from most others; a thread that
+ * comes later may have it again. */
+uint16_t sli_tls_tag (void);
 
 #endif

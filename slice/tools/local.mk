@@ -23,6 +23,7 @@ endif
 	%D%/classify.c \
 	%D%/classify.h \
 	%D%/command-advise.c \
+	%D%/command-compare.c \
 	%D%/command-diff.c \
 	%D%/command-dump.c \
 	%D%/command-export.c \
@@ -44,6 +45,8 @@ endif
 	%D%/replay-backends.c \
 	%D%/replay.c \
 	%D%/replay.h \
+	%D%/resample.c \
+	%D%/resample.h \
 	%D%/report-html.c \
 	%D%/report-svg.c \
 	%D%/report.h \

@@ -51,7 +51,9 @@ def case(name, workload, arguments="", figures="ns", statistic="median",
                 only, set(without), once)
 
 
-MEMORY = {"without": ("limit",), "once": True}
+# The second way to call the same allocator has the same memory.
+MEMORY = {"without": ("limit", "slice-functions", "jemalloc-sized",
+                      "tcmalloc-sized"), "once": True}
 LIVE_COUNTS = (10**3, 10**4, 10**5, 10**6, 10**7)
 THREADS = (1, 2, 4)
 
@@ -124,6 +126,18 @@ for count in LIVE_COUNTS:
                           % (count, max(10**6, count // 10)),
                           "net_ns ns", without=("limit",)))
 
+# These have threads of their own.
+THREADED = {"producer", "churn", "sharing-active", "sharing-passive",
+            "sharing-direct"}
+
+
+def has_threads(a_case):
+    return (a_case.workload in THREADED
+            or any(argument.startswith("--threads=")
+                   and argument != "--threads=1"
+                   for argument in a_case.arguments))
+
+
 # About ten minutes with every packaged peer; and the whole.
 QUICK = ("pair lifo-64 fifo-1000 fifo-100000 skewed slice-test-512-t1 "
          "slice-test-1024-t1 slice-test-1024-t2 slice-test-1024-t4 "
@@ -161,8 +175,10 @@ def targets():
         Target("pair, against GSlice", "pair", "ns", "slice", "gslice", 0.09),
     ]
     for name in ("lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
-        rows.append(Target(name + ", against the best malloc", name, "ns",
-                           "slice", "peers", 0.27))
+        rows += [Target(name + ", against the best malloc", name, "ns",
+                        "slice", "peers", 0.27),
+                 Target("the limit of that, against it", name, "ns", "limit",
+                        "peers", None)]
     for name in ("pair", "lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
         rows.append(Target(name + " through functions", name, "ns",
                            "slice-functions", "peers", 0.90))
@@ -189,13 +205,15 @@ def targets():
                "slice", "", 1.04),
         Target("the same, against the best malloc", "tree", "rss_over_live",
                "slice", "peers", 1.0),
+        Target("tree-cold: peak RSS over live bytes", "tree-cold",
+               "rss_over_live", "slice", "", 1.04),
         Target("RSS per byte, worst of 8..256", "sizes", "worst_to_256",
                "slice", "", 1.02),
         Target("the same without huge pages", "sizes-4k", "worst_to_256",
                "slice-4k", "", 1.02),
         Target("peak RSS of slice-test", "slice-test-1024-t1",
                "rss_peak_bytes", "slice", "peers", 0.95),
-        Target("400 MB freed, left after 20 s of traffic (%)", "phases",
+        Target("400 MB freed, left after the idle phase (%)", "phases",
                "idle_left_percent", "slice", "", 4),
         Target("the same after a trim (%)", "phases", "trim_left_percent",
                "slice", "", 4),

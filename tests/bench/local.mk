@@ -135,7 +135,9 @@ EXTRA_DIST += \
 	%D%/depot-simulation \
 	%D%/figures.py \
 	%D%/plots.py \
-	%D%/trace-convert
+	%D%/record-results \
+	%D%/trace-convert \
+	docs/results
 
 dist_man_MANS += docs/man/slice-bench.1
 dist_doc_DATA += docs/BENCHMARK docs/SCALING
@@ -159,10 +161,33 @@ bench-compare: $(slice_bench_programs) $(slice_bench_trace)
 	  --trace=$(slice_bench_trace) --output=bench-results \
 	  --histograms $(BENCH_FLAGS)
 
+# The full run, twelve to fifteen minutes, whose results the documentation
+# shows: docs/results in the source tree.
+bench-record: $(slice_bench_programs) $(slice_bench_trace) \
+	      $(bench_record_programs)
+	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' \
+	$(SHELL) $(srcdir)/%D%/record-results %D% $(slice_bench_trace) \
+	  bench-results $(srcdir)/docs/results $(BENCH_FLAGS)
+
 clean-local: clean-local-bench
 clean-local-bench:
 	rm -rf bench-results
 
-.PHONY: bench-compare clean-local-bench
+.PHONY: bench-compare bench-record clean-local-bench
+
+bench_record_programs = tests/bench/ralloc-bench
+if HAVE_CXX
+bench_record_programs += tests/bench/arena/arena-bench
+endif
 
 include tests/bench/ralloc.mk
+
+# What a block costs in each mode, beside GSlice: `make bench-modes'.
+if WITH_TESTS
+check_PROGRAMS += %D%/mode-cost
+endif
+%C%_mode_cost_SOURCES = %D%/mode-cost.c
+%C%_mode_cost_LDADD = slice/libslice.la $(GLIB_LIBS)
+bench-modes: %D%/mode-cost$(EXEEXT)
+	%D%/mode-cost
+.PHONY: bench-modes

@@ -33,6 +33,10 @@ def style(results, name):
     return OTHER_STYLES[others.index(name) % len(OTHER_STYLES)]
 
 
+GRID = "linetype 1 linewidth 1 linecolor rgb '#e0e0e0'"
+DODGE = 0.62    # of a row's height, over which contestants are spread
+
+
 def quoted(text):
     return '"%s"' % text.replace("_", "\\\\_")
 
@@ -76,53 +80,98 @@ class Picture:
                       file=sys.stderr)
 
 
-def curve(results, block, contestant, extra=""):
+def curve(results, block, contestant, look="linespoints"):
     colour, point = style(results, contestant)
     width = 3 if contestant == "slice" else 1.5
-    return ("%s using 1:2 with linespoints linecolor rgb \"%s\" "
-            "pointtype %d pointsize 0.8 linewidth %g title %s %s"
-            % (block, colour, point, width, quoted(contestant), extra))
+    columns = "1:2:3:4" if look == "yerrorlines" else "1:2"
+    points = ("pointtype %d pointsize 0.8 " % point) if look != "lines" else ""
+    return ("%s using %s with %s linecolor rgb \"%s\" %s"
+            "linewidth %g title %s"
+            % (block, columns, look, colour, points, width,
+               quoted(contestant)))
+
+
+def drawn(results):
+    """Those with a curve of their own: not the second way to call a peer."""
+    return [c for c in results.contestants if not c.endswith("-sized")]
 
 
 def draw_ratios(results, reference, directory):
-    """A row a case, a point a contestant, whiskers the quartiles."""
+    """A row a case, a point a contestant, whiskers the quartiles; points of
+    a row lie a little below each other, so that none hides another."""
     names = [name for name, case in results.cases.items()
              if case["figures"][0] in ("ns", "alloc_p999_ns")
              and case["workload"] not in ("live", "live-deep")
              and results.values(name, reference, case["figures"][0])]
     if not names:
         return
-    picture = Picture("ratios", 1100, 120 + 26 * len(names))
+    others = [c for c in drawn(results) if c != reference]
+    picture = Picture("ratios", 1150, 130 + 34 * len(names))
     parts = []
-    for contestant in results.contestants:
-        if contestant == reference or contestant.endswith("-sized"):
-            continue
+    for place, contestant in enumerate(others):
+        dodge = DODGE * (0.5 - place / max(len(others) - 1, 1))
         rows = []
         for row, name in enumerate(reversed(names)):
             ratios = results.ratios(name, contestant, reference,
                                     results.cases[name]["figures"][0])
             if ratios:
                 low, middle, high = figures.quartiles(ratios)
-                rows.append((middle, row, low, high))
+                rows.append((middle, row + dodge, low, high))
         if rows:
             colour, point = style(results, contestant)
             parts.append(
                 "%s using 1:2:3:4 with xerrorbars linecolor rgb \"%s\" "
-                "pointtype %d pointsize 1.1 linewidth 1.5 title %s"
+                "pointtype %d pointsize 1 linewidth 1.2 title %s"
                 % (picture.data(rows), colour, point, quoted(contestant)))
     labels = ", ".join("%s %d" % (quoted(name), row)
                        for row, name in enumerate(reversed(names)))
+    for row in range(0, len(names), 2):
+        picture.add("set object rectangle from graph 0, first %g to graph 1, "
+                    "first %g behind fillcolor rgb '#f4f4f4' fillstyle solid "
+                    "noborder" % (row - 0.5, row + 0.5))
     picture.add(
-        'set title "Time as a multiple of %s (left of the line: faster)"'
-        % reference,
-        "set logscale x 2", "set ytics (%s)" % labels,
-        "set yrange [-0.6:%g]" % (len(names) - 0.4),
-        'set format x "%g"', "set grid xtics ytics linecolor rgb '#dddddd'",
+        'set title "CPU time as a multiple of %s (latency: p99.9 of '
+        'allocations)"' % reference,
+        "set logscale x 2", "set ytics (%s) scale 0" % labels,
+        "set yrange [-0.5:%g]" % (len(names) - 0.5),
+        'set format x "%g"', "set grid xtics " + GRID, "set errorbars 0.4",
+        'set xlabel "left of the line: faster than %s; right: slower.  '
+        'Medians and quartiles of the ratio within a round"' % reference,
         "set key outside right top",
-        "set arrow from 1, graph 0 to 1, graph 1 nohead linewidth 3 "
+        "set arrow from 1, graph 0 to 1, graph 1 nohead linewidth 2 "
         "linecolor rgb '#000000' back",
         "plot " + ", \\\n  ".join(parts))
     picture.draw(directory)
+
+
+def add_panels(picture, panels, n_columns, settings):
+    """Draws (title, parts) side by side, with one key for all at the right:
+    an empty plot of its own."""
+    n_rows = (len(panels) + n_columns - 1) // n_columns
+    right = 1 - 190 / picture.width
+    names = {}
+    for _, parts in panels:
+        for part in parts:
+            head, title = part.rsplit(" title ", 1)
+            names.setdefault(title.strip(), head.split(" with ", 1)[1]
+                             .replace("yerrorlines", "linespoints"))
+    picture.add("set multiplot", "unset key", *settings)
+    for number, (title, parts) in enumerate(panels):
+        column, row = number % n_columns, number // n_columns
+        picture.add(
+            "set origin %g, %g" % (column * right / n_columns,
+                                   1 - (row + 1) / n_rows),
+            "set size %g, %g" % (right / n_columns, 1 / n_rows),
+            'set title "%s"' % title,
+            "plot " + ", \\\n  ".join(parts))
+    picture.add(
+        "reset", "unset border", "unset tics", "unset xlabel",
+        "set origin %g, 0" % right, "set size %g, 1" % (1 - right),
+        "set key at screen 0.995, screen 0.95 right top", "set xrange [0:1]",
+        "set yrange [0:1]",
+        "plot " + ", \\\n  ".join("NaN with %s title %s" % (look, title)
+                                   for title, look in names.items()),
+        "unset multiplot")
 
 
 def draw_threads(results, directory):
@@ -131,60 +180,52 @@ def draw_threads(results, directory):
                      for name in results.cases) > 1]
     if not groups:
         return
-    picture = Picture("threads", 1100, 420 * ((len(groups) + 1) // 2))
-    blocks = []
+    picture = Picture("threads", 1150, 400 * ((len(groups) + 1) // 2))
+    panels = []
     for group in groups:
         parts = []
-        for contestant in results.contestants:
+        for contestant in drawn(results):
             rows = []
             for name in results.cases:
                 if name.startswith(group + "-t"):
-                    value = results.median(name, contestant, "ns")
-                    if value is not None:
-                        rows.append((int(name.rsplit("t", 1)[1]), value))
-            if rows and not contestant.endswith("-sized"):
+                    values = results.values(name, contestant, "ns")
+                    if values:
+                        low, middle, high = figures.quartiles(values)
+                        rows.append((int(name.rsplit("t", 1)[1]), middle,
+                                     low, high))
+            if rows:
                 parts.append(curve(results, picture.data(sorted(rows)),
-                                   contestant))
-        blocks.append((group, parts))
-    picture.add("set multiplot layout %d,2" % ((len(groups) + 1) // 2),
-                "set xtics (1, 2, 4, 8, 16)", "set logscale x 2",
-                "set yrange [0:*]", "set xrange [0.9:4.4]",
-                "set grid linecolor rgb '#dddddd'",
-                'set xlabel "threads"', 'set ylabel "CPU ns a pair"',
-                "set key outside right top")
-    for group, parts in blocks:
-        picture.add('set title "%s"' % group,
-                    "plot " + ", \\\n  ".join(parts))
-    picture.add("unset multiplot")
+                                   contestant, "yerrorlines"))
+        panels.append((group, parts))
+    add_panels(picture, panels, 2, [
+        "set xtics (1, 2, 4, 8, 16)", "set logscale xy 2",
+        "set xrange [0.9:4.4]", 'set format y "%g"',
+        "set grid xtics ytics " + GRID, "set errorbars 0.5",
+        'set xlabel "threads"', 'set ylabel "CPU ns a pair"'])
     picture.draw(directory)
 
 
 def draw_live(results, directory):
-    picture = Picture("live", 1100, 460)
+    picture = Picture("live", 1150, 460)
     panels = []
+    titles = {"live": "1000 random blocks replaced at a time",
+              "live-deep": "a tenth of all replaced at a time"}
     for name in ("live", "live-deep"):
         parts = []
-        for contestant in results.contestants:
+        for contestant in drawn(results):
             points = figures.live_curve(results, name, contestant)
-            if len(points) > 1 and not contestant.endswith("-sized"):
+            if len(points) > 1:
                 parts.append(curve(results, picture.data(points),
                                    contestant))
         if parts:
-            panels.append((name, parts))
+            panels.append((titles[name], parts))
     if not panels:
         return
-    picture.add("set multiplot layout 1,%d" % len(panels), "set logscale x",
-                'set format x "10^{%L}"', "set yrange [0:*]",
-                "set grid linecolor rgb '#dddddd'",
-                'set xlabel "live blocks of 64 bytes"',
-                'set ylabel "CPU ns a pair, array accesses taken off"',
-                "set key top left")
-    titles = {"live": "1000 random blocks replaced at a time",
-              "live-deep": "a tenth of all replaced at a time"}
-    for name, parts in panels:
-        picture.add('set title "%s"' % titles[name],
-                    "plot " + ", \\\n  ".join(parts))
-    picture.add("unset multiplot")
+    add_panels(picture, panels, len(panels), [
+        "set logscale xy", 'set format x "10^{%L}"', 'set format y "%g"',
+        "set xrange [7e2:1.4e7]", "set grid xtics ytics " + GRID,
+        'set xlabel "live blocks of 64 bytes"',
+        'set ylabel "CPU ns a pair, array accesses taken off"'])
     picture.draw(directory)
 
 
@@ -209,7 +250,7 @@ def phase_progress(result):
 def draw_phases(results, directory):
     if "phases" not in results.cases:
         return
-    picture = Picture("phases", 1100, 560)
+    picture = Picture("phases", 1150, 560)
     parts = []
     for contestant in results.present("phases"):
         run = results.runs["phases", contestant, 0]
@@ -237,7 +278,7 @@ def draw_phases(results, directory):
         '"free all" 3.5, "%g s of low traffic" 4.5, "trim" 5.4) scale 0'
         % idle,
         "set xrange [0:5.6]", "set yrange [0:*]",
-        "set grid ytics linecolor rgb '#dddddd'",
+        "set grid ytics " + GRID,
         'set ylabel "megabytes resident"', "set key outside right top")
     for edge in range(1, 6):
         picture.add("set arrow from %d, graph 0 to %d, graph 1 nohead "
@@ -250,7 +291,7 @@ def draw_latency(results, directory):
     """x is the share of calls that took longer, so that the tail is wide."""
     if "latency" not in results.cases:
         return
-    picture = Picture("latency", 1100, 460)
+    picture = Picture("latency", 1150, 460)
     panels = []
     for kind in ("alloc", "free"):
         parts = []
@@ -268,26 +309,22 @@ def draw_latency(results, directory):
             if rows and not contestant.endswith("-sized"):
                 parts.append(curve(results, picture.data(rows), contestant))
         if parts:
-            panels.append((kind, parts))
+            panels.append((kind + " latency", parts))
     if not panels:
         return
-    picture.add("set multiplot layout 1,%d" % len(panels), "set logscale xy",
-                "set xrange [1.8:120000]",
-                'set xtics ("50 %%" 2, "90 %%" 10, "99 %%" 100, '
-                '"99.9 %%" 1000, '
-                '"99.99 %%" 10000, "99.999 %%" 100000)',
-                "set grid linecolor rgb '#dddddd'",
-                'set xlabel "percentile of calls"',
-                'set ylabel "ns, the clock taken off"', "set key top left")
-    for kind, parts in panels:
-        picture.add('set title "%s latency"' % kind,
-                    "plot " + ", \\\n  ".join(parts))
-    picture.add("unset multiplot")
+    add_panels(picture, panels, len(panels), [
+        "set logscale xy", "set xrange [1.8:200000]",
+        'set xtics ("50 %%" 2, "90 %%" 10, "99 %%" 100, "99.9 %%" 1000, '
+        '"99.99 %%" 10000, "99.999 %%" 100000) font ",9"',
+        "set yrange [3:*]", 'set format y "10^{%L}"',
+        "set grid xtics ytics " + GRID,
+        'set xlabel "percentile of calls"',
+        'set ylabel "ns, the clock taken off"'])
     picture.draw(directory)
 
 
 def draw_sizes(results, directory):
-    picture = Picture("sizes", 1100, 460)
+    picture = Picture("sizes", 1150, 460)
     parts = []
     for name in ("sizes", "sizes-4k"):
         if name not in results.cases:
@@ -297,16 +334,55 @@ def draw_sizes(results, directory):
                 series = results.runs[name, contestant, 0]["result"][
                     "series"]["rss_per_byte"]["points"]
                 parts.append(curve(results, picture.data(series),
-                                   contestant))
+                                   contestant, "linespoints" if contestant
+                                   == "slice" else "lines"))
     if not parts:
         return
     picture.add('set title "Resident bytes per byte asked for"',
-                "set logscale x 2", "set yrange [0.98:1.7]",
+                "set logscale x 2", "set yrange [1:1.6]",
                 "set xrange [8:2048]",
-                "set grid linecolor rgb '#dddddd'",
+                "set grid xtics ytics " + GRID,
                 'set xlabel "block size, bytes"',
+                'set ylabel "resident / asked for"',
                 "set key outside right top",
                 "plot " + ", \\\n  ".join(parts))
+    picture.draw(directory)
+
+
+def draw_histograms(results, kind, directory):
+    """A small panel a workload: which share has which size, or lifetime."""
+    histograms = results.data.get("histograms", {})
+    names = [name for name in histograms if histograms[name][kind]["points"]]
+    if not names:
+        return
+    n_columns = 4
+    n_rows = (len(names) + n_columns - 1) // n_columns
+    picture = Picture("histogram-" + kind, 1150, 165 * n_rows + 40)
+    titles = {"sizes": "Sizes of the blocks of each workload, bytes",
+              "lifetimes": "Lifetimes of the blocks of each workload, "
+                           "in allocations made meanwhile"}
+    parts = []
+    for name in names:
+        points = histograms[name][kind]["points"]
+        total = sum(count for _, count in points)
+        rows = [(max(start, 1), 100 * count / total)
+                for start, count in points]
+        parts.append((name, picture.data(rows), max(y for _, y in rows)))
+    picture.add("set multiplot layout %d,%d title \"%s\""
+                % (n_rows, n_columns, titles[kind]),
+                "unset key", "set logscale x 2", "set tics font ',8' nomirror",
+                "set border 3", "set title offset 0,-0.7 font ',10'",
+                "set yrange [0:*]", "set xrange [%s]"
+                % ("4:4096" if kind == "sizes" else "0.7:1e6"),
+                'set format x "%g"' if kind == "sizes"
+                else 'set format x "2^{%L}"', 'set format y "%g %%"',
+                "set grid ytics " + GRID)
+    for name, block, top in parts:
+        step = next(step for step in (5, 10, 20, 50) if top <= 4 * step)
+        picture.add('set title "%s"' % name, "set ytics 0, %d" % step,
+                    "plot %s using 1:2 with impulses linewidth 4 "
+                    "linecolor rgb '#0072b2'" % block)
+    picture.add("unset multiplot")
     picture.draw(directory)
 
 
@@ -317,3 +393,5 @@ def draw_all(results, reference, directory):
     draw_phases(results, directory)
     draw_latency(results, directory)
     draw_sizes(results, directory)
+    for kind in ("sizes", "lifetimes"):
+        draw_histograms(results, kind, directory)

@@ -23,6 +23,9 @@ scheduled_sources = \
 	slice/core/failure.c \
 	slice/core/fork.c \
 	slice/core/guard.c \
+	slice/core/guard-contents.c \
+	slice/core/guard-quick.c \
+	slice/core/guard-tool.c \
 	slice/core/magazine.c \
 	slice/core/map.c \
 	slice/core/meta.c \
@@ -32,6 +35,7 @@ scheduled_sources = \
 	slice/core/route.c \
 	slice/core/slab.c \
 	slice/core/source.c \
+	slice/core/taker.c \
 	slice/core/trace.c \
 	slice/core/trim.c \
 	slice/observe/stats.c \
@@ -46,7 +50,3 @@ scheduled_sources = \
 %C%_schedule_CPPFLAGS = $(AM_CPPFLAGS) -DSLICE_SCHEDULE
 %C%_schedule_CFLAGS = $(SLICE_WARN_CFLAGS) $(SLICE_LIB_CFLAGS)
 %C%_schedule_LDADD = $(SLICE_THREAD_LIBS)
-
-soak-schedule: %D%/schedule$(EXEEXT)
-	%D%/schedule --schedules=600000
-.PHONY: soak-schedule

@@ -131,6 +131,12 @@ sli_tls_watch (void *value)
   return true;
 }
 
+uint16_t
+sli_tls_tag (void)
+{
+  return (uint16_t) (current - fibers);
+}
+
 static void
 switch_to (Fiber *next)
 {
