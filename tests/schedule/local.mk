@@ -29,6 +29,8 @@ scheduled_sources = \
 	slice/core/record.c \
 	slice/core/route.c \
 	slice/core/slab.c \
+	slice/core/slab-give.c \
+	slice/core/slab-look.c \
 	slice/core/source.c \
 	slice/core/taker.c \
 	slice/core/trim.c \
