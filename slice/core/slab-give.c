@@ -25,14 +25,14 @@
 static bool
 slab_is_empty (const Slab *slab)
 {
-  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
-  unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
+  unsigned n_words = sli_sizeclasses[slab->class_index].n_words;
 
   /* Whoever set a bit has read the header before and does not after: what
    * follows here is after that. */
-  for (unsigned i = 0; i < sizeclass->n_words; i++)
-    n += (unsigned) __builtin_popcountll (LOAD_ACQUIRE (&slab->words[i]));
-  return n == sizeclass->n_chunks;
+  for (unsigned i = 0; i < n_words; i++)
+    if (LOAD_ACQUIRE (&slab->words[i]) != carved_mask (slab, i))
+      return false;
+  return true;
 }
 
 static void

@@ -78,6 +78,19 @@ sli_slab_lock (unsigned class_index)
 
 /* --- one slab --------------------------------------------------------------- */
 
+static bool
+slab_has_free (const Slab *slab)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+
+  if (LOAD (&slab->n_carved) < sizeclass->n_chunks)
+    return true;
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    if (LOAD (&slab->words[i]) != 0)
+      return true;
+  return false;
+}
+
 static unsigned
 ring_for (const Slab *slab, unsigned n_free)
 {
@@ -249,7 +262,7 @@ class_take (SlabClass *class, unsigned n, void **end)
         taken += slab_carve (slab, run, n - taken, end - taken);
       /* Nothing can come back into a slab without a free bit but under the
        * lock, so this holds until we let go. */
-      if (slab_count_free (slab) == 0)
+      if (!slab_has_free (slab))
         slab_set_full (slab);
     }
   class->n_taken += taken;
@@ -319,7 +332,7 @@ slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
 
   assert_held (&class->lock);
   taker_note (slab);
-  if (slab_count_free (slab) == 0)
+  if (!slab_has_free (slab))
     slab_set_full (slab);
   class->n_taken += taken;
   return taken;
