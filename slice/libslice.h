@@ -10,6 +10,7 @@
 #include <slice/slice.h>
 #include <slice/ralloc.h>
 #include <slice/arena.h>
+#include <slice/hooks.h>
 #include <slice/source.h>
 #include <slice/stats.h>
 #include <slice/walk.h>

@@ -6,6 +6,9 @@
 #
 # SPDX-License-Identifier: MIT
 
+# For floors that stand on the slices as a program does: see own.h.
+slice_own_cppflags = $(AM_CPPFLAGS) -include $(top_srcdir)/slice/base/own.h
+
 # No GLib in here.
 slice_cflags = \
 	$(SLICE_WARN_CFLAGS) \
@@ -47,11 +50,14 @@ noinst_LTLIBRARIES += \
 	%D%/base/diag.h \
 	%D%/base/errors.h \
 	%D%/base/list.h \
+	%D%/base/own.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
 	%D%/base/probe.h \
 	%D%/base/sizeclass.c \
-	%D%/base/sizeclass.h
+	%D%/base/sizeclass.h \
+	%D%/base/trace.c \
+	%D%/base/trace.h
 %C%_libbase_la_CFLAGS = $(slice_cflags)
 %C%_libbase_la_LIBADD = %D%/libport.la
 
@@ -115,9 +121,16 @@ noinst_LTLIBRARIES += \
 	%D%/core/failure.c \
 	%D%/core/fork.c \
 	%D%/core/guard.c \
+	%D%/core/guard-contents.c \
+	%D%/core/guard-contents.h \
+	%D%/core/guard-quick.c \
+	%D%/core/guard-state.h \
+	%D%/core/guard-tool.c \
 	%D%/core/guard.h \
+	%D%/core/own.c \
 	%D%/core/route.c \
 	%D%/core/route.h \
+	%D%/core/trace.c \
 	%D%/core/trim.c
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 %C%_liballoc_la_LIBADD = %D%/libmagazine.la
@@ -150,6 +163,7 @@ if HAVE_VERSION_SCRIPT
 endif
 
 pkginclude_HEADERS += \
+	%D%/hooks.h \
 	%D%/libslice.h \
 	%D%/options.h \
 	%D%/slice.h \

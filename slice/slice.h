@@ -94,7 +94,7 @@ SLICE_API void slice_free_slow_v1 (size_t size, void *block);
  * language.  alloc.c defines SLICE_DEFINE_EXPORTS to make these. */
 #ifdef SLICE_DEFINE_EXPORTS
 # define SLICE_INLINE SLICE_API
-#else
+#elif !defined SLICE_INLINE
 # define SLICE_INLINE                                                         \
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
 #endif

@@ -4,6 +4,9 @@
  * it runs under slice-trace(1) the recorder hears of it; otherwise each call
  * costs a load and a test.
  *
+ * What the program does with slices, contexts and arenas is recorded without
+ * any of this: hooks.h.
+ *
  * Source lines are for programs that are rebuilt: with
  * SLICE_TRACE_SOURCE_LINES defined before this header is included, malloc(),
  * calloc(), realloc(), strdup() and the slices' typed macros note file, line

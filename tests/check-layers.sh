@@ -4,7 +4,7 @@
 # A file of floor n may include its own floor, floor n-1, and always base (1)
 # and port (0).  Public headers belong to no floor.  Four exceptions: all
 # metadata comes from the page floor's meta.h, route.c, aligned.c and bulk.c go
-# straight to slabs (and guard.c marks their chunks), fork.c takes the locks of every
+# straight to slabs (and guard*.c mark their chunks), fork.c takes the locks of every
 # floor, and observe reads all floors.
 # Contexts and arenas are clients: public headers, base, port and their own
 # directory.
@@ -36,7 +36,9 @@ findings ()
       if (name ~ /^(slab|slab-class|slab-give|slab-look|place|taker)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5
-      if (name ~ /^(alloc|aligned|bulk|failure|route|trim|fork|block-check|guard)$/) return 6
+      if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace)$/) return 6
+      if (name ~ /^(trim|fork|block-check)$/) return 6
+      if (name ~ /^guard(-(contents|quick|state|tool))?$/) return 6
       return ""
     }
     function area_of (path)
@@ -71,7 +73,7 @@ findings ()
       if (to > from) return 0
       if (to <= 1 || to == from - 1) return 1
       if (target == "core/meta.h" && area_of(path) == "core") return 1
-      if (path ~ /^core\/(aligned|bulk|guard|route)\.c$/ && to == 3) return 1
+      if (path ~ /^core\/(aligned|bulk|guard(-tool)?|guard-state|route)\.[ch]$/ && to == 3) return 1
       if (path == "core/fork.c") return 1
       if (area_of(path) == "observe") return 1
       return 0

@@ -60,6 +60,28 @@ if $CC -fsanitize=address $flags "$misuse"/*.c -o "$temporary/misuse" $link \
   ASAN_OPTIONS=detect_leaks=1 SLICE_OPTIONS= \
     "$temporary/misuse" --under=leaks --options= > "$temporary/said" 2>&1
   reports "leaks" "$temporary/said"
+  # The leak check reads all memory: no guard page may lie in its way.
+  cat > "$temporary/scanned.c" <<'END'
+#include <stdio.h>
+#include <slice/slice.h>
+static void *kept[20000];
+int main (void)
+{
+  for (int i = 0; i < 20000; i++)
+    kept[i] = slice_alloc (1 + i % 2000);
+  puts (slice_is_ours (kept[0]) ? "pool" : "malloc");
+  return 0;
+}
+END
+  $CC -fsanitize=address $flags "$temporary/scanned.c" \
+    -o "$temporary/scanned" $link
+  for options in debug:force-pool hardened:force-pool; do
+    said=$(SLICE_OPTIONS=$options ASAN_OPTIONS=detect_leaks=1 \
+           "$temporary/scanned" 2>&1; echo "status $?")
+    expect_found "leak check, $options: it ran" '^pool$' "$said"
+    expect_found "leak check, $options: nothing in its way" '^status 0$' \
+      "$said"
+  done
 else
   skip "address sanitizer" "$CC can't"
 fi

@@ -101,11 +101,13 @@ observe_tests = \
 slice_tests = \
 	%D%/test-batch \
 	%D%/test-dlopen \
+	%D%/test-hooks \
 	%D%/test-model \
 	%D%/test-plain
 %C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
+%C%_test_hooks_LDADD = $(slice_test_libs)
 %C%_test_model_LDADD = $(slice_test_libs)
 
 # These make memory fail themselves, at every point: not under memcheck, where
@@ -298,19 +300,7 @@ include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
 include tests/trace/local.mk
-
-# The long forms of the proof: about an hour on two cores.
-soak: all
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
-	$(MAKE) $(AM_MAKEFLAGS) soak-misuse
-	%D%/test-failures --all
-	$(MAKE) $(AM_MAKEFLAGS) soak-schedule
-	$(MAKE) $(AM_MAKEFLAGS) fuzz FUZZ_SECONDS=240
-	$(MAKE) $(AM_MAKEFLAGS) seeded
-	RACE_BLOCKS=1000000 SLICE_TEST_TIMEOUT=7200 \
-	  $(MAKE) $(AM_MAKEFLAGS) check TESTS=%D%/check-races.sh
-	$(MAKE) $(AM_MAKEFLAGS) compare-misuse
-	$(MAKE) $(AM_MAKEFLAGS) stress
+include tests/soak/local.mk
 
 # The compilers' own analyzers, over the library.
 analyze:
@@ -327,7 +317,7 @@ analyze:
 analyzed_sources = $(scheduled_sources) slice/port/tls.c \
 	slice/observe/dump.c
 
-.PHONY: soak analyze
+.PHONY: analyze
 
 # The main job.
 run stress bench: all

@@ -6,6 +6,7 @@
 # SLICE_TEST_TIMEOUT     seconds that a test may take (300)
 # SLICE_TEST_VALGRIND=1  run it under memcheck, with ten times as long
 # SLICE_TEST_SANITIZED=1 it is built with a sanitizer: ten times as long, too
+# SLICE_TEST_MATRIX=1    it builds all anew, and more than once: likewise
 #
 # SPDX-License-Identifier: MIT
 
@@ -31,6 +32,10 @@ if test "${SLICE_TEST_VALGRIND:-0}" = 1 && test -n "$tap"; then
   # GLib's own slices and caches would hide or invent errors.
   G_SLICE=always-malloc
   export G_SLICE
+fi
+
+if test "${SLICE_TEST_MATRIX:-0}" = 1; then
+  limit=$((limit * 10))
 fi
 
 # Sanitizers: the thread sanitizer wants its addresses where they are without

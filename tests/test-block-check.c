@@ -30,15 +30,15 @@ test_model (void)
       if (sizes[i] == 0)
         {
           sizes[i] = 1 + test_random_below (&random, 5000);
-          g_assert_true (sli_block_check_add (at (i), sizes[i]));
+          g_assert_true (sli_block_check_add_at (at (i), sizes[i], NULL));
           n_live++;
         }
       else
         {
-          sli_block_check_remove (at (i),
-                                  turn % 2 == 0 ? sizes[i]
-                                                : BLOCK_CHECK_ANY_SIZE,
-                                  "test");
+          sli_block_check_remove_at (at (i),
+                                     turn % 2 == 0 ? sizes[i]
+                                                   : BLOCK_CHECK_ANY_SIZE,
+                                     "test", NULL);
           sizes[i] = 0;
           n_live--;
         }
@@ -54,8 +54,8 @@ test_no_growth (void)
 
   for (uintptr_t i = 1; i < test_times (2000000, 50000); i++)
     {
-      sli_block_check_add (at (i), 8);
-      sli_block_check_remove (at (i), 8, "test");
+      sli_block_check_add_at (at (i), 8, NULL);
+      sli_block_check_remove_at (at (i), 8, "test", NULL);
     }
   if (!test_is_slow ())
     g_assert_cmpuint (test_resident_bytes (), <, before + (1 << 20));
@@ -66,12 +66,13 @@ add_and_remove (unsigned index, void *data G_GNUC_UNUSED)
 {
   for (uintptr_t i = 0; i < test_times (50000, 5000); i++)
     {
-      sli_block_check_add (at (i * 4 + index + 1), i + 1);
+      sli_block_check_add_at (at (i * 4 + index + 1), i + 1, NULL);
       if (i % 3 != 0)
-        sli_block_check_remove (at (i * 4 + index + 1), i + 1, "test");
+        sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test",
+                                   NULL);
     }
   for (uintptr_t i = 0; i < test_times (50000, 5000); i += 3)
-    sli_block_check_remove (at (i * 4 + index + 1), i + 1, "test");
+    sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test", NULL);
 }
 
 static void
@@ -93,24 +94,24 @@ static void
 death_empty (void)
 {
   expect (108, "not a live block", "40", "40");
-  sli_block_check_remove (at (5), 40, "test");
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
 }
 
 static void
 death_twice (void)
 {
-  sli_block_check_add (at (5), 40);
-  sli_block_check_remove (at (5), 40, "test");
+  sli_block_check_add_at (at (5), 40, NULL);
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
   expect (108, "not a live block", "40", "40");
-  sli_block_check_remove (at (5), 40, "test");
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
 }
 
 static void
 death_size (void)
 {
-  sli_block_check_add (at (5), 40);
+  sli_block_check_add_at (at (5), 40, NULL);
   expect (109, "live block has another size", "41, real size 40", "48");
-  sli_block_check_remove (at (5), 41, "test");
+  sli_block_check_remove_at (at (5), 41, "test", NULL);
 }
 
 int

@@ -126,7 +126,7 @@ death_size_unknown (void)
 {
   test_will_die ("slice: error 105: slice_free_bulk: block is free already: "
                  "block 0x1234, given size unknown, real size 48 "
-                 "[class malloc, thread %u]",
+                 "[class 48, thread %u]",
                  test_thread_id ());
   sli_diag_misuse (ERROR_ALREADY_FREE, "slice_free_bulk",
                    (void *) (uintptr_t) 0x1234, DIAG_SIZE_UNKNOWN, 48);

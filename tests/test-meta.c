@@ -21,10 +21,13 @@ begin (void)
 static void
 test_sizes (void)
 {
+  size_t least;
+
   begin ();
-  g_assert_cmpuint (sli_meta_bytes (1), ==, 64);
-  g_assert_cmpuint (sli_meta_bytes (64), ==, 64);
-  g_assert_cmpuint (sli_meta_bytes (65), ==, 128);
+  least = sli_page_unit_bytes () / 128;
+  g_assert_cmpuint (sli_meta_bytes (1), ==, least);
+  g_assert_cmpuint (sli_meta_bytes (least), ==, least);
+  g_assert_cmpuint (sli_meta_bytes (least + 1), ==, 2 * least);
   g_assert_cmpuint (sli_meta_bytes (16384), ==, 16384);
   for (size_t bytes = 1; bytes <= META_BYTES_MAX; bytes += 97)
     {
@@ -37,7 +40,8 @@ test_sizes (void)
     }
 }
 
-/* Pieces of all sizes at random: none overlaps another. */
+/* Pieces of all sizes at random: none overlaps another, and when all are
+ * back, they have been joined to whole units, of which one is kept. */
 static void
 test_random_run (unsigned index, void *data G_GNUC_UNUSED)
 {
@@ -75,9 +79,30 @@ test_random_pieces (void)
 {
   begin ();
   test_gang (3, test_random_run, NULL);
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_unit_bytes ());
 }
 
-/* What is given back is used again: no growth. */
+/* One piece that stays keeps its own unit and no other. */
+static void
+test_one_stays (void)
+{
+  void *pieces[1000], *one = NULL;
+
+  begin ();
+  for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
+    pieces[i] = sli_meta_alloc (META_BYTES_MIN << i % 5);
+  for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
+    if (i == 500)
+      one = pieces[i];
+    else
+      sli_meta_free (pieces[i], META_BYTES_MIN << i % 5);
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, 2 * sli_page_unit_bytes ());
+  memset (one, 1, META_BYTES_MIN);
+  sli_meta_free (one, META_BYTES_MIN);
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_unit_bytes ());
+}
+
+/* What comes back is used again: no growth. */
 static void
 test_reuse (void)
 {
@@ -143,6 +168,7 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/slice/meta/sizes", test_sizes);
   test_add_fresh ("/slice/meta/random-pieces", test_random_pieces);
+  test_add_fresh ("/slice/meta/one-stays", test_one_stays);
   test_add_fresh ("/slice/meta/reuse", test_reuse);
   test_add_fresh ("/slice/meta/no-memory", test_no_memory);
   test_add ("/slice/meta/too-large", test_too_large);

@@ -170,7 +170,7 @@ death_bulk_foreign (void)
 
   test_will_die ("slice: error 102: slice_free_bulk: not a block of this "
                  "allocator: block %p, given size unknown "
-                 "[class malloc, thread %u]",
+                 "[class unknown, thread %u]",
                  (void *) &local, test_thread_id ());
   slice_free_bulk (3, blocks);
 }
@@ -190,7 +190,7 @@ death_bulk_twice (void)
   blocks[2] = blocks[0];
   test_will_die ("slice: error 105: slice_free_bulk: block is free already: "
                  "block %p, given size unknown, real size 8 "
-                 "[class malloc, thread %u]",
+                 "[class 8, thread %u]",
                  blocks[0], test_thread_id ());
   slice_free_bulk (3, blocks);
 }
@@ -271,6 +271,23 @@ death_malloc_too_small (void)
 
 static const char *layers;
 
+#define ALLOCATED ", allocated at 0x* by thread %u"
+#define FREED ", freed at 0x* by thread %u"
+
+/* Expects the registry to tell who allocated the block, and who freed it. */
+static void
+expect_known (int number, const char *text, const void *block,
+              const char *sizes, size_t class_bytes, bool was_freed)
+{
+  unsigned self = test_thread_id ();
+  char *who = was_freed
+                  ? g_strdup_printf ("%s" ALLOCATED FREED, sizes, self, self)
+                  : g_strdup_printf ("%s" ALLOCATED, sizes, self);
+
+  expect (number, "slice_free1", text, block, who, class_bytes);
+  g_free (who);
+}
+
 static void
 begin_debug (void)
 {
@@ -290,7 +307,7 @@ debug_double_free (void)
   b = slice_alloc (40);
   slice_free1 (40, a);
   slice_free1 (40, b);
-  expect (108, "slice_free1", "not a live block", a, "40", 40);
+  expect_known (108, "not a live block", a, "40", 40, true);
   slice_free1 (40, a);
 }
 
@@ -301,8 +318,8 @@ debug_wrong_size (void)
 
   begin_debug ();
   block = slice_alloc (40);
-  expect (109, "slice_free1", "live block has another size", block,
-          "400, real size 40", 400);
+  expect_known (109, "live block has another size", block,
+                "400, real size 40", 400, false);
   slice_free1 (400, block);
 }
 
@@ -313,8 +330,8 @@ debug_same_class (void)
 
   begin_debug ();
   block = slice_alloc (41);
-  expect (109, "slice_free1", "live block has another size", block,
-          "48, real size 41", 48);
+  expect_known (109, "live block has another size", block, "48, real size 41",
+                48, false);
   slice_free1 (48, block);
 }
 
@@ -352,7 +369,7 @@ debug_double_in_chain (void)
   b->next = NULL;
   slice_free (Node, b);
   b->next = NULL; /* as a bug would leave it */
-  expect (108, "slice_free1", "not a live block", b, "40", 40);
+  expect_known (108, "not a live block", b, "40", 40, true);
   slice_free_chain (Node, a, next);
 }
 
@@ -363,10 +380,8 @@ debug_large (void)
 
   begin_debug ();
   block = slice_alloc (10000);
-  test_will_die ("slice: error 109: slice_free1: live block has another size: "
-                 "block %p, given size 10001, real size 10000 "
-                 "[class malloc, thread %u]",
-                 block, test_thread_id ());
+  expect_known (109, "live block has another size", block,
+                "10001, real size 10000", 0, false);
   slice_free1 (10001, block);
 }
 
@@ -378,8 +393,10 @@ debug_bulk (void)
   begin_debug ();
   blocks[0] = blocks[1] = slice_alloc (40);
   test_will_die ("slice: error 108: slice_free_bulk: not a live block: "
-                 "block %p, given size unknown [class malloc, thread %u]",
-                 blocks[0], test_thread_id ());
+                 "block %p, given size unknown" ALLOCATED FREED
+                 " [class unknown, thread %u]",
+                 blocks[0], test_thread_id (), test_thread_id (),
+                 test_thread_id ());
   slice_free_bulk (2, blocks);
 }
 

@@ -81,7 +81,7 @@ test_geometry (void)
   for (size_t u = 0; u < G_N_ELEMENTS (unit_sizes); u++)
     for (int align_16 = 0; align_16 < 2; align_16++)
       {
-        sli_sizeclass_init (unit_sizes[u], align_16, false);
+        sli_sizeclass_init (unit_sizes[u], align_16);
         for (unsigned i = 1; i < N_CLASSES; i++)
           {
             const SizeClass *class = &sli_sizeclasses[i];
@@ -101,7 +101,7 @@ test_geometry (void)
 static void
 test_waste (void)
 {
-  sli_sizeclass_init (KIB (16), false, false);
+  sli_sizeclass_init (KIB (16), false);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       const SizeClass *class = &sli_sizeclasses[i];
@@ -115,7 +115,7 @@ test_waste (void)
 static void
 test_alignment_of_chunks (void)
 {
-  sli_sizeclass_init (KIB (16), false, false);
+  sli_sizeclass_init (KIB (16), false);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       const SizeClass *class = &sli_sizeclasses[i];
@@ -138,7 +138,7 @@ test_index (void)
 {
   for (size_t u = 0; u < G_N_ELEMENTS (unit_sizes); u += 2)
     {
-      sli_sizeclass_init (unit_sizes[u], false, false);
+      sli_sizeclass_init (unit_sizes[u], false);
       for (unsigned i = 1; i < N_CLASSES; i++)
         {
           const SizeClass *class = &sli_sizeclasses[i];
@@ -158,7 +158,7 @@ test_index (void)
 static void
 test_colours (void)
 {
-  sli_sizeclass_init (KIB (16), false, false);
+  sli_sizeclass_init (KIB (16), false);
   for (unsigned i = (unsigned) SLICE_CLASS_V1 (72); i < N_CLASSES; i++)
     g_assert_cmpuint (sli_sizeclasses[i].n_colours, >=, 2);
 }

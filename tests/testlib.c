@@ -178,7 +178,10 @@ run_death (gconstpointer data)
 
   test.will_say[0] = '\0';
   said = test_capture (body, &status);
-  g_assert_cmpstr (said, ==, test.will_say);
+  /* An address that no test can know is told by a star. */
+  if (strchr (test.will_say, '*') == NULL
+      || !g_pattern_match_simple (test.will_say, said))
+    g_assert_cmpstr (said, ==, test.will_say);
   g_assert_cmpstr (said, !=, "");
   g_assert_true (WIFSIGNALED (status));
   g_assert_cmpint (WTERMSIG (status), ==, SIGABRT);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include "span.h"
+#include "told.h"
 #include "watch.h"
 
 /* Blocks up to here are slices; it is a class of slices, so nothing is lost.
@@ -73,6 +74,8 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
     errno = EINVAL;
   else
     options->first_bytes = round_up (all.first_bytes, page != 0 ? page : 16);
+  if (trace_is_on ())
+    options->flags |= ARENA_TOLD;
   return good;
 }
 
@@ -133,7 +136,7 @@ block_map (BlockChain *chain, size_t bytes)
   else
     {
       const SliceSource *source = chain_source (chain);
-      start = source->map (source, bytes, SPAN_PAGE_BYTES);
+      TRACE_OWN (start = source->map (source, bytes, SPAN_PAGE_BYTES));
     }
   if (start == NULL)
     return NULL;
@@ -160,7 +163,7 @@ block_unmap (BlockChain *chain, Block block)
     {
       const SliceSource *source = chain_source (chain);
       if (source->unmap != NULL)
-        source->unmap (source, block.start, bytes);
+        TRACE_OWN (source->unmap (source, block.start, bytes));
     }
 }
 

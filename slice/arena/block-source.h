@@ -54,6 +54,7 @@ typedef struct
   uint32_t next_bytes_min; /* the smallest block that is added */
   uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_watched;
+  bool is_told; /* of its objects hooks are told */
 } BlockChain;
 
 static inline size_t

@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "fault.h"
+#include "told.h"
 
 static const char *
 kind_name (ArenaKind kind)
@@ -45,10 +46,14 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
   memset (bump, 0, sizeof *bump);
   bump->kind = kind;
   bump->end = end;
-  bump->control_bytes = (uint32_t) (control_bytes + embedded);
+  bump->control_bytes
+      = (uint32_t) (control_bytes + embedded + sli_told_bytes (options));
   sli_chain_init (&bump->chain, options, (char *) bump + control_bytes,
                   embedded, control_bytes);
-  bump->is_asked_always = bump->chain.is_watched;
+  bump->chain.is_told = (options->flags & ARENA_TOLD) != 0;
+  if (bump->chain.is_told)
+    sli_told_init (bump);
+  bump->is_asked_always = bump->chain.is_watched || bump->chain.is_told;
   bump->current = BLOCK_NONE;
   sli_bump_hide (bump);
   if (embedded != 0)
@@ -101,6 +106,15 @@ sli_require_alignment (size_t alignment)
   return alignment < 8 ? 8 : alignment;
 }
 
+__attribute__ ((cold, noinline)) static void
+bump_tell (Bump *bump, const void *object, size_t size)
+{
+  if (bump->chain.is_watched)
+    sli_watch_object (sli_bump_start (bump), object, size);
+  if (bump->chain.is_told)
+    sli_told_born (bump, object, size);
+}
+
 char *
 sli_bump_take (Bump *bump, size_t alignment, size_t size)
 {
@@ -111,8 +125,8 @@ sli_bump_take (Bump *bump, size_t alignment, size_t size)
   if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
   sli_bump_set_at (bump, object + need);
-  if (bump->chain.is_watched)
-    sli_watch_object (sli_bump_start (bump), object, size);
+  if (SLICE_UNLIKELY (bump->is_asked_always))
+    bump_tell (bump, object, size);
   return object;
 }
 

@@ -38,7 +38,7 @@ typedef struct
   int32_t current;        /* index of the current block; BLOCK_NONE: none */
   uint32_t control_bytes; /* with the embedded block */
   bool is_hidden;         /* from the inline code, now */
-  bool is_asked_always;   /* hidden for good: checked or watched */
+  bool is_asked_always;   /* hidden for good: checked, watched or told of */
   BlockChain chain;
 } Bump;
 
@@ -117,7 +117,8 @@ sli_round8 (size_t size)
 /* Ends the program if it is none that arenas give; at least 8. */
 size_t sli_require_alignment (size_t alignment);
 
-/* Takes bytes from the current block, or NULL; tells the watching tool. */
+/* Takes bytes from the current block, or NULL; tells the watching tool, and
+ * the hooks. */
 char *sli_bump_take (Bump *bump, size_t alignment, size_t size);
 
 void sli_bump_stats (const Bump *bump, size_t control_bytes,

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "fault.h"
 #include "kinds.h"
+#include "told.h"
 
 _Static_assert(offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");
@@ -48,7 +49,8 @@ sli_arena_linear_bytes (const SliceArenaOptions *given,
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
-  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
+  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES)
+         + sli_told_bytes (options);
 }
 
 SliceLinear *
@@ -77,6 +79,8 @@ sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
   linear_run_cleanups (linear, NULL);
+  if (linear->bump.chain.is_told)
+    sli_told_fini (&linear->bump);
   linear->bump.kind = ARENA_DEAD;
   sli_chain_fini (&linear->bump.chain);
 }
@@ -130,6 +134,8 @@ linear_add_own (SliceLinear *linear, size_t alignment, size_t size,
   bump->own_bytes += sli_round8 (size);
   if (bump->chain.is_watched)
     sli_watch_object (start, object, size);
+  if (bump->chain.is_told)
+    sli_told_born (bump, object, size);
   return object;
 }
 
@@ -223,6 +229,8 @@ slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
   sli_arena_linear_require_still (linear);
   if (object == NULL || !linear_is_last (linear, object, size))
     return false;
+  if (linear->bump.chain.is_told)
+    sli_told_died (&linear->bump, object);
   linear_cut_last (linear, object);
   return true;
 }
@@ -249,6 +257,21 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   return true;
 }
 
+/* Tells that an object has another size, or is another one; returns it. */
+static void *
+linear_tell_resized (SliceLinear *linear, const void *object, void *resized,
+                     size_t new_size)
+{
+  Bump *bump = &linear->bump;
+  if (SLICE_LIKELY (!bump->chain.is_told) || resized == NULL)
+    return resized;
+  if (resized == object)
+    sli_told_moved (bump, object, object, new_size);
+  else
+    sli_told_died (bump, object); /* the new one's birth was told of */
+  return resized;
+}
+
 void *
 sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
                          size_t old_size, size_t new_size)
@@ -260,14 +283,14 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
-    return object;
+    return linear_tell_resized (linear, object, object, new_size);
   bool is_smaller = sli_round8 (new_size) <= sli_round8 (old_size);
   if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
-    return object;
+    return linear_tell_resized (linear, object, object, new_size);
   void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
-  return moved;
+  return linear_tell_resized (linear, object, moved, new_size);
 }
 
 void *
@@ -303,6 +326,8 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
   linear_checked (linear);
   linear_run_cleanups (linear, NULL);
   slice_linear_abandon (linear);
+  if (linear->bump.chain.is_told)
+    sli_told_cut_all (&linear->bump);
   sli_chain_reset (&linear->bump.chain, keep);
   linear_start_over (linear);
   linear->first = linear->stamp;
@@ -326,6 +351,8 @@ slice_linear_mark (SliceLinear *linear)
     .n_used = bump->chain.n_used,
     .current = bump->current,
   };
+  if (bump->chain.is_told)
+    sli_told_mark (&linear->bump, mark.stamp);
   return mark;
 }
 
@@ -376,6 +403,8 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
                      (void *) linear);
   slice_linear_abandon (linear);
   linear_run_cleanups (linear, mark.cleanups);
+  if (linear->bump.chain.is_told)
+    sli_told_cut_mark (&linear->bump, mark.stamp);
   linear_return_to (linear, &mark);
   linear->undone_from = mark.stamp;
   linear->undone_to = linear->stamp;
@@ -395,6 +424,8 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   Cleanup *cleanup = slice_linear_alloc (linear, sizeof *cleanup);
   if (cleanup == NULL)
     return false;
+  if (linear->bump.chain.is_told) /* it is no object of the program's */
+    sli_told_died (&linear->bump, cleanup);
   cleanup->cleanup = function;
   cleanup->data = data;
   cleanup->next = linear->cleanups;

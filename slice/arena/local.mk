@@ -30,6 +30,8 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/stack.c \
 	%D%/stack.h \
 	%D%/stack-check.c \
+	%D%/told.c \
+	%D%/told.h \
 	%D%/tlsf.c \
 	%D%/tlsf.h \
 	%D%/tlsf-index.c \
@@ -37,6 +39,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/tlsf-walk.c \
 	%D%/watch.c \
 	%D%/watch.h
+%C%_libarena_la_CPPFLAGS = $(slice_own_cppflags)
 %C%_libarena_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libarena.la
 

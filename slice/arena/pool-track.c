@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 #include "fault.h"
+#include "told.h"
 
 #define WORD_BITS 64
 #define N_TRACKS_MIN 4
@@ -298,7 +299,21 @@ sli_pool_track_alloc (SlicePool *pool)
     return NULL;
   track_flip (pool, track_of (pool, chunk), chunk);
   pool->n_live++;
+  if (pool->is_told)
+    sli_trace_born (SLICE_TRACE_POOL, chunk, pool->options.object_bytes);
   return chunk;
+}
+
+void
+sli_pool_track_tell_end (const SlicePool *pool)
+{
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      const Track *track = &pool->tracks[i];
+      for (uint32_t j = 0; j < track->n_cut; j++)
+        if ((track->live[j / WORD_BITS] >> j % WORD_BITS & 1) != 0)
+          sli_trace_died (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
+    }
 }
 
 /* --- free ---------------------------------------------------------------- */
@@ -334,6 +349,8 @@ sli_pool_track_free (SlicePool *pool, void *object)
   Track *track = track_require (pool, object);
   track_flip (pool, track, object);
   pool->n_live--;
+  if (pool->is_told)
+    sli_trace_died (SLICE_TRACE_POOL, object, 0);
   if (pool->is_filled)
     memset (object, FILL_BYTE, pool->options.object_bytes);
   chunk_hide (pool, object);

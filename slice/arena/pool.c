@@ -15,6 +15,7 @@
 #include <string.h>
 #include "fault.h"
 #include "kinds.h"
+#include "told.h"
 
 #define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
 #define NEW_BYTES 512
@@ -72,7 +73,9 @@ pool_lay_out (SlicePool *pool)
   bool links_behind
       = pool->is_filled || is_watched || options->construct != NULL;
   pool->is_filled = pool->is_filled && options->construct == NULL;
-  pool->is_tracked = links_behind || object < PLAIN_BYTES_MIN;
+  pool->is_told = (options->arena.flags & ARENA_TOLD) != 0;
+  pool->is_tracked
+      = links_behind || object < PLAIN_BYTES_MIN || pool->is_told;
   pool->link_offset = links_behind ? object : 0;
   size_t chunk = object + (links_behind ? sizeof (void *) : 0);
   chunk += is_watched ? WATCH_GAP_BYTES : 0;
@@ -119,6 +122,8 @@ void
 sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
+  if (pool->is_told)
+    sli_pool_track_tell_end (pool);
   stack_drop (pool);
   if (pool->is_tracked)
     sli_pool_track_fini (pool);
@@ -373,6 +378,8 @@ void
 slice_pool_reset (SlicePool *pool, SliceKeep keep)
 {
   sli_pool_require (pool);
+  if (pool->is_told)
+    sli_pool_track_tell_end (pool);
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
   pool_give_spare (pool, n_keep);
   sli_pool_start_over (pool);
@@ -416,8 +423,9 @@ pool_wasted (const SlicePool *pool)
     {
       Block block = sli_chain_block (chain, i);
       size_t bytes = sli_block_bytes (&block);
-      size_t skip = (size_t) (sli_align (block.start, pool->options.alignment)
-                              - block.start);
+      /* An empty chain's start is NULL, which has no offsets. */
+      size_t skip = (0 - (uintptr_t) block.start)
+                    & (pool->options.alignment - 1);
       if (bytes >= skip)
         wasted += skip + (bytes - skip) % pool->chunk_bytes;
       else

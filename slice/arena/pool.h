@@ -50,6 +50,7 @@ struct SlicePool
                      than a block is in use, so that the last free
                      need not be noticed */
   bool is_tracked;
+  bool is_told;   /* of its objects hooks are told: it is tracked, too */
   bool is_filled; /* free objects are filled and looked at */
   /* tracked only */
   size_t n_live; /* head.n_live is always 1 */
@@ -79,6 +80,8 @@ void sli_pool_track_block_gone (SlicePool *pool, Block block);
 /* Nothing is live any more. */
 void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
+/* Tells hooks that all live objects die. */
+void sli_pool_track_tell_end (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 
 #endif

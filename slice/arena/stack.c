@@ -19,6 +19,7 @@
 #include <string.h>
 #include "fault.h"
 #include "kinds.h"
+#include "told.h"
 
 #define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t) 15)
 /* A stack rises and falls over the same depth, and each block's end on the
@@ -44,7 +45,8 @@ sli_arena_stack_bytes (const SliceArenaOptions *given,
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
-  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
+  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES)
+         + sli_told_bytes (options);
 }
 
 SliceStack *
@@ -69,6 +71,8 @@ void
 sli_arena_stack_fini (void *memory)
 {
   SliceStack *stack = memory;
+  if (stack->bump.chain.is_told)
+    sli_told_fini (&stack->bump);
   stack->bump.kind = ARENA_DEAD;
   sli_chain_fini (&stack->bump.chain);
 }
@@ -303,6 +307,8 @@ stack_alloc (SliceStack *stack, size_t alignment, size_t size)
   char *object = stack_add (stack, alignment, size);
   if (object != NULL && stack->is_checked)
     sli_stack_check_note (stack, object, size);
+  if (object != NULL && stack->bump.chain.is_told)
+    sli_told_born (&stack->bump, object, size);
   return object;
 }
 
@@ -408,6 +414,8 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
     return;
   if (stack->is_checked)
     sli_stack_check_release (stack, object);
+  if (stack->bump.chain.is_told)
+    sli_told_cut (&stack->bump, object);
   if (!stack_release (stack, object))
     sli_stack_fault (stack, object);
 }
@@ -578,6 +586,8 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   if (stack->is_checked)
     sli_stack_check_note (stack, moved != NULL ? moved : top,
                           moved != NULL ? new_size : old_size);
+  if (moved != NULL && stack->bump.chain.is_told)
+    sli_told_moved (&stack->bump, object, moved, new_size);
   return moved;
 }
 
@@ -587,6 +597,8 @@ void
 slice_stack_reset (SliceStack *stack, SliceKeep keep)
 {
   stack_require (stack);
+  if (stack->bump.chain.is_told)
+    sli_told_cut_all (&stack->bump);
   sli_chain_reset (&stack->bump.chain, keep);
   stack_enter_bottom (stack);
 }

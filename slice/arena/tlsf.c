@@ -17,6 +17,7 @@
 #include <string.h>
 #include "fault.h"
 #include "kinds.h"
+#include "told.h"
 
 #define CONTROL_BYTES(n_rows)                                                 \
  ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15) & ~(size_t) 15)
@@ -36,8 +37,28 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_rows, void (*end) (void *))
   tlsf->low = UINTPTR_MAX;
   tlsf->n_rows = n_rows;
   tlsf->is_watched = sli_watch_active ();
+  tlsf->is_asked = tlsf->is_watched;
   tlsf->front_bytes = tlsf->is_watched ? WATCH_GAP_BYTES : 0;
   sli_tlsf_index_clear (tlsf);
+}
+
+/* Of a heap without objects. */
+static void
+tlsf_set_told (SliceTlsf *tlsf)
+{
+  tlsf->chain.is_told = true;
+  tlsf->is_asked = true;
+  tlsf->wait_below = 0;
+}
+
+static bool
+tell_end_of (const void *object, size_t bytes, bool is_live, void *data)
+{
+  (void) bytes;
+  (void) data;
+  if (is_live)
+    sli_trace_died (SLICE_TRACE_TLSF, object, 0);
+  return true;
 }
 
 size_t
@@ -78,6 +99,8 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
     }
   if (tlsf->is_watched)
     sli_watch_block (tlsf->fixed.first);
+  if (trace_is_on ())
+    tlsf_set_told (tlsf);
   return tlsf;
 }
 
@@ -104,6 +127,8 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
     return NULL;
+  if ((options->flags & ARENA_TOLD) != 0)
+    tlsf_set_told (tlsf);
   return tlsf;
 }
 
@@ -111,6 +136,8 @@ void
 sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
+  if (tlsf->chain.is_told)
+    slice_tlsf_walk (tlsf, tell_end_of, NULL);
   tlsf->kind = ARENA_DEAD;
   if (!tlsf->is_fixed)
     sli_chain_fini (&tlsf->chain);
@@ -172,13 +199,21 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
       sli_watch_hide (piece_object (piece), room);
       sli_watch_show (object, size);
     }
+  if (tlsf->chain.is_told)
+    sli_trace_born (SLICE_TRACE_TLSF, object, size);
   return object;
 }
 
-/* The whole object is hidden, and the heap's own words are shown. */
+/* The whole object is hidden, and the heap's own words are shown; and the hooks
+ * are told. */
 __attribute__ ((cold, noinline)) static void
-watch_in (Piece *piece)
+watch_in (const SliceTlsf *tlsf, Piece *piece)
 {
+  if (tlsf->chain.is_told)
+    sli_trace_died (SLICE_TRACE_TLSF, piece_object (piece) + tlsf->front_bytes,
+                    0);
+  if (!tlsf->is_watched)
+    return;
   size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
   char *start = piece_object (piece);
   sli_watch_hide (start, room);
@@ -309,7 +344,7 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   piece_use (tlsf, piece, stride);
   tlsf->n_out++;
   char *object = piece_object (piece) + tlsf->front_bytes;
-  if (SLICE_UNLIKELY (tlsf->is_watched))
+  if (SLICE_UNLIKELY (tlsf->is_asked))
     watch_out (tlsf, piece, size + (size == 0));
   return object;
 }
@@ -453,8 +488,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
     return;
   sli_tlsf_require (tlsf);
   Piece *piece = piece_require (tlsf, object);
-  if (SLICE_UNLIKELY (tlsf->is_watched))
-    watch_in (piece);
+  if (SLICE_UNLIKELY (tlsf->is_asked))
+    watch_in (tlsf, piece);
   size_t stride = piece_stride (piece);
   tlsf->n_out--;
   if (stride >= tlsf->wait_below || !sli_tlsf_wait_push (tlsf, piece, stride))
@@ -543,6 +578,8 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
     piece_shrink (tlsf, piece, stride);
   else if (!piece_extend (tlsf, piece, stride))
     return resize_move (tlsf, object, kept, size);
+  if (tlsf->chain.is_told)
+    sli_trace_moved (SLICE_TRACE_TLSF, object, object, size);
   return object;
 }
 
@@ -552,6 +589,8 @@ void
 slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
   sli_tlsf_require (tlsf);
+  if (tlsf->chain.is_told)
+    slice_tlsf_walk (tlsf, tell_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
   tlsf->low = UINTPTR_MAX;
   tlsf->high = 0;

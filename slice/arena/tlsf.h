@@ -93,7 +93,8 @@ struct SliceTlsf
   Region fixed;   /* over a buffer: the only region */
   bool is_fixed;
   bool is_watched;
-  uint16_t front_bytes; /* a gap before each object when a tool watches */
+  bool is_asked;       /* watched, or chain.is_told */
+  uint8_t front_bytes; /* a gap before each object when a tool watches */
   uint32_t n_rows;
   size_t fixed_bytes; /* the caller's buffer */
   BlockChain chain;   /* a heap that grows: a block is a region */

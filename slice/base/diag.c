@@ -220,15 +220,18 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
                       size_t real_bytes, const char *more)
 {
   char size[48] = "unknown", real[48] = "", class[32] = "malloc";
+  size_t of_bytes = given_bytes != DIAG_SIZE_UNKNOWN ? given_bytes : real_bytes;
 
   if (given_bytes != DIAG_SIZE_UNKNOWN)
     sli_diag_format (size, sizeof size, "%z", given_bytes);
   if (real_bytes != 0)
     sli_diag_format (real, sizeof real, ", real size %z", real_bytes);
-  if (given_bytes <= SLICE_SIZE_MAX)
+  if (of_bytes == 0 && given_bytes != 0)
+    sli_diag_format (class, sizeof class, "unknown");
+  else if (of_bytes <= SLICE_SIZE_MAX)
     sli_diag_format (class, sizeof class, "%z",
                      sli_sizeclass_block_bytes (
-                         (unsigned) SLICE_CLASS_V1 (given_bytes)));
+                         (unsigned) SLICE_CLASS_V1 (of_bytes)));
   sli_diag_die (number, "%s: %s: block %p, given size %s%s%s "
                 "[class %s, thread %u]",
                 operation, misuse_text (number), block, size, real, more,

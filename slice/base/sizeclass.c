@@ -75,21 +75,20 @@ cut_colours (SizeClass *sizeclass, size_t spare_bytes)
 /* Cuts a slab of slab_bytes; returns the bytes that hold no chunk, not
  * counting a chunk given up for the colours. */
 static size_t
-cut_slab (SizeClass *sizeclass, size_t slab_bytes, bool has_marks)
+cut_slab (SizeClass *sizeclass, size_t slab_bytes)
 {
   size_t chunk_bytes = sizeclass->chunk_bytes;
   size_t n = slab_bytes / chunk_bytes;
-  size_t n_words, bitmap_bytes, marks_bytes, spare_bytes;
+  size_t n_words, bitmap_bytes, spare_bytes;
 
   for (;; n--)
     {
       n_words = (n + BITS_PER_WORD - 1) / BITS_PER_WORD;
       bitmap_bytes = n_words > SLAB_INLINE_WORDS ? n_words * 8 : 0;
-      marks_bytes = has_marks ? align_up (n * 2, 8) : 0;
-      if (n * chunk_bytes + marks_bytes + bitmap_bytes <= slab_bytes)
+      if (n * chunk_bytes + bitmap_bytes <= slab_bytes)
         break;
     }
-  spare_bytes = slab_bytes - bitmap_bytes - marks_bytes - n * chunk_bytes;
+  spare_bytes = slab_bytes - bitmap_bytes - n * chunk_bytes;
   if (wants_sacrifice (chunk_bytes))
     {
       n--;
@@ -100,15 +99,13 @@ cut_slab (SizeClass *sizeclass, size_t slab_bytes, bool has_marks)
   sizeclass->n_words = (uint32_t) n_words;
   sizeclass->bitmap_offset
       = bitmap_bytes > 0 ? (uint32_t) (slab_bytes - bitmap_bytes) : 0;
-  sizeclass->marks_offset
-      = has_marks ? (uint32_t) (slab_bytes - bitmap_bytes - marks_bytes) : 0;
   cut_colours (sizeclass, spare_bytes);
   return slab_bytes - n * chunk_bytes;
 }
 
 /* The fewest units that waste little; of equals the shortest run. */
 static void
-cut_class (SizeClass *sizeclass, size_t unit_bytes, bool has_marks)
+cut_class (SizeClass *sizeclass, size_t unit_bytes)
 {
   SizeClass best = *sizeclass;
   size_t best_waste = SIZE_MAX;
@@ -117,7 +114,7 @@ cut_class (SizeClass *sizeclass, size_t unit_bytes, bool has_marks)
     {
       SizeClass trial = *sizeclass;
       size_t slab_bytes = n_units * unit_bytes;
-      size_t waste = cut_slab (&trial, slab_bytes, has_marks);
+      size_t waste = cut_slab (&trial, slab_bytes);
 
       trial.n_units = n_units;
       /* Compare waste per byte without a division. */
@@ -134,7 +131,7 @@ cut_class (SizeClass *sizeclass, size_t unit_bytes, bool has_marks)
 }
 
 void
-sli_sizeclass_init (size_t unit_bytes, bool align_16, bool has_marks)
+sli_sizeclass_init (size_t unit_bytes, bool align_16)
 {
   require (is_power_of_two (unit_bytes) && unit_bytes >= KIB (16));
   sli_sizeclasses[0] = (SizeClass){ .n_colours = 1 };
@@ -151,6 +148,6 @@ sli_sizeclass_init (size_t unit_bytes, bool align_16, bool has_marks)
       sizeclass->reciprocal
           = (uint32_t) ((((uint64_t) 1 << 32) + sizeclass->chunk_bytes - 1)
                         / sizeclass->chunk_bytes);
-      cut_class (sizeclass, unit_bytes, has_marks);
+      cut_class (sizeclass, unit_bytes);
     }
 }

@@ -23,11 +23,10 @@ enum
 
 /* How slabs of a class are cut:
  *
- *   | colour | chunk 0 | chunk 1 | ... | chunk n-1 | spare | marks | bitmap |
- *   |<---------------------------- slab_bytes ----------------------------->|
+ *   | colour | chunk 0 | chunk 1 | ... | chunk n-1 | spare | bitmap |
+ *   |<------------------------ slab_bytes ------------------------->|
  *
- * The bitmap lies here only if it is too long for the slab's header; the
- * marks, two bytes a chunk, only in the checking modes. */
+ * The bitmap lies here only if it is too long for the slab's header. */
 typedef struct
 {
   uint32_t block_bytes;    /* largest size served */
@@ -37,7 +36,6 @@ typedef struct
   uint32_t n_chunks;
   uint32_t n_words;        /* of 64 bits, in the bitmap */
   uint32_t bitmap_offset;  /* from the slab's start; 0: in the header */
-  uint32_t marks_offset;   /* from the slab's start; 0: there are none */
   uint32_t n_colours;      /* at least 1 */
   uint32_t colour_bytes;   /* from colour to colour */
   uint32_t reciprocal;     /* 2^32 / chunk_bytes, rounded up: see
@@ -48,9 +46,8 @@ typedef struct
 extern SizeClass sli_sizeclasses[N_CLASSES];
 
 /* Fills the table for units of unit_bytes (a power of two from 16 KiB on).
- * align_16: spacings are multiples of 16; has_marks: room for the marks of
- * the checking modes.  Again calls start afresh. */
-void sli_sizeclass_init (size_t unit_bytes, bool align_16, bool has_marks);
+ * align_16: spacings are multiples of 16.  Again calls start afresh. */
+void sli_sizeclass_init (size_t unit_bytes, bool align_16);
 
 /* The largest size that a class serves: the inverse of SLICE_CLASS_V1. */
 size_t sli_sizeclass_block_bytes (unsigned class_index);

@@ -15,7 +15,8 @@
  * that nodes don't have get a slab alone.  During a sweep the nodes hang on
  * another root, the rubbish, until they are marked or the sweep ends.
  *
- * In MODE_TAIL (under a memory checker) every object is a node.
+ * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
+ * object is a node, but for those alone in a slab, which no one is told of.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -28,6 +29,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 #include "port/os.h"
 
 enum
@@ -136,12 +138,12 @@ slab_map (RallocGc *gc, size_t bytes)
 
   if (limited && !sli_limit_take (gc, bytes))
     return NULL;
-  slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES);
+  TRACE_OWN (slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES));
   if (slab == NULL && slice_trim (0) > 0)
-    slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES);
+    TRACE_OWN (slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES));
   if (slab != NULL && !sli_large_map_add (slab, MAP_GC_SLAB))
     {
-      free (slab);
+      TRACE_OWN (free (slab));
       slab = NULL;
     }
   if (slab == NULL)
@@ -170,7 +172,7 @@ slab_unmap (GcSlab *slab)
   if (node_of (gc)->parent & NODE_LIMITED)
     sli_limit_give (gc, slab->bytes);
   sli_large_map_remove (slab);
-  free (slab);
+  TRACE_OWN (free (slab));
 }
 
 static size_t
@@ -393,7 +395,7 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
   if (align < GC_STEP)
     align = GC_STEP;
   if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
-                || (sli_context_mode & MODE_TAIL)))
+                || (sli_context_mode & (MODE_TAIL | MODE_TOLD))))
     return object_large (gc, size, align);
   bytes = size > 0 ? align_up (size, align) : align;
   bucket = (unsigned) (bytes / GC_STEP - 1);

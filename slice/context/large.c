@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "node.h"
+#include "base/trace.h"
 
 enum
 {
@@ -61,10 +62,11 @@ static uint8_t *spare_leaf;
 void *
 sli_large_alloc (size_t bytes, bool zero)
 {
-  void *block = zero ? calloc (1, bytes) : malloc (bytes);
+  void *block;
 
+  TRACE_OWN (block = zero ? calloc (1, bytes) : malloc (bytes));
   if (UNLIKELY (block == NULL) && slice_trim (0) > 0)
-    block = zero ? calloc (1, bytes) : malloc (bytes);
+    TRACE_OWN (block = zero ? calloc (1, bytes) : malloc (bytes));
   return block;
 }
 
@@ -81,7 +83,7 @@ sli_large_realloc (void *block, size_t bytes)
 void
 sli_large_free (void *block)
 {
-  free (block);
+  TRACE_OWN (free (block));
 }
 
 /* --- the map ------------------------------------------------------------------ */
@@ -91,15 +93,16 @@ static bool
 level_fill (void *place, void *spare, size_t bytes)
 {
   void *nothing = NULL;
-  void *level = calloc (1, bytes);
+  void *level;
 
+  TRACE_OWN (level = calloc (1, bytes));
   if (level == NULL && spare != NULL)
     level = __atomic_exchange_n ((void **) spare, NULL, __ATOMIC_ACQ_REL);
   if (level == NULL)
     return false;
   if (!__atomic_compare_exchange_n ((void **) place, &nothing, level, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    free (level);
+    TRACE_OWN (free (level));
   return true;
 }
 

@@ -15,8 +15,8 @@
  * When the first buffer is full others follow, chained; each makes the sum
  * twice as large, up to LINEAR_BUFFER_MAX.
  *
- * In MODE_TAIL (under a memory checker) every object is a node of its own
- * below the context.
+ * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
+ * object is a node of its own below the context.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -30,6 +30,7 @@
 
 enum
 {
+  MODE_NODES = MODE_TAIL | MODE_TOLD,
   LINEAR_ALIGN = 8,
   /* The first block.  Half of a compiler's linear contexts hold less than
    * 1 KiB, and a quarter of this is prefix and header. */
@@ -219,7 +220,7 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
     }
   if (UNLIKELY (ctx == NULL && !sli_context_init ()))
     return NULL;
-  if (sli_context_mode & MODE_TAIL)
+  if (sli_context_mode & MODE_NODES)
     return ralloc_size (ctx, size);
   if (bytes < head + size)
     bytes = head + size;
@@ -280,7 +281,7 @@ ralloc_linear_alloc_parent (const void *ctx, size_t size)
   if (UNLIKELY (ctx == NULL))
     return NULL;
   linear = linear_new (ctx, size, 0);
-  if (LIKELY (linear != NULL && (sli_context_mode & MODE_TAIL) == 0))
+  if (LIKELY (linear != NULL && (sli_context_mode & MODE_NODES) == 0))
     {
       LinearPrefix *prefix = prefix_of (linear);
       prefix->last = prefix->at;
@@ -369,7 +370,7 @@ object_slow (void *linear, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  if (sli_context_mode & MODE_TAIL)
+  if (sli_context_mode & MODE_NODES)
     return ralloc_size (linear, size);
   prefix = prefix_checked (linear);
   rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
@@ -395,7 +396,7 @@ ralloc_linear_alloc_child (void *linear, size_t size)
   LinearPrefix *prefix;
   char *at;
 
-  if (UNLIKELY (sli_context_mode & MODE_TAIL))
+  if (UNLIKELY (sli_context_mode & MODE_NODES))
     return object_slow (linear, size);
   prefix = prefix_checked (linear);
   at = prefix->at;
@@ -452,7 +453,7 @@ extend_in_place (void *linear, char *object, size_t new_size)
 {
   LinearPrefix *prefix;
 
-  if (sli_context_mode & MODE_TAIL)
+  if (sli_context_mode & MODE_NODES)
     return false;
   prefix = prefix_checked (linear);
   if (object != prefix->last || new_size > (size_t) (prefix->end - object))
@@ -471,7 +472,7 @@ readable_bytes (void *linear, const char *object)
   const LinearBuffer *buffer;
   const char *end;
 
-  if (sli_context_mode & MODE_TAIL)
+  if (sli_context_mode & MODE_NODES)
     return ralloc_usable_size (object);
   prefix = prefix_checked (linear);
   end = (const char *) prefix + prefix->block_bytes;

@@ -18,6 +18,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc-report.c \
 	%D%/ralloc-string.c \
 	%D%/tail.c
+%C%_libcontext_la_CPPFLAGS = $(slice_own_cppflags)
 %C%_libcontext_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libcontext.la
 

@@ -12,6 +12,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 uint8_t sli_context_mode;
 static bool mode_decided;
@@ -43,6 +44,8 @@ mode_decide (void)
       || option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
     mode |= MODE_BULK;
+  if (trace_is_on ())
+    mode |= MODE_TOLD;
   if (LOAD_ACQUIRE (&mode_decided))
     return true;
   STORE (&sli_context_mode, sli_context_mode | mode);

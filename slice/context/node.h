@@ -149,7 +149,9 @@ enum
   MODE_TAIL = 1,   /* header behind the payload */
   MODE_DEBUG = 2,  /* owner threads, places */
   MODE_ROOTS = 4,  /* keep a list of roots */
-  MODE_BULK = 8    /* sizes are checked: free through slice_free_bulk only */
+  MODE_BULK = 8,   /* sizes are checked: free through slice_free_bulk only */
+  MODE_TOLD = 16   /* hooks are told of every node; objects of linear and gc
+                      contexts are nodes, too */
 };
 
 /* Any bit set sends every call out of its fast path.  (Said to be hidden, so

@@ -31,6 +31,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 enum
 {
@@ -210,6 +211,8 @@ node_dies (Walk *walk, void *payload, Node *node)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
     extension_dies (payload, node);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
   if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
     {
       sli_context_release (payload);
@@ -307,10 +310,10 @@ leaf_dies_tail (void **slot, void *child)
 
 /* The first child that is more than a leaf, or NULL.  All before it are gone,
  * and the list is not written back yet.  The inner loop is where a large tree
- * spends its time: the batch's count is in a register.  `tail' is a constant
- * where this is inlined. */
+ * spends its time: the batch's count is in a register.  `tail' and `told' are
+ * constants where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
-leaves_die (Walk *walk, void *at, void **slot, bool tail)
+leaves_die (Walk *walk, void *at, void **slot, bool tail, bool told)
 {
   void **link = slot;
   void *child = *slot;
@@ -324,6 +327,8 @@ leaves_die (Walk *walk, void *at, void **slot, bool tail)
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
+      if (told)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
       if (tail)
         {
           child = leaf_dies_tail (slot, child);
@@ -363,13 +368,13 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 
 /* Frees what hangs below `at' and, unless it is `keep', the node itself. */
 static inline __attribute__ ((always_inline)) void
-walk_below (Walk *walk, void *at, const void *keep, bool tail)
+walk_below (Walk *walk, void *at, const void *keep, bool tail, bool told)
 {
   for (;;)
     {
       Node *at_node = tail ? sli_context_tail (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = leaves_die (walk, at, slot, tail);
+      void *child = leaves_die (walk, at, slot, tail, told);
       Node *node;
 
       if (child != NULL)
@@ -395,6 +400,8 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
         {
           at = (void *) at_node->parent;
           at_node->pprev = NODE_DEAD;
+          if (told)
+            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
           batch_push (walk, &walk->others, at_node);
         }
       else
@@ -410,14 +417,28 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail)
     }
 }
 
-/* The walk for each of the two places of the header. */
+/* The walk for each of the two places of the header, and one that tells. */
+static COLD void
+walk_told (Walk *walk, void *at, const void *keep)
+{
+  if (sli_context_mode & MODE_TAIL)
+    walk_below (walk, at, keep, true, true);
+  else
+    walk_below (walk, at, keep, false, true);
+}
+
 static NOINLINE void
 walk_all (Walk *walk, void *at, const void *keep)
 {
-  if (UNLIKELY (sli_context_mode & MODE_TAIL))
-    walk_below (walk, at, keep, true);
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
+    {
+      if (sli_context_mode & MODE_TOLD)
+        walk_told (walk, at, keep);
+      else
+        walk_below (walk, at, keep, true, false);
+    }
   else
-    walk_below (walk, at, keep, false);
+    walk_below (walk, at, keep, false, false);
 }
 
 static NOINLINE void

@@ -14,6 +14,7 @@
 
 #include "errors.h"
 #include "node.h"
+#include "base/trace.h"
 
 /* What ends the fast path: a parent with an extension (its children hang
  * there), or under a limit. */
@@ -286,6 +287,8 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   node_link (parent, node, payload);
   if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
     sli_roots_add (payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
   return payload;
 }
 
@@ -460,6 +463,8 @@ node_move (void *ptr, size_t size, size_t old_size)
   *node = *old;
   node->parent = (node->parent & ~(uintptr_t) NODE_ODD) | odd;
   node_moved (ptr, payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, payload, size);
   sli_context_release (ptr);
   return payload;
 }
@@ -520,7 +525,9 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
     die_not_resizable (ptr);
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, room);
-  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES)
+  /* realloc gives the old place away before anyone could be told. */
+  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES
+      && (sli_context_mode & MODE_TOLD) == 0)
     return large_resize (ptr, size);
   return node_move (ptr, size, room);
 }
@@ -547,7 +554,11 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   if (sli_context_mode & MODE_TAIL)
     wanted = size;
   else if (LIKELY (room_fits (size, room)))
-    return ptr;
+    {
+      if (UNLIKELY (sli_context_mode & MODE_TOLD))
+        sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+      return ptr;
+    }
   return resize_slow (ptr, node, wanted, room);
 }
 

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "node.h"
+#include "base/trace.h"
 #include "port/os.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
@@ -95,7 +96,7 @@ sli_tail_new (size_t size, bool zero)
                  + TAIL_GAP_MIN + TAIL_HEADER;
   char *payload;
 
-  payload = zero ? calloc (1, total) : malloc (total);
+  TRACE_OWN (payload = zero ? calloc (1, total) : malloc (total));
   if (payload == NULL)
     return NULL;
   *tail_size (payload) = size;
@@ -107,5 +108,5 @@ void
 sli_tail_free (void *payload)
 {
   gap_open (payload, *tail_size (payload));
-  free (payload);
+  TRACE_OWN (free (payload));
 }

@@ -15,6 +15,7 @@
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/sizeclass.h"
+#include "base/trace.h"
 #include "port/os.h"
 
 #include <stdlib.h>
@@ -58,21 +59,29 @@ remembers_malloc (void)
 }
 
 static void *
+system_aligned (size_t alignment, size_t bytes)
+{
+  void *block = sli_os_posix_memalign (bytes, alignment);
+
+  if (block == NULL)
+    block = sli_os_memalign (bytes, alignment);
+  if (block == NULL)
+    block = sli_os_aligned_alloc (bytes, alignment);
+  return block;
+}
+
+static void *
 attempt_aligned (size_t alignment, size_t bytes, const void *site)
 {
   void *block;
 
   if (is_aligned_by_class (alignment, bytes))
     return sli_route_alloc (bytes, site);
-  block = sli_os_posix_memalign (bytes, alignment);
-  if (block == NULL)
-    block = sli_os_memalign (bytes, alignment);
-  if (block == NULL)
-    block = sli_os_aligned_alloc (bytes, alignment);
+  TRACE_OWN (block = system_aligned (alignment, bytes));
   if (block != NULL && remembers_malloc ()
       && !sli_block_check_add_at (block, bytes, site))
     {
-      free (block);
+      TRACE_OWN (free (block));
       return NULL;
     }
   if (block != NULL)
@@ -96,6 +105,8 @@ alloc_aligned (size_t alignment, size_t size, bool may_fail,
     block = sli_failure_retry (attempt_aligned, alignment,
                                  bytes < size ? SIZE_MAX : bytes, may_fail,
                                  site);
+  if (trace_is_on ())
+    sli_trace_born (SLICE_TRACE_SLICE, block, size);
   return block;
 }
 
@@ -126,10 +137,12 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
       slice_free1 (bytes, block);
       return;
     }
+  if (trace_is_on ())
+    sli_trace_died (SLICE_TRACE_SLICE, block, size);
   if (remembers_malloc ())
     sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
   COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
-  free (block);
+  TRACE_OWN (free (block));
 }

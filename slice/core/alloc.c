@@ -11,8 +11,10 @@
 #define SLICE_DEFINE_EXPORTS
 #include <slice/slice.h>
 
+#include "magazine.h"
 #include "route.h"
 #include "base/diag.h"
+#include "base/trace.h"
 
 #include <errno.h>
 
@@ -22,12 +24,11 @@ attempt_block (size_t alignment UNUSED, size_t size, const void *site)
   return sli_route_alloc (size, site);
 }
 
-NOINLINE void *
-sli_alloc_any (size_t size, bool may_fail, const void *site)
+static inline void *
+alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
-  route_make_ready ();
   if (size == 0)
     return NULL;
   block = sli_route_alloc (size, site);
@@ -36,15 +37,47 @@ sli_alloc_any (size_t size, bool may_fail, const void *site)
   return block;
 }
 
+NOINLINE void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
+{
+  route_make_ready ();
+  return alloc_any (size, may_fail, site);
+}
+
+/* The program's very first: whether hooks are told is known only now. */
+static COLD void *
+alloc_first (size_t size, bool may_fail, const void *site)
+{
+  sli_route_begin_once ();
+  if (!trace_is_on ())
+    return sli_alloc_any (size, may_fail, site);
+  return may_fail ? sli_route.checked.try_take (size, site)
+                  : sli_route.checked.take (size, site);
+}
+
+static NOINLINE void *
+alloc_for_program (size_t size, bool may_fail, const void *site)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.ready))
+             ? alloc_any (size, may_fail, site)
+             : alloc_first (size, may_fail, site);
+}
+
 /* --- blocks --------------------------------------------------------------------- */
 
 void *
 slice_alloc_slow_v1 (size_t size)
 {
-  /* The checking modes come here with every call: a short way for them. */
+  void *block;
+
+  /* Mostly one magazine is empty and the other is not; and the checking modes
+   * come here with every call.  A short way for both. */
+  if (route_is_plain (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return block;
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.take (size, CALL_SITE)
-             : sli_alloc_any (size, false, CALL_SITE);
+             : alloc_for_program (size, false, CALL_SITE);
 }
 
 void *
@@ -52,7 +85,7 @@ slice_try_alloc_slow_v1 (size_t size)
 {
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.checked.try_take (size, CALL_SITE)
-             : sli_alloc_any (size, true, CALL_SITE);
+             : alloc_for_program (size, true, CALL_SITE);
 }
 
 NOINLINE void
@@ -69,7 +102,9 @@ sli_free_any (size_t size, void *block, const void *site)
 void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (LOAD_ACQUIRE (&sli_route.is_guarded))
+  if (route_is_plain (size))
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (LOAD_ACQUIRE (&sli_route.is_guarded))
     sli_route.checked.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);

@@ -11,6 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* --- own.c, bulk.c: as the public ones, for floor 7 (base/own.h) --- */
+
+void *sli_own_alloc_slow (size_t size);
+void *sli_own_try_alloc_slow (size_t size);
+void sli_own_free_slow (size_t size, void *block);
+void *sli_own_try_alloc_known (size_t size, bool *known_zero);
+void sli_own_free_bulk (size_t n, void *const *blocks);
+
 /* Which way blocks go; decided once, from the options. */
 typedef enum
 {

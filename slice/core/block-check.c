@@ -125,12 +125,6 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
   return has_room;
 }
 
-bool
-sli_block_check_add (const void *block, size_t size)
-{
-  return sli_block_check_add_at (block, size, NULL);
-}
-
 /* The slot of a block, live or freed; NULL if nothing is known of it. */
 static Slot *
 table_look_up (const void *block)
@@ -205,12 +199,6 @@ sli_block_check_remove_at (const void *block, size_t size,
   sli_block_check_describe (block, more, sizeof more);
   sli_diag_misuse_more (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
                         operation, block, size, real_bytes, more);
-}
-
-void
-sli_block_check_remove (const void *block, size_t size, const char *operation)
-{
-  sli_block_check_remove_at (block, size, operation, NULL);
 }
 
 size_t

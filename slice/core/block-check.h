@@ -18,12 +18,9 @@
 
 /* A block came to life; false: no memory to remember it.  site: the return
  * address of the call, for messages; NULL if unknown. */
-bool sli_block_check_add (const void *block, size_t size);
 bool sli_block_check_add_at (const void *block, size_t size,
                              const void *site);
 /* It is freed; if it is not live or not of that size the program ends. */
-void sli_block_check_remove (const void *block, size_t size,
-                             const char *operation);
 void sli_block_check_remove_at (const void *block, size_t size,
                                 const char *operation, const void *site);
 /* Who allocated a block, and who freed it: ", allocated at ...", or "". */

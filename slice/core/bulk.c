@@ -16,13 +16,16 @@
 #include "slab.h"
 #include "base/align.h"
 #include "base/diag.h"
+#include "base/trace.h"
 #include "port/os.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void *
-slice_try_alloc_known (size_t size, bool *known_zero)
+/* From the magazines, or past them if what they can give is no zeroes; NULL:
+ * as slice_try_alloc() then. */
+static inline void *
+known_alloc (size_t size, bool *known_zero)
 {
   *known_zero = false;
   if (LIKELY (size <= SLICE_SIZE_MAX))
@@ -49,7 +52,27 @@ slice_try_alloc_known (size_t size, bool *known_zero)
         return block;
       *known_zero = false;
     }
-  return slice_try_alloc (size);
+  return NULL;
+}
+
+void *
+slice_try_alloc_known (size_t size, bool *known_zero)
+{
+  void *block = known_alloc (size, known_zero);
+
+  if (UNLIKELY (block == NULL))
+    return slice_try_alloc (size);
+  if (trace_is_on ())
+    sli_trace_born (SLICE_TRACE_SLICE, block, size);
+  return block;
+}
+
+void *
+sli_own_try_alloc_known (size_t size, bool *known_zero)
+{
+  void *block = known_alloc (size, known_zero);
+
+  return LIKELY (block != NULL) ? block : sli_own_try_alloc_slow (size);
 }
 
 /* Zeroes a block of unknown size; what is none is left for others to find. */
@@ -81,7 +104,7 @@ bulk_free_guarded (void *block, const void *site)
     }
   sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, "slice_free_bulk",
                           site);
-  free (block);
+  TRACE_OWN (free (block));
 }
 
 /* Where blocks are looked at one by one. */
@@ -98,25 +121,25 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
           continue;
         }
       if (sli_route.checks_blocks)
-        sli_block_check_remove (blocks[i], BLOCK_CHECK_ANY_SIZE,
-                                "slice_free_bulk");
+        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE,
+                                   "slice_free_bulk", site);
       if (sli_route.clears_freed)
         clear_freed (blocks[i]);
       if (sli_route.route == ROUTE_MALLOC)
-        free (blocks[i]);
+        TRACE_OWN (free (blocks[i]));
       else
         sli_slab_give (0, 1, &blocks[i], "slice_free_bulk");
     }
 }
 
-void
-slice_free_bulk (size_t n, void *const *blocks)
+static inline void
+bulk_free (size_t n, void *const *blocks, const void *site)
 {
   route_make_ready ();
   if (sli_route.route == ROUTE_GUARD || sli_route.route == ROUTE_MALLOC
       || sli_route.checks_blocks || sli_route.clears_freed)
     {
-      bulk_free_each (n, blocks, CALL_SITE);
+      bulk_free_each (n, blocks, site);
       return;
     }
   while (n > 0)
@@ -127,6 +150,21 @@ slice_free_bulk (size_t n, void *const *blocks)
       n -= part;
       blocks += part;
     }
+}
+
+void
+slice_free_bulk (size_t n, void *const *blocks)
+{
+  if (trace_is_on ())
+    for (size_t i = 0; i < n; i++)
+      sli_trace_died (SLICE_TRACE_SLICE, blocks[i], 0);
+  bulk_free (n, blocks, CALL_SITE);
+}
+
+void
+sli_own_free_bulk (size_t n, void *const *blocks)
+{
+  bulk_free (n, blocks, CALL_SITE);
 }
 
 size_t

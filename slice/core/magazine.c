@@ -48,6 +48,7 @@ static struct
   uint64_t tick_msec;
   bool is_counting;
   bool picks_randomly;
+  bool is_simple; /* neither of the two */
   unsigned n_quarantine;
 } magazine_options;
 
@@ -62,6 +63,8 @@ sli_magazine_init (const MagazineOptions *options)
 {
   magazine_options.is_counting = options->counts_hits;
   magazine_options.picks_randomly = options->picks_randomly;
+  magazine_options.is_simple
+      = !options->counts_hits && !options->picks_randomly;
   magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
@@ -102,7 +105,7 @@ static void
 class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   class_resize (record, class_index, size);
-  record->caches[class_index].n_shrunk++;
+  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
 
 /* May a class that is charged have magazines of that size? */
@@ -165,7 +168,7 @@ class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
-  cache->n_grown++;
+  COUNT_UP (&cache->n_grown, 1u);
 }
 
 /* A magazine from the depot may hold more than this thread's do.  It sets the
@@ -181,7 +184,7 @@ class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
          && class_may_be (record, class_index, cache->size + 1u))
     {
       class_resize (record, class_index, cache->size + 1u);
-      cache->n_grown++;
+      COUNT_UP (&cache->n_grown, 1u);
     }
   n_max = sli_depot_rounds (class_index, cache->size);
   if (magazine->n_rounds > n_max)
@@ -397,6 +400,28 @@ sli_magazine_alloc_slab (unsigned class_index)
   return sli_depot_fill (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
 }
 
+/* What most slow calls come to, without a call: the loaded magazine is empty
+ * and the previous is not.  NULL: it is not so simple. */
+static inline void *
+class_swap_and_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *empty = cache->loaded, *full = cache->previous;
+  void *chunk;
+
+  if (full == NULL || full->n_rounds == 0 || empty == NULL
+      || LOAD (&entry->top) != empty->slots || !magazine_options.is_simple
+      || (chunk = full->slots[full->n_rounds]) == NULL)
+    return NULL;
+  empty->n_rounds = 0;
+  cache->loaded = full;
+  cache->previous = empty;
+  STORE (&entry->end, &full->slots[full->n_rounds_max]);
+  STORE (&entry->top, &full->slots[full->n_rounds - 1]);
+  return chunk;
+}
+
 void *
 sli_magazine_alloc (unsigned class_index)
 {
@@ -404,12 +429,19 @@ sli_magazine_alloc (unsigned class_index)
   unsigned n_trips_before;
   void *chunk;
 
-  if (record == NULL)
+  if (UNLIKELY (record == NULL))
     return sli_magazine_alloc_slab (class_index);
+  chunk = class_swap_and_pop (record, class_index);
+  if (LIKELY (chunk != NULL))
+    {
+      sli_record_leave (record);
+      return chunk;
+    }
   n_trips_before = record->n_trips;
   chunk = class_pop (record, class_index);
   if (chunk != NULL)
-    record->caches[class_index].n_hits += magazine_options.is_counting;
+    COUNT_UP (&record->caches[class_index].n_hits,
+              magazine_options.is_counting);
   /* A full magazine from elsewhere may hold nothing but holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
@@ -555,6 +587,29 @@ class_push (ThreadRecord *record, unsigned class_index, void *chunk,
   return true;
 }
 
+/* The same for a loaded magazine that is full, and a previous that is not. */
+static inline bool
+class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &record->entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *full = cache->loaded, *other = cache->previous;
+  void **top = LOAD (&entry->top);
+
+  if (other == NULL || other->n_rounds == other->n_rounds_max || full == NULL
+      || top != LOAD (&entry->end) || !magazine_options.is_simple
+      || *top == chunk)
+    return false;
+  full->n_rounds = (uint32_t) (top - full->slots);
+  cache->loaded = other;
+  cache->previous = full;
+  top = &other->slots[other->n_rounds + 1];
+  *top = chunk;
+  STORE (&entry->end, &other->slots[other->n_rounds_max]);
+  STORE (&entry->top, top);
+  return true;
+}
+
 void
 sli_magazine_free (unsigned class_index, void *chunk)
 {
@@ -570,6 +625,11 @@ sli_magazine_free (unsigned class_index, void *chunk)
       sli_depot_give (class_index, 1, &chunk, "slice_free1");
       return;
     }
+  if (LIKELY (class_swap_and_push (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      return;
+    }
   n_trips_before = record->n_trips;
   if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
     {
@@ -578,8 +638,8 @@ sli_magazine_free (unsigned class_index, void *chunk)
                        sli_sizeclasses[class_index].block_bytes, 0);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
-  record->caches[class_index].n_hits
-      += magazine_options.is_counting && is_hit;
+  COUNT_UP (&record->caches[class_index].n_hits,
+            magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
     sli_depot_give (class_index, 1, &chunk, "slice_free1");

@@ -34,6 +34,10 @@ typedef struct
 
 void sli_magazine_init (const MagazineOptions *options);
 
+/* Keeps the inline code out of all threads' magazines, or lets it in again if
+ * the options do: each thread's at its next slow call. */
+void sli_magazine_show_inline (bool is_shown);
+
 /* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
 void *sli_magazine_alloc (unsigned class_index);
 /* The same, for who wants to know whether it reads as zero. */

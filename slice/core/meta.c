@@ -3,6 +3,21 @@
  * Floor 2 (page).  Below: page.  Lock: meta.lock (rank 15), never held while
  * the pages are asked.  Theory: section 3.
  *
+ * A buddy system over runs of one unit (D. E. Knuth, The Art of Computer
+ * Programming, volume 1, section 2.5, "The buddy system"; one bit for each
+ * pair of halves instead of a tag in each piece):
+ *
+ *   size 7   |            a unit, 16 KiB             |     0
+ *   size 6   |         half        |                 |    1 2
+ *   size 5   | quarter  |          |        |        |  3 4 5 6  bits of
+ *     ...                                                        `halves`
+ *   size 0   128 bytes
+ *
+ * A pair's bit is 1 while just one of its halves is spare.  So when a piece
+ * comes back and its pair's bit turns 0, the other half is spare too, and
+ * both are joined.  A unit that is whole again goes back to the pages, but
+ * for one.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
@@ -11,47 +26,170 @@
 #include "page.h"
 #include "base/align.h"
 #include "base/check.h"
+#include "base/list.h"
 #include "port/compiler.h"
 
 enum
 {
-  META_SIZES = 9 /* 64 ... 16384 */
+  WHOLE = 7,            /* the size of a unit; each one less is half of it */
+  WHOLE_SPARES_KEPT = 1 /* or a piece that comes and goes would take a unit
+                           from the pages and give it back each time */
 };
 
-SLICE_STATIC_ASSERT (META_BYTES_MIN << (META_SIZES - 1) == META_BYTES_MAX,
-                     "a list for every size");
-
-/* A piece that waits; nothing else is known of its bytes. */
-typedef struct Spare
+/* A piece that waits holds nothing but its link, and a unit's state lies in
+ * the first bytes of its run's record, where a slab's header has its link. */
+typedef struct
 {
-  struct Spare *next;
-} Spare;
+  uint64_t halves[2];
+} MetaRun;
+
+SLICE_STATIC_ASSERT (sizeof (MetaRun) == META_RECORD_BYTES,
+                     "its part of the record");
+SLICE_STATIC_ASSERT ((1 << WHOLE) - 1 <= 8 * sizeof (MetaRun),
+                     "a bit for every pair of halves");
+SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a piece holds a link");
 
 static struct
 {
   Lock lock;
-  Spare *spares[META_SIZES]; /* by size */
-  char *next;                /* where the current run is cut */
-  char *end;
+  Link spares[WHOLE + 1]; /* by size; begun with the first unit */
+  unsigned n_whole;       /* of spares[WHOLE] */
   size_t held_bytes;
 } meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
 
-static unsigned
-size_index (size_t bytes)
+/* --- sizes and pairs -------------------------------------------------------- */
+
+static size_t
+size_bytes (unsigned size)
 {
-  unsigned index = 0;
+  return sli_page_unit_bytes () >> (WHOLE - size);
+}
+
+static unsigned
+size_for (size_t bytes)
+{
+  unsigned size = 0;
 
   require (bytes <= META_BYTES_MAX);
-  while (((size_t) META_BYTES_MIN << index) < bytes)
-    index++;
-  return index;
+  while (size_bytes (size) < bytes)
+    size++;
+  return size;
 }
 
 size_t
 sli_meta_bytes (size_t bytes)
 {
-  return (size_t) META_BYTES_MIN << size_index (bytes);
+  return size_bytes (size_for (bytes));
 }
+
+/* Turns the bit of a piece's pair over; returns what it is now.  A whole unit
+ * is no half of anything. */
+static bool
+pair_flip (void *piece, unsigned size)
+{
+  char *unit = align_down_address (piece, sli_page_unit_bytes ());
+  size_t pair = (size_t) ((char *) piece - unit) / size_bytes (size + 1);
+  size_t bit = ((size_t) 1 << (WHOLE - size - 1)) - 1 + pair;
+  void *record = NULL;
+  MetaRun *run;
+
+  sli_page_run_of (unit, &record);
+  run = record;
+  run->halves[bit / 64] ^= (uint64_t) 1 << bit % 64;
+  return (run->halves[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static void *
+piece_buddy (void *piece, unsigned size)
+{
+  char *unit = align_down_address (piece, sli_page_unit_bytes ());
+
+  return unit + ((size_t) ((char *) piece - unit) ^ size_bytes (size));
+}
+
+/* --- spares ----------------------------------------------------------------- */
+
+static void
+spare_put (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  link_init (piece);
+  link_after (piece, &meta.spares[size]);
+  meta.n_whole += size == WHOLE;
+}
+
+static void
+spare_take (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  link_remove (piece);
+  meta.n_whole -= size == WHOLE;
+}
+
+/* A piece of the smallest spare that it can be cut from; NULL: there is
+ * none.  The upper halves that are cut off become spares. */
+static void *
+meta_take (unsigned size)
+{
+  unsigned from = size;
+  void *piece;
+
+  assert_held (&meta.lock);
+  if (meta.spares[0].next == NULL)
+    return NULL; /* nothing was ever asked */
+  while (link_is_alone (&meta.spares[from]))
+    if (from++ == WHOLE)
+      return NULL;
+  piece = meta.spares[from].next;
+  spare_take (piece, from);
+  if (from < WHOLE)
+    pair_flip (piece, from);
+  while (from > size)
+    {
+      void *upper = (char *) piece + size_bytes (--from);
+
+      spare_put (upper, from);
+      pair_flip (upper, from);
+    }
+  return piece;
+}
+
+/* Joins a piece with its buddies as long as they are spare.  Returns a unit
+ * that is one too many, or NULL. */
+static void *
+meta_put (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  while (size < WHOLE && !pair_flip (piece, size))
+    {
+      void *buddy = piece_buddy (piece, size);
+
+      spare_take (buddy, size++);
+      if (buddy < piece)
+        piece = buddy;
+    }
+  if (size == WHOLE && meta.n_whole >= WHOLE_SPARES_KEPT)
+    {
+      meta.held_bytes -= size_bytes (WHOLE);
+      return piece;
+    }
+  spare_put (piece, size);
+  return NULL;
+}
+
+static void
+meta_add_run (void *unit, void *record)
+{
+  assert_held (&meta.lock);
+  *(MetaRun *) record = (MetaRun){ { 0, 0 } };
+  if (meta.spares[0].next == NULL)
+    for (unsigned size = 0; size <= WHOLE; size++)
+      link_init (&meta.spares[size]);
+  spare_put (unit, WHOLE);
+  meta.held_bytes += size_bytes (WHOLE);
+}
+
+/* --- from outside ----------------------------------------------------------- */
 
 Lock *
 sli_meta_lock (void)
@@ -59,72 +197,25 @@ sli_meta_lock (void)
   return &meta.lock;
 }
 
-/* From the spares, or cut from the current run; NULL if neither can. */
-static void *
-meta_take (unsigned index)
-{
-  size_t bytes = (size_t) META_BYTES_MIN << index;
-  void *piece = NULL;
-
-  assert_held (&meta.lock);
-  if (meta.spares[index] != NULL)
-    {
-      piece = meta.spares[index];
-      meta.spares[index] = meta.spares[index]->next;
-    }
-  else if ((size_t) (meta.end - meta.next) >= bytes)
-    {
-      piece = meta.next;
-      meta.next += bytes;
-    }
-  return piece;
-}
-
-static void
-meta_put (void *piece, unsigned index)
-{
-  Spare *spare = piece;
-
-  assert_held (&meta.lock);
-  spare->next = meta.spares[index];
-  meta.spares[index] = spare;
-}
-
-/* Files what is left of the current run, so that nothing is lost. */
-static void
-meta_file_rest (void)
-{
-  for (unsigned index = META_SIZES; index-- > 0;)
-    while ((size_t) (meta.end - meta.next)
-           >= ((size_t) META_BYTES_MIN << index))
-      {
-        meta_put (meta.next, index);
-        meta.next += (size_t) META_BYTES_MIN << index;
-      }
-}
-
 void *
 sli_meta_alloc (size_t bytes)
 {
-  unsigned index = size_index (bytes);
-  void *piece, *run, *record;
+  unsigned size = size_for (bytes);
+  void *piece, *unit, *record;
   bool is_zero;
 
   sli_lock (&meta.lock);
-  piece = meta_take (index);
+  piece = meta_take (size);
   sli_unlock (&meta.lock);
   if (LIKELY (piece != NULL))
     return piece;
 
-  run = sli_page_alloc_run (1, &record, &is_zero);
-  if (run == NULL)
+  unit = sli_page_alloc_run (1, &record, &is_zero);
+  if (unit == NULL)
     return NULL;
   sli_lock (&meta.lock);
-  meta_file_rest ();
-  meta.next = run;
-  meta.end = meta.next + sli_page_unit_bytes ();
-  meta.held_bytes += sli_page_unit_bytes ();
-  piece = meta_take (index);
+  meta_add_run (unit, record);
+  piece = meta_take (size);
   sli_unlock (&meta.lock);
   return piece;
 }
@@ -132,9 +223,15 @@ sli_meta_alloc (size_t bytes)
 void
 sli_meta_free (void *piece, size_t bytes)
 {
+  void *unit;
+
   sli_lock (&meta.lock);
-  meta_put (piece, size_index (bytes));
+  unit = meta_put (piece, size_for (bytes));
   sli_unlock (&meta.lock);
+  /* Since 0: what the region's slabs were last needed for tells its age.  If
+   * it is one idle region too many, the next slab that ends will see to it. */
+  if (unit != NULL)
+    sli_page_free_run (unit, 1, 0);
 }
 
 size_t

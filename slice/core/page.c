@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/option.h"
+#include "base/trace.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
 #include "port/annotate.h"
@@ -56,6 +57,7 @@ static struct
   const SliceSource *source;
   size_t unit_bytes;
   bool wants_huge;
+  bool has_marks;
   /* under the lock */
   Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */
   Link idle;              /* of regions, latest first */
@@ -81,6 +83,10 @@ sli_page_init (void)
   page.unit_bytes = unit_bytes;
   sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
   page.wants_huge = sli_option_is_on (SLICE_OPTION_HUGE_PAGES);
+  page.has_marks = sli_option_is_on (SLICE_OPTION_CHECKED)
+                   || sli_option_is_on (SLICE_OPTION_HARDENED)
+                   || sli_option_is_on (SLICE_OPTION_DEBUG)
+                   || sli_annotate_is_on ();
   for (int i = 0; i <= FULLNESS_RINGS; i++)
     link_init (&page.fullness[i]);
   link_init (&page.idle);
@@ -95,6 +101,12 @@ sli_page_unit_bytes (void)
   return page.unit_bytes;
 }
 
+bool
+sli_page_has_marks (void)
+{
+  return page.has_marks;
+}
+
 Lock *
 sli_page_lock (void)
 {
@@ -107,6 +119,20 @@ static Region *
 region_of_link (Link *link)
 {
   return LINK_OWNER (link, Region, link);
+}
+
+/* Units that runs may have. */
+static inline unsigned
+region_run_units (const Region *region)
+{
+  return region->n_units - region->n_header;
+}
+
+/* Does it hold no run? */
+static inline bool
+region_is_empty (const Region *region)
+{
+  return region->n_free == region_run_units (region);
 }
 
 /* Puts a region where its free units say that it belongs. */
@@ -140,6 +166,23 @@ region_set_idle (Region *region, uint64_t since_msec)
   page.counts.n_idle++;
 }
 
+/* Room for marks, behind the header's unit: none of them is set. */
+static void
+region_begin_marks (Region *region, size_t bytes, bool is_zeroed)
+{
+  region->n_header = 1;
+  region->marks_bytes = 0;
+  if (!page.has_marks)
+    return;
+  region->marks_bytes
+      = (uint32_t) (bytes >> MARK_GRAIN_SHIFT) * (uint32_t) sizeof (uint16_t);
+  region->n_header
+      = (uint32_t) ((MARKS_OFFSET + region->marks_bytes + page.unit_bytes - 1)
+                    >> sli_region_unit_shift);
+  if (!is_zeroed)
+    memset ((char *) region + MARKS_OFFSET, 0, region->marks_bytes);
+}
+
 /* Writes the header of an extent's next region. */
 static Region *
 region_begin (Extent *extent)
@@ -157,16 +200,17 @@ region_begin (Extent *extent)
       region->extent = extent;
     }
   link_init (&region->link);
+  region_begin_marks (region, bytes, extent->is_zeroed);
   region->n_units = (uint32_t) (bytes >> sli_region_unit_shift);
-  region->n_free = region->n_units - 1;
-  unitset_add (&region->free, 1, region->n_free);
+  region->n_free = region_run_units (region);
+  unitset_add (&region->free, region->n_header, region->n_free);
   if (extent->is_zeroed)
-    unitset_add (&region->fresh, 1, region->n_free);
+    unitset_add (&region->fresh, region->n_header, region->n_free);
   else /* what may hold memory counts as if it did */
     page.counts.held_bytes += region->n_free * page.unit_bytes;
   extent->n_begun++;
   page.counts.n_regions++;
-  page.counts.held_bytes += page.unit_bytes;
+  page.counts.held_bytes += region->n_header * page.unit_bytes;
   sli_map_set (region);
   if (extent->n_begun == extent->n_regions)
     page.beginning = NULL;
@@ -183,9 +227,12 @@ extent_map (size_t *bytes, bool *is_zeroed)
   size_t least_bytes = max_size (EXTENT_FIRST_BYTES, 4 * page.unit_bytes);
   void *start;
 
-  while ((start = source->map (source, *bytes, REGION_BYTES)) == NULL
-         && *bytes > least_bytes)
-    *bytes /= 2;
+  for (;; *bytes /= 2)
+    {
+      TRACE_OWN (start = source->map (source, *bytes, REGION_BYTES));
+      if (start != NULL || *bytes <= least_bytes)
+        break;
+    }
   if (start == NULL)
     return NULL;
   if (((uintptr_t) start & (REGION_BYTES - 1)) != 0
@@ -195,7 +242,7 @@ extent_map (size_t *bytes, bool *is_zeroed)
                      "page source %s: piece %p can't be used", source->name,
                      start);
       if (source->unmap != NULL)
-        source->unmap (source, start, *bytes);
+        TRACE_OWN (source->unmap (source, start, *bytes));
       return NULL;
     }
   if (sli_annotate_is_on ())
@@ -211,7 +258,7 @@ extent_unmap (void *start, size_t bytes)
 {
   if (sli_annotate_is_on ())
     sli_annotate_extent_end (start, bytes);
-  page.source->unmap (page.source, start, bytes);
+  TRACE_OWN (page.source->unmap (page.source, start, bytes));
 }
 
 static void
@@ -231,7 +278,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed)
   extent->is_permanent = link_is_alone (&page.extents);
   if (sli_map_needs_leaf (start))
     {
-      sli_map_give_leaf (start, (char *) start + page.unit_bytes
+      sli_map_give_leaf (start, (char *) start + UNIT_BYTES_MIN
                                     - MAP_LEAF_WORDS * 8);
       extent->is_permanent = true;
     }
@@ -299,13 +346,14 @@ static void
 region_retire (Region *region)
 {
   size_t dirty_bytes
-      = (region->n_units - 1 - unitset_count (&region->fresh))
+      = (region_run_units (region) - unitset_count (&region->fresh))
         * page.unit_bytes;
 
   assert_held (&page.lock);
   link_remove (&region->link);
   sli_map_clear (region);
-  page.counts.held_bytes -= dirty_bytes + page.unit_bytes;
+  page.counts.held_bytes
+      -= dirty_bytes + region->n_header * page.unit_bytes;
   page.counts.returned_bytes += dirty_bytes;
 }
 
@@ -396,7 +444,7 @@ region_find (unsigned n_units, unsigned *first)
     {
       region = region_begin (page.beginning);
       region_file (region);
-      *first = 1;
+      *first = region->n_header;
     }
   return region;
 }
@@ -436,7 +484,7 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
   /* Clocks of several threads: the latest counts. */
   if (since_msec > region->used_msec)
     region->used_msec = since_msec;
-  if (region->n_free == region->n_units - 1)
+  if (region_is_empty (region))
     {
       region_set_idle (region, region->used_msec);
       is_too_much
@@ -517,7 +565,8 @@ idle_put_back (Region *region, size_t dirty_units, bool given_back)
     }
   if (given_back)
     {
-      unitset_add (&region->fresh, 1, region->n_units - 1);
+      unitset_add (&region->fresh, region->n_header,
+                   region_run_units (region));
       page.counts.held_bytes -= dirty_units * page.unit_bytes;
       page.counts.returned_bytes += dirty_units * page.unit_bytes;
     }
@@ -545,11 +594,11 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   if (region == NULL)
     return 0;
 
-  dirty_units = region->n_units - 1 - unitset_count (&region->fresh);
+  dirty_units = region_run_units (region) - unitset_count (&region->fresh);
   given_back = source->advise_away != NULL
-               && source->advise_away (source, region_unit (region, 1),
-                                       (region->n_units - 1)
-                                           * page.unit_bytes);
+               && source->advise_away (
+                   source, region_unit (region, region->n_header),
+                   region_run_units (region) * page.unit_bytes);
   PROBE2 (page_return, region, dirty_units);
   sli_lock (&page.lock);
   returned_bytes = page.counts.returned_bytes;
@@ -628,7 +677,7 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
       page.counts.held_bytes -= n * page.unit_bytes;
       page.counts.returned_bytes += n * page.unit_bytes;
     }
-  if (region->n_free == region->n_units - 1)
+  if (region_is_empty (region))
     region_set_idle (region, region->used_msec);
   else
     region_file (region);
@@ -688,14 +737,13 @@ region_recover (Region *region)
   unsigned n_free = 0;
 
   assert_held (&page.lock);
-  if (region->state == REGION_IN_TRIM
-      && region->n_free == region->n_units - 1)
+  if (region->state == REGION_IN_TRIM && region_is_empty (region))
     {
       region->state = REGION_IDLE; /* it had been idle longest */
       link_after (&region->link, page.idle.previous);
       return;
     }
-  for (unsigned unit = 1; unit < region->n_units; unit++)
+  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
     if (region->run_first[unit] == 0)
       {
         unitset_add (&region->free, unit, 1);
@@ -704,7 +752,7 @@ region_recover (Region *region)
   if (n_free == region->n_free)
     return;
   region->n_free = n_free;
-  if (n_free == region->n_units - 1)
+  if (region_is_empty (region))
     region_set_idle (region, region->used_msec);
   else
     region_file (region);
@@ -730,7 +778,7 @@ sli_page_fork_child (void)
 static void
 region_each_run (Region *region, PageVisit visit, void *data)
 {
-  for (unsigned unit = 1; unit < region->n_units; unit++)
+  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
     if (region->run_first[unit] == unit)
       visit (region_unit (region, unit), region->records[unit], data);
 }
@@ -783,8 +831,8 @@ unit_is_valid (const Region *region, unsigned unit)
 {
   unsigned first = region->run_first[unit];
 
-  if (unit == 0)
-    return first == 0 && !unitset_has_all (&region->free, 0, 1);
+  if (unit < region->n_header)
+    return first == 0 && !unitset_has_all (&region->free, unit, 1);
   if (first == 0) /* a trimmer takes free units out of the set for a while */
     return unitset_has_all (&region->free, unit, 1)
            || region->state == REGION_IN_TRIM;

@@ -39,6 +39,8 @@ enum
 void sli_page_init (void);
 /* The size of a unit: 16 KiB, or a system page where that is larger. */
 size_t sli_page_unit_bytes (void);
+/* Do regions keep marks (region.h)? */
+bool sli_page_has_marks (void);
 
 /* A run of n_units (1 to SLAB_UNITS_MAX + 1), or NULL if there is no memory.
  * record: the run's record; its bytes are what its last user left there.

@@ -8,6 +8,8 @@
 #ifndef SLI_CORE_PLACE_H
 #define SLI_CORE_PLACE_H
 
+#include "meta.h"
+#include "page.h"
 #include "region.h"
 #include "slab.h"
 #include "base/check.h"
@@ -48,6 +50,8 @@ typedef struct
 
 SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
                      "a slab's header fits in a run's record");
+SLICE_STATIC_ASSERT (offsetof (Slab, class_index) >= META_RECORD_BYTES,
+                     "a run of metadata is never taken for a slab");
 
 /* Where a chunk is. */
 typedef struct
@@ -121,54 +125,26 @@ place_error (const Place *place, unsigned class_index)
 static inline uint16_t *
 place_mark (const Place *place)
 {
-  const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
-
-  return (uint16_t *) (void *) (place->run + sizeclass->marks_offset)
-         + place->index;
+  return region_mark_of (
+      place->run + place->slab->first_offset
+      + (size_t) place->index
+            * sli_sizeclasses[place->slab->class_index].chunk_bytes);
 }
 
-/* The mark of a chunk of a class, if an address is one at all; false says
- * nothing but that place_find() must tell. */
+/* The mark for an address, if it may be a chunk's at all; what begins no chunk
+ * has 0. */
 static inline bool
-place_live_mark (const void *chunk, unsigned class_index, uint16_t **mark)
+place_has_mark (const void *address, uint16_t **mark)
 {
-  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
-  Region *region = region_of (chunk);
-  const Slab *slab;
-  uint32_t offset, index;
-  unsigned first;
-  char *run;
+  uintptr_t offset = (uintptr_t) address & (REGION_BYTES - 1);
 
-  if (UNLIKELY (!sli_map_has (chunk)))
+  if (UNLIKELY (!sli_map_has (address))
+      || UNLIKELY (offset % (1u << MARK_GRAIN_SHIFT) != 0)
+      || UNLIKELY (offset >> (MARK_GRAIN_SHIFT - 1)
+                   >= region_of (address)->marks_bytes))
     return false;
-  /* Of units that the region lacks the table says 0, too. */
-  first = LOAD (&region->run_first[region_unit_of (region, chunk)]);
-  slab = (const Slab *) (const void *) region->records[first];
-  if (UNLIKELY (first == 0 || LOAD (&slab->class_index) != class_index))
-    return false;
-  run = region_unit (region, first);
-  /* An address in the colour makes it wrap: then the index is too large. */
-  offset = (uint32_t) ((const char *) chunk - run) - slab->first_offset;
-  index = sli_sizeclass_index (sizeclass, offset);
-  if (UNLIKELY (index >= sizeclass->n_chunks
-                || !sli_sizeclass_is_start (sizeclass, offset)))
-    return false;
-  *mark = (uint16_t *) (void *) (run + sizeclass->marks_offset) + index;
+  *mark = region_mark_of (address);
   return true;
-}
-
-/* The same for a chunk that is known to be of a class. */
-static inline uint16_t *
-place_mark_of (const void *chunk, const SizeClass *sizeclass)
-{
-  Region *region = region_of (chunk);
-  unsigned first = region->run_first[region_unit_of (region, chunk)];
-  const Slab *slab = (const Slab *) (const void *) region->records[first];
-  char *run = region_unit (region, first);
-  size_t offset = (size_t) ((const char *) chunk - run) - slab->first_offset;
-
-  return (uint16_t *) (void *) (run + sizeclass->marks_offset)
-         + sli_sizeclass_index (sizeclass, (uint32_t) offset);
 }
 
 #endif

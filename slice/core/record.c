@@ -85,6 +85,7 @@ static struct
   Link records;
   unsigned n_records;
   bool is_open;            /* threads' ends are told */
+  bool may_be_inline;      /* no option keeps the inline code out */
   uint64_t n_fork_lost;
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
@@ -393,12 +394,35 @@ void
 sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
+  registry.may_be_inline = is_inline;
   memcpy (record_new_one.entries, zero_block.entries,
           sizeof zero_block.entries);
   memcpy (record_none.entries, zero_block.entries,
           sizeof zero_block.entries);
   record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&registry.records);
+}
+
+/* --- the inline code out, and in again ------------------------------------------------ */
+
+/* A record's magazines are its owner's, inline or not: only the word that the
+ * inline code starts from changes, and under the lock, as always. */
+void
+sli_magazine_show_inline (bool is_shown)
+{
+  is_shown = is_shown && registry.may_be_inline;
+  sli_lock (&registry.lock);
+  STORE (&sli_record_options.is_inline, is_shown);
+  LINK_EACH (link, &registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (is_shown)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+      else
+        STORE (record->tls, zero_block.entries);
+    }
+  sli_unlock (&registry.lock);
 }
 
 /* --- detaching ------------------------------------------------------------------------ */
@@ -451,7 +475,7 @@ record_take_rounds (ThreadRecord *record)
 void
 sli_magazine_detach_others (void)
 {
-  if (!sli_record_options.is_inline)
+  if (!LOAD (&sli_record_options.is_inline))
     return; /* the other modes use records without entering them */
   sli_lock (&registry.lock);
   LINK_EACH (link, &registry.records)

@@ -88,7 +88,7 @@ typedef struct
   bool checks_reentry;  /* a slow path within a slow path is misuse */
 } RecordOptions;
 
-/* Constant after sli_record_init(). */
+/* Constant after sli_record_init(), but for sli_magazine_show_inline(). */
 extern RecordOptions sli_record_options;
 
 /* The thread's record; one whose tls is NULL is none. */

@@ -25,6 +25,15 @@ enum
   REGION_UNITS_MAX = (1 << WINDOW_SHIFT) / UNIT_BYTES_MIN
 };
 
+/* The checking modes keep a mark of two bytes for each 16 bytes of a region,
+ * for a chunk that begins there, behind the header: an address alone tells
+ * where its mark is. */
+enum
+{
+  MARK_GRAIN_SHIFT = 4,
+  MARKS_OFFSET = UNIT_BYTES_MIN /* from the region's start */
+};
+
 typedef struct
 {
   void *start;        /* what the source gave */
@@ -46,7 +55,8 @@ typedef enum
   REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
 } RegionState;
 
-/* Lies in the region's first unit, which is never handed out. */
+/* Lies in the region's first unit, which is never handed out; nor are the
+ * next ones, where marks are kept. */
 typedef struct
 {
   Link link;              /* in the ring of its state */
@@ -54,6 +64,8 @@ typedef struct
   Extent own_extent;      /* in the first region of an extent only */
   RegionState state;
   uint32_t n_units;       /* the header's included */
+  uint32_t n_header;      /* the header's and the marks' */
+  uint32_t marks_bytes;   /* 0: none are kept */
   uint32_t n_free;
   uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
   uint64_t idle_msec;     /* since when it is idle, or its memory unneeded */
@@ -85,6 +97,17 @@ region_unit_of (const Region *region, const void *address)
 {
   return (unsigned) ((size_t) ((const char *) address - (const char *) region)
                      >> sli_region_unit_shift);
+}
+
+/* The mark of a chunk, which is a multiple of 16, of ours, in a mode that
+ * keeps marks. */
+static inline uint16_t *
+region_mark_of (const void *chunk)
+{
+  uintptr_t offset = (uintptr_t) chunk & (REGION_BYTES - 1);
+
+  return (uint16_t *) (void *) ((char *) region_of (chunk) + MARKS_OFFSET
+                                + (offset >> (MARK_GRAIN_SHIFT - 1)));
 }
 
 /* See sli_page_run_of(). */

@@ -16,6 +16,7 @@
 #include "slab.h"
 #include "base/diag.h"
 #include "base/option.h"
+#include "base/trace.h"
 #include "port/annotate.h"
 #include "port/os.h"
 
@@ -53,9 +54,9 @@ malloc_tells_exactly (const char *tool)
 
   if (tool == NULL || strcmp (tool, "valgrind") != 0)
     return tool != NULL;
-  block = malloc (odd_bytes);
+  TRACE_OWN (block = malloc (odd_bytes));
   is_exact = block != NULL && sli_os_malloc_bytes (block) == odd_bytes;
-  free (block);
+  TRACE_OWN (free (block));
   return is_exact;
 }
 
@@ -70,7 +71,7 @@ route_begin (void)
     sli_annotate_begin ();
   sli_route.guard = sli_guard_begin ();
   sli_route.route = choose_route (tool, sli_route.guard);
-  sli_route.checked = *sli_guard_calls ();
+  sli_route.checked = sli_route.inner = *sli_guard_calls ();
   sli_route.size_max = sli_route.route == ROUTE_MALLOC  ? 0
                    : sli_route.route == ROUTE_GUARD ? sli_guard_size_max ()
                                                 : SLICE_SIZE_MAX;
@@ -87,7 +88,10 @@ route_begin (void)
   sli_magazine_begin ();
   sli_magazine_init (&options);
   STORE_RELEASE (&sli_route.is_guarded, sli_route.route == ROUTE_GUARD);
+  sli_route.is_inline = options.is_inline;
+  STORE_RELEASE (&sli_route.is_plain, options.is_inline);
   STORE_RELEASE (&sli_route.ready, true);
+  sli_trace_begin ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
 }
@@ -124,6 +128,7 @@ route_load (void)
 {
   sli_magazine_load ();
   sli_fork_load ();
+  sli_trace_load ();
 }
 
 /* --- routing ------------------------------------------------------------------ */
@@ -131,13 +136,14 @@ route_load (void)
 static void *
 malloc_alloc (size_t size, const void *site)
 {
-  void *block = malloc (size);
+  void *block;
 
+  TRACE_OWN (block = malloc (size));
   if (block == NULL)
     return NULL;
   if (sli_route.route == ROUTE_GUARD && !sli_guard_add_large (block, size, site))
     {
-      free (block);
+      TRACE_OWN (free (block));
       return NULL;
     }
   if (size > SLICE_SIZE_MAX)
@@ -193,7 +199,7 @@ malloc_free (size_t size, void *block, const void *site)
     sli_guard_remove_large (block, size, "slice_free1", site);
   if (size > SLICE_SIZE_MAX)
     COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
-  free (block);
+  TRACE_OWN (free (block));
 }
 
 static void
@@ -226,7 +232,7 @@ sli_route_alloc (size_t size, const void *site)
   void *block = route_alloc (size, site);
 
   if (block != NULL && sli_route.checks_blocks && sli_route.route != ROUTE_GUARD
-      && !sli_block_check_add (block, size))
+      && !sli_block_check_add_at (block, size, site))
     {
       route_free (size, block, site);
       return NULL;
@@ -238,6 +244,6 @@ void
 sli_route_free (size_t size, void *block, const void *site)
 {
   if (sli_route.checks_blocks && sli_route.route != ROUTE_GUARD)
-    sli_block_check_remove (block, size, "slice_free1");
+    sli_block_check_remove_at (block, size, "slice_free1", site);
   route_free (size, block, site);
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <slice/slice.h>
+
 #include "alloc.h"
 #include "guard.h"
 #include "port/compiler.h"
@@ -24,10 +26,13 @@
 typedef struct
 {
   bool ready;
-  bool is_guarded;      /* ready, and in a checking mode */
+  bool is_guarded;      /* ready, and in a checking mode or traced */
+  bool is_inline;       /* nothing but magazines, if no one listens */
+  bool is_plain;        /* ready, inline, and no one listens */
   AllocRoute route;
   GuardMode guard;      /* a checking mode, or GUARD_OFF */
-  GuardCalls checked;   /* what it does */
+  GuardCalls checked;   /* what it does; traced: or what tells the hooks */
+  GuardCalls inner;     /* the same, but tells no one */
   size_t size_max;      /* what is larger goes to the system's malloc */
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
@@ -49,6 +54,14 @@ route_make_ready (void)
     sli_route_begin_once ();
 }
 
+/* May a block of this size come from the magazines without another look? */
+static inline bool
+route_is_plain (size_t size)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.is_plain))
+         && LIKELY (size - 1 < SLICE_SIZE_MAX);
+}
+
 static inline bool
 route_goes_to_malloc (size_t size)
 {
@@ -58,6 +71,14 @@ route_goes_to_malloc (size_t size)
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_route_alloc (size_t size, const void *site);
 void sli_route_free (size_t size, void *block, const void *site);
+
+/* --- trace.c --- */
+
+/* Sends the entries through the hooks if there are any: when all is ready, or
+ * when hooks are set after that. */
+void sli_trace_begin (void);
+/* Asks the recorder, if there is one. */
+void sli_trace_load (void);
 
 /* --- failure.c --- */
 

@@ -47,19 +47,29 @@ static bool has_guards;
 static unsigned n_guards;     /* in force now */
 static unsigned n_guard_turn; /* slabs made, to tell whose turn it is */
 
+/* Does somebody read all memory, as the leak sanitizer does at the end?  It
+ * would run into the guard pages. */
+static bool
+is_scanned (void)
+{
+  const char *tool = sli_os_memory_tool ();
+
+  return tool != NULL && strcmp (tool, "sanitizer") == 0;
+}
+
 void
 sli_slab_init (void)
 {
   sli_page_init ();
-  has_guards = sli_option_is_on (SLICE_OPTION_HARDENED)
-               || sli_option_is_on (SLICE_OPTION_DEBUG);
-  /* Canaries and red zones make chunks larger than their blocks: only a
-   * spacing of 16 keeps the alignment that the block's own size promises. */
+  has_guards = (sli_option_is_on (SLICE_OPTION_HARDENED)
+                || sli_option_is_on (SLICE_OPTION_DEBUG))
+               && !is_scanned ();
+  /* A mark belongs to 16 bytes; and canaries and red zones make chunks larger
+   * than their blocks: only a spacing of 16 keeps the alignment that the
+   * block's own size promises. */
   sli_sizeclass_init (sli_page_unit_bytes (),
-                      has_guards || sli_annotate_is_on ()
-                          || sli_option_is_on (SLICE_OPTION_ALIGN_16),
-                      has_guards || sli_annotate_is_on ()
-                          || sli_option_is_on (SLICE_OPTION_CHECKED));
+                      sli_page_has_marks ()
+                          || sli_option_is_on (SLICE_OPTION_ALIGN_16));
   colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
@@ -118,9 +128,9 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
                     ? slab->own_words
                     : (uint64_t *) (void *) (run + sizeclass->bitmap_offset);
   memset (slab->words, 0, sizeclass->n_words * sizeof slab->words[0]);
-  if (sizeclass->marks_offset != 0)
-    memset (run + sizeclass->marks_offset, 0,
-            sizeclass->n_chunks * sizeof (uint16_t));
+  if (sli_page_has_marks ())
+    memset (region_mark_of (run), 0,
+            (sizeclass->slab_bytes >> MARK_GRAIN_SHIFT) * sizeof (uint16_t));
   slab->first_offset
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
   class->colour += colour_increment;

@@ -23,6 +23,7 @@
 
 #define NO_OBJECT UINT32_MAX
 #define N_SCOPES_OPEN_MAX 16
+#define CACHE_LINE 64
 /* A call that took longer was interrupted: counted, not summed. */
 #define COST_TICKS_MAX 100000
 
@@ -38,6 +39,7 @@ typedef struct
 typedef struct
 {
   uint64_t birth, rounded;
+  uint32_t site; /* by Analysis.sites */
   uint32_t sites[N_LEVELS_MAX];
 } Death;
 
@@ -52,6 +54,7 @@ typedef struct
   /* the run of deaths without a birth in this thread */
   Death *run;
   uint32_t n_run, n_run_room;
+  bool run_counts; /* some death in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
   /* the last block that a realloc ended, in case it lives on */
@@ -80,7 +83,8 @@ thread_of (Analysis *analysis, uint32_t thread)
 static size_t
 table_home (const Analysis *analysis, uint64_t address)
 {
-  return (size_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 16)
+  /* the product's upper half is the better mixed one */
+  return (size_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 32)
          & (analysis->n_table - 1);
 }
 
@@ -170,9 +174,22 @@ link_of (const Analysis *analysis, uint32_t object, unsigned level)
 /* --- sizes --------------------------------------------------------------- */
 
 static uint32_t
+mix_home (const SizeMix *mix, uint32_t key)
+{
+  return (key * 2654435769u) >> 8 & (mix->n_slots - 1);
+}
+
+static uint32_t
+mix_key (uint64_t rounded)
+{
+  uint64_t units = rounded / ROUND_BYTES + 1;
+  return units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+}
+
+static uint32_t
 mix_slot (const SizeMix *mix, uint32_t key)
 {
-  uint32_t at = (key * 2654435769u) >> 8 & (mix->n_slots - 1);
+  uint32_t at = mix_home (mix, key);
   while (mix->keys[at] != 0 && mix->keys[at] != key)
     at = (at + 1) & (mix->n_slots - 1);
   return at;
@@ -199,8 +216,7 @@ mix_grow (SizeMix *mix)
 static void
 mix_add (SizeMix *mix, uint64_t rounded)
 {
-  uint64_t units = rounded / ROUND_BYTES + 1;
-  uint32_t key = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+  uint32_t key = mix_key (rounded);
   if (2 * mix->n >= mix->n_slots)
     mix_grow (mix);
   uint32_t at = mix_slot (mix, key);
@@ -325,7 +341,7 @@ typedef struct
   uint32_t *begin[2]; /* by death and direction: the segment it covers */
   uint32_t *stack;    /* deaths that are the oldest since some point */
   uint32_t room;
-  uint32_t *last;    /* by site of level 0: its last death in this pass */
+  uint32_t *last;    /* by site: its last death in this pass */
   uint64_t *covered; /* by site: deaths covered, in this run */
   uint32_t *seen;    /* sites that cover something */
   uint32_t n_seen;
@@ -341,7 +357,7 @@ static OwnerScratch *
 scratch_of (Analysis *analysis, uint32_t n)
 {
   OwnerScratch *scratch = analysis->scratch;
-  uint32_t n_sites = analysis->n_sites[0];
+  uint32_t n_sites = analysis->n_first_sites;
   if (scratch == NULL)
     {
       scratch = analysis->scratch = sli_tool_zero (sizeof *scratch);
@@ -372,7 +388,7 @@ segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
   for (uint32_t step = 0; step < n; step++)
     {
       const Death *death = &run[direction == 0 ? step : n - 1 - step];
-      uint32_t site = death->sites[0];
+      uint32_t site = death->site;
       /* last holds the step after the site's previous death, 0 at first */
       uint32_t from = scratch->last[site];
       uint32_t low = 0, high = n_stack;
@@ -408,7 +424,7 @@ segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
       scratch->last[site] = step + 1;
     }
   for (uint32_t i = 0; i < n; i++)
-    scratch->last[run[i].sites[0]] = 0;
+    scratch->last[run[i].site] = 0;
 }
 
 /* The deaths in the segments that a site covers are its own. */
@@ -421,7 +437,7 @@ segments_credit (Analysis *analysis, const OwnerScratch *scratch,
     {
       uint32_t from = scratch->begin[direction][step];
       const Death *death = &run[direction == 0 ? step : n - 1 - step];
-      if (from == NO_SEGMENT || death->sites[0] != owner)
+      if (from == NO_SEGMENT || death->site != owner)
         continue;
       for (uint32_t at = from; at < step; at++)
         {
@@ -443,8 +459,10 @@ static void
 run_end (Analysis *analysis, ThreadState *thread)
 {
   uint32_t n = thread->n_run;
+  bool counts = thread->run_counts;
   thread->n_run = 0;
-  if (n < 2)
+  thread->run_counts = false;
+  if (n < 2 || !counts)
     return;
   OwnerScratch *scratch = scratch_of (analysis, n);
   memset (scratch->owned, 0, n);
@@ -492,8 +510,12 @@ run_death (Analysis *analysis, ThreadState *thread, uint32_t index)
   Death *death = &thread->run[thread->n_run++];
   death->birth = object->birth;
   death->rounded = rounded_size (object->size);
+  death->site = object->site;
   for (unsigned level = 0; level < analysis->n_levels; level++)
-    death->sites[level] = link_of (analysis, index, level)->site;
+    {
+      death->sites[level] = link_of (analysis, index, level)->site;
+      thread->run_counts |= death->sites[level] != SITE_NONE;
+    }
 }
 
 /* --- one site's numbers -------------------------------------------------- */
@@ -659,10 +681,10 @@ object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
   uint32_t index = analysis->table[slot].object;
   LiveObject *object = &analysis->objects[index];
   ThreadState *thread = thread_of (analysis, event->thread);
-  uint32_t site0 = link_of (analysis, index, 0)->site;
+  uint32_t site0 = object->site;
   analysis->totals.n_deaths++;
   totals_death (analysis, object);
-  if (site0 != SITE_NONE)
+  if (site0 != SITE_NONE && analysis->n_levels > 0)
     run_death (analysis, thread, index);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
@@ -734,7 +756,9 @@ object_born (Analysis *analysis, const TraceEvent *event)
                                            .birth = analysis->now,
                                            .birth_ticks = event->ticks,
                                            .node = event->node,
-                                           .thread = event->thread };
+                                           .thread = event->thread,
+                                           .site
+                                           = analysis->sites[event->node] };
   totals_birth (analysis, event);
   ThreadState *thread = thread_of (analysis, event->thread);
   run_end (analysis, thread);
@@ -752,7 +776,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
   if (analysis->observer.birth != NULL)
     analysis->observer.birth (analysis->observer.user, analysis,
                               &analysis->objects[index],
-                              link_of (analysis, index, 0)->site);
+                              analysis->objects[index].site);
 }
 
 void
@@ -795,6 +819,71 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
     scope_event (analysis, thread_of (analysis, event->thread), event);
 }
 
+static void
+stats_fetch (const SiteStats *stats)
+{
+  for (size_t at = 0; at < 4 * CACHE_LINE; at += CACHE_LINE)
+    __builtin_prefetch ((const char *)stats + at, 1);
+}
+
+static void
+birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+{
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    {
+      const uint32_t *site = &analysis->maps[level][event->node];
+      if (step == 0)
+        __builtin_prefetch (site);
+      else if (*site == SITE_NONE)
+        continue;
+      else if (step == 1)
+        stats_fetch (&analysis->stats[level][*site]);
+      else
+        {
+          const SizeMix *mix = &analysis->stats[level][*site].mix;
+          uint32_t at = mix->n_slots == 0
+                            ? 0
+                            : mix_home (mix, mix_key (rounded_size (
+                                                 event->size)));
+          __builtin_prefetch (&mix->keys[at]);
+          __builtin_prefetch (&mix->counts[at], 1);
+        }
+    }
+}
+
+/* Where the object is now: a guess, the events between may move it. */
+static void
+death_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+{
+  if (step == 0)
+    return;
+  uint32_t index
+      = analysis->table[table_find (analysis, event->address)].object;
+  if (index == NO_OBJECT)
+    return;
+  if (step == 1)
+    __builtin_prefetch (&analysis->objects[index], 1);
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    if (step == 1)
+      __builtin_prefetch (link_of (analysis, index, level), 1);
+    else if (link_of (analysis, index, level)->site != SITE_NONE)
+      stats_fetch (
+          &analysis->stats[level][link_of (analysis, index, level)->site]);
+}
+
+void
+sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
+                     unsigned step)
+{
+  if (step == 0)
+    __builtin_prefetch (
+        &analysis->table[table_home (analysis, event->address)], 1);
+  if (trace_op_is_birth (event->op))
+    birth_expect (analysis, event, step);
+  else if (trace_op_is_death (event->op))
+    death_expect (analysis, event, step);
+}
+
 /* --- begin and end ------------------------------------------------------- */
 
 Analysis *
@@ -803,6 +892,8 @@ sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
 {
   Analysis *analysis = sli_tool_zero (sizeof *analysis);
   analysis->n_levels = n_levels;
+  analysis->sites = n_levels > 0 ? maps[0] : NULL;
+  analysis->n_first_sites = n_levels > 0 ? n_sites[0] : 0;
   analysis->free_object = NO_OBJECT;
   table_make (analysis, 1 << 16);
   for (unsigned level = 0; level < n_levels; level++)

@@ -42,31 +42,34 @@ typedef struct
   uint64_t sum_bump, sum_peak;
 } ScopeSum;
 
+/* What every event touches stands first: four cache lines. */
 typedef struct
 {
-  uint64_t births, bytes, rounded; /* rounded: of births, in bytes */
-  uint64_t deaths, dead_rounded, dead_bytes;
-  uint64_t live_n, live, peak_n, peak; /* rounded bytes */
+  uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
+  uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
   uint64_t epoch, epoch_most;
+  uint64_t height, height_most;            /* of the tolerant stack */
+  uint64_t run_n, run_rounded;
+  double sum_size2;
+  uint64_t first_size, last_event;
+  uint32_t tail;                           /* youngest live object */
+  uint32_t max_alignment;                  /* log2 */
+  uint64_t deaths, dead_rounded, dead_bytes;
   uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
-  uint64_t height, height_most;               /* of the tolerant stack */
-  uint64_t run_n, run_rounded, burst_rounded, burst_n;
+  double sum_life, sum_life2;              /* lives in events */
+  SizeMix mix;
+  bool one_size;
+  uint64_t burst_rounded, burst_n;
   uint64_t resized, resized_rounded;
   uint64_t other_thread, other_thread_rounded;
   uint64_t sized_deaths;
-  uint64_t first_size;
-  bool one_size;
-  uint32_t tail; /* youngest live object */
-  uint64_t owned_rounded;
-  Owner owners[N_OWNERS_MAX];
-  SizeMix mix;
-  ScopeSum *scopes;
-  uint32_t n_scopes;
-  double sum_size2, sum_life, sum_life2;   /* lives in events */
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
   uint64_t death_cost, n_death_costs;
-  uint64_t first_event, last_event;
-  uint32_t max_alignment; /* log2 */
+  uint64_t first_event;
+  uint64_t owned_rounded;
+  Owner owners[N_OWNERS_MAX];
+  ScopeSum *scopes;
+  uint32_t n_scopes;
 } SiteStats;
 
 /* An object that is alive. */
@@ -77,6 +80,7 @@ typedef struct
   uint32_t node, thread;
   uint32_t next_free;
   uint32_t slot; /* free for the observer */
+  uint32_t site; /* by Analysis.sites */
 } LiveObject;
 
 typedef struct
@@ -96,7 +100,7 @@ typedef struct
 typedef struct Analysis Analysis;
 
 /* Told of every birth and death, after the numbers are kept; the sites are
- * those of level 0. */
+ * those of Analysis.sites. */
 typedef struct
 {
   void (*birth) (void *user, const Analysis *analysis, LiveObject *object,
@@ -108,7 +112,10 @@ typedef struct
 
 struct Analysis
 {
-  unsigned n_levels;
+  const uint32_t *sites; /* node to a site of depth 1: owners, observers; level
+                            0's map unless it is set before the first event */
+  uint32_t n_first_sites;
+  unsigned n_levels; /* 0: totals and the observer alone */
   const uint32_t *maps[N_LEVELS_MAX]; /* node to a number of the level's own;
                                          SITE_NONE: not kept */
   SiteStats *stats[N_LEVELS_MAX];     /* by that number */
@@ -137,6 +144,10 @@ struct Analysis
 Analysis *sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
                             const uint32_t *n_sites);
 void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
+/* An event that comes soon: fetches what it will need.  Called with step 0, 1
+ * and 2, some events apart; each needs what the one before fetched. */
+void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
+                          unsigned step);
 /* Ends open runs, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);

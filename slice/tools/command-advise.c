@@ -139,11 +139,12 @@ saving_find (Advice *advice)
     advice->high = replayed;
   advice->memory_before = sli_json_number (advice->replayed, "malloc_rss");
   advice->memory_after = sli_json_number (advice->replayed, "new_rss");
-  /* a pool must win 10 %; others must win at all */
+  /* a pool must win 10 %; others must win at all, by the range's middle */
   bool pool = strcmp (advice->class, "pool") == 0;
   advice->wins
       = pool ? sli_json_number (advice->replayed, "win") != 0
-             : high > 0 || advice->memory_after < 0.9 * advice->memory_before;
+             : advice->low + advice->high > 0
+                   || advice->memory_after < 0.9 * advice->memory_before;
   advice->verdict = advice->wins ? "do" : "no gain in the replay";
 }
 

@@ -8,6 +8,7 @@
  */
 #include "commands.h"
 #include "tool.h"
+#include "operations.h"
 #include "trace-read.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,8 +76,10 @@ sli_command_info (int argc, char **argv)
   uint64_t counts[TRACE_N_OPS] = { 0 };
   TraceEvent event;
   uint64_t n = 0;
+  Operations *operations = sli_operations_new ();
   while (sli_trace_next (reader, &event))
     {
+      sli_operations_add (operations, &event, NULL);
       counts[event.op < TRACE_N_OPS ? event.op : 0]++;
       n++;
     }
@@ -86,6 +89,11 @@ sli_command_info (int argc, char **argv)
   printf ("events %" PRIu64 "\nbytes %zu\n", n, reader->n_map);
   printf ("threads %zu\nnodes %u\nmodules %zu\n", reader->n_streams,
           reader->n_nodes, reader->n_modules);
+  const OperationTotals *totals = sli_operations_totals (operations);
+  printf ("births %" PRIu64 "\ndeaths %" PRIu64 "\nasked-bytes %" PRIu64
+          "\npeak-live-bytes %" PRIu64 "\n",
+          totals->n_births, totals->n_deaths, totals->bytes,
+          totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
   if (reader->has_summary)
     {
@@ -105,6 +113,7 @@ sli_command_info (int argc, char **argv)
   for (unsigned op = 0; op < TRACE_N_OPS; op++)
     if (counts[op] > 0)
       printf ("op %s %" PRIu64 "\n", sli_trace_op_name (op), counts[op]);
+  sli_operations_free (operations);
   sli_trace_close (reader);
   return TOOL_OK;
 }

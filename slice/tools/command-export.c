@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "json.h"
 #include "profile-json.h"
+#include "operations.h"
 #include "tool.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -483,6 +484,34 @@ export_massif (const Profile *profile, FILE *file)
     }
 }
 
+/* Straight from the events: no sites are needed, nor symbols. */
+static int
+export_operations (const char *trace, const char *output)
+{
+  char error[512];
+  const char *path = output == NULL ? "-" : output;
+  TraceReader *reader = sli_trace_open (trace, error);
+  if (reader == NULL)
+    sli_tool_die (TOOL_BAD_INPUT, "%s", error);
+  FILE *file = sli_file_begin (path);
+  Operations *operations = sli_operations_new ();
+  TraceEvent event;
+  fprintf (file, "# operations of a trace, for slice-bench replay\n");
+  while (sli_trace_next (reader, &event))
+    sli_operations_add (operations, &event, file);
+  const OperationTotals *totals = sli_operations_totals (operations);
+  if (totals->n_unknown > 0)
+    fprintf (file, "# %llu frees of unknown blocks were left out\n",
+             (unsigned long long)totals->n_unknown);
+  bool good = reader->n_damaged == 0;
+  if (!good)
+    sli_tool_say ("%u damaged: %s", reader->n_damaged, reader->damage);
+  good = sli_file_end (file, path) && good;
+  sli_operations_free (operations);
+  sli_trace_close (reader);
+  return good ? TOOL_OK : TOOL_BAD_INPUT;
+}
+
 int
 sli_command_export (int argc, char **argv)
 {
@@ -491,8 +520,10 @@ sli_command_export (int argc, char **argv)
   bool by_count = sli_option_flag (&argc, argv, "--count");
   sli_option_none_left (argc, argv);
   if (argc != 1 || format == NULL)
-    sli_tool_die (TOOL_USAGE, "export --format pprof|folded|dhat|massif "
-                              "[-o FILE] TRACE");
+    sli_tool_die (TOOL_USAGE, "export --format pprof|folded|dhat|massif|"
+                              "operations [-o FILE] TRACE");
+  if (strcmp (format, "operations") == 0)
+    return export_operations (argv[0], output);
   if (strcmp (format, "pprof") == 0 && output == NULL)
     sli_tool_die (TOOL_USAGE, "pprof wants a file: -o");
   ProfileOptions options = { .n_hot = 1, .chosen_time = -1 };

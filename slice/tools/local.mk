@@ -23,6 +23,7 @@ endif
 	%D%/classify.c \
 	%D%/classify.h \
 	%D%/command-advise.c \
+	%D%/command-compare.c \
 	%D%/command-diff.c \
 	%D%/command-dump.c \
 	%D%/command-export.c \
@@ -33,6 +34,8 @@ endif
 	%D%/commands.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/operations.c \
+	%D%/operations.h \
 	%D%/pack.c \
 	%D%/pack.h \
 	%D%/profile.c \
@@ -42,6 +45,8 @@ endif
 	%D%/replay-backends.c \
 	%D%/replay.c \
 	%D%/replay.h \
+	%D%/resample.c \
+	%D%/resample.h \
 	%D%/report-html.c \
 	%D%/report-svg.c \
 	%D%/report.h \
@@ -76,6 +81,7 @@ endif
 	%D%/record.c \
 	%D%/record.h \
 	%D%/record-cxx.c \
+	%D%/record-hooks.c \
 	%D%/record-spool.c \
 	%D%/record-stack.c \
 	%D%/spool.h \

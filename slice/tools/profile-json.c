@@ -39,17 +39,23 @@ frames_write (JsonOut *out, const Profile *profile, uint32_t site)
   sli_json_end (out, ']');
 }
 
+/* The innermost two functions, and the outermost one of a deeper site, which
+ * is what tells it from its neighbours. */
 char *
 sli_profile_site_name (const Profile *profile, uint32_t site)
 {
   uint64_t pcs[SITE_DEPTH_MAX];
+  const char *names[3];
   uint32_t n = sli_sites_frames (profile->sites, site, pcs);
-  const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[0]);
-  char *name = n > 1 ? sli_tool_text (
-                   "%s < %s", symbol->function,
-                   sli_symbols_find (profile->symbols, pcs[1])->function)
-                     : sli_tool_text ("%s", symbol->function);
-  return name;
+  uint32_t n_names = n < 3 ? n : 3;
+  for (uint32_t i = 0; i < n_names; i++)
+    names[i] = sli_symbols_find (profile->symbols, pcs[i < 2 ? i : n - 1])
+                   ->function;
+  if (n_names < 3)
+    return sli_tool_text ("%s%s%s", names[0], n_names > 1 ? " < " : "",
+                          n_names > 1 ? names[1] : "");
+  return sli_tool_text ("%s < %s%s%s", names[0], names[1],
+                        n > 3 ? " <..< " : " < ", names[2]);
 }
 
 static void

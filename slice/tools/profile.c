@@ -29,6 +29,23 @@ typedef struct
   uint32_t n;
 } Level;
 
+#define QUEUE_EVENTS 64 /* a power of two */
+#define EXPECT_EVENTS 16 /* between the steps of sli_analysis_expect() */
+
+/* One reading of the trace.  Events wait in a queue while what they need is
+ * fetched into the cache: most of an analysis' time is misses. */
+typedef struct
+{
+  Profile *profile;
+  const ProfileOptions *options;
+  const Analysis *analysis; /* may be NULL */
+  Progress progress;
+  uint64_t n;
+  uint32_t first, n_queue;
+  bool ended;
+  TraceEvent queue[QUEUE_EVENTS];
+} Reading;
+
 typedef struct
 {
   uint64_t key; /* result << 32 | node, plus 1; 0: free */
@@ -62,25 +79,70 @@ in_window (const TraceReader *reader, const ProfileOptions *options,
   return at >= options->from_time && at <= options->to_time;
 }
 
-static bool
-next_event (Profile *profile, const ProfileOptions *options,
-            Progress *progress, TraceEvent *event, uint64_t *n)
+static void
+reading_begin (Reading *reading, Profile *profile,
+               const ProfileOptions *options, const Analysis *analysis,
+               const char *what)
 {
-  while (sli_trace_next (profile->reader, event))
-    {
-      if ((++*n & 0xffff) == 0)
-        sli_progress_step (progress, sli_trace_position (profile->reader), *n);
-      if (in_window (profile->reader, options, event))
-        return true;
-    }
-  return false;
+  *reading = (Reading){ .profile = profile,
+                        .options = options,
+                        .analysis = analysis };
+  sli_trace_rewind (profile->reader);
+  sli_progress_begin (&reading->progress, what, profile->reader->n_map);
+}
+
+static TraceEvent *
+queue_at (Reading *reading, uint32_t place)
+{
+  return &reading->queue[(reading->first + place) & (QUEUE_EVENTS - 1)];
 }
 
 static void
-reading_begin (Profile *profile, Progress *progress, const char *what)
+queue_expect (Reading *reading)
 {
-  sli_trace_rewind (profile->reader);
-  sli_progress_begin (progress, what, profile->reader->n_map);
+  for (unsigned step = 0; step < 3; step++)
+    if (reading->n_queue > step * EXPECT_EVENTS)
+      sli_analysis_expect (
+          reading->analysis,
+          queue_at (reading, reading->n_queue - 1 - step * EXPECT_EVENTS),
+          step);
+}
+
+static bool
+queue_fill (Reading *reading)
+{
+  const TraceReader *reader = reading->profile->reader;
+  TraceEvent *event = queue_at (reading, reading->n_queue);
+  do
+    {
+      if (!sli_trace_next (reading->profile->reader, event))
+        return false;
+      if ((++reading->n & 0xffff) == 0)
+        sli_progress_step (&reading->progress, sli_trace_position (reader),
+                           reading->n);
+    }
+  while (!in_window (reader, reading->options, event));
+  reading->n_queue++;
+  if (reading->analysis != NULL)
+    queue_expect (reading);
+  return true;
+}
+
+/* The next event, good until the next call; NULL at the end. */
+static const TraceEvent *
+reading_next (Reading *reading)
+{
+  while (!reading->ended && reading->n_queue < QUEUE_EVENTS - 1)
+    reading->ended = !queue_fill (reading);
+  if (reading->n_queue == 0)
+    {
+      sli_progress_end (&reading->progress);
+      return NULL;
+    }
+  const TraceEvent *event = queue_at (reading, 0);
+  reading->first++;
+  reading->n_queue--;
+  return event;
 }
 
 /* --- levels -------------------------------------------------------------- */
@@ -115,19 +177,15 @@ level_finish (Level *level, const Sites *sites, uint32_t n_nodes)
   free (number);
 }
 
-/* wanted: which sites of depth 1 are kept; NULL for all */
 static void
-level_make (Level *level, Sites *sites, unsigned depth, const Level *first,
-            const bool *wanted)
+level_make (Level *level, Sites *sites, unsigned depth)
 {
   const TraceReader *reader = sites->reader;
   level->map = sli_tool_alloc (reader->n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < reader->n_nodes; node++)
-    {
-      bool keep = sites->births[node] > 0
-                  && (wanted == NULL || wanted[first->map[node]]);
-      level->map[node] = keep ? sli_sites_of (sites, node, depth) : SITE_NONE;
-    }
+    level->map[node] = sites->births[node] > 0
+                           ? sli_sites_of (sites, node, depth)
+                           : SITE_NONE;
   level_finish (level, sites, reader->n_nodes);
 }
 
@@ -141,25 +199,26 @@ level_clear (Level *level)
 
 static Analysis *
 analysis_run (Profile *profile, const ProfileOptions *options,
-              const char *what, const Level *levels, unsigned n_levels)
+              const char *what, const Level *first,
+              const Level *const *levels, unsigned n_levels)
 {
   const uint32_t *maps[N_LEVELS_MAX];
   uint32_t n_sites[N_LEVELS_MAX];
   for (unsigned i = 0; i < n_levels; i++)
     {
-      maps[i] = levels[i].map;
-      n_sites[i] = levels[i].n;
+      maps[i] = levels[i]->map;
+      n_sites[i] = levels[i]->n;
     }
   Analysis *analysis = sli_analysis_new (n_levels, maps, n_sites);
+  analysis->sites = first->map;
+  analysis->n_first_sites = first->n;
   analysis->cost_floor = profile->reader->head.empty_cost;
-  Progress progress;
-  TraceEvent event;
-  uint64_t n = 0;
-  reading_begin (profile, &progress, what);
-  while (next_event (profile, options, &progress, &event, &n))
-    sli_analysis_event (analysis, &event);
+  Reading reading;
+  const TraceEvent *event;
+  reading_begin (&reading, profile, options, analysis, what);
+  while ((event = reading_next (&reading)) != NULL)
+    sli_analysis_event (analysis, event);
   sli_analysis_finish (analysis);
-  sli_progress_end (&progress);
   return analysis;
 }
 
@@ -179,16 +238,78 @@ wants_split (SiteClass class)
   return class >= CLASS_POOL;
 }
 
+/* The sites that have no good class, at all depths.  A site that has one part
+ * only at the next depth is not kept there: its numbers are those above.  So
+ * a stack's numbers at a depth are those of the deepest level down to it that
+ * has its node. */
 typedef struct
 {
   Sites *sites;
-  const Level *levels;
-  Analysis *analysis;
+  Level levels[N_LEVELS_MAX];
+  const SiteStats *stats[N_LEVELS_MAX];
   SiteClass *classes[N_LEVELS_MAX];
-  /* children: by level and number, the numbers at the next levels */
-  uint32_t *parent[N_LEVELS_MAX]; /* number at the level above */
-  uint8_t *split[N_LEVELS_MAX];   /* 0: stays; else the level of its parts */
+  uint8_t *split[N_LEVELS_MAX]; /* 0: stays; else the level of its parts */
+  const Totals *totals;
 } Depths;
+
+static unsigned
+level_of (const Depths *depths, uint32_t node, unsigned deep)
+{
+  while (deep > 0 && depths->levels[deep].map[node] == SITE_NONE)
+    deep--;
+  return deep;
+}
+
+/* Counts, for each site above, its parts at this level (a map to sites yet),
+ * and takes those out that are alone. */
+static void
+level_thin (Depths *depths, unsigned deep)
+{
+  Level *level = &depths->levels[deep];
+  uint32_t n_nodes = depths->sites->reader->n_nodes;
+  uint32_t *n_parts[N_LEVELS_MAX];
+  bool *counted = sli_tool_zero (depths->sites->n_sites + 1);
+  for (unsigned i = 0; i < deep; i++)
+    n_parts[i] = sli_tool_zero ((depths->levels[i].n + 1) * sizeof (uint32_t));
+  for (int pass = 0; pass < 2; pass++)
+    for (uint32_t node = 0; node < n_nodes; node++)
+      {
+        uint32_t site = level->map[node];
+        if (site == SITE_NONE)
+          continue;
+        unsigned above = level_of (depths, node, deep - 1);
+        uint32_t *n = &n_parts[above][depths->levels[above].map[node]];
+        if (pass == 0 && !counted[site])
+          ++*n;
+        else if (pass == 1 && *n == 1)
+          level->map[node] = SITE_NONE;
+        counted[site] = true;
+      }
+  for (unsigned i = 0; i < deep; i++)
+    free (n_parts[i]);
+  free (counted);
+}
+
+static void
+levels_make (Depths *depths, const bool *wanted)
+{
+  const TraceReader *reader = depths->sites->reader;
+  for (unsigned deep = 1; deep < N_LEVELS_MAX; deep++)
+    {
+      Level *level = &depths->levels[deep];
+      level->map = sli_tool_alloc (reader->n_nodes * sizeof (uint32_t));
+      for (uint32_t node = 0; node < reader->n_nodes; node++)
+        {
+          uint32_t first = depths->levels[0].map[node];
+          level->map[node]
+              = first != SITE_NONE && wanted[first]
+                    ? sli_sites_of (depths->sites, node, level_depths[deep])
+                    : SITE_NONE;
+        }
+      level_thin (depths, deep);
+      level_finish (level, depths->sites, reader->n_nodes);
+    }
+}
 
 static void
 classes_find (Depths *depths)
@@ -200,10 +321,10 @@ classes_find (Depths *depths)
       depths->split[level] = sli_tool_zero (n + 1);
       for (uint32_t i = 0; i < n; i++)
         {
-          const SiteStats *stats = &depths->analysis->stats[level][i];
+          const SiteStats *stats = &depths->stats[level][i];
           Verdict verdict;
-          sli_classify (stats, share_of (stats, &depths->analysis->totals),
-                        depths->analysis->totals.peak, &verdict);
+          sli_classify (stats, share_of (stats, depths->totals),
+                        depths->totals->peak, &verdict);
           depths->classes[level][i] = verdict.class;
         }
     }
@@ -214,78 +335,115 @@ classes_find (Depths *depths)
 static void
 splits_try (Depths *depths, unsigned high, unsigned deep)
 {
-  const Level *top = &depths->levels[high], *bottom = &depths->levels[deep];
+  const Level *top = &depths->levels[high];
   uint64_t *good = sli_tool_zero ((top->n + 1) * sizeof *good);
-  bool *counted = sli_tool_zero (bottom->n + 1);
+  bool *counted[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
+  for (unsigned i = high + 1; i <= deep; i++)
+    counted[i] = sli_tool_zero (depths->levels[i].n + 1);
   for (uint32_t node = 0; node < n_nodes; node++)
     {
-      uint32_t part = bottom->map[node], whole = top->map[node];
-      if (part == SITE_NONE || whole == SITE_NONE || counted[part])
+      uint32_t whole = top->map[node];
+      unsigned level = level_of (depths, node, deep);
+      if (whole == SITE_NONE || level <= high)
         continue;
-      counted[part] = true;
-      const SiteStats *stats = &depths->analysis->stats[deep][part];
+      uint32_t part = depths->levels[level].map[node];
+      if (counted[level][part])
+        continue;
+      counted[level][part] = true;
+      const SiteStats *stats = &depths->stats[level][part];
       if (stats->births >= SPLIT_BIRTHS_MIN
-          && sli_class_is_good (depths->classes[deep][part]))
+          && sli_class_is_good (depths->classes[level][part]))
         good[whole] += stats->births;
     }
   for (uint32_t i = 0; i < top->n; i++)
     {
-      uint64_t births = depths->analysis->stats[high][i].births;
+      uint64_t births = depths->stats[high][i].births;
       if (depths->split[high][i] == 0 && births >= SPLIT_BIRTHS_MIN
           && wants_split (depths->classes[high][i])
           && (double)good[i] >= SPLIT_GOOD_SHARE * (double)births)
         depths->split[high][i] = (uint8_t)deep;
     }
+  for (unsigned i = high + 1; i <= deep; i++)
+    free (counted[i]);
   free (good);
-  free (counted);
 }
 
-/* The final map: each node follows the splits down. */
+/* The final level, and its numbers: each node follows the splits down. */
 static void
-final_choose (Depths *depths, Level *final)
+final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
 {
   uint32_t n_nodes = depths->sites->reader->n_nodes;
+  uint8_t *chosen = sli_tool_zero (n_nodes + 1);
   final->map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < n_nodes; node++)
     {
-      unsigned level = 0;
-      uint32_t number = depths->levels[0].map[node];
+      unsigned level = 0, split;
       final->map[node] = SITE_NONE;
-      if (number == SITE_NONE)
+      if (depths->levels[0].map[node] == SITE_NONE)
         continue;
-      while (depths->levels[level].map[node] != SITE_NONE
-             && depths->split[level][depths->levels[level].map[node]] != 0)
-        level = depths->split[level][depths->levels[level].map[node]];
+      while ((split
+              = depths->split[level][depths->levels[level].map[node]])
+             != 0)
+        level = level_of (depths, node, split);
+      chosen[node] = (uint8_t)level;
       final->map[node]
           = depths->levels[level].sites[depths->levels[level].map[node]];
     }
   level_finish (final, depths->sites, n_nodes);
+  *stats = sli_tool_alloc ((final->n + 1) * sizeof **stats);
+  for (uint32_t node = 0; node < n_nodes; node++)
+    if (final->map[node] != SITE_NONE)
+      {
+        const Level *level = &depths->levels[chosen[node]];
+        (*stats)[final->map[node]]
+            = &depths->stats[chosen[node]][level->map[node]];
+      }
+  free (chosen);
+}
+
+/* Reads the trace once more for the sites that are wanted deeper, if there
+ * are any that have several parts there. */
+static void
+depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
+{
+  const Level *levels[N_LEVELS_MAX];
+  unsigned n = 0;
+  for (unsigned i = 1; i < N_LEVELS_MAX; i++)
+    if (depths->levels[i].n > 0)
+      levels[n++] = &depths->levels[i];
+  if (n == 0)
+    return;
+  profile->deeper = analysis_run (profile, options, "depths",
+                                  &depths->levels[0], levels, n);
+  for (unsigned i = N_LEVELS_MAX - 1; i > 0; i--)
+    if (depths->levels[i].n > 0)
+      depths->stats[i] = profile->deeper->stats[--n];
 }
 
 static void
 depths_find (Profile *profile, const ProfileOptions *options,
-             const Level *first, const bool *wanted, Level *final)
+             const Level *first, const bool *wanted, Level *final,
+             const SiteStats ***stats)
 {
-  Level levels[N_LEVELS_MAX];
-  Depths depths = { .sites = profile->sites, .levels = levels };
-  for (unsigned i = 0; i < N_LEVELS_MAX; i++)
-    level_make (&levels[i], profile->sites, level_depths[i], first,
-                i == 0 ? NULL : wanted);
-  depths.analysis
-      = analysis_run (profile, options, "depths", levels, N_LEVELS_MAX);
+  Depths depths = { .sites = profile->sites,
+                    .levels = { *first },
+                    .stats = { profile->first->stats[0] },
+                    .totals = &profile->first->totals };
+  levels_make (&depths, wanted);
+  depths_read (profile, options, &depths);
   classes_find (&depths);
   for (unsigned high = 0; high < N_LEVELS_MAX; high++)
     for (unsigned deep = high + 1; deep < N_LEVELS_MAX; deep++)
       splits_try (&depths, high, deep);
-  final_choose (&depths, final);
+  final_choose (&depths, final, stats);
   for (unsigned i = 0; i < N_LEVELS_MAX; i++)
     {
-      level_clear (&levels[i]);
+      if (i > 0)
+        level_clear (&depths.levels[i]);
       free (depths.classes[i]);
       free (depths.split[i]);
     }
-  sli_analysis_free (depths.analysis);
 }
 
 /* --- pictures ------------------------------------------------------------ */
@@ -482,18 +640,19 @@ detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
 
 /* The sites that held most at their own peaks get bands of their own. */
 static void
-series_choose (Detail *detail, const Analysis *earlier, uint32_t n)
+series_choose (Detail *detail, const Profile *profile)
 {
+  const SiteResult *results = profile->results;
+  uint32_t n = profile->n_results;
   detail->series_of = sli_tool_alloc (n + 1);
   memset (detail->series_of, N_SERIES - 1, n);
-  (void)earlier;
   for (int band = 0; band < N_SERIES - 1; band++)
     {
       uint32_t best = SITE_NONE;
       for (uint32_t i = 0; i < n; i++)
         if (detail->series_of[i] == N_SERIES - 1
             && (best == SITE_NONE
-                || earlier->stats[1][i].peak > earlier->stats[1][best].peak))
+                || results[i].stats->peak > results[best].stats->peak))
           best = i;
       if (best != SITE_NONE)
         detail->series_of[best] = (uint8_t)band;
@@ -502,13 +661,13 @@ series_choose (Detail *detail, const Analysis *earlier, uint32_t n)
 
 /* --- results ------------------------------------------------------------- */
 
-static const SiteStats *ranking_stats;
+static const SiteResult *ranking;
 
 static int
 rank_compare (const void *a, const void *b)
 {
-  const SiteStats *left = &ranking_stats[*(const uint32_t *)a];
-  const SiteStats *right = &ranking_stats[*(const uint32_t *)b];
+  const SiteStats *left = ranking[*(const uint32_t *)a].stats;
+  const SiteStats *right = ranking[*(const uint32_t *)b].stats;
   uint64_t left_cost = left->cost + left->death_cost;
   uint64_t right_cost = right->cost + right->death_cost;
   if (left_cost != right_cost)
@@ -521,13 +680,13 @@ rank_compare (const void *a, const void *b)
 }
 
 static void
-results_rank (Profile *profile, const Analysis *analysis, uint32_t n_hot)
+results_rank (Profile *profile, uint32_t n_hot)
 {
   uint32_t n = profile->n_results;
   profile->ranked = sli_tool_alloc ((n + 1) * sizeof (uint32_t));
   for (uint32_t i = 0; i < n; i++)
     profile->ranked[i] = i;
-  ranking_stats = analysis->stats[1];
+  ranking = profile->results;
   qsort (profile->ranked, n, sizeof (uint32_t), rank_compare);
   profile->n_hot = n < n_hot ? n : n_hot;
   for (uint32_t rank = 0; rank < n; rank++)
@@ -543,40 +702,37 @@ results_rank (Profile *profile, const Analysis *analysis, uint32_t n_hot)
 static void
 verdicts_find (Profile *profile)
 {
-  Analysis *analysis = profile->analysis;
   uint64_t cost = 0;
   for (uint32_t i = 0; i < profile->n_results; i++)
-    cost += analysis->stats[1][i].cost + analysis->stats[1][i].death_cost;
+    cost += profile->results[i].stats->cost
+            + profile->results[i].stats->death_cost;
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       SiteResult *result = &profile->results[i];
-      SiteStats *stats = &analysis->stats[1][i];
+      const SiteStats *stats = result->stats;
       double share
           = cost > 0 ? (double)(stats->cost + stats->death_cost) / (double)cost
                      : share_of (stats, &profile->totals);
-      result->stats = stats;
       sli_classify (stats, share, profile->totals.peak, &result->verdict);
     }
 }
 
-/* The reading that keeps everything: numbers at the final depths, pictures,
- * series, what is alive at the peak. */
+/* The reading for pictures, series, what is alive at the peak; the numbers
+ * are known. */
 static void
-detail_run (Profile *profile, const ProfileOptions *options,
-            const Level levels[2], const Analysis *earlier)
+detail_run (Profile *profile, const ProfileOptions *options)
 {
-  const uint32_t *maps[2] = { levels[0].map, levels[1].map };
-  const uint32_t n_sites[2] = { levels[0].n, levels[1].n };
-  Analysis *analysis = sli_analysis_new (2, maps, n_sites);
+  const Totals *totals = &profile->totals;
+  Analysis *analysis = sli_analysis_new (0, NULL, NULL);
+  analysis->sites = profile->final_map;
   Detail detail = { .profile = profile,
-                    .n_events = earlier->totals.n_events,
-                    .bytes = earlier->totals.bytes,
-                    .first_ticks = earlier->totals.first_ticks,
-                    .last_ticks = earlier->totals.last_ticks,
-                    .peak_event = earlier->totals.peak_event };
+                    .n_events = totals->n_events,
+                    .bytes = totals->bytes,
+                    .first_ticks = totals->first_ticks,
+                    .last_ticks = totals->last_ticks,
+                    .peak_event = totals->peak_event };
   const TraceReader *reader = profile->reader;
-  analysis->cost_floor = profile->reader->head.empty_cost;
-  series_choose (&detail, earlier, levels[1].n);
+  series_choose (&detail, profile);
   profile->peak_live
       = sli_tool_zero (2 * (size_t)reader->n_nodes * sizeof (uint64_t));
   profile->chosen_time = options->chosen_time;
@@ -590,29 +746,23 @@ detail_run (Profile *profile, const ProfileOptions *options,
     }
   free_pairs = sli_tool_zero (FREE_PAIR_SLOTS * sizeof (FreePair));
   analysis->observer = (Observer){ detail_birth, detail_death, &detail };
-  Progress progress;
-  TraceEvent event;
-  uint64_t n = 0;
-  reading_begin (profile, &progress, "pictures");
-  while (next_event (profile, options, &progress, &event, &n))
-    detail_event (&detail, analysis, &event);
-  sli_analysis_finish (analysis);
-  sli_progress_end (&progress);
-  profile->analysis = analysis;
-  profile->totals = analysis->totals;
+  Reading reading;
+  const TraceEvent *event;
+  reading_begin (&reading, profile, options, analysis, "pictures");
+  while ((event = reading_next (&reading)) != NULL)
+    detail_event (&detail, analysis, event);
+  sli_analysis_free (analysis);
   free (detail.series_of);
 }
 
 static void
 sites_count (Profile *profile, const ProfileOptions *options)
 {
-  Progress progress;
-  TraceEvent event;
-  uint64_t n = 0;
-  reading_begin (profile, &progress, "sites");
-  while (next_event (profile, options, &progress, &event, &n))
-    sli_sites_count (profile->sites, &event);
-  sli_progress_end (&progress);
+  Reading reading;
+  const TraceEvent *event;
+  reading_begin (&reading, profile, options, NULL, "sites");
+  while ((event = reading_next (&reading)) != NULL)
+    sli_sites_count (profile->sites, event);
   for (size_t i = 0; options->wrappers != NULL && options->wrappers[i]; i++)
     sli_sites_wrapper (profile->sites, options->wrappers[i]);
   sli_sites_settle (profile->sites);
@@ -653,32 +803,39 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   sites_count (profile, options);
 
   Level first = { 0 }, final = { 0 };
+  const Level *firsts[1] = { &first };
   unsigned depth = options->fixed_depth > 0 ? options->fixed_depth : 1;
-  level_make (&first, profile->sites, depth, NULL, NULL);
-  Analysis *analysis = analysis_run (profile, options, "patterns", &first, 1);
-  bool *wanted = options->fixed_depth > 0 ? NULL : split_wishes (analysis);
+  level_make (&first, profile->sites, depth);
+  profile->first
+      = analysis_run (profile, options, "patterns", &first, firsts, 1);
+  profile->totals = profile->first->totals;
+  bool *wanted
+      = options->fixed_depth > 0 ? NULL : split_wishes (profile->first);
+  const SiteStats **stats = NULL;
   if (wanted != NULL)
-    depths_find (profile, options, &first, wanted, &final);
-  else
-    level_make (&final, profile->sites, depth, NULL, NULL);
+    depths_find (profile, options, &first, wanted, &final, &stats);
   free (wanted);
-  sli_analysis_free (analysis);
 
-  Level levels[2] = { first, final };
-  profile->final_map = final.map;
+  profile->final_map = stats == NULL ? first.map : final.map;
   profile->first_sites = first.sites;
-  profile->n_results = final.n;
-  profile->results = sli_tool_zero ((final.n + 1) * sizeof (SiteResult));
-  for (uint32_t i = 0; i < final.n; i++)
-    profile->results[i].site = final.sites[i];
+  profile->n_results = stats == NULL ? first.n : final.n;
+  profile->results
+      = sli_tool_zero ((profile->n_results + 1) * sizeof (SiteResult));
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      profile->results[i].site = stats == NULL ? first.sites[i]
+                                               : final.sites[i];
+      profile->results[i].stats
+          = stats == NULL ? &profile->first->stats[0][i] : stats[i];
+    }
   /* the ranking decides who gets a picture, so it comes before */
-  Analysis *ranking = analysis_run (profile, options, "ranking", levels, 2);
-  results_rank (profile, ranking, options->n_hot);
-  detail_run (profile, options, levels, ranking);
-  sli_analysis_free (ranking);
+  results_rank (profile, options->n_hot);
   verdicts_find (profile);
-  free (first.map);
+  detail_run (profile, options);
+  free (stats);
   free (final.sites);
+  if (profile->final_map != first.map)
+    free (first.map);
   if (profile->reader->n_damaged > 0)
     sli_tool_say ("%s: %u damaged, left out: %s", path,
                   profile->reader->n_damaged, profile->reader->damage);
@@ -690,7 +847,9 @@ sli_profile_free (Profile *profile)
 {
   for (uint32_t i = 0; i < profile->n_results; i++)
     free (profile->results[i].picture);
-  sli_analysis_free (profile->analysis);
+  sli_analysis_free (profile->first);
+  if (profile->deeper != NULL)
+    sli_analysis_free (profile->deeper);
   sli_sites_free (profile->sites);
   sli_symbols_free (profile->symbols);
   sli_trace_close (profile->reader);

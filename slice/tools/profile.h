@@ -1,8 +1,8 @@
 /* profile.h - a trace read through: sites at their depth, with their classes
  *
  * Tools.  Three or four readings: counts by stack; numbers at depth 1; if some
- * site has no good class there, numbers at several depths; numbers and
- * pictures at the depths that were chosen.
+ * site has no good class there, its numbers at several depths; pictures of
+ * the sites that were chosen.
  *
  * Theory: section 13.  SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ typedef struct
 typedef struct
 {
   uint32_t site; /* in Sites */
-  SiteStats *stats;
+  const SiteStats *stats;
   Verdict verdict;
   Picture *picture; /* NULL if it is no hotline */
   uint32_t rank;    /* 0 is the hottest */
@@ -62,7 +62,8 @@ typedef struct
   uint32_t n_results;
   uint32_t *ranked;      /* results, the hottest first */
   uint32_t *first_sites; /* level-0 number to site, for owners */
-  Analysis *analysis;    /* the last reading's */
+  Analysis *first;       /* numbers at depth 1 */
+  Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
   Totals totals;
   Series series[N_AXES];
   uint32_t n_hot;

@@ -121,7 +121,8 @@ head_fill (SpoolHead *head)
   head->pid = (uint32_t)getpid ();
   head->parent_pid = (uint32_t)getppid ();
   head->flags = (sli_record.timed ? TRACE_FLAG_TIMED : 0)
-                | (sli_record.epoch > 1 ? TRACE_FLAG_CHILD : 0);
+                | (sli_record.epoch > 1 ? TRACE_FLAG_CHILD : 0)
+                | TRACE_FLAG_SLICES;
   head->start_ticks = ticks_now ();
   head->start_unix_nsec
       = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -35,6 +35,8 @@
 #define BUILD_ID_MAX 64
 /* Frames of the recorder and of operator new, dropped from the inner end. */
 #define OWN_FRAMES_MAX 8
+/* And of libslice, about. */
+#define LIBRARY_FRAMES 12
 
 typedef struct
 {
@@ -53,6 +55,7 @@ static struct
   _Atomic uint32_t *buckets; /* private: a node's number, 0 for none */
   bool unwinder_tried;
   uint64_t unwinder_low, unwinder_high; /* its code */
+  uint64_t library_low, library_high;   /* libslice's, if it is shared */
   bool single; /* no unwinding: see sli_stack_single() */
   atomic_flag module_lock;
   Module modules[N_MODULES_MAX];
@@ -98,7 +101,8 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
 {
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
-      if (info->dlpi_name[0] == '/')
+      /* without a slash it is no file: the kernel's own object */
+      if (strchr (info->dlpi_name, '/') == NULL || info->dlpi_name[0] == '/')
         return info->dlpi_name;
       char *full = buffer;
       if (getcwd (full, size / 2) == NULL)
@@ -323,6 +327,16 @@ own_frames (void *const *frames, uint32_t n)
   return own;
 }
 
+/* And those of libslice that called a hook. */
+static uint32_t
+library_frames (const uint64_t *pcs, uint32_t from, uint32_t n)
+{
+  while (from < n && pcs[from] >= stack.library_low
+         && pcs[from] < stack.library_high)
+    from++;
+  return from;
+}
+
 static uint32_t
 stack_partial (const uint64_t *pcs, uint32_t n)
 {
@@ -359,14 +373,15 @@ uint32_t
 sli_stack_node (RecordThread *self, uint32_t depth)
 {
   uint64_t pcs[RECORD_DEPTH_MAX + OWN_FRAMES_MAX];
-  uint32_t wanted = depth + OWN_FRAMES_MAX;
+  uint32_t wanted
+      = depth + OWN_FRAMES_MAX + (self->hooked ? LIBRARY_FRAMES : 0);
   if (UNLIKELY (!stack.unwinder_tried))
     sli_stack_unwinder_open ();
   if (stack.backtrace == NULL || stack.single || depth == 0)
     return TRACE_NODE_CUT;
   if (wanted > RECORD_DEPTH_MAX + OWN_FRAMES_MAX)
     wanted = RECORD_DEPTH_MAX + OWN_FRAMES_MAX;
-  if (depth < 16)
+  if (depth < 16 && !self->hooked)
     wanted = depth + 3; /* a short walk need not see through operator new */
   self->setup = !self->walked; /* the first walk of a thread allocates */
   int got = stack.backtrace ((void **)pcs, (int)wanted);
@@ -375,6 +390,8 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   if (got <= 0)
     return TRACE_NODE_CUT;
   uint32_t own = own_frames ((void **)pcs, (uint32_t)got);
+  if (UNLIKELY (self->hooked))
+    own = library_frames (pcs, own, (uint32_t)got);
   uint32_t n = (uint32_t)got - own;
   if (n > 0 && pcs[own] >= stack.unwinder_low
       && pcs[own] < stack.unwinder_high)
@@ -445,6 +462,30 @@ sli_stack_init (void)
   dl_iterate_phdr (own_text_note, NULL);
   stack.buckets = buckets_map ();
   sli_stack_modules_scan ();
+}
+
+static int
+library_note (struct dl_phdr_info *info, size_t size, void *inside)
+{
+  Module module;
+  (void)size;
+  if (!module_bounds (info, &module) || (uint64_t)inside < module.low
+      || (uint64_t)inside >= module.high)
+    return 0;
+  /* one that is linked into the program can't be told from it */
+  if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
+    {
+      stack.library_low = module.low;
+      stack.library_high = module.high;
+    }
+  return 1;
+}
+
+/* The module that an address is in is libslice. */
+void
+sli_stack_library (const void *inside)
+{
+  dl_iterate_phdr (library_note, (void *)(uintptr_t)inside);
 }
 
 static int

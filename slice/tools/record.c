@@ -401,7 +401,7 @@ void
 sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
                   uint32_t extra)
 {
-  if (UNLIKELY (self->inside && op < TRACE_OP_SLICE_ALLOC))
+  if (UNLIKELY (self->inside != 0))
     {
       atomic_fetch_add (&sli_record.head->n_backing, 1);
       return;
@@ -434,7 +434,7 @@ void
 sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
                   uint64_t now)
 {
-  if (UNLIKELY (self->inside && op < TRACE_OP_SLICE_FREE))
+  if (UNLIKELY (self->inside != 0))
     {
       atomic_fetch_add (&sli_record.head->n_backing, 1);
       return;
@@ -460,7 +460,7 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
 static void
 record_kept (RecordThread *self, void *block)
 {
-  if (self->inside || !sli_record_enter (self))
+  if (self->inside != 0 || !sli_record_enter (self))
     return;
   event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0, TRACE_NODE_CUT,
                ticks_now (), 0);

@@ -1,7 +1,7 @@
 /* record.h - the recorder's parts
  *
  * Tools.  The recorder is a preloaded object: record.c has the entry points
- * of C, record-cxx.c those of C++;
+ * of C, record-cxx.c those of C++, record-hooks.c those of our own library;
  * record-spool.c the shared file and its chunks, record-stack.c the stacks.
  * Nothing here may allocate: what it needs comes from mmap.
  *
@@ -28,10 +28,11 @@ typedef struct
 {
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
-  bool inside;     /* within a slice call: its pages are not events */
   bool setup;      /* the unwinder sets itself up: its calls don't count */
   bool walked;     /* it has, in this thread */
   bool late;       /* the thread's destructor has run its last round */
+  bool hooked;     /* an event of libslice's: its frames are on the stack */
+  uint8_t inside;  /* libslice calls malloc for itself: no event */
   uint32_t epoch;  /* of the spool the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
   uint32_t n_events;
@@ -82,6 +83,7 @@ void sli_stack_reset (void);
 void sli_stack_single (void);
 uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
 void sli_stack_modules_changed (void);
+void sli_stack_library (const void *inside);
 void sli_stack_modules_scan (void);
 
 /* record.c */

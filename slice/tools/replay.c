@@ -240,6 +240,8 @@ typedef struct
   uint8_t *polluter;
   size_t pollute_at;
   volatile unsigned sink;
+  /* what was done, counted in the run that is not timed */
+  uint64_t n_ops, n_births, bytes, live, peak;
 } Run;
 
 static void *
@@ -406,6 +408,22 @@ litter_make (void)
 }
 
 static void
+op_count (Run *run, const ReplayOp *op)
+{
+  run->n_ops++;
+  if (op->slot_birth & 1)
+    {
+      run->n_births++;
+      run->bytes += op->size;
+      run->live += op->size;
+      if (run->live > run->peak)
+        run->peak = run->live;
+    }
+  else
+    run->live -= run->slots[op->slot_birth >> 1].size;
+}
+
+static void
 ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
 {
   const uint64_t n_ops = run->head->n_ops;
@@ -436,7 +454,10 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
                                             ? &run->arenas[number]
                                             : &run->groups[number - n_sites]);
         }
-      if (curve != NULL && i >= next_sample)
+      if (curve == NULL)
+        continue;
+      op_count (run, op);
+      if (i >= next_sample)
         {
           uint64_t now = anonymous_bytes ();
           uint64_t at = i * N_CURVE / n_ops;
@@ -512,11 +533,9 @@ sli_replay_run (const ReplayTask *task)
     if (curve[i] > peak)
       peak = curve[i];
   printf ("%llu %llu %llu %llu %.9f %.9f %llu",
-          (unsigned long long)run.head->n_ops,
-          (unsigned long long)run.head->n_births,
-          (unsigned long long)run.head->bytes,
-          (unsigned long long)run.head->peak, times[0], times[n / 2],
-          (unsigned long long)peak);
+          (unsigned long long)run.n_ops, (unsigned long long)run.n_births,
+          (unsigned long long)run.bytes, (unsigned long long)run.peak,
+          times[0], times[n / 2], (unsigned long long)peak);
   for (int i = 0; i < N_CURVE; i++)
     printf (" %llu", (unsigned long long)curve[i]);
   putchar ('\n');
@@ -531,6 +550,8 @@ child_exec (const ReplayTask *task, int out)
   dup2 (out, STDOUT_FILENO);
   if (task->preload != NULL)
     setenv ("LD_PRELOAD", task->preload, 1);
+  if (task->options != NULL)
+    setenv ("SLICE_OPTIONS", task->options, 1);
   char numbers[5][24];
   snprintf (numbers[0], 24, "%u", task->only_site);
   snprintf (numbers[1], 24, "%u", task->n_repeats);

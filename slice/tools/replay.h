@@ -57,6 +57,7 @@ typedef struct
   unsigned pollute_lines; /* cache lines touched between operations */
   bool litter;            /* a heap that was used before */
   const char *preload;    /* another malloc; NULL for the C library's */
+  const char *options;    /* SLICE_OPTIONS; NULL: as they are */
 } ReplayTask;
 
 typedef struct

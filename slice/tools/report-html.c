@@ -114,8 +114,8 @@ summary_write (const Report *report, FILE *file)
         sli_human_bytes (sli_json_number (totals, "bytes")));
   card (file, "peak alive",
         sli_human_bytes (sli_json_number (totals, "peak")));
-  card (file, "seconds",
-        sli_human_count (sli_json_number (totals, "seconds")));
+  card (file, "from first to last",
+        sli_human_nsec (1e9 * sli_json_number (totals, "seconds")));
   if (sli_json_number (saved, "allocator_nsec") > 0)
     card (file, "in the allocator",
           sli_human_nsec (sli_json_number (saved, "allocator_nsec")));

@@ -27,7 +27,7 @@ static const char *const default_patterns[]
         "strndup|memdup|mallocz|callocz|reallocarray)[0-9a-z_]*$",
         "^(ralloc|rzalloc|talloc|slice)_(size|alloc|try_alloc|zero)",
         "^llvm::(safe_malloc|safe_realloc|safe_calloc|allocate_buffer)",
-        "^Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$",
+        "^sqlite3(Db|_)?([mM]alloc|[rR]ealloc)(64|Zero|Raw|RawNN|RawNNTyped)?$",
         "^_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$" };
 
 Sites *
@@ -144,6 +144,18 @@ name_matches (const Sites *sites, const regex_t *expressions,
   return false;
 }
 
+/* What only wrappers call, as the functions behind their pointers, is one. */
+static bool
+callers_are_named (const Sites *sites, const regex_t *expressions,
+                   const Leaf *leaf)
+{
+  for (uint32_t i = 0; i < leaf->n_callers; i++)
+    if (!name_matches (sites, expressions,
+                       sli_symbols_find (sites->symbols, leaf->callers[i])))
+      return false;
+  return leaf->n_callers > 0;
+}
+
 static void
 leaf_caller (Leaf *leaf, uint64_t caller)
 {
@@ -183,6 +195,8 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
         leaf->named = name_matches (
             sites, expressions, sli_symbols_find (sites->symbols, leaf->pc));
       leaf->checked = true;
+      if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
+        leaf->named = callers_are_named (sites, expressions, leaf);
       bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
                    && leaf->n_callers >= WRAPPER_CALLERS;
       leaf->wrapper = leaf->named || found;

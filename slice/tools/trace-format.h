@@ -24,7 +24,8 @@
 
 #define TRACE_MAGIC "SLTRACE\n" /* 8 bytes, no terminator */
 #define TRACE_TRAILER_MAGIC "SLTREND\n"
-#define TRACE_VERSION 1u
+#define TRACE_VERSION 2u
+#define TRACE_VERSION_FIRST 1u /* that is read: it has fewer operations */
 #define TRACE_BYTE_ORDER 0x01020304u  /* reads otherwise on the other order */
 #define TRACE_BLOCK_MAGIC 0x4b424c53u /* "SLBK" */
 #define TRACE_BLOCK_EVENTS 65536u
@@ -52,9 +53,12 @@ typedef enum
   TRACE_OP_NEW_ARRAY_ALIGNED,
   TRACE_OP_SLICE_ALLOC,
   TRACE_OP_CONTEXT_ALLOC,
-  TRACE_OP_ARENA_ALLOC,
+  TRACE_OP_LINEAR_ALLOC,
   TRACE_OP_MMAP,
   TRACE_OP_REALLOC_KEPT, /* realloc failed: the old block lives on */
+  TRACE_OP_STACK_ALLOC,  /* from version 2 on */
+  TRACE_OP_POOL_ALLOC,
+  TRACE_OP_TLSF_ALLOC,
 
   TRACE_OP_FREE = 32,
   TRACE_OP_REALLOC_FREE, /* the old block of a realloc */
@@ -64,8 +68,11 @@ typedef enum
   TRACE_OP_DELETE_ARRAY_SIZED,
   TRACE_OP_SLICE_FREE,
   TRACE_OP_CONTEXT_FREE,
-  TRACE_OP_ARENA_FREE,
+  TRACE_OP_LINEAR_FREE,
   TRACE_OP_MUNMAP,
+  TRACE_OP_STACK_FREE, /* from version 2 on */
+  TRACE_OP_POOL_FREE,
+  TRACE_OP_TLSF_FREE,
 
   TRACE_OP_SCOPE_BEGIN = 48, /* address: the string's id */
   TRACE_OP_SCOPE_END,
@@ -122,7 +129,7 @@ typedef struct
 
 #define TRACE_FLAG_TIMED 1u  /* events carry the cost of the real call */
 #define TRACE_FLAG_CHILD 2u  /* a forked child's trace */
-#define TRACE_FLAG_SLICES 4u /* slice, context and arena calls are in it */
+#define TRACE_FLAG_SLICES 4u /* libslice's calls are in it, if it made any */
 
 typedef enum
 {
@@ -203,7 +210,7 @@ typedef struct
   uint64_t n_dropped_nested; /* calls made while an event was recorded */
   uint64_t n_dropped_full;   /* no room for the event */
   uint64_t n_failed;         /* the allocator returned NULL */
-  uint64_t n_backing;        /* inside a slice call: its pages, not counted */
+  uint64_t n_backing;        /* libslice's own calls of malloc */
   uint64_t end_ticks;
   uint64_t flags; /* TRACE_SUMMARY_CUT */
   uint64_t exit_status;

@@ -64,9 +64,12 @@ sli_trace_op_name (unsigned op)
           [TRACE_OP_NEW_ARRAY_ALIGNED] = "new[]-aligned",
           [TRACE_OP_SLICE_ALLOC] = "slice_alloc",
           [TRACE_OP_CONTEXT_ALLOC] = "context-alloc",
-          [TRACE_OP_ARENA_ALLOC] = "arena-alloc",
+          [TRACE_OP_LINEAR_ALLOC] = "linear-alloc",
           [TRACE_OP_MMAP] = "mmap",
           [TRACE_OP_REALLOC_KEPT] = "realloc-kept",
+          [TRACE_OP_STACK_ALLOC] = "stack-alloc",
+          [TRACE_OP_POOL_ALLOC] = "pool-alloc",
+          [TRACE_OP_TLSF_ALLOC] = "tlsf-alloc",
           [TRACE_OP_FREE] = "free",
           [TRACE_OP_REALLOC_FREE] = "realloc-free",
           [TRACE_OP_DELETE] = "delete",
@@ -75,8 +78,11 @@ sli_trace_op_name (unsigned op)
           [TRACE_OP_DELETE_ARRAY_SIZED] = "delete[]-sized",
           [TRACE_OP_SLICE_FREE] = "slice_free",
           [TRACE_OP_CONTEXT_FREE] = "context-free",
-          [TRACE_OP_ARENA_FREE] = "arena-free",
+          [TRACE_OP_LINEAR_FREE] = "linear-free",
           [TRACE_OP_MUNMAP] = "munmap",
+          [TRACE_OP_STACK_FREE] = "stack-free",
+          [TRACE_OP_POOL_FREE] = "pool-free",
+          [TRACE_OP_TLSF_FREE] = "tlsf-free",
           [TRACE_OP_SCOPE_BEGIN] = "scope-begin",
           [TRACE_OP_SCOPE_END] = "scope-end",
           [TRACE_OP_MARK] = "mark" };
@@ -443,7 +449,8 @@ head_check (TraceReader *reader, const char *path, char *error)
   else if (head->byte_order != TRACE_BYTE_ORDER)
     snprintf (error, 512, "%s: written on a machine of the other byte order",
               path);
-  else if (head->version != TRACE_VERSION)
+  else if (head->version < TRACE_VERSION_FIRST
+           || head->version > TRACE_VERSION)
     snprintf (error, 512, "%s: version %u, this program reads %u", path,
               head->version, TRACE_VERSION);
   else

@@ -63,14 +63,14 @@ static void
 usage (FILE *out)
 {
   fprintf (out,
-           "Usage: slice-bench [OPTION]... WORKLOAD\n"
+           "Usage: slice-bench [OPTION]... WORKLOAD [FILE]\n"
            "Measures one allocator (this build: %s) under one workload.\n\n"
            "  --list          name the workloads\n"
            "  --checked       write and verify patterns, balance bytes\n"
            "  --histogram     checked, and print sizes and lifetimes\n"
            "  --tiny          the smallest sensible run, for tests\n"
            "  --json          one JSON object instead of lines\n"
-           "  --file=FILE     the trace for replay\n",
+           "  --file=FILE     the trace for replay, as FILE\n",
            bench_adaptor_name ());
   for (unsigned i = 0; i < N_OPTIONS; i++)
     fprintf (out, "  --%s=N%*s%s\n", options[i].name,
@@ -134,9 +134,12 @@ parse_argument (const char *argument, Arguments *arguments)
     }
   if (strncmp (argument, "--", 2) == 0)
     return parse_number (argument + 2, &arguments->given);
-  if (arguments->workload != NULL)
+  if (arguments->workload == NULL)
+    arguments->workload = argument;
+  else if (arguments->given.file == NULL)
+    arguments->given.file = argument;
+  else
     return false;
-  arguments->workload = argument;
   return true;
 }
 

@@ -96,6 +96,10 @@ CASES += [
     case("churn", "churn", "", "ns rss_growth rss_end_bytes",
          without=("limit",)),
     case("replay", "replay", "", "ns rss_peak_bytes"),
+    case("replay-compiler", "replay-compiler", "", "ns rss_peak_bytes"),
+    case("replay-interpreter", "replay-interpreter", "",
+         "ns rss_peak_bytes"),
+    case("replay-git", "replay-git", "", "ns rss_peak_bytes"),
     case("latency", "latency", "",
          "alloc_p999_ns free_p999_ns alloc_p99_ns free_p99_ns "
          "alloc_p9999_ns free_p9999_ns", without=("limit",)),
@@ -138,6 +142,7 @@ def has_threads(a_case):
 QUICK = ("pair lifo-64 fifo-1000 fifo-100000 skewed slice-test-512-t1 "
          "slice-test-1024-t1 slice-test-1024-t2 slice-test-1024-t4 "
          "server-t2 producer working-set-t1 working-set-t2 tree churn replay "
+         "replay-compiler replay-interpreter replay-git "
          "latency sharing-active sharing-passive sharing-direct colour sizes "
          "phases "
          "live-1000 live-100000 live-10000000").split()
@@ -146,8 +151,10 @@ SETS = {
     "full": [c.name for c in CASES],
     "speed": [c.name for c in CASES if c.workload in
               ("pair", "lifo", "fifo", "skewed", "slice-test", "server",
-               "producer", "working-set", "tree", "churn", "replay")],
+               "producer", "working-set", "tree", "churn", "replay",
+               "replay-compiler", "replay-interpreter", "replay-git")],
     "memory": ["tree-cold", "sizes", "sizes-4k", "phases", "replay",
+               "replay-compiler", "replay-interpreter", "replay-git",
                "slice-test-1024-t1"],
     "scaling": [c.name for c in CASES
                 if c.workload in ("live", "live-deep")

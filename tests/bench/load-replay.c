@@ -5,8 +5,10 @@
  *   a THREAD ID SIZE
  *   f THREAD ID
  *
- * threads and ids numbered from 0, an id used again only after its free.  The
- * file is read before anything is measured.  Each thread of the trace is a
+ * threads and ids numbered from 0, an id used again only after its free.  A
+ * trace of slice-trace(1) is turned into that by slice-trace, in a process of
+ * its own: so neither the reader's memory nor its libraries are in this one.
+ * The file is read before anything is measured.  Each thread of the trace is a
  * thread here and runs its operations in order; one that frees a block which
  * another thread has yet to allocate waits for it.  Every block is touched, a
  * byte a line.  What is live at the end of the trace is freed by thread 0,
@@ -19,7 +21,18 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How a trace of slice-trace begins. */
+#define RECORDED_MAGIC "SLTRACE\n"
+
+/* Where slice-trace is if the environment does not say. */
+#ifndef BENCH_SLICE_TRACE
+# define BENCH_SLICE_TRACE "slice-trace"
+#endif
 
 /* size 0: a free */
 typedef struct
@@ -40,6 +53,7 @@ static struct
   unsigned n_threads;
   size_t n_ids, n_allocs, n_frees;
   uint64_t peak_bytes; /* live, in the file's order */
+  uint64_t asked_bytes;
   void **blocks;       /* by id; NULL: not allocated yet, or freed */
   uint32_t *sizes;     /* by id */
   size_t n_sizes_max;
@@ -93,6 +107,7 @@ trace_line (const char *line, uint64_t *live_bytes)
     {
       trace.sizes[id] = (uint32_t) size;
       trace.n_allocs++;
+      trace.asked_bytes += size;
       *live_bytes += size;
     }
   else
@@ -109,13 +124,84 @@ trace_line (const char *line, uint64_t *live_bytes)
   return true;
 }
 
+/* What is preloaded is to be measured, and is no business of the reader's. */
+static _Noreturn void
+exporter_run (const char *path, int output)
+{
+  const char *program = getenv ("SLICE_TRACE");
+  if (program == NULL || program[0] == '\0')
+    program = BENCH_SLICE_TRACE;
+  unsetenv ("LD_PRELOAD");
+  unsetenv ("SLICE_OPTIONS");
+  if (dup2 (output, STDOUT_FILENO) >= 0)
+    execlp (program, program, "export", "--format", "operations", path,
+            (char *) NULL);
+  static const char message[]
+      = "slice-bench: a recorded trace is read by slice-trace, which is not"
+        " there; SLICE_TRACE may name it\n";
+  if (write (STDERR_FILENO, message, sizeof message - 1) < 0)
+    _exit (126);
+  _exit (127);
+}
+
+/* The operations of a recorded trace, by way of a pipe. */
+static FILE *
+exporter_open (const char *path, pid_t *child)
+{
+  int ends[2];
+  if (pipe (ends) != 0 || (*child = fork ()) < 0)
+    bench_die ("cannot start slice-trace");
+  if (*child == 0)
+    {
+      close (ends[0]);
+      exporter_run (path, ends[1]);
+    }
+  close (ends[1]);
+  return fdopen (ends[0], "r");
+}
+
+/* The one text that is no operation nor a comment.  (A pipe can't be read
+ * again from its start.) */
+static bool
+is_recorded (FILE *file)
+{
+  int first = getc (file);
+  return ungetc (first, file) == RECORDED_MAGIC[0];
+}
+
+static FILE *
+trace_open (const char *path, pid_t *child)
+{
+  *child = 0;
+  if (strcmp (path, "-") == 0)
+    return stdin;
+  FILE *file = fopen (path, "r");
+  if (file == NULL)
+    bench_die ("cannot open %s", path);
+  if (!is_recorded (file))
+    return file;
+  fclose (file);
+  return exporter_open (path, child);
+}
+
+static void
+trace_close (FILE *file, const char *path, pid_t child)
+{
+  int status = 0;
+  if (file != stdin)
+    fclose (file);
+  if (child != 0 && (waitpid (child, &status, 0) != child || status != 0))
+    bench_die ("%s: slice-trace could not read it", path);
+}
+
 static void
 trace_read (const char *path)
 {
   char line[256];
   uint64_t live_bytes = 0;
   unsigned long n_line = 0;
-  FILE *file = strcmp (path, "-") == 0 ? stdin : fopen (path, "r");
+  pid_t child;
+  FILE *file = trace_open (path, &child);
   if (file == NULL)
     bench_die ("cannot open %s", path);
   while (fgets (line, sizeof line, file) != NULL)
@@ -127,8 +213,7 @@ trace_read (const char *path)
     }
   if (ferror (file))
     bench_die ("cannot read %s", path);
-  if (file != stdin)
-    fclose (file);
+  trace_close (file, path, child);
   if (trace.n_allocs == 0)
     bench_die ("%s: no operations", path);
   trace.blocks = bench_map (trace.n_ids * sizeof *trace.blocks);
@@ -214,7 +299,7 @@ load_replay (Run *run)
 {
   static double laps[LAPS_MAX + 1];
   if (run->parameters.file == NULL)
-    bench_die ("replay needs --file=FILE");
+    bench_die ("replay needs a FILE");
   if (run->parameters.n_laps > LAPS_MAX)
     bench_die ("at most %d laps", LAPS_MAX);
   trace_read (run->parameters.file);
@@ -226,6 +311,7 @@ load_replay (Run *run)
                   laps[0]);
   bench_add_value (run, "trace_allocs", (double) trace.n_allocs);
   bench_add_value (run, "trace_frees", (double) trace.n_frees);
+  bench_add_value (run, "trace_asked_bytes", (double) trace.asked_bytes);
   bench_add_value (run, "trace_peak_bytes", (double) trace.peak_bytes);
   bench_add_value (run, "rss_peak_bytes", (double) (rss_peak - rss_before));
 }

@@ -7,6 +7,11 @@
  */
 #include "load.h"
 
+/* Where the recorded traces are kept. */
+#ifndef BENCH_TRACES
+# define BENCH_TRACES "tests/data/traces"
+#endif
+
 enum
 {
   M = 1000000
@@ -170,9 +175,24 @@ const Workload bench_workloads[] = {
     { .size_min = 256, .n_blocks = 8192, .n_operations = 2 * M },
     { .n_blocks = 512, .n_operations = 2000, .n_laps = 2 } },
   { "replay",
-    "a recorded trace (--file)",
+    "a recorded trace (FILE)",
     load_replay,
     { .n_laps = 5 },
+    { .n_laps = 1 } },
+  { "replay-compiler",
+    "what a C compiler did with a file of 1600 lines",
+    load_replay,
+    { .n_laps = 5, .file = BENCH_TRACES "/compiler.trace" },
+    { .n_laps = 1 } },
+  { "replay-interpreter",
+    "what an interpreter did with a small script",
+    load_replay,
+    { .n_laps = 5, .file = BENCH_TRACES "/interpreter.trace" },
+    { .n_laps = 1 } },
+  { "replay-git",
+    "what git did for a log with patches",
+    load_replay,
+    { .n_laps = 5, .file = BENCH_TRACES "/git.trace" },
     { .n_laps = 1 } },
   { .name = NULL }
 };

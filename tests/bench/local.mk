@@ -33,6 +33,11 @@ slice_bench_sources = \
 	%D%/load-thread.c \
 	%D%/load-tree.c
 
+# Programs of make check are run where they are built.
+slice_bench_cppflags = $(AM_CPPFLAGS) \
+	-DBENCH_SLICE_TRACE='"$(abs_top_builddir)/slice/tools/slice-trace"' \
+	-DBENCH_TRACES='"$(abs_top_srcdir)/tests/data/traces"'
+
 # -fno-plt: every allocator that is called, is called as cheaply as can be.
 slice_bench_cflags = $(AM_CFLAGS) -fno-plt
 slice_bench_libs = %D%/libbench.la $(SLICE_THREAD_LIBS)
@@ -51,7 +56,7 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 
 %C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h \
 	%D%/adaptor-count.h
-%C%_slice_bench_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-slice.h"'
 %C%_slice_bench_CFLAGS = $(slice_bench_cflags)
 # -no-install: the program itself and no script around it.
@@ -60,33 +65,33 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 
 %C%_slice_bench_functions_SOURCES = $(slice_bench_sources) \
 	%D%/adaptor-functions.h %D%/adaptor-count.h
-%C%_slice_bench_functions_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_functions_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-functions.h"'
 %C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_functions_LDFLAGS = -no-install
 %C%_slice_bench_functions_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_gslice_SOURCES = $(slice_bench_sources) %D%/adaptor-gslice.h
-%C%_slice_bench_gslice_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_gslice_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-gslice.h"'
 %C%_slice_bench_gslice_CFLAGS = $(slice_bench_cflags) $(GLIB_CFLAGS)
 %C%_slice_bench_gslice_LDADD = $(slice_bench_libs) $(GLIB_LIBS)
 
 %C%_slice_bench_limit_SOURCES = $(slice_bench_sources) %D%/adaptor-limit.h
-%C%_slice_bench_limit_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_limit_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-limit.h"'
 %C%_slice_bench_limit_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_limit_LDADD = $(slice_bench_libs)
 
 %C%_slice_bench_malloc_SOURCES = $(slice_bench_sources) \
 	%D%/adaptor-malloc.h %D%/adaptor-peer.h
-%C%_slice_bench_malloc_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_malloc_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-malloc.h"'
 %C%_slice_bench_malloc_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_malloc_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
 %C%_slice_bench_pool_SOURCES = $(slice_bench_sources) %D%/adaptor-pool.h
-%C%_slice_bench_pool_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_pool_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-pool.h"'
 %C%_slice_bench_pool_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_pool_LDFLAGS = -no-install
@@ -94,13 +99,13 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 
 %C%_slice_bench_sized_SOURCES = $(slice_bench_sources) \
 	%D%/adaptor-sized.h %D%/adaptor-peer.h
-%C%_slice_bench_sized_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_sized_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-sized.h"'
 %C%_slice_bench_sized_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_sized_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
 %C%_slice_bench_tlsf_SOURCES = $(slice_bench_sources) %D%/adaptor-tlsf.h
-%C%_slice_bench_tlsf_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_tlsf_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-tlsf.h"'
 %C%_slice_bench_tlsf_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_tlsf_LDFLAGS = -no-install
@@ -109,12 +114,20 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 # Goes wrong on purpose: for test-bench.sh.
 %C%_slice_bench_faulty_SOURCES = $(slice_bench_sources) \
 	%D%/adaptor-faulty.h
-%C%_slice_bench_faulty_CPPFLAGS = $(AM_CPPFLAGS) \
+%C%_slice_bench_faulty_CPPFLAGS = $(slice_bench_cppflags) \
 	-DBENCH_ADAPTOR='"adaptor-faulty.h"'
 %C%_slice_bench_faulty_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
 
 check_scripts += %D%/test-bench.sh
+
+# Real programs, recorded: slice-bench replay-compiler and so on.
+EXTRA_DIST += \
+	tests/data/traces/README \
+	tests/data/traces/compiler.trace \
+	tests/data/traces/git.trace \
+	tests/data/traces/interpreter.trace \
+	tests/data/traces/words.py
 
 EXTRA_DIST += \
 	%D%/cases.py \
@@ -168,3 +181,13 @@ bench_record_programs += tests/bench/arena/arena-bench
 endif
 
 include tests/bench/ralloc.mk
+
+# What a block costs in each mode, beside GSlice: `make bench-modes'.
+if WITH_TESTS
+check_PROGRAMS += %D%/mode-cost
+endif
+%C%_mode_cost_SOURCES = %D%/mode-cost.c
+%C%_mode_cost_LDADD = slice/libslice.la $(GLIB_LIBS)
+bench-modes: %D%/mode-cost$(EXEEXT)
+	%D%/mode-cost
+.PHONY: bench-modes

@@ -92,6 +92,49 @@ refused "nothing in it" '# empty\n'
 expect 1 "a missing trace is refused" \
   "$bench/slice-bench-malloc" replay --file="$temporary/none.trace"
 
+# same NAME TRACE: slice-bench replays what slice-trace says is in a trace
+same ()
+{
+  "$SLICE_TRACE" info "$2" > "$temporary/info"
+  "$bench/slice-bench-malloc" --json --laps=1 replay "$2" \
+    > "$temporary/json"
+  for pair in births=trace_allocs deaths=trace_frees \
+    peak-live-bytes=trace_peak_bytes asked-bytes=trace_asked_bytes; do
+    expect_found "$1: ${pair%=*}" \
+      "\"${pair#*=}\": {\"n\": 1, \"median\": $(sed -n "s/^${pair%=*} //p" \
+        "$temporary/info")[^0-9]" "$(tr -d '\n' < "$temporary/json")"
+  done
+}
+
+: "${SLICE_TRACE:=$top_builddir/slice/tools/slice-trace}"
+if test -x "$SLICE_TRACE"; then
+  export SLICE_TRACE
+  traces=$top_srcdir/tests/data/traces
+  for name in compiler interpreter git; do
+    same "$name" "$traces/$name.trace"
+    expect 0 "replay-$name is a workload, and checked" \
+      "$bench/slice-bench" --tiny --checked "replay-$name"
+  done
+  # What was recorded just now; `sort' may have threads, or none.
+  "$SLICE_TRACE" record -q -o "$temporary/recorded" -- \
+    sort --parallel=2 -o "$temporary/sorted" "$traces/words.py" \
+    > "$said" 2>&1
+  same "a fresh trace" "$temporary/recorded"
+  expect 0 "as text it is the same" \
+    "$SLICE_TRACE" export --format=operations -o "$temporary/text.trace" \
+    "$temporary/recorded"
+  expect 0 "which can be replayed, too" \
+    "$bench/slice-bench" replay --checked "$temporary/text.trace"
+  head -c 3000 "$traces/git.trace" > "$temporary/cut.trace"
+  expect 1 "a damaged trace is refused" \
+    "$bench/slice-bench-malloc" replay "$temporary/cut.trace"
+  expect 1 "a trace without its reader is refused" \
+    env SLICE_TRACE="$temporary/none" "$bench/slice-bench-malloc" \
+    replay "$traces/git.trace"
+else
+  skip "recorded traces" "slice-trace was not built"
+fi
+
 : "${PYTHON:=python3}"
 if ! command -v "$PYTHON" > /dev/null; then
   skip "a comparison" "no python3"
@@ -126,7 +169,7 @@ expect 0 "and can be replayed" "$bench/slice-bench" replay --checked \
   --laps=1 --file="$temporary/converted"
 
 expect 0 "a comparison" "$PYTHON" "$source/compare" --tiny --rounds=2 \
-  --programs="$bench" --set=pair,slice-test-1024-t2,replay,sizes \
+  --programs="$bench" --set=pair,slice-test-1024-t2,replay,replay-git,sizes \
   --contestants=slice,glibc,limit --trace="$temporary/small.trace" \
   --output="$temporary/results" --no-plots
 expect_found "has its table" 'slice-test-1024-t2: ns' \

@@ -5,26 +5,15 @@
  * promised, keep its bytes, and be zero where zero was promised; at the end
  * nothing is live and every invariant holds.
  *
- *   make fuzz              libFuzzer with clang, the library built in
- *   fuzz-slice [N [SEED]]  without it: N inputs of a generator (`make check')
- *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <slice/libslice.h>
+#include "fuzz.h"
 
 enum
 {
-  N_PLACES = 64,
-  INPUT_BYTES_MAX = 1024,
-  VALIDATE_EVERY = 64 /* inputs: it looks at every slab there is */
+  N_PLACES = 64
 };
 
 typedef struct
@@ -37,57 +26,8 @@ typedef struct
 
 static Place places[N_PLACES];
 
-#define CHECK(condition)                                                      \
-  do                                                                          \
-    if (!(condition))                                                         \
-      {                                                                       \
-        fprintf (stderr, "fuzz-slice: %s\n", #condition);                     \
-        abort ();                                                             \
-      }                                                                       \
-  while (0)
-
-typedef struct
-{
-  const uint8_t *bytes;
-  size_t n;
-} Input;
-
-static unsigned
-input_byte (Input *input)
-{
-  if (input->n == 0)
-    return 0;
-  input->n--;
-  return *input->bytes++;
-}
-
-/* Small ones mostly; some at the limits. */
-static size_t
-input_size (Input *input)
-{
-  unsigned kind = input_byte (input), value = input_byte (input);
-
-  switch (kind % 8)
-    {
-    case 0:
-      return 1 + value * 9;
-    case 1:
-      return SLICE_SIZE_MAX - 4 + value % 9;
-    case 2:
-      return 2000 + value * 17;
-    default:
-      return 1 + value;
-    }
-}
-
-static bool
-is_filled (const unsigned char *block, size_t size, unsigned char fill)
-{
-  for (size_t i = 0; i < size; i++)
-    if (block[i] != fill)
-      return false;
-  return true;
-}
+const char *const fuzz_name = "slice";
+const unsigned fuzz_n_kept = 0;
 
 static size_t
 promised_alignment (size_t size)
@@ -236,85 +176,12 @@ operate (Input *input)
     }
 }
 
-int LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n);
-
-int
-LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
+void
+fuzz_one (Input *input)
 {
-  static unsigned n_inputs;
-  static SliceStats stats;
-  Input input = { bytes, n < INPUT_BYTES_MAX ? n : INPUT_BYTES_MAX };
-
-  while (input.n > 0)
-    operate (&input);
+  while (input->n > 0)
+    operate (input);
   for (int i = 0; i < N_PLACES; i++)
     if (places[i].block != NULL)
       give (&places[i]);
-  if (++n_inputs % VALIDATE_EVERY == 0)
-    {
-      const char *broken = slice_validate (NULL);
-
-      if (broken != NULL)
-        fprintf (stderr, "fuzz-slice: %s\n", broken);
-      CHECK (broken == NULL);
-      slice_get_stats (&stats);
-      CHECK (stats.live_blocks == 0);
-    }
-  return 0;
 }
-
-#ifndef WITH_LIBFUZZER
-static void
-run_inputs (unsigned long n, uint64_t state)
-{
-  for (unsigned long i = 0; i < n; i++)
-    {
-      static uint8_t bytes[INPUT_BYTES_MAX];
-      size_t length;
-
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      length = (size_t) (state >> 33) % INPUT_BYTES_MAX;
-      for (size_t at = 0; at < length; at++)
-        {
-          state = state * 6364136223846793005u + 1442695040888963407u;
-          bytes[at] = (uint8_t) (state >> 56);
-        }
-      LLVMFuzzerTestOneInput (bytes, length);
-    }
-}
-
-int
-main (int argc, char **argv)
-{
-  static const char *const modes[]
-      = { "force-pool", "force-pool:checked", "force-pool:hardened",
-          "force-pool:debug", "force-pool:bypass-magazines",
-          "force-pool:debug-blocks:clear-freed", "always-malloc" };
-  unsigned long n = argc > 1 && argv[1][0] != '-' ? strtoul (argv[1], NULL, 10)
-                                                  : 2000;
-  uint64_t seed = argc > 2 ? strtoull (argv[2], NULL, 10) : 1;
-  int n_modes = (int) (sizeof modes / sizeof modes[0]), n_failed = 0;
-
-  for (int i = 0; i < n_modes; i++)
-    {
-      int status = 0;
-      pid_t pid;
-
-      fflush (NULL);
-      pid = fork ();
-      if (pid == 0)
-        {
-          setenv ("SLICE_OPTIONS", modes[i], 1);
-          run_inputs (n, seed);
-          _exit (0);
-        }
-      waitpid (pid, &status, 0);
-      printf ("%s %d - %lu inputs from seed %llu, %s\n",
-              status == 0 ? "ok" : "not ok", i + 1, n,
-              (unsigned long long) seed, modes[i]);
-      n_failed += status != 0;
-    }
-  printf ("1..%d\n", n_modes);
-  return n_failed != 0;
-}
-#endif

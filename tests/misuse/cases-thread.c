@@ -28,6 +28,13 @@ enum
   DESTRUCTOR_ROUNDS = 4
 };
 
+/* The long form, for make soak. */
+static int
+times (int n, int long_n)
+{
+  return getenv ("MISUSE_LONG") != NULL ? long_n : n;
+}
+
 /* Blocks out of their slabs, cached or not, and how many are the program's. */
 static uint64_t
 live_blocks (void)
@@ -89,7 +96,8 @@ foreign_destructors (void)
     {
       run_threads (foreign_thread, (void *) rounds, 20);
       slice_get_stats (&before);
-      run_threads (foreign_thread, (void *) rounds, N_THREADS);
+      run_threads (foreign_thread, (void *) rounds,
+                   times (N_THREADS, 20000));
       slice_get_stats (&after);
       if (after.live_blocks != before.live_blocks
           || after.held_bytes > before.held_bytes
@@ -215,7 +223,7 @@ fork_while_busy (void)
   bool worked;
 
   start_cyclers (threads);
-  worked = children_work (N_FORKS);
+  worked = children_work (times (N_FORKS, 1000));
   stop_cyclers (threads);
   return worked && !hands_out_twice (SIZE, NULL) ? NO_HARM : HARM;
 }
@@ -311,7 +319,7 @@ cancelled (void)
 {
   uint64_t before = live_blocks ();
 
-  for (int i = 0; i < N_CANCELLED; i++)
+  for (int i = 0; i < times (N_CANCELLED, 1000); i++)
     {
       pthread_t thread;
 

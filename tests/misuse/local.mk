@@ -29,8 +29,4 @@ misuse_flags = -O0 -fno-builtin -Wno-stringop-overflow -Wno-use-after-free \
 compare-misuse: %D%/misuse$(EXEEXT)
 	%D%/misuse --compare --runs=10
 
-# Every case ten times in every mode, with the table.
-soak-misuse: %D%/misuse$(EXEEXT)
-	%D%/misuse --runs=10 --table
-
-.PHONY: compare-misuse soak-misuse
+.PHONY: compare-misuse

@@ -14,6 +14,7 @@ scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
 	slice/base/sizeclass.c \
+	slice/base/trace.c \
 	slice/core/aligned.c \
 	slice/core/alloc.c \
 	slice/core/block-check.c \
@@ -22,17 +23,22 @@ scheduled_sources = \
 	slice/core/failure.c \
 	slice/core/fork.c \
 	slice/core/guard.c \
+	slice/core/guard-contents.c \
+	slice/core/guard-quick.c \
+	slice/core/guard-tool.c \
 	slice/core/magazine.c \
 	slice/core/map.c \
 	slice/core/meta.c \
 	slice/core/page.c \
 	slice/core/record.c \
+	slice/core/own.c \
 	slice/core/route.c \
 	slice/core/slab.c \
 	slice/core/slab-give.c \
 	slice/core/slab-look.c \
 	slice/core/source.c \
 	slice/core/taker.c \
+	slice/core/trace.c \
 	slice/core/trim.c \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
@@ -46,7 +52,3 @@ scheduled_sources = \
 %C%_schedule_CPPFLAGS = $(AM_CPPFLAGS) -DSLICE_SCHEDULE
 %C%_schedule_CFLAGS = $(SLICE_WARN_CFLAGS) $(SLICE_LIB_CFLAGS)
 %C%_schedule_LDADD = $(SLICE_THREAD_LIBS)
-
-soak-schedule: %D%/schedule$(EXEEXT)
-	%D%/schedule --schedules=600000
-.PHONY: soak-schedule

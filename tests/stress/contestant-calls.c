@@ -25,11 +25,7 @@ calls_resize (size_t old_size, size_t size, void *block)
   return resized;
 }
 
-static void
-calls_walk (Walk *walk)
-{
-  walk_lap (slice_alloc, slice_free1, walk);
-}
+WALK_DEFINE (calls_walk, slice_alloc, slice_free1)
 
 static void
 calls_replay (Replay *replay)

@@ -48,11 +48,7 @@ gslice_resize (size_t old_size, size_t size, void *block)
   return resized;
 }
 
-static void
-gslice_walk (Walk *walk)
-{
-  walk_lap (gslice_alloc, gslice_free, walk);
-}
+WALK_DEFINE (gslice_walk, gslice_alloc, gslice_free)
 
 static void
 gslice_replay (Replay *replay)

@@ -110,11 +110,7 @@ limit_resize (size_t old_size, size_t size, void *block)
   return resized;
 }
 
-static void
-limit_walk (Walk *walk)
-{
-  walk_lap (limit_alloc, limit_free, walk);
-}
+WALK_DEFINE (limit_walk, limit_alloc, limit_free)
 
 static void
 limit_replay (Replay *replay)

@@ -28,11 +28,7 @@ loop_free (size_t size, void *block)
   __asm__ volatile("" : : "r"(size), "r"(block));
 }
 
-static void
-loop_walk (Walk *walk)
-{
-  walk_lap (loop_alloc, loop_free, walk);
-}
+WALK_DEFINE (loop_walk, loop_alloc, loop_free)
 
 static void
 loop_replay (Replay *replay)

@@ -26,11 +26,7 @@ malloc_free (size_t size, void *block)
   free (block);
 }
 
-static void
-malloc_walk (Walk *walk)
-{
-  walk_lap (malloc, malloc_free, walk);
-}
+WALK_DEFINE (malloc_walk, malloc, malloc_free)
 
 static void
 malloc_replay (Replay *replay)

@@ -18,11 +18,7 @@ slice_resize (size_t old_size, size_t size, void *block)
   return resized;
 }
 
-static void
-slice_walk (Walk *walk)
-{
-  walk_lap (slice_alloc, slice_free1, walk);
-}
+WALK_DEFINE (slice_walk, slice_alloc, slice_free1)
 
 static void
 slice_replay (Replay *replay)

@@ -2,7 +2,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-trace_tests = %D%/test-patterns %D%/test-trace-file
+trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
+%C%_test_arenas_SOURCES = %D%/test-arenas.c %D%/make-trace.c \
+	%D%/make-trace.h
+%C%_test_arenas_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 %C%_test_patterns_SOURCES = %D%/test-patterns.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
@@ -10,18 +13,25 @@ trace_tests = %D%/test-patterns %D%/test-trace-file
 	%D%/make-trace.h
 %C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 
-trace_scripts = %D%/test-record.sh %D%/test-trace-tool.sh
+# Programs of the scripts'.
+%C%_check_schema_SOURCES = %D%/check-schema.c
+%C%_check_schema_LDADD = slice/tools/libtrace.la
+
+trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
 	%D%/clients/classes.c \
+	%D%/clients/consumers.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
 	%D%/clients/forks.c \
 	%D%/clients/plugin.c \
+	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \
 	%D%/clients/race.c \
 	%D%/clients/ring-malloc.c \
 	%D%/clients/signals.c \
+	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
 	%D%/clients/wrapped.c \
@@ -29,7 +39,7 @@ EXTRA_DIST += \
 
 if WITH_TRACE
 if WITH_TESTS
-check_PROGRAMS += $(trace_tests)
+check_PROGRAMS += $(trace_tests) %D%/check-schema
 TESTS += $(trace_tests) $(trace_scripts)
 endif
 endif

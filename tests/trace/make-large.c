@@ -1,7 +1,9 @@
 /* make-large.c - a trace of many millions of events, for trials of speed
  *
  * Tests: not run by make check.  Arguments: file, millions of events, live
- * blocks.
+ * blocks, and "deep" for stacks of three frames that share their inner ones,
+ * so that each depth has sites of its own.  All sites are of the general
+ * class, which is the dearest to find.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,8 +24,11 @@ main (int argc, char **argv)
   uint64_t *slots = calloc (live, sizeof *slots);
   uint32_t sites[1000];
   Maker *maker = maker_new (argv[1], 1);
+  bool deep = argc > 4;
   for (uint64_t i = 0; i < 1000; i++)
-    sites[i] = maker_site (maker, 0x1000 + i, 0x20000 + i % 50, 0);
+    sites[i] = deep ? maker_site (maker, 0x1000 + i % 100, 0x20000 + i % 500,
+                                  0x40000 + i)
+                    : maker_site (maker, 0x1000 + i, 0x20000 + i % 50, 0);
   for (uint64_t i = 0; i < n; i++)
     {
       uint32_t at = maker_random (maker, live);

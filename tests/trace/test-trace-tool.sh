@@ -82,6 +82,34 @@ first=$("$trace" callers --site site "$t" | awk '/%/ { n++ } END { print n }')
 equal callers-sum "$([ "$first" -ge 1 ] && echo "$sum" | cut -c1-5)" \
   "$(echo "$sum" | awk '{ printf "%.1f", int ($1 / 100 + 0.5) * 100 }')"
 
+# --- callers, counted again from the dump ---
+# Linked to a fixed address, so that addr2line needs to know nothing else.
+if command -v addr2line > "$work/null" && $CC -g -O1 -no-pie \
+  "$source/tests/trace/clients/consumers.c" -o "$work/consumers" \
+  2> "$work/err"
+then
+  for seed in 1 2 3
+  do
+    "$trace" record -q -o "$work/c" -- "$work/consumers" $seed
+    "$trace" callers --site site "$work/c" \
+      | awk '/%/ { print $3, $4, $NF }' | sort > "$work/callers"
+    # the second frame is the consumer's; frees have their own stacks
+    "$trace" dump --stacks "$work/c" | awk '$3 == "malloc" && NF > 9 {
+      n[$8]++; b[$8] += $5 } END { for (a in n) print a, n[a], b[a] }' \
+      | while read -r address calls bytes
+        do
+          # a return address: the call is just before it
+          name=$(addr2line -f -e "$work/consumers" \
+            "$(printf '%x' $((0x$address - 1)))" | head -n 1)
+          echo "$calls $bytes $name"
+        done | grep -E 'parser|folder|printer|linker' | sort > "$work/counted"
+    cmp -s "$work/callers" "$work/counted" && [ -s "$work/callers" ]
+    equal callers-counted-$seed $? 0
+  done
+else
+  skip callers-counted "no addr2line, or no programs at fixed addresses"
+fi
+
 # --- report ---
 "$trace" report "$work/p.json" -o "$work/r.html"
 equal report-status $? 0
@@ -119,6 +147,96 @@ equal resumed-stages "$(grep -c 'record\|patterns$' "$work/err")" 0
 (cd "$work" && "$(cd "$OLDPWD" && realpath "$trace")" run --quick -o out -- \
   ./classes pool) 2> "$work/err"
 equal run-other-program $? 125
+
+# --- every stage: the whole, its sums, and what is done again ---
+stages="trace patterns.json time.trace times.json replay.json advice.json
+report.txt report.html"
+run_all () # directory, class
+{
+  (cd "$work" && "$(cd "$OLDPWD" && realpath "$trace")" run -o "$1" -- \
+    ./classes "$2") 2> "$work/err"
+}
+run_all all pool
+equal run-all $? 0
+schema=$source/docs/slice-trace.schema.json
+check=$build/tests/trace/check-schema
+"$check" "$schema" "$work/all/patterns.json" "$work/all/times.json" \
+  "$work/all/replay.json" "$work/all/advice.json" > "$work/said"
+equal schema "$?$(head -n 1 "$work/said")" 0
+sed 's/"win":/"won":/' "$work/all/replay.json" > "$work/bad.json"
+"$check" "$schema" "$work/bad.json" > "$work/said"
+equal schema-misses $? 1
+if python3 -c 'import jsonschema' 2> "$work/null"; then
+  python3 -c 'import json, jsonschema, sys
+schema = json.load (open (sys.argv[1]))
+for name in sys.argv[2:]:
+    jsonschema.validate (json.load (open (name)), schema)' "$schema" \
+    "$work/all/patterns.json" "$work/all/replay.json" \
+    "$work/all/advice.json" 2> "$work/said"
+  equal schema-as-others-read-it $? 0
+else
+  skip schema-as-others-read-it "no python3-jsonschema"
+fi
+
+sums () # file: calls, bytes, peak
+{
+  awk '/^ *"(calls|bytes|peak)":/ { gsub (/[^a-z:0-9]/, "")
+    if (!seen[$1]++) print }' FS=: "$1" | sort | tr '\n' ' '
+}
+equal replay-sums "$(sums "$work/all/replay.json")" \
+  "$(sums "$work/all/patterns.json")"
+
+# A pool wins 10 % of time or memory, or is not advised.
+pool_rule ()
+{
+  awk -F: '{ gsub (/[",]/, "") }
+    $1 ~ /^ *class$/ { class = $2 } $1 ~ /^ *win$/ { win = $2 == "true" }
+    $1 ~ /malloc_nsec/ { old = $2 } $1 ~ /new_nsec/ { new = $2 }
+    $1 ~ /malloc_rss/ { had = $2 }
+    $1 ~ /new_rss/ { if (class == "pool") { n++
+      if (win != (new < 0.9 * old || $2 < 0.9 * had)) bad++ } }
+    END { print n + 0, bad + 0 }' "$1"
+}
+equal pool-rule "$(pool_rule "$work/all/replay.json")" "1 0"
+for win in true false
+do
+  sed "s/\"win\":[a-z]*/\"win\":$win/" "$work/all/replay.json" \
+    > "$work/won.json"
+  "$trace" advise "$work/all/patterns.json" --replay "$work/won.json" \
+    -o "$work/won"
+  equal pool-win-$win "$(awk -F: '/"class":"pool"/ { pool = 1 }
+    pool && /"verdict":"do"/ { n++ } /"verdict"/ { pool = 0 }
+    END { print n + 0 }' "$work/won")" "$([ $win = true ] && echo 1 || echo 0)"
+done
+
+# Interrupted after any stage: what is there stays, what is not is made.
+for last in $stages
+do
+  gone=0
+  kept=
+  for stage in $stages
+  do
+    [ $gone = 1 ] && rm -f "$work/all/$stage"
+    [ $gone = 0 ] && kept="$kept $stage"
+    [ "$stage" = "$last" ] && gone=1
+  done
+  before=$(cd "$work/all" && stat -c %Y.%i $kept)
+  run_all all pool
+  status=$?
+  after=$(cd "$work/all" && stat -c %Y.%i $kept)
+  there=$(cd "$work/all" && ls $stages 2> "$work/null" | wc -l)
+  equal "resumed-after-$last" "$status $there $before" "0 8 $after"
+done
+
+# --- a rebuild with shifted lines ---
+{ for line in 1 2 3 4 5 6 7 8 9; do echo "/* $line */"; done
+  cat "$source/tests/trace/clients/classes.c"; } > "$work/shifted.c"
+$CC -g -O1 -I"$source" -I"$build" "$work/shifted.c" \
+  -Wl,--build-id=0x0123456789abcdef -o "$work/shifted" -lpthread || exit 1
+"$trace" record -q -o "$work/u" -- "$work/shifted" owner
+"$trace" diff "$t" "$work/u" > "$work/diff"
+equal diff-rebuilt $? 0
+equal diff-rebuilt-paired "$(grep -c absent "$work/diff")" 0
 
 # --- two inputs that differ ---
 "$trace" record -q -o "$work/s" -- "$work/classes" stack

@@ -16,6 +16,7 @@
 	slice/arena/tlsf-walk.c \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
+	slice/arena/told.c \
 	slice/arena/fault.c \
 	slice/arena/span.c \
 	slice/arena/watch.c

@@ -1,0 +1,27 @@
+/* own.h - the slices that the library's upper floors take for themselves
+ *
+ * Floor 1 (base), read before all else by contexts and arenas (their
+ * local.mk has it included).  Those call the slices as any program does, and
+ * a recorder must not hear of it: the program has a node, no slice.  So in
+ * these files the slow paths go by other names, those of functions that tell
+ * no one.  The inline code is the same; it is inlined even without
+ * optimization, for the exported bodies tell.
+ *
+ * Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_BASE_OWN_H
+#define SLI_BASE_OWN_H
+
+#define SLICE_INLINE                                                          \
+  SLICE_API extern __inline__                                                 \
+      __attribute__ ((__gnu_inline__, __always_inline__))
+
+#define slice_alloc_slow_v1 sli_own_alloc_slow
+#define slice_try_alloc_slow_v1 sli_own_try_alloc_slow
+#define slice_free_slow_v1 sli_own_free_slow
+#define slice_try_alloc_known sli_own_try_alloc_known
+#define slice_free_bulk sli_own_free_bulk
+
+#endif

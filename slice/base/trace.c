@@ -1,0 +1,48 @@
+/* trace.c - telling the hooks of a recorder
+ *
+ * Floor 1 (base).  See trace.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "trace.h"
+
+const SliceTraceHooks *sli_trace_hooks;
+
+COLD void
+sli_trace_born (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  const SliceTraceHooks *hooks = trace_hooks ();
+
+  if (hooks != NULL && block != NULL)
+    hooks->born (kind, block, bytes);
+}
+
+COLD void
+sli_trace_died (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  const SliceTraceHooks *hooks = trace_hooks ();
+
+  if (hooks != NULL && block != NULL)
+    hooks->died (kind, block, bytes);
+}
+
+COLD void
+sli_trace_moved (SliceTraceKind kind, const void *old_block,
+                 const void *block, size_t bytes)
+{
+  const SliceTraceHooks *hooks = trace_hooks ();
+
+  if (hooks != NULL)
+    hooks->moved (kind, old_block, block, bytes);
+}
+
+COLD void
+sli_trace_own (bool begins)
+{
+  const SliceTraceHooks *hooks = trace_hooks ();
+
+  if (hooks != NULL)
+    hooks->own (begins);
+}

@@ -1,0 +1,51 @@
+/* trace.h - telling the hooks of a recorder
+ *
+ * Floor 1 (base).  No locks: one pointer, NULL as a rule.
+ * Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_BASE_TRACE_H
+#define SLI_BASE_TRACE_H
+
+#include <slice/hooks.h>
+
+#include "port/compiler.h"
+
+/* (Said to be hidden, so that it is tested where it stands.) */
+extern const SliceTraceHooks *sli_trace_hooks
+    __attribute__ ((visibility ("hidden")));
+
+static inline const SliceTraceHooks *
+trace_hooks (void)
+{
+  return LOAD_ACQUIRE (&sli_trace_hooks);
+}
+
+static inline bool
+trace_is_on (void)
+{
+  return UNLIKELY (trace_hooks () != NULL);
+}
+
+/* Out of line: who calls them is on a path that is slow anyway. */
+void sli_trace_born (SliceTraceKind kind, const void *block, size_t bytes);
+void sli_trace_died (SliceTraceKind kind, const void *block, size_t bytes);
+void sli_trace_moved (SliceTraceKind kind, const void *old_block,
+                      const void *block, size_t bytes);
+
+/* Around a call to malloc, free or a page source. */
+void sli_trace_own (bool begins);
+#define TRACE_OWN(statement)                                                  \
+  do                                                                          \
+    {                                                                         \
+      bool is_told_ = trace_is_on ();                                         \
+      if (is_told_)                                                           \
+        sli_trace_own (true);                                                 \
+      statement;                                                              \
+      if (is_told_)                                                           \
+        sli_trace_own (false);                                                \
+    }                                                                         \
+  while (0)
+
+#endif

@@ -1,0 +1,37 @@
+/* own.c - the entries for the library's own upper floors
+ *
+ * Floor 6 (alloc).  As those of alloc.c, but the hooks do not hear of it:
+ * base/own.h says why.  No locks.  Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "route.h"
+
+void *
+sli_own_alloc_slow (size_t size)
+{
+  return LOAD_ACQUIRE (&sli_route.is_guarded)
+             ? sli_route.inner.take (size, CALL_SITE)
+             : sli_alloc_any (size, false, CALL_SITE);
+}
+
+void *
+sli_own_try_alloc_slow (size_t size)
+{
+  return LOAD_ACQUIRE (&sli_route.is_guarded)
+             ? sli_route.inner.try_take (size, CALL_SITE)
+             : sli_alloc_any (size, true, CALL_SITE);
+}
+
+void
+sli_own_free_slow (size_t size, void *block)
+{
+  if (LOAD_ACQUIRE (&sli_route.is_guarded))
+    sli_route.inner.give (size, block, CALL_SITE);
+  else
+    sli_free_any (size, block, CALL_SITE);
+}

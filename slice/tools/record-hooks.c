@@ -1,0 +1,91 @@
+/* record-hooks.c - slices, contexts and arenas, recorded
+ *
+ * Tools, in the preloaded object.  libslice asks for these hooks when it is
+ * loaded (slice/hooks.h), so a plugin that brings it along is served as well.
+ * An event of the library's is as one of malloc's, with a kind of its own.
+ * What the library takes from malloc for itself is counted, not recorded: its
+ * blocks are in the trace already.
+ *
+ * The library's own frames are dropped from the stacks, so that a site is
+ * where the program called it.
+ *
+ * Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record.h"
+#include <link.h>
+#include <slice/hooks.h>
+
+static const uint8_t birth_ops[]
+    = { [SLICE_TRACE_SLICE] = TRACE_OP_SLICE_ALLOC,
+        [SLICE_TRACE_CONTEXT] = TRACE_OP_CONTEXT_ALLOC,
+        [SLICE_TRACE_LINEAR] = TRACE_OP_LINEAR_ALLOC,
+        [SLICE_TRACE_STACK] = TRACE_OP_STACK_ALLOC,
+        [SLICE_TRACE_POOL] = TRACE_OP_POOL_ALLOC,
+        [SLICE_TRACE_TLSF] = TRACE_OP_TLSF_ALLOC };
+static const uint8_t death_ops[]
+    = { [SLICE_TRACE_SLICE] = TRACE_OP_SLICE_FREE,
+        [SLICE_TRACE_CONTEXT] = TRACE_OP_CONTEXT_FREE,
+        [SLICE_TRACE_LINEAR] = TRACE_OP_LINEAR_FREE,
+        [SLICE_TRACE_STACK] = TRACE_OP_STACK_FREE,
+        [SLICE_TRACE_POOL] = TRACE_OP_POOL_FREE,
+        [SLICE_TRACE_TLSF] = TRACE_OP_TLSF_FREE };
+
+static void
+hook_born (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  RecordThread *self = &sli_record_self;
+  self->hooked = true;
+  sli_record_birth (self, birth_ops[kind], (void *)(uintptr_t)block, bytes, 0);
+  self->hooked = false;
+}
+
+static void
+hook_died (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  RecordThread *self = &sli_record_self;
+  (void)bytes;
+  self->hooked = true;
+  sli_record_death (self, death_ops[kind], (void *)(uintptr_t)block, 0, 0);
+  self->hooked = false;
+}
+
+/* As realloc: whatever was there, it ended by being resized. */
+static void
+hook_moved (SliceTraceKind kind, const void *old_block, const void *block,
+            size_t bytes)
+{
+  RecordThread *self = &sli_record_self;
+  self->hooked = true;
+  sli_record_death (self, TRACE_OP_REALLOC_FREE,
+                    (void *)(uintptr_t)old_block, 0, 0);
+  sli_record_birth (self, birth_ops[kind], (void *)(uintptr_t)block, bytes, 0);
+  self->hooked = false;
+}
+
+static void
+hook_own (bool begins)
+{
+  if (begins)
+    sli_record_self.inside++;
+  else
+    sli_record_self.inside--;
+}
+
+static const SliceTraceHooks hooks = { sizeof (SliceTraceHooks), hook_born,
+                                       hook_died, hook_moved, hook_own };
+
+const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside);
+
+/* In the loader's hands, or in the library's constructor: `inside` is an
+ * address of the caller's. */
+RECORD_API const SliceTraceHooks *
+slice_trace_hooks_v1 (const void *inside)
+{
+  if (!sli_record.ready)
+    return NULL;
+  sli_stack_library (inside);
+  return &hooks;
+}

@@ -1,0 +1,297 @@
+/* test-hooks.c - slice_set_trace_hooks(): what is told, when, and to whom
+ *
+ * What each layer tells is counted in whole programs by tests/trace; here is
+ * how it begins and ends.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <slice/libslice.h>
+#include <string.h>
+
+enum
+{
+  N_KINDS = SLICE_TRACE_TLSF + 1,
+  N_BLOCKS = 300
+};
+
+static unsigned n_born[N_KINDS], n_died[N_KINDS], n_moved[N_KINDS];
+static int n_own, n_own_ended;
+static const void *last_born;
+static size_t last_bytes;
+
+static void
+count_born (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  __atomic_fetch_add (&n_born[kind], 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&last_born, block, __ATOMIC_RELAXED);
+  __atomic_store_n (&last_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static void
+count_died (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  g_assert_nonnull (block);
+  (void) bytes;
+  __atomic_fetch_add (&n_died[kind], 1, __ATOMIC_RELAXED);
+}
+
+static void
+count_moved (SliceTraceKind kind, const void *old_block, const void *block,
+             size_t bytes)
+{
+  g_assert_nonnull (old_block);
+  g_assert_nonnull (block);
+  (void) bytes;
+  __atomic_fetch_add (&n_moved[kind], 1, __ATOMIC_RELAXED);
+}
+
+static void
+count_own (bool begins)
+{
+  __atomic_fetch_add (begins ? &n_own : &n_own_ended, 1, __ATOMIC_RELAXED);
+}
+
+static const SliceTraceHooks hooks
+    = { sizeof hooks, count_born, count_died, count_moved, count_own };
+
+static void
+forget (void)
+{
+  memset (n_born, 0, sizeof n_born);
+  memset (n_died, 0, sizeof n_died);
+  memset (n_moved, 0, sizeof n_moved);
+  n_own = n_own_ended = 0;
+}
+
+static void
+use_slices (void)
+{
+  static __thread void *blocks[N_BLOCKS];
+
+  for (int i = 0; i < N_BLOCKS; i++)
+    blocks[i] = slice_alloc ((size_t) i + 1);
+  for (int i = 0; i < N_BLOCKS; i++)
+    slice_free1 ((size_t) i + 1, blocks[i]);
+}
+
+/* The first test: magazines, arenas and contexts are in use already. */
+static void
+test_begins_after_use (void)
+{
+  void *early = slice_alloc (40);
+  SliceLinear *linear = slice_linear_new (NULL);
+  void *root = ralloc_context (NULL);
+
+  use_slices ();
+  slice_set_trace_hooks (&hooks);
+  forget ();
+  use_slices ();
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  /* A slice from before: its death is told of.  What was made before is of a
+   * layer that tells nothing. */
+  slice_free1 (40, early);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
+  slice_linear_alloc (linear, 30);
+  slice_linear_destroy (linear);
+  ralloc_size (root, 50);
+  ralloc_free (root);
+  for (int kind = SLICE_TRACE_CONTEXT; kind < N_KINDS; kind++)
+    g_assert_cmpuint (n_born[kind] + n_died[kind], ==, 0);
+  /* And not of its slices either. */
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
+}
+
+static void
+test_tells_sizes (void)
+{
+  void *block = slice_alloc (77);
+
+  g_assert_true (last_born == block);
+  g_assert_cmpuint (last_bytes, ==, 77);
+  slice_free1 (77, block);
+  block = slice_alloc_aligned (64, 100);
+  g_assert_true (last_born == block);
+  g_assert_cmpuint (last_bytes, ==, 100);
+  slice_free_aligned (64, 100, block);
+  slice_free1 (8, NULL);
+  g_assert_null (slice_alloc (0));
+}
+
+/* A large block is malloc's, between the two calls of own(). */
+static void
+test_own_is_paired (void)
+{
+  forget ();
+  slice_free1 (100000, slice_alloc (100000));
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 1);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 1);
+  g_assert_cmpint (n_own, ==, 2);
+  g_assert_cmpint (n_own_ended, ==, 2);
+}
+
+static void
+test_arenas_tell_all (void)
+{
+  SlicePoolOptions options = { .object_bytes = 24 };
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceStack *stack = slice_stack_new (NULL);
+  SlicePool *pool = slice_pool_new (&options);
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+
+  forget ();
+  for (int i = 0; i < N_BLOCKS; i++)
+    {
+      slice_linear_alloc (linear, 16);
+      slice_stack_alloc (stack, 16);
+      slice_pool_alloc (pool);
+      slice_tlsf_alloc (tlsf, 16);
+    }
+  slice_linear_destroy (linear);
+  slice_stack_destroy (stack);
+  slice_pool_destroy (pool);
+  slice_tlsf_destroy (tlsf);
+  for (int kind = SLICE_TRACE_LINEAR; kind < N_KINDS; kind++)
+    {
+      g_assert_cmpuint (n_born[kind], ==, N_BLOCKS);
+      g_assert_cmpuint (n_died[kind], ==, N_BLOCKS);
+    }
+  /* Their memory is no slice of the program's; but they themselves are none
+   * either. */
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 0);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 0);
+}
+
+/* A mark in a mark, and an object that is resized beyond one. */
+static void
+test_rollback_tells_some (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceMark outer, inner;
+  void *object;
+
+  forget ();
+  slice_linear_alloc (linear, 8);
+  outer = slice_linear_mark (linear);
+  object = slice_linear_alloc (linear, 8);
+  inner = slice_linear_mark (linear);
+  slice_linear_alloc (linear, 8);
+  object = slice_linear_resize (linear, object, 8, 400);
+  g_assert_nonnull (object);
+  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 4);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 1);
+  object = slice_linear_resize (linear, object, 400, 300);
+  g_assert_cmpuint (n_moved[SLICE_TRACE_LINEAR], ==, 1);
+  slice_linear_rollback (linear, inner);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 3);
+  object = slice_linear_alloc (linear, 8);
+  g_assert_true (slice_linear_free_last (linear, object, 8));
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4);
+  slice_linear_rollback (linear, outer);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4);
+  slice_linear_destroy (linear);
+  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 5);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 5);
+}
+
+static gint turn;
+
+static void
+turn_wait (gint until)
+{
+  while (g_atomic_int_get (&turn) < until)
+    g_usleep (100);
+}
+
+/* A thread that had its magazines before the hooks came, and after they went. */
+static void *
+other_thread (void *unused)
+{
+  use_slices ();
+  g_atomic_int_set (&turn, 1);
+  turn_wait (2);
+  use_slices ();
+  g_atomic_int_set (&turn, 3);
+  turn_wait (4);
+  use_slices ();
+  return unused;
+}
+
+static void
+test_other_threads_follow (void)
+{
+  pthread_t thread;
+
+  slice_set_trace_hooks (NULL);
+  g_atomic_int_set (&turn, 0);
+  g_assert_cmpint (pthread_create (&thread, NULL, other_thread, NULL), ==, 0);
+  turn_wait (1);
+  slice_set_trace_hooks (&hooks);
+  forget ();
+  g_atomic_int_set (&turn, 2);
+  turn_wait (3);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  slice_set_trace_hooks (NULL);
+  g_atomic_int_set (&turn, 4);
+  g_assert_cmpint (pthread_join (thread, NULL), ==, 0);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  slice_set_trace_hooks (&hooks);
+}
+
+/* The inline code is let in again: a block freed is the next one, without a
+ * call; and an arena that tells goes on without anyone to hear it. */
+static void
+test_ends (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  void *object = slice_stack_alloc (stack, 10);
+  SliceEntryV1 *zero;
+
+  zero = slice_tls_v1;
+  slice_set_trace_hooks (NULL);
+  forget ();
+  use_slices ();
+  if (g_test_undefined ()) /* no option of the environment keeps it out */
+    g_assert_true (slice_tls_v1 != zero || getenv ("SLICE_OPTIONS") != NULL);
+  slice_stack_release (stack, object);
+  slice_stack_alloc (stack, 10);
+  slice_stack_destroy (stack);
+  for (int kind = 0; kind < N_KINDS; kind++)
+    g_assert_cmpuint (n_born[kind] + n_died[kind], ==, 0);
+}
+
+/* Made for another version: as if nothing had been said. */
+static void
+test_refuses_others (void)
+{
+  static const SliceTraceHooks others
+      = { sizeof others - 1, count_born, count_died, count_moved, count_own };
+
+  forget ();
+  slice_set_trace_hooks (&others);
+  use_slices ();
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
+  g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
+  g_test_add_func ("/slice/hooks/own-is-paired", test_own_is_paired);
+  g_test_add_func ("/slice/hooks/arenas-tell-all", test_arenas_tell_all);
+  g_test_add_func ("/slice/hooks/rollback-tells-some",
+                   test_rollback_tells_some);
+  g_test_add_func ("/slice/hooks/other-threads-follow",
+                   test_other_threads_follow);
+  g_test_add_func ("/slice/hooks/ends", test_ends);
+  g_test_add_func ("/slice/hooks/refuses-others", test_refuses_others);
+  return g_test_run ();
+}

@@ -1,0 +1,233 @@
+/* test-arenas.c - W, SW and PW against the library's own arenas
+ *
+ * Tests.  A site's numbers say what an arena, a stack, a pool would grow to.
+ * Here the blocks of that site are put into real ones, in the order of the
+ * trace, and what these hold at most is compared.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "make-trace.h"
+#include "slice/tools/replay.h"
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <slice/linear.h>
+#include <slice/pool.h>
+#include <slice/stack.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SITE_PC 0x1000
+#define BLOCK_BYTES 4096
+/* What a block's head and the alignment of its first object take. */
+#define BLOCK_SLACK 64
+#define STACK_HEAD_BYTES 16
+
+typedef struct
+{
+  const Profile *profile;
+  uint32_t result; /* the site's */
+  ReplayArena arenas[3];
+  ReplaySlot *slots; /* by place in this table: a block in all three */
+  uint32_t n_slots, n_room;
+  uint64_t live_n;
+  uint64_t used[3], held[3]; /* most that each had */
+} Peaks;
+
+static const BackendId backends[3]
+    = { BACKEND_LINEAR, BACKEND_STACK, BACKEND_POOL };
+
+static void
+peak_take (Peaks *peaks, unsigned which)
+{
+  SliceArenaStats stats;
+  const void *arena = peaks->arenas[which].arena;
+  if (arena == NULL)
+    return;
+  if (which == 0)
+    slice_linear_get_stats (arena, &stats);
+  else if (which == 1)
+    slice_stack_get_stats (arena, &stats);
+  else
+    slice_pool_get_stats (arena, &stats);
+  peaks->used[which] = MAX (peaks->used[which], stats.asked_bytes);
+  /* blocks that are full or begun; their tails are what a chunk may differ */
+  size_t held = stats.asked_bytes + stats.wasted_bytes;
+  peaks->held[which] = MAX (peaks->held[which], held);
+}
+
+static void
+arena_birth (void *user, const Analysis *analysis, LiveObject *object,
+             uint32_t site)
+{
+  Peaks *peaks = user;
+  (void)analysis;
+  (void)site;
+  if (peaks->profile->final_map[object->node] != peaks->result)
+    return;
+  if (peaks->n_slots == peaks->n_room)
+    {
+      peaks->n_room = peaks->n_room * 2 + 1024;
+      peaks->slots = g_renew (ReplaySlot, peaks->slots, 3 * peaks->n_room);
+    }
+  object->slot = peaks->n_slots++;
+  uint32_t size = (uint32_t)rounded_size (object->size);
+  for (unsigned i = 0; i < 3; i++)
+    {
+      ReplaySlot *slot = &peaks->slots[3 * object->slot + i];
+      slot->size = size;
+      slot->block
+          = sli_backends[backends[i]].alloc (&peaks->arenas[i], size, 0, slot);
+      peak_take (peaks, i);
+    }
+  peaks->live_n++;
+}
+
+static void
+arena_death (void *user, const Analysis *analysis, const LiveObject *object,
+             uint32_t site, unsigned op)
+{
+  Peaks *peaks = user;
+  (void)analysis;
+  (void)site;
+  (void)op;
+  if (peaks->profile->final_map[object->node] != peaks->result)
+    return;
+  peaks->live_n--;
+  for (unsigned i = 0; i < 3; i++)
+    {
+      const Backend *backend = &sli_backends[backends[i]];
+      backend->free (&peaks->arenas[i], &peaks->slots[3 * object->slot + i]);
+      if (peaks->live_n == 0 && backend->empty != NULL)
+        backend->empty (&peaks->arenas[i]);
+    }
+}
+
+static void
+peaks_measure (Peaks *peaks, uint32_t pool_bytes)
+{
+  const Profile *profile = peaks->profile;
+  Analysis *analysis = sli_analysis_new (0, NULL, NULL);
+  TraceEvent event;
+  analysis->sites = profile->final_map;
+  analysis->observer = (Observer){ arena_birth, arena_death, peaks };
+  for (unsigned i = 0; i < 3; i++)
+    peaks->arenas[i].backend = (uint8_t)backends[i];
+  peaks->arenas[2].pool_bytes = pool_bytes;
+  sli_backends_block_bytes (BLOCK_BYTES);
+  sli_trace_rewind (profile->reader);
+  while (sli_trace_next (profile->reader, &event))
+    sli_analysis_event (analysis, &event);
+  for (unsigned i = 0; i < 3; i++)
+    if (peaks->arenas[i].arena != NULL)
+      sli_backends[backends[i]].destroy (&peaks->arenas[i]);
+  sli_analysis_free (analysis);
+}
+
+/* Objects must be the same to the byte (their sizes are multiples of 16), but
+ * for the head that a stack counts in each of its blocks; with the tails of
+ * blocks it may be a block more, and of each block that was filled less than
+ * the largest object. */
+static void
+assert_peak (const char *what, double wanted, uint64_t used, uint64_t held,
+             uint64_t largest, uint64_t block_head)
+{
+  g_test_message ("%s: %.0f in the trace, %" G_GUINT64_FORMAT
+                  " of objects, %" G_GUINT64_FORMAT " with tails",
+                  what, wanted, used, held);
+  uint64_t n_blocks = used / (BLOCK_BYTES - BLOCK_SLACK - largest) + 1;
+  g_assert_cmpfloat ((double)used, >=, wanted - 0.5);
+  g_assert_cmpfloat ((double)used, <=,
+                     wanted + (double)(n_blocks * block_head) + 0.5);
+  g_assert_cmpuint (held, >=, used);
+  g_assert_cmpuint (held, <=, used + n_blocks * largest + BLOCK_BYTES);
+}
+
+static uint32_t
+result_at (const Profile *profile, uint64_t pc)
+{
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      uint64_t pcs[SITE_DEPTH_MAX];
+      sli_sites_frames (profile->sites, profile->results[i].site, pcs);
+      if (pcs[0] == pc)
+        return i;
+    }
+  g_assert_not_reached ();
+}
+
+/* The larger of the two commonest sizes: what a pool is made for. */
+static uint32_t
+pool_bytes_of (const SiteStats *stats)
+{
+  uint32_t best[2] = { 0 }, sizes[2] = { 0 };
+  for (uint32_t at = 0; at < stats->mix.n_slots; at++)
+    {
+      uint32_t count = stats->mix.keys[at] == 0 ? 0 : stats->mix.counts[at];
+      unsigned place = count > best[0] ? 0 : 1;
+      if (count <= best[place])
+        continue;
+      if (place == 0)
+        {
+          best[1] = best[0];
+          sizes[1] = sizes[0];
+        }
+      best[place] = count;
+      sizes[place] = (stats->mix.keys[at] - 1) * ROUND_BYTES;
+    }
+  return MAX (sizes[0], sizes[1]);
+}
+
+static void
+test_peaks (gconstpointer data)
+{
+  const KnownTrace *known = data;
+  static const ProfileOptions plain = { .n_hot = 10, .chosen_time = -1 };
+  char *path = g_strdup_printf ("%s/slice-arenas-%d.trace", g_get_tmp_dir (),
+                                (int)getpid ());
+  Maker *maker = maker_new (path, 1);
+  known->make (maker);
+  maker_end (maker);
+  Profile *profile = sli_profile_new (path, &plain);
+  Peaks peaks = { .profile = profile };
+  peaks.result = result_at (profile, SITE_PC);
+  const SiteResult *result = &profile->results[peaks.result];
+  const double *numbers = result->verdict.numbers;
+  const double peak = numbers[NUMBER_P];
+  uint64_t largest = (uint64_t)numbers[NUMBER_LARGEST];
+  uint32_t pool_bytes = pool_bytes_of (result->stats);
+  peaks_measure (&peaks, pool_bytes);
+  if (largest <= BLOCK_BYTES / 4)
+    {
+      assert_peak ("W P", numbers[NUMBER_W] * peak, peaks.used[0],
+                   peaks.held[0], largest, 0);
+      assert_peak ("SW P", numbers[NUMBER_SW] * peak, peaks.used[1],
+                   peaks.held[1], largest, STACK_HEAD_BYTES);
+    }
+  /* a pool is thought of for two sizes, and serves all blocks only if none is
+   * larger than its own */
+  if (largest <= pool_bytes && numbers[NUMBER_P2] >= 0.95)
+    assert_peak ("PW P", numbers[NUMBER_PW] * peak, peaks.used[2],
+                 peaks.used[2], pool_bytes, 0);
+  else
+    g_test_message ("no pool for %" G_GUINT64_FORMAT " bytes", largest);
+  g_free (peaks.slots);
+  sli_profile_free (profile);
+  g_remove (path);
+  g_free (path);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (size_t i = 0; i < n_known_traces; i++)
+    {
+      char *name
+          = g_strdup_printf ("/slice/trace/arenas/%s", known_traces[i].name);
+      g_test_add_data_func (name, &known_traces[i], test_peaks);
+      g_free (name);
+    }
+  return g_test_run ();
+}

@@ -1,0 +1,143 @@
+#!/bin/sh
+# test-hooks.sh - slices, contexts and arenas of a recorded program
+#
+# Each kind is counted exactly, with and without threads; sites are where the
+# program called the library; what the library takes from malloc for itself is
+# no event.  Speaks TAP.
+#
+# SPDX-License-Identifier: MIT
+
+source=${top_srcdir:-.}
+build=${top_builddir:-.}
+trace=${SLICE_TRACE:-$build/slice/tools/slice-trace}
+library=$(cd "$build/slice" && pwd)/.libs
+work=$(mktemp -d "${TMPDIR:-/tmp}/slice-hooks-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+: "${CC=cc}"
+n=0
+failed=0
+
+if [ ! -f "$library/libslice.so" ]; then
+  echo "1..0 # SKIP no shared library was built"
+  exit 0
+fi
+
+equal () # name, value, wanted
+{
+  n=$((n + 1))
+  if [ "$2" = "$3" ]; then
+    echo "ok $n $1"
+  else
+    failed=1
+    echo "not ok $n $1"
+    echo "# $2, not $3"
+  fi
+}
+
+record () # trace, program...
+{
+  file=$1
+  shift
+  rm -f "$file"*
+  "$trace" record -o "$file" -- "$@" > "$work/out" 2> "$work/err"
+}
+
+count () # trace, operation
+{
+  "$trace" info "$1" | awk -v op="$2" '
+    $1 == "op" && $2 == op { n = $3 } END { print n + 0 }'
+}
+
+for compile in "slices -lslice" "plugged -ldl"
+do
+  set -- $compile
+  $CC -g -O1 -I"$source" -I"$build" "$source/tests/trace/clients/$1.c" \
+    -o "$work/$1" -L"$library" "$2" -Wl,-rpath,"$library" -lpthread || exit 1
+done
+$CC -g -O1 -I"$source" -I"$build" -DPLUGIN -shared -fPIC \
+  "$source/tests/trace/clients/plugged.c" -o "$work/plugin.so" \
+  -L"$library" -lslice -Wl,-rpath,"$library" || exit 1
+
+t=$work/recorded
+for threads in 0 1 4
+do
+  "$work/slices" $threads > "$work/plain" 2>&1
+  equal "threads-$threads-runs-without" $? 0
+  record "$t" "$work/slices" $threads
+  equal "threads-$threads-runs" $? 0
+  equal "threads-$threads-output" "$(cat "$work/out")" "$(cat "$work/plain")"
+  times=$threads
+  [ $threads = 0 ] && times=1
+  # see the client's comments; what was resized died by that
+  for pair in slice_alloc=5000 slice_free=5000 \
+    context-alloc=4504 context-free=4004 \
+    linear-alloc=4000 linear-free=4000 stack-alloc=2000 stack-free=2000 \
+    pool-alloc=3000 pool-free=3000 tlsf-alloc=2250 tlsf-free=2000 \
+    realloc-free=750 posix_memalign=0 realloc=0 free=999
+  do
+    equal "threads-$threads-${pair%=*}" "$(count "$t" "${pair%=*}")" \
+      $((${pair#*=} * times))
+  done
+  equal "threads-$threads-dropped" \
+    "$("$trace" info "$t" | sed -n 's/^dropped-[a-z]* //p' | tr '\n' ' ')" \
+    "0 0 "
+  # no address twice alive, no death of nothing; of ours nothing is left
+  equal "threads-$threads-order" "$("$trace" dump "$t" | awk '
+    $3 ~ /free|delete|munmap/ {
+      if (!($4 in alive)) unknown++
+      delete alive[$4]
+      next }
+    { if ($4 in alive) twice++
+      alive[$4] = $3 }
+    END {
+      for (a in alive)
+        if (alive[a] !~ /alloc$/ || alive[a] ~ /^[mc]alloc$/)
+          delete alive[a]
+      for (a in alive) left++
+      print twice + 0, unknown + 0, left + 0 }')" "0 0 0"
+done
+
+# --- whose are they: the program's functions, not the library's ---
+sites=$("$trace" hot "$t" | awk 'NR > 1 { print $NF }' | sort -u | tr '\n' ' ')
+wanted="use_contexts use_linear use_pool use_slices use_stack use_tlsf "
+if "$trace" hot "$t" | grep -q use_slices; then
+  equal sites "$(for site in $sites; do
+    case $site in use_*) printf '%s ' "$site";; esac; done)" "$wanted"
+  equal no-library-sites \
+    "$(echo "$sites" | tr ' ' '\n' | grep -c 'slice_\|ralloc\|sli_\|told')" 0
+else
+  equal sites "$sites" "$wanted"
+fi
+
+# --- modes of the library: the same is told ---
+for options in checked debug bypass-magazines always-malloc
+do
+  rm -f "$t"*
+  "$trace" record --follow -o "$t" -- env SLICE_OPTIONS=$options \
+    "$work/slices" 2 > "$work/out" 2> "$work/err"
+  equal "$options-runs" $? 0
+  file=$(ls "$t"* | while read -r each; do
+    [ "$(count "$each" slice_alloc)" -gt 0 ] && echo "$each"; done | head -n 1)
+  for pair in slice_alloc=10000 slice_free=10000 context-alloc=9008 \
+    pool-alloc=6000 linear-free=8000
+  do
+    equal "$options-${pair%=*}" "$(count "${file:-$t}" "${pair%=*}")" \
+      "${pair#*=}"
+  done
+done
+
+# --- a plugin brings the library along ---
+record "$t" "$work/plugged" "$work/plugin.so"
+equal plugin-runs $? 0
+equal plugin-slices "$(count "$t" slice_alloc)" 500
+equal plugin-slices-freed "$(count "$t" slice_free)" 500
+
+# --- a fork: the child's are in its own trace ---
+record "$t" "$work/plugged" "$work/plugin.so" fork
+equal fork-runs $? 0
+equal fork-parent "$(count "$t" slice_alloc)" 500
+child=$(ls "$t".* 2> "$work/err" | head -n 1)
+equal fork-child "$(count "${child:-$t}" slice_alloc)" 500
+
+echo "1..$n"
+exit $failed
