@@ -83,6 +83,9 @@ noinst_LTLIBRARIES += \
 	%D%/core/place.h \
 	%D%/core/slab.c \
 	%D%/core/slab.h \
+	%D%/core/slab-class.h \
+	%D%/core/slab-give.c \
+	%D%/core/slab-look.c \
 	%D%/core/taker.c \
 	%D%/core/taker.h
 %C%_libslab_la_CFLAGS = $(slice_cflags)

@@ -33,7 +33,7 @@ findings ()
       sub (/^core\//, "", name)
       sub (/\.[ch]$/, "", name)
       if (name ~ /^(source|map|meta|page|region|unitset)$/) return 2
-      if (name ~ /^(slab|place|taker)$/) return 3
+      if (name ~ /^(slab|slab-class|slab-give|slab-look|place|taker)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5
       if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace)$/) return 6

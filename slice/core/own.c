@@ -9,11 +9,17 @@
 
 #include <slice/slice.h>
 
+#include "magazine.h"
 #include "route.h"
 
 void *
 sli_own_alloc_slow (size_t size)
 {
+  void *block;
+
+  if (route_is_plain (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return block;
   return LOAD_ACQUIRE (&sli_route.is_guarded)
              ? sli_route.inner.take (size, CALL_SITE)
              : sli_alloc_any (size, false, CALL_SITE);
@@ -30,7 +36,9 @@ sli_own_try_alloc_slow (size_t size)
 void
 sli_own_free_slow (size_t size, void *block)
 {
-  if (LOAD_ACQUIRE (&sli_route.is_guarded))
+  if (route_is_plain (size))
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (LOAD_ACQUIRE (&sli_route.is_guarded))
     sli_route.inner.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);

@@ -87,11 +87,10 @@ route_begin (void)
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
-  STORE_RELEASE (&sli_route.is_guarded, sli_route.route == ROUTE_GUARD);
   sli_route.is_inline = options.is_inline;
-  STORE_RELEASE (&sli_route.is_plain, options.is_inline);
-  STORE_RELEASE (&sli_route.ready, true);
   sli_trace_begin ();
+  STORE_RELEASE (&sli_route.ready, true);
+  sli_trace_follow ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
 }

@@ -74,9 +74,10 @@ void sli_route_free (size_t size, void *block, const void *site);
 
 /* --- trace.c --- */
 
-/* Sends the entries through the hooks if there are any: when all is ready, or
- * when hooks are set after that. */
+/* Says which way the entries go: through the hooks if there are any.  When all
+ * is there but the word that it is; and once more when that is said. */
 void sli_trace_begin (void);
+void sli_trace_follow (void);
 /* Asks the recorder, if there is one. */
 void sli_trace_load (void);
 

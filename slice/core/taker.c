@@ -54,11 +54,12 @@ bool
 sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
 {
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
-  uint16_t tag = sli_tls_tag ();
   unsigned n_dealt = 0;
+  uint16_t tag;
 
   if (!class_shares_lines (class_index) || n < TAKER_LOOKS)
     return false;
+  tag = sli_tls_tag ();
   for (unsigned look = 0; look < TAKER_LOOKS; look++)
     n_dealt += chunk_is_dealt (
         chunks + (n - 2) * look / (TAKER_LOOKS - 1), chunk_bytes, tag);
@@ -68,10 +69,11 @@ sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
 void
 sli_taker_claim (unsigned class_index, unsigned n, void *const *chunks)
 {
-  uint16_t tag = sli_tls_tag ();
+  uint16_t tag;
 
   if (!class_shares_lines (class_index) || n == 0)
     return;
+  tag = sli_tls_tag ();
   for (unsigned look = 0; look < TAKER_LOOKS; look++)
     {
       Slab *slab = taker_slab (chunks[(n - 1) * look / (TAKER_LOOKS - 1)]);

@@ -64,7 +64,9 @@ route_follow_hooks (void)
 {
   bool is_told = trace_hooks () != NULL;
 
-  if (is_told)
+  /* Written once: before anyone reads them, or, where a checking mode does, in
+   * place of what may as well be called once more. */
+  if (is_told && LOAD (&sli_route.checked.take) != told_take)
     {
       STORE (&sli_route.checked.take, told_take);
       STORE (&sli_route.checked.try_take, told_try_take);
@@ -85,7 +87,14 @@ sli_trace_begin (void)
       sli_route.inner.try_take = plain_try_take;
       sli_route.inner.give = sli_free_any;
     }
-  /* Hooks that are set now find that all is ready, or are found here. */
+  route_follow_hooks ();
+}
+
+/* Hooks that were set meanwhile have found that all was ready, or are found
+ * here. */
+void
+sli_trace_follow (void)
+{
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (trace_hooks () != NULL)
     route_follow_hooks ();

@@ -183,6 +183,11 @@ expect_found "by its name" 'nobody .*MISSING: no libno-such-malloc' \
 expect 0 "tables are made again from results" "$PYTHON" "$source/compare" \
   --from="$temporary/results/results.json" --reference=slice \
   --output="$temporary/again" --no-plots
+expect 0 "time runs out after a round" "$PYTHON" "$source/compare" --tiny \
+  --rounds=3 --minutes=0.00001 --programs="$bench" --set=pair,churn \
+  --contestants=slice,tlsf --output="$temporary/results" --no-plots
+expect_found "with what was measured" 'pair: ns .*1 rounds' \
+  "$(cat "$temporary/results/results.txt")"
 expect 1 "an unknown case is refused" "$PYTHON" "$source/compare" \
   --programs="$bench" --set=no-such-case --output="$temporary/results"
 expect 0 "the depot's simulation agrees with theory" "$PYTHON" \

@@ -34,6 +34,8 @@ scheduled_sources = \
 	slice/core/own.c \
 	slice/core/route.c \
 	slice/core/slab.c \
+	slice/core/slab-give.c \
+	slice/core/slab-look.c \
 	slice/core/source.c \
 	slice/core/taker.c \
 	slice/core/trace.c \

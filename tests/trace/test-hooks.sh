@@ -139,5 +139,16 @@ equal fork-parent "$(count "$t" slice_alloc)" 500
 child=$(ls "$t".* 2> "$work/err" | head -n 1)
 equal fork-child "$(count "${child:-$t}" slice_alloc)" 500
 
+# --- versions: one back is read, one ahead is not ---
+for version in 1 3
+do
+  cp "$t" "$work/version"
+  printf "\\$version" | dd of="$work/version" bs=1 seek=8 conv=notrunc \
+    2> "$work/err"
+  "$trace" info "$work/version" > "$work/out" 2> "$work/err"
+  equal "version-$version" "$? $(sed -n 's/^op malloc //p' "$work/out")" \
+    "$([ $version = 1 ] && echo 0 "$(count "$t" malloc)" || echo '4 ')"
+done
+
 echo "1..$n"
 exit $failed
