@@ -33,6 +33,12 @@
 #define PART_SMALL 8
 #define PART_LARGE 2
 
+/* A chain whose blocks are an eighth goes on with a 32nd from this size on:
+ * the last block is half empty on average, and that is to stay below 2 % of a
+ * large arena. */
+#define FINE_BYTES ((size_t) 4 << 10)
+#define PART_FINE 32
+
 /* An object larger than this part of the next block gets its own. */
 #define OWN_PART 4
 
@@ -267,6 +273,11 @@ sli_chain_next_bytes (const BlockChain *chain)
     return chain->first_bytes;
   size_t bytes = chain->next_bytes_min;
   size_t part = chain->held_bytes / chain->growth_part;
+  if (chain->growth_part == PART_SMALL && part > FINE_BYTES)
+    {
+      part = chain->held_bytes / PART_FINE;
+      part = part > FINE_BYTES ? part : FINE_BYTES;
+    }
   if (part > bytes)
     bytes = (size_t) 1 << (63 - __builtin_clzll (part));
   return bytes < chain->cap_bytes ? bytes
@@ -286,6 +297,11 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
     if (sli_block_bytes (&chain->table[i]) >= bytes)
       {
+        if (i == chain->n_used)
+          {
+            chain->n_used++;
+            return true;
+          }
         Block block = table_remove (chain, i);
         table_insert (chain, block);
         return true;
