@@ -566,7 +566,7 @@ table_worst (const std::string &self, const char *name, const char *unit)
     std::printf ("TLSF, worst %s of %s, heaps of 1 KB to 1 GB%*s %8s %9u"
                  "  %u .. %u\n",
                  unit, i == 0 ? "an alloc" : "a free",
-                 int (58 - 43 - std::strlen (unit)
+                 int (62 - 43 - std::strlen (unit)
                       - (i == 0 ? 3 : 1) + 2),
                  "", "flat", most[i], least[i], most[i]);
 }
@@ -594,7 +594,7 @@ table_fragmentation (const std::string &self)
       std::snprintf (what, sizeof what,
                      "TLSF, held of live bytes, up to %u B (malloc: %.3f)",
                      one.first, held[0][one.first]);
-      std::printf ("%-58s %8s %9.4g\n", what, "told", one.second);
+      std::printf ("%-62s %8s %9.4g\n", what, "told", one.second);
     }
 }
 
@@ -627,6 +627,13 @@ print_asked (const std::string &self)
       for (const char *peer : peers)
         asked_ratio (table, std::string (size) + " bytes: " + what,
                      "slice linear", peer, 1);
+  /* A reset that keeps nothing, against those that keep nothing or little. */
+  for (const char *what : { "fill after reset", "reset or free all" })
+    for (const char *size : { "8", "24", "64" })
+      for (const char *peer : peers)
+        if (std::strcmp (peer, "APR pool") != 0)
+          asked_ratio (table, std::string (size) + " bytes: " + what,
+                       "slice linear, none kept", peer, 1);
   for (const Table::Row &row : table.rows)
     if (row.contestant == "slice TLSF, growing")
       asked_ratio (table, row.scenario, "slice TLSF, growing", "malloc", 1);

@@ -77,7 +77,7 @@ struct Table
 inline void
 asked_head ()
 {
-  std::printf ("%-58s %8s %9s  %-15s\n", "", "asked", "measured", "spread");
+  std::printf ("%-62s %8s %9s  %-15s\n", "", "asked", "measured", "spread");
 }
 
 inline void
@@ -87,7 +87,7 @@ asked_line (const std::string &what, const char *relation, double asked,
   bool holds = relation[0] == '>' ? measured >= asked : measured <= asked;
   char bound[32];
   std::snprintf (bound, sizeof bound, "%s %.4g", relation, asked);
-  std::printf ("%-58s %8s %9.4g  %-15s %s\n", what.c_str (), bound, measured,
+  std::printf ("%-62s %8s %9.4g  %-15s %s\n", what.c_str (), bound, measured,
                spread.c_str (), holds ? "" : "NOT MET");
 }
 
@@ -108,8 +108,9 @@ asked_ratio (const Table &table, const std::string &scenario,
   char spread[64];
   std::snprintf (spread, sizeof spread, "%.3f .. %.3f",
                  ratios[ratios.size () / 4], ratios[ratios.size () * 3 / 4]);
-  asked_line (scenario + ", of " + reference, "<=", asked, median (ratios),
-              spread);
+  bool is_none = std::string (contestant).find ("none") != std::string::npos;
+  asked_line (scenario + (is_none ? ", none kept, of " : ", of ") + reference,
+              "<=", asked, median (ratios), spread);
 }
 
 #endif
