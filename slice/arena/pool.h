@@ -18,8 +18,8 @@ typedef struct
   uint32_t n_constructed; /* the first so many are constructed */
   bool is_blind;          /* there was no memory for the bits: what is freed
                              twice is not found */
-  uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet, the
-                             first n_cut are live */
+  uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
+                             the first n_cut are live */
 } Track;
 
 /* A chunk, of a plain pool and of a tracked one:

@@ -201,8 +201,8 @@ watch_free (const SliceTlsf *tlsf, Piece *piece, size_t stride)
 static inline size_t
 stride_of (size_t size)
 {
-  size_t stride
-      = (size + PIECE_HEAD_BYTES + TLSF_UNIT_BYTES - 1) & ~(TLSF_UNIT_BYTES - 1);
+  size_t stride = (size + PIECE_HEAD_BYTES + TLSF_UNIT_BYTES - 1)
+                  & ~(TLSF_UNIT_BYTES - 1);
   return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
 }
 
@@ -447,9 +447,9 @@ piece_before (const SliceTlsf *tlsf, Piece *piece)
   TLSF_STEP ();
   if (SLICE_UNLIKELY ((uintptr_t) before - tlsf->low
                       >= (uintptr_t) piece - tlsf->low)
-      || SLICE_UNLIKELY (before->stride_and_bits
-                         != ((size_t) ((char *) piece - (char *) before)
-                             | PIECE_FREE)))
+      || SLICE_UNLIKELY (
+          before->stride_and_bits
+          != ((size_t) ((char *) piece - (char *) before) | PIECE_FREE)))
     sli_tlsf_fault_damaged (tlsf, piece);
   return before;
 }

@@ -88,11 +88,11 @@ struct SliceTlsf
   bool is_watched;
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
-  Region fixed;       /* over a buffer: the only region */
-  size_t fixed_bytes; /* the caller's buffer */
-  BlockChain chain;   /* a heap that grows: a block is a region */
-  uint32_t n_empty;   /* regions without an object */
-  Piece none; /* the end of each list */
+  Region fixed;                   /* over a buffer: the only region */
+  size_t fixed_bytes;             /* the caller's buffer */
+  BlockChain chain;               /* a heap that grows: a block is a region */
+  uint32_t n_empty;               /* regions without an object */
+  Piece none;                     /* the end of each list */
   uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a piece */
   Piece *lists[];
 };
@@ -320,8 +320,7 @@ sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
     return TLSF_N_LISTS_MAX;
   unsigned word = list / TLSF_MAP_BITS;
   TLSF_STEP ();
-  uint64_t map
-      = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
+  uint64_t map = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
   if (map == 0)
     {
       TLSF_STEP ();

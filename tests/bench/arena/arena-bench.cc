@@ -164,9 +164,7 @@ fills_obstack ()
   void *bottom = obstack_alloc (&stack, 1);
   fill_and_reset<Size> (
       "obstack",
-      [&] (std::size_t size) {
-        return obstack_alloc (&stack, int (size));
-      },
+      [&] (std::size_t size) { return obstack_alloc (&stack, int (size)); },
       [&] (Link *) {
         obstack_free (&stack, bottom);
         bottom = obstack_alloc (&stack, 1);
@@ -182,8 +180,7 @@ fills_apr ()
   apr_pool_t *pool;
   apr_pool_create (&pool, nullptr);
   fill_and_reset<Size> (
-      "APR pool",
-      [=] (std::size_t size) { return apr_palloc (pool, size); },
+      "APR pool", [=] (std::size_t size) { return apr_palloc (pool, size); },
       [=] (Link *) { apr_pool_clear (pool); });
   apr_pool_destroy (pool);
 #endif
@@ -566,9 +563,8 @@ table_worst (const std::string &self, const char *name, const char *unit)
     std::printf ("TLSF, worst %s of %s, heaps of 1 KB to 1 GB%*s %8s %9u"
                  "  %u .. %u\n",
                  unit, i == 0 ? "an alloc" : "a free",
-                 int (62 - 43 - std::strlen (unit)
-                      - (i == 0 ? 3 : 1) + 2),
-                 "", "flat", most[i], least[i], most[i]);
+                 int (62 - 43 - std::strlen (unit) - (i == 0 ? 3 : 1) + 2), "",
+                 "flat", most[i], least[i], most[i]);
 }
 
 void
@@ -601,13 +597,14 @@ table_fragmentation (const std::string &self)
 void
 print_asked (const std::string &self)
 {
-  static const char *const peers[] = { "LLVM BumpPtrAllocator", "APR pool",
-                                       "pmr::monotonic", "obstack" };
+  static const char *const peers[]
+      = { "LLVM BumpPtrAllocator", "APR pool", "pmr::monotonic", "obstack" };
   asked_head ();
   asked_ratio (table, "8 bytes: fill after reset", "slice linear", "malloc",
                0.30);
   for (const char *size : { "8", "24" })
-    asked_ratio (table, std::string (size) + " bytes: stack, alloc and release",
+    asked_ratio (table,
+                 std::string (size) + " bytes: stack, alloc and release",
                  "slice stack", "malloc", 0.35);
   for (const char *size : { "24", "64" })
     for (const char *how : { "random replacement", "many out and all in" })
@@ -615,14 +612,15 @@ print_asked (const std::string &self)
                    "slice pool", "malloc", 0.40);
   for (std::size_t size : { 8, 24, 64 })
     {
-      std::string what = "100,000 of " + std::to_string (size) + " bytes, held";
+      std::string what
+          = "100,000 of " + std::to_string (size) + " bytes, held";
       asked_line (what + ": linear", "<=", 1.02, linear_held (size), "");
       asked_line (what + ": pool", "<=", 1.02, pool_held (size), "");
     }
   asked_line ("arenas of 1.5 KB, used of held", ">=", 0.75,
               small_arenas_used (), "");
-  for (const char *what : { "first fill", "fill after reset",
-                            "reset or free all" })
+  for (const char *what :
+       { "first fill", "fill after reset", "reset or free all" })
     for (const char *size : { "8", "24", "64" })
       for (const char *peer : peers)
         asked_ratio (table, std::string (size) + " bytes: " + what,
