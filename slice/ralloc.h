@@ -40,9 +40,47 @@
 #include <stdint.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <slice/version.h>
+#include <string.h>
+#include <slice/slice.h>
 
 SLICE_BEGIN_DECLS
+
+/* --- the fast path's frozen layout (version 1) --------------------------- */
+
+/* What lies before a payload of a program that no memory checker watches.
+ * Nobody but the inline code below and the library may look at it.  (What the
+ * words mean is drawn in context/node.h.) */
+typedef struct
+{
+  uintptr_t parent;
+  void *child;
+  void *next;
+  void **pprev;
+} RallocHeaderV1;
+
+/* Bits of a parent word that send an allocation below that node out of the
+ * inline code: an extension, a limit, death. */
+#define RALLOC_UNUSUAL_V1 ((uintptr_t) 5)
+/* The inline code serves blocks of the classes that are steps of 16 bytes, so
+ * payloads up to here. */
+#define RALLOC_INLINE_MAX_V1 (512 - sizeof (RallocHeaderV1))
+/* The block of such a payload, and its class. */
+#define RALLOC_TOTAL_V1(size)                                                 \
+  (((size) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
+#define RALLOC_CLASS_V1(total)                                                \
+  ((total) <= 256 ? (total) >> 3 : ((total) >> 4) + 16)
+
+/* Where the inline code gives up. */
+SLICE_API void *ralloc_size_slow_v1 (const void *ctx, size_t size);
+SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
+
+/* ralloc.c defines RALLOC_DEFINE_EXPORTS to make the exported bodies. */
+#ifdef RALLOC_DEFINE_EXPORTS
+# define RALLOC_INLINE SLICE_API
+#else
+# define RALLOC_INLINE                                                        \
+  SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+#endif
 
 /* --- nodes ---------------------------------------------------------------- */
 
@@ -66,18 +104,66 @@ SLICE_API void *ralloc_context (const void *ctx);
  *
  * Errors: a ctx that has been freed ends the program (201).
  * Threads: tree.
- * Cost: under 50 instructions for sizes up to 2032; what is larger comes
+ * Cost: inline, 34 instructions and no call for sizes up to 480, 25 where the
+ *   size is a constant; under 60 for sizes up to 2032; what is larger comes
  *   from the system's malloc.
  * Source: Mesa ralloc_size(), talloc_size().
  */
-SLICE_API void *ralloc_size (const void *ctx, size_t size)
+RALLOC_INLINE void *ralloc_size (const void *ctx, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+RALLOC_INLINE void *
+ralloc_size (const void *ctx, size_t size)
+{
+  if (SLICE_LIKELY (ctx != NULL && size <= RALLOC_INLINE_MAX_V1))
+    {
+      size_t total = RALLOC_TOTAL_V1 (size);
+      SliceEntryV1 *entry
+          = SLICE_LOAD (&slice_tls_v1) + RALLOC_CLASS_V1 (total);
+      void **top = SLICE_LOAD (&entry->top);
+      RallocHeaderV1 *node = (RallocHeaderV1 *) *top;
+      RallocHeaderV1 *parent
+          = (RallocHeaderV1 *) (uintptr_t) (const void *) ctx - 1;
+
+      /* Where headers lie elsewhere there are no magazines: so no header is
+       * looked at before a block is there. */
+      if (SLICE_LIKELY (node != NULL
+                        && (parent->parent & RALLOC_UNUSUAL_V1) == 0))
+        {
+          void *payload = node + 1;
+          void *next = parent->child;
+
+          SLICE_STORE (&entry->top, top - 1);
+          node->parent = (uintptr_t) ctx;
+          node->child = NULL;
+          node->next = next;
+          node->pprev = &parent->child;
+          if (next != NULL)
+            ((RallocHeaderV1 *) next - 1)->pprev = &node->next;
+          parent->child = payload;
+          return payload;
+        }
+    }
+  return ralloc_size_slow_v1 (ctx, size);
+}
 
 /** As ralloc_size(), with the payload zero.  Memory that is known to be
  * fresh from the system is not cleared again.
  * Source: Mesa rzalloc_size(). */
-SLICE_API void *rzalloc_size (const void *ctx, size_t size)
+RALLOC_INLINE void *rzalloc_size (const void *ctx, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+RALLOC_INLINE void *
+rzalloc_size (const void *ctx, size_t size)
+{
+  /* A few stores where the size is a small constant. */
+  if (__builtin_constant_p (size) && size <= 64)
+    {
+      void *payload = ralloc_size (ctx, size);
+      if (SLICE_LIKELY (payload != NULL))
+        memset (payload, 0, size);
+      return payload;
+    }
+  return rzalloc_size_v1 (ctx, size);
+}
 
 /** Changes the size of a node.
  *

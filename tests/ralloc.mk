@@ -8,10 +8,12 @@ ralloc_tests = \
 	tests/test-ralloc-extension \
 	tests/test-ralloc-free \
 	tests/test-ralloc-gc \
+	tests/test-ralloc-hooks \
 	tests/test-ralloc-linear \
 	tests/test-ralloc-misuse \
 	tests/test-ralloc-model \
 	tests/test-ralloc-string \
+	tests/test-ralloc-system \
 	tests/test-ralloc-threads
 
 slice_tests += $(ralloc_tests)
@@ -21,11 +23,13 @@ tests_test_ralloc_LDADD = $(slice_test_libs)
 tests_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_test_ralloc_free_LDADD = $(slice_test_libs)
 tests_test_ralloc_gc_LDADD = $(slice_test_libs)
+tests_test_ralloc_hooks_LDADD = $(slice_test_libs)
 tests_test_ralloc_linear_LDADD = $(slice_test_libs)
 tests_test_ralloc_misuse_LDADD = $(slice_test_libs)
 tests_test_ralloc_model_LDADD = $(slice_test_libs)
 tests_test_ralloc_oom_LDADD = $(slice_test_libs)
 tests_test_ralloc_string_LDADD = $(slice_test_libs)
+tests_test_ralloc_system_LDADD = $(slice_test_libs)
 tests_test_ralloc_threads_LDADD = $(slice_test_libs)
 
 # C++: the operators.
@@ -58,3 +62,11 @@ EXTRA_DIST += tests/clients/mesa-ralloc.sh tests/clients/mesa-many.cpp
 check-mesa: all
 	$(SHELL) $(top_srcdir)/tests/clients/mesa-ralloc.sh slice/.libs mesa
 .PHONY: check-mesa
+
+# One flipped byte in a live node's header, some hundred times.
+if WITH_TESTS
+check_PROGRAMS += tests/ralloc-flips
+TESTS += tests/ralloc-flips
+endif
+tests_ralloc_flips_SOURCES = tests/ralloc-flips.c
+tests_ralloc_flips_LDADD = slice/libslice.la

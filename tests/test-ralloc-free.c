@@ -588,6 +588,131 @@ test_every_steal (void)
 
 /* --- where the blocks go --- */
 
+/* --- a destructor frees where those that refuse would go --- */
+
+static void *seen_parent;
+
+static void
+see_parent (void *node)
+{
+  seen_parent = ralloc_parent (node);
+}
+
+/*  root ( upper ( refuge ( top ( stays , frees-victim ) ) ) ): the second is
+ * the younger, so it goes first. */
+typedef struct
+{
+  void *root, *upper, *refuge, *top, *stays;
+} Tower;
+
+static Tower
+tower_new (void)
+{
+  Tower t;
+
+  t.root = ralloc_context (NULL);
+  t.upper = ralloc_size (t.root, 100);
+  t.refuge = ralloc_size (t.upper, 100);
+  t.top = ralloc_size (t.refuge, 100);
+  t.stays = ralloc_size (t.top, 100);
+  memset (t.stays, 77, 100);
+  ralloc_set_destructor (t.top, see_parent);
+  ralloc_set_refusing_destructor (t.stays, refuse);
+  ralloc_set_destructor (ralloc_size (t.top, 100), free_victim);
+  seen_parent = NULL;
+  return t;
+}
+
+/* Something else in the place of what was freed. */
+static void
+reuse_blocks (void *root)
+{
+  for (unsigned i = 0; i < 200; i++)
+    memset (ralloc_size (root, 100), 0xee, 100);
+}
+
+static void
+tower_check (const Tower *t, void *parent)
+{
+  void *other = ralloc_context (NULL);
+
+  g_assert_true (ralloc_parent (t->stays) == parent);
+  g_assert_true (seen_parent == parent);
+  reuse_blocks (other);
+  for (unsigned i = 0; i < 100; i++)
+    g_assert_cmpint (((char *) t->stays)[i], ==, 77);
+  ralloc_set_refusing_destructor (t->stays, NULL);
+  ralloc_free (other);
+}
+
+static void
+test_refuge_freed (void)
+{
+  Tower t = tower_new ();
+
+  victim = t.refuge;
+  ralloc_free (t.top);
+  tower_check (&t, t.upper);
+  g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 3);
+  ralloc_free (t.root);
+
+  t = tower_new ();
+  victim = t.upper;
+  ralloc_free (t.top);
+  tower_check (&t, t.root);
+  g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 2);
+  ralloc_free (t.root);
+
+  t = tower_new ();
+  victim = t.root;
+  ralloc_free (t.top);
+  tower_check (&t, NULL);
+  ralloc_free (t.stays);
+
+  /* The children of a node, which its youngest child frees: it goes last. */
+  t = tower_new ();
+  victim = t.top;
+  ralloc_free_children (t.top);
+  tower_check (&t, t.refuge);
+  g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 4);
+  ralloc_free (t.root);
+
+  t = tower_new ();
+  victim = t.upper;
+  ralloc_free_children (t.top);
+  tower_check (&t, t.root);
+  g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 2);
+  ralloc_free (t.root);
+}
+
+static void
+resize_victim (void *node)
+{
+  (void) node;
+  victim = reralloc_size (ralloc_parent (victim), victim, 3000);
+}
+
+/* The same places are not freed but move. */
+static void
+test_refuge_moved (void)
+{
+  Tower t = tower_new ();
+
+  ralloc_set_destructor (ralloc_size (t.top, 100), resize_victim);
+  victim = t.refuge;
+  ralloc_free (t.top); /* moved by the youngest, freed by the next */
+  tower_check (&t, t.upper);
+  ralloc_free (t.root);
+
+  t = tower_new ();
+  ralloc_set_destructor (ralloc_size (ralloc_size (t.top, 100), 100),
+                         resize_victim);
+  victim = t.top;
+  ralloc_free_children (t.top);
+  tower_check (&t, t.refuge);
+  ralloc_free (t.root);
+}
+
 static uint64_t
 count_slab_locks (void)
 {
@@ -636,6 +761,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
   g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
+  g_test_add_func ("/slice/ralloc-free/refuge-freed", test_refuge_freed);
+  g_test_add_func ("/slice/ralloc-free/refuge-moved", test_refuge_moved);
   g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
   g_test_add_func ("/slice/ralloc-free/order-asked", test_order_asked);
   g_test_add_func ("/slice/ralloc-free/deep", test_deep);

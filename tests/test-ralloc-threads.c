@@ -13,6 +13,7 @@ enum
   N_PAIRS = 4,
   N_TREES = 4000,
   N_TREES_WATCHED = 100,
+  N_TREES_SLOW = 100000, /* with -m slow, watched or not */
   ROOM = 16
 };
 
@@ -94,7 +95,9 @@ test_hand_over (void)
   pthread_t threads[2 * N_PAIRS];
   uint64_t before;
 
-  n_trees = is_watched () ? N_TREES_WATCHED : N_TREES;
+  n_trees = g_test_slow () ? N_TREES_SLOW
+            : is_watched () ? N_TREES_WATCHED
+                            : N_TREES;
   before = live_blocks ();
   for (unsigned i = 0; i < N_PAIRS; i++)
     {

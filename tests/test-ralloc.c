@@ -502,6 +502,58 @@ test_every_size_debug (void)
   every_size ();
 }
 
+static unsigned n_destroyed;
+static void *destroyed_last;
+
+static void
+note_destroyed (void *node)
+{
+  n_destroyed++;
+  destroyed_last = node;
+}
+
+/* A hundred thousand slices, some below others, with destructors here and
+ * there, moved about, and all gone with the root. */
+static void
+large_tree (void)
+{
+  enum { N = 100000, EVERY = 1000 };
+  unsigned n = is_watched () ? N / 10 : N;
+  uint64_t before = live_blocks ();
+  void *root = ralloc_context (NULL);
+  void *branch = NULL;
+
+  n_destroyed = 0;
+  ralloc_set_destructor (root, note_destroyed);
+  for (unsigned i = 0; i < n; i++)
+    {
+      void *node = ralloc_size (branch != NULL ? branch : root, 24);
+      if (i % EVERY == 0)
+        {
+          ralloc_set_destructor (node, note_destroyed);
+          branch = node;
+        }
+      else if (i % EVERY == EVERY / 2)
+        {
+          ralloc_steal (root, branch);
+          g_assert_true (ralloc_parent (branch) == root);
+        }
+    }
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, n + 1);
+  g_assert_cmpuint (ralloc_total_size (root), >=, (size_t) 24 * n);
+  ralloc_free (root);
+  g_assert_cmpuint (n_destroyed, ==, n / EVERY + 1);
+  g_assert_true (destroyed_last == root); /* children first */
+  g_assert_cmpuint (live_blocks (), ==, before);
+}
+
+static void
+large_tree_debug_blocks (void)
+{
+  test_options ("debug-blocks");
+  large_tree ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -510,6 +562,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc/every-size-hardened",
                   test_every_size_hardened);
   test_add_fresh ("/slice/ralloc/every-size-debug", test_every_size_debug);
+  test_add_fresh ("/slice/ralloc/large-tree", large_tree);
+  test_add_fresh ("/slice/ralloc/large-tree-debug-blocks",
+                  large_tree_debug_blocks);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);
   g_test_add_func ("/slice/ralloc/alignment", test_alignments);
   g_test_add_func ("/slice/ralloc/zeroed", test_zeroed);

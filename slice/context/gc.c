@@ -517,7 +517,7 @@ slab_sweep (GcSlab *slab)
   for (i = 0; i < slab->n_words; i++)
     {
       slab->bits[i] &= slab->bits[slab->n_words + i];
-      n_used += (unsigned) __builtin_popcountll (slab->bits[i]);
+      n_used += COUNT_BITS (slab->bits[i]);
     }
   slab->n_used = (uint16_t) n_used;
   slab->hint = 0;

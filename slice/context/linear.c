@@ -182,7 +182,7 @@ linear_enter (const void *ctx, void *payload)
   if (parent != NULL)
     {
       Node *parent_node = head_of (parent);
-      if (UNLIKELY (node_is_unlinked (parent_node)))
+      if (UNLIKELY (node_is_dead (parent_node)))
         sli_context_check (parent, "ralloc_linear_context");
       if (UNLIKELY (parent_node->parent & NODE_LIMITED))
         {

@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc-limit.c \
 	%D%/ralloc-reference.c \
 	%D%/ralloc-report.c \
+	%D%/ralloc-resize.c \
+	%D%/ralloc-steal.c \
 	%D%/ralloc-string.c \
 	%D%/tail.c
 %C%_libcontext_la_CPPFLAGS = $(slice_own_cppflags)

@@ -101,7 +101,8 @@ link_is_readable (void **place, const void *payload)
 {
   const char *at = (const char *) place;
 
-  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
+  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
+                || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
   return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> WINDOW_SHIFT
                  == 0)
@@ -122,16 +123,15 @@ die_examined (const void *payload, const char *operation)
   slice_block_info (node, &info);
   if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
     {
-      if (node->pprev == NODE_DEAD)
+      if (node_is_dead (node))
         info.kind = SLICE_BLOCK_FREE;
-      else if (!node_is_unlinked (node)
-               && link_is_readable (node->pprev, payload))
+      else if (link_is_readable (node->pprev, payload))
         sli_context_damaged (payload, operation);
       else
         info.kind = SLICE_BLOCK_FOREIGN;
     }
   else if (info.kind == SLICE_BLOCK_INTERIOR && aligned
-           && node->pprev == NODE_DEAD)
+           && node_is_dead (node))
     info.kind = SLICE_BLOCK_FREE; /* a linear context */
   die_of (payload, operation, &info);
 }
@@ -147,11 +147,11 @@ check_tail (const void *payload, const char *operation)
   if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
     die_of (payload, operation, &info);
   node = sli_context_tail (payload);
-  if (node->pprev == NODE_DYING)
+  if (node->pprev == NODE_DYING && !node_is_dead (node))
     return node;
-  if (node_is_unlinked (node) || *node->pprev != payload)
+  if (node_is_dead (node) || *node->pprev != payload)
     {
-      info.kind = node->pprev == NODE_DEAD ? SLICE_BLOCK_FREE : info.kind;
+      info.kind = node_is_dead (node) ? SLICE_BLOCK_FREE : info.kind;
       die_of (payload, operation, &info);
     }
   return node;
@@ -163,8 +163,8 @@ check_tail (const void *payload, const char *operation)
  *     node there: so the header may be read;
  *   3 its pprev points to a word that may be read, too, and that word points
  *     back to the payload.
- * No interior pointer, no block of another kind and no freed node satisfies
- * the third, as a freed node says so in its pprev. */
+ * A freed node says so in its parent word; no interior pointer and no block
+ * of another kind satisfies the third. */
 Node *
 sli_context_check (const void *payload, const char *operation)
 {
@@ -176,10 +176,11 @@ sli_context_check (const void *payload, const char *operation)
                 || !(LIKELY (slice_is_ours (node))
                      || sli_large_map_has (payload, MAP_NODE))))
     die_examined (payload, operation);
+  if (UNLIKELY (node_is_dead (node)))
+    die_examined (payload, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
     return node;
-  if (UNLIKELY (node_is_unlinked (node)
-                || !(node->pprev == &node->next
+  if (UNLIKELY (!(node->pprev == &node->next
                      || link_is_readable (node->pprev, payload))
                 || *node->pprev != payload))
     die_examined (payload, operation);

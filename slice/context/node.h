@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <slice/slice.h>
+#include <slice/ralloc.h>
 
 #include "base/diag.h"
 #include "port/compiler.h"
@@ -34,14 +34,15 @@
  *
  * parent  the parent's payload, NULL in a root; or, with NODE_FAMILY, the
  *         extension of the parent (see reralloc).  Low four bits: NODE_*.
+ *         NODE_DEAD in a node that was freed.
  * child   the youngest child; or, with NODE_EXT, the extension, which then
  *         holds the youngest child.
  * next    the next older sibling, NULL at the end; in a root the node itself.
  * pprev   the address of the word that points to this node: the parent's
  *         (or its extension's) child, or the younger sibling's next, or in a
  *         root its own next.  So `*pprev == payload' holds for every live
- *         node, and unlinking asks no questions.  Of a node that is no longer
- *         linked it is one of two small numbers, NODE_DEAD and NODE_DYING.
+ *         node, and unlinking asks no questions.  NODE_DYING in a node that
+ *         is being destroyed.
  *
  * In a program that runs under valgrind or a sanitizer, and whenever slices
  * are plain mallocs, the header lies behind the payload, at the end of the
@@ -49,13 +50,7 @@
  * then hits the gap, an underrun the tool's own red zone, and a leak check
  * finds a block by a pointer to its start.  The mode is fixed when the first
  * root is made; MODE_TAIL says so. */
-typedef struct
-{
-  uintptr_t parent;
-  void *child;
-  void *next;
-  void **pprev;
-} Node;
+typedef RallocHeaderV1 Node;
 
 enum
 {
@@ -66,15 +61,21 @@ enum
   NODE_FLAGS = 15
 };
 
-/* What pprev holds in a node that is not linked.  A freed chunk keeps it
- * until it is written to, so a second free finds it. */
-#define NODE_DEAD ((void **) (uintptr_t) 1)
+/* The parent word of a node that was freed: all flags, and FAMILY without a
+ * family, which no live node has.  So whoever looks at the flags anyway, as
+ * allocation and free do, finds it for nothing.  A freed chunk keeps it until
+ * it is written to, so a second free finds it. */
+#define NODE_DEAD ((uintptr_t) NODE_FLAGS)
+/* The pprev of one that is being destroyed. */
 #define NODE_DYING ((void **) (uintptr_t) 2)
 
+_Static_assert (RALLOC_UNUSUAL_V1 == (NODE_EXT | NODE_LIMITED),
+                "what sends allocations out of their fast path");
+
 static inline bool
-node_is_unlinked (const Node *node)
+node_is_dead (const Node *node)
 {
-  return (uintptr_t) node->pprev <= (uintptr_t) NODE_DYING;
+  return node->parent == NODE_DEAD;
 }
 
 enum
@@ -302,7 +303,7 @@ node_unlink (Node *node, void *payload, const char *operation)
   *node->pprev = next;
 }
 
-/* --- memory of nodes (ralloc.c) ------------------------------------------------ */
+/* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */
 
 /* The block of a small payload of a plain node: a class's full size, so that
  * size, class and room are one thing. */
@@ -317,6 +318,9 @@ node_total (size_t size)
                           : 1040 + ((total - 1040 + 127) & ~(size_t) 127);
   return total;
 }
+
+/* Sizes whose header would not fit, or that no object may have. */
+#define SIZE_LIMIT ((size_t) PTRDIFF_MAX - 4096)
 
 /* A node that is not linked yet: parent word (flags only) and child set.
  * Any size, any mode.  NULL with errno ENOMEM. */
@@ -333,6 +337,16 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 /* Another parent for a node; everything has been checked. */
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
+
+/* --- frees under way (ralloc-free.c) ----------------------------------------- */
+
+/* This thread's, in whose destructors we are; innermost first. */
+typedef struct Walk Walk;
+extern __thread Walk *sli_context_walks
+    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
+
+/* User code has made a node move. */
+void sli_context_walks_moved (void *old, void *payload);
 
 /* --- large nodes (large.c) --------------------------------------------------------- */
 

@@ -63,21 +63,28 @@ typedef struct
   void *blocks[BATCH_BLOCKS];
 } Batch;
 
-typedef struct
+struct Walk
 {
   void *top;             /* the node whose freeing began it all */
+  void *keep;            /* top, if only what is below it goes; else NULL */
   void *refuge;          /* top's parent: where a refusing node moves */
+  void *at;              /* where it stands while user code runs */
+  Walk *outer;           /* in whose user code this one runs */
   size_t limited_bytes;  /* to be given back to limits above top */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
   Bin bins[N_BINS];      /* n is valid if is_large */
-} Walk;
+};
+
+__thread Walk *sli_context_walks
+    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
 
 static inline void
-walk_begin (Walk *walk, void *top, void *refuge)
+walk_begin (Walk *walk, void *top, void *keep, void *refuge)
 {
   walk->top = top;
+  walk->keep = keep;
   walk->refuge = refuge;
   walk->limited_bytes = 0;
   walk->is_large = false;
@@ -142,7 +149,7 @@ batch_leaves (Walk *walk, Batch *batch)
     }
 }
 
-static inline void
+static inline __attribute__ ((always_inline)) void
 batch_push (Walk *walk, Batch *batch, void *block)
 {
   unsigned n = batch->n;
@@ -187,6 +194,106 @@ walk_flush (Walk *walk)
       }
 }
 
+/* --- walks that stand in user code ------------------------------------------- */
+
+/* What user code does while a walk stands: it may free or move the nodes
+ * above the walk, of which the walk knows one, where those that refuse go. */
+static inline void
+walk_stand (Walk *walk, void *at)
+{
+  walk_flush (walk);
+  walk->at = at;
+  walk->outer = sli_context_walks;
+  sli_context_walks = walk;
+}
+
+static inline void
+walk_go_on (Walk *walk)
+{
+  sli_context_walks = walk->outer;
+}
+
+/* Will `payload' go if `top' is freed?  What is dying is off its list, and
+ * goes with its own walk. */
+static bool
+lies_below (const void *top, const void *payload)
+{
+  while (payload != NULL && payload != top)
+    {
+      const Node *node = node_of (payload);
+      if (node->pprev == NODE_DYING)
+        return false;
+      payload = node_parent (node);
+    }
+  return payload != NULL;
+}
+
+/* The node is to be freed by the walk that began on it. */
+static void
+node_leaves_tree (Walk *walk, void *payload, Node *node,
+                  const char *operation)
+{
+  walk->refuge = node_parent (node);
+  node_unlink (node, payload, operation);
+  /* By address, not by way of the parent's extension: that may go first. */
+  node->parent &= ~(uintptr_t) NODE_FAMILY;
+  node_set_parent (node, walk->refuge);
+  node->pprev = NODE_DYING;
+}
+
+static void
+walk_set_refuge (Walk *walk, void *refuge)
+{
+  walk->refuge = refuge;
+  if (walk->keep == NULL)
+    node_set_parent (node_of (walk->top), refuge);
+}
+
+/* User code frees a node.  A walk that was to keep its top, which goes now,
+ * takes it along; one whose refuge goes has the next that stays.  True: there
+ * is nothing left to be done. */
+static COLD bool
+walks_hear_free (void *ptr, const char *operation)
+{
+  bool taken = false;
+
+  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+    {
+      if (walk->keep != NULL && lies_below (ptr, walk->keep))
+        {
+          taken |= walk->keep == ptr;
+          node_leaves_tree (walk, walk->keep, node_of (walk->keep),
+                            operation);
+          walk->keep = NULL;
+        }
+      if (!taken && walk->refuge != NULL && lies_below (ptr, walk->refuge))
+        walk_set_refuge (walk, node_parent (node_of (ptr)));
+    }
+  return taken;
+}
+
+COLD void
+sli_context_walks_moved (void *old, void *payload)
+{
+  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+    {
+      if (walk->keep == old)
+        {
+          void *at = walk->at;
+          /* The node under way that hangs on it, or did. */
+          while (at != old && node_parent (node_of (at)) != old)
+            at = node_parent (node_of (at));
+          if (at == old)
+            walk->at = payload;
+          else
+            node_set_parent (node_of (at), payload);
+          walk->keep = walk->top = payload;
+        }
+      if (walk->refuge == old)
+        walk_set_refuge (walk, payload);
+    }
+}
+
 /* --- one node goes -------------------------------------------------------------- */
 
 static COLD void
@@ -211,14 +318,12 @@ node_dies (Walk *walk, void *payload, Node *node)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
     extension_dies (payload, node);
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
   if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
     {
       sli_context_release (payload);
       return;
     }
-  node->pprev = NODE_DEAD;
+  node->parent = NODE_DEAD;
   batch_push (walk, &walk->others, node);
 }
 
@@ -233,8 +338,9 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   if (destructor == NULL)
     return false;
   extension->destructor = NULL;
-  walk_flush (walk);
+  walk_stand (walk, payload);
   destructor (payload);
+  walk_go_on (walk);
   return true;
 }
 
@@ -242,13 +348,14 @@ destructor_ran (Walk *walk, void *payload, Node *node)
 
 /* Asks the refusing destructor.  True: the node stays alive. */
 static COLD bool
-node_refuses (Walk *walk, void *payload, Extension *extension)
+node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 {
   bool refused;
 
-  walk_flush (walk);
+  walk_stand (walk, at);
   extension->asked = true;
   refused = extension->refuses (payload);
+  walk_go_on (walk);
   /* The extension is the node's as long as that lives, and it lives: to free
    * it while it is asked does nothing. */
   extension->asked = false;
@@ -279,10 +386,10 @@ child_escapes (Walk *walk, void *at, void *child)
   /* Who is being asked, and frees the parent meanwhile, gets no answer. */
   if (!extension->asked)
     {
-      refused = node_refuses (walk, child, extension);
+      refused = node_refuses (walk, at, child, extension);
       child = extension->owner; /* it may have been resized */
       node = node_of (child);
-      if (node->pprev == &node->next || node_parent (node) != at)
+      if (node->pprev == &node->next || node_parent (node) != walk->at)
         return true; /* it stole itself away */
       if (!refused)
         extension->refuses = NULL; /* asked once */
@@ -308,46 +415,94 @@ leaf_dies_tail (void **slot, void *child)
   return next;
 }
 
-/* The first child that is more than a leaf, or NULL.  All before it are gone,
- * and the list is not written back yet.  The inner loop is where a large tree
- * spends its time: the batch's count is in a register.  `tail' and `told' are
- * constants where this is inlined. */
+/* Frees leaves from `child' on, which *link should point to, and returns the
+ * first that is more, or NULL; *link is what points to that.  Here a large
+ * tree spends its time: the end of the batch is in a register.  `told' is a
+ * constant where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
-leaves_die (Walk *walk, void *at, void **slot, bool tail, bool told)
+run_dies (Walk *walk, const void *at, void *child, void ***link,
+          void ***batch_end, bool told)
 {
-  void **link = slot;
-  void *child = *slot;
-  void **place = walk->leaves.blocks + walk->leaves.n;
+  void **end = *batch_end;
 
   while (child != NULL)
     {
-      Node *node = tail ? sli_context_tail (child) : head_of (child);
+      Node *node = head_of (child);
 
-      if (UNLIKELY (node->pprev != link))
+      if (UNLIKELY (node->pprev != *link))
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
       if (told)
         sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
-      if (tail)
-        {
-          child = leaf_dies_tail (slot, child);
-          continue;
-        }
       /* Leaves of one size come back from high to low addresses. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
-      link = &node->next;
+      *link = &node->next;
       child = node->next;
-      node->pprev = NODE_DEAD;
-      *place++ = node;
-      if (UNLIKELY (place == walk->leaves.blocks + BATCH_BLOCKS))
+      node->parent = NODE_DEAD;
+      *end++ = node;
+      if (UNLIKELY (end == walk->leaves.blocks + BATCH_BLOCKS))
         {
           walk->leaves.n = BATCH_BLOCKS;
           batch_leaves (walk, &walk->leaves);
-          place = walk->leaves.blocks;
+          end = walk->leaves.blocks;
         }
     }
-  walk->leaves.n = (unsigned) (place - walk->leaves.blocks);
+  *batch_end = end;
+  return child;
+}
+
+/* The first child that is more than a leaf or a node with nothing but leaves,
+ * or NULL.  All before it are gone, and the list is not written back yet. */
+static inline __attribute__ ((always_inline)) void *
+leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
+{
+  void **end = walk->leaves.blocks + walk->leaves.n;
+
+  while ((child = run_dies (walk, at, child, &link, &end, told)) != NULL)
+    {
+      Node *node = head_of (child);
+      void **below_link = &node->child;
+      void *below;
+
+      if (UNLIKELY (node->parent != (uintptr_t) at))
+        break;
+      below = run_dies (walk, child, node->child, &below_link, &end, told);
+      if (below != NULL)
+        {
+          node->child = below;
+          head_of (below)->pprev = &node->child;
+          break;
+        }
+      if (told)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+      link = &node->next;
+      child = node->next;
+      node->parent = NODE_DEAD;
+      batch_push (walk, &walk->others, node);
+    }
+  walk->leaves.n = (unsigned) (end - walk->leaves.blocks);
+  return child;
+}
+
+/* The same in MODE_TAIL, of leaves alone. */
+static COLD void *
+leaves_die_tail (void *at, void **slot, bool told)
+{
+  void *child = *slot;
+
+  while (child != NULL)
+    {
+      Node *node = sli_context_tail (child);
+
+      if (UNLIKELY (node->pprev != slot))
+        sli_context_damaged (child, "ralloc_free");
+      if (node->parent != (uintptr_t) at || node->child != NULL)
+        break;
+      if (told)
+        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+      child = leaf_dies_tail (slot, child);
+    }
   return child;
 }
 
@@ -359,6 +514,7 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
   Node *node = node_of (child);
 
+  walk->at = at;
   *slot = child;
   node->pprev = slot;
   if (node_parent (node) != at)
@@ -366,15 +522,17 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   return (node->parent & NODE_EXT) == 0 || !child_escapes (walk, at, child);
 }
 
-/* Frees what hangs below `at' and, unless it is `keep', the node itself. */
+/* Frees what hangs below `at' and, unless it is walk->keep, the node itself.
+ * `tail' and, but in MODE_TAIL, `told' are constants where this is inlined. */
 static inline __attribute__ ((always_inline)) void
-walk_below (Walk *walk, void *at, const void *keep, bool tail, bool told)
+walk_below (Walk *walk, void *at, bool tail, bool told)
 {
   for (;;)
     {
       Node *at_node = tail ? sli_context_tail (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = leaves_die (walk, at, slot, tail, told);
+      void *child = tail ? leaves_die_tail (at, slot, told)
+                         : leaves_die (walk, at, *slot, slot, told);
       Node *node;
 
       if (child != NULL)
@@ -383,25 +541,33 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail, bool told)
           node = tail ? sli_context_tail (child) : head_of (child);
           if (UNLIKELY (node->parent != (uintptr_t) at
                         && !unusual_child_is_ours (walk, at, slot, child)))
-            continue;
+            {
+              at = walk->at; /* only one that is kept can have moved */
+              continue;
+            }
           *slot = node->next;
           if (node->next != NULL)
-            (tail ? sli_context_tail (node->next) : head_of (node->next))
-                ->pprev = slot;
+            {
+              Node *next_node = tail ? sli_context_tail (node->next)
+                                     : head_of (node->next);
+              if (UNLIKELY (next_node->pprev != &node->next))
+                sli_context_damaged (node->next, "ralloc_free");
+              next_node->pprev = slot;
+            }
           node->pprev = NODE_DYING;
           at = child;
           continue;
         }
       *slot = NULL;
-      if (at == keep)
+      if (at == walk->keep)
         return;
       child = at;
       if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
         {
           at = (void *) at_node->parent;
-          at_node->pprev = NODE_DEAD;
           if (told)
             sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+          at_node->parent = NODE_DEAD;
           batch_push (walk, &walk->others, at_node);
         }
       else
@@ -409,6 +575,8 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail, bool told)
           if ((at_node->parent & NODE_EXT) != 0
               && destructor_ran (walk, at, at_node))
             continue;
+          if (told)
+            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
           at = node_parent (at_node);
           node_dies (walk, child, at_node);
         }
@@ -417,28 +585,23 @@ walk_below (Walk *walk, void *at, const void *keep, bool tail, bool told)
     }
 }
 
-/* The walk for each of the two places of the header, and one that tells. */
+/* Headers behind the payloads, or hooks that hear of each node, or both. */
 static COLD void
-walk_told (Walk *walk, void *at, const void *keep)
+walk_unusual (Walk *walk)
 {
   if (sli_context_mode & MODE_TAIL)
-    walk_below (walk, at, keep, true, true);
+    walk_below (walk, walk->top, true, (sli_context_mode & MODE_TOLD) != 0);
   else
-    walk_below (walk, at, keep, false, true);
+    walk_below (walk, walk->top, false, true);
 }
 
 static NOINLINE void
-walk_all (Walk *walk, void *at, const void *keep)
+walk_all (Walk *walk)
 {
   if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
-    {
-      if (sli_context_mode & MODE_TOLD)
-        walk_told (walk, at, keep);
-      else
-        walk_below (walk, at, keep, true, false);
-    }
+    walk_unusual (walk);
   else
-    walk_below (walk, at, keep, false, false);
+    walk_below (walk, walk->top, false, false);
 }
 
 static NOINLINE void
@@ -446,13 +609,9 @@ tree_free (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
 
-  walk_begin (&walk, ptr, node_parent (node));
-  node_unlink (node, ptr, operation);
-  /* By address, not by way of the parent's extension: that may go first. */
-  node->parent &= ~(uintptr_t) NODE_FAMILY;
-  node_set_parent (node, walk.refuge);
-  node->pprev = NODE_DYING;
-  walk_all (&walk, ptr, NULL);
+  walk_begin (&walk, ptr, NULL, NULL);
+  node_leaves_tree (&walk, ptr, node, operation);
+  walk_all (&walk);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
     sli_limit_give (walk.refuge, walk.limited_bytes);
   walk_flush (&walk);
@@ -499,10 +658,11 @@ free_node (void *ptr, const char *operation)
 
   /* A leaf that is nothing else, the most frequent of all. */
   if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
-              && sli_context_mode == 0 && node->pprev != NODE_DYING))
+              && sli_context_mode == 0 && node->pprev != NODE_DYING
+              && sli_context_walks == NULL))
     {
       node_unlink (node, ptr, operation);
-      node->pprev = NODE_DEAD;
+      node->parent = NODE_DEAD;
       slice_free1 (slice_block_size (node), node);
       return true;
     }
@@ -516,6 +676,9 @@ free_node (void *ptr, const char *operation)
         return false;
       node = node_of (ptr);
     }
+  if (UNLIKELY (sli_context_walks != NULL)
+      && walks_hear_free (ptr, operation))
+    return true;
   tree_free (ptr, node, operation);
   return true;
 }
@@ -545,11 +708,14 @@ ralloc_free_children (void *ctx)
   node = sli_context_check (ctx, "ralloc_free_children");
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
-  walk_begin (&walk, ctx, node_parent (node));
-  walk_all (&walk, ctx, ctx);
-  if (node_extension (node) != NULL)
-    node_extension (node)->has_family = false;
-  if (UNLIKELY (walk.limited_bytes > 0))
+  walk_begin (&walk, ctx, ctx, node_parent (node));
+  walk_all (&walk);
+  /* A destructor may have freed it: then it is gone, too. */
+  if (LIKELY (walk.keep != NULL)
+      && node_extension (node_of (walk.keep)) != NULL)
+    node_extension (node_of (walk.keep))->has_family = false;
+  ctx = walk.keep != NULL ? walk.keep : walk.refuge;
+  if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
     sli_limit_give (ctx, walk.limited_bytes);
   walk_flush (&walk);
 }

@@ -12,6 +12,7 @@
 
 #include "block-check.h"
 #include "magazine.h"
+#include "place.h"
 #include "route.h"
 #include "slab.h"
 #include "base/align.h"
@@ -170,22 +171,22 @@ sli_own_free_bulk (size_t n, void *const *blocks)
 size_t
 slice_block_size (const void *block)
 {
-  unsigned class_index = sli_slab_class_of (block);
+  unsigned class_index = place_class_of (block);
   size_t size;
 
-  if (sli_route.route == ROUTE_GUARD)
+  if (UNLIKELY (sli_route.route == ROUTE_GUARD))
     {
       size = sli_guard_block_size (block);
       return size != 0 ? size : sli_block_check_size (block);
     }
-  return class_index != 0 ? sli_sizeclasses[class_index].chunk_bytes
+  return LIKELY (class_index != 0) ? sli_sizeclasses[class_index].chunk_bytes
                           : sli_os_malloc_bytes (block);
 }
 
 bool
 slice_is_ours (const void *address)
 {
-  return sli_slab_is_ours (address);
+  return region_holds (address);
 }
 
 size_t

@@ -507,10 +507,7 @@ sli_page_run_of (const void *address, void **record)
 bool
 sli_page_is_ours (const void *address)
 {
-  const Region *region = region_of (address);
-
-  return sli_map_has (address)
-         && region_unit_of (region, address) < region->n_units;
+  return region_holds (address);
 }
 
 void *

@@ -100,6 +100,17 @@ place_find (const void *address, Place *place)
     place->state = CHUNK_OUT;
 }
 
+/* The class of a chunk that is known to be ours; 0 if it is not. */
+static inline unsigned
+place_class_of (const void *chunk)
+{
+  void *record;
+
+  return LIKELY (region_run_of (chunk, &record) != NULL)
+             ? LOAD (&((const Slab *) record)->class_index)
+             : 0;
+}
+
 static inline ErrorNumber
 place_error (const Place *place, unsigned class_index)
 {

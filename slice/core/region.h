@@ -99,6 +99,16 @@ region_unit_of (const Region *region, const void *address)
                      >> sli_region_unit_shift);
 }
 
+/* See sli_page_is_ours(). */
+static inline bool
+region_holds (const void *address)
+{
+  const Region *region = region_of (address);
+
+  return sli_map_has (address)
+         && region_unit_of (region, address) < region->n_units;
+}
+
 /* The mark of a chunk, which is a multiple of 16, of ours, in a mode that
  * keeps marks. */
 static inline uint16_t *

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "port/compiler.h"
+
 enum
 {
   UNITSET_BITS = 128
@@ -70,8 +72,7 @@ unitset_remove (UnitSet *set, unsigned first, unsigned n)
 static inline unsigned
 unitset_count (const UnitSet *set)
 {
-  return (unsigned) (__builtin_popcountll (set->word[0])
-                     + __builtin_popcountll (set->word[1]));
+  return COUNT_BITS (set->word[0]) + COUNT_BITS (set->word[1]);
 }
 
 static inline unsigned

@@ -2,10 +2,15 @@
 #
 # SPDX-License-Identifier: MIT
 
-EXTRA_PROGRAMS = tests/bench/ralloc-bench
+EXTRA_PROGRAMS = tests/bench/ralloc-bench tests/bench/ralloc-replay
 tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl
 
-bench-contexts: tests/bench/ralloc-bench
+tests_bench_ralloc_replay_SOURCES = tests/bench/ralloc-replay.c
+tests_bench_ralloc_replay_LDADD = slice/libslice.la -ldl -lpthread
+
+bench-contexts: tests/bench/ralloc-bench tests/bench/ralloc-replay
 	tests/bench/ralloc-bench $(BENCH_CONTEXTS_FLAGS)
+	xz -dc $(srcdir)/tests/data/mesa-compile.trace.xz \
+	  | tests/bench/ralloc-replay $(BENCH_CONTEXTS_REPLAY_FLAGS)
 .PHONY: bench-contexts

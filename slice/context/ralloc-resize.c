@@ -1,0 +1,272 @@
+/* ralloc-resize.c - nodes: another size
+ *
+ * Floor 7 (context).  No locks.  A node that moves tells its neighbours,
+ * parent and children, and those who walk above it.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+#include "base/trace.h"
+
+/* Children that a moving node corrects one by one; above that it gets an
+ * extension, and its children point to that, once and for ever. */
+#define FAMILY_MIN 32
+
+/* Blocks of malloc above this are likely maps of their own, which grow
+ * without copying. */
+#define REALLOC_MIN_BYTES ((size_t) 128 * 1024)
+
+/* The children of a node that has moved still name the old place.  Up to
+ * FAMILY_MIN are told; where there are more, all are made to point to the
+ * extension, which does not move, so the next move finds nothing to do.  New
+ * children are put in front, so those that point to the extension are a tail
+ * of the list, and the walk ends at the first of them. */
+static void
+children_follow (Node *node, void *payload)
+{
+  Extension *extension = node_extension (node);
+  size_t n = 0;
+  void *child;
+
+  for (child = node_first_child (node); child != NULL && n <= FAMILY_MIN; n++)
+    {
+      Node *child_node = node_of (child);
+      if (child_node->parent & NODE_FAMILY)
+        return;
+      node_set_parent (child_node, payload);
+      child = child_node->next;
+    }
+  if (child == NULL)
+    return;
+  if (extension == NULL)
+    extension = sli_context_extend (payload);
+  for (child = node_first_child (node); child != NULL;)
+    {
+      Node *child_node = node_of (child);
+      if (child_node->parent & NODE_FAMILY)
+        break;
+      node_set_parent (child_node,
+                       extension != NULL ? (void *) extension : payload);
+      if (extension != NULL)
+        child_node->parent |= NODE_FAMILY;
+      child = child_node->next;
+    }
+  if (extension != NULL)
+    extension->has_family = true;
+}
+
+/* Everything that pointed to `old' now points to `payload', whose header is
+ * a copy of the old one. */
+static void
+node_moved (void *old, void *payload)
+{
+  Node *node = node_of (payload);
+  Extension *extension = node_extension (node);
+  void *child;
+
+  if (node->next == old)
+    node_make_root (node, payload);
+  else
+    {
+      *node->pprev = payload;
+      if (node->next != NULL)
+        node_of (node->next)->pprev = &node->next;
+    }
+  if (extension != NULL)
+    {
+      extension->owner = payload;
+      sli_reference_target_moved (extension);
+    }
+  if (UNLIKELY (sli_context_walks != NULL))
+    sli_context_walks_moved (old, payload);
+  child = node_first_child (node);
+  if (child == NULL)
+    return;
+  node_of (child)->pprev = node_children (node);
+  children_follow (node, payload);
+}
+
+/* Resizes a large node by the system's realloc.  The map may not claim an
+ * address that is no longer ours, so it forgets first. */
+static void *
+large_resize (void *ptr, size_t size)
+{
+  LargePrefix *prefix = (LargePrefix *) head_of (ptr) - 1;
+  size_t bytes = sizeof (LargePrefix) + sizeof (Node)
+                 + ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1));
+  void *payload = NULL;
+
+  if (!sli_large_map_spare ())
+    return NULL;
+  sli_large_map_remove (ptr);
+  prefix = sli_large_realloc (prefix, bytes);
+  if (prefix != NULL)
+    {
+      prefix->bytes = bytes;
+      payload = (Node *) (prefix + 1) + 1;
+    }
+  sli_large_map_add (payload != NULL ? payload : ptr, MAP_NODE);
+  if (payload != NULL && payload != ptr)
+    node_moved (ptr, payload);
+  return payload;
+}
+
+/* A new block, a copy of payload and header, and the old block goes. */
+static void *
+node_move (void *ptr, size_t size, size_t old_size)
+{
+  Node *old = node_of (ptr);
+  void *payload = sli_context_new (size, false);
+  uintptr_t odd;
+  Node *node;
+
+  if (payload == NULL)
+    return NULL;
+  memcpy (payload, ptr, old_size < size ? old_size : size);
+  node = node_of (payload);
+  odd = node->parent & NODE_ODD;
+  *node = *old;
+  node->parent = (node->parent & ~(uintptr_t) NODE_ODD) | odd;
+  node_moved (ptr, payload);
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, payload, size);
+  sli_context_release (ptr);
+  return payload;
+}
+
+static COLD _Noreturn void
+die_not_resizable (const void *ptr)
+{
+  sli_diag_die (ERROR_NOT_A_NODE,
+                "a linear or gc context can't be resized: reralloc_size (%p)",
+                ptr);
+}
+
+/* The room stays if it suffices and at least half of it is used. */
+static inline bool
+room_fits (size_t size, size_t room)
+{
+  return size <= room
+         && size + 2 * sizeof (Node) >= (room + sizeof (Node)) / 2;
+}
+
+static void *
+limited_resize (void *ptr, size_t size, size_t room)
+{
+  size_t before = sli_context_block_bytes (ptr);
+  void *payload;
+  size_t after;
+
+  /* What the new block will be, nearly: the exact sum is corrected below. */
+  if (size > room && !sli_limit_has_room (ptr, size - room))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  payload = node_move (ptr, size, room);
+  if (payload == NULL)
+    return NULL;
+  after = sli_context_block_bytes (payload);
+  if (after > before)
+    sli_limit_force (payload, after - before);
+  else
+    sli_limit_give (payload, before - after);
+  return payload;
+}
+
+static void *
+resize_slow (void *ptr, Node *node, size_t size, size_t room)
+{
+  Extension *extension = node_extension (node);
+
+  if (size > SIZE_LIMIT)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if ((extension != NULL && extension->kind != EXT_PLAIN)
+      || ((node->parent & NODE_ODD)
+          && ((const size_t *) node)[-1] == KIND_LINEAR))
+    die_not_resizable (ptr);
+  if (node->parent & NODE_LIMITED)
+    return limited_resize (ptr, size, room);
+  /* realloc gives the old place away before anyone could be told. */
+  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES
+      && (sli_context_mode & MODE_TOLD) == 0)
+    return large_resize (ptr, size);
+  return node_move (ptr, size, room);
+}
+
+/* `geometric' bytes are wanted, `size' are needed: strings that grow ask for
+ * more than they need now. */
+void *
+sli_context_resize (void *ptr, size_t size, size_t wanted,
+                    const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+  size_t room;
+
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    {
+      sli_diag_warn (ERROR_NODE_DYING,
+                     "a node that is being destroyed stays as it is: %s (%p)",
+                     operation, ptr);
+      return NULL;
+    }
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_check_thread (ptr, operation);
+  room = sli_context_payload_bytes (ptr);
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
+    {
+      if (sli_context_mode & MODE_TAIL)
+        wanted = size;
+      else if (room_fits (size, room))
+        {
+          sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+          return ptr;
+        }
+    }
+  else if (LIKELY (room_fits (size, room)))
+    return ptr;
+  return resize_slow (ptr, node, wanted, room);
+}
+
+static COLD void
+check_parent (const void *ctx, const void *ptr, const char *operation)
+{
+  if (node_parent (node_of (ptr)) != ctx)
+    sli_diag_die (ERROR_NODE_PARENT,
+                  "%p is not the parent of the node: %s (%p)", ctx, operation,
+                  ptr);
+}
+
+void *
+reralloc_size (const void *ctx, void *ptr, size_t size)
+{
+  if (UNLIKELY (ptr == NULL))
+    return ralloc_size (ctx, size);
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    check_parent (ctx, ptr, "reralloc_size");
+  return sli_context_resize (ptr, size, size, "reralloc_size");
+}
+
+void *
+rerzalloc_size (const void *ctx, void *ptr, size_t old_size, size_t new_size)
+{
+  char *payload;
+
+  if (UNLIKELY (ptr == NULL))
+    return rzalloc_size (ctx, new_size);
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    check_parent (ctx, ptr, "rerzalloc_size");
+  payload = sli_context_resize (ptr, new_size, new_size, "rerzalloc_size");
+  if (payload != NULL && new_size > old_size)
+    memset (payload + old_size, 0, new_size - old_size);
+  return payload;
+}

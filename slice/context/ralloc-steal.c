@@ -1,0 +1,199 @@
+/* ralloc-steal.c - nodes: parent, steal, adopt
+ *
+ * Floor 7 (context).  No locks.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+void *
+ralloc_parent (const void *ptr)
+{
+  if (UNLIKELY (ptr == NULL))
+    return NULL;
+  return node_parent (node_of (ptr));
+}
+
+static COLD _Noreturn void
+die_cycle (const void *new_ctx, const void *ptr, const char *operation)
+{
+  sli_diag_die (ERROR_NODE_CYCLE,
+                "%p lies in the subtree that is to hang on it: %s (%p)",
+                new_ctx, operation, ptr);
+}
+
+/* A node without children can have nothing but itself below it. */
+static inline bool
+closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
+{
+  return new_ctx == ptr
+         || (new_ctx != NULL && node_first_child (node) != NULL
+             && ralloc_is_ancestor (ptr, new_ctx));
+}
+
+/* The checks of both nodes are done. */
+static void
+steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
+{
+  size_t bytes = sli_limit_subtree_bytes (ptr);
+
+  if (node->parent & NODE_LIMITED)
+    sli_limit_give (node_parent (node), bytes);
+  if (to_limited)
+    sli_limit_force (new_ctx, bytes);
+  sli_limit_set_flags (ptr, to_limited);
+}
+
+/* What a node's change of parent means for limits and for the list of
+ * roots, but for what must come after it is linked. */
+static inline void
+account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
+{
+  bool to_limited
+      = new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED) != 0;
+
+  if (UNLIKELY (to_limited || (node->parent & NODE_LIMITED)))
+    steal_limited (new_ctx, node, ptr, to_limited);
+  if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+    {
+      sli_roots_check_thread (ptr, operation);
+      if (node->next == ptr)
+        sli_roots_remove (ptr);
+    }
+}
+
+void
+sli_context_steal (void *new_ctx, Node *node, void *ptr,
+                   const char *operation)
+{
+  account_move (new_ctx, node, ptr, operation);
+  node_unlink (node, ptr, operation);
+  node_link (new_ctx, node, ptr);
+  if (UNLIKELY (new_ctx == NULL
+                && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS))))
+    sli_roots_add (ptr);
+}
+
+/* Both ends of a steal checked; NULL if the node is being destroyed. */
+static Node *
+steal_check (const void *new_ctx, void *ptr, const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+
+  if (new_ctx != NULL)
+    sli_context_check (new_ctx, operation);
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    {
+      sli_diag_warn (ERROR_NODE_DYING,
+                     "a node that is being destroyed can't be kept: %s (%p)",
+                     operation, ptr);
+      return NULL;
+    }
+  return node;
+}
+
+void
+ralloc_steal (const void *new_ctx, void *ptr)
+{
+  Node *node;
+
+  if (UNLIKELY (ptr == NULL))
+    return;
+  node = steal_check (new_ctx, ptr, "ralloc_steal");
+  if (node == NULL)
+    return;
+  if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
+    die_cycle (new_ctx, ptr, "ralloc_steal");
+  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
+                     "ralloc_steal");
+}
+
+bool
+ralloc_try_steal (const void *new_ctx, void *ptr)
+{
+  Node *node;
+
+  if (UNLIKELY (ptr == NULL))
+    return true;
+  node = steal_check (new_ctx, ptr, "ralloc_try_steal");
+  if (node == NULL || closes_cycle (new_ctx, ptr, node))
+    {
+      errno = EINVAL;
+      return false;
+    }
+  if (new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED)
+      && !sli_limit_move_has_room (new_ctx, ptr))
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
+                     "ralloc_try_steal");
+  return true;
+}
+
+/* old has a child. */
+static void
+adopt_splice (void *new_ctx, Node *new_node, Node *old)
+{
+  void **from = node_children (old);
+  void **to = node_children (new_node);
+  void *first = *from;
+  void *child = first;
+  Node *node;
+
+  do
+    {
+      node = node_of (child);
+      account_move (new_ctx, node, child, "ralloc_adopt");
+      node_set_parent (node, new_ctx);
+      child = node->next;
+    }
+  while (child != NULL);
+  node->next = *to;
+  if (node->next != NULL)
+    node_of (node->next)->pprev = &node->next;
+  *to = first;
+  node_of (first)->pprev = to;
+  *from = NULL;
+}
+
+static void
+adopt_as_roots (Node *old)
+{
+  void *child;
+
+  while ((child = node_first_child (old)) != NULL)
+    sli_context_steal (NULL, node_of (child), child, "ralloc_adopt");
+}
+
+void
+ralloc_adopt (const void *new_ctx, void *old_ctx)
+{
+  void *to = (void *) (uintptr_t) new_ctx;
+  Node *old;
+
+  if (UNLIKELY (old_ctx == NULL || old_ctx == new_ctx))
+    return;
+  old = sli_context_check (old_ctx, "ralloc_adopt");
+  if (node_first_child (old) == NULL)
+    return;
+  if (to != NULL)
+    {
+      sli_context_check (to, "ralloc_adopt");
+      if (UNLIKELY (ralloc_is_ancestor (old_ctx, to)))
+        die_cycle (to, old_ctx, "ralloc_adopt");
+    }
+  if (to == NULL)
+    adopt_as_roots (old);
+  else
+    adopt_splice (to, node_of (to), old);
+  if (node_extension (old) != NULL)
+    node_extension (old)->has_family = false;
+}

@@ -1,0 +1,751 @@
+/* ralloc-replay.c - a recorded compile, as operations on contexts
+ *
+ * Reads what Mesa's GLSL compiler did with contexts, linear contexts and gc
+ * contexts (tests/data/mesa-compile.trace.xz, unpacked, on standard input) and
+ * does it again with each peer, all in turn in every round:
+ *
+ *   slice    our contexts, linear and gc contexts
+ *   ralloc   Mesa's, if a shared library made of its ralloc.c is named
+ *   talloc   if libtalloc.so.2 is found: nodes for everything, as it has
+ *            neither of the other two; what a sweep kills is freed singly
+ *   malloc   no trees: the replay knows what dies, and frees it block by block
+ *
+ * APR's pools can neither free nor steal a node, so they are no peer here.
+ * Destructors are left out.  What is alive at the end is freed.  The first
+ * word of each block is written.  Printed is the median CPU time of a replay
+ * and its ratio to malloc's.
+ *
+ * usage: ralloc-replay [-r rounds] [-m mesa-ralloc.so] [-o peer] [-t threads]
+ *        < trace
+ *   -o  only this one
+ *   -t  how n threads scale that replay it at once, each for itself
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slice/ralloc.h>
+
+enum
+{
+  N_PEERS_MAX = 4,
+  N_THREADS_MAX = 64,
+  REPLAYS_A_THREAD = 10,
+  N_ROUNDS_MAX = 101,
+  FIRST_OWN_ID = 1000000 /* above all of the recording's */
+};
+
+/* --- the recording, and what becomes of it -------------------------------- */
+
+/* Operations have the recording's letters. */
+typedef struct
+{
+  char letter;
+  uint8_t align;
+  uint32_t id, other; /* other: the parent or context, 0 is NULL */
+  uint32_t size;
+} Op;
+
+typedef struct
+{
+  Op *ops;
+  size_t n, room;
+} Stream;
+
+/* A node, linear child or gc object, as the replay knows it. */
+typedef struct
+{
+  uint32_t parent, child, next, previous;
+  char letter; /* that made it; 0: dead or never there */
+  bool is_marked;
+} Model;
+
+static Stream whole; /* as recorded */
+static Stream trees; /* with neither linear nor gc contexts */
+static Stream flat;  /* without trees */
+static Model *models;
+static size_t n_models;
+static size_t n_lines;
+
+static void *
+grow (void *array, size_t n, size_t bytes)
+{
+  array = realloc (array, n * bytes);
+  if (array == NULL)
+    abort ();
+  return array;
+}
+
+static void
+emit (Stream *stream, Op op)
+{
+  if (stream->n == stream->room)
+    {
+      stream->room = 2 * stream->room + 1024;
+      stream->ops = grow (stream->ops, stream->room, sizeof op);
+    }
+  stream->ops[stream->n++] = op;
+}
+
+static Model *
+model_of (uint32_t id)
+{
+  if (id >= n_models)
+    {
+      size_t n = 2 * (size_t) id + 1024;
+      models = grow (models, n, sizeof *models);
+      memset (models + n_models, 0, (n - n_models) * sizeof *models);
+      n_models = n;
+    }
+  return &models[id];
+}
+
+/* Model 0 stands for NULL: the roots are its children. */
+static void
+model_link (uint32_t id, uint32_t parent)
+{
+  uint32_t first = model_of (parent)->child;
+
+  models[id].parent = parent;
+  models[id].next = first;
+  models[id].previous = 0;
+  if (first != 0)
+    models[first].previous = id;
+  models[parent].child = id;
+}
+
+static void
+model_unlink (uint32_t id)
+{
+  Model *model = &models[id];
+
+  if (model->previous != 0)
+    models[model->previous].next = model->next;
+  else
+    models[model->parent].child = model->next;
+  if (model->next != 0)
+    models[model->next].previous = model->previous;
+}
+
+/* Takes a subtree out, and says so where there are no trees. */
+static void
+model_die (uint32_t top)
+{
+  uint32_t id = top;
+
+  for (;;)
+    {
+      uint32_t parent;
+      while (models[id].child != 0)
+        id = models[id].child;
+      parent = models[id].parent;
+      model_unlink (id);
+      models[id].letter = 0;
+      emit (&flat, (Op){ .letter = 'f', .id = id });
+      if (id == top)
+        return;
+      id = parent;
+    }
+}
+
+static bool
+is_alive (uint32_t id)
+{
+  return model_of (id)->letter != 0;
+}
+
+static void
+op_make (Op op)
+{
+  Op plain = op;
+
+  model_of (op.id > op.other ? op.id : op.other);
+  models[op.id].letter = op.letter;
+  models[op.id].is_marked = true; /* what is new survives a sweep */
+  model_link (op.id, op.other);
+  emit (&whole, op);
+  plain.letter = op.letter == 'z' ? 'z' : 'a';
+  emit (&trees, plain);
+  emit (&flat, plain);
+}
+
+static void
+op_free (Op op)
+{
+  if (!is_alive (op.id))
+    return;
+  emit (&whole, op);
+  op.letter = 'f';
+  emit (&trees, op);
+  model_die (op.id);
+}
+
+static void
+op_steal (Op op)
+{
+  if (!is_alive (op.id) || (op.other != 0 && !is_alive (op.other)))
+    return;
+  emit (&whole, op);
+  emit (&trees, op);
+  model_unlink (op.id);
+  model_link (op.id, op.other);
+}
+
+static void
+op_adopt (Op op)
+{
+  emit (&whole, op);
+  for (uint32_t id; (id = model_of (op.other)->child) != 0;)
+    {
+      emit (&trees, (Op){ .letter = 's', .id = id, .other = op.id });
+      model_unlink (id);
+      model_link (id, op.id);
+    }
+}
+
+/* S, m, E: only what the sweep kills matters to the others. */
+static void
+op_sweep (Op op)
+{
+  uint32_t id, next;
+
+  if (op.letter == 'm')
+    {
+      if (!is_alive (op.id))
+        return;
+      op.other = models[op.id].parent;
+      models[op.id].is_marked = true;
+    }
+  emit (&whole, op);
+  for (id = model_of (op.id)->child; op.letter != 'm' && id != 0; id = next)
+    {
+      next = models[id].next;
+      if (models[id].letter != 'g')
+        continue;
+      if (op.letter == 'E' && !models[id].is_marked)
+        {
+          emit (&trees, (Op){ .letter = 'f', .id = id });
+          model_die (id);
+        }
+      else
+        models[id].is_marked = false;
+    }
+}
+
+static void
+op_resize (Op op)
+{
+  if (!is_alive (op.id))
+    return;
+  emit (&whole, op);
+  op.other = models[op.id].parent;
+  emit (&trees, op);
+  emit (&flat, op);
+}
+
+/* "l parent size": these have no ids, as nobody frees them singly. */
+static void
+op_make_child (uint32_t parent, uint32_t size)
+{
+  static uint32_t id = FIRST_OWN_ID;
+  Op op = { .letter = 'a', .id = id++, .other = parent, .size = size };
+
+  emit (&whole, (Op){ .letter = 'l', .other = parent, .size = size });
+  model_of (op.id)->letter = 'l';
+  model_link (op.id, parent);
+  emit (&trees, op);
+  emit (&flat, op);
+}
+
+static void
+op_read (const char *line)
+{
+  Op op = { .letter = line[0] };
+  unsigned a = 0, b = 0, c = 0, d = 0;
+
+  sscanf (line + 1, "%u %u %u %u", &a, &b, &c, &d);
+  op.id = a;
+  op.other = b;
+  op.size = c;
+  op.align = (uint8_t) d;
+  n_lines++;
+  if (strchr ("azpGg", op.letter) != NULL)
+    op_make (op);
+  else if (op.letter == 'l')
+    op_make_child (a, b);
+  else if (op.letter == 'f' || op.letter == 'x')
+    op_free (op);
+  else if (op.letter == 's')
+    op_steal (op);
+  else if (op.letter == 'o')
+    op_adopt (op);
+  else if (op.letter == 'r')
+    {
+      op.size = b;
+      op_resize (op);
+    }
+  else if (strchr ("SmE", op.letter) != NULL)
+    op_sweep (op);
+  else
+    n_lines--;
+}
+
+static void
+recording_read (void)
+{
+  static char line[256];
+  uint32_t id;
+
+  (void) model_of (2 * FIRST_OWN_ID);
+  while (fgets (line, sizeof line, stdin) != NULL)
+    op_read (line);
+  while ((id = models[0].child) != 0)
+    op_free ((Op){ .letter = 'f', .id = id });
+}
+
+/* --- the peers --------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *name;
+  void (*replay) (void);
+} Peer;
+
+static Peer peers[N_PEERS_MAX];
+static unsigned n_peers;
+static __thread void **blocks; /* by id */
+
+static inline void
+touch (void *block, size_t size)
+{
+  if (size >= sizeof (uint32_t))
+    *(uint32_t *) block = 1;
+}
+
+/* What contexts with linear and gc contexts offer, by whatever names. */
+typedef struct
+{
+  void *(*alloc) (const void *, size_t);
+  void *(*zalloc) (const void *, size_t);
+  void *(*resize) (const void *, void *, size_t);
+  void (*free) (void *);
+  void (*steal) (const void *, void *);
+  void (*adopt) (const void *, void *);
+  void *(*linear) (void *, unsigned);
+  void *(*child) (void *, unsigned);
+  void *(*gc) (const void *);
+  void *(*gc_alloc) (void *, size_t, size_t);
+  void (*gc_free) (void *);
+  void (*gc_start) (void *);
+  void (*gc_mark) (void *, const void *);
+  void (*gc_end) (void *);
+} Calls;
+
+static inline __attribute__ ((always_inline)) void
+replay_whole (const Calls *calls)
+{
+  for (const Op *op = whole.ops, *end = op + whole.n; op < end; op++)
+    {
+      void *ctx = blocks[op->other];
+      void **block = &blocks[op->id];
+
+      switch (op->letter)
+        {
+        case 'a':
+          *block = calls->alloc (ctx, op->size);
+          break;
+        case 'z':
+          *block = calls->zalloc (ctx, op->size);
+          break;
+        case 'r':
+          *block = calls->resize (NULL, *block, op->size);
+          break;
+        case 'f':
+          calls->free (*block);
+          continue;
+        case 's':
+          calls->steal (ctx, *block);
+          continue;
+        case 'o':
+          calls->adopt (*block, ctx);
+          continue;
+        case 'p':
+          *block = calls->linear (ctx, op->size);
+          break;
+        case 'l':
+          touch (calls->child (ctx, op->size), op->size);
+          continue;
+        case 'G':
+          *block = calls->gc (ctx);
+          continue;
+        case 'g':
+          *block = calls->gc_alloc (ctx, op->size, op->align);
+          break;
+        case 'x':
+          calls->gc_free (*block);
+          continue;
+        case 'S':
+          calls->gc_start (*block);
+          continue;
+        case 'm':
+          calls->gc_mark (ctx, *block);
+          continue;
+        case 'E':
+          calls->gc_end (*block);
+          continue;
+        }
+      touch (*block, op->size);
+    }
+}
+
+static void *
+ours_size (const void *ctx, size_t size)
+{
+  return ralloc_size (ctx, size);
+}
+
+static void *
+ours_zsize (const void *ctx, size_t size)
+{
+  return rzalloc_size (ctx, size);
+}
+
+static void *
+ours_linear (void *ctx, unsigned size)
+{
+  return ralloc_linear_alloc_parent (ctx, size);
+}
+
+static void *
+ours_child (void *linear, unsigned size)
+{
+  return ralloc_linear_alloc_child (linear, size);
+}
+
+static void *
+ours_gc (const void *ctx)
+{
+  return ralloc_gc_context (ctx);
+}
+
+static void *
+ours_gc_alloc (void *gc, size_t size, size_t align)
+{
+  return ralloc_gc_alloc_size (gc, size, align);
+}
+
+static void
+ours_gc_start (void *gc)
+{
+  ralloc_gc_sweep_start (gc);
+}
+
+static void
+ours_gc_mark (void *gc, const void *block)
+{
+  ralloc_gc_mark_live (gc, block);
+}
+
+static void
+ours_gc_end (void *gc)
+{
+  ralloc_gc_sweep_end (gc);
+}
+
+static void
+ours_replay (void)
+{
+  static const Calls calls
+      = { ours_size,     ours_zsize,   reralloc_size, ralloc_free,
+          ralloc_steal,  ralloc_adopt, ours_linear,   ours_child,
+          ours_gc,       ours_gc_alloc, ralloc_gc_free, ours_gc_start,
+          ours_gc_mark,  ours_gc_end };
+
+  replay_whole (&calls);
+}
+
+static Calls mesa;
+
+static void
+mesa_replay (void)
+{
+  replay_whole (&mesa);
+}
+
+static bool
+mesa_load (const char *path)
+{
+  static const char *const names[]
+      = { "ralloc_size",         "rzalloc_size",       "reralloc_size",
+          "ralloc_free",         "ralloc_steal",       "ralloc_adopt",
+          "linear_alloc_parent", "linear_alloc_child", "gc_context",
+          "gc_alloc_size",       "gc_free",            "gc_sweep_start",
+          "gc_mark_live",        "gc_sweep_end" };
+  void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  void **slots = (void **) &mesa;
+
+  if (library == NULL)
+    {
+      fprintf (stderr, "ralloc-replay: %s\n", dlerror ());
+      return false;
+    }
+  for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+    {
+      slots[i] = dlsym (library, names[i]);
+      if (slots[i] == NULL)
+        return false;
+    }
+  return true;
+}
+
+static struct
+{
+  void *(*named) (const void *, size_t, const char *);
+  void *(*zero) (const void *, size_t, const char *);
+  void *(*resize) (const void *, void *, size_t, const char *);
+  int (*free) (void *, const char *);
+  void *(*steal) (const void *, const void *, const char *);
+} talloc;
+
+static void
+talloc_replay (void)
+{
+  for (const Op *op = trees.ops, *end = op + trees.n; op < end; op++)
+    {
+      void *ctx = blocks[op->other];
+      void **block = &blocks[op->id];
+
+      switch (op->letter)
+        {
+        case 'z':
+          *block = talloc.zero (ctx, op->size, "replay");
+          break;
+        case 'r':
+          *block = talloc.resize (ctx, *block, op->size, "replay");
+          break;
+        case 'f':
+          talloc.free (*block, "replay");
+          continue;
+        case 's':
+          talloc.steal (ctx, *block, "replay");
+          continue;
+        default:
+          *block = talloc.named (ctx, op->size, "replay");
+        }
+      touch (*block, op->size);
+    }
+}
+
+static bool
+talloc_load (void)
+{
+  void *library = dlopen ("libtalloc.so.2", RTLD_NOW | RTLD_LOCAL);
+
+  if (library == NULL)
+    return false;
+  *(void **) &talloc.named = dlsym (library, "talloc_named_const");
+  *(void **) &talloc.zero = dlsym (library, "_talloc_zero");
+  *(void **) &talloc.resize = dlsym (library, "_talloc_realloc");
+  *(void **) &talloc.free = dlsym (library, "_talloc_free");
+  *(void **) &talloc.steal = dlsym (library, "_talloc_steal_loc");
+  return talloc.named != NULL && talloc.zero != NULL && talloc.resize != NULL
+         && talloc.free != NULL && talloc.steal != NULL;
+}
+
+static void
+malloc_replay (void)
+{
+  for (const Op *op = flat.ops, *end = op + flat.n; op < end; op++)
+    {
+      void **block = &blocks[op->id];
+
+      switch (op->letter)
+        {
+        case 'z':
+          *block = calloc (1, op->size);
+          break;
+        case 'r':
+          *block = realloc (*block, op->size > 0 ? op->size : 1);
+          break;
+        case 'f':
+          free (*block);
+          continue;
+        default:
+          *block = malloc (op->size);
+        }
+      touch (*block, op->size);
+    }
+}
+
+/* --- measuring ------------------------------------------------------------------ */
+
+static double
+cpu_nsec (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+static void
+measure (unsigned n_rounds)
+{
+  static double times[N_PEERS_MAX][N_ROUNDS_MAX];
+  double base = 0;
+
+  for (unsigned round = 0; round <= n_rounds; round++)
+    for (unsigned p = 0; p < n_peers; p++)
+      {
+        double began = cpu_nsec ();
+        peers[p].replay ();
+        if (round > 0) /* the first counts for nothing */
+          times[p][round - 1] = cpu_nsec () - began;
+      }
+  printf ("%zu operations, median of %u replays\n", n_lines, n_rounds);
+  for (unsigned p = 0; p < n_peers; p++)
+    {
+      double median;
+      qsort (times[p], n_rounds, sizeof (double), compare);
+      median = times[p][n_rounds / 2];
+      if (p == 0)
+        base = median;
+      printf ("  %-8s  %6.2f ms  %5.1f ns an operation  (%.2f)\n",
+              peers[p].name, median / 1e6, median / (double) n_lines,
+              median / base);
+    }
+}
+
+/* --- several at once -------------------------------------------------------------- */
+
+static double
+wall_nsec (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
+}
+
+static void *
+replay_some (void *data)
+{
+  const Peer *peer = data;
+
+  blocks = calloc (n_models, sizeof *blocks);
+  if (blocks == NULL)
+    abort ();
+  for (unsigned i = 0; i < REPLAYS_A_THREAD; i++)
+    peer->replay ();
+  free (blocks);
+  return NULL;
+}
+
+/* Wall-clock and CPU time for n threads to do REPLAYS_A_THREAD replays
+ * each. */
+static double
+gang_time (const Peer *peer, unsigned n, double *cpu)
+{
+  double cpu_began = cpu_nsec ();
+  pthread_t threads[N_THREADS_MAX];
+  double began = wall_nsec ();
+
+  for (unsigned i = 0; i < n; i++)
+    if (pthread_create (&threads[i], NULL, replay_some, (void *) peer) != 0)
+      abort ();
+  for (unsigned i = 0; i < n; i++)
+    pthread_join (threads[i], NULL);
+  *cpu = cpu_nsec () - cpu_began;
+  return wall_nsec () - began;
+}
+
+/* How many times as much do n threads get done as one?  On a machine with other
+ * work to do, what a second of CPU time gets done, compared with one thread,
+ * says more: 1 is all. */
+static void
+measure_scaling (unsigned n_rounds, unsigned n_threads)
+{
+  static double times[N_PEERS_MAX][N_ROUNDS_MAX];
+  static double cpus[N_PEERS_MAX][N_ROUNDS_MAX];
+
+  for (unsigned round = 0; round < n_rounds; round++)
+    for (unsigned p = 0; p < n_peers; p++)
+      {
+        double cpu_alone, cpu;
+        double alone = gang_time (&peers[p], 1, &cpu_alone);
+        times[p][round]
+            = n_threads * alone / gang_time (&peers[p], n_threads, &cpu);
+        cpus[p][round] = n_threads * cpu_alone / cpu;
+      }
+  printf ("%u threads, %u replays each: work done in the time of one "
+          "thread, median and best of %u; in its CPU time, median\n",
+          n_threads, REPLAYS_A_THREAD, n_rounds);
+  for (unsigned p = 0; p < n_peers; p++)
+    {
+      qsort (times[p], n_rounds, sizeof (double), compare);
+      qsort (cpus[p], n_rounds, sizeof (double), compare);
+      printf ("  %-8s  %.2f  %.2f;  %.2f\n", peers[p].name,
+              times[p][n_rounds / 2], times[p][n_rounds - 1],
+              cpus[p][n_rounds / 2]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  unsigned n_rounds = 11;
+  unsigned n_threads = 1;
+  const char *only = NULL;
+  int option;
+
+  peers[n_peers++] = (Peer){ "malloc", malloc_replay };
+  peers[n_peers++] = (Peer){ "slice", ours_replay };
+  while ((option = getopt (argc, argv, "r:m:o:t:")) != -1)
+    if (option == 'r')
+      n_rounds = (unsigned) strtoul (optarg, NULL, 10);
+    else if (option == 'o')
+      only = optarg;
+    else if (option == 't')
+      n_threads = (unsigned) strtoul (optarg, NULL, 10);
+    else if (option != 'm')
+      return 2;
+    else if (mesa_load (optarg))
+      peers[n_peers++] = (Peer){ "ralloc", mesa_replay };
+  if (n_rounds == 0 || n_rounds > N_ROUNDS_MAX || n_threads == 0
+      || n_threads > N_THREADS_MAX)
+    return 2;
+  if (talloc_load ())
+    peers[n_peers++] = (Peer){ "talloc", talloc_replay };
+  for (unsigned p = 0; only != NULL && p < n_peers; p++)
+    if (strcmp (peers[p].name, only) == 0)
+      {
+        peers[0] = peers[p];
+        n_peers = 1;
+      }
+  recording_read ();
+  blocks = calloc (n_models, sizeof *blocks);
+  if (blocks == NULL || n_lines == 0)
+    return 1;
+  if (n_threads > 1)
+    measure_scaling (n_rounds, n_threads);
+  else
+    measure (n_rounds);
+  return 0;
+}
