@@ -12,11 +12,11 @@
  * All take memory in blocks from one kind of chain.  The first block is small
  * and lies behind the arena's own control block; further ones double from 256
  * bytes up to a cap, each size as soon as it is at most an eighth of what the
- * arena holds (a half where the first block is large or the arena has a page
- * source of its own; a stack doubles from 4 KiB).  A request too large for
- * that gets a block of its own and leaves the current block current.  The
- * table of blocks lies outside the blocks, so an arena can be emptied without
- * touching its memory.
+ * arena holds, beyond 4 KiB a 32nd (a half where the first block is large or
+ * the arena has a page source of its own; a stack doubles from 4 KiB).  A
+ * request too large for that gets a block of its own and leaves the current
+ * block current.  The table of blocks lies outside the blocks, so an arena can
+ * be emptied without touching its memory.
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a

@@ -113,7 +113,8 @@ slice_pool_alloc (SlicePool *pool)
  *   word has not been written meanwhile.  A checked pool also finds objects
  *   of others (321), addresses inside an object (322) and writes to free
  *   objects (323), as does every pool with constructed or 8-byte objects
- *   (the first two).
+ *   (the first two); the first free in a block then makes a bitmap for it,
+ *   and without memory for that, what is freed twice there is not found.
  * Threads: the pool's owner.
  * Cost: 10 instructions.  When the last live object comes back the pool
  *   starts afresh in the order of addresses: O(blocks).

@@ -79,6 +79,23 @@ slice_get (std::size_t bytes, std::size_t alignment)
                       : slice_try_alloc_aligned (alignment, bytes));
 }
 
+/* Of an arena: a size's own alignment is at least 8. */
+inline void *
+arena_get (SliceLinear *arena, std::size_t bytes, std::size_t alignment)
+{
+  return checked (alignment <= 8
+                      ? slice_linear_alloc (arena, bytes)
+                      : slice_linear_alloc_aligned (arena, alignment, bytes));
+}
+
+inline void *
+arena_get (SliceStack *arena, std::size_t bytes, std::size_t alignment)
+{
+  return checked (alignment <= 8
+                      ? slice_stack_alloc (arena, bytes)
+                      : slice_stack_alloc_aligned (arena, alignment, bytes));
+}
+
 inline void
 slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
 {
@@ -271,10 +288,7 @@ private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::checked (
-        alignment <= 8
-            ? slice_linear_alloc (arena (), bytes)
-            : slice_linear_alloc_aligned (arena (), alignment, bytes));
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
@@ -295,10 +309,7 @@ private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::checked (
-        alignment <= 8
-            ? slice_stack_alloc (arena (), bytes)
-            : slice_stack_alloc_aligned (arena (), alignment, bytes));
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
@@ -378,33 +389,56 @@ private:
 
 /* --- strategies: owners of arenas ---------------------------------------- */
 
+namespace detail
+{
+
+/* Owns an arena; can't be copied. */
+template <typename Arena, void (*Destroy) (Arena *)> class arena_owner
+{
+public:
+  arena_owner (const arena_owner &) = delete;
+  arena_owner &operator= (const arena_owner &) = delete;
+
+  Arena *
+  arena () const noexcept
+  {
+    return arena_;
+  }
+
+protected:
+  explicit arena_owner (Arena *arena) : arena_ (arena)
+  {
+    checked (arena);
+  }
+  ~arena_owner ()
+  {
+    Destroy (arena_);
+  }
+
+private:
+  Arena *arena_;
+};
+
+} // namespace detail
+
 /** Objects that all die at once. */
 class LinearPool
+    : public detail::arena_owner<SliceLinear, slice_linear_destroy>
 {
 public:
   explicit LinearPool (const SliceArenaOptions *options = nullptr)
-      : arena_ (slice_linear_new (options))
+      : arena_owner (slice_linear_new (options))
   {
-    detail::checked (arena_);
   }
   /* For CustomAllocator, which says what it will ask for. */
   LinearPool (std::size_t, std::size_t) : LinearPool ()
   {
   }
-  ~LinearPool ()
-  {
-    slice_linear_destroy (arena_);
-  }
-  LinearPool (const LinearPool &) = delete;
-  LinearPool &operator= (const LinearPool &) = delete;
 
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::checked (
-        alignment <= 8
-            ? slice_linear_alloc (arena_, bytes)
-            : slice_linear_alloc_aligned (arena_, alignment, bytes));
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
@@ -415,92 +449,58 @@ public:
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
-    slice_linear_reset (arena_, keep);
+    slice_linear_reset (arena (), keep);
   }
-
-  SliceLinear *
-  arena () const noexcept
-  {
-    return arena_;
-  }
-
-private:
-  SliceLinear *arena_;
 };
 
 /** Objects that die in the reverse order of their birth. */
 class StackPool
+    : public detail::arena_owner<SliceStack, slice_stack_destroy>
 {
 public:
   explicit StackPool (const SliceArenaOptions *options = nullptr)
-      : arena_ (slice_stack_new (options))
+      : arena_owner (slice_stack_new (options))
   {
-    detail::checked (arena_);
   }
   StackPool (std::size_t, std::size_t) : StackPool ()
   {
   }
-  ~StackPool ()
-  {
-    slice_stack_destroy (arena_);
-  }
-  StackPool (const StackPool &) = delete;
-  StackPool &operator= (const StackPool &) = delete;
 
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::checked (
-        alignment <= 8
-            ? slice_stack_alloc (arena_, bytes)
-            : slice_stack_alloc_aligned (arena_, alignment, bytes));
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
   deallocate (void *block, std::size_t) noexcept
   {
-    slice_stack_release (arena_, block);
+    slice_stack_release (arena (), block);
   }
 
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
-    slice_stack_reset (arena_, keep);
+    slice_stack_reset (arena (), keep);
   }
-
-  SliceStack *
-  arena () const noexcept
-  {
-    return arena_;
-  }
-
-private:
-  SliceStack *arena_;
 };
 
 /** Objects of one size that die in any order; what is larger (an array) is a
  * slice. */
-class Pool
+class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
   Pool (std::size_t object_bytes, std::size_t alignment)
-      : object_bytes_ (object_bytes), alignment_ (alignment),
-        arena_ (make (object_bytes, alignment))
+      : arena_owner (make (object_bytes, alignment)),
+        object_bytes_ (object_bytes), alignment_ (alignment)
   {
-    detail::checked (arena_);
   }
-  ~Pool ()
-  {
-    slice_pool_destroy (arena_);
-  }
-  Pool (const Pool &) = delete;
-  Pool &operator= (const Pool &) = delete;
 
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
     return bytes <= object_bytes_ && alignment <= alignment_
-               ? detail::checked (slice_pool_alloc (arena_))
+               ? detail::checked (slice_pool_alloc (arena ()))
                : detail::slice_get (bytes, alignment_);
   }
 
@@ -508,7 +508,7 @@ public:
   deallocate (void *block, std::size_t bytes) noexcept
   {
     if (bytes <= object_bytes_)
-      slice_pool_free (arena_, block);
+      slice_pool_free (arena (), block);
     else
       detail::slice_put (block, bytes, alignment_);
   }
@@ -517,13 +517,7 @@ public:
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
-    slice_pool_reset (arena_, keep);
-  }
-
-  SlicePool *
-  arena () const noexcept
-  {
-    return arena_;
+    slice_pool_reset (arena (), keep);
   }
 
 private:
@@ -538,7 +532,6 @@ private:
 
   std::size_t object_bytes_;
   std::size_t alignment_;
-  SlicePool *arena_;
 };
 
 /** Objects of type T by a strategy: LinearPool, StackPool or Pool.  It is a

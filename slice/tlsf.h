@@ -4,9 +4,7 @@
  * whatever has happened before and however large the heap is.  Over a fixed
  * buffer it never makes a system call, so that real-time threads may use it;
  * it may also grow from a page source, and then the bound holds but for the
- * calls that map or unmap.  Over a buffer a free joins its neighbours at once;
- * a heap that grows lets up to 16 small pieces of each size wait for the next
- * request of that size, and joins them before it grows or is trimmed.
+ * calls that map or unmap.  A free joins its neighbours before it returns.
  *
  * See arena.h for what all arenas share.
  *
@@ -78,8 +76,7 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
                                           size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
 
-/** Frees; joins the neighbours that are free at once, but for small pieces
- * that wait (see above).
+/** Frees, and joins the neighbours that are free at once.
  *
  * @param tlsf    not NULL
  * @param object  of this heap; NULL does nothing

@@ -167,6 +167,117 @@ test_arenas_tell_all (void)
   g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 0);
 }
 
+/* So many were born, died and moved since the last forget(). */
+static void
+assert_told (SliceTraceKind kind, guint born, guint died, guint moved)
+{
+  g_assert_cmpuint (n_born[kind], ==, born);
+  g_assert_cmpuint (n_died[kind], ==, died);
+  g_assert_cmpuint (n_moved[kind], ==, moved);
+}
+
+/* In place or, as always when a tool watches, to another one. */
+static void *
+tlsf_resize_told (SliceTlsf *tlsf, void *object, size_t size)
+{
+  void *resized;
+
+  forget ();
+  resized = slice_tlsf_resize (tlsf, object, size);
+  if (resized == object)
+    assert_told (SLICE_TRACE_TLSF, 0, 0, 1);
+  else
+    assert_told (SLICE_TRACE_TLSF, 1, 1, 0);
+  return resized;
+}
+
+/* Small and large; what is freed is not told of again when the rest is. */
+static void
+test_tlsf_tells_each (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  void *first;
+  void *second;
+
+  forget ();
+  first = slice_tlsf_alloc (tlsf, 100);
+  second = slice_tlsf_alloc_aligned (tlsf, 256, 5000);
+  slice_tlsf_alloc (tlsf, 30);
+  assert_told (SLICE_TRACE_TLSF, 3, 0, 0);
+  second = tlsf_resize_told (tlsf, second, 3000);
+  second = tlsf_resize_told (tlsf, second, 4000);
+  second = tlsf_resize_told (tlsf, second, 500000);
+  forget ();
+  slice_tlsf_free (tlsf, first);
+  slice_tlsf_free (tlsf, second);
+  assert_told (SLICE_TRACE_TLSF, 0, 2, 0);
+  slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
+  assert_told (SLICE_TRACE_TLSF, 0, 3, 0);
+  slice_tlsf_alloc (tlsf, 30);
+  slice_tlsf_destroy (tlsf);
+  assert_told (SLICE_TRACE_TLSF, 1, 4, 0);
+}
+
+static void
+test_tlsf_fixed_tells (void)
+{
+  static char buffer[16384];
+  SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, sizeof buffer);
+
+  forget ();
+  slice_tlsf_free (tlsf, slice_tlsf_alloc (tlsf, 10));
+  slice_tlsf_alloc (tlsf, 2000);
+  slice_tlsf_destroy (tlsf);
+  assert_told (SLICE_TRACE_TLSF, 2, 2, 0);
+}
+
+/* A resized top is the same object, also in blocks of its own. */
+static void
+test_stack_tells_each (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  void *second;
+  void *top;
+
+  forget ();
+  slice_stack_alloc (stack, 20);
+  second = slice_stack_alloc (stack, 20);
+  top = slice_stack_alloc (stack, 20);
+  top = slice_stack_resize (stack, top, 20, 40);
+  top = slice_stack_resize (stack, top, 40, 100000);
+  top = slice_stack_resize (stack, top, 100000, 500000);
+  assert_told (SLICE_TRACE_STACK, 3, 0, 3);
+  slice_stack_release (stack, top);
+  slice_stack_release (stack, second);
+  assert_told (SLICE_TRACE_STACK, 3, 2, 3);
+  slice_stack_reset (stack, SLICE_KEEP_ALL);
+  assert_told (SLICE_TRACE_STACK, 3, 3, 3);
+  slice_stack_alloc (stack, 20);
+  slice_stack_destroy (stack);
+  assert_told (SLICE_TRACE_STACK, 4, 4, 3);
+}
+
+/* Blocks with frees and without, and after a reset. */
+static void
+test_pool_tells_each (void)
+{
+  SlicePoolOptions options = { .object_bytes = 24 };
+  SlicePool *pool = slice_pool_new (&options);
+  void *last = NULL;
+
+  forget ();
+  for (int i = 0; i < N_BLOCKS; i++)
+    last = slice_pool_alloc (pool);
+  slice_pool_free (pool, last);
+  assert_told (SLICE_TRACE_POOL, N_BLOCKS, 1, 0);
+  slice_pool_reset (pool, SLICE_KEEP_ALL);
+  assert_told (SLICE_TRACE_POOL, N_BLOCKS, N_BLOCKS, 0);
+  slice_pool_free (pool, slice_pool_alloc (pool));
+  slice_pool_alloc (pool);
+  slice_pool_destroy (pool);
+  assert_told (SLICE_TRACE_POOL, N_BLOCKS + 2, N_BLOCKS + 2, 0);
+}
+
 /* A mark in a mark, and an object that is resized beyond one. */
 static void
 test_rollback_tells_some (void)
@@ -287,6 +398,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
   g_test_add_func ("/slice/hooks/own-is-paired", test_own_is_paired);
   g_test_add_func ("/slice/hooks/arenas-tell-all", test_arenas_tell_all);
+  g_test_add_func ("/slice/hooks/tlsf-tells-each", test_tlsf_tells_each);
+  g_test_add_func ("/slice/hooks/tlsf-fixed-tells", test_tlsf_fixed_tells);
+  g_test_add_func ("/slice/hooks/stack-tells-each", test_stack_tells_each);
+  g_test_add_func ("/slice/hooks/pool-tells-each", test_pool_tells_each);
   g_test_add_func ("/slice/hooks/rollback-tells-some",
                    test_rollback_tells_some);
   g_test_add_func ("/slice/hooks/other-threads-follow",

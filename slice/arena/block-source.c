@@ -34,6 +34,15 @@
 #define PART_SMALL 8
 #define PART_LARGE 2
 
+/* A chain whose blocks are an eighth goes on with a 32nd from this size on:
+ * the last block is half empty on average, and that is to stay below 2 % of a
+ * large arena. */
+#define FINE_BYTES ((size_t) 4 << 10)
+#define PART_FINE 32
+
+/* Spare blocks that go back together, in one call: a span is 1 MiB. */
+#define JOINED_BYTES_MAX ((size_t) 1 << 20)
+
 /* An object larger than this part of the next block gets its own. */
 #define OWN_PART 4
 
@@ -270,6 +279,11 @@ sli_chain_next_bytes (const BlockChain *chain)
     return chain->first_bytes;
   size_t bytes = chain->next_bytes_min;
   size_t part = chain->held_bytes / chain->growth_part;
+  if (chain->growth_part == PART_SMALL && part > FINE_BYTES)
+    {
+      part = chain->held_bytes / PART_FINE;
+      part = part > FINE_BYTES ? part : FINE_BYTES;
+    }
   if (part > bytes)
     bytes = (size_t) 1 << (63 - __builtin_clzll (part));
   return bytes < chain->cap_bytes ? bytes
@@ -289,6 +303,11 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
     if (sli_block_bytes (&chain->table[i]) >= bytes)
       {
+        if (i == chain->n_used)
+          {
+            chain->n_used++;
+            return true;
+          }
         Block block = table_remove (chain, i);
         table_insert (chain, block);
         return true;
@@ -383,12 +402,41 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
   chain->n_used = n_used;
 }
 
+/* May two blocks of the shared spans go back as one, with one search and one
+ * lock?  They are neighbours when they came in a row. */
+static bool
+blocks_join (const BlockChain *chain, const Block *first, const Block *second)
+{
+  size_t bytes = sli_block_bytes (first);
+  return chain->source == NULL && !chain->is_watched
+         && bytes > SLICE_BLOCK_BYTES_MAX && bytes <= CAP_BYTES_DEFAULT
+         && sli_block_bytes (second) > SLICE_BLOCK_BYTES_MAX
+         && first->start + bytes == second->start;
+}
+
+/* The spare blocks from the last one on, as many as are one piece. */
+static Block
+chain_take_last (BlockChain *chain, uint32_t n_keep)
+{
+  Block block = chain->table[--chain->n_blocks];
+  size_t n_least = (size_t) chain->n_used + n_keep;
+  while (chain->n_blocks > n_least
+         && sli_block_bytes (&block) <= JOINED_BYTES_MAX
+         && blocks_join (chain, &chain->table[chain->n_blocks - 1], &block))
+    {
+      Block *before = &chain->table[--chain->n_blocks];
+      block.start = before->start;
+      block.bytes_and_own += sli_block_bytes (before);
+    }
+  return block;
+}
+
 size_t
 sli_chain_trim (BlockChain *chain, uint32_t n_keep)
 {
   size_t before = chain->held_bytes;
   while (chain->n_blocks - chain->n_used > n_keep)
-    block_unmap (chain, chain->table[--chain->n_blocks]);
+    block_unmap (chain, chain_take_last (chain, n_keep));
   return before - chain->held_bytes;
 }
 

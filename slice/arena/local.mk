@@ -30,6 +30,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/stack.c \
 	%D%/stack.h \
 	%D%/stack-check.c \
+	%D%/stack-resize.c \
 	%D%/told.c \
 	%D%/told.h \
 	%D%/tlsf.c \

@@ -96,8 +96,9 @@ sli_pool_track_block (SlicePool *pool, Block block)
     return true;
   if (!tracks_have_room (pool))
     return false;
-  track.live = slice_try_alloc0 (live_bytes (&track));
-  if (track.live == NULL)
+  /* Hooks are to hear of each death, and of each once. */
+  if (pool->is_told
+      && (track.live = slice_try_alloc0 (live_bytes (&track))) == NULL)
     return false;
   uint32_t rank = track_rank (pool, start);
   memmove (pool->tracks + rank + 1, pool->tracks + rank,
@@ -119,7 +120,8 @@ track_end (SlicePool *pool, Track *track)
       if (options->destruct != NULL)
         options->destruct (object, options->data);
     }
-  slice_free1 (live_bytes (track), track->live);
+  if (track->live != NULL)
+    slice_free1 (live_bytes (track), track->live);
 }
 
 void
@@ -141,8 +143,11 @@ sli_pool_track_start_over (SlicePool *pool)
   const BlockChain *chain = &pool->chain;
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
-      pool->tracks[i].n_cut = 0;
-      memset (pool->tracks[i].live, 0, live_bytes (&pool->tracks[i]));
+      Track *track = &pool->tracks[i];
+      track->n_cut = 0;
+      track->is_blind = false;
+      if (track->live != NULL)
+        memset (track->live, 0, live_bytes (track));
     }
   if (chain->is_watched && chain->embedded != NULL)
     sli_watch_cut (chain->embedded, chain->embedded,
@@ -166,7 +171,8 @@ sli_pool_track_bytes (const SlicePool *pool)
 {
   size_t bytes = pool->n_tracks_room * sizeof (Track);
   for (uint32_t i = 0; i < pool->n_tracks; i++)
-    bytes += live_bytes (&pool->tracks[i]);
+    if (pool->tracks[i].live != NULL)
+      bytes += live_bytes (&pool->tracks[i]);
   return bytes;
 }
 
@@ -277,7 +283,29 @@ static void
 track_flip (const SlicePool *pool, Track *track, const char *chunk)
 {
   size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
-  track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
+  if (track->live != NULL)
+    track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
+}
+
+/* The first free in a block makes its bits: until then all that was cut is
+ * live, and a pool that only grows needs none. */
+static void
+track_begin (Track *track)
+{
+  if (track->live != NULL || track->is_blind)
+    return;
+  track->live = slice_try_alloc0 (live_bytes (track));
+  track->is_blind = track->live == NULL;
+  for (uint32_t i = 0; i < track->n_cut && track->live != NULL; i++)
+    track->live[i / WORD_BITS] |= UINT64_C (1) << (i % WORD_BITS);
+}
+
+static bool
+track_is_live (const Track *track, size_t index)
+{
+  if (track->live == NULL)
+    return index < track->n_cut;
+  return (track->live[index / WORD_BITS] >> (index % WORD_BITS) & 1) != 0;
 }
 
 void *
@@ -311,7 +339,7 @@ sli_pool_track_tell_end (const SlicePool *pool)
     {
       const Track *track = &pool->tracks[i];
       for (uint32_t j = 0; j < track->n_cut; j++)
-        if ((track->live[j / WORD_BITS] >> j % WORD_BITS & 1) != 0)
+        if (track_is_live (track, j))
           sli_trace_died (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
     }
 }
@@ -334,8 +362,7 @@ track_require (const SlicePool *pool, const char *object)
                      "pool %p: %p is %zu bytes inside an object of %zu",
                      (const void *) pool, (const void *) object,
                      offset % pool->chunk_bytes, pool->options.object_bytes);
-  uint64_t bit = UINT64_C (1) << (index % WORD_BITS);
-  if ((track->live[index / WORD_BITS] & bit) == 0)
+  if (!track_is_live (track, index))
     sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                      "pool %p: %p (objects of %zu bytes) is free already",
                      (const void *) pool, (const void *) object,
@@ -347,6 +374,7 @@ void
 sli_pool_track_free (SlicePool *pool, void *object)
 {
   Track *track = track_require (pool, object);
+  track_begin (track);
   track_flip (pool, track, object);
   pool->n_live--;
   if (pool->is_told)

@@ -16,7 +16,11 @@ typedef struct
   uint32_t n_chunks;
   uint32_t n_cut;         /* the first so many have been handed out */
   uint32_t n_constructed; /* the first so many are constructed */
-  uint64_t *live;         /* a bit for each chunk */
+  bool is_blind;          /* there was no memory for the bits: what is freed
+                             twice is not found */
+  uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
+                             the first n_cut are live (a pool that is told
+                             of has them from the start) */
 } Track;
 
 /* A chunk, of a plain pool and of a tracked one:

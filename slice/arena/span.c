@@ -429,25 +429,43 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
     heap->parent->unmap (heap->parent, address, bytes);
 }
 
+/* Gives back as much as lies in one span; returns the pages, 0 if the address
+ * is in none. */
+static size_t
+heap_give (SpanHeap *heap, void *address, size_t n)
+{
+  Span *span = heap_span_of (heap, address);
+  if (span == NULL)
+    return 0;
+  size_t page = (size_t) ((char *) address - span->start) / SPAN_PAGE_BYTES;
+  size_t n_here = span->n_pages - page < n ? span->n_pages - page : n;
+  span_give (heap, span, page, n_here);
+  return n_here;
+}
+
 static void
 heap_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   SpanHeap *heap = heap_of (source);
   size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
-  pthread_mutex_lock (&heap->lock);
-  Span *span = heap_span_of (heap, address);
+  size_t n_given = 0;
+  size_t n_here;
   Span *taken = NULL;
-  if (span != NULL)
+  pthread_mutex_lock (&heap->lock);
+  do
     {
-      size_t offset = (size_t) ((char *) address - span->start);
-      span_give (heap, span, offset / SPAN_PAGE_BYTES, n);
-      if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
-        taken = heap_take_empty (heap, heap->keep_bytes);
+      char *at = (char *) address + n_given * SPAN_PAGE_BYTES;
+      n_here = heap_give (heap, at, n - n_given);
+      n_given += n_here;
     }
+  while (n_here > 0 && n_given < n);
+  if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
+    taken = heap_take_empty (heap, heap->keep_bytes);
   pthread_mutex_unlock (&heap->lock);
-  if (span != NULL)
-    spans_unmap (heap, taken);
-  else if (heap->parent != NULL)
+  spans_unmap (heap, taken);
+  if (n_given == n)
+    return;
+  if (n_given == 0 && heap->parent != NULL)
     heap_unmap_direct (heap, address, bytes);
   else
     sli_arena_fault (ARENA_FAULT_UNMAP, "source %s: unmap of foreign %p",

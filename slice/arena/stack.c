@@ -29,12 +29,6 @@
 #define NEXT_BYTES_MIN 4096
 #define N_SPARE_BLOCKS 1
 
-static void
-stack_require (const SliceStack *stack)
-{
-  sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
-}
-
 /* --- making and ending --------------------------------------------------- */
 
 static void stack_enter_bottom (SliceStack *stack);
@@ -100,7 +94,7 @@ slice_stack_destroy (SliceStack *stack)
 {
   if (stack == NULL)
     return;
-  stack_require (stack);
+  sli_stack_require (stack);
   stack->bump.end (stack);
 }
 
@@ -212,8 +206,8 @@ stack_place (SliceStack *stack)
 }
 
 /* The top object lies in the current block, or in an own one, afterwards. */
-static void
-stack_leave_empty (SliceStack *stack)
+void
+sli_stack_leave_empty (SliceStack *stack)
 {
   const Bump *bump = &stack->bump;
   while (bump->current >= 0 && stack_block_is_empty (stack)
@@ -274,8 +268,8 @@ stack_take_own (SliceStack *stack, size_t alignment, size_t size, size_t need)
   return object;
 }
 
-static char *
-stack_add (SliceStack *stack, size_t alignment, size_t size)
+char *
+sli_stack_add (SliceStack *stack, size_t alignment, size_t size)
 {
   Bump *bump = &stack->bump;
   char *object = stack_take (stack, alignment, size);
@@ -304,7 +298,7 @@ stack_alloc (SliceStack *stack, size_t alignment, size_t size)
       return NULL;
     }
   size = size + (size == 0);
-  char *object = stack_add (stack, alignment, size);
+  char *object = sli_stack_add (stack, alignment, size);
   if (object != NULL && stack->is_checked)
     sli_stack_check_note (stack, object, size);
   if (object != NULL && stack->bump.chain.is_told)
@@ -315,14 +309,14 @@ stack_alloc (SliceStack *stack, size_t alignment, size_t size)
 void *
 slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   return stack_alloc (stack, sli_natural_alignment (size), size);
 }
 
 void *
 slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   alignment = sli_require_alignment (alignment);
   if (alignment > stack->pad_max)
     stack->pad_max = alignment;
@@ -331,16 +325,9 @@ slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 
 /* --- release ------------------------------------------------------------- */
 
-static bool
-block_has (Block block, const char *address)
-{
-  return (uintptr_t) address - (uintptr_t) block.start
-         < sli_block_bytes (&block);
-}
-
 /* Is the place of the next object `place`, but for padding that was left? */
-static bool
-stack_is_at (const SliceStack *stack, const char *place)
+bool
+sli_stack_is_at (const SliceStack *stack, const char *place)
 {
   const Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE)
@@ -356,7 +343,7 @@ stack_release_own (SliceStack *stack, uint32_t index, const char *object)
   Bump *bump = &stack->bump;
   const Block *block = &bump->chain.table[index];
   BlockHead *head = (BlockHead *) block->start;
-  if (object != head->first || !stack_is_at (stack, head->below))
+  if (object != head->first || !sli_stack_is_at (stack, head->below))
     return false;
   if (!stack_block_is_empty (stack))
     sli_bump_set_at (bump, head->below);
@@ -367,8 +354,8 @@ stack_release_own (SliceStack *stack, uint32_t index, const char *object)
 
 /* Releases it if it lies in the current block, not below an own block that
  * came later. */
-static bool
-stack_release_here (SliceStack *stack, char *object, const char *floor)
+bool
+sli_stack_release_here (SliceStack *stack, char *object, const char *floor)
 {
   Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE || object < stack->low
@@ -394,11 +381,11 @@ stack_release (SliceStack *stack, char *object)
       if (n_used > 0 && sli_block_is_own (&last))
         {
           const char *floor = ((BlockHead *) last.start)->below;
-          return block_has (last, object)
+          return sli_block_has (last, object)
                      ? stack_release_own (stack, n_used - 1, object)
-                     : stack_release_here (stack, object, floor);
+                     : sli_stack_release_here (stack, object, floor);
         }
-      if (stack_release_here (stack, object, NULL))
+      if (sli_stack_release_here (stack, object, NULL))
         return true;
       if (bump->current < 0 || !stack_block_is_empty (stack))
         return false;
@@ -409,7 +396,7 @@ stack_release (SliceStack *stack, char *object)
 void
 slice_stack_release_slow_v1 (SliceStack *stack, void *object)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   if (object == NULL)
     return;
   if (stack->is_checked)
@@ -420,183 +407,12 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
     sli_stack_fault (stack, object);
 }
 
-/* --- resize -------------------------------------------------------------- */
-
-/* The last block in use if it is the object's own, else NULL. */
-static const Block *
-stack_own_block (const SliceStack *stack, const char *object)
-{
-  const BlockChain *chain = &stack->bump.chain;
-  if (chain->n_used == 0)
-    return NULL;
-  const Block *last = &chain->table[chain->n_used - 1];
-  return sli_block_is_own (last) && block_has (*last, object) ? last : NULL;
-}
-
-static bool
-stack_is_top (const SliceStack *stack, const char *object, size_t size)
-{
-  const Bump *bump = &stack->bump;
-  if (stack->is_checked)
-    return object == stack->top;
-  const Block *own = stack_own_block (stack, object);
-  if (own != NULL)
-    {
-      const BlockHead *head = (const BlockHead *) own->start;
-      return object == head->first && stack_is_at (stack, head->below);
-    }
-  size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
-  return bump->current != BLOCK_NONE && object >= stack->low
-         && stack_is_at (stack, object + whole);
-}
-
-/* Tells the watching tool that the top object has changed its size. */
-static void
-stack_watch_resized (SliceStack *stack, char *block_start, char *end,
-                     char *object, size_t kept, size_t new_size)
-{
-  if (!stack->bump.chain.is_watched)
-    return;
-  sli_watch_cut (block_start, object, end);
-  sli_watch_object (block_start, object, new_size);
-  sli_watch_show_defined (object, kept);
-}
-
-/* Grows or shrinks it where it is, if its block has room. */
-static bool
-stack_resize_here (SliceStack *stack, char *object, size_t kept,
-                   size_t new_size)
-{
-  Bump *bump = &stack->bump;
-  const Block *own = stack_own_block (stack, object);
-  char *start = own != NULL ? own->start : sli_bump_start (bump);
-  char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
-  size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
-  size_t alignment = sli_natural_alignment (new_size);
-  if (((uintptr_t) object & (alignment - 1)) != 0
-      || need > (size_t) (end - object))
-    return false;
-  if (own == NULL)
-    sli_bump_set_at (bump, object + need);
-  stack_watch_resized (stack, start, end, object, kept, new_size);
-  return true;
-}
-
-/* The own block below what was just put on goes; indexes move down. */
-static void
-stack_drop_own (SliceStack *stack, uint32_t index)
-{
-  Bump *bump = &stack->bump;
-  bump->own_bytes -= sli_block_bytes (&bump->chain.table[index]);
-  sli_chain_drop (&bump->chain, index);
-  if (bump->current > (int32_t) index)
-    bump->current--;
-}
-
-/* What lies in an own block goes after its copy was put on. */
-static char *
-stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
-{
-  uint32_t index = stack->bump.chain.n_used - 1;
-  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
-  if (moved == NULL)
-    return NULL;
-  memcpy (moved, object, kept);
-  stack_drop_own (stack, index);
-  return moved;
-}
-
-/* What lies in the current block is taken off first, which leaves its bytes
- * alone. */
-static char *
-stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
-{
-  Bump *bump = &stack->bump;
-  char *at = sli_bump_at (bump);
-  sli_bump_set_at (bump, object - sli_stack_head_bytes (stack));
-  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
-  if (moved == NULL)
-    sli_bump_set_at (bump, at);
-  else
-    memmove (moved, object, kept);
-  return moved;
-}
-
-/* The same when a tool must not see an object in the place of another: the
- * bytes wait elsewhere. */
-static char *
-stack_move_watched (SliceStack *stack, char *object, size_t kept,
-                    size_t old_size, size_t new_size)
-{
-  Bump *bump = &stack->bump;
-  char *start = sli_bump_start (bump);
-  char *at = sli_bump_at (bump);
-  char *bytes = slice_try_alloc (kept + 1);
-  if (bytes == NULL)
-    return NULL;
-  memcpy (bytes, object, kept);
-  stack_release_here (stack, object, NULL);
-  char *moved = stack_add (stack, sli_natural_alignment (new_size), new_size);
-  if (moved == NULL)
-    {
-      sli_bump_set_at (bump, at);
-      sli_watch_object (start, object, old_size + (old_size == 0));
-    }
-  memcpy (moved != NULL ? moved : object, bytes, kept);
-  slice_free1 (kept + 1, bytes);
-  return moved;
-}
-
-/* Moves the top object, which keeps its place in the order. */
-static char *
-stack_resize_move (SliceStack *stack, char *object, size_t old_size,
-                   size_t new_size)
-{
-  size_t kept = old_size < new_size ? old_size : new_size;
-  new_size += new_size == 0;
-  if (stack_own_block (stack, object) != NULL)
-    return stack_move_own (stack, object, kept, new_size);
-  if (stack->bump.chain.is_watched)
-    return stack_move_watched (stack, object, kept, old_size, new_size);
-  return stack_move_here (stack, object, kept, new_size);
-}
-
-void *
-slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
-                    size_t new_size)
-{
-  stack_require (stack);
-  if (object == NULL)
-    return slice_stack_alloc (stack, new_size);
-  stack_leave_empty (stack);
-  if (!stack_is_top (stack, object, old_size))
-    sli_stack_fault (stack, object);
-  if (new_size > SIZE_MAX / 4)
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  size_t kept = old_size < new_size ? old_size : new_size;
-  char *top = object;
-  if (stack->is_checked)
-    sli_stack_check_release (stack, top);
-  bool is_here = stack_resize_here (stack, top, kept, new_size);
-  char *moved
-      = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
-  if (stack->is_checked)
-    sli_stack_check_note (stack, moved != NULL ? moved : top,
-                          moved != NULL ? new_size : old_size);
-  if (moved != NULL && stack->bump.chain.is_told)
-    sli_told_moved (&stack->bump, object, moved, new_size);
-  return moved;
-}
-
 /* --- the rest ------------------------------------------------------------ */
 
 void
 slice_stack_reset (SliceStack *stack, SliceKeep keep)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   if (stack->bump.chain.is_told)
     sli_told_cut_all (&stack->bump);
   sli_chain_reset (&stack->bump.chain, keep);
@@ -606,7 +422,7 @@ slice_stack_reset (SliceStack *stack, SliceKeep keep)
 size_t
 slice_stack_trim (SliceStack *stack)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   return sli_chain_trim (&stack->bump.chain, 0);
 }
 
@@ -614,7 +430,7 @@ slice_stack_trim (SliceStack *stack)
 bool
 slice_stack_is_empty (const SliceStack *stack)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   const BlockChain *chain = &stack->bump.chain;
   if (!stack_block_is_empty (stack))
     return false;
@@ -633,6 +449,6 @@ slice_stack_is_empty (const SliceStack *stack)
 void
 slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
 {
-  stack_require (stack);
+  sli_stack_require (stack);
   sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);
 }

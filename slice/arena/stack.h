@@ -1,6 +1,6 @@
 /* stack.h - inside a stack arena
  *
- * Floor 7: shared by stack.c and stack-check.c.
+ * Floor 7: shared by stack.c, stack-check.c and stack-resize.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,12 +18,11 @@
  */
 typedef struct
 {
-  _Alignas (16)
-  char *below; /* where the next object would have gone in the
-                  regular block below, when this came into use */
-  char *first; /* the lowest object, with its head if checked;
-                  the next one's place while there is none.  In
-                  an own block the object itself */
+  _Alignas(16) char *below; /* where the next object would have gone in the
+                               regular block below, when this came into use */
+  char *first;              /* the lowest object, with its head if checked;
+                               the next one's place while there is none.  In
+                               an own block the object itself */
 } BlockHead;
 
 /* The inline code knows no other padding than that between objects: were the
@@ -60,6 +59,40 @@ sli_stack_head_bytes (const SliceStack *stack)
 {
   return stack->is_checked ? sizeof (ObjectHead) : 0;
 }
+
+/* --- stack.c ------------------------------------------------------------- */
+
+static inline void
+sli_stack_require (const SliceStack *stack)
+{
+  sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
+}
+
+/* Does the address lie in the block? */
+static inline bool
+sli_block_has (Block block, const char *address)
+{
+  return (uintptr_t) address - (uintptr_t) block.start
+         < sli_block_bytes (&block);
+}
+
+/* Steps back from blocks that are empty: the top object lies in the current
+ * block, or in an own one, afterwards. */
+void sli_stack_leave_empty (SliceStack *stack);
+
+/* Puts an object on top, in the current block, a new one or its own; NULL: no
+ * memory. */
+char *sli_stack_add (SliceStack *stack, size_t alignment, size_t size);
+
+/* Is the place of the next object `place`, but for padding that was left? */
+bool sli_stack_is_at (const SliceStack *stack, const char *place);
+
+/* Releases it if it lies in the current block, not below an own block that
+ * came later. */
+bool sli_stack_release_here (SliceStack *stack, char *object,
+                             const char *floor);
+
+/* --- stack-check.c ------------------------------------------------------- */
 
 /* Notes a new top; `object` lies behind room for an ObjectHead. */
 void sli_stack_check_note (SliceStack *stack, char *object, size_t size);

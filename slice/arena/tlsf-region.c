@@ -38,6 +38,20 @@ region_piece_bytes (char *start, size_t bytes)
   return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
 }
 
+/* The range that holds all pieces grows. */
+static void
+range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
+{
+  uintptr_t low = tlsf->low;
+  uintptr_t high = low + tlsf->span_bytes;
+  if (tlsf->span_bytes == 0 || start < low)
+    low = start;
+  if (tlsf->span_bytes == 0 || start + bytes > high)
+    high = start + bytes;
+  tlsf->low = low;
+  tlsf->span_bytes = high - low;
+}
+
 bool
 sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                          Region *region)
@@ -52,17 +66,15 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
   region->bytes = piece_bytes;
   piece_at (piece, piece_bytes)->stride_and_bits = 0;
   sli_tlsf_insert (tlsf, piece, piece_bytes);
-  uintptr_t low = (uintptr_t) piece;
-  if (low < tlsf->low)
-    tlsf->low = low;
-  if (low + piece_bytes > tlsf->high)
-    tlsf->high = low + piece_bytes;
+  range_include (tlsf, (uintptr_t) piece, piece_bytes);
   return true;
 }
 
 bool
 sli_tlsf_grow (SliceTlsf *tlsf, size_t stride)
 {
+  if (stride < TLSF_EXACT_BELOW)
+    stride = TLSF_EXACT_BELOW;
   if (tlsf->is_fixed
       || !sli_chain_push (&tlsf->chain, stride + REGION_EXTRA_BYTES))
     {
@@ -125,7 +137,6 @@ slice_tlsf_trim (SliceTlsf *tlsf)
 {
   sli_tlsf_require (tlsf);
   size_t before = tlsf->chain.held_bytes;
-  sli_tlsf_wait_end (tlsf);
   for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
     {
       Region region = sli_tlsf_region (tlsf, i - 1);

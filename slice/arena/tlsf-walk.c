@@ -20,12 +20,6 @@ sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
                    (const void *) tlsf, piece);
 }
 
-static bool
-piece_is_live (const Piece *piece)
-{
-  return !piece_is_free (piece) && !piece_is_waiting (piece);
-}
-
 /* --- pieces in order ----------------------------------------------------- */
 
 typedef struct
@@ -69,7 +63,7 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
   for (const Piece *piece = walk_next (&walk); piece != NULL;
        piece = walk_next (&walk))
     if (!visit (piece_object (piece) + tlsf->front_bytes,
-                piece_usable (tlsf, piece), piece_is_live (piece), data))
+                piece_usable (tlsf, piece), !piece_is_free (piece), data))
       return false;
   return true;
 }
@@ -86,7 +80,7 @@ stats_of_pieces (const SliceTlsf *tlsf, SliceTlsfStats *stats)
        piece = walk_next (&walk))
     {
       size_t usable = piece_usable (tlsf, piece);
-      if (piece_is_live (piece))
+      if (!piece_is_free (piece))
         {
           stats->n_live++;
           stats->arena.asked_bytes += piece_stride (piece) - PIECE_HEAD_BYTES;
@@ -127,18 +121,6 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 /* --- validity ------------------------------------------------------------ */
 
 static const char *
-wait_fault (const SliceTlsf *tlsf, const Piece *piece)
-{
-  size_t stride = piece_stride (piece);
-  if (piece_is_free (piece) || stride >= tlsf->wait_below)
-    return "a piece waits that can't";
-  const Piece *listed = tlsf->waiting->first[stride >> TLSF_UNIT_BITS];
-  while (listed != NULL && listed != piece)
-    listed = listed->next;
-  return listed == piece ? NULL : "a piece that waits is in no list";
-}
-
-static const char *
 piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
              bool before_is_free)
 {
@@ -148,19 +130,14 @@ piece_fault (const SliceTlsf *tlsf, const Piece *piece, const Piece *end,
     return "a piece has an impossible size";
   if (piece_before_is_free (piece) != before_is_free)
     return "a piece is wrong about the one before it";
-  if (piece_is_waiting (piece))
-    return wait_fault (tlsf, piece);
   if (!piece_is_free (piece))
     return NULL;
   if (before_is_free)
     return "two free pieces are neighbours";
   if (*piece_before_word (piece_at (piece, stride)) != piece)
     return "the last word of a free piece is wrong";
-  uint32_t row;
-  uint32_t column;
-  sli_tlsf_place (stride, &row, &column);
-  const Piece *listed = *sli_tlsf_list (tlsf, row, column);
-  while (listed != NULL && listed != piece)
+  const Piece *listed = tlsf->lists[sli_tlsf_list_of (stride)];
+  while (listed != sli_tlsf_none (tlsf) && listed != piece)
     listed = listed->next;
   return listed == piece ? NULL : "a free piece is not in its list";
 }
@@ -191,21 +168,19 @@ region_fault (const SliceTlsf *tlsf, const Region *region, size_t *n_free)
 static const char *
 index_fault (const SliceTlsf *tlsf, size_t n_free)
 {
-  for (uint32_t row = 0; row < tlsf->n_rows; row++)
+  for (unsigned list = 0; list < tlsf->n_lists; list++)
     {
-      bool row_bit = (tlsf->row_map >> row & 1) != 0;
-      if (row_bit != (tlsf->column_maps[row] != 0))
-        return "the map of rows is wrong";
-      for (uint32_t column = 0; column < TLSF_N_COLUMNS; column++)
-        {
-          const Piece *piece = *sli_tlsf_list (tlsf, row, column);
-          bool bit = (tlsf->column_maps[row] >> column & 1) != 0;
-          if (bit != (piece != NULL))
-            return "a map of columns is wrong";
-          for (; piece != NULL; piece = piece->next)
-            if (!piece_is_free (piece) || n_free-- == 0)
-              return "a list holds a piece that is not free";
-        }
+      unsigned word = list / TLSF_MAP_BITS;
+      bool is_told = (tlsf->map_map >> word & 1) != 0;
+      if (is_told != (word > 0 && tlsf->maps[word] != 0))
+        return "the map of maps is wrong";
+      bool bit = (tlsf->maps[word] >> (list % TLSF_MAP_BITS) & 1) != 0;
+      const Piece *piece = tlsf->lists[list];
+      if (bit != (piece != sli_tlsf_none (tlsf)))
+        return "a map of lists is wrong";
+      for (; piece != sli_tlsf_none (tlsf); piece = piece->next)
+        if (!piece_is_free (piece) || n_free-- == 0)
+          return "a list holds a piece that is not free";
     }
   return n_free == 0 ? NULL : "a free piece is in no list";
 }

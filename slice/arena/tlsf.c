@@ -19,8 +19,8 @@
 #include "kinds.h"
 #include "told.h"
 
-#define CONTROL_BYTES(n_rows)                                                 \
- ((sizeof (SliceTlsf) + sli_tlsf_index_bytes (n_rows) + 15) & ~(size_t) 15)
+#define CONTROL_BYTES(n_lists)                                                \
+ ((sizeof (SliceTlsf) + (n_lists) * sizeof (Piece *) + 15) & ~(size_t) 15)
 
 #define TLSF_FIRST_BYTES ((size_t) 64 << 10)
 #define TLSF_CAP_BYTES ((size_t) 1 << 20)
@@ -28,17 +28,16 @@
 /* --- making and ending --------------------------------------------------- */
 
 static void
-tlsf_init (SliceTlsf *tlsf, uint32_t n_rows, void (*end) (void *))
+tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, void (*end) (void *))
 {
   memset (tlsf, 0, sizeof *tlsf);
   tlsf->kind = ARENA_TLSF;
-  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_rows);
+  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_lists);
   tlsf->end = end;
-  tlsf->low = UINTPTR_MAX;
-  tlsf->n_rows = n_rows;
+  tlsf->n_lists = n_lists;
   tlsf->is_watched = sli_watch_active ();
-  tlsf->is_asked = tlsf->is_watched;
   tlsf->front_bytes = tlsf->is_watched ? WATCH_GAP_BYTES : 0;
+  tlsf->quick_kind = tlsf->is_watched ? 0 : ARENA_TLSF;
   sli_tlsf_index_clear (tlsf);
 }
 
@@ -47,8 +46,7 @@ static void
 tlsf_set_told (SliceTlsf *tlsf)
 {
   tlsf->chain.is_told = true;
-  tlsf->is_asked = true;
-  tlsf->wait_below = 0;
+  tlsf->quick_kind = 0;
 }
 
 static bool
@@ -65,8 +63,8 @@ size_t
 slice_tlsf_buffer_bytes (size_t bytes)
 {
   size_t piece = bytes + 3 * PIECE_STRIDE_MIN + 2 * WATCH_GAP_BYTES;
-  size_t rows = CONTROL_BYTES (sli_tlsf_rows_for (2 * piece + 8192));
-  return rows + piece + 64;
+  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * piece + 8192));
+  return control + piece + 64;
 }
 
 static void
@@ -81,14 +79,15 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
 {
   char *start = sli_align (buffer, 16);
   size_t skip = (size_t) (start - (char *) buffer);
-  size_t control = CONTROL_BYTES (sli_tlsf_rows_for (bytes));
+  uint32_t n_lists = sli_tlsf_n_lists_for (bytes);
+  size_t control = CONTROL_BYTES (n_lists);
   if (bytes < skip + control + PIECE_STRIDE_MIN)
     {
       errno = EINVAL;
       return NULL;
     }
   SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
-  tlsf_init (tlsf, sli_tlsf_rows_for (bytes), tlsf_end_fixed);
+  tlsf_init (tlsf, n_lists, tlsf_end_fixed);
   tlsf->is_fixed = true;
   tlsf->fixed_bytes = bytes;
   if (!sli_tlsf_region_lay_out (tlsf, start + control, bytes - skip - control,
@@ -111,7 +110,7 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
   size_t first = TLSF_FIRST_BYTES;
   if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
     return 0;
-  return CONTROL_BYTES (TLSF_N_ROWS_MAX) + sizeof (Waiting);
+  return CONTROL_BYTES (TLSF_N_LISTS_MAX);
 }
 
 SliceTlsf *
@@ -119,11 +118,7 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
                       void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
-  tlsf_init (tlsf, TLSF_N_ROWS_MAX, end);
-  tlsf->waiting = (Waiting *) ((uintptr_t) memory + tlsf->control_bytes);
-  tlsf->wait_below = tlsf->is_watched ? 0 : TLSF_WAIT_BELOW;
-  tlsf->control_bytes += sizeof (Waiting);
-  sli_tlsf_wait_clear (tlsf);
+  tlsf_init (tlsf, TLSF_N_LISTS_MAX, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
     return NULL;
@@ -139,6 +134,7 @@ sli_arena_tlsf_fini (void *memory)
   if (tlsf->chain.is_told)
     slice_tlsf_walk (tlsf, tell_end_of, NULL);
   tlsf->kind = ARENA_DEAD;
+  tlsf->quick_kind = ARENA_DEAD;
   if (!tlsf->is_fixed)
     sli_chain_fini (&tlsf->chain);
   else if (tlsf->is_watched)
@@ -204,8 +200,8 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
   return object;
 }
 
-/* The whole object is hidden, and the heap's own words are shown; and the hooks
- * are told. */
+/* The whole object is hidden, and the heap's own words are shown; and the
+ * hooks are told. */
 __attribute__ ((cold, noinline)) static void
 watch_in (const SliceTlsf *tlsf, Piece *piece)
 {
@@ -221,17 +217,35 @@ watch_in (const SliceTlsf *tlsf, Piece *piece)
   sli_watch_show (start + room - sizeof (Piece *), sizeof (Piece *));
 }
 
+/* Shows the heap's words in a piece that is to be free. */
+static void
+watch_free (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  if (SLICE_LIKELY (!tlsf->is_watched))
+    return;
+  sli_watch_show (piece, sizeof *piece);
+  sli_watch_show (piece_before_word (piece_at (piece, stride)),
+                  sizeof (Piece *));
+}
+
 /* --- alloc --------------------------------------------------------------- */
+
+/* Of an object of so many bytes, gaps included. */
+static inline size_t
+stride_of (size_t size)
+{
+  size_t stride = (size + PIECE_HEAD_BYTES + TLSF_UNIT_BYTES - 1)
+                  & ~(TLSF_UNIT_BYTES - 1);
+  return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
+}
 
 static size_t
 stride_for (const SliceTlsf *tlsf, size_t size)
 {
-  size_t whole = size + watch_extra (tlsf) + PIECE_HEAD_BYTES;
-  size_t stride = (whole + TLSF_UNIT_BYTES - 1) & ~(TLSF_UNIT_BYTES - 1);
-  return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
+  return stride_of (size + watch_extra (tlsf));
 }
 
-/* More than a quarter of what the rows can hold; or of all addresses, where
+/* More than a quarter of what the lists can hold; or of all addresses, where
  * these have fewer bits. */
 static bool
 size_is_absurd (size_t size)
@@ -252,6 +266,15 @@ piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
   piece->stride_and_bits = stride;
 }
 
+/* The whole of a piece goes to an object. */
+static inline void
+piece_mark_live (Piece *piece, size_t stride, size_t bits)
+{
+  piece->stride_and_bits = stride | bits;
+  TLSF_STEP ();
+  piece_at (piece, stride)->stride_and_bits &= ~PIECE_BEFORE_FREE;
+}
+
 /* Marks a piece that is in no list as live; what is beyond `stride` becomes a
  * free piece. */
 static inline void
@@ -260,15 +283,32 @@ piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
   size_t have = piece_stride (piece);
   size_t before = piece->stride_and_bits & PIECE_BEFORE_FREE;
   size_t rest = have - stride;
-  if (rest >= PIECE_STRIDE_MIN)
+  if (rest < PIECE_STRIDE_MIN)
     {
-      piece->stride_and_bits = stride | before;
-      sli_tlsf_insert (tlsf, piece_at (piece, stride), rest);
+      piece_mark_live (piece, have, before);
       return;
     }
-  piece->stride_and_bits = have | before;
-  TLSF_STEP ();
-  piece_at (piece, have)->stride_and_bits &= ~PIECE_BEFORE_FREE;
+  piece->stride_and_bits = stride | before;
+  watch_free (tlsf, piece_at (piece, stride), rest);
+  sli_tlsf_insert (tlsf, piece_at (piece, stride), rest);
+}
+
+/* The same with a piece that is still the first of its list: if its rest
+ * belongs there, it stays. */
+static inline void
+piece_cut (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  size_t have = piece_stride (piece);
+  size_t rest = have - stride;
+  if (rest < PIECE_STRIDE_MIN)
+    {
+      sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), piece);
+      piece_mark_live (piece, have, 0);
+      return;
+    }
+  watch_free (tlsf, piece_at (piece, stride), rest);
+  sli_tlsf_move (tlsf, piece, have, piece_at (piece, stride), rest);
+  piece->stride_and_bits = stride;
 }
 
 /* Does it look as if it were a whole region? */
@@ -279,21 +319,6 @@ piece_fills_region (const Piece *piece)
          && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
 }
 
-/* From what waited, joined; else the heap grows, if it may. */
-__attribute__ ((cold, noinline)) static Piece *
-piece_obtain_new (SliceTlsf *tlsf, size_t stride)
-{
-  if (sli_tlsf_wait_end (tlsf))
-    {
-      Piece *piece = sli_tlsf_find (tlsf, stride);
-      if (piece != NULL)
-        return piece;
-    }
-  if (!sli_tlsf_grow (tlsf, stride))
-    return NULL;
-  return sli_tlsf_find (tlsf, stride);
-}
-
 /* A region that was empty is so no more. */
 __attribute__ ((cold, noinline)) static void
 piece_leaves_region (SliceTlsf *tlsf, const Piece *piece)
@@ -302,27 +327,27 @@ piece_leaves_region (SliceTlsf *tlsf, const Piece *piece)
     tlsf->n_empty--;
 }
 
-/* A free piece, out of its list; the heap grows if it must. */
+/* A free piece that is the first of its list; the heap grows if it must.
+ * NULL with errno ENOMEM. */
 static inline Piece *
 piece_obtain (SliceTlsf *tlsf, size_t stride)
 {
   Piece *piece = sli_tlsf_find (tlsf, stride);
+  if (SLICE_UNLIKELY (piece == NULL) && sli_tlsf_grow (tlsf, stride))
+    piece = sli_tlsf_find (tlsf, stride);
   if (SLICE_UNLIKELY (piece == NULL))
     {
-      piece = piece_obtain_new (tlsf, stride);
-      if (piece == NULL)
-        {
-          errno = ENOMEM;
-          return NULL;
-        }
+      errno = ENOMEM;
+      return NULL;
     }
   if (SLICE_UNLIKELY (tlsf->n_empty > 0) && piece_fills_region (piece))
     piece_leaves_region (tlsf, piece);
   return piece;
 }
 
-void *
-slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
+/* Any size, in any heap. */
+__attribute__ ((noinline)) static void *
+alloc_any (SliceTlsf *tlsf, size_t size)
 {
   sli_tlsf_require (tlsf);
   if (size_is_absurd (size))
@@ -331,22 +356,44 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
       return NULL;
     }
   size_t stride = stride_for (tlsf, size);
-  Piece *piece;
-  if (stride < tlsf->wait_below
-      && (piece = sli_tlsf_wait_pop (tlsf, stride)) != NULL)
-    {
-      tlsf->n_out++;
-      return piece_object (piece);
-    }
-  piece = piece_obtain (tlsf, stride);
+  Piece *piece = piece_obtain (tlsf, stride);
   if (piece == NULL)
     return NULL;
-  piece_use (tlsf, piece, stride);
-  tlsf->n_out++;
-  char *object = piece_object (piece) + tlsf->front_bytes;
-  if (SLICE_UNLIKELY (tlsf->is_asked))
-    watch_out (tlsf, piece, size + (size == 0));
-  return object;
+  piece_cut (tlsf, piece, stride);
+  if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
+    return watch_out (tlsf, piece, size + (size == 0));
+  return piece_object (piece);
+}
+
+/* Small sizes, from a list of the first map: its pieces all have the same
+ * stride, and none of them is a whole region. */
+void *
+slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
+{
+  if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
+      || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - PIECE_HEAD_BYTES)
+    return alloc_any (tlsf, size);
+  size_t stride = stride_of (size);
+  TLSF_STEP ();
+  uint64_t map = tlsf->maps[0] & ~UINT64_C (0) << (stride >> TLSF_UNIT_BITS);
+  if (map == 0)
+    return alloc_any (tlsf, size);
+  unsigned list = (unsigned) __builtin_ctzll (map);
+  size_t have = (size_t) list << TLSF_UNIT_BITS;
+  Piece *piece = tlsf->lists[list];
+  TLSF_STEP ();
+  TLSF_STEP ();
+  if (SLICE_UNLIKELY (piece->stride_and_bits != (have | PIECE_FREE)))
+    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_list_pop (tlsf, list, piece);
+  if (have - stride < PIECE_STRIDE_MIN)
+    piece_mark_live (piece, have, 0);
+  else
+    {
+      piece->stride_and_bits = stride;
+      sli_tlsf_insert_exact (tlsf, piece_at (piece, stride), have - stride);
+    }
+  return piece_object (piece);
 }
 
 /* Where in a piece an aligned object starts, so that what is in front of it
@@ -371,27 +418,25 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   size_t stride = stride_for (tlsf, size);
   Piece *piece = piece_obtain (tlsf, stride + alignment + PIECE_STRIDE_MIN);
   if (piece == NULL)
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+    return NULL;
   size_t offset = aligned_offset (tlsf, piece, alignment);
+  size_t have = piece_stride (piece);
+  sli_tlsf_remove (tlsf, piece, have);
   if (offset > 0)
     {
-      size_t have = piece_stride (piece);
       Piece *front = piece;
       piece = piece_at (front, offset);
       piece_set_stride (tlsf, piece, have - offset);
+      watch_free (tlsf, front, offset);
       sli_tlsf_insert (tlsf, front, offset);
     }
   piece_use (tlsf, piece, stride);
-  tlsf->n_out++;
   return watch_out (tlsf, piece, size + (size == 0));
 }
 
 /* --- free ---------------------------------------------------------------- */
 
-_Noreturn static void
+_Noreturn __attribute__ ((cold)) static void
 fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 {
   if (is_free)
@@ -404,99 +449,115 @@ fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
 }
 
 /* The piece of a live object.  What is looked at is the heap's as soon as the
- * address lies in its range, so the looks are safe over a buffer; a heap of
- * several regions asks the chain only when the piece looks wrong. */
+ * address lies in its range, so the looks are safe over a buffer.  The piece
+ * behind must not take this one for free: else it was freed and joined. */
 static inline Piece *
-piece_require (const SliceTlsf *tlsf, const void *object)
+piece_require (const SliceTlsf *tlsf, const void *object, size_t front_bytes)
 {
-  Piece *piece = object_piece ((const char *) object - tlsf->front_bytes);
-  uintptr_t address = (uintptr_t) piece;
-  if (address < tlsf->low || address >= tlsf->high
-      || (address & (TLSF_UNIT_BYTES - 1)) != PIECE_HEAD_BYTES)
+  Piece *piece = object_piece ((const char *) object - front_bytes);
+  size_t offset = (uintptr_t) piece - tlsf->low;
+  if (SLICE_UNLIKELY (offset >= tlsf->span_bytes)
+      || SLICE_UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
     fault_object (tlsf, object, false);
-  size_t stride = piece_stride (piece);
-  if ((piece->stride_and_bits & (PIECE_FREE | PIECE_WAITS)) != 0)
-    fault_object (tlsf, object, true);
-  if (stride < PIECE_STRIDE_MIN || stride > tlsf->high - address
-      || (stride & (TLSF_UNIT_BYTES - 1)) != 0)
-    fault_object (tlsf, object, false);
+  size_t bits = piece->stride_and_bits;
+  size_t stride = bits & ~PIECE_BEFORE_FREE;
   TLSF_STEP ();
-  if (piece_before_is_free (piece_at (piece, stride)))
+  if (SLICE_UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
+      || SLICE_UNLIKELY (stride - PIECE_STRIDE_MIN
+                         >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
+    fault_object (tlsf, object, (bits & PIECE_FREE) != 0);
+  TLSF_STEP ();
+  if (SLICE_UNLIKELY (piece_before_is_free (piece_at (piece, stride))))
     fault_object (tlsf, object, false);
   return piece;
 }
 
-/* Joins the free neighbours of a piece that is in no list; returns where the
- * whole starts. */
+/* Where the free piece in front of a piece starts. */
 static inline Piece *
-piece_join (SliceTlsf *tlsf, Piece *piece, size_t *stride)
+piece_before (const SliceTlsf *tlsf, Piece *piece)
 {
-  Piece *after = piece_at (piece, *stride);
-  if (piece_is_free (after))
-    {
-      size_t more = piece_stride (after);
-      sli_tlsf_remove (tlsf, after, more);
-      *stride += more;
-    }
-  if (piece_before_is_free (piece))
-    {
-      Piece *before = *piece_before_word (piece);
-      TLSF_STEP ();
-      if ((uintptr_t) before < tlsf->low || before >= piece
-          || !piece_is_free (before)
-          || piece_at (before, piece_stride (before)) != piece)
-        sli_tlsf_fault_damaged (tlsf, piece);
-      size_t more = piece_stride (before);
-      sli_tlsf_remove (tlsf, before, more);
-      *stride += more;
-      piece = before;
-    }
-  return piece;
+  Piece *before = *piece_before_word (piece);
+  TLSF_STEP ();
+  if (SLICE_UNLIKELY ((uintptr_t) before - tlsf->low
+                      >= (uintptr_t) piece - tlsf->low)
+      || SLICE_UNLIKELY (
+          before->stride_and_bits
+          != ((size_t) ((char *) piece - (char *) before) | PIECE_FREE)))
+    sli_tlsf_fault_damaged (tlsf, piece);
+  return before;
 }
 
-/* A piece that is live no more, nor waits, becomes free. */
-static inline void
-piece_give (SliceTlsf *tlsf, Piece *piece, size_t stride)
+/* A free piece has become a region, it seems. */
+__attribute__ ((cold, noinline)) static void
+piece_ends_region (SliceTlsf *tlsf, Piece *piece)
 {
-  /* A second free of what has been joined is found by this bit. */
-  piece->stride_and_bits |= PIECE_FREE;
-  piece = piece_join (tlsf, piece, &stride);
-  sli_tlsf_insert (tlsf, piece, stride);
-  if (!tlsf->is_fixed && piece_fills_region (piece)
-      && sli_tlsf_is_region (tlsf, piece, stride))
+  size_t stride = piece_stride (piece);
+  if (sli_tlsf_is_region (tlsf, piece, stride))
     sli_tlsf_region_emptied (tlsf, piece, stride);
 }
 
-__attribute__ ((cold)) bool
-sli_tlsf_wait_end (SliceTlsf *tlsf)
+/* Is a free piece that grows at its end still in the right list? */
+static inline bool
+piece_stays (size_t old_stride, size_t stride)
 {
-  bool any = false;
-  for (size_t stride = PIECE_STRIDE_MIN; stride < tlsf->wait_below;
-       stride += TLSF_UNIT_BYTES)
-    for (Piece *piece; (piece = sli_tlsf_wait_pop (tlsf, stride)) != NULL;)
-      {
-        piece_give (tlsf, piece, stride);
-        any = true;
-      }
-  return any;
+  return old_stride >= TLSF_EXACT_BELOW
+         && sli_tlsf_list_of (old_stride) == sli_tlsf_list_of (stride);
+}
+
+/* A live piece becomes free, and one with its free neighbours. */
+static inline void
+piece_give (SliceTlsf *tlsf, Piece *piece)
+{
+  size_t bits = piece->stride_and_bits;
+  size_t stride = bits & ~PIECE_BEFORE_FREE;
+  Piece *after = piece_at (piece, stride);
+  size_t after_bits = after->stride_and_bits;
+  if ((after_bits & PIECE_FREE) != 0)
+    {
+      size_t more = after_bits - PIECE_FREE;
+      sli_tlsf_remove (tlsf, after, more);
+      stride += more;
+    }
+  bool stays = false;
+  if ((bits & PIECE_BEFORE_FREE) != 0)
+    {
+      /* A second free of what has been joined is found by this bit. */
+      piece->stride_and_bits = bits | PIECE_FREE;
+      Piece *before = piece_before (tlsf, piece);
+      size_t more = (size_t) ((char *) piece - (char *) before);
+      piece = before;
+      stride += more;
+      stays = piece_stays (more, stride);
+      if (!stays)
+        sli_tlsf_remove (tlsf, before, more);
+    }
+  if (stays)
+    piece_mark_free (piece, stride);
+  else
+    sli_tlsf_insert (tlsf, piece, stride);
+  if (SLICE_UNLIKELY (piece_at (piece, stride)->stride_and_bits
+                      == PIECE_BEFORE_FREE))
+    piece_ends_region (tlsf, piece);
+}
+
+__attribute__ ((cold, noinline)) static Piece *
+free_asked (const SliceTlsf *tlsf, const void *object)
+{
+  sli_tlsf_require (tlsf);
+  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
+  watch_in (tlsf, piece);
+  return piece;
 }
 
 void
 slice_tlsf_free (SliceTlsf *tlsf, void *object)
 {
-  if (object == NULL)
+  if (SLICE_UNLIKELY (object == NULL))
     return;
-  sli_tlsf_require (tlsf);
-  Piece *piece = piece_require (tlsf, object);
-  if (SLICE_UNLIKELY (tlsf->is_asked))
-    watch_in (tlsf, piece);
-  size_t stride = piece_stride (piece);
-  tlsf->n_out--;
-  if (stride >= tlsf->wait_below || !sli_tlsf_wait_push (tlsf, piece, stride))
-    piece_give (tlsf, piece, stride);
-  /* What waits must not keep the regions of a heap without objects. */
-  if (SLICE_UNLIKELY (tlsf->n_out == 0) && tlsf->chain.n_used > 1)
-    sli_tlsf_wait_end (tlsf);
+  Piece *piece = SLICE_LIKELY (tlsf->quick_kind == ARENA_TLSF)
+                     ? piece_require (tlsf, object, 0)
+                     : free_asked (tlsf, object);
+  piece_give (tlsf, piece);
 }
 
 /* --- resize -------------------------------------------------------------- */
@@ -505,7 +566,7 @@ size_t
 slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
 {
   sli_tlsf_require (tlsf);
-  Piece *piece = piece_require (tlsf, object);
+  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
   return piece_stride (piece) - PIECE_HEAD_BYTES - watch_extra (tlsf);
 }
 
@@ -513,15 +574,21 @@ slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
 static void
 piece_shrink (SliceTlsf *tlsf, Piece *piece, size_t stride)
 {
-  size_t rest = piece_stride (piece) - stride;
-  if (rest < PIECE_STRIDE_MIN)
+  size_t have = piece_stride (piece);
+  size_t rest = have - stride;
+  Piece *after = piece_at (piece, have);
+  Piece *tail = piece_at (piece, stride);
+  if (piece_is_free (after))
+    {
+      size_t more = piece_stride (after);
+      sli_tlsf_move (tlsf, after, more, tail, rest + more);
+    }
+  else if (rest >= PIECE_STRIDE_MIN)
+    sli_tlsf_insert (tlsf, tail, rest);
+  else
     return;
   piece->stride_and_bits
       = stride | (piece->stride_and_bits & PIECE_BEFORE_FREE);
-  Piece *tail = piece_at (piece, stride);
-  piece_set_stride (tlsf, tail, rest);
-  piece_join (tlsf, tail, &rest);
-  sli_tlsf_insert (tlsf, tail, rest);
 }
 
 /* Takes what it needs of the free piece behind; false if there is not enough.
@@ -530,14 +597,20 @@ static bool
 piece_extend (SliceTlsf *tlsf, Piece *piece, size_t stride)
 {
   size_t have = piece_stride (piece);
+  size_t before = piece->stride_and_bits & PIECE_BEFORE_FREE;
   Piece *after = piece_at (piece, have);
-  if (!piece_is_free (after) || have + piece_stride (after) < stride)
-    return false;
   size_t more = piece_stride (after);
+  if (!piece_is_free (after) || have + more < stride)
+    return false;
+  size_t rest = have + more - stride;
+  if (rest >= PIECE_STRIDE_MIN)
+    {
+      sli_tlsf_move (tlsf, after, more, piece_at (piece, stride), rest);
+      piece->stride_and_bits = stride | before;
+      return true;
+    }
   sli_tlsf_remove (tlsf, after, more);
-  piece->stride_and_bits
-      = (have + more) | (piece->stride_and_bits & PIECE_BEFORE_FREE);
-  piece_use (tlsf, piece, stride);
+  piece_mark_live (piece, have + more, before);
   return true;
 }
 
@@ -563,7 +636,7 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  Piece *piece = piece_require (tlsf, object);
+  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
   size_t stride = stride_for (tlsf, size);
   size_t have = piece_stride (piece);
   size_t room = have - PIECE_HEAD_BYTES - watch_extra (tlsf);
@@ -592,8 +665,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   if (tlsf->chain.is_told)
     slice_tlsf_walk (tlsf, tell_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
-  tlsf->low = UINTPTR_MAX;
-  tlsf->high = 0;
+  tlsf->span_bytes = 0;
   if (tlsf->is_fixed)
     {
       Region old = tlsf->fixed;

@@ -11,7 +11,7 @@
 
 #include "bump.h"
 
-/* Strides (a piece's bytes with its header) are multiples of 16; below 512
+/* Strides (a piece's bytes with its header) are multiples of 16; below 1024
  * each has a list of its own, above each power of two is cut in 32.  So a
  * free piece is at most 1/32 larger than the least one that its list may
  * hold. */
@@ -24,6 +24,15 @@
 /* Rows for strides up to 2^40. */
 #define TLSF_STRIDE_BITS_MAX 40
 #define TLSF_N_ROWS_MAX (TLSF_STRIDE_BITS_MAX - TLSF_ROW0_BITS + 1)
+#define TLSF_N_LISTS_MAX (TLSF_N_ROWS_MAX * TLSF_N_COLUMNS)
+
+/* A bit for each list, in words of two rows. */
+#define TLSF_MAP_BITS 64
+#define TLSF_N_MAPS_MAX (TLSF_N_LISTS_MAX / TLSF_MAP_BITS)
+
+/* The strides whose lists the first word tells: a piece of theirs has just
+ * the stride of its list. */
+#define TLSF_EXACT_BELOW ((size_t) TLSF_MAP_BITS << TLSF_UNIT_BITS)
 
 /* A piece of a region; the object starts at `links`:
  *
@@ -35,10 +44,7 @@
  *
  * The stride's low bits say whether the piece is free and whether the one
  * before it is; then, and only then, that one's last word tells where it
- * starts.  Objects are aligned to 16, so pieces start 8 below.
- *
- * A third bit marks a piece that waits: its object was freed, but to its
- * neighbours it is as live. */
+ * starts.  Objects are aligned to 16, so pieces start 8 below. */
 typedef struct Piece Piece;
 struct Piece
 {
@@ -49,8 +55,7 @@ struct Piece
 
 #define PIECE_FREE ((size_t) 1)
 #define PIECE_BEFORE_FREE ((size_t) 2)
-#define PIECE_WAITS ((size_t) 4)
-#define PIECE_BITS ((size_t) 7)
+#define PIECE_BITS ((size_t) 3)
 #define PIECE_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
 #define PIECE_STRIDE_MIN ((size_t) 32)
@@ -69,44 +74,28 @@ typedef struct
   uint32_t block; /* its index in the chain */
 } Region;
 
-/* Small pieces of a heap that grows, which wait for a request of just their
- * stride: a few in each list, the last one freed first.  A free and an alloc
- * then touch no other piece.  Such a heap asks the system for memory, so it
- * is not for real-time threads, and what waits is bounded; a heap over a
- * buffer joins everything at once. */
-#define TLSF_WAIT_BELOW ((size_t) 1 << TLSF_ROW0_BITS)
-#define TLSF_N_WAIT_MAX 16
-
-typedef struct
-{
-  Piece *first[TLSF_N_COLUMNS];
-  uint8_t n_more[TLSF_N_COLUMNS]; /* that each list may still take */
-} Waiting;
-
 struct SliceTlsf
 {
   ArenaKind kind;
+  ArenaKind quick_kind; /* the same; but 0 when a tool watches or hooks are
+                           told, so that alloc and free take their slow
+                           paths */
   uint32_t control_bytes;
-  void (*end) (void *);
-  uintptr_t low;  /* all pieces lie at or above */
-  uintptr_t high; /* and below */
-  Region fixed;   /* over a buffer: the only region */
+  uint32_t n_lists;
+  uintptr_t low;     /* all pieces lie at or above */
+  size_t span_bytes; /* and end so far above */
+  uint32_t map_map;  /* words of maps that are not 0, but for the first */
   bool is_fixed;
   bool is_watched;
-  bool is_asked;       /* watched, or chain.is_told */
-  uint8_t front_bytes; /* a gap before each object when a tool watches */
-  uint32_t n_rows;
-  size_t fixed_bytes; /* the caller's buffer */
-  BlockChain chain;   /* a heap that grows: a block is a region */
-  uint32_t n_empty;   /* regions without an object */
-  Waiting *waiting;   /* a heap that grows: behind the lists */
-  size_t wait_below;  /* strides below this may wait; 0: none does */
-  size_t n_out;       /* objects that are live */
-  Piece **lists;      /* heads of lists, behind column_maps */
-  uint64_t row_map;   /* rows with a piece */
-  /* And behind it, for each row: a word of columns with a piece; then the
-   * heads of the lists. */
-  uint32_t column_maps[];
+  uint16_t front_bytes; /* a gap before each object when a tool watches */
+  void (*end) (void *);
+  Region fixed;                   /* over a buffer: the only region */
+  size_t fixed_bytes;             /* the caller's buffer */
+  BlockChain chain;               /* a heap that grows: a block is a region */
+  uint32_t n_empty;               /* regions without an object */
+  Piece none;                     /* the end of each list */
+  uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a piece */
+  Piece *lists[];
 };
 
 /* --- steps --------------------------------------------------------------- */
@@ -147,12 +136,6 @@ piece_at (const void *start, size_t offset)
   return (Piece *) ((uintptr_t) start + offset);
 }
 
-static inline bool
-piece_is_waiting (const Piece *piece)
-{
-  return (piece->stride_and_bits & PIECE_WAITS) != 0;
-}
-
 /* The word that ends the piece before. */
 static inline Piece **
 piece_before_word (Piece *piece)
@@ -174,215 +157,215 @@ object_piece (const void *object)
 
 /* --- tlsf-index.c: the lists by size ------------------------------------- */
 
-/* Bytes of the maps and heads for so many rows. */
-size_t sli_tlsf_index_bytes (uint32_t n_rows);
-/* Rows for strides up to `bytes`. */
-uint32_t sli_tlsf_rows_for (size_t bytes);
+/* Lists for strides up to `bytes`. */
+uint32_t sli_tlsf_n_lists_for (size_t bytes);
 void sli_tlsf_index_clear (SliceTlsf *tlsf);
 
 _Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
                                        const void *piece);
 
-/* The list of free pieces at a place of the table. */
-static inline Piece **
-sli_tlsf_list (const SliceTlsf *tlsf, uint32_t row, uint32_t column)
-{
-  return tlsf->lists + (size_t) row * TLSF_N_COLUMNS + column;
-}
-
 static inline unsigned
 sli_log2_floor (size_t value)
 {
   return (unsigned) (8 * sizeof (unsigned long) - 1)
-         - (unsigned) __builtin_clzl (value);
+         ^ (unsigned) __builtin_clzl (value);
 }
 
-/* The place of a stride. */
-static inline void
-sli_tlsf_place (size_t stride, uint32_t *row, uint32_t *column)
+/* The list of a stride.  Rows 0 and 1 are cut alike, so that the lists of
+ * both are numbered by units. */
+static inline unsigned
+sli_tlsf_list_of (size_t stride)
 {
-  if (stride < (size_t) 1 << TLSF_ROW0_BITS)
-    {
-      *row = 0;
-      *column = (uint32_t) (stride >> TLSF_UNIT_BITS);
-      return;
-    }
-  unsigned bits = sli_log2_floor (stride);
-  *row = bits - TLSF_ROW0_BITS + 1;
-  *column = (uint32_t) (stride >> (bits - TLSF_COLUMN_BITS))
-            & (TLSF_N_COLUMNS - 1);
+  unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
+  return ((bits - TLSF_ROW0_BITS) << TLSF_COLUMN_BITS)
+         + (unsigned) (stride >> (bits - TLSF_COLUMN_BITS));
 }
 
-/* Shows the tool the heap's words in a free piece. */
-void sli_tlsf_watch_insert (Piece *piece, Piece *after) __attribute__ ((cold));
-
-/* Makes a free piece known, flags and last word too. */
-static inline void
-sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
+/* The first list that holds only pieces of at least the stride: it rounds up
+ * to the next one. */
+static inline unsigned
+sli_tlsf_list_for (size_t stride)
 {
-  uint32_t row;
-  uint32_t column;
-  sli_tlsf_place (stride, &row, &column);
-  Piece **list = sli_tlsf_list (tlsf, row, column);
-  TLSF_STEP ();
+  unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
+  size_t round = ((size_t) 1 << (bits - TLSF_COLUMN_BITS)) - 1;
+  return sli_tlsf_list_of (stride + round);
+}
+
+/* What ends each list on both sides.  A piece is linked to it as to a real
+ * one, so that no branch is needed; its contents mean nothing. */
+static inline Piece *
+sli_tlsf_none (const SliceTlsf *tlsf)
+{
+  return (Piece *) (uintptr_t) &tlsf->none;
+}
+
+/* The header and the last word of a free piece, and what the one behind it
+ * says. */
+static inline void
+piece_mark_free (Piece *piece, size_t stride)
+{
   Piece *after = piece_at (piece, stride);
-  if (tlsf->is_watched)
-    sli_tlsf_watch_insert (piece, after);
-  piece->next = *list;
-  piece->prev = NULL;
-  if (piece->next != NULL)
-    piece->next->prev = piece;
-  *list = piece;
-  tlsf->column_maps[row] |= UINT32_C (1) << column;
-  tlsf->row_map |= UINT64_C (1) << row;
   piece->stride_and_bits = stride | PIECE_FREE;
   after->stride_and_bits |= PIECE_BEFORE_FREE;
   *piece_before_word (after) = piece;
 }
 
-/* The first piece of a list goes: the list may be empty then. */
 static inline void
-sli_tlsf_list_pop (SliceTlsf *tlsf, Piece *piece, uint32_t row,
-                   uint32_t column)
+sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, Piece *piece)
 {
-  *sli_tlsf_list (tlsf, row, column) = piece->next;
-  if (piece->next != NULL)
-    {
-      piece->next->prev = NULL;
-      return;
-    }
-  tlsf->column_maps[row] &= ~(UINT32_C (1) << column);
-  if (tlsf->column_maps[row] == 0)
-    tlsf->row_map &= ~(UINT64_C (1) << row);
+  Piece *next = tlsf->lists[list];
+  TLSF_STEP ();
+  piece->next = next;
+  next->prev = piece;
+  piece->prev = sli_tlsf_none (tlsf);
+  tlsf->lists[list] = piece;
+}
+
+/* Makes a free piece of less than TLSF_EXACT_BELOW known, flags and last word
+ * too.  A tool must have been shown the words. */
+static inline void
+sli_tlsf_insert_exact (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  unsigned list = (unsigned) (stride >> TLSF_UNIT_BITS) % TLSF_MAP_BITS;
+  piece_mark_free (piece, stride);
+  tlsf->maps[0] |= UINT64_C (1) << list;
+  sli_tlsf_list_push (tlsf, list, piece);
+}
+
+static inline void
+sli_tlsf_insert_large (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  unsigned list = sli_tlsf_list_of (stride) % TLSF_N_LISTS_MAX;
+  unsigned word = list / TLSF_MAP_BITS;
+  piece_mark_free (piece, stride);
+  tlsf->maps[word] |= UINT64_C (1) << (list % TLSF_MAP_BITS);
+  tlsf->map_map |= UINT32_C (1) << word;
+  sli_tlsf_list_push (tlsf, list, piece);
+}
+
+static inline void
+sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  if (SLICE_LIKELY (stride < TLSF_EXACT_BELOW))
+    sli_tlsf_insert_exact (tlsf, piece, stride);
+  else
+    sli_tlsf_insert_large (tlsf, piece, stride);
+}
+
+/* The first piece of a list goes. */
+static inline void
+sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const Piece *piece)
+{
+  Piece *next = piece->next;
+  uint64_t is_last = next == sli_tlsf_none (tlsf);
+  uint64_t *map = &tlsf->maps[list / TLSF_MAP_BITS];
+  tlsf->lists[list] = next;
+  next->prev = sli_tlsf_none (tlsf);
+  *map &= ~(is_last << (list % TLSF_MAP_BITS));
+  if (list >= TLSF_MAP_BITS && *map == 0)
+    tlsf->map_map &= ~(UINT32_C (1) << (list / TLSF_MAP_BITS));
 }
 
 /* Takes a free piece out. */
 static inline void
 sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
 {
+  Piece *prev = piece->prev;
   TLSF_STEP ();
-  if (piece->prev != NULL)
+  if (prev != sli_tlsf_none (tlsf))
     {
-      if (piece->prev->next != piece
-          || (piece->next != NULL && piece->next->prev != piece))
+      if (SLICE_UNLIKELY (prev->next != piece))
         sli_tlsf_fault_damaged (tlsf, piece);
-      piece->prev->next = piece->next;
-      if (piece->next != NULL)
-        piece->next->prev = piece->prev;
+      prev->next = piece->next;
+      piece->next->prev = prev;
       return;
     }
-  uint32_t row;
-  uint32_t column;
-  sli_tlsf_place (stride, &row, &column);
-  if (*sli_tlsf_list (tlsf, row, column) != piece)
+  unsigned list = sli_tlsf_list_of (stride);
+  if (SLICE_UNLIKELY (tlsf->lists[list] != piece))
     sli_tlsf_fault_damaged (tlsf, piece);
-  sli_tlsf_list_pop (tlsf, piece, row, column);
+  sli_tlsf_list_pop (tlsf, list, piece);
 }
 
-/* A list that holds only pieces of at least the stride: the place of the
- * stride rounded up to the next column. */
-static inline bool
-sli_tlsf_search (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
-                 uint32_t *column)
+/* A free piece has got another start or another stride.  It keeps its place
+ * if its list is the same. */
+static inline void
+sli_tlsf_move (SliceTlsf *tlsf, Piece *old, size_t old_stride, Piece *piece,
+               size_t stride)
 {
-  if (stride >= (size_t) 1 << TLSF_ROW0_BITS)
-    stride += ((size_t) 1 << (sli_log2_floor (stride) - TLSF_COLUMN_BITS)) - 1;
-  sli_tlsf_place (stride, row, column);
-  if (*row >= tlsf->n_rows)
-    return false;
+  unsigned list = sli_tlsf_list_of (stride);
+  if (sli_tlsf_list_of (old_stride) != list)
+    {
+      sli_tlsf_remove (tlsf, old, old_stride);
+      sli_tlsf_insert (tlsf, piece, stride);
+      return;
+    }
+  Piece *next = old->next;
+  Piece *prev = old->prev;
+  Piece **link
+      = prev != sli_tlsf_none (tlsf) ? &prev->next : &tlsf->lists[list];
   TLSF_STEP ();
-  uint32_t columns = tlsf->column_maps[*row] & (~UINT32_C (0) << *column);
-  if (columns == 0)
+  if (SLICE_UNLIKELY (*link != old))
+    sli_tlsf_fault_damaged (tlsf, old);
+  piece_mark_free (piece, stride);
+  piece->next = next;
+  piece->prev = prev;
+  *link = piece;
+  next->prev = piece;
+}
+
+/* The first list from `list` on that has a piece, or TLSF_N_LISTS_MAX. */
+static inline unsigned
+sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
+{
+  if (SLICE_UNLIKELY (list >= tlsf->n_lists))
+    return TLSF_N_LISTS_MAX;
+  unsigned word = list / TLSF_MAP_BITS;
+  TLSF_STEP ();
+  uint64_t map = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
+  if (map == 0)
     {
       TLSF_STEP ();
-      uint64_t rows = tlsf->row_map & (~UINT64_C (1) << *row);
-      if (rows == 0)
-        return false;
-      *row = (uint32_t) __builtin_ctzll (rows);
-      columns = tlsf->column_maps[*row];
+      uint32_t words = tlsf->map_map & ~UINT32_C (1) << word;
+      if (words == 0)
+        return TLSF_N_LISTS_MAX;
+      word = (unsigned) __builtin_ctz (words);
+      map = tlsf->maps[word];
     }
-  *column = (uint32_t) __builtin_ctz (columns);
-  return true;
+  return word * TLSF_MAP_BITS + (unsigned) __builtin_ctzll (map);
 }
 
-/* When nothing larger is free the first piece of the stride's own list may
- * do: one look more, so a heap over a tight buffer can be filled. */
+/* The first piece of the first list whose pieces are all large enough.  When
+ * there is none the first piece of the stride's own list may do: one look
+ * more, so a heap over a tight buffer can be filled.  It stays in its list.
+ * NULL: none. */
 static inline Piece *
-sli_tlsf_own_list (const SliceTlsf *tlsf, size_t stride, uint32_t *row,
-                   uint32_t *column)
+sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 {
-  sli_tlsf_place (stride, row, column);
-  if (*row >= tlsf->n_rows)
-    return NULL;
-  Piece *piece = *sli_tlsf_list (tlsf, *row, *column);
+  unsigned list = sli_tlsf_list_next (tlsf, sli_tlsf_list_for (stride));
+  if (SLICE_UNLIKELY (list == TLSF_N_LISTS_MAX))
+    {
+      list = sli_tlsf_list_of (stride);
+      if (list >= tlsf->n_lists)
+        return NULL;
+    }
+  Piece *piece = tlsf->lists[list];
   TLSF_STEP ();
-  return piece != NULL && piece_stride (piece) >= stride ? piece : NULL;
-}
-
-/* Takes a free piece of at least `stride` out, or NULL. */
-static inline Piece *
-sli_tlsf_find (SliceTlsf *tlsf, size_t stride)
-{
-  uint32_t row;
-  uint32_t column;
-  Piece *piece;
-  if (sli_tlsf_search (tlsf, stride, &row, &column))
-    piece = *sli_tlsf_list (tlsf, row, column);
-  else
-    piece = sli_tlsf_own_list (tlsf, stride, &row, &column);
-  if (piece == NULL)
+  if (piece_stride (piece) < stride)
     return NULL;
-  if (!piece_is_free (piece) || piece->prev != NULL)
+  if (SLICE_UNLIKELY (!piece_is_free (piece)
+                      || piece->prev != sli_tlsf_none (tlsf)))
     sli_tlsf_fault_damaged (tlsf, piece);
-  sli_tlsf_list_pop (tlsf, piece, row, column);
   return piece;
 }
-
-/* --- pieces that wait ---------------------------------------------------- */
-
-/* One of just that stride, or NULL. */
-static inline Piece *
-sli_tlsf_wait_pop (SliceTlsf *tlsf, size_t stride)
-{
-  Waiting *waiting = tlsf->waiting;
-  size_t column = stride >> TLSF_UNIT_BITS;
-  Piece *piece = waiting->first[column];
-  if (piece == NULL)
-    return NULL;
-  if (!piece_is_waiting (piece))
-    sli_tlsf_fault_damaged (tlsf, piece);
-  waiting->first[column] = piece->next;
-  waiting->n_more[column]++;
-  piece->stride_and_bits &= ~PIECE_WAITS;
-  return piece;
-}
-
-/* False if enough of its stride wait already. */
-static inline bool
-sli_tlsf_wait_push (SliceTlsf *tlsf, Piece *piece, size_t stride)
-{
-  Waiting *waiting = tlsf->waiting;
-  size_t column = stride >> TLSF_UNIT_BITS;
-  if (waiting->n_more[column] == 0)
-    return false;
-  waiting->n_more[column]--;
-  piece->next = waiting->first[column];
-  waiting->first[column] = piece;
-  piece->stride_and_bits |= PIECE_WAITS;
-  return true;
-}
-
-/* No piece waits; their lists are empty. */
-void sli_tlsf_wait_clear (SliceTlsf *tlsf);
-/* Joins all that wait to their neighbours; false if none did. */
-bool sli_tlsf_wait_end (SliceTlsf *tlsf);
 
 /* --- tlsf-region.c: memory ----------------------------------------------- */
 
 /* Makes memory one free piece; false if it is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
-/* Adds a region for a piece of `stride`; false with errno ENOMEM. */
+/* Adds a region for a piece of `stride`, and of at least TLSF_EXACT_BELOW, so
+ * that a piece of an exact list is never a whole region; false with errno
+ * ENOMEM. */
 bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
 /* Is this free piece a whole region?  Look first whether an end follows. */
 bool sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece,

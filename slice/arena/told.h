@@ -54,7 +54,8 @@ void sli_told_moved (Bump *bump, const void *old_object, const void *object,
                      size_t size);
 void sli_told_died (Bump *bump, const void *object);
 
-/* The object and all that came after it go; all that came after a mark; all. */
+/* The object and all that came after it go; all that came after a mark; all.
+ */
 void sli_told_cut (Bump *bump, const void *object);
 void sli_told_cut_mark (Bump *bump, uint64_t stamp);
 void sli_told_cut_all (Bump *bump);

@@ -415,43 +415,79 @@ test_misuse_overrun (void)
     expect_error (330, "is free already");
 }
 
-/* --- pieces that wait ------------------------------------------------------ */
+/* --- joining ------------------------------------------------------------- */
 
-/* Of a heap that grows: freed, and so counted, but not joined; the next
- * request of the size gets the last one. */
 static void
-test_waiting (void)
+assert_free (const SliceTlsf *tlsf, size_t n_live, size_t n_free)
 {
-  SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  void *objects[40];
   SliceTlsfStats stats;
-  for (unsigned i = 0; i < 40; i++)
-    objects[i] = slice_tlsf_alloc (tlsf, 100);
-  for (unsigned i = 0; i < 39; i++)
-    slice_tlsf_free (tlsf, objects[i]);
-  g_assert_true (slice_tlsf_is_valid (tlsf, NULL));
+  assert_valid (tlsf);
   slice_tlsf_get_stats (tlsf, &stats);
-  g_assert_cmpuint (stats.n_live, ==, 1);
-  slice_tlsf_trim (tlsf);
-  g_assert_true (slice_tlsf_is_valid (tlsf, NULL));
+  g_assert_cmpuint (stats.n_live, ==, n_live);
+  g_assert_cmpuint (stats.n_free, ==, n_free);
+}
+
+/* What is freed is joined before the call returns, in a heap that grows as in
+ * one over a buffer: the number of free pieces tells. */
+static void
+check_joins (SliceTlsf *tlsf, size_t size)
+{
+  void *objects[5];
+  SliceTlsfStats stats;
   slice_tlsf_get_stats (tlsf, &stats);
-  g_assert_cmpuint (stats.n_live, ==, 1);
-  g_assert_cmpuint (stats.n_free, ==, 2);
-  slice_tlsf_destroy (tlsf);
+  size_t largest = stats.largest_free;
+  for (unsigned i = 0; i < 5; i++)
+    objects[i] = slice_tlsf_alloc (tlsf, size);
+  assert_free (tlsf, 5, 1);
+  slice_tlsf_free (tlsf, objects[1]);
+  assert_free (tlsf, 4, 2);
+  slice_tlsf_free (tlsf, objects[3]);
+  assert_free (tlsf, 3, 3);
+  slice_tlsf_free (tlsf, objects[2]); /* with both sides */
+  assert_free (tlsf, 2, 2);
+  slice_tlsf_free (tlsf, objects[0]); /* with the one behind */
+  assert_free (tlsf, 1, 2);
+  slice_tlsf_free (tlsf, objects[4]); /* and all is one */
+  assert_free (tlsf, 0, 1);
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.largest_free, ==, largest);
 }
 
 static void
-test_misuse_waiting_twice (void)
+test_joins (void)
 {
-  if (g_test_subprocess ())
+  static char buffer[1 << 20];
+  static const size_t sizes[] = { 1, 24, 100, 500, 1000, 1016, 3000, 8000 };
+  SliceTlsf *fixed = slice_tlsf_new_fixed (buffer, sizeof buffer);
+  SliceTlsf *growing = slice_tlsf_new (NULL);
+  for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      SliceTlsf *tlsf = slice_tlsf_new (NULL);
-      char *object = slice_tlsf_alloc (tlsf, 100);
-      slice_tlsf_free (tlsf, object);
-      slice_tlsf_free (tlsf, object);
-      return;
+      check_joins (fixed, sizes[i]);
+      check_joins (growing, sizes[i]);
     }
-  expect_error (330, "is free already");
+  slice_tlsf_destroy (fixed);
+  slice_tlsf_destroy (growing);
+}
+
+/* A free piece that loses or gains at an end, in its list and out of it: what
+ * is asked of the heap is told by is_valid. */
+static void
+test_ends_move (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 100);
+  slice_tlsf_alloc (tlsf, 100);
+  for (size_t size = 100; size < 30000; size += 16 + size / 8)
+    {
+      object = slice_tlsf_resize (tlsf, object, size);
+      assert_valid (tlsf);
+    }
+  for (size_t size = 30000; size > 16; size -= 16 + size / 16)
+    {
+      object = slice_tlsf_resize (tlsf, object, size);
+      assert_valid (tlsf);
+    }
+  slice_tlsf_destroy (tlsf);
 }
 
 int
@@ -473,8 +509,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/tlsf/misuse/interior", test_misuse_interior);
   g_test_add_func ("/slice/tlsf/misuse/overrun", test_misuse_overrun);
-  g_test_add_func ("/slice/tlsf/waiting", test_waiting);
-  g_test_add_func ("/slice/tlsf/misuse/waiting-twice",
-                   test_misuse_waiting_twice);
+  g_test_add_func ("/slice/tlsf/joins", test_joins);
+  g_test_add_func ("/slice/tlsf/ends-move", test_ends_move);
   return g_test_run ();
 }

@@ -1,27 +1,29 @@
 /* arena-bench.cc - arenas against their peers, interleaved
  *
- *   arena-bench [ROUNDS [mixed]]
+ *   arena-bench [ROUNDS] [mixed | --table]
  *
  * Each round runs every contestant once, in turn; what is printed is each
  * one's median over the rounds, in nanoseconds an object, and its ratio to
- * malloc's in the same run.  CPU time of the thread.
+ * malloc's in the same run.  CPU time of the thread.  --table prints what was
+ * asked of the arenas beside what was measured, instead; that takes the
+ * programs of TLSF's worst case and fragmentation too, from the same
+ * directory.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
-#include <algorithm>
-#include <cstdio>
+#include "arena-table.h"
+
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
 
 #include <slice/slice.hpp>
 
 #include <obstack.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #ifdef SLICE_HAS_PMR
 # include <memory_resource>
 #endif
@@ -43,68 +45,6 @@ now_ns ()
   clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time);
   return double (time.tv_sec) * 1e9 + double (time.tv_nsec);
 }
-
-double
-median (std::vector<double> values)
-{
-  std::sort (values.begin (), values.end ());
-  return values[values.size () / 2];
-}
-
-/* Results by scenario and contestant, in the order of their first coming. */
-struct Table
-{
-  struct Row
-  {
-    std::string scenario;
-    std::string contestant;
-    std::vector<double> ns;
-  };
-  std::vector<Row> rows;
-
-  void
-  add (const std::string &scenario, const std::string &contestant, double ns)
-  {
-    for (Row &row : rows)
-      if (row.scenario == scenario && row.contestant == contestant)
-        {
-          row.ns.push_back (ns);
-          return;
-        }
-    rows.push_back ({ scenario, contestant, { ns } });
-  }
-
-  double
-  reference (const std::string &scenario) const
-  {
-    for (const Row &row : rows)
-      if (row.scenario == scenario && row.contestant == "malloc")
-        return median (row.ns);
-    return 0;
-  }
-
-  void
-  print () const
-  {
-    std::map<std::string, bool> seen;
-    for (const Row &first : rows)
-      {
-        if (seen[first.scenario])
-          continue;
-        seen[first.scenario] = true;
-        std::printf ("%s\n", first.scenario.c_str ());
-        for (const Row &row : rows)
-          {
-            if (row.scenario != first.scenario)
-              continue;
-            double ns = median (row.ns);
-            std::printf ("  %-22s %9.3f ns  %6.3f of malloc\n",
-                         row.contestant.c_str (), ns,
-                         ns / reference (row.scenario));
-          }
-      }
-  }
-};
 
 Table table;
 
@@ -138,16 +78,17 @@ fill (Get get)
 
 constexpr int n_fills = 8;
 
-/* Fill and reset several times; the first fill, which meets fresh memory, is
- * told apart. */
+/* In a child: where the first fill is told, which then ends it. */
+int first_fd = -1;
+
+/* Fill and reset several times.  The first fill, which may meet fresh memory,
+ * is not counted. */
 template <std::size_t Size, typename Get, typename Reset>
 void
 fill_and_reset (const char *contestant, Get get, Reset reset)
 {
-  char first[64];
   char warm[64];
   char again[64];
-  std::snprintf (first, sizeof first, "%zu bytes: first fill", Size);
   std::snprintf (warm, sizeof warm, "%zu bytes: fill after reset", Size);
   std::snprintf (again, sizeof again, "%zu bytes: reset or free all", Size);
   double fills = 0;
@@ -157,11 +98,14 @@ fill_and_reset (const char *contestant, Get get, Reset reset)
       double start = now_ns ();
       Link *head = fill<Size> (get);
       double filled = now_ns ();
+      if (first_fd >= 0)
+        {
+          double ns = (filled - start) / n_objects;
+          _exit (write (first_fd, &ns, sizeof ns) != sizeof ns);
+        }
       reset (head);
       double end = now_ns ();
-      if (i == 0)
-        table.add (first, contestant, (filled - start) / n_objects);
-      else
+      if (i > 0)
         {
           fills += filled - start;
           resets += end - filled;
@@ -220,9 +164,7 @@ fills_obstack ()
   void *bottom = obstack_alloc (&stack, 1);
   fill_and_reset<Size> (
       "obstack",
-      [&] (std::size_t size) {
-        return obstack_alloc (&stack, int (size));
-      },
+      [&] (std::size_t size) { return obstack_alloc (&stack, int (size)); },
       [&] (Link *) {
         obstack_free (&stack, bottom);
         bottom = obstack_alloc (&stack, 1);
@@ -238,8 +180,7 @@ fills_apr ()
   apr_pool_t *pool;
   apr_pool_create (&pool, nullptr);
   fill_and_reset<Size> (
-      "APR pool",
-      [=] (std::size_t size) { return apr_palloc (pool, size); },
+      "APR pool", [=] (std::size_t size) { return apr_palloc (pool, size); },
       [=] (Link *) { apr_pool_clear (pool); });
   apr_pool_destroy (pool);
 #endif
@@ -281,6 +222,45 @@ fills ()
   fills_llvm<Size> ();
   fills_pmr<Size> ();
   fills_obstack<Size> ();
+}
+
+/* A fill of memory that the process never had: in a child, before this
+ * process has used and freed any. */
+template <std::size_t Size>
+void
+first_fill (const char *contestant, void (*fills_one) ())
+{
+  char scenario[64];
+  std::snprintf (scenario, sizeof scenario, "%zu bytes: first fill", Size);
+  int ends[2];
+  if (pipe (ends) != 0)
+    return;
+  pid_t child = fork ();
+  if (child == 0)
+    {
+      first_fd = ends[1];
+      fills_one ();
+      _exit (1);
+    }
+  close (ends[1]);
+  double ns;
+  if (child > 0 && read (ends[0], &ns, sizeof ns) == sizeof ns)
+    table.add (scenario, contestant, ns);
+  close (ends[0]);
+  if (child > 0)
+    waitpid (child, nullptr, 0);
+}
+
+template <std::size_t Size>
+void
+first_fills ()
+{
+  first_fill<Size> ("malloc", fills_malloc<Size>);
+  first_fill<Size> ("slice linear", fills_linear<Size>);
+  first_fill<Size> ("APR pool", fills_apr<Size>);
+  first_fill<Size> ("LLVM BumpPtrAllocator", fills_llvm<Size>);
+  first_fill<Size> ("pmr::monotonic", fills_pmr<Size>);
+  first_fill<Size> ("obstack", fills_obstack<Size>);
 }
 
 /* --- stack --------------------------------------------------------------- */
@@ -449,12 +429,8 @@ mixed_runs (const char *scenario, const char *contestant, const Mix &mix,
 }
 
 void
-mixed_sizes (const char *scenario, std::size_t n_places, unsigned bits)
+mixed_contest (const char *scenario, std::size_t n_places, const Mix &mix)
 {
-  static std::map<std::string, Mix> mixes;
-  if (mixes[scenario].sizes.empty ())
-    mixes[scenario] = make_mix (400000, n_places, bits);
-  const Mix &mix = mixes[scenario];
   void *(*get) (std::size_t) = the_malloc;
   void (*put) (void *) = the_free;
   mixed_runs (scenario, "malloc", mix, n_places, get, put);
@@ -473,16 +449,215 @@ mixed_sizes (const char *scenario, std::size_t n_places, unsigned bits)
   slice_tlsf_destroy (tlsf);
 }
 
+void
+mixed_sizes (const char *scenario, std::size_t n_places, unsigned bits)
+{
+  static std::map<std::string, Mix> mixes;
+  if (mixes[scenario].sizes.empty ())
+    mixes[scenario] = make_mix (400000, n_places, bits);
+  mixed_contest (scenario, n_places, mixes[scenario]);
+}
+
+/* The working set of slice-bench: 80 % of the replacements hit 64 short-lived
+ * objects, 15 % a twentieth, 5 % all of 20,000; 8 to 512 bytes. */
+void
+working_set ()
+{
+  static Mix mix;
+  constexpr unsigned n_long = 20000;
+  unsigned random = 4711;
+  while (mix.sizes.size () < 600000)
+    {
+      random = random * 1664525u + 1013904223u;
+      unsigned percent = (random >> 8) % 100;
+      unsigned n = percent < 80 ? 64 : percent < 95 ? n_long / 20 : n_long;
+      random = random * 1664525u + 1013904223u;
+      mix.places.push_back ((random >> 8) % n);
+      random = random * 1664525u + 1013904223u;
+      mix.sizes.push_back (8 + (random >> 8) % 505);
+    }
+  mixed_contest ("working set, 8 to 512 B, 20000 live", n_long, mix);
+}
+
+/* --- bytes held ---------------------------------------------------------- */
+
+double
+linear_held (std::size_t size)
+{
+  SliceArenaStats stats;
+  SliceLinear *linear = slice_linear_new (nullptr);
+  for (std::size_t i = 0; i < n_objects; i++)
+    slice_linear_alloc (linear, size);
+  slice_linear_get_stats (linear, &stats);
+  slice_linear_destroy (linear);
+  return double (stats.held_bytes) / double (n_objects * size);
+}
+
+double
+pool_held (std::size_t size)
+{
+  SliceArenaStats stats;
+  SlicePool *pool = slice_pool_new_plain (size);
+  for (std::size_t i = 0; i < n_objects; i++)
+    slice_pool_alloc (pool);
+  slice_pool_get_stats (pool, &stats);
+  slice_pool_destroy (pool);
+  return double (stats.held_bytes) / double (n_objects * size);
+}
+
+/* A thousand arenas of 1.5 KB. */
+double
+small_arenas_used ()
+{
+  std::size_t held = 0;
+  for (int i = 0; i < 1000; i++)
+    {
+      SliceArenaStats stats;
+      SliceLinear *linear = slice_linear_new (nullptr);
+      for (int k = 0; k < 64; k++)
+        slice_linear_alloc (linear, 24);
+      slice_linear_get_stats (linear, &stats);
+      held += stats.held_bytes;
+      slice_linear_destroy (linear);
+    }
+  return 1000.0 * 64 * 24 / double (held);
+}
+
+/* --- the table ----------------------------------------------------------- */
+
+/* The programs beside this one print lines of figures. */
+FILE *
+run_sibling (const std::string &self, const char *name)
+{
+  std::size_t slash = self.rfind ('/');
+  std::string directory
+      = slash == std::string::npos ? "." : self.substr (0, slash);
+  return popen (("'" + directory + "/" + name + "'").c_str (), "r");
+}
+
+void
+table_worst (const std::string &self, const char *name, const char *unit)
+{
+  FILE *in = run_sibling (self, name);
+  char line[256];
+  unsigned least[2] = { ~0u, ~0u };
+  unsigned most[2] = { 0, 0 };
+  while (in != nullptr && std::fgets (line, sizeof line, in) != nullptr)
+    {
+      unsigned worst[2];
+      if (std::sscanf (line, "%*u %*u %*f %u %*u %*f %u", &worst[0], &worst[1])
+          != 2)
+        continue;
+      for (int i = 0; i < 2; i++)
+        {
+          least[i] = std::min (least[i], worst[i]);
+          most[i] = std::max (most[i], worst[i]);
+        }
+    }
+  if (in == nullptr || pclose (in) != 0 || most[0] == 0)
+    {
+      std::printf ("TLSF, worst case in %s: not measured here\n", unit);
+      return;
+    }
+  for (int i = 0; i < 2; i++)
+    std::printf ("TLSF, worst %s of %s, heaps of 1 KB to 1 GB%*s %8s %9u"
+                 "  %u .. %u\n",
+                 unit, i == 0 ? "an alloc" : "a free",
+                 int (62 - 43 - std::strlen (unit) - (i == 0 ? 3 : 1) + 2), "",
+                 "flat", most[i], least[i], most[i]);
+}
+
+void
+table_fragmentation (const std::string &self)
+{
+  FILE *in = run_sibling (self, "tlsf-fragmentation");
+  char line[256];
+  std::map<unsigned, double> held[2];
+  while (in != nullptr && std::fgets (line, sizeof line, in) != nullptr)
+    {
+      char name[16];
+      unsigned size;
+      double ratio;
+      if (std::sscanf (line, "%15s %u %*u %*u %*u %lf", name, &size, &ratio)
+          == 3)
+        held[std::strcmp (name, "tlsf") == 0][size] = ratio;
+    }
+  if (in != nullptr)
+    pclose (in);
+  for (const auto &one : held[1])
+    {
+      char what[80];
+      std::snprintf (what, sizeof what,
+                     "TLSF, held of live bytes, up to %u B (malloc: %.3f)",
+                     one.first, held[0][one.first]);
+      std::printf ("%-62s %8s %9.4g\n", what, "told", one.second);
+    }
+}
+
+void
+print_asked (const std::string &self)
+{
+  static const char *const peers[]
+      = { "LLVM BumpPtrAllocator", "APR pool", "pmr::monotonic", "obstack" };
+  asked_head ();
+  asked_ratio (table, "8 bytes: fill after reset", "slice linear", "malloc",
+               0.30);
+  for (const char *size : { "8", "24" })
+    asked_ratio (table,
+                 std::string (size) + " bytes: stack, alloc and release",
+                 "slice stack", "malloc", 0.35);
+  for (const char *size : { "24", "64" })
+    for (const char *how : { "random replacement", "many out and all in" })
+      asked_ratio (table, std::string (size) + " bytes: pool, " + how,
+                   "slice pool", "malloc", 0.40);
+  for (std::size_t size : { 8, 24, 64 })
+    {
+      std::string what
+          = "100,000 of " + std::to_string (size) + " bytes, held";
+      asked_line (what + ": linear", "<=", 1.02, linear_held (size), "");
+      asked_line (what + ": pool", "<=", 1.02, pool_held (size), "");
+    }
+  asked_line ("arenas of 1.5 KB, used of held", ">=", 0.75,
+              small_arenas_used (), "");
+  for (const char *what :
+       { "first fill", "fill after reset", "reset or free all" })
+    for (const char *size : { "8", "24", "64" })
+      for (const char *peer : peers)
+        asked_ratio (table, std::string (size) + " bytes: " + what,
+                     "slice linear", peer, 1);
+  /* A reset that keeps nothing, against those that keep nothing or little. */
+  for (const char *what : { "fill after reset", "reset or free all" })
+    for (const char *size : { "8", "24", "64" })
+      for (const char *peer : peers)
+        if (std::strcmp (peer, "APR pool") != 0)
+          asked_ratio (table, std::string (size) + " bytes: " + what,
+                       "slice linear, none kept", peer, 1);
+  for (const Table::Row &row : table.rows)
+    if (row.contestant == "slice TLSF, growing")
+      asked_ratio (table, row.scenario, "slice TLSF, growing", "malloc", 1);
+  std::fflush (stdout);
+  table_worst (self, "tlsf-worst-steps", "steps");
+  table_worst (self, "tlsf-worst-instructions", "instructions");
+  table_fragmentation (self);
+}
+
 } // namespace
 
 int
 main (int argc, char **argv)
 {
-  int n_rounds = argc > 1 ? std::atoi (argv[1]) : 7;
+  int n_rounds = argc > 1 && argv[1][0] != '-' ? std::atoi (argv[1]) : 7;
+  std::string last = argc > 1 ? argv[argc - 1] : "";
+  bool is_mixed_only = last == "mixed";
 #ifdef HAVE_APR
   apr_initialize ();
 #endif
-  bool is_mixed_only = argc > 2;
+  for (int round = 0; round < n_rounds && !is_mixed_only; round++)
+    {
+      first_fills<8> ();
+      first_fills<24> ();
+      first_fills<64> ();
+    }
   for (int round = 0; round < n_rounds; round++)
     {
       if (!is_mixed_only)
@@ -495,10 +670,14 @@ main (int argc, char **argv)
           pools<24> ();
           pools<64> ();
         }
+      working_set ();
       mixed_sizes ("16 B to 1 KB mixed, 2000 live", 2000, 10);
       mixed_sizes ("16 B to 16 KB mixed, 2000 live", 2000, 14);
       mixed_sizes ("16 B to 1 KB mixed, 50000 live", 50000, 10);
     }
-  table.print ();
+  if (last == "--table")
+    print_asked (argv[0]);
+  else
+    table.print ();
   return 0;
 }

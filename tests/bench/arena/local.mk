@@ -1,6 +1,7 @@
 # tests/bench/arena/local.mk - the arenas' benchmarks
 #
 #   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
+#   make bench-arena-table  what was asked beside what was measured
 #   make bench-tlsf          TLSF's worst case, in steps and in instructions,
 #                            and its fragmentation
 #   make bench-arena-memory  memory over time, source against source
@@ -41,7 +42,7 @@ check_PROGRAMS += %D%/arena-constant %D%/tlsf-fragmentation
 if HAVE_CXX
 check_PROGRAMS += %D%/arena-bench
 endif
-%C%_arena_bench_SOURCES = %D%/arena-bench.cc
+%C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h
 %C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
 %C%_arena_bench_CXXFLAGS = -std=c++17
 %C%_arena_bench_LDFLAGS = -no-install
@@ -52,6 +53,9 @@ check_scripts += %D%/check-bench-arena.sh
 EXTRA_DIST += %D%/plot-memory
 
 bench_targets += bench-arena bench-tlsf bench-arena-memory
+bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps \
+		   %D%/tlsf-worst-instructions %D%/tlsf-fragmentation
+	%D%/arena-bench 9 --table
 bench-arena: %D%/arena-bench %D%/arena-constant
 	%D%/arena-bench 9
 	%D%/arena-constant 9
@@ -64,4 +68,4 @@ bench-arena-memory: %D%/arena-memory
 	$(MKDIR_P) bench-results
 	$(SHELL) $(srcdir)/%D%/plot-memory %D%/arena-memory bench-results
 
-.PHONY: bench-arena bench-tlsf bench-arena-memory
+.PHONY: bench-arena bench-arena-table bench-tlsf bench-arena-memory
