@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
 	%D%/clients/forks.c \
+	%D%/clients/nodes.c \
 	%D%/clients/plugin.c \
 	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \
@@ -34,7 +35,9 @@ EXTRA_DIST += \
 	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
+	%D%/clients/words.c \
 	%D%/clients/wrapped.c \
+	%D%/check-prediction.sh \
 	%D%/make-large.c
 
 if WITH_TRACE
