@@ -275,7 +275,8 @@ coverage:
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
 	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests)
-	@$(AM_TESTS_ENVIRONMENT) for test in $(coverage_tests); do \
+	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
+	export SLICE_TEST_TIMEOUT; for test in $(coverage_tests); do \
 	  $(SHELL) $(top_srcdir)/%D%/run-test.sh ./$$test > coverage.log 2>&1 \
 	    || { echo "coverage: $$test failed"; tail -5 coverage.log; }; \
 	done
