@@ -400,7 +400,8 @@ main (int argc, char **argv)
     if (strcmp (argv[i], "--all") == 0)
       {
         do_all = TRUE;
-        argv[i] = argv[argc - 1];
+        for (int k = i--; k < argc; k++)
+          argv[k] = argv[k + 1];
         argc--;
       }
   test_init (&argc, &argv);

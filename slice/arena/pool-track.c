@@ -16,6 +16,7 @@
 #include <string.h>
 #include "fault.h"
 #include "told.h"
+#include "port/compiler.h"
 
 #define WORD_BITS 64
 #define N_TRACKS_MIN 4
@@ -267,6 +268,7 @@ pool_cut_one (SlicePool *pool)
     return NULL;
   char *chunk = pool->cut_at;
   Track *track = track_of (pool, chunk);
+  KNOWN (track != NULL);
   size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (!chunk_ready (pool, track, index))
     {
@@ -282,6 +284,7 @@ pool_cut_one (SlicePool *pool)
 static void
 track_flip (const SlicePool *pool, Track *track, const char *chunk)
 {
+  KNOWN (track != NULL);
   size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (track->live != NULL)
     track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
@@ -318,6 +321,7 @@ sli_pool_track_alloc (SlicePool *pool)
       if (pool->is_filled)
         chunk_require_filled (pool, chunk);
       Track *track = track_of (pool, chunk);
+      KNOWN (track != NULL);
       size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
       chunk_ready (pool, track, index);
     }

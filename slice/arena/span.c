@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "fault.h"
+#include "port/compiler.h"
 
 /* What the shared heap asks its parent for: large enough that the system's
  * malloc maps it by itself (its threshold starts at 128 KiB and stops at 32
@@ -248,6 +249,7 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
     return false;
   Span **old = heap->spans;
   size_t n_old = heap->n_room;
+  KNOWN (*spare != NULL);
   if (old != NULL)
     memcpy (*spare, old, heap->n_spans * sizeof (Span *));
   heap->spans = *spare;

@@ -332,8 +332,11 @@ sli_gc_release (void *payload)
   if (gc->rubbish != NULL)
     ralloc_free (gc->rubbish);
   for (i = 0; i <= GC_BUCKETS; i++)
-    while (gc->buckets[i].slabs != NULL)
-      slab_unmap (gc->buckets[i].slabs);
+    for (GcSlab *slab = gc->buckets[i].slabs, *next; slab != NULL; slab = next)
+      {
+        next = slab->next;
+        slab_unmap (slab);
+      }
   gc->magic = 0;
 }
 

@@ -56,6 +56,7 @@ annotated_free (size_t size, void *block, const char *operation,
     sli_guard_complain (ERROR_WRONG_SIZE, operation, block, size,
               mark - (size_t) MARK_LIVE);
   (void) sli_annotate_free (block, mark - (size_t) MARK_LIVE, true);
+  KNOWN (place.slab != NULL);
   STORE (place_mark (&place), MARK_FREE);
   sli_magazine_free_late (place.slab->class_index, chunk);
 }

@@ -180,6 +180,7 @@ live_mark (size_t size, char *block, unsigned *class_index,
   place_find (block - sli_guard.front_bytes, &place);
   if (LIKELY (place.state == CHUNK_OUT))
     {
+      KNOWN (place.slab != NULL);
       mark = place_mark (&place);
       *class_index = place.slab->class_index;
     }

@@ -125,6 +125,7 @@ place_error (const Place *place, unsigned class_index)
     case CHUNK_UNCARVED:
       return ERROR_NEVER_ALLOCATED;
     default:
+      KNOWN (place->slab != NULL);
       return class_index != 0 && place->slab->class_index != class_index
                  ? ERROR_WRONG_SIZE
                  : (ErrorNumber) 0;
@@ -136,6 +137,7 @@ place_error (const Place *place, unsigned class_index)
 static inline uint16_t *
 place_mark (const Place *place)
 {
+  KNOWN (place->slab != NULL);
   return region_mark_of (
       place->run + place->slab->first_offset
       + (size_t) place->index

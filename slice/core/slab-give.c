@@ -260,6 +260,7 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
       error = place_error (&place, class_index);
       if (UNLIKELY (error != 0))
         place_complain (&place, error, class_index, chunks[i], operation);
+      KNOWN (place.slab != NULL);
       /* Neighbours in the array are often neighbours in the slab. */
       bits = descending_bits (&place, n, chunks, &next);
       span = word_span (&place);

@@ -9,6 +9,13 @@
 
 #define LIKELY(x) __builtin_expect (!!(x), 1)
 #define UNLIKELY(x) __builtin_expect (!!(x), 0)
+/* What the code before has made sure of, for the compiler and its analyzer,
+ * which can't see it. */
+#define KNOWN(condition)                                                      \
+  do                                                                          \
+    if (!(condition))                                                         \
+      __builtin_unreachable ();                                               \
+  while (0)
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
