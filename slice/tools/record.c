@@ -391,6 +391,9 @@ event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
   event_finish (self);
 }
 
+/* This moment, after all that the program did before.  Without the wait the
+ * clock may be read while the block that dies is still on its way from the
+ * thread that made it, and the death come out before the birth. */
 static uint64_t
 time_after (void)
 {
@@ -448,7 +451,7 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
       self->tag = 0;
     }
   if (LIKELY (now == 0))
-    now = ticks_now ();
+    now = time_after ();
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
   if (LIKELY (node != SLI_STACK_OWN))
     event_write (self, op, (uint64_t)block, 0, node, now, extra);
