@@ -284,6 +284,7 @@ test_rollback_tells_some (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   SliceMark outer, inner;
+  unsigned n_copies;
   void *object;
 
   forget ();
@@ -297,18 +298,24 @@ test_rollback_tells_some (void)
   g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 4);
   g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 1);
   object = slice_linear_resize (linear, object, 400, 300);
-  g_assert_cmpuint (n_moved[SLICE_TRACE_LINEAR], ==, 1);
+  /* Where a tool watches, what shrinks is another object. */
+  n_copies = n_born[SLICE_TRACE_LINEAR] - 4;
+  g_assert_cmpuint (n_moved[SLICE_TRACE_LINEAR] + n_copies, ==, 1);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 1 + n_copies);
   slice_linear_rollback (linear, inner);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 3);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 3 + n_copies);
   object = slice_linear_alloc (linear, 8);
   g_assert_true (slice_linear_free_last (linear, object, 8));
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
   slice_linear_rollback (linear, outer);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
   slice_linear_destroy (linear);
-  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 5);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 5);
+  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
 }
+
+/* Is the inline code let in at all, with these options and this tool? */
+static bool is_inline;
 
 static gint turn;
 
@@ -319,7 +326,8 @@ turn_wait (gint until)
     g_usleep (100);
 }
 
-/* A thread that had its magazines before the hooks came, and after they went. */
+/* A thread that had its magazines before the hooks came, and after they
+ * went. */
 static void *
 other_thread (void *unused)
 {
@@ -368,8 +376,7 @@ test_ends (void)
   slice_set_trace_hooks (NULL);
   forget ();
   use_slices ();
-  if (g_test_undefined ()) /* no option of the environment keeps it out */
-    g_assert_true (slice_tls_v1 != zero || getenv ("SLICE_OPTIONS") != NULL);
+  g_assert_true ((slice_tls_v1 != zero) == is_inline);
   slice_stack_release (stack, object);
   slice_stack_alloc (stack, 10);
   slice_stack_destroy (stack);
@@ -393,6 +400,10 @@ test_refuses_others (void)
 int
 main (int argc, char **argv)
 {
+  SliceEntryV1 *zero = slice_tls_v1;
+
+  use_slices ();
+  is_inline = slice_tls_v1 != zero;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
