@@ -10,6 +10,7 @@ dist_doc_DATA += \
 	%D%/replayed-programs \
 	%D%/slice-trace.schema.json \
 	%D%/THEORY \
+	%D%/THEORY-8-ARENAS \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
 	%D%/tracing-tutorial \
