@@ -11,7 +11,7 @@ slice/source.h slice/version.h}"
 library=$top_builddir/slice/.libs/libslice.so
 map=$top_srcdir/slice/libslice.map
 # A build with assertions keeps each thread's list of held locks as well.
-tls_bytes_max=32
+tls_bytes_max=16
 if grep -q '^#define SLICE_DEBUG ' "$top_builddir/config.h" 2> /dev/null; then
   tls_bytes_max=64
 fi

@@ -340,10 +340,16 @@ void sli_context_steal (void *new_ctx, Node *node, void *ptr,
 
 /* --- frees under way (ralloc-free.c) ----------------------------------------- */
 
-/* This thread's, in whose destructors we are; innermost first. */
-typedef struct Walk Walk;
-extern __thread Walk *sli_context_walks
-    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
+/* How many stand in destructors just now, of all threads.  Which of them are
+ * this thread's is asked only if there are any. */
+extern unsigned sli_context_n_standing
+    __attribute__ ((visibility ("hidden")));
+
+static inline bool
+context_has_standing (void)
+{
+  return UNLIKELY (LOAD (&sli_context_n_standing) != 0);
+}
 
 /* User code has made a node move. */
 void sli_context_walks_moved (void *old, void *payload);

@@ -32,6 +32,7 @@
 #include "errors.h"
 #include "node.h"
 #include "base/trace.h"
+#include "port/tls.h"
 
 enum
 {
@@ -63,22 +64,21 @@ typedef struct
   void *blocks[BATCH_BLOCKS];
 } Batch;
 
-struct Walk
+typedef struct Walk
 {
   void *top;             /* the node whose freeing began it all */
   void *keep;            /* top, if only what is below it goes; else NULL */
   void *refuge;          /* top's parent: where a refusing node moves */
   void *at;              /* where it stands while user code runs */
-  Walk *outer;           /* in whose user code this one runs */
+  struct Walk *outer;    /* in whose user code this one runs */
   size_t limited_bytes;  /* to be given back to limits above top */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
   Bin bins[N_BINS];      /* n is valid if is_large */
-};
+} Walk;
 
-__thread Walk *sli_context_walks
-    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
+unsigned sli_context_n_standing;
 
 static inline void
 walk_begin (Walk *walk, void *top, void *keep, void *refuge)
@@ -197,20 +197,24 @@ walk_flush (Walk *walk)
 /* --- walks that stand in user code ------------------------------------------- */
 
 /* What user code does while a walk stands: it may free or move the nodes
- * above the walk, of which the walk knows one, where those that refuse go. */
+ * above the walk, of which the walk knows one, where those that refuse go.
+ * The thread's word leads to its walks, the innermost first. */
 static inline void
 walk_stand (Walk *walk, void *at)
 {
   walk_flush (walk);
   walk->at = at;
-  walk->outer = sli_context_walks;
-  sli_context_walks = walk;
+  walk->outer = sli_tls_word ();
+  __atomic_fetch_add (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
+  /* (Without a key left nobody hears what the destructor frees above.) */
+  sli_tls_set_word (walk);
 }
 
 static inline void
 walk_go_on (Walk *walk)
 {
-  sli_context_walks = walk->outer;
+  sli_tls_set_word (walk->outer);
+  __atomic_fetch_sub (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
 }
 
 /* Will `payload' go if `top' is freed?  What is dying is off its list, and
@@ -257,7 +261,7 @@ walks_hear_free (void *ptr, const char *operation)
 {
   bool taken = false;
 
-  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
     {
       if (walk->keep != NULL && lies_below (ptr, walk->keep))
         {
@@ -275,7 +279,7 @@ walks_hear_free (void *ptr, const char *operation)
 COLD void
 sli_context_walks_moved (void *old, void *payload)
 {
-  for (Walk *walk = sli_context_walks; walk != NULL; walk = walk->outer)
+  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
     {
       if (walk->keep == old)
         {
@@ -659,7 +663,7 @@ free_node (void *ptr, const char *operation)
   /* A leaf that is nothing else, the most frequent of all. */
   if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
               && sli_context_mode == 0 && node->pprev != NODE_DYING
-              && sli_context_walks == NULL))
+              && !context_has_standing ()))
     {
       node_unlink (node, ptr, operation);
       node->parent = NODE_DEAD;
@@ -676,8 +680,7 @@ free_node (void *ptr, const char *operation)
         return false;
       node = node_of (ptr);
     }
-  if (UNLIKELY (sli_context_walks != NULL)
-      && walks_hear_free (ptr, operation))
+  if (context_has_standing () && walks_hear_free (ptr, operation))
     return true;
   tree_free (ptr, node, operation);
   return true;

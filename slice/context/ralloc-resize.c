@@ -83,7 +83,7 @@ node_moved (void *old, void *payload)
       extension->owner = payload;
       sli_reference_target_moved (extension);
     }
-  if (UNLIKELY (sli_context_walks != NULL))
+  if (context_has_standing ())
     sli_context_walks_moved (old, payload);
   child = node_first_child (node);
   if (child == NULL)

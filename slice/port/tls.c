@@ -1,4 +1,4 @@
-/* tls.c - a call when a thread ends
+/* tls.c - a call when a thread ends; a word and a number for each thread
  *
  * Floor 0 (port).  Key destructors run in the order of the keys, so the
  * library makes its key when it is loaded: early, and then everyone else's
@@ -43,4 +43,33 @@ bool
 sli_tls_watch (void *value)
 {
   return tls.is_open && pthread_setspecific (tls.key, value) == 0;
+}
+
+/* --- a word for each thread ------------------------------------------------- */
+
+static struct
+{
+  pthread_once_t once;
+  pthread_key_t key;
+  bool is_open;
+} word_of = { .once = PTHREAD_ONCE_INIT };
+
+static void
+word_open (void)
+{
+  word_of.is_open = pthread_key_create (&word_of.key, NULL) == 0;
+}
+
+void *
+sli_tls_word (void)
+{
+  pthread_once (&word_of.once, word_open);
+  return word_of.is_open ? pthread_getspecific (word_of.key) : NULL;
+}
+
+bool
+sli_tls_set_word (void *word)
+{
+  pthread_once (&word_of.once, word_open);
+  return word_of.is_open && pthread_setspecific (word_of.key, word) == 0;
 }
