@@ -29,7 +29,7 @@ enum
    * decisions/0003. */
   THREAD_BYTES_MIN = 1024 * 1024,
   THREAD_BYTES_MAX = 4 * 1024 * 1024,
-  PROCESS_BYTES_MAX = 8 * 1024 * 1024
+  PROCESS_BYTES_MAX = 16 * 1024 * 1024
 };
 
 SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
