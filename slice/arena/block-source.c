@@ -420,6 +420,9 @@ chain_take_last (BlockChain *chain, uint32_t n_keep)
 {
   Block block = chain->table[--chain->n_blocks];
   size_t n_least = (size_t) chain->n_used + n_keep;
+  /* A larger one may be a piece of its own, no part of a span. */
+  if (sli_block_bytes (&block) > CAP_BYTES_DEFAULT)
+    return block;
   while (chain->n_blocks > n_least
          && sli_block_bytes (&block) <= JOINED_BYTES_MAX
          && blocks_join (chain, &chain->table[chain->n_blocks - 1], &block))

@@ -238,6 +238,59 @@ test_misuse_unmap (void)
   expect_error (309, "unmap of pages that are not out");
 }
 
+/* --- a source whose pieces adjoin ---------------------------------------- */
+
+static char *rising_next, *rising_end;
+
+static void *
+rising_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  uintptr_t at = ((uintptr_t) rising_next + alignment - 1) & -alignment;
+  (void) source;
+  if (at + bytes > (uintptr_t) rising_end)
+    return NULL;
+  rising_next = (char *) at + bytes;
+  return (char *) at;
+}
+
+static void
+rising_unmap (const SliceSource *source, void *pages, size_t bytes)
+{
+  (void) source;
+  g_assert_cmpint (mprotect (pages, bytes, PROT_NONE), ==, 0);
+}
+
+static const SliceSource rising = { .name = "rising",
+                                    .map = rising_map,
+                                    .unmap = rising_unmap,
+                                    .is_zeroed = true };
+
+/* Heaps that fill a span, and one more block right behind it that is a piece
+ * of its own: it must not go back together with the span's last. */
+static void
+test_adjoining (void)
+{
+  enum { N_HEAPS = 16, ROOM_BYTES = 256 << 20 };
+  SliceTlsf *heaps[N_HEAPS];
+
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, 0);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  rising_next = mmap (NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  g_assert_true (rising_next != MAP_FAILED);
+  rising_end = rising_next + ROOM_BYTES;
+  g_assert_cmpint (slice_set_source (&rising), ==, SLICE_SET_OK);
+  for (int i = 0; i < N_HEAPS; i++)
+    heaps[i] = slice_tlsf_new (NULL);
+  g_assert_nonnull (slice_tlsf_alloc (heaps[N_HEAPS - 1], 600 * 1024));
+  for (int i = N_HEAPS; i-- > 0;)
+    slice_tlsf_destroy (heaps[i]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -247,6 +300,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/file", test_file);
   g_test_add_func ("/slice/sources/mmap-at-once", test_mmap_at_once);
   g_test_add_func ("/slice/sources/threads", test_threads);
+  g_test_add_func ("/slice/sources/adjoining", test_adjoining);
   g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
   g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
