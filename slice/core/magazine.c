@@ -312,7 +312,7 @@ static Magazine *
 class_empty_magazine (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  Magazine *magazine;
+  Magazine *magazine, *old;
 
   if (cache->loaded != NULL
       && cache->loaded->n_rounds_max
@@ -321,10 +321,12 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   magazine = sli_depot_new_magazine (class_index, cache->size);
   if (magazine == NULL)
     return cache->loaded;
-  if (cache->loaded != NULL)
-    sli_depot_end_magazine (cache->loaded);
-  cache->loaded = magazine;
+  /* It is gone from the record before it is gone: see record.c, looking. */
+  old = cache->loaded;
+  STORE (&cache->loaded, magazine);
   sli_record_show (record, class_index);
+  if (old != NULL)
+    sli_depot_end_magazine (old);
   return magazine;
 }
 
@@ -354,7 +356,7 @@ static bool
 class_refill (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  Magazine *magazine;
+  Magazine *magazine, *empty;
   bool contended;
 
   if (cache->previous != NULL && cache->previous->n_rounds > 0)
@@ -366,7 +368,11 @@ class_refill (ThreadRecord *record, unsigned class_index)
   if (cache->previous != NULL
       && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
     class_swap (record, class_index);
-  magazine = sli_depot_pop (class_index, cache->previous, &contended);
+  empty = cache->previous;
+  STORE (&cache->previous, NULL); /* it may end */
+  magazine = sli_depot_pop (class_index, empty, &contended);
+  if (magazine == NULL)
+    STORE (&cache->previous, empty);
   class_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_fill (record, class_index);
@@ -537,7 +543,10 @@ class_unload (ThreadRecord *record, unsigned class_index)
   sli_record_hide (record, class_index);
   if (cache->previous != NULL)
     {
-      sli_depot_push (cache->previous, n_wanted, &exchange);
+      Magazine *full = cache->previous;
+
+      STORE (&cache->previous, NULL); /* others may end it from now on */
+      sli_depot_push (full, n_wanted, &exchange);
       class_count_trip (record, class_index, exchange.contended,
                         exchange.is_mixed);
     }

@@ -310,7 +310,8 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   Magazine *loaded = cache->loaded, *previous = cache->previous;
 
   sli_record_hide (record, class_index);
-  cache->loaded = cache->previous = NULL;
+  STORE (&cache->loaded, NULL);
+  STORE (&cache->previous, NULL);
   sli_record_show (record, class_index);
   magazine_put_away (loaded, kind);
   if (!SEEDED (8))
@@ -514,7 +515,9 @@ rounds_believable (const Magazine *magazine, unsigned class_index)
 }
 
 /* Chunks in a thread's loaded magazine.  The owner may be at work: what is
- * read is near the truth, and metadata is never unmapped. */
+ * read is near the truth.  Under the metadata's lock: owners take a magazine
+ * out of their record before they let it go, so what is seen there can't end
+ * (and its unit not go back to the pages) as long as the lock is held. */
 READS_RACILY static uint64_t
 loaded_count (const ThreadRecord *record, unsigned class_index)
 {
@@ -586,6 +589,7 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
   sli_lock (&registry.lock);
   memcpy (counts, registry.ended, sizeof registry.ended);
   n_records = registry.n_records;
+  sli_lock (sli_meta_lock ());
   LINK_EACH (link, &registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
@@ -593,6 +597,7 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
       for (unsigned i = 1; i < N_CLASSES; i++)
         record_count (record, i, &counts[i]);
     }
+  sli_unlock (sli_meta_lock ());
   sli_unlock (&registry.lock);
   return n_records;
 }
@@ -635,6 +640,7 @@ sli_magazine_check (const void **where)
   const char *broken = NULL;
 
   sli_lock (&registry.lock);
+  sli_lock (sli_meta_lock ());
   LINK_EACH (link, &registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
@@ -645,6 +651,7 @@ sli_magazine_check (const void **where)
           *where = &record->caches[i];
         }
     }
+  sli_unlock (sli_meta_lock ());
   sli_unlock (&registry.lock);
   return broken;
 }
@@ -655,12 +662,15 @@ class_each (const ThreadRecord *record, unsigned class_index,
 {
   const ClassCache *cache = &record->caches[class_index];
   uint64_t n_loaded = loaded_count (record, class_index);
+  const Magazine *loaded = LOAD (&cache->loaded);
+  const Magazine *previous = LOAD (&cache->previous);
 
-  if (n_loaded > 0)
-    visit (class_index, cache->loaded->slots + 1 + cache->n_taken, n_loaded,
-           data);
-  if (cache->previous != NULL)
-    visit (class_index, cache->previous->slots + 1, cache->previous->n_rounds,
+  if (n_loaded > 0 && loaded != NULL)
+    visit (class_index, loaded->slots + 1 + cache->n_taken, n_loaded, data);
+  if (previous != NULL)
+    visit (class_index, previous->slots + 1,
+           min_size (LOAD (&previous->n_rounds),
+                     rounds_believable (previous, class_index)),
            data);
   if (cache->quarantine != NULL)
     visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
@@ -678,9 +688,11 @@ void
 sli_magazine_each (MagazineVisit visit, void *data)
 {
   sli_lock (&registry.lock);
+  sli_lock (sli_meta_lock ());
   LINK_EACH (link, &registry.records)
     for (unsigned i = 1; i < N_CLASSES; i++)
       class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
+  sli_unlock (sli_meta_lock ());
   sli_unlock (&registry.lock);
 }
 
