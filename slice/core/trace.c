@@ -59,8 +59,8 @@ told_give (size_t size, void *block, const void *site)
 
 /* Where there is a checking mode its calls are what is asked in the end; it
  * keeps the inline code out by itself. */
-static void
-route_follow_hooks (void)
+static bool
+route_follow_once (void)
 {
   bool is_told = trace_hooks () != NULL;
 
@@ -76,6 +76,22 @@ route_follow_hooks (void)
   STORE_RELEASE (&sli_route.is_guarded,
                  is_told || sli_route.route == ROUTE_GUARD);
   sli_magazine_show_inline (!is_told);
+  return is_told;
+}
+
+/* Hooks that are set and taken away at once: whoever comes last must have
+ * seen what they are in the end. */
+static void
+route_follow_hooks (void)
+{
+  bool is_told;
+
+  do
+    {
+      is_told = route_follow_once ();
+      __atomic_thread_fence (__ATOMIC_SEQ_CST);
+    }
+  while ((trace_hooks () != NULL) != is_told);
 }
 
 void
