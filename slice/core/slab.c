@@ -310,11 +310,10 @@ take_guard_turn (void)
 bool
 sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 {
-  if (!sli_os_protect (run + sizeclass->slab_bytes, sli_page_unit_bytes (),
-                       on))
-    return false;
+  /* Counted even if it fails: the slab's end counts it off. */
   __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
-  return true;
+  return sli_os_protect (run + sizeclass->slab_bytes, sli_page_unit_bytes (),
+                         on);
 }
 
 /* A run for one more slab, guarded perhaps; the lock is not held. */
