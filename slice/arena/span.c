@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "fault.h"
+#include "base/trace.h"
 #include "port/compiler.h"
 
 /* What the shared heap asks its parent for: large enough that the system's
@@ -572,6 +573,8 @@ sli_shared_source (void)
 size_t
 slice_arena_trim (size_t keep_bytes)
 {
+  size_t bytes;
   sli_shared_source ();
-  return sli_span_heap_trim (&shared, keep_bytes);
+  TRACE_OWN (bytes = sli_span_heap_trim (&shared, keep_bytes));
+  return bytes;
 }

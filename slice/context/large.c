@@ -73,10 +73,11 @@ sli_large_alloc (size_t bytes, bool zero)
 void *
 sli_large_realloc (void *block, size_t bytes)
 {
-  void *moved = realloc (block, bytes);
+  void *moved;
 
+  TRACE_OWN (moved = realloc (block, bytes));
   if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
-    moved = realloc (block, bytes);
+    TRACE_OWN (moved = realloc (block, bytes));
   return moved;
 }
 

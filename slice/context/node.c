@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "node.h"
 #include "base/trace.h"
+#include "port/os.h"
 
 uint8_t sli_context_mode;
 static bool mode_decided;
@@ -32,6 +33,7 @@ mode_decide (void)
 {
   uint8_t mode = 0;
   void *probe = slice_try_alloc (NODE_ALIGN);
+  int64_t force_pool = 0;
 
   if (probe == NULL)
     return false;
@@ -43,6 +45,10 @@ mode_decide (void)
   if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
       || option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
+    mode |= MODE_BULK;
+  /* The tool's zones around a block of the pool need room as well. */
+  if (slice_get_option (SLICE_OPTION_FORCE_POOL, &force_pool)
+      && force_pool == 2 && sli_os_memory_tool () != NULL)
     mode |= MODE_BULK;
   if (trace_is_on ())
     mode |= MODE_TOLD;

@@ -101,7 +101,7 @@ typedef enum
 typedef struct
 {
   _Alignas (NODE_ALIGN) size_t bytes; /* of the whole block */
-  size_t kind;                        /* KIND_LARGE */
+  uint64_t kind;                      /* its last word: KIND_LARGE */
 } LargePrefix;
 
 _Static_assert (sizeof (LargePrefix) == 16, "headers stay aligned");

@@ -147,7 +147,7 @@ large_new (size_t size, bool zero)
       return NULL;
     }
   prefix->bytes = bytes;
-  prefix->kind = KIND_LARGE;
+  ((size_t *) node)[-1] = KIND_LARGE; /* where it is looked for */
   node->parent = NODE_ODD;
   node->child = NULL;
   return node + 1;
