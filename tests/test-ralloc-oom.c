@@ -80,6 +80,21 @@ posix_memalign (void **block, size_t align, size_t size)
   return *block != NULL ? 0 : ENOMEM;
 }
 
+void *
+memalign (size_t align, size_t size)
+{
+  void *block = refused () ? NULL : __libc_memalign (align, size);
+
+  fault.n_live += block != NULL;
+  return block;
+}
+
+void *
+aligned_alloc (size_t align, size_t size)
+{
+  return memalign (align, size);
+}
+
 void
 free (void *block)
 {

@@ -178,6 +178,8 @@ static TestPages pages;
 static gboolean
 is_built_in (const char *option)
 {
+  if (strstr (option, "posix_memalign") != NULL)
+    return slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN) != NULL;
   return (strstr (option, "memalign") == NULL
           || slice_source_builtin (SLICE_PAGES_MEMALIGN) != NULL)
          && (strstr (option, "valloc") == NULL

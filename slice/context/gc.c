@@ -138,9 +138,9 @@ slab_map (RallocGc *gc, size_t bytes)
 
   if (limited && !sli_limit_take (gc, bytes))
     return NULL;
-  TRACE_OWN (slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES));
+  TRACE_OWN (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab == NULL && slice_trim (0) > 0)
-    TRACE_OWN (slab = sli_os_posix_memalign (bytes, GC_SLAB_BYTES));
+    TRACE_OWN (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab != NULL && !sli_large_map_add (slab, MAP_GC_SLAB))
     {
       TRACE_OWN (free (slab));

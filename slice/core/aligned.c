@@ -59,25 +59,13 @@ remembers_malloc (void)
 }
 
 static void *
-system_aligned (size_t alignment, size_t bytes)
-{
-  void *block = sli_os_posix_memalign (bytes, alignment);
-
-  if (block == NULL)
-    block = sli_os_memalign (bytes, alignment);
-  if (block == NULL)
-    block = sli_os_aligned_alloc (bytes, alignment);
-  return block;
-}
-
-static void *
 attempt_aligned (size_t alignment, size_t bytes, const void *site)
 {
   void *block;
 
   if (is_aligned_by_class (alignment, bytes))
     return sli_route_alloc (bytes, site);
-  TRACE_OWN (block = system_aligned (alignment, bytes));
+  TRACE_OWN (block = sli_os_aligned_alloc (bytes, alignment));
   if (block != NULL && remembers_malloc ()
       && !sli_block_check_add_at (block, bytes, site))
     {

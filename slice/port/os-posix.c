@@ -199,7 +199,13 @@ sli_os_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
 void *
 sli_os_aligned_alloc (size_t bytes, size_t alignment)
 {
+#if defined HAVE_POSIX_MEMALIGN
+  return sli_os_posix_memalign (bytes, alignment);
+#elif defined HAVE_MEMALIGN
+  return sli_os_memalign (bytes, alignment);
+#else
   return aligned_alloc (alignment, bytes);
+#endif
 }
 
 void *

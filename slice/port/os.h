@@ -44,7 +44,7 @@ void sli_os_unmap (void *address, size_t bytes);
 bool sli_os_protect (void *address, size_t bytes, bool untouchable);
 void *sli_os_posix_memalign (size_t bytes, size_t alignment);
 void *sli_os_memalign (size_t bytes, size_t alignment);
-/* C11's, where nothing better is; bytes is a multiple of alignment. */
+/* The best there is of these and C11's; bytes is a multiple of alignment. */
 void *sli_os_aligned_alloc (size_t bytes, size_t alignment);
 void *sli_os_valloc (size_t bytes);
 bool sli_os_has_posix_memalign (void);
