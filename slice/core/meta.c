@@ -154,9 +154,8 @@ meta_take (unsigned size)
   return piece;
 }
 
-/* Joins a piece with its buddies as long as they are spare.  Returns a unit
- * that is one too many, or NULL. */
-static void *
+/* Joins a piece with its buddies as long as they are spare. */
+static void
 meta_put (void *piece, unsigned size)
 {
   assert_held (&meta.lock);
@@ -168,13 +167,32 @@ meta_put (void *piece, unsigned size)
       if (buddy < piece)
         piece = buddy;
     }
-  if (size == WHOLE && meta.n_whole >= WHOLE_SPARES_KEPT)
-    {
-      meta.held_bytes -= size_bytes (WHOLE);
-      return piece;
-    }
   spare_put (piece, size);
-  return NULL;
+}
+
+/* A spare unit that is one too many, taken out; or NULL. */
+static void *
+meta_take_surplus (void)
+{
+  void *unit;
+
+  assert_held (&meta.lock);
+  if (meta.n_whole <= WHOLE_SPARES_KEPT)
+    return NULL;
+  unit = meta.spares[WHOLE].next;
+  spare_take (unit, WHOLE);
+  meta.held_bytes -= size_bytes (WHOLE);
+  return unit;
+}
+
+/* Gives a surplus unit back; the lock is not held.  Since 0: what the region's
+ * slabs were last needed for tells its age.  If it is one idle region too
+ * many, the next slab that ends will see to it. */
+static void
+surplus_give_back (void *unit)
+{
+  if (unit != NULL)
+    sli_page_free_run (unit, 1, 0);
 }
 
 static void
@@ -201,7 +219,7 @@ void *
 sli_meta_alloc (size_t bytes)
 {
   unsigned size = size_for (bytes);
-  void *piece, *unit, *record;
+  void *piece, *unit, *record, *surplus;
   bool is_zero;
 
   sli_lock (&meta.lock);
@@ -216,22 +234,22 @@ sli_meta_alloc (size_t bytes)
   sli_lock (&meta.lock);
   meta_add_run (unit, record);
   piece = meta_take (size);
+  surplus = meta_take_surplus (); /* others may have come back meanwhile */
   sli_unlock (&meta.lock);
+  surplus_give_back (surplus);
   return piece;
 }
 
 void
 sli_meta_free (void *piece, size_t bytes)
 {
-  void *unit;
+  void *surplus;
 
   sli_lock (&meta.lock);
-  unit = meta_put (piece, size_for (bytes));
+  meta_put (piece, size_for (bytes));
+  surplus = meta_take_surplus ();
   sli_unlock (&meta.lock);
-  /* Since 0: what the region's slabs were last needed for tells its age.  If
-   * it is one idle region too many, the next slab that ends will see to it. */
-  if (unit != NULL)
-    sli_page_free_run (unit, 1, 0);
+  surplus_give_back (surplus);
 }
 
 size_t
