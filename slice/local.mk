@@ -69,6 +69,9 @@ noinst_LTLIBRARIES += \
 	%D%/core/meta.c \
 	%D%/core/meta.h \
 	%D%/core/page.c \
+	%D%/core/page-look.c \
+	%D%/core/page-trim.c \
+	%D%/core/page-floor.h \
 	%D%/core/page.h \
 	%D%/core/region.h \
 	%D%/core/source.c \

@@ -32,7 +32,7 @@ findings ()
       name = path
       sub (/^core\//, "", name)
       sub (/\.[ch]$/, "", name)
-      if (name ~ /^(source|map|meta|page|region|unitset)$/) return 2
+      if (name ~ /^(source|map|meta|page|page-floor|page-look|page-trim|region|unitset)$/) return 2
       if (name ~ /^(slab|slab-class|slab-give|slab-look|place|taker)$/) return 3
       if (name ~ /^depot$/) return 4
       if (name ~ /^(magazine|record)$/) return 5

@@ -401,6 +401,120 @@ test_trim_units (void)
     }
 }
 
+/* Each unit has its own age: what else of its region is in use, or was until a
+ * moment ago, is no matter. */
+static void
+test_trim_units_by_age (void)
+{
+  void *record, *busy, *quiet, *rest;
+  bool is_zero;
+
+  begin_plain ();
+  sli_os_pretend_clock_msec (1000);
+  busy = sli_page_alloc_run (1, &record, &is_zero);
+  rest = sli_page_alloc_run (1, &record, &is_zero);
+  quiet = sli_page_alloc_run (2, &record, &is_zero);
+  free_run (quiet, 2);
+  for (uint64_t msec = 2000; msec < 16000; msec += 1000)
+    {
+      sli_os_pretend_clock_msec (msec);
+      free_run (busy, 1);
+      g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==, 0);
+      g_assert_true (sli_page_alloc_run (1, &record, &is_zero) == busy);
+    }
+  sli_os_pretend_clock_msec (16000);
+  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==,
+                    2 * sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==, 0);
+
+  /* The same in a region without runs. */
+  free_run (rest, 1);
+  sli_os_pretend_clock_msec (30000);
+  free_run (busy, 1);
+  sli_os_pretend_clock_msec (31000);
+  g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==, 0);
+  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==,
+                    sli_page_unit_bytes ());
+  g_assert_cmpuint (counts_now ().n_idle, ==, counts_now ().n_regions);
+  sli_os_pretend_clock_msec (45000);
+  g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
+                    sli_page_unit_bytes ());
+}
+
+/* What became idle late, but was last needed early, need not wait. */
+static void
+test_idle_by_age (void)
+{
+  void *record, *first[3], *second[31];
+  bool is_zero;
+
+  begin_plain ();
+  sli_os_pretend_clock_msec (1000);
+  for (unsigned i = 0; i < G_N_ELEMENTS (first); i++)
+    first[i] = sli_page_alloc_run (5, &record, &is_zero);
+  for (unsigned i = 0; i < G_N_ELEMENTS (second); i++)
+    second[i] = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_cmpuint (counts_now ().n_regions, ==, 2);
+  for (unsigned i = 0; i < G_N_ELEMENTS (first); i++)
+    sli_page_free_run (first[i], 5, 5000);
+  for (unsigned i = 0; i < G_N_ELEMENTS (second); i++)
+    sli_page_free_run (second[i], 4, 2000);
+  sli_os_pretend_clock_msec (17000);
+  g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
+                    G_N_ELEMENTS (second) * 4 * sli_page_unit_bytes ());
+}
+
+/* Is an address in a mapping with that flag (man 5 proc, VmFlags)? */
+static bool
+mapping_has_flag (const void *address, const char *flag)
+{
+  unsigned long start, end;
+  bool is_in = false, has = false;
+  char line[512];
+  FILE *file = fopen ("/proc/self/smaps", "r");
+
+  while (file != NULL && fgets (line, sizeof line, file) != NULL)
+    if (sscanf (line, "%lx-%lx ", &start, &end) == 2)
+      is_in = (uintptr_t) address >= start && (uintptr_t) address < end;
+    else if (is_in && g_str_has_prefix (line, "VmFlags:"))
+      has = strstr (line, flag) != NULL;
+  if (file != NULL)
+    fclose (file);
+  return has;
+}
+
+/* A region that was given back is no longer to be made a huge page: the
+ * system would fill it with memory again.  In use once more, it is. */
+static void
+test_trim_ends_huge_pages (void)
+{
+  enum { N = 5000 };
+  static void *runs[N];
+  void *record;
+  bool is_zero;
+
+  begin_plain ();
+  for (int i = 0; i < N; i++)
+    runs[i] = sli_page_alloc_run (4, &record, &is_zero);
+  if (!mapping_has_flag (runs[N - 1], " hg"))
+    {
+      g_test_skip ("no huge pages for a large heap here");
+      return;
+    }
+  for (int i = 0; i < N; i++)
+    if (i % 62 != 0 || i > 4900)
+      free_run (runs[i], 4);
+  sli_page_trim_units (0, UINT_MAX);
+  g_assert_true (mapping_has_flag (runs[4000], " nh"));
+  for (int i = 0; i <= 4900; i += 62)
+    free_run (runs[i], 4);
+  sli_page_trim (0, UINT_MAX);
+  for (int i = 0; i < N; i++)
+    runs[i] = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_true (mapping_has_flag (runs[N - 1], " hg"));
+  g_assert_false (mapping_has_flag (runs[N - 1], " nh"));
+}
+
 /* Only so many idle regions wait for their working set; those whose memory
  * went back already are none of them. */
 static void
@@ -805,6 +919,10 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/trim-is-bounded", test_trim_is_bounded);
   test_add_fresh ("/slice/page/trim-by-age", test_trim_by_age);
   test_add_fresh ("/slice/page/trim-units", test_trim_units);
+  test_add_fresh ("/slice/page/trim-units-by-age", test_trim_units_by_age);
+  test_add_fresh ("/slice/page/idle-by-age", test_idle_by_age);
+  test_add_fresh ("/slice/page/trim-ends-huge-pages",
+                  test_trim_ends_huge_pages);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);

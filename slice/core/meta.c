@@ -28,6 +28,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "port/compiler.h"
+#include "port/os.h"
 
 enum
 {
@@ -185,14 +186,13 @@ meta_take_surplus (void)
   return unit;
 }
 
-/* Gives a surplus unit back; the lock is not held.  Since 0: what the region's
- * slabs were last needed for tells its age.  If it is one idle region too
- * many, the next slab that ends will see to it. */
+/* Gives a surplus unit back; the lock is not held.  If it is one idle region
+ * too many, the next slab that ends will see to it. */
 static void
 surplus_give_back (void *unit)
 {
   if (unit != NULL)
-    sli_page_free_run (unit, 1, 0);
+    sli_page_free_run (unit, 1, sli_os_clock_msec ());
 }
 
 static void

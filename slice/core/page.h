@@ -64,8 +64,8 @@ void *sli_page_run_of_record (const void *record);
 /* Gives regions back that have been idle for at least max_age_msec, at most
  * max_regions; returns bytes.  No lock held by the caller. */
 size_t sli_page_trim (uint64_t max_age_msec, unsigned max_regions);
-/* Gives back the free units of regions in use, where none was taken and none
- * came back for max_age_msec; at most max_regions; returns bytes. */
+/* Gives back the units that have been free for at least max_age_msec, of at
+ * most max_regions regions, whatever else of them is in use; returns bytes. */
 size_t sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions);
 
 /* Calls `visit` for every run in use, under the page lock. */

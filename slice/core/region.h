@@ -43,14 +43,15 @@ typedef struct
   unsigned n_clean;   /* begun, idle and given back to the system */
   bool is_permanent;  /* holds a leaf of the map, or is the first */
   bool is_zeroed;     /* what was never used reads as zero */
-  Link link;          /* in page.extents */
+  bool is_huge;       /* the system was asked for huge pages */
+  Link link;          /* in sli_page.extents */
 } Extent;
 
 typedef enum
 {
   REGION_USED,        /* in one of the fullness rings or the full one */
-  REGION_IDLE,        /* in page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in page.clean: no run, memory given back; or, where
+  REGION_IDLE,        /* in sli_page.idle: no run, memory still held */
+  REGION_CLEAN,       /* in sli_page.clean: no run, memory given back; or, where
                          a source can't, set aside to go with its extent */
   REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
 } RegionState;
@@ -68,12 +69,18 @@ typedef struct
   uint32_t marks_bytes;   /* 0: none are kept */
   uint32_t n_free;
   uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
+  bool is_plain;          /* in an extent of huge pages, but small ones are
+                             asked for, since some of it was given back */
   uint64_t idle_msec;     /* since when it is idle, or its memory unneeded */
   uint64_t used_msec;     /* when a run was last taken or came back */
+  uint64_t dirty_msec;    /* no free unit with memory has been free for
+                             longer; UINT64_MAX: there is none */
   UnitSet free;           /* units that are in no run */
   UnitSet fresh;          /* units that read as zero and hold no memory */
   uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */
   uint8_t run_units[REGION_UNITS_MAX]; /* of the run that begins there */
+  uint64_t free_msec[REGION_UNITS_MAX]; /* of a free unit with memory: since
+                                           when it is not needed */
   _Alignas (64) char records[REGION_UNITS_MAX][RUN_RECORD_BYTES];
 } Region;
 

@@ -30,6 +30,8 @@ scheduled_sources = \
 	slice/core/map.c \
 	slice/core/meta.c \
 	slice/core/page.c \
+	slice/core/page-look.c \
+	slice/core/page-trim.c \
 	slice/core/record.c \
 	slice/core/own.c \
 	slice/core/route.c \
