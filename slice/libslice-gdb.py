@@ -103,7 +103,7 @@ def count_free(slab):
 
 
 def regions():
-    for link in links(static("page", "page.c")["extents"]):
+    for link in links(value("sli_page")["extents"]):
         extent = owner(link, "Extent", "link")
         for i in range(int(extent["n_begun"])):
             yield region_of(int(extent["start"]) + (i << WINDOW_SHIFT))
@@ -131,7 +131,7 @@ def loaded_rounds(record, index):
     if int(loaded) == 0:
         return 0, 0
     slots = int(loaded.dereference()["slots"].address)
-    top = int(record["entries"][index]["top"])
+    top = int(record["fast"]["entries"][index]["top"])
     pointer = type_of("void").pointer().sizeof
     n = (top - slots) // pointer
     if n < 0 or n > int(loaded["n_rounds_max"]):
