@@ -118,7 +118,7 @@ ralloc_size (const void *ctx, size_t size)
     {
       size_t total = RALLOC_TOTAL_V1 (size);
       SliceEntryV1 *entry
-          = SLICE_LOAD (&slice_tls_v1) + RALLOC_CLASS_V1 (total);
+          = &SLICE_LOAD (&slice_tls_v1)->entries[RALLOC_CLASS_V1 (total)];
       void **top = SLICE_LOAD (&entry->top);
       RallocHeaderV1 *node = (RallocHeaderV1 *) *top;
       RallocHeaderV1 *parent

@@ -166,12 +166,12 @@ test_rounds (void)
         {
           unsigned n = sli_depot_rounds (i, size);
           size_t slots = ((size_t) 128 << size) / sizeof (void *) - 5;
-          size_t fit = MIN ((size_t) 8192 << size, 65536) / chunk_bytes;
+          size_t fit = MIN ((size_t) 8192 << size, 131072) / chunk_bytes;
 
           g_assert_cmpuint (n, ==, MIN (slots - 1, MAX (fit, 4)));
           g_assert_cmpuint (n, >=, 4);
           g_assert_cmpuint (n, <=, 250);
-          g_assert_cmpuint (n * chunk_bytes, <=, 65536);
+          g_assert_cmpuint (n * chunk_bytes, <=, 131072);
           g_assert_true (size == 0 || n >= sli_depot_rounds (i, size - 1));
         }
       g_assert_cmpuint (sli_depot_rounds (i, sli_depot_size_max (i)), ==,

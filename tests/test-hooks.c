@@ -370,7 +370,7 @@ test_ends (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   void *object = slice_stack_alloc (stack, 10);
-  SliceEntryV1 *zero;
+  SliceThreadV1 *zero;
 
   zero = slice_tls_v1;
   slice_set_trace_hooks (NULL);
@@ -400,7 +400,7 @@ test_refuses_others (void)
 int
 main (int argc, char **argv)
 {
-  SliceEntryV1 *zero = slice_tls_v1;
+  SliceThreadV1 *zero = slice_tls_v1;
 
   use_slices ();
   is_inline = slice_tls_v1 != zero;

@@ -86,7 +86,7 @@ check_valid (void)
 static void *
 fast_alloc (unsigned class_index)
 {
-  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1) + class_index;
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
   void **top = SLICE_LOAD (&entry->top);
   void *block = *top;
 
@@ -99,7 +99,7 @@ fast_alloc (unsigned class_index)
 static void
 fast_free (unsigned class_index, void *block)
 {
-  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1) + class_index;
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
   void **top = SLICE_LOAD (&entry->top);
 
   if (top == entry->end || *top == block)
@@ -230,6 +230,35 @@ test_does_not_grow_without_need (void)
   begin ();
   for (int i = 0; i < 10000; i++)
     wave (CLASS, 5);
+  g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
+}
+
+/* So do swings across the border between the two, if there are many in little
+ * time: in larger magazines the same swing meets none. */
+static void
+test_grows_by_swaps (void)
+{
+  begin ();
+  sli_os_pretend_clock_msec (1000000);
+  for (int i = 0; i < 1000; i++)
+    wave (CLASS, 15);
+  g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
+  for (int i = 0; i < 10000; i++)
+    wave (CLASS, 15);
+  g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 1);
+  g_assert_cmpuint (counts_of (CLASS).rounds_now, ==,
+                    sli_depot_rounds (CLASS, 1));
+}
+
+static void
+test_does_not_grow_by_slow_swaps (void)
+{
+  begin ();
+  for (unsigned i = 0; i < 20000; i++)
+    {
+      sli_os_pretend_clock_msec (1000000 + i);
+      wave (CLASS, 15);
+    }
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
 }
 
@@ -604,6 +633,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/magazine/grows-by-misses", test_grows_by_misses);
   test_add_fresh ("/slice/magazine/does-not-grow-without-need",
                   test_does_not_grow_without_need);
+  test_add_fresh ("/slice/magazine/grows-by-swaps", test_grows_by_swaps);
+  test_add_fresh ("/slice/magazine/does-not-grow-by-slow-swaps",
+                  test_does_not_grow_by_slow_swaps);
   test_add_fresh ("/slice/magazine/shrinks", test_shrinks);
   test_add_fresh ("/slice/magazine/grows-by-contention",
                   test_grows_by_contention);

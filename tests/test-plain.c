@@ -249,16 +249,16 @@ test_trim (void)
 static void
 test_entries (void)
 {
-  SliceEntryV1 *entries;
+  SliceThreadV1 *thread;
   size_t n_wrong = 0;
 
   slice_free1 (8, slice_alloc (8));
-  entries = slice_tls_v1;
-  if (SLICE_ENTRY_V1 (entries, *(volatile size_t *) &(size_t){ 8 })
-      != entries)
+  thread = slice_tls_v1;
+  if (SLICE_ENTRY_V1 (thread, *(volatile size_t *) &(size_t){ 8 })
+      != thread->entries)
     for (volatile size_t size = 1; size <= SLICE_SIZE_MAX; size++)
-      n_wrong += SLICE_ENTRY_V1 (entries, size)
-                 != entries + SLICE_CLASS_V1 (size);
+      n_wrong += SLICE_ENTRY_V1 (thread, size)
+                 != &thread->entries[SLICE_CLASS_V1 (size)];
   report (n_wrong == 0, "every size has the entry of its class");
 }
 

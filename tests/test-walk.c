@@ -221,7 +221,7 @@ test_magazines (void)
   begin ();
   for (int i = 0; i < 3; i++) /* something is in the loaded magazine */
     slice_free1 (SIZE, kept[i]);
-  entry = &sli_record_self->entries[class_index];
+  entry = &sli_record_self->fast.entries[class_index];
   loaded = sli_record_self->caches[class_index].loaded;
   BREAK ("M1", NULL, entry->top, entry->top = entry->end + 1);
   BREAK ("M1", NULL, loaded->slots[0], loaded->slots[0] = kept[5]);

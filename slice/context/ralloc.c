@@ -38,9 +38,9 @@ node_take (const void *ctx, size_t size)
   if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX))
     return NULL;
   total = node_total (size);
-  entry = SLICE_LOAD (&slice_tls_v1)
-          + (LIKELY (total <= 512) ? RALLOC_CLASS_V1 (total)
-                                   : SLICE_CLASS_V1 (total));
+  entry = &SLICE_LOAD (&slice_tls_v1)
+               ->entries[LIKELY (total <= 512) ? RALLOC_CLASS_V1 (total)
+                                               : SLICE_CLASS_V1 (total)];
   top = SLICE_LOAD (&entry->top);
   node = *top;
   /* In every mode that makes a difference the magazines are empty. */

@@ -31,8 +31,8 @@ known_alloc (size_t size, bool *known_zero)
   *known_zero = false;
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
 

@@ -56,7 +56,7 @@ enum
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise */
-  MAGAZINE_CHUNK_BYTES_MAX = 64 * 1024,
+  MAGAZINE_CHUNK_BYTES_MAX = 128 * 1024,
   DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
 };
 

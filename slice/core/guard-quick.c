@@ -17,7 +17,7 @@ alloc_quick (GuardMode mode, ThreadRecord *record, size_t size)
 {
   unsigned class_index = class_for (mode, record, size);
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
   char *chunk = *top;
   uint16_t *mark;
@@ -59,7 +59,7 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block)
   unsigned class_index = class_for (GUARD_HARDENED, record, size);
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   ClassCache *cache = &record->caches[class_index];
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
   uint16_t *mark;
   void *oldest;

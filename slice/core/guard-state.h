@@ -90,7 +90,7 @@ fits_mode (GuardMode mode, size_t size)
 static inline unsigned
 class_for (GuardMode mode, const ThreadRecord *record, size_t size)
 {
-  return record->class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
+  return record->fast.class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
 
 /* Into the quarantine, and what has been there longest out of it; NULL: none

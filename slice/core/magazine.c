@@ -30,6 +30,11 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
+  /* So many exchanges of a thread's own two magazines within so short a time
+   * (64,000 a second: a thousandth of it) count as a trip: the program swings
+   * across the border between the two, and larger ones have fewer borders. */
+  SWAPS_PER_LOOK = 1024,
+  SWAPS_MSEC = 128,
   /* What others took is only on its way to the slabs: magazines no larger
    * than this, for what stays in them shares lines. */
   SIZE_MIXED_MAX = 1,
@@ -149,26 +154,47 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
 static void
-class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
-                  bool is_mixed)
+class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
+             unsigned size_max)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned larger = cache->size + 1u;
 
-  record->n_trips++;
   if (!cache->is_charged)
     class_charge (record, class_index);
   if (cache->n_trips < TRIPS_MAX)
-    cache->n_trips += contended ? TRIPS_CONTENDED : 1;
-  if (cache->n_trips < TRIPS_TO_GROW
-      || larger > sli_depot_size_max (class_index)
-      || (is_mixed && larger > SIZE_MIXED_MAX))
-    return;
-  if (!class_may_be (record, class_index, larger))
+    cache->n_trips += n_trips;
+  if (cache->n_trips < TRIPS_TO_GROW || larger > size_max
+      || !class_may_be (record, class_index, larger))
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
   COUNT_UP (&cache->n_grown, 1u);
+}
+
+static void
+class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
+                  bool is_mixed)
+{
+  size_t size_max = sli_depot_size_max (class_index);
+
+  record->n_trips++;
+  class_press (record, class_index, contended ? TRIPS_CONTENDED : 1,
+               (unsigned) (is_mixed ? min_size (size_max, SIZE_MIXED_MAX)
+                                    : size_max));
+}
+
+/* The two magazines have been exchanged SWAPS_PER_LOOK times. */
+static void
+class_look_at_swaps (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  uint32_t now_msec = (uint32_t) sli_os_clock_msec ();
+
+  if (now_msec - cache->swaps_msec < SWAPS_MSEC)
+    class_press (record, class_index, 1, sli_depot_size_max (class_index));
+  cache->swaps_msec = now_msec;
+  cache->n_swaps = 0;
 }
 
 /* A magazine from the depot may hold more than this thread's do.  It sets the
@@ -203,7 +229,7 @@ static void
 class_look_over (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  void **top = LOAD (&record->entries[class_index].top);
+  void **top = LOAD (&record->fast.entries[class_index].top);
 
   cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
   cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
@@ -275,7 +301,7 @@ record_end_call (ThreadRecord *record, unsigned n_trips_before)
 static void *
 class_pop (ThreadRecord *record, unsigned class_index)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   Magazine *magazine = record->caches[class_index].loaded;
   void **top = LOAD (&entry->top);
 
@@ -307,7 +333,8 @@ class_swap (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
-/* Is the loaded magazine as large as is wanted now?  If not, a new one. */
+/* Is the loaded magazine, which is empty, as large as is wanted now?  If not,
+ * a new one. */
 static Magazine *
 class_empty_magazine (ThreadRecord *record, unsigned class_index)
 {
@@ -328,6 +355,27 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   if (old != NULL)
     sli_depot_end_magazine (old);
   return magazine;
+}
+
+/* The loaded magazine is empty, the previous is not: both as large as is wanted
+ * now, or as they are. */
+static void
+class_enlarge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *small = cache->previous, *large;
+
+  (void) class_empty_magazine (record, class_index);
+  if (small->n_rounds_max >= sli_depot_rounds (class_index, cache->size))
+    return;
+  large = sli_depot_new_magazine (class_index, cache->size);
+  if (large == NULL)
+    return;
+  memcpy (&large->slots[1], &small->slots[1],
+          small->n_rounds * sizeof small->slots[0]);
+  large->n_rounds = small->n_rounds;
+  STORE (&cache->previous, large);
+  sli_depot_end_magazine (small);
 }
 
 /* Fills the (empty) loaded magazine from the slabs. */
@@ -361,6 +409,11 @@ class_refill (ThreadRecord *record, unsigned class_index)
 
   if (cache->previous != NULL && cache->previous->n_rounds > 0)
     {
+      if (++cache->n_swaps >= SWAPS_PER_LOOK)
+        {
+          class_look_at_swaps (record, class_index);
+          class_enlarge (record, class_index);
+        }
       class_swap (record, class_index);
       return true;
     }
@@ -411,13 +464,14 @@ sli_magazine_alloc_slab (unsigned class_index)
 static inline void *
 class_swap_and_pop (ThreadRecord *record, unsigned class_index)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   ClassCache *cache = &record->caches[class_index];
   Magazine *empty = cache->loaded, *full = cache->previous;
   void *chunk;
 
   if (full == NULL || full->n_rounds == 0 || empty == NULL
       || LOAD (&entry->top) != empty->slots || !magazine_options.is_simple
+      || ++cache->n_swaps >= SWAPS_PER_LOOK
       || (chunk = full->slots[full->n_rounds]) == NULL)
     return NULL;
   empty->n_rounds = 0;
@@ -505,7 +559,7 @@ sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
   record = sli_record_enter ();
   if (record != NULL)
     {
-      void **top = LOAD (&record->entries[class_index].top);
+      void **top = LOAD (&record->fast.entries[class_index].top);
 
       if (*top == NULL)
         chunk = class_alloc_zero (record, class_index);
@@ -568,7 +622,7 @@ class_is_last_freed (const ThreadRecord *record, unsigned class_index,
                      const void *chunk)
 {
   const ClassCache *cache = &record->caches[class_index];
-  void **top = LOAD (&record->entries[class_index].top);
+  void **top = LOAD (&record->fast.entries[class_index].top);
 
   if (cache->loaded != NULL && top != cache->loaded->slots)
     return *top == chunk;
@@ -581,7 +635,7 @@ static bool
 class_push (ThreadRecord *record, unsigned class_index, void *chunk,
             bool *is_hit)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
 
   *is_hit = top != entry->end;
@@ -600,7 +654,7 @@ class_push (ThreadRecord *record, unsigned class_index, void *chunk,
 static inline bool
 class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   ClassCache *cache = &record->caches[class_index];
   Magazine *full = cache->loaded, *other = cache->previous;
   void **top = LOAD (&entry->top);

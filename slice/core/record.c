@@ -28,7 +28,7 @@ enum
    * frees at a stroke and takes again then stays in the magazines.  Measured:
    * decisions/0003. */
   THREAD_BYTES_MIN = 1024 * 1024,
-  THREAD_BYTES_MAX = 4 * 1024 * 1024,
+  THREAD_BYTES_MAX = 8 * 1024 * 1024,
   PROCESS_BYTES_MAX = 16 * 1024 * 1024
 };
 
@@ -36,9 +36,6 @@ SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
                      "a record fits in a piece of metadata");
 SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
                      "the frozen function ends at the last class");
-SLICE_STATIC_ASSERT (offsetof (ThreadRecord, entries)
-                         == SLICE_CLASS_TABLE_BYTES_V1,
-                     "the table lies right before the entries");
 SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
                      "the table has a place for every size");
 
@@ -53,17 +50,13 @@ void *sli_record_nil[2];
 
 /* The zero block: what a thread without magazines stands on.  Its table may
  * stay all zero, for every entry is the same. */
-static struct
-{
-  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
-  SliceEntryV1 entries[N_CLASSES];
-} zero_block = { .entries
+static SliceThreadV1 zero_block = { .entries
                  = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
 
-__thread SliceEntryV1 *slice_tls_v1
-    __attribute__ ((tls_model ("initial-exec"))) = zero_block.entries;
+__thread SliceThreadV1 *slice_tls_v1
+    __attribute__ ((tls_model ("initial-exec"))) = &zero_block;
 
 /* Two records that are none: what `self` is before the first slow call, and
  * for good when the thread ends or can have no record.  Their tls is NULL and
@@ -95,7 +88,7 @@ static struct
 void
 sli_record_show (ThreadRecord *record, unsigned class_index)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   Magazine *magazine = record->caches[class_index].loaded;
 
   if (magazine == NULL)
@@ -116,7 +109,7 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
 
   if (magazine != NULL)
     magazine->n_rounds
-        = (uint32_t) (LOAD (&record->entries[class_index].top)
+        = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
                       - magazine->slots);
 }
 
@@ -150,7 +143,7 @@ record_reattach (ThreadRecord *record)
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
   if (sli_record_options.is_inline)
-    STORE (&slice_tls_v1, record->entries);
+    STORE (&slice_tls_v1, &record->fast);
   STORE (&record->attention, 0);
 }
 
@@ -171,7 +164,7 @@ record_register (ThreadRecord *record)
   sli_lock (&registry.lock);
   self = record;
   if (sli_record_options.is_inline)
-    STORE (&slice_tls_v1, record->entries);
+    STORE (&slice_tls_v1, &record->fast);
   link_after (&record->link, &registry.records);
   STORE (&registry.n_records, registry.n_records + 1);
   sli_unlock (&registry.lock);
@@ -187,8 +180,8 @@ record_new (void)
     return NULL;
   memset (record, 0, sizeof *record);
   for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
-    record->class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
-  memcpy (record->entries, zero_block.entries, sizeof record->entries);
+    record->fast.class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
+  memcpy (record->fast.entries, zero_block.entries, sizeof record->fast.entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
   sli_os_random (&record->random, sizeof record->random);
@@ -368,7 +361,7 @@ self_end (void *value)
 {
   ThreadRecord *record = value;
 
-  STORE (&slice_tls_v1, zero_block.entries);
+  STORE (&slice_tls_v1, &zero_block);
   self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
   sli_lock (&registry.lock);
   link_remove (&record->link);
@@ -396,9 +389,9 @@ sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
   registry.may_be_inline = is_inline;
-  memcpy (record_new_one.entries, zero_block.entries,
+  memcpy (record_new_one.fast.entries, zero_block.entries,
           sizeof zero_block.entries);
-  memcpy (record_none.entries, zero_block.entries,
+  memcpy (record_none.fast.entries, zero_block.entries,
           sizeof zero_block.entries);
   record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&registry.records);
@@ -421,7 +414,7 @@ sli_magazine_show_inline (bool is_shown)
       if (is_shown)
         STORE_RELEASE (&record->attention, RECORD_DETACHED);
       else
-        STORE (record->tls, zero_block.entries);
+        STORE (record->tls, &zero_block);
     }
   sli_unlock (&registry.lock);
 }
@@ -445,7 +438,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
   if (cache->loaded != NULL && cache->n_taken == 0)
     {
       void **slots = cache->loaded->slots;
-      size_t n_rounds = (size_t) (LOAD (&record->entries[class_index].top)
+      size_t n_rounds = (size_t) (LOAD (&record->fast.entries[class_index].top)
                                   - slots);
 
       if (n_rounds < 2)
@@ -463,7 +456,7 @@ static void
 record_take_rounds (ThreadRecord *record)
 {
   if (record == self || (LOAD_ACQUIRE (&record->is_busy) && !SEEDED (10))
-      || LOAD (record->tls) != zero_block.entries)
+      || LOAD (record->tls) != &zero_block)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_take_rounds (record, i);
@@ -486,7 +479,7 @@ sli_magazine_detach_others (void)
       if (record == self)
         continue;
       STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
-      STORE (record->tls, zero_block.entries);
+      STORE (record->tls, &zero_block);
     }
   SCHEDULE_POINT ("detaching");
   if (sli_os_barrier_all_threads ())
@@ -523,7 +516,7 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
 {
   const ClassCache *cache = &record->caches[class_index];
   const Magazine *loaded = LOAD (&cache->loaded);
-  void *const *top = LOAD (&record->entries[class_index].top);
+  void *const *top = LOAD (&record->fast.entries[class_index].top);
 
   if (loaded == NULL || top < loaded->slots + cache->n_taken
       || top > loaded->slots + rounds_believable (loaded, class_index))
@@ -612,7 +605,7 @@ static const char *
 class_check (const ThreadRecord *record, unsigned class_index)
 {
   const ClassCache *cache = &record->caches[class_index];
-  const SliceEntryV1 *entry = &record->entries[class_index];
+  const SliceEntryV1 *entry = &record->fast.entries[class_index];
   const Magazine *loaded = cache->loaded, *previous = cache->previous;
 
   if (loaded == NULL)

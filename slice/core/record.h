@@ -9,8 +9,8 @@
  *
  *   slice_tls_v1 ------+
  *   self --> ThreadRecord
- *              class_table   size -> twice the class
- *              entries  <----+  top, end of each loaded magazine
+ *              fast  <----+  class_table: size -> twice the class
+ *                            entries: top, end of each loaded magazine
  *              caches        loaded, previous, size, zero window
  *
  * SPDX-License-Identifier: MIT
@@ -41,6 +41,8 @@ typedef struct
   uint8_t n_quiet;     /* ticks since the last trip */
   uint8_t n_idle;      /* ticks since top was last seen to have moved */
   bool is_charged;     /* its magazines' size counts in charged_bytes */
+  uint16_t n_swaps;    /* of the two, since they were last looked at */
+  uint32_t swaps_msec; /* when that was; the low bits */
   uint16_t quarantine_next; /* where the oldest lies */
   void **top_seen;     /* at the last tick */
   uint32_t n_grown;
@@ -67,11 +69,10 @@ typedef enum
 
 typedef struct
 {
-  unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
-  SliceEntryV1 entries[N_CLASSES]; /* right behind the table */
+  SliceThreadV1 fast;    /* what the inline code sees */
   ClassCache caches[N_CLASSES];
   Link link;             /* in the registry */
-  SliceEntryV1 **tls;    /* the owner's slice_tls_v1 */
+  SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
   bool is_busy;          /* the owner is in a slow path */
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
@@ -139,7 +140,7 @@ sli_record_leave (ThreadRecord *record)
 static inline void *
 sli_record_pop (ThreadRecord *record, unsigned class_index)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
   void *chunk = *top;
 
@@ -165,7 +166,7 @@ sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
 static inline void
 sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
 {
-  void **top = LOAD (&record->entries[class_index].top);
+  void **top = LOAD (&record->fast.entries[class_index].top);
   void *round = *top;
   void **pick;
 
@@ -179,7 +180,7 @@ sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
 static inline bool
 sli_record_push (ThreadRecord *record, unsigned class_index, void *chunk)
 {
-  SliceEntryV1 *entry = &record->entries[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
 
   if (UNLIKELY (top == entry->end))

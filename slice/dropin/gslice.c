@@ -88,8 +88,8 @@ block_alloc (size_t size)
 {
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
-      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
       void **top = SLICE_LOAD (&entry->top);
       void *block = *top;
 
@@ -119,8 +119,8 @@ block_free (size_t size, void *block)
 {
   if (LIKELY (size <= SLICE_SIZE_MAX && slice_is_ours (block)))
     {
-      SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
       void **top = SLICE_LOAD (&entry->top);
 
       if (LIKELY (top != entry->end && *top != block))

@@ -102,7 +102,7 @@ count_point (const char *name)
 typedef struct
 {
   ucontext_t context;
-  SliceEntryV1 *tls;     /* its slice_tls_v1 while others run */
+  SliceThreadV1 *tls;    /* its slice_tls_v1 while others run */
   ThreadRecord *record;  /* its sli_record_self likewise */
   void *watched;         /* what its end is to be told */
   bool is_done;
@@ -205,8 +205,8 @@ complain (const char *format, ...)
 static void *
 inline_alloc (size_t size)
 {
-  SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
   void **top = SLICE_LOAD (&entry->top);
   void *block;
 
@@ -222,8 +222,8 @@ inline_alloc (size_t size)
 static void
 inline_free (size_t size, void *block)
 {
-  SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (entries, size);
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
   void **top = SLICE_LOAD (&entry->top);
 
   sli_schedule_point ("inline free: top");
@@ -350,7 +350,7 @@ fiber_run (int number)
 /* --- one schedule ------------------------------------------------------------------- */
 
 static void
-begin (ThreadRecord *new_record, SliceEntryV1 *new_tls)
+begin (ThreadRecord *new_record, SliceThreadV1 *new_tls)
 {
   static char stacks[N_FIBERS][STACK_BYTES];
 
@@ -391,7 +391,7 @@ static void
 run_schedule (uint64_t seed)
 {
   ThreadRecord *new_record = sli_record_self;
-  SliceEntryV1 *new_tls = slice_tls_v1;
+  SliceThreadV1 *new_tls = slice_tls_v1;
   const char *broken;
 
   random_state = seed * 0x9e3779b97f4a7c15u + 1;
