@@ -105,7 +105,9 @@ noinst_LTLIBRARIES += \
 # --- floor 5: each thread's magazines ---
 
 %C%_libmagazine_la_SOURCES = \
+	%D%/core/adapt.c \
 	%D%/core/magazine.c \
+	%D%/core/adapt.h \
 	%D%/core/magazine.h \
 	%D%/core/record.c \
 	%D%/core/record.h

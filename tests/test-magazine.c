@@ -285,6 +285,60 @@ test_shrinks (void)
                     sli_depot_rounds (CLASS, 0));
 }
 
+static uint64_t
+n_slabs_of (unsigned class_index)
+{
+  static SlabCounts slabs[N_CLASSES];
+
+  sli_slab_count_all (slabs);
+  return slabs[class_index].n_slabs;
+}
+
+static void
+shuffle (TestRandom *random, void **blocks, unsigned n)
+{
+  for (unsigned i = n; i > 1; i--)
+    {
+      unsigned j = test_random_below (random, i);
+      void *block = blocks[j];
+
+      blocks[j] = blocks[i - 1];
+      blocks[i - 1] = block;
+    }
+}
+
+/* A heap has gone, and what its traffic turns over lies all over it: with some
+ * ticks it comes together, and the other slabs go. */
+static void
+test_gathers (void)
+{
+  enum { N = 20000, TRAFFIC = 1000 };
+  static void *blocks[N];
+  TestRandom random;
+
+  begin ();
+  test_random_init (&random, 0);
+  for (int i = 0; i < N; i++)
+    blocks[i] = fast_alloc (CLASS);
+  shuffle (&random, blocks, N);
+  for (int i = 0; i < N; i++)
+    fast_free (CLASS, blocks[i]);
+  g_assert_cmpuint (n_slabs_of (CLASS), >, 70);
+  for (unsigned tick = 1; tick <= 6; tick++)
+    {
+      sli_os_pretend_clock_msec (1000000 + tick * 2000);
+      for (int turn = 0; turn < 50; turn++)
+        {
+          for (int i = 0; i < TRAFFIC; i++)
+            blocks[i] = fast_alloc (CLASS);
+          shuffle (&random, blocks, TRAFFIC);
+          for (int i = 0; i < TRAFFIC; i++)
+            fast_free (CLASS, blocks[i]);
+        }
+    }
+  g_assert_cmpuint (n_slabs_of (CLASS), <, 20);
+}
+
 /* Contention on purpose: a thread that waits for the depot at each trip. */
 typedef struct
 {
@@ -633,6 +687,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/magazine/grows-by-misses", test_grows_by_misses);
   test_add_fresh ("/slice/magazine/does-not-grow-without-need",
                   test_does_not_grow_without_need);
+  test_add_fresh ("/slice/magazine/gathers", test_gathers);
   test_add_fresh ("/slice/magazine/grows-by-swaps", test_grows_by_swaps);
   test_add_fresh ("/slice/magazine/does-not-grow-by-slow-swaps",
                   test_does_not_grow_by_slow_swaps);

@@ -36,6 +36,10 @@ enum
   /* The traffic looks for old magazines so often, and drains so many. */
   UPKEEP_PER_WORKING_SET = 8,
   UPKEEP_MAGAZINES_MAX = 8,
+  /* A magazine is scattered if its chunks lie in more than so many times the
+   * stretches of 16 KiB that they would fill, and one. */
+  SCATTERED_TIMES = 4,
+  STRETCH_SHIFT = 14,
   /* Empty magazines that wait with a class; more go back to the metadata. */
   EMPTIES_MAX = 4
 };
@@ -411,6 +415,45 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
   sli_lock (&depot->lock);
   magazine = depot_take_older (depot, sli_os_clock_msec (), max_age_msec);
   sli_unlock (&depot->lock);
+  return magazine;
+}
+
+/* --- scattered magazines ------------------------------------------------------ */
+
+/* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
+ * quarter of that by themselves is never scattered. */
+bool
+sli_depot_is_scattered (const Magazine *magazine)
+{
+  size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
+  size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
+  uint64_t seen = 0;
+
+  for (unsigned i = 1; i <= magazine->n_rounds; i++)
+    seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
+                             & 63);
+  return COUNT_BITS (seen) > SCATTERED_TIMES * n_filled + 1;
+}
+
+Magazine *
+sli_depot_take_scattered (unsigned class_index)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *magazine = NULL;
+
+  if (LOAD (&depot->n_magazines) == 0)
+    return NULL;
+  sli_lock (&depot->lock);
+  if (!link_is_alone (&depot->stack)
+      && sli_depot_is_scattered (depot_oldest (depot)))
+    {
+      magazine = depot_oldest (depot);
+      depot_remove (depot, magazine);
+      depot->n_trimmed++;
+    }
+  sli_unlock (&depot->lock);
+  if (magazine != NULL)
+    magazine->pushed_msec = 0; /* its chunks were in use until now */
   return magazine;
 }
 

@@ -69,6 +69,11 @@ unsigned sli_depot_size_max (unsigned class_index);
 Magazine *sli_depot_new_magazine (unsigned class_index, unsigned size);
 void sli_depot_end_magazine (Magazine *magazine);
 
+/* Do the chunks of a magazine come from many more slabs than they would fill? */
+bool sli_depot_is_scattered (const Magazine *magazine);
+/* The oldest magazine of a class, if it is scattered; else NULL. */
+Magazine *sli_depot_take_scattered (unsigned class_index);
+
 /* Readies this floor and those below. */
 void sli_depot_init (void);
 

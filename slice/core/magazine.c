@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "magazine.h"
+#include "adapt.h"
 #include "record.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -25,21 +26,7 @@
 
 enum
 {
-  /* So many trips to the depot within a tick make the magazines grow; a trip
-   * that met another thread counts for four, so contention is heard first. */
-  TRIPS_TO_GROW = 3,
-  TRIPS_CONTENDED = 4,
-  TRIPS_MAX = 200,
-  /* So many exchanges of a thread's own two magazines within so short a time
-   * (64,000 a second: a thousandth of it) count as a trip: the program swings
-   * across the border between the two, and larger ones have fewer borders. */
-  SWAPS_PER_LOOK = 1024,
-  SWAPS_MSEC = 128,
-  /* What others took is only on its way to the slabs: magazines no larger
-   * than this, for what stays in them shares lines. */
-  SIZE_MIXED_MAX = 1,
-  /* A working set has so many ticks, of at least TICK_MSEC_MIN each. */
-  TICKS_PER_WORKING_SET = 4,
+  /* A tick is part of a working set (adapt.h), but at least so long. */
   TICK_MSEC_MIN = 250,
   /* One trip in so many looks at the clock and at what has grown old. */
   TRIPS_PER_LOOK = 8,
@@ -84,186 +71,7 @@ sli_record_quarantine_chunks (void)
   return magazine_options.n_quarantine;
 }
 
-/* --- sizes that adapt ------------------------------------------------------- */
-
-/* What both magazines of a class may hold. */
-static size_t
-class_bytes (unsigned class_index, unsigned size)
-{
-  return (size_t) 2 * sli_sizeclasses[class_index].chunk_bytes
-         * sli_depot_rounds (class_index, size);
-}
-
-static void
-class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
-{
-  ClassCache *cache = &record->caches[class_index];
-
-  record->charged_bytes -= class_bytes (class_index, cache->size);
-  record->charged_bytes += class_bytes (class_index, size);
-  cache->size = (uint8_t) size;
-  cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
-}
-
-static void
-class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
-{
-  class_resize (record, class_index, size);
-  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
-}
-
-/* May a class that is charged have magazines of that size? */
-static bool
-class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
-{
-  return record->charged_bytes
-             - class_bytes (class_index, record->caches[class_index].size)
-             + class_bytes (class_index, size)
-         <= sli_record_bytes_max ();
-}
-
-/* A class comes into use.  Should others have taken all there is, they begin
- * anew: the smallest of all classes together always fit (THEORY 11). */
-static void
-class_charge (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-
-  cache->size = 0;
-  if (record->charged_bytes + class_bytes (class_index, 0)
-      > sli_record_bytes_max ())
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      if (record->caches[i].is_charged && record->caches[i].size > 0)
-        {
-          sli_record_flush_class (record, i, false);
-          class_shrink (record, i, 0);
-        }
-  record->charged_bytes += class_bytes (class_index, 0);
-  cache->is_charged = true;
-}
-
-static void
-class_uncharge (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-
-  record->charged_bytes -= class_bytes (class_index, cache->size);
-  cache->is_charged = false;
-}
-
-/* Some trips too many, and more is allowed: larger magazines from now on. */
-static void
-class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
-             unsigned size_max)
-{
-  ClassCache *cache = &record->caches[class_index];
-  unsigned larger = cache->size + 1u;
-
-  if (!cache->is_charged)
-    class_charge (record, class_index);
-  if (cache->n_trips < TRIPS_MAX)
-    cache->n_trips += n_trips;
-  if (cache->n_trips < TRIPS_TO_GROW || larger > size_max
-      || !class_may_be (record, class_index, larger))
-    return;
-  class_resize (record, class_index, larger);
-  cache->n_trips = 0;
-  COUNT_UP (&cache->n_grown, 1u);
-}
-
-static void
-class_count_trip (ThreadRecord *record, unsigned class_index, bool contended,
-                  bool is_mixed)
-{
-  size_t size_max = sli_depot_size_max (class_index);
-
-  record->n_trips++;
-  class_press (record, class_index, contended ? TRIPS_CONTENDED : 1,
-               (unsigned) (is_mixed ? min_size (size_max, SIZE_MIXED_MAX)
-                                    : size_max));
-}
-
-/* The two magazines have been exchanged SWAPS_PER_LOOK times. */
-static void
-class_look_at_swaps (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-  uint32_t now_msec = (uint32_t) sli_os_clock_msec ();
-
-  if (now_msec - cache->swaps_msec < SWAPS_MSEC)
-    class_press (record, class_index, 1, sli_depot_size_max (class_index));
-  cache->swaps_msec = now_msec;
-  cache->n_swaps = 0;
-}
-
-/* A magazine from the depot may hold more than this thread's do.  It sets the
- * size where that is allowed; else the surplus goes back. */
-static void
-class_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
-{
-  ClassCache *cache = &record->caches[class_index];
-  unsigned n_max;
-
-  while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
-         && cache->size < sli_depot_size_max (class_index)
-         && class_may_be (record, class_index, cache->size + 1u))
-    {
-      class_resize (record, class_index, cache->size + 1u);
-      COUNT_UP (&cache->n_grown, 1u);
-    }
-  n_max = sli_depot_rounds (class_index, cache->size);
-  if (magazine->n_rounds > n_max)
-    {
-      sli_depot_give (class_index, magazine->n_rounds - n_max,
-                      &magazine->slots[n_max + 1], "flush");
-      magazine->n_rounds = n_max;
-    }
-  if (magazine->n_rounds_max > n_max)
-    magazine->n_rounds_max = n_max;
-}
-
-/* For how many ticks has a class been quiet (no trip), for how many idle (and
- * its magazine stood still whenever it was looked at)? */
-static void
-class_look_over (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-  void **top = LOAD (&record->fast.entries[class_index].top);
-
-  cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
-  cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
-                      ? cache->n_idle + 1
-                      : 0;
-  cache->top_seen = top;
-  cache->n_trips = 0;
-}
-
-/* A tick has passed.  Classes that were idle for a working set give back all
- * they hold; those that made no trip for as long need less from now on. */
-static void
-record_tick (ThreadRecord *record)
-{
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      ClassCache *cache = &record->caches[i];
-
-      if (!cache->is_charged)
-        continue;
-      class_look_over (record, i);
-      if (cache->n_quiet < TICKS_PER_WORKING_SET)
-        continue;
-      sli_record_flush_class (record, i,
-                              cache->n_idle >= TICKS_PER_WORKING_SET
-                                  ? FLUSH_OLD_TO_SLABS
-                                  : FLUSH_TO_DEPOT);
-      if (cache->size > 0)
-        class_shrink (record, i, cache->size - 1u);
-      else
-        class_uncharge (record, i);
-      cache->n_quiet = cache->n_idle = 0;
-    }
-}
+/* --- as time passes ---------------------------------------------------------- */
 
 /* After some trips: has a tick passed?  Then the floors below see to what is
  * due.  The record has been left: this may give memory back. */
@@ -276,7 +84,7 @@ look_around (ThreadRecord *record)
       && (record = sli_record_enter ()) != NULL)
     {
       record->tick_msec = now_msec;
-      record_tick (record);
+      sli_adapt_tick (record);
       sli_record_leave (record);
     }
   sli_depot_upkeep ();
@@ -411,7 +219,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
     {
       if (++cache->n_swaps >= SWAPS_PER_LOOK)
         {
-          class_look_at_swaps (record, class_index);
+          sli_adapt_count_swaps (record, class_index);
           class_enlarge (record, class_index);
         }
       class_swap (record, class_index);
@@ -426,10 +234,10 @@ class_refill (ThreadRecord *record, unsigned class_index)
   magazine = sli_depot_pop (class_index, empty, &contended);
   if (magazine == NULL)
     STORE (&cache->previous, empty);
-  class_count_trip (record, class_index, contended, false);
+  sli_adapt_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_fill (record, class_index);
-  class_fit (record, class_index, magazine);
+  sli_adapt_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
   if (cache->loaded != NULL
       && cache->loaded->n_rounds_max > magazine->n_rounds_max)
@@ -585,7 +393,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
   if (cache->loaded == NULL)
     {
       if (!cache->is_charged)
-        class_charge (record, class_index);
+        sli_adapt_charge (record, class_index);
       return class_empty_magazine (record, class_index) != NULL;
     }
   if (cache->previous != NULL
@@ -601,7 +409,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
 
       STORE (&cache->previous, NULL); /* others may end it from now on */
       sli_depot_push (full, n_wanted, &exchange);
-      class_count_trip (record, class_index, exchange.contended,
+      sli_adapt_count_trip (record, class_index, exchange.contended,
                         exchange.is_mixed);
     }
   cache->previous = cache->loaded;
@@ -609,7 +417,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
                       ? exchange.empty
                       : sli_depot_new_magazine (class_index, cache->size);
   if (cache->loaded != NULL)
-    class_fit (record, class_index, cache->loaded);
+    sli_adapt_fit (record, class_index, cache->loaded);
   sli_record_show (record, class_index);
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);

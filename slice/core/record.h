@@ -77,6 +77,7 @@ typedef struct
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
                             see to before it goes on */
+  uint8_t gather_next;   /* the class where sli_adapt_tick() goes on */
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */

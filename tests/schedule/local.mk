@@ -26,6 +26,7 @@ scheduled_sources = \
 	slice/core/guard-contents.c \
 	slice/core/guard-quick.c \
 	slice/core/guard-tool.c \
+	slice/core/adapt.c \
 	slice/core/magazine.c \
 	slice/core/map.c \
 	slice/core/meta.c \
