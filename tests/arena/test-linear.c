@@ -153,6 +153,62 @@ test_bytes_held (void)
     }
 }
 
+/* An object's number, repeated. */
+static void
+joined_fill (SliceLinear *linear, unsigned *objects[], unsigned from,
+             unsigned to)
+{
+  for (unsigned i = from; i < to; i++)
+    {
+      objects[i] = slice_linear_alloc (linear, 40);
+      pattern_fill (objects[i], 40, i);
+    }
+}
+
+/* Blocks that lie in a row become one, up to the cap: far fewer are left than
+ * were asked for, and nothing at their ends.  A mark in a block that has grown
+ * since leads back to the same places; so does a reset that keeps all. */
+static void
+test_joined (void)
+{
+  enum
+  {
+    N = 40000,
+    AT_MARK = 9000
+  };
+  static unsigned *objects[N];
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats stats;
+  joined_fill (linear, objects, 0, AT_MARK);
+  SliceMark mark = slice_linear_mark (linear);
+  joined_fill (linear, objects, AT_MARK, N);
+  slice_linear_get_stats (linear, &stats);
+  assert_stats_add_up (&stats);
+  size_t n_blocks = stats.n_blocks;
+  if (!is_watched ())
+    {
+      g_assert_cmpuint (n_blocks, <, stats.n_requests / 2);
+      g_assert_cmpuint (stats.wasted_bytes, <, stats.held_bytes / 400);
+    }
+  for (unsigned i = 0; i < N; i++)
+    g_assert_true (pattern_holds (objects[i], 40, i));
+  const unsigned *at_mark = objects[AT_MARK];
+  slice_linear_rollback (linear, mark);
+  joined_fill (linear, objects, AT_MARK, N);
+  g_assert_true (is_watched () || objects[AT_MARK] == at_mark);
+  for (unsigned i = 0; i < N; i++)
+    g_assert_true (pattern_holds (objects[i], 40, i));
+  size_t n_requests = stats.n_requests;
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  joined_fill (linear, objects, 0, N);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_requests, ==, n_requests);
+  slice_linear_reset (linear, SLICE_KEEP_LARGEST);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.held_bytes - stats.control_bytes, <=, 65536 + 512);
+  slice_linear_destroy (linear);
+}
+
 static void
 test_oversize (void)
 {
@@ -767,6 +823,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/growth", test_growth);
   g_test_add_func ("/slice/linear/small-arenas", test_small_arenas);
   g_test_add_func ("/slice/linear/bytes-held", test_bytes_held);
+  g_test_add_func ("/slice/linear/joined", test_joined);
   g_test_add_func ("/slice/linear/oversize", test_oversize);
   g_test_add_func ("/slice/linear/reset", test_reset);
   g_test_add_func ("/slice/linear/reset-default", test_reset_default);
