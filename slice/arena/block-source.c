@@ -40,6 +40,9 @@
 #define FINE_BYTES ((size_t) 4 << 10)
 #define PART_FINE 32
 
+/* From this size on a regular block's pages get memory in one call. */
+#define READY_BYTES_MIN ((size_t) 32 << 10)
+
 /* Spare blocks that go back together, in one call: a span is 1 MiB. */
 #define JOINED_BYTES_MAX ((size_t) 1 << 20)
 
@@ -133,20 +136,29 @@ chain_source (const BlockChain *chain)
   return chain->source != NULL ? chain->source : sli_shared_source ();
 }
 
+/* Regular blocks of a large arena are soon full of objects. */
 static char *
-block_map (BlockChain *chain, size_t bytes)
+pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
+{
+  char *start;
+  const SliceSource *source = chain_source (chain);
+  bool is_ready = is_regular && chain->source == NULL
+                  && bytes >= READY_BYTES_MIN && bytes <= SPAN_READY_BYTES_MAX
+                  && chain->held_bytes >= bytes * PART_FINE / 2;
+  TRACE_OWN (start = is_ready ? sli_shared_map_ready (bytes)
+                              : source->map (source, bytes, SPAN_PAGE_BYTES));
+  return start;
+}
+
+static char *
+block_map (BlockChain *chain, size_t bytes, bool is_regular)
 {
   if (bytes > chain->limit_bytes
       || chain->held_bytes > chain->limit_bytes - bytes)
     return NULL;
-  char *start;
-  if (chain_uses_slice (chain, bytes))
-    start = slice_try_alloc (bytes);
-  else
-    {
-      const SliceSource *source = chain_source (chain);
-      TRACE_OWN (start = source->map (source, bytes, SPAN_PAGE_BYTES));
-    }
+  char *start = chain_uses_slice (chain, bytes)
+                    ? slice_try_alloc (bytes)
+                    : pages_map (chain, bytes, is_regular);
   if (start == NULL)
     return NULL;
   chain->held_bytes += bytes;
@@ -325,11 +337,11 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
   size_t least = chain_round (chain, bytes);
   size = chain_round (chain, size > least ? size : least);
-  char *start = block_map (chain, size);
+  char *start = block_map (chain, size, true);
   while (start == NULL && size > least)
     {
       size = chain_round (chain, size / 2 > least ? size / 2 : least);
-      start = block_map (chain, size);
+      start = block_map (chain, size, true);
     }
   if (start == NULL)
     return false;
@@ -398,7 +410,7 @@ sli_chain_push_own (BlockChain *chain, size_t bytes)
   if (bytes > SIZE_MAX / 2 || !table_has_room (chain))
     return no_memory ();
   bytes = chain_round (chain, bytes);
-  char *start = block_map (chain, bytes);
+  char *start = block_map (chain, bytes, false);
   if (start == NULL)
     return no_memory ();
   Block block = { start, bytes | BLOCK_OWN };
