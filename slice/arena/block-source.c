@@ -179,12 +179,23 @@ pages_unmap (const BlockChain *chain, char *start, size_t bytes)
     TRACE_OWN (source->unmap (source, start, bytes));
 }
 
+/* What goes to the shared spans stays hidden there, so that a tool sees a use
+ * after the end of an arena, too. */
+__attribute__ ((cold, noinline)) static void
+block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
+{
+  if (chain->source == NULL && !chain_uses_slice (chain, bytes))
+    sli_watch_block_kept (start, bytes);
+  else
+    sli_watch_block_gone (start, bytes);
+}
+
 static inline void
 block_unmap (BlockChain *chain, Block block)
 {
   size_t bytes = sli_block_bytes (&block);
-  if (chain->is_watched)
-    sli_watch_block_gone (block.start, bytes);
+  if (SLICE_UNLIKELY (chain->is_watched))
+    block_unwatch (chain, block.start, bytes);
   chain->held_bytes -= bytes;
   if (chain_uses_slice (chain, bytes))
     slice_free1 (bytes, block.start);

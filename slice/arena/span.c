@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "fault.h"
+#include "watch.h"
 #include "base/trace.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -307,6 +308,17 @@ span_new (const SpanHeap *heap)
   return span;
 }
 
+/* Watched arenas leave their pages hidden; the parent gets them as they came.
+ */
+static void
+heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
+{
+  if (sli_watch_active ())
+    sli_watch_show (address, bytes);
+  if (heap->parent->unmap != NULL)
+    heap->parent->unmap (heap->parent, address, bytes);
+}
+
 /* Gives the memory of a list of spans back, linked by next_open. */
 static size_t
 spans_unmap (const SpanHeap *heap, Span *span)
@@ -316,8 +328,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
     {
       Span *next = span->next_open;
       bytes += span_bytes (span);
-      if (heap->parent->unmap != NULL)
-        heap->parent->unmap (heap->parent, span->start, span_bytes (span));
+      heap_unmap_parent (heap, span->start, span_bytes (span));
       slice_free1 (span_record_bytes (span->n_pages), span);
       span = next;
     }
@@ -460,8 +471,7 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
   pthread_mutex_lock (&heap->lock);
   heap->direct_bytes -= bytes;
   pthread_mutex_unlock (&heap->lock);
-  if (heap->parent->unmap != NULL)
-    heap->parent->unmap (heap->parent, address, bytes);
+  heap_unmap_parent (heap, address, bytes);
 }
 
 /* Gives back as much as lies in one span; returns the pages, 0 if the address
