@@ -257,6 +257,46 @@ test_stack_tells_each (void)
   assert_told (SLICE_TRACE_STACK, 4, 4, 3);
 }
 
+static unsigned n_moved_at_unmap;
+
+static void *
+told_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  void *pages = NULL;
+  (void) source;
+  return posix_memalign (&pages, alignment, bytes) == 0 ? pages : NULL;
+}
+
+static void
+told_unmap (const SliceSource *source, void *pages, size_t bytes)
+{
+  (void) source;
+  (void) bytes;
+  n_moved_at_unmap = n_moved[SLICE_TRACE_STACK];
+  free (pages);
+}
+
+/* A block of the object's own goes back after its move was told of, not
+ * before: another thread may be told of a birth there. */
+static void
+test_stack_tells_before_unmap (void)
+{
+  static const SliceSource source
+      = { .name = "told", .map = told_map, .unmap = told_unmap };
+  SliceArenaOptions options = { .source = &source };
+  SliceStack *stack = slice_stack_new (&options);
+  void *top;
+
+  forget ();
+  n_moved_at_unmap = 0;
+  top = slice_stack_alloc (stack, 100000);
+  top = slice_stack_resize (stack, top, 100000, 500000);
+  g_assert_nonnull (top);
+  assert_told (SLICE_TRACE_STACK, 1, 0, 1);
+  g_assert_cmpuint (n_moved_at_unmap, ==, 1);
+  slice_stack_destroy (stack);
+}
+
 /* Blocks with frees and without, and after a reset. */
 static void
 test_pool_tells_each (void)
@@ -412,6 +452,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hooks/tlsf-tells-each", test_tlsf_tells_each);
   g_test_add_func ("/slice/hooks/tlsf-fixed-tells", test_tlsf_fixed_tells);
   g_test_add_func ("/slice/hooks/stack-tells-each", test_stack_tells_each);
+  g_test_add_func ("/slice/hooks/stack-tells-before-unmap",
+                   test_stack_tells_before_unmap);
   g_test_add_func ("/slice/hooks/pool-tells-each", test_pool_tells_each);
   g_test_add_func ("/slice/hooks/rollback-tells-some",
                    test_rollback_tells_some);

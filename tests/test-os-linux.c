@@ -50,6 +50,24 @@ test_advise_away (void)
   sli_os_unmap (pages, BYTES);
 }
 
+/* Some systems say that all is present, some can't populate. */
+static void
+test_populate (void)
+{
+  char *pages = sli_os_map (BYTES, 4096);
+  bool tells = !sli_os_is_present (pages, 65536);
+
+  pages[5000] = 1;
+  g_assert_true (sli_os_is_present (pages, 65536));
+  if (tells)
+    g_assert_false (sli_os_is_present (pages + 65536, 65536));
+  if (sli_os_populate (pages, 131072))
+    g_assert_true (sli_os_is_present (pages + 131072 - 4096, 4096));
+  g_assert_cmpint (pages[5000], ==, 1);
+  g_assert_true (test_is_zero (pages + 8192, BYTES - 8192));
+  sli_os_unmap (pages, BYTES);
+}
+
 static void
 test_advise_nothing (void)
 {
@@ -88,6 +106,7 @@ main (int argc, char **argv)
   test_add ("/slice/os-linux/thread-ids", test_thread_ids);
   test_add ("/slice/os-linux/thread-ids-differ", test_thread_ids_differ);
   test_add ("/slice/os-linux/advise-away", test_advise_away);
+  test_add ("/slice/os-linux/populate", test_populate);
   test_add ("/slice/os-linux/advise-nothing", test_advise_nothing);
   test_add ("/slice/os-linux/advise-huge", test_advise_huge);
   /* A forked child must register anew: both are tried. */

@@ -40,6 +40,9 @@
 #define FINE_BYTES ((size_t) 4 << 10)
 #define PART_FINE 32
 
+/* From this size on a regular block's pages get memory in one call. */
+#define READY_BYTES_MIN ((size_t) 32 << 10)
+
 /* Spare blocks that go back together, in one call: a span is 1 MiB. */
 #define JOINED_BYTES_MAX ((size_t) 1 << 20)
 
@@ -133,20 +136,29 @@ chain_source (const BlockChain *chain)
   return chain->source != NULL ? chain->source : sli_shared_source ();
 }
 
+/* Regular blocks of a large arena are soon full of objects. */
 static char *
-block_map (BlockChain *chain, size_t bytes)
+pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
+{
+  char *start;
+  const SliceSource *source = chain_source (chain);
+  bool is_ready = is_regular && chain->source == NULL
+                  && bytes >= READY_BYTES_MIN && bytes <= SPAN_READY_BYTES_MAX
+                  && chain->held_bytes >= bytes * PART_FINE / 2;
+  TRACE_OWN (start = is_ready ? sli_shared_map_ready (bytes)
+                              : source->map (source, bytes, SPAN_PAGE_BYTES));
+  return start;
+}
+
+static char *
+block_map (BlockChain *chain, size_t bytes, bool is_regular)
 {
   if (bytes > chain->limit_bytes
       || chain->held_bytes > chain->limit_bytes - bytes)
     return NULL;
-  char *start;
-  if (chain_uses_slice (chain, bytes))
-    start = slice_try_alloc (bytes);
-  else
-    {
-      const SliceSource *source = chain_source (chain);
-      TRACE_OWN (start = source->map (source, bytes, SPAN_PAGE_BYTES));
-    }
+  char *start = chain_uses_slice (chain, bytes)
+                    ? slice_try_alloc (bytes)
+                    : pages_map (chain, bytes, is_regular);
   if (start == NULL)
     return NULL;
   chain->held_bytes += bytes;
@@ -159,21 +171,36 @@ block_map (BlockChain *chain, size_t bytes)
   return start;
 }
 
-static void
+__attribute__ ((noinline)) static void
+pages_unmap (const BlockChain *chain, char *start, size_t bytes)
+{
+  const SliceSource *source = chain_source (chain);
+  if (source->unmap != NULL)
+    TRACE_OWN (source->unmap (source, start, bytes));
+}
+
+/* What goes to the shared spans stays hidden there, so that a tool sees a use
+ * after the end of an arena, too. */
+__attribute__ ((cold, noinline)) static void
+block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
+{
+  if (chain->source == NULL && !chain_uses_slice (chain, bytes))
+    sli_watch_block_kept (start, bytes);
+  else
+    sli_watch_block_gone (start, bytes);
+}
+
+static inline void
 block_unmap (BlockChain *chain, Block block)
 {
   size_t bytes = sli_block_bytes (&block);
-  if (chain->is_watched)
-    sli_watch_block_gone (block.start, bytes);
+  if (SLICE_UNLIKELY (chain->is_watched))
+    block_unwatch (chain, block.start, bytes);
   chain->held_bytes -= bytes;
   if (chain_uses_slice (chain, bytes))
     slice_free1 (bytes, block.start);
   else
-    {
-      const SliceSource *source = chain_source (chain);
-      if (source->unmap != NULL)
-        TRACE_OWN (source->unmap (source, block.start, bytes));
-    }
+    pages_unmap (chain, block.start, bytes);
 }
 
 /* --- the table ----------------------------------------------------------- */
@@ -321,11 +348,11 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
   size_t least = chain_round (chain, bytes);
   size = chain_round (chain, size > least ? size : least);
-  char *start = block_map (chain, size);
+  char *start = block_map (chain, size, true);
   while (start == NULL && size > least)
     {
       size = chain_round (chain, size / 2 > least ? size / 2 : least);
-      start = block_map (chain, size);
+      start = block_map (chain, size, true);
     }
   if (start == NULL)
     return false;
@@ -358,13 +385,43 @@ sli_chain_push (BlockChain *chain, size_t bytes)
   return sli_chain_push_sized (chain, bytes, sli_chain_next_bytes (chain));
 }
 
+/* May blocks be part of a piece of several that goes back as one, with one
+ * search and one lock?  Only pages of the shared spans, and none so large that
+ * it may be a piece of its own and no part of a span. */
+static bool
+block_is_joinable (const Block *block)
+{
+  return sli_block_bytes (block) > SLICE_BLOCK_BYTES_MAX
+         && sli_block_bytes (block) <= CAP_BYTES_DEFAULT;
+}
+
+bool
+sli_chain_join_last (BlockChain *chain)
+{
+  /* The first block stays as it is, for a reset that keeps just that. */
+  if (chain->source != NULL || chain->is_watched || chain->n_used < 3)
+    return false;
+  Block *below = &chain->table[chain->n_used - 2];
+  const Block *last = below + 1;
+  size_t bytes = sli_block_bytes (below) + sli_block_bytes (last);
+  if (sli_block_is_own (below) || sli_block_is_own (last)
+      || !block_is_joinable (below) || !block_is_joinable (last)
+      || below->start + sli_block_bytes (below) != last->start
+      || bytes > CAP_BYTES_DEFAULT || bytes > chain->cap_bytes)
+    return false;
+  below->bytes_and_own = bytes;
+  table_remove (chain, chain->n_used - 1);
+  chain->n_used--;
+  return true;
+}
+
 bool
 sli_chain_push_own (BlockChain *chain, size_t bytes)
 {
   if (bytes > SIZE_MAX / 2 || !table_has_room (chain))
     return no_memory ();
   bytes = chain_round (chain, bytes);
-  char *start = block_map (chain, bytes);
+  char *start = block_map (chain, bytes, false);
   if (start == NULL)
     return no_memory ();
   Block block = { start, bytes | BLOCK_OWN };
@@ -402,44 +459,35 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
   chain->n_used = n_used;
 }
 
-/* May two blocks of the shared spans go back as one, with one search and one
- * lock?  They are neighbours when they came in a row. */
-static bool
-blocks_join (const BlockChain *chain, const Block *first, const Block *second)
-{
-  size_t bytes = sli_block_bytes (first);
-  return chain->source == NULL && !chain->is_watched
-         && bytes > SLICE_BLOCK_BYTES_MAX && bytes <= CAP_BYTES_DEFAULT
-         && sli_block_bytes (second) > SLICE_BLOCK_BYTES_MAX
-         && first->start + bytes == second->start;
-}
-
-/* The spare blocks from the last one on, as many as are one piece. */
+/* The blocks from the last one on, as many as are one piece: those that came
+ * in a row are neighbours. */
 static Block
-chain_take_last (BlockChain *chain, uint32_t n_keep)
+chain_take_last (BlockChain *chain, uint32_t n_least)
 {
-  Block block = chain->table[--chain->n_blocks];
-  size_t n_least = (size_t) chain->n_used + n_keep;
-  /* A larger one may be a piece of its own, no part of a span. */
-  if (sli_block_bytes (&block) > CAP_BYTES_DEFAULT)
-    return block;
-  while (chain->n_blocks > n_least
-         && sli_block_bytes (&block) <= JOINED_BYTES_MAX
-         && blocks_join (chain, &chain->table[chain->n_blocks - 1], &block))
+  const Block *last = &chain->table[chain->n_blocks - 1];
+  const Block *end = chain->table + n_least;
+  Block piece = *last;
+  bool joins = chain->source == NULL && !chain->is_watched
+               && block_is_joinable (last);
+  while (joins && last > end && sli_block_bytes (&piece) <= JOINED_BYTES_MAX
+         && block_is_joinable (last - 1)
+         && last[-1].start + sli_block_bytes (last - 1) == piece.start)
     {
-      Block *before = &chain->table[--chain->n_blocks];
-      block.start = before->start;
-      block.bytes_and_own += sli_block_bytes (before);
+      last--;
+      piece.start = last->start;
+      piece.bytes_and_own += sli_block_bytes (last);
     }
-  return block;
+  chain->n_blocks = (uint32_t) (last - chain->table);
+  return piece;
 }
 
 size_t
 sli_chain_trim (BlockChain *chain, uint32_t n_keep)
 {
   size_t before = chain->held_bytes;
-  while (chain->n_blocks - chain->n_used > n_keep)
-    block_unmap (chain, chain_take_last (chain, n_keep));
+  uint32_t n_least = chain->n_used + n_keep;
+  while (chain->n_blocks > n_least)
+    block_unmap (chain, chain_take_last (chain, n_least));
   return before - chain->held_bytes;
 }
 
@@ -474,17 +522,30 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
   return 1;
 }
 
+/* What gives back everything need not tell own blocks from spare ones first;
+ * a tool is told block by block. */
+static void
+chain_give_all (BlockChain *chain)
+{
+  if (chain->is_watched)
+    sli_chain_empty (chain, SLICE_KEEP_NONE);
+  chain->n_used = 0;
+  sli_chain_trim (chain, 0);
+}
+
 void
 sli_chain_reset (BlockChain *chain, SliceKeep keep)
 {
-  sli_chain_trim (chain, sli_chain_empty (chain, keep));
+  if (keep == SLICE_KEEP_NONE)
+    chain_give_all (chain);
+  else
+    sli_chain_trim (chain, sli_chain_empty (chain, keep));
 }
 
 void
 sli_chain_fini (BlockChain *chain)
 {
-  sli_chain_cut (chain, 0);
-  sli_chain_trim (chain, 0);
+  chain_give_all (chain);
   if (chain->is_watched && chain->embedded != NULL)
     sli_watch_block_gone (chain->embedded, chain->embedded_bytes);
   slice_free1 (chain->n_room * sizeof (Block), chain->table);

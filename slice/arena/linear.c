@@ -122,6 +122,19 @@ sli_arena_linear_enter_pushed (SliceLinear *linear)
   sli_bump_enter (bump, index, bump->chain.table[index].start);
 }
 
+/* The block that was pushed is the current one from now on, or the current
+ * one's end if it lies behind that. */
+static void
+linear_go_on (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  bool follows = bump->current == (int32_t) bump->chain.n_used - 2;
+  if (follows && sli_chain_join_last (&bump->chain))
+    sli_bump_enter (bump, bump->current, sli_bump_at (bump));
+  else
+    sli_arena_linear_enter_pushed (linear);
+}
+
 static void *
 linear_add_own (SliceLinear *linear, size_t alignment, size_t size,
                 size_t need)
@@ -159,7 +172,7 @@ sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
     return linear_add_own (linear, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  sli_arena_linear_enter_pushed (linear);
+  linear_go_on (linear);
   return sli_bump_take (bump, alignment, size);
 }
 

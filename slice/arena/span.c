@@ -18,8 +18,10 @@
 #include <stddef.h>
 #include <string.h>
 #include "fault.h"
+#include "watch.h"
 #include "base/trace.h"
 #include "port/compiler.h"
+#include "port/os.h"
 
 /* What the shared heap asks its parent for: large enough that the system's
  * malloc maps it by itself (its threshold starts at 128 KiB and stops at 32
@@ -28,6 +30,9 @@
 #define SHARED_SPAN_BYTES ((size_t) 1 << 20)
 /* What it keeps for the next arena: a compiler's phase or two. */
 #define SHARED_KEEP_BYTES ((size_t) 8 << 20)
+
+/* How many pages get memory at once where they all will be used. */
+#define READY_PAGES 16
 
 #define WORD_BITS 64
 
@@ -45,6 +50,7 @@ struct Span
   size_t n_pages;
   size_t n_free;
   size_t first_free; /* no page below is free */
+  size_t fresh;      /* from this page on none was out, nor has memory yet */
   Span *next_open;   /* links of the heap's list of spans with room */
   Span **open_link;  /* NULL: not in it */
   bool is_fixed;     /* never given back */
@@ -149,8 +155,25 @@ span_close (Span *span)
   span->open_link = NULL;
 }
 
+/* Pages go out.  If the caller wants them with memory and they have none,
+ * *n_ready is how many are to get it now, the next ones among them. */
+static void
+span_note_out (Span *span, size_t page, size_t n, size_t *n_ready)
+{
+  size_t end = page + n;
+  if (n_ready != NULL && page >= span->fresh)
+    {
+      end = (end + READY_PAGES - 1) & ~(size_t) (READY_PAGES - 1);
+      end = end < span->n_pages ? end : span->n_pages;
+      *n_ready = end - page;
+    }
+  if (end > span->fresh)
+    span->fresh = end;
+}
+
 static char *
-span_take (SpanHeap *heap, Span *span, size_t n, size_t alignment)
+span_take (SpanHeap *heap, Span *span, size_t n, size_t alignment,
+           size_t *n_ready)
 {
   if (span->n_free < n)
     return NULL;
@@ -165,6 +188,7 @@ span_take (SpanHeap *heap, Span *span, size_t n, size_t alignment)
     span->first_free = page + n;
   if (span->n_free == 0)
     span_close (span);
+  span_note_out (span, page, n, n_ready);
   return span->start + page * SPAN_PAGE_BYTES;
 }
 
@@ -279,7 +303,20 @@ span_new (const SpanHeap *heap)
     }
   span->n_pages = n_pages;
   span->n_free = n_pages;
+  if (sli_os_is_present (span->start, heap->span_bytes))
+    span->fresh = n_pages;
   return span;
+}
+
+/* Watched arenas leave their pages hidden; the parent gets them as they came.
+ */
+static void
+heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
+{
+  if (sli_watch_active ())
+    sli_watch_show (address, bytes);
+  if (heap->parent->unmap != NULL)
+    heap->parent->unmap (heap->parent, address, bytes);
 }
 
 /* Gives the memory of a list of spans back, linked by next_open. */
@@ -291,8 +328,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
     {
       Span *next = span->next_open;
       bytes += span_bytes (span);
-      if (heap->parent->unmap != NULL)
-        heap->parent->unmap (heap->parent, span->start, span_bytes (span));
+      heap_unmap_parent (heap, span->start, span_bytes (span));
       slice_free1 (span_record_bytes (span->n_pages), span);
       span = next;
     }
@@ -375,17 +411,28 @@ heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
 }
 
 static char *
-heap_take (SpanHeap *heap, size_t n, size_t alignment)
+heap_take (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
 {
   char *pages = NULL;
   pthread_mutex_lock (&heap->lock);
   for (Span *span = heap->open; span != NULL && pages == NULL;)
     {
       Span *next = span->next_open;
-      pages = span_take (heap, span, n, alignment);
+      pages = span_take (heap, span, n, alignment, n_ready);
       span = next;
     }
   pthread_mutex_unlock (&heap->lock);
+  return pages;
+}
+
+static char *
+heap_take_or_grow (SpanHeap *heap, size_t bytes, size_t alignment,
+                   size_t *n_ready)
+{
+  size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
+  char *pages = heap_take (heap, n, alignment, n_ready);
+  while (pages == NULL && heap_grow (heap))
+    pages = heap_take (heap, n, alignment, n_ready);
   return pages;
 }
 
@@ -413,11 +460,7 @@ heap_map (const SliceSource *source, size_t bytes, size_t alignment)
     return NULL;
   if (heap_goes_direct (heap, bytes, alignment))
     return heap_map_direct (heap, bytes, alignment);
-  size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
-  char *pages = heap_take (heap, n, alignment);
-  while (pages == NULL && heap_grow (heap))
-    pages = heap_take (heap, n, alignment);
-  return pages;
+  return heap_take_or_grow (heap, bytes, alignment, NULL);
 }
 
 static void
@@ -428,8 +471,7 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
   pthread_mutex_lock (&heap->lock);
   heap->direct_bytes -= bytes;
   pthread_mutex_unlock (&heap->lock);
-  if (heap->parent->unmap != NULL)
-    heap->parent->unmap (heap->parent, address, bytes);
+  heap_unmap_parent (heap, address, bytes);
 }
 
 /* Gives back as much as lies in one span; returns the pages, 0 if the address
@@ -568,6 +610,20 @@ sli_shared_source (void)
 {
   pthread_once (&shared_once, shared_init);
   return &shared.source;
+}
+
+/* On memory that a process never had most of a fill's time are page faults:
+ * given 64 KiB at a time they cost 13 % less, 32 KiB 9 %, 16 KiB 2 %. */
+void *
+sli_shared_map_ready (size_t bytes)
+{
+  size_t n_ready = 0;
+  sli_shared_source ();
+  char *pages
+      = heap_take_or_grow (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
+  if (n_ready != 0)
+    (void) sli_os_populate (pages, n_ready * SPAN_PAGE_BYTES);
+  return pages;
 }
 
 size_t

@@ -65,4 +65,9 @@ void sli_span_heap_fini (SpanHeap *heap);
 /* The source that arenas without one of their own share. */
 const SliceSource *sli_shared_source (void);
 
+/* Its map, for pages that will soon all be written to: they get memory in one
+ * call.  At most SPAN_READY_BYTES_MAX; aligned to pages. */
+#define SPAN_READY_BYTES_MAX ((size_t) 64 << 10)
+void *sli_shared_map_ready (size_t bytes);
+
 #endif

@@ -86,16 +86,32 @@ stack_drop_own (SliceStack *stack, uint32_t index)
     bump->current--;
 }
 
+/* Hooks are told of a move while both places are the program's. */
+static void
+stack_tell_moved (SliceStack *stack, const char *object, const char *moved,
+                  size_t new_size)
+{
+  if (stack->bump.chain.is_told)
+    sli_told_moved (&stack->bump, object, moved, new_size);
+}
+
+static char *
+stack_add_again (SliceStack *stack, size_t size)
+{
+  size += size == 0;
+  return sli_stack_add (stack, sli_natural_alignment (size), size);
+}
+
 /* What lies in an own block goes after its copy was put on. */
 static char *
 stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
 {
   uint32_t index = stack->bump.chain.n_used - 1;
-  char *moved
-      = sli_stack_add (stack, sli_natural_alignment (new_size), new_size);
+  char *moved = stack_add_again (stack, new_size);
   if (moved == NULL)
     return NULL;
   memcpy (moved, object, kept);
+  stack_tell_moved (stack, object, moved, new_size);
   stack_drop_own (stack, index);
   return moved;
 }
@@ -108,8 +124,7 @@ stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
   Bump *bump = &stack->bump;
   char *at = sli_bump_at (bump);
   sli_bump_set_at (bump, object - sli_stack_head_bytes (stack));
-  char *moved
-      = sli_stack_add (stack, sli_natural_alignment (new_size), new_size);
+  char *moved = stack_add_again (stack, new_size);
   if (moved == NULL)
     sli_bump_set_at (bump, at);
   else
@@ -131,8 +146,7 @@ stack_move_watched (SliceStack *stack, char *object, size_t kept,
     return NULL;
   memcpy (bytes, object, kept);
   sli_stack_release_here (stack, object, NULL);
-  char *moved
-      = sli_stack_add (stack, sli_natural_alignment (new_size), new_size);
+  char *moved = stack_add_again (stack, new_size);
   if (moved == NULL)
     {
       sli_bump_set_at (bump, at);
@@ -149,12 +163,15 @@ stack_resize_move (SliceStack *stack, char *object, size_t old_size,
                    size_t new_size)
 {
   size_t kept = old_size < new_size ? old_size : new_size;
-  new_size += new_size == 0;
   if (stack_own_block (stack, object) != NULL)
     return stack_move_own (stack, object, kept, new_size);
-  if (stack->bump.chain.is_watched)
-    return stack_move_watched (stack, object, kept, old_size, new_size);
-  return stack_move_here (stack, object, kept, new_size);
+  char *moved
+      = stack->bump.chain.is_watched
+            ? stack_move_watched (stack, object, kept, old_size, new_size)
+            : stack_move_here (stack, object, kept, new_size);
+  if (moved != NULL)
+    stack_tell_moved (stack, object, moved, new_size);
+  return moved;
 }
 
 void *
@@ -177,12 +194,12 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   if (stack->is_checked)
     sli_stack_check_release (stack, top);
   bool is_here = stack_resize_here (stack, top, kept, new_size);
+  if (is_here)
+    stack_tell_moved (stack, top, top, new_size);
   char *moved
       = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
   if (stack->is_checked)
     sli_stack_check_note (stack, moved != NULL ? moved : top,
                           moved != NULL ? new_size : old_size);
-  if (moved != NULL && stack->bump.chain.is_told)
-    sli_told_moved (&stack->bump, object, moved, new_size);
   return moved;
 }

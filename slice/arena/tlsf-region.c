@@ -52,6 +52,16 @@ range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
   tlsf->span_bytes = high - low;
 }
 
+/* A region's one free piece, but for the heap's own words in it. */
+static void
+region_hide (Piece *piece, size_t stride)
+{
+  const char *start = (const char *) (piece + 1);
+  const char *end = (const char *) piece_before_word (piece_at (piece, stride));
+  if (start < end)
+    sli_watch_hide (start, (size_t) (end - start));
+}
+
 bool
 sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                          Region *region)
@@ -66,6 +76,8 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
   region->bytes = piece_bytes;
   piece_at (piece, piece_bytes)->stride_and_bits = 0;
   sli_tlsf_insert (tlsf, piece, piece_bytes);
+  if (tlsf->is_watched)
+    region_hide (piece, piece_bytes);
   range_include (tlsf, (uintptr_t) piece, piece_bytes);
   return true;
 }

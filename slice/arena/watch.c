@@ -98,3 +98,10 @@ sli_watch_block_gone (const void *block, size_t bytes)
   VALGRIND_DESTROY_MEMPOOL (block);
   sli_watch_show (block, bytes);
 }
+
+void
+sli_watch_block_kept (const void *block, size_t bytes)
+{
+  VALGRIND_DESTROY_MEMPOOL (block);
+  sli_watch_hide (block, bytes);
+}

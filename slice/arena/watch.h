@@ -40,5 +40,7 @@ void sli_watch_object_gone (const void *block, const void *object,
 void sli_watch_cut (const void *block, const void *from, const void *end);
 /* The block goes back to where it came from. */
 void sli_watch_block_gone (const void *block, size_t bytes);
+/* The same, and it stays nobody's: to the spans that arenas share. */
+void sli_watch_block_kept (const void *block, size_t bytes);
 
 #endif

@@ -22,6 +22,9 @@
 # include <linux/membarrier.h>
 #endif
 
+/* What is asked about at once: 1 MiB of the smallest pages. */
+#define PRESENT_PAGES 256
+
 unsigned
 sli_os_thread_id (void)
 {
@@ -53,6 +56,34 @@ sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
   /* Refusal only means that the kernel goes on as it likes. */
   (void) madvise (address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#endif
+}
+
+bool
+sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
+{
+#if defined(__linux__)
+  unsigned char present[PRESENT_PAGES];
+  if (bytes > PRESENT_PAGES * (size_t) sysconf (_SC_PAGESIZE)
+      || mincore (address, bytes, present) != 0)
+    return true;
+  size_t n = bytes / (size_t) sysconf (_SC_PAGESIZE);
+  for (size_t i = 0; i < n; i++)
+    if ((present[i] & 1) != 0)
+      return true;
+  return false;
+#else
+  return true;
+#endif
+}
+
+bool
+sli_os_populate (void *address UNUSED, size_t bytes UNUSED)
+{
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  return madvise (address, bytes, MADV_POPULATE_WRITE) == 0;
+#else
+  return false;
 #endif
 }
 

@@ -62,6 +62,11 @@ unsigned sli_os_thread_id (void);
 bool sli_os_advise_away (void *address, size_t bytes);
 /* Ask for huge pages in a range, or say explicitly that none are wanted. */
 void sli_os_advise_huge (void *address, size_t bytes, bool wanted);
+/* Has any of the pages memory of its own?  True if the system can't say. */
+bool sli_os_is_present (void *address, size_t bytes);
+/* Gives each of the pages memory in one call instead of a fault each.  False
+ * if the system can't, or has none: then they fault as they are touched. */
+bool sli_os_populate (void *address, size_t bytes);
 /* Every running thread of this process passes a full memory barrier before
  * the call returns.  False if the system can't. */
 bool sli_os_barrier_all_threads (void);

@@ -2,11 +2,14 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "config.h"
+
 #include "arena-test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- alignment, sizes ---------------------------------------------------- */
 
@@ -151,6 +154,123 @@ test_bytes_held (void)
       assert_stats_add_up (&stats);
       slice_linear_destroy (linear);
     }
+}
+
+/* An object's number, repeated. */
+static void
+joined_fill (SliceLinear *linear, unsigned *objects[], unsigned from,
+             unsigned to)
+{
+  for (unsigned i = from; i < to; i++)
+    {
+      objects[i] = slice_linear_alloc (linear, 40);
+      pattern_fill (objects[i], 40, i);
+    }
+}
+
+/* Blocks that lie in a row become one, up to the cap: far fewer are left than
+ * were asked for, and nothing at their ends.  A mark in a block that has grown
+ * since leads back to the same places; so does a reset that keeps all. */
+static void
+test_joined (void)
+{
+  enum
+  {
+    N = 40000,
+    AT_MARK = 9000
+  };
+  static unsigned *objects[N];
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats stats;
+  joined_fill (linear, objects, 0, AT_MARK);
+  SliceMark mark = slice_linear_mark (linear);
+  joined_fill (linear, objects, AT_MARK, N);
+  slice_linear_get_stats (linear, &stats);
+  assert_stats_add_up (&stats);
+  size_t n_blocks = stats.n_blocks;
+  if (!is_watched ())
+    {
+      g_assert_cmpuint (n_blocks, <, stats.n_requests / 2);
+      g_assert_cmpuint (stats.wasted_bytes, <, stats.held_bytes / 400);
+    }
+  for (unsigned i = 0; i < N; i++)
+    g_assert_true (pattern_holds (objects[i], 40, i));
+  const unsigned *at_mark = objects[AT_MARK];
+  slice_linear_rollback (linear, mark);
+  joined_fill (linear, objects, AT_MARK, N);
+  g_assert_true (is_watched () || objects[AT_MARK] == at_mark);
+  for (unsigned i = 0; i < N; i++)
+    g_assert_true (pattern_holds (objects[i], 40, i));
+  size_t n_requests = stats.n_requests;
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  joined_fill (linear, objects, 0, N);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.n_requests, ==, n_requests);
+  slice_linear_reset (linear, SLICE_KEEP_LARGEST);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.held_bytes - stats.control_bytes, <=, 65536 + 512);
+  slice_linear_destroy (linear);
+}
+
+/* Can the system say which pages have memory, and give it to many at once? */
+static bool
+system_populates (void)
+{
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  unsigned char is_present = 1;
+  char *pages = mmap (NULL, 65536, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  g_assert_true (pages != MAP_FAILED);
+  bool can = mincore (pages, 4096, &is_present) == 0 && (is_present & 1) == 0
+             && madvise (pages, 65536, MADV_POPULATE_WRITE) == 0;
+  munmap (pages, 65536);
+  return can;
+#else
+  return false;
+#endif
+}
+
+static bool
+page_is_present (const char *address)
+{
+  unsigned char is_present = 0;
+  char *page = (char *) ((uintptr_t) address & ~(uintptr_t) 4095);
+  g_assert_cmpint (mincore (page, 4096, &is_present), ==, 0);
+  return (is_present & 1) != 0;
+}
+
+/* A large arena's pages have memory before they are touched.  In a process
+ * that has no spans yet. */
+static void
+test_ready (void)
+{
+  if (is_watched () || !system_populates ())
+    {
+      g_test_skip ("watched, or the system can't populate");
+      return;
+    }
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, 0);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats stats;
+  const char *object;
+  size_t n_requests;
+  do
+    {
+      slice_linear_get_stats (linear, &stats);
+      n_requests = stats.n_requests;
+      object = slice_linear_alloc (linear, 64);
+      slice_linear_get_stats (linear, &stats);
+    }
+  while (stats.held_bytes < (size_t) 3 << 20
+         || stats.n_requests == n_requests);
+  /* The first of a block of 64 KiB. */
+  g_assert_true (page_is_present (object + 32768));
+  slice_linear_destroy (linear);
 }
 
 static void
@@ -767,6 +887,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/growth", test_growth);
   g_test_add_func ("/slice/linear/small-arenas", test_small_arenas);
   g_test_add_func ("/slice/linear/bytes-held", test_bytes_held);
+  g_test_add_func ("/slice/linear/joined", test_joined);
+  g_test_add_func ("/slice/linear/ready", test_ready);
   g_test_add_func ("/slice/linear/oversize", test_oversize);
   g_test_add_func ("/slice/linear/reset", test_reset);
   g_test_add_func ("/slice/linear/reset-default", test_reset_default);

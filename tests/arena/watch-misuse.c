@@ -61,6 +61,34 @@ linear_own_block (void)
   slice_linear_destroy (linear);
 }
 
+/* In a block of pages, which goes back to the shared spans. */
+static char *
+linear_far_object (SliceLinear *linear)
+{
+  for (int i = 0; i < 2000; i++)
+    slice_linear_alloc (linear, 100);
+  return slice_linear_alloc0 (linear, 100);
+}
+
+static void
+linear_reset_none (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = linear_far_object (linear);
+  slice_linear_reset (linear, SLICE_KEEP_NONE);
+  touch (object);
+  slice_linear_destroy (linear);
+}
+
+static void
+linear_destroy (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = linear_far_object (linear);
+  slice_linear_destroy (linear);
+  touch (object);
+}
+
 static void
 stack_overrun (void)
 {
@@ -83,6 +111,17 @@ stack_release (void)
 }
 
 static void
+stack_reset (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  char *object = slice_stack_alloc (stack, 40);
+  memset (object, 0, 40);
+  slice_stack_reset (stack, SLICE_KEEP_ALL);
+  touch (object);
+  slice_stack_destroy (stack);
+}
+
+static void
 pool_overrun (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
@@ -99,6 +138,17 @@ pool_free (void)
   char *object = slice_pool_alloc (pool);
   memset (object, 0, 32);
   slice_pool_free (pool, object);
+  touch (object);
+  slice_pool_destroy (pool);
+}
+
+static void
+pool_reset (void)
+{
+  SlicePool *pool = slice_pool_new_plain (32);
+  char *object = slice_pool_alloc (pool);
+  memset (object, 0, 32);
+  slice_pool_reset (pool, SLICE_KEEP_ALL);
   touch (object);
   slice_pool_destroy (pool);
 }
@@ -134,6 +184,17 @@ tlsf_free (void)
   slice_tlsf_destroy (tlsf);
 }
 
+static void
+tlsf_reset (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 50);
+  memset (object, 0, 50);
+  slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
+  touch (object);
+  slice_tlsf_destroy (tlsf);
+}
+
 static const struct
 {
   const char *name;
@@ -141,15 +202,20 @@ static const struct
 } cases[] = {
   { "linear-overrun", linear_overrun },
   { "linear-reset", linear_reset },
+  { "linear-reset-none", linear_reset_none },
   { "linear-rollback", linear_rollback },
   { "linear-own-block", linear_own_block },
+  { "linear-destroy", linear_destroy },
   { "stack-overrun", stack_overrun },
   { "stack-release", stack_release },
+  { "stack-reset", stack_reset },
   { "pool-overrun", pool_overrun },
   { "pool-free", pool_free },
+  { "pool-reset", pool_reset },
   { "tlsf-overrun", tlsf_overrun },
   { "tlsf-underrun", tlsf_underrun },
   { "tlsf-free", tlsf_free },
+  { "tlsf-reset", tlsf_reset },
 };
 
 int

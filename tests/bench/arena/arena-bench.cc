@@ -1,6 +1,6 @@
 /* arena-bench.cc - arenas against their peers, interleaved
  *
- *   arena-bench [ROUNDS] [mixed | --table]
+ *   arena-bench [ROUNDS] [fills | mixed | --table]
  *
  * Each round runs every contestant once, in turn; what is printed is each
  * one's median over the rounds, in nanoseconds an object, and its ratio to
@@ -649,6 +649,7 @@ main (int argc, char **argv)
   int n_rounds = argc > 1 && argv[1][0] != '-' ? std::atoi (argv[1]) : 7;
   std::string last = argc > 1 ? argv[argc - 1] : "";
   bool is_mixed_only = last == "mixed";
+  bool is_fills_only = last == "fills";
 #ifdef HAVE_APR
   apr_initialize ();
 #endif
@@ -665,6 +666,11 @@ main (int argc, char **argv)
           fills<8> ();
           fills<24> ();
           fills<64> ();
+        }
+      if (is_fills_only)
+        continue;
+      if (!is_mixed_only)
+        {
           stacks<8> ();
           stacks<24> ();
           pools<24> ();

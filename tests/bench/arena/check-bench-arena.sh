@@ -8,7 +8,7 @@
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 bench=$top_builddir/tests/bench/arena
-echo 1..6
+echo 1..7
 n=0
 expect ()
 {
@@ -29,11 +29,22 @@ expect ()
 
 expect 'TLSF: steps are flat' "$bench/tlsf-worst-steps" 200000
 expect 'TLSF: instructions are flat' "$bench/tlsf-worst-instructions" 1 300
+# Small arenas' blocks: of a compiler's, at least three quarters are objects.
+replay ()
+{
+  command -v xz > /dev/null || {
+    echo 'no xz'
+    return 77
+  }
+  xz -dc "$top_srcdir/tests/data/mesa-compile.trace.xz" > "$directory/trace" \
+    && "$bench/linear-replay" 75 < "$directory/trace"
+}
+expect 'linear arenas of a recorded compile' replay
 expect 'memory over time' "$bench/arena-memory" "$directory" 2
 expect 'constant costs' "$bench/arena-constant" 1
 expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
 else
-  echo 'ok 6 against peers # SKIP no C++ compiler'
+  echo 'ok 7 against peers # SKIP no C++ compiler'
 fi

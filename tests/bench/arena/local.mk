@@ -37,7 +37,9 @@ check_PROGRAMS += %D%/arena-memory
 %C%_arena_constant_LDADD = slice/libslice.la
 %C%_tlsf_fragmentation_SOURCES = %D%/tlsf-fragmentation.c
 %C%_tlsf_fragmentation_LDADD = slice/libslice.la
-check_PROGRAMS += %D%/arena-constant %D%/tlsf-fragmentation
+%C%_linear_replay_SOURCES = %D%/linear-replay.c
+%C%_linear_replay_LDADD = slice/libslice.la
+check_PROGRAMS += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 
 if HAVE_CXX
 check_PROGRAMS += %D%/arena-bench
@@ -53,9 +55,10 @@ check_scripts += %D%/check-bench-arena.sh
 EXTRA_DIST += %D%/plot-memory
 
 bench_targets += bench-arena bench-tlsf bench-arena-memory
-bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps \
+bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps %D%/linear-replay \
 		   %D%/tlsf-worst-instructions %D%/tlsf-fragmentation
 	%D%/arena-bench 9 --table
+	xz -dc $(srcdir)/tests/data/mesa-compile.trace.xz | %D%/linear-replay 75
 bench-arena: %D%/arena-bench %D%/arena-constant
 	%D%/arena-bench 9
 	%D%/arena-constant 9
