@@ -41,7 +41,7 @@ mode_decide (void)
     mode |= MODE_TAIL;
   slice_free1 (NODE_ALIGN, probe);
   if (option_is_on (SLICE_OPTION_DEBUG))
-    mode |= MODE_DEBUG;
+    mode |= MODE_DEBUG | MODE_BULK;
   if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
       || option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
@@ -97,9 +97,6 @@ sli_context_damaged (const void *payload, const char *operation)
                 operation, payload);
 }
 
-/* Windows of address space of which slice_is_ours() says the same. */
-#define WINDOW_SHIFT 21
-
 /* May the word at `place' be read?  It lies in the header of another node,
  * three words before a payload (child) or two (next), or in an extension. */
 static inline bool
@@ -110,7 +107,7 @@ link_is_readable (void **place, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
-  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> WINDOW_SHIFT
+  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> CONTEXT_WINDOW_SHIFT
                  == 0)
          || slice_is_ours (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)

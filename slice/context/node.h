@@ -150,7 +150,8 @@ enum
   MODE_TAIL = 1,   /* header behind the payload */
   MODE_DEBUG = 2,  /* owner threads, places */
   MODE_ROOTS = 4,  /* keep a list of roots */
-  MODE_BULK = 8,   /* sizes are checked: free through slice_free_bulk only */
+  MODE_BULK = 8,   /* blocks are checked, or stand among canaries: free through
+                      slice_free_bulk only */
   MODE_TOLD = 16   /* hooks are told of every node; objects of linear and gc
                       contexts are nodes, too */
 };
@@ -164,7 +165,7 @@ extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
 static inline size_t
 slab_block_max (void)
 {
-  return UNLIKELY ((sli_context_mode & (MODE_DEBUG | MODE_BULK)) != 0)
+  return UNLIKELY ((sli_context_mode & MODE_BULK) != 0)
              ? SLICE_SIZE_MAX - LAST_STEP_BYTES
              : SLICE_SIZE_MAX;
 }
@@ -236,6 +237,26 @@ node_set_parent (Node *node, const void *parent)
                  | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
 }
 
+/* Windows of address space of which slice_is_ours() says the same. */
+#define CONTEXT_WINDOW_SHIFT 21
+
+/* Does what points to a node lie where it may be read, in our slabs, and does
+ * it point back?  False of a dying node, and of one whose neighbour is
+ * large: sli_context_check() looks at those. */
+static inline bool
+node_is_linked (const Node *node, const void *payload)
+{
+  void *const *place = node->pprev;
+  uintptr_t apart = (uintptr_t) place ^ (uintptr_t) payload;
+
+  /* (Payloads are aligned.) */
+  if (UNLIKELY ((apart & (sizeof (void *) - 1)) != 0))
+    return false;
+  return (LIKELY (apart >> CONTEXT_WINDOW_SHIFT == 0)
+          || slice_is_ours (place))
+         && LIKELY (*place == payload);
+}
+
 /* --- finding out what a pointer is (node.c) -------------------------------- */
 
 /* The header of a live node, or the end of the program: nothing of a header
@@ -285,14 +306,12 @@ node_link (void *parent, Node *node, void *payload)
   *slot = payload;
 }
 
-/* Takes a live node out of its list, both neighbours checked. */
+/* Takes a live node out of its list, whose pprev has been checked. */
 static inline void
-node_unlink (Node *node, void *payload, const char *operation)
+node_unlink_linked (Node *node, void *payload, const char *operation)
 {
   void *next = node->next;
 
-  if (UNLIKELY (*node->pprev != payload))
-    sli_context_damaged (payload, operation);
   if (next != NULL && next != payload)
     {
       Node *next_node = node_of (next);
@@ -301,6 +320,15 @@ node_unlink (Node *node, void *payload, const char *operation)
       next_node->pprev = node->pprev;
     }
   *node->pprev = next;
+}
+
+/* The same, both neighbours checked. */
+static inline void
+node_unlink (Node *node, void *payload, const char *operation)
+{
+  if (UNLIKELY (*node->pprev != payload))
+    sli_context_damaged (payload, operation);
+  node_unlink_linked (node, payload, operation);
 }
 
 /* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */

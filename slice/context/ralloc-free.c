@@ -160,16 +160,6 @@ batch_push (Walk *walk, Batch *batch, void *block)
     batch_leaves (walk, batch);
 }
 
-static void
-batch_to_magazines (Batch *batch)
-{
-  unsigned i;
-
-  for (i = 0; i < batch->n; i++)
-    slice_free1 (slice_block_size (batch->blocks[i]), batch->blocks[i]);
-  batch->n = 0;
-}
-
 /* Nothing stays under way: user code runs next, or the walk is over. */
 static void
 walk_flush (Walk *walk)
@@ -180,8 +170,9 @@ walk_flush (Walk *walk)
       && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
       && (sli_context_mode & MODE_BULK) == 0)
     {
-      batch_to_magazines (&walk->leaves);
-      batch_to_magazines (&walk->others);
+      sli_own_free_warm (walk->leaves.n, walk->leaves.blocks);
+      sli_own_free_warm (walk->others.n, walk->others.blocks);
+      walk->leaves.n = walk->others.n = 0;
       return;
     }
   batch_leaves (walk, &walk->leaves);
@@ -655,21 +646,12 @@ top_escapes (void **ptr, const char *operation)
   return false;
 }
 
-static inline bool
-free_node (void *ptr, const char *operation)
+/* Any pointer, in any mode. */
+static NOINLINE bool
+any_free (void *ptr, const char *operation)
 {
   Node *node = sli_context_check (ptr, operation);
 
-  /* A leaf that is nothing else, the most frequent of all. */
-  if (LIKELY ((node->parent & NODE_FLAGS) == 0 && node->child == NULL
-              && sli_context_mode == 0 && node->pprev != NODE_DYING
-              && !context_has_standing ()))
-    {
-      node_unlink (node, ptr, operation);
-      node->parent = NODE_DEAD;
-      slice_free1 (slice_block_size (node), node);
-      return true;
-    }
   if (UNLIKELY (node->pprev == NODE_DYING))
     return false;
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
@@ -683,6 +665,34 @@ free_node (void *ptr, const char *operation)
   if (context_has_standing () && walks_hear_free (ptr, operation))
     return true;
   tree_free (ptr, node, operation);
+  return true;
+}
+
+/* Frees a node of no particular kind, most often a leaf, in no particular
+ * mode, with the same checks as sli_context_check() makes; or leaves it to
+ * any_free(). */
+static inline __attribute__ ((always_inline)) bool
+free_node (void *ptr, const char *operation)
+{
+  Node *node = head_of (ptr);
+  size_t bytes;
+
+  if (UNLIKELY (sli_context_mode != 0
+                || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
+                || context_has_standing ()))
+    return any_free (ptr, operation);
+  bytes = sli_own_chunk_bytes (node);
+  if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
+                || !node_is_linked (node, ptr)))
+    return any_free (ptr, operation);
+  if (node->child != NULL)
+    {
+      tree_free (ptr, node, operation);
+      return true;
+    }
+  node_unlink_linked (node, ptr, operation);
+  node->parent = NODE_DEAD;
+  slice_free1 (bytes, node);
   return true;
 }
 

@@ -25,7 +25,7 @@
 
 /* A node from a block on top of the thread's magazine, as the inline code
  * makes it, of any size that slices serve.  NULL: take the slow path. */
-static inline void *
+static inline __attribute__ ((always_inline)) void *
 node_take (const void *ctx, size_t size)
 {
   Node *parent = head_of (ctx);
