@@ -48,11 +48,11 @@ enum
   NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
 
-/* Blocks that probably lie in one slab. */
+/* Blocks that probably lie in one slab.  Aligned to its size, so that the
+ * place for the next one tells when the bin is full. */
 typedef struct
 {
-  unsigned n;
-  void *blocks[BIN_BLOCKS];
+  _Alignas (BIN_BLOCKS * sizeof (void *)) void *blocks[BIN_BLOCKS];
 } Bin;
 
 /* Blocks in the order in which the walk met them.  Leaves and other nodes
@@ -75,7 +75,8 @@ typedef struct Walk
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
-  Bin bins[N_BINS];      /* n is valid if is_large */
+  void **bin_ends[N_BINS]; /* where the next goes; valid if is_large */
+  Bin bins[N_BINS];
 } Walk;
 
 unsigned sli_context_n_standing;
@@ -95,14 +96,24 @@ walk_begin (Walk *walk, void *top, void *keep, void *refuge)
 /* --- blocks going back ------------------------------------------------------- */
 
 static inline void
-bin_push (Bin *bin, void *block)
+bin_push (Walk *walk, unsigned bin, void *block)
 {
-  bin->blocks[bin->n++] = block;
-  if (UNLIKELY (bin->n == BIN_BLOCKS))
+  void **end = walk->bin_ends[bin];
+
+  *end++ = block;
+  if (UNLIKELY ((uintptr_t) end % sizeof (Bin) == 0))
     {
-      slice_free_bulk (BIN_BLOCKS, bin->blocks);
-      bin->n = 0;
+      end = walk->bins[bin].blocks;
+      slice_free_bulk (BIN_BLOCKS, end);
     }
+  walk->bin_ends[bin] = end;
+}
+
+static inline void
+bins_begin (Walk *walk)
+{
+  for (unsigned i = 0; i < N_BINS; i++)
+    walk->bin_ends[i] = walk->bins[i].blocks;
 }
 
 static inline bool
@@ -132,8 +143,7 @@ batch_leaves (Walk *walk, Batch *batch)
   unsigned i;
 
   if (!walk->is_large)
-    for (i = 0; i < N_BINS; i++)
-      walk->bins[i].n = 0;
+    bins_begin (walk);
   walk->is_large = true;
   batch->n = 0;
   if (n == BATCH_BLOCKS && batch_is_in_order (batch))
@@ -144,7 +154,7 @@ batch_leaves (Walk *walk, Batch *batch)
   for (i = 0; i < n; i++)
     {
       uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
-      bin_push (&walk->bins[(place * golden) >> (64 - BIN_BITS)],
+      bin_push (walk, (unsigned) ((place * golden) >> (64 - BIN_BITS)),
                 batch->blocks[i]);
     }
 }
@@ -178,11 +188,9 @@ walk_flush (Walk *walk)
   batch_leaves (walk, &walk->leaves);
   batch_leaves (walk, &walk->others);
   for (i = 0; i < N_BINS; i++)
-    if (walk->bins[i].n > 0)
-      {
-        slice_free_bulk (walk->bins[i].n, walk->bins[i].blocks);
-        walk->bins[i].n = 0;
-      }
+    slice_free_bulk ((size_t) (walk->bin_ends[i] - walk->bins[i].blocks),
+                     walk->bins[i].blocks);
+  bins_begin (walk);
 }
 
 /* --- walks that stand in user code ------------------------------------------- */

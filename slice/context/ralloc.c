@@ -24,23 +24,20 @@
 #define KNOWN_MIN_BYTES 256
 
 /* A node from a block on top of the thread's magazine, as the inline code
- * makes it, of any size that slices serve.  NULL: take the slow path. */
+ * makes it.  NULL: take the slow path. */
 static inline __attribute__ ((always_inline)) void *
 node_take (const void *ctx, size_t size)
 {
   Node *parent = head_of (ctx);
+  SliceEntryV1 *entries = SLICE_LOAD (&slice_tls_v1);
   SliceEntryV1 *entry;
-  size_t total;
   void *payload;
   void **top;
   Node *node;
 
-  if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX))
+  if (UNLIKELY (ctx == NULL || size > RALLOC_INLINE_MAX_V1))
     return NULL;
-  total = node_total (size);
-  entry = SLICE_LOAD (&slice_tls_v1)
-          + (LIKELY (total <= 512) ? RALLOC_CLASS_V1 (total)
-                                   : SLICE_CLASS_V1 (total));
+  entry = RALLOC_ENTRY_V1 (entries, size);
   top = SLICE_LOAD (&entry->top);
   node = *top;
   /* In every mode that makes a difference the magazines are empty. */
@@ -61,10 +58,7 @@ node_take (const void *ctx, size_t size)
 void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  void *payload = size > RALLOC_INLINE_MAX_V1 ? node_take (ctx, size) : NULL;
-
-  return LIKELY (payload != NULL) ? payload
-                                  : sli_context_alloc_slow (ctx, size, false);
+  return sli_context_alloc_slow (ctx, size, false);
 }
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
