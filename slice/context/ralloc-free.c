@@ -42,9 +42,9 @@ enum
   MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
   BIN_BITS = 4,
   N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
-  BIN_BLOCKS = 32,
+  BIN_BLOCKS = 64,
   PREFETCH_BYTES = 512,     /* 5 % of a large compile, measured */
-  BIN_SHIFT = 13,           /* what 8 KiB apart lies is kept apart */
+  BIN_SHIFT = 14,           /* what 8 KiB apart lies is kept apart */
   NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
 
