@@ -107,8 +107,7 @@ link_is_readable (void **place, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
-  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> CONTEXT_WINDOW_SHIFT
-                 == 0)
+  return is_same_window (place, payload, WINDOW_SHIFT_REGION)
          || slice_is_ours (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);

@@ -237,8 +237,20 @@ node_set_parent (Node *node, const void *parent)
                  | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
 }
 
-/* Windows of address space of which slice_is_ours() says the same. */
-#define CONTEXT_WINDOW_SHIFT 21
+/* Aligned windows of address space of which slice_is_ours() says the same:
+ * the first and smallest piece of memory is one of 256 KiB; all others are
+ * whole regions. */
+enum
+{
+  WINDOW_SHIFT_SURE = 18,
+  WINDOW_SHIFT_REGION = 21
+};
+
+static inline bool
+is_same_window (const void *a, const void *b, unsigned shift)
+{
+  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) >> shift == 0);
+}
 
 /* Does what points to a node lie where it may be read, in our slabs, and does
  * it point back?  False of a dying node, and of one whose neighbour is
@@ -247,12 +259,10 @@ static inline bool
 node_is_linked (const Node *node, const void *payload)
 {
   void *const *place = node->pprev;
-  uintptr_t apart = (uintptr_t) place ^ (uintptr_t) payload;
 
-  /* (Payloads are aligned.) */
-  if (UNLIKELY ((apart & (sizeof (void *) - 1)) != 0))
+  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
     return false;
-  return (LIKELY (apart >> CONTEXT_WINDOW_SHIFT == 0)
+  return (is_same_window (place, payload, WINDOW_SHIFT_REGION)
           || slice_is_ours (place))
          && LIKELY (*place == payload);
 }
@@ -306,15 +316,17 @@ node_link (void *parent, Node *node, void *payload)
   *slot = payload;
 }
 
-/* Takes a live node out of its list, whose pprev has been checked. */
-static inline void
-node_unlink_linked (Node *node, void *payload, const char *operation)
+/* Takes a live node out of its list, whose pprev has been checked.  Headers
+ * are where `is_head' says, for code that knows the mode. */
+static inline __attribute__ ((always_inline)) void
+node_unlink_linked (Node *node, void *payload, const char *operation,
+                    bool is_head)
 {
   void *next = node->next;
 
   if (next != NULL && next != payload)
     {
-      Node *next_node = node_of (next);
+      Node *next_node = is_head ? head_of (next) : node_of (next);
       if (UNLIKELY (next_node->pprev != &node->next))
         sli_context_damaged (next, operation);
       next_node->pprev = node->pprev;
@@ -328,7 +340,7 @@ node_unlink (Node *node, void *payload, const char *operation)
 {
   if (UNLIKELY (*node->pprev != payload))
     sli_context_damaged (payload, operation);
-  node_unlink_linked (node, payload, operation);
+  node_unlink_linked (node, payload, operation, false);
 }
 
 /* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */

@@ -698,7 +698,7 @@ free_node (void *ptr, const char *operation)
       tree_free (ptr, node, operation);
       return true;
     }
-  node_unlink_linked (node, ptr, operation);
+  node_unlink_linked (node, ptr, operation, true);
   node->parent = NODE_DEAD;
   slice_free1 (bytes, node);
   return true;

@@ -92,7 +92,9 @@ plain_steal (void *new_ctx, void *ptr)
   if (UNLIKELY (sli_context_mode != 0 || new_ctx == NULL || new_ctx == ptr
                 || (((uintptr_t) ptr | (uintptr_t) new_ctx)
                     & (NODE_ALIGN - 1)) != 0
-                || !slice_is_ours (node) || !slice_is_ours (parent)))
+                || !slice_is_ours (node)
+                || !(is_same_window (parent, node, WINDOW_SHIFT_SURE)
+                     || slice_is_ours (parent))))
     return false;
   if (UNLIKELY (((node->parent | parent->parent) & NODE_FLAGS) != 0
                 || !node_is_linked (node, ptr)
@@ -100,7 +102,7 @@ plain_steal (void *new_ctx, void *ptr)
     return false;
   if (node->child != NULL && UNLIKELY (ralloc_is_ancestor (ptr, new_ctx)))
     return false;
-  node_unlink_linked (node, ptr, "ralloc_steal");
+  node_unlink_linked (node, ptr, "ralloc_steal", true);
   node->parent = (uintptr_t) new_ctx;
   node->next = parent->child;
   node->pprev = &parent->child;
