@@ -112,9 +112,8 @@ SLICE_API void *ralloc_context (const void *ctx);
  *
  * Errors: a ctx that has been freed ends the program (201).
  * Threads: tree.
- * Cost: inline, 34 instructions and no call for sizes up to 480, 25 where the
- *   size is a constant; under 60 for sizes up to 2032; what is larger comes
- *   from the system's malloc.
+ * Cost: inline, 30 instructions and no call for sizes up to 2000, 25 where the
+ *   size is a constant; what is larger comes from the system's malloc.
  * Source: Mesa ralloc_size(), talloc_size().
  */
 RALLOC_INLINE void *ralloc_size (const void *ctx, size_t size)

@@ -42,6 +42,10 @@ mode_decide (void)
   slice_free1 (NODE_ALIGN, probe);
   if (option_is_on (SLICE_OPTION_DEBUG))
     mode |= MODE_DEBUG | MODE_BULK;
+  if ((mode & MODE_TAIL) == 0
+      && (option_is_on (SLICE_OPTION_DEBUG)
+          || option_is_on (SLICE_OPTION_HARDENED)))
+    mode |= MODE_SLACK;
   if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
       || option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
@@ -213,6 +217,16 @@ sli_context_held_bytes (const void *payload)
 
 size_t
 sli_context_payload_bytes (const void *payload)
+{
+  size_t room = sli_context_room_bytes (payload);
+
+  return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0)
+             ? room - sli_slack_check (payload, "a node's size")
+             : room;
+}
+
+size_t
+sli_context_room_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
 

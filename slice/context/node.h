@@ -152,8 +152,9 @@ enum
   MODE_ROOTS = 4,  /* keep a list of roots */
   MODE_BULK = 8,   /* blocks are checked, or stand among canaries: free through
                       slice_free_bulk only */
-  MODE_TOLD = 16   /* hooks are told of every node; objects of linear and gc
+  MODE_TOLD = 16,  /* hooks are told of every node; objects of linear and gc
                       contexts are nodes, too */
+  MODE_SLACK = 32  /* bytes behind a payload are checked: see slack.c */
 };
 
 /* Any bit set sends every call out of its fast path.  (Said to be hidden, so
@@ -281,6 +282,8 @@ _Noreturn void sli_context_damaged (const void *payload,
 size_t sli_context_block_bytes (const void *payload);
 size_t sli_context_held_bytes (const void *payload);
 size_t sli_context_payload_bytes (const void *payload);
+/* The same with the slack, if that is marked. */
+size_t sli_context_room_bytes (const void *payload);
 
 /* The next node in a walk over top's subtree: children before siblings;
  * NULL after the last. */
@@ -411,6 +414,25 @@ bool sli_large_map_spare (void);
 bool sli_large_map_add (const void *address, MapEntry entry);
 void sli_large_map_remove (const void *address);
 bool sli_large_map_has (const void *address, MapEntry entry);
+
+/* --- the end of a payload in MODE_SLACK (slack.c) --------------------------- */
+
+enum
+{
+  SLACK_BYTES_MAX = 128
+};
+
+/* The bytes behind `size' are marked, at least 1 and at most SLACK_BYTES_MAX. */
+void sli_slack_write (void *payload, size_t size);
+/* How many are; ends the program if they are not as they were. */
+size_t sli_slack_check (const void *payload, const char *operation);
+
+/* What a payload needs of a block. */
+static inline size_t
+slack_add (size_t size)
+{
+  return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
+}
 
 /* --- nodes in MODE_TAIL (tail.c) -------------------------------------------- */
 

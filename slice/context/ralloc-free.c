@@ -1,6 +1,6 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 9 KiB of stack for the blocks
+ * Floor 7 (context).  No locks, no recursion, 13 KiB of stack for the blocks
  * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node
@@ -297,6 +297,16 @@ sli_context_walks_moved (void *old, void *payload)
     }
 }
 
+/* In a mode that wants to know of every node that goes. */
+static COLD void
+node_ends (void *payload)
+{
+  if (sli_context_mode & MODE_SLACK)
+    sli_slack_check (payload, "ralloc_free");
+  if (sli_context_mode & MODE_TOLD)
+    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
+}
+
 /* --- one node goes -------------------------------------------------------------- */
 
 static COLD void
@@ -437,7 +447,7 @@ run_dies (Walk *walk, const void *at, void *child, void ***link,
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
       if (told)
-        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+        node_ends (child);
       /* Leaves of one size come back from high to low addresses. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
       *link = &node->next;
@@ -478,7 +488,7 @@ leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
           break;
         }
       if (told)
-        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+        node_ends (child);
       link = &node->next;
       child = node->next;
       node->parent = NODE_DEAD;
@@ -503,7 +513,7 @@ leaves_die_tail (void *at, void **slot, bool told)
       if (node->parent != (uintptr_t) at || node->child != NULL)
         break;
       if (told)
-        sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+        node_ends (child);
       child = leaf_dies_tail (slot, child);
     }
   return child;
@@ -569,7 +579,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
         {
           at = (void *) at_node->parent;
           if (told)
-            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+            node_ends (child);
           at_node->parent = NODE_DEAD;
           batch_push (walk, &walk->others, at_node);
         }
@@ -579,7 +589,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
               && destructor_ran (walk, at, at_node))
             continue;
           if (told)
-            sli_trace_died (SLICE_TRACE_CONTEXT, child, 0);
+            node_ends (child);
           at = node_parent (at_node);
           node_dies (walk, child, at_node);
         }
@@ -588,7 +598,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
     }
 }
 
-/* Headers behind the payloads, or hooks that hear of each node, or both. */
+/* Headers behind the payloads, or each node that goes is looked at, or both. */
 static COLD void
 walk_unusual (Walk *walk)
 {
@@ -601,7 +611,7 @@ walk_unusual (Walk *walk)
 static NOINLINE void
 walk_all (Walk *walk)
 {
-  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD | MODE_SLACK)) != 0))
     walk_unusual (walk);
   else
     walk_below (walk, walk->top, false, false);

@@ -192,8 +192,12 @@ sli_context_new (size_t size, bool zero)
         }
       return payload;
     }
-  return size > slab_block_max () - sizeof (Node) ? large_new (size, zero)
-                                                  : small_new (size, zero);
+  payload = slack_add (size) > slab_block_max () - sizeof (Node)
+                ? large_new (slack_add (size), zero)
+                : small_new (slack_add (size), zero);
+  if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)
+    sli_slack_write (payload, size);
+  return payload;
 }
 
 void
