@@ -22,6 +22,7 @@ enum
   ERROR_NODE_TYPE = 208,       /* ralloc_get_type_abort() */
   ERROR_NODE_THREAD = 209,     /* debug: the tree belongs to another thread */
   ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
+  ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
 
   /* A warning, the program goes on. */
   ERROR_NODE_DYING = 211       /* steal or resize of a node being destroyed */

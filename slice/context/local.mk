@@ -19,6 +19,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc-resize.c \
 	%D%/ralloc-steal.c \
 	%D%/ralloc-string.c \
+	%D%/slack.c \
 	%D%/tail.c
 %C%_libcontext_la_CPPFLAGS = $(slice_own_cppflags)
 %C%_libcontext_la_CFLAGS = $(slice_cflags)

@@ -41,7 +41,11 @@ mode_decide (void)
     mode |= MODE_TAIL;
   slice_free1 (NODE_ALIGN, probe);
   if (option_is_on (SLICE_OPTION_DEBUG))
-    mode |= MODE_DEBUG;
+    mode |= MODE_DEBUG | MODE_BULK;
+  if ((mode & MODE_TAIL) == 0
+      && (option_is_on (SLICE_OPTION_DEBUG)
+          || option_is_on (SLICE_OPTION_HARDENED)))
+    mode |= MODE_SLACK;
   if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
       || option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
@@ -97,9 +101,6 @@ sli_context_damaged (const void *payload, const char *operation)
                 operation, payload);
 }
 
-/* Windows of address space of which slice_is_ours() says the same. */
-#define WINDOW_SHIFT 21
-
 /* May the word at `place' be read?  It lies in the header of another node,
  * three words before a payload (child) or two (next), or in an extension. */
 static inline bool
@@ -110,8 +111,7 @@ link_is_readable (void **place, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
-  return LIKELY (((uintptr_t) place ^ (uintptr_t) payload) >> WINDOW_SHIFT
-                 == 0)
+  return is_same_window (place, payload, WINDOW_SHIFT_REGION)
          || slice_is_ours (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
@@ -217,6 +217,16 @@ sli_context_held_bytes (const void *payload)
 
 size_t
 sli_context_payload_bytes (const void *payload)
+{
+  size_t room = sli_context_room_bytes (payload);
+
+  return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0)
+             ? room - sli_slack_check (payload, "a node's size")
+             : room;
+}
+
+size_t
+sli_context_room_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
 

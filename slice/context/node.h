@@ -150,9 +150,11 @@ enum
   MODE_TAIL = 1,   /* header behind the payload */
   MODE_DEBUG = 2,  /* owner threads, places */
   MODE_ROOTS = 4,  /* keep a list of roots */
-  MODE_BULK = 8,   /* sizes are checked: free through slice_free_bulk only */
-  MODE_TOLD = 16   /* hooks are told of every node; objects of linear and gc
+  MODE_BULK = 8,   /* blocks are checked, or stand among canaries: free through
+                      slice_free_bulk only */
+  MODE_TOLD = 16,  /* hooks are told of every node; objects of linear and gc
                       contexts are nodes, too */
+  MODE_SLACK = 32  /* bytes behind a payload are checked: see slack.c */
 };
 
 /* Any bit set sends every call out of its fast path.  (Said to be hidden, so
@@ -164,7 +166,7 @@ extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
 static inline size_t
 slab_block_max (void)
 {
-  return UNLIKELY ((sli_context_mode & (MODE_DEBUG | MODE_BULK)) != 0)
+  return UNLIKELY ((sli_context_mode & MODE_BULK) != 0)
              ? SLICE_SIZE_MAX - LAST_STEP_BYTES
              : SLICE_SIZE_MAX;
 }
@@ -236,6 +238,36 @@ node_set_parent (Node *node, const void *parent)
                  | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
 }
 
+/* Aligned windows of address space of which slice_is_ours() says the same:
+ * the first and smallest piece of memory is one of 256 KiB; all others are
+ * whole regions. */
+enum
+{
+  WINDOW_SHIFT_SURE = 18,
+  WINDOW_SHIFT_REGION = 21
+};
+
+static inline bool
+is_same_window (const void *a, const void *b, unsigned shift)
+{
+  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) >> shift == 0);
+}
+
+/* Does what points to a node lie where it may be read, in our slabs, and does
+ * it point back?  False of a dying node, and of one whose neighbour is
+ * large: sli_context_check() looks at those. */
+static inline bool
+node_is_linked (const Node *node, const void *payload)
+{
+  void *const *place = node->pprev;
+
+  if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
+    return false;
+  return (is_same_window (place, payload, WINDOW_SHIFT_REGION)
+          || slice_is_ours (place))
+         && LIKELY (*place == payload);
+}
+
 /* --- finding out what a pointer is (node.c) -------------------------------- */
 
 /* The header of a live node, or the end of the program: nothing of a header
@@ -250,6 +282,8 @@ _Noreturn void sli_context_damaged (const void *payload,
 size_t sli_context_block_bytes (const void *payload);
 size_t sli_context_held_bytes (const void *payload);
 size_t sli_context_payload_bytes (const void *payload);
+/* The same with the slack, if that is marked. */
+size_t sli_context_room_bytes (const void *payload);
 
 /* The next node in a walk over top's subtree: children before siblings;
  * NULL after the last. */
@@ -285,22 +319,31 @@ node_link (void *parent, Node *node, void *payload)
   *slot = payload;
 }
 
-/* Takes a live node out of its list, both neighbours checked. */
-static inline void
-node_unlink (Node *node, void *payload, const char *operation)
+/* Takes a live node out of its list, whose pprev has been checked.  Headers
+ * are where `is_head' says, for code that knows the mode. */
+static inline __attribute__ ((always_inline)) void
+node_unlink_linked (Node *node, void *payload, const char *operation,
+                    bool is_head)
 {
   void *next = node->next;
 
-  if (UNLIKELY (*node->pprev != payload))
-    sli_context_damaged (payload, operation);
   if (next != NULL && next != payload)
     {
-      Node *next_node = node_of (next);
+      Node *next_node = is_head ? head_of (next) : node_of (next);
       if (UNLIKELY (next_node->pprev != &node->next))
         sli_context_damaged (next, operation);
       next_node->pprev = node->pprev;
     }
   *node->pprev = next;
+}
+
+/* The same, both neighbours checked. */
+static inline void
+node_unlink (Node *node, void *payload, const char *operation)
+{
+  if (UNLIKELY (*node->pprev != payload))
+    sli_context_damaged (payload, operation);
+  node_unlink_linked (node, payload, operation, false);
 }
 
 /* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */
@@ -371,6 +414,25 @@ bool sli_large_map_spare (void);
 bool sli_large_map_add (const void *address, MapEntry entry);
 void sli_large_map_remove (const void *address);
 bool sli_large_map_has (const void *address, MapEntry entry);
+
+/* --- the end of a payload in MODE_SLACK (slack.c) --------------------------- */
+
+enum
+{
+  SLACK_BYTES_MAX = 128
+};
+
+/* The bytes behind `size' are marked, at least 1 and at most SLACK_BYTES_MAX. */
+void sli_slack_write (void *payload, size_t size);
+/* How many are; ends the program if they are not as they were. */
+size_t sli_slack_check (const void *payload, const char *operation);
+
+/* What a payload needs of a block. */
+static inline size_t
+slack_add (size_t size)
+{
+  return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
+}
 
 /* --- nodes in MODE_TAIL (tail.c) -------------------------------------------- */
 

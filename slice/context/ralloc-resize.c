@@ -99,7 +99,8 @@ large_resize (void *ptr, size_t size)
 {
   LargePrefix *prefix = (LargePrefix *) head_of (ptr) - 1;
   size_t bytes = sizeof (LargePrefix) + sizeof (Node)
-                 + ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1));
+                 + ((slack_add (size) + NODE_ALIGN - 1)
+                    & ~(size_t) (NODE_ALIGN - 1));
   void *payload = NULL;
 
   if (!sli_large_map_spare ())
@@ -114,6 +115,8 @@ large_resize (void *ptr, size_t size)
   sli_large_map_add (payload != NULL ? payload : ptr, MAP_NODE);
   if (payload != NULL && payload != ptr)
     node_moved (ptr, payload);
+  if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)
+    sli_slack_write (payload, size);
   return payload;
 }
 
@@ -154,6 +157,19 @@ room_fits (size_t size, size_t room)
 {
   return size <= room
          && size + 2 * sizeof (Node) >= (room + sizeof (Node)) / 2;
+}
+
+/* The same where the slack is marked.  A payload that shrinks by more than can
+ * be marked keeps its end. */
+static COLD bool
+slack_fits (void *ptr, size_t size, size_t old_size)
+{
+  size_t room = sli_context_room_bytes (ptr);
+  bool is_near = room > size && room - size <= SLACK_BYTES_MAX;
+
+  if (is_near)
+    sli_slack_write (ptr, size);
+  return is_near || room_fits (size, old_size);
 }
 
 static void *
@@ -222,13 +238,16 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ptr, operation);
   room = sli_context_payload_bytes (ptr);
-  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD)) != 0))
+  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD | MODE_SLACK))
+                != 0))
     {
       if (sli_context_mode & MODE_TAIL)
         wanted = size;
-      else if (room_fits (size, room))
+      else if (sli_context_mode & MODE_SLACK ? slack_fits (ptr, size, room)
+                                             : room_fits (size, room))
         {
-          sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+          if (sli_context_mode & MODE_TOLD)
+            sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
           return ptr;
         }
     }

@@ -80,6 +80,38 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
     sli_roots_add (ptr);
 }
 
+/* A node of no particular kind below another one, or below none any more, in
+ * no particular mode; with the same checks as sli_context_check() makes.
+ * False: it is not that simple. */
+static inline bool
+plain_steal (void *new_ctx, void *ptr)
+{
+  Node *node = head_of (ptr);
+  Node *parent = head_of (new_ctx);
+
+  if (UNLIKELY (sli_context_mode != 0 || new_ctx == NULL || new_ctx == ptr
+                || (((uintptr_t) ptr | (uintptr_t) new_ctx)
+                    & (NODE_ALIGN - 1)) != 0
+                || !slice_is_ours (node)
+                || !(is_same_window (parent, node, WINDOW_SHIFT_SURE)
+                     || slice_is_ours (parent))))
+    return false;
+  if (UNLIKELY (((node->parent | parent->parent) & NODE_FLAGS) != 0
+                || !node_is_linked (node, ptr)
+                || !node_is_linked (parent, new_ctx)))
+    return false;
+  if (node->child != NULL && UNLIKELY (ralloc_is_ancestor (ptr, new_ctx)))
+    return false;
+  node_unlink_linked (node, ptr, "ralloc_steal", true);
+  node->parent = (uintptr_t) new_ctx;
+  node->next = parent->child;
+  node->pprev = &parent->child;
+  if (node->next != NULL)
+    head_of (node->next)->pprev = &node->next;
+  parent->child = ptr;
+  return true;
+}
+
 /* Both ends of a steal checked; NULL if the node is being destroyed. */
 static Node *
 steal_check (const void *new_ctx, void *ptr, const char *operation)
@@ -98,20 +130,25 @@ steal_check (const void *new_ctx, void *ptr, const char *operation)
   return node;
 }
 
-void
-ralloc_steal (const void *new_ctx, void *ptr)
+static NOINLINE void
+other_steal (const void *new_ctx, void *ptr)
 {
-  Node *node;
+  Node *node = steal_check (new_ctx, ptr, "ralloc_steal");
 
-  if (UNLIKELY (ptr == NULL))
-    return;
-  node = steal_check (new_ctx, ptr, "ralloc_steal");
   if (node == NULL)
     return;
   if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
     die_cycle (new_ctx, ptr, "ralloc_steal");
   sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
                      "ralloc_steal");
+}
+
+void
+ralloc_steal (const void *new_ctx, void *ptr)
+{
+  if (LIKELY (ptr != NULL)
+      && UNLIKELY (!plain_steal ((void *) (uintptr_t) new_ctx, ptr)))
+    other_steal (new_ctx, ptr);
 }
 
 bool

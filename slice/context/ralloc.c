@@ -24,23 +24,20 @@
 #define KNOWN_MIN_BYTES 256
 
 /* A node from a block on top of the thread's magazine, as the inline code
- * makes it, of any size that slices serve.  NULL: take the slow path. */
-static inline void *
+ * makes it.  NULL: take the slow path. */
+static inline __attribute__ ((always_inline)) void *
 node_take (const void *ctx, size_t size)
 {
   Node *parent = head_of (ctx);
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   SliceEntryV1 *entry;
-  size_t total;
   void *payload;
   void **top;
   Node *node;
 
-  if (UNLIKELY (ctx == NULL || size > NODE_SMALL_MAX))
+  if (UNLIKELY (ctx == NULL || size > RALLOC_INLINE_MAX_V1))
     return NULL;
-  total = node_total (size);
-  entry = &SLICE_LOAD (&slice_tls_v1)
-               ->entries[LIKELY (total <= 512) ? RALLOC_CLASS_V1 (total)
-                                               : SLICE_CLASS_V1 (total)];
+  entry = RALLOC_ENTRY_V1 (thread, size);
   top = SLICE_LOAD (&entry->top);
   node = *top;
   /* In every mode that makes a difference the magazines are empty. */
@@ -61,10 +58,7 @@ node_take (const void *ctx, size_t size)
 void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  void *payload = size > RALLOC_INLINE_MAX_V1 ? node_take (ctx, size) : NULL;
-
-  return LIKELY (payload != NULL) ? payload
-                                  : sli_context_alloc_slow (ctx, size, false);
+  return sli_context_alloc_slow (ctx, size, false);
 }
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
@@ -81,9 +75,17 @@ clear_ends (char *start, char *end)
   ((Step *) end)[-1] = zero;
 }
 
+/* (Out of line, the compiler knows of no bound, and leaves it to libc: what it
+ * makes of memset() for up to 2000 bytes is `rep stos', slow to begin.) */
+static NOINLINE void *
+clear_many (void *payload, size_t bytes)
+{
+  return memset (payload, 0, bytes);
+}
+
 /* Clears a payload, `bytes' a multiple of 16.  Most are short: a few stores,
  * from both ends towards the middle, cost less than a call to memset(). */
-static inline void
+static inline void *
 payload_clear (char *payload, size_t bytes)
 {
   char *end = payload + bytes;
@@ -107,7 +109,8 @@ payload_clear (char *payload, size_t bytes)
       clear_ends (payload + 64, end - 64);
     }
   else
-    memset (payload, 0, bytes);
+    return clear_many (payload, bytes);
+  return payload;
 }
 
 void *
@@ -117,9 +120,8 @@ rzalloc_size_v1 (const void *ctx, size_t size)
 
   if (UNLIKELY (payload == NULL))
     return sli_context_alloc_slow (ctx, size, true);
-  payload_clear (payload, (size + NODE_ALIGN - 1)
-                              & ~(size_t) (NODE_ALIGN - 1));
-  return payload;
+  return payload_clear (payload, (size + NODE_ALIGN - 1)
+                                     & ~(size_t) (NODE_ALIGN - 1));
 }
 
 void *
@@ -166,7 +168,7 @@ small_new (size_t size, bool zero)
   node->parent = 0;
   node->child = NULL;
   if (zero && !known)
-    memset (node + 1, 0, size);
+    clear_many (node + 1, size);
   return node + 1;
 }
 
@@ -190,8 +192,12 @@ sli_context_new (size_t size, bool zero)
         }
       return payload;
     }
-  return size > slab_block_max () - sizeof (Node) ? large_new (size, zero)
-                                                  : small_new (size, zero);
+  payload = slack_add (size) > slab_block_max () - sizeof (Node)
+                ? large_new (slack_add (size), zero)
+                : small_new (slack_add (size), zero);
+  if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)
+    sli_slack_write (payload, size);
+  return payload;
 }
 
 void

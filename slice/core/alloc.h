@@ -18,6 +18,8 @@ void *sli_own_try_alloc_slow (size_t size);
 void sli_own_free_slow (size_t size, void *block);
 void *sli_own_try_alloc_known (size_t size, bool *known_zero);
 void sli_own_free_bulk (size_t n, void *const *blocks);
+void sli_own_free_warm (size_t n, void *const *blocks);
+size_t sli_own_chunk_bytes (const void *address);
 
 /* Which way blocks go; decided once, from the options. */
 typedef enum

@@ -190,6 +190,46 @@ slice_is_ours (const void *address)
 }
 
 size_t
+sli_own_chunk_bytes (const void *address)
+{
+  /* Class 0 has no bytes. */
+  return sli_sizeclasses[place_class_of (address)].chunk_bytes;
+}
+
+/* Pushes a block on its thread's magazine, as slice_free1() does. */
+static inline bool
+push_warm (unsigned class_index, void *block)
+{
+  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1) + class_index;
+  void **top = SLICE_LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end || *top == block))
+    return false;
+  SLICE_STORE (top + 1, block);
+  SLICE_STORE (&entry->top, top + 1);
+  return true;
+}
+
+void
+sli_own_free_warm (size_t n, void *const *blocks)
+{
+  const Region *ours = NULL;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      const Region *region = region_of (blocks[i]);
+      unsigned class_index = LIKELY (region == ours)
+                                 ? place_class_in (region, blocks[i])
+                                 : place_class_of (blocks[i]);
+
+      ours = class_index != 0 ? region : NULL;
+      if (UNLIKELY (!push_warm (class_index, blocks[i])))
+        sli_own_free_slow (sli_sizeclasses[class_index].chunk_bytes,
+                           blocks[i]);
+    }
+}
+
+size_t
 slice_debug_size (const void *address)
 {
   size_t size;

@@ -111,6 +111,18 @@ place_class_of (const void *chunk)
              : 0;
 }
 
+/* The same where its region is known to be ours. */
+static inline unsigned
+place_class_in (const Region *region, const void *chunk)
+{
+  unsigned first = LOAD (&region->run_first[region_unit_of (region, chunk)]);
+
+  return LIKELY (first != 0)
+             ? LOAD (&((const Slab *) (const void *) region->records[first])
+                          ->class_index)
+             : 0;
+}
+
 static inline ErrorNumber
 place_error (const Place *place, unsigned class_index)
 {

@@ -5,7 +5,8 @@
 # glsl_compiler as it is, links it once more with libslice-ralloc in place of
 # Mesa's own ralloc.o and nothing else changed, and compares: the output on
 # every shader of some Debian packages (byte by byte, but for the addresses
-# that Mesa prints), instructions, CPU time, peak memory.
+# that Mesa prints), instructions, CPU time, peak memory,
+# and what two threads get done.
 #
 # usage: mesa-ralloc.sh LIBDIR [WORKDIR [ROUNDS]]
 #   LIBDIR   where libslice.so and libslice-ralloc.so are
@@ -93,6 +94,7 @@ sh -c "$(say "$compile" | sed -e "s#-o $main#-o $work/many.o#" \
   -e 's#-M[DQF] [^ ]*main.cpp[^ ]*##g' -e 's#-MD##')"
 relink many-stock "$work/many.o" stock
 relink many-ours "$work/many.o" ours
+cc -O2 -o "$work/measure" "$here/measure.c"
 
 # --- the shaders --------------------------------------------------------------------
 
@@ -180,7 +182,7 @@ fi
 # --- time and memory, interleaved -------------------------------------------------------------
 
 python3 - "$work" "$rounds" "$large" "$fp64" "$small" <<'PYTHON'
-import glob, os, resource, statistics, subprocess, sys
+import glob, os, statistics, subprocess, sys
 
 work, rounds = sys.argv[1], int(sys.argv[2])
 preloads = {"": None}
@@ -190,14 +192,17 @@ for name in ("jemalloc.so.2", "mimalloc.so.2.0"):
         preloads["+" + name.split(".")[0]] = found[0]
 
 
+# CPU seconds, peak KiB and seconds of one run.  By way of a small program:
+# a process's peak counts what it was before its exec, and that is Python.
 def run(command, preload):
     env = dict(os.environ)
     if preload:
         env["LD_PRELOAD"] = preload
-    child = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(child.pid, 0)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+    subprocess.run([work + "/measure", work + "/figures"] + command, env=env,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(work + "/figures") as figures:
+        user, system, wall, peak = figures.read().split()
+    return float(user) + float(system), int(peak), float(wall)
 
 
 def compare(title, commands):
@@ -207,14 +212,15 @@ def compare(title, commands):
         for case in cases:
             seen[case].append(run(commands[case[0]], preloads[case[1]]))
     base = seen["stock", ""]
-    cpu = statistics.median(c for c, _ in base)
-    rss = statistics.median(r for _, r in base)
+    cpu = statistics.median(c for c, _, _ in base)
+    rss = statistics.median(r for _, r, _ in base)
     for case in cases:
-        c = statistics.median(c for c, _ in seen[case])
-        r = statistics.median(r for _, r in seen[case])
+        c = statistics.median(c for c, _, _ in seen[case])
+        r = statistics.median(r for _, r, _ in seen[case])
         print("%-24s %-16s cpu %7.1f ms %.2f  best %.2f  rss %6.1f MB %.2f"
               % (title, case[0] + case[1], c * 1e3, c / cpu,
-                 min(c for c, _ in seen[case]) / min(c for c, _ in base),
+                 min(c for c, _, _ in seen[case])
+                 / min(c for c, _, _ in base),
                  r / 1024, r / rss))
 
 
@@ -227,6 +233,27 @@ files = sorted(glob.glob(work + "/in/[a-z]*.frag"))
 compare("many programs",
         {b: [work + "/many-" + b, "3", "130"] + files
          for b in ("stock", "ours")})
+
+
+# Two threads do twice the work of one.  The wall clock needs two idle
+# processors to say anything; CPU time says whether they hinder each other.
+def scaling():
+    seen = {b: [] for b in ("stock", "ours")}
+    for _ in range(rounds):
+        for b in seen:
+            one, two = ([work + "/many-" + b, "-t", t, "3", "130"] + files
+                        for t in ("1", "2"))
+            seen[b].append((run(one, None), run(two, None)))
+    for b in seen:
+        wall = [2 * one[2] / two[2] for one, two in seen[b]]
+        cpu = [2 * one[0] / two[0] for one, two in seen[b]]
+        print("two threads, %-5s  work in the time of one: median %.2f, best"
+              " %.2f; in its CPU time: %.2f of one's a second"
+              % (b, statistics.median(wall), max(wall),
+                 statistics.median(cpu)))
+
+
+scaling()
 PYTHON
 
 test "$differ" = 0

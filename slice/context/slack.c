@@ -1,0 +1,78 @@
+/* slack.c - the bytes between a payload's end and its block's
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * Where contents are checked (hardened, debug) no payload fills its room: at
+ * least one byte is left, and what is left is marked, so that a node's exact
+ * size is known and a write past it is found when the node goes, is resized
+ * or is asked for its size.
+ *
+ *   +-------------+--------+-----+--------+-------------+
+ *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |
+ *   +-------------+--------+-----+--------+-------------+
+ *                 <------------ n bytes ----------------> end of the block
+ *
+ * No byte of a string in ASCII passes for the last one, nor does its NUL.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/ralloc.h>
+
+#include "errors.h"
+#include "node.h"
+
+enum
+{
+  SLACK_FILL = 0xd5,
+  SLACK_COUNT = 0x80 /* and above: counts from 1 to SLACK_BYTES_MAX */
+};
+
+static inline bool
+has_slack (const Node *node)
+{
+  return (node->parent & NODE_ODD) == 0
+         || ((const size_t *) node)[-1] != KIND_LINEAR;
+}
+
+void
+sli_slack_write (void *payload, size_t size)
+{
+  size_t n = sli_context_room_bytes (payload) - size;
+  unsigned char *slack = (unsigned char *) payload + size;
+
+  memset (slack, SLACK_FILL, n - 1);
+  slack[n - 1] = (unsigned char) (SLACK_COUNT + n - 1);
+}
+
+static inline bool
+slack_is_whole (const unsigned char *slack, size_t n)
+{
+  while (n > 1 && *slack == SLACK_FILL)
+    {
+      slack++;
+      n--;
+    }
+  return n == 1;
+}
+
+size_t
+sli_slack_check (const void *payload, const char *operation)
+{
+  size_t room = sli_context_room_bytes (payload);
+  const unsigned char *end = (const unsigned char *) payload + room;
+  size_t n;
+
+  if (!has_slack (head_of (payload)))
+    return 0;
+  n = (size_t) end[-1] - SLACK_COUNT + 1;
+  if (UNLIKELY (end[-1] < SLACK_COUNT || n > room
+                || !slack_is_whole (end - n, n)))
+    sli_diag_die (ERROR_NODE_OVERRUN,
+                  "bytes behind a node's payload were written: %s (%p), room "
+                  "for %z bytes",
+                  operation, payload, room - 1);
+  return n;
+}
