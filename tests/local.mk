@@ -103,12 +103,14 @@ slice_tests = \
 	%D%/test-dlopen \
 	%D%/test-hooks \
 	%D%/test-model \
-	%D%/test-plain
+	%D%/test-plain \
+	%D%/test-sizes
 %C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_hooks_LDADD = $(slice_test_libs)
 %C%_test_model_LDADD = $(slice_test_libs)
+%C%_test_sizes_LDADD = $(slice_test_libs)
 
 # These make memory fail themselves, at every point: not under memcheck, where
 # they would take long, and where every block is a malloc of its own.
