@@ -228,7 +228,7 @@ stage_seeded ()
 {
   fault=0
   while test $fault -le "$n_faults"; do
-    part "seeded-$fault" '/^ok - fault/ { n++ } END { print n + 0 }' \
+    part "seeded-$fault" '/^ok .* - fault/ { n++ } END { print n + 0 }' \
       sh "$srcdir/tests/seeded/seeded.sh" $fault
     fault=$((fault + 1))
   done
