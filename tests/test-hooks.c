@@ -10,6 +10,7 @@
 #include <glib.h>
 #include <pthread.h>
 #include <slice/libslice.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum
@@ -257,6 +258,69 @@ test_stack_tells_each (void)
   assert_told (SLICE_TRACE_STACK, 4, 4, 3);
 }
 
+/* A source that says what had been told of when a piece came back. */
+static unsigned n_moved_at_unmap;
+
+static void *
+told_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  void *piece = NULL;
+
+  (void) source;
+  return posix_memalign (&piece, alignment, bytes) == 0 ? piece : NULL;
+}
+
+static void
+told_unmap (const SliceSource *source, void *address, size_t bytes)
+{
+  (void) source;
+  (void) bytes;
+  n_moved_at_unmap = n_moved[SLICE_TRACE_STACK];
+  free (address);
+}
+
+/* The old place is the program's until the move is told of. */
+static void
+test_stack_tells_in_time (void)
+{
+  static const SliceSource source
+      = { .name = "told", .map = told_map, .unmap = told_unmap };
+  SliceArenaOptions options = { .source = &source, .cap_bytes = 4096 };
+  SliceStack *stack = slice_stack_new (&options);
+  void *top;
+
+  forget ();
+  top = slice_stack_alloc (stack, 100000);
+  top = slice_stack_resize (stack, top, 100000, 500000);
+  assert_told (SLICE_TRACE_STACK, 1, 0, 1);
+  g_assert_cmpuint (n_moved_at_unmap, ==, 1);
+  slice_stack_release (stack, top);
+  slice_stack_destroy (stack);
+}
+
+/* What is the library's own is told as such where it is not a call of the
+ * program's: the spans that arenas share, and a large node that grows. */
+static void
+test_own_elsewhere (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 100000);
+
+  slice_linear_alloc (linear, 50000);
+  slice_linear_alloc (linear, 300000);
+  slice_linear_destroy (linear);
+  forget ();
+  g_assert_cmpuint (slice_arena_trim (0), >, 0);
+  g_assert_cmpint (n_own, >, 0);
+  g_assert_cmpint (n_own, ==, n_own_ended);
+  forget ();
+  node = reralloc_size (root, node, 1000000);
+  g_assert_cmpint (n_own, >, 0);
+  g_assert_cmpint (n_own, ==, n_own_ended);
+  ralloc_free (root);
+}
+
 /* Blocks with frees and without, and after a reset. */
 static void
 test_pool_tells_each (void)
@@ -316,6 +380,7 @@ test_rollback_tells_some (void)
 
 /* Is the inline code let in at all, with these options and this tool? */
 static bool is_inline;
+static SliceEntryV1 *zero_entries; /* where it is not */
 
 static gint turn;
 
@@ -363,6 +428,55 @@ test_other_threads_follow (void)
   slice_set_trace_hooks (&hooks);
 }
 
+/* Both at the same place. */
+static void
+meet (gint n_meetings)
+{
+  g_atomic_int_inc (&turn);
+  while (g_atomic_int_get (&turn) < 2 * n_meetings)
+    g_thread_yield ();
+}
+
+enum { N_RACES = 1000 };
+
+static void *
+take_away (void *unused)
+{
+  for (int i = 0; i < N_RACES; i++)
+    {
+      meet (2 * i + 1);
+      slice_set_trace_hooks (NULL);
+      meet (2 * i + 2);
+    }
+  return unused;
+}
+
+/* Set and taken away at once: the way that calls go fits what is so in the
+ * end.  (Which of the two it is can't be known.) */
+static void
+test_set_and_taken_away_at_once (void)
+{
+  pthread_t thread;
+
+  g_atomic_int_set (&turn, 0);
+  pthread_create (&thread, NULL, take_away, NULL);
+  for (int i = 0; i < N_RACES; i++)
+    {
+      meet (2 * i + 1);
+      slice_set_trace_hooks (&hooks);
+      forget ();
+      meet (2 * i + 2);
+      slice_free1 (40, slice_alloc (40));
+      slice_free1 (40, slice_alloc (40));
+      if (n_born[SLICE_TRACE_SLICE] == 0)
+        g_assert_true ((slice_tls_v1 != zero_entries) == is_inline);
+      else
+        g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 2);
+    }
+  pthread_join (thread, NULL);
+  slice_set_trace_hooks (&hooks);
+}
+
 /* The inline code is let in again: a block freed is the next one, without a
  * call; and an arena that tells goes on without anyone to hear it. */
 static void
@@ -370,13 +484,11 @@ test_ends (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   void *object = slice_stack_alloc (stack, 10);
-  SliceEntryV1 *zero;
 
-  zero = slice_tls_v1;
   slice_set_trace_hooks (NULL);
   forget ();
   use_slices ();
-  g_assert_true ((slice_tls_v1 != zero) == is_inline);
+  g_assert_true ((slice_tls_v1 != zero_entries) == is_inline);
   slice_stack_release (stack, object);
   slice_stack_alloc (stack, 10);
   slice_stack_destroy (stack);
@@ -400,10 +512,9 @@ test_refuses_others (void)
 int
 main (int argc, char **argv)
 {
-  SliceEntryV1 *zero = slice_tls_v1;
-
+  zero_entries = slice_tls_v1;
   use_slices ();
-  is_inline = slice_tls_v1 != zero;
+  is_inline = slice_tls_v1 != zero_entries;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
@@ -412,11 +523,16 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hooks/tlsf-tells-each", test_tlsf_tells_each);
   g_test_add_func ("/slice/hooks/tlsf-fixed-tells", test_tlsf_fixed_tells);
   g_test_add_func ("/slice/hooks/stack-tells-each", test_stack_tells_each);
+  g_test_add_func ("/slice/hooks/stack-tells-in-time",
+                   test_stack_tells_in_time);
+  g_test_add_func ("/slice/hooks/own-elsewhere", test_own_elsewhere);
   g_test_add_func ("/slice/hooks/pool-tells-each", test_pool_tells_each);
   g_test_add_func ("/slice/hooks/rollback-tells-some",
                    test_rollback_tells_some);
   g_test_add_func ("/slice/hooks/other-threads-follow",
                    test_other_threads_follow);
+  g_test_add_func ("/slice/hooks/set-and-taken-away-at-once",
+                   test_set_and_taken_away_at_once);
   g_test_add_func ("/slice/hooks/ends", test_ends);
   g_test_add_func ("/slice/hooks/refuses-others", test_refuses_others);
   return g_test_run ();

@@ -75,7 +75,8 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   return true;
 }
 
-/* The own block below what was just put on goes; indexes move down. */
+/* The own block below what was just put on goes; indexes move down.  Not
+ * before the move was told of: another thread may have its memory at once. */
 static void
 stack_drop_own (SliceStack *stack, uint32_t index)
 {
@@ -86,17 +87,15 @@ stack_drop_own (SliceStack *stack, uint32_t index)
     bump->current--;
 }
 
-/* What lies in an own block goes after its copy was put on. */
+/* What lies in an own block is copied; the block goes when all is told
+ * (stack_drop_own()). */
 static char *
 stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
 {
-  uint32_t index = stack->bump.chain.n_used - 1;
   char *moved
       = sli_stack_add (stack, sli_natural_alignment (new_size), new_size);
-  if (moved == NULL)
-    return NULL;
-  memcpy (moved, object, kept);
-  stack_drop_own (stack, index);
+  if (moved != NULL)
+    memcpy (moved, object, kept);
   return moved;
 }
 
@@ -176,6 +175,8 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   char *top = object;
   if (stack->is_checked)
     sli_stack_check_release (stack, top);
+  bool is_own = stack_own_block (stack, top) != NULL;
+  uint32_t index = stack->bump.chain.n_used - 1;
   bool is_here = stack_resize_here (stack, top, kept, new_size);
   char *moved
       = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
@@ -184,5 +185,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
                           moved != NULL ? new_size : old_size);
   if (moved != NULL && stack->bump.chain.is_told)
     sli_told_moved (&stack->bump, object, moved, new_size);
+  if (moved != NULL && !is_here && is_own)
+    stack_drop_own (stack, index);
   return moved;
 }
