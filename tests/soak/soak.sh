@@ -15,7 +15,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-stages="misuse failures contexts fuzz schedules race models seeded"
+stages="misuse failures contexts load fuzz schedules race models seeded"
 
 # What is asked of a stage; a smaller count is said in the table.
 asked_of ()
@@ -36,6 +36,7 @@ unit_of ()
   misuse) echo "runs of a faulty program" ;;
   failures) echo "requests for memory refused" ;;
   contexts) echo "operations on trees against a model" ;;
+  load) echo "operations of a mixed load" ;;
   fuzz) echo "inputs executed" ;;
   schedules) echo "schedules" ;;
   race) echo "operations under the thread sanitizer" ;;
@@ -149,6 +150,15 @@ stage_contexts ()
     part "contexts-$seed" "$(sum_after operations)" \
       env RALLOC_MODEL_OPS=1000000 RALLOC_MODEL_SEED=$seed \
         tests/test-ralloc-model --tap
+  done
+}
+
+stage_load ()
+{
+  programs tests/soak/load
+  for mode in default checked hardened debug bypass-magazines trim-thread; do
+    part "load-$mode" "$(sum_after 'operations;')" \
+      tests/soak/load --mode=$mode --operations=200
   done
 }
 
