@@ -283,7 +283,7 @@ coverage:
 	   $(SHELL) $(abs_top_srcdir)/%D%/coverage.sh $(COVERAGE)
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
-	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests)
+	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/watch-misuse
 	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
 	export SLICE_TEST_TIMEOUT; for test in $(coverage_tests); do \
 	  $(SHELL) $(top_srcdir)/%D%/run-test.sh ./$$test > coverage.log 2>&1 \

@@ -136,6 +136,62 @@ test_own_is_paired (void)
   g_assert_cmpint (n_own_ended, ==, 2);
 }
 
+/* Every call that gives or takes a slice. */
+static void
+test_each_call_tells (void)
+{
+  void *blocks[7];
+  bool is_zero;
+
+  forget ();
+  blocks[0] = slice_alloc0 (40);
+  blocks[1] = slice_try_alloc (40);
+  blocks[2] = slice_try_alloc0 (40);
+  blocks[3] = slice_try_alloc_known (40, &is_zero);
+  blocks[4] = slice_alloc_n (4, 10);
+  blocks[5] = slice_copy (40, blocks[0]);
+  blocks[6] = slice_alloc_aligned (64, 40);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
+  slice_free_aligned (64, 40, blocks[6]);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 1);
+  slice_free_n (4, 10, blocks[4]);
+  slice_free1 (40, blocks[5]);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 3);
+  slice_free_bulk (2, blocks + 2);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 5);
+  *(void **) blocks[0] = blocks[1];
+  *(void **) blocks[1] = NULL;
+  slice_free_chain_with_offset (40, blocks[0], 0);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 7);
+}
+
+/* What a linear arena keeps of its own, cleanups, is an object in it. */
+static void
+note_cleanup (void *data)
+{
+  ++*(int *) data;
+}
+
+static void
+test_linear_tells_cleanups (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  int n_cleaned = 0;
+
+  forget ();
+  slice_linear_copy (linear, 12, "eleven long");
+  g_assert_true (slice_linear_add_cleanup (linear, note_cleanup, &n_cleaned));
+  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR]
+                        - n_died[SLICE_TRACE_LINEAR],
+                    ==, 1);
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  g_assert_cmpint (n_cleaned, ==, 1);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==,
+                    n_born[SLICE_TRACE_LINEAR]);
+  slice_linear_destroy (linear);
+}
+
 static void
 test_arenas_tell_all (void)
 {
@@ -519,6 +575,9 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
   g_test_add_func ("/slice/hooks/own-is-paired", test_own_is_paired);
+  g_test_add_func ("/slice/hooks/each-call-tells", test_each_call_tells);
+  g_test_add_func ("/slice/hooks/linear-tells-cleanups",
+                   test_linear_tells_cleanups);
   g_test_add_func ("/slice/hooks/arenas-tell-all", test_arenas_tell_all);
   g_test_add_func ("/slice/hooks/tlsf-tells-each", test_tlsf_tells_each);
   g_test_add_func ("/slice/hooks/tlsf-fixed-tells", test_tlsf_fixed_tells);
