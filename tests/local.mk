@@ -115,6 +115,7 @@ slice_tests = \
 # These make memory fail themselves, at every point: not under memcheck, where
 # they would take long, and where every block is a malloc of its own.
 failure_tests = \
+	%D%/arena/test-arena-oom \
 	%D%/test-failures \
 	%D%/test-ralloc-oom
 
@@ -160,6 +161,7 @@ EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/failing-malloc.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 

@@ -135,12 +135,15 @@ stage_misuse ()
 
 stage_failures ()
 {
-  programs tests/test-failures tests/test-ralloc-oom
+  programs tests/test-failures tests/test-ralloc-oom \
+    tests/arena/test-arena-oom
   for mode in default checked hardened debug bypass-magazines debug-blocks; do
     part "failures-$mode" "$(sum_after 'failures,')" \
       tests/test-failures --all --tap -p "/slice/failures/$mode"
   done
   part failures-contexts "$(sum_after requests)" tests/test-ralloc-oom --tap
+  part failures-arenas "$(sum_after requests)" \
+    tests/arena/test-arena-oom --tap
 }
 
 stage_contexts ()
