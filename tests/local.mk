@@ -103,16 +103,19 @@ slice_tests = \
 	%D%/test-dlopen \
 	%D%/test-hooks \
 	%D%/test-model \
-	%D%/test-plain
+	%D%/test-plain \
+	%D%/test-sizes
 %C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_test_hooks_LDADD = $(slice_test_libs)
 %C%_test_model_LDADD = $(slice_test_libs)
+%C%_test_sizes_LDADD = $(slice_test_libs)
 
 # These make memory fail themselves, at every point: not under memcheck, where
 # they would take long, and where every block is a malloc of its own.
 failure_tests = \
+	%D%/arena/test-arena-oom \
 	%D%/test-failures \
 	%D%/test-ralloc-oom
 
@@ -158,6 +161,7 @@ EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/failing-malloc.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 
@@ -262,25 +266,34 @@ check-all: all
 MOSTLYCLEANFILES += $(check_count) stage.log
 
 # Lines and branches run by the programs, a line a source file.
-# COVERAGE=missed: and the lines that are never run.
+# COVERAGE=missed: and the lines that are never run.  Nothing is inlined, for
+# gcov counts the branches of every copy.
 # The drop-ins are shared libraries, the tracer no part of the library.
+# What runs under valgrind alone is run by two scripts (whose programs for the
+# address sanitizer want the shared library, and can't be linked here).
+coverage_tool_tests = %D%/check-tools.sh %D%/arena/check-watch.sh
 coverage_tests = $(filter-out %.sh tests/clients/% tests/trace/%, $(TESTS))
 coverage:
 	mkdir -p build-coverage && cd build-coverage \
 	&& { test -f config.status \
 	     || $(abs_top_srcdir)/configure --disable-shared \
-		--enable-coverage CC='$(CC)' CXX='$(CXX)' CFLAGS='-g -O0' \
+		--enable-coverage CC='$(CC)' CXX='$(CXX)' CFLAGS='-g -O0 -w' \
+		CPPFLAGS='-Dalways_inline=noinline -D__always_inline__=__noinline__' \
 		LDFLAGS='--coverage -Wl,-u,sli_coverage_hook'; } \
 	&& $(MAKE) $(AM_MAKEFLAGS) check-coverage \
 	&& GCOV='$(GCOV)' AWK='$(AWK)' \
 	   $(SHELL) $(abs_top_srcdir)/%D%/coverage.sh $(COVERAGE)
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
-	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests)
+	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/watch-misuse
 	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
 	export SLICE_TEST_TIMEOUT; for test in $(coverage_tests); do \
 	  $(SHELL) $(top_srcdir)/%D%/run-test.sh ./$$test > coverage.log 2>&1 \
 	    || { echo "coverage: $$test failed"; tail -5 coverage.log; }; \
+	done; \
+	for test in $(coverage_tool_tests); do \
+	  $(SHELL) $(top_srcdir)/%D%/run-test.sh $(SHELL) \
+	    $(top_srcdir)/$$test > coverage.log 2>&1; \
 	done
 
 if WITH_COVERAGE

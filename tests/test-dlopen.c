@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What is looked up in it. */
 typedef struct
@@ -122,6 +124,96 @@ test_close (void)
   g_assert_nonnull (dlopen (library_path, RTLD_NOW | RTLD_NOLOAD));
 }
 
+/* Handlers that were there before the library: theirs run while the library
+ * holds all its locks, and use it. */
+static Library forked_library;
+static int n_handled;
+
+static void
+use_in_handler (void)
+{
+  if (forked_library.handle != NULL)
+    library_use (&forked_library);
+  n_handled++;
+}
+
+static gint goes_on;
+
+static void *
+use_meanwhile (void *unused)
+{
+  while (g_atomic_int_get (&goes_on))
+    library_use (&forked_library);
+  return unused;
+}
+
+static void
+test_fork_handlers_before (void)
+{
+  pthread_t thread;
+
+  pthread_atfork (use_in_handler, use_in_handler, use_in_handler);
+  forked_library = library_open (library_path);
+  g_atomic_int_set (&goes_on, 1);
+  pthread_create (&thread, NULL, use_meanwhile, NULL);
+  for (unsigned i = 0; i < test_times (100, 10); i++)
+    {
+      int status, n_before = n_handled;
+      pid_t child;
+
+      fflush (NULL);
+      child = fork ();
+      if (child == 0)
+        {
+          alarm (test_is_slow () ? 600 : 60);
+          library_use (&forked_library);
+          forked_library.trim (0);
+          _exit (n_handled == n_before + 2 ? 0 : 1);
+        }
+      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+      g_assert_cmpint (status, ==, 0);
+      g_assert_cmpint (n_handled, ==, n_before + 2);
+    }
+  g_atomic_int_set (&goes_on, 0);
+  pthread_join (thread, NULL);
+}
+
+/* A key that was made before the library's, and one after: the destructors of
+ * the first run before the library hears of the thread's end, in each round,
+ * those of the other after it. */
+static pthread_key_t early_key, late_key;
+static Library ended_library;
+static gint n_destructed;
+
+static void
+use_at_end (void *key)
+{
+  library_use (&ended_library);
+  g_atomic_int_inc (&n_destructed);
+  pthread_setspecific (*(pthread_key_t *) key, key); /* and once more */
+}
+
+static void
+end_with_keys (unsigned index G_GNUC_UNUSED, void *data)
+{
+  pthread_setspecific (early_key, &early_key);
+  pthread_setspecific (late_key, &late_key);
+  library_use (data);
+}
+
+static void
+test_keys_before_and_after (void)
+{
+  pthread_key_create (&early_key, use_at_end);
+  ended_library = library_open (library_path);
+  pthread_key_create (&late_key, use_at_end);
+  for (int i = 0; i < 5; i++)
+    test_gang (4, end_with_keys, &ended_library);
+  g_assert_cmpint (n_destructed, ==, 5 * 4 * 2 * 4); /* rounds */
+  ended_library.trim (0);
+  library_use (&ended_library);
+}
+
 static void
 test_no_key_left (void)
 {
@@ -197,6 +289,10 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/dlopen/open", test_open);
   test_add_fresh ("/slice/dlopen/open-late", test_open_late);
   test_add_fresh ("/slice/dlopen/close", test_close);
+  test_add_fresh ("/slice/dlopen/fork-handlers-before",
+                  test_fork_handlers_before);
+  test_add_fresh ("/slice/dlopen/keys-before-and-after",
+                  test_keys_before_and_after);
   test_add_fresh ("/slice/dlopen/no-key-left", test_no_key_left);
   test_add_fresh ("/slice/dlopen/copies", test_copies);
   return g_test_run ();

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <slice/walk.h>
+
 #include "testlib.h"
 #include "teststats.h"
 
@@ -14,15 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_CHURNERS = 2, CHILD_SECONDS = 60 };
+enum { N_CHURNERS = 3, CHILD_SECONDS = 60 };
 
 /* --- other libraries' handlers, registered before and after ours --- */
 
 static void *handlers_block;
-static int n_handled;
+static int n_handled_first, n_handled_last;
 
 static void
-handler (void)
+use_in_handler (void)
 {
   void *blocks[40];
 
@@ -36,14 +38,27 @@ handler (void)
     slice_free1 (72, blocks[i]);
   slice_free1 (72, handlers_block);
   handlers_block = slice_alloc (72);
-  n_handled++;
+}
+
+static void
+first_handler (void)
+{
+  use_in_handler ();
+  n_handled_first++;
+}
+
+static void
+last_handler (void)
+{
+  use_in_handler ();
+  n_handled_last++;
 }
 
 /* Runs before the library's constructor has registered its own. */
 static void
 register_first (void)
 {
-  pthread_atfork (handler, handler, handler);
+  pthread_atfork (first_handler, first_handler, first_handler);
 }
 
 __attribute__ ((section (".preinit_array"), used)) static void (
@@ -125,7 +140,15 @@ child_works (bool starts_threads)
   slice_trim (0);
   if (starts_threads && !TEST_IS_SANITIZED)
     test_gang (2, use_in_thread, NULL);
-  _exit (n_handled >= 2 ? 0 : 3);
+  _exit (0);
+}
+
+/* Before the fork and after it, in parent and child, and in either order:
+ * registered before the library's handlers, and after them. */
+static bool
+handlers_ran (int n_first, int n_last)
+{
+  return n_handled_first == n_first + 2 && n_handled_last == n_last + 2;
 }
 
 static void
@@ -144,11 +167,17 @@ fork_often (unsigned n_forks)
     pthread_create (&threads[i], NULL, churn, GUINT_TO_POINTER (i));
   for (unsigned i = 0; i < n_forks; i++)
     {
-      int status;
+      int status, n_first = n_handled_first, n_last = n_handled_last;
       pid_t child;
 
       fflush (NULL);
       child = fork ();
+      if (!handlers_ran (n_first, n_last))
+        {
+          if (child == 0)
+            _exit (3);
+          n_wrong++;
+        }
       if (child == 0)
         child_works (i % 16 == 0);
       g_assert_cmpint (waitpid (child, &status, 0), ==, child);
@@ -169,31 +198,53 @@ fork_often (unsigned n_forks)
 }
 
 static void
+fork_in_mode (const char *options, unsigned n_forks)
+{
+  test_options (options);
+  pthread_atfork (last_handler, last_handler, last_handler);
+  fork_often (test_times (n_forks, 10));
+}
+
+static void
 test_forks (void)
 {
-  pthread_atfork (handler, handler, handler);
-  fork_often (test_times (500, 40));
+  fork_in_mode ("", 500);
+}
+
+static void
+test_forks_checked (void)
+{
+  fork_in_mode ("checked", 60);
+}
+
+static void
+test_forks_hardened (void)
+{
+  fork_in_mode ("hardened", 60);
 }
 
 static void
 test_forks_debug (void)
 {
-  test_options ("debug-blocks");
-  fork_often (test_times (60, 10));
+  fork_in_mode ("debug", 60);
+}
+
+static void
+test_forks_debug_blocks (void)
+{
+  fork_in_mode ("debug-blocks", 60);
 }
 
 static void
 test_forks_bypass (void)
 {
-  test_options ("bypass-magazines");
-  fork_often (test_times (60, 10));
+  fork_in_mode ("bypass-magazines", 60);
 }
 
 static void
 test_forks_trim_thread (void)
 {
-  test_options ("trim-thread working-set-msec=1");
-  fork_often (test_times (60, 10));
+  fork_in_mode ("trim-thread working-set-msec=1", 60);
 }
 
 /* What threads left behind held is counted, and nothing else is lost. */
@@ -275,6 +326,101 @@ test_generations (void)
   /* Parents of the last one end here, too. */
 }
 
+/* --- a child with a million objects --- */
+
+typedef struct
+{
+  unsigned n;
+  void **blocks;
+} Crowd;
+
+static void
+crowd_join (unsigned index, void *data)
+{
+  Crowd *crowd = data;
+
+  for (unsigned i = index; i < crowd->n; i += 2)
+    {
+      crowd->blocks[i] = slice_alloc (8 + i % 64);
+      test_fill (crowd->blocks[i], 8 + i % 64, i);
+    }
+}
+
+static void
+crowd_leave (const Crowd *crowd)
+{
+  slice_free1 (72, handlers_block);
+  handlers_block = NULL;
+  for (unsigned i = 0; i < crowd->n; i++)
+    {
+      g_assert_true (test_is_filled (crowd->blocks[i], 8 + i % 64, i));
+      slice_free1 (8 + i % 64, crowd->blocks[i]);
+    }
+}
+
+/* Made by two threads that are no more when the process forks: the child
+ * frees all of them, and their slabs go back. */
+static void
+child_ends_crowd (const Crowd *crowd)
+{
+  uint64_t held_bytes = test_stats ()->held_bytes;
+
+  alarm (CHILD_SECONDS * (test_is_slow () ? 10 : 1));
+  g_assert_cmpuint (test_live (), >=, crowd->n);
+  crowd_leave (crowd);
+  g_assert_cmpuint (test_live (), ==, 0);
+  g_assert_null (slice_validate (NULL));
+  slice_trim (0);
+  g_assert_cmpuint (test_stats ()->held_bytes, <, held_bytes / 4);
+  g_assert_null (slice_validate (NULL));
+  _exit (0);
+}
+
+static void
+fork_crowd (const char *options)
+{
+  Crowd crowd = { .n = test_times (1000000, 20000) };
+  int status;
+  pid_t child;
+
+  test_options (options);
+  crowd.blocks = g_new (void *, crowd.n);
+  test_gang (2, crowd_join, &crowd);
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    child_ends_crowd (&crowd);
+  waitpid (child, &status, 0);
+  g_assert_cmpint (status, ==, 0);
+  crowd_leave (&crowd); /* the parent's are as they were */
+  g_assert_cmpuint (test_live (), ==, 0);
+  g_free (crowd.blocks);
+}
+
+static void
+test_million (void)
+{
+  fork_crowd ("");
+}
+
+static void
+test_million_checked (void)
+{
+  fork_crowd ("checked");
+}
+
+static void
+test_million_hardened (void)
+{
+  fork_crowd ("hardened");
+}
+
+static void
+test_million_debug (void)
+{
+  fork_crowd ("debug");
+}
+
 /* A fork before the first block needs nothing, and changes nothing. */
 static void
 test_before_the_first_block (void)
@@ -300,11 +446,18 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/fork/forks", test_forks);
-  test_add_fresh ("/slice/fork/forks-debug-blocks", test_forks_debug);
+  test_add_fresh ("/slice/fork/forks-checked", test_forks_checked);
+  test_add_fresh ("/slice/fork/forks-hardened", test_forks_hardened);
+  test_add_fresh ("/slice/fork/forks-debug", test_forks_debug);
+  test_add_fresh ("/slice/fork/forks-debug-blocks", test_forks_debug_blocks);
   test_add_fresh ("/slice/fork/forks-bypass-magazines", test_forks_bypass);
   test_add_fresh ("/slice/fork/forks-trim-thread", test_forks_trim_thread);
   test_add_fresh ("/slice/fork/loss-is-counted", test_loss_is_counted);
   test_add_fresh ("/slice/fork/generations", test_generations);
+  test_add_fresh ("/slice/fork/million", test_million);
+  test_add_fresh ("/slice/fork/million-checked", test_million_checked);
+  test_add_fresh ("/slice/fork/million-hardened", test_million_hardened);
+  test_add_fresh ("/slice/fork/million-debug", test_million_debug);
   test_add_fresh ("/slice/fork/before-the-first-block",
                   test_before_the_first_block);
   return g_test_run ();

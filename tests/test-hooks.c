@@ -10,6 +10,7 @@
 #include <glib.h>
 #include <pthread.h>
 #include <slice/libslice.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum
@@ -135,6 +136,62 @@ test_own_is_paired (void)
   g_assert_cmpint (n_own_ended, ==, 2);
 }
 
+/* Every call that gives or takes a slice. */
+static void
+test_each_call_tells (void)
+{
+  void *blocks[7];
+  bool is_zero;
+
+  forget ();
+  blocks[0] = slice_alloc0 (40);
+  blocks[1] = slice_try_alloc (40);
+  blocks[2] = slice_try_alloc0 (40);
+  blocks[3] = slice_try_alloc_known (40, &is_zero);
+  blocks[4] = slice_alloc_n (4, 10);
+  blocks[5] = slice_copy (40, blocks[0]);
+  blocks[6] = slice_alloc_aligned (64, 40);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
+  slice_free_aligned (64, 40, blocks[6]);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 1);
+  slice_free_n (4, 10, blocks[4]);
+  slice_free1 (40, blocks[5]);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 3);
+  slice_free_bulk (2, blocks + 2);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 5);
+  *(void **) blocks[0] = blocks[1];
+  *(void **) blocks[1] = NULL;
+  slice_free_chain_with_offset (40, blocks[0], 0);
+  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
+  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 7);
+}
+
+/* What a linear arena keeps of its own, cleanups, is an object in it. */
+static void
+note_cleanup (void *data)
+{
+  ++*(int *) data;
+}
+
+static void
+test_linear_tells_cleanups (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  int n_cleaned = 0;
+
+  forget ();
+  slice_linear_copy (linear, 12, "eleven long");
+  g_assert_true (slice_linear_add_cleanup (linear, note_cleanup, &n_cleaned));
+  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR]
+                        - n_died[SLICE_TRACE_LINEAR],
+                    ==, 1);
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  g_assert_cmpint (n_cleaned, ==, 1);
+  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==,
+                    n_born[SLICE_TRACE_LINEAR]);
+  slice_linear_destroy (linear);
+}
+
 static void
 test_arenas_tell_all (void)
 {
@@ -257,6 +314,7 @@ test_stack_tells_each (void)
   assert_told (SLICE_TRACE_STACK, 4, 4, 3);
 }
 
+/* A source that says what had been told of when a piece came back. */
 static unsigned n_moved_at_unmap;
 
 static void *
@@ -295,6 +353,29 @@ test_stack_tells_before_unmap (void)
   assert_told (SLICE_TRACE_STACK, 1, 0, 1);
   g_assert_cmpuint (n_moved_at_unmap, ==, 1);
   slice_stack_destroy (stack);
+}
+
+/* What is the library's own is told as such where it is not a call of the
+ * program's: the spans that arenas share, and a large node that grows. */
+static void
+test_own_elsewhere (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 100000);
+
+  slice_linear_alloc (linear, 50000);
+  slice_linear_alloc (linear, 300000);
+  slice_linear_destroy (linear);
+  forget ();
+  g_assert_cmpuint (slice_arena_trim (0), >, 0);
+  g_assert_cmpint (n_own, >, 0);
+  g_assert_cmpint (n_own, ==, n_own_ended);
+  forget ();
+  node = reralloc_size (root, node, 1000000);
+  g_assert_cmpint (n_own, >, 0);
+  g_assert_cmpint (n_own, ==, n_own_ended);
+  ralloc_free (root);
 }
 
 /* Blocks with frees and without, and after a reset. */
@@ -356,6 +437,7 @@ test_rollback_tells_some (void)
 
 /* Is the inline code let in at all, with these options and this tool? */
 static bool is_inline;
+static SliceThreadV1 *zero_entries; /* where it is not */
 
 static gint turn;
 
@@ -403,6 +485,55 @@ test_other_threads_follow (void)
   slice_set_trace_hooks (&hooks);
 }
 
+/* Both at the same place. */
+static void
+meet (gint n_meetings)
+{
+  g_atomic_int_inc (&turn);
+  while (g_atomic_int_get (&turn) < 2 * n_meetings)
+    g_thread_yield ();
+}
+
+enum { N_RACES = 1000 };
+
+static void *
+take_away (void *unused)
+{
+  for (int i = 0; i < N_RACES; i++)
+    {
+      meet (2 * i + 1);
+      slice_set_trace_hooks (NULL);
+      meet (2 * i + 2);
+    }
+  return unused;
+}
+
+/* Set and taken away at once: the way that calls go fits what is so in the
+ * end.  (Which of the two it is can't be known.) */
+static void
+test_set_and_taken_away_at_once (void)
+{
+  pthread_t thread;
+
+  g_atomic_int_set (&turn, 0);
+  pthread_create (&thread, NULL, take_away, NULL);
+  for (int i = 0; i < N_RACES; i++)
+    {
+      meet (2 * i + 1);
+      slice_set_trace_hooks (&hooks);
+      forget ();
+      meet (2 * i + 2);
+      slice_free1 (40, slice_alloc (40));
+      slice_free1 (40, slice_alloc (40));
+      if (n_born[SLICE_TRACE_SLICE] == 0)
+        g_assert_true ((slice_tls_v1 != zero_entries) == is_inline);
+      else
+        g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 2);
+    }
+  pthread_join (thread, NULL);
+  slice_set_trace_hooks (&hooks);
+}
+
 /* The inline code is let in again: a block freed is the next one, without a
  * call; and an arena that tells goes on without anyone to hear it. */
 static void
@@ -410,13 +541,11 @@ test_ends (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   void *object = slice_stack_alloc (stack, 10);
-  SliceThreadV1 *zero;
 
-  zero = slice_tls_v1;
   slice_set_trace_hooks (NULL);
   forget ();
   use_slices ();
-  g_assert_true ((slice_tls_v1 != zero) == is_inline);
+  g_assert_true ((slice_tls_v1 != zero_entries) == is_inline);
   slice_stack_release (stack, object);
   slice_stack_alloc (stack, 10);
   slice_stack_destroy (stack);
@@ -440,25 +569,30 @@ test_refuses_others (void)
 int
 main (int argc, char **argv)
 {
-  SliceThreadV1 *zero = slice_tls_v1;
-
+  zero_entries = slice_tls_v1;
   use_slices ();
-  is_inline = slice_tls_v1 != zero;
+  is_inline = slice_tls_v1 != zero_entries;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
   g_test_add_func ("/slice/hooks/own-is-paired", test_own_is_paired);
+  g_test_add_func ("/slice/hooks/each-call-tells", test_each_call_tells);
+  g_test_add_func ("/slice/hooks/linear-tells-cleanups",
+                   test_linear_tells_cleanups);
   g_test_add_func ("/slice/hooks/arenas-tell-all", test_arenas_tell_all);
   g_test_add_func ("/slice/hooks/tlsf-tells-each", test_tlsf_tells_each);
   g_test_add_func ("/slice/hooks/tlsf-fixed-tells", test_tlsf_fixed_tells);
   g_test_add_func ("/slice/hooks/stack-tells-each", test_stack_tells_each);
   g_test_add_func ("/slice/hooks/stack-tells-before-unmap",
                    test_stack_tells_before_unmap);
+  g_test_add_func ("/slice/hooks/own-elsewhere", test_own_elsewhere);
   g_test_add_func ("/slice/hooks/pool-tells-each", test_pool_tells_each);
   g_test_add_func ("/slice/hooks/rollback-tells-some",
                    test_rollback_tells_some);
   g_test_add_func ("/slice/hooks/other-threads-follow",
                    test_other_threads_follow);
+  g_test_add_func ("/slice/hooks/set-and-taken-away-at-once",
+                   test_set_and_taken_away_at_once);
   g_test_add_func ("/slice/hooks/ends", test_ends);
   g_test_add_func ("/slice/hooks/refuses-others", test_refuses_others);
   return g_test_run ();

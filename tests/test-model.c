@@ -8,10 +8,16 @@
  */
 #include "config.h"
 
+#include <slice/walk.h>
+
 #include "testlib.h"
 #include "teststats.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N_SLOTS = 2000, SIZE_LARGE = 10000 };
 
@@ -380,7 +386,9 @@ static const char *const modes[]
         "page-source=memalign",
         "page-source=valloc",
         "page-source=malloc",
-        "checked" };
+        "checked",
+        "hardened",
+        "debug" };
 
 static void
 test_modes (void)
@@ -416,11 +424,86 @@ test_four_threads (void)
   test_modes ();
 }
 
+/* --- in the child of a fork --- */
+
+static gint goes_on;
+
+static void *
+churn (void *unused)
+{
+  while (g_atomic_int_get (&goes_on))
+    {
+      void *blocks[300];
+
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        blocks[i] = slice_alloc (1 + i * 7);
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        slice_free1 (1 + i * 7, blocks[i]);
+    }
+  return unused;
+}
+
+static void
+child_runs_model (void)
+{
+  unsigned n_turns = test_times (20000, 2000);
+
+  model_run (0, &n_turns);
+  if (!TEST_IS_SANITIZED)
+    test_gang (2, model_run, &n_turns);
+  g_assert_null (slice_validate (NULL));
+  _exit (0);
+}
+
+/* All calls, in a process whose threads were at work when it forked. */
+static void
+fork_and_run_model (void)
+{
+  pthread_t threads[3];
+  int status;
+  pid_t child;
+
+  test_options (mode);
+  g_atomic_int_set (&goes_on, 1);
+  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_create (&threads[i], NULL, churn, NULL);
+  slice_free1 (40, slice_alloc (40));
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    child_runs_model ();
+  waitpid (child, &status, 0);
+  g_atomic_int_set (&goes_on, 0);
+  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_join (threads[i], NULL);
+  g_assert_cmpint (status, ==, 0);
+}
+
+static void
+test_in_child (void)
+{
+  static const char *const fork_modes[]
+      = { "", "checked", "hardened", "debug" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (fork_modes); i++)
+    {
+      int status;
+      char *said;
+
+      mode = fork_modes[i];
+      said = test_capture (fork_and_run_model, &status);
+      g_assert_cmpstr (said, ==, "");
+      g_assert_cmpint (status, ==, 0);
+      g_free (said);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add ("/slice/model/one-thread", test_one_thread);
   test_add ("/slice/model/four-threads", test_four_threads);
+  test_add ("/slice/model/in-a-child", test_in_child);
   return g_test_run ();
 }

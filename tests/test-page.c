@@ -877,6 +877,49 @@ test_fork_in_trim (void)
   g_assert_cmpint (forked, >, 0);
 }
 
+/* What is being given back nobody gets meanwhile, units or whole regions. */
+static char *advised;
+static size_t advised_bytes;
+
+static bool
+advise_and_take (const SliceSource *source G_GNUC_UNUSED, void *address,
+                 size_t bytes)
+{
+  char *runs[2 * FIRST_UNITS];
+  void *record;
+  bool is_zero;
+
+  advised = address;
+  advised_bytes = bytes;
+  for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
+    {
+      runs[i] = sli_page_alloc_run (1, &record, &is_zero);
+      g_assert_true (runs[i] < advised || runs[i] >= advised + advised_bytes);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
+    free_run (runs[i], 1);
+  return true;
+}
+
+static void
+test_take_in_trim (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  begin ();
+  for (unsigned i = 0; i < FIRST_UNITS; i++)
+    first_runs[i] = sli_page_alloc_run (1, &record, &is_zero);
+  free_first_runs (0, 7);
+  pages.source.advise_away = advise_and_take;
+  g_assert_cmpuint (sli_page_trim_units (0, 1), ==,
+                    7 * sli_page_unit_bytes ());
+  g_assert_cmpuint (advised_bytes, ==, 7 * sli_page_unit_bytes ());
+  free_first_runs (7, FIRST_UNITS);
+  g_assert_cmpuint (sli_page_trim (0, 1), >, 0);
+}
+
 /* --- other page sizes --- */
 
 static size_t pretended_bytes;
@@ -941,6 +984,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/source-of-dirty-memory",
                   test_source_of_dirty_memory);
   test_add_fresh ("/slice/page/fork-in-trim", test_fork_in_trim);
+  test_add_fresh ("/slice/page/take-in-trim", test_take_in_trim);
   test_add ("/slice/page/pretended-pages", test_pretended_pages);
   return g_test_run ();
 }

@@ -13,7 +13,11 @@
 #include "core/taker.h"
 #include "port/os.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static TestPages pages;
 
@@ -660,6 +664,60 @@ test_pretended_16 (void)
   check_nothing_is_out ();
 }
 
+/* --- guard pages --- */
+
+static bool refuses_protection;
+static int n_protected, n_unprotected;
+
+int
+mprotect (void *address, size_t bytes, int protection)
+{
+  if (refuses_protection)
+    {
+      errno = ENOMEM;
+      return -1;
+    }
+  if (protection == PROT_NONE)
+    n_protected++;
+  else
+    n_unprotected++;
+  return (int) syscall (SYS_mprotect, address, bytes, protection);
+}
+
+enum { N_GUARDED = 600 };
+
+static void
+use_many_slabs (bool is_refused)
+{
+  static void *chunks[N_GUARDED];
+  unsigned class_index = SLICE_CLASS_V1 (2048);
+
+  refuses_protection = is_refused;
+  for (int i = 0; i < N_GUARDED; i++)
+    chunks[i] = take_one (class_index);
+  refuses_protection = false;
+  for (int i = 0; i < N_GUARDED; i++)
+    give_one (class_index, chunks[i]);
+}
+
+/* A guard that the system refused is no guard, and is counted off like one
+ * when its slab ends: there are others afterwards. */
+static void
+test_guards_refused (void)
+{
+  test_options ("hardened");
+  begin ();
+  use_many_slabs (false);
+  if (n_protected == 0) /* where a sanitizer reads all memory */
+    return;
+  g_assert_cmpint (n_unprotected, >, 0);
+  use_many_slabs (true);
+  n_protected = 0;
+  use_many_slabs (false);
+  g_assert_cmpint (n_protected, >, 0);
+  check_valid ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -688,6 +746,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/slab/death/no-slab", death_no_slab);
   test_add_fresh ("/slice/slab/taker", test_taker);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
+  test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);
   return g_test_run ();

@@ -143,11 +143,9 @@ static pthread_key_t late_keys[3];
 static pthread_key_t early_key;
 static int n_late_calls;
 
-/* Comes again and again, as long as it may: some calls are after ours. */
 static void
-late_destructor (void *value)
+use_sizes (void)
 {
-  pthread_key_t *key = value;
   void *blocks[100];
 
   for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
@@ -157,14 +155,20 @@ late_destructor (void *value)
     }
   for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
     slice_free1 (8 + i * 5, blocks[i]);
+}
+
+/* Comes again and again, as long as it may: some calls are after ours. */
+static void
+late_destructor (void *value)
+{
+  pthread_key_t *key = value;
+
+  use_sizes ();
   slice_thread_flush ();
   slice_trim (0);
   g_atomic_int_inc (&n_late_calls);
   pthread_setspecific (*key, value);
 }
-
-__attribute__ ((section (".preinit_array"), used)) static void (
-    *const make_early_key) (void);
 
 static void
 make_key (void)
@@ -196,6 +200,57 @@ test_late_destructors (void)
   /* Four rounds of four keys. */
   g_assert_cmpint (n_late_calls, ==,
                    (int) test_times (100, 5) * 4 * 4 * 4);
+  g_assert_cmpuint (test_live (), ==, 0);
+  g_assert_cmpuint (test_stats ()->n_threads, <=, 1);
+}
+
+/* --- C++ objects that a thread has for itself --- */
+
+/* What the compiler calls for a thread_local object.  They go before the
+ * destructors of keys, in the thread whose magazines they use: in the last
+ * thread that leaves the process by pthread_exit() after them (misuse 52). */
+extern int __cxa_thread_atexit_impl (void (*end) (void *), void *object,
+                                     void *dso);
+extern void *__dso_handle;
+
+static int n_objects_ended;
+
+static void
+object_end (void *block)
+{
+  slice_free1 (64, block);
+  use_sizes ();
+  g_atomic_int_inc (&n_objects_ended);
+}
+
+/* One made in a destructor, as C++ allows: it is the first to go of those that
+ * are left. */
+static void
+object_end_with_another (void *block)
+{
+  __cxa_thread_atexit_impl (object_end, slice_alloc (64), &__dso_handle);
+  object_end (block);
+}
+
+static void
+leave_with_objects (unsigned index, void *data G_GNUC_UNUSED)
+{
+  __cxa_thread_atexit_impl (object_end, slice_alloc (64), &__dso_handle);
+  __cxa_thread_atexit_impl (object_end_with_another, slice_alloc (64),
+                            &__dso_handle);
+  if (index % 2 == 0)
+    pthread_setspecific (late_keys[0], &late_keys[0]);
+}
+
+static void
+test_thread_local_objects (void)
+{
+  unsigned n_turns = test_times (100, 5);
+
+  pthread_key_create (&late_keys[0], late_destructor);
+  for (unsigned i = 0; i < n_turns; i++)
+    test_gang (4, leave_with_objects, NULL);
+  g_assert_cmpint (n_objects_ended, ==, (int) n_turns * 4 * 3);
   g_assert_cmpuint (test_live (), ==, 0);
   g_assert_cmpuint (test_stats ()->n_threads, <=, 1);
 }
@@ -258,6 +313,8 @@ main (int argc, char **argv)
                   test_producer_consumer);
 #ifndef __SANITIZE_THREAD__ /* the race detector is gone by then itself */
   test_add_fresh ("/slice/threads/late-destructors", test_late_destructors);
+  test_add_fresh ("/slice/threads/thread-local-objects",
+                  test_thread_local_objects);
 #endif
   test_add_fresh ("/slice/threads/statistics-meanwhile",
                   test_statistics_meanwhile);

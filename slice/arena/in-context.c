@@ -25,12 +25,20 @@ node_new (const void *context, size_t bytes)
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
 }
 
-/* What ends it, and what reports call it until it is given another name. */
-static void
+/* What ends it, and what reports call it until it is given another name.
+ * Without memory for the record that holds both the arena ends here; returns
+ * it, or NULL. */
+static void *
 node_is_arena (void *node, const char *kind, void (*fini) (void *))
 {
-  ralloc_set_destructor (node, fini);
-  ralloc_set_name_const (node, kind);
+  if (ralloc_try_set_destructor (node, fini)
+      && ralloc_set_name_const (node, kind))
+    return node;
+  ralloc_set_destructor (node, NULL);
+  fini (node);
+  ralloc_free (node);
+  errno = ENOMEM;
+  return NULL;
 }
 
 SliceLinear *
@@ -41,8 +49,7 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
-  node_is_arena (linear, "linear", sli_arena_linear_fini);
-  return linear;
+  return node_is_arena (linear, "linear", sli_arena_linear_fini);
 }
 
 SliceStack *
@@ -53,8 +60,7 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
-  node_is_arena (stack, "stack", sli_arena_stack_fini);
-  return stack;
+  return node_is_arena (stack, "stack", sli_arena_stack_fini);
 }
 
 SlicePool *
@@ -65,8 +71,7 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
   if (node == NULL)
     return NULL;
   SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
-  node_is_arena (pool, "pool", sli_arena_pool_fini);
-  return pool;
+  return node_is_arena (pool, "pool", sli_arena_pool_fini);
 }
 
 SliceTlsf *
@@ -83,8 +88,7 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
       errno = ENOMEM;
       return NULL;
     }
-  node_is_arena (tlsf, "tlsf", sli_arena_tlsf_fini);
-  return tlsf;
+  return node_is_arena (tlsf, "tlsf", sli_arena_tlsf_fini);
 }
 
 void *

@@ -105,10 +105,15 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
 {
   grow_require (linear);
   Bump *bump = &linear->bump;
-  if (!linear->is_growing)
+  bool is_first = !linear->is_growing;
+  if (is_first)
     grow_begin (linear);
   if (size > grow_room (linear) && !grow_move (linear, size))
-    return false;
+    {
+      if (is_first) /* there is none, and others may be added */
+        slice_linear_abandon (linear);
+      return false;
+    }
   if (bump->chain.is_watched)
     sli_watch_show (bump->head.growing, size);
   if (source != NULL)

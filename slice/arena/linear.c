@@ -297,7 +297,10 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return linear_tell_resized (linear, object, object, new_size);
-  bool is_smaller = sli_round8 (new_size) <= sli_round8 (old_size);
+  /* (Compared as they are first: the largest wrap when they are rounded.) */
+  bool is_smaller = new_size <= old_size
+                    || (new_size <= SIZE_MAX / 4
+                        && sli_round8 (new_size) <= sli_round8 (old_size));
   if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
     return linear_tell_resized (linear, object, object, new_size);
   void *moved = sli_arena_linear_add (linear, alignment, new_size);

@@ -15,8 +15,7 @@
 #define SLI_BASE_OWN_H
 
 #define SLICE_INLINE                                                          \
-  SLICE_API extern __inline__                                                 \
-      __attribute__ ((__gnu_inline__, __always_inline__))
+  static __inline__ __attribute__ ((__always_inline__, __unused__))
 
 #define slice_alloc_slow_v1 sli_own_alloc_slow
 #define slice_try_alloc_slow_v1 sli_own_try_alloc_slow

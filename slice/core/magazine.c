@@ -158,9 +158,12 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
     return cache->loaded;
   /* It is gone from the record before it is gone: see record.c, looking. */
   old = cache->loaded;
+  SCHEDULE_POINT ("magazine replaced");
+  if (SEEDED (18) && old != NULL)
+    sli_depot_end_magazine (old);
   STORE (&cache->loaded, magazine);
   sli_record_show (record, class_index);
-  if (old != NULL)
+  if (!SEEDED (18) && old != NULL)
     sli_depot_end_magazine (old);
   return magazine;
 }

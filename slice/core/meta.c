@@ -30,6 +30,8 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <string.h>
+
 enum
 {
   WHOLE = 7,            /* the size of a unit; each one less is half of it */
@@ -246,6 +248,8 @@ sli_meta_free (void *piece, size_t bytes)
   void *surplus;
 
   sli_lock (&meta.lock);
+  if (SCHEDULE_IS_ON) /* who reads it from now on is to be found */
+    memset (piece, 0, bytes);
   meta_put (piece, size_for (bytes));
   surplus = meta_take_surplus ();
   sli_unlock (&meta.lock);

@@ -133,7 +133,7 @@ region_old_units (Region *region, uint64_t now_msec, uint64_t max_age_msec)
     return old;
   for (unsigned unit = region->n_header; unit < region->n_units; unit++)
     if (unitset_has_all (&old, unit, 1)
-        && now_msec - region->free_msec[unit] < max_age_msec)
+        && now_msec - region->free_msec[unit] < max_age_msec && !SEEDED (21))
       {
         unitset_remove (&old, unit, 1);
         if (region->free_msec[unit] < oldest_msec)
@@ -158,7 +158,8 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
     return false;
   if (region->state == REGION_IDLE)
     sli_page.counts.n_idle--;
-  region->free = unitset_minus (&region->free, dirty);
+  if (!SEEDED (19))
+    region->free = unitset_minus (&region->free, dirty);
   region->n_free -= unitset_count (dirty);
   link_remove (&region->link);
   region->state = REGION_IN_TRIM;
@@ -298,7 +299,8 @@ region_recover (Region *region)
   for (unsigned unit = region->n_header; unit < region->n_units; unit++)
     if (region->run_first[unit] == 0)
       {
-        unitset_add (&region->free, unit, 1);
+        if (!SEEDED (20))
+          unitset_add (&region->free, unit, 1);
         n_free++;
       }
   if (n_free == region->n_free)

@@ -518,6 +518,11 @@ loaded_count (const ThreadRecord *record, unsigned class_index)
   const Magazine *loaded = LOAD (&cache->loaded);
   void *const *top = LOAD (&record->fast.entries[class_index].top);
 
+  if (SCHEDULE_IS_ON && loaded != NULL)
+    {
+      SCHEDULE_POINT ("magazine seen");
+      require (loaded->class_index == class_index);
+    }
   if (loaded == NULL || top < loaded->slots + cache->n_taken
       || top > loaded->slots + rounds_believable (loaded, class_index))
     return 0;

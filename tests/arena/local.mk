@@ -13,6 +13,8 @@ arena_tests = \
 slice_tests += $(arena_tests)
 
 arena_test_sources = %D%/arena-test.c %D%/arena-test.h
+%C%_test_arena_oom_SOURCES = %D%/test-arena-oom.c $(arena_test_sources)
+%C%_test_arena_oom_LDADD = $(slice_test_libs)
 %C%_test_context_SOURCES = %D%/test-context.c $(arena_test_sources)
 %C%_test_context_LDADD = $(slice_test_libs)
 %C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)

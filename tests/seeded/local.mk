@@ -2,11 +2,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-dist_check_SCRIPTS += %D%/seeded.sh
+check_scripts += %D%/seeded.sh
 
 seeded:
-	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' \
-	scheduled_sources='$(scheduled_sources)' \
-	glib_flags='$(GLIB_CFLAGS) $(GLIB_LIBS)' \
-	$(SHELL) $(top_srcdir)/%D%/seeded.sh
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/seeded.sh all
 .PHONY: seeded

@@ -2,80 +2,151 @@
 # seeded.sh - builds the library with one fault after the other and shows which
 # stage of the tests finds it
 #
-#   make seeded
-#   seeded.sh [FAULT...]   those alone; 0: none is built in
+#   make seeded            all of them, and without a fault
+#   seeded.sh [FAULT...]   those alone; 0: none is built in.  Without arguments
+#                          (make check): all, but not 0, which is all other
+#                          tests
 #
 # The faults are where the sources say SEEDED (n).  A stage that still passes
 # with the fault has not found it; one that nobody finds is a hole in the
 # tests.  Without a fault every stage must pass.
 #
+# All is built once; for a fault only the sources that have it are built anew,
+# and what they made before is put back.
+#
 # SPDX-License-Identifier: MIT
 
-temporary=$(mktemp -d "${TMPDIR:-/tmp}/slice-seeded.XXXXXX") || exit 1
-trap 'rm -rf "$temporary"' EXIT
+. "$(dirname "$0")/../check-lib.sh"
+srcdir=$top_srcdir
+: "${glib_flags=$(${PKG_CONFIG:-pkg-config} --cflags --libs glib-2.0)}"
+test -n "$scheduled_sources" || skip_all "to be run by make"
 ulimit -c 0
 SLICE_OPTIONS=
 export SLICE_OPTIONS
 
 flags="-std=gnu11 -g -O1 -w -I. -I$srcdir -iquote $srcdir/slice -pthread"
+sources="$scheduled_sources slice/port/tls.c"
+unit_tests="page walk fork model"
 
-# build BUG: the programs of all stages, with that fault
-build ()
+# --- building ------------------------------------------------------------------
+
+# object SET SOURCE: two files may have one name
+object ()
 {
-  plain=
-  scheduled=
-  for source in $scheduled_sources; do
-    scheduled="$scheduled $srcdir/$source"
-  done
-  plain="$scheduled $srcdir/slice/port/tls.c"
-  $CC $flags -DSLICE_SEEDED_BUG="$1" -DSLICE_SCHEDULE \
-    "$srcdir/tests/schedule/schedule.c" $scheduled \
-    -o "$temporary/schedule" || return 1
-  rm -rf "$temporary/objects"
-  mkdir "$temporary/objects"
-  for source in $plain; do
-    $CC $flags -DSLICE_SEEDED_BUG="$1" -c "$source" \
-      -o "$temporary/objects/$(basename "$source" .c).o" || return 1
-  done
-  $CC $flags -O0 -fno-builtin "$srcdir"/tests/misuse/*.c \
-    "$temporary"/objects/*.o -o "$temporary/misuse" $glib_flags -ldl \
-    || return 1
-  for test in walk fork model; do
-    $CC $flags "$srcdir/tests/test-$test.c" "$srcdir/tests/testlib.c" \
-      "$temporary"/objects/*.o -o "$temporary/test-$test" $glib_flags -ldl \
-      || return 1
+  echo "$temporary/$1/$(echo "$2" | tr / -).o"
+}
+
+# compile FAULT SET SOURCE...: into a set of objects: plain, or with the points
+# of the schedule explorer
+compile ()
+{
+  fault=$1 set=$2
+  shift 2
+  mkdir -p "$temporary/$set"
+  for source; do
+    case $set:$source in
+    scheduled:slice/port/tls.c) continue ;; # the explorer has its own
+    scheduled:*) more=-DSLICE_SCHEDULE ;;
+    plain:tests/misuse/*) more='-O0 -fno-builtin' ;;
+    plain:*) more= ;;
+    esac
+    $CC $flags $glib_flags $more -DSLICE_SEEDED_BUG="$fault" -c \
+      "$srcdir/$source" -o "$(object $set "$source")" || exit 99
   done
 }
 
-# The stages, quickest first.
+# The sources that are compiled from this file, or with it.
+sources_with ()
+{
+  for source in $sources; do
+    $CC $flags -MM "$srcdir/$source" | grep -qF "/$1" && echo "$source"
+  done
+}
+
+link ()
+{
+  program=$1
+  shift
+  $CC "$@" -o "$temporary/$program" -pthread $glib_flags -ldl || exit 99
+}
+
+link_all ()
+{
+  library=$(for source in $sources; do object plain "$source"; done)
+  link schedule "$temporary"/scheduled/*.o
+  link misuse $library $(for source in $misuse_sources; do
+                           object plain "$source"
+                         done)
+  for test in $unit_tests; do
+    link test-$test $library "$(object plain "tests/test-$test.c")" \
+      "$(object plain tests/testlib.c)"
+  done
+}
+
+build_all ()
+{
+  misuse_sources=$(cd "$srcdir" && echo tests/misuse/*.c)
+  compile 0 plain $sources $misuse_sources tests/testlib.c \
+    $(for test in $unit_tests; do echo "tests/test-$test.c"; done)
+  compile 0 scheduled $sources tests/schedule/schedule.c
+  link_all
+}
+
+# with_fault FAULT: its words name the files where it is
+with_fault ()
+{
+  where=$(cd "$srcdir" && grep -rlF "SEEDED ($1)" slice)
+  faulty=$(for file in $where; do sources_with "$file"; done | sort -u)
+  test -n "$faulty" || { echo "not ok - fault $1: in no source"; exit 99; }
+  compile "$1" plain $faulty
+  compile "$1" scheduled $faulty
+  link_all
+}
+
+without_fault_again ()
+{
+  compile 0 plain $faulty
+  compile 0 scheduled $faulty
+}
+
+# --- the stages, quickest first ---------------------------------------------------
+
+stages="page walk schedule fork model misuse"
+
+# Which found it the last time: a guess that saves time.
+likely_stage ()
+{
+  case $1 in
+  2 | 3 | 4 | 7 | 8) echo walk ;;
+  5) echo misuse-5 ;;
+  12) echo misuse-30 ;;
+  13 | 16) echo model ;;
+  14 | 19 | 20 | 21) echo page ;;
+  15) echo fork ;;
+  *) echo schedule ;;
+  esac
+}
+
 run_stage ()
 {
   case $1 in
   schedule) timeout 120 "$temporary/schedule" --schedules=1500 ;;
-  walk) timeout 60 "$temporary/test-walk" --tap ;;
   misuse) timeout 300 "$temporary/misuse" ;;
-  fork) timeout 120 "$temporary/test-fork" --tap ;;
-  model) timeout 120 "$temporary/test-model" --tap ;;
+  misuse-*) timeout 300 "$temporary/misuse" --case="${1#*-}" ;;
+  *) timeout 120 "$temporary/test-$1" --tap ;;
   esac > "$temporary/said" 2>&1
 }
-
-stages="walk schedule fork model misuse"
-last=$(cd "$srcdir" && grep -rhoE 'SEEDED \([0-9]+\)' slice \
-       | grep -oE '[0-9]+' | sort -n | tail -1)
-n_found=0
-status=0
 
 # Every stage passes.
 without_fault ()
 {
-  build 0 || exit 1
+  link_all
   for stage in $stages; do
     if run_stage $stage; then
-      echo "ok - without a fault: $stage passes"
+      pass "without a fault: $stage passes"
     else
-      echo "not ok - without a fault: $stage fails"
-      grep -E '^(not ok|#)' "$temporary/said" | head -5
-      status=1
+      fail "without a fault: $stage passes" \
+        "$(grep -E '^(not ok|#)' "$temporary/said" | head -5)"
     fi
   done
 }
@@ -83,33 +154,33 @@ without_fault ()
 # find FAULT: some stage does not
 find_fault ()
 {
-  build "$1" || exit 1
+  with_fault "$1"
   found=
-  for stage in $stages; do
+  for stage in $(likely_stage "$1") $stages; do
     if ! run_stage $stage; then
       found=$stage
       break
     fi
   done
-  where=$(cd "$srcdir" && grep -rl "SEEDED ($1)" slice | head -1)
   if test -n "$found"; then
-    echo "ok - fault $1 in $where: found by $found"
-    n_found=$((n_found + 1))
+    pass "fault $1 in $(echo $where): found by $found"
   else
-    echo "not ok - fault $1 in $where: nobody finds it"
-    status=1
+    fail "fault $1 in $(echo $where): nobody finds it"
   fi
+  without_fault_again
 }
 
-test $# != 0 || set -- $(seq 0 "$last")
-n_faults=0
+last=$(cd "$srcdir" && grep -rhoE 'SEEDED \([0-9]+\)' slice \
+       | grep -oE '[0-9]+' | sort -n | tail -1)
+case $* in
+'') set -- $(seq 1 "$last") ;;
+all) set -- $(seq 0 "$last") ;;
+esac
+build_all
 for fault; do
-  if test "$fault" = 0; then
-    without_fault
-  else
-    find_fault "$fault"
-    n_faults=$((n_faults + 1))
-  fi
+  case $fault in
+  0) without_fault ;;
+  *) find_fault "$fault" ;;
+  esac
 done
-echo "$n_found of $n_faults seeded faults found"
-exit $status
+finish

@@ -15,7 +15,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-stages="misuse failures contexts fuzz schedules race models seeded"
+stages="misuse failures contexts load fuzz schedules race models seeded"
 
 # What is asked of a stage; a smaller count is said in the table.
 asked_of ()
@@ -36,6 +36,7 @@ unit_of ()
   misuse) echo "runs of a faulty program" ;;
   failures) echo "requests for memory refused" ;;
   contexts) echo "operations on trees against a model" ;;
+  load) echo "operations of a mixed load" ;;
   fuzz) echo "inputs executed" ;;
   schedules) echo "schedules" ;;
   race) echo "operations under the thread sanitizer" ;;
@@ -134,12 +135,15 @@ stage_misuse ()
 
 stage_failures ()
 {
-  programs tests/test-failures tests/test-ralloc-oom
+  programs tests/test-failures tests/test-ralloc-oom \
+    tests/arena/test-arena-oom
   for mode in default checked hardened debug bypass-magazines debug-blocks; do
     part "failures-$mode" "$(sum_after 'failures,')" \
       tests/test-failures --all --tap -p "/slice/failures/$mode"
   done
   part failures-contexts "$(sum_after requests)" tests/test-ralloc-oom --tap
+  part failures-arenas "$(sum_after requests)" \
+    tests/arena/test-arena-oom --tap
 }
 
 stage_contexts ()
@@ -149,6 +153,15 @@ stage_contexts ()
     part "contexts-$seed" "$(sum_after operations)" \
       env RALLOC_MODEL_OPS=1000000 RALLOC_MODEL_SEED=$seed \
         tests/test-ralloc-model --tap
+  done
+}
+
+stage_load ()
+{
+  programs tests/soak/load
+  for mode in default checked hardened debug bypass-magazines trim-thread; do
+    part "load-$mode" "$(sum_after 'operations;')" \
+      tests/soak/load --mode=$mode --operations=200
   done
 }
 
@@ -228,7 +241,7 @@ stage_seeded ()
 {
   fault=0
   while test $fault -le "$n_faults"; do
-    part "seeded-$fault" '/^ok - fault/ { n++ } END { print n + 0 }' \
+    part "seeded-$fault" '/^ok .* - fault/ { n++ } END { print n + 0 }' \
       sh "$srcdir/tests/seeded/seeded.sh" $fault
     fault=$((fault + 1))
   done

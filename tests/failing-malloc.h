@@ -1,0 +1,150 @@
+/* failing-malloc.h - malloc that fails: for one source file of a test program
+ *
+ * malloc and its kin are the program's own: armed, they refuse the k-th request
+ * (or the k-th and all that follow), for every k, until a whole run makes fewer
+ * requests than that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FAILING_MALLOC_H
+#define FAILING_MALLOC_H
+
+#include <errno.h>
+#include <glib.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static struct
+{
+  long countdown;   /* the request that fails; 0: none */
+  bool persistent;  /* and all after it */
+  unsigned long n_refused;
+  long n_live;      /* blocks, while armed */
+} fault;
+
+/* A sanitizer's malloc can't be replaced: then nothing fails. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+# define MALLOC_CAN_FAIL 0
+#else
+# define MALLOC_CAN_FAIL 1
+
+extern void *__libc_malloc (size_t);
+extern void *__libc_calloc (size_t, size_t);
+extern void *__libc_realloc (void *, size_t);
+extern void *__libc_memalign (size_t, size_t);
+extern void __libc_free (void *);
+
+static bool
+refused (void)
+{
+  if (fault.countdown == 0)
+    return false;
+  if (fault.countdown > 1)
+    {
+      fault.countdown--;
+      return false;
+    }
+  if (!fault.persistent)
+    fault.countdown = 0;
+  fault.n_refused++;
+  errno = ENOMEM;
+  return true;
+}
+
+void *
+malloc (size_t size)
+{
+  void *block = refused () ? NULL : __libc_malloc (size);
+
+  fault.n_live += block != NULL;
+  return block;
+}
+
+void *
+calloc (size_t n, size_t size)
+{
+  void *block = refused () ? NULL : __libc_calloc (n, size);
+
+  fault.n_live += block != NULL;
+  return block;
+}
+
+void *
+realloc (void *old, size_t size)
+{
+  void *block = refused () ? NULL : __libc_realloc (old, size);
+
+  fault.n_live += block != NULL && old == NULL;
+  return block;
+}
+
+int
+posix_memalign (void **block, size_t align, size_t size)
+{
+  *block = refused () ? NULL : __libc_memalign (align, size);
+  fault.n_live += *block != NULL;
+  return *block != NULL ? 0 : ENOMEM;
+}
+
+void *
+memalign (size_t align, size_t size)
+{
+  void *block = refused () ? NULL : __libc_memalign (align, size);
+
+  fault.n_live += block != NULL;
+  return block;
+}
+
+void *
+aligned_alloc (size_t align, size_t size)
+{
+  return memalign (align, size);
+}
+
+void
+free (void *block)
+{
+  fault.n_live -= block != NULL;
+  __libc_free (block);
+}
+
+#endif
+
+/* Runs a script as often as it makes requests, each of which fails once; what
+ * was allocated must be free at its end. */
+static inline void
+fail_each (void (*script) (void), bool persistent)
+{
+  unsigned long n_points = 0;
+  unsigned long n_refused = fault.n_refused;
+  long before;
+
+  script (); /* what is made once */
+  for (long k = 1;; k++)
+    {
+      before = fault.n_live;
+      fault.persistent = persistent;
+      fault.countdown = k;
+      script ();
+      if (fault.countdown > 1) /* never reached */
+        {
+          fault.countdown = 0;
+          break;
+        }
+      fault.countdown = 0;
+      n_points++;
+      /* What is made once may have been made only now; nothing else stays. */
+      if (fault.n_live > before)
+        {
+          before = fault.n_live;
+          script ();
+          g_assert_cmpint (fault.n_live, ==, before);
+        }
+    }
+  g_test_message ("%lu points, %lu requests refused", n_points,
+                  fault.n_refused - n_refused);
+  g_assert_cmpuint (n_points, >, 10);
+}
+
+#endif
