@@ -136,7 +136,7 @@ saving_find (Advice *advice)
   advice->low = advice->nsec * low;
   advice->high = advice->nsec * high;
   /* A call of a few nanoseconds hides behind the clock that measures it: the
-   * replay's own difference, from its worst round to its best, is the other
+   * replay's own difference, but for its worst and best round, is the other
    * bound. */
   advice->low = least (
       advice->low, sli_json_number (advice->replayed, "saved_nsec_low"));

@@ -438,7 +438,7 @@ replay_write (const Report *report, FILE *file)
     return;
   fputs ("<h2>The same operations on other allocators</h2><div "
          "class=\"scroll\"><table><tr><th>allocator</th><th class=\"n\">"
-         "a operation</th><th class=\"n\">median above best</th><th "
+         "an operation</th><th class=\"n\">median above best</th><th "
          "class=\"n\">peak memory</th></tr>",
          file);
   for (size_t i = 0; i < whole->n_items; i++)

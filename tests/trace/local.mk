@@ -35,6 +35,7 @@ EXTRA_DIST += \
 	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
+	%D%/clients/unwinds.cc \
 	%D%/clients/words.c \
 	%D%/clients/wrapped.c \
 	%D%/check-prediction.sh \
