@@ -841,10 +841,9 @@ birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
       else
         {
           const SizeMix *mix = &analysis->stats[level][*site].mix;
-          uint32_t at = mix->n_slots == 0
-                            ? 0
-                            : mix_home (mix, mix_key (rounded_size (
-                                                 event->size)));
+          if (mix->n_slots == 0)
+            continue;
+          uint32_t at = mix_home (mix, mix_key (rounded_size (event->size)));
           __builtin_prefetch (&mix->keys[at]);
           __builtin_prefetch (&mix->counts[at], 1);
         }

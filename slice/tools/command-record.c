@@ -148,6 +148,15 @@ summary_say (const PackTotals *totals, const char *output)
   if (totals->n_dropped_full > 0)
     sli_tool_say ("%llu events were dropped for want of room",
                   (unsigned long long)totals->n_dropped_full);
+  if (totals->n_unwind_checked > 0)
+    sli_tool_say ("%llu stacks were walked twice, %llu differ",
+                  (unsigned long long)totals->n_unwind_checked,
+                  (unsigned long long)totals->n_unwind_differs);
+  if (totals->n_unwind_differs > 0)
+    sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
+                  (unsigned long long)totals->unwind_place,
+                  (unsigned long long)totals->unwind_pcs[0],
+                  (unsigned long long)totals->unwind_pcs[1]);
   if (totals->cut)
     sli_tool_say ("cut: a process ended without its exit handlers");
   if (totals->running)
@@ -213,6 +222,7 @@ sli_command_record (int argc, char **argv)
   const char *depth = sli_option_value (&argc, argv, "--depth");
   const char *free_depth = sli_option_value (&argc, argv, "--free-depth");
   bool timed = sli_option_flag (&argc, argv, "--timed");
+  bool check = sli_option_flag (&argc, argv, "--check-unwind");
   bool follow = sli_option_flag (&argc, argv, "--follow");
   options.quiet = sli_option_flag (&argc, argv, "-q");
   if (argc > 0 && strcmp (argv[0], "--") == 0)
@@ -227,8 +237,8 @@ sli_command_record (int argc, char **argv)
   if (options.output == NULL)
     options.output = "slice-trace.trace";
   options.recorder_options = sli_tool_text (
-      "depth=%d,free=%d%s%s", depth == NULL ? 128 : atoi (depth),
+      "depth=%d,free=%d%s%s%s", depth == NULL ? 128 : atoi (depth),
       free_depth == NULL ? 4 : atoi (free_depth), timed ? ",timed" : "",
-      follow ? ",follow" : "");
+      follow ? ",follow" : "", check ? ",check-unwind" : "");
   return record_run (argv, &options);
 }

@@ -12,10 +12,12 @@
 
 #define DEPTH_MAX 64
 
-/* The bytes of the UTF-8 character at text, 0 if it is none. */
-static size_t
-utf8_length (const unsigned char *text)
+/* The bytes of the UTF-8 character at text, 0 if it is none: paths and
+ * arguments may be of any bytes. */
+size_t
+sli_utf8_length (const char *string)
 {
+  const unsigned char *text = (const unsigned char *)string;
   if (text[0] < 0x80)
     return 1;
   size_t n = text[0] >= 0xf0 && text[0] < 0xf5   ? 4
@@ -43,7 +45,7 @@ put_string (FILE *file, const char *text)
   fputc ('"', file);
   while (*at != '\0')
     {
-      size_t n = utf8_length (at);
+      size_t n = sli_utf8_length ((const char *)at);
       if (n == 0)
         {
           fputs ("\\ufffd", file);

@@ -27,6 +27,7 @@ void sli_json_end (JsonOut *out, char bracket);
 void sli_json_text (JsonOut *out, const char *key, const char *text);
 void sli_json_uint (JsonOut *out, const char *key, uint64_t value);
 void sli_json_real (JsonOut *out, const char *key, double value);
+size_t sli_utf8_length (const char *string);
 void sli_json_bool (JsonOut *out, const char *key, bool value);
 
 typedef enum

@@ -80,6 +80,7 @@ endif
 %C%_slice_trace_record_la_SOURCES = \
 	%D%/record.c \
 	%D%/record.h \
+	%D%/record-check.c \
 	%D%/record-cxx.c \
 	%D%/record-hooks.c \
 	%D%/record-spool.c \

@@ -435,6 +435,19 @@ process_alive (const Packer *packer, const Process *process)
 }
 
 static void
+unwinds_add (PackTotals *totals, const SpoolHead *head)
+{
+  if (totals->n_unwind_differs == 0)
+    {
+      totals->unwind_place = head->unwind_place;
+      totals->unwind_pcs[0] = head->unwind_pcs[0];
+      totals->unwind_pcs[1] = head->unwind_pcs[1];
+    }
+  totals->n_unwind_checked += atomic_load (&head->n_unwind_checked);
+  totals->n_unwind_differs += atomic_load (&head->n_unwind_differs);
+}
+
+static void
 process_end (Packer *packer, Process *process, bool running)
 {
   const SpoolHead *head = process->head;
@@ -467,6 +480,7 @@ process_end (Packer *packer, Process *process, bool running)
       packer->totals.n_events += summary.n_events;
       packer->totals.n_dropped_nested += summary.n_dropped_nested;
       packer->totals.n_dropped_full += summary.n_dropped_full;
+      unwinds_add (&packer->totals, head);
       packer->totals.cut |= cut;
       packer->totals.running |= running;
       if (!sli_trace_finish (process->writer))

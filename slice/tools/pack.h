@@ -32,6 +32,8 @@ bool sli_pack_finish (Packer *packer);
 typedef struct
 {
   uint64_t n_events, n_bytes, n_dropped_nested, n_dropped_full;
+  uint64_t n_unwind_checked, n_unwind_differs;
+  uint64_t unwind_place, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
   bool cut, running;
 } PackTotals;

@@ -33,8 +33,6 @@
 #define N_BUCKETS (1u << 20)
 #define N_MODULES_MAX 4096
 #define BUILD_ID_MAX 64
-/* Frames of the recorder and of operator new, dropped from the inner end. */
-#define OWN_FRAMES_MAX 8
 /* And of libslice, about. */
 #define LIBRARY_FRAMES 12
 
@@ -316,11 +314,11 @@ node_child (uint32_t parent, uint64_t pc)
 
 /* The frames of the recorder itself, and what lies within an operator new
  * that it wraps. */
-static uint32_t
-own_frames (void *const *frames, uint32_t n)
+uint32_t
+sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most)
 {
   uint32_t own = 0;
-  for (uint32_t i = 0; i < n && i < OWN_FRAMES_MAX; i++)
+  for (uint32_t i = 0; i < n && i < most; i++)
     if ((uint64_t)frames[i] >= sli_record.text_low
         && (uint64_t)frames[i] < sli_record.text_high)
       own = i + 1;
@@ -365,6 +363,15 @@ stack_whole (RecordThread *self, const uint64_t *pcs, uint32_t n)
   return node;
 }
 
+static __attribute__ ((noinline, cold)) void
+check_again (RecordThread *self, const uint64_t *pcs, uint32_t n,
+             uint32_t limit)
+{
+  self->setup = true; /* the other unwinder may allocate, too */
+  sli_unwind_check (pcs, n, limit);
+  self->setup = false;
+}
+
 /* The node of the calling stack.
  *
  * depth  frames to walk; a walk that ends there hangs below TRACE_NODE_CUT
@@ -389,7 +396,10 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   self->walked = true;
   if (got <= 0)
     return TRACE_NODE_CUT;
-  uint32_t own = own_frames ((void **)pcs, (uint32_t)got);
+  uint32_t own = sli_stack_own_frames ((void **)pcs, (uint32_t)got,
+                                       OWN_FRAMES_MAX);
+  if (UNLIKELY (sli_record.check_unwind))
+    check_again (self, pcs + own, (uint32_t)got - own, wanted);
   if (UNLIKELY (self->hooked))
     own = library_frames (pcs, own, (uint32_t)got);
   uint32_t n = (uint32_t)got - own;

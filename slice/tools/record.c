@@ -218,6 +218,7 @@ record_start (int argc, char **argv, char **envp)
   sli_record.free_depth
       = option_number (options, "free=", 4, RECORD_DEPTH_MAX);
   sli_record.timed = option_find (options, "timed") != NULL;
+  sli_record.check_unwind = option_find (options, "check-unwind") != NULL;
   if (sli_spool_open (environment_get (envp, SPOOL_ENV)))
     {
       sli_stack_init ();

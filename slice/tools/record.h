@@ -54,6 +54,7 @@ typedef struct
 {
   bool ready;         /* a spool is mapped */
   bool timed;         /* measure the real calls */
+  bool check_unwind;  /* walk each stack twice */
   uint32_t epoch;     /* counts the spools of this process */
   uint32_t *own_page; /* 1 in this process; wiped to 0 in a forked child */
   SpoolHead *head;
@@ -85,6 +86,13 @@ uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
 void sli_stack_modules_changed (void);
 void sli_stack_library (const void *inside);
 void sli_stack_modules_scan (void);
+/* Frames of the recorder and of operator new, dropped from the inner end:
+ * how many there are among the first ones. */
+#define OWN_FRAMES_MAX 8
+uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
+
+/* record-check.c */
+void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);
 
 /* record.c */
 void sli_record_birth (RecordThread *self, unsigned op, void *block,

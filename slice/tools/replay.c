@@ -239,6 +239,7 @@ typedef struct
   ReplayArena *groups; /* by owner's group */
   uint8_t *polluter;
   size_t pollute_at;
+  size_t visited; /* 0, read from the last block that was visited */
   volatile unsigned sink;
   /* what was done, counted in the run that is not timed */
   uint64_t n_ops, n_births, bytes, live, peak;
@@ -364,6 +365,15 @@ death_run (ReplaySlot *slot, ReplayArena *arena)
     backend->empty (arena);
 }
 
+/* As along a list: where the next block is says the one before.  (The words
+ * read are those of no allocator's block, and zero.) */
+static void
+visit (Run *run, const ReplaySlot *slot)
+{
+  const char *word = (const char *)slot->block + sizeof (size_t);
+  run->visited = *(const volatile size_t *)(word + run->visited);
+}
+
 static double
 seconds_now (void)
 {
@@ -428,12 +438,15 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
 {
   const uint64_t n_ops = run->head->n_ops;
   const uint32_t only = run->task->only_site;
+  const ReplayDeaths deaths = run->task->deaths;
   const uint64_t n_sites = run->head->n_sites;
   uint64_t next_sample = 0;
   for (uint64_t i = 0; i < n_ops; i++)
     {
       const ReplayOp *op = &run->ops[i];
       if (only != SITE_NONE && op->site != only)
+        continue;
+      if (deaths == DEATHS_NONE && !(op->slot_birth & 1))
         continue;
       if (run->task->pollute_lines > 0)
         pollute (run);
@@ -449,6 +462,8 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
         }
       else
         {
+          if (deaths == DEATHS_VISIT)
+            visit (run, &run->slots[slot]);
           uint32_t number = slot_arena[slot];
           death_run (&run->slots[slot], number < n_sites
                                             ? &run->arenas[number]
@@ -552,16 +567,17 @@ child_exec (const ReplayTask *task, int out)
     setenv ("LD_PRELOAD", task->preload, 1);
   if (task->options != NULL)
     setenv ("SLICE_OPTIONS", task->options, 1);
-  char numbers[5][24];
+  char numbers[6][24];
   snprintf (numbers[0], 24, "%u", task->only_site);
   snprintf (numbers[1], 24, "%u", task->n_repeats);
   snprintf (numbers[2], 24, "%zu", task->block_bytes);
   snprintf (numbers[3], 24, "%u", task->pollute_lines);
   snprintf (numbers[4], 24, "%d", task->litter);
+  snprintf (numbers[5], 24, "%d", (int)task->deaths);
   execl ("/proc/self/exe", "slice-trace", "replay-run", task->ops_path,
          task->advised ? "advised" : sli_backend_name (task->backend),
          numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-         (char *)NULL);
+         numbers[5], (char *)NULL);
   _exit (TOOL_NOT_RUN);
 }
 
@@ -616,7 +632,7 @@ sli_replay_measure (const ReplayTask *task)
 int
 sli_command_replay_run (int argc, char **argv)
 {
-  if (argc != 7)
+  if (argc != 8)
     sli_tool_die (TOOL_USAGE, "replay-run is for slice-trace itself");
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,
@@ -624,7 +640,8 @@ sli_command_replay_run (int argc, char **argv)
                       .n_repeats = (unsigned)atoi (argv[3]),
                       .block_bytes = strtoul (argv[4], NULL, 10),
                       .pollute_lines = (unsigned)atoi (argv[5]),
-                      .litter = atoi (argv[6]) != 0 };
+                      .litter = atoi (argv[6]) != 0,
+                      .deaths = (ReplayDeaths)atoi (argv[7]) };
   task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
   if (task.backend == N_BACKENDS)
     sli_tool_die (TOOL_FAILED, "%s: no such allocator", argv[1]);

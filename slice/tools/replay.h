@@ -45,6 +45,13 @@ typedef struct
   /* ReplaySite[n_sites], ReplayOp[n_ops] */
 } ReplayHead;
 
+typedef enum
+{
+  DEATHS_FREE,
+  DEATHS_VISIT, /* only to go to each block, by way of the one before */
+  DEATHS_NONE   /* not even that */
+} ReplayDeaths;
+
 /* What one measurement is told. */
 typedef struct
 {
@@ -52,6 +59,7 @@ typedef struct
   BackendId backend;  /* for all sites, unless advised */
   bool advised;       /* each site by its class, the rest by malloc */
   uint32_t only_site; /* SITE_NONE for all */
+  ReplayDeaths deaths;
   unsigned n_repeats;
   size_t block_bytes;     /* arenas' blocks; 0 for their default */
   unsigned pollute_lines; /* cache lines touched between operations */

@@ -52,6 +52,9 @@ static const char style[]
       "background:var(--card)}.pair{display:grid;grid-template-columns:"
       "repeat(auto-fit,minmax(260px,1fr));gap:8px}.sheet{display:flex;"
       "flex-wrap:wrap;gap:8px}figure{margin:0;width:150px}"
+      ".ends{display:flex;justify-content:space-between}"
+      "@media(max-width:600px){svg.bars text{font-size:15px}"
+      "svg.bars .odd{display:none}}"
       "svg text{font:9px ui-monospace,monospace;fill:var(--dim)}"
       "svg.flame text{font:10.5px ui-monospace,monospace;fill:var(--ft)}"
       ".b0{fill:var(--c0)}.b1{fill:var(--c1)}.b2{fill:var(--c2)}"
@@ -75,7 +78,9 @@ static const char style[]
       "ul.keys{list-style:none;padding:0;display:grid;gap:0 14px;"
       "grid-template-columns:repeat(auto-fit,minmax(240px,1fr));"
       "font-size:.85em;overflow-wrap:anywhere}"
-      "ul.keys span.t{color:var(--fg)}.axis{display:none}"
+      "ul.keys li{display:flex;align-items:baseline}"
+      "ul.keys span.key{flex:none}"
+      "ul.keys span.t{color:var(--fg);min-width:0}.axis{display:none}"
       "#a0:checked~.x0,#a1:checked~.x1,#a2:checked~.x2{display:block}"
       ".tag{border:1px solid var(--line);border-radius:9px;padding:0 7px;"
       "white-space:nowrap;font-size:.85em}";
@@ -151,8 +156,12 @@ timeline_write (const Report *report, FILE *file)
       = { "by time", "by operations", "by bytes asked for" };
   const JsonValue *series = sli_json_get (report->patterns, "series");
   const JsonValue *bands = sli_json_get (report->patterns, "bands");
-  double peak
-      = sli_json_number (sli_json_get (report->patterns, "totals"), "peak");
+  const JsonValue *totals = sli_json_get (report->patterns, "totals");
+  double peak = sli_json_number (totals, "peak");
+  const char *ends[3]; /* what the axes end at */
+  ends[0] = sli_human_nsec (1e9 * sli_json_number (totals, "seconds"));
+  ends[1] = sli_human_count (sli_json_number (totals, "events"));
+  ends[2] = sli_human_bytes (sli_json_number (totals, "bytes"));
   fputs ("<h2>Memory over time, by site</h2><div>", file);
   for (int i = 0; i < 3; i++)
     fprintf (file,
@@ -163,7 +172,7 @@ timeline_write (const Report *report, FILE *file)
     {
       fprintf (file, "<div class=\"axis x%d\">", i);
       sli_svg_series (file, sli_json_get (series, axes[i]), axes[i],
-                      sli_json_get (report->patterns, "rss"), peak);
+                      sli_json_get (report->patterns, "rss"), peak, ends[i]);
       fputs ("</div>", file);
     }
   fputs ("</div><ul class=\"keys\">", file);
@@ -215,7 +224,10 @@ number_cell (FILE *file, const JsonValue *numbers, const char *key)
   if (value == NULL)
     fputs ("<td class=\"n\"></td>", file);
   else
-    fprintf (file, "<td class=\"n\">%.3g</td>", value->number);
+    fprintf (file,
+             value->number < 1000 ? "<td class=\"n\">%.3g</td>"
+                                  : "<td class=\"n\">%.0f</td>",
+             value->number);
 }
 
 static void
@@ -225,8 +237,9 @@ hotlines_write (const Report *report, FILE *file)
       = { "W", "L", "SW", "B", "R", "P2" };
   const JsonValue *sites = sli_json_get (report->patterns, "sites");
   fputs ("<h2>Hotlines</h2><div class=\"scroll\"><table><thead><tr>"
-         "<th>site</th><th class=\"n\">calls</th><th class=\"n\">bytes</th>"
-         "<th class=\"n\">peak</th><th class=\"n\">time</th><th>class</th>",
+         "<th>site</th><th>class</th><th class=\"n\">calls</th>"
+         "<th class=\"n\">bytes</th><th class=\"n\">peak</th>"
+         "<th class=\"n\">time</th>",
          file);
   for (int i = 0; i < 6; i++)
     fprintf (file, "<th class=\"n\">%s</th>", numbers_shown[i]);
@@ -245,7 +258,10 @@ hotlines_write (const Report *report, FILE *file)
       sli_html_text (file, text_of (site, "name"), 90);
       if (i < N_DETAILS)
         fputs ("</a>", file);
-      fprintf (file, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td>",
+      fputs ("</td><td><span class=\"tag\">", file);
+      put (file, text_of (site, "class"));
+      fputs ("</span></td>", file);
+      fprintf (file, "<td class=\"n\">%s</td><td class=\"n\">%s</td>",
                sli_human_count (sli_json_number (site, "calls")),
                sli_human_bytes (sli_json_number (site, "bytes")));
       fprintf (file, "<td class=\"n\">%s</td><td class=\"n\">%s</td>",
@@ -253,9 +269,6 @@ hotlines_write (const Report *report, FILE *file)
                sli_stage_site_nsec (timed) > 0
                    ? sli_human_nsec (sli_stage_site_nsec (timed))
                    : "");
-      fputs ("<td><span class=\"tag\">", file);
-      put (file, text_of (site, "class"));
-      fputs ("</span></td>", file);
       for (int n = 0; n < 6; n++)
         number_cell (file, numbers, numbers_shown[n]);
       fputs ("</tr>", file);
@@ -329,10 +342,12 @@ advice_write (FILE *file, const JsonValue *advice)
   fputs ("</b>", file);
   if (strcmp (text_of (advice, "verdict"), "do") == 0)
     {
-      fprintf (file, ": saves %s to %s of %s",
+      fprintf (file, ": saves %s to %s (malloc: %s in the program, %s in the "
+               "replay)",
                sli_human_nsec (sli_json_number (advice, "saved_nsec_low")),
                sli_human_nsec (sli_json_number (advice, "saved_nsec_high")),
-               sli_human_nsec (sli_json_number (advice, "nsec")));
+               sli_human_nsec (sli_json_number (advice, "nsec")),
+               sli_human_nsec (sli_json_number (advice, "replayed_nsec")));
       fprintf (file, ", memory %s to %s",
                sli_human_bytes (sli_json_number (advice, "memory_before")),
                sli_human_bytes (sli_json_number (advice, "memory_after")));
@@ -341,7 +356,8 @@ advice_write (FILE *file, const JsonValue *advice)
                  sli_json_number (advice, "best_block") / 1024);
     }
   fputs (".</p>", file);
-  if (text_of (advice, "hint")[0] != '\0')
+  if (strncmp (text_of (advice, "verdict"), "no gain", 7) != 0
+      && text_of (advice, "hint")[0] != '\0')
     {
       fputs ("<p>Create it ", file);
       put (file, text_of (advice, "where"));
@@ -422,7 +438,7 @@ replay_write (const Report *report, FILE *file)
     return;
   fputs ("<h2>The same operations on other allocators</h2><div "
          "class=\"scroll\"><table><tr><th>allocator</th><th class=\"n\">"
-         "a operation</th><th class=\"n\">median above best</th><th "
+         "an operation</th><th class=\"n\">median above best</th><th "
          "class=\"n\">peak memory</th></tr>",
          file);
   for (size_t i = 0; i < whole->n_items; i++)

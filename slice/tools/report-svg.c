@@ -12,32 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void
+character_put (FILE *file, const char *text, size_t n_bytes)
+{
+  const char *entity = n_bytes == 0     ? "\xef\xbf\xbd"
+                       : text[0] == '<' ? "&lt;"
+                       : text[0] == '>' ? "&gt;"
+                       : text[0] == '&' ? "&amp;"
+                       : text[0] == '"' ? "&quot;"
+                       : text[0] == '\'' ? "&#39;"
+                       : n_bytes == 1 && (text[0] < 0x20 || text[0] == 0x7f)
+                           ? " "
+                           : NULL;
+  if (entity != NULL)
+    fputs (entity, file);
+  else
+    fwrite (text, 1, n_bytes, file);
+}
+
+/* most  characters that are shown; an ellipsis stands for the rest */
 void
 sli_html_text (FILE *file, const char *text, size_t most)
 {
-  size_t n = strlen (text);
-  for (size_t i = 0; i < n && i < most; i++)
-    switch (text[i])
-      {
-      case '<':
-        fputs ("&lt;", file);
-        break;
-      case '>':
-        fputs ("&gt;", file);
-        break;
-      case '&':
-        fputs ("&amp;", file);
-        break;
-      case '"':
-        fputs ("&quot;", file);
-        break;
-      case '\'':
-        fputs ("&#39;", file);
-        break;
-      default:
-        fputc ((unsigned char)text[i] < 0x20 ? ' ' : text[i], file);
-      }
-  if (n > most)
+  for (size_t i = 0; i < most && *text != '\0'; i++)
+    {
+      size_t n_bytes = sli_utf8_length (text);
+      character_put (file, text, n_bytes);
+      text += n_bytes == 0 ? 1 : n_bytes;
+    }
+  if (*text != '\0')
     fputs ("\xe2\x80\xa6", file);
 }
 
@@ -109,7 +112,7 @@ bands_draw (FILE *file, const JsonValue *bands, double most)
 
 void
 sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
-                const JsonValue *rss, double peak)
+                const JsonValue *rss, double peak, const char *end)
 {
   const JsonValue *total = sli_json_get (series, "total");
   const JsonValue *bands = sli_json_get (series, "bands");
@@ -142,6 +145,8 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
       fputs ("\"/>", file);
     }
   fputs ("</svg>", file);
+  fprintf (file, "<div class=\"scale ends\"><span>0</span><span>%s</span></div>",
+           end);
   fprintf (file, "<p class=\"scale\">0 to %s high; ", sli_human_bytes (most));
   fprintf (file, "the dotted line is the peak, %s%s</p>",
            sli_human_bytes (peak),
@@ -163,7 +168,7 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
       most = fmax (most, item_number (counts, i));
       most_bytes = fmax (most_bytes, item_number (bytes, i));
     }
-  svg_begin (file, "bars", (int)n * 22 + 2, 132, title, false);
+  svg_begin (file, "bars", (int)n * 22 + 16, 132, title, false);
   for (size_t i = 0; i < n; i++)
     {
       double height = 100 * item_number (counts, i) / most;
@@ -181,7 +186,8 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
                  i * 22 + 11, 110 - height_bytes, height_bytes, i,
                  sli_human_bytes (item_number (bytes, i)));
       if (i % 2 == 0)
-        fprintf (file, "<text x=\"%zu\" y=\"126\">2^%zu</text>", i * 22, i);
+        fprintf (file, "<text%s x=\"%zu\" y=\"126\">2^%zu</text>",
+                 i % 4 == 0 ? "" : " class=\"odd\"", i * 22, i);
     }
   fputs ("</svg>", file);
 }

@@ -18,8 +18,9 @@ void sli_report_html (const Report *report, FILE *file);
 void sli_report_text (const Report *report, FILE *file);
 
 /* report-svg.c: each writes one <svg> with title and role. */
+/* end  the axis's right end, in words */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
-                     const JsonValue *rss, double peak);
+                     const JsonValue *rss, double peak, const char *end);
 void sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
                    const char *title);
 void sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name);
@@ -28,7 +29,7 @@ void sli_svg_flame (FILE *file, const JsonValue *root, const char *title);
 void sli_svg_curves (FILE *file, const JsonValue *whole);
 /* The shapes to know: one small picture a class. */
 void sli_svg_legend (FILE *file);
-/* Text made safe for HTML, at most so many bytes. */
+/* Text made safe for HTML, at most so many characters. */
 void sli_html_text (FILE *file, const char *text, size_t most);
 
 #endif

@@ -98,6 +98,12 @@ typedef struct
   _Atomic uint64_t n_backing;
   _Atomic uint32_t n_strings;
   uint32_t packer_pid;
+  /* stacks walked twice; where the first difference was, counted from the
+   * inner end, and what each walk had there */
+  _Atomic uint64_t n_unwind_checked;
+  _Atomic uint64_t n_unwind_differs;
+  uint64_t unwind_place;
+  uint64_t unwind_pcs[2];
 } SpoolHead;
 
 /* A record of the log: its size is stored last. */

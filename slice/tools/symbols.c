@@ -16,6 +16,7 @@
 #include "tool.h"
 #include <dlfcn.h>
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -75,6 +76,21 @@ static const Dwfl_Callbacks callbacks
         .find_debuginfo = no_debuginfo,
         .section_address = dwfl_offline_section_address };
 
+/* Whether the file is still the one that was loaded: names of another build
+ * would be those of other functions. */
+static bool
+is_same_build (int fd, const ReadModule *module)
+{
+  const void *id = NULL;
+  Elf *elf = elf_begin (fd, ELF_C_READ_MMAP, NULL);
+  ssize_t n = elf == NULL ? -1 : dwelf_elf_gnu_build_id (elf, &id);
+  bool same = module->n_build_id == 0 || n <= 0
+              || ((size_t)n == module->n_build_id
+                  && memcmp (id, module->build_id, (size_t)n) == 0);
+  elf_end (elf);
+  return same;
+}
+
 static void
 set_fill (Symbols *symbols, uint32_t tag)
 {
@@ -91,6 +107,11 @@ set_fill (Symbols *symbols, uint32_t tag)
       int fd = open (module->path, O_RDONLY | O_CLOEXEC);
       if (fd < 0)
         continue;
+      if (!is_same_build (fd, module))
+        {
+          close (fd);
+          continue;
+        }
       /* the set owns fd when it takes the module */
       if (dwfl_report_elf (set, module->path, module->path, fd, module->bias,
                            false)

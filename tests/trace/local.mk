@@ -17,7 +17,8 @@ trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
 %C%_check_schema_SOURCES = %D%/check-schema.c
 %C%_check_schema_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-trace-tool.sh
+trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-report.sh \
+	%D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
 	%D%/clients/classes.c \
@@ -35,9 +36,12 @@ EXTRA_DIST += \
 	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
+	%D%/clients/unwinds.cc \
 	%D%/clients/words.c \
 	%D%/clients/wrapped.c \
+	%D%/check-overhead.sh \
 	%D%/check-prediction.sh \
+	%D%/fuzz-trace.c \
 	%D%/make-large.c
 
 if WITH_TRACE
@@ -46,3 +50,27 @@ check_PROGRAMS += $(trace_tests) %D%/check-schema
 TESTS += $(trace_tests) $(trace_scripts)
 endif
 endif
+
+# The reader under libFuzzer, with ASan and UBSan, for FUZZ_SECONDS; it begins
+# with small traces recorded here.
+trace_fuzz_flags = -std=gnu11 -g -O1 -w -I. -I$(srcdir) \
+	-iquote $(srcdir)/slice -DSLICE_TRACE_LIBDIR='"."' -pthread \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	$(LIBDW_CFLAGS) $(LIBZSTD_CFLAGS) $(ZLIB_CFLAGS)
+fuzz-trace: all
+	@test -n '$(CLANG)' || { echo 'fuzz-trace: install clang' >&2; exit 1; }
+	$(MKDIR_P) fuzz-corpus/trace
+	@$(CC) -O1 -I. -I$(srcdir) $(srcdir)/%D%/clients/ends.c \
+	  -o %D%/fuzz-ends && for n in 1 2; do \
+	  slice/tools/slice-trace record -q -o fuzz-corpus/trace/seed-$$n \
+	    -- %D%/fuzz-ends status; done; :
+	$(CLANG) $(trace_fuzz_flags) -fsanitize=fuzzer \
+	  $(srcdir)/%D%/fuzz-trace.c \
+	  $(addprefix $(srcdir)/, $(filter %.c, \
+	    $(slice_tools_libtrace_la_SOURCES))) \
+	  slice/.libs/libslice.a $(LIBDW_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) \
+	  -ldl -lm -o %D%/fuzz-trace-libfuzzer
+	%D%/fuzz-trace-libfuzzer -max_len=65536 -rss_limit_mb=4096 -timeout=60 \
+	  -max_total_time=$(FUZZ_SECONDS) fuzz-corpus/trace
+CLEANFILES += %D%/fuzz-ends %D%/fuzz-trace-libfuzzer
+.PHONY: fuzz-trace

@@ -33,6 +33,8 @@ $CC "$source/tests/trace/clients/static.c" -static -o "$work/static" \
   2> "$work/err" || rm -f "$work/static"
 $CXX -g -O1 -std=c++17 -w "$source/tests/trace/clients/entries.cc" \
   -o "$work/entries" 2> "$work/err"
+$CXX -g -O1 -w "$source/tests/trace/clients/unwinds.cc" -o "$work/unwinds" \
+  2>> "$work/err"
 n=0
 failed=0
 
@@ -220,6 +222,15 @@ do
   equal "$library-status" $? 0
   equal "$library-order" "$(check_order "$t")" "0 0"
 done
+
+# --- stacks: walked again by another unwinder ---
+rm -f "$t"*
+"$trace" record --check-unwind -o "$t" -- "$clients/unwinds" 100 2> "$work/err"
+equal unwind-status $? 0
+set -- $(sed -n 's/.*: \([0-9]*\) stacks .* twice, \([0-9]*\) differ/\1 \2/p' \
+  "$work/err")
+equal unwind-twice "$1" "$(info "$t" events)"
+equal unwind-differs "$2" 0
 
 # --- plugins ---
 record "$t" "$clients/plugins" "$clients/plugin-a.so" \

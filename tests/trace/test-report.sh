@@ -1,0 +1,178 @@
+#!/bin/sh
+# test-report.sh - the report in a browser, and names that would break it
+#
+# The browser is Chromium, where there is one: at two widths, in light and
+# dark, as drawn (pictures are read by python3) and as parsed.  Speaks TAP.
+#
+# SPDX-License-Identifier: MIT
+
+source=${top_srcdir:-.}
+build=${top_builddir:-.}
+trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/slice-report-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+: "${CC=cc}" "${CXX=c++}"
+n=0
+failed=0
+
+equal () # name, value, wanted
+{
+  n=$((n + 1))
+  if [ "$2" = "$3" ]; then
+    echo "ok $n $1"
+  else
+    failed=1
+    echo "not ok $n $1"
+    echo "# $2, not $3"
+  fi
+}
+
+skip () # name, why
+{
+  n=$((n + 1))
+  echo "ok $n $1 # SKIP $2"
+}
+
+# --- a program with a name that no page expects, and one 64 KiB long ---
+cp "$source/tests/trace/clients/classes.c" "$work/classes.c"
+$CC -g -O1 -I"$source" -I"$build" "$work/classes.c" -o "$work/classes" \
+  -lpthread || exit 1
+odd=$work/$(printf 'b\377d<script>alert(1)<\\script>&amp;"')
+cp "$work/classes" "$odd"
+{
+  echo '#include <stdlib.h>'
+  echo 'template <int...> struct list {};'
+  echo 'template <class T> __attribute__ ((noinline)) void *take (int n)'
+  echo '{ return malloc (n); }'
+  printf 'typedef list<1'
+  awk 'BEGIN { for (i = 0; i < 12000; i++) printf ",%d", 10000 + i }'
+  echo '> many;'
+  echo 'int main () { for (int i = 0; i < 500; i++)'
+  echo '  free (take<many> (i + 1)); }'
+} > "$work/long.cc"
+page=$work/odd.html
+"$trace" record -q -o "$work/odd.trace" -- "$odd" linear
+equal odd-recorded $? 0
+"$trace" report "$work/odd.trace" -o "$page"
+equal odd-status $? 0
+equal odd-escaped "$(grep -c '<script' "$page")" 0
+equal odd-shown "$(grep -c 'b&*.*d&lt;script&gt;alert(1)' "$page" \
+  | sed 's/[1-9][0-9]*/some/')" some
+if iconv -f utf-8 -t utf-8 "$page" > "$work/again" 2> "$work/err"; then
+  equal odd-utf8 0 0
+else
+  equal odd-utf8 "$(head -n 1 "$work/err")" ""
+fi
+if $CXX -g -O0 "$work/long.cc" -o "$work/long" 2> "$work/err"; then
+  "$trace" record -q -o "$work/long.trace" -- "$work/long"
+  "$trace" report "$work/long.trace" -o "$work/long.html"
+  equal long-status $? 0
+  equal long-name "$(nm "$work/long" \
+    | awk 'length ($0) > 60000 { n++ } END { print n + 0 }')" 1
+  equal long-shown "$(grep -c 'take' "$work/long.html" \
+    | sed 's/[1-9][0-9]*/some/')" some
+  "$trace" report --text "$work/long.trace" -o "$work/long.txt"
+  equal long-text "$(awk 'length ($0) > 100' "$work/long.txt" | wc -l)" 0
+  bytes=$(wc -c < "$work/long.html")
+  equal long-page "$([ "$bytes" -lt 2000000 ] && echo small)" small
+else
+  skip long "no C++ compiler, or one that knows no such names"
+fi
+
+# --- in a browser ---
+browser=
+for name in chromium chromium-browser google-chrome
+do
+  command -v $name > "$work/null" && browser=$name && break
+done
+if [ -z "$browser" ]; then
+  skip browser "no Chromium"
+  echo "1..$n"
+  exit $failed
+fi
+(cd "$work" && "$trace" run -o out -- ./classes pool) 2> "$work/err"
+equal run $? 0
+page=$work/out/report.html
+
+browse () # arguments: its DOM to stdout, what it logs to $work/log
+{
+  HOME=$work timeout 120 $browser --headless=new --no-sandbox --disable-gpu \
+    --hide-scrollbars --force-color-profile=srgb --enable-logging=stderr \
+    --virtual-time-budget=3000 --user-data-dir="$work/profile" "$@" \
+    "file://$page" 2> "$work/log"
+}
+
+browse --dump-dom > "$work/dom"
+equal browser-status $? 0
+equal browser-pictures "$(grep -o '<svg' "$work/dom" | wc -l)" \
+  "$(grep -o '<svg' "$page" | wc -l)"
+equal browser-closed "$(grep -o '</svg>' "$work/dom" | wc -l)" \
+  "$(grep -o '</svg>' "$page" | wc -l)"
+equal browser-complains "$(grep -c 'CONSOLE' "$work/log")" 0
+# A page that may load nothing complains of what it would have.
+sed 's/<h2>/<img src="http:\/\/localhost\/x.png"><h2>/' "$page" \
+  > "$work/asks.html"
+page=$work/asks.html
+browse --dump-dom > "$work/dom"
+equal browser-would-complain "$(grep -c 'CONSOLE' "$work/log" \
+  | sed 's/[1-9][0-9]*/some/')" some
+page=$work/out/report.html
+equal browser-no-script "$(grep -cE '<script| on[a-z]+=' "$page")" 0
+
+# The corner's brightness (0 to 255), and whether there are many colours.
+picture_read ()
+{
+  python3 - "$1" <<'EOF'
+import struct, sys, zlib
+data = open (sys.argv[1], "rb").read ()
+at, packed = 8, b""
+while at < len (data):
+    size, kind = struct.unpack (">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + size]
+    if kind == b"IHDR":
+        width, height, depth, colour = struct.unpack (">IIBB", body[:10])
+    if kind == b"IDAT":
+        packed += body
+    at += size + 12
+step = {2: 3, 6: 4}[colour]
+raw, before, colours = zlib.decompress (packed), bytearray (width * step), set ()
+for y in range (height):
+    start = y * (width * step + 1)
+    how, line = raw[start], bytearray (raw[start + 1:start + 1 + width * step])
+    for i in range (len (line)):
+        a = line[i - step] if i >= step else 0
+        b, c = before[i], before[i - step] if i >= step else 0
+        if how == 4:
+            pa, pb, pc = abs (b - c), abs (a - c), abs (a + b - 2 * c)
+            add = a if pa <= pb and pa <= pc else b if pb <= pc else c
+        else:
+            add = (0, a, b, (a + b) // 2)[how]
+        line[i] = (line[i] + add) & 255
+    before = line
+    if y == 0:
+        corner = sum (line[:3]) // 3
+    if y % 5 == 0:
+        colours.update (bytes (line[i:i + 3]) for i in range (0, len (line), step * 5))
+print ("dark" if corner < 64 else "light" if corner > 192 else "grey",
+       "many" if len (colours) > 12 else len (colours))
+EOF
+}
+
+for width in 1040 390
+do
+  for scheme in light dark
+  do
+    if ! python3 -c '' 2> "$work/null"; then
+      skip picture-$width-$scheme "no python3"
+      continue
+    fi
+    force=$([ $scheme = dark ] && echo --force-dark-mode)
+    browse $force --window-size=$width,1200 --screenshot="$work/shot.png" \
+      > "$work/null"
+    equal picture-$width-$scheme "$(picture_read "$work/shot.png")" \
+      "$scheme many"
+  done
+done
+
+echo "1..$n"
+exit $failed
