@@ -200,7 +200,7 @@ sli_own_chunk_bytes (const void *address)
 static inline bool
 push_warm (unsigned class_index, void *block)
 {
-  SliceEntryV1 *entry = SLICE_LOAD (&slice_tls_v1) + class_index;
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
   void **top = SLICE_LOAD (&entry->top);
 
   if (UNLIKELY (top == entry->end || *top == block))
