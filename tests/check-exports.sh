@@ -33,7 +33,7 @@ declared ()
   $CC -E -I"$top_builddir" -I"$top_srcdir" -I"$temporary" \
     "$temporary/all.c" | awk '
     # Only lines from headers of slice/ count.
-    /^#/ { ours = $3 ~ /slice\/[a-z]+\.h"$/; next }
+    /^#/ { ours = $3 ~ /slice\/[a-z-]+\.h"$/; next }
     ours { text = text " " $0 }
     END {
       depth = 0

@@ -25,4 +25,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 %C%_libcontext_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libcontext.la
 
-pkginclude_HEADERS += slice/ralloc.h
+pkginclude_HEADERS += \
+	slice/ralloc.h \
+	slice/ralloc-linear.h \
+	slice/ralloc-more.h

@@ -1,0 +1,269 @@
+/* ralloc-linear.h - linear and garbage-collected contexts
+ *
+ * Public; a part of ralloc.h, which is what to include.  What is said there
+ * of order, memory, threads and misuse holds here, too.
+ *
+ * Theory: section 7.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_RALLOC_LINEAR_H
+#define SLICE_RALLOC_LINEAR_H
+
+#include <slice/ralloc.h>
+
+SLICE_BEGIN_DECLS
+
+/* --- linear contexts -------------------------------------------------------
+ *
+ * Many small objects that die together: no header each, 8-aligned, no free.
+ * The context is an ordinary node (free it, steal it, hang nodes on it); the
+ * objects lie in its buffers.  Mesa's names without the prefix `ralloc_` are
+ * exported by libslice-ralloc only. */
+
+/** A linear context: a node as well. */
+typedef struct RallocLinear RallocLinear;
+
+/** Options of a linear context; all zero is the default. */
+typedef struct
+{
+  size_t min_buffer_size; /**< bytes of the smallest buffer, rounded up to a
+                               multiple of 2048; 0: buffers begin at 496
+                               bytes and double in sum up to 64 KiB */
+} RallocLinearOpts;
+
+/** Makes a linear context.
+ *
+ * @param ctx  its parent; NULL makes a root
+ * @return     the context, or NULL with errno ENOMEM
+ *
+ * Threads: tree.  Cost: as ralloc_size().  Source: Mesa linear_context().
+ */
+SLICE_API RallocLinear *ralloc_linear_context (const void *ctx);
+/** As ralloc_linear_context(), with options; NULL means none.
+ * Source: Mesa linear_context_with_opts(). */
+SLICE_API RallocLinear *ralloc_linear_context_with_opts (
+    const void *ctx, const RallocLinearOpts *opts);
+/** Frees a linear context and all in it; ralloc_free() does it as well. */
+SLICE_API void ralloc_linear_free_context (RallocLinear *linear);
+/** ralloc_steal() for a linear context.
+ * Source: Mesa ralloc_steal_linear_context(). */
+SLICE_API void ralloc_steal_linear_context (const void *new_ctx,
+                                            RallocLinear *linear);
+/** ralloc_parent() for a linear context.
+ * Source: Mesa ralloc_parent_of_linear_context(). */
+SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
+
+/** Allocates from a linear context.
+ *
+ * @param linear  the context, or the parent of the old style
+ * @param size    bytes; 0 gives a pointer that must not be read
+ * @return        8-aligned memory, contents undefined; or NULL with ENOMEM
+ *
+ * What is larger than a quarter of the current buffer and does not fit gets
+ * a buffer of its own, and the current one stays.
+ *
+ * Errors: not a linear context (206).
+ * Threads: tree.  Cost: 13 instructions while the buffer lasts.
+ * Source: Mesa linear_alloc_child().
+ */
+SLICE_API void *ralloc_linear_alloc_child (void *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** As ralloc_linear_alloc_child(), zeroed. */
+SLICE_API void *ralloc_linear_zalloc_child (void *linear, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** An array in a linear context. */
+SLICE_API void *ralloc_linear_alloc_child_array (void *linear, size_t size,
+                                                 size_t count)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+/** As ralloc_linear_alloc_child_array(), zeroed. */
+SLICE_API void *ralloc_linear_zalloc_child_array (void *linear, size_t size,
+                                                  size_t count)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+
+/** The old style (Mesa until 23): the handle of the context is its first
+ * object, of `size` bytes.
+ *
+ * @param ctx   its parent; NULL gives NULL
+ * @param size  bytes of the first object
+ * @return      the first object and handle, or NULL
+ *
+ * Source: Mesa 22.3 linear_alloc_parent().
+ */
+SLICE_API void *ralloc_linear_alloc_parent (const void *ctx, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** As ralloc_linear_alloc_parent(), zeroed. */
+SLICE_API void *ralloc_linear_zalloc_parent (const void *ctx, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** Frees a parent of the old style; NULL does nothing. */
+SLICE_API void ralloc_linear_free_parent (void *linear);
+/** ralloc_steal() for a parent of the old style. */
+SLICE_API void ralloc_steal_linear_parent (const void *new_ctx, void *linear);
+/** ralloc_parent() for a parent of the old style. */
+SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
+/** Grows an object of a linear context.
+ *
+ * @param linear    the context
+ * @param old       the object; NULL allocates
+ * @param new_size  bytes
+ * @return          the object: in place if it was the last allocated and
+ *                  there is room, else a copy
+ *
+ * Linear objects carry no size: `new_size` bytes are copied, less where the
+ * old object's buffer ends before.
+ * Source: Mesa 22.3 linear_realloc().
+ */
+SLICE_API void *ralloc_linear_realloc (void *linear, void *old,
+                                       size_t new_size);
+
+/** The string calls for linear contexts: as their ralloc_ fellows; the
+ * string is reallocated in `linear`, in place if it is the last object. */
+SLICE_API char *ralloc_linear_strdup (void *linear, const char *str)
+    SLICE_ATTR_MALLOC;
+/** A copy of n bytes. */
+SLICE_API void *ralloc_linear_memdup (void *linear, const void *mem, size_t n)
+    SLICE_ATTR_MALLOC;
+/** As ralloc_asprintf(). */
+SLICE_API char *ralloc_linear_asprintf (void *linear, const char *fmt, ...)
+    SLICE_ATTR_PRINTF (2, 3) SLICE_ATTR_MALLOC;
+/** As ralloc_vasprintf(). */
+SLICE_API char *ralloc_linear_vasprintf (void *linear, const char *fmt,
+                                         va_list args)
+    SLICE_ATTR_PRINTF (2, 0) SLICE_ATTR_MALLOC;
+/** As ralloc_asprintf_append(). */
+SLICE_API bool ralloc_linear_asprintf_append (void *linear, char **str,
+                                              const char *fmt, ...)
+    SLICE_ATTR_PRINTF (3, 4);
+/** As ralloc_vasprintf_append(). */
+SLICE_API bool ralloc_linear_vasprintf_append (void *linear, char **str,
+                                               const char *fmt, va_list args)
+    SLICE_ATTR_PRINTF (3, 0);
+/** As ralloc_asprintf_rewrite_tail(). */
+SLICE_API bool ralloc_linear_asprintf_rewrite_tail (void *linear, char **str,
+                                                    size_t *start,
+                                                    const char *fmt, ...)
+    SLICE_ATTR_PRINTF (4, 5);
+/** As ralloc_vasprintf_rewrite_tail(). */
+SLICE_API bool ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str,
+                                                     size_t *start,
+                                                     const char *fmt,
+                                                     va_list args)
+    SLICE_ATTR_PRINTF (4, 0);
+/** As ralloc_strcat(). */
+SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
+                                     const char *str);
+
+/** One object of a `type` in a linear context. */
+#define ralloc_linear_alloc(linear, type)                                     \
+  ((type *) ralloc_linear_alloc_child ((linear), sizeof (type)))
+/** As ralloc_linear_alloc(), zeroed. */
+#define ralloc_linear_zalloc(linear, type)                                    \
+  ((type *) ralloc_linear_zalloc_child ((linear), sizeof (type)))
+/** An array of a `type` in a linear context. */
+#define ralloc_linear_alloc_array(linear, type, count)                        \
+  ((type *) ralloc_linear_alloc_child_array ((linear), sizeof (type),         \
+                                             (count)))
+/** As ralloc_linear_alloc_array(), zeroed. */
+#define ralloc_linear_zalloc_array(linear, type, count)                       \
+  ((type *) ralloc_linear_zalloc_child_array ((linear), sizeof (type),        \
+                                              (count)))
+
+/* --- garbage-collected contexts --------------------------------------------
+ *
+ * Objects that are freed one by one or by mark and sweep, without a header
+ * each.  The context is an ordinary node; its objects die with it. */
+
+/** A garbage-collected context: a node as well. */
+typedef struct RallocGc RallocGc;
+
+/** Makes a garbage-collected context.
+ * @param parent  NULL makes a root
+ * @return        the context, or NULL with errno ENOMEM
+ * Threads: tree.  Source: Mesa gc_context(). */
+SLICE_API RallocGc *ralloc_gc_context (const void *parent);
+/** Allocates an object.
+ *
+ * @param gc     the context, not NULL
+ * @param size   bytes; 0 gives a real object
+ * @param align  a power of two up to 4096, kept in every build
+ * @return       the object, or NULL with errno ENOMEM
+ *
+ * Between ralloc_gc_sweep_start() and _end() new objects count as marked.
+ *
+ * Errors: not a gc context or a bad alignment (207).
+ * Threads: tree.  Cost: about 35 instructions.
+ * Source: Mesa gc_alloc_size().
+ */
+SLICE_API void *ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** As ralloc_gc_alloc_size(), zeroed. */
+SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
+                                       size_t align)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** Frees an object; NULL does nothing.
+ * Errors: no live object of a gc context (207). */
+SLICE_API void ralloc_gc_free (void *ptr);
+/** The context of an object, in O(1). */
+SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
+/** Begins a sweep: all objects and all nodes that hang on the context count
+ * as rubbish until marked (nodes: until stolen away). */
+SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
+/** Marks an object of the context as live; twice is once. */
+SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
+/** Ends a sweep: what is not marked is freed. */
+SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
+
+/** `count` of `type` in a gc context. */
+#define ralloc_gc_alloc(gc, type, count)                                      \
+  ((type *) ralloc_gc_alloc_size ((gc), sizeof (type) * (count),              \
+                                  __alignof__ (type)))
+/** As ralloc_gc_alloc(), zeroed. */
+#define ralloc_gc_zalloc(gc, type, count)                                     \
+  ((type *) ralloc_gc_zalloc_size ((gc), sizeof (type) * (count),             \
+                                   __alignof__ (type)))
+
+SLICE_END_DECLS
+
+/* --- C++ ------------------------------------------------------------------ */
+
+#ifdef __cplusplus
+
+/** In a class: `new (linear) Type` and `new (linear) Type[n]` allocate from a
+ * linear context; `delete` runs the destructor and frees nothing.  The type
+ * must have a trivial destructor, since nobody would run it.
+ * Source: Mesa DECLARE_LINEAR_ALLOC_CXX_OPERATORS(). */
+# define DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)       \
+public:                                                                       \
+  static void *operator new (size_t size, void *linear)                       \
+  {                                                                           \
+    static_assert (__has_trivial_destructor (TYPE),                           \
+                   "nobody destroys the objects of a linear context");        \
+    void *p = ALLOC_FUNC (linear, size);                                      \
+    if (p == NULL)                                                            \
+      SLICE_RALLOC_BAD_ALLOC_ ();                                             \
+    return p;                                                                 \
+  }                                                                           \
+  static void *operator new[] (size_t size, void *linear)                     \
+  {                                                                           \
+    static_assert (__has_trivial_destructor (TYPE),                           \
+                   "nobody destroys the objects of a linear context");        \
+    void *p = ALLOC_FUNC (linear, size);                                      \
+    if (p == NULL)                                                            \
+      SLICE_RALLOC_BAD_ALLOC_ ();                                             \
+    return p;                                                                 \
+  }                                                                           \
+  static void operator delete (void *, void *) {}                             \
+  static void operator delete[] (void *, void *) {}                           \
+  static void operator delete (void *) {}                                     \
+  static void operator delete[] (void *) {}
+
+# define DECLARE_LINEAR_ALLOC_CXX_OPERATORS(TYPE)                             \
+  DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE (TYPE,                         \
+                                                ralloc_linear_alloc_child)
+# define DECLARE_LINEAR_ZALLOC_CXX_OPERATORS(TYPE)                            \
+  DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE (TYPE,                         \
+                                                ralloc_linear_zalloc_child)
+
+#endif /* __cplusplus */
+
+#endif

@@ -1,0 +1,198 @@
+/* ralloc-more.h - nodes: names, references, limits, refusals, reports
+ *
+ * Public; a part of ralloc.h, which is what to include.  What Mesa's ralloc
+ * lacks and talloc's users value; paid by the nodes that use it, with a
+ * record of 112 bytes at a node's first.  What is said in ralloc.h of order,
+ * memory, threads and misuse holds here, too.
+ *
+ * Theory: section 7.7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_RALLOC_MORE_H
+#define SLICE_RALLOC_MORE_H
+
+#include <slice/ralloc.h>
+
+SLICE_BEGIN_DECLS
+
+/* --- trees ---------------------------------------------------------------- */
+
+/** Frees all children of a node, not the node itself; NULL does nothing.
+ * Source: talloc_free_children(). */
+SLICE_API void ralloc_free_children (void *ctx);
+
+/** Is `ancestor` an ancestor of ptr (or ptr itself)?  NULL is ancestor of
+ * nothing.  Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
+SLICE_API bool ralloc_is_ancestor (const void *ancestor, const void *ptr);
+
+/** Bytes of payload of one node that may be used; 0 of NULL.
+ * Threads: tree.  Cost: some loads. */
+SLICE_API size_t ralloc_usable_size (const void *ptr);
+
+/** Nodes in a tree, the top included; 0 of NULL.
+ * Threads: tree.  Cost: O(nodes).  Source: talloc_total_blocks(). */
+SLICE_API size_t ralloc_total_nodes (const void *ptr);
+
+/* --- destructors that may refuse --------------------------------------------- */
+
+/** Sets a function that is asked before a node and its descendants are freed.
+ *
+ * @param ptr      the node, not NULL
+ * @param refuses  called with the node *before* its descendants go (so from
+ *                 the top of a tree downwards); true keeps the node and its
+ *                 subtree.  NULL clears it.
+ * @return         false if there is no memory for the record
+ *
+ * A node that is kept while its parent goes moves to the parent of the node
+ * whose freeing began it all (to the roots, if that had none).  The function
+ * may free others, add children, or steal its node away, which keeps it.
+ * A node may have a destructor as well: that runs when the node goes.
+ *
+ * Threads: tree.  Source: talloc_set_destructor().
+ */
+SLICE_API bool ralloc_set_refusing_destructor (const void *ptr,
+                                               bool (*refuses) (void *));
+
+/** As ralloc_free(), and says what became of it.
+ * @return  true if ptr is gone (or NULL); false if it was refused, kept by a
+ *          reference, or is being freed already */
+SLICE_API bool ralloc_try_free (void *ptr);
+
+/** As ralloc_set_destructor(), but returns false when there is no memory. */
+SLICE_API bool ralloc_try_set_destructor (const void *ptr,
+                                          void (*destructor) (void *));
+
+/** As ralloc_steal(), but returns false and changes nothing where the steal
+ * would close a cycle (errno EINVAL), or where a limit above new_ctx does not
+ * leave room for the subtree (errno ENOMEM). */
+SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
+
+/* --- names and types ---------------------------------------------------------- */
+
+/** Names a node.
+ * @param ptr   the node, not NULL
+ * @param name  copied; NULL takes the name away
+ * @return      false with errno ENOMEM
+ * Threads: tree.  Cost: a record at a node's first.
+ * Source: talloc_set_name(). */
+SLICE_API bool ralloc_set_name (const void *ptr, const char *name);
+/** As ralloc_set_name(), but the name is kept by address: a literal. */
+SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
+/** The name of a node; NULL if it has none, and of NULL. */
+SLICE_API const char *ralloc_get_name (const void *ptr);
+/** The nearest ancestor of that name (ptr itself does not count), or NULL.
+ * Source: talloc_find_parent_byname(). */
+SLICE_API void *ralloc_find_parent_by_name (const void *ptr,
+                                            const char *name);
+/** Allocates a zeroed node that bears a name; kept by address. */
+SLICE_API void *ralloc_named_const (const void *ctx, size_t size,
+                                    const char *name);
+/** ptr if its name is `name`, else NULL. */
+SLICE_API void *ralloc_check_name (const void *ptr, const char *name);
+/** As ralloc_check_name(), but ends the program (208) if it is not. */
+SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
+                                         const char *place);
+
+/** A zeroed node that knows its type. */
+#define ralloc_typed(ctx, type)                                               \
+  ((type *) ralloc_named_const ((ctx), sizeof (type), #type))
+/** ptr as `type` if that is its type, else NULL.
+ * Source: talloc_get_type(). */
+#define ralloc_get_type(ptr, type)                                            \
+  ((type *) ralloc_check_name ((ptr), #type))
+/** ptr as `type`; ends the program if that is not its type.
+ * Source: talloc_get_type_abort(). */
+#define ralloc_get_type_abort(ptr, type)                                      \
+  ((type *) ralloc_check_name_abort ((ptr), #type,                            \
+                                     __FILE__ ":" RALLOC_STR_ (__LINE__)))
+#define RALLOC_STR_(x) RALLOC_STR2_ (x)
+#define RALLOC_STR2_(x) #x
+
+/* --- references ----------------------------------------------------------------- */
+
+/** Makes ctx a second owner of ptr.
+ *
+ * @param ctx  who shall keep ptr alive; any node, not NULL
+ * @param ptr  the node to be kept, not NULL
+ * @return     ptr, or NULL with errno ENOMEM
+ *
+ * A node has one parent always.  When that lets it go (by ralloc_free() on
+ * the node or on an ancestor), the node moves to the oldest context that
+ * holds a reference and is not dying with it; that reference is used up.
+ *
+ * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
+ * Source: talloc_reference().
+ */
+SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
+/** Gives up what ctx holds of ptr: a reference of it, else, if ctx is the
+ * parent, as ralloc_free().
+ * @return  false if ctx held nothing.  Source: talloc_unlink(). */
+SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
+/** References to a node, its parent not counted. */
+SLICE_API size_t ralloc_reference_count (const void *ptr);
+
+/* --- limits ---------------------------------------------------------------------- */
+
+/** Limits the bytes that a subtree may hold.
+ *
+ * @param ctx    the top of the subtree, which counts
+ * @param bytes  most bytes of blocks, headers included; 0 lifts the limit
+ * @return       false with errno ENOMEM if there is no memory for the record;
+ *               a limit below what is held now is set, and nothing more is
+ *               given out until enough is freed
+ *
+ * An allocation under it that would pass the limit gives NULL with errno
+ * ENOMEM.  Limits may be nested; a steal by ralloc_steal() is counted but
+ * never refused, see ralloc_try_steal().
+ *
+ * Threads: tree.  Cost: O(nodes) to set; afterwards each allocation, free
+ *   and steal in the subtree walks up to its root.
+ * Source: talloc_set_memlimit().
+ */
+SLICE_API bool ralloc_set_limit (const void *ctx, size_t bytes);
+/** Bytes held under the limit that is set on ctx itself; 0 if none is. */
+SLICE_API size_t ralloc_limit_used (const void *ctx);
+
+/* --- reports ----------------------------------------------------------------------- */
+
+/** Prints a tree: names, kinds, nodes and bytes, one line a node, indented.
+ * @param f    where to
+ * @param ptr  the node; NULL prints the tracked roots
+ * Threads: tree.  Source: talloc_report_full(). */
+SLICE_API void ralloc_report (FILE *f, const void *ptr);
+/** As ralloc_report(), as one JSON object (an array for NULL). */
+SLICE_API void ralloc_report_json (FILE *f, const void *ptr);
+
+/** Keeps a list of roots from now on (roots made before are not on it).
+ * Costs each root a record and a lock; off by default.
+ * @param on  false forgets the list
+ * Threads: any, while no other thread uses a context. */
+SLICE_API void ralloc_track_roots (bool on);
+/** As ralloc_track_roots (true), and when the program exits the roots that
+ * are still alive are printed on standard error.
+ * @param full  whole trees, not just a line a root
+ * Source: talloc_enable_leak_report(). */
+SLICE_API void ralloc_report_at_exit (bool full);
+
+/* --- debugging ------------------------------------------------------------------------ */
+
+/** Makes the calling thread the owner of ptr's tree.
+ *
+ * With the option `debug` each tree belongs to the thread that made its root,
+ * and linking or unlinking a node in another thread ends the program (209);
+ * this hands the tree over.  Without that option it does nothing.
+ * Threads: tree. */
+SLICE_API void ralloc_take_tree (const void *ptr);
+
+/** Notes where a node was allocated, for reports.
+ * @param ptr   the node, or NULL
+ * @param file  kept by address
+ * @return      ptr
+ * Only with the option `debug`; without it nothing is kept. */
+SLICE_API void *ralloc_mark_place (const void *ptr, const char *file,
+                                   unsigned line);
+
+SLICE_END_DECLS
+
+#endif
