@@ -188,9 +188,12 @@ walk_flush (Walk *walk)
   batch_leaves (walk, &walk->leaves);
   batch_leaves (walk, &walk->others);
   for (i = 0; i < N_BINS; i++)
-    slice_free_bulk ((size_t) (walk->bin_ends[i] - walk->bins[i].blocks),
-                     walk->bins[i].blocks);
-  bins_begin (walk);
+    if (walk->bin_ends[i] != walk->bins[i].blocks)
+      {
+        slice_free_bulk ((size_t) (walk->bin_ends[i] - walk->bins[i].blocks),
+                         walk->bins[i].blocks);
+        walk->bin_ends[i] = walk->bins[i].blocks;
+      }
 }
 
 /* --- walks that stand in user code ------------------------------------------- */

@@ -55,10 +55,37 @@ node_take (const void *ctx, size_t size)
   return payload;
 }
 
+/* A root, likewise; where the mode makes no difference to it. */
+static inline void *
+root_take (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry;
+  void **top;
+  Node *node;
+
+  if (UNLIKELY (size > RALLOC_INLINE_MAX_V1 || !sli_context_init ()
+                || sli_context_mode != 0))
+    return NULL;
+  entry = RALLOC_ENTRY_V1 (thread, size);
+  top = SLICE_LOAD (&entry->top);
+  node = *top;
+  if (UNLIKELY (node == NULL))
+    return NULL;
+  SLICE_STORE (&entry->top, top - 1);
+  node->parent = 0;
+  node->child = NULL;
+  node_make_root (node, node + 1);
+  return node + 1;
+}
+
 void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  return sli_context_alloc_slow (ctx, size, false);
+  void *payload = ctx == NULL ? root_take (size) : NULL;
+
+  return payload != NULL ? payload
+                         : sli_context_alloc_slow (ctx, size, false);
 }
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
@@ -113,13 +140,22 @@ payload_clear (char *payload, size_t bytes)
   return payload;
 }
 
+static NOINLINE void *
+rzalloc_size_slow (const void *ctx, size_t size)
+{
+  void *payload = ctx == NULL ? root_take (size) : NULL;
+
+  return payload != NULL ? memset (payload, 0, size)
+                         : sli_context_alloc_slow (ctx, size, true);
+}
+
 void *
 rzalloc_size_v1 (const void *ctx, size_t size)
 {
   void *payload = node_take (ctx, size);
 
   if (UNLIKELY (payload == NULL))
-    return sli_context_alloc_slow (ctx, size, true);
+    return rzalloc_size_slow (ctx, size);
   return payload_clear (payload, (size + NODE_ALIGN - 1)
                                      & ~(size_t) (NODE_ALIGN - 1));
 }
