@@ -7,6 +7,7 @@
  *
  *   test-failures             some of the points, for `make check'
  *   test-failures --all       all of them, and the number of failures
+ *   test-failures --mode=M    in one of the modes alone
  *
  * Technique: SQLite's out-of-memory loops.
  *
@@ -394,16 +395,18 @@ run_loop (const void *data)
 int
 main (int argc, char **argv)
 {
-  int result;
+  const char *only_mode = NULL;
+  int n_kept = 1, result;
 
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--all") == 0)
-      {
-        do_all = TRUE;
-        for (int k = i--; k < argc; k++)
-          argv[k] = argv[k + 1];
-        argc--;
-      }
+      do_all = TRUE;
+    else if (g_str_has_prefix (argv[i], "--mode="))
+      only_mode = argv[i] + strlen ("--mode=");
+    else
+      argv[n_kept++] = argv[i];
+  argv[n_kept] = NULL;
+  argc = n_kept;
   test_init (&argc, &argv);
   tally = mmap (NULL, sizeof *tally, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -411,13 +414,18 @@ main (int argc, char **argv)
     for (unsigned w = 0; w < G_N_ELEMENTS (workloads); w++)
       for (int for_good = 0; for_good < 2; for_good++)
         {
-          Loop *loop = g_new (Loop, 1);
-          g_autofree char *path = g_strdup_printf (
+          Loop *loop;
+          char *path;
+
+          if (only_mode != NULL && strcmp (only_mode, modes[m]) != 0)
+            continue;
+          loop = g_new (Loop, 1);
+          path = g_strdup_printf (
               "/slice/failures/%s/%s/%s", modes[m], workloads[w].name,
               for_good ? "for-good" : "once");
-
           *loop = (Loop){ modes[m], w, for_good };
           g_test_add_data_func_full (path, loop, run_loop, g_free);
+          g_free (path);
         }
   result = g_test_run ();
   g_print ("# %" G_GINT64_FORMAT " failures injected, %" G_GINT64_FORMAT

@@ -11,6 +11,10 @@
 # run again unless slice/ has changed since.  A part that finds something
 # leaves its words in soak/PART.log.  To begin anew: rm -r soak.
 #
+#   SOAK_SHORT=1          a hundredth of everything, kept in soak-short: shows
+#                         in minutes that each stage runs; its counts are of
+#                         course too few
+#
 # Run from the build directory, by `make soak' or `make soak-STAGE'.
 #
 # SPDX-License-Identifier: MIT
@@ -46,7 +50,11 @@ unit_of ()
 }
 
 : "${PARTS=*}"
-mkdir -p soak || exit 1
+directory=soak share=1
+if test -n "$SOAK_SHORT"; then
+  directory=soak-short share=100
+fi
+mkdir -p $directory || exit 1
 ulimit -c 0
 LC_ALL=C
 SLICE_OPTIONS=
@@ -67,23 +75,23 @@ part ()
   $PARTS) ;;
   *) return ;;
   esac
-  if test -f "soak/$name" \
-     && test "$(cut -d' ' -f4 "soak/$name")" = "$sources"; then
+  if test -f "$directory/$name" \
+     && test "$(cut -d' ' -f4 "$directory/$name")" = "$sources"; then
     return
   fi
   started=$(date +%s)
-  "$@" > "soak/$name.log" 2>&1
+  "$@" > "$directory/$name.log" 2>&1
   status=$?
-  count=$(awk "$counter" "soak/$name.log")
+  count=$(awk "$counter" "$directory/$name.log")
   findings=0
   if test $status != 0; then
-    findings=$(grep -c '^not ok' "soak/$name.log")
+    findings=$(grep -c '^not ok' "$directory/$name.log")
     test "$findings" != 0 || findings=1
   fi
   echo "${name%%-*} ${count:-0} $findings $sources $(($(date +%s) - started))" \
-    > "soak/$name"
+    > "$directory/$name"
   echo "soak: $name: ${count:-0} $(unit_of "${name%%-*}"), $findings findings"
-  test "$findings" != 0 || rm -f "soak/$name.log"
+  test "$findings" != 0 || rm -f "$directory/$name.log"
 }
 
 table ()
@@ -91,12 +99,12 @@ table ()
   printf '%-10s %12s %12s %9s  %s\n' stage count asked findings of
   status=0
   for stage in $stages; do
-    set -- $(cat soak/$stage-* 2> /dev/null \
+    set -- $(cat $directory/$stage-* 2> /dev/null \
              | awk -v sources="$sources" -v stage=$stage \
                  '$1 == stage { if ($4 != sources) old = 1; count += $2;
                                 findings += $3; seconds += $5 }
                   END { printf "%d %d %d %d", count, findings, seconds, old }')
-    asked=$(asked_of $stage)
+    asked=$(($(asked_of $stage) / share))
     printf '%-10s %12d %12d %9d  %s%s%s\n' $stage "$1" "$asked" "$2" \
       "$(unit_of $stage)" "$(test "$1" -ge "$asked" || echo ': too few')" \
       "$(test "$4" = 0 || echo ' (in part of other sources)')"
@@ -116,20 +124,22 @@ sum_after ()
 # programs NAME...: built by make
 programs ()
 {
-  ${MAKE-make} "$@" > soak/build.log 2>&1 || { cat soak/build.log; exit 1; }
+  ${MAKE-make} "$@" > $directory/build.log 2>&1 || { cat $directory/build.log; exit 1; }
 }
 
 stage_misuse ()
 {
   programs tests/misuse/misuse
+  runs=$((share == 1 ? 10 : 1))
   for mode in default checked hardened debug; do
-    part "misuse-$mode" '/^(not )?ok/ { n += 10 } END { print n }' \
-      tests/misuse/misuse --runs=10 --mode=$mode
+    part "misuse-$mode" "/^(not )?ok/ { n += $runs } END { print n }" \
+      tests/misuse/misuse --runs=$runs --mode=$mode
   done
   # Ends of threads, forks, cancelling: thousands in one case.
+  long=$(test $share != 1 || echo yes)
   for number in 50 53 57; do
     part "misuse-long-$number" '/^(not )?ok/ { n++ } END { print n }' \
-      env MISUSE_LONG=1 tests/misuse/misuse --case=$number
+      env ${long:+MISUSE_LONG=1} tests/misuse/misuse --case=$number
   done
 }
 
@@ -137,9 +147,10 @@ stage_failures ()
 {
   programs tests/test-failures tests/test-ralloc-oom \
     tests/arena/test-arena-oom
+  all=$(test $share != 1 || echo --all)
   for mode in default checked hardened debug bypass-magazines debug-blocks; do
     part "failures-$mode" "$(sum_after 'failures,')" \
-      tests/test-failures --all --tap -p "/slice/failures/$mode"
+      tests/test-failures $all --tap --mode=$mode
   done
   part failures-contexts "$(sum_after requests)" tests/test-ralloc-oom --tap
   part failures-arenas "$(sum_after requests)" \
@@ -151,7 +162,7 @@ stage_contexts ()
   programs tests/test-ralloc-model
   for seed in 1 2 3 4; do
     part "contexts-$seed" "$(sum_after operations)" \
-      env RALLOC_MODEL_OPS=1000000 RALLOC_MODEL_SEED=$seed \
+      env RALLOC_MODEL_OPS=$((1000000 / share)) RALLOC_MODEL_SEED=$seed \
         tests/test-ralloc-model --tap
   done
 }
@@ -161,7 +172,7 @@ stage_load ()
   programs tests/soak/load
   for mode in default checked hardened debug bypass-magazines trim-thread; do
     part "load-$mode" "$(sum_after 'operations;')" \
-      tests/soak/load --mode=$mode --operations=200
+      tests/soak/load --mode=$mode --operations=$((200 / share))
   done
 }
 
@@ -179,7 +190,7 @@ fuzz ()
 
 stage_fuzz ()
 {
-  fuzz_runs=250000
+  fuzz_runs=$((250000 / share))
   if test -n "$CLANG"; then
     programs fuzz-programs
   else
@@ -201,7 +212,7 @@ stage_schedules ()
   for from in 0 1 2 3 4 5 6 7 8 9 10 11; do
     part "schedules-$from" '/^# .* schedules from/ { n += $2 }
                             END { print n + 0 }' \
-      tests/schedule/schedule --schedules=50000 --seed=$((from * 50000 + 1))
+      tests/schedule/schedule --schedules=$((50000 / share)) --seed=$((from * 50000 + 1))
   done
 }
 
@@ -211,7 +222,7 @@ race ()
   run=
   setarch "$(uname -m)" -R true 2> /dev/null && run="setarch $(uname -m) -R"
   env SLICE_OPTIONS="$1" TSAN_OPTIONS=detect_deadlocks=0 $run \
-    soak/handover-tsan 4 1250000
+    $directory/handover-tsan 4 $((1250000 / share))
 }
 
 stage_race ()
@@ -222,7 +233,7 @@ stage_race ()
   done
   $CC -std=gnu11 -g -O1 -w -fsanitize=thread -I. -I"$srcdir" \
     -iquote "$srcdir/slice" "$srcdir/tests/race/handover.c" $files \
-    -o soak/handover-tsan -pthread || exit 1
+    -o $directory/handover-tsan -pthread || exit 1
   for turn in 1 2; do
     for mode in force-pool force-pool:checked force-pool:hardened; do
       part "race-${mode#force-pool:}-$turn" \
