@@ -190,7 +190,7 @@ stages_after_record (RunFiles *run, char **program, bool quick)
                   STAGE ((char *)"replay", files[FILE_TRACE],
                          (char *)"--times", files[FILE_TIMES], (char *)"-o",
                          files[FILE_REPLAY], (char *)"--repeats",
-                         (char *)"3"));
+                         (char *)"5"));
       stage_file (run, FILE_ADVICE, FILE_REPLAY, "advise",
                   STAGE ((char *)"advise", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
