@@ -178,6 +178,15 @@ else
   skip schema-as-others-read-it "no python3-jsonschema"
 fi
 
+# The text has the JSON's numbers, and the advice.
+equal text-numbers "$(awk '$NF == "site" && $4 == "pool" { print $1, $2, $3 }' \
+  "$work/all/report.txt")" "$(awk -F: '{ gsub (/[",]/, "") }
+    $1 ~ /^ *name$/ { site = $2 == "site" }
+    site && $1 ~ /^ *(calls|bytes|peak)$/ { print $2 }' \
+  "$work/all/patterns.json" | head -n 3 | tr '\n' ' ' | sed 's/ $//')"
+equal text-advice "$(grep -c 'Pool: saves' "$work/all/report.txt")" \
+  "$(grep -c '"verdict":"do"' "$work/all/advice.json")"
+
 sums () # file: calls, bytes, peak
 {
   awk '/^ *"(calls|bytes|peak)":/ { gsub (/[^a-z:0-9]/, "")
