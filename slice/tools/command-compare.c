@@ -82,7 +82,7 @@ least (const double *values, size_t n)
 static int
 commands_compare (char **commands, const char *advice_path, size_t n)
 {
-  double cpu[2][N_RUNS_MAX], rss[2][N_RUNS_MAX];
+  double cpu[2][N_RUNS_MAX] = { { 0 } }, rss[2][N_RUNS_MAX];
   for (size_t i = 0; i < n; i++)
     for (int side = 0; side < 2; side++)
       {
