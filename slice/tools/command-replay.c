@@ -23,7 +23,8 @@
 /* A pool must win this much, in time or in memory. */
 #define POOL_WIN 0.90
 /* A site's measurements take turns, so often. */
-#define N_ROUNDS 5
+#define N_ROUNDS_MAX 5
+#define N_COLD_ROUNDS 2
 
 typedef struct
 {
@@ -191,6 +192,12 @@ double_compare (const void *a, const void *b)
   return left < right ? -1 : left > right;
 }
 
+static unsigned
+rounds_of (const ReplayOptions *options)
+{
+  return options->n_repeats < N_ROUNDS_MAX ? options->n_repeats : N_ROUNDS_MAX;
+}
+
 static ReplayResult
 turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
               const SiteTurn *turn)
@@ -203,7 +210,7 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
                      && turn->backend == sli_backend_of_class (class),
           .only_site = index,
           .deaths = turn->deaths,
-          .n_repeats = (options->n_repeats + N_ROUNDS - 1) / N_ROUNDS,
+          .n_repeats = options->n_repeats / rounds_of (options),
           .pollute_lines = turn->cold ? options->pollute_lines : 0,
           .litter = options->litter };
   return sli_replay_measure (&task);
@@ -215,12 +222,16 @@ static void
 turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
                SiteClass class, const SiteTurn turns[N_SITE_TURNS])
 {
-  double saved[N_ROUNDS];
-  for (unsigned round = 0; round < N_ROUNDS; round++)
+  double saved[N_ROUNDS_MAX];
+  unsigned n = rounds_of (options);
+  for (unsigned round = 0; round < n; round++)
     {
       double nsec[N_SITE_TURNS];
       for (int i = 0; i < N_SITE_TURNS; i++)
         {
+          if ((turns[i].cold && round >= N_COLD_ROUNDS)
+              || (turns[i].deaths != DEATHS_FREE && !is_freed_whole (class)))
+            continue;
           ReplayResult result
               = turn_measure (options, index, class, &turns[i]);
           nsec[i] = result.nsec;
@@ -231,9 +242,9 @@ turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
       saved[round] = nsec[TURN_MALLOC] - nsec[TURN_OTHER];
     }
   /* one round may be anything */
-  qsort (saved, N_ROUNDS, sizeof *saved, double_compare);
-  site->saved_low = saved[1];
-  site->saved_high = saved[N_ROUNDS - 2];
+  qsort (saved, n, sizeof *saved, double_compare);
+  site->saved_low = saved[n > 3 ? 1 : 0];
+  site->saved_high = saved[n > 3 ? n - 2 : n - 1];
 }
 
 static void
@@ -438,6 +449,8 @@ sli_command_replay (int argc, char **argv)
       options.preloads[options.n_preloads++] = value;
   value = sli_option_value (&argc, argv, "--repeats");
   options.n_repeats = value == NULL ? 5 : (unsigned)atoi (value);
+  if (options.n_repeats == 0)
+    options.n_repeats = 1;
   value = sli_option_value (&argc, argv, "--hot");
   options.n_hot = value == NULL ? 12 : (uint32_t)atoi (value);
   options.litter = sli_option_flag (&argc, argv, "--litter");

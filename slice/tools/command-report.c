@@ -190,7 +190,7 @@ stages_after_record (RunFiles *run, char **program, bool quick)
                   STAGE ((char *)"replay", files[FILE_TRACE],
                          (char *)"--times", files[FILE_TIMES], (char *)"-o",
                          files[FILE_REPLAY], (char *)"--repeats",
-                         (char *)"3"));
+                         (char *)"5"));
       stage_file (run, FILE_ADVICE, FILE_REPLAY, "advise",
                   STAGE ((char *)"advise", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
@@ -199,7 +199,9 @@ stages_after_record (RunFiles *run, char **program, bool quick)
       stage_file (run, FILE_TEXT, FILE_ADVICE, "report, as text",
                   STAGE ((char *)"report", (char *)"--text",
                          files[FILE_PATTERNS], (char *)"--replay",
-                         files[FILE_REPLAY], (char *)"-o", files[FILE_TEXT]));
+                         files[FILE_REPLAY], (char *)"--advice",
+                         files[FILE_ADVICE], (char *)"-o",
+                         files[FILE_TEXT]));
       stage_file (run, FILE_HTML, FILE_ADVICE, "report",
                   STAGE ((char *)"report", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],

@@ -49,6 +49,7 @@ endif
 	%D%/resample.h \
 	%D%/report-html.c \
 	%D%/report-svg.c \
+	%D%/report-text.c \
 	%D%/report.h \
 	%D%/sites.c \
 	%D%/sites.h \

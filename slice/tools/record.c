@@ -453,7 +453,10 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
     }
   if (LIKELY (now == 0))
     now = time_after ();
+  uint32_t line = self->line; /* the next birth's, a realloc's maybe */
+  self->line = 0;
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
+  self->line = line;
   if (LIKELY (node != SLI_STACK_OWN))
     event_write (self, op, (uint64_t)block, 0, node, now, extra);
   errno = saved_errno;

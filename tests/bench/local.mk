@@ -126,6 +126,7 @@ EXTRA_DIST += \
 	tests/data/traces/README \
 	tests/data/traces/compiler.trace \
 	tests/data/traces/git.trace \
+	tests/data/traces/glsl-compiler.hot \
 	tests/data/traces/interpreter.trace \
 	tests/data/traces/words.py
 

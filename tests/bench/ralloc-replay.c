@@ -16,7 +16,9 @@
  * and its ratio to malloc's.
  *
  * usage: ralloc-replay [-r rounds] [-m mesa-ralloc.so] [-o peer] [-t threads]
- *        < trace
+ *        [-k] < trace
+ *   -k  tell a recorder (slice-trace) each block's kind and size in place of a
+ *       source line, which the recording has not: for malloc alone
  *   -o  only this one
  *   -t  how n threads scale that replay it at once, each for itself
  *
@@ -34,6 +36,7 @@
 #include <unistd.h>
 
 #include <slice/ralloc.h>
+#include <slice/trace.h>
 
 enum
 {
@@ -50,6 +53,7 @@ enum
 typedef struct
 {
   char letter;
+  char kind; /* the letter in the recording */
   uint8_t align;
   uint32_t id, other; /* other: the parent or context, 0 is NULL */
   uint32_t size;
@@ -174,6 +178,7 @@ op_make (Op op)
   model_link (op.id, op.other);
   emit (&whole, op);
   plain.letter = op.letter == 'z' ? 'z' : 'a';
+  plain.kind = op.letter;
   emit (&trees, plain);
   emit (&flat, plain);
 }
@@ -248,6 +253,7 @@ op_resize (Op op)
     return;
   emit (&whole, op);
   op.other = models[op.id].parent;
+  op.kind = 'r';
   emit (&trees, op);
   emit (&flat, op);
 }
@@ -257,7 +263,11 @@ static void
 op_make_child (uint32_t parent, uint32_t size)
 {
   static uint32_t id = FIRST_OWN_ID;
-  Op op = { .letter = 'a', .id = id++, .other = parent, .size = size };
+  Op op = { .letter = 'a',
+            .kind = 'l',
+            .id = id++,
+            .other = parent,
+            .size = size };
 
   emit (&whole, (Op){ .letter = 'l', .other = parent, .size = size });
   model_of (op.id)->letter = 'l';
@@ -561,6 +571,22 @@ talloc_load (void)
          && talloc.free != NULL && talloc.steal != NULL;
 }
 
+static bool is_telling;
+
+static void
+kind_tell (const Op *op)
+{
+  static const char letters[] = "azpGglr";
+  static const char *const kinds[]
+      = { "node", "node, zero", "linear context", "gc context",
+          "gc object", "linear child", "resized" };
+  char place[64];
+
+  snprintf (place, sizeof place, "%s of %u",
+            kinds[strchr (letters, op->kind) - letters], op->size);
+  slice_trace_line_v1 (place);
+}
+
 static void
 malloc_replay (void)
 {
@@ -568,6 +594,8 @@ malloc_replay (void)
     {
       void **block = &blocks[op->id];
 
+      if (is_telling && op->letter != 'f')
+        kind_tell (op);
       switch (op->letter)
         {
         case 'z':
@@ -717,11 +745,13 @@ main (int argc, char **argv)
 
   peers[n_peers++] = (Peer){ "malloc", malloc_replay };
   peers[n_peers++] = (Peer){ "slice", ours_replay };
-  while ((option = getopt (argc, argv, "r:m:o:t:")) != -1)
+  while ((option = getopt (argc, argv, "r:m:o:t:k")) != -1)
     if (option == 'r')
       n_rounds = (unsigned) strtoul (optarg, NULL, 10);
     else if (option == 'o')
       only = optarg;
+    else if (option == 'k')
+      is_telling = slice_trace_line_v1 != NULL;
     else if (option == 't')
       n_threads = (unsigned) strtoul (optarg, NULL, 10);
     else if (option != 'm')

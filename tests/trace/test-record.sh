@@ -22,11 +22,13 @@ compile () # output, source, flags...
   $CC -g -O1 -I"$source" -I"$build" "$file" -o "$work/$output" "$@" || exit 1
 }
 
-for client in ends threads forks signals plugins classes race wrapped
+for client in ends threads forks plugins classes race wrapped
 do
   compile $client $client.c -lpthread -ldl
 done
 compile ring-malloc.so ring-malloc.c -shared -fPIC -fno-builtin
+# needed by the program, not preloaded: slice-trace itself is to have the usual
+compile signals signals.c "$work/ring-malloc.so" -Wl,-rpath,"$work" -lrt
 compile plugin-a.so plugin.c -shared -fPIC -DPLUGIN_FUNCTION=plugin_a
 compile plugin-b.so plugin.c -shared -fPIC -DPLUGIN_FUNCTION=plugin_b
 $CC "$source/tests/trace/clients/static.c" -static -o "$work/static" \
@@ -203,7 +205,7 @@ done
 equal follow $found 1
 
 # --- malloc in a signal handler ---
-LD_PRELOAD=$clients/ring-malloc.so record "$t" "$clients/signals" 1500
+record "$t" "$clients/signals" 1500
 equal signals-status $? 0
 if [ "$(info "$t" dropped-nested)" -gt 0 ]; then ok signals-counted
 else not_ok signals-counted "$(info "$t" dropped-nested)"; fi
@@ -254,6 +256,20 @@ if [ -x "$clients/static" ]; then
   if [ ! -e "$t" ]; then ok static-file; else not_ok static-file "a trace"; fi
 else
   skip static "no static C library"
+fi
+cp "$work/ends" "$work/setuid"
+cp "$(command -v id)" "$work/whoami"
+if chown 65534 "$work/setuid" "$work/whoami" 2> "$work/err" \
+   && chmod 4755 "$work/setuid" "$work/whoami" && chmod 755 "$work" \
+   && [ "$("$work/whoami" -u)" = 65534 ]; then
+  record "$t" "$work/setuid" status
+  equal setuid-status $? 42
+  record "$t" "$work/whoami"
+  equal setuid-nothing $? 3
+  equal setuid-said "$(grep -c 'nothing was recorded' "$work/err")" 1
+  if [ ! -e "$t" ]; then ok setuid-file; else not_ok setuid-file "a trace"; fi
+else
+  skip setuid "not root, or no setuid programs here"
 fi
 record "$t" /nonexistent/program
 equal not-found $? 127
