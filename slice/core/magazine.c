@@ -3,9 +3,7 @@
  * Floor 5 (magazine).  Below: depot.  No locks: the record is entered, which
  * keeps a trimmer out (record.h).
  * Theory: section 6.
- * Sources: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole;
- * growth by contention), section 3.4; growth by misses by measurement: on few
- * cores locks hardly ever collide (THEORY 11).
+ * Source: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole).
  *
  * SPDX-License-Identifier: MIT
  */
