@@ -65,7 +65,8 @@ sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
         return;
     }
   walk (frame_note, &again);
-  uint32_t own = sli_stack_own_frames (again.pcs, again.n, OWN_FRAMES_MAX + MORE_FRAMES);
+  uint32_t own = sli_stack_own_frames (again.pcs, again.n,
+                                       OWN_FRAMES_MAX + MORE_FRAMES);
   const void *const *theirs = (const void *const *)again.pcs + own;
   uint32_t n_theirs = again.n - own;
   uint32_t common = n < n_theirs ? n : n_theirs;

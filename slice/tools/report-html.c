@@ -52,6 +52,7 @@ static const char style[]
       "background:var(--card)}.pair{display:grid;grid-template-columns:"
       "repeat(auto-fit,minmax(260px,1fr));gap:8px}.sheet{display:flex;"
       "flex-wrap:wrap;gap:8px}figure{margin:0;width:150px}"
+      ".nb{white-space:nowrap}"
       ".ends{display:flex;justify-content:space-between}"
       "@media(max-width:600px){svg.bars text{font-size:15px}"
       "svg.bars .odd{display:none}}"
@@ -444,7 +445,8 @@ replay_write (const Report *report, FILE *file)
   for (size_t i = 0; i < whole->n_items; i++)
     {
       const JsonValue *row = &whole->items[i];
-      fprintf (file, "<tr><td><span class=\"key k%zu\"></span>", i % 9);
+      fprintf (file, "<tr><td class=\"nb\"><span class=\"key k%zu\"></span>",
+               i % 9);
       put (file, text_of (row, "backend"));
       if (sli_json_number (row, "done") != 0)
         fprintf (file,

@@ -145,7 +145,8 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
       fputs ("\"/>", file);
     }
   fputs ("</svg>", file);
-  fprintf (file, "<div class=\"scale ends\"><span>0</span><span>%s</span></div>",
+  fprintf (file,
+           "<div class=\"scale ends\"><span>0</span><span>%s</span></div>",
            end);
   fprintf (file, "<p class=\"scale\">0 to %s high; ", sli_human_bytes (most));
   fprintf (file, "the dotted line is the peak, %s%s</p>",

@@ -38,7 +38,7 @@ EOF
 run () # the program's name
 {
   case $1 in
-    clang) echo "clang -O2 -c -I$source -I$source/slice -I$build $file -o o.o" ;;
+    clang) echo "clang -O2 -c -I$source -I$source/slice -I$build $file" ;;
     python) echo "/usr/bin/python3 numbers.py" ;;
     sqlite) echo "sqlite3 :memory: .read\\ numbers.sql" ;;
     git) echo "git -C $source --no-pager log -p -n 400" ;;

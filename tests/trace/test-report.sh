@@ -135,7 +135,8 @@ while at < len (data):
         packed += body
     at += size + 12
 step = {2: 3, 6: 4}[colour]
-raw, before, colours = zlib.decompress (packed), bytearray (width * step), set ()
+raw, before = zlib.decompress (packed), bytearray (width * step)
+colours = set ()
 for y in range (height):
     start = y * (width * step + 1)
     how, line = raw[start], bytearray (raw[start + 1:start + 1 + width * step])
@@ -152,7 +153,8 @@ for y in range (height):
     if y == 0:
         corner = sum (line[:3]) // 3
     if y % 5 == 0:
-        colours.update (bytes (line[i:i + 3]) for i in range (0, len (line), step * 5))
+        colours.update (bytes (line[i:i + 3])
+                        for i in range (0, len (line), step * 5))
 print ("dark" if corner < 64 else "light" if corner > 192 else "grey",
        "many" if len (colours) > 12 else len (colours))
 EOF

@@ -258,7 +258,8 @@ if [ -x "$work/compile" ] && command -v xz > "$work/null"; then
     | "$trace" record -q -o "$work/glsl" -- "$work/compile" -k -r 1 -o malloc \
     > "$work/null"
   "$trace" hot -n 40 "$work/glsl" | sed 's/^ *//' > "$work/hot"
-  cmp "$work/hot" "$source/tests/data/traces/glsl-compiler.hot" > "$work/said" 2>&1
+  cmp "$work/hot" "$source/tests/data/traces/glsl-compiler.hot" \
+    > "$work/said" 2>&1
   equal glsl-hotlines "$?$(cat "$work/said")" 0
   "$trace" replay --hot 3 --repeats 1 -o "$work/glsl.replay" "$work/glsl" \
     2> "$work/err"
@@ -266,7 +267,8 @@ if [ -x "$work/compile" ] && command -v xz > "$work/null"; then
   "$trace" advise "$work/glsl.json" --replay "$work/glsl.replay" \
     -o "$work/glsl.advice"
   equal glsl-saved "$(awk -F: '/"replayed_nsec"/ && $2 + 0 > 0 { nsec++ }
-    /"memory_after"/ && $2 + 0 > 0 { bytes++ } END { print nsec + 0, bytes + 0 }' \
+    /"memory_after"/ && $2 + 0 > 0 { bytes++ }
+    END { print nsec + 0, bytes + 0 }' \
     "$work/glsl.advice")" "3 3"
 else
   skip glsl "no static library, or no xz"
