@@ -225,7 +225,7 @@ sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name)
               if (!any)
                 fprintf (file, "<path class=\"%s\" d=\"", levels[level]);
               any = true;
-              fprintf (file, "M%zu %zuh%zu", x, 59 - y, end - x);
+              fprintf (file, "M%zu %zu.5h%zu", x, 59 - y, end - x);
               x = end - 1;
             }
         }
