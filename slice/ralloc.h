@@ -284,7 +284,8 @@ SLICE_API void *ralloc_parent (const void *ptr);
  *                    are gone; NULL clears it
  *
  * It may allocate, free other nodes, and add children to the node or to its
- * parent (they are freed).
+ * parent (they are freed).  It must return: what leaves it by longjmp() or by
+ * an exception leaves a tree half freed, and a walk noted that is no more.
  *
  * Errors: as ralloc_free(); where there is no memory for the record, the
  *   failure handler is called and the program ended, as slice_alloc() does;
