@@ -182,7 +182,8 @@ Node *sli_context_tail (const void *payload);
 static inline Node *
 head_of (const void *payload)
 {
-  return (Node *) (uintptr_t) payload - 1;
+  /* (In numbers: callers may ask for that of NULL before they look.) */
+  return (Node *) ((uintptr_t) payload - sizeof (Node));
 }
 
 static inline Node *
