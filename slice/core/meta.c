@@ -184,7 +184,7 @@ meta_take_surplus (void)
     return NULL;
   unit = meta.spares[WHOLE].next;
   spare_take (unit, WHOLE);
-  meta.held_bytes -= size_bytes (WHOLE);
+  COUNT_UP (&meta.held_bytes, -size_bytes (WHOLE));
   return unit;
 }
 
@@ -206,7 +206,7 @@ meta_add_run (void *unit, void *record)
     for (unsigned size = 0; size <= WHOLE; size++)
       link_init (&meta.spares[size]);
   spare_put (unit, WHOLE);
-  meta.held_bytes += size_bytes (WHOLE);
+  COUNT_UP (&meta.held_bytes, size_bytes (WHOLE));
 }
 
 /* --- from outside ----------------------------------------------------------- */
