@@ -476,7 +476,7 @@ class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
   cache->loaded = other;
   cache->previous = full;
   top = &other->slots[other->n_rounds + 1];
-  *top = chunk;
+  STORE (top, chunk);
   STORE (&entry->end, &other->slots[other->n_rounds_max]);
   STORE (&entry->top, top);
   return true;
