@@ -455,17 +455,20 @@ child_runs_model (void)
   _exit (0);
 }
 
-/* All calls, in a process whose threads were at work when it forked. */
+/* All calls, in a process whose threads were at work when it forked.  (Not under
+ * memcheck: what a thread had just got from the system, and nobody in the child
+ * knows of, is lost there, as memcheck says.) */
 static void
 fork_and_run_model (void)
 {
   pthread_t threads[3];
+  size_t n = test_is_slow () ? 0 : G_N_ELEMENTS (threads);
   int status;
   pid_t child;
 
   test_options (mode);
   g_atomic_int_set (&goes_on, 1);
-  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+  for (size_t i = 0; i < n; i++)
     pthread_create (&threads[i], NULL, churn, NULL);
   slice_free1 (40, slice_alloc (40));
   fflush (NULL);
@@ -474,7 +477,7 @@ fork_and_run_model (void)
     child_runs_model ();
   waitpid (child, &status, 0);
   g_atomic_int_set (&goes_on, 0);
-  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+  for (size_t i = 0; i < n; i++)
     pthread_join (threads[i], NULL);
   g_assert_cmpint (status, ==, 0);
 }
