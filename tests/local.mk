@@ -13,7 +13,8 @@
 if WITH_TESTS
 check_LTLIBRARIES += %D%/libtest.la
 endif
-%C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h %D%/teststats.h
+%C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h \
+	%D%/testmagazine.h %D%/teststats.h
 
 test_libs = %D%/libtest.la $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
 port_test_libs = slice/libport.la $(test_libs)
@@ -68,7 +69,10 @@ slab_tests = %D%/test-slab
 depot_tests = %D%/test-depot
 %C%_test_depot_LDADD = $(depot_test_libs)
 
-magazine_tests = %D%/test-magazine
+magazine_tests = \
+	%D%/test-adapt \
+	%D%/test-magazine
+%C%_test_adapt_LDADD = $(magazine_test_libs)
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
 # Tests of floor 6 link floor 7's observers, too, for their figures.
