@@ -98,6 +98,7 @@ noinst_LTLIBRARIES += \
 
 %C%_libdepot_la_SOURCES = \
 	%D%/core/depot.c \
+	%D%/core/depot-magazine.c \
 	%D%/core/depot.h
 %C%_libdepot_la_CFLAGS = $(slice_cflags)
 %C%_libdepot_la_LIBADD = %D%/libslab.la

@@ -13,7 +13,6 @@
 #include "config.h"
 
 #include "depot.h"
-#include "meta.h"
 #include "slab.h"
 #include "taker.h"
 #include "base/align.h"
@@ -36,10 +35,6 @@ enum
   /* The traffic looks for old magazines so often, and drains so many. */
   UPKEEP_PER_WORKING_SET = 8,
   UPKEEP_MAGAZINES_MAX = 8,
-  /* A magazine is scattered if its chunks lie in more than so many times the
-   * stretches of 16 KiB that they would fill, and one. */
-  SCATTERED_TIMES = 4,
-  STRETCH_SHIFT = 14,
   /* Empty magazines that wait with a class; more go back to the metadata. */
   EMPTIES_MAX = 4
 };
@@ -77,51 +72,11 @@ static struct
   size_t limit_bytes; /* 0: by itself */
 } depot_options;
 
-/* Likewise: how many rounds the magazines of a class have, by size. */
-typedef struct
-{
-  uint16_t of_size[MAGAZINE_SIZES];
-  uint16_t size_max; /* the largest that makes a difference */
-} Rounds;
-
-static Rounds rounds[N_CLASSES];
-
-/* The formula of THEORY 6: as many rounds as the piece of metadata has slots
- * for, but no more bytes of chunks than twice as many for each size up, and
- * never fewer than 4. */
-static size_t
-count_rounds (size_t chunk_bytes, unsigned size)
-{
-  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
-  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
-  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
-                           MAGAZINE_CHUNK_BYTES_MAX)
-                 / chunk_bytes;
-  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
-
-  return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
-}
-
-static void
-class_cut_rounds (unsigned class_index)
-{
-  Rounds *of = &rounds[class_index];
-
-  if (class_index == 0)
-    return;
-  for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
-    {
-      of->of_size[size] = (uint16_t) count_rounds (
-          sli_sizeclasses[class_index].chunk_bytes, size);
-      if (size == 0 || of->of_size[size] > of->of_size[size - 1])
-        of->size_max = (uint16_t) size;
-    }
-}
-
 void
 sli_depot_init (void)
 {
   sli_slab_init ();
+  sli_depot_cut_rounds ();
   depot_options.working_set_msec
       = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
   depot_options.limit_bytes
@@ -132,7 +87,6 @@ sli_depot_init (void)
       sli_lock_init (&depots[i].lock, LOCK_RANK_DEPOT);
       link_init (&depots[i].stack);
       link_init (&depots[i].empties);
-      class_cut_rounds (i);
     }
 }
 
@@ -142,78 +96,7 @@ sli_depot_lock (unsigned class_index)
   return &depots[class_index].lock;
 }
 
-/* --- magazines -------------------------------------------------------------- */
-
-unsigned
-sli_depot_rounds (unsigned class_index, unsigned size)
-{
-  return rounds[class_index].of_size[size];
-}
-
-unsigned
-sli_depot_size_max (unsigned class_index)
-{
-  return rounds[class_index].size_max;
-}
-
-Magazine *
-sli_depot_new_magazine (unsigned class_index, unsigned size)
-{
-  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
-  Magazine *magazine = sli_meta_alloc (bytes);
-
-  if (magazine == NULL)
-    return NULL;
-  link_init (&magazine->link);
-  magazine->class_index = class_index;
-  magazine->n_rounds_max = sli_depot_rounds (class_index, size);
-  magazine->n_rounds = 0;
-  magazine->meta_bytes = (uint32_t) bytes;
-  magazine->pushed_msec = 0;
-  magazine->slots[0] = NULL;
-  return magazine;
-}
-
-/* The rings of the debug mode are too long for a piece of metadata; it may
- * map, for it has nobody to hurry for. */
-void **
-sli_depot_new_ring (size_t n)
-{
-  size_t bytes = n * sizeof (void *);
-  void **ring;
-
-  if (bytes > META_BYTES_MAX)
-    return sli_os_map (bytes, sli_os_page_bytes ());
-  ring = sli_meta_alloc (bytes);
-  if (ring != NULL)
-    memset (ring, 0, bytes);
-  return ring;
-}
-
-void
-sli_depot_end_ring (void **ring, size_t n)
-{
-  size_t bytes = n * sizeof (void *);
-
-  if (bytes > META_BYTES_MAX)
-    sli_os_unmap (ring, bytes);
-  else
-    sli_meta_free (ring, bytes);
-}
-
-void
-sli_depot_end_magazine (Magazine *magazine)
-{
-  sli_meta_free (magazine, magazine->meta_bytes);
-}
-
-void
-sli_depot_drain (Magazine *magazine)
-{
-  sli_slab_give_old (magazine->class_index, magazine->n_rounds,
-                     magazine->slots + 1, magazine->pushed_msec, "flush");
-  sli_depot_end_magazine (magazine);
-}
+/* --- through the floor ------------------------------------------------------- */
 
 unsigned
 sli_depot_fill (unsigned class_index, unsigned n, void **end)
@@ -419,21 +302,6 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 }
 
 /* --- scattered magazines ------------------------------------------------------ */
-
-/* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
- * quarter of that by themselves is never scattered. */
-bool
-sli_depot_is_scattered (const Magazine *magazine)
-{
-  size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
-  size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
-  uint64_t seen = 0;
-
-  for (unsigned i = 1; i <= magazine->n_rounds; i++)
-    seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
-                             & 63);
-  return COUNT_BITS (seen) > SCATTERED_TIMES * n_filled + 1;
-}
 
 Magazine *
 sli_depot_take_scattered (unsigned class_index)

@@ -60,6 +60,8 @@ enum
   DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
 };
 
+/* Readies the sizes of magazines; for sli_depot_init(). */
+void sli_depot_cut_rounds (void);
 /* Rounds of a class's magazine of a size (0 to MAGAZINE_SIZES - 1). */
 unsigned sli_depot_rounds (unsigned class_index, unsigned size);
 /* The largest size that makes a difference for a class. */

@@ -20,6 +20,7 @@ scheduled_sources = \
 	slice/core/block-check.c \
 	slice/core/bulk.c \
 	slice/core/depot.c \
+	slice/core/depot-magazine.c \
 	slice/core/failure.c \
 	slice/core/fork.c \
 	slice/core/guard.c \
