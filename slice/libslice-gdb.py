@@ -121,7 +121,7 @@ def slabs():
 
 
 def records():
-    for link in links(static("registry", "record.c")["records"]):
+    for link in links(value("sli_registry")["records"]):
         yield owner(link, "ThreadRecord", "link")
 
 

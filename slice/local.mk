@@ -111,7 +111,9 @@ noinst_LTLIBRARIES += \
 	%D%/core/adapt.h \
 	%D%/core/magazine.h \
 	%D%/core/record.c \
-	%D%/core/record.h
+	%D%/core/record.h \
+	%D%/core/record-look.c \
+	%D%/core/record-registry.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
 %C%_libmagazine_la_LIBADD = %D%/libdepot.la
 

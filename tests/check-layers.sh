@@ -35,7 +35,7 @@ findings ()
       if (name ~ /^(source|map|meta|page|page-floor|page-look|page-trim|region|unitset)$/) return 2
       if (name ~ /^(slab|slab-class|slab-give|slab-look|place|taker)$/) return 3
       if (name ~ /^depot(-magazine)?$/) return 4
-      if (name ~ /^(adapt|magazine|record)$/) return 5
+      if (name ~ /^(adapt|magazine|record|record-look|record-registry)$/) return 5
       if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace)$/) return 6
       if (name ~ /^(trim|fork|block-check)$/) return 6
       if (name ~ /^guard(-(contents|quick|state|tool))?$/) return 6

@@ -154,7 +154,7 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   magazine = sli_depot_new_magazine (class_index, cache->size);
   if (magazine == NULL)
     return cache->loaded;
-  /* It is gone from the record before it is gone: see record.c, looking. */
+  /* It is gone from the record before it is gone: see record-look.c. */
   old = cache->loaded;
   SCHEDULE_POINT ("magazine replaced");
   if (SEEDED (18) && old != NULL)

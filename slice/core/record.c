@@ -1,6 +1,6 @@
 /* record.c - what each thread keeps: its magazines, and the registry of all
  *
- * Floor 5 (magazine).  Lock: registry.lock (rank 60).
+ * Floor 5 (magazine).  Lock: sli_registry.lock (rank 60).
  * Theory: sections 6 and 9.
  *
  * SPDX-License-Identifier: MIT
@@ -9,6 +9,7 @@
 
 #include "magazine.h"
 #include "record.h"
+#include "record-registry.h"
 #include "meta.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -72,16 +73,7 @@ __thread ThreadRecord *sli_record_self
 
 RecordOptions sli_record_options;
 
-static struct
-{
-  Lock lock;
-  Link records;
-  unsigned n_records;
-  bool is_open;            /* threads' ends are told */
-  bool may_be_inline;      /* no option keeps the inline code out */
-  uint64_t n_fork_lost;
-  MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
-} registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
+Registry sli_registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
 
 /* --- entries and magazines --------------------------------------------------- */
 
@@ -139,7 +131,7 @@ class_reattach (ThreadRecord *record, unsigned class_index)
 static void
 record_reattach (ThreadRecord *record)
 {
-  assert_held (&registry.lock);
+  assert_held (&sli_registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_reattach (record, i);
   if (sli_record_options.is_inline)
@@ -150,7 +142,8 @@ record_reattach (ThreadRecord *record)
 size_t
 sli_record_bytes_max (void)
 {
-  size_t share = PROCESS_BYTES_MAX / max_size (LOAD (&registry.n_records), 1);
+  size_t share
+      = PROCESS_BYTES_MAX / max_size (LOAD (&sli_registry.n_records), 1);
 
   return max_size (THREAD_BYTES_MIN, min_size (THREAD_BYTES_MAX, share));
 }
@@ -161,20 +154,20 @@ sli_record_bytes_max (void)
 static void
 record_register (ThreadRecord *record)
 {
-  sli_lock (&registry.lock);
+  sli_lock (&sli_registry.lock);
   self = record;
   if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, &record->fast);
-  link_after (&record->link, &registry.records);
-  STORE (&registry.n_records, registry.n_records + 1);
-  sli_unlock (&registry.lock);
+  link_after (&record->link, &sli_registry.records);
+  STORE (&sli_registry.n_records, sli_registry.n_records + 1);
+  sli_unlock (&sli_registry.lock);
 }
 
 static ThreadRecord *
 record_new (void)
 {
   ThreadRecord *record
-      = registry.is_open ? sli_meta_alloc (sizeof *record) : NULL;
+      = sli_registry.is_open ? sli_meta_alloc (sizeof *record) : NULL;
 
   if (record == NULL)
     return NULL;
@@ -208,7 +201,7 @@ self_begin (void)
   if (record == NULL)
     {
       /* Without a key for good; without memory only this time. */
-      self = registry.is_open ? RECORD_NEW : RECORD_NONE;
+      self = sli_registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
 }
@@ -227,10 +220,10 @@ void
 sli_record_sort_out (ThreadRecord *record)
 {
   STORE_RELEASE (&record->is_busy, false);
-  sli_lock (&registry.lock);
+  sli_lock (&sli_registry.lock);
   record_reattach (record);
   STORE (&record->is_busy, true);
-  sli_unlock (&registry.lock);
+  sli_unlock (&sli_registry.lock);
 }
 
 void
@@ -328,29 +321,22 @@ sli_magazine_flush (bool to_slabs)
 
 /* --- a thread's end ----------------------------------------------------------------- */
 
-static uint32_t
-rounds_peak (const ClassCache *cache, unsigned class_index)
-{
-  return cache->size_peak == 0 && cache->loaded == NULL
-             ? 0
-             : sli_depot_rounds (class_index, cache->size_peak);
-}
-
 /* What a thread counted outlives it. */
 static void
 counts_keep (const ThreadRecord *record)
 {
-  assert_held (&registry.lock);
+  assert_held (&sli_registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
-      MagazineCounts *ended = &registry.ended[i];
+      MagazineCounts *ended = &sli_registry.ended[i];
       const ClassCache *cache = &record->caches[i];
 
       ended->n_hits += cache->n_hits;
       ended->n_grown += cache->n_grown;
       ended->n_shrunk += cache->n_shrunk;
       ended->rounds_peak
-          = (uint32_t) max_size (ended->rounds_peak, rounds_peak (cache, i));
+          = (uint32_t) max_size (ended->rounds_peak,
+                                 sli_record_rounds_peak (cache, i));
     }
 }
 
@@ -363,11 +349,11 @@ self_end (void *value)
 
   STORE (&slice_tls_v1, &zero_block);
   self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
-  sli_lock (&registry.lock);
+  sli_lock (&sli_registry.lock);
   link_remove (&record->link);
-  STORE (&registry.n_records, registry.n_records - 1);
+  STORE (&sli_registry.n_records, sli_registry.n_records - 1);
   counts_keep (record);
-  sli_unlock (&registry.lock);
+  sli_unlock (&sli_registry.lock);
   /* Nobody else can reach it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
@@ -381,20 +367,20 @@ self_end (void *value)
 void
 sli_magazine_load (void)
 {
-  registry.is_open = sli_tls_open (self_end);
+  sli_registry.is_open = sli_tls_open (self_end);
 }
 
 void
 sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
-  registry.may_be_inline = is_inline;
+  sli_registry.may_be_inline = is_inline;
   memcpy (record_new_one.fast.entries, zero_block.entries,
           sizeof zero_block.entries);
   memcpy (record_none.fast.entries, zero_block.entries,
           sizeof zero_block.entries);
   record_new_one.call = record_none.call = CALL_UNKNOWN;
-  link_init (&registry.records);
+  link_init (&sli_registry.records);
 }
 
 /* --- the inline code out, and in again ------------------------------------------------ */
@@ -404,10 +390,10 @@ sli_record_init (bool is_inline, bool checks_reentry)
 void
 sli_magazine_show_inline (bool is_shown)
 {
-  is_shown = is_shown && registry.may_be_inline;
-  sli_lock (&registry.lock);
+  is_shown = is_shown && sli_registry.may_be_inline;
+  sli_lock (&sli_registry.lock);
   STORE (&sli_record_options.is_inline, is_shown);
-  LINK_EACH (link, &registry.records)
+  LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
@@ -416,7 +402,7 @@ sli_magazine_show_inline (bool is_shown)
       else
         STORE (record->tls, &zero_block);
     }
-  sli_unlock (&registry.lock);
+  sli_unlock (&sli_registry.lock);
 }
 
 /* --- detaching ------------------------------------------------------------------------ */
@@ -471,8 +457,8 @@ sli_magazine_detach_others (void)
 {
   if (!LOAD (&sli_record_options.is_inline))
     return; /* the other modes use records without entering them */
-  sli_lock (&registry.lock);
-  LINK_EACH (link, &registry.records)
+  sli_lock (&sli_registry.lock);
+  LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
@@ -483,215 +469,16 @@ sli_magazine_detach_others (void)
     }
   SCHEDULE_POINT ("detaching");
   if (sli_os_barrier_all_threads ())
-    LINK_EACH (link, &registry.records)
+    LINK_EACH (link, &sli_registry.records)
       record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
-  LINK_EACH (link, &registry.records)
+  LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
       if (record != self)
         STORE_RELEASE (&record->attention, RECORD_DETACHED);
     }
-  sli_unlock (&registry.lock);
-}
-
-/* --- looking ---------------------------------------------------------------------------- */
-
-/* The most rounds to believe in.  The owner may be at work, and its magazine
- * something else by now: then n_rounds_max is any number. */
-static size_t
-rounds_believable (const Magazine *magazine, unsigned class_index)
-{
-  return min_size (LOAD (&magazine->n_rounds_max),
-                   sli_depot_rounds (class_index,
-                                     sli_depot_size_max (class_index)));
-}
-
-/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
- * read is near the truth.  Under the metadata's lock: owners take a magazine
- * out of their record before they let it go, so what is seen there can't end
- * (and its unit not go back to the pages) as long as the lock is held. */
-READS_RACILY static uint64_t
-loaded_count (const ThreadRecord *record, unsigned class_index)
-{
-  const ClassCache *cache = &record->caches[class_index];
-  const Magazine *loaded = LOAD (&cache->loaded);
-  void *const *top = LOAD (&record->fast.entries[class_index].top);
-
-  if (SCHEDULE_IS_ON && loaded != NULL)
-    {
-      SCHEDULE_POINT ("magazine seen");
-      require (loaded->class_index == class_index);
-    }
-  if (loaded == NULL || top < loaded->slots + cache->n_taken
-      || top > loaded->slots + rounds_believable (loaded, class_index))
-    return 0;
-  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
-                              (size_t) (top - loaded->slots)
-                                  - cache->n_taken);
-}
-
-READS_RACILY static uint64_t
-previous_count (const ClassCache *cache, unsigned class_index)
-{
-  const Magazine *previous = LOAD (&cache->previous);
-
-  return previous == NULL
-             ? 0
-             : rounds_count_chunks (&previous->slots[1],
-                                    min_size (
-                                        LOAD (&previous->n_rounds),
-                                        rounds_believable (previous,
-                                                           class_index)));
-}
-
-READS_RACILY static uint64_t
-quarantine_count (const ClassCache *cache)
-{
-  void *const *ring = LOAD (&cache->quarantine);
-
-  return ring != NULL
-             ? rounds_count_chunks (ring, sli_record_quarantine_chunks ())
-             : 0;
-}
-
-READS_RACILY static void
-record_count (const ThreadRecord *record, unsigned class_index,
-              MagazineCounts *counts)
-{
-  const ClassCache *cache = &record->caches[class_index];
-
-  counts->n_cached += loaded_count (record, class_index);
-  counts->n_cached += previous_count (cache, class_index);
-  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
-                                  - LOAD (&cache->zero_next))
-                      / sli_sizeclasses[class_index].chunk_bytes;
-  counts->n_cached += quarantine_count (cache);
-  counts->n_hits += LOAD (&cache->n_hits);
-  counts->n_grown += LOAD (&cache->n_grown);
-  counts->n_shrunk += LOAD (&cache->n_shrunk);
-  if (LOAD (&cache->loaded) != NULL)
-    counts->rounds_now
-        = (uint32_t) max_size (counts->rounds_now,
-                               sli_depot_rounds (class_index, cache->size));
-  counts->rounds_peak
-      = (uint32_t) max_size (counts->rounds_peak,
-                             rounds_peak (cache, class_index));
-}
-
-unsigned
-sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
-{
-  unsigned n_records;
-
-  sli_lock (&registry.lock);
-  memcpy (counts, registry.ended, sizeof registry.ended);
-  n_records = registry.n_records;
-  sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      for (unsigned i = 1; i < N_CLASSES; i++)
-        record_count (record, i, &counts[i]);
-    }
-  sli_unlock (sli_meta_lock ());
-  sli_unlock (&registry.lock);
-  return n_records;
-}
-
-uint64_t
-sli_magazine_fork_lost (void)
-{
-  return LOAD (&registry.n_fork_lost);
-}
-
-static const char *
-class_check (const ThreadRecord *record, unsigned class_index)
-{
-  const ClassCache *cache = &record->caches[class_index];
-  const SliceEntryV1 *entry = &record->fast.entries[class_index];
-  const Magazine *loaded = cache->loaded, *previous = cache->previous;
-
-  if (loaded == NULL)
-    return entry->top != sli_record_nil || entry->end != sli_record_nil
-               ? "M1"
-               : NULL;
-  if (loaded->slots[0] != NULL || entry->top < (void **) loaded->slots
-      || entry->top > entry->end
-      || entry->end != loaded->slots + loaded->n_rounds_max
-      || loaded->class_index != class_index)
-    return "M1";
-  if (cache->n_taken > entry->top - (void **) loaded->slots)
-    return "M4";
-  return previous != NULL
-                 && (previous->slots[0] != NULL
-                     || previous->n_rounds > previous->n_rounds_max
-                     || previous->class_index != class_index)
-             ? "M2"
-             : NULL;
-}
-
-const char *
-sli_magazine_check (const void **where)
-{
-  const char *broken = NULL;
-
-  sli_lock (&registry.lock);
-  sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
-        {
-          broken = class_check (record, i);
-          *where = &record->caches[i];
-        }
-    }
-  sli_unlock (sli_meta_lock ());
-  sli_unlock (&registry.lock);
-  return broken;
-}
-
-static void
-class_each (const ThreadRecord *record, unsigned class_index,
-            MagazineVisit visit, void *data)
-{
-  const ClassCache *cache = &record->caches[class_index];
-  uint64_t n_loaded = loaded_count (record, class_index);
-  const Magazine *loaded = LOAD (&cache->loaded);
-  const Magazine *previous = LOAD (&cache->previous);
-
-  if (n_loaded > 0 && loaded != NULL)
-    visit (class_index, loaded->slots + 1 + cache->n_taken, n_loaded, data);
-  if (previous != NULL)
-    visit (class_index, previous->slots + 1,
-           min_size (LOAD (&previous->n_rounds),
-                     rounds_believable (previous, class_index)),
-           data);
-  if (cache->quarantine != NULL)
-    visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
-           data);
-  for (char *chunk = cache->zero_next; chunk != cache->zero_end;
-       chunk += sli_sizeclasses[class_index].chunk_bytes)
-    {
-      void *round = chunk;
-
-      visit (class_index, &round, 1, data);
-    }
-}
-
-void
-sli_magazine_each (MagazineVisit visit, void *data)
-{
-  sli_lock (&registry.lock);
-  sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &registry.records)
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
-  sli_unlock (sli_meta_lock ());
-  sli_unlock (&registry.lock);
+  sli_unlock (&sli_registry.lock);
 }
 
 /* --- fork --------------------------------------------------------------------------------- */
@@ -699,13 +486,13 @@ sli_magazine_each (MagazineVisit visit, void *data)
 void
 sli_magazine_fork_prepare (void)
 {
-  sli_lock_for_fork (&registry.lock);
+  sli_lock_for_fork (&sli_registry.lock);
 }
 
 void
 sli_magazine_fork_parent (void)
 {
-  sli_unlock_after_fork (&registry.lock);
+  sli_unlock_after_fork (&sli_registry.lock);
 }
 
 /* Other threads' magazines changed without locks while the kernel copied the
@@ -715,8 +502,8 @@ sli_magazine_fork_child (void)
 {
   ThreadRecord *own = sli_record_peek ();
 
-  sli_lock_init (&registry.lock, LOCK_RANK_REGISTRY);
-  LINK_EACH (link, &registry.records)
+  sli_lock_init (&sli_registry.lock, LOCK_RANK_REGISTRY);
+  LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
       MagazineCounts counts = { 0 };
@@ -724,15 +511,15 @@ sli_magazine_fork_child (void)
       if (record == own)
         continue;
       for (unsigned i = 1; i < N_CLASSES; i++)
-        record_count (record, i, &counts);
-      registry.n_fork_lost += counts.n_cached;
+        sli_record_count (record, i, &counts);
+      sli_registry.n_fork_lost += counts.n_cached;
     }
-  link_init (&registry.records);
-  registry.n_records = 0;
+  link_init (&sli_registry.records);
+  sli_registry.n_records = 0;
   if (own != NULL)
     {
       link_init (&own->link);
-      link_after (&own->link, &registry.records);
-      registry.n_records = 1;
+      link_after (&own->link, &sli_registry.records);
+      sli_registry.n_records = 1;
     }
 }

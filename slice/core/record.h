@@ -1,6 +1,7 @@
 /* record.h - what each thread keeps: its magazines, and the registry of all
  *
- * Floor 5 (magazine).  Used by magazine.c and record.c alone.
+ * Floor 5 (magazine).  Used by the floor's own files, and by
+ * guard-state.h of the floor above.
  * Locks: the registry (rank 60).  A record has none: its owner says that it is
  * in a slow path (is_busy), a trimmer says that it wants the record
  * (attention), and a barrier on all threads makes each see the other's word; so the owner

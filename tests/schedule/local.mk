@@ -35,6 +35,7 @@ scheduled_sources = \
 	slice/core/page-look.c \
 	slice/core/page-trim.c \
 	slice/core/record.c \
+	slice/core/record-look.c \
 	slice/core/own.c \
 	slice/core/route.c \
 	slice/core/slab.c \

@@ -1,0 +1,38 @@
+/* record-registry.h - all threads' records
+ *
+ * Floor 5 (magazine).  Shared by record.c and record-look.c alone.
+ * Lock: sli_registry.lock (rank 60).
+ * Theory: sections 6 and 9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CORE_RECORD_REGISTRY_H
+#define SLI_CORE_RECORD_REGISTRY_H
+
+#include "magazine.h"
+#include "record.h"
+#include "base/list.h"
+#include "port/lock.h"
+
+typedef struct
+{
+  Lock lock;
+  Link records;
+  unsigned n_records;
+  bool is_open;            /* threads' ends are told */
+  bool may_be_inline;      /* no option keeps the inline code out */
+  uint64_t n_fork_lost;
+  MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
+} Registry;
+
+extern Registry sli_registry;
+
+/* The most rounds that a magazine of this cache ever had. */
+uint32_t sli_record_rounds_peak (const ClassCache *cache,
+                                 unsigned class_index);
+/* Adds what a record has and has counted.  The owner may be at work: what is
+ * read is near the truth. */
+void sli_record_count (const ThreadRecord *record, unsigned class_index,
+                       MagazineCounts *counts);
+
+#endif
