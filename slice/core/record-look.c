@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* --- counting ---------------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------ */
 
 uint32_t
 sli_record_rounds_peak (const ClassCache *cache, unsigned class_index)
@@ -137,7 +137,7 @@ sli_magazine_fork_lost (void)
   return LOAD (&sli_registry.n_fork_lost);
 }
 
-/* --- invariants --------------------------------------------------------------------------- */
+/* --- invariants ------------------------------------------------------------ */
 
 static const char *
 class_check (const ThreadRecord *record, unsigned class_index)
@@ -187,7 +187,7 @@ sli_magazine_check (const void **where)
   return broken;
 }
 
-/* --- each round --------------------------------------------------------------------------- */
+/* --- each round ------------------------------------------------------------ */
 
 static void
 class_each (const ThreadRecord *record, unsigned class_index,
