@@ -13,6 +13,9 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc.c \
 	%D%/ralloc-extension.c \
 	%D%/ralloc-free.c \
+	%D%/ralloc-free.h \
+	%D%/ralloc-free-blocks.c \
+	%D%/ralloc-free-stand.c \
 	%D%/ralloc-limit.c \
 	%D%/ralloc-reference.c \
 	%D%/ralloc-report.c \

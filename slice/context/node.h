@@ -382,7 +382,7 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
 
-/* --- frees under way (ralloc-free.c) ----------------------------------------- */
+/* --- frees under way (ralloc-free.c, ralloc-free-stand.c) ---------------- */
 
 /* How many stand in destructors just now, of all threads.  Which of them are
  * this thread's is asked only if there are any. */

@@ -14,13 +14,8 @@
  * User code sees whole lists: it runs when the list at hand is written back
  * and the blocks that are under way have been returned.
  *
- * A few blocks go to the magazines, where the next allocation finds them
- * warm; many go to their slabs, which keeps the order of addresses (the
- * magazines would deal it out anew each time, and a tree that is built and
- * freed again and again would end up scattered).  A slab takes back many
- * neighbours at the price of one, but a walk meets nodes of all sizes in
- * turn, each size in another slab: so the blocks are first put into bins by
- * their address.
+ * How the blocks go back: ralloc-free-blocks.c; what user code may do in a
+ * walk: ralloc-free-stand.c.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -29,276 +24,16 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
+#include "ralloc-free.h"
 #include "base/trace.h"
-#include "port/tls.h"
 
 enum
 {
-  /* Four times the bits in a word of a slab's bitmap: most words come back whole,
-   * with one lock instead of two. */
-  BATCH_BLOCKS = 256,
-  MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
-  BIN_BITS = 4,
-  N_BINS = 1 << BIN_BITS,   /* size classes in use at a time, about */
-  BIN_BLOCKS = 64,
-  PREFETCH_BYTES = 512,     /* 5 % of a large compile, measured */
-  BIN_SHIFT = 14,           /* what 8 KiB apart lies is kept apart */
-  NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
+  PREFETCH_BYTES = 512 /* 5 % of a large compile, measured */
 };
 
-/* Blocks that probably lie in one slab.  Aligned to its size, so that the
- * place for the next one tells when the bin is full. */
-typedef struct
-{
-  _Alignas (BIN_BLOCKS * sizeof (void *)) void *blocks[BIN_BLOCKS];
-} Bin;
-
-/* Blocks in the order in which the walk met them.  Leaves and other nodes
- * are kept apart: of a tree that was built level by level each of them comes
- * along in the order of addresses, but not the two mixed. */
-typedef struct
-{
-  unsigned n;
-  void *blocks[BATCH_BLOCKS];
-} Batch;
-
-typedef struct Walk
-{
-  void *top;             /* the node whose freeing began it all */
-  void *keep;            /* top, if only what is below it goes; else NULL */
-  void *refuge;          /* top's parent: where a refusing node moves */
-  void *at;              /* where it stands while user code runs */
-  struct Walk *outer;    /* in whose user code this one runs */
-  size_t limited_bytes;  /* to be given back to limits above top */
-  bool is_large;         /* the bins are in use: not a small tree */
-  Batch leaves;
-  Batch others;
-  void **bin_ends[N_BINS]; /* where the next goes; valid if is_large */
-  Bin bins[N_BINS];
-} Walk;
-
-unsigned sli_context_n_standing;
-
-static inline void
-walk_begin (Walk *walk, void *top, void *keep, void *refuge)
-{
-  walk->top = top;
-  walk->keep = keep;
-  walk->refuge = refuge;
-  walk->limited_bytes = 0;
-  walk->is_large = false;
-  walk->leaves.n = 0;
-  walk->others.n = 0;
-}
-
-/* --- blocks going back ------------------------------------------------------- */
-
-static inline void
-bin_push (Walk *walk, unsigned bin, void *block)
-{
-  void **end = walk->bin_ends[bin];
-
-  *end++ = block;
-  if (UNLIKELY ((uintptr_t) end % sizeof (Bin) == 0))
-    {
-      end = walk->bins[bin].blocks;
-      slice_free_bulk (BIN_BLOCKS, end);
-    }
-  walk->bin_ends[bin] = end;
-}
-
-static inline void
-bins_begin (Walk *walk)
-{
-  for (unsigned i = 0; i < N_BINS; i++)
-    walk->bin_ends[i] = walk->bins[i].blocks;
-}
-
-static inline bool
-is_near (const void *a, const void *b)
-{
-  return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
-}
-
-/* Samples will do: where they deceive, it only takes a little longer. */
-static inline bool
-batch_is_in_order (const Batch *batch)
-{
-  void *const *blocks = batch->blocks;
-
-  return is_near (blocks[0], blocks[BATCH_BLOCKS / 4])
-         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2])
-         && is_near (blocks[BATCH_BLOCKS / 2], blocks[BATCH_BLOCKS / 4 * 3])
-         && is_near (blocks[BATCH_BLOCKS / 4 * 3], blocks[BATCH_BLOCKS - 1]);
-}
-
-static NOINLINE void
-batch_leaves (Walk *walk, Batch *batch)
-{
-  /* Fibonacci hashing (Knuth, volume 3, 6.4). */
-  const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
-  unsigned n = batch->n;
-  unsigned i;
-
-  if (!walk->is_large)
-    bins_begin (walk);
-  walk->is_large = true;
-  batch->n = 0;
-  if (n == BATCH_BLOCKS && batch_is_in_order (batch))
-    {
-      slice_free_bulk (BATCH_BLOCKS, batch->blocks);
-      return;
-    }
-  for (i = 0; i < n; i++)
-    {
-      uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
-      bin_push (walk, (unsigned) ((place * golden) >> (64 - BIN_BITS)),
-                batch->blocks[i]);
-    }
-}
-
-static inline __attribute__ ((always_inline)) void
-batch_push (Walk *walk, Batch *batch, void *block)
-{
-  unsigned n = batch->n;
-
-  batch->blocks[n] = block;
-  batch->n = n + 1;
-  if (UNLIKELY (n + 1 == BATCH_BLOCKS))
-    batch_leaves (walk, batch);
-}
-
-/* Nothing stays under way: user code runs next, or the walk is over. */
-static void
-walk_flush (Walk *walk)
-{
-  unsigned i;
-
-  if (!walk->is_large
-      && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
-      && (sli_context_mode & MODE_BULK) == 0)
-    {
-      sli_own_free_warm (walk->leaves.n, walk->leaves.blocks);
-      sli_own_free_warm (walk->others.n, walk->others.blocks);
-      walk->leaves.n = walk->others.n = 0;
-      return;
-    }
-  batch_leaves (walk, &walk->leaves);
-  batch_leaves (walk, &walk->others);
-  for (i = 0; i < N_BINS; i++)
-    if (walk->bin_ends[i] != walk->bins[i].blocks)
-      {
-        slice_free_bulk ((size_t) (walk->bin_ends[i] - walk->bins[i].blocks),
-                         walk->bins[i].blocks);
-        walk->bin_ends[i] = walk->bins[i].blocks;
-      }
-}
-
-/* --- walks that stand in user code ------------------------------------------- */
-
-/* What user code does while a walk stands: it may free or move the nodes
- * above the walk, of which the walk knows one, where those that refuse go.
- * The thread's word leads to its walks, the innermost first. */
-static inline void
-walk_stand (Walk *walk, void *at)
-{
-  walk_flush (walk);
-  walk->at = at;
-  walk->outer = sli_tls_word ();
-  __atomic_fetch_add (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
-  /* (Without a key left nobody hears what the destructor frees above.) */
-  sli_tls_set_word (walk);
-}
-
-static inline void
-walk_go_on (Walk *walk)
-{
-  sli_tls_set_word (walk->outer);
-  __atomic_fetch_sub (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
-}
-
-/* Will `payload' go if `top' is freed?  What is dying is off its list, and
- * goes with its own walk. */
-static bool
-lies_below (const void *top, const void *payload)
-{
-  while (payload != NULL && payload != top)
-    {
-      const Node *node = node_of (payload);
-      if (node->pprev == NODE_DYING)
-        return false;
-      payload = node_parent (node);
-    }
-  return payload != NULL;
-}
-
-/* The node is to be freed by the walk that began on it. */
-static void
-node_leaves_tree (Walk *walk, void *payload, Node *node,
-                  const char *operation)
-{
-  walk->refuge = node_parent (node);
-  node_unlink (node, payload, operation);
-  /* By address, not by way of the parent's extension: that may go first. */
-  node->parent &= ~(uintptr_t) NODE_FAMILY;
-  node_set_parent (node, walk->refuge);
-  node->pprev = NODE_DYING;
-}
-
-static void
-walk_set_refuge (Walk *walk, void *refuge)
-{
-  walk->refuge = refuge;
-  if (walk->keep == NULL)
-    node_set_parent (node_of (walk->top), refuge);
-}
-
-/* User code frees a node.  A walk that was to keep its top, which goes now,
- * takes it along; one whose refuge goes has the next that stays.  True: there
- * is nothing left to be done. */
-static COLD bool
-walks_hear_free (void *ptr, const char *operation)
-{
-  bool taken = false;
-
-  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
-    {
-      if (walk->keep != NULL && lies_below (ptr, walk->keep))
-        {
-          taken |= walk->keep == ptr;
-          node_leaves_tree (walk, walk->keep, node_of (walk->keep),
-                            operation);
-          walk->keep = NULL;
-        }
-      if (!taken && walk->refuge != NULL && lies_below (ptr, walk->refuge))
-        walk_set_refuge (walk, node_parent (node_of (ptr)));
-    }
-  return taken;
-}
-
-COLD void
-sli_context_walks_moved (void *old, void *payload)
-{
-  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
-    {
-      if (walk->keep == old)
-        {
-          void *at = walk->at;
-          /* The node under way that hangs on it, or did. */
-          while (at != old && node_parent (node_of (at)) != old)
-            at = node_parent (node_of (at));
-          if (at == old)
-            walk->at = payload;
-          else
-            node_set_parent (node_of (at), payload);
-          walk->keep = walk->top = payload;
-        }
-      if (walk->refuge == old)
-        walk_set_refuge (walk, payload);
-    }
-}
+unsigned sli_context_n_standing; /* here, where each free looks at it */
 
 /* In a mode that wants to know of every node that goes. */
 static COLD void
@@ -354,9 +89,9 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   if (destructor == NULL)
     return false;
   extension->destructor = NULL;
-  walk_stand (walk, payload);
+  sli_free_stand (walk, payload);
   destructor (payload);
-  walk_go_on (walk);
+  sli_free_go_on (walk);
   return true;
 }
 
@@ -368,10 +103,10 @@ node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 {
   bool refused;
 
-  walk_stand (walk, at);
+  sli_free_stand (walk, at);
   extension->asked = true;
   refused = extension->refuses (payload);
-  walk_go_on (walk);
+  sli_free_go_on (walk);
   /* The extension is the node's as long as that lives, and it lives: to free
    * it while it is asked does nothing. */
   extension->asked = false;
@@ -460,7 +195,7 @@ run_dies (Walk *walk, const void *at, void *child, void ***link,
       if (UNLIKELY (end == walk->leaves.blocks + BATCH_BLOCKS))
         {
           walk->leaves.n = BATCH_BLOCKS;
-          batch_leaves (walk, &walk->leaves);
+          sli_free_batch_leaves (walk, &walk->leaves);
           end = walk->leaves.blocks;
         }
     }
@@ -630,7 +365,7 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk_all (&walk);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
     sli_limit_give (walk.refuge, walk.limited_bytes);
-  walk_flush (&walk);
+  sli_free_flush (&walk);
 }
 
 /* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
@@ -683,7 +418,7 @@ any_free (void *ptr, const char *operation)
         return false;
       node = node_of (ptr);
     }
-  if (context_has_standing () && walks_hear_free (ptr, operation))
+  if (context_has_standing () && sli_free_heard (ptr, operation))
     return true;
   tree_free (ptr, node, operation);
   return true;
@@ -751,5 +486,5 @@ ralloc_free_children (void *ctx)
   ctx = walk.keep != NULL ? walk.keep : walk.refuge;
   if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
     sli_limit_give (ctx, walk.limited_bytes);
-  walk_flush (&walk);
+  sli_free_flush (&walk);
 }

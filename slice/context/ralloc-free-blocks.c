@@ -1,0 +1,114 @@
+/* ralloc-free-blocks.c - the blocks of a tree go back to their slabs
+ *
+ * Floor 7 (context).  No locks.
+ *
+ * A few blocks go to the magazines, where the next allocation finds them
+ * warm; many go to their slabs, which keeps the order of addresses (the
+ * magazines would deal it out anew each time, and a tree that is built and
+ * freed again and again would end up scattered).  A slab takes back many
+ * neighbours at the price of one, but a walk meets nodes of all sizes in
+ * turn, each size in another slab: so the blocks are first put into bins by
+ * their address.
+ * Theory: section 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "ralloc-free.h"
+
+enum
+{
+  MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
+  BIN_SHIFT = 14,           /* a stretch of 16 KiB goes to one bin */
+  NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
+};
+
+static inline void
+bin_push (Walk *walk, unsigned bin, void *block)
+{
+  void **end = walk->bin_ends[bin];
+
+  *end++ = block;
+  if (UNLIKELY ((uintptr_t) end % sizeof (Bin) == 0))
+    {
+      end = walk->bins[bin].blocks;
+      slice_free_bulk (BIN_BLOCKS, end);
+    }
+  walk->bin_ends[bin] = end;
+}
+
+static inline void
+bins_begin (Walk *walk)
+{
+  for (unsigned i = 0; i < N_BINS; i++)
+    walk->bin_ends[i] = walk->bins[i].blocks;
+}
+
+static inline bool
+is_near (const void *a, const void *b)
+{
+  return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
+}
+
+/* Samples will do: where they deceive, it only takes a little longer. */
+static inline bool
+batch_is_in_order (const Batch *batch)
+{
+  void *const *blocks = batch->blocks;
+
+  return is_near (blocks[0], blocks[BATCH_BLOCKS / 4])
+         && is_near (blocks[BATCH_BLOCKS / 4], blocks[BATCH_BLOCKS / 2])
+         && is_near (blocks[BATCH_BLOCKS / 2], blocks[BATCH_BLOCKS / 4 * 3])
+         && is_near (blocks[BATCH_BLOCKS / 4 * 3], blocks[BATCH_BLOCKS - 1]);
+}
+
+NOINLINE void
+sli_free_batch_leaves (Walk *walk, Batch *batch)
+{
+  /* Fibonacci hashing (Knuth, volume 3, 6.4). */
+  const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
+  unsigned n = batch->n;
+  unsigned i;
+
+  if (!walk->is_large)
+    bins_begin (walk);
+  walk->is_large = true;
+  batch->n = 0;
+  if (n == BATCH_BLOCKS && batch_is_in_order (batch))
+    {
+      slice_free_bulk (BATCH_BLOCKS, batch->blocks);
+      return;
+    }
+  for (i = 0; i < n; i++)
+    {
+      uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
+      bin_push (walk, (unsigned) ((place * golden) >> (64 - BIN_BITS)),
+                batch->blocks[i]);
+    }
+}
+
+void
+sli_free_flush (Walk *walk)
+{
+  unsigned i;
+
+  if (!walk->is_large
+      && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
+      && (sli_context_mode & MODE_BULK) == 0)
+    {
+      sli_own_free_warm (walk->leaves.n, walk->leaves.blocks);
+      sli_own_free_warm (walk->others.n, walk->others.blocks);
+      walk->leaves.n = walk->others.n = 0;
+      return;
+    }
+  sli_free_batch_leaves (walk, &walk->leaves);
+  sli_free_batch_leaves (walk, &walk->others);
+  for (i = 0; i < N_BINS; i++)
+    if (walk->bin_ends[i] != walk->bins[i].blocks)
+      {
+        slice_free_bulk ((size_t) (walk->bin_ends[i] - walk->bins[i].blocks),
+                         walk->bins[i].blocks);
+        walk->bin_ends[i] = walk->bins[i].blocks;
+      }
+}
