@@ -17,6 +17,8 @@
  *
  * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
  * object is a node of its own below the context.
+ *
+ * Strings in them: linear-string.c.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -39,8 +41,7 @@ enum
   LINEAR_OPTION_STEP = 2048, /* min_buffer_size is rounded up to this */
   /* An object that does not fit and is larger than this part of the next
    * buffer gets one of its own. */
-  LINEAR_OVERSIZE_PART = 4,
-  FORMAT_ROOM_BYTES = 256
+  LINEAR_OVERSIZE_PART = 4
 };
 
 typedef struct LinearBuffer LinearBuffer;
@@ -447,9 +448,8 @@ ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
 
 /* --- growing objects ------------------------------------------------------------------ */
 
-/* Makes the object handed out last longer, if it is that and there is room. */
-static bool
-extend_in_place (void *linear, char *object, size_t new_size)
+bool
+sli_context_linear_extend (void *linear, char *object, size_t new_size)
 {
   LinearPrefix *prefix;
 
@@ -495,157 +495,11 @@ ralloc_linear_realloc (void *linear, void *old, size_t new_size)
 
   if (old == NULL)
     return ralloc_linear_alloc_child (linear, new_size);
-  if (extend_in_place (linear, old, new_size))
+  if (sli_context_linear_extend (linear, old, new_size))
     return old;
   readable = readable_bytes (linear, old);
   object = ralloc_linear_alloc_child (linear, new_size);
   if (object != NULL)
     memcpy (object, old, new_size < readable ? new_size : readable);
   return object;
-}
-
-/* --- strings ----------------------------------------------------------------------------- */
-
-void *
-ralloc_linear_memdup (void *linear, const void *mem, size_t n)
-{
-  void *copy = ralloc_linear_alloc_child (linear, n);
-
-  if (LIKELY (copy != NULL && n > 0))
-    memcpy (copy, mem, n);
-  return copy;
-}
-
-char *
-ralloc_linear_strdup (void *linear, const char *str)
-{
-  return LIKELY (str != NULL)
-             ? ralloc_linear_memdup (linear, str, strlen (str) + 1)
-             : NULL;
-}
-
-/* `old' of `start' characters, with room for `length' more and a NUL. */
-static char *
-string_grow (void *linear, char *old, size_t start, size_t length)
-{
-  size_t bytes;
-  char *text;
-
-  if (UNLIKELY (__builtin_add_overflow (start, length, &bytes)
-                || bytes >= (size_t) PTRDIFF_MAX / 2))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  if (old != NULL && extend_in_place (linear, old, bytes + 1))
-    return old;
-  text = ralloc_linear_alloc_child (linear, bytes + 1);
-  if (text != NULL && start > 0)
-    memcpy (text, old, start);
-  return text;
-}
-
-bool
-ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
-                                      const char *fmt, va_list args)
-{
-  char room[FORMAT_ROOM_BYTES];
-  size_t from = *str != NULL ? *start : 0;
-  va_list again;
-  int length;
-  char *text;
-
-  va_copy (again, args);
-  length = vsnprintf (room, sizeof room, fmt, args);
-  text = length >= 0 ? string_grow (linear, *str, from, (size_t) length)
-                     : NULL;
-  if (LIKELY (text != NULL))
-    {
-      if (LIKELY ((size_t) length < sizeof room))
-        memcpy (text + from, room, (size_t) length + 1);
-      else
-        vsnprintf (text + from, (size_t) length + 1, fmt, again);
-      *str = text;
-      *start = from + (size_t) length;
-    }
-  va_end (again);
-  return text != NULL;
-}
-
-char *
-ralloc_linear_vasprintf (void *linear, const char *fmt, va_list args)
-{
-  char *text = NULL;
-  size_t start = 0;
-
-  ralloc_linear_vasprintf_rewrite_tail (linear, &text, &start, fmt, args);
-  return text;
-}
-
-char *
-ralloc_linear_asprintf (void *linear, const char *fmt, ...)
-{
-  va_list args;
-  char *text;
-
-  va_start (args, fmt);
-  text = ralloc_linear_vasprintf (linear, fmt, args);
-  va_end (args);
-  return text;
-}
-
-bool
-ralloc_linear_asprintf_rewrite_tail (void *linear, char **str, size_t *start,
-                                     const char *fmt, ...)
-{
-  va_list args;
-  bool done;
-
-  va_start (args, fmt);
-  done = ralloc_linear_vasprintf_rewrite_tail (linear, str, start, fmt, args);
-  va_end (args);
-  return done;
-}
-
-bool
-ralloc_linear_vasprintf_append (void *linear, char **str, const char *fmt,
-                                va_list args)
-{
-  size_t start = *str != NULL ? strlen (*str) : 0;
-
-  return ralloc_linear_vasprintf_rewrite_tail (linear, str, &start, fmt,
-                                               args);
-}
-
-bool
-ralloc_linear_asprintf_append (void *linear, char **str, const char *fmt, ...)
-{
-  va_list args;
-  bool done;
-
-  va_start (args, fmt);
-  done = ralloc_linear_vasprintf_append (linear, str, fmt, args);
-  va_end (args);
-  return done;
-}
-
-bool
-ralloc_linear_strcat (void *linear, char **dest, const char *str)
-{
-  size_t existing;
-  size_t length;
-  char *both;
-
-  if (UNLIKELY (dest == NULL || *dest == NULL || str == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a string must be: %s",
-                  "ralloc_linear_strcat");
-  existing = strlen (*dest);
-  length = strlen (str);
-  both = string_grow (linear, *dest, existing, length);
-  if (UNLIKELY (both == NULL))
-    return false;
-  memmove (both + existing, str, length);
-  both[existing + length] = '\0';
-  *dest = both;
-  return true;
 }

@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/gc.c \
 	%D%/large.c \
 	%D%/linear.c \
+	%D%/linear-string.c \
 	%D%/node.c \
 	%D%/node.h \
 	%D%/ralloc.c \

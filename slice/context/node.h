@@ -449,6 +449,8 @@ Extension *sli_context_extend (void *payload);
 void sli_context_unextend (Node *node);
 
 void sli_context_linear_release (Node *node);      /* linear.c: buffers and block */
+/* Makes the object handed out last longer, if it is that and there is room. */
+bool sli_context_linear_extend (void *linear, char *object, size_t new_size);
 size_t sli_context_linear_bytes (const Node *node);
 size_t sli_context_linear_prefix_bytes (void);
 void sli_gc_release (void *payload);       /* gc.c: slabs */
