@@ -36,6 +36,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/tlsf.c \
 	%D%/tlsf.h \
 	%D%/tlsf-index.c \
+	%D%/tlsf-life.c \
 	%D%/tlsf-region.c \
 	%D%/tlsf-walk.c \
 	%D%/watch.c \

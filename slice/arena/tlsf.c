@@ -1,6 +1,7 @@
 /* tlsf.c - two-level segregated fit: any size, any order, bounded time
  *
- * Floor 7: above its index (tlsf-index.c) and its regions (tlsf-region.c).
+ * Floor 7: above its index (tlsf-index.c) and its regions (tlsf-region.c).  How
+ * a heap is made, reset and ended: tlsf-life.c.
  *
  * Invariants: no two free pieces are neighbours; the bits of a piece and of
  * the one behind it agree; each free piece is in the list of its stride.
@@ -16,161 +17,7 @@
 #include <errno.h>
 #include <string.h>
 #include "fault.h"
-#include "kinds.h"
 #include "told.h"
-
-#define CONTROL_BYTES(n_lists)                                                \
- ((sizeof (SliceTlsf) + (n_lists) * sizeof (Piece *) + 15) & ~(size_t) 15)
-
-#define TLSF_FIRST_BYTES ((size_t) 64 << 10)
-#define TLSF_CAP_BYTES ((size_t) 1 << 20)
-
-/* --- making and ending --------------------------------------------------- */
-
-static void
-tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, void (*end) (void *))
-{
-  memset (tlsf, 0, sizeof *tlsf);
-  tlsf->kind = ARENA_TLSF;
-  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_lists);
-  tlsf->end = end;
-  tlsf->n_lists = n_lists;
-  tlsf->is_watched = sli_watch_active ();
-  tlsf->front_bytes = tlsf->is_watched ? WATCH_GAP_BYTES : 0;
-  tlsf->quick_kind = tlsf->is_watched ? 0 : ARENA_TLSF;
-  sli_tlsf_index_clear (tlsf);
-}
-
-/* Of a heap without objects. */
-static void
-tlsf_set_told (SliceTlsf *tlsf)
-{
-  tlsf->chain.is_told = true;
-  tlsf->quick_kind = 0;
-}
-
-static bool
-tell_end_of (const void *object, size_t bytes, bool is_live, void *data)
-{
-  (void) bytes;
-  (void) data;
-  if (is_live)
-    sli_trace_died (SLICE_TRACE_TLSF, object, 0);
-  return true;
-}
-
-size_t
-slice_tlsf_buffer_bytes (size_t bytes)
-{
-  size_t piece = bytes + 3 * PIECE_STRIDE_MIN + 2 * WATCH_GAP_BYTES;
-  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * piece + 8192));
-  return control + piece + 64;
-}
-
-static void
-tlsf_end_fixed (void *memory)
-{
-  SliceTlsf *tlsf = memory;
-  sli_arena_tlsf_fini (tlsf);
-}
-
-SliceTlsf *
-slice_tlsf_new_fixed (void *buffer, size_t bytes)
-{
-  char *start = sli_align (buffer, 16);
-  size_t skip = (size_t) (start - (char *) buffer);
-  uint32_t n_lists = sli_tlsf_n_lists_for (bytes);
-  size_t control = CONTROL_BYTES (n_lists);
-  if (bytes < skip + control + PIECE_STRIDE_MIN)
-    {
-      errno = EINVAL;
-      return NULL;
-    }
-  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
-  tlsf_init (tlsf, n_lists, tlsf_end_fixed);
-  tlsf->is_fixed = true;
-  tlsf->fixed_bytes = bytes;
-  if (!sli_tlsf_region_lay_out (tlsf, start + control, bytes - skip - control,
-                                &tlsf->fixed))
-    {
-      errno = EINVAL;
-      return NULL;
-    }
-  if (tlsf->is_watched)
-    sli_watch_block (tlsf->fixed.first);
-  if (trace_is_on ())
-    tlsf_set_told (tlsf);
-  return tlsf;
-}
-
-size_t
-sli_arena_tlsf_bytes (const SliceArenaOptions *given,
-                      SliceArenaOptions *options)
-{
-  size_t first = TLSF_FIRST_BYTES;
-  if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
-    return 0;
-  return CONTROL_BYTES (TLSF_N_LISTS_MAX);
-}
-
-SliceTlsf *
-sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
-                      void (*end) (void *))
-{
-  SliceTlsf *tlsf = memory;
-  tlsf_init (tlsf, TLSF_N_LISTS_MAX, end);
-  sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
-  if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
-    return NULL;
-  if ((options->flags & ARENA_TOLD) != 0)
-    tlsf_set_told (tlsf);
-  return tlsf;
-}
-
-void
-sli_arena_tlsf_fini (void *memory)
-{
-  SliceTlsf *tlsf = memory;
-  if (tlsf->chain.is_told)
-    slice_tlsf_walk (tlsf, tell_end_of, NULL);
-  tlsf->kind = ARENA_DEAD;
-  tlsf->quick_kind = ARENA_DEAD;
-  if (!tlsf->is_fixed)
-    sli_chain_fini (&tlsf->chain);
-  else if (tlsf->is_watched)
-    sli_watch_block_gone (tlsf->fixed.first, tlsf->fixed.bytes);
-}
-
-static void
-tlsf_end (void *memory)
-{
-  SliceTlsf *tlsf = memory;
-  sli_arena_tlsf_fini (tlsf);
-  slice_free1 (tlsf->control_bytes, tlsf);
-}
-
-SliceTlsf *
-slice_tlsf_new (const SliceArenaOptions *given)
-{
-  SliceArenaOptions options;
-  size_t bytes = sli_arena_tlsf_bytes (given, &options);
-  void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
-  if (memory == NULL)
-    return NULL;
-  SliceTlsf *tlsf = sli_arena_tlsf_setup (memory, &options, tlsf_end);
-  if (tlsf == NULL)
-    slice_free1 (bytes, memory);
-  return tlsf;
-}
-
-void
-slice_tlsf_destroy (SliceTlsf *tlsf)
-{
-  if (tlsf == NULL)
-    return;
-  sli_tlsf_require (tlsf);
-  tlsf->end (tlsf);
-}
 
 /* --- watched objects ----------------------------------------------------- */
 
@@ -654,28 +501,4 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   if (tlsf->chain.is_told)
     sli_trace_moved (SLICE_TRACE_TLSF, object, object, size);
   return object;
-}
-
-/* --- reset --------------------------------------------------------------- */
-
-void
-slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
-{
-  sli_tlsf_require (tlsf);
-  if (tlsf->chain.is_told)
-    slice_tlsf_walk (tlsf, tell_end_of, NULL);
-  sli_tlsf_index_clear (tlsf);
-  tlsf->span_bytes = 0;
-  if (tlsf->is_fixed)
-    {
-      Region old = tlsf->fixed;
-      sli_tlsf_region_lay_out (tlsf, (char *) old.first,
-                               old.bytes + PIECE_HEAD_BYTES, &tlsf->fixed);
-      return;
-    }
-  uint32_t n_keep = sli_chain_empty (&tlsf->chain, keep);
-  sli_chain_trim (&tlsf->chain, n_keep);
-  tlsf->n_empty = 0;
-  while (tlsf->chain.n_used < tlsf->chain.n_blocks)
-    sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN);
 }

@@ -13,6 +13,7 @@
 	%D%/tlsf-worst.c \
 	slice/arena/tlsf.c \
 	slice/arena/tlsf-index.c \
+	slice/arena/tlsf-life.c \
 	slice/arena/tlsf-region.c \
 	slice/arena/tlsf-walk.c \
 	slice/arena/block-source.c \
