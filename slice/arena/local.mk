@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/source-owned.h \
 	%D%/span.c \
 	%D%/span.h \
+	%D%/span-shared.c \
 	%D%/stack.c \
 	%D%/stack.h \
 	%D%/stack-check.c \

@@ -6,7 +6,7 @@
  * Locks: each heap's own, rank 70; a new span is mapped and its record made
  * before the lock is taken, an empty one is unmapped after it is left.
  *
- * Theory: section 8.6.
+ * The heap that arenas share: span-shared.c.  Theory: section 8.6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,17 +19,8 @@
 #include <string.h>
 #include "fault.h"
 #include "watch.h"
-#include "base/trace.h"
 #include "port/compiler.h"
 #include "port/os.h"
-
-/* What the shared heap asks its parent for: large enough that the system's
- * malloc maps it by itself (its threshold starts at 128 KiB and stops at 32
- * MiB, so that a free of it returns memory), small enough that one arena does
- * not reserve much. */
-#define SHARED_SPAN_BYTES ((size_t) 1 << 20)
-/* What it keeps for the next arena: a compiler's phase or two. */
-#define SHARED_KEEP_BYTES ((size_t) 8 << 20)
 
 /* How many pages get memory at once where they all will be used. */
 #define READY_PAGES 16
@@ -425,9 +416,9 @@ heap_take (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
   return pages;
 }
 
-static char *
-heap_take_or_grow (SpanHeap *heap, size_t bytes, size_t alignment,
-                   size_t *n_ready)
+char *
+sli_span_heap_take (SpanHeap *heap, size_t bytes, size_t alignment,
+                    size_t *n_ready)
 {
   size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
   char *pages = heap_take (heap, n, alignment, n_ready);
@@ -460,7 +451,7 @@ heap_map (const SliceSource *source, size_t bytes, size_t alignment)
     return NULL;
   if (heap_goes_direct (heap, bytes, alignment))
     return heap_map_direct (heap, bytes, alignment);
-  return heap_take_or_grow (heap, bytes, alignment, NULL);
+  return sli_span_heap_take (heap, bytes, alignment, NULL);
 }
 
 static void
@@ -572,65 +563,4 @@ sli_span_heap_fini (SpanHeap *heap)
   sli_span_heap_trim (heap, 0);
   slice_free1 (heap->n_room * sizeof (Span *), heap->spans);
   pthread_mutex_destroy (&heap->lock);
-}
-
-/* --- the one that arenas share ------------------------------------------- */
-
-static SpanHeap shared;
-static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
-
-static void
-shared_before_fork (void)
-{
-  pthread_mutex_lock (&shared.lock);
-}
-
-static void
-shared_after_fork (void)
-{
-  pthread_mutex_unlock (&shared.lock);
-}
-
-/* Its spans come from where the slices' pages come from. */
-static void
-shared_init (void)
-{
-  int64_t which = SLICE_PAGES_POSIX_MEMALIGN;
-  slice_get_option (SLICE_OPTION_PAGE_SOURCE, &which);
-  const SliceSource *parent = slice_source_builtin ((SlicePageSource) which);
-  if (parent == NULL)
-    parent = slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN);
-  sli_span_heap_init (&shared, "arenas", parent, SHARED_SPAN_BYTES,
-                      SPAN_PAGE_BYTES, SHARED_KEEP_BYTES);
-  pthread_atfork (shared_before_fork, shared_after_fork, shared_after_fork);
-}
-
-const SliceSource *
-sli_shared_source (void)
-{
-  pthread_once (&shared_once, shared_init);
-  return &shared.source;
-}
-
-/* On memory that a process never had most of a fill's time are page faults:
- * given 64 KiB at a time they cost 13 % less, 32 KiB 9 %, 16 KiB 2 %. */
-void *
-sli_shared_map_ready (size_t bytes)
-{
-  size_t n_ready = 0;
-  sli_shared_source ();
-  char *pages
-      = heap_take_or_grow (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
-  if (n_ready != 0)
-    (void) sli_os_populate (pages, n_ready * SPAN_PAGE_BYTES);
-  return pages;
-}
-
-size_t
-slice_arena_trim (size_t keep_bytes)
-{
-  size_t bytes;
-  sli_shared_source ();
-  TRACE_OWN (bytes = sli_span_heap_trim (&shared, keep_bytes));
-  return bytes;
 }

@@ -53,6 +53,11 @@ size_t sli_span_bytes (size_t n_pages);
 void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
                               size_t n_pages);
 
+/* Pages of a heap, NULL if there is no memory.  If n_ready is not NULL, so many
+ * of them and of those behind have no memory yet and should get it now. */
+char *sli_span_heap_take (SpanHeap *heap, size_t bytes, size_t alignment,
+                          size_t *n_ready);
+
 /* Gives empty spans back beyond `keep_bytes`; returns their bytes. */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
@@ -61,6 +66,8 @@ bool sli_span_heap_is_busy (SpanHeap *heap);
 
 /* Gives everything back: nothing may be out. */
 void sli_span_heap_fini (SpanHeap *heap);
+
+/* --- span-shared.c -------------------------------------------------------- */
 
 /* The source that arenas without one of their own share. */
 const SliceSource *sli_shared_source (void);

@@ -21,6 +21,7 @@
 	slice/arena/told.c \
 	slice/arena/fault.c \
 	slice/arena/span.c \
+	slice/arena/span-shared.c \
 	slice/arena/watch.c
 %C%_tlsf_worst_steps_CPPFLAGS = $(AM_CPPFLAGS) -DTLSF_COUNT_STEPS
 %C%_tlsf_worst_steps_LDADD = slice/liballoc.la $(SLICE_THREAD_LIBS)
