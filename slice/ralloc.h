@@ -4,8 +4,8 @@
  * util/ralloc.h, so that its users need a new #include and no more.  This
  * header is all that a program includes; it brings two more, one a topic:
  *
- *   ralloc-linear.h  linear and garbage-collected contexts
- *   ralloc-more.h    what talloc's users value and ralloc lacks
+ *   ralloc-linear.h     linear and garbage-collected contexts
+ *   ralloc-extension.h  what talloc's users value and ralloc lacks
  *
  * Every allocation is a node: it has a parent (or is a root), may have
  * children, and dies with its parent.  Any node may serve as a context.  A
@@ -468,7 +468,7 @@ public:                                                                       \
 #endif /* __cplusplus */
 
 #include <slice/ralloc-linear.h>
-#include <slice/ralloc-more.h>
+#include <slice/ralloc-extension.h>
 
 #ifdef RALLOC_MARKS
 /* A source file that defines this before the #include has its allocations

@@ -31,5 +31,5 @@ slice_libslice_la_LIBADD += %D%/libcontext.la
 
 pkginclude_HEADERS += \
 	slice/ralloc.h \
-	slice/ralloc-linear.h \
-	slice/ralloc-more.h
+	slice/ralloc-extension.h \
+	slice/ralloc-linear.h

@@ -1,4 +1,4 @@
-/* ralloc-more.h - nodes: names, references, limits, refusals, reports
+/* ralloc-extension.h - nodes: names, references, limits, refusals, reports
  *
  * Public; a part of ralloc.h, which is what to include.  What Mesa's ralloc
  * lacks and talloc's users value; paid by the nodes that use it, with a
@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLICE_RALLOC_MORE_H
-#define SLICE_RALLOC_MORE_H
+#ifndef SLICE_RALLOC_EXTENSION_H
+#define SLICE_RALLOC_EXTENSION_H
 
 #include <slice/ralloc.h>
 
