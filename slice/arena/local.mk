@@ -51,5 +51,8 @@ pkginclude_HEADERS += \
 	slice/linear.h \
 	slice/pool.h \
 	slice/slice.hpp \
+	slice/slice-llvm.hpp \
+	slice/slice-resource.hpp \
+	slice/slice-strategy.hpp \
 	slice/stack.h \
 	slice/tlsf.h

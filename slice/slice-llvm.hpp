@@ -1,0 +1,92 @@
+/* slice-llvm.hpp - pages for LLVM's arenas
+ *
+ * Public; a part of slice.hpp, which is what to include.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_SLICE_LLVM_HPP
+#define SLICE_SLICE_LLVM_HPP
+
+#include <slice/slice.hpp>
+#include <slice/source.h>
+
+#include <cstddef>
+
+namespace slice
+{
+
+/** Slabs for LLVM from a page source: the allocator parameter of
+ * llvm::BumpPtrAllocatorImpl.  Pages are mapped for each slab and given back
+ * with it.
+ *
+ *   typedef llvm::BumpPtrAllocatorImpl<slice::llvm_allocator<>> Bump;
+ *
+ * Needs nothing of LLVM's headers.
+ */
+template <SlicePageSource Which = SLICE_PAGES_MMAP> class llvm_allocator
+{
+public:
+  llvm_allocator () noexcept : source_ (slice_source_builtin (Which))
+  {
+  }
+  /** Another source than the built-in one; it must outlive the slabs. */
+  explicit llvm_allocator (const SliceSource *source) noexcept
+      : source_ (source)
+  {
+  }
+
+  void *
+  Allocate (std::size_t size, std::size_t alignment)
+  {
+    std::size_t least = page_bytes;
+    return detail::checked (source_->map (
+        source_, rounded (size), alignment > least ? alignment : least));
+  }
+
+  void
+  Deallocate (const void *slab, std::size_t size, std::size_t)
+  {
+    if (source_->unmap != nullptr)
+      source_->unmap (source_, const_cast<void *> (slab), rounded (size));
+  }
+
+  template <typename T>
+  T *
+  Allocate (std::size_t n = 1)
+  {
+    return static_cast<T *> (
+        Allocate (detail::array_bytes (n, sizeof (T)), alignof (T)));
+  }
+
+  template <typename T>
+  void
+  Deallocate (T *objects, std::size_t n = 1)
+  {
+    Deallocate (static_cast<const void *> (objects), n * sizeof (T),
+                alignof (T));
+  }
+
+  void
+  Reset () noexcept
+  {
+  }
+  void
+  PrintStats () const noexcept
+  {
+  }
+
+private:
+  static constexpr std::size_t page_bytes = 4096;
+
+  static std::size_t
+  rounded (std::size_t size) noexcept
+  {
+    return (size + page_bytes - 1) & ~(page_bytes - 1);
+  }
+
+  const SliceSource *source_;
+};
+
+} // namespace slice
+
+#endif
