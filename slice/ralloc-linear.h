@@ -245,12 +245,7 @@ public:                                                                       \
   }                                                                           \
   static void *operator new[] (size_t size, void *linear)                     \
   {                                                                           \
-    static_assert (__has_trivial_destructor (TYPE),                           \
-                   "nobody destroys the objects of a linear context");        \
-    void *p = ALLOC_FUNC (linear, size);                                      \
-    if (p == NULL)                                                            \
-      SLICE_RALLOC_BAD_ALLOC_ ();                                             \
-    return p;                                                                 \
+    return operator new (size, linear);                                       \
   }                                                                           \
   static void operator delete (void *, void *) {}                             \
   static void operator delete[] (void *, void *) {}                           \
