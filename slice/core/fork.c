@@ -71,7 +71,7 @@ static void
 lock_renew (Lock *lock)
 {
   if (!SEEDED (15) || lock->rank != LOCK_RANK_PAGE)
-    sli_lock_init (lock, lock->rank);
+    sli_lock_renew (lock);
 }
 
 static void

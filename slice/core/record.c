@@ -502,7 +502,7 @@ sli_magazine_fork_child (void)
 {
   ThreadRecord *own = sli_record_peek ();
 
-  sli_lock_init (&sli_registry.lock, LOCK_RANK_REGISTRY);
+  sli_lock_renew (&sli_registry.lock);
   LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);

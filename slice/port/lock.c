@@ -144,6 +144,17 @@ sli_unlock_after_fork (Lock *lock)
   pthread_mutex_unlock (&lock->mutex);
 }
 
+/* Nobody waits any more, but the mutex may remember who did.  It is given back
+ * first, by the thread that took it: to race detectors a mutex made anew while
+ * it is held stays held. */
+void
+sli_lock_renew (Lock *lock)
+{
+  pthread_mutex_unlock (&lock->mutex);
+  pthread_mutex_destroy (&lock->mutex);
+  sli_lock_init (lock, lock->rank);
+}
+
 void
 sli_lock_fork_begin (void)
 {

@@ -39,7 +39,7 @@ typedef struct
 
 #define LOCK_INIT(rank) { PTHREAD_MUTEX_INITIALIZER, (rank) }
 
-/* For locks that are not static; also what a forked child does to all. */
+/* For locks that are not static. */
 void sli_lock_init (Lock *lock, int rank);
 void sli_lock (Lock *lock);
 /* As sli_lock(), and tells whether it had to wait. */
@@ -53,6 +53,8 @@ bool sli_lock_rank_held (int rank);
 /* What fork.c takes and gives back all locks with: no rank is asked. */
 void sli_lock_for_fork (Lock *lock);
 void sli_unlock_after_fork (Lock *lock);
+/* What the child does to each of them instead. */
+void sli_lock_renew (Lock *lock);
 /* The forking thread holds everything from here on; until it does not. */
 void sli_lock_fork_begin (void);
 void sli_lock_fork_end (void);
