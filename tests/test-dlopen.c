@@ -185,12 +185,22 @@ static pthread_key_t early_key, late_key;
 static Library ended_library;
 static gint n_destructed;
 
+/* The thread sanitizer's own end of a thread is in the last round. */
+#ifdef __SANITIZE_THREAD__
+# define N_ROUNDS 3
+#else
+# define N_ROUNDS 4
+#endif
+
 static void
 use_at_end (void *key)
 {
+  static __thread int n_rounds[2];
+
   library_use (&ended_library);
   g_atomic_int_inc (&n_destructed);
-  pthread_setspecific (*(pthread_key_t *) key, key); /* and once more */
+  if (++n_rounds[key == &late_key] < N_ROUNDS)
+    pthread_setspecific (*(pthread_key_t *) key, key); /* and once more */
 }
 
 static void
@@ -209,7 +219,7 @@ test_keys_before_and_after (void)
   pthread_key_create (&late_key, use_at_end);
   for (int i = 0; i < 5; i++)
     test_gang (4, end_with_keys, &ended_library);
-  g_assert_cmpint (n_destructed, ==, 5 * 4 * 2 * 4); /* rounds */
+  g_assert_cmpint (n_destructed, ==, 5 * 4 * 2 * N_ROUNDS);
   ended_library.trim (0);
   library_use (&ended_library);
 }

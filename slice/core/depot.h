@@ -40,7 +40,7 @@ typedef struct Magazine
 } Magazine;
 
 /* Chunks among n rounds: a freed NULL has left a hole. */
-static inline uint64_t
+static ALWAYS_INLINE uint64_t
 rounds_count_chunks (void *const *first, size_t n)
 {
   uint64_t n_chunks = 0;

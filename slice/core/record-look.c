@@ -20,17 +20,9 @@
 
 /* --- counting ------------------------------------------------------------ */
 
-uint32_t
-sli_record_rounds_peak (const ClassCache *cache, unsigned class_index)
-{
-  return cache->size_peak == 0 && cache->loaded == NULL
-             ? 0
-             : sli_depot_rounds (class_index, cache->size_peak);
-}
-
 /* The most rounds to believe in.  The owner may be at work, and its magazine
  * something else by now: then n_rounds_max is any number. */
-static size_t
+static ALWAYS_INLINE size_t
 rounds_believable (const Magazine *magazine, unsigned class_index)
 {
   return min_size (LOAD (&magazine->n_rounds_max),
@@ -107,7 +99,7 @@ sli_record_count (const ThreadRecord *record, unsigned class_index,
                                sli_depot_rounds (class_index, cache->size));
   counts->rounds_peak
       = (uint32_t) max_size (counts->rounds_peak,
-                             sli_record_rounds_peak (cache, class_index));
+                             record_rounds_peak (cache, class_index));
 }
 
 unsigned

@@ -12,6 +12,7 @@
 #include "magazine.h"
 #include "record.h"
 #include "base/list.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 
 typedef struct
@@ -28,8 +29,14 @@ typedef struct
 extern Registry sli_registry;
 
 /* The most rounds that a magazine of this cache ever had. */
-uint32_t sli_record_rounds_peak (const ClassCache *cache,
-                                 unsigned class_index);
+static ALWAYS_INLINE uint32_t
+record_rounds_peak (const ClassCache *cache, unsigned class_index)
+{
+  return cache->size_peak == 0 && cache->loaded == NULL
+             ? 0
+             : sli_depot_rounds (class_index, cache->size_peak);
+}
+
 /* Adds what a record has and has counted.  The owner may be at work: what is
  * read is near the truth. */
 void sli_record_count (const ThreadRecord *record, unsigned class_index,

@@ -336,7 +336,7 @@ counts_keep (const ThreadRecord *record)
       ended->n_shrunk += cache->n_shrunk;
       ended->rounds_peak
           = (uint32_t) max_size (ended->rounds_peak,
-                                 sli_record_rounds_peak (cache, i));
+                                 record_rounds_peak (cache, i));
     }
 }
 

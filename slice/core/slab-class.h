@@ -63,10 +63,10 @@ carved_mask (const Slab *slab, unsigned word)
   return n_carved > first ? ((uint64_t) 1 << (n_carved - first)) - 1 : 0;
 }
 
-static inline unsigned
-slab_count_free (const Slab *slab)
+static ALWAYS_INLINE unsigned
+slab_count_free (const Slab *slab, unsigned class_index)
 {
-  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
   unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
 
   for (unsigned i = 0; i < sizeclass->n_words; i++)

@@ -136,7 +136,7 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
   class->colour += colour_increment;
   STORE (&slab->n_carved, 0);
   slab->is_zero = is_zero;
-  STORE (&slab->class_index, (uint16_t) class_index);
+  STORE_RELEASE (&slab->class_index, (uint16_t) class_index);
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);
   class->n_made++;
@@ -238,7 +238,7 @@ ring_choose (SlabClass *class, unsigned ring)
        link = next, looks++)
     {
       Slab *slab = LINK_OWNER (link, Slab, link);
-      unsigned n_free = slab_count_free (slab);
+      unsigned n_free = slab_count_free (slab, slab->class_index);
       unsigned right_ring = ring_for (slab, n_free);
 
       next = link->next;
@@ -404,7 +404,7 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
     }
   /* Holes come first: zeroes only where all else is taken. */
   if (slab->is_zero
-      && slab_count_free (slab)
+      && slab_count_free (slab, class_index)
              == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
     {
       unsigned left = sli_sizeclasses[class_index].n_chunks - slab->n_carved;

@@ -22,8 +22,10 @@
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64
 /* For what reads others' data while they write it, knowing so: the race
- * detector is to look away. */
+ * detector is to look away.  Of what such a function calls it looks away only
+ * where that is compiled into it: ALWAYS_INLINE. */
 #define READS_RACILY __attribute__ ((no_sanitize ("thread")))
+#define ALWAYS_INLINE inline __attribute__ ((always_inline))
 
 /* How many bits of a 64-bit word are set.  Without the instruction for it the
  * compiler would call a function of three times the length (Knuth, volume 4,
