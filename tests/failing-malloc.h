@@ -2,7 +2,7 @@
  *
  * malloc and its kin are the program's own: armed, they refuse the k-th request
  * (or the k-th and all that follow), for every k, until a whole run makes fewer
- * requests than that.
+ * requests than that.  fail_main() is all of such a program but its script.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,11 @@
 #include <errno.h>
 #include <glib.h>
 #include <malloc.h>
+#include <slice/options.h>
+#include <slice/slice.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static struct
 {
@@ -145,6 +148,74 @@ fail_each (void (*script) (void), bool persistent)
   g_test_message ("%lu points, %lu requests refused", n_points,
                   fault.n_refused - n_refused);
   g_assert_cmpuint (n_points, >, 10);
+}
+
+typedef void (*FailScript) (void);
+
+static void
+fail_once (const void *data)
+{
+  const FailScript *script = data;
+
+  fail_each (*script, false);
+}
+
+static void
+fail_persistently (const void *data)
+{
+  const FailScript *script = data;
+
+  fail_each (*script, true);
+}
+
+/* The same with slices from slabs: there it is the pages that are refused,
+ * seldom, and what is too large for a slab. */
+static void
+fail_slabs (const void *data)
+{
+  if (g_test_subprocess ())
+    {
+      fail_once (data);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDOUT);
+  g_test_trap_assert_passed ();
+}
+
+static void
+fail_add (const char *name, const char *how, const FailScript *script,
+          GTestDataFunc test)
+{
+  char *path = g_strdup_printf ("/slice/%s/%s", name, how);
+
+  g_test_add_data_func (path, script, test);
+  g_free (path);
+}
+
+/* The main() of such a program: `script`, named `name`, with every slice a
+ * malloc (so that each is a request), then with slabs. */
+static inline int
+fail_main (int argc, char **argv, const char *name, FailScript script)
+{
+  void *probe;
+
+  if (!MALLOC_CAN_FAIL)
+    {
+      puts ("1..0 # SKIP built with a sanitizer");
+      return 0;
+    }
+  g_test_init (&argc, &argv, NULL);
+  if (!g_test_subprocess ())
+    {
+      slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
+      probe = slice_alloc (64);
+      g_assert_false (slice_is_ours (probe));
+      slice_free1 (64, probe);
+    }
+  fail_add (name, "once", &script, fail_once);
+  fail_add (name, "persistent", &script, fail_persistently);
+  fail_add (name, "slabs", &script, fail_slabs);
+  return g_test_run ();
 }
 
 #endif

@@ -162,46 +162,8 @@ script (void)
   ralloc_free (root);
 }
 
-static void
-test_once (void)
-{
-  fail_each (script, false);
-}
-
-static void
-test_persistent (void)
-{
-  fail_each (script, true);
-}
-
-/* The same with slices from slabs: there it is the pages that are refused,
- * seldom, and the large nodes. */
-static void
-test_pool (void)
-{
-  if (g_test_subprocess ())
-    {
-      fail_each (script, false);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDOUT);
-  g_test_trap_assert_passed ();
-}
-
 int
 main (int argc, char **argv)
 {
-  if (!MALLOC_CAN_FAIL)
-    {
-      puts ("1..0 # SKIP built with a sanitizer");
-      return 0;
-    }
-  g_test_init (&argc, &argv, NULL);
-  if (!g_test_subprocess ())
-    slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
-  g_assert_true (is_watched () || g_test_subprocess ());
-  g_test_add_func ("/slice/ralloc-oom/once", test_once);
-  g_test_add_func ("/slice/ralloc-oom/persistent", test_persistent);
-  g_test_add_func ("/slice/ralloc-oom/pool", test_pool);
-  return g_test_run ();
+  return fail_main (argc, argv, "ralloc-oom", script);
 }

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <slice/libslice.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arena-test.h"
@@ -273,44 +272,8 @@ script (void)
   slice_arena_trim (0);
 }
 
-static void
-test_once (void)
-{
-  fail_each (script, false);
-}
-
-static void
-test_persistent (void)
-{
-  fail_each (script, true);
-}
-
-/* Where slices are cut from slabs it is the spans that are refused. */
-static void
-test_pool_of_slices (void)
-{
-  if (g_test_subprocess ())
-    {
-      fail_each (script, false);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDOUT);
-  g_test_trap_assert_passed ();
-}
-
 int
 main (int argc, char **argv)
 {
-  if (!MALLOC_CAN_FAIL)
-    {
-      puts ("1..0 # SKIP built with a sanitizer");
-      return 0;
-    }
-  g_test_init (&argc, &argv, NULL);
-  if (!g_test_subprocess ())
-    slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
-  g_test_add_func ("/slice/arena-oom/once", test_once);
-  g_test_add_func ("/slice/arena-oom/persistent", test_persistent);
-  g_test_add_func ("/slice/arena-oom/slices", test_pool_of_slices);
-  return g_test_run ();
+  return fail_main (argc, argv, "arena-oom", script);
 }
