@@ -425,12 +425,9 @@ ralloc_linear_alloc_child_array (void *linear, size_t size, size_t count)
 {
   size_t bytes;
 
-  if (UNLIKELY (__builtin_mul_overflow (size, count, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  return ralloc_linear_alloc_child (linear, bytes);
+  return node_product (size, count, &bytes)
+             ? ralloc_linear_alloc_child (linear, bytes)
+             : NULL;
 }
 
 void *
@@ -438,12 +435,9 @@ ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
 {
   size_t bytes;
 
-  if (UNLIKELY (__builtin_mul_overflow (size, count, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  return ralloc_linear_zalloc_child (linear, bytes);
+  return node_product (size, count, &bytes)
+             ? ralloc_linear_zalloc_child (linear, bytes)
+             : NULL;
 }
 
 /* --- growing objects ------------------------------------------------------------------ */

@@ -349,6 +349,16 @@ node_unlink (Node *node, void *payload, const char *operation)
 
 /* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */
 
+/* a * b; false with errno ENOMEM if it does not fit. */
+static inline bool
+node_product (size_t a, size_t b, size_t *bytes)
+{
+  if (LIKELY (!__builtin_mul_overflow (a, b, bytes)))
+    return true;
+  errno = ENOMEM;
+  return false;
+}
+
 /* The block of a small payload of a plain node: a class's full size, so that
  * size, class and room are one thing. */
 static inline size_t

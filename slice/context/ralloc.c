@@ -309,21 +309,12 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
 
 /* --- arrays -------------------------------------------------------------------- */
 
-static inline bool
-product (size_t a, size_t b, size_t *bytes)
-{
-  if (LIKELY (!__builtin_mul_overflow (a, b, bytes)))
-    return true;
-  errno = ENOMEM;
-  return false;
-}
-
 void *
 ralloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
 
-  return product (size, count, &bytes) ? ralloc_size (ctx, bytes) : NULL;
+  return node_product (size, count, &bytes) ? ralloc_size (ctx, bytes) : NULL;
 }
 
 void *
@@ -331,7 +322,7 @@ rzalloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
 
-  return product (size, count, &bytes) ? rzalloc_size (ctx, bytes) : NULL;
+  return node_product (size, count, &bytes) ? rzalloc_size (ctx, bytes) : NULL;
 }
 
 void *
@@ -339,7 +330,7 @@ reralloc_array_size (const void *ctx, void *ptr, size_t size, size_t count)
 {
   size_t bytes;
 
-  return product (size, count, &bytes) ? reralloc_size (ctx, ptr, bytes)
+  return node_product (size, count, &bytes) ? reralloc_size (ctx, ptr, bytes)
                                        : NULL;
 }
 
@@ -350,8 +341,8 @@ rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
   size_t old_bytes;
   size_t bytes;
 
-  if (!product (size, new_count, &bytes)
-      || !product (size, old_count, &old_bytes))
+  if (!node_product (size, new_count, &bytes)
+      || !node_product (size, old_count, &old_bytes))
     return NULL;
   return rerzalloc_size (ctx, ptr, old_bytes, bytes);
 }
