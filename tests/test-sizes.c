@@ -12,6 +12,7 @@
 #include <slice/libslice.h>
 
 #include "testlib.h"
+#include "teststats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -91,6 +92,14 @@ static const volatile size_t too_large[] = { /* not to be seen through */
 
 static const size_t alignments[] = { 1, 2, 8, 16, 64, 4096 };
 
+/* Whatever the alignment. */
+#define REFUSED_ALIGNED(call)                                                 \
+  for (size_t at_ = 0; at_ < G_N_ELEMENTS (alignments); at_++)                \
+    {                                                                         \
+      size_t alignment = alignments[at_];                                     \
+      REFUSED (call);                                                         \
+    }
+
 /* --- slices ------------------------------------------------------------------ */
 
 static void
@@ -105,8 +114,7 @@ refuse_slices (void)
       REFUSED (slice_try_alloc_known (size, &known));
       REFUSED (slice_try_alloc_n (1, size));
       REFUSED (slice_try_alloc_n (size, 1));
-      for (size_t i = 0; i < G_N_ELEMENTS (alignments); i++)
-        REFUSED (slice_try_alloc_aligned (alignments[i], size));
+      REFUSED_ALIGNED (slice_try_alloc_aligned (alignment, size));
     }
   REFUSED_PRODUCTS (slice_try_alloc_n (count, size));
 }
@@ -182,8 +190,7 @@ refuse_linear (void)
     {
       REFUSED (slice_linear_alloc (linear, size));
       REFUSED (slice_linear_resize (linear, object, 10, size));
-      for (size_t i = 0; i < G_N_ELEMENTS (alignments); i++)
-        REFUSED (slice_linear_alloc_aligned (linear, alignments[i], size));
+      REFUSED_ALIGNED (slice_linear_alloc_aligned (linear, alignment, size));
     }
   REFUSED_PRODUCTS (slice_linear_alloc_n (linear, count, size));
   g_assert_cmpstr (object, ==, "as it was");
@@ -221,8 +228,7 @@ refuse_stack (void)
     {
       REFUSED (slice_stack_alloc (stack, size));
       REFUSED (slice_stack_resize (stack, object, 10, size));
-      for (size_t i = 0; i < G_N_ELEMENTS (alignments); i++)
-        REFUSED (slice_stack_alloc_aligned (stack, alignments[i], size));
+      REFUSED_ALIGNED (slice_stack_alloc_aligned (stack, alignment, size));
     }
   g_assert_cmpstr (object, ==, "as it was");
   slice_stack_release (stack, object);
@@ -240,8 +246,7 @@ refuse_tlsf_of (SliceTlsf *tlsf)
     {
       REFUSED (slice_tlsf_alloc (tlsf, size));
       REFUSED (slice_tlsf_resize (tlsf, object, size));
-      for (size_t i = 0; i < G_N_ELEMENTS (alignments); i++)
-        REFUSED (slice_tlsf_alloc_aligned (tlsf, alignments[i], size));
+      REFUSED_ALIGNED (slice_tlsf_alloc_aligned (tlsf, alignment, size));
     }
   g_assert_cmpstr (object, ==, "as it was");
   slice_tlsf_free (tlsf, object);
@@ -295,15 +300,6 @@ refuse_in_all_calls (void)
   refuse_pools ();
 }
 
-static uint64_t
-live_blocks (void)
-{
-  static SliceStats stats;
-
-  slice_get_stats (&stats);
-  return stats.live_blocks;
-}
-
 /* The second time nothing is made that stays, so all must be as it was. */
 static void
 refuse_all (void)
@@ -312,9 +308,9 @@ refuse_all (void)
 
   test_options (options);
   refuse_in_all_calls ();
-  n_live = live_blocks ();
+  n_live = test_live ();
   refuse_in_all_calls ();
-  g_assert_cmpuint (live_blocks (), ==, n_live);
+  g_assert_cmpuint (test_live (), ==, n_live);
   g_assert_null (slice_validate (NULL));
 }
 

@@ -76,6 +76,15 @@ is_watched (void)
   return watched;
 }
 
+bool
+skip_watched (const char *reason)
+{
+  if (!is_watched ())
+    return false;
+  g_test_skip (reason);
+  return true;
+}
+
 void
 expect_error (int number, const char *text)
 {

@@ -26,6 +26,8 @@ bool pattern_holds (const void *object, size_t size, unsigned number);
 
 /* Do objects have gaps between them, as a tool watches? */
 bool is_watched (void);
+/* If so, skips the test for that reason. */
+bool skip_watched (const char *reason);
 
 /* Runs the test itself in a process of its own and asks that it aborts with
  * that error number, and that the text matches. */

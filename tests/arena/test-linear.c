@@ -107,11 +107,8 @@ test_growth (void)
 static void
 test_small_arenas (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("objects have gaps under a tool");
-      return;
-    }
+  if (skip_watched ("objects have gaps under a tool"))
+    return;
   size_t held = 0;
   SliceLinear *arenas[1000];
   for (int i = 0; i < 1000; i++)
@@ -132,11 +129,8 @@ test_small_arenas (void)
 static void
 test_bytes_held (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("objects have gaps under a tool");
-      return;
-    }
+  if (skip_watched ("objects have gaps under a tool"))
+    return;
   static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     {
@@ -276,11 +270,8 @@ test_ready (void)
 static void
 test_oversize (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("objects have gaps under a tool");
-      return;
-    }
+  if (skip_watched ("objects have gaps under a tool"))
+    return;
   CountingSource counting;
   counting_source_init (&counting);
   SliceArenaOptions options = { .source = &counting.source };

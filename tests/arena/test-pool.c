@@ -107,11 +107,8 @@ test_model (void)
 static void
 test_bytes_held (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("objects have gaps under a tool");
-      return;
-    }
+  if (skip_watched ("objects have gaps under a tool"))
+    return;
   static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     {
@@ -442,11 +439,8 @@ test_misuse_written (void)
 static void
 test_sign_by_chance (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("watched pools have no signs");
-      return;
-    }
+  if (skip_watched ("watched pools have no signs"))
+    return;
   SlicePool *pool = slice_pool_new_plain (32);
   void *keep = slice_pool_alloc (pool);
   void **object = slice_pool_alloc (pool);

@@ -253,11 +253,8 @@ test_largest (void)
 static void
 test_resize_in_place (void)
 {
-  if (is_watched ())
-    {
-      g_test_skip ("under a tool each resize moves");
-      return;
-    }
+  if (skip_watched ("under a tool each resize moves"))
+    return;
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *a = slice_tlsf_alloc (tlsf, 1000);
   char *b = slice_tlsf_alloc (tlsf, 1000);

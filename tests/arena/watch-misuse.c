@@ -21,6 +21,13 @@ touch (const char *address)
     puts ("seventy-seven");
 }
 
+/* An object that has been written to. */
+static char *
+filled (void *object, size_t size)
+{
+  return memset (object, 0, size);
+}
+
 static void
 linear_overrun (void)
 {
@@ -93,8 +100,7 @@ static void
 stack_overrun (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
-  char *object = slice_stack_alloc (stack, 40);
-  memset (object, 0, 40);
+  char *object = filled (slice_stack_alloc (stack, 40), 40);
   touch (object + 40);
   slice_stack_destroy (stack);
 }
@@ -103,8 +109,7 @@ static void
 stack_release (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
-  char *object = slice_stack_alloc (stack, 40);
-  memset (object, 0, 40);
+  char *object = filled (slice_stack_alloc (stack, 40), 40);
   slice_stack_release (stack, object);
   touch (object + 39);
   slice_stack_destroy (stack);
@@ -114,8 +119,7 @@ static void
 stack_reset (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
-  char *object = slice_stack_alloc (stack, 40);
-  memset (object, 0, 40);
+  char *object = filled (slice_stack_alloc (stack, 40), 40);
   slice_stack_reset (stack, SLICE_KEEP_ALL);
   touch (object);
   slice_stack_destroy (stack);
@@ -125,8 +129,7 @@ static void
 pool_overrun (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
-  char *object = slice_pool_alloc (pool);
-  memset (object, 0, 32);
+  char *object = filled (slice_pool_alloc (pool), 32);
   touch (object + 32);
   slice_pool_destroy (pool);
 }
@@ -135,8 +138,7 @@ static void
 pool_free (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
-  char *object = slice_pool_alloc (pool);
-  memset (object, 0, 32);
+  char *object = filled (slice_pool_alloc (pool), 32);
   slice_pool_free (pool, object);
   touch (object);
   slice_pool_destroy (pool);
@@ -146,8 +148,7 @@ static void
 pool_reset (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
-  char *object = slice_pool_alloc (pool);
-  memset (object, 0, 32);
+  char *object = filled (slice_pool_alloc (pool), 32);
   slice_pool_reset (pool, SLICE_KEEP_ALL);
   touch (object);
   slice_pool_destroy (pool);
@@ -157,8 +158,7 @@ static void
 tlsf_overrun (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  char *object = slice_tlsf_alloc (tlsf, 50);
-  memset (object, 0, 50);
+  char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
   touch (object + 50);
   slice_tlsf_destroy (tlsf);
 }
@@ -167,8 +167,7 @@ static void
 tlsf_underrun (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  char *object = slice_tlsf_alloc (tlsf, 50);
-  memset (object, 0, 50);
+  char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
   touch (object - 1);
   slice_tlsf_destroy (tlsf);
 }
@@ -177,8 +176,7 @@ static void
 tlsf_free (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  char *object = slice_tlsf_alloc (tlsf, 50);
-  memset (object, 0, 50);
+  char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
   slice_tlsf_free (tlsf, object);
   touch (object);
   slice_tlsf_destroy (tlsf);
@@ -188,8 +186,7 @@ static void
 tlsf_reset (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  char *object = slice_tlsf_alloc (tlsf, 50);
-  memset (object, 0, 50);
+  char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
   slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
   touch (object);
   slice_tlsf_destroy (tlsf);
