@@ -165,6 +165,7 @@ EXTRA_DIST += \
 	%D%/check-lib.sh \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/day-clock.h \
 	%D%/failing-malloc.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp

@@ -4,36 +4,18 @@
  */
 #include "config.h"
 
+#include "day-clock.h"
 #include "testlib.h"
 #include "port/os.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <stdlib.h>
 
 #define MIB ((size_t) 1 << 20)
-
-/* Stands before the C library's: what the clock of the day says can be moved
- * here, and what is asked is seen. */
-static time_t day_clock_offset;
-static int n_day_clock_asked;
-
-int
-clock_gettime (clockid_t id, struct timespec *now)
-{
-  int result = (int) syscall (SYS_clock_gettime, id, now);
-
-  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)
-    {
-      n_day_clock_asked++;
-      now->tv_sec += day_clock_offset;
-    }
-  return result;
-}
 
 static void
 test_page_bytes (void)

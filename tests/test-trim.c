@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "day-clock.h"
 #include "testlib.h"
 #include "teststats.h"
 #include "port/os.h"
@@ -14,7 +15,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,24 +22,6 @@
 #define MIB ((size_t) 1 << 20)
 
 enum { START_MSEC = 1000000 };
-
-/* --- the clock of the day, which may step --- */
-
-static time_t day_clock_offset;
-static int n_day_clock_asked;
-
-int
-clock_gettime (clockid_t id, struct timespec *now)
-{
-  int result = (int) syscall (SYS_clock_gettime, id, now);
-
-  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)
-    {
-      n_day_clock_asked++;
-      now->tv_sec += day_clock_offset;
-    }
-  return result;
-}
 
 /* --- loads --- */
 
