@@ -15,6 +15,7 @@
 #include "tlsf.h"
 
 #include <string.h>
+#include "fault.h"
 
 #ifdef TLSF_COUNT_STEPS
 unsigned sli_tlsf_n_steps;
@@ -36,4 +37,12 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
   memset (tlsf->maps, 0, sizeof tlsf->maps);
   for (unsigned list = 0; list < tlsf->n_lists; list++)
     tlsf->lists[list] = sli_tlsf_none (tlsf);
+}
+
+void
+sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
+{
+  sli_arena_fault (ARENA_FAULT_TLSF_DAMAGED,
+                   "TLSF heap %p: the header at %p was overwritten",
+                   (const void *) tlsf, piece);
 }

@@ -10,16 +10,6 @@
 
 #include "tlsf.h"
 
-#include "fault.h"
-
-void
-sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
-{
-  sli_arena_fault (ARENA_FAULT_TLSF_DAMAGED,
-                   "TLSF heap %p: the header at %p was overwritten",
-                   (const void *) tlsf, piece);
-}
-
 /* --- pieces in order ----------------------------------------------------- */
 
 typedef struct
