@@ -124,8 +124,8 @@ slice_option_by_name (const char *name)
   return (SliceOption) 0;
 }
 
-static bool
-source_is_built_in (int64_t which)
+bool
+sli_option_has_source (SlicePageSource which)
 {
   switch (which)
     {
@@ -136,7 +136,7 @@ source_is_built_in (int64_t which)
     case SLICE_PAGES_VALLOC:
       return sli_os_has_valloc ();
     default:
-      return true;
+      return which == SLICE_PAGES_MMAP || which == SLICE_PAGES_MALLOC;
     }
 }
 
@@ -149,7 +149,7 @@ source_initial (void)
           SLICE_PAGES_VALLOC, SLICE_PAGES_MALLOC };
   size_t i = 0;
 
-  while (!source_is_built_in (order[i]))
+  while (!sli_option_has_source (order[i]))
     i++;
   return order[i];
 }
@@ -167,7 +167,7 @@ row_allows (const OptionRow *row, int64_t value)
 {
   return value >= row->minimum && value <= row->maximum
          && (row->option != SLICE_OPTION_PAGE_SOURCE
-             || source_is_built_in (value));
+             || sli_option_has_source ((SlicePageSource) value));
 }
 
 /* A decimal number and nothing else; false if it is none or does not fit. */

@@ -29,6 +29,8 @@ bool sli_option_is_frozen (void);
 /* What slice_set_option() and slice_get_option() do. */
 SliceSetResult sli_option_set (SliceOption option, int64_t value);
 bool sli_option_get (SliceOption option, int64_t *value);
+/* Is it built in, on this system?  (A caller's own is not.) */
+bool sli_option_has_source (SlicePageSource which);
 /* For the page source, which has a setter of its own. */
 SliceSetResult sli_option_set_custom_source (void);
 

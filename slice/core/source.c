@@ -125,28 +125,12 @@ static const SliceSource builtin_sources[] = {
   = { "malloc", malloc_map, by_hand_unmap, system_advise_away, false, NULL }
 };
 
-static bool
-is_built_in (SlicePageSource which)
-{
-  switch (which)
-    {
-    case SLICE_PAGES_POSIX_MEMALIGN:
-      return sli_os_has_posix_memalign ();
-    case SLICE_PAGES_MEMALIGN:
-      return sli_os_has_memalign ();
-    case SLICE_PAGES_VALLOC:
-      return sli_os_has_valloc ();
-    default:
-      return which == SLICE_PAGES_MMAP || which == SLICE_PAGES_MALLOC;
-    }
-}
-
 const SliceSource *
 slice_source_builtin (SlicePageSource which)
 {
   if (which == SLICE_PAGES_CUSTOM)
     return LOAD_ACQUIRE (&custom_source);
-  return is_built_in (which) ? &builtin_sources[which] : NULL;
+  return sli_option_has_source (which) ? &builtin_sources[which] : NULL;
 }
 
 SliceSetResult
