@@ -188,7 +188,7 @@ class_look_over (ThreadRecord *record, unsigned class_index)
   cache->n_trips = 0;
 }
 
-/* The same for one class; true if it is at work. */
+/* One class's part of sli_adapt_tick(); true if it is at work. */
 static bool
 class_tick (ThreadRecord *record, unsigned class_index)
 {

@@ -179,8 +179,9 @@ slice_block_size (const void *block)
       size = sli_guard_block_size (block);
       return size != 0 ? size : sli_block_check_size (block);
     }
-  return LIKELY (class_index != 0) ? sli_sizeclasses[class_index].chunk_bytes
-                          : sli_os_malloc_bytes (block);
+  return LIKELY (class_index != 0)
+             ? sli_sizeclasses[class_index].chunk_bytes
+             : sli_os_malloc_bytes (block);
 }
 
 bool

@@ -106,8 +106,8 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
-/* The rings of the debug mode are too long for a piece of metadata; it may
- * map, for it has nobody to hurry for. */
+/* A quarantine's ring may be too long for a piece of metadata: it is mapped,
+ * for the modes that have one are in no hurry. */
 void **
 sli_depot_new_ring (size_t n)
 {

@@ -52,7 +52,7 @@ rounds_count_chunks (void *const *first, size_t n)
 
 enum
 {
-  MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 slots on 64 bits */
+  MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 rounds on 64 bits */
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise */
@@ -109,12 +109,13 @@ Magazine *sli_depot_take_old (unsigned class_index, uint64_t max_age_msec);
  * rounds were last needed when it was pushed (or now, if it never was). */
 void sli_depot_drain (Magazine *magazine);
 
-/* Zeroed memory for a ring of n pointers; NULL: none.  And its end. */
+/* Zeroed memory for a quarantine's ring of n pointers; NULL: none.  And its
+ * end. */
 void **sli_depot_new_ring (size_t n);
 void sli_depot_end_ring (void **ring, size_t n);
 
 /* A bounded bit of what is due; called on the way of depot traffic, with no
- * lock held: at most 8 magazines, and one region. */
+ * lock held: at most 8 magazines (UPKEEP_MAGAZINES_MAX), and one region. */
 void sli_depot_upkeep (void);
 /* Did the last upkeep give memory back, so that there may be more to give? */
 bool sli_depot_is_more_due (void);

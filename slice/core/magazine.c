@@ -411,7 +411,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
       STORE (&cache->previous, NULL); /* others may end it from now on */
       sli_depot_push (full, n_wanted, &exchange);
       sli_adapt_count_trip (record, class_index, exchange.contended,
-                        exchange.is_mixed);
+                            exchange.is_mixed);
     }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL

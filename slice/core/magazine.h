@@ -77,8 +77,8 @@ unsigned sli_magazine_count_all (MagazineCounts counts[N_CLASSES]);
 /* Chunks in records that a fork left behind, in this process. */
 uint64_t sli_magazine_fork_lost (void);
 
-/* The id of an invariant that does not hold (M1, M2 of THEORY section 10), and
- * where; NULL if all do.  Threads at work may make it say nonsense. */
+/* The id of an invariant that does not hold (M1, M2 and M4 of THEORY section
+ * 10), and where; NULL if all do.  Threads at work may make it say nonsense. */
 const char *sli_magazine_check (const void **where);
 /* Calls `visit` for what the threads keep, under the registry's lock: of
  * threads at work it sees what is near the truth. */

@@ -1,11 +1,11 @@
 /* record.h - what each thread keeps: its magazines, and the registry of all
  *
- * Floor 5 (magazine).  Used by the floor's own files, and by
- * guard-state.h of the floor above.
+ * Floor 5 (magazine).  Used by the floor's own files, and by guard-state.h of
+ * the floor above.
  * Locks: the registry (rank 60).  A record has none: its owner says that it is
  * in a slow path (is_busy), a trimmer says that it wants the record
- * (attention), and a barrier on all threads makes each see the other's word; so the owner
- * pays two plain stores.
+ * (attention), and a barrier on all threads makes each see the other's word;
+ * so the owner pays two plain stores.
  * Theory: sections 6 and 9.
  *
  *   slice_tls_v1 ------+

@@ -1,7 +1,7 @@
 /* slab.h - chunks of one class, cut from runs
  *
- * Floor 3 (slab).  Above: depot, magazine (for its fills), and alloc when the
- * magazines are bypassed; below: page.
+ * Floor 3 (slab).  Above: depot, and alloc where blocks pass the magazines by
+ * (route.c, bulk.c); below: page.
  * Locks: one a class (rank 30).
  * Theory: section 4.
  *
