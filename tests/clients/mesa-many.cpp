@@ -3,15 +3,20 @@
  * Compiled and linked by mesa-ralloc.sh inside a build of Mesa; the built-in
  * functions are kept from one program to the next, as a driver does.
  *
- * usage: mesa-many [-t threads] rounds version file...
+ * usage: mesa-many [-t threads | -l blocks] rounds version file...
  *
  * Each thread compiles all files; so a process of two does twice the work.
+ * With -l the heap is full of others' blocks when the compiling begins: so
+ * many mallocs of 16 to 256 bytes that live on, among holes as large as they
+ * are together.  Milliseconds of CPU time of the compiling alone go to the
+ * standard error (with -l 0 as well).
  *
  * SPDX-License-Identifier: MIT
  */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -47,15 +52,58 @@ compile_all ()
   delete context;
 }
 
+/* Twice as many as stay; which of them go is random. */
+static void
+fill_heap (size_t n_blocks)
+{
+  std::vector<void *> blocks (2 * n_blocks);
+  unsigned long state = 88172645463325252;
+  auto random = [&state] (size_t n) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state % n;
+  };
+
+  for (void *&block : blocks)
+    {
+      size_t size = 16 + random (241);
+      block = std::memset (std::malloc (size), 1, size);
+    }
+  for (size_t i = 0; i < n_blocks; i++)
+    {
+      std::swap (blocks[i], blocks[i + random (2 * n_blocks - i)]);
+      std::free (blocks[i]);
+    }
+}
+
+static double
+cpu_msec ()
+{
+  timespec now;
+
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * (double) now.tv_sec + 1e-6 * (double) now.tv_nsec;
+}
+
 int
 main (int argc, char **argv)
 {
   std::vector<std::thread> threads;
+  bool is_timed = false;
+  double began;
   int n_threads = 1;
 
   if (argc > 2 && std::strcmp (argv[1], "-t") == 0)
     {
       n_threads = std::atoi (argv[2]);
+      argc -= 2;
+      argv += 2;
+    }
+  if (argc > 2 && std::strcmp (argv[1], "-l") == 0)
+    {
+      fill_heap (std::strtoul (argv[2], NULL, 10));
+      is_timed = true;
       argc -= 2;
       argv += 2;
     }
@@ -65,6 +113,7 @@ main (int argc, char **argv)
   options.just_log = 1;
   n_files = argc - 3;
   files = argv + 3;
+  began = cpu_msec ();
   _mesa_glsl_builtin_functions_init_or_ref ();
   for (int i = 1; i < n_threads; i++)
     threads.emplace_back (compile_all);
@@ -72,5 +121,7 @@ main (int argc, char **argv)
   for (std::thread &thread : threads)
     thread.join ();
   _mesa_glsl_builtin_functions_decref ();
+  if (is_timed)
+    std::fprintf (stderr, "%.3f\n", cpu_msec () - began);
   return 0;
 }
