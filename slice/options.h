@@ -42,9 +42,9 @@ typedef enum
   SLICE_OPTION_MAGAZINE_ROUNDS_MAX, /**< [magazine-rounds-max] 4 to 250, 250
                                          by default: the most a magazine may
                                          grow to */
-  SLICE_OPTION_HUGE_PAGES,          /**< [huge-pages] 0 or 1 (default): ask
+  SLICE_OPTION_HUGE_PAGES,          /**< [huge-pages] 0: never; 1 (default): ask
                                          for huge pages once the heap is
-                                         large */
+                                         large; 2: from the start */
   SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1: a helper thread
                                          gives back what is older than the
                                          working set, for processes that go

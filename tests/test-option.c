@@ -25,7 +25,7 @@ static const struct
   { SLICE_OPTION_COLOUR_INCREMENT, "colour-increment", 1, 0, 1024 },
   { SLICE_OPTION_DEPOT_LIMIT_BYTES, "depot-limit-bytes", 0, 0, INT64_MAX },
   { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, "magazine-rounds-max", 250, 4, 250 },
-  { SLICE_OPTION_HUGE_PAGES, "huge-pages", 1, 0, 1 },
+  { SLICE_OPTION_HUGE_PAGES, "huge-pages", 1, 0, 2 },
   { SLICE_OPTION_TRIM_THREAD, "trim-thread", 0, 0, 1 },
   { SLICE_OPTION_COUNT, "count", 0, 0, 1 },
   { SLICE_OPTION_STATS, "stats", 0, 0, 1 },

@@ -515,6 +515,40 @@ test_trim_ends_huge_pages (void)
   g_assert_false (mapping_has_flag (runs[N - 1], " nh"));
 }
 
+static bool
+huge_from_the_start (void)
+{
+  enum { N = 64 };
+  void *record, *first, *run = NULL;
+  bool is_zero;
+
+  first = sli_page_alloc_run (4, &record, &is_zero);
+  for (int i = 0; i < N; i++)
+    run = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_false (mapping_has_flag (first, " hg"));
+  return mapping_has_flag (run, " hg");
+}
+
+/* Where the option says so, the second extent already is of huge pages. */
+static void
+test_huge_early (void)
+{
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_HUGE_PAGES, 2), ==,
+                   SLICE_SET_OK);
+  begin_plain ();
+  if (g_file_test ("/sys/kernel/mm/transparent_hugepage", G_FILE_TEST_IS_DIR))
+    g_assert_true (huge_from_the_start ());
+  else
+    g_test_skip ("no huge pages here");
+}
+
+static void
+test_huge_late (void)
+{
+  begin_plain ();
+  g_assert_false (huge_from_the_start ());
+}
+
 /* Only so many idle regions wait for their working set; those whose memory
  * went back already are none of them. */
 static void
@@ -966,6 +1000,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/idle-by-age", test_idle_by_age);
   test_add_fresh ("/slice/page/trim-ends-huge-pages",
                   test_trim_ends_huge_pages);
+  test_add_fresh ("/slice/page/huge-early", test_huge_early);
+  test_add_fresh ("/slice/page/huge-late", test_huge_late);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);

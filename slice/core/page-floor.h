@@ -30,7 +30,7 @@ typedef struct
   /* constant after sli_page_init() */
   const SliceSource *source;
   size_t unit_bytes;
-  bool wants_huge;
+  size_t huge_after_bytes; /* of mapped memory; SIZE_MAX: never */
   bool has_marks;
   /* under the lock */
   Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */

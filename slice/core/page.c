@@ -59,6 +59,21 @@ unsigned sli_region_unit_shift;
 
 /* --- starting -------------------------------------------------------------- */
 
+/* How much memory comes before the first huge page; by the option. */
+static size_t
+huge_after_bytes (void)
+{
+  switch (sli_option (SLICE_OPTION_HUGE_PAGES))
+    {
+    case 0:
+      return SIZE_MAX;
+    case 1:
+      return HUGE_AFTER_BYTES;
+    default:
+      return 1; /* the first extent */
+    }
+}
+
 void
 sli_page_init (void)
 {
@@ -67,7 +82,7 @@ sli_page_init (void)
   sli_page.source = sli_source_in_force ();
   sli_page.unit_bytes = unit_bytes;
   sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
-  sli_page.wants_huge = sli_option_is_on (SLICE_OPTION_HUGE_PAGES);
+  sli_page.huge_after_bytes = huge_after_bytes ();
   sli_page.has_marks = sli_option_is_on (SLICE_OPTION_CHECKED)
                    || sli_option_is_on (SLICE_OPTION_HARDENED)
                    || sli_option_is_on (SLICE_OPTION_DEBUG)
@@ -307,8 +322,8 @@ extent_new (void)
                      ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.unit_bytes)
                      : EXTENT_BYTES;
   /* Huge pages only for a large heap, and never by accident. */
-  bool huge = sli_page.wants_huge
-              && LOAD (&sli_page.counts.mapped_bytes) >= HUGE_AFTER_BYTES;
+  bool huge
+      = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
   bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
   void *start = extent_map (&bytes, &is_zeroed);
 
