@@ -40,8 +40,13 @@ endif
 	%D%/pack.h \
 	%D%/profile.c \
 	%D%/profile.h \
+	%D%/profile-callers.c \
+	%D%/profile-depth.c \
 	%D%/profile-json.c \
 	%D%/profile-json.h \
+	%D%/profile-parts.h \
+	%D%/profile-pictures.c \
+	%D%/profile-reading.c \
 	%D%/replay-backends.c \
 	%D%/replay.c \
 	%D%/replay.h \

@@ -70,6 +70,7 @@ typedef struct
   uint64_t *peak_live; /* by node, at the peak: bytes, then counts */
   uint64_t *chosen_live;
   double chosen_time; /* seconds; below 0: none */
+  struct FreePair *free_pairs; /* of hotlines: FREE_PAIR_SLOTS */
 } Profile;
 
 typedef struct
@@ -99,7 +100,7 @@ Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
 const char *sli_profile_common (const Profile *profile, uint32_t result);
 /* Functions that free the site's blocks cannot be told from nodes alone, so
- * they are kept by the last reading: see profile.c. */
+ * they are kept by the last reading. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
 
 #endif

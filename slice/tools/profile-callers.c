@@ -1,0 +1,149 @@
+/* profile-callers.c - who consumes a site, and who frees its blocks
+ *
+ * Tools.  From the tree of stacks, and the pairs of site and freeing node that
+ * the last reading has kept.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "profile-parts.h"
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+caller_compare (const void *a, const void *b)
+{
+  const Caller *left = a, *right = b;
+  if (left->births != right->births)
+    return left->births < right->births ? 1 : -1;
+  return strcmp (left->function, right->function);
+}
+
+typedef struct
+{
+  Caller *callers;
+  size_t n, n_room;
+} CallerList;
+
+static void
+caller_add (CallerList *list, const char *function, uint64_t births,
+            uint64_t bytes)
+{
+  for (size_t i = 0; i < list->n; i++)
+    if (strcmp (list->callers[i].function, function) == 0)
+      {
+        list->callers[i].births += births;
+        list->callers[i].bytes += bytes;
+        return;
+      }
+  if (list->n + 1 >= list->n_room)
+    {
+      list->n_room = list->n_room * 2 + 16;
+      list->callers
+          = sli_tool_grow (list->callers, list->n_room * sizeof (Caller));
+    }
+  list->callers[list->n++] = (Caller){ function, births, bytes };
+}
+
+static Caller *
+callers_end (CallerList *list)
+{
+  if (list->callers == NULL)
+    list->callers = sli_tool_alloc (sizeof (Caller));
+  qsort (list->callers, list->n, sizeof (Caller), caller_compare);
+  list->callers[list->n] = (Caller){ 0 };
+  return list->callers;
+}
+
+static const char *
+frame_function (const Profile *profile, uint32_t node)
+{
+  if (node < TRACE_N_FIXED_NODES)
+    return node == TRACE_NODE_CUT ? "(deeper than recorded)"
+                                  : "(start of the thread)";
+  return sli_symbols_find (profile->symbols, profile->reader->pcs[node])
+      ->function;
+}
+
+/* The frame just outside of the site's own, or the first that matches. */
+static const char *
+consumer_of (const Profile *profile, uint32_t node, uint32_t depth,
+             const regex_t *expression)
+{
+  const TraceReader *reader = profile->reader;
+  uint32_t at = profile->sites->start[node];
+  if (expression == NULL)
+    {
+      for (uint32_t i = 0; i < depth && at >= TRACE_N_FIXED_NODES; i++)
+        at = reader->parents[at];
+      return frame_function (profile, at);
+    }
+  for (; at >= TRACE_N_FIXED_NODES; at = reader->parents[at])
+    {
+      const char *function = frame_function (profile, at);
+      if (regexec (expression, function, 0, NULL, 0) == 0)
+        return function;
+    }
+  return "(none)";
+}
+
+Caller *
+sli_profile_callers (const Profile *profile, uint32_t result,
+                     const char *expression)
+{
+  CallerList list = { 0 };
+  regex_t compiled;
+  if (expression != NULL
+      && regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
+    sli_tool_die (TOOL_USAGE, "%s is no regular expression", expression);
+  uint32_t depth = profile->sites->sites[profile->results[result].site].depth;
+  for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
+    if (profile->final_map[node] == result)
+      caller_add (&list,
+                  consumer_of (profile, node, depth,
+                               expression == NULL ? NULL : &compiled),
+                  profile->sites->births[node], profile->sites->bytes[node]);
+  if (expression != NULL)
+    regfree (&compiled);
+  return callers_end (&list);
+}
+
+/* The innermost frame that all of a site's stacks share: an arena for it must
+ * be made there or further out. */
+const char *
+sli_profile_common (const Profile *profile, uint32_t result)
+{
+  const TraceReader *reader = profile->reader;
+  uint32_t common = UINT32_MAX;
+  for (uint32_t node = 0; node < reader->n_nodes; node++)
+    {
+      if (profile->final_map[node] != result)
+        continue;
+      uint32_t other = profile->sites->start[node];
+      if (common == UINT32_MAX)
+        common = other;
+      /* parents have smaller numbers than their children */
+      while (common != other)
+        if (common > other)
+          common = reader->parents[common];
+        else
+          other = reader->parents[other];
+    }
+  return common == UINT32_MAX ? "" : frame_function (profile, common);
+}
+
+Caller *
+sli_profile_free_sites (const Profile *profile, uint32_t result)
+{
+  CallerList list = { 0 };
+  for (size_t i = 0; i < FREE_PAIR_SLOTS; i++)
+    {
+      const FreePair *pair = &profile->free_pairs[i];
+      if (pair->key != 0 && (pair->key - 1) >> 32 == result)
+        caller_add (&list, frame_function (profile, (uint32_t)(pair->key - 1)),
+                    pair->n, pair->bytes);
+    }
+  return callers_end (&list);
+}
