@@ -20,6 +20,10 @@ endif
 %C%_libtrace_la_SOURCES = \
 	%D%/analyse.c \
 	%D%/analyse.h \
+	%D%/analyse-owners.c \
+	%D%/analyse-parts.h \
+	%D%/analyse-scopes.c \
+	%D%/analyse-site.c \
 	%D%/classify.c \
 	%D%/classify.h \
 	%D%/command-advise.c \

@@ -1,0 +1,231 @@
+/* analyse-owners.c - whose blocks they were
+ *
+ * Tools.  Deaths without a birth between them are a run.  A death that is
+ * older than all since the previous death of its own site covers these: they
+ * died with it, so it is their owner.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "analyse-parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void
+owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
+{
+  Owner *least = &stats->owners[0];
+  for (int i = 0; i < N_OWNERS_MAX; i++)
+    {
+      Owner *at = &stats->owners[i];
+      if (at->bytes > 0 && at->site == owner)
+        {
+          at->bytes += rounded;
+          return;
+        }
+      if (at->bytes < least->bytes)
+        least = at;
+    }
+  if (rounded > least->bytes)
+    *least = (Owner){ owner, rounded };
+}
+
+/* What sli_run_end() works with; as long as the longest run. */
+typedef struct
+{
+  uint32_t *begin[2]; /* by death and direction: the segment it covers */
+  uint32_t *stack;    /* deaths that are the oldest since some point */
+  uint32_t room;
+  uint32_t *last;    /* by site: its last death in this pass */
+  uint64_t *covered; /* by site: deaths covered, in this run */
+  uint32_t *seen;    /* sites that cover something */
+  uint32_t n_seen;
+  uint8_t *owned; /* by death: in a segment as long as a burst */
+} OwnerScratch;
+
+#define NO_SEGMENT UINT32_MAX
+/* A run is cut here: its memory stays bounded. */
+#define RUN_DEATHS_MAX (1u << 20)
+#define N_CANDIDATES 4
+
+static OwnerScratch *
+scratch_of (Analysis *analysis, uint32_t n)
+{
+  OwnerScratch *scratch = analysis->scratch;
+  uint32_t n_sites = analysis->n_first_sites;
+  if (scratch == NULL)
+    {
+      scratch = analysis->scratch = sli_tool_zero (sizeof *scratch);
+      scratch->last = sli_tool_zero ((n_sites + 1) * sizeof (uint32_t));
+      scratch->covered = sli_tool_zero ((n_sites + 1) * sizeof (uint64_t));
+      scratch->seen = sli_tool_zero ((n_sites + 1) * sizeof (uint32_t));
+    }
+  if (n > scratch->room)
+    {
+      size_t bytes = (size_t)n * 2 * sizeof (uint32_t);
+      scratch->room = n * 2;
+      scratch->begin[0] = sli_tool_grow (scratch->begin[0], bytes);
+      scratch->begin[1] = sli_tool_grow (scratch->begin[1], bytes);
+      scratch->stack = sli_tool_grow (scratch->stack, bytes);
+      scratch->owned = sli_tool_grow (scratch->owned, n * 2);
+    }
+  return scratch;
+}
+
+/* Finds, in one direction, which deaths cover the segment since the previous
+ * death of their own site: they are older than all in it. */
+static void
+segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
+               unsigned direction)
+{
+  uint32_t n_stack = 0;
+  uint32_t *begin = scratch->begin[direction];
+  for (uint32_t step = 0; step < n; step++)
+    {
+      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      uint32_t site = death->site;
+      /* last holds the step after the site's previous death, 0 at first */
+      uint32_t from = scratch->last[site];
+      uint32_t low = 0, high = n_stack;
+      while (low < high)
+        {
+          uint32_t middle = (low + high) / 2;
+          if (scratch->stack[middle] < from)
+            low = middle + 1;
+          else
+            high = middle;
+        }
+      begin[step] = NO_SEGMENT;
+      if (low < n_stack)
+        {
+          uint32_t oldest = scratch->stack[low];
+          uint64_t birth = run[direction == 0 ? oldest : n - 1 - oldest].birth;
+          if (death->birth < birth)
+            {
+              begin[step] = from;
+              if (scratch->covered[site] == 0)
+                scratch->seen[scratch->n_seen++] = site;
+              scratch->covered[site] += step - from;
+            }
+        }
+      while (n_stack > 0)
+        {
+          uint32_t top = scratch->stack[n_stack - 1];
+          if (run[direction == 0 ? top : n - 1 - top].birth < death->birth)
+            break;
+          n_stack--;
+        }
+      scratch->stack[n_stack++] = step;
+      scratch->last[site] = step + 1;
+    }
+  for (uint32_t i = 0; i < n; i++)
+    scratch->last[run[i].site] = 0;
+}
+
+/* The deaths in the segments that a site covers are its own. */
+static void
+segments_credit (Analysis *analysis, const OwnerScratch *scratch,
+                 const Death *run, uint32_t n, unsigned direction,
+                 uint32_t owner)
+{
+  for (uint32_t step = 0; step < n; step++)
+    {
+      uint32_t from = scratch->begin[direction][step];
+      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      if (from == NO_SEGMENT || death->site != owner)
+        continue;
+      for (uint32_t at = from; at < step; at++)
+        {
+          uint32_t place = direction == 0 ? at : n - 1 - at;
+          const Death *owned = &run[place];
+          scratch->owned[place] |= step - from >= BURST_RUN_MIN;
+          for (unsigned level = 0; level < analysis->n_levels; level++)
+            if (owned->sites[level] != SITE_NONE)
+              owner_credit (&analysis->stats[level][owned->sites[level]],
+                            owner, owned->rounded);
+        }
+    }
+}
+
+/* The run ends: who took what with him?  An owner is the oldest of those that
+ * died with it, and went first or last; a run may hold several owners of one
+ * site, one after the other, each with its own segment. */
+void
+sli_run_end (Analysis *analysis, ThreadState *thread)
+{
+  uint32_t n = thread->n_run;
+  bool counts = thread->run_counts;
+  thread->n_run = 0;
+  thread->run_counts = false;
+  if (n < 2 || !counts)
+    return;
+  OwnerScratch *scratch = scratch_of (analysis, n);
+  memset (scratch->owned, 0, n);
+  for (unsigned direction = 0; direction < 2; direction++)
+    {
+      scratch->n_seen = 0;
+      segments_find (scratch, thread->run, n, direction);
+      for (unsigned candidate = 0; candidate < N_CANDIDATES; candidate++)
+        {
+          uint32_t best = NO_SEGMENT;
+          for (uint32_t i = 0; i < scratch->n_seen; i++)
+            if (scratch->covered[scratch->seen[i]] > 0
+                && (best == NO_SEGMENT
+                    || scratch->covered[scratch->seen[i]]
+                           > scratch->covered[best]))
+              best = scratch->seen[i];
+          if (best == NO_SEGMENT)
+            break;
+          segments_credit (analysis, scratch, thread->run, n, direction, best);
+          scratch->covered[best] = 0;
+        }
+      for (uint32_t i = 0; i < scratch->n_seen; i++)
+        scratch->covered[scratch->seen[i]] = 0;
+    }
+  for (uint32_t i = 0; i < n; i++)
+    for (unsigned level = 0; scratch->owned[i] && level < analysis->n_levels;
+         level++)
+      if (thread->run[i].sites[level] != SITE_NONE)
+        analysis->stats[level][thread->run[i].sites[level]].owned_rounded
+            += thread->run[i].rounded;
+}
+
+void
+sli_run_death (Analysis *analysis, ThreadState *thread, uint32_t index)
+{
+  const LiveObject *object = &analysis->objects[index];
+  if (thread->n_run == RUN_DEATHS_MAX)
+    sli_run_end (analysis, thread);
+  if (thread->n_run == thread->n_run_room)
+    {
+      thread->n_run_room = thread->n_run_room * 2 + 16;
+      thread->run
+          = sli_tool_grow (thread->run, thread->n_run_room * sizeof (Death));
+    }
+  Death *death = &thread->run[thread->n_run++];
+  death->birth = object->birth;
+  death->rounded = rounded_size (object->size);
+  death->site = object->site;
+  for (unsigned level = 0; level < analysis->n_levels; level++)
+    {
+      death->sites[level] = link_of (analysis, index, level)->site;
+      thread->run_counts |= death->sites[level] != SITE_NONE;
+    }
+}
+
+void
+sli_scratch_free (Analysis *analysis)
+{
+  OwnerScratch *scratch = analysis->scratch;
+  if (scratch == NULL)
+    return;
+  free (scratch->begin[0]);
+  free (scratch->begin[1]);
+  free (scratch->stack);
+  free (scratch->last);
+  free (scratch->covered);
+  free (scratch->seen);
+  free (scratch->owned);
+  free (scratch);
+}

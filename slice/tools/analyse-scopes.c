@@ -1,0 +1,98 @@
+/* analyse-scopes.c - the scopes of a program's markers
+ *
+ * Tools.  For each site and each scope that was open at a birth: how much was
+ * born within, how much of that died within the same activation, and what an
+ * arena of the scope would have grown to.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "analyse-parts.h"
+#include <string.h>
+
+static ScopeSum *
+scope_of (SiteStats *stats, uint32_t name, bool make)
+{
+  for (uint32_t i = 0; i < stats->n_scopes; i++)
+    if (stats->scopes[i].name == name)
+      return &stats->scopes[i];
+  if (!make)
+    return NULL;
+  stats->scopes = sli_tool_grow (stats->scopes,
+                                 (stats->n_scopes + 1) * sizeof (ScopeSum));
+  ScopeSum *scope = &stats->scopes[stats->n_scopes++];
+  memset (scope, 0, sizeof *scope);
+  scope->name = name;
+  return scope;
+}
+
+void
+sli_scope_close (ScopeSum *scope)
+{
+  scope->sum_bump += scope->bump;
+  scope->sum_peak += scope->peak;
+  scope->bump = scope->peak = scope->live = 0;
+}
+
+void
+sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
+                  uint64_t rounded)
+{
+  for (uint32_t i = 0; i < thread->n_open; i++)
+    {
+      const OpenScope *open = &thread->open[i];
+      ScopeSum *scope = scope_of (stats, open->name, true);
+      if (scope->serial != open->serial)
+        {
+          sli_scope_close (scope);
+          scope->serial = open->serial;
+        }
+      scope->n_births++;
+      scope->bytes_births += rounded;
+      scope->bump += rounded;
+      scope->live += rounded;
+      if (scope->live > scope->peak)
+        scope->peak = scope->live;
+    }
+}
+
+/* A death within the activation that saw the birth. */
+void
+sli_scopes_death (const ThreadState *thread, SiteStats *stats, uint64_t birth,
+                  uint64_t rounded)
+{
+  for (uint32_t i = 0; i < thread->n_open; i++)
+    {
+      const OpenScope *open = &thread->open[i];
+      if (open->begin > birth)
+        continue;
+      ScopeSum *scope = scope_of (stats, open->name, false);
+      if (scope == NULL || scope->serial != open->serial)
+        continue;
+      scope->n_contained++;
+      scope->bytes_contained += rounded;
+      scope->live -= rounded < scope->live ? rounded : scope->live;
+    }
+}
+
+void
+sli_scope_event (Analysis *analysis, ThreadState *thread,
+                 const TraceEvent *event)
+{
+  uint32_t name = (uint32_t)event->address;
+  if (event->op == TRACE_OP_SCOPE_BEGIN)
+    {
+      if (thread->n_open < N_SCOPES_OPEN_MAX)
+        thread->open[thread->n_open++]
+            = (OpenScope){ name, analysis->now, ++analysis->scope_serial };
+      return;
+    }
+  /* an end closes what was opened after its beginning and not closed */
+  for (uint32_t i = thread->n_open; i-- > 0;)
+    if (thread->open[i].name == name)
+      {
+        thread->n_open = i;
+        return;
+      }
+}
