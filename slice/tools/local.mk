@@ -72,6 +72,8 @@ endif
 	%D%/trace-format.h \
 	%D%/trace-read.c \
 	%D%/trace-read.h \
+	%D%/trace-read-parts.h \
+	%D%/trace-stream.c \
 	%D%/trace-write.c \
 	%D%/trace-write.h \
 	%D%/xxh64.c

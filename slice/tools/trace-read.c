@@ -1,4 +1,4 @@
-/* trace-read.c - reading a trace: blocks to events, merged by time
+/* trace-read.c - reading a trace: the file, and what in it is not events
  *
  * Tools.  Nothing in the file is trusted: heads and payloads are checked by
  * their hashes, and every number by its bounds as well, since a hash can be
@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "trace-read.h"
+#include "trace-read-parts.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,24 +25,6 @@
 #define N_NODES_MAX (UINT32_C (1) << 28)
 #define N_STRINGS_MAX (UINT32_C (1) << 22)
 #define N_THREADS_MAX (UINT32_C (1) << 24)
-
-/* One thread's events, one block open at a time. */
-struct TraceStream
-{
-  size_t first_block, next_block, end_block; /* in reader->blocks */
-  bool primed; /* event holds one that was decoded */
-  uint8_t *raw;
-  size_t n_raw_room;
-  const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
-  uint64_t *addresses[2]; /* of births, of deaths, in the block */
-  uint32_t n_addresses[2];
-  uint64_t last_address[2], last_node[2];
-  uint64_t first_ticks, since;
-  unsigned time_shift;
-  bool has_extra;
-  uint32_t n_left, thread;
-  TraceEvent event; /* decoded ahead: the heap's key */
-};
 
 const char *
 sli_trace_op_name (unsigned op)
@@ -89,8 +71,8 @@ sli_trace_op_name (unsigned op)
   return op < TRACE_N_OPS && names[op] != NULL ? names[op] : "?";
 }
 
-static void
-damage_note (TraceReader *reader, uint64_t offset, const char *what)
+void
+sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what)
 {
   /* later passes would find the same again */
   if (reader->n_passes <= 1 && reader->n_damaged++ == 0)
@@ -100,31 +82,9 @@ damage_note (TraceReader *reader, uint64_t offset, const char *what)
 
 /* --- blocks -------------------------------------------------------------- */
 
-static bool
-get_varint (const uint8_t **at, const uint8_t *end, uint64_t *value)
-{
-  uint64_t sum = 0;
-  for (unsigned shift = 0; *at < end && shift < 64; shift += 7)
-    {
-      uint8_t byte = *(*at)++;
-      sum |= (uint64_t)(byte & 0x7f) << shift;
-      if (byte < 0x80)
-        {
-          *value = sum;
-          return true;
-        }
-    }
-  return false;
-}
-
-static int64_t
-unzigzag (uint64_t value)
-{
-  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
-static bool
-head_read (const TraceReader *reader, uint64_t offset, TraceBlockHead *head)
+bool
+sli_trace_head_read (const TraceReader *reader, uint64_t offset,
+                     TraceBlockHead *head)
 {
   if (offset > reader->n_map || reader->n_map - offset < sizeof *head)
     return false;
@@ -138,14 +98,15 @@ head_read (const TraceReader *reader, uint64_t offset, TraceBlockHead *head)
 }
 
 /* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
-static uint8_t *
-payload_read (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
-              uint8_t **buffer, size_t *n_room)
+uint8_t *
+sli_trace_payload_read (TraceReader *reader, uint64_t offset,
+                        const TraceBlockHead *head, uint8_t **buffer,
+                        size_t *n_room)
 {
   const uint8_t *packed = reader->map + offset + sizeof *head;
   if (sli_xxh64 (packed, head->packed_bytes, 0) != head->payload_hash)
     {
-      damage_note (reader, offset, "its checksum is wrong");
+      sli_trace_damage (reader, offset, "its checksum is wrong");
       return NULL;
     }
   if (*n_room < head->raw_bytes + 16u)
@@ -156,7 +117,7 @@ payload_read (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
       if (*buffer == NULL)
         {
           *n_room = 0;
-          damage_note (reader, offset, "it is too large");
+          sli_trace_damage (reader, offset, "it is too large");
           return NULL;
         }
     }
@@ -167,7 +128,7 @@ payload_read (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
                                head->packed_bytes)
                   != head->raw_bytes)
     {
-      damage_note (reader, offset, "it does not unpack");
+      sli_trace_damage (reader, offset, "it does not unpack");
       return NULL;
     }
   return *buffer;
@@ -297,7 +258,7 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
   if (head->n_items == 0 || head->n_items > TRACE_BLOCK_EVENTS
       || head->thread >= N_THREADS_MAX || head->time_shift > 32)
     {
-      damage_note (reader, offset, "its head makes no sense");
+      sli_trace_damage (reader, offset, "its head makes no sense");
       return;
     }
   if (reader->n_blocks == reader->n_blocks_room)
@@ -340,9 +301,10 @@ block_take (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
   /* blocks of a kind that came after this version are passed over */
   if (head->type >= sizeof reads / sizeof *reads || reads[head->type] == NULL)
     return;
-  const uint8_t *raw = payload_read (reader, offset, head, buffer, n_room);
+  const uint8_t *raw
+      = sli_trace_payload_read (reader, offset, head, buffer, n_room);
   if (raw != NULL && !reads[head->type](reader, head, raw))
-    damage_note (reader, offset, "its contents make no sense");
+    sli_trace_damage (reader, offset, "its contents make no sense");
 }
 
 /* The next place after a damaged head where a block begins. */
@@ -358,7 +320,7 @@ block_seek (const TraceReader *reader, uint64_t offset)
       if (found == NULL)
         break;
       offset = (uint64_t)(found - reader->map);
-      if (head_read (reader, offset, &head))
+      if (sli_trace_head_read (reader, offset, &head))
         return offset;
       offset++;
     }
@@ -386,13 +348,13 @@ blocks_scan (TraceReader *reader)
   TraceBlockHead head;
   while (offset < reader->n_map)
     {
-      if (!head_read (reader, offset, &head))
+      if (!sli_trace_head_read (reader, offset, &head))
         {
           TraceTrailer trailer;
           if (reader->has_index && reader->n_map - offset == sizeof trailer)
             break;
-          damage_note (reader, offset,
-                       "it is cut off, or its head is damaged");
+          sli_trace_damage (reader, offset,
+                            "it is cut off, or its head is damaged");
           offset = block_seek (reader, offset + 1);
           continue;
         }
@@ -458,25 +420,6 @@ head_check (TraceReader *reader, const char *path, char *error)
   return false;
 }
 
-static void
-streams_make (TraceReader *reader)
-{
-  for (size_t i = 0; i < reader->n_blocks; i++)
-    if (i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread)
-      reader->n_streams++;
-  reader->streams = calloc (reader->n_streams + 1, sizeof *reader->streams);
-  reader->heap = calloc (reader->n_streams + 1, sizeof *reader->heap);
-  size_t stream = 0;
-  for (size_t i = 0; i < reader->n_blocks; i++)
-    {
-      if (i > 0 && reader->blocks[i].thread != reader->blocks[i - 1].thread)
-        stream++;
-      if (reader->streams[stream].end_block == 0)
-        reader->streams[stream].first_block = i;
-      reader->streams[stream].end_block = i + 1;
-    }
-}
-
 TraceReader *
 sli_trace_open (const char *path, char *error)
 {
@@ -500,27 +443,15 @@ sli_trace_open (const char *path, char *error)
     }
   if (reader->command == NULL)
     reader->command = strdup ("");
-  streams_make (reader);
+  sli_streams_make (reader);
   sli_trace_rewind (reader);
   return reader;
-}
-
-static void
-stream_free (TraceStream *stream)
-{
-  free (stream->raw);
-  free (stream->addresses[0]);
-  free (stream->addresses[1]);
-  stream->raw = NULL;
-  stream->n_raw_room = 0;
-  stream->addresses[0] = stream->addresses[1] = NULL;
 }
 
 void
 sli_trace_close (TraceReader *reader)
 {
-  for (size_t i = 0; i < reader->n_streams; i++)
-    stream_free (&reader->streams[i]);
+  sli_streams_free (reader);
   for (size_t i = 0; i < reader->n_modules; i++)
     {
       free (reader->modules[i].path);
@@ -528,8 +459,6 @@ sli_trace_close (TraceReader *reader)
     }
   for (uint32_t i = 0; i < reader->n_strings; i++)
     free (reader->strings[i]);
-  free (reader->streams);
-  free (reader->heap);
   free (reader->blocks);
   free (reader->modules);
   free (reader->strings);
@@ -540,224 +469,4 @@ sli_trace_close (TraceReader *reader)
   if (reader->map != NULL)
     munmap ((void *)reader->map, reader->n_map);
   free (reader);
-}
-
-/* --- streams ------------------------------------------------------------- */
-
-static bool
-block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
-{
-  TraceBlockHead head;
-  if (!head_read (reader, offset, &head)
-      || payload_read (reader, offset, &head, &stream->raw,
-                       &stream->n_raw_room)
-             == NULL)
-    return false;
-  uint64_t total = 0;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    {
-      if (head.column_bytes[i] > head.raw_bytes - total)
-        {
-          damage_note (reader, offset, "its columns do not fit");
-          return false;
-        }
-      stream->at[i] = stream->raw + total;
-      total += head.column_bytes[i];
-      stream->end[i] = stream->raw + total;
-    }
-  for (int kind = 0; kind < 2; kind++)
-    {
-      if (stream->addresses[kind] == NULL)
-        stream->addresses[kind]
-            = malloc (TRACE_BLOCK_EVENTS * sizeof (uint64_t));
-      stream->n_addresses[kind] = 0;
-      stream->last_address[kind] = stream->last_node[kind] = 0;
-    }
-  stream->first_ticks = head.first_ticks;
-  stream->since = 0;
-  stream->time_shift = head.time_shift;
-  stream->has_extra = (head.flags & TRACE_BLOCK_HAS_EXTRA) != 0;
-  stream->n_left = head.n_items;
-  stream->thread = head.thread;
-  reader->bytes_read += sizeof head + head.packed_bytes;
-  return true;
-}
-
-static bool
-address_read (TraceStream *stream, bool death, uint64_t *address)
-{
-  uint64_t value;
-  if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
-                   stream->end[TRACE_COLUMN_ADDRESS], &value))
-    return false;
-  if (value & 1)
-    {
-      uint32_t n = stream->n_addresses[!death];
-      if (value >> 1 >= n)
-        return false;
-      *address = stream->addresses[!death][n - 1 - (value >> 1)];
-    }
-  else
-    *address = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
-               << 4;
-  stream->last_address[death] = *address >> 4;
-  stream->addresses[death][stream->n_addresses[death]++] = *address;
-  return true;
-}
-
-/* Decodes the next event of the open block. */
-static bool
-event_decode (TraceStream *stream, uint32_t n_nodes)
-{
-  TraceEvent *event = &stream->event;
-  uint64_t value;
-  if (stream->at[TRACE_COLUMN_OP] >= stream->end[TRACE_COLUMN_OP]
-      || !get_varint (&stream->at[TRACE_COLUMN_TIME],
-                      stream->end[TRACE_COLUMN_TIME], &value))
-    return false;
-  uint8_t op = *stream->at[TRACE_COLUMN_OP]++;
-  stream->since += value;
-  event->ticks = stream->first_ticks + (stream->since << stream->time_shift);
-  event->op = op & 0x7f;
-  event->thread = stream->thread;
-  event->size = 0;
-  event->extra = 0;
-  bool death = trace_op_is_death (event->op);
-  if (event->op >= TRACE_OP_SCOPE_BEGIN)
-    {
-      if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
-                       stream->end[TRACE_COLUMN_ADDRESS], &event->address))
-        return false;
-    }
-  else if (!address_read (stream, death, &event->address))
-    return false;
-  if (op & TRACE_OP_UNALIGNED)
-    {
-      if (stream->at[TRACE_COLUMN_LOW] >= stream->end[TRACE_COLUMN_LOW])
-        return false;
-      event->address |= *stream->at[TRACE_COLUMN_LOW]++ & 15;
-    }
-  if (!get_varint (&stream->at[TRACE_COLUMN_NODE],
-                   stream->end[TRACE_COLUMN_NODE], &value))
-    return false;
-  stream->last_node[death] += (uint64_t)unzigzag (value);
-  event->node = stream->last_node[death] < n_nodes
-                    ? (uint32_t)stream->last_node[death]
-                    : TRACE_NODE_CUT;
-  if (trace_op_is_birth (event->op)
-      && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
-                      stream->end[TRACE_COLUMN_SIZE], &event->size))
-    return false;
-  if (stream->has_extra)
-    {
-      if (!get_varint (&stream->at[TRACE_COLUMN_EXTRA],
-                       stream->end[TRACE_COLUMN_EXTRA], &value))
-        return false;
-      event->extra = (uint32_t)value;
-    }
-  return true;
-}
-
-/* Makes the stream's next event ready; false when it has no more. */
-static bool
-stream_advance (TraceReader *reader, TraceStream *stream)
-{
-  for (;;)
-    {
-      while (stream->n_left == 0)
-        {
-          if (stream->next_block == stream->end_block)
-            {
-              stream_free (stream);
-              return false;
-            }
-          uint64_t offset = reader->blocks[stream->next_block++].offset;
-          if (!block_open (reader, stream, offset))
-            stream->n_left = 0;
-        }
-      stream->n_left--;
-      if (event_decode (stream, reader->n_nodes))
-        return true;
-      damage_note (reader, reader->blocks[stream->next_block - 1].offset,
-                   "an event makes no sense");
-      stream->n_left = 0;
-    }
-}
-
-static bool
-stream_before (const TraceStream *a, const TraceStream *b)
-{
-  return a->event.ticks < b->event.ticks
-         || (a->event.ticks == b->event.ticks && a < b);
-}
-
-static void
-heap_sink (TraceReader *reader, size_t at)
-{
-  TraceStream **heap = reader->heap;
-  for (;;)
-    {
-      size_t least = at;
-      for (size_t child = 2 * at + 1;
-           child <= 2 * at + 2 && child < reader->n_heap; child++)
-        if (stream_before (heap[child], heap[least]))
-          least = child;
-      if (least == at)
-        return;
-      TraceStream *swap = heap[at];
-      heap[at] = heap[least];
-      heap[least] = swap;
-      at = least;
-    }
-}
-
-/* A stream whose first block is not yet due is in the heap by that block's
- * time, unopened (n_left 0): thousands of threads that come and go need not
- * all be open at once. */
-void
-sli_trace_rewind (TraceReader *reader)
-{
-  reader->n_heap = 0;
-  reader->bytes_read = 0;
-  reader->n_passes++;
-  for (size_t i = 0; i < reader->n_streams; i++)
-    {
-      TraceStream *stream = &reader->streams[i];
-      stream->next_block = stream->first_block;
-      stream->n_left = 0;
-      stream->primed = false;
-      stream->event.ticks = reader->blocks[stream->first_block].first_ticks;
-      reader->heap[reader->n_heap++] = stream;
-    }
-  for (size_t i = reader->n_heap; i-- > 0;)
-    heap_sink (reader, i);
-}
-
-bool
-sli_trace_next (TraceReader *reader, TraceEvent *event)
-{
-  while (reader->n_heap > 0)
-    {
-      TraceStream *stream = reader->heap[0];
-      bool ready = stream->primed;
-      if (ready)
-        *event = stream->event;
-      stream->primed = stream_advance (reader, stream);
-      if (!stream->primed)
-        reader->heap[0] = reader->heap[--reader->n_heap];
-      if (reader->n_heap > 1)
-        heap_sink (reader, 0);
-      if (ready)
-        {
-          reader->last_ticks = event->ticks;
-          return true;
-        }
-    }
-  return false;
-}
-
-uint64_t
-sli_trace_position (const TraceReader *reader)
-{
-  return reader->bytes_read;
 }
