@@ -54,6 +54,8 @@ endif
 	%D%/replay-backends.c \
 	%D%/replay.c \
 	%D%/replay.h \
+	%D%/replay-run.c \
+	%D%/replay-write.c \
 	%D%/resample.c \
 	%D%/resample.h \
 	%D%/report-html.c \

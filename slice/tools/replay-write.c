@@ -1,0 +1,209 @@
+/* replay-write.c - the operations of a trace, for its replays
+ *
+ * Tools.  Births and deaths become operations on numbered slots; what dies
+ * with its owner is put into a group of its own.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "replay.h"
+#include "tool.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Deaths of one site in a row, in one thread: the group of its owner. */
+typedef struct
+{
+  uint32_t group;
+} Burst;
+
+typedef struct
+{
+  const Profile *profile;
+  ReplayOp *ops;
+  size_t n_ops, n_room;
+  uint32_t *slot_op; /* by slot: the birth's place in ops */
+  uint32_t *free_slots;
+  uint32_t n_slots, n_free, n_slots_room;
+  uint32_t *group_deaths; /* by group */
+  uint32_t n_groups, n_groups_room;
+  Burst *burst; /* by site */
+  uint64_t bytes, n_births;
+} OpWriter;
+
+static ReplayOp *
+op_add (OpWriter *writer)
+{
+  if (writer->n_ops == writer->n_room)
+    {
+      writer->n_room = writer->n_room * 2 + 65536;
+      writer->ops
+          = sli_tool_grow (writer->ops, writer->n_room * sizeof (ReplayOp));
+    }
+  return &writer->ops[writer->n_ops++];
+}
+
+static uint32_t
+slot_take (OpWriter *writer)
+{
+  if (writer->n_free > 0)
+    return writer->free_slots[--writer->n_free];
+  if (writer->n_slots == writer->n_slots_room)
+    {
+      writer->n_slots_room = writer->n_slots_room * 2 + 1024;
+      writer->slot_op = sli_tool_grow (
+          writer->slot_op, writer->n_slots_room * sizeof (uint32_t));
+      writer->free_slots = sli_tool_grow (
+          writer->free_slots, writer->n_slots_room * sizeof (uint32_t));
+    }
+  return writer->n_slots++;
+}
+
+static void
+op_birth (void *user, const Analysis *analysis, LiveObject *object,
+          uint32_t unused)
+{
+  OpWriter *writer = user;
+  uint32_t site = writer->profile->final_map[object->node];
+  (void)analysis;
+  (void)unused;
+  object->slot = slot_take (writer);
+  writer->slot_op[object->slot] = (uint32_t)writer->n_ops;
+  ReplayOp *op = op_add (writer);
+  op->slot_birth = object->slot << 1 | 1;
+  op->size = object->size > UINT32_MAX ? UINT32_MAX : (uint32_t)object->size;
+  op->site = site;
+  op->group_align = 0;
+  writer->burst[site].group = 0;
+  writer->n_births++;
+  writer->bytes += object->size;
+}
+
+static uint32_t
+group_new (OpWriter *writer)
+{
+  uint32_t group = ++writer->n_groups;
+  if (group >= writer->n_groups_room)
+    {
+      writer->n_groups_room = group * 2 + 64;
+      writer->group_deaths = sli_tool_grow (
+          writer->group_deaths, writer->n_groups_room * sizeof (uint32_t));
+    }
+  writer->group_deaths[group] = 0;
+  return group;
+}
+
+/* What died alone, before its owner, is in no group. */
+static void
+groups_settle (OpWriter *writer)
+{
+  for (size_t i = 0; i < writer->n_ops; i++)
+    {
+      uint32_t group = writer->ops[i].group_align >> 5;
+      if (group != 0 && writer->group_deaths[group] < BURST_RUN_MIN)
+        writer->ops[i].group_align &= 31;
+    }
+}
+
+/* The site's deaths since its last birth are one group. */
+static void
+op_death (void *user, const Analysis *analysis, const LiveObject *object,
+          uint32_t unused, unsigned kind)
+{
+  OpWriter *writer = user;
+  (void)analysis;
+  (void)unused;
+  (void)kind;
+  ReplayOp *birth = &writer->ops[writer->slot_op[object->slot]];
+  const SiteResult *result = &writer->profile->results[birth->site];
+  if (result->verdict.class == CLASS_OWNER)
+    {
+      Burst *burst = &writer->burst[birth->site];
+      if (burst->group == 0)
+        burst->group = group_new (writer);
+      writer->group_deaths[burst->group]++;
+      birth->group_align |= burst->group << 5;
+    }
+  uint32_t site = birth->site;
+  ReplayOp *op = op_add (writer); /* may move birth */
+  *op = (ReplayOp){ .slot_birth = object->slot << 1, .site = site };
+  writer->free_slots[writer->n_free++] = object->slot;
+}
+
+static bool
+ops_save (const OpWriter *writer, const char *path)
+{
+  const Profile *profile = writer->profile;
+  ReplayHead head = { .n_ops = writer->n_ops,
+                      .n_slots = writer->n_slots,
+                      .n_sites = profile->n_results,
+                      .n_groups = (uint64_t)writer->n_groups + 1,
+                      .n_births = writer->n_births,
+                      .bytes = writer->bytes,
+                      .peak = profile->totals.peak };
+  FILE *file = fopen (path, "wbe");
+  if (file == NULL)
+    return false;
+  fwrite (&head, sizeof head, 1, file);
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      const SiteResult *result = &profile->results[i];
+      const SizeMix *mix = &result->stats->mix;
+      ReplaySite site = { .class = result->verdict.class,
+                          .alignment_log2 = result->stats->max_alignment };
+      /* the larger of the two commonest sizes */
+      uint32_t best[2][2] = { { 0 } };
+      for (uint32_t at = 0; at < mix->n_slots; at++)
+        if (mix->keys[at] != 0)
+          {
+            int place = mix->counts[at] > best[0][0] ? 0 : 1;
+            if (place == 0)
+              memcpy (best[1], best[0], sizeof best[0]);
+            if (place == 0 || mix->counts[at] > best[1][0])
+              {
+                best[place][0] = mix->counts[at];
+                best[place][1] = (mix->keys[at] - 1) * ROUND_BYTES;
+              }
+          }
+      site.pool_bytes = best[0][1] > best[1][1] ? best[0][1] : best[1][1];
+      fwrite (&site, sizeof site, 1, file);
+    }
+  fwrite (writer->ops, sizeof (ReplayOp), writer->n_ops, file);
+  bool good = ferror (file) == 0;
+  return fclose (file) == 0 && good;
+}
+
+bool
+sli_replay_write (const Profile *profile, const char *ops_path)
+{
+  OpWriter writer = { .profile = profile };
+  writer.burst = sli_tool_zero ((profile->n_results + 1) * sizeof (Burst));
+  const uint32_t *maps[1] = { profile->final_map };
+  const uint32_t n_sites[1] = { profile->n_results };
+  Analysis *analysis = sli_analysis_new (1, maps, n_sites);
+  analysis->observer = (Observer){ op_birth, op_death, &writer };
+  TraceEvent event;
+  sli_trace_rewind (profile->reader);
+  while (sli_trace_next (profile->reader, &event))
+    {
+      size_t at = writer.n_ops;
+      sli_analysis_event (analysis, &event);
+      if (trace_op_is_birth (event.op) && writer.n_ops > at)
+        writer.ops[writer.n_ops - 1].group_align |= event.extra & 31;
+    }
+  sli_analysis_free (analysis);
+  groups_settle (&writer);
+  bool good = ops_save (&writer, ops_path);
+  if (!good)
+    sli_tool_say ("%s: %s", ops_path, strerror (errno));
+  free (writer.burst);
+  free (writer.group_deaths);
+  free (writer.ops);
+  free (writer.slot_op);
+  free (writer.free_slots);
+  return good;
+}
