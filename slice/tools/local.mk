@@ -96,9 +96,11 @@ endif
 	%D%/record.h \
 	%D%/record-check.c \
 	%D%/record-cxx.c \
+	%D%/record-event.c \
 	%D%/record-hooks.c \
 	%D%/record-spool.c \
 	%D%/record-stack.c \
+	%D%/record-start.c \
 	%D%/spool.h \
 	%D%/trace-format.h \
 	%D%/xxh64.c

@@ -2,8 +2,10 @@
  *
  * Tools.  The recorder is a preloaded object: record.c has the entry points
  * of C, record-cxx.c those of C++, record-hooks.c those of our own library;
- * record-spool.c the shared file and its chunks, record-stack.c the stacks.
- * Nothing here may allocate: what it needs comes from mmap.
+ * record-event.c what happens in each of them, record-start.c what happens
+ * before the first; record-spool.c has the shared file and its chunks,
+ * record-stack.c the stacks.  Nothing here may allocate: what it needs comes
+ * from mmap.
  *
  * Theory: section 13.
  *
@@ -95,19 +97,34 @@ uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
 void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);
 
 /* record.c */
+void sli_record_die (const char *text);
+void *sli_record_next (const char *symbol);
+bool sli_record_next_ready (void);
+
+/* record-start.c */
+void sli_record_child_start (RecordThread *self);
+
+/* record-event.c */
 void sli_record_birth (RecordThread *self, unsigned op, void *block,
                        size_t size, uint32_t extra);
 void sli_record_death (RecordThread *self, unsigned op, void *block,
                        uint32_t extra, uint64_t now);
+void sli_record_kept (RecordThread *self, void *block);
 void sli_record_marker (unsigned op, const char *name);
 bool sli_record_enter (RecordThread *self);
-void sli_record_die (const char *text);
-void *sli_record_next (const char *symbol);
 
 static inline void
 record_compiler_barrier (void)
 {
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
+}
+
+/* What sli_record_enter() began is over. */
+static inline void
+record_leave (RecordThread *self)
+{
+  record_compiler_barrier ();
+  self->busy = false;
 }
 
 #endif

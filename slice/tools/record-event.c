@@ -1,0 +1,252 @@
+/* record-event.c - an event is recorded
+ *
+ * Tools: the preloaded object (record.h).  While an event is written the
+ * thread is busy; a call made then (by a signal handler) is served and
+ * counted, not recorded.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record.h"
+#include <errno.h>
+#include <sys/single_threaded.h>
+
+/* --- the unwinder's own blocks ------------------------------------------- */
+
+/* What libunwind allocates for a thread (its thread-local block, by way of
+ * the loader) is freed by others when the thread has ended; such a free is no
+ * event.  A filter keeps the check to one load for all other blocks. */
+#define N_OWN_BLOCKS 4096
+
+static struct
+{
+  _Atomic uint64_t blocks[N_OWN_BLOCKS];
+  _Atomic uint8_t filter[N_OWN_BLOCKS];
+} own;
+
+static uint32_t
+own_slot (uint64_t address)
+{
+  return (uint32_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 52);
+}
+
+static void
+own_note (void *block)
+{
+  uint32_t slot = own_slot ((uint64_t)block);
+  atomic_store (&own.filter[slot], 1);
+  for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
+    {
+      uint64_t nothing = 0;
+      if (atomic_compare_exchange_strong (
+              &own.blocks[(slot + i) % N_OWN_BLOCKS], &nothing,
+              (uint64_t)block))
+        return;
+    }
+}
+
+static bool
+own_take (void *block)
+{
+  uint32_t slot = own_slot ((uint64_t)block);
+  if (LIKELY (own.filter[slot] == 0))
+    return false;
+  for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
+    {
+      uint64_t found = (uint64_t)block;
+      if (own.blocks[(slot + i) % N_OWN_BLOCKS] == found
+          && atomic_compare_exchange_strong (
+              &own.blocks[(slot + i) % N_OWN_BLOCKS], &found, 0))
+        return true;
+    }
+  return false;
+}
+
+/* --- events -------------------------------------------------------------- */
+
+/* Makes the thread busy; false if it is, or if nothing is recorded. */
+bool
+sli_record_enter (RecordThread *self)
+{
+  if (UNLIKELY (!sli_record.ready))
+    return false;
+  if (UNLIKELY (self->busy))
+    {
+      if (!self->setup)
+        atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
+      return false;
+    }
+  self->busy = true;
+  record_compiler_barrier ();
+  if (UNLIKELY (*sli_record.own_page == 0))
+    {
+      sli_record_child_start (self);
+      if (!sli_record.ready)
+        {
+          self->busy = false;
+          return false;
+        }
+    }
+  if (UNLIKELY (self->epoch != sli_record.epoch))
+    {
+      self->chunk = NULL;
+      self->depth = 0;
+    }
+  return true;
+}
+
+static void
+event_finish (RecordThread *self)
+{
+  self->n_events++;
+  atomic_store_explicit (&self->chunk->head.n_events, self->n_events,
+                         memory_order_release);
+}
+
+static void
+event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
+             uint32_t node, uint64_t now, uint32_t extra)
+{
+  RawEvent *event = sli_spool_next_event (self, now);
+  if (event == NULL)
+    return;
+  if (UNLIKELY (size > UINT32_MAX))
+    {
+      event->address_op = TRACE_OP_BIG;
+      event->size = (uint32_t)(size >> 32);
+      self->n_events++;
+      event[1].ticks = event->ticks;
+      event++;
+    }
+  event->address_op = address << 8 | op;
+  event->node = node;
+  event->size = (uint32_t)size;
+  event->extra = extra;
+  event_finish (self);
+}
+
+/* This moment, after all that the program did before.  Without the wait the
+ * clock may be read while the block that dies is still on its way from the
+ * thread that made it, and the death come out before the birth. */
+static uint64_t
+time_after (void)
+{
+  return __libc_single_threaded ? ticks_now () : ticks_after ();
+}
+
+void
+sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
+                  uint32_t extra)
+{
+  if (UNLIKELY (self->inside != 0))
+    {
+      atomic_fetch_add (&sli_record.head->n_backing, 1);
+      return;
+    }
+  if (UNLIKELY (self->setup) && block != NULL)
+    own_note (block);
+  if (!sli_record_enter (self))
+    return;
+  int saved_errno = errno;
+  if (UNLIKELY (self->tag != 0) && self->tag < TRACE_OP_FREE)
+    {
+      op = self->tag;
+      self->tag = 0;
+    }
+  if (UNLIKELY (block == NULL))
+    atomic_fetch_add (&sli_record.head->n_failed, 1);
+  else
+    {
+      uint64_t now = time_after ();
+      uint32_t node = sli_stack_node (self, sli_record.stack_depth);
+      if (LIKELY (node != SLI_STACK_OWN))
+        event_write (self, op, (uint64_t)block, size, node, now, extra);
+    }
+  errno = saved_errno;
+  record_leave (self);
+}
+
+/* now  when the block was about to be given back; 0 for this moment */
+void
+sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
+                  uint64_t now)
+{
+  if (UNLIKELY (self->inside != 0))
+    {
+      atomic_fetch_add (&sli_record.head->n_backing, 1);
+      return;
+    }
+  if (UNLIKELY (own_take (block)) || !sli_record_enter (self))
+    return;
+  int saved_errno = errno;
+  if (UNLIKELY (self->tag >= TRACE_OP_FREE) && op == TRACE_OP_FREE)
+    {
+      op = self->tag;
+      self->tag = 0;
+    }
+  if (LIKELY (now == 0))
+    now = time_after ();
+  uint32_t line = self->line; /* the next birth's, a realloc's maybe */
+  self->line = 0;
+  uint32_t node = sli_stack_node (self, sli_record.free_depth);
+  self->line = line;
+  if (LIKELY (node != SLI_STACK_OWN))
+    event_write (self, op, (uint64_t)block, 0, node, now, extra);
+  errno = saved_errno;
+  record_leave (self);
+}
+
+/* A block that a failed realloc left alive: its death is taken back. */
+void
+sli_record_kept (RecordThread *self, void *block)
+{
+  if (self->inside != 0 || !sli_record_enter (self))
+    return;
+  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0, TRACE_NODE_CUT,
+               ticks_now (), 0);
+  atomic_fetch_add (&sli_record.head->n_failed, 1);
+  record_leave (self);
+}
+
+/* Markers of the program's own: scopes and points in time. */
+void
+sli_record_marker (unsigned op, const char *name)
+{
+  RecordThread *self = &sli_record_self;
+  if (!sli_record_enter (self))
+    return;
+  uint32_t id = sli_spool_string (name);
+  event_write (self, op, id, 0, TRACE_NODE_CUT, ticks_now (), 0);
+  record_leave (self);
+}
+
+RECORD_API void
+slice_trace_scope_begin_v1 (const char *name)
+{
+  sli_record_marker (TRACE_OP_SCOPE_BEGIN, name);
+}
+
+RECORD_API void
+slice_trace_scope_end_v1 (const char *name)
+{
+  sli_record_marker (TRACE_OP_SCOPE_END, name);
+}
+
+RECORD_API void
+slice_trace_mark_v1 (const char *name)
+{
+  sli_record_marker (TRACE_OP_MARK, name);
+}
+
+/* The next birth of this thread comes from that source line. */
+RECORD_API void
+slice_trace_line_v1 (const char *file_line)
+{
+  RecordThread *self = &sli_record_self;
+  if (!sli_record_enter (self))
+    return;
+  self->line = sli_spool_string (file_line);
+  record_leave (self);
+}

@@ -1,0 +1,149 @@
+/* record-start.c - the recorder begins: in a program, in its children
+ *
+ * Tools: the preloaded object (record.h).  The constructor reads the options
+ * that the launcher put into the environment and maps the spool; a forked
+ * child begins one of its own at its first event.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+
+static const char *
+option_find (const char *options, const char *name)
+{
+  const char *at = options == NULL ? NULL : strstr (options, name);
+  return at == NULL ? NULL : at + strlen (name);
+}
+
+static uint32_t
+option_number (const char *options, const char *name, uint32_t missing,
+               uint32_t most)
+{
+  const char *at = option_find (options, name);
+  uint32_t value = at == NULL ? missing : (uint32_t)strtoul (at, NULL, 10);
+  return value > most ? most : value;
+}
+
+/* The C library's own environment is not set up yet when this runs first. */
+static char **
+environment_find (char **envp, const char *name)
+{
+  size_t n = strlen (name);
+  for (; *envp != NULL; envp++)
+    if (strncmp (*envp, name, n) == 0 && (*envp)[n] == '=')
+      return envp;
+  return NULL;
+}
+
+static const char *
+environment_get (char **envp, const char *name)
+{
+  char **found = environment_find (envp, name);
+  return found == NULL ? NULL : *found + strlen (name) + 1;
+}
+
+static void
+environment_remove (char **envp, const char *name)
+{
+  char **at = environment_find (envp, name);
+  for (; at != NULL && *at != NULL; at++)
+    at[0] = at[1];
+}
+
+/* Takes this object out of what the program's children would preload, and
+ * out of what getenv() shows.  The launcher put it first. */
+static void
+environment_clean (char **envp)
+{
+  environment_remove (envp, SPOOL_ENV);
+  environment_remove (envp, SPOOL_ENV_OPTIONS);
+  char **preload = environment_find (envp, "LD_PRELOAD");
+  char *value = preload == NULL ? NULL : *preload + strlen ("LD_PRELOAD=");
+  char *rest = value == NULL ? NULL : strchr (value, ':');
+  if (rest != NULL)
+    memmove (value, rest + 1, strlen (rest + 1) + 1);
+  else
+    environment_remove (envp, "LD_PRELOAD");
+}
+
+static void
+at_exit (void)
+{
+  sli_spool_close ();
+}
+
+/* Runs before the constructors of all other objects (the object is linked
+ * with -z initfirst), when the loader may be called. */
+__attribute__ ((constructor)) static void
+record_start (int argc, char **argv, char **envp)
+{
+  (void)argc;
+  (void)argv;
+  RecordThread *self = &sli_record_self;
+  const char *options = environment_get (envp, SPOOL_ENV_OPTIONS);
+  sli_record_next_ready ();
+  self->busy = true;
+  sli_record.stack_depth
+      = option_number (options, "depth=", 128, RECORD_DEPTH_MAX);
+  sli_record.free_depth
+      = option_number (options, "free=", 4, RECORD_DEPTH_MAX);
+  sli_record.timed = option_find (options, "timed") != NULL;
+  sli_record.check_unwind = option_find (options, "check-unwind") != NULL;
+  if (sli_spool_open (environment_get (envp, SPOOL_ENV)))
+    {
+      sli_stack_init ();
+      if (option_find (options, "follow") == NULL)
+        environment_clean (envp);
+      atexit (at_exit);
+      record_compiler_barrier ();
+      sli_record.ready = true;
+    }
+  self->busy = false;
+}
+
+int __libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                       char **argv, void (*init) (void), void (*fini) (void),
+                       void (*rtld_fini) (void), void *stack_end);
+
+/* Between the constructors and main(). */
+RECORD_API int
+__libc_start_main (int (*main_function) (int, char **, char **), int argc,
+                   char **argv, void (*init) (void), void (*fini) (void),
+                   void (*rtld_fini) (void), void *stack_end)
+{
+  int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
+               void (*) (void), void (*) (void), void *)
+      = dlsym (RTLD_NEXT, "__libc_start_main");
+  RecordThread *self = &sli_record_self;
+  if (sli_record_enter (self))
+    {
+      sli_stack_unwinder_open ();
+      record_leave (self);
+    }
+  return call (main_function, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+/* The spool is the parent's: begin one of our own. */
+__attribute__ ((noinline, cold)) void
+sli_record_child_start (RecordThread *self)
+{
+  bool several = !__libc_single_threaded;
+  sli_record.ready = false;
+  self->chunk = NULL;
+  self->depth = 0;
+  self->thread = 0;
+  if (!sli_spool_reopen_in_child ())
+    return;
+  if (several)
+    sli_stack_single ();
+  sli_stack_reset ();
+  sli_stack_modules_scan ();
+  sli_record.ready = true;
+}
