@@ -368,13 +368,10 @@ advice_write (FILE *file, const JsonValue *advice)
     }
 }
 
+/* The line that is seen while the details are closed. */
 static void
-detail_write (const Report *report, FILE *file, size_t index)
+detail_summary (const JsonValue *site, FILE *file, size_t index)
 {
-  const JsonValue *sites = sli_json_get (report->patterns, "sites");
-  const JsonValue *site = &sites->items[index];
-  const JsonValue *picture = sli_json_get (site, "picture");
-  const char *name = text_of (site, "name");
   fprintf (file,
            "<details id=\"s%zu\"%s><summary>%s calls <span "
            "class=\"tag\">",
@@ -382,9 +379,14 @@ detail_write (const Report *report, FILE *file, size_t index)
            sli_human_count (sli_json_number (site, "calls")));
   put (file, text_of (site, "class"));
   fputs ("</span> ", file);
-  sli_html_text (file, name, 160);
+  sli_html_text (file, text_of (site, "name"), 160);
   fputs ("</summary>", file);
-  frames_write (file, sli_json_get (site, "frames"));
+}
+
+/* What the class asks for, why it is this class, and whose the blocks are. */
+static void
+detail_advice (const JsonValue *site, FILE *file)
+{
   fputs ("<p>", file);
   put (file, text_of (site, "advice"));
   fputs (" (", file);
@@ -401,7 +403,13 @@ detail_write (const Report *report, FILE *file, size_t index)
       put (file, text_of (site, "owner"));
     }
   fputs ("</p>", file);
-  advice_write (file, sli_stage_site (report->advice, text_of (site, "key")));
+}
+
+static void
+detail_pictures (const JsonValue *site, FILE *file)
+{
+  const JsonValue *picture = sli_json_get (site, "picture");
+  const char *name = text_of (site, "name");
   fputs ("<div class=\"pair\"><figure style=\"width:auto\">", file);
   sli_svg_deaths (file, picture, name);
   fputs ("<figcaption>death (upwards) against birth</figcaption></figure>"
@@ -409,12 +417,13 @@ detail_write (const Report *report, FILE *file, size_t index)
          file);
   sli_svg_offset (file, picture, name);
   fputs ("<figcaption>offset of an arena that is reset when empty"
-         "</figcaption></figure></div><div class=\"pair\"><div>",
+         "</figcaption></figure></div>",
          file);
-  shares_write (file, sli_json_get (site, "callers"), "Called by");
-  shares_write (file, sli_json_get (site, "passes"), "By pass");
-  fputs ("</div><div>", file);
-  shares_write (file, sli_json_get (site, "free_sites"), "Freed by");
+}
+
+static void
+detail_sizes (const JsonValue *site, FILE *file)
+{
   fputs ("<h3>Sizes</h3><p class=\"mono\">", file);
   const JsonValue *sizes = sli_json_get (site, "sizes");
   for (size_t i = 0; sizes != NULL && i < sizes->n_items; i++)
@@ -428,6 +437,24 @@ detail_write (const Report *report, FILE *file, size_t index)
       sli_json_number (site, "n_sizes"), sli_json_number (site, "size_mean"),
       sli_json_number (site, "size_sd"), sli_json_number (site, "life_mean"),
       sli_json_number (site, "life_sd"));
+}
+
+static void
+detail_write (const Report *report, FILE *file, size_t index)
+{
+  const JsonValue *sites = sli_json_get (report->patterns, "sites");
+  const JsonValue *site = &sites->items[index];
+  detail_summary (site, file, index);
+  frames_write (file, sli_json_get (site, "frames"));
+  detail_advice (site, file);
+  advice_write (file, sli_stage_site (report->advice, text_of (site, "key")));
+  detail_pictures (site, file);
+  fputs ("<div class=\"pair\"><div>", file);
+  shares_write (file, sli_json_get (site, "callers"), "Called by");
+  shares_write (file, sli_json_get (site, "passes"), "By pass");
+  fputs ("</div><div>", file);
+  shares_write (file, sli_json_get (site, "free_sites"), "Freed by");
+  detail_sizes (site, file);
   fputs ("</div></div></details>", file);
 }
 
