@@ -21,6 +21,7 @@ trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-report.sh \
 	%D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
+	%D%/trace-lib.sh \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
 	%D%/clients/ends.c \

@@ -7,40 +7,14 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=${top_srcdir:-.}
-build=${top_builddir:-.}
-trace=${SLICE_TRACE:-$build/slice/tools/slice-trace}
+. "$(dirname "$0")/trace-lib.sh"
+
 library=$(cd "$build/slice" && pwd)/.libs
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-hooks-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC=cc}"
-n=0
-failed=0
 
 if [ ! -f "$library/libslice.so" ]; then
   echo "1..0 # SKIP no shared library was built"
   exit 0
 fi
-
-equal () # name, value, wanted
-{
-  n=$((n + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $n $1"
-  else
-    failed=1
-    echo "not ok $n $1"
-    echo "# $2, not $3"
-  fi
-}
-
-record () # trace, program...
-{
-  file=$1
-  shift
-  rm -f "$file"*
-  "$trace" record -o "$file" -- "$@" > "$work/out" 2> "$work/err"
-}
 
 count () # trace, operation
 {
@@ -48,15 +22,10 @@ count () # trace, operation
     $1 == "op" && $2 == op { n = $3 } END { print n + 0 }'
 }
 
-for compile in "slices -lslice" "plugged -ldl"
-do
-  set -- $compile
-  $CC -g -O1 -I"$source" -I"$build" "$source/tests/trace/clients/$1.c" \
-    -o "$work/$1" -L"$library" "$2" -Wl,-rpath,"$library" -lpthread || exit 1
-done
-$CC -g -O1 -I"$source" -I"$build" -DPLUGIN -shared -fPIC \
-  "$source/tests/trace/clients/plugged.c" -o "$work/plugin.so" \
-  -L"$library" -lslice -Wl,-rpath,"$library" || exit 1
+compile slices slices.c -L"$library" -lslice -Wl,-rpath,"$library" -lpthread
+compile plugged plugged.c -ldl -Wl,-rpath,"$library" -lpthread
+compile plugin.so plugged.c -DPLUGIN -shared -fPIC -L"$library" -lslice \
+  -Wl,-rpath,"$library"
 
 t=$work/recorded
 for threads in 0 1 4
@@ -150,5 +119,4 @@ do
     "$([ $version = 1 ] && echo 0 "$(count "$t" malloc)" || echo '4 ')"
 done
 
-echo "1..$n"
-exit $failed
+finish

@@ -6,21 +6,9 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=${top_srcdir:-.}
-build=${top_builddir:-.}
-trace=${SLICE_TRACE:-$build/slice/tools/slice-trace}
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-record-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-clients=$work
-: "${CC=cc}" "${CXX=c++}"
+. "$(dirname "$0")/trace-lib.sh"
 
-compile () # output, source, flags...
-{
-  output=$1
-  file=$source/tests/trace/clients/$2
-  shift 2
-  $CC -g -O1 -I"$source" -I"$build" "$file" -o "$work/$output" "$@" || exit 1
-}
+clients=$work
 
 for client in ends threads forks plugins classes race wrapped
 do
@@ -37,33 +25,6 @@ $CXX -g -O1 -std=c++17 -w "$source/tests/trace/clients/entries.cc" \
   -o "$work/entries" 2> "$work/err"
 $CXX -g -O1 -w "$source/tests/trace/clients/unwinds.cc" -o "$work/unwinds" \
   2>> "$work/err"
-n=0
-failed=0
-
-ok () # name
-{
-  n=$((n + 1))
-  echo "ok $n $1"
-}
-
-not_ok () # name, why
-{
-  n=$((n + 1))
-  failed=1
-  echo "not ok $n $1"
-  echo "# $2"
-}
-
-skip () # name, why
-{
-  n=$((n + 1))
-  echo "ok $n $1 # SKIP $2"
-}
-
-equal () # name, value, wanted
-{
-  if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "$2, not $3"; fi
-}
 
 info () # trace, key...
 {
@@ -81,14 +42,6 @@ check_order () # trace
     $3 ~ /scope|mark/ { next }
     { if ($4 in alive) twice++; alive[$4] = 1 }
     END { print twice + 0, unknown + 0 }'
-}
-
-record () # trace, program...
-{
-  file=$1
-  shift
-  rm -f "$file"*
-  "$trace" record -o "$file" -- "$@" 2> "$work/err"
 }
 
 t=$work/recorded
@@ -324,5 +277,4 @@ else
   not_ok lines-site "$("$trace" hot "$t" | head -n 4)"
 fi
 
-echo "1..$n"
-exit $failed
+finish

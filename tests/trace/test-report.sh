@@ -6,32 +6,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=${top_srcdir:-.}
-build=${top_builddir:-.}
-trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-report-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC=cc}" "${CXX=c++}"
-n=0
-failed=0
-
-equal () # name, value, wanted
-{
-  n=$((n + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $n $1"
-  else
-    failed=1
-    echo "not ok $n $1"
-    echo "# $2, not $3"
-  fi
-}
-
-skip () # name, why
-{
-  n=$((n + 1))
-  echo "ok $n $1 # SKIP $2"
-}
+. "$(dirname "$0")/trace-lib.sh"
 
 # --- a program with a name that no page expects, and one 64 KiB long ---
 cp "$source/tests/trace/clients/classes.c" "$work/classes.c"
@@ -87,8 +62,7 @@ do
 done
 if [ -z "$browser" ]; then
   skip browser "no Chromium"
-  echo "1..$n"
-  exit $failed
+  finish
 fi
 (cd "$work" && "$trace" run -o out -- ./classes pool) 2> "$work/err"
 equal run $? 0
@@ -176,5 +150,4 @@ do
   done
 done
 
-echo "1..$n"
-exit $failed
+finish

@@ -3,35 +3,9 @@
 #
 # Speaks TAP.  SPDX-License-Identifier: MIT
 
-source=${top_srcdir:-.}
-build=${top_builddir:-.}
-trace=${SLICE_TRACE:-$build/slice/tools/slice-trace}
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-tool-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC=cc}"
-n=0
-failed=0
+. "$(dirname "$0")/trace-lib.sh"
 
-equal () # name, value, wanted
-{
-  n=$((n + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $n $1"
-  else
-    failed=1
-    echo "not ok $n $1"
-    echo "# $2, not $3"
-  fi
-}
-
-skip () # name, why
-{
-  n=$((n + 1))
-  echo "ok $n $1 # SKIP $2"
-}
-
-$CC -g -O1 -I"$source" -I"$build" "$source/tests/trace/clients/classes.c" \
-  -o "$work/classes" -lpthread || exit 1
+compile classes classes.c -lpthread
 t=$work/t
 "$trace" record -q -o "$t" -- "$work/classes" owner || exit 1
 "$trace" patterns "$t" -o "$work/p.json"
@@ -286,5 +260,4 @@ equal diff-differs $? 1
 "$trace" diff "$t" "$t" > "$work/diff"
 equal diff-same $? 0
 
-echo "1..$n"
-exit $failed
+finish
