@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/trace-lib.sh \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
+	%D%/clients/documents.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
 	%D%/clients/forks.c \
