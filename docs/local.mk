@@ -13,6 +13,7 @@ dist_doc_DATA += \
 	%D%/THEORY-8-ARENAS \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
+	%D%/tracing-checks \
 	%D%/tracing-tutorial \
 	%D%/TUNING
 
