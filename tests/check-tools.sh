@@ -15,7 +15,9 @@ lib=$(cd "$top_builddir" && pwd)/slice/.libs
 misuse=$top_srcdir/tests/misuse
 glib=$($PKG_CONFIG --cflags --libs glib-2.0 2> /dev/null)
 flags="-O0 -g -fno-builtin -w -I$top_srcdir -I$top_builddir"
-link="$lib/libslice.so -Wl,-rpath,$lib -pthread -ldl"
+library=$lib/libslice.so
+test -f "$library" || library=$lib/libslice.a # --disable-shared
+link="$library -Wl,-rpath,$lib -pthread -ldl"
 
 # reports NAME FILE: that all of the cases were reported
 reports ()

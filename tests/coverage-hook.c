@@ -1,12 +1,15 @@
 /* coverage-hook.c - what a process has run counts however it ends
  *
- * In a build for coverage only.  A child that ends by _exit() or by the
- * library's abort() would take its counts with it; these are what the tests of
- * misuse and of failing memory consist of.
+ * In a build for coverage only.  A child that ends by _exit(), by the
+ * library's abort() or at a guard page would take its counts with it; these
+ * are what the tests of misuse and of failing memory consist of.  And a forked
+ * child counts from its first handler on, where gcov's own fork() forgets what
+ * the handlers did.
  *
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE /* syscall */
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -17,6 +20,7 @@ extern const int sli_coverage_hook;
 const int sli_coverage_hook = 1;
 
 extern void __gcov_dump (void);
+extern void __gcov_reset (void);
 
 _Noreturn void
 _exit (int status)
@@ -34,8 +38,23 @@ dump_and_die (int number)
   raise (number);
 }
 
-__attribute__ ((constructor)) static void
+/* The compiler puts __gcov_fork() for fork(); this name it does not know. */
+extern pid_t bare_fork (void) __asm__ ("fork");
+extern pid_t __gcov_fork (void);
+
+pid_t
+__gcov_fork (void)
+{
+  return bare_fork ();
+}
+
+/* Before the library's constructor: handlers of a child run in the order in
+ * which they were registered. */
+__attribute__ ((constructor (101))) static void
 hook_begin (void)
 {
+  pthread_atfork (NULL, NULL, __gcov_reset);
   signal (SIGABRT, dump_and_die);
+  signal (SIGSEGV, dump_and_die);
+  signal (SIGBUS, dump_and_die);
 }

@@ -4,9 +4,9 @@
 #   coverage.sh [missed]    in a build with --enable-coverage, after its tests
 #
 # Lines and branches of each file of slice/, a header's once however many files
-# include it; with `missed' also every line that was never run.  A branch is a
-# way that a condition can go; that a check which ends the program was never
-# broken counts as missed, too.
+# include it; with `missed' also every line that was never run, and how many
+# branches of the others were not.  A branch is a way that a condition can go;
+# that a check which ends the program was never broken counts as missed, too.
 #
 # SPDX-License-Identifier: MIT
 
@@ -39,9 +39,10 @@ find slice -name '*.gcda' ! -path '*/tools/*' ! -path '*/dropin/*' \
   # "branch  0 taken 12 (fallthrough)", "branch  1 never executed"
   /^branch/ {
     key = file SUBSEP line SUBSEP $2
-    if (!(key in branches)) { n_branches[file]++; branches[key] = 0 }
+    if (!(key in branches))
+      { n_branches[file]++; branches[key] = 0; ways[file, line]++ }
     if ($3 == "taken" && $4 > 0 && !branches[key])
-      { branches[key] = 1; n_taken[file]++ }
+      { branches[key] = 1; n_taken[file]++; gone[file, line]++ }
   }
   END {
     for (file in n_lines)
@@ -60,11 +61,12 @@ find slice -name '*.gcda' ! -path '*/tools/*' ! -path '*/dropin/*' \
       100 * run / all, all_branches, 100 * taken / all_branches
     if (missed != "")
       for (key in lines)
-        if (!lines[key])
+        if (!lines[key] || gone[key] < ways[key])
           {
             split (key, part, SUBSEP)
             sub (/^[^:]*:[^:]*:/, "", text[key])
-            printf "%s:%d:%s\n", part[1], part[2], text[key] \
-              | "sort -t: -k1,1 -k2,2n"
+            printf "%s:%d:%s%s\n", part[1], part[2],
+              lines[key] ? sprintf ("%d of %d:", gone[key], ways[key]) : "", \
+              text[key] | "sort -t: -k1,1 -k2,2n"
           }
   }'

@@ -274,17 +274,20 @@ MOSTLYCLEANFILES += $(check_count) stage.log
 # COVERAGE=missed: and the lines that are never run.  Nothing is inlined, for
 # gcov counts the branches of every copy.
 # The drop-ins are shared libraries, the tracer no part of the library.
-# What runs under valgrind alone is run by two scripts (whose programs for the
-# address sanitizer want the shared library, and can't be linked here).
+# What runs under a tool alone is run by two scripts (their programs for the
+# address sanitizer are linked with what is counted), and by the arenas' tests
+# once more under memcheck, where each object is told of.
 coverage_tool_tests = %D%/check-tools.sh %D%/arena/check-watch.sh
+coverage_memcheck_tests = %D%/test-tool-mode $(arena_tests)
 coverage_tests = $(filter-out %.sh tests/clients/% tests/trace/%, $(TESTS))
+coverage_ldflags = --coverage -Wl,-u,sli_coverage_hook
 coverage:
 	mkdir -p build-coverage && cd build-coverage \
 	&& { test -f config.status \
 	     || $(abs_top_srcdir)/configure --disable-shared \
 		--enable-coverage CC='$(CC)' CXX='$(CXX)' CFLAGS='-g -O0 -w' \
 		CPPFLAGS='-Dalways_inline=noinline -D__always_inline__=__noinline__' \
-		LDFLAGS='--coverage -Wl,-u,sli_coverage_hook'; } \
+		LDFLAGS='$(coverage_ldflags)'; } \
 	&& $(MAKE) $(AM_MAKEFLAGS) check-coverage \
 	&& GCOV='$(GCOV)' AWK='$(AWK)' \
 	   $(SHELL) $(abs_top_srcdir)/%D%/coverage.sh $(COVERAGE)
@@ -292,14 +295,21 @@ check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
 	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/watch-misuse
 	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
-	export SLICE_TEST_TIMEOUT; for test in $(coverage_tests); do \
-	  $(SHELL) $(top_srcdir)/%D%/run-test.sh ./$$test > coverage.log 2>&1 \
-	    || { echo "coverage: $$test failed"; tail -5 coverage.log; }; \
-	done; \
+	export SLICE_TEST_TIMEOUT; \
+	run () { \
+	  $(SHELL) $(top_srcdir)/%D%/run-test.sh "$$@" > coverage.log 2>&1 \
+	    && ! grep '^not ok' coverage.log > /dev/null \
+	    || { echo "coverage: $$* failed"; tail -5 coverage.log; }; \
+	}; \
+	for test in $(coverage_tests); do run ./$$test; done; \
+	CC="$$CC $(coverage_ldflags)"; \
 	for test in $(coverage_tool_tests); do \
-	  $(SHELL) $(top_srcdir)/%D%/run-test.sh $(SHELL) \
-	    $(top_srcdir)/$$test > coverage.log 2>&1; \
-	done
+	  run $(SHELL) $(top_srcdir)/$$test; \
+	done; \
+	test -n "$$VALGRIND" || exit 0; \
+	SLICE_TEST_VALGRIND=1 SLICE_OPTIONS=force-pool; \
+	export SLICE_TEST_VALGRIND; \
+	for test in $(coverage_memcheck_tests); do run ./$$test; done
 
 if WITH_COVERAGE
 slice_libport_la_SOURCES += %D%/coverage-hook.c
