@@ -8,13 +8,14 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <slice/libslice.h>
 
 #include "core/depot.h"
-#include "core/place.h"
+#include "core/page-floor.h"
 #include "core/record.h"
-#include "core/region.h"
+#include "core/slab-class.h"
 
 #include "testlib.h"
 #include "teststats.h"
@@ -101,22 +102,57 @@ test_walk (void)
   g_assert_cmpuint (seen.n_out - seen.n_cached, ==, N_KEPT);
 }
 
-static bool
-see_ten (const SlicePart *part G_GNUC_UNUSED, void *data)
+typedef struct
 {
-  int *n = data;
+  SlicePartKind last;
+  int n;
+  int n_max;
+} Some;
 
-  return ++*n < 10;
+static bool
+see_some (const SlicePart *part, void *data)
+{
+  Some *some = data;
+
+  some->last = part->kind;
+  return ++some->n < some->n_max;
 }
 
+/* In a slab, and in what is cached. */
 static void
 test_walk_ends (void)
 {
-  int n = 0;
+  Some ten = { .n_max = 10 }, all = { .n_max = G_MAXINT }, most;
 
   begin ();
-  g_assert_false (slice_walk (see_ten, &n));
-  g_assert_cmpint (n, ==, 10);
+  g_assert_false (slice_walk (see_some, &ten));
+  g_assert_cmpint (ten.n, ==, 10);
+  g_assert_true (slice_walk (see_some, &all));
+  most = (Some){ .n_max = all.n - 1 };
+  g_assert_false (slice_walk (see_some, &most));
+  g_assert_cmpint (most.n, ==, all.n - 1);
+  g_assert_cmpint (most.last, ==, SLICE_PART_CACHED);
+}
+
+/* There is nowhere to note the slabs down; nothing is visited. */
+static void
+test_walk_needs_memory (void)
+{
+  struct rlimit limit, none;
+  Seen seen = { 0 };
+  bool goes_on;
+
+  if (TEST_IS_SANITIZED)
+    return; /* it needs memory itself */
+  begin ();
+  g_assert_cmpint (getrlimit (RLIMIT_AS, &limit), ==, 0);
+  none = (struct rlimit){ 0, limit.rlim_max };
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
+  goes_on = slice_walk (see, &seen);
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+  g_assert_false (goes_on);
+  g_assert_cmpuint (seen.n_visits, ==, 0);
+  g_assert_true (slice_walk (see, &seen));
 }
 
 /* --- what is broken is found --- */
@@ -164,10 +200,28 @@ partial_slab (void)
     }                                                                         \
   while (0)
 
+/* One that has no free chunk, among blocks that are made for it. */
+static Slab *
+full_slab (void)
+{
+  Slab *slab = NULL;
+
+  for (int i = 0; i < N_BLOCKS && slab == NULL; i++)
+    {
+      Slab *of_block = slab_of (slice_alloc (SIZE));
+
+      if (of_block->state == SLAB_FULL)
+        slab = of_block;
+    }
+  g_assert_nonnull (slab);
+  return slab;
+}
+
 static void
 test_slabs (void)
 {
-  Slab *slab;
+  SlabClass *class = &sli_slab_classes[SLICE_CLASS_V1 (SIZE)];
+  Slab *slab, *full;
   unsigned n_chunks = 0;
 
   begin ();
@@ -175,20 +229,38 @@ test_slabs (void)
   n_chunks = sli_sizeclasses[slab->class_index].n_chunks;
   BREAK ("S1", slab, slab->state, slab->state = SLAB_FULL);
   BREAK ("S1", slab, slab->ring, slab->ring ^= 1);
-  for (int i = 0; i < N_KEPT; i++)
-    if (slab_of (kept[i])->state == SLAB_FULL)
-      {
-        Slab *full = slab_of (kept[i]);
-
-        BREAK ("S6", full, full->words[0], full->words[0] = 1);
-        break;
-      }
+  BREAK ("S1", slab, slab->class_index, slab->class_index++);
   BREAK ("S3", slab, slab->n_carved,
          slab->n_carved = (uint16_t) (n_chunks + 1));
   /* The last word has bits beyond the last chunk. */
   if (n_chunks % 64 != 0)
     BREAK ("S2", slab, slab->words[n_chunks / 64],
            slab->words[n_chunks / 64] |= (uint64_t) 1 << 63);
+  BREAK ("S4", class, class->n_slabs, class->n_slabs = 0);
+  full = full_slab ();
+  BREAK ("S6", full, full->words[0], full->words[0] = 1);
+}
+
+/* In a ring without a chunk that is free or not carved. */
+static void
+test_slab_without_free (void)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[SLICE_CLASS_V1 (SIZE)];
+  uint64_t words[16];
+  uint16_t n_carved;
+  Slab *slab;
+
+  begin ();
+  slab = partial_slab ();
+  g_assert_cmpuint (sizeclass->n_words, <=, G_N_ELEMENTS (words));
+  memcpy (words, slab->words, sizeclass->n_words * sizeof words[0]);
+  n_carved = slab->n_carved;
+  memset (slab->words, 0, sizeclass->n_words * sizeof words[0]);
+  slab->n_carved = (uint16_t) sizeclass->n_chunks;
+  expect_broken ("S1", slab);
+  memcpy (slab->words, words, sizeclass->n_words * sizeof words[0]);
+  slab->n_carved = n_carved;
+  g_assert_cmpstr (slice_validate (NULL), ==, NULL);
 }
 
 static void
@@ -200,12 +272,130 @@ test_pages (void)
   region = region_of (kept[0]);
   BREAK ("P2", region, region->n_free, region->n_free++);
   BREAK ("P1", region, region->state, region->state = REGION_IDLE);
-  BREAK ("P2", region, region->run_first[region_unit_of (region, kept[0])],
-         region->run_first[region_unit_of (region, kept[0])] = 0);
+  BREAK ("P1", region, region->state, region->state = REGION_CLEAN);
+  BREAK ("P1", region, region->state, region->state = REGION_IN_TRIM);
   BREAK ("P3", region, region->fresh,
          unitset_add (&region->fresh, region_unit_of (region, kept[0]), 1));
   BREAK ("P4", region->extent, region->extent->n_clean,
          region->extent->n_clean++);
+}
+
+static Region *
+half_full_region (void)
+{
+  LINK_EACH (link, &sli_page.extents)
+    {
+      const Extent *extent = LINK_OWNER (link, Extent, link);
+
+      for (unsigned i = 0; i < extent->n_begun; i++)
+        {
+          Region *region
+              = (Region *) ((char *) extent->start + i * REGION_BYTES);
+
+          if (region->n_free > 0 && !region_is_empty (region))
+            return region;
+        }
+    }
+  g_assert_not_reached ();
+}
+
+static unsigned
+find_unit (const Region *region, bool is_free)
+{
+  for (unsigned unit = region->n_units - 1; unit > region->n_header; unit--)
+    if (unitset_has_all (&region->free, unit, 1) == is_free)
+      return unit;
+  g_assert_not_reached ();
+}
+
+/* Makes a free unit a run, of which nothing is wrong. */
+static void
+make_run (Region *region, unsigned unit)
+{
+  unitset_remove (&region->free, unit, 1);
+  unitset_remove (&region->fresh, unit, 1);
+  region->run_first[unit] = (uint8_t) unit;
+  region->run_units[unit] = 1;
+}
+
+/* The first of three runs, the first two of one unit. */
+static unsigned
+find_neighbours (const Region *region)
+{
+  for (unsigned unit = region->n_header; unit + 2 < region->n_units; unit++)
+    if (region->run_first[unit] == unit
+        && region->run_first[unit + 1] == unit + 1
+        && region->run_first[unit + 2] == unit + 2)
+      return unit;
+  g_assert_not_reached ();
+}
+
+/* Each way in which units, runs and the set of free ones may differ.  What is
+ * broken is put right elsewhere, so that n_free stays true. */
+static void
+test_units (void)
+{
+  unsigned spare, used;
+  Region *region;
+
+  begin ();
+  region = half_full_region ();
+  spare = find_unit (region, true);
+  used = find_neighbours (region);
+  BREAK ("P2", region, region->run_first[0], region->run_first[0] = 1);
+  BREAK ("P2", region, *region,
+         (make_run (region, spare), unitset_add (&region->free, 0, 1)));
+  BREAK ("P2", region, *region,
+         (make_run (region, spare), unitset_add (&region->free, used, 1)));
+  BREAK ("P2", region, region->run_first[used],
+         region->run_first[used] = 0);
+  BREAK ("P2", region, region->run_first[used],
+         region->run_first[used] = (uint8_t) (used + 1));
+  BREAK ("P2", region, region->run_units[used],
+         region->run_units[used] = 0);
+  /* The third begins where none does: the first two have become one. */
+  BREAK ("P2", region, *region,
+         (region->run_first[used + 1] = (uint8_t) used,
+          region->run_units[used] = 2,
+          region->run_first[used + 2] = (uint8_t) (used + 1),
+          region->run_units[used + 1] = UINT8_MAX));
+}
+
+/* The first region is shorter than its window, so there are bits that stand
+ * for no unit. */
+static void
+test_bits_of_no_unit (void)
+{
+  Region *region = region_of (slice_alloc (SIZE));
+  unsigned spare = find_unit (region, true);
+
+  g_assert_cmpuint (region->n_units, <, REGION_UNITS_MAX);
+  BREAK ("P2", region, *region,
+         (make_run (region, spare),
+          unitset_add (&region->free, region->n_units, 1)));
+}
+
+static void
+test_map (void)
+{
+  Extent *extent;
+  Region *region;
+  void *unbegun;
+
+  begin ();
+  region = region_of (kept[0]);
+  extent = region->extent;
+  sli_map_clear (region);
+  expect_broken ("P5", region);
+  sli_map_set (region);
+  g_assert_cmpstr (slice_validate (NULL), ==, NULL);
+  g_assert_cmpuint (extent->n_begun, <, extent->n_regions);
+  unbegun = (char *) extent->start + extent->n_begun * REGION_BYTES;
+  g_assert_false (sli_map_needs_leaf (unbegun));
+  sli_map_set (unbegun);
+  expect_broken ("P5", unbegun);
+  sli_map_clear (unbegun);
+  g_assert_cmpstr (slice_validate (NULL), ==, NULL);
 }
 
 static void
@@ -213,8 +403,9 @@ test_magazines (void)
 {
   unsigned class_index = SLICE_CLASS_V1 (SIZE);
   SliceEntryV1 *entry;
-  Magazine *loaded;
-  void *round;
+  Magazine *loaded, *previous;
+  ClassCache *cache;
+  void *round, *other = slice_alloc (2 * SIZE);
   Slab *slab;
   Place place;
 
@@ -223,16 +414,44 @@ test_magazines (void)
     slice_free1 (SIZE, kept[i]);
   entry = &sli_record_self->fast.entries[class_index];
   loaded = sli_record_self->caches[class_index].loaded;
-  BREAK ("M1", NULL, entry->top, entry->top = entry->end + 1);
-  BREAK ("M1", NULL, loaded->slots[0], loaded->slots[0] = kept[5]);
+  cache = &sli_record_self->caches[class_index];
+  BREAK ("M1", cache, entry->top, entry->top = entry->end + 1);
+  BREAK ("M1", cache, entry->top, entry->top = (void **) loaded->slots - 1);
+  BREAK ("M1", cache, entry->end, entry->end++);
+  BREAK ("M1", cache, loaded->slots[0], loaded->slots[0] = kept[5]);
+  BREAK ("M1", cache, loaded->class_index, loaded->class_index++);
+  BREAK ("M4", cache, cache->n_taken, cache->n_taken = 60000);
+  previous = cache->previous;
+  g_assert_nonnull (previous);
+  BREAK ("M2", cache, previous->slots[0], previous->slots[0] = kept[5]);
+  BREAK ("M2", cache, previous->class_index, previous->class_index++);
+  BREAK ("M2", cache, previous->n_rounds,
+         previous->n_rounds = previous->n_rounds_max + 1);
   BREAK ("X2", entry->top[-1], entry->top[0], entry->top[0] = entry->top[-1]);
   BREAK ("X1", &slab, entry->top[0], entry->top[0] = &slab);
+  BREAK ("X1", other, entry->top[0], entry->top[0] = other);
   /* Free in its slab and cached as well. */
   round = *entry->top;
   place_find (round, &place);
   slab = place.slab;
   BREAK ("X1", round, slab->words[place.index / 64],
          slab->words[place.index / 64] |= (uint64_t) 1 << place.index % 64);
+}
+
+/* Of a class that this thread never used. */
+static void
+test_no_magazine (void)
+{
+  unsigned class_index = SLICE_CLASS_V1 (3 * SIZE);
+  SliceEntryV1 *entry;
+  ClassCache *cache;
+
+  begin ();
+  entry = &sli_record_self->fast.entries[class_index];
+  cache = &sli_record_self->caches[class_index];
+  g_assert_null (cache->loaded);
+  BREAK ("M1", cache, entry->top, entry->top++);
+  BREAK ("M1", cache, entry->end, entry->end++);
 }
 
 /* The depot's one magazine, found through what is cached. */
@@ -249,12 +468,33 @@ find_magazine (unsigned class_index G_GNUC_UNUSED, void *const *rounds,
 static void
 test_depot (void)
 {
+  static struct
+  {
+    Magazine magazine;
+    void *slots[2];
+  } another;
+
   begin ();
   sli_depot_each (SLICE_CLASS_V1 (SIZE), find_magazine, NULL);
   g_assert_nonnull (depot_magazine);
   BREAK ("D1", depot_magazine, depot_magazine->n_rounds_max,
          depot_magazine->n_rounds_max = depot_magazine->n_rounds - 1);
+  BREAK ("D1", depot_magazine, depot_magazine->class_index,
+         depot_magazine->class_index++);
+  BREAK ("D1", depot_magazine, depot_magazine->n_rounds,
+         depot_magazine->n_rounds = 0);
+  BREAK ("D1", depot_magazine, depot_magazine->slots[0],
+         depot_magazine->slots[0] = kept[0]);
   BREAK ("D3", NULL, depot_magazine->n_rounds, depot_magazine->n_rounds--);
+  /* As many rounds, in one magazine more. */
+  depot_magazine->n_rounds--;
+  another.magazine = *depot_magazine;
+  another.magazine.n_rounds = 1;
+  link_after (&another.magazine.link, &depot_magazine->link);
+  expect_broken ("D3", NULL);
+  link_remove (&another.magazine.link);
+  depot_magazine->n_rounds++;
+  g_assert_cmpstr (slice_validate (NULL), ==, NULL);
   /* find_magazine() ended at the oldest. */
   BREAK ("D2", depot_magazine, depot_magazine->pushed_msec,
          depot_magazine->pushed_msec += 1000000);
@@ -266,9 +506,17 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/slice/walk/counts-as-stats", test_walk);
   test_add_fresh ("/slice/walk/ends-when-told", test_walk_ends);
+  test_add_fresh ("/slice/walk/needs-memory", test_walk_needs_memory);
   test_add_fresh ("/slice/walk/names-broken-slabs", test_slabs);
+  test_add_fresh ("/slice/walk/names-slab-without-free",
+                  test_slab_without_free);
   test_add_fresh ("/slice/walk/names-broken-pages", test_pages);
+  test_add_fresh ("/slice/walk/names-broken-units", test_units);
+  test_add_fresh ("/slice/walk/names-bits-of-no-unit", test_bits_of_no_unit);
+  test_add_fresh ("/slice/walk/names-broken-map", test_map);
   test_add_fresh ("/slice/walk/names-broken-magazines", test_magazines);
+  test_add_fresh ("/slice/walk/names-where-no-magazine-is",
+                  test_no_magazine);
   test_add_fresh ("/slice/walk/names-broken-depots", test_depot);
   return g_test_run ();
 }
