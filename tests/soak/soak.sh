@@ -96,9 +96,23 @@ part ()
   test "$findings" != 0 || rm -f "$directory/$name.log"
 }
 
+# Of what, and by what: the table is a record without more words.
+heading ()
+{
+  echo "soak of slice $(cd "$srcdir" \
+    && git describe --always --dirty --abbrev=12 2> /dev/null \
+       || echo "(no checkout)"), sources $sources"
+  echo "$(uname -sm), $(getconf _NPROCESSORS_ONLN) processors;" \
+    "$($CC --version | head -1);" \
+    "${CLANG:+$($CLANG --version | head -1)}"
+  test $share = 1 || echo "the short form: a hundredth of everything"
+  echo
+}
+
 table ()
 {
-  printf '%-10s %12s %12s %9s  %s\n' stage count asked findings of
+  heading
+  printf '%-10s %12s %12s %9s %8s  %s\n' stage count asked findings seconds of
   status=0
   for stage in $stages; do
     set -- $(cat $directory/$stage-* 2> /dev/null \
@@ -107,11 +121,15 @@ table ()
                                 findings += $3; seconds += $5 }
                   END { printf "%d %d %d %d", count, findings, seconds, old }')
     asked=$(($(asked_of $stage) / share))
-    printf '%-10s %12d %12d %9d  %s%s%s\n' $stage "$1" "$asked" "$2" \
+    printf '%-10s %12d %12d %9d %8d  %s%s%s\n' $stage "$1" "$asked" "$2" "$3" \
       "$(unit_of $stage)" "$(test "$1" -ge "$asked" || echo ': too few')" \
       "$(test "$4" = 0 || echo ' (in part of other sources)')"
     test "$1" -gt 0 && test "$1" -ge "$asked" && test "$2" = 0 || status=1
   done
+  for log in $directory/*-*.log; do
+    test ! -s "$log" || echo "a finding: $log"
+  done
+  test $status != 0 || echo "all that is asked, and 0 findings"
   return $status
 }
 
