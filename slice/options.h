@@ -66,6 +66,10 @@ typedef enum
                                          the call; see Promises and limits */
   SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1 */
   SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1 */
+  SLICE_OPTION_MAGAZINE_BYTES_MAX,  /**< [magazine-bytes-max] 4096 to 131072,
+                                         131072 by default: the most bytes of
+                                         blocks that a magazine of more than
+                                         4 rounds may hold */
   SLICE_N_OPTIONS
 } SliceOption;
 

@@ -189,6 +189,19 @@ test_rounds_max (void)
   g_assert_cmpuint (sli_depot_size_max (1), ==, 0);
 }
 
+static void
+test_rounds_bytes_max (void)
+{
+  begin_with ("magazine-bytes-max=16384");
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      size_t chunk_bytes = sli_sizeclasses[i].chunk_bytes;
+
+      g_assert_cmpuint (sli_depot_rounds (i, LARGEST), ==,
+                        CLAMP (16384 / chunk_bytes, 4, 250));
+    }
+}
+
 /* --- bounds --- */
 
 /* Never more than the limit, and the oldest goes first. */
@@ -468,6 +481,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/exchange", test_exchange);
   test_add_fresh ("/slice/depot/rounds", test_rounds);
   test_add_fresh ("/slice/depot/rounds-max", test_rounds_max);
+  test_add_fresh ("/slice/depot/rounds-bytes-max", test_rounds_bytes_max);
   test_add_fresh ("/slice/depot/limit", test_limit);
   test_add_fresh ("/slice/depot/limit-by-itself", test_limit_by_itself);
   test_add_fresh ("/slice/depot/keeps-working-set", test_keeps_working_set);

@@ -34,6 +34,8 @@ static const struct
   { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 0, 2 },
   { SLICE_OPTION_CHECKED, "checked", 0, 0, 1 },
   { SLICE_OPTION_DEBUG, "debug", 0, 0, 1 },
+  { SLICE_OPTION_MAGAZINE_BYTES_MAX, "magazine-bytes-max", 131072, 4096,
+    131072 },
 };
 
 static int64_t
@@ -254,6 +256,8 @@ static const struct
   { "colour-increment=1025", BAD ("colour-increment") },
   { "magazine-rounds-max=3", BAD ("magazine-rounds-max") },
   { "magazine-rounds-max=251", BAD ("magazine-rounds-max") },
+  { "magazine-bytes-max=4095", BAD ("magazine-bytes-max") },
+  { "magazine-bytes-max=131073", BAD ("magazine-bytes-max") },
   { "page-source", BAD ("page-source") },
   { "page-source=1", BAD ("page-source") },
   { "page-source=custom", BAD ("page-source") },

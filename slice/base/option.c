@@ -26,7 +26,9 @@ enum
   WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
   WORKING_SET_MSEC_MAX = 86400000,
   MAGAZINE_ROUNDS_MIN = 4,
-  MAGAZINE_ROUNDS_MAX = 250     /* what a 2 KiB magazine holds */
+  MAGAZINE_ROUNDS_MAX = 250,    /* what a 2 KiB magazine holds */
+  MAGAZINE_BYTES_MIN = 4096,    /* two of the largest blocks: 4 rounds it is */
+  MAGAZINE_BYTES_MAX = 131072   /* decisions/0003 */
 };
 
 typedef struct
@@ -83,7 +85,10 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_HARDENED, "hardened", 0, 1, HARDENED_INITIAL,
     "canaries, quarantine, zeroing, guard pages" },
   { SLICE_OPTION_DEBUG, "debug", 0, 1, 0,
-    "all checks, and who allocated and freed" }
+    "all checks, and who allocated and freed" },
+  { SLICE_OPTION_MAGAZINE_BYTES_MAX, "magazine-bytes-max",
+    MAGAZINE_BYTES_MIN, MAGAZINE_BYTES_MAX, MAGAZINE_BYTES_MAX,
+    "the most bytes of blocks in a magazine" }
 };
 
 enum

@@ -45,8 +45,8 @@ count_rounds (size_t chunk_bytes, unsigned size)
 {
   size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
   size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
-  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size,
-                           MAGAZINE_CHUNK_BYTES_MAX)
+  size_t bytes_max = (size_t) sli_option (SLICE_OPTION_MAGAZINE_BYTES_MAX);
+  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size, bytes_max)
                  / chunk_bytes;
   size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
 

@@ -55,8 +55,8 @@ enum
   MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 rounds on 64 bits */
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
-  MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise */
-  MAGAZINE_CHUNK_BYTES_MAX = 128 * 1024,
+  MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise, up to
+                                          the option magazine-bytes-max */
   DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
 };
 

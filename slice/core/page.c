@@ -9,6 +9,8 @@
  */
 #include "config.h"
 
+#include <slice/slice.h>
+
 #include "page.h"
 #include "map.h"
 #include "page-floor.h"
@@ -50,6 +52,10 @@ enum
 
 SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
                      "a header and a leaf of the map fit in one unit");
+SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
+                         && EXTENT_BYTES % SLICE_OURS_BYTES == 0
+                         && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
+                     "extents, halved or not, are whole pieces");
 SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
                      "a region's units fit in a set");
 
