@@ -1,11 +1,15 @@
 /* documents.c - texts parsed into trees, the last few of which are kept
  *
- * Tests: a program to be recorded, and to be changed as it is advised.  A
- * document is parsed into values and strings; it takes the place of one of
- * those that are kept, which is freed value by value.
+ * Tests: a program to be recorded, and to be changed as it is advised
+ * (-DADVISED: numbers are of a pool), or as it is not (-DCONTEXTS: what else a
+ * document holds is in a context of its own).  A document is parsed into
+ * values and strings; it takes the place of one of those that are kept, which
+ * is freed value by value.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <slice/pool.h>
+#include <slice/ralloc.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +37,17 @@ struct value
 struct document
 {
   struct value *root;
+#ifdef CONTEXTS
+  void *context;
+#endif
 };
 
+#ifdef ADVISED
+static SlicePool *numbers;
+#endif
+#ifdef CONTEXTS
+static void *context; /* of the document that is parsed */
+#endif
 static struct document kept[N_KEPT];
 static char text[TEXT_BYTES];
 static size_t n_text;
@@ -101,7 +114,18 @@ text_make (void)
 static struct value *
 value_new (enum kind kind)
 {
-  struct value *value = malloc (sizeof *value);
+  struct value *value;
+#ifdef ADVISED
+  if (kind == NUMBER)
+    value = slice_pool_alloc (numbers);
+  else
+#endif
+#ifdef CONTEXTS
+  if (kind != NUMBER)
+    value = ralloc_size (context, sizeof *value);
+  else
+#endif
+    value = malloc (sizeof *value);
   value->kind = kind;
   value->string = NULL;
   value->first = value->next = NULL;
@@ -111,7 +135,11 @@ value_new (enum kind kind)
 static char *
 string_new (const char *from, size_t n)
 {
+#ifdef CONTEXTS
+  char *string = ralloc_size (context, n + 1);
+#else
   char *string = malloc (n + 1);
+#endif
   memcpy (string, from, n);
   string[n] = '\0';
   return string;
@@ -159,8 +187,18 @@ value_free (struct value *value)
       next = at->next;
       value_free (at);
     }
+#ifdef CONTEXTS
+  if (value->kind == NUMBER)
+    free (value);
+#else
   free (value->string);
-  free (value);
+# ifdef ADVISED
+  if (value->kind == NUMBER)
+    slice_pool_free (numbers, value);
+  else
+# endif
+    free (value);
+#endif
 }
 
 static double
@@ -180,6 +218,10 @@ document_replace (struct document *document)
   const char *at = text;
   if (document->root != NULL)
     value_free (document->root);
+#ifdef CONTEXTS
+  ralloc_free (document->context);
+  context = document->context = ralloc_context (NULL);
+#endif
   document->root = parse (&at);
 }
 
@@ -187,6 +229,9 @@ int
 main (void)
 {
   double sum = 0;
+#ifdef ADVISED
+  numbers = slice_pool_new_plain (sizeof (struct value));
+#endif
   for (unsigned i = 0; i < N_DOCUMENTS; i++)
     {
       text_make ();
