@@ -8,7 +8,8 @@ arena_tests = \
 	%D%/test-pool \
 	%D%/test-sources \
 	%D%/test-stack \
-	%D%/test-tlsf
+	%D%/test-tlsf \
+	%D%/test-tlsf-damage
 
 slice_tests += $(arena_tests)
 
@@ -27,6 +28,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_stack_LDADD = $(slice_test_libs)
 %C%_test_tlsf_SOURCES = %D%/test-tlsf.c $(arena_test_sources)
 %C%_test_tlsf_LDADD = $(slice_test_libs)
+%C%_test_tlsf_damage_SOURCES = %D%/test-tlsf-damage.c $(arena_test_sources)
+%C%_test_tlsf_damage_LDADD = $(slice_test_libs)
 
 # C++: the header, LLVM's allocators on our pages, and the examples.
 if HAVE_CXX

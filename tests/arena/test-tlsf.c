@@ -246,8 +246,47 @@ test_largest (void)
   g_assert_null (slice_tlsf_alloc (tlsf, 1));
   slice_tlsf_free (tlsf, all);
   g_assert_null (slice_tlsf_alloc (tlsf, stats.largest_free + 16));
+  /* And not what it has no list for, larger than its buffer. */
+  errno = 0;
+  g_assert_null (slice_tlsf_alloc (tlsf, 8 * bytes));
+  g_assert_cmpint (errno, ==, ENOMEM);
+  g_assert_cmpuint (slice_tlsf_trim (tlsf), ==, 0);
   slice_tlsf_destroy (tlsf);
   g_free (buffer);
+}
+
+/* NULL to free is nothing, NULL to resize a new object. */
+static void
+test_null (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  SliceTlsfStats stats;
+  slice_tlsf_free (tlsf, NULL);
+  void *object = slice_tlsf_resize (tlsf, NULL, 300);
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.n_live, ==, 1);
+  g_assert_cmpuint (slice_tlsf_object_bytes (tlsf, object), >=, 300);
+  slice_tlsf_destroy (tlsf);
+}
+
+static bool
+count_three (const void *object, size_t bytes, bool is_live, void *data)
+{
+  g_assert_nonnull (object);
+  g_assert_true (bytes >= 50 && is_live);
+  return ++*(int *) data < 3;
+}
+
+static void
+test_walk_ends (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  int n = 0;
+  for (int i = 0; i < 5; i++)
+    slice_tlsf_alloc (tlsf, 50);
+  g_assert_false (slice_tlsf_walk (tlsf, count_three, &n));
+  g_assert_cmpint (n, ==, 3);
+  slice_tlsf_destroy (tlsf);
 }
 
 static void
@@ -496,6 +535,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/buffer-bytes", test_buffer_bytes);
   g_test_add_func ("/slice/tlsf/small-buffers", test_small_buffers);
   g_test_add_func ("/slice/tlsf/largest", test_largest);
+  g_test_add_func ("/slice/tlsf/null", test_null);
+  g_test_add_func ("/slice/tlsf/walk-ends", test_walk_ends);
   g_test_add_func ("/slice/tlsf/resize-in-place", test_resize_in_place);
   g_test_add_func ("/slice/tlsf/overflow", test_overflow);
   g_test_add_func ("/slice/tlsf/reset", test_reset);
