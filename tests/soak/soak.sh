@@ -19,7 +19,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-stages="misuse failures contexts load fuzz schedules race models seeded"
+stages="misuse failures fuzz schedules race models seeded contexts load"
 
 # What is asked of a stage; a smaller count is said in the table.
 asked_of ()
