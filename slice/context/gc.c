@@ -38,11 +38,11 @@ enum
   /* Sixteen less are asked for, so that malloc, which puts its own words
    * between two blocks, can lay slabs side by side. */
   GC_SLAB_ASKED = GC_SLAB_BYTES - 16,
-  GC_STEP = 16,
+  GC_STEP_BYTES = 16,
   GC_SMALL_MAX = 512,
   GC_SMALL_ALIGN_MAX = 64, /* slabs' objects begin at a multiple of it */
   GC_ALIGN_MAX = 4096,
-  GC_BUCKETS = GC_SMALL_MAX / GC_STEP,
+  GC_BUCKETS = GC_SMALL_MAX / GC_STEP_BYTES,
   GC_ALONE = GC_BUCKETS,   /* the bucket of slabs with one object */
   GC_WORD_BITS = 64,
   GC_RECIPROCAL_SHIFT = 32
@@ -363,7 +363,7 @@ object_alone (RallocGc *gc, size_t size, size_t align)
 {
   size_t object = size > 0 ? size : 1;
   size_t bytes = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
-                 + align_up (object, GC_STEP);
+                 + align_up (object, GC_STEP_BYTES);
   GcSlab *slab
       = slab_new (gc, GC_ALONE, object,
                   bytes > GC_SLAB_ASKED ? bytes : GC_SLAB_ASKED, align);
@@ -395,13 +395,13 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
   if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
                 || align > GC_ALIGN_MAX))
     die_not_gc (gc, "ralloc_gc_alloc_size");
-  if (align < GC_STEP)
-    align = GC_STEP;
+  if (align < GC_STEP_BYTES)
+    align = GC_STEP_BYTES;
   if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
                 || (sli_context_mode & (MODE_TAIL | MODE_TOLD))))
     return object_large (gc, size, align);
   bytes = size > 0 ? align_up (size, align) : align;
-  bucket = (unsigned) (bytes / GC_STEP - 1);
+  bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
   slab = gc->buckets[bucket].room;
   if (UNLIKELY (slab == NULL))
     {

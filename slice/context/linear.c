@@ -13,7 +13,7 @@
  * So the state lies at a fixed distance from the handle, the handle is a
  * node like any other, and in the old style it is the first object as well.
  * When the first buffer is full others follow, chained; each makes the sum
- * twice as large, up to LINEAR_BUFFER_MAX.
+ * twice as large, up to LINEAR_BUFFER_BYTES_MAX.
  *
  * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
  * object is a node of its own below the context.
@@ -37,8 +37,8 @@ enum
   /* The first block.  Half of a compiler's linear contexts hold less than
    * 1 KiB, and a quarter of this is prefix and header. */
   LINEAR_FIRST_BYTES = 512,
-  LINEAR_BUFFER_MAX = 64 * 1024,
-  LINEAR_OPTION_STEP = 2048, /* min_buffer_size is rounded up to this */
+  LINEAR_BUFFER_BYTES_MAX = 64 * 1024,
+  LINEAR_OPTION_STEP_BYTES = 2048, /* min_buffer_size is rounded up to this */
   /* An object that does not fit and is larger than this part of the next
    * buffer gets one of its own. */
   LINEAR_OVERSIZE_PART = 4
@@ -252,7 +252,8 @@ ralloc_linear_context_with_opts (const void *ctx,
       errno = ENOMEM;
       return NULL;
     }
-  min = (min + LINEAR_OPTION_STEP - 1) & ~(size_t) (LINEAR_OPTION_STEP - 1);
+  min = (min + LINEAR_OPTION_STEP_BYTES - 1)
+        & ~(size_t) (LINEAR_OPTION_STEP_BYTES - 1);
   return linear_new (ctx, 0, min);
 }
 
@@ -350,8 +351,8 @@ next_buffer_bytes (const LinearPrefix *prefix)
   size_t bytes = prefix->held_bytes;
   size_t min = prefix->min_buffer_bytes;
 
-  if (bytes > LINEAR_BUFFER_MAX)
-    bytes = LINEAR_BUFFER_MAX;
+  if (bytes > LINEAR_BUFFER_BYTES_MAX)
+    bytes = LINEAR_BUFFER_BYTES_MAX;
   if (min > 0 && bytes < min + sizeof (LinearBuffer))
     bytes = min + sizeof (LinearBuffer);
   return piece_bytes (bytes);

@@ -57,7 +57,7 @@ enum
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise, up to
                                           the option magazine-bytes-max */
-  DEPOT_LONG_AGO = 1          /* a since_msec before any working set */
+  DEPOT_LONG_AGO_MSEC = 1     /* a since_msec before any working set */
 };
 
 /* Readies the sizes of magazines; for sli_depot_init(). */

@@ -246,7 +246,8 @@ magazine_put_away (Magazine *magazine, FlushKind kind)
       && magazine->n_rounds * 2 >= magazine->n_rounds_max)
     sli_depot_push (magazine, UINT_MAX, &exchange);
   else
-    magazine->pushed_msec = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO : 0;
+    magazine->pushed_msec
+        = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO_MSEC : 0;
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);
 }
@@ -418,7 +419,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
   if (previous != NULL)
     {
       cache->previous = NULL;
-      previous->pushed_msec = DEPOT_LONG_AGO;
+      previous->pushed_msec = DEPOT_LONG_AGO_MSEC;
       sli_depot_drain (previous);
     }
   if (cache->loaded != NULL && cache->n_taken == 0)
@@ -431,7 +432,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
         return;
       cache->n_taken = (uint16_t) (n_rounds - !SEEDED (9));
       sli_depot_give_old (class_index, cache->n_taken, slots + 1,
-                          DEPOT_LONG_AGO, "trim");
+                          DEPOT_LONG_AGO_MSEC, "trim");
     }
 }
 
