@@ -187,7 +187,7 @@ include tests/bench/ralloc.mk
 if WITH_TESTS
 check_PROGRAMS += %D%/mode-cost
 endif
-%C%_mode_cost_SOURCES = %D%/mode-cost.c
+%C%_mode_cost_SOURCES = %D%/mode-cost.c %D%/measure.h
 %C%_mode_cost_LDADD = slice/libslice.la $(GLIB_LIBS)
 bench-modes: %D%/mode-cost$(EXEEXT)
 	%D%/mode-cost

@@ -24,6 +24,8 @@
 
 #include <slice/slice.h>
 
+#include "measure.h"
+
 enum
 {
   BATCH = 48,
@@ -141,21 +143,6 @@ measure (const char *allocator, const char *pattern, size_t size)
   return nsec;
 }
 
-static int
-compare_doubles (const void *a, const void *b)
-{
-  double left = *(const double *) a, right = *(const double *) b;
-
-  return (left > right) - (left < right);
-}
-
-static double
-median (double *values, int n)
-{
-  qsort (values, (size_t) n, sizeof *values, compare_doubles);
-  return values[n / 2];
-}
-
 static void
 print_row (const char *pattern, size_t size, int n_rounds)
 {
@@ -170,9 +157,10 @@ print_row (const char *pattern, size_t size, int n_rounds)
         ratios[m][i] = nsec[m] / nsec[0];
       gslice[i] = nsec[0];
     }
-  printf ("%-6s %5zu %9.2f", pattern, size, median (gslice, n_rounds));
+  printf ("%-6s %5zu %9.2f", pattern, size,
+          measure_median (gslice, (unsigned) n_rounds));
   for (size_t m = 1; m < G_N_ELEMENTS (modes); m++)
-    printf (" %9.2f", median (ratios[m], n_rounds));
+    printf (" %9.2f", measure_median (ratios[m], (unsigned) n_rounds));
   putchar ('\n');
   fflush (stdout);
 }

@@ -24,6 +24,8 @@
 
 #include <slice/ralloc.h>
 
+#include "measure.h"
+
 enum
 {
   FAN_OUT = 8,
@@ -273,25 +275,7 @@ peers_load (const char *mesa_path)
 static double
 cpu_nsec (void)
 {
-  struct timespec now;
-
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
-}
-
-static int
-compare (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
-static double
-median (double *values, unsigned n)
-{
-  qsort (values, n, sizeof *values, compare);
-  return values[n / 2];
+  return measure_nsec (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Columns; negative where the peer has no such thing. */
@@ -356,7 +340,7 @@ print_row (unsigned p, unsigned first, unsigned last, unsigned n)
   printf ("  %-8s", peers[p].name);
   for (unsigned k = first; k <= last; k++)
     {
-      double m = median (seen[p][k], n);
+      double m = measure_median (seen[p][k], n);
       if (p == 0)
         base[k] = m;
       if (m >= 0)
@@ -417,9 +401,9 @@ ageing (void)
           AGEING_CYCLES, AGEING_EDGE);
   for (unsigned p = 0; p < n_peers; p++)
     {
-      double last = median (times[p] + AGEING_CYCLES - AGEING_EDGE,
+      double last = measure_median (times[p] + AGEING_CYCLES - AGEING_EDGE,
                             AGEING_EDGE);
-      double first = median (times[p], AGEING_EDGE);
+      double first = measure_median (times[p], AGEING_EDGE);
       printf ("  %-8s  first %6.1f  last %6.1f  (%.2f)\n", peers[p].name,
               first, last, last / first);
     }

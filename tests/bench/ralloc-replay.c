@@ -38,6 +38,8 @@
 #include <slice/ralloc.h>
 #include <slice/trace.h>
 
+#include "measure.h"
+
 enum
 {
   N_PEERS_MAX = 4,
@@ -619,18 +621,7 @@ malloc_replay (void)
 static double
 cpu_nsec (void)
 {
-  struct timespec now;
-
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
-}
-
-static int
-compare (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
+  return measure_nsec (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void
@@ -650,9 +641,7 @@ measure (unsigned n_rounds)
   printf ("%zu operations, median of %u replays\n", n_lines, n_rounds);
   for (unsigned p = 0; p < n_peers; p++)
     {
-      double median;
-      qsort (times[p], n_rounds, sizeof (double), compare);
-      median = times[p][n_rounds / 2];
+      double median = measure_median (times[p], n_rounds);
       if (p == 0)
         base = median;
       printf ("  %-8s  %6.2f ms  %5.1f ns an operation  (%.2f)\n",
@@ -666,10 +655,7 @@ measure (unsigned n_rounds)
 static double
 wall_nsec (void)
 {
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
+  return measure_nsec (CLOCK_MONOTONIC);
 }
 
 static void *
@@ -727,11 +713,10 @@ measure_scaling (unsigned n_rounds, unsigned n_threads)
           n_threads, REPLAYS_A_THREAD, n_rounds);
   for (unsigned p = 0; p < n_peers; p++)
     {
-      qsort (times[p], n_rounds, sizeof (double), compare);
-      qsort (cpus[p], n_rounds, sizeof (double), compare);
-      printf ("  %-8s  %.2f  %.2f;  %.2f\n", peers[p].name,
-              times[p][n_rounds / 2], times[p][n_rounds - 1],
-              cpus[p][n_rounds / 2]);
+      double median = measure_median (times[p], n_rounds);
+
+      printf ("  %-8s  %.2f  %.2f;  %.2f\n", peers[p].name, median,
+              times[p][n_rounds - 1], measure_median (cpus[p], n_rounds));
     }
 }
 

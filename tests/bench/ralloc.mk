@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 EXTRA_PROGRAMS = tests/bench/ralloc-bench tests/bench/ralloc-replay
-tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c
+tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c tests/bench/measure.h
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl
 
 tests_bench_ralloc_replay_SOURCES = tests/bench/ralloc-replay.c

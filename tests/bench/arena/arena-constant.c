@@ -18,6 +18,8 @@
 #include <slice/arena.h>
 #include <slice/ralloc.h>
 
+#include "../measure.h"
+
 enum
 {
   ROUNDS_MAX = 99,
@@ -29,24 +31,7 @@ enum
 static double
 now_nsec (void)
 {
-  struct timespec time;
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double) time.tv_sec * 1e9 + (double) time.tv_nsec;
-}
-
-static int
-compare_doubles (const void *a, const void *b)
-{
-  double left = *(const double *) a;
-  double right = *(const double *) b;
-  return (left > right) - (left < right);
-}
-
-static double
-median (double *values, int n)
-{
-  qsort (values, (size_t) n, sizeof *values, compare_doubles);
-  return values[n / 2];
+  return measure_nsec (CLOCK_THREAD_CPUTIME_ID);
 }
 
 static size_t
@@ -113,7 +98,7 @@ boundaries (int n_rounds)
   printf ("stack: two objects released and put back across a boundary\n");
   for (int i = 0; i < 2; i++)
     {
-      medians[i] = median (nsec[i], n_rounds);
+      medians[i] = measure_median (nsec[i], (unsigned) n_rounds);
       printf ("  %6zu blocks below %9.1f ns  %6.3f  %zu blocks asked after"
               " the start\n",
               wanted[i], medians[i], medians[i] / medians[0],
@@ -157,7 +142,7 @@ steals (int n_rounds)
   printf ("context: an arena stolen\n");
   for (int i = 0; i < 2; i++)
     {
-      medians[i] = median (nsec[i], n_rounds);
+      medians[i] = measure_median (nsec[i], (unsigned) n_rounds);
       printf ("  %6d objects      %9.1f ns  %6.3f\n", wanted[i], medians[i],
               medians[i] / medians[0]);
     }
