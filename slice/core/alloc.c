@@ -75,7 +75,7 @@ slice_alloc_slow_v1 (size_t size)
   if (route_is_plain (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
-  return LOAD_ACQUIRE (&sli_route.is_guarded)
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
              ? sli_route.checked.take (size, CALL_SITE)
              : alloc_for_program (size, false, CALL_SITE);
 }
@@ -83,7 +83,7 @@ slice_alloc_slow_v1 (size_t size)
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return LOAD_ACQUIRE (&sli_route.is_guarded)
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
              ? sli_route.checked.try_take (size, CALL_SITE)
              : alloc_for_program (size, true, CALL_SITE);
 }
@@ -104,7 +104,7 @@ slice_free_slow_v1 (size_t size, void *block)
 {
   if (route_is_plain (size))
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (LOAD_ACQUIRE (&sli_route.is_guarded))
+  else if (LOAD_ACQUIRE (&sli_route.calls_guard))
     sli_route.checked.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);

@@ -20,7 +20,7 @@ sli_own_alloc_slow (size_t size)
   if (route_is_plain (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
-  return LOAD_ACQUIRE (&sli_route.is_guarded)
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
              ? sli_route.inner.take (size, CALL_SITE)
              : sli_alloc_any (size, false, CALL_SITE);
 }
@@ -28,7 +28,7 @@ sli_own_alloc_slow (size_t size)
 void *
 sli_own_try_alloc_slow (size_t size)
 {
-  return LOAD_ACQUIRE (&sli_route.is_guarded)
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
              ? sli_route.inner.try_take (size, CALL_SITE)
              : sli_alloc_any (size, true, CALL_SITE);
 }
@@ -38,7 +38,7 @@ sli_own_free_slow (size_t size, void *block)
 {
   if (route_is_plain (size))
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (LOAD_ACQUIRE (&sli_route.is_guarded))
+  else if (LOAD_ACQUIRE (&sli_route.calls_guard))
     sli_route.inner.give (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);

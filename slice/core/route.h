@@ -26,7 +26,7 @@
 typedef struct
 {
   bool ready;
-  bool is_guarded;      /* ready, and in a checking mode or traced */
+  bool calls_guard;     /* ready, and in a checking mode or traced */
   bool is_inline;       /* nothing but magazines, if no one listens */
   bool is_plain;        /* ready, inline, and no one listens */
   AllocRoute route;

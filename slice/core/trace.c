@@ -73,7 +73,7 @@ route_follow_once (void)
       STORE (&sli_route.checked.give, told_give);
     }
   STORE_RELEASE (&sli_route.is_plain, sli_route.is_inline && !is_told);
-  STORE_RELEASE (&sli_route.is_guarded,
+  STORE_RELEASE (&sli_route.calls_guard,
                  is_told || sli_route.route == ROUTE_GUARD);
   sli_magazine_show_inline (!is_told);
   return is_told;
