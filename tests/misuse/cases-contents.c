@@ -45,6 +45,37 @@ write_first_word (void)
   return churn_and_judge ();
 }
 
+/* Every second of many, here and there in their slabs: and not one of the
+ * blocks that come then may be another's memory. */
+static Verdict
+write_many_first_words (void)
+{
+  enum
+  {
+    N = 20000,
+    STEP = 7919 /* which no power of ten shares a factor with */
+  };
+  static char *volatile blocks[N];
+  char *chosen = target + 1024;
+
+  for (int i = 0; i < N; i++)
+    blocks[i] = take (SIZE);
+  for (int i = 0; i < N / 2; i++)
+    give (SIZE, blocks[2 * (i * STEP % (N / 2))]);
+  for (int i = 0; i < N; i += 2)
+    memcpy (blocks[i], &chosen, sizeof chosen);
+  fault_begin (NULL, SIZE);
+  for (int i = 0; i < N; i += 2)
+    {
+      blocks[i] = take (SIZE);
+      if (!slice_is_ours (blocks[i]))
+        return HARM;
+    }
+  for (int i = 0; i < N; i += 2)
+    give (SIZE, blocks[i]);
+  return churn_and_judge ();
+}
+
 static Verdict
 write_whole (void)
 {
@@ -327,6 +358,8 @@ leak_cycle (void)
 const Case contents_cases[] = {
   { 26, "first word written after free", write_first_word,
     { "N", "N", "115", "115" }, true, "ma" },
+  { 126, "10,000 first words written after free", write_many_first_words,
+    { "N", "N", "115", "115" }, false, NULL },
   { 27, "all written after free", write_whole,
     { "N", "N", "115", "115" }, true, "ma" },
   { 28, "one byte written after free", write_one_byte,

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -204,14 +205,18 @@ children_work (int n)
 
       if (pid == 0)
         {
-          alarm (20);
+          alarm ((unsigned) times (20, 200));
           churn (SIZE);
           slice_trim (0);
           run_threads (cache_many, NULL, 1);
           _exit (0);
         }
       if (waitpid (pid, &status, 0) != pid || status != 0)
-        return false;
+        {
+          fprintf (stderr, "child %d of %d: status %#x\n", i, n,
+                   (unsigned) status);
+          return false;
+        }
     }
   return true;
 }
