@@ -51,6 +51,7 @@ noinst_LTLIBRARIES += \
 	%D%/base/errors.h \
 	%D%/base/list.h \
 	%D%/base/own.h \
+	%D%/base/piece.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
 	%D%/base/probe.h \

@@ -112,7 +112,7 @@ link_is_readable (void **place, const void *payload)
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
   return is_same_window (place, payload, WINDOW_SHIFT_REGION)
-         || slice_is_ours (place)
+         || is_in_slabs (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
 }
@@ -179,7 +179,7 @@ sli_context_check (const void *payload, const char *operation)
   if (UNLIKELY (sli_context_mode & MODE_TAIL))
     return check_tail (payload, operation);
   if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
-                || !(LIKELY (slice_is_ours (node))
+                || !(LIKELY (is_in_slabs (node))
                      || sli_large_map_has (payload, MAP_NODE))))
     die_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))

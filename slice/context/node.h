@@ -19,6 +19,7 @@
 #include <slice/ralloc.h>
 
 #include "base/diag.h"
+#include "base/piece.h"
 #include "port/compiler.h"
 
 /* A node in the ordinary layout, four words before the payload:
@@ -239,6 +240,13 @@ node_set_parent (Node *node, const void *parent)
                  | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
 }
 
+/* May a word be read, as it lies in our slabs or where they will be? */
+static inline bool
+is_in_slabs (const void *address)
+{
+  return LIKELY (own_pieces_have (address)) || slice_is_ours (address);
+}
+
 /* Aligned windows of address space of which slice_is_ours() says the same:
  * the first and smallest piece of memory is one of 256 KiB; all others are
  * whole regions. */
@@ -265,7 +273,7 @@ node_is_linked (const Node *node, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
     return false;
   return (is_same_window (place, payload, WINDOW_SHIFT_REGION)
-          || slice_is_ours (place))
+          || is_in_slabs (place))
          && LIKELY (*place == payload);
 }
 

@@ -12,12 +12,25 @@
 #include "errors.h"
 #include "node.h"
 
+static NOINLINE void *
+unusual_parent (const void *ptr)
+{
+  return node_parent (node_of (ptr));
+}
+
 void *
 ralloc_parent (const void *ptr)
 {
+  uintptr_t word;
+
   if (UNLIKELY (ptr == NULL))
     return NULL;
-  return node_parent (node_of (ptr));
+  if (UNLIKELY ((sli_context_mode & MODE_TAIL) != 0))
+    return unusual_parent (ptr);
+  word = head_of (ptr)->parent;
+  if (UNLIKELY ((word & NODE_FAMILY) != 0))
+    return unusual_parent (ptr);
+  return (void *) (word & ~(uintptr_t) NODE_FLAGS);
 }
 
 static COLD _Noreturn void
@@ -80,27 +93,46 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
     sli_roots_add (ptr);
 }
 
-/* A node of no particular kind below another one, or below none any more, in
- * no particular mode; with the same checks as sli_context_check() makes.
- * False: it is not that simple. */
-static inline bool
-plain_steal (void *new_ctx, void *ptr)
+/* A word that may be read; `far': where most nodes are not. */
+static inline __attribute__ ((always_inline)) bool
+is_at_hand (const void *address, bool far)
+{
+  return LIKELY (own_pieces_have (address))
+         || (far && slice_is_ours (address));
+}
+
+/* As node_is_linked(). */
+static inline __attribute__ ((always_inline)) bool
+is_linked_at_hand (const Node *node,
+                   const void *payload, bool far)
+{
+  void *const *place = node->pprev;
+
+  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
+                 && is_at_hand (place, far))
+         && LIKELY (*place == payload);
+}
+
+/* A node of no particular kind below another one, in no particular mode; with
+ * the same checks as sli_context_check() makes.  False: it is not that
+ * simple.  What is not `far' calls nothing, and is for a node without
+ * children. */
+static inline __attribute__ ((always_inline)) bool
+plain_steal (void *new_ctx, void *ptr, bool far)
 {
   Node *node = head_of (ptr);
   Node *parent = head_of (new_ctx);
 
-  if (UNLIKELY (sli_context_mode != 0 || new_ctx == NULL || new_ctx == ptr
+  if (UNLIKELY (sli_context_mode != 0 || new_ctx == ptr
                 || (((uintptr_t) ptr | (uintptr_t) new_ctx)
                     & (NODE_ALIGN - 1)) != 0
-                || !slice_is_ours (node)
-                || !(is_same_window (parent, node, WINDOW_SHIFT_SURE)
-                     || slice_is_ours (parent))))
+                || !is_at_hand (node, far)
+                || !is_at_hand (parent, far)
+                || ((node->parent | parent->parent) & NODE_FLAGS) != 0
+                || !is_linked_at_hand (node, ptr, far)
+                || !is_linked_at_hand (parent, new_ctx, far)))
     return false;
-  if (UNLIKELY (((node->parent | parent->parent) & NODE_FLAGS) != 0
-                || !node_is_linked (node, ptr)
-                || !node_is_linked (parent, new_ctx)))
-    return false;
-  if (node->child != NULL && UNLIKELY (ralloc_is_ancestor (ptr, new_ctx)))
+  if (node->child != NULL && (!far || ralloc_is_ancestor (ptr, new_ctx)))
     return false;
   node_unlink_linked (node, ptr, "ralloc_steal", true);
   node->parent = (uintptr_t) new_ctx;
@@ -131,10 +163,13 @@ steal_check (const void *new_ctx, void *ptr, const char *operation)
 }
 
 static NOINLINE void
-other_steal (const void *new_ctx, void *ptr)
+far_steal (const void *new_ctx, void *ptr)
 {
-  Node *node = steal_check (new_ctx, ptr, "ralloc_steal");
+  Node *node;
 
+  if (new_ctx != NULL && plain_steal ((void *) (uintptr_t) new_ctx, ptr, true))
+    return;
+  node = steal_check (new_ctx, ptr, "ralloc_steal");
   if (node == NULL)
     return;
   if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
@@ -147,8 +182,8 @@ void
 ralloc_steal (const void *new_ctx, void *ptr)
 {
   if (LIKELY (ptr != NULL)
-      && UNLIKELY (!plain_steal ((void *) (uintptr_t) new_ctx, ptr)))
-    other_steal (new_ctx, ptr);
+      && !plain_steal ((void *) (uintptr_t) new_ctx, ptr, false))
+    far_steal (new_ctx, ptr);
 }
 
 bool

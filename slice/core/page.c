@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/option.h"
+#include "base/piece.h"
 #include "base/trace.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
@@ -62,6 +63,8 @@ SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
 PageFloor sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
 unsigned sli_region_unit_shift;
+
+OwnPiece sli_own_pieces[OWN_PIECES];
 
 /* --- starting -------------------------------------------------------------- */
 
@@ -269,6 +272,28 @@ sli_extent_unmap (void *start, size_t bytes)
 }
 
 static void
+note_piece (const void *start, size_t bytes)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < OWN_PIECES; i++)
+    if (LOAD (&sli_own_pieces[i].start) == 0)
+      {
+        STORE (&sli_own_pieces[i].start, (uintptr_t) start);
+        STORE_RELEASE (&sli_own_pieces[i].bytes, bytes);
+        return;
+      }
+}
+
+static void
+forget_piece (const void *start)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < OWN_PIECES; i++)
+    if (LOAD (&sli_own_pieces[i].start) == (uintptr_t) start)
+      STORE (&sli_own_pieces[i].bytes, 0);
+}
+
+static void
 extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 {
   Region *first = start;
@@ -290,6 +315,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
                                     - MAP_LEAF_WORDS * 8);
       extent->is_permanent = true;
     }
+  note_piece (start, bytes);
   link_after (&extent->link, &sli_page.extents);
   sli_page.beginning = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
@@ -375,6 +401,7 @@ sli_extent_retire (Extent *extent)
     return false;
   if (sli_page.beginning == extent)
     sli_page.beginning = NULL;
+  forget_piece (extent->start);
   for (unsigned i = 0; i < extent->n_begun; i++)
     region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);
