@@ -50,6 +50,8 @@ enum
 typedef void (*FreeSlice) (size_t size, void *block);
 typedef void (*FreeBlock) (void *block);
 
+static void free_first (void *block);
+
 static struct
 {
   bool registered;         /* slice_debug_size() knows all our live blocks that
@@ -57,9 +59,11 @@ static struct
   bool mallocs;            /* every block of ours is malloc's; constant too */
   FreeSlice glib_free;     /* GLib's g_slice_free1; NULL: not found yet */
   FreeBlock libc_free;     /* the free() behind ours; NULL: not found yet */
+  FreeBlock free_other;    /* for what is no chunk of ours: that free(), or
+                              what is due before it */
   uint64_t n_passed_on;    /* GLib's blocks that went on to it */
   uint64_t n_sent_home;    /* ours that came through free() */
-} foreign;
+} foreign = { .free_other = free_first };
 
 /* --- who is behind us ---------------------------------------------------------- */
 
@@ -121,7 +125,7 @@ find_libc_free (void)
   looking = false;
 }
 
-static inline void
+static void
 pass_to_libc (void *block)
 {
   FreeBlock libc_free = LOAD (&foreign.libc_free);
@@ -136,7 +140,36 @@ pass_to_libc (void *block)
   libc_free (block);
 }
 
+/* Once it has been found the way to it is short, unless a registry came before
+ * (sli_foreign_begin()). */
+static void
+free_first (void *block)
+{
+  FreeBlock before = free_first;
+
+  pass_to_libc (block);
+  if (LOAD (&foreign.libc_free) != NULL)
+    __atomic_compare_exchange_n (&foreign.free_other, &before,
+                                 foreign.libc_free, false, __ATOMIC_RELAXED,
+                                 __ATOMIC_RELAXED);
+}
+
 /* --- how our blocks are told from GLib's ------------------------------------------ */
+
+/* Where there is a registry: large blocks of ours, too. */
+COLD static void
+free_registered (void *block)
+{
+  size_t size = slice_debug_size (block);
+
+  if (size == 0)
+    {
+      pass_to_libc (block);
+      return;
+    }
+  COUNT_UP_SHARED (&foreign.n_sent_home, 1);
+  slice_free1 (size, block);
+}
 
 static bool
 option_is_on (SliceOption option)
@@ -176,6 +209,8 @@ sli_foreign_begin (void)
             && (option_is_on (SLICE_OPTION_CHECKED)
                 || option_is_on (SLICE_OPTION_HARDENED)
                 || option_is_on (SLICE_OPTION_DEBUG)));
+  if (foreign.registered)
+    STORE (&foreign.free_other, free_registered);
 }
 
 /* --- the program frees GLib's ------------------------------------------------------- */
@@ -229,30 +264,13 @@ send_home (void *block)
   slice_free_bulk (1, &block);
 }
 
-/* Where there is a registry: large blocks of ours, too. */
-COLD static void
-free_registered (void *block)
-{
-  size_t size = slice_debug_size (block);
-
-  if (size == 0)
-    {
-      pass_to_libc (block);
-      return;
-    }
-  COUNT_UP_SHARED (&foreign.n_sent_home, 1);
-  slice_free1 (size, block);
-}
-
 void
 free (void *block)
 {
   if (UNLIKELY (slice_is_ours (block)))
     send_home (block);
-  else if (UNLIKELY (foreign.registered))
-    free_registered (block);
   else
-    pass_to_libc (block);
+    LOAD (&foreign.free_other) (block);
 }
 
 void
