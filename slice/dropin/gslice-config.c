@@ -38,6 +38,9 @@ enum
   COLOUR_INCREMENT_MAX = 1024, /* the option's; larger ones mean "at random"
                                   to GLib, and all steps are alike to us */
   WORKING_SET_MSEC_MAX = 86400000,
+  /* GSlice's magazines hold no more: what a pipeline passes from thread to
+   * thread does not pile up on the way (decisions/0008). */
+  MAGAZINE_BYTES_MAX = 16 * 1024,
   STATE_VALUES = 3             /* size, contention, rounds */
 };
 
@@ -170,6 +173,7 @@ config_load (void)
   config.words = slice_words_of (mine, true);
   /* GLib promises alignment to two pointers, in practice. */
   slice_set_option (SLICE_OPTION_ALIGN_16, 1);
+  slice_set_option (SLICE_OPTION_MAGAZINE_BYTES_MAX, MAGAZINE_BYTES_MAX);
   if (config.words & WORD_ALWAYS_MALLOC)
     slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
   /* G_SLICE that is set, to nothing even, keeps the slabs under valgrind. */
