@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
 	%D%/clients/forks.c \
+	%D%/clients/index.c \
 	%D%/clients/nodes.c \
 	%D%/clients/plugin.c \
 	%D%/clients/plugged.c \

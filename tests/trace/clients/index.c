@@ -1,0 +1,125 @@
+/* index.c - the words of one text after the other, counted
+ *
+ * Tests: a program to be recorded, and to be changed as it is advised.  A
+ * table of chains holds an entry and a copy of each word; at the end of a text
+ * it is emptied chain by chain, which is not the order the entries came in.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_TEXTS 40
+#define N_WORDS 40000
+#define N_DISTINCT 9000
+#define N_CHAINS 4096
+
+struct entry
+{
+  struct entry *next;
+  char *word;
+  unsigned hash, count;
+};
+
+static struct entry *chains[N_CHAINS];
+static unsigned state = 3;
+
+static unsigned
+below (unsigned n)
+{
+  state = state * 1664525 + 1013904223;
+  return (unsigned)((unsigned long long)state * n >> 32);
+}
+
+/* Few words are common, most are not. */
+static size_t
+word_make (char *word, unsigned text)
+{
+  unsigned number = below (below (N_DISTINCT) + 1) * 7919 + text;
+  size_t n = 3 + number % 17;
+  for (size_t i = 0; i < n; i++)
+    {
+      number = number * 69069 + 1;
+      word[i] = (char)('a' + (number >> 24) % 26);
+    }
+  word[n] = '\0';
+  return n;
+}
+
+static struct entry *
+entry_new (const char *word, size_t n, unsigned hash)
+{
+  struct entry *entry = malloc (sizeof *entry);
+  entry->word = malloc (n + 1);
+  memcpy (entry->word, word, n + 1);
+  entry->hash = hash;
+  entry->count = 0;
+  return entry;
+}
+
+static void
+count (const char *word, size_t n)
+{
+  unsigned hash = 5381;
+  for (size_t i = 0; i < n; i++)
+    hash = hash * 33 + (unsigned char)word[i];
+  struct entry **chain = &chains[(hash ^ hash >> 15) % N_CHAINS];
+  struct entry *entry = *chain;
+  while (entry != NULL
+         && (entry->hash != hash || strcmp (entry->word, word) != 0))
+    entry = entry->next;
+  if (entry == NULL)
+    {
+      entry = entry_new (word, n, hash);
+      entry->next = *chain;
+      *chain = entry;
+    }
+  entry->count++;
+}
+
+static unsigned
+most_common (void)
+{
+  unsigned most = 0;
+  for (unsigned i = 0; i < N_CHAINS; i++)
+    for (const struct entry *entry = chains[i]; entry != NULL;
+         entry = entry->next)
+      if (entry->count > most)
+        most = entry->count;
+  return most;
+}
+
+static void
+table_empty (void)
+{
+  for (unsigned i = 0; i < N_CHAINS; i++)
+    {
+      for (struct entry *entry = chains[i], *next; entry != NULL; entry = next)
+        {
+          next = entry->next;
+          free (entry->word);
+          free (entry);
+        }
+      chains[i] = NULL;
+    }
+}
+
+int
+main (void)
+{
+  unsigned sum = 0;
+  for (unsigned text = 0; text < N_TEXTS; text++)
+    {
+      char word[32];
+      for (unsigned i = 0; i < N_WORDS; i++)
+        {
+          size_t n = word_make (word, text);
+          count (word, n);
+        }
+      sum += most_common ();
+      table_empty ();
+    }
+  printf ("%u\n", sum);
+  return 0;
+}
