@@ -33,8 +33,9 @@ typedef struct
 {
   const JsonValue *site, *replayed;
   const char *class;
-  double nsec;      /* in the program, or in the replay of malloc */
-  double low, high; /* saved */
+  double nsec;              /* in the program, or in the replay of malloc */
+  double low, high;         /* saved */
+  double warm, cold, visit; /* parts of that, by the program's own time */
   double memory_before, memory_after;
   bool stable, wins;
   const char *verdict; /* "do", "no gain", "not replayed", "stay" */
@@ -133,17 +134,20 @@ saving_find (Advice *advice)
   double warm = 1 - sli_json_number (advice->replayed, "ratio_warm");
   double cold = 1 - sli_json_number (advice->replayed, "ratio_cold");
   double low = warm < cold ? warm : cold, high = warm < cold ? cold : warm;
+  advice->warm = advice->nsec * warm;
+  advice->cold = advice->nsec * cold;
+  advice->visit = sli_json_number (advice->replayed, "visit_nsec");
   advice->low = advice->nsec * low;
   advice->high = advice->nsec * high;
   /* A call of a few nanoseconds hides behind the clock that measures it: the
    * replay's own difference, but for its worst and best round, is the other
    * bound. */
-  advice->low = least (
-      advice->low, sli_json_number (advice->replayed, "saved_nsec_low"));
+  advice->low = least (advice->low,
+                       sli_json_number (advice->replayed, "saved_nsec_low"));
   advice->high = -least (
       -advice->high, -sli_json_number (advice->replayed, "saved_nsec_high"));
   /* unless there is something else to do on the way */
-  advice->high += sli_json_number (advice->replayed, "visit_nsec");
+  advice->high += advice->visit;
   advice->memory_before = sli_json_number (advice->replayed, "malloc_rss");
   advice->memory_after = sli_json_number (advice->replayed, "new_rss");
   /* a pool must win 10 %; others must win at all, by the range's middle */
@@ -272,6 +276,35 @@ whole_of (const JsonValue *replay, const char *backend)
   return NULL;
 }
 
+/* All that is to be done, at once.  The replay's own difference is that of
+ * the whole trace, where sites share what malloc and the cache have; the
+ * program may go through the blocks besides, before they die. */
+static void
+total_saving (const Advise *advise, const Advice *advices, size_t n,
+              double *low, double *high)
+{
+  double warm = 0, cold = 0, visit = 0;
+  size_t n_done = 0;
+  for (size_t i = 0; i < n; i++)
+    if (strcmp (advices[i].verdict, "do") == 0)
+      {
+        n_done++;
+        *low += advices[i].low;
+        *high += advices[i].high;
+        warm += advices[i].warm;
+        cold += advices[i].cold;
+        visit += advices[i].visit;
+      }
+  const JsonValue *together = sli_json_get (advise->replay, "together");
+  if (n_done == 0 || together == NULL)
+    return;
+  *low = least (least (warm, cold),
+                sli_json_number (together, "saved_nsec_low"));
+  *high = -least (-sli_json_number (together, "saved_nsec_high"),
+                  least (-warm, -cold));
+  *high += visit + sli_json_number (together, "walk_nsec");
+}
+
 static void
 totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
               size_t n)
@@ -282,12 +315,7 @@ totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
   const JsonValue *sites = sli_json_get (timed, "sites");
   for (size_t i = 0; i < sites->n_items; i++)
     nsec += sli_stage_site_nsec (&sites->items[i]);
-  for (size_t i = 0; i < n; i++)
-    if (strcmp (advices[i].verdict, "do") == 0)
-      {
-        low += advices[i].low;
-        high += advices[i].high;
-      }
+  total_saving (advise, advices, n, &low, &high);
   sli_json_begin (out, "totals", '{');
   sli_json_real (out, "allocator_nsec", nsec);
   sli_json_real (out, "saved_nsec_low", low);
@@ -312,14 +340,14 @@ text_print (const Advice *advices, size_t n)
               advice->verdict, advice->stable ? "" : " (unstable)");
       if (strcmp (advice->verdict, "do") != 0)
         continue;
-      printf ("    saves %s to %s (malloc: %s in the program, %s in the "
-              "replay); memory %s -> %s\n",
-              sli_human_nsec (advice->low), sli_human_nsec (advice->high),
-              sli_human_nsec (advice->nsec),
-              sli_human_nsec (
-                  sli_json_number (advice->replayed, "malloc_nsec")),
-              sli_human_bytes (advice->memory_before),
-              sli_human_bytes (advice->memory_after));
+      printf (
+          "    saves %s to %s (malloc: %s in the program, %s in the "
+          "replay); memory %s -> %s\n",
+          sli_human_nsec (advice->low), sli_human_nsec (advice->high),
+          sli_human_nsec (advice->nsec),
+          sli_human_nsec (sli_json_number (advice->replayed, "malloc_nsec")),
+          sli_human_bytes (advice->memory_before),
+          sli_human_bytes (advice->memory_after));
       printf ("    %s\n", hint_of (advice->class));
     }
 }

@@ -263,6 +263,8 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
         {
           if (deaths == DEATHS_VISIT)
             visit (run, &run->slots[slot]);
+          else if (deaths == DEATHS_READ)
+            run->sink = *(const volatile uint8_t *)run->slots[slot].block;
           uint32_t number = slot_arena[slot];
           death_run (&run->slots[slot], number < n_sites
                                             ? &run->arenas[number]

@@ -48,6 +48,7 @@ typedef struct
 typedef enum
 {
   DEATHS_FREE,
+  DEATHS_READ,  /* the same, after a look at the block */
   DEATHS_VISIT, /* only to go to each block, by way of the one before */
   DEATHS_NONE   /* not even that */
 } ReplayDeaths;
