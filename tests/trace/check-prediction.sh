@@ -8,22 +8,16 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=${top_srcdir:-.}
-build=${top_builddir:-.}
-trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
-n=${1:-15}
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-prediction-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC=cc}"
-failed=0
-for sample in words nodes
+. "$(dirname "$0")/trace-lib.sh"
+
+runs=${1:-15}
+for sample in words nodes documents index
 do
   for variant in before after
   do
     define=$([ $variant = after ] && echo -DADVISED)
-    $CC -g -O2 $define -I"$source" -I"$build" \
-      "$source/tests/trace/clients/$sample.c" -o "$work/$sample-$variant" \
-      "$build/slice/.libs/libslice.a" -lpthread -ldl || exit 1
+    compile "$sample-$variant" "$sample.c" -O2 $define \
+      "$build/slice/.libs/libslice.a" -lpthread -ldl
   done
   echo "== $sample"
   (cd "$work" && "$trace" run -o "$sample" -- "./$sample-before") \
@@ -31,7 +25,7 @@ do
   (cd "$work" && "$trace" advise "$sample/patterns.json" \
     --times "$sample/times.json" --replay "$sample/replay.json" --text) \
     | head -n 4
-  "$trace" compare -n "$n" --predicted "$work/$sample/advice.json" \
+  "$trace" compare -n "$runs" --predicted "$work/$sample/advice.json" \
     "$work/$sample-before" "$work/$sample-after" | tee "$work/said"
   awk '/^saved/ { exit !($2 >= $5 && $2 <= $7) }' "$work/said" \
     && echo "inside the range" || { echo "outside the range"; failed=1; }

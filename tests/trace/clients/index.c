@@ -1,11 +1,13 @@
 /* index.c - the words of one text after the other, counted
  *
- * Tests: a program to be recorded, and to be changed as it is advised.  A
- * table of chains holds an entry and a copy of each word; at the end of a text
- * it is emptied chain by chain, which is not the order the entries came in.
+ * Tests: a program to be recorded, and to be changed as it is advised
+ * (-DADVISED: both are of arenas that are reset).  A table of chains holds an
+ * entry and a copy of each word; at the end of a text it is emptied chain by
+ * chain, which is not the order the entries came in.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <slice/linear.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,9 @@ struct entry
   unsigned hash, count;
 };
 
+#ifdef ADVISED
+static SliceLinear *entries, *words;
+#endif
 static struct entry *chains[N_CHAINS];
 static unsigned state = 3;
 
@@ -50,8 +55,13 @@ word_make (char *word, unsigned text)
 static struct entry *
 entry_new (const char *word, size_t n, unsigned hash)
 {
+#ifdef ADVISED
+  struct entry *entry = slice_linear_alloc (entries, sizeof *entry);
+  entry->word = slice_linear_alloc (words, n + 1);
+#else
   struct entry *entry = malloc (sizeof *entry);
   entry->word = malloc (n + 1);
+#endif
   memcpy (entry->word, word, n + 1);
   entry->hash = hash;
   entry->count = 0;
@@ -93,6 +103,11 @@ most_common (void)
 static void
 table_empty (void)
 {
+#ifdef ADVISED
+  memset (chains, 0, sizeof chains);
+  slice_linear_reset (entries, SLICE_KEEP_ALL);
+  slice_linear_reset (words, SLICE_KEEP_ALL);
+#else
   for (unsigned i = 0; i < N_CHAINS; i++)
     {
       for (struct entry *entry = chains[i], *next; entry != NULL; entry = next)
@@ -103,12 +118,17 @@ table_empty (void)
         }
       chains[i] = NULL;
     }
+#endif
 }
 
 int
 main (void)
 {
   unsigned sum = 0;
+#ifdef ADVISED
+  entries = slice_linear_new (NULL);
+  words = slice_linear_new (NULL);
+#endif
   for (unsigned text = 0; text < N_TEXTS; text++)
     {
       char word[32];
