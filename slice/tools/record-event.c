@@ -92,7 +92,7 @@ sli_record_enter (RecordThread *self)
   if (UNLIKELY (self->epoch != sli_record.epoch))
     {
       self->chunk = NULL;
-      self->depth = 0;
+      sli_stack_forget (self);
     }
   return true;
 }

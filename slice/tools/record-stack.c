@@ -267,12 +267,11 @@ pcs_tag (uint64_t *pcs, uint32_t n)
 
 /* --- the tree ------------------------------------------------------------ */
 
-static uint32_t
-bucket_of (uint32_t parent, uint64_t pc)
+static uint64_t
+step_hash (uint32_t parent, uint64_t pc)
 {
-  uint64_t hash
-      = (pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C (0x9E3779B97F4A7C15);
-  return (uint32_t)(hash >> 44);
+  return (pc ^ (uint64_t)parent << 32 ^ parent)
+         * UINT64_C (0x9E3779B97F4A7C15);
 }
 
 static uint32_t
@@ -294,10 +293,10 @@ node_add (uint32_t parent, uint64_t pc, uint32_t first)
 }
 
 static uint32_t
-node_child (uint32_t parent, uint64_t pc)
+tree_child (uint32_t parent, uint64_t pc, uint64_t hash)
 {
   RawNode *nodes = sli_spool_nodes ();
-  _Atomic uint32_t *bucket = &stack.buckets[bucket_of (parent, pc)];
+  _Atomic uint32_t *bucket = &stack.buckets[hash >> 44];
   uint32_t first = atomic_load_explicit (bucket, memory_order_acquire);
   for (uint32_t node = first; node != 0; node = nodes[node].next)
     if (nodes[node].pc == pc && nodes[node].parent == parent)
@@ -308,6 +307,25 @@ node_child (uint32_t parent, uint64_t pc)
          && !atomic_compare_exchange_weak (bucket, &first, fresh))
     nodes[fresh].next = first;
   return fresh;
+}
+
+static uint32_t
+node_child (RecordThread *self, uint32_t parent, uint64_t pc)
+{
+  uint64_t hash = step_hash (parent, pc);
+  RecordStep *step = &self->steps[(hash >> 36) % RECORD_STEPS];
+  if (LIKELY (step->pc == pc && step->parent == parent))
+    return step->node;
+  uint32_t node = tree_child (parent, pc, hash);
+  *step = (RecordStep){ .pc = pc, .parent = parent, .node = node };
+  return node;
+}
+
+void
+sli_stack_forget (RecordThread *self)
+{
+  self->depth = 0;
+  memset (self->steps, 0, sizeof self->steps);
 }
 
 /* --- stacks -------------------------------------------------------------- */
@@ -336,11 +354,11 @@ library_frames (const uint64_t *pcs, uint32_t from, uint32_t n)
 }
 
 static uint32_t
-stack_partial (const uint64_t *pcs, uint32_t n)
+stack_partial (RecordThread *self, const uint64_t *pcs, uint32_t n)
 {
   uint32_t node = TRACE_NODE_CUT;
   for (uint32_t i = n; i-- > 0;)
-    node = node_child (node, pcs[i]);
+    node = node_child (self, node, pcs[i]);
   return node;
 }
 
@@ -355,7 +373,7 @@ stack_whole (RecordThread *self, const uint64_t *pcs, uint32_t n)
   for (uint32_t i = common; i < n; i++)
     {
       uint64_t pc = pcs[n - 1 - i];
-      node = node_child (node, pc);
+      node = node_child (self, node, pc);
       self->pcs[i] = pc;
       self->nodes[i] = node;
     }
@@ -396,8 +414,8 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   self->walked = true;
   if (got <= 0)
     return TRACE_NODE_CUT;
-  uint32_t own = sli_stack_own_frames ((void **)pcs, (uint32_t)got,
-                                       OWN_FRAMES_MAX);
+  uint32_t own
+      = sli_stack_own_frames ((void **)pcs, (uint32_t)got, OWN_FRAMES_MAX);
   if (UNLIKELY (sli_record.check_unwind))
     check_again (self, pcs + own, (uint32_t)got - own, wanted);
   if (UNLIKELY (self->hooked))
@@ -417,7 +435,8 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   bool cut = n > depth || (uint32_t)got == wanted;
   if (n > depth)
     n = depth;
-  return cut ? stack_partial (pcs + own, n) : stack_whole (self, pcs + own, n);
+  return cut ? stack_partial (self, pcs + own, n)
+             : stack_whole (self, pcs + own, n);
 }
 
 /* A child forked by a program with several threads: another thread may have

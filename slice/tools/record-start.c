@@ -137,7 +137,7 @@ sli_record_child_start (RecordThread *self)
   bool several = !__libc_single_threaded;
   sli_record.ready = false;
   self->chunk = NULL;
-  self->depth = 0;
+  sli_stack_forget (self);
   self->thread = 0;
   if (!sli_spool_reopen_in_child ())
     return;

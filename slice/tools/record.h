@@ -24,6 +24,15 @@
 #define LIKELY(x) __builtin_expect (!!(x), 1)
 #define UNLIKELY(x) __builtin_expect (!!(x), 0)
 
+/* A step of the tree that this thread has taken lately. */
+typedef struct
+{
+  uint64_t pc; /* 0: none */
+  uint32_t parent, node;
+} RecordStep;
+
+#define RECORD_STEPS 256
+
 /* What the recorder keeps for each thread; the first fields are touched by
  * every event. */
 typedef struct
@@ -46,6 +55,8 @@ typedef struct
   uint32_t depth;
   uint32_t nodes[RECORD_DEPTH_MAX];
   uint64_t pcs[RECORD_DEPTH_MAX];
+  /* by a hash: most steps are found here, not in the shared tree */
+  RecordStep steps[RECORD_STEPS];
 } RecordThread;
 
 extern __thread RecordThread sli_record_self
@@ -85,6 +96,8 @@ void sli_stack_unwinder_open (void);
 void sli_stack_reset (void);
 void sli_stack_single (void);
 uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
+/* The tree that the thread's nodes are in is gone. */
+void sli_stack_forget (RecordThread *self);
 void sli_stack_modules_changed (void);
 void sli_stack_library (const void *inside);
 void sli_stack_modules_scan (void);

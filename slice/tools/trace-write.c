@@ -34,6 +34,12 @@ typedef struct
   size_t n;
 } Column;
 
+typedef struct
+{
+  uint8_t *bytes;
+  size_t n_room;
+} Buffer;
+
 struct TraceWriter
 {
   FILE *file;
@@ -43,12 +49,27 @@ struct TraceWriter
   TraceIndexEntry *index;
   size_t n_index, n_index_room;
   Column columns[TRACE_N_COLUMNS];
-  uint8_t *packed;
-  size_t n_packed_room;
+  Buffer raw, packed; /* of the block that is written */
   Place *births;
   Place *deaths;
   ZSTD_CCtx *zstd;
 };
+
+/* Room for n bytes, of a buffer that is kept: what is given back after each
+ * block is fresh pages for the next. */
+static uint8_t *
+buffer_room (Buffer *buffer, size_t n)
+{
+  if (n > buffer->n_room)
+    {
+      free (buffer->bytes);
+      buffer->n_room = n + n / 4;
+      buffer->bytes = malloc (buffer->n_room);
+      if (buffer->bytes == NULL)
+        buffer->n_room = 0;
+    }
+  return buffer->bytes;
+}
 
 static void
 write_bytes (TraceWriter *writer, const void *bytes, size_t n)
@@ -215,20 +236,15 @@ block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
              size_t n_raw)
 {
   size_t room = ZSTD_compressBound (n_raw);
-  if (room > writer->n_packed_room)
-    {
-      free (writer->packed);
-      writer->packed = malloc (room);
-      writer->n_packed_room = writer->packed == NULL ? 0 : room;
-    }
-  if (writer->packed == NULL)
+  uint8_t *packed = buffer_room (&writer->packed, room);
+  if (packed == NULL)
     {
       writer->failed = true;
       return;
     }
-  size_t n = ZSTD_compressCCtx (writer->zstd, writer->packed, room, raw, n_raw,
-                                ZSTD_LEVEL);
-  const void *payload = writer->packed;
+  size_t n
+      = ZSTD_compressCCtx (writer->zstd, packed, room, raw, n_raw, ZSTD_LEVEL);
+  const void *payload = packed;
   head->codec = TRACE_CODEC_ZSTD;
   if (ZSTD_isError (n) || n >= n_raw)
     {
@@ -300,7 +316,7 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
       head.column_bytes[i] = (uint32_t)writer->columns[i].n;
       total += writer->columns[i].n;
     }
-  uint8_t *raw = malloc (total);
+  uint8_t *raw = buffer_room (&writer->raw, total);
   if (raw == NULL)
     {
       writer->failed = true;
@@ -313,7 +329,6 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
       at += writer->columns[i].n;
     }
   block_write (writer, &head, raw, total);
-  free (raw);
   writer->n_events += n;
   return !writer->failed;
 }
@@ -347,7 +362,8 @@ sli_trace_finish (TraceWriter *writer)
     free (writer->columns[i].bytes);
   free (writer->births);
   free (writer->deaths);
-  free (writer->packed);
+  free (writer->packed.bytes);
+  free (writer->raw.bytes);
   free (writer->index);
   ZSTD_freeCCtx (writer->zstd);
   free (writer);
