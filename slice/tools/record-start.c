@@ -10,10 +10,13 @@
  */
 #define _GNU_SOURCE
 #include "record.h"
+#include <alloca.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
+#include <unistd.h>
 
 static const char *
 option_find (const char *options, const char *name)
@@ -73,6 +76,34 @@ environment_clean (char **envp)
     environment_remove (envp, "LD_PRELOAD");
 }
 
+/* With another malloc in front nothing would ever come here.  The program has
+ * not begun yet, so it begins again with this object first. */
+static void
+go_first (char **argv, char **envp)
+{
+  Dl_info self;
+  char path[PATH_MAX];
+  char **preload = environment_find (envp, "LD_PRELOAD");
+  if (preload == NULL || dladdr (&sli_record, &self) == 0)
+    return;
+  const char *value = *preload + strlen ("LD_PRELOAD=");
+  const char *at = strstr (value, self.dli_fname);
+  ssize_t n = readlink ("/proc/self/exe", path, sizeof path - 1);
+  if (at == NULL || at == value || n <= 0)
+    return;
+  path[n] = '\0';
+  size_t before = (size_t)(at - value), name = strlen (self.dli_fname);
+  char *fresh = alloca (strlen (*preload) + 2);
+  char *end = stpcpy (stpcpy (fresh, "LD_PRELOAD="), self.dli_fname);
+  *end++ = ':';
+  memcpy (end, value, before);
+  strcpy (end + before, at + name);
+  char *old = *preload;
+  *preload = fresh;
+  execve (path, argv, envp);
+  *preload = old;
+}
+
 static void
 at_exit (void)
 {
@@ -85,7 +116,7 @@ __attribute__ ((constructor)) static void
 record_start (int argc, char **argv, char **envp)
 {
   (void)argc;
-  (void)argv;
+  go_first (argv, envp);
   RecordThread *self = &sli_record_self;
   const char *options = environment_get (envp, SPOOL_ENV_OPTIONS);
   sli_record_next_ready ();

@@ -9,6 +9,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 
 clients=$work
+recorder=$build/slice/tools/.libs/slice-trace-record.so
 
 for client in ends threads forks plugins classes race wrapped
 do
@@ -176,6 +177,14 @@ do
   LD_PRELOAD=$path record "$t" "$clients/threads" 2 20000
   equal "$library-status" $? 0
   equal "$library-order" "$(check_order "$t")" "0 0"
+  # behind it, as a program may have it for another: same calls
+  counts=$("$trace" info "$t" | grep "^op .*alloc")
+  rm -f "$t"*
+  "$trace" record --follow -o "$t" -- env LD_PRELOAD="$path:$recorder" \
+    "$clients/threads" 2 20000 2> "$work/err"
+  equal "$library-first-status" $? 0
+  set -- "$t".*
+  equal "$library-first" "$("$trace" info "$1" | grep "^op .*alloc")" "$counts"
 done
 
 # --- stacks: walked again by another unwinder ---
