@@ -193,9 +193,11 @@ fail_add (const char *name, const char *how, const FailScript *script,
 }
 
 /* The main() of such a program: `script`, named `name`, with every slice a
- * malloc (so that each is a request), then with slabs. */
+ * malloc (so that each is a request), then with slabs; and what `add_more`
+ * adds, if it is not NULL. */
 static inline int
-fail_main (int argc, char **argv, const char *name, FailScript script)
+fail_main (int argc, char **argv, const char *name, FailScript script,
+           void (*add_more) (void))
 {
   void *probe;
 
@@ -215,6 +217,8 @@ fail_main (int argc, char **argv, const char *name, FailScript script)
   fail_add (name, "once", &script, fail_once);
   fail_add (name, "persistent", &script, fail_persistently);
   fail_add (name, "slabs", &script, fail_slabs);
+  if (add_more != NULL)
+    add_more ();
   return g_test_run ();
 }
 

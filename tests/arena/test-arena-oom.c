@@ -275,5 +275,5 @@ script (void)
 int
 main (int argc, char **argv)
 {
-  return fail_main (argc, argv, "arena-oom", script);
+  return fail_main (argc, argv, "arena-oom", script, NULL);
 }
