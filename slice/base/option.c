@@ -409,9 +409,3 @@ sli_option_lock (void)
 {
   return &option_lock;
 }
-
-void
-sli_option_reset (void)
-{
-  memset (&options, 0, sizeof options);
-}

@@ -36,7 +36,5 @@ SliceSetResult sli_option_set_custom_source (void);
 
 /* For fork.c. */
 Lock *sli_option_lock (void);
-/* Tests only: back to the state before the first block. */
-void sli_option_reset (void);
 
 #endif

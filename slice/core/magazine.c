@@ -558,13 +558,6 @@ sli_magazine_free_late (unsigned class_index, void *chunk)
     sli_magazine_free (class_index, chunk);
 }
 
-void
-sli_magazine_give (unsigned class_index, unsigned n, void *const *chunks,
-                   const char *operation)
-{
-  sli_depot_give (class_index, n, chunks, operation);
-}
-
 size_t
 sli_magazine_trim (uint64_t max_age_msec)
 {

@@ -50,8 +50,6 @@ void sli_magazine_free_late (unsigned class_index, void *chunk);
 
 /* Past the magazines. */
 void *sli_magazine_alloc_slab (unsigned class_index);
-void sli_magazine_give (unsigned class_index, unsigned n,
-                        void *const *chunks, const char *operation);
 
 /* Flushes the calling thread's magazines; to_slabs: past the depot. */
 void sli_magazine_flush (bool to_slabs);
