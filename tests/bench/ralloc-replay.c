@@ -16,9 +16,11 @@
  * and its ratio to malloc's.
  *
  * usage: ralloc-replay [-r rounds] [-m mesa-ralloc.so] [-o peer] [-t threads]
- *        [-k] < trace
+ *        [-k] [-l blocks] < trace
  *   -k  tell a recorder (slice-trace) each block's kind and size in place of a
  *       source line, which the recording has not: for malloc alone
+ *   -l  in a heap full of others' blocks: so many mallocs of 16 to 256 bytes
+ *       that live on, and as many holes among them
  *   -o  only this one
  *   -t  how n threads scale that replay it at once, each for itself
  *
@@ -720,6 +722,37 @@ measure_scaling (unsigned n_rounds, unsigned n_threads)
     }
 }
 
+/* Blocks of others; which of them make holes is random. */
+static void
+heap_fill (size_t n_blocks)
+{
+  void **others = calloc (2 * n_blocks + 1, sizeof *others);
+  uint64_t state = 88172645463325252u;
+
+  if (others == NULL)
+    abort ();
+  for (size_t i = 0; i < 3 * n_blocks; i++)
+    {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      if (i < 2 * n_blocks)
+        {
+          others[i] = malloc (16 + state % 241);
+          if (others[i] == NULL)
+            abort ();
+          memset (others[i], 1, 16);
+        }
+      else
+        {
+          size_t k = i - 2 * n_blocks + state % (4 * n_blocks - i);
+          free (others[k]);
+          others[k] = others[i - 2 * n_blocks];
+        }
+    }
+  free (others); /* not what it points to */
+}
+
 int
 main (int argc, char **argv)
 {
@@ -730,13 +763,15 @@ main (int argc, char **argv)
 
   peers[n_peers++] = (Peer){ "malloc", malloc_replay };
   peers[n_peers++] = (Peer){ "slice", ours_replay };
-  while ((option = getopt (argc, argv, "r:m:o:t:k")) != -1)
+  while ((option = getopt (argc, argv, "r:m:o:t:l:k")) != -1)
     if (option == 'r')
       n_rounds = (unsigned) strtoul (optarg, NULL, 10);
     else if (option == 'o')
       only = optarg;
     else if (option == 'k')
       is_telling = slice_trace_line_v1 != NULL;
+    else if (option == 'l')
+      heap_fill (strtoul (optarg, NULL, 10));
     else if (option == 't')
       n_threads = (unsigned) strtoul (optarg, NULL, 10);
     else if (option != 'm')

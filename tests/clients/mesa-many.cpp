@@ -3,12 +3,12 @@
  * Compiled and linked by mesa-ralloc.sh inside a build of Mesa; the built-in
  * functions are kept from one program to the next, as a driver does.
  *
- * usage: mesa-many [-t threads | -l blocks] rounds version file...
+ * usage: mesa-many [-t threads | -l blocks[,holes]] rounds version file...
  *
  * Each thread compiles all files; so a process of two does twice the work.
  * With -l the heap is full of others' blocks when the compiling begins: so
- * many mallocs of 16 to 256 bytes that live on, among holes as large as they
- * are together.  Milliseconds of CPU time of the compiling alone go to the
+ * many mallocs of 16 to 256 bytes that live on, and among them so many that
+ * were freed.  Milliseconds of CPU time of the compiling alone go to the
  * standard error (with -l 0 as well).
  *
  * SPDX-License-Identifier: MIT
@@ -52,11 +52,11 @@ compile_all ()
   delete context;
 }
 
-/* Twice as many as stay; which of them go is random. */
+/* Which of them go is random. */
 static void
-fill_heap (size_t n_blocks)
+fill_heap (size_t n_live, size_t n_holes)
 {
-  std::vector<void *> blocks (2 * n_blocks);
+  std::vector<void *> blocks (n_live + n_holes);
   unsigned long state = 88172645463325252;
   auto random = [&state] (size_t n) {
     state ^= state << 13;
@@ -70,9 +70,9 @@ fill_heap (size_t n_blocks)
       size_t size = 16 + random (241);
       block = std::memset (std::malloc (size), 1, size);
     }
-  for (size_t i = 0; i < n_blocks; i++)
+  for (size_t i = 0; i < n_holes; i++)
     {
-      std::swap (blocks[i], blocks[i + random (2 * n_blocks - i)]);
+      std::swap (blocks[i], blocks[i + random (n_live + n_holes - i)]);
       std::free (blocks[i]);
     }
 }
@@ -102,7 +102,9 @@ main (int argc, char **argv)
     }
   if (argc > 2 && std::strcmp (argv[1], "-l") == 0)
     {
-      fill_heap (std::strtoul (argv[2], NULL, 10));
+      const char *comma = std::strchr (argv[2], ',');
+      fill_heap (std::strtoul (argv[2], NULL, 10),
+                 comma != NULL ? std::strtoul (comma + 1, NULL, 10) : 0);
       is_timed = true;
       argc -= 2;
       argv += 2;
