@@ -81,6 +81,16 @@ free_linear_twice (void)
   do_free (node);
 }
 
+/* The words before the pointer look like those of a node that is dying. */
+static void
+free_like_dying (void)
+{
+  uintptr_t *words = rzalloc_size (NULL, 160);
+
+  words[7] = 2;
+  do_free (words + 8);
+}
+
 static void
 free_interior (void)
 {
@@ -390,6 +400,7 @@ static const Misuse misuses[]
         { "free-large-twice", free_large_twice, "*error 200*", true },
         { "free-linear-twice", free_linear_twice, "*error 201*", true },
         { "free-interior", free_interior, "*error 202*", true },
+        { "free-like-dying", free_like_dying, "*error 202*", true },
         { "free-odd", free_odd, "*error 20*", false },
         { "free-in-large", free_in_large, "*error 200*", true },
         { "free-malloc", free_malloc, "*error 200*", true },
@@ -444,7 +455,8 @@ test_misuse (gconstpointer data)
 enum
 {
   N_NODES = 3000,
-  N_POINTERS = 2000
+  N_POINTERS = 2000,
+  N_POINTERS_SLOW = 100000 /* with -m slow */
 };
 
 /* One child process tries one pointer; a process each is dear, so the death
@@ -471,6 +483,7 @@ test_wrong_pointers (void)
   Random random = { 99 };
   char *nodes[N_NODES];
   void *root;
+  unsigned n_pointers = g_test_slow () ? N_POINTERS_SLOW : N_POINTERS;
   unsigned n_missed = 0;
 
   if (is_watched ())
@@ -486,7 +499,7 @@ test_wrong_pointers (void)
                               size);
       memset (nodes[i], (int) i, size);
     }
-  for (unsigned i = 0; i < N_POINTERS; i++)
+  for (unsigned i = 0; i < n_pointers; i++)
     {
       char *at = nodes[random_below (&random, N_NODES)];
       ptrdiff_t step = (ptrdiff_t) random_below (&random, 400) - 200;
@@ -499,7 +512,7 @@ test_wrong_pointers (void)
       if (k == N_NODES && at + step != root)
         n_missed += !pointer_is_caught (at + step);
     }
-  g_test_message ("%u of %u wrong pointers missed", n_missed, N_POINTERS);
+  g_test_message ("%u of %u wrong pointers missed", n_missed, n_pointers);
   g_assert_cmpuint (n_missed, ==, 0);
   ralloc_free (root);
 }

@@ -142,6 +142,23 @@ die_examined (const void *payload, const char *operation)
   die_of (payload, operation, &info);
 }
 
+/* Does a node's block begin where it would?  For those that seem to be dying:
+ * of a payload, one word 2 at the right place is enough to look so. */
+static COLD bool
+is_at_block (const Node *node)
+{
+  SliceBlockInfo info;
+
+  if (sli_large_map_has (node + 1, MAP_NODE))
+    return true;
+  slice_block_info (node, &info);
+  return info.kind == SLICE_BLOCK_OUT
+         || (info.kind == SLICE_BLOCK_INTERIOR
+             && (const char *) info.start + sli_context_linear_prefix_bytes ()
+                    == (const char *) node
+             && ((const size_t *) node)[-1] == KIND_LINEAR);
+}
+
 /* Behind the payload there is only what the tool lets us see; a pointer to
  * no block of malloc is the tool's to report. */
 static COLD Node *
@@ -185,7 +202,11 @@ sli_context_check (const void *payload, const char *operation)
   if (UNLIKELY (node_is_dead (node)))
     die_examined (payload, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
-    return node;
+    {
+      if (!is_at_block (node))
+        die_examined (payload, operation);
+      return node;
+    }
   if (UNLIKELY (!(node->pprev == &node->next
                      || link_is_readable (node->pprev, payload))
                 || *node->pprev != payload))

@@ -84,6 +84,15 @@ cd "$build"
 rm -f "$work/libmesa_util.a"
 ar rcs "$work/libmesa_util.a" \
   $(ar t src/util/libmesa_util.a | grep -v '/ralloc.c.o$')
+names=$(find src/util -name ralloc.c.o -exec nm --defined-only {} \; \
+  | sed -n 's/.* T //p' | sort -u)
+exported=$(nm -D --defined-only "$lib/libslice-ralloc.so" \
+  | sed -n 's/.* T \([a-z_]*\).*/\1/p' | sort -u)
+missing=$(for name in $names; do
+            say "$exported" | grep -qx "$name" || say "$name"
+          done)
+say "$(say "$names" | wc -l) functions in Mesa's ralloc.o, missing in ours:" \
+    "${missing:-none}"
 link=$(ninja -t commands src/compiler/glsl/glsl_compiler | tail -n 1)
 main=src/compiler/glsl/glsl_compiler.p/main.cpp.o
 compile=$(ninja -t commands "$main" | tail -n 1)
