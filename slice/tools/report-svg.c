@@ -158,6 +158,8 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
 
 /* --- histograms ---------------------------------------------------------- */
 
+#define BARS_MIN 20
+
 void
 sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
               const char *title)
@@ -169,7 +171,9 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
       most = fmax (most, item_number (counts, i));
       most_bytes = fmax (most_bytes, item_number (bytes, i));
     }
-  svg_begin (file, "bars", (int)n * 22 + 16, 132, title, false);
+  /* few bars are not drawn larger than many */
+  int width = (int)(n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
+  svg_begin (file, "bars", width, 132, title, false);
   for (size_t i = 0; i < n; i++)
     {
       double height = 100 * item_number (counts, i) / most;

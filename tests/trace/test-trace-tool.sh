@@ -20,6 +20,28 @@ calls=$("$trace" info "$t" | awk '$1 == "op" && $2 !~ /free/ { sum += $3 }
 json=$(sed -n 's/^  "bytes":\([0-9]*\),*$/\1/p' "$work/p.json" | head -n 1)
 equal json-total "$json" "$total"
 
+# --- memory over time: the dump added up beside the analysis ---
+# What is alive on the average, and at most: of the totals, of the curve.
+"$trace" dump "$t" | awk '
+  NR == 1 { first = last = $1 }
+  $1 > last { sum += live * ($1 - last); last = $1 }
+  $3 ~ /free/ { live -= size[$4]; next }
+  { size[$4] = $5; live += $5; if (live > peak) peak = live }
+  END { printf "%.4g %.0f\n", sum / (last - first), peak }' > "$work/added"
+total_of ()
+{
+  sed -n "s/^  \"$1\":\([0-9.e+]*\),*$/\1/p" "$work/p.json" | head -n 1
+}
+equal alive-on-average "$(echo "$(total_of byte_seconds) $(total_of seconds)" \
+  | awk '{ printf "%.4g", $1 / $2 }')" "$(cut -d ' ' -f 1 "$work/added")"
+equal alive-at-most "$(total_of peak)" "$(cut -d ' ' -f 2 "$work/added")"
+curve=$(tr -d '\n ' < "$work/p.json" \
+  | sed 's/.*"series":{"time":{"total":\[\([0-9,]*\)\].*/\1/' | tr ',' '\n')
+equal curve-peak "$(echo "$curve" | sort -n | tail -n 1)" "$(total_of peak)"
+# a column is the most of its moments: never below
+equal curve-average "$(echo "$curve" | awk -v alive="$(cut -d ' ' -f 1 \
+  "$work/added")" '{ sum += $1 } END { print (sum / NR >= 0.999 * alive) }')" 1
+
 # --- exports ---
 "$trace" export --format folded "$t" -o "$work/folded"
 equal folded-total "$(awk '{ s += $NF } END { print s }' "$work/folded")" \
