@@ -25,9 +25,11 @@
 /* A site's measurements take turns, so often. */
 #define N_ROUNDS_MAX 5
 #define N_COLD_ROUNDS 2
-/* All advice taken at once, against malloc: so often, the best of so many. */
+/* All advice taken at once, against malloc: so often, the best of so many; a
+ * long trace is steady enough with one. */
 #define N_TOGETHER_ROUNDS 7
 #define N_TOGETHER_REPEATS 3
+#define LONG_TRACE_OPS 4000000
 
 typedef struct
 {
@@ -300,15 +302,15 @@ classes_drop (const ReplayOptions *options, const Profile *profile,
 }
 
 static double
-together_measure (const ReplayOptions *options, bool advised,
-                  ReplayDeaths deaths)
+together_measure (const ReplayOptions *options, unsigned n_repeats,
+                  bool advised, ReplayDeaths deaths)
 {
   ReplayTask task = { .ops_path = options->ops_path,
                       .backend = BACKEND_MALLOC,
                       .advised = advised,
                       .only_site = SITE_NONE,
                       .deaths = deaths,
-                      .n_repeats = N_TOGETHER_REPEATS,
+                      .n_repeats = n_repeats,
                       .litter = options->litter };
   return sli_replay_measure (&task).nsec;
 }
@@ -318,16 +320,19 @@ together_measure (const ReplayOptions *options, bool advised,
  * together, which whoever goes through it has of it: a look at each block
  * takes less then. */
 static void
-together_write (JsonOut *out, const ReplayOptions *options)
+together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
 {
   const unsigned n = N_TOGETHER_ROUNDS;
+  const unsigned times = n_ops > LONG_TRACE_OPS ? 1 : N_TOGETHER_REPEATS;
   double saved[N_TOGETHER_ROUNDS], walk[N_TOGETHER_ROUNDS];
   for (unsigned round = 0; round < n; round++)
     {
-      double plain = together_measure (options, false, DEATHS_FREE);
-      double advised = together_measure (options, true, DEATHS_FREE);
-      double plain_read = together_measure (options, false, DEATHS_READ);
-      double advised_read = together_measure (options, true, DEATHS_READ);
+      double plain = together_measure (options, times, false, DEATHS_FREE);
+      double advised = together_measure (options, times, true, DEATHS_FREE);
+      double plain_read
+          = together_measure (options, times, false, DEATHS_READ);
+      double advised_read
+          = together_measure (options, times, true, DEATHS_READ);
       saved[round] = plain - advised;
       walk[round] = plain_read - advised_read - saved[round];
     }
@@ -472,7 +477,7 @@ replay_all (ReplayOptions *options)
   sli_json_uint (&out, "pollute_lines", options->pollute_lines);
   sli_json_bool (&out, "litter", options->litter);
   sites_write (&out, options, profile);
-  together_write (&out, options);
+  together_write (&out, options, none.n_ops);
   whole_write (&out, options, &none);
   sli_json_end (&out, '}');
   bool good = sli_file_end (file, path);
