@@ -19,7 +19,7 @@
 
 enum
 {
-  MAGAZINE_BLOCKS_MAX = 16, /* a whole tree up to this goes to magazines */
+  MAGAZINE_BLOCKS_MAX = 32, /* a whole tree up to this goes to magazines */
   BIN_SHIFT = 14,           /* a stretch of 16 KiB goes to one bin */
   NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
