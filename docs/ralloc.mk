@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 dist_doc_DATA += \
+	docs/contexts-checks \
 	docs/porting-from-ralloc-and-talloc \
 	docs/THEORY-7-CONTEXTS
 
