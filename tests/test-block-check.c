@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <slice/slice.h>
+
 #include "testlib.h"
 #include "core/block-check.h"
 
@@ -82,6 +84,53 @@ test_threads (void)
   g_assert_cmpuint (sli_block_check_count (), ==, 0);
 }
 
+/* --- slice_debug_size() --- */
+
+enum
+{
+  SMALL = 40,
+  LARGE = 100000
+};
+
+/* What it says of a small block and of a large one, while they live; and
+ * nothing of what is beside them, or was freed. */
+static void
+check_debug_size (const char *options, size_t of_small, size_t of_large)
+{
+  char *small, *large;
+
+  test_options (options);
+  g_assert_cmpuint (slice_debug_size (&small), ==, 0);
+  small = slice_alloc (SMALL);
+  large = slice_alloc (LARGE);
+  g_assert_cmpuint (slice_debug_size (small), ==, of_small);
+  g_assert_cmpuint (slice_debug_size (small + 8), ==, 0);
+  g_assert_cmpuint (slice_debug_size (large), ==, of_large);
+  g_assert_cmpuint (slice_debug_size (large + 16), ==, 0);
+  slice_free1 (SMALL, small);
+  slice_free1 (LARGE, large);
+  g_assert_cmpuint (slice_debug_size (small), ==, 0);
+  g_assert_cmpuint (slice_debug_size (large), ==, 0);
+}
+
+static void
+test_debug_size (void)
+{
+  check_debug_size ("debug-blocks", SMALL, LARGE);
+}
+
+static void
+test_debug_size_checked (void)
+{
+  check_debug_size ("checked", 0, LARGE);
+}
+
+static void
+test_debug_size_default (void)
+{
+  check_debug_size ("", 0, 0);
+}
+
 static void
 expect (int number, const char *text, const char *sizes, const char *class)
 {
@@ -121,6 +170,11 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/block-check/model", test_model);
   test_add_fresh ("/slice/block-check/no-growth", test_no_growth);
   test_add_fresh ("/slice/block-check/threads", test_threads);
+  test_add_fresh ("/slice/block-check/debug-size", test_debug_size);
+  test_add_fresh ("/slice/block-check/debug-size-checked",
+                  test_debug_size_checked);
+  test_add_fresh ("/slice/block-check/debug-size-default",
+                  test_debug_size_default);
   test_add_death ("/slice/block-check/death/empty", death_empty);
   test_add_death ("/slice/block-check/death/twice", death_twice);
   test_add_death ("/slice/block-check/death/size", death_size);

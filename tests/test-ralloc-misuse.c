@@ -384,6 +384,54 @@ wrong_parent (void)
 }
 
 /* What a memory checker reports itself, with both stacks, we leave to it. */
+/* NULL where a node or a string must be. */
+static void
+limit_of_null (void)
+{
+  ralloc_set_limit (NULL, 1000);
+}
+
+static void
+name_of_null (void)
+{
+  ralloc_set_name (NULL, "name");
+}
+
+static void
+reference_to_null (void)
+{
+  ralloc_reference (ralloc_context (NULL), NULL);
+}
+
+static void
+reference_from_null (void)
+{
+  ralloc_reference (NULL, ralloc_context (NULL));
+}
+
+static void
+linear_append_to_null (void)
+{
+  char *text = NULL;
+
+  ralloc_linear_strcat (ralloc_linear_context (NULL), &text, "more");
+}
+
+static void
+linear_append_null (void)
+{
+  void *linear = ralloc_linear_context (NULL);
+  char *text = ralloc_linear_strdup (linear, "text");
+
+  ralloc_linear_strcat (linear, &text, NULL);
+}
+
+static void
+type_of_null (void)
+{
+  ralloc_check_name_abort (NULL, "int", "here");
+}
+
 typedef struct
 {
   const char *name;
@@ -427,6 +475,19 @@ static const Misuse misuses[]
         { "gc-free-interior", gc_free_interior, "*error 207*", true },
         { "wrong-type", wrong_type, "*error 208*double*int*", false },
         { "append-to-null", append_to_null, "*error 210*", false },
+        { "limit-of-null", limit_of_null, "*error 210*ralloc_set_limit*",
+          false },
+        { "name-of-null", name_of_null, "*error 210*ralloc_set_name*",
+          false },
+        { "reference-to-null", reference_to_null,
+          "*error 210*ralloc_reference*", false },
+        { "reference-from-null", reference_from_null,
+          "*error 210*ralloc_reference*", false },
+        { "linear-append-to-null", linear_append_to_null,
+          "*error 210*ralloc_linear_strcat*", false },
+        { "linear-append-null", linear_append_null,
+          "*error 210*ralloc_linear_strcat*", false },
+        { "type-of-null", type_of_null, "*error 208*int*NULL*here*", false },
         { "other-thread", other_thread, "*taken*error 209*", false },
         { "wrong-parent", wrong_parent, "*error 205*", false } };
 
