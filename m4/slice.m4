@@ -53,6 +53,23 @@ AC_DEFUN([SLICE_CHECK_VERSION_SCRIPT],
 AM_CONDITIONAL([HAVE_VERSION_SCRIPT],
   [test "x$slice_cv_version_script" = xyes])])
 
+dnl SLICE_CHECK_LAYOUT_SCRIPT (FILE)
+dnl Sets the conditional HAVE_LAYOUT_SCRIPT: the linker can add FILE to its own
+dnl script.
+AC_DEFUN([SLICE_CHECK_LAYOUT_SCRIPT],
+[AC_CACHE_CHECK([whether the linker takes a layout script],
+  [slice_cv_layout_script],
+  [slice_save_CFLAGS=$CFLAGS
+   slice_save_LDFLAGS=$LDFLAGS
+   CFLAGS="$CFLAGS -fPIC -shared"
+   LDFLAGS="$LDFLAGS -Wl,-T,$1"
+   AC_LINK_IFELSE([AC_LANG_SOURCE([int slice_unit;])],
+     [slice_cv_layout_script=yes], [slice_cv_layout_script=no])
+   CFLAGS=$slice_save_CFLAGS
+   LDFLAGS=$slice_save_LDFLAGS])
+AM_CONDITIONAL([HAVE_LAYOUT_SCRIPT],
+  [test "x$slice_cv_layout_script" = xyes])])
+
 dnl SLICE_CHECK_CXX
 dnl Sets the conditional HAVE_CXX: AC_PROG_CXX names a compiler even where
 dnl there is none.

@@ -166,9 +166,12 @@ lib_LTLIBRARIES += %D%/libslice.la
 	-no-undefined \
 	-version-info $(SLICE_LT_VERSION) \
 	$(SLICE_LIB_LDFLAGS)
-EXTRA_%C%_libslice_la_DEPENDENCIES = %D%/libslice.map
+EXTRA_%C%_libslice_la_DEPENDENCIES = %D%/libslice.map %D%/libslice.ld
 if HAVE_VERSION_SCRIPT
 %C%_libslice_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/%D%/libslice.map
+endif
+if HAVE_LAYOUT_SCRIPT
+%C%_libslice_la_LDFLAGS += -Wl,-T,$(top_srcdir)/%D%/libslice.ld
 endif
 
 pkginclude_HEADERS += \
@@ -183,7 +186,7 @@ nodist_pkginclude_HEADERS += %D%/version.h
 
 pkgconfig_DATA = %D%/slice.pc
 
-EXTRA_DIST += %D%/libslice.map %D%/libslice-gdb.py
+EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
 # gdb looks for NAME-gdb.py beside the name of the file that is loaded.
 gdb_directory = $(datadir)/gdb/auto-load$(libdir)

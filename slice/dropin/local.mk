@@ -19,7 +19,10 @@ lib_LTLIBRARIES += %D%/libslice-gslice.la
 	slice/port/tool.c
 # Its free() must not be taken for the C library's, with what the compiler
 # believes about that.
-%C%_libslice_gslice_la_CFLAGS = $(slice_cflags) -fno-builtin-free
+%C%_libslice_gslice_la_CFLAGS = \
+	$(slice_cflags) \
+	$(SLICE_DROPIN_CFLAGS) \
+	-fno-builtin-free
 %C%_libslice_gslice_la_LIBADD = \
 	slice/libslice.la \
 	$(SLICE_THREAD_LIBS) \
@@ -28,6 +31,7 @@ lib_LTLIBRARIES += %D%/libslice-gslice.la
 	-no-undefined \
 	-avoid-version \
 	-shared \
+	$(SLICE_DROPIN_LDFLAGS) \
 	$(SLICE_LIB_LDFLAGS)
 
 # It needs GLib's headers, so it is not among those that are checked alone.
