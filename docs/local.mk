@@ -26,7 +26,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0004-the-class-of-a-size \
 	%D%/decisions/0005-lines-that-threads-share \
 	%D%/decisions/0006-what-bounds-the-figures \
-	%D%/decisions/0007-what-bounds-the-contexts
+	%D%/decisions/0007-what-bounds-the-contexts \
+	%D%/decisions/0008-what-bounds-the-g_slice-drop-in
 decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
