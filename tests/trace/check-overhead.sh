@@ -10,13 +10,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=$(realpath "${top_srcdir:-.}")
-build=$(realpath "${top_builddir:-.}")
-trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
-n=${1:-5}
-file=$(realpath "${2:-$source/slice/tools/profile.c}")
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-overhead-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/trace-lib.sh"
+
+times=${1:-5}
+file=$(realpath "${2:-$source/slice/tools/report-html.c}")
 cd "$work" || exit 1
 
 cat > numbers.sql <<'EOF'
@@ -72,7 +69,7 @@ do
   eval "set -- $command"
   command -v "$1" > null || { echo "$name: not installed"; continue; }
   i=0
-  while [ $i -lt "$n" ]
+  while [ $i -lt "$times" ]
   do
     cpu $name.plain "$@"
     rm -f $name.trace*
