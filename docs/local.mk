@@ -27,7 +27,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0005-lines-that-threads-share \
 	%D%/decisions/0006-what-bounds-the-figures \
 	%D%/decisions/0007-what-bounds-the-contexts \
-	%D%/decisions/0008-what-bounds-the-g_slice-drop-in
+	%D%/decisions/0008-what-bounds-the-g_slice-drop-in \
+	%D%/decisions/0009-what-hardened-costs
 decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.

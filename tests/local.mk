@@ -80,6 +80,7 @@ alloc_tests = \
 	%D%/test-alloc \
 	%D%/test-block-check \
 	%D%/test-fork \
+	%D%/test-guard-quick \
 	%D%/test-misuse \
 	%D%/test-oom \
 	%D%/test-threads \
@@ -88,6 +89,7 @@ alloc_tests = \
 %C%_test_alloc_LDADD = $(observe_test_libs)
 %C%_test_block_check_LDADD = $(alloc_test_libs)
 %C%_test_fork_LDADD = $(observe_test_libs)
+%C%_test_guard_quick_LDADD = $(observe_test_libs)
 %C%_test_misuse_LDADD = $(observe_test_libs)
 %C%_test_oom_LDADD = $(observe_test_libs)
 %C%_test_threads_LDADD = $(observe_test_libs)

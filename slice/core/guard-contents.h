@@ -47,11 +47,14 @@ canary_is_whole (const char *block, size_t size)
   return found == canary || SEEDED (12);
 }
 
-/* Chunks are whole numbers of these, 16 bytes: two are looked at or written in
- * a turn.  A call of memset() costs more than a small chunk itself, and the
+/* Chunks are whole numbers of 16 bytes, and are looked at or written 64 in a
+ * turn: as two of these where the processor has registers as wide, or as four
+ * halves.  A call of memset() costs more than a small chunk itself, and the
  * compiler would make one of the loop (THEORY 11). */
 typedef uint64_t Pair
     __attribute__ ((vector_size (16), aligned (8), may_alias));
+typedef uint64_t Quad
+    __attribute__ ((vector_size (32), aligned (8), may_alias));
 
 #define KEEP_LOOP() __asm__ volatile ("" ::: "memory")
 
@@ -61,24 +64,21 @@ enum
 };
 
 /* For chunks of at most FILL_INLINE_BYTES. */
-static inline void
+static ALWAYS_INLINE void
 chunk_fill_inline (char *chunk, size_t chunk_bytes, uint64_t word)
 {
-  Pair pair = { word, word }, *at = (Pair *) (void *) chunk;
-  Pair *end = (Pair *) (void *) (chunk + chunk_bytes);
+  Quad quad = { word, word, word, word }, *at = (Quad *) (void *) chunk;
+  Quad *end = (Quad *) (void *) (chunk + chunk_bytes);
 
-  for (; at + 4 <= end; at += 4)
+  for (; at + 2 <= end; at += 2)
     {
-      at[0] = at[1] = at[2] = at[3] = pair;
+      at[0] = at[1] = quad;
       KEEP_LOOP ();
     }
   if ((chunk_bytes & 32) != 0)
-    {
-      at[0] = at[1] = pair;
-      at += 2;
-    }
+    *at++ = quad;
   if ((chunk_bytes & 16) != 0)
-    at[0] = pair;
+    *(Pair *) (void *) at = (Pair){ word, word };
 }
 
 static inline void
@@ -90,28 +90,27 @@ chunk_fill (char *chunk, size_t chunk_bytes, uint8_t value)
     memset (chunk, value, chunk_bytes);
 }
 
-static inline bool
+static ALWAYS_INLINE bool
 chunk_is (const char *chunk, size_t chunk_bytes, uint8_t value)
 {
   uint64_t word = value * 0x0101010101010101u;
-  Pair pair = { word, word }, wrong = { 0, 0 }, more = { 0, 0 };
-  const Pair *at = (const Pair *) (const void *) chunk;
-  const Pair *end = (const Pair *) (const void *) (chunk + chunk_bytes);
+  Quad quad = { word, word, word, word };
+  Quad wrong = { 0, 0, 0, 0 }, more = { 0, 0, 0, 0 };
+  const Quad *at = (const Quad *) (const void *) chunk;
+  const Quad *end = (const Quad *) (const void *) (chunk + chunk_bytes);
+  Pair last = { 0, 0 };
 
-  for (; at + 4 <= end; at += 4)
+  for (; at + 2 <= end; at += 2)
     {
-      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
-      more |= (at[2] ^ pair) | (at[3] ^ pair);
+      wrong |= at[0] ^ quad;
+      more |= at[1] ^ quad;
     }
   if ((chunk_bytes & 32) != 0)
-    {
-      wrong |= (at[0] ^ pair) | (at[1] ^ pair);
-      at += 2;
-    }
+    wrong |= *at++ ^ quad;
   if ((chunk_bytes & 16) != 0)
-    more |= at[0] ^ pair;
+    last = *(const Pair *) (const void *) at ^ (Pair){ word, word };
   wrong |= more;
-  return (wrong[0] | wrong[1]) == 0;
+  return (wrong[0] | wrong[1] | wrong[2] | wrong[3] | last[0] | last[1]) == 0;
 }
 
 /* The chunk about to be handed out must be as it was left. */

@@ -12,7 +12,7 @@
 
 /* No function is called, so nothing is saved: what is unusual in any way is
  * left, untouched, to the code above. */
-static inline void *
+static ALWAYS_INLINE void *
 alloc_quick (GuardMode mode, ThreadRecord *record, size_t size)
 {
   unsigned class_index = class_for (mode, record, size);
@@ -53,8 +53,9 @@ free_quick_checked (ThreadRecord *record, size_t size, char *block)
   return true;
 }
 
-static inline bool
-free_quick_hardened (ThreadRecord *record, size_t size, char *block)
+static ALWAYS_INLINE bool
+free_quick_hardened (ThreadRecord *record, size_t size, char *block,
+                     size_t fill_bytes)
 {
   unsigned class_index = class_for (GUARD_HARDENED, record, size);
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
@@ -67,7 +68,7 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block)
   if (UNLIKELY (!place_has_mark (block, &mark)
                 || LOAD (mark) != MARK_LIVE + size
                 || !canary_is_whole (block, size)
-                || chunk_bytes > FILL_INLINE_BYTES
+                || chunk_bytes > fill_bytes
                 || cache->quarantine == NULL || top == entry->end))
     return false;
   chunk_fill_inline (block, chunk_bytes, 0);
@@ -89,8 +90,8 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block)
 
 /* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
  * are unusual without a question. */
-void *
-sli_guard_hardened_take_quick (size_t size, const void *site)
+static ALWAYS_INLINE void *
+hardened_take (size_t size, const void *site)
 {
   ThreadRecord *record = sli_record_self;
   void *block;
@@ -105,21 +106,49 @@ sli_guard_hardened_take_quick (size_t size, const void *site)
   return sli_guard_hardened_take (size, site);
 }
 
-void
-sli_guard_hardened_give_quick (size_t size, void *block, const void *site)
+static ALWAYS_INLINE void
+hardened_give (size_t size, void *block, const void *site, size_t fill_bytes)
 {
   ThreadRecord *record = sli_record_self;
   bool is_done;
 
   if (LIKELY (size <= SIZE_MAX_OF (GUARD_HARDENED)) && call_begin (record))
     {
-      is_done = free_quick_hardened (record, size, block);
+      is_done = free_quick_hardened (record, size, block, fill_bytes);
       call_end (record);
       if (LIKELY (is_done))
         return;
     }
   sli_guard_hardened_give (size, block, site);
 }
+
+void *
+sli_guard_hardened_take_quick (size_t size, const void *site)
+{
+  return hardened_take (size, site);
+}
+
+void
+sli_guard_hardened_give_quick (size_t size, void *block, const void *site)
+{
+  hardened_give (size, block, site, FILL_INLINE_BYTES);
+}
+
+/* The same code with wider registers, and for chunks of any size: memset() is
+ * no faster then (decisions/0008). */
+#ifdef WIDE
+WIDE void *
+sli_guard_hardened_take_wide (size_t size, const void *site)
+{
+  return hardened_take (size, site);
+}
+
+WIDE void
+sli_guard_hardened_give_wide (size_t size, void *block, const void *site)
+{
+  hardened_give (size, block, site, SIZE_MAX);
+}
+#endif
 
 void *
 sli_guard_checked_take_quick (size_t size, const void *site)

@@ -155,6 +155,11 @@ void sli_guard_checked_give_quick (size_t size, void *block,
 void *sli_guard_hardened_take_quick (size_t size, const void *site);
 void sli_guard_hardened_give_quick (size_t size, void *block,
                                     const void *site);
+#ifdef WIDE
+void *sli_guard_hardened_take_wide (size_t size, const void *site);
+void sli_guard_hardened_give_wide (size_t size, void *block,
+                                   const void *site);
+#endif
 
 /* --- guard-tool.c --- */
 

@@ -346,6 +346,11 @@ sli_guard_calls (void)
   static const GuardCalls hardened
       = { sli_guard_hardened_take_quick, hardened_try_take,
           sli_guard_hardened_give_quick, hardened_alloc, hardened_free };
+#ifdef WIDE
+  static const GuardCalls hardened_wide
+      = { sli_guard_hardened_take_wide, hardened_try_take,
+          sli_guard_hardened_give_wide, hardened_alloc, hardened_free };
+#endif
   static const GuardCalls debug
       = { sli_guard_debug_take, debug_try_take, sli_guard_debug_give,
           debug_alloc, debug_free };
@@ -353,6 +358,10 @@ sli_guard_calls (void)
   switch (sli_guard.mode)
     {
     case GUARD_HARDENED:
+#ifdef WIDE
+      if (HAS_WIDE ())
+        return &hardened_wide;
+#endif
       return &hardened;
     case GUARD_DEBUG:
       return &debug;

@@ -19,6 +19,11 @@
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
+/* Code for processors with 32-byte registers; who calls it asks first. */
+#if defined __x86_64__ && defined __GNUC__
+# define WIDE __attribute__ ((target ("avx2")))
+# define HAS_WIDE() __builtin_cpu_supports ("avx2")
+#endif
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64
 /* For what reads others' data while they write it, knowing so: the race
