@@ -135,7 +135,7 @@ sli_guard_hardened_give_quick (size_t size, void *block, const void *site)
 }
 
 /* The same code with wider registers, and for chunks of any size: memset() is
- * no faster then (decisions/0008). */
+ * no faster then (decisions/0009). */
 #ifdef WIDE
 WIDE void *
 sli_guard_hardened_take_wide (size_t size, const void *site)
