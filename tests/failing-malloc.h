@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static struct
 {
@@ -97,6 +98,13 @@ memalign (size_t align, size_t size)
 
   fault.n_live += block != NULL;
   return block;
+}
+
+/* Where configure finds nothing better, pages come from here. */
+void *
+valloc (size_t size)
+{
+  return memalign ((size_t) sysconf (_SC_PAGESIZE), size);
 }
 
 void *
