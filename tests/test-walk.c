@@ -373,6 +373,9 @@ test_bits_of_no_unit (void)
   BREAK ("P2", region, *region,
          (make_run (region, spare),
           unitset_add (&region->free, region->n_units, 1)));
+  BREAK ("P2", region, *region,
+         (make_run (region, spare),
+          unitset_add (&region->free, UNITSET_BITS - 1, 1)));
 }
 
 static void

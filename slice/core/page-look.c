@@ -92,7 +92,7 @@ region_check (const Region *region)
     if (!unit_is_valid (region, unit))
       return "P2";
   if (unitset_count_in (&region->free, region->n_units,
-                        UNITSET_BITS - 1 - region->n_units)
+                        UNITSET_BITS - region->n_units)
       != 0)
     return "P2";
   if (region->state != REGION_IN_TRIM

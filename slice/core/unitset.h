@@ -22,7 +22,7 @@ typedef struct
   uint64_t word[2]; /* bit i of the set is bit i % 64 of word i / 64 */
 } UnitSet;
 
-/* The units first ... first + n - 1; n is at most 127. */
+/* The units first ... first + n - 1; none if n is 0. */
 static inline UnitSet
 unitset_stretch (unsigned first, unsigned n)
 {
