@@ -16,7 +16,7 @@
 
 SLICE_BEGIN_DECLS
 
-/* --- trees ---------------------------------------------------------------- */
+/* --- trees --------------------------------------------------------------- */
 
 /** Frees all children of a node, not the node itself; NULL does nothing.
  * Source: talloc_free_children(). */
@@ -34,7 +34,7 @@ SLICE_API size_t ralloc_usable_size (const void *ptr);
  * Threads: tree.  Cost: O(nodes).  Source: talloc_total_blocks(). */
 SLICE_API size_t ralloc_total_nodes (const void *ptr);
 
-/* --- destructors that may refuse --------------------------------------------- */
+/* --- destructors that may refuse ----------------------------------------- */
 
 /** Sets a function that is asked before a node and its descendants are freed.
  *
@@ -68,7 +68,7 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
  * leave room for the subtree (errno ENOMEM). */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
-/* --- names and types ---------------------------------------------------------- */
+/* --- names and types ----------------------------------------------------- */
 
 /** Names a node.
  * @param ptr   the node, not NULL
@@ -109,7 +109,7 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 #define RALLOC_STR_(x) RALLOC_STR2_ (x)
 #define RALLOC_STR2_(x) #x
 
-/* --- references ----------------------------------------------------------------- */
+/* --- references ---------------------------------------------------------- */
 
 /** Makes ctx a second owner of ptr.
  *
@@ -132,7 +132,7 @@ SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
 /** References to a node, its parent not counted. */
 SLICE_API size_t ralloc_reference_count (const void *ptr);
 
-/* --- limits ---------------------------------------------------------------------- */
+/* --- limits -------------------------------------------------------------- */
 
 /** Limits the bytes that a subtree may hold.
  *
@@ -154,7 +154,7 @@ SLICE_API bool ralloc_set_limit (const void *ctx, size_t bytes);
 /** Bytes held under the limit that is set on ctx itself; 0 if none is. */
 SLICE_API size_t ralloc_limit_used (const void *ctx);
 
-/* --- reports ----------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------- */
 
 /** Prints a tree: names, kinds, nodes and bytes, one line a node, indented.
  * @param f    where to
@@ -175,7 +175,7 @@ SLICE_API void ralloc_track_roots (bool on);
  * Source: talloc_enable_leak_report(). */
 SLICE_API void ralloc_report_at_exit (bool full);
 
-/* --- debugging ------------------------------------------------------------------------ */
+/* --- debugging ----------------------------------------------------------- */
 
 /** Makes the calling thread the owner of ptr's tree.
  *

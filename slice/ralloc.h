@@ -92,7 +92,7 @@ SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
 #endif
 
-/* --- nodes ---------------------------------------------------------------- */
+/* --- nodes --------------------------------------------------------------- */
 
 /** Makes a node without payload, to hang others on.
  *
@@ -296,7 +296,7 @@ SLICE_API void *ralloc_parent (const void *ptr);
 SLICE_API void ralloc_set_destructor (const void *ptr,
                                       void (*destructor) (void *));
 
-/* --- typed macros --------------------------------------------------------- */
+/* --- typed macros -------------------------------------------------------- */
 
 /** A new node for one `type`. */
 #define ralloc(ctx, type) ((type *) ralloc_size ((ctx), sizeof (type)))
@@ -316,7 +316,7 @@ SLICE_API void ralloc_set_destructor (const void *ptr,
   ((type *) rerzalloc_array_size ((ctx), (ptr), sizeof (type), (old_count),   \
                                   (new_count)))
 
-/* --- strings -------------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------- */
 
 /** A copy of a string; NULL of NULL.  Source: Mesa ralloc_strdup(). */
 SLICE_API char *ralloc_strdup (const void *ctx, const char *str)
@@ -389,7 +389,7 @@ SLICE_API bool ralloc_vasprintf_append (char **str, const char *fmt,
                                         va_list args)
     SLICE_ATTR_PRINTF (2, 0);
 
-/* --- sizes and lists -------------------------------------------------------- */
+/* --- sizes and lists ----------------------------------------------------- */
 
 /** Bytes of payload of a node and all its descendants: what may be used, so
  * at least what was asked for; 0 of NULL.  Linear buffers and gc slabs are
@@ -413,7 +413,7 @@ SLICE_API void ralloc_print_info (FILE *f, const void *ptr, unsigned flags);
 
 SLICE_END_DECLS
 
-/* --- C++ ----------------------------------------------------------------------------- */
+/* --- C++ ----------------------------------------------------------------- */
 
 #ifdef __cplusplus
 

@@ -293,7 +293,7 @@ SLICE_API void *slice_try_alloc_aligned (size_t alignment, size_t size)
  * NULL block does nothing. */
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
-/* --- for layers that stand on this one ------------------------------------ */
+/* --- for layers that stand on this one ----------------------------------- */
 
 /** Allocates like slice_try_alloc() and says whether the memory is known to
  * read as zero (fresh from the system), so that clearing can be skipped.
@@ -377,7 +377,7 @@ SLICE_API bool slice_is_ours (const void *address);
  */
 SLICE_API size_t slice_debug_size (const void *address);
 
-/* --- giving memory back ---------------------------------------------------- */
+/* --- giving memory back -------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,
  * what the depot has held longer than `max_age_msec`, slabs and pages that
@@ -417,7 +417,7 @@ typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
 SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
-/* --- typed macros ---------------------------------------------------------- */
+/* --- typed macros -------------------------------------------------------- */
 
 /* The size to ask for so that a type without members gets a block, too. */
 #define SLICE_SIZEOF_(type) (sizeof (type) + (sizeof (type) == 0))

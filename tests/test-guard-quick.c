@@ -64,7 +64,7 @@ static const Width wide
         sli_guard_hardened_give_wide };
 #endif
 
-/* --- chunks of all sizes ------------------------------------------------------ */
+/* --- chunks of all sizes ------------------------------------------------- */
 
 static void
 check_chunk (const Width *width, char *chunk, size_t chunk_bytes)
@@ -95,7 +95,7 @@ check_chunks (const Width *width)
     check_chunk (width, memory + AROUND, bytes);
 }
 
-/* --- blocks of all sizes ------------------------------------------------------ */
+/* --- blocks of all sizes ------------------------------------------------- */
 
 static void
 begin (void)

@@ -167,7 +167,7 @@ test_free_children (void)
   assert_told (N_NODES + 1);
 }
 
-/* --- nodes that are unusual --------------------------------------------------- */
+/* --- nodes that are unusual ---------------------------------------------- */
 
 static void
 destructor (void *node)
@@ -302,7 +302,7 @@ test_linear_and_gc (void)
   assert_told (403);
 }
 
-/* --- modes ------------------------------------------------------------------------- */
+/* --- modes --------------------------------------------------------------- */
 
 static void
 test_mode (const void *options)

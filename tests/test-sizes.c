@@ -100,7 +100,7 @@ static const size_t alignments[] = { 1, 2, 8, 16, 64, 4096 };
       REFUSED (call);                                                         \
     }
 
-/* --- slices ------------------------------------------------------------------ */
+/* --- slices -------------------------------------------------------------- */
 
 static void
 refuse_slices (void)
@@ -119,7 +119,7 @@ refuse_slices (void)
   REFUSED_PRODUCTS (slice_try_alloc_n (count, size));
 }
 
-/* --- contexts ---------------------------------------------------------------- */
+/* --- contexts ------------------------------------------------------------ */
 
 static void
 refuse_nodes (void)
@@ -178,7 +178,7 @@ refuse_gc_contexts (void)
   ralloc_free (gc);
 }
 
-/* --- arenas ------------------------------------------------------------------ */
+/* --- arenas -------------------------------------------------------------- */
 
 static void
 refuse_linear (void)
@@ -282,7 +282,7 @@ refuse_pools (void)
     }
 }
 
-/* --- all of them, in every mode ------------------------------------------------- */
+/* --- all of them, in every mode ------------------------------------------ */
 
 static const char *options;
 

@@ -33,7 +33,7 @@
 
 #include <slice/ralloc.h>
 
-/* --- the tree -------------------------------------------------------------- */
+/* --- the tree ------------------------------------------------------------ */
 
 typedef enum
 {
@@ -110,7 +110,7 @@ struct Procedure
   Statement *body;
 };
 
-/* --- the compiler ------------------------------------------------------------ */
+/* --- the compiler -------------------------------------------------------- */
 
 /* Single characters stand for themselves. */
 enum
@@ -158,7 +158,7 @@ require (Compiler *compiler, void *pointer)
   return pointer;
 }
 
-/* --- lexer ---------------------------------------------------------------------- */
+/* --- lexer --------------------------------------------------------------- */
 
 static const struct
 {
@@ -281,7 +281,7 @@ expect_name (Compiler *compiler)
   return name;
 }
 
-/* --- symbols ----------------------------------------------------------------------- */
+/* --- symbols ------------------------------------------------------------- */
 
 static Symbol *
 declare (Compiler *compiler, SymbolKind kind, const char *name)
@@ -314,7 +314,7 @@ find (Compiler *compiler, const char *name, int *levels)
   return NULL;
 }
 
-/* --- folding -------------------------------------------------------------------------- */
+/* --- folding ------------------------------------------------------------- */
 
 static bool
 fold_operands (int op, long a, long b, long *result)
@@ -383,7 +383,7 @@ fold (Expr *expr)
   return expr;
 }
 
-/* --- expressions ------------------------------------------------------------------------ */
+/* --- expressions --------------------------------------------------------- */
 
 /* Below scratch; the parts are stolen from there. */
 static Expr *
@@ -491,7 +491,7 @@ parse_condition (Compiler *compiler)
                    parse_expression (compiler));
 }
 
-/* --- statements --------------------------------------------------------------------------- */
+/* --- statements ---------------------------------------------------------- */
 
 static Statement *parse_statement (Compiler *compiler, const void *ctx);
 
@@ -598,7 +598,7 @@ parse_statement (Compiler *compiler, const void *ctx)
   return NULL;
 }
 
-/* --- declarations ----------------------------------------------------------------------------- */
+/* --- declarations -------------------------------------------------------- */
 
 static void
 parse_constants (Compiler *compiler)
@@ -837,7 +837,7 @@ emit_program (Compiler *compiler)
   emit_procedure (compiler, compiler->program);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------- */
 
 static void
 read_source (Compiler *compiler)

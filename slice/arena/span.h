@@ -67,7 +67,7 @@ bool sli_span_heap_is_busy (SpanHeap *heap);
 /* Gives everything back: nothing may be out. */
 void sli_span_heap_fini (SpanHeap *heap);
 
-/* --- span-shared.c -------------------------------------------------------- */
+/* --- span-shared.c ------------------------------------------------------- */
 
 /* The source that arenas without one of their own share. */
 const SliceSource *sli_shared_source (void);

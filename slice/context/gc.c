@@ -107,7 +107,7 @@ gc_require (const RallocGc *gc, const char *operation)
     die_not_gc (gc, operation);
 }
 
-/* --- slabs -------------------------------------------------------------------- */
+/* --- slabs --------------------------------------------------------------- */
 
 static void
 room_enter (GcSlab *slab)
@@ -305,7 +305,7 @@ slab_emptied (GcSlab *slab)
     slab_unmap (slab);
 }
 
-/* --- contexts ------------------------------------------------------------------- */
+/* --- contexts ------------------------------------------------------------ */
 
 RallocGc *
 ralloc_gc_context (const void *parent)
@@ -354,7 +354,7 @@ sli_gc_bytes (const void *payload)
   return ((const RallocGc *) payload)->slab_bytes;
 }
 
-/* --- objects -------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------- */
 
 /* The whole of the first GC_SLAB_BYTES has to be ours: whatever else lay
  * there would be taken for an object of this slab. */
@@ -463,7 +463,7 @@ ralloc_gc_get_context (void *ptr)
   return gc;
 }
 
-/* --- mark and sweep ------------------------------------------------------------------------ */
+/* --- mark and sweep ------------------------------------------------------ */
 
 /* Where there is no memory for the rubbish there is no sweep: nothing will be
  * freed, which is always right. */

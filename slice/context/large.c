@@ -57,7 +57,7 @@ static Mid *root[ROOT_ENTRIES];
 static Mid *spare_mid;
 static uint8_t *spare_leaf;
 
-/* --- memory ------------------------------------------------------------------ */
+/* --- memory -------------------------------------------------------------- */
 
 void *
 sli_large_alloc (size_t bytes, bool zero)
@@ -87,7 +87,7 @@ sli_large_free (void *block)
   TRACE_OWN (free (block));
 }
 
-/* --- the map ------------------------------------------------------------------ */
+/* --- the map ------------------------------------------------------------- */
 
 /* Puts zeroed memory at *place unless another thread was faster. */
 static bool

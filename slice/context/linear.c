@@ -101,7 +101,7 @@ prefix_checked (const void *linear)
   return prefix;
 }
 
-/* --- memory ------------------------------------------------------------------ */
+/* --- memory -------------------------------------------------------------- */
 
 static void *
 piece_new (size_t bytes)
@@ -146,7 +146,7 @@ sli_context_linear_release (Node *node)
   piece_free (prefix, prefix->block_bytes);
 }
 
-/* --- contexts ------------------------------------------------------------------ */
+/* --- contexts ------------------------------------------------------------ */
 
 static void *
 linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
@@ -320,7 +320,7 @@ ralloc_parent_of_linear_parent (const void *linear)
   return ralloc_parent (linear);
 }
 
-/* --- objects ---------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------- */
 
 static LinearBuffer *
 buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
@@ -477,7 +477,7 @@ ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
              : NULL;
 }
 
-/* --- growing objects ------------------------------------------------------------------ */
+/* --- growing objects ----------------------------------------------------- */
 
 bool
 sli_context_linear_extend (void *linear, char *object, size_t new_size)

@@ -69,7 +69,7 @@ sli_context_init (void)
   return LIKELY (LOAD_ACQUIRE (&mode_decided)) || mode_decide ();
 }
 
-/* --- checking a pointer ---------------------------------------------------- */
+/* --- checking a pointer -------------------------------------------------- */
 
 static COLD _Noreturn void
 die_of (const void *payload, const char *operation,
@@ -214,7 +214,7 @@ sli_context_check (const void *payload, const char *operation)
   return node;
 }
 
-/* --- sizes ------------------------------------------------------------------- */
+/* --- sizes --------------------------------------------------------------- */
 
 size_t
 sli_context_block_bytes (const void *payload)
@@ -262,7 +262,7 @@ sli_context_room_bytes (const void *payload)
          - sizeof (Node);
 }
 
-/* --- walking ------------------------------------------------------------------- */
+/* --- walking ------------------------------------------------------------- */
 
 void *
 sli_context_walk (const void *top, const void *payload)

@@ -175,7 +175,7 @@ slab_block_max (void)
 /* Decides the mode.  False: no memory to find out.  Cheap when decided. */
 bool sli_context_init (void);
 
-/* --- from payload to header ------------------------------------------------ */
+/* --- from payload to header ---------------------------------------------- */
 
 Node *sli_context_tail (const void *payload);
 
@@ -277,7 +277,7 @@ node_is_linked (const Node *node, const void *payload)
          && LIKELY (*place == payload);
 }
 
-/* --- finding out what a pointer is (node.c) -------------------------------- */
+/* --- finding out what a pointer is (node.c) ------------------------------ */
 
 /* The header of a live node, or the end of the program: nothing of a header
  * is believed before its address is known to be good.  `operation' is the
@@ -298,7 +298,7 @@ size_t sli_context_room_bytes (const void *payload);
  * NULL after the last. */
 void *sli_context_walk (const void *top, const void *payload);
 
-/* --- linking ----------------------------------------------------------------- */
+/* --- linking ------------------------------------------------------------- */
 
 static inline void
 node_make_root (Node *node, void *payload)
@@ -355,7 +355,7 @@ node_unlink (Node *node, void *payload, const char *operation)
   node_unlink_linked (node, payload, operation, false);
 }
 
-/* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) -------- */
+/* --- memory of nodes (ralloc.c, ralloc-resize.c, ralloc-steal.c) --------- */
 
 /* a * b; false with errno ENOMEM if it does not fit. */
 static inline bool
@@ -416,7 +416,7 @@ context_has_standing (void)
 /* User code has made a node move. */
 void sli_context_walks_moved (void *old, void *payload);
 
-/* --- large nodes (large.c) --------------------------------------------------------- */
+/* --- large nodes (large.c) ----------------------------------------------- */
 
 void *sli_large_alloc (size_t bytes, bool zero);
 void *sli_large_realloc (void *block, size_t bytes);
@@ -434,7 +434,7 @@ bool sli_large_map_add (const void *address, MapEntry entry);
 void sli_large_map_remove (const void *address);
 bool sli_large_map_has (const void *address, MapEntry entry);
 
-/* --- the end of a payload in MODE_SLACK (slack.c) --------------------------- */
+/* --- the end of a payload in MODE_SLACK (slack.c) ------------------------ */
 
 enum
 {
@@ -453,13 +453,13 @@ slack_add (size_t size)
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
 }
 
-/* --- nodes in MODE_TAIL (tail.c) -------------------------------------------- */
+/* --- nodes in MODE_TAIL (tail.c) ----------------------------------------- */
 
 void *sli_tail_new (size_t size, bool zero);
 void sli_tail_free (void *payload);
 size_t sli_tail_payload_bytes (const void *payload);
 
-/* --- other files of this floor ------------------------------------------------------ */
+/* --- other files of this floor ------------------------------------------- */
 
 /* The node's extension, made if there is none.  NULL with errno ENOMEM. */
 Extension *sli_context_extend (void *payload);

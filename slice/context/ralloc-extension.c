@@ -13,7 +13,7 @@
 #include "errors.h"
 #include "node.h"
 
-/* --- the record ------------------------------------------------------------ */
+/* --- the record ---------------------------------------------------------- */
 
 static Extension *
 extension_give (void *payload, Extension *extension)
@@ -83,7 +83,7 @@ extension_if (const void *ptr, const char *operation)
                      : NULL;
 }
 
-/* --- destructors --------------------------------------------------------------- */
+/* --- destructors --------------------------------------------------------- */
 
 bool
 ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
@@ -125,7 +125,7 @@ ralloc_set_refusing_destructor (const void *ptr, bool (*refuses) (void *))
   return true;
 }
 
-/* --- names and types -------------------------------------------------------------- */
+/* --- names and types ----------------------------------------------------- */
 
 bool
 ralloc_set_name_const (const void *ptr, const char *name)

@@ -45,7 +45,7 @@ node_ends (void *payload)
     sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
 }
 
-/* --- one node goes -------------------------------------------------------------- */
+/* --- one node goes ------------------------------------------------------- */
 
 static COLD void
 extension_dies (void *payload, Node *node)
@@ -95,7 +95,7 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   return true;
 }
 
-/* --- those that may stay ----------------------------------------------------------- */
+/* --- those that may stay ------------------------------------------------- */
 
 /* Asks the refusing destructor.  True: the node stays alive. */
 static COLD bool
@@ -150,7 +150,7 @@ child_escapes (Walk *walk, void *at, void *child)
   return true;
 }
 
-/* --- the walk --------------------------------------------------------------------------- */
+/* --- the walk ------------------------------------------------------------ */
 
 /* One leaf in MODE_TAIL, where memory must not be looked at once it is freed,
  * not even as an address in the next one's pprev. */

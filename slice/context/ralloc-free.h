@@ -65,7 +65,7 @@ walk_begin (Walk *walk, void *top, void *keep, void *refuge)
   walk->others.n = 0;
 }
 
-/* --- ralloc-free-blocks.c ---------------------------------------------- */
+/* --- ralloc-free-blocks.c ------------------------------------------------ */
 
 /* Puts a batch into bins, or straight back to its slabs if it is in order. */
 void sli_free_batch_leaves (Walk *walk, Batch *batch);
@@ -83,7 +83,7 @@ batch_push (Walk *walk, Batch *batch, void *block)
     sli_free_batch_leaves (walk, batch);
 }
 
-/* --- ralloc-free-stand.c ----------------------------------------------- */
+/* --- ralloc-free-stand.c ------------------------------------------------- */
 
 /* While user code runs the walk stands at a node; then it goes on. */
 void sli_free_stand (Walk *walk, void *at);

@@ -32,7 +32,7 @@ static struct
   bool full;
 } roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-/* --- the list of roots, and who owns them ------------------------------------ */
+/* --- the list of roots, and who owns them -------------------------------- */
 
 static void
 roots_lock (void)
@@ -160,7 +160,7 @@ ralloc_track_roots (bool on)
   roots_unlock ();
 }
 
-/* --- what a line says ------------------------------------------------------------ */
+/* --- what a line says ---------------------------------------------------- */
 
 static const char *
 kind_of (const void *payload)
@@ -249,7 +249,7 @@ json_enter (FILE *f, const void *payload, unsigned depth)
     }
 }
 
-/* --- trees ------------------------------------------------------------------------- */
+/* --- trees --------------------------------------------------------------- */
 
 void
 ralloc_report (FILE *f, const void *ptr)
@@ -352,7 +352,7 @@ ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
            ralloc_total_nodes (ptr) * sizeof (Node));
 }
 
-/* --- roots that are still there ----------------------------------------------------- */
+/* --- roots that are still there ------------------------------------------ */
 
 void
 sli_roots_print (FILE *f, bool full)

@@ -53,7 +53,7 @@ ralloc_strndup (const void *ctx, const char *str, size_t n)
   return LIKELY (str != NULL) ? string_new (ctx, str, strnlen (str, n)) : NULL;
 }
 
-/* --- appending --------------------------------------------------------------- */
+/* --- appending ----------------------------------------------------------- */
 
 /* Room for `start + length' characters and a NUL.  NULL: no memory, or a sum
  * that does not fit. */
@@ -119,7 +119,7 @@ ralloc_str_append (char **dest, const char *str, size_t existing_length,
                         "ralloc_str_append");
 }
 
-/* --- formatting ------------------------------------------------------------------ */
+/* --- formatting ---------------------------------------------------------- */
 
 char *
 ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)

@@ -166,7 +166,7 @@ ralloc_context (const void *ctx)
   return ralloc_size (ctx, 0);
 }
 
-/* --- blocks for nodes -------------------------------------------------------- */
+/* --- blocks for nodes ---------------------------------------------------- */
 
 static void *
 large_new (size_t size, bool zero)
@@ -307,7 +307,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   return payload;
 }
 
-/* --- arrays -------------------------------------------------------------------- */
+/* --- arrays -------------------------------------------------------------- */
 
 void *
 ralloc_array_size (const void *ctx, size_t size, size_t count)

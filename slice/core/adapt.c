@@ -34,7 +34,7 @@ enum
   GATHERED_MAX = 64
 };
 
-/* --- larger and smaller ------------------------------------------------------- */
+/* --- larger and smaller -------------------------------------------------- */
 
 /* What both magazines of a class may hold. */
 static size_t
@@ -170,7 +170,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
     magazine->n_rounds_max = n_max;
 }
 
-/* --- ticks --------------------------------------------------------------------- */
+/* --- ticks --------------------------------------------------------------- */
 
 /* For how many ticks has a class been quiet (no trip), for how many idle (and
  * its magazine stood still whenever it was looked at)? */

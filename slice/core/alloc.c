@@ -63,7 +63,7 @@ alloc_for_program (size_t size, bool may_fail, const void *site)
              : alloc_first (size, may_fail, site);
 }
 
-/* --- blocks --------------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 void *
 slice_alloc_slow_v1 (size_t size)
@@ -149,7 +149,7 @@ slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
   CHAIN_FREE (chain, next_offset, slice_free_aligned (alignment, size, chain));
 }
 
-/* --- arrays ------------------------------------------------------------------------ */
+/* --- arrays -------------------------------------------------------------- */
 
 /* n * size; an overflow is the same as no memory.  False: return NULL. */
 static bool

@@ -35,7 +35,7 @@ typedef struct
 
 static Rounds rounds[N_CLASSES];
 
-/* --- sizes ------------------------------------------------------------------ */
+/* --- sizes --------------------------------------------------------------- */
 
 /* The formula of THEORY 6: as many rounds as the piece of metadata has slots
  * for, but no more bytes of chunks than twice as many for each size up, and
@@ -86,7 +86,7 @@ sli_depot_size_max (unsigned class_index)
   return rounds[class_index].size_max;
 }
 
-/* --- making and ending ------------------------------------------------------- */
+/* --- making and ending --------------------------------------------------- */
 
 Magazine *
 sli_depot_new_magazine (unsigned class_index, unsigned size)

@@ -96,7 +96,7 @@ sli_depot_lock (unsigned class_index)
   return &depots[class_index].lock;
 }
 
-/* --- through the floor ------------------------------------------------------- */
+/* --- through the floor --------------------------------------------------- */
 
 unsigned
 sli_depot_fill (unsigned class_index, unsigned n, void **end)
@@ -124,7 +124,7 @@ sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
   sli_slab_give_old (class_index, n, chunks, since_msec, operation);
 }
 
-/* --- the stack -------------------------------------------------------------- */
+/* --- the stack ----------------------------------------------------------- */
 
 static bool
 depot_lock (Depot *depot)
@@ -301,7 +301,7 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
   return magazine;
 }
 
-/* --- scattered magazines ------------------------------------------------------ */
+/* --- scattered magazines ------------------------------------------------- */
 
 Magazine *
 sli_depot_take_scattered (unsigned class_index)
@@ -325,7 +325,7 @@ sli_depot_take_scattered (unsigned class_index)
   return magazine;
 }
 
-/* --- giving back ------------------------------------------------------------ */
+/* --- giving back --------------------------------------------------------- */
 
 /* Drains some magazines of any class that have been there for a working set,
  * going on with the class where the last one stopped; returns how many. */
@@ -418,7 +418,7 @@ sli_depot_trim (uint64_t max_age_msec)
   return sli_slab_trim (max_age_msec, UINT_MAX);
 }
 
-/* --- looking ----------------------------------------------------------------- */
+/* --- looking ------------------------------------------------------------- */
 
 /* By looking at every round; only who asks for statistics pays for it. */
 static uint64_t

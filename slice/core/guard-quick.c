@@ -86,7 +86,7 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block,
   return true;
 }
 
-/* --- the public calls ------------------------------------------------------ */
+/* --- the public calls ---------------------------------------------------- */
 
 /* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
  * are unusual without a question. */

@@ -69,7 +69,7 @@ sli_record_quarantine_chunks (void)
   return magazine_options.n_quarantine;
 }
 
-/* --- as time passes ---------------------------------------------------------- */
+/* --- as time passes ------------------------------------------------------ */
 
 /* After some trips: has a tick passed?  Then the floors below see to what is
  * due.  The record has been left: this may give memory back. */
@@ -101,7 +101,7 @@ record_end_call (ThreadRecord *record, unsigned n_trips_before)
     look_around (record);
 }
 
-/* --- allocating --------------------------------------------------------------- */
+/* --- allocating ---------------------------------------------------------- */
 
 /* The top round; frees of NULL have left holes, which are dropped. */
 static void *
@@ -319,7 +319,7 @@ sli_magazine_alloc (unsigned class_index)
   return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
 }
 
-/* --- known zeroes ---------------------------------------------------------------- */
+/* --- known zeroes -------------------------------------------------------- */
 
 /* The window is the owner's alone: no lock. */
 static void *
@@ -380,7 +380,7 @@ sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
   return sli_magazine_alloc (class_index);
 }
 
-/* --- freeing ----------------------------------------------------------------------- */
+/* --- freeing ------------------------------------------------------------- */
 
 /* The loaded magazine is full: the previous if it has room, else leave the
  * previous in the depot and go on with an empty one.  False: no memory. */

@@ -60,7 +60,7 @@ static struct
   size_t held_bytes;
 } meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
 
-/* --- sizes and pairs -------------------------------------------------------- */
+/* --- sizes and pairs ----------------------------------------------------- */
 
 static size_t
 size_bytes (unsigned size)
@@ -110,7 +110,7 @@ piece_buddy (void *piece, unsigned size)
   return unit + ((size_t) ((char *) piece - unit) ^ size_bytes (size));
 }
 
-/* --- spares ----------------------------------------------------------------- */
+/* --- spares -------------------------------------------------------------- */
 
 static void
 spare_put (void *piece, unsigned size)
@@ -209,7 +209,7 @@ meta_add_run (void *unit, void *record)
   COUNT_UP (&meta.held_bytes, size_bytes (WHOLE));
 }
 
-/* --- from outside ----------------------------------------------------------- */
+/* --- from outside -------------------------------------------------------- */
 
 Lock *
 sli_meta_lock (void)

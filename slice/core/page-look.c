@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/list.h"
 
-/* --- looking --------------------------------------------------------------- */
+/* --- looking ------------------------------------------------------------- */
 
 static void
 region_each_run (Region *region, PageVisit visit, void *data)
@@ -40,7 +40,7 @@ sli_page_each_run (PageVisit visit, void *data)
   sli_unlock (&sli_page.lock);
 }
 
-/* --- invariants ------------------------------------------------------------- */
+/* --- invariants ---------------------------------------------------------- */
 
 /* Where is a region's link? */
 static bool

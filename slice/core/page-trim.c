@@ -16,7 +16,7 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
-/* --- whole regions, idle ones ------------------------------------------------ */
+/* --- whole regions, idle ones -------------------------------------------- */
 
 /* The region that has been idle longest, if that is long enough. */
 static Region *
@@ -126,7 +126,7 @@ sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
   return bytes;
 }
 
-/* --- single units ------------------------------------------------------------ */
+/* --- single units -------------------------------------------------------- */
 
 /* The free units that hold memory and have not been needed for that long. */
 static UnitSet
@@ -287,7 +287,7 @@ sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
   return bytes;
 }
 
-/* --- fork ------------------------------------------------------------------ */
+/* --- fork ---------------------------------------------------------------- */
 
 /* What a trimmer of the parent's had taken out goes back, and counts as not
  * given back. */

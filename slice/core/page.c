@@ -66,7 +66,7 @@ unsigned sli_region_unit_shift;
 
 OwnPiece sli_own_pieces[OWN_PIECES];
 
-/* --- starting -------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------ */
 
 /* How much memory comes before the first huge page; by the option. */
 static size_t
@@ -122,7 +122,7 @@ sli_page_lock (void)
   return &sli_page.lock;
 }
 
-/* --- regions and their rings ---------------------------------------------- */
+/* --- regions and their rings --------------------------------------------- */
 
 void
 sli_region_file (Region *region)
@@ -227,7 +227,7 @@ region_begin (Extent *extent)
   return region;
 }
 
-/* --- extents --------------------------------------------------------------- */
+/* --- extents ------------------------------------------------------------- */
 
 /* Asks the source, for less and less.  No lock is held. */
 static void *
@@ -412,7 +412,7 @@ sli_extent_retire (Extent *extent)
   return true;
 }
 
-/* --- runs ------------------------------------------------------------------ */
+/* --- runs ---------------------------------------------------------------- */
 
 /* turns_huge: sli_region_advise_huge() is due. */
 static void *

@@ -129,7 +129,7 @@ sli_magazine_fork_lost (void)
   return LOAD (&sli_registry.n_fork_lost);
 }
 
-/* --- invariants ------------------------------------------------------------ */
+/* --- invariants ---------------------------------------------------------- */
 
 static const char *
 class_check (const ThreadRecord *record, unsigned class_index)
@@ -179,7 +179,7 @@ sli_magazine_check (const void **where)
   return broken;
 }
 
-/* --- each round ------------------------------------------------------------ */
+/* --- each round ---------------------------------------------------------- */
 
 static void
 class_each (const ThreadRecord *record, unsigned class_index,

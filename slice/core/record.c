@@ -75,7 +75,7 @@ RecordOptions sli_record_options;
 
 Registry sli_registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
 
-/* --- entries and magazines --------------------------------------------------- */
+/* --- entries and magazines ----------------------------------------------- */
 
 void
 sli_record_show (ThreadRecord *record, unsigned class_index)
@@ -148,7 +148,7 @@ sli_record_bytes_max (void)
   return max_size (THREAD_BYTES_MIN, min_size (THREAD_BYTES_MAX, share));
 }
 
-/* --- a thread's beginning ------------------------------------------------------ */
+/* --- a thread's beginning ------------------------------------------------ */
 
 /* The thread's pointers change under the lock, as in record_reattach(). */
 static void
@@ -232,7 +232,7 @@ sli_record_complain_of_reentry (void)
   sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
 }
 
-/* --- flushing -------------------------------------------------------------------- */
+/* --- flushing ------------------------------------------------------------ */
 
 static void
 magazine_put_away (Magazine *magazine, FlushKind kind)
@@ -320,7 +320,7 @@ sli_magazine_flush (bool to_slabs)
   sli_record_leave (record);
 }
 
-/* --- a thread's end ----------------------------------------------------------------- */
+/* --- a thread's end ------------------------------------------------------ */
 
 /* What a thread counted outlives it. */
 static void
@@ -384,7 +384,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
   link_init (&sli_registry.records);
 }
 
-/* --- the inline code out, and in again ------------------------------------------------ */
+/* --- the inline code out, and in again ----------------------------------- */
 
 /* A record's magazines are its owner's, inline or not: only the word that the
  * inline code starts from changes, and under the lock, as always. */
@@ -406,7 +406,7 @@ sli_magazine_show_inline (bool is_shown)
   sli_unlock (&sli_registry.lock);
 }
 
-/* --- detaching ------------------------------------------------------------------------ */
+/* --- detaching ----------------------------------------------------------- */
 
 /* Everything but the top round, which the owner's last inline call may be
  * about to hand out.  The slots themselves are left as they are. */
@@ -482,7 +482,7 @@ sli_magazine_detach_others (void)
   sli_unlock (&sli_registry.lock);
 }
 
-/* --- fork --------------------------------------------------------------------------------- */
+/* --- fork ---------------------------------------------------------------- */
 
 void
 sli_magazine_fork_prepare (void)

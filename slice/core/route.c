@@ -28,7 +28,7 @@ static pthread_once_t route_once = PTHREAD_ONCE_INIT;
 
 Route sli_route;
 
-/* --- the first block -------------------------------------------------------- */
+/* --- the first block ----------------------------------------------------- */
 
 static AllocRoute
 choose_route (const char *tool, GuardMode guard)
@@ -130,7 +130,7 @@ route_load (void)
   sli_trace_load ();
 }
 
-/* --- routing ------------------------------------------------------------------ */
+/* --- routing ------------------------------------------------------------- */
 
 static void *
 malloc_alloc (size_t size, const void *site)

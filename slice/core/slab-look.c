@@ -160,7 +160,7 @@ sli_slab_check_full (const void **where)
   return *where != NULL ? "S6" : NULL;
 }
 
-/* --- walking ------------------------------------------------------------------ */
+/* --- walking ------------------------------------------------------------- */
 
 typedef struct
 {

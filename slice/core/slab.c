@@ -86,7 +86,7 @@ sli_slab_lock (unsigned class_index)
   return &sli_slab_classes[class_index].lock;
 }
 
-/* --- one slab --------------------------------------------------------------- */
+/* --- one slab ------------------------------------------------------------ */
 
 static bool
 slab_has_free (const Slab *slab)
@@ -145,7 +145,7 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
                        (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
-/* --- taking ----------------------------------------------------------------- */
+/* --- taking -------------------------------------------------------------- */
 
 /* All bits of a word. */
 static inline uint64_t

@@ -18,7 +18,7 @@
 
 static const SliceSource *custom_source;
 
-/* --- posix_memalign ------------------------------------------------------- */
+/* --- posix_memalign ------------------------------------------------------ */
 
 static void *
 posix_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
@@ -40,7 +40,7 @@ system_advise_away (const SliceSource *source UNUSED, void *address,
   return sli_os_advise_away (address, bytes);
 }
 
-/* --- mmap ----------------------------------------------------------------- */
+/* --- mmap ---------------------------------------------------------------- */
 
 static void *
 mmap_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
@@ -54,7 +54,7 @@ mmap_unmap (const SliceSource *source UNUSED, void *address, size_t bytes)
   sli_os_unmap (address, bytes);
 }
 
-/* --- memalign ------------------------------------------------------------- */
+/* --- memalign ------------------------------------------------------------ */
 
 static void *
 memalign_map (const SliceSource *source UNUSED, size_t bytes,
@@ -63,7 +63,7 @@ memalign_map (const SliceSource *source UNUSED, size_t bytes,
   return sli_os_memalign (bytes, alignment);
 }
 
-/* --- valloc and malloc: aligned by hand ----------------------------------- */
+/* --- valloc and malloc: aligned by hand ---------------------------------- */
 
 /* What such a system call gives is aligned within a larger piece; the word
  * below the aligned start remembers where the piece began. */
@@ -108,7 +108,7 @@ malloc_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
   return align_by_hand (malloc (by_hand_bytes (bytes, alignment)), alignment);
 }
 
-/* --- the table ------------------------------------------------------------ */
+/* --- the table ----------------------------------------------------------- */
 
 static const SliceSource builtin_sources[] = {
   [SLICE_PAGES_POSIX_MEMALIGN]

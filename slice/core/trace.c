@@ -16,7 +16,7 @@
 #include "route.h"
 #include "base/trace.h"
 
-/* --- the entries ----------------------------------------------------------- */
+/* --- the entries --------------------------------------------------------- */
 
 static void *
 plain_take (size_t size, const void *site)
@@ -55,7 +55,7 @@ told_give (size_t size, void *block, const void *site)
   sli_route.inner.give (size, block, site);
 }
 
-/* --- setting --------------------------------------------------------------- */
+/* --- setting ------------------------------------------------------------- */
 
 /* Where there is a checking mode its calls are what is asked in the end; it
  * keeps the inline code out by itself. */

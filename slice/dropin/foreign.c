@@ -65,7 +65,7 @@ static struct
   uint64_t n_sent_home;    /* ours that came through free() */
 } foreign = { .free_other = free_first };
 
-/* --- who is behind us ---------------------------------------------------------- */
+/* --- who is behind us ---------------------------------------------------- */
 
 /* The next definition of a function after ours; NULL if there is none.  POSIX
  * lets a data pointer become a function this way. */
@@ -154,7 +154,7 @@ free_first (void *block)
                                  __ATOMIC_RELAXED);
 }
 
-/* --- how our blocks are told from GLib's ------------------------------------------ */
+/* --- how our blocks are told from GLib's --------------------------------- */
 
 /* Where there is a registry: large blocks of ours, too. */
 COLD static void
@@ -213,7 +213,7 @@ sli_foreign_begin (void)
     STORE (&foreign.free_other, free_registered);
 }
 
-/* --- the program frees GLib's ------------------------------------------------------- */
+/* --- the program frees GLib's -------------------------------------------- */
 
 /* Is it, or may it be, ours?  For what is no chunk of ours. */
 static bool
@@ -254,7 +254,7 @@ sli_foreign_count (uint64_t *n_passed_on, uint64_t *n_sent_home)
   *n_sent_home = LOAD (&foreign.n_sent_home);
 }
 
-/* --- GLib frees ours ------------------------------------------------------------------ */
+/* --- GLib frees ours ----------------------------------------------------- */
 
 /* A live block of ours that came to free(); its size is not known there. */
 COLD static void

@@ -67,7 +67,7 @@ static struct
   bool glib_mallocs;  /* GLib was told always-malloc, or sees valgrind */
 } config;
 
-/* --- reading a variable ---------------------------------------------------- */
+/* --- reading a variable -------------------------------------------------- */
 
 /* Letters in any case; GLib takes an underscore for a dash. */
 static bool
@@ -147,7 +147,7 @@ debug_words_of (const char *value)
                                      N_WORDS (debug_words), false);
 }
 
-/* --- setting options -------------------------------------------------------- */
+/* --- setting options ----------------------------------------------------- */
 
 /* Then GLib takes malloc, unless G_SLICE is set to whatever. */
 static bool
@@ -197,7 +197,7 @@ sli_gslice_config_glib_mallocs (void)
   return config.glib_mallocs;
 }
 
-/* --- the calls ----------------------------------------------------------------- */
+/* --- the calls ----------------------------------------------------------- */
 
 static int64_t
 clamp (int64_t value, int64_t minimum, int64_t maximum)

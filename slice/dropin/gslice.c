@@ -43,7 +43,7 @@ static struct
   uint64_t n_frees;
 } dropin;
 
-/* --- the first call --------------------------------------------------------------- */
+/* --- the first call ------------------------------------------------------ */
 
 static void
 dropin_begin (void)
@@ -72,7 +72,7 @@ dropin_load (void)
   sli_foreign_load ();
 }
 
-/* --- blocks ------------------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 NOINLINE static void *
 alloc_slow (size_t size)
@@ -200,7 +200,7 @@ g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
     }
 }
 
-/* --- settings ------------------------------------------------------------------------- */
+/* --- settings ------------------------------------------------------------ */
 
 void
 g_slice_set_config (int ckey, int64_t value)
@@ -221,7 +221,7 @@ g_slice_get_config_state (int ckey, int64_t address, unsigned *n_values)
   return sli_gslice_config_state (ckey, address, n_values);
 }
 
-/* --- at exit ---------------------------------------------------------------------------- */
+/* --- at exit ------------------------------------------------------------- */
 
 __attribute__ ((format (printf, 1, 2))) static void
 say (const char *format, ...)

@@ -63,7 +63,7 @@
     return result;                                                            \
   }
 
-/* --- nodes ------------------------------------------------------------------ */
+/* --- nodes --------------------------------------------------------------- */
 
 LIBSLICE (void *, ralloc_context, (const void *));
 LIBSLICE (void *, ralloc_size, (const void *, size_t));
@@ -124,7 +124,7 @@ FORWARD (size_t, ralloc_total_size, (const void *ptr), ralloc_total_size,
 FORWARD_VOID (ralloc_print_info, (FILE * f, const void *p, unsigned flags),
               ralloc_print_info, (f, p, flags))
 
-/* --- strings ------------------------------------------------------------------ */
+/* --- strings ------------------------------------------------------------- */
 
 LIBSLICE (char *, ralloc_strdup, (const void *, const char *));
 LIBSLICE (char *, ralloc_strndup, (const void *, const char *, size_t));
@@ -166,7 +166,7 @@ FORWARD_FORMAT (bool, ralloc_asprintf_rewrite_tail,
                 (char **str, size_t *start, const char *fmt, ...),
                 ralloc_vasprintf_rewrite_tail, (str, start, fmt, args))
 
-/* --- garbage-collected contexts --------------------------------------------------- */
+/* --- garbage-collected contexts ------------------------------------------ */
 
 LIBSLICE (void *, ralloc_gc_context, (const void *));
 LIBSLICE (void *, ralloc_gc_alloc_size, (void *, size_t, size_t));
@@ -190,7 +190,7 @@ FORWARD_VOID (gc_mark_live, (void *ctx, const void *mem),
               ralloc_gc_mark_live, (ctx, mem))
 FORWARD_VOID (gc_sweep_end, (void *ctx), ralloc_gc_sweep_end, (ctx))
 
-/* --- linear contexts, both styles ---------------------------------------------------- */
+/* --- linear contexts, both styles ---------------------------------------- */
 
 /* RallocLinearOpts; Mesa's linear_opts holds an unsigned. */
 typedef struct

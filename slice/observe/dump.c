@@ -43,7 +43,7 @@ print (int fd, const char *format, ...)
 #define U(x) ((unsigned long long) (x))
 #define KB(bytes) (U (bytes) / 1024)
 
-/* --- the table ----------------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------- */
 
 static void
 print_totals (int fd, const SliceStats *stats)
@@ -103,7 +103,7 @@ slice_print_stats (int fd)
       print_class (fd, &stats.classes[i]);
 }
 
-/* --- JSON ------------------------------------------------------------------------ */
+/* --- JSON ---------------------------------------------------------------- */
 
 /* A field of a structure of 64-bit (or 32-bit) unsigned numbers. */
 typedef struct
@@ -190,7 +190,7 @@ slice_print_stats_json (int fd)
   print (fd, "]}\n");
 }
 
-/* --- at exit ------------------------------------------------------------------------ */
+/* --- at exit ------------------------------------------------------------- */
 
 __attribute__ ((destructor)) static void
 dump_at_exit (void)

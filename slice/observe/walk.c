@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-/* --- a list that grows nowhere: counted first, then filled ------------------- */
+/* --- a list that grows nowhere: counted first, then filled --------------- */
 
 typedef struct
 {
@@ -96,7 +96,7 @@ notes_end (Notes *notes)
   sli_os_unmap (notes->notes, notes->room * sizeof notes->notes[0]);
 }
 
-/* --- the walk ------------------------------------------------------------------- */
+/* --- the walk ------------------------------------------------------------ */
 
 static bool
 walk_slab (const Note *slab, SliceVisit visit, void *data)
@@ -153,7 +153,7 @@ slice_walk (SliceVisit visit, void *data)
          && walk_notes (list_cached, walk_cached, visit, data);
 }
 
-/* --- the invariants ---------------------------------------------------------------- */
+/* --- the invariants ------------------------------------------------------ */
 
 /* As in THEORY, section 10. */
 static const char *const invariants[]

@@ -45,7 +45,7 @@ sli_tls_watch (void *value)
   return tls.is_open && pthread_setspecific (tls.key, value) == 0;
 }
 
-/* --- a word for each thread ------------------------------------------------- */
+/* --- a word for each thread ---------------------------------------------- */
 
 static struct
 {

@@ -48,7 +48,7 @@ check_all (const Held *held, unsigned n)
                    || pattern_holds (held[i].object, held[i].size, i));
 }
 
-/* --- linear ------------------------------------------------------------------ */
+/* --- linear -------------------------------------------------------------- */
 
 static void
 fill_linear (SliceLinear *linear)
@@ -111,7 +111,7 @@ use_linear (SliceLinear *linear)
   fill_linear (linear);
 }
 
-/* --- stack ------------------------------------------------------------------- */
+/* --- stack --------------------------------------------------------------- */
 
 static void
 use_stack (SliceStack *stack)
@@ -151,7 +151,7 @@ use_stack (SliceStack *stack)
   slice_stack_reset (stack, SLICE_KEEP_NONE);
 }
 
-/* --- pool and TLSF ------------------------------------------------------------ */
+/* --- pool and TLSF ------------------------------------------------------- */
 
 static bool
 construct (void *object, void *data)
@@ -217,7 +217,7 @@ use_tlsf (SliceTlsf *tlsf)
   slice_tlsf_trim (tlsf);
 }
 
-/* --- all, alone and in a context --------------------------------------------------- */
+/* --- all, alone and in a context ----------------------------------------- */
 
 static void
 script_alone (SliceArenaOptions *options)

@@ -55,7 +55,7 @@ static unsigned n_rounds = 5;
 static void **nodes;
 static size_t *places; /* a random order */
 
-/* --- building --------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------ */
 
 static inline size_t
 size_of (size_t size, size_t i)
@@ -92,7 +92,7 @@ build_with (Alloc alloc, bool is_tree, size_t size, bool bushy)
                         : build_with (peer##_alloc, is_tree, size, bushy);    \
   }
 
-/* --- the peers -------------------------------------------------------------- */
+/* --- the peers ----------------------------------------------------------- */
 
 static inline void *
 ours_alloc (void *ctx, size_t size)
@@ -270,7 +270,7 @@ peers_load (const char *mesa_path)
     }
 }
 
-/* --- measuring ------------------------------------------------------------------ */
+/* --- measuring ----------------------------------------------------------- */
 
 static double
 cpu_nsec (void)

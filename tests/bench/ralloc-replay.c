@@ -51,7 +51,7 @@ enum
   FIRST_OWN_ID = 1000000 /* above all of the recording's */
 };
 
-/* --- the recording, and what becomes of it -------------------------------- */
+/* --- the recording, and what becomes of it ------------------------------- */
 
 /* Operations have the recording's letters. */
 typedef struct
@@ -326,7 +326,7 @@ recording_read (void)
     op_free ((Op){ .letter = 'f', .id = id });
 }
 
-/* --- the peers --------------------------------------------------------------- */
+/* --- the peers ----------------------------------------------------------- */
 
 typedef struct
 {
@@ -618,7 +618,7 @@ malloc_replay (void)
     }
 }
 
-/* --- measuring ------------------------------------------------------------------ */
+/* --- measuring ----------------------------------------------------------- */
 
 static double
 cpu_nsec (void)
@@ -652,7 +652,7 @@ measure (unsigned n_rounds)
     }
 }
 
-/* --- several at once -------------------------------------------------------------- */
+/* --- several at once ----------------------------------------------------- */
 
 static double
 wall_nsec (void)

@@ -31,7 +31,7 @@ typedef struct
   char rest[40];
 } Node;
 
-/* --- children ---------------------------------------------------------------- */
+/* --- children ------------------------------------------------------------ */
 
 /* Runs this test again in a child, with variables NAME=VALUE or NAME (unset)
  * up to a NULL.  True in the parent, afterwards. */
@@ -85,7 +85,7 @@ live_blocks (void)
   return stats.live_blocks;
 }
 
-/* --- blocks ------------------------------------------------------------------ */
+/* --- blocks -------------------------------------------------------------- */
 
 static void
 test_is_ours (void)
@@ -208,7 +208,7 @@ test_chain (void)
   g_assert_cmpuint (live_blocks (), ==, 0);
 }
 
-/* --- the border ------------------------------------------------------------------ */
+/* --- the border ---------------------------------------------------------- */
 
 /* GLib's blocks, freed by the program. */
 static void
@@ -338,7 +338,7 @@ test_malloc_beside_slices (void)
   g_test_trap_assert_stderr ("*: 200 blocks of GLib's passed on, 0 of*");
 }
 
-/* --- settings ------------------------------------------------------------------------ */
+/* --- settings ------------------------------------------------------------ */
 
 static void
 test_config (void)
@@ -529,7 +529,7 @@ test_gc_friendly (void)
   g_assert_true (is_filled (block, 64, 0));
 }
 
-/* --- misuse, with debug-blocks ------------------------------------------------------- */
+/* --- misuse, with debug-blocks ------------------------------------------- */
 
 static void
 misuse (const char *pattern, void (*act) (void))
@@ -614,7 +614,7 @@ test_misuse_chain (void)
   misuse ("*slice*108*", free_chain_twice);
 }
 
-/* --- threads and processes --------------------------------------------------------------- */
+/* --- threads and processes ----------------------------------------------- */
 
 enum
 {

@@ -82,7 +82,7 @@ put (unsigned at, void *block, size_t size, size_t alignment, Input *input)
   return true;
 }
 
-/* --- linear ------------------------------------------------------------------ */
+/* --- linear -------------------------------------------------------------- */
 
 typedef struct
 {
@@ -237,7 +237,7 @@ fuzz_linear (Input *input)
   slice_linear_destroy (linear);
 }
 
-/* --- stack -------------------------------------------------------------------- */
+/* --- stack --------------------------------------------------------------- */
 
 static void
 stack_operate (SliceStack *stack, Input *input)
@@ -292,7 +292,7 @@ fuzz_stack (Input *input)
   slice_stack_destroy (stack);
 }
 
-/* --- pool and TLSF: places in any order ----------------------------------------- */
+/* --- pool and TLSF: places in any order ---------------------------------- */
 
 static size_t
 count_live (void)

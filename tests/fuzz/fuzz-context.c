@@ -36,7 +36,7 @@ count_destroyed (void *node)
   n_destroyed++;
 }
 
-/* --- the model ------------------------------------------------------------- */
+/* --- the model ----------------------------------------------------------- */
 
 static bool
 is_live (int i)
@@ -93,7 +93,7 @@ check (int i)
     CHECK (k == i || !is_live (k) || is_apart (&node->bytes, &nodes[k].bytes));
 }
 
-/* --- operations -------------------------------------------------------------- */
+/* --- operations ---------------------------------------------------------- */
 
 /* A live node, or NONE. */
 static int

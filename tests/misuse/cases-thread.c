@@ -46,7 +46,7 @@ live_blocks (void)
   return stats.live_blocks;
 }
 
-/* --- thread's ends ------------------------------------------------------ */
+/* --- thread's ends ------------------------------------------------------- */
 
 static pthread_key_t foreign_key;
 
@@ -337,7 +337,7 @@ cancelled (void)
   return live_blocks () == before ? NO_HARM : HARM;
 }
 
-/* --- the library comes and goes ------------------------------------------- */
+/* --- the library comes and goes ------------------------------------------ */
 
 typedef struct
 {

@@ -44,7 +44,7 @@ static const char *const modes[N_MODES]
 static const Case *const tables[]
     = { free_cases, contents_cases, resource_cases, thread_cases };
 
-/* --- what the cases use --------------------------------------------------- */
+/* --- what the cases use -------------------------------------------------- */
 
 const Allocator *allocator;
 Trace *trace;
@@ -124,7 +124,7 @@ churn (size_t size)
     }
 }
 
-/* --- allocators ------------------------------------------------------------ */
+/* --- allocators ---------------------------------------------------------- */
 
 static void
 slice_settle (void)
@@ -156,7 +156,7 @@ static const Allocator allocators[] = {
   { "malloc", malloc, malloc_give, malloc_settle, false },
 };
 
-/* --- one case ---------------------------------------------------------------- */
+/* --- one case ------------------------------------------------------------ */
 
 typedef struct
 {
@@ -230,7 +230,7 @@ run_case (const Case *one, const char *options, Outcome *outcome)
   outcome->trace = *trace;
 }
 
-/* --- what it must be -------------------------------------------------------- */
+/* --- what it must be ----------------------------------------------------- */
 
 /* The texts of slice-errors(7), written down once more. */
 static const struct
@@ -370,7 +370,7 @@ is_stopped (const Outcome *outcome)
          && WTERMSIG (outcome->status) != SIGALRM;
 }
 
-/* --- the corpus --------------------------------------------------------------- */
+/* --- the corpus ---------------------------------------------------------- */
 
 static int n_tests, n_failed;
 
@@ -432,7 +432,7 @@ run_corpus (int n_runs, const char *only_mode, int only_case, bool with_table)
   g_string_free (table, TRUE);
 }
 
-/* --- the comparison ------------------------------------------------------------ */
+/* --- the comparison ------------------------------------------------------ */
 
 enum
 {
@@ -572,7 +572,7 @@ compare (const char *self, int n_runs)
     }
 }
 
-/* --- under a tool ---------------------------------------------------------------- */
+/* --- under a tool -------------------------------------------------------- */
 
 /* What memcheck wrote of a child: its log lies beside. */
 static char *
@@ -627,7 +627,7 @@ run_under_tool (const char *tool, const char *options, int only_case)
   printf ("# %s: %d of %d reported\n", tool, n_reported, n);
 }
 
-/* --- the command line ---------------------------------------------------------------- */
+/* --- the command line ---------------------------------------------------- */
 
 int
 main (int argc, char **argv)

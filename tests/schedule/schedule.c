@@ -45,7 +45,7 @@ enum
   SWITCH_ONE_IN = 4        /* points that are passed without a change */
 };
 
-/* --- the seed ---------------------------------------------------------------- */
+/* --- the seed ------------------------------------------------------------ */
 
 static uint64_t random_state;
 
@@ -64,7 +64,7 @@ getentropy (void *to, size_t bytes)
   return 0;
 }
 
-/* --- points, counted by name --------------------------------------------------- */
+/* --- points, counted by name --------------------------------------------- */
 
 typedef struct
 {
@@ -98,7 +98,7 @@ count_point (const char *name)
     }
 }
 
-/* --- fibers ----------------------------------------------------------------------- */
+/* --- fibers -------------------------------------------------------------- */
 
 typedef struct
 {
@@ -177,7 +177,7 @@ sli_schedule_point (const char *name)
     switch_to (choose_fiber ());
 }
 
-/* --- the model ---------------------------------------------------------------------- */
+/* --- the model ----------------------------------------------------------- */
 
 typedef struct
 {
@@ -364,7 +364,7 @@ fiber_run (int number)
   switch_to (choose_fiber ());
 }
 
-/* --- one schedule ------------------------------------------------------------------- */
+/* --- one schedule -------------------------------------------------------- */
 
 static void
 begin (ThreadRecord *new_record, SliceThreadV1 *new_tls)
@@ -453,7 +453,7 @@ try_schedule (uint64_t seed)
   return status == 0;
 }
 
-/* --- many ------------------------------------------------------------------------------ */
+/* --- many ---------------------------------------------------------------- */
 
 static void
 print_coverage (void)

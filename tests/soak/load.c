@@ -56,7 +56,7 @@ typedef struct
 static uint64_t n_operations = SHORT_OPERATIONS;
 static Held *relay[N_RELAY];
 
-/* --- a thread's work ------------------------------------------------------------ */
+/* --- a thread's work ----------------------------------------------------- */
 
 typedef struct
 {
@@ -185,7 +185,7 @@ work (void *seed)
   return NULL;
 }
 
-/* --- rounds ---------------------------------------------------------------------- */
+/* --- rounds -------------------------------------------------------------- */
 
 static void
 run_round (unsigned round)

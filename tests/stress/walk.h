@@ -161,7 +161,7 @@ walk_rows (AllocCall alloc_call, FreeCall free_call, Walk *walk, bool literal,
       name##_rows (walk);                                                     \
   }
 
-/* --- a recorded stream ----------------------------------------------------- */
+/* --- a recorded stream --------------------------------------------------- */
 
 HOT_INLINE void
 replay_ops (AllocCall alloc_call, AllocCall alloc0_call,
