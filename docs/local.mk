@@ -7,6 +7,7 @@ dist_doc_DATA += \
 	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/promises-and-limits \
+	%D%/reliability-checks \
 	%D%/replayed-programs \
 	%D%/slice-trace.schema.json \
 	%D%/THEORY \
