@@ -126,11 +126,9 @@ table ()
       "$(test "$4" = 0 || echo ' (in part of other sources)')"
     test "$1" -gt 0 && test "$1" -ge "$asked" && test "$2" = 0 || status=1
   done
-  for found in $directory/*-*; do
-    case $found in
-    *.log) ;;
-    *) test "$(cut -d' ' -f3 "$found")" = 0 || echo "a finding: $found.log" ;;
-    esac
+  for stage in $stages; do
+    awk '$1 == "'$stage'" && $3 > 0 { print "a finding: " FILENAME ".log" }' \
+      $directory/$stage-* 2> /dev/null
   done
   test $status != 0 || echo "all that is asked, and 0 findings"
   return $status
