@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
@@ -76,20 +77,45 @@ environment_clean (char **envp)
     environment_remove (envp, "LD_PRELOAD");
 }
 
+/* Where a list of objects has one of that name; NULL: nowhere. */
+static const char *
+preload_entry (const char *list, const char *name)
+{
+  size_t n = strlen (name);
+  for (const char *at = list; (at = strstr (at, name)) != NULL; at++)
+    if ((at == list || strchr (": ", at[-1]) != NULL)
+        && (at[n] == '\0' || strchr (": ", at[n]) != NULL))
+      return at;
+  return NULL;
+}
+
+/* Objects that end the program if they are not the first. */
+static bool
+insists_on_first (const char *list)
+{
+  return strstr (list, "san.so") != NULL || strstr (list, "san-") != NULL
+         || strstr (list, "libclang_rt") != NULL;
+}
+
 /* With another malloc in front nothing would ever come here.  The program has
- * not begun yet, so it begins again with this object first. */
+ * not begun yet, so it begins again with this object first.  Not where the
+ * dynamic linker was called as a program (AT_BASE is 0): it has taken its own
+ * arguments away. */
 static void
 go_first (char **argv, char **envp)
 {
   Dl_info self;
   char path[PATH_MAX];
   char **preload = environment_find (envp, "LD_PRELOAD");
-  if (preload == NULL || dladdr (&sli_record, &self) == 0)
+  if (preload == NULL || environment_get (envp, SPOOL_ENV) == NULL
+      || getauxval (AT_BASE) == 0 || dladdr (&sli_record, &self) == 0)
     return;
   const char *value = *preload + strlen ("LD_PRELOAD=");
-  const char *at = strstr (value, self.dli_fname);
+  const char *at = preload_entry (value, self.dli_fname);
+  if (at == NULL || at == value || insists_on_first (value))
+    return;
   ssize_t n = readlink ("/proc/self/exe", path, sizeof path - 1);
-  if (at == NULL || at == value || n <= 0)
+  if (n <= 0)
     return;
   path[n] = '\0';
   size_t before = (size_t)(at - value), name = strlen (self.dli_fname);

@@ -185,6 +185,13 @@ do
   equal "$library-first-status" $? 0
   set -- "$t".*
   equal "$library-first" "$("$trace" info "$1" | grep "^op .*alloc")" "$counts"
+  # where the linker is the program, there is no beginning again
+  linker=$(readelf -l "$clients/threads" 2> /dev/null \
+    | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+  rm -f "$t"*
+  "$trace" record --follow -o "$t" -- env LD_PRELOAD="$path:$recorder" \
+    "$linker" "$clients/threads" 2 20000 > /dev/null 2> "$work/err"
+  equal "$library-by-linker-status" $? 0
 done
 
 # --- the recorder's own code under the sanitizers ---
