@@ -22,10 +22,24 @@ const int sli_coverage_hook = 1;
 extern void __gcov_dump (void);
 extern void __gcov_reset (void);
 
+/* A dump that fails in the middle, where a test has taken the memory away,
+ * must not wait for itself. */
+static volatile sig_atomic_t is_dumping;
+
+static void
+dump_once (void)
+{
+  if (is_dumping)
+    return;
+  is_dumping = 1;
+  __gcov_dump ();
+  is_dumping = 0;
+}
+
 _Noreturn void
 _exit (int status)
 {
-  __gcov_dump ();
+  dump_once ();
   for (;;)
     syscall (SYS_exit_group, status);
 }
@@ -33,8 +47,8 @@ _exit (int status)
 static void
 dump_and_die (int number)
 {
-  __gcov_dump ();
   signal (number, SIG_DFL);
+  dump_once ();
   raise (number);
 }
 
