@@ -50,10 +50,11 @@ noinst_LTLIBRARIES += \
 	%D%/base/diag.h \
 	%D%/base/errors.h \
 	%D%/base/list.h \
-	%D%/base/own.h \
-	%D%/base/piece.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
+	%D%/base/own.h \
+	%D%/base/own-extent.c \
+	%D%/base/own-extent.h \
 	%D%/base/probe.h \
 	%D%/base/sizeclass.c \
 	%D%/base/sizeclass.h \

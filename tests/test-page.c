@@ -8,7 +8,7 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "base/piece.h"
+#include "base/own-extent.h"
 #include "core/page.h"
 #include "port/lock.h"
 #include "port/os.h"
@@ -518,28 +518,28 @@ test_trim_ends_huge_pages (void)
 
 /* The first two extents are known at a glance, until they are given up. */
 static void
-test_own_pieces (void)
+test_own_extents (void)
 {
   enum { N = 200 };
   void *record, *runs[N];
   bool is_zero;
 
   begin_plain ();
-  g_assert_false (own_pieces_have (runs));
+  g_assert_false (own_extents_have (runs));
   for (int i = 0; i < N; i++)
     {
       runs[i] = sli_page_alloc_run (4, &record, &is_zero);
-      g_assert_true (own_pieces_have (runs[i]));
-      g_assert_true (own_pieces_have ((char *) runs[i] + 64 * KIB - 1));
+      g_assert_true (own_extents_have (runs[i]));
+      g_assert_true (own_extents_have ((char *) runs[i] + 64 * KIB - 1));
     }
-  g_assert_false (own_pieces_have (NULL));
-  g_assert_false (own_pieces_have (runs));
+  g_assert_false (own_extents_have (NULL));
+  g_assert_false (own_extents_have (runs));
   for (int i = 0; i < N; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
   g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
-  g_assert_true (own_pieces_have (runs[0]));
-  g_assert_false (own_pieces_have (runs[N - 1]));
+  g_assert_true (own_extents_have (runs[0]));
+  g_assert_false (own_extents_have (runs[N - 1]));
 }
 
 static bool
@@ -1027,7 +1027,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/idle-by-age", test_idle_by_age);
   test_add_fresh ("/slice/page/trim-ends-huge-pages",
                   test_trim_ends_huge_pages);
-  test_add_fresh ("/slice/page/own-pieces", test_own_pieces);
+  test_add_fresh ("/slice/page/own-extents", test_own_extents);
   test_add_fresh ("/slice/page/huge-early", test_huge_early);
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);

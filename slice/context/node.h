@@ -19,7 +19,7 @@
 #include <slice/ralloc.h>
 
 #include "base/diag.h"
-#include "base/piece.h"
+#include "base/own-extent.h"
 #include "port/compiler.h"
 
 /* A node in the ordinary layout, four words before the payload:
@@ -244,22 +244,20 @@ node_set_parent (Node *node, const void *parent)
 static inline bool
 is_in_slabs (const void *address)
 {
-  return LIKELY (own_pieces_have (address)) || slice_is_ours (address);
+  return LIKELY (own_extents_have (address)) || slice_is_ours (address);
 }
 
-/* Aligned windows of address space of which slice_is_ours() says the same:
- * the first and smallest piece of memory is one of 256 KiB; all others are
- * whole regions. */
+/* A region is an aligned window of address space, of which slice_is_ours()
+ * says the same. */
 enum
 {
-  WINDOW_SHIFT_SURE = 18,
   WINDOW_SHIFT_REGION = 21
 };
 
 static inline bool
-is_same_window (const void *a, const void *b, unsigned shift)
+is_same_region (const void *a, const void *b)
 {
-  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) >> shift == 0);
+  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) >> WINDOW_SHIFT_REGION == 0);
 }
 
 /* Does what points to a node lie where it may be read, in our slabs, and does
@@ -272,7 +270,7 @@ node_is_linked (const Node *node, const void *payload)
 
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
     return false;
-  return (is_same_window (place, payload, WINDOW_SHIFT_REGION)
+  return (is_same_region (place, payload)
           || is_in_slabs (place))
          && LIKELY (*place == payload);
 }

@@ -97,7 +97,7 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
 static inline __attribute__ ((always_inline)) bool
 is_at_hand (const void *address, bool far)
 {
-  return LIKELY (own_pieces_have (address))
+  return LIKELY (own_extents_have (address))
          || (far && slice_is_ours (address));
 }
 

@@ -60,10 +60,10 @@ typedef uint64_t Quad
 
 enum
 {
-  FILL_INLINE_BYTES = 512 /* above, memset() is faster */
+  FILL_INLINE_BYTES = 512 /* above, memset() is faster with narrow registers */
 };
 
-/* For chunks of at most FILL_INLINE_BYTES. */
+/* For chunks of at most FILL_INLINE_BYTES; with wide registers, for all. */
 static ALWAYS_INLINE void
 chunk_fill_inline (char *chunk, size_t chunk_bytes, uint64_t word)
 {

@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/option.h"
-#include "base/piece.h"
+#include "base/own-extent.h"
 #include "base/trace.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
@@ -56,15 +56,13 @@ SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && EXTENT_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
-                     "extents, halved or not, are whole pieces");
+                     "extents, halved or not, are whole windows");
 SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
                      "a region's units fit in a set");
 
 PageFloor sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
 unsigned sli_region_unit_shift;
-
-OwnPiece sli_own_pieces[OWN_PIECES];
 
 /* --- starting ------------------------------------------------------------ */
 
@@ -272,25 +270,25 @@ sli_extent_unmap (void *start, size_t bytes)
 }
 
 static void
-note_piece (const void *start, size_t bytes)
+own_extent_note (const void *start, size_t bytes)
 {
   assert_held (&sli_page.lock);
-  for (int i = 0; i < OWN_PIECES; i++)
-    if (LOAD (&sli_own_pieces[i].start) == 0)
+  for (int i = 0; i < OWN_EXTENTS; i++)
+    if (LOAD (&sli_own_extents[i].start) == 0)
       {
-        STORE (&sli_own_pieces[i].start, (uintptr_t) start);
-        STORE_RELEASE (&sli_own_pieces[i].bytes, bytes);
+        STORE (&sli_own_extents[i].start, (uintptr_t) start);
+        STORE_RELEASE (&sli_own_extents[i].bytes, bytes);
         return;
       }
 }
 
 static void
-forget_piece (const void *start)
+own_extent_forget (const void *start)
 {
   assert_held (&sli_page.lock);
-  for (int i = 0; i < OWN_PIECES; i++)
-    if (LOAD (&sli_own_pieces[i].start) == (uintptr_t) start)
-      STORE (&sli_own_pieces[i].bytes, 0);
+  for (int i = 0; i < OWN_EXTENTS; i++)
+    if (LOAD (&sli_own_extents[i].start) == (uintptr_t) start)
+      STORE (&sli_own_extents[i].bytes, 0);
 }
 
 static void
@@ -315,7 +313,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
                                     - MAP_LEAF_WORDS * 8);
       extent->is_permanent = true;
     }
-  note_piece (start, bytes);
+  own_extent_note (start, bytes);
   link_after (&extent->link, &sli_page.extents);
   sli_page.beginning = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
@@ -353,7 +351,7 @@ extent_new (void)
   size_t bytes = LOAD (&sli_page.counts.n_maps) == 0
                      ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.unit_bytes)
                      : EXTENT_BYTES;
-  /* Huge pages only for a large heap, and never by accident. */
+  /* Huge pages only where the option wants them, and never by accident. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
   bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
@@ -401,7 +399,7 @@ sli_extent_retire (Extent *extent)
     return false;
   if (sli_page.beginning == extent)
     sli_page.beginning = NULL;
-  forget_piece (extent->start);
+  own_extent_forget (extent->start);
   for (unsigned i = 0; i < extent->n_begun; i++)
     region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);

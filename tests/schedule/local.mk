@@ -13,6 +13,7 @@ endif
 scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
+	slice/base/own-extent.c \
 	slice/base/sizeclass.c \
 	slice/base/trace.c \
 	slice/core/aligned.c \
