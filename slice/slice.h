@@ -359,10 +359,12 @@ typedef struct
  */
 SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 
-/** Is this address in memory that slices are cut from?  (Large blocks, which
- * are malloc's, are not.)  The answer is one for all addresses of an aligned
- * piece of SLICE_OURS_BYTES.  Threads: any.  Cost: some loads. */
+/** Of all addresses in an aligned window of so many bytes slice_is_ours() says
+ * the same. */
 #define SLICE_OURS_BYTES (256 * 1024)
+
+/** Is this address in memory that slices are cut from?  (Large blocks, which
+ * are malloc's, are not.)  Threads: any.  Cost: some loads. */
 SLICE_API bool slice_is_ours (const void *address);
 
 /** The size that a live block was asked for, where it is written down: of all

@@ -27,8 +27,8 @@ enum
   WORKING_SET_MSEC_MAX = 86400000,
   MAGAZINE_ROUNDS_MIN = 4,
   MAGAZINE_ROUNDS_MAX = 250,    /* what a 2 KiB magazine holds */
-  MAGAZINE_BYTES_MIN = 4096,    /* two of the largest blocks: 4 rounds it is */
-  MAGAZINE_BYTES_MAX = 131072   /* decisions/0003 */
+  MAGAZINE_CHUNK_BYTES_LOW = 4096,    /* two of the largest blocks */
+  MAGAZINE_CHUNK_BYTES_HIGH = 131072  /* decisions/0003 */
 };
 
 typedef struct
@@ -87,7 +87,8 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_DEBUG, "debug", 0, 1, 0,
     "all checks, and who allocated and freed" },
   { SLICE_OPTION_MAGAZINE_BYTES_MAX, "magazine-bytes-max",
-    MAGAZINE_BYTES_MIN, MAGAZINE_BYTES_MAX, MAGAZINE_BYTES_MAX,
+    MAGAZINE_CHUNK_BYTES_LOW, MAGAZINE_CHUNK_BYTES_HIGH,
+    MAGAZINE_CHUNK_BYTES_HIGH,
     "the most bytes of blocks in a magazine" }
 };
 

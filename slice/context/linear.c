@@ -417,7 +417,7 @@ ralloc_linear_alloc_child (void *linear, size_t size)
   return object_new (linear, size);
 }
 
-typedef long long Pair
+typedef long long Words
     __attribute__ ((vector_size (16), aligned (LINEAR_ALIGN), may_alias));
 
 /* Most are short: two or four stores, from both ends towards the middle, cost
@@ -425,7 +425,7 @@ typedef long long Pair
 static inline void
 object_clear (char *object, size_t size)
 {
-  const Pair zero = { 0, 0 };
+  const Words zero = { 0, 0 };
   size_t room = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
   char *end = object + room;
 
@@ -434,12 +434,12 @@ object_clear (char *object, size_t size)
       memset (object, 0, size);
       return;
     }
-  ((Pair *) (void *) object)[0] = zero;
-  ((Pair *) (void *) end)[-1] = zero;
+  ((Words *) (void *) object)[0] = zero;
+  ((Words *) (void *) end)[-1] = zero;
   if (room > 32)
     {
-      ((Pair *) (void *) object)[1] = zero;
-      ((Pair *) (void *) end)[-2] = zero;
+      ((Words *) (void *) object)[1] = zero;
+      ((Words *) (void *) end)[-2] = zero;
     }
 }
 
