@@ -51,12 +51,15 @@ SLICE_BEGIN_DECLS
  * top points to the round that is handed out next, or to the sentinel when
  * the magazine is empty; end to the last slot.  A thread without magazines
  * has top and end on one shared NULL: empty and full at once, so that every
- * call takes the slow path. */
+ * call takes the slow path.  A magazine's sentinel has some words in front of
+ * it that mean nothing here but may be read: who pops may look ahead. */
 typedef struct
 {
   void **top;
   void **end;
 } SliceEntryV1;
+
+#define SLICE_FRONT_WORDS_V1 5
 
 /* The class of a size of at most SLICE_SIZE_MAX.  Steps of 8 bytes up to 256,
  * of 16 up to 512, of 32 up to 1040, of 128 up to 2064. */

@@ -44,6 +44,7 @@ node_take (const void *ctx, size_t size)
   if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
     return NULL;
   SLICE_STORE (&entry->top, top - 1);
+  RALLOC_FETCH_V1 (top);
   payload = node + 1;
   node->parent = (uintptr_t) ctx;
   node->child = NULL;

@@ -37,6 +37,9 @@ SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
                      "a record fits in a piece of metadata");
 SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
                      "the frozen function ends at the last class");
+SLICE_STATIC_ASSERT (offsetof (Magazine, slots)
+                         >= SLICE_FRONT_WORDS_V1 * sizeof (void *),
+                     "what lies in front of a sentinel may be read");
 SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
                      "the table has a place for every size");
 
