@@ -67,7 +67,7 @@
 
 LIBSLICE (void *, ralloc_context, (const void *));
 LIBSLICE (void *, ralloc_size, (const void *, size_t));
-LIBSLICE (void *, rzalloc_size, (const void *, size_t));
+LIBSLICE (void *, rzalloc_size_v1, (const void *, size_t));
 LIBSLICE (void *, reralloc_size, (const void *, void *, size_t));
 LIBSLICE (void *, rerzalloc_size, (const void *, void *, size_t, size_t));
 LIBSLICE (void *, ralloc_array_size, (const void *, size_t, size_t));
@@ -88,8 +88,8 @@ LIBSLICE (void, ralloc_print_info, (FILE *, const void *, unsigned));
 FORWARD (void *, ralloc_context, (const void *ctx), ralloc_context, (ctx))
 FORWARD (void *, ralloc_size, (const void *ctx, size_t size), ralloc_size,
          (ctx, size))
-FORWARD (void *, rzalloc_size, (const void *ctx, size_t size), rzalloc_size,
-         (ctx, size))
+FORWARD (void *, rzalloc_size, (const void *ctx, size_t size),
+         rzalloc_size_v1, (ctx, size))
 FORWARD (void *, reralloc_size, (const void *ctx, void *ptr, size_t size),
          reralloc_size, (ctx, ptr, size))
 FORWARD (void *, rerzalloc_size,
