@@ -62,7 +62,8 @@ TESTS += tests/test-example-pl0.sh
 endif
 
 # Mesa's own compiler with our contexts: by hand, it fetches and builds Mesa.
-EXTRA_DIST += tests/clients/mesa-ralloc.sh tests/clients/mesa-many.cpp
+EXTRA_DIST += tests/clients/mesa-ralloc.sh tests/clients/mesa-many.cpp \
+	tests/clients/mesa-limit.h
 check-mesa: all
 	$(SHELL) $(top_srcdir)/tests/clients/mesa-ralloc.sh slice/.libs mesa
 .PHONY: check-mesa

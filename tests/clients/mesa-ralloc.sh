@@ -6,7 +6,8 @@
 # Mesa's own ralloc.o and nothing else changed, and compares: the output on
 # every shader of some Debian packages (byte by byte, but for the addresses
 # that Mesa prints), instructions, CPU time, peak memory,
-# what two threads get done, and what a heap full of others' blocks costs.
+# what two threads get done, and what a heap full of others' blocks costs.  Beside
+# them stand two allocators that do nothing but hand memory out (mesa-limit.h).
 #
 # usage: mesa-ralloc.sh LIBDIR [WORKDIR [ROUNDS]]
 #   LIBDIR   where libslice.so and libslice-ralloc.so are
@@ -97,17 +98,20 @@ link=$(ninja -t commands src/compiler/glsl/glsl_compiler | tail -n 1)
 main=src/compiler/glsl/glsl_compiler.p/main.cpp.o
 compile=$(ninja -t commands "$main" | tail -n 1)
 
-# relink NAME OBJECT ours|stock
+# relink NAME OBJECT stock|ours|bare|bump
 relink ()
 {
   command=$(printf "%s\n" "$link" | sed \
     -e "s#-o src/compiler/glsl/glsl_compiler #-o $work/$1 #" \
     -e "s#$main#$2#")
-  if test "$3" = ours; then
-    command=$(say "$command" | sed \
-      -e "s#src/util/libmesa_util.a#$work/libmesa_util.a#" \
-      -e "s#-pthread#-L$lib -lslice-ralloc -lslice -Wl,-rpath,$lib -pthread#")
-  fi
+  case $3 in
+    stock) without= ;;
+    ours) without="-L$lib -lslice-ralloc -lslice -Wl,-rpath,$lib" ;;
+    *) without=$work/$3.o ;;
+  esac
+  test -z "$without" || command=$(say "$command" | sed \
+    -e "s#src/util/libmesa_util.a#$work/libmesa_util.a#" \
+    -e "s#-pthread#$without -pthread#")
   sh -c "$command"
 }
 
@@ -118,6 +122,28 @@ sh -c "$(say "$compile" | sed -e "s#-o $main#-o $work/many.o#" \
 relink many-stock "$work/many.o" stock
 relink many-ours "$work/many.o" ours
 cc -O2 -o "$work/measure" "$here/measure.c"
+
+# --- a scale to hold ours against ---------------------------------------------------
+
+# Mesa's own ralloc.c with a header of 32 bytes, on an allocator that does
+# nothing for anybody (bare), and on one that never frees (bump).
+ralloc_c=$source/src/util/ralloc.c
+object=$(ninja -t targets all | sed -n 's#^\(src/util/[^:]*/ralloc\.c\.o\):.*#\1#p')
+sed -e '/^   void (\*destructor)(void \*);$/d' -e '/info->destructor = NULL;/d' \
+  -e 's/^   if (info->destructor != NULL)$/   if (limit_n_destructors != 0)/' \
+  -e 's/info->destructor(\(.*\));$/limit_destroy (\1);/' \
+  -e 's/info->destructor = destructor;/limit_set_destructor (ptr, destructor);/' \
+  "$ralloc_c" > "$work/ralloc-limit.c"
+! grep -q 'info->destructor' "$work/ralloc-limit.c"
+for limit in bare bump; do
+  flags="-I$source/src/util -include $here/mesa-limit.h"
+  test $limit = bare || flags="$flags -DLIMIT_BUMP"
+  sh -c "$(ninja -t commands "$object" | tail -n 1 | sed \
+    -e "s#-o $object#-o $work/$limit.o#" -e 's#-M[DQF] [^ ]*ralloc.c[^ ]*##g' \
+    -e "s#-c [^ ]*ralloc.c#$flags -c $work/ralloc-limit.c#" -e 's#-MD##')"
+  relink glsl-$limit "$main" $limit
+  relink many-$limit "$work/many.o" $limit
+done
 
 # --- the shaders --------------------------------------------------------------------
 
@@ -200,20 +226,29 @@ count ()
 }
 ratio ()
 {
-  awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f\n", b / a }'
+  awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b / a }'
+}
+# count_all TITLE glsl|many ARGUMENT...: of each build
+count_all ()
+{
+  title=$1 program=$2
+  shift 2
+  a=$(count "$work/$program-stock" "$@")
+  said="$a stock"
+  for b in ours bare bump; do
+    n=$(count "$work/$program-$b" "$@")
+    said="$said, $n $b ($(ratio "$a" "$n"))"
+  done
+  say "instructions, $title: $said"
 }
 if command -v valgrind > /dev/null; then
   for file in "$pack_vert" "$largest" "$large" "$fp64" "$small"; do
     version=130
     test "$file" = "$fp64" && version=460
-    a=$(count "$work/glsl-stock" --version $version --link --dump-lir "$file")
-    b=$(count "$work/glsl-ours" --version $version --link --dump-lir "$file")
-    say "instructions, $(basename "$file"): $a stock, $b ours," \
-        "$(ratio "$a" "$b")"
+    count_all "$(basename "$file")" glsl --version $version --link \
+      --dump-lir "$file"
   done
-  a=$(count "$work/many-stock" 1 130 "$work"/in/[a-z]*.frag)
-  b=$(count "$work/many-ours" 1 130 "$work"/in/[a-z]*.frag)
-  say "instructions, many programs: $a stock, $b ours, $(ratio "$a" "$b")"
+  count_all 'many programs' many 1 130 "$work"/in/[a-z]*.frag
 fi
 
 # --- time and memory, interleaved -------------------------------------------------------------
@@ -227,6 +262,7 @@ for name in ("jemalloc.so.2", "mimalloc.so.2.0"):
     found = glob.glob("/usr/lib/*/lib" + name)
     if found:
         preloads["+" + name.split(".")[0]] = {"LD_PRELOAD": found[0]}
+builds = ("stock", "ours", "bare", "bump")
 settings = dict(preloads)
 settings["+huge-pages"] = {"SLICE_OPTIONS": "huge-pages=2"}
 
@@ -245,6 +281,7 @@ def run(command, extra):
 def compare(title, commands):
     cases = [(b, p) for b in ("stock", "ours") for p in preloads]
     cases.append(("ours", "+huge-pages"))
+    cases += [(b, "") for b in ("bare", "bump")]
     seen = {case: [] for case in cases}
     for _ in range(rounds):
         for case in cases:
@@ -266,11 +303,10 @@ for path in sys.argv[3:]:
     version = "460" if "float64" in path else "130"
     compare(os.path.basename(path),
             {b: [work + "/glsl-" + b, "--version", version, "--link",
-                 "--dump-lir", path] for b in ("stock", "ours")})
+                 "--dump-lir", path] for b in builds})
 files = sorted(glob.glob(work + "/in/[a-z]*.frag"))
 compare("many programs",
-        {b: [work + "/many-" + b, "3", "130"] + files
-         for b in ("stock", "ours")})
+        {b: [work + "/many-" + b, "3", "130"] + files for b in builds})
 
 
 # Two threads do twice the work of one.  The wall clock needs two idle
