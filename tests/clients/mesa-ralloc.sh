@@ -281,7 +281,7 @@ def run(command, extra):
 def compare(title, commands):
     cases = [(b, p) for b in ("stock", "ours") for p in preloads]
     cases.append(("ours", "+huge-pages"))
-    cases += [(b, "") for b in ("bare", "bump")]
+    cases += [("bare", p) for p in preloads] + [("bump", "")]
     seen = {case: [] for case in cases}
     for _ in range(rounds):
         for case in cases:
