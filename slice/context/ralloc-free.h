@@ -17,9 +17,9 @@ enum
   /* Four times the bits in a word of a slab's bitmap: most words come back
    * whole, with one lock instead of two. */
   BATCH_BLOCKS = 256,
-  BIN_BITS = 4,
-  N_BINS = 1 << BIN_BITS, /* size classes in use at a time, about */
-  BIN_BLOCKS = 64
+  BIN_BITS = 5,
+  N_BINS = 1 << BIN_BITS, /* more than size classes in use at a time */
+  BIN_BLOCKS = 32
 };
 
 /* Blocks that probably lie in one slab.  Aligned to its size, so that the
