@@ -1,6 +1,6 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 13 KiB of stack for the blocks
+ * Floor 7 (context).  No locks, no recursion, 21 KiB of stack for the blocks
  * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node

@@ -19,7 +19,7 @@ enum
   BATCH_BLOCKS = 256,
   BIN_BITS = 5,
   N_BINS = 1 << BIN_BITS, /* more than size classes in use at a time */
-  BIN_BLOCKS = 32
+  BIN_BLOCKS = 64
 };
 
 /* Blocks that probably lie in one slab.  Aligned to its size, so that the

@@ -186,8 +186,11 @@ count_descending (void *const *chunks, unsigned n, const char *below,
   Pair expected = { first, first - chunk_bytes };
   unsigned i = 0;
 
-  /* Eight at a time: a difference anywhere leaves a bit. */
-  for (; i + 8 <= n; i += 8)
+  /* Eight at a time, if the eighth is as it should be: a difference anywhere
+   * leaves a bit. */
+  for (; i + 8 <= n
+         && (uintptr_t) chunks[i + 7] == expected[0] - 7 * chunk_bytes;
+       i += 8)
     {
       const Pair *pairs = (const Pair *) (const void *) (chunks + i);
       Pair wrong = pairs[0] ^ expected;
