@@ -241,11 +241,21 @@ peers_load (const char *mesa_path)
       *(void **) &mesa.alloc = dlsym (library, "ralloc_size");
       *(void **) &mesa.free = dlsym (library, "ralloc_free");
       *(void **) &mesa.steal = dlsym (library, "ralloc_steal");
+    }
+  /* Mesa's own build hides its functions: a library of those has none. */
+  if (library != NULL && mesa.alloc != NULL && mesa.free != NULL
+      && mesa.steal != NULL)
+    {
       peers[n_peers++] = (Peer){ "ralloc",  mesa_build, mesa_alloc,     mesa_free_tree,
                                  mesa.free, mesa_steal_one, true };
     }
   else if (mesa_path != NULL)
-    fprintf (stderr, "ralloc-bench: %s\n", dlerror ());
+    {
+      const char *reason = dlerror ();
+
+      fprintf (stderr, "ralloc-bench: %s\n",
+               reason != NULL ? reason : mesa_path);
+    }
   library = dlopen ("libtalloc.so.2", RTLD_NOW | RTLD_LOCAL);
   if (library != NULL)
     {
