@@ -85,23 +85,32 @@ private:
   Arena *arena_;
 };
 
-} // namespace detail
-
-/** A linear arena, which it does not own: the last object's memory comes back
- * when it is deallocated, all else at reset. */
-class linear_resource final
-    : public detail::arena_resource<linear_resource, SliceLinear>
+/* One that only adds to a pointer. */
+template <typename Derived, typename Arena>
+class bump_resource : public arena_resource<Derived, Arena>
 {
 public:
-  using arena_resource::arena_resource;
+  using arena_resource<Derived, Arena>::arena_resource;
 
 private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::arena_get (arena (), bytes, alignment);
+    return arena_get (this->arena (), bytes, alignment);
   }
+};
 
+} // namespace detail
+
+/** A linear arena, which it does not own: the last object's memory comes back
+ * when it is deallocated, all else at reset. */
+class linear_resource final
+    : public detail::bump_resource<linear_resource, SliceLinear>
+{
+public:
+  using bump_resource::bump_resource;
+
+private:
   void
   do_deallocate (void *, std::size_t, std::size_t) override
   {
@@ -111,18 +120,12 @@ private:
 /** A stack arena, which it does not own: what is deallocated must be the top,
  * anything else is misuse (slice_stack_release()). */
 class stack_resource final
-    : public detail::arena_resource<stack_resource, SliceStack>
+    : public detail::bump_resource<stack_resource, SliceStack>
 {
 public:
-  using arena_resource::arena_resource;
+  using bump_resource::bump_resource;
 
 private:
-  void *
-  do_allocate (std::size_t bytes, std::size_t alignment) override
-  {
-    return detail::arena_get (arena (), bytes, alignment);
-  }
-
   void
   do_deallocate (void *block, std::size_t, std::size_t) override
   {
