@@ -194,6 +194,39 @@ test_malloc_family (void)
     g_assert_null (sli_os_valloc (MIB));
 }
 
+/* Not to be seen through. */
+static volatile size_t unbearable = SIZE_MAX - 100;
+
+/* Aligned to 16, as malloc alone is not everywhere with 32 bits. */
+static void
+test_malloc_aligns (void)
+{
+  enum { N = 100 };
+  char *blocks[N];
+
+  for (size_t i = 0; i < N; i++)
+    {
+      blocks[i] = sli_os_malloc (i + 1, i % 2 == 0);
+      g_assert_cmpuint ((uintptr_t) blocks[i] % 16, ==, 0);
+      g_assert_true (i % 2 != 0 || test_is_zero (blocks[i], i + 1));
+      test_fill (blocks[i], i + 1, 0);
+    }
+  for (size_t i = 0; i < N; i++)
+    {
+      g_assert_true (test_is_filled (blocks[i], i + 1, 0));
+      memset (blocks[i], 'x', i + 1);
+      blocks[i] = sli_os_realloc (blocks[i], i + 1, 2000 + i);
+      g_assert_cmpuint ((uintptr_t) blocks[i] % 16, ==, 0);
+      g_assert_true (blocks[i][0] == 'x' && blocks[i][i] == 'x');
+      blocks[i] = sli_os_realloc (blocks[i], 2000 + i, 1000);
+      g_assert_true (blocks[i][0] == 'x' && blocks[i][i] == 'x');
+      free (blocks[i]);
+    }
+  errno = 0;
+  g_assert_null (sli_os_malloc (unbearable, false));
+  g_assert_cmpint (errno, ==, ENOMEM);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -209,5 +242,6 @@ main (int argc, char **argv)
   test_add ("/slice/os-posix/map", test_map);
   test_add ("/slice/os-posix/map-too-much", test_map_too_much);
   test_add ("/slice/os-posix/malloc-family", test_malloc_family);
+  test_add ("/slice/os-posix/malloc-aligns", test_malloc_aligns);
   return g_test_run ();
 }

@@ -24,6 +24,7 @@
 
 #include "node.h"
 #include "base/trace.h"
+#include "port/os.h"
 
 enum
 {
@@ -64,20 +65,20 @@ sli_large_alloc (size_t bytes, bool zero)
 {
   void *block;
 
-  TRACE_OWN (block = zero ? calloc (1, bytes) : malloc (bytes));
+  TRACE_OWN (block = sli_os_malloc (bytes, zero));
   if (UNLIKELY (block == NULL) && slice_trim (0) > 0)
-    TRACE_OWN (block = zero ? calloc (1, bytes) : malloc (bytes));
+    TRACE_OWN (block = sli_os_malloc (bytes, zero));
   return block;
 }
 
 void *
-sli_large_realloc (void *block, size_t bytes)
+sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
 
-  TRACE_OWN (moved = realloc (block, bytes));
+  TRACE_OWN (moved = sli_os_realloc (block, old_bytes, bytes));
   if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
-    TRACE_OWN (moved = realloc (block, bytes));
+    TRACE_OWN (moved = sli_os_realloc (block, old_bytes, bytes));
   return moved;
 }
 

@@ -417,7 +417,7 @@ void sli_context_walks_moved (void *old, void *payload);
 /* --- large nodes (large.c) ----------------------------------------------- */
 
 void *sli_large_alloc (size_t bytes, bool zero);
-void *sli_large_realloc (void *block, size_t bytes);
+void *sli_large_realloc (void *block, size_t old_bytes, size_t bytes);
 void sli_large_free (void *block);
 /* Remembers that a node or gc slab is at an address, or forgets it. */
 typedef enum

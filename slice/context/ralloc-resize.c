@@ -106,7 +106,7 @@ large_resize (void *ptr, size_t size)
   if (!sli_large_map_spare ())
     return NULL;
   sli_large_map_remove (ptr);
-  prefix = sli_large_realloc (prefix, bytes);
+  prefix = sli_large_realloc (prefix, prefix->bytes, bytes);
   if (prefix != NULL)
     {
       prefix->bytes = bytes;

@@ -96,7 +96,7 @@ sli_tail_new (size_t size, bool zero)
                  + TAIL_GAP_MIN + TAIL_HEADER;
   char *payload;
 
-  TRACE_OWN (payload = zero ? calloc (1, total) : malloc (total));
+  TRACE_OWN (payload = sli_os_malloc (total, zero));
   if (payload == NULL)
     return NULL;
   *tail_size (payload) = size;

@@ -23,8 +23,7 @@
 enum
 {
   ALIGNMENT_MAX = 4096,     /* of slice_alloc_aligned() */
-  ALIGNMENT_OF_MALLOC = 16  /* what malloc gives anyway on 64 bits; on 32 it
-                               may be 8, but then memalign is asked */
+  ALIGNMENT_OF_MALLOC = 16  /* what sli_os_malloc() gives anyway */
 };
 
 /* The size to ask for, and whether its class is aligned by itself. */
@@ -32,7 +31,7 @@ static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
   if (route_goes_to_malloc (bytes))
-    return alignment <= min_size (ALIGNMENT_OF_MALLOC, 2 * sizeof (void *));
+    return alignment <= ALIGNMENT_OF_MALLOC;
   if (sli_route.route == ROUTE_GUARD)
     return alignment <= 2 * sizeof (void *);
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));

@@ -137,7 +137,7 @@ malloc_alloc (size_t size, const void *site)
 {
   void *block;
 
-  TRACE_OWN (block = malloc (size));
+  TRACE_OWN (block = sli_os_malloc (size, false));
   if (block == NULL)
     return NULL;
   if (sli_route.route == ROUTE_GUARD && !sli_guard_add_large (block, size, site))

@@ -12,10 +12,16 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+enum
+{
+  MALLOC_ALIGN = 16
+};
 
 static struct
 {
@@ -216,6 +222,41 @@ sli_os_valloc (size_t bytes UNUSED)
 #else
   return NULL;
 #endif
+}
+
+void *
+sli_os_malloc (size_t bytes, bool zero)
+{
+  void *block = zero ? calloc (1, bytes) : malloc (bytes);
+
+  if (sizeof (void *) > 4 || (uintptr_t) block % MALLOC_ALIGN == 0)
+    return block;
+  free (block);
+  block = sli_os_aligned_alloc (bytes, MALLOC_ALIGN);
+  if (block == NULL)
+    errno = ENOMEM;
+  else if (zero)
+    memset (block, 0, bytes);
+  return block;
+}
+
+/* Where realloc might move the block to a multiple of 8 there would be no way
+ * back if memory ran out then, so it is not asked.  (Without a tool it aligns
+ * blocks that are not tiny; ours are not.) */
+void *
+sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
+{
+  void *moved;
+
+  if (sizeof (void *) > 4 || sli_os_memory_tool () == NULL)
+    return realloc (block, bytes);
+  moved = sli_os_malloc (bytes, false);
+  if (moved != NULL)
+    {
+      memcpy (moved, block, old_bytes < bytes ? old_bytes : bytes);
+      free (block);
+    }
+  return moved;
 }
 
 size_t
