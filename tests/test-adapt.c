@@ -39,6 +39,13 @@ test_does_not_grow_without_need (void)
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
 }
 
+/* One and a half of the smallest magazines: 15 blocks with 64 bits. */
+static unsigned
+swing (void)
+{
+  return sli_depot_rounds (CLASS, 0) * 3 / 2;
+}
+
 /* So do swings across the border between the two, if there are many in little
  * time: in larger magazines the same swing meets none. */
 static void
@@ -47,10 +54,10 @@ test_grows_by_swaps (void)
   begin ();
   sli_os_pretend_clock_msec (1000000);
   for (int i = 0; i < 1000; i++)
-    wave (CLASS, 15);
+    wave (CLASS, swing ());
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
   for (int i = 0; i < 10000; i++)
-    wave (CLASS, 15);
+    wave (CLASS, swing ());
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 1);
   g_assert_cmpuint (counts_of (CLASS).rounds_now, ==,
                     sli_depot_rounds (CLASS, 1));
@@ -63,7 +70,7 @@ test_does_not_grow_by_slow_swaps (void)
   for (unsigned i = 0; i < 20000; i++)
     {
       sli_os_pretend_clock_msec (1000000 + i);
-      wave (CLASS, 15);
+      wave (CLASS, swing ());
     }
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
 }
@@ -157,19 +164,21 @@ static void *
 contended_run (void *data)
 {
   Contended *contended = data;
-  void *blocks[11];
+  const unsigned n = sli_depot_rounds (CLASS, 0);
+  void **blocks = g_new (void *, n + 1);
 
   /* Both magazines empty: the next allocation makes a trip. */
-  for (int i = 0; i < 10; i++)
+  for (unsigned i = 0; i < n; i++)
     blocks[i] = fast_alloc (CLASS);
   __atomic_store_n (&contended->thread_id, test_thread_id (),
                     __ATOMIC_RELEASE);
   while (!__atomic_load_n (&contended->go, __ATOMIC_ACQUIRE))
     g_thread_yield ();
-  blocks[10] = fast_alloc (CLASS);
+  blocks[n] = fast_alloc (CLASS);
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 1);
-  for (int i = 0; i < 11; i++)
+  for (unsigned i = 0; i <= n; i++)
     fast_free (CLASS, blocks[i]);
+  g_free (blocks);
   return NULL;
 }
 

@@ -387,10 +387,17 @@ static const size_t borders[] = {
   65537,
   ((size_t) 1 << 31) - 1,
   (size_t) 1 << 31,
+#if SIZE_MAX > UINT32_MAX
   ((size_t) 1 << 32) - 1,
   (size_t) 1 << 32,
   ((size_t) 1 << 32) + 1,
   ((size_t) 1 << 33) - 1,
+#else
+  ((size_t) 1 << 16) - 1,
+  (size_t) 1 << 16,
+  ((size_t) 1 << 16) + 1,
+  ((size_t) 1 << 17) - 1,
+#endif
   SIZE_MAX / 4096,
   SIZE_MAX / 16,
   SIZE_MAX / 16 + 1,
@@ -416,6 +423,7 @@ test_overflows (void)
 {
   const size_t bearable = (size_t) 1 << 20;
 
+  test_limit_space ();
   for (size_t i = 0; i < G_N_ELEMENTS (borders); i++)
     for (size_t k = 0; k < G_N_ELEMENTS (borders); k++)
       {
@@ -443,6 +451,7 @@ test_overflows (void)
 static void
 test_large_sizes (void)
 {
+  test_limit_space ();
   for (size_t i = 0; i < G_N_ELEMENTS (borders); i++)
     if (borders[i] > SIZE_MAX / 4)
       {
@@ -997,6 +1006,7 @@ death_no_memory (void)
 static void
 death_no_memory_large (void)
 {
+  test_limit_space ();
   test_will_die ("slice: error 120: out of memory: %zu bytes, alignment 0 "
                  "[thread %u]",
                  SIZE_MAX / 2 - 1000, test_thread_id ());
@@ -1006,6 +1016,7 @@ death_no_memory_large (void)
 static void
 death_no_memory_aligned (void)
 {
+  test_limit_space ();
   test_will_die ("slice: error 120: out of memory: %zu bytes, alignment 4096 "
                  "[thread %u]",
                  (SIZE_MAX / 2 - 100000) / 4096 * 4096 + 4096,

@@ -83,7 +83,9 @@ test_align (void)
   g_assert_false (is_power_of_two (0));
   g_assert_true (is_power_of_two (1));
   g_assert_false (is_power_of_two (48));
-  g_assert_true (is_power_of_two ((size_t) 1 << 40));
+  g_assert_true (is_power_of_two ((SIZE_MAX >> 24) + 1)); /* 64 bits: 2^40 */
+  g_assert_true (is_power_of_two (SIZE_MAX / 2 + 1));
+  g_assert_false (is_power_of_two (SIZE_MAX / 2 + 2));
   g_assert_cmpuint (lowest_bit (48), ==, 16);
   g_assert_cmpuint (lowest_bit (1), ==, 1);
   g_assert_cmpuint (min_size (2, 3), ==, 2);

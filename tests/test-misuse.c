@@ -199,7 +199,7 @@ typedef struct Node Node;
 struct Node
 {
   Node *next;
-  long data[4];
+  char data[40 - sizeof (Node *)];
 };
 
 static void
@@ -256,14 +256,15 @@ death_aligned_as_other (void)
 static void
 death_malloc_too_small (void)
 {
+  const size_t size = 32 - sizeof (size_t); /* less the word before it */
   void *block;
 
   test_options ("always-malloc");
-  block = slice_alloc (24);
+  block = slice_alloc (size);
   test_will_die ("slice: error 110: slice_free1: live block has another size: "
-                 "block %p, given size 1000, real size 24 "
+                 "block %p, given size 1000, real size %zu "
                  "[class 1008, thread %u]",
-                 block, test_thread_id ());
+                 block, size, test_thread_id ());
   slice_free1 (1000, block);
 }
 

@@ -22,6 +22,9 @@
 #define KIB ((size_t) 1 << 10)
 #define MIB ((size_t) 1 << 20)
 
+/* All extents but the first, which has 256 KiB. */
+#define EXTENT_BYTES (sizeof (void *) > 4 ? 32 * MIB : 4 * MIB)
+
 static TestPages pages;
 
 static PageCounts
@@ -516,30 +519,36 @@ test_trim_ends_huge_pages (void)
   g_assert_false (mapping_has_flag (runs[N - 1], " nh"));
 }
 
-/* The first two extents are known at a glance, until they are given up. */
+/* The first two extents are known at a glance, until they are given up.  With
+ * 32 bits extents are small, and the last run lies in a third, which is not
+ * known. */
 static void
 test_own_extents (void)
 {
   enum { N = 200 };
   void *record, *runs[N];
   bool is_zero;
+  int n, n_known = 0;
 
   begin_plain ();
   g_assert_false (own_extents_have (runs));
-  for (int i = 0; i < N; i++)
+  for (n = 0; n < N && n_known == n; n++)
     {
-      runs[i] = sli_page_alloc_run (4, &record, &is_zero);
-      g_assert_true (own_extents_have (runs[i]));
-      g_assert_true (own_extents_have ((char *) runs[i] + 64 * KIB - 1));
+      runs[n] = sli_page_alloc_run (4, &record, &is_zero);
+      n_known += pages.n_maps <= OWN_EXTENTS;
+      g_assert_true (own_extents_have (runs[n]) == (n_known == n + 1));
+      g_assert_true (own_extents_have ((char *) runs[n] + 64 * KIB - 1)
+                     == (n_known == n + 1));
     }
+  g_assert_true (sizeof (void *) > 4 ? n_known == N : n_known > 32);
   g_assert_false (own_extents_have (NULL));
   g_assert_false (own_extents_have (runs));
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < n; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
   g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
   g_assert_true (own_extents_have (runs[0]));
-  g_assert_false (own_extents_have (runs[N - 1]));
+  g_assert_false (own_extents_have (runs[n_known - 1]));
 }
 
 static bool
@@ -581,8 +590,13 @@ test_huge_late (void)
 static void
 test_idle_share (void)
 {
-  enum { RUNS_A_REGION = 31, RUNS_AN_EXTENT = 16 * RUNS_A_REGION };
-  static void *runs[10 * RUNS_AN_EXTENT];
+  enum
+  {
+    REGIONS = 160,
+    RUNS_A_REGION = 31,
+    RUNS_AN_EXTENT = EXTENT_BYTES / (2 * MIB) * RUNS_A_REGION
+  };
+  static void *runs[REGIONS * RUNS_A_REGION];
   unsigned n = G_N_ELEMENTS (runs), n_too_much = 0;
   void *record, *run;
   size_t n_idle;
@@ -639,11 +653,13 @@ test_source_fails (void)
   begin ();
   while (sli_page_alloc_run (1, &record, &is_zero) != NULL)
     n++;
-  g_assert_cmpint (n, >, 1000);
+  g_assert_cmpuint (n * 16 * KIB, >, EXTENT_BYTES * 31 / 32);
   g_assert_cmpint (pages.n_maps, ==, 2);
   g_assert_cmpint (pages.n_failed, >=, 1);
-  /* It is asked for less and less, and again the next time. */
-  g_assert_cmpint (pages.n_failed, ==, 8);
+  /* It is asked for less and less, down to 256 KiB, and again the next
+   * time. */
+  g_assert_cmpuint (pages.n_failed, ==,
+                    g_bit_storage (EXTENT_BYTES / (256 * KIB)));
   pages.n_until_failure = -1;
   g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
 }

@@ -158,7 +158,7 @@ free_slice (void)
   void *block = slice_alloc (64);
 
   memset (block, 0x22, 64);
-  do_free ((char *) block + 32);
+  do_free ((char *) block + sizeof (RallocHeaderV1));
 }
 
 static void

@@ -353,6 +353,7 @@ int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
+  test_limit_space ();
   test_add_fresh ("/slice/sizes/default", refuse_in_default);
   test_add_fresh ("/slice/sizes/checked", refuse_in_checked);
   test_add_fresh ("/slice/sizes/hardened", refuse_in_hardened);

@@ -76,6 +76,7 @@ test_unknown (void)
 static void
 test_too_much (void)
 {
+  test_limit_space ();
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
     {
       const SliceSource *source = slice_source_builtin ((SlicePageSource) i);

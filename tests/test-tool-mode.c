@@ -25,6 +25,10 @@ __sanitizer_print_stack_trace (void)
 }
 #endif
 
+/* glibc's malloc tells this size exactly, as tools do all sizes, and so any
+ * multiple of 32 more: with its word before it a block is 32 bytes. */
+enum { EXACT_BYTES = 32 - sizeof (size_t) };
+
 static void
 test_blocks_are_mallocs (void)
 {
@@ -38,11 +42,11 @@ test_blocks_are_mallocs (void)
   g_assert_false (slice_is_ours (block));
   g_assert_cmpuint (test_stats ()->n_maps, ==, 0);
   free (block);
-  /* Sizes that glibc's malloc tells exactly, as tools do all of them. */
-  for (size_t size = 24; size < 5000; size += 32)
+  for (size_t size = EXACT_BYTES; size < 5000; size += 32)
     {
       block = slice_try_alloc_known (size, &known);
       g_assert_false (known);
+      g_assert_cmpuint ((uintptr_t) block % test_alignment (size), ==, 0);
       memset (block, 1, size);
       slice_free1 (size, block);
       block = slice_alloc_aligned (64, size);
@@ -51,6 +55,24 @@ test_blocks_are_mallocs (void)
       slice_free_bulk (1, (void *const *) &(void *){ slice_alloc0 (size) });
     }
   g_assert_cmpuint (slice_trim (0), ==, 0);
+}
+
+/* What slice.h promises of alignment holds for mallocs, too. */
+static void
+test_alignment_holds (void)
+{
+  static void *blocks[200];
+
+  g_setenv ("SLICE_OPTIONS", "", TRUE);
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      size_t size = 8 * i + 8;
+
+      blocks[i] = slice_alloc (size);
+      g_assert_cmpuint ((uintptr_t) blocks[i] % test_alignment (size), ==, 0);
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    free (blocks[i]);
 }
 
 static void
@@ -73,7 +95,7 @@ free_wrong_size (void)
   void *block;
 
   g_setenv ("SLICE_OPTIONS", "", TRUE);
-  block = slice_alloc (24);
+  block = slice_alloc (EXACT_BYTES);
   slice_free1 (16, block);
 }
 
@@ -82,12 +104,14 @@ test_exact_size (void)
 {
   int status;
   char *said = test_capture (free_wrong_size, &status);
+  char *expected = g_strdup_printf (
+      "slice: error 110: slice_free1: live block has another size: "
+      "block 0x*, given size 16, real size %d [class 16, thread *]\n",
+      EXACT_BYTES);
 
   g_assert_cmpint (status, ==, SIGABRT);
-  g_assert_true (g_pattern_match_simple (
-      "slice: error 110: slice_free1: live block has another size: "
-      "block 0x*, given size 16, real size 24 [class 16, thread *]\n",
-      said));
+  g_assert_true (g_pattern_match_simple (expected, said));
+  g_free (expected);
   g_free (said);
 }
 
@@ -97,6 +121,7 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/slice/tool-mode/blocks-are-mallocs",
                   test_blocks_are_mallocs);
+  test_add_fresh ("/slice/tool-mode/alignment-holds", test_alignment_holds);
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();

@@ -280,6 +280,19 @@ test_pages (void)
          region->extent->n_clean++);
 }
 
+/* The first of three runs, the first two of one unit; 0: there are none. */
+static unsigned
+find_neighbours (const Region *region)
+{
+  for (unsigned unit = region->n_header; unit + 2 < region->n_units; unit++)
+    if (region->run_first[unit] == unit
+        && region->run_first[unit + 1] == unit + 1
+        && region->run_first[unit + 2] == unit + 2)
+      return unit;
+  return 0;
+}
+
+/* One with such runs and a free unit. */
 static Region *
 half_full_region (void)
 {
@@ -292,7 +305,7 @@ half_full_region (void)
           Region *region
               = (Region *) ((char *) extent->start + i * REGION_BYTES);
 
-          if (region->n_free > 0 && !region_is_empty (region))
+          if (region->n_free > 0 && find_neighbours (region) != 0)
             return region;
         }
     }
@@ -316,18 +329,6 @@ make_run (Region *region, unsigned unit)
   unitset_remove (&region->fresh, unit, 1);
   region->run_first[unit] = (uint8_t) unit;
   region->run_units[unit] = 1;
-}
-
-/* The first of three runs, the first two of one unit. */
-static unsigned
-find_neighbours (const Region *region)
-{
-  for (unsigned unit = region->n_header; unit + 2 < region->n_units; unit++)
-    if (region->run_first[unit] == unit
-        && region->run_first[unit + 1] == unit + 1
-        && region->run_first[unit + 2] == unit + 2)
-      return unit;
-  g_assert_not_reached ();
 }
 
 /* Each way in which units, runs and the set of free ones may differ.  What is
@@ -387,12 +388,13 @@ test_map (void)
 
   begin ();
   region = region_of (kept[0]);
-  extent = region->extent;
   sli_map_clear (region);
   expect_broken ("P5", region);
   sli_map_set (region);
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);
-  g_assert_cmpuint (extent->n_begun, <, extent->n_regions);
+  /* With 32 bits an extent has two regions: it may take another one. */
+  for (extent = region->extent; extent->n_begun == extent->n_regions;)
+    extent = region_of (slice_alloc (SLICE_SIZE_MAX))->extent;
   unbegun = (char *) extent->start + extent->n_begun * REGION_BYTES;
   g_assert_false (sli_map_needs_leaf (unbegun));
   sli_map_set (unbegun);

@@ -78,6 +78,18 @@ test_thread_id (void)
   return (unsigned) syscall (SYS_gettid);
 }
 
+void
+test_limit_space (void)
+{
+  struct rlimit limit;
+
+  if (sizeof (size_t) > 4)
+    return;
+  g_assert_cmpint (getrlimit (RLIMIT_AS, &limit), ==, 0);
+  limit.rlim_cur = MIN (limit.rlim_cur, SIZE_MAX / 4);
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+}
+
 size_t
 test_resident_bytes (void)
 {

@@ -57,6 +57,11 @@ unsigned test_times (unsigned n, unsigned least);
 /* The number of the calling thread, as messages show it. */
 unsigned test_thread_id (void);
 
+/* With 32 bits a GiB or two may well be had.  This forbids the process, and
+ * those that it starts, a quarter of all addresses, so that SIZE_MAX / 4 is as
+ * surely too large as it is with 64 bits. */
+void test_limit_space (void);
+
 /* Resident bytes of this process. */
 size_t test_resident_bytes (void);
 

@@ -31,7 +31,7 @@ enum
 #else
 enum
 {
-  MAP_ADDRESS_BITS = 35 /* one leaf more than covers all 32 bits */
+  MAP_ADDRESS_BITS = 35 /* one leaf, which covers more than all 32 bits */
 };
 #endif
 
