@@ -53,6 +53,16 @@ static void *(*volatile try_take) (size_t) = NULL;
 static void *(*volatile try_take_n) (size_t, size_t) = NULL;
 static void *(*volatile try_take_aligned) (size_t, size_t) = NULL;
 
+/* A quarter of all addresses is more than there is; with 32 bits it is more
+ * than may be had from here on. */
+static bool
+has_no_quarter (void)
+{
+  struct rlimit limit = { SIZE_MAX / 4, SIZE_MAX / 4 };
+
+  return sizeof (size_t) > 4 || setrlimit (RLIMIT_AS, &limit) == 0;
+}
+
 static Verdict
 sizes_too_large (void)
 {
@@ -60,8 +70,10 @@ sizes_too_large (void)
       = { SIZE_MAX,           SIZE_MAX - 7,       SIZE_MAX - 15,
           SIZE_MAX - 16,      SIZE_MAX - 4095,    SIZE_MAX - 4096,
           SIZE_MAX / 2 + 1,   PTRDIFF_MAX,        (size_t) PTRDIFF_MAX + 1,
-          PTRDIFF_MAX - 4096, (size_t) 1 << 62,   SIZE_MAX - 65536 };
+          PTRDIFF_MAX - 4096, SIZE_MAX / 4 + 1,   SIZE_MAX - 65536 };
 
+  if (!has_no_quarter ())
+    return SKIP;
   try_take = slice_try_alloc;
   try_take_aligned = slice_try_alloc_aligned;
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -80,11 +92,13 @@ sizes_too_large (void)
 static Verdict
 products (void)
 {
-  static const size_t pairs[][2]
+  /* The square wraps to 0. */
+  const size_t root = (size_t) 1 << sizeof (size_t) * CHAR_BIT / 2;
+  const size_t pairs[][2]
       = { { SIZE_MAX, 2 },          { 2, SIZE_MAX },
-          { SIZE_MAX / 8 + 1, 8 },  { (size_t) 1 << 32, (size_t) 1 << 32 },
+          { SIZE_MAX / 8 + 1, 8 },  { root, root },
           { SIZE_MAX, 1 },          { SIZE_MAX / 3, 3 },
-          { SIZE_MAX, SIZE_MAX },   { (size_t) 1 << 63, 2 } };
+          { SIZE_MAX, SIZE_MAX },   { SIZE_MAX / 2 + 1, 2 } };
 
   try_take_n = slice_try_alloc_n;
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
