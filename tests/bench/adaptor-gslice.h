@@ -9,7 +9,9 @@
 #include <stdio.h>
 
 #define ADAPTOR_NAME "gslice"
-#define ADAPTOR_ALIGNMENT(size) ((size) >= 16 ? 16 : 8)
+/* Two words, where they are as large. */
+#define ADAPTOR_ALIGNMENT(size)                                               \
+ ((size) >= 2 * sizeof (void *) ? 2 * sizeof (void *) : 8)
 
 BENCH_INLINE void *
 adaptor_alloc (size_t size)

@@ -127,15 +127,18 @@ zero_verify (const Held *held)
                    i, held->size, held->block);
 }
 
-/* The largest power of two, at most 16, that divides the size rounded up to
- * 8. */
+/* The largest power of two, at most 16, that divides the size rounded up to 8;
+ * or so much of it as the contestant has. */
 static void
-alignment_verify (const Held *held)
+alignment_verify (const Careful *careful, const Held *held)
 {
   uintptr_t rounded = (held->size + (uintptr_t)7) & ~(uintptr_t)7;
   uintptr_t alignment = rounded & -rounded;
-  if (alignment > ALIGNMENT_MAX)
-    alignment = ALIGNMENT_MAX;
+  uintptr_t alignment_max = careful->options->contestant->is_by_words
+                                ? 2 * sizeof (void *)
+                                : ALIGNMENT_MAX;
+  if (alignment > alignment_max)
+    alignment = alignment_max;
   if (((uintptr_t)held->block & (alignment - 1)) != 0)
     stress_fail (EXIT_FOUND,
                  "the block of %u bytes at %p is not aligned to %u",
@@ -161,7 +164,7 @@ held_alloc (const Careful *careful, Held *held, uint32_t size, uint32_t tag,
     return;
   if (held->block == NULL)
     stress_fail (EXIT_FOUND, "no block of %u bytes", size);
-  alignment_verify (held);
+  alignment_verify (careful, held);
   if (zeroed)
     zero_verify (held);
   pattern_write (held);
@@ -178,7 +181,7 @@ held_resize (const Careful *careful, Held *held, uint32_t size, uint32_t tag)
     return;
   if (held->block == NULL)
     stress_fail (EXIT_FOUND, "no block of %u bytes", size);
-  alignment_verify (held);
+  alignment_verify (careful, held);
   pattern_verify (held, old_size < size ? old_size : size, "after a resize");
   held->tag = tag;
   pattern_write (held);

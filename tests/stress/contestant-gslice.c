@@ -89,4 +89,5 @@ const Contestant contestant_gslice = {
   .calls = &gslice_calls,
   .walk = gslice_walk,
   .replay = gslice_replay,
+  .is_by_words = true,
 };

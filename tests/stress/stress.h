@@ -194,6 +194,7 @@ struct Contestant
   void (*walk) (Walk *walk);
   void (*replay) (Replay *replay);
   bool is_slice; /* has our options and statistics */
+  bool is_by_words; /* aligns to two words at most: 8 bytes with 32 bits */
   bool is_empty; /* hands out nothing: measures the loop alone */
 };
 
