@@ -93,16 +93,25 @@ code ()
     | sed -n "/^[0-9a-f]* <$2>:/,/^\$/p"
 }
 
+own_place='__x86.get_pc_thunk|_GLOBAL_OFFSET_TABLE_'
+
 # findings OBJECT: what is wrong with the pair in it
 findings ()
 {
   code "$1" one_pair > "$temporary/code"
   test -s "$temporary/code" || echo "no code"
-  # Only the slow paths may be called (as relocations have it).
+  # Only the slow paths may be called (as relocations have it), and what tells
+  # 32-bit code where it is.
   grep -E 'R_[A-Z0-9_]*(PLT|PC32|GOTPC|TLSGD|TLSLD)' "$temporary/code" \
-    | grep -v -E 'slice_(alloc|free)_slow_v1|GOTTPOFF'
+    | grep -v -E "slice_(alloc|free)_slow_v1|GOTTPOFF|$own_place"
   grep -E '__tls_get_addr|TLSGD|TLSLD|_ZTW|_ZTH' "$temporary/code"
-  awk '/\tret/ { exit } /\tcall/ { print "called on the way: " $0 }' \
+  # A call's relocation is on the next line.
+  awk -v own_place="$own_place" '
+    call != "" && $0 !~ own_place { print "called on the way: " call }
+    { call = "" }
+    /\tret/ { exit }
+    /\tcall/ { call = $0 }
+    END { if (call != "") print "called on the way: " call }' \
     "$temporary/code"
 }
 
