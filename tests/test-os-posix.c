@@ -220,6 +220,10 @@ test_malloc_aligns (void)
       g_assert_true (blocks[i][0] == 'x' && blocks[i][i] == 'x');
       blocks[i] = sli_os_realloc (blocks[i], 2000 + i, 1000);
       g_assert_true (blocks[i][0] == 'x' && blocks[i][i] == 'x');
+      errno = 0;
+      g_assert_null (sli_os_realloc (blocks[i], 1000, unbearable));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      g_assert_true (blocks[i][0] == 'x' && blocks[i][i] == 'x');
       free (blocks[i]);
     }
   errno = 0;

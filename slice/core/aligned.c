@@ -23,7 +23,8 @@
 enum
 {
   ALIGNMENT_MAX = 4096,     /* of slice_alloc_aligned() */
-  ALIGNMENT_OF_MALLOC = 16  /* what sli_os_malloc() gives anyway */
+  ALIGNMENT_OF_MALLOC = 16  /* what sli_os_malloc() gives blocks of 16 bytes
+                               and more; ours have their alignment's size */
 };
 
 /* The size to ask for, and whether its class is aligned by itself. */

@@ -241,14 +241,14 @@ sli_os_malloc (size_t bytes, bool zero)
 }
 
 /* Where realloc might move the block to a multiple of 8 there would be no way
- * back if memory ran out then, so it is not asked.  (Without a tool it aligns
- * blocks that are not tiny; ours are not.) */
+ * back if memory ran out then, so with 32 bits it is not asked: ARM's malloc
+ * aligns to 8, that of i386 does not, but valgrind's does. */
 void *
 sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
 
-  if (sizeof (void *) > 4 || sli_os_memory_tool () == NULL)
+  if (sizeof (void *) > 4)
     return realloc (block, bytes);
   moved = sli_os_malloc (bytes, false);
   if (moved != NULL)

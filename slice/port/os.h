@@ -50,8 +50,8 @@ void *sli_os_valloc (size_t bytes);
 bool sli_os_has_posix_memalign (void);
 bool sli_os_has_memalign (void);
 bool sli_os_has_valloc (void);
-/* malloc, calloc and realloc, whose blocks are aligned to 16.  With 32 bits
- * the system's may be to 8 only: valgrind's are. */
+/* malloc, calloc and realloc, whose blocks of 16 bytes and more are aligned to
+ * 16.  With 32 bits the system's may be to 8 only: valgrind's are. */
 void *sli_os_malloc (size_t bytes, bool zero);
 void *sli_os_realloc (void *block, size_t old_bytes, size_t bytes);
 /* The usable size of a block of malloc; 0 if the system can't tell. */

@@ -44,14 +44,23 @@ struct LimitSlab
   bool is_listed;
 };
 
-static LimitSlab *limit_classes[LIMIT_CLASSES]; /* with room, or so it is thought */
+/* Of each class those with room, or so it is thought. */
+static LimitSlab *limit_classes[LIMIT_CLASSES];
 static LimitSlab *limit_empty;
 static char *limit_start, *limit_at;
+
+static inline LimitSlab *
+limit_slab_of (const void *block)
+{
+  return (LimitSlab *) ((uintptr_t) block
+                        & ~(uintptr_t) (LIMIT_SLAB_BYTES - 1));
+}
 
 static inline bool
 limit_is_ours (const void *block)
 {
-  return (uintptr_t) block - (uintptr_t) limit_start < LIMIT_SPACE_BYTES;
+  return limit_start != NULL
+         && (uintptr_t) block - (uintptr_t) limit_start < LIMIT_SPACE_BYTES;
 }
 
 static LimitSlab *
@@ -65,6 +74,8 @@ limit_slab_new (unsigned class_index)
           NULL, LIMIT_SPACE_BYTES + LIMIT_SLAB_BYTES, PROT_READ | PROT_WRITE,
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+      if (start == (uintptr_t) MAP_FAILED)
+        abort ();
       limit_start = (char *) ((start + LIMIT_SLAB_BYTES - 1)
                               & ~(uintptr_t) (LIMIT_SLAB_BYTES - 1));
       limit_at = limit_start;
@@ -75,6 +86,8 @@ limit_slab_new (unsigned class_index)
     {
       slab = (LimitSlab *) limit_at;
       limit_at += LIMIT_SLAB_BYTES;
+      if (limit_at > limit_start + LIMIT_SPACE_BYTES)
+        abort ();
     }
   memset (slab, 0, sizeof *slab);
   slab->chunk_bytes = class_index * LIMIT_STEP_BYTES;
@@ -142,8 +155,7 @@ limit_slab_is_empty (LimitSlab *slab)
 static inline void
 limit_free (void *block)
 {
-  LimitSlab *slab
-      = (LimitSlab *) ((uintptr_t) block & ~(uintptr_t) (LIMIT_SLAB_BYTES - 1));
+  LimitSlab *slab = limit_slab_of (block);
 
   if (!limit_is_ours (block))
     {
@@ -173,8 +185,7 @@ limit_free (void *block)
 static inline void *
 limit_realloc (void *block, size_t bytes)
 {
-  const LimitSlab *slab
-      = (LimitSlab *) ((uintptr_t) block & ~(uintptr_t) (LIMIT_SLAB_BYTES - 1));
+  const LimitSlab *slab = limit_slab_of (block);
   void *moved;
 
   if (!limit_is_ours (block))
@@ -187,7 +198,7 @@ limit_realloc (void *block, size_t bytes)
   return moved;
 }
 
-/* --- destructors, which are no longer in the header ------------------------ */
+/* --- destructors, which are no longer in the header ---------------------- */
 
 typedef struct
 {

@@ -6,8 +6,9 @@
 # Mesa's own ralloc.o and nothing else changed, and compares: the output on
 # every shader of some Debian packages (byte by byte, but for the addresses
 # that Mesa prints), instructions, CPU time, peak memory,
-# what two threads get done, and what a heap full of others' blocks costs.  Beside
-# them stand two allocators that do nothing but hand memory out (mesa-limit.h).
+# what two threads get done, and what a heap full of others' blocks costs.
+# Beside them stand two allocators that do nothing but hand memory out
+# (mesa-limit.h).
 #
 # usage: mesa-ralloc.sh LIBDIR [WORKDIR [ROUNDS]]
 #   LIBDIR   where libslice.so and libslice-ralloc.so are
@@ -123,18 +124,23 @@ relink many-stock "$work/many.o" stock
 relink many-ours "$work/many.o" ours
 cc -O2 -o "$work/measure" "$here/measure.c"
 
-# --- a scale to hold ours against ---------------------------------------------------
+# --- a scale to hold ours against --------------------------------------------
 
 # Mesa's own ralloc.c with a header of 32 bytes, on an allocator that does
 # nothing for anybody (bare), and on one that never frees (bump).
 ralloc_c=$source/src/util/ralloc.c
-object=$(ninja -t targets all | sed -n 's#^\(src/util/[^:]*/ralloc\.c\.o\):.*#\1#p')
+object=$(ninja -t targets all \
+  | sed -n 's#^\(src/util/[^:]*/ralloc\.c\.o\):.*#\1#p')
 sed -e '/^   void (\*destructor)(void \*);$/d' -e '/info->destructor = NULL;/d' \
   -e 's/^   if (info->destructor != NULL)$/   if (limit_n_destructors != 0)/' \
   -e 's/info->destructor(\(.*\));$/limit_destroy (\1);/' \
   -e 's/info->destructor = destructor;/limit_set_destructor (ptr, destructor);/' \
   "$ralloc_c" > "$work/ralloc-limit.c"
-! grep -q 'info->destructor' "$work/ralloc-limit.c"
+if grep -q -e 'info->destructor' -e '^   void (\*destructor)(void \*);$' \
+     "$work/ralloc-limit.c"; then
+  say "Mesa's ralloc.c is not as it was: no 32-byte header" >&2
+  exit 1
+fi
 for limit in bare bump; do
   flags="-I$source/src/util -include $here/mesa-limit.h"
   test $limit = bare || flags="$flags -DLIMIT_BUMP"
