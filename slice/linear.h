@@ -74,7 +74,7 @@ SLICE_API void *slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size);
  * Cost: 7 instructions for a constant size; a block now and then.
  */
 SLICE_ARENA_INLINE void *slice_linear_alloc (SliceLinear *linear, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_linear_alloc (SliceLinear *linear, size_t size)
 {
@@ -86,7 +86,7 @@ slice_linear_alloc (SliceLinear *linear, size_t size)
 
 /** As slice_linear_alloc(), with all `size` bytes zero. */
 SLICE_ARENA_INLINE void *slice_linear_alloc0 (SliceLinear *linear, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_linear_alloc0 (SliceLinear *linear, size_t size)
 {
@@ -100,7 +100,7 @@ slice_linear_alloc0 (SliceLinear *linear, size_t size)
  * same as no memory. */
 SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
                                       size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+    SLICE_ATTR_ALLOC_SIZE2 (2, 3);
 
 /** Adds an object with an alignment of the caller's choice.
  *
@@ -114,12 +114,12 @@ SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
  */
 SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
                                             size_t alignment, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+    SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Adds a copy of `size` bytes; a NULL source only with size 0. */
 SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
                                    const void *source)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_ALLOC_SIZE (2);
 
 /** Changes an object's size: in place if it is the last one and there is
  * room (or it shrinks), else the smaller of both sizes is copied.
@@ -270,11 +270,10 @@ SLICE_API void slice_linear_abandon (SliceLinear *linear);
 /* --- strings ------------------------------------------------------------- */
 
 /** A copy of a string; NULL of NULL. */
-SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string)
-    SLICE_ATTR_MALLOC;
+SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string);
 /** A copy of at most `max` bytes, terminated; NULL of NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
-                                      size_t max) SLICE_ATTR_MALLOC;
+                                      size_t max);
 /** Appends to a string of this arena, in place if it is the last object.
  *
  * @param string  *string NULL counts as empty; it is changed when the string
@@ -287,11 +286,10 @@ SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
 /** A formatted string, written where it stays if the current block has room.
  * @return  NULL with errno ENOMEM, or as vsnprintf() sets it */
 SLICE_API char *slice_linear_printf (SliceLinear *linear, const char *format,
-                                     ...) SLICE_ATTR_PRINTF (2, 3)
-    SLICE_ATTR_MALLOC;
+                                     ...) SLICE_ATTR_PRINTF (2, 3);
 /** As slice_linear_printf(). */
 SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
-                                      va_list arguments) SLICE_ATTR_MALLOC
+                                      va_list arguments)
     __attribute__ ((format (printf, 2, 0)));
 
 /* --- typed macros -------------------------------------------------------- */

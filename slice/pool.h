@@ -87,7 +87,7 @@ SLICE_API void slice_pool_free_slow_v1 (SlicePool *pool, void *object);
  * Threads: the pool's owner.
  * Cost: 7 instructions; a few dozen objects are cut at a time.
  */
-SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool) SLICE_ATTR_MALLOC;
+SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool);
 SLICE_ARENA_INLINE void *
 slice_pool_alloc (SlicePool *pool)
 {

@@ -122,7 +122,7 @@ SLICE_API char *ralloc_linear_strdup (void *linear, const char *str)
     SLICE_ATTR_MALLOC;
 /** A copy of n bytes. */
 SLICE_API void *ralloc_linear_memdup (void *linear, const void *mem, size_t n)
-    SLICE_ATTR_MALLOC;
+    SLICE_ATTR_ALLOC_SIZE (3);
 /** As ralloc_asprintf(). */
 SLICE_API char *ralloc_linear_asprintf (void *linear, const char *fmt, ...)
     SLICE_ATTR_PRINTF (2, 3) SLICE_ATTR_MALLOC;

@@ -237,7 +237,7 @@ SLICE_API void *rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
  * Source: Mesa ralloc_memdup().
  */
 SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+    SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Frees a node and all its descendants.
  *

@@ -101,18 +101,33 @@ extern SLICE_API __thread SliceThreadV1 *slice_tls_v1
                                                    : 0]))
 
 /* Where the inline code gives up. */
-SLICE_API void *slice_alloc_slow_v1 (size_t size);
-SLICE_API void *slice_try_alloc_slow_v1 (size_t size);
 SLICE_API void slice_free_slow_v1 (size_t size, void *block);
+SLICE_API void *slice_alloc_slow_v1 (size_t size)
+    SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
+SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
+    SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
 
 /* Each inline function is also exported under its own name: for callers that
  * take its address, build without optimisation or bind from another
- * language.  alloc.c defines SLICE_DEFINE_EXPORTS to make these. */
+ * language.  alloc.c defines SLICE_DEFINE_EXPORTS to make these.  Without
+ * optimisation nothing would be inlined, so there are no bodies then, and gcc
+ * takes the attributes that name a deallocator (it refuses them on inline
+ * functions). */
 #ifdef SLICE_DEFINE_EXPORTS
 # define SLICE_INLINE SLICE_API
-#elif !defined SLICE_INLINE
+# define SLICE_HAVE_BODIES_V1
+#elif defined SLICE_INLINE
+# define SLICE_HAVE_BODIES_V1
+#elif defined __OPTIMIZE__
 # define SLICE_INLINE                                                         \
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+# define SLICE_HAVE_BODIES_V1
+#else
+# define SLICE_INLINE SLICE_API
+# define SLICE_INLINE_FREED_BY(function, n) SLICE_ATTR_FREED_BY (function, n)
+#endif
+#ifndef SLICE_INLINE_FREED_BY
+# define SLICE_INLINE_FREED_BY(function, n)
 #endif
 #define SLICE_LIKELY(x) __builtin_expect (!!(x), 1)
 #define SLICE_UNLIKELY(x) __builtin_expect (!!(x), 0)
@@ -121,6 +136,11 @@ SLICE_API void slice_free_slow_v1 (size_t size, void *block);
   __atomic_store_n ((place), (value), __ATOMIC_RELAXED)
 
 /* --- blocks -------------------------------------------------------------- */
+
+/* Named below as deallocators. */
+SLICE_INLINE void slice_free1 (size_t size, void *block);
+SLICE_API void slice_free_n (size_t n, size_t size, void *block);
+SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
 /** Allocates a block.
  *
@@ -134,21 +154,7 @@ SLICE_API void slice_free_slow_v1 (size_t size, void *block);
  * Source: g_slice_alloc().
  */
 SLICE_INLINE void *slice_alloc (size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (1);
-SLICE_INLINE void *
-slice_alloc (size_t size)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-  if (SLICE_LIKELY (block != NULL))
-    {
-      SLICE_STORE (&entry->top, top - 1);
-      return block;
-    }
-  return slice_alloc_slow_v1 (size);
-}
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
 /** As slice_alloc(), but returns NULL when there is no memory.
  *
@@ -156,45 +162,15 @@ slice_alloc (size_t size)
  * @return      the block, or NULL with errno ENOMEM
  */
 SLICE_INLINE void *slice_try_alloc (size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (1);
-SLICE_INLINE void *
-slice_try_alloc (size_t size)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-  if (SLICE_LIKELY (block != NULL))
-    {
-      SLICE_STORE (&entry->top, top - 1);
-      return block;
-    }
-  return slice_try_alloc_slow_v1 (size);
-}
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
 /** As slice_alloc(), with all `size` bytes zero.  Source: g_slice_alloc0(). */
 SLICE_INLINE void *slice_alloc0 (size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (1);
-SLICE_INLINE void *
-slice_alloc0 (size_t size)
-{
-  void *block = slice_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
-}
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
 /** As slice_try_alloc(), with all `size` bytes zero. */
 SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE (1);
-SLICE_INLINE void *
-slice_try_alloc0 (size_t size)
-{
-  void *block = slice_try_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
-}
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
 /** Allocates a block and copies into it.
  *
@@ -206,15 +182,7 @@ slice_try_alloc0 (size_t size)
  * Source: g_slice_copy().
  */
 SLICE_INLINE void *slice_copy (size_t size, const void *source)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (1);
-SLICE_INLINE void *
-slice_copy (size_t size, const void *source)
-{
-  void *block = slice_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memcpy (block, source, size);
-  return block;
-}
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
 /** Frees a block.
  *
@@ -229,20 +197,6 @@ slice_copy (size_t size, const void *source)
  * Source: g_slice_free1().
  */
 SLICE_INLINE void slice_free1 (size_t size, void *block);
-SLICE_INLINE void
-slice_free1 (size_t size, void *block)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  if (SLICE_LIKELY (top != entry->end && *top != block))
-    {
-      SLICE_STORE (top + 1, block);
-      SLICE_STORE (&entry->top, top + 1);
-      return;
-    }
-  slice_free_slow_v1 (size, block);
-}
 
 /** Frees a singly linked chain of blocks of one size.
  *
@@ -266,13 +220,13 @@ SLICE_API void slice_free_chain_with_offset (size_t size, void *chain,
  * Threads, Cost: as slice_alloc().  Free with slice_free_n().
  */
 SLICE_API void *slice_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2) SLICE_ATTR_FREED_BY (slice_free_n, 3);
 /** As slice_alloc_n(), zeroed. */
 SLICE_API void *slice_alloc0_n (size_t n, size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2) SLICE_ATTR_FREED_BY (slice_free_n, 3);
 /** As slice_alloc_n(), but NULL with errno ENOMEM when there is no memory. */
 SLICE_API void *slice_try_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
-    SLICE_ATTR_ALLOC_SIZE2 (1, 2);
+    SLICE_ATTR_ALLOC_SIZE2 (1, 2) SLICE_ATTR_FREED_BY (slice_free_n, 3);
 /** Frees an array of slice_alloc_n(): the same n and size. */
 SLICE_API void slice_free_n (size_t n, size_t size, void *block);
 
@@ -288,13 +242,101 @@ SLICE_API void slice_free_n (size_t n, size_t size, void *block);
  *   64 bytes and 512 in size), else as posix_memalign().
  */
 SLICE_API void *slice_alloc_aligned (size_t alignment, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
+    SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
+/** As slice_alloc_aligned(), with all `size` bytes zero. */
+SLICE_API void *slice_alloc0_aligned (size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
+    SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
 /** As slice_alloc_aligned(), but NULL with errno ENOMEM. */
 SLICE_API void *slice_try_alloc_aligned (size_t alignment, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
+    SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
+/** As slice_try_alloc_aligned(), with all `size` bytes zero. */
+SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
+    SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
 /** Frees a block of slice_alloc_aligned(): the same alignment and size; a
  * NULL block does nothing. */
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
+
+/* --- the inline bodies ---------------------------------------------------- */
+
+#ifdef SLICE_HAVE_BODIES_V1
+
+SLICE_INLINE void *
+slice_alloc (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+  if (SLICE_LIKELY (block != NULL))
+    {
+      SLICE_STORE (&entry->top, top - 1);
+      return block;
+    }
+  return slice_alloc_slow_v1 (size);
+}
+
+SLICE_INLINE void *
+slice_try_alloc (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+  if (SLICE_LIKELY (block != NULL))
+    {
+      SLICE_STORE (&entry->top, top - 1);
+      return block;
+    }
+  return slice_try_alloc_slow_v1 (size);
+}
+
+SLICE_INLINE void *
+slice_alloc0 (size_t size)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+SLICE_INLINE void *
+slice_try_alloc0 (size_t size)
+{
+  void *block = slice_try_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+SLICE_INLINE void *
+slice_copy (size_t size, const void *source)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memcpy (block, source, size);
+  return block;
+}
+
+SLICE_INLINE void
+slice_free1 (size_t size, void *block)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  if (SLICE_LIKELY (top != entry->end && *top != block))
+    {
+      SLICE_STORE (top + 1, block);
+      SLICE_STORE (&entry->top, top + 1);
+      return;
+    }
+  slice_free_slow_v1 (size, block);
+}
+
+#endif /* SLICE_HAVE_BODIES_V1 */
 
 /* --- for layers that stand on this one ----------------------------------- */
 
@@ -431,7 +473,10 @@ SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
 /* Never run; draws a warning (C) or an error (C++) if `block` is no type *. */
 #define SLICE_CHECK_TYPE_(type, block) ((void) ((type *) 0 == (block)))
 
-/** Allocates a block for one `type`, aligned as the type wants.
+/** Allocates a block for one `type`, aligned as the type wants.  gcc 11 and
+ * later warn (-Wmismatched-dealloc, in -Wall) where such a block goes to
+ * free(): without optimisation always, with it where the type is aligned to
+ * more than 16; and where malloc()'s comes to slice_free().
  * Source: g_slice_new(). */
 #define slice_new(type)                                                       \
   ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
@@ -443,7 +488,22 @@ SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
 #define slice_new0(type)                                                      \
   ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
                  ? slice_alloc0 (SLICE_SIZEOF_ (type))                        \
-                 : memset (slice_new (type), 0, SLICE_SIZEOF_ (type))))
+                 : slice_alloc0_aligned (__alignof__ (type),                  \
+                                         SLICE_SIZEOF_ (type))))
+
+/** As slice_new(), but NULL with errno ENOMEM when there is no memory. */
+#define slice_try_new(type)                                                   \
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_try_alloc (SLICE_SIZEOF_ (type))                     \
+                 : slice_try_alloc_aligned (__alignof__ (type),               \
+                                            SLICE_SIZEOF_ (type))))
+
+/** As slice_try_new(), zeroed. */
+#define slice_try_new0(type)                                                  \
+  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+                 ? slice_try_alloc0 (SLICE_SIZEOF_ (type))                    \
+                 : slice_try_alloc0_aligned (__alignof__ (type),              \
+                                             SLICE_SIZEOF_ (type))))
 
 /** A copy of `*block`.  Source: g_slice_dup(). */
 #define slice_dup(type, block)                                                \

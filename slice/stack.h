@@ -48,7 +48,7 @@ SLICE_API void slice_stack_release_slow_v1 (SliceStack *stack, void *object);
  * Cost: 7 instructions for a constant size; a block now and then.
  */
 SLICE_ARENA_INLINE void *slice_stack_alloc (SliceStack *stack, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_stack_alloc (SliceStack *stack, size_t size)
 {
@@ -61,7 +61,7 @@ slice_stack_alloc (SliceStack *stack, size_t size)
 /** As slice_linear_alloc_aligned(). */
 SLICE_API void *slice_stack_alloc_aligned (SliceStack *stack, size_t alignment,
                                            size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+    SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Takes the top object off.
  *

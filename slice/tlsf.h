@@ -68,13 +68,13 @@ SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
  * Cost: bounded; two bitmap words and at most three blocks are looked at.
  */
 SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+    SLICE_ATTR_ALLOC_SIZE (2);
 
 /** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
  * of two up to SLICE_ARENA_ALIGNMENT_MAX, else misuse (300). */
 SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
                                           size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (3);
+    SLICE_ATTR_ALLOC_SIZE (3);
 
 /** Frees, and joins the neighbours that are free at once.
  *

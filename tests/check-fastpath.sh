@@ -325,7 +325,7 @@ for compiler in "$CC" ${have_cxx:+"$CXX"}; do
 done
 
 broken "inline" 's/__attribute__ ((__gnu_inline__))//'
-$CC -O0 -I"$temporary/broken" $includes -c -o "$temporary/bad.o" \
+$CC -O2 -I"$temporary/broken" $includes -c -o "$temporary/bad.o" \
   "$temporary/use.c" 2> "$temporary/log"
 expect_found "a body in the user's program is found" ' [TWV] slice_' \
   "$($NM "$temporary/bad.o" 2>&1 | grep slice_; cat "$temporary/log")"

@@ -149,6 +149,7 @@ check_scripts = \
 	%D%/check-headers.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
+	%D%/check-aliasing.sh \
 	%D%/check-fastpath.sh \
 	%D%/check-fallbacks.sh \
 	%D%/check-setuid.sh \
@@ -166,6 +167,7 @@ dist_check_SCRIPTS = \
 
 EXTRA_DIST += \
 	%D%/check-lib.sh \
+	%D%/clients/aliasing.c \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
 	%D%/day-clock.h \

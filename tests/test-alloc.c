@@ -561,6 +561,66 @@ test_typed_aligned (void)
   in_each_mode (typed_aligned);
 }
 
+/* slice_try_new() and slice_try_new0(), and that zero means zero again and
+ * again, for a type that is aligned by its size and for one that is not. */
+static void
+typed_try (void)
+{
+  for (int i = 0; i < 100; i++)
+    {
+      Node *node = slice_try_new (Node), *zero_node = slice_try_new0 (Node);
+      Wide *wide = slice_try_new (Wide), *zero_wide = slice_try_new0 (Wide);
+      Wide *other_wide = slice_new0 (Wide);
+
+      g_assert_cmpuint ((uintptr_t) wide % 64, ==, 0);
+      g_assert_cmpuint ((uintptr_t) zero_wide % 64, ==, 0);
+      g_assert_true (test_is_zero (zero_node, sizeof (Node)));
+      g_assert_true (test_is_zero (zero_wide, sizeof (Wide)));
+      g_assert_true (test_is_zero (other_wide, sizeof (Wide)));
+      memset (node, 0x55, sizeof (Node));
+      memset (zero_node, 0x55, sizeof (Node));
+      memset (wide, 0x55, sizeof (Wide));
+      memset (zero_wide, 0x55, sizeof (Wide));
+      memset (other_wide, 0x55, sizeof (Wide));
+      slice_free (Node, node);
+      slice_free (Node, zero_node);
+      slice_free (Wide, wide);
+      slice_free (Wide, zero_wide);
+      slice_free (Wide, other_wide);
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_typed_try (void)
+{
+  in_each_mode (typed_try);
+}
+
+/* Types that no machine has room for: the plain names would end the program. */
+static void
+test_typed_try_large (void)
+{
+  typedef struct
+  {
+    char bytes[SIZE_MAX / 4];
+  } Huge;
+  typedef struct
+  {
+    _Alignas (64) char bytes[SIZE_MAX / 4];
+  } HugeWide;
+
+  test_limit_space ();
+  errno = 0;
+  g_assert_null (slice_try_new (Huge));
+  g_assert_cmpint (errno, ==, ENOMEM);
+  g_assert_null (slice_try_new0 (Huge));
+  g_assert_null (slice_try_new (HugeWide));
+  errno = 0;
+  g_assert_null (slice_try_new0 (HugeWide));
+  g_assert_cmpint (errno, ==, ENOMEM);
+}
+
 static void
 check_bad_alignment (size_t alignment)
 {
@@ -916,6 +976,29 @@ test_version (void)
   g_free (expected);
 }
 
+/* A preprocessor's question, asked of the versions around this one. */
+static void
+test_check_version (void)
+{
+  enum
+  {
+    MAJOR = SLICE_VERSION_MAJOR,
+    MINOR = SLICE_VERSION_MINOR,
+    MICRO = SLICE_VERSION_MICRO
+  };
+
+#if !SLICE_CHECK_VERSION(0, 0, 0)
+# error "older than nothing"
+#endif
+  g_assert_true (SLICE_CHECK_VERSION (MAJOR, MINOR, MICRO));
+  g_assert_true (SLICE_CHECK_VERSION (MAJOR - 1, MINOR + 1, MICRO + 1));
+  g_assert_true (SLICE_CHECK_VERSION (MAJOR, MINOR - 1, MICRO + 1));
+  g_assert_true (SLICE_CHECK_VERSION (MAJOR, MINOR, MICRO - 1));
+  g_assert_false (SLICE_CHECK_VERSION (MAJOR + 1, MINOR - 1, MICRO - 1));
+  g_assert_false (SLICE_CHECK_VERSION (MAJOR, MINOR + 1, MICRO - 1));
+  g_assert_false (SLICE_CHECK_VERSION (MAJOR, MINOR, MICRO + 1));
+}
+
 /* --- no memory --- */
 
 static struct
@@ -1079,6 +1162,8 @@ main (int argc, char **argv)
   test_add_death ("/slice/alloc/death/free-overflow", death_free_overflow);
   test_add ("/slice/alloc/aligned", test_aligned);
   test_add ("/slice/alloc/typed-aligned", test_typed_aligned);
+  test_add ("/slice/alloc/typed-try", test_typed_try);
+  test_add_fresh ("/slice/alloc/typed-try-large", test_typed_try_large);
   test_add_death ("/slice/alloc/death/alignment-0", death_alignment_0);
   test_add_death ("/slice/alloc/death/alignment-24", death_alignment_24);
   test_add_death ("/slice/alloc/death/alignment-8192", death_alignment_8192);
@@ -1100,6 +1185,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/alloc/count", test_count);
   test_add_fresh ("/slice/alloc/late-options", test_late_options);
   test_add_fresh ("/slice/alloc/version", test_version);
+  test_add ("/slice/alloc/check-version", test_check_version);
   test_add_fresh ("/slice/alloc/failure-handler", test_failure_handler);
   test_add_fresh ("/slice/alloc/try-does-not-ask", test_try_does_not_ask);
   test_add_death ("/slice/alloc/death/handler-gives-up",

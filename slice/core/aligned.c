@@ -112,6 +112,24 @@ slice_try_alloc_aligned (size_t alignment, size_t size)
                         CALL_SITE);
 }
 
+void *
+slice_alloc0_aligned (size_t alignment, size_t size)
+{
+  void *block = alloc_aligned (alignment, size, false, "slice_alloc0_aligned",
+                               CALL_SITE);
+
+  return block != NULL ? memset (block, 0, size) : NULL;
+}
+
+void *
+slice_try_alloc0_aligned (size_t alignment, size_t size)
+{
+  void *block = alloc_aligned (alignment, size, true,
+                               "slice_try_alloc0_aligned", CALL_SITE);
+
+  return block != NULL ? memset (block, 0, size) : NULL;
+}
+
 void
 slice_free_aligned (size_t alignment, size_t size, void *block)
 {

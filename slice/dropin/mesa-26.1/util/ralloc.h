@@ -60,7 +60,7 @@ void *reralloc_array_size (const void *ctx, void *ptr, size_t size,
                            unsigned count);
 void *rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
                             unsigned old_count, unsigned new_count);
-void *ralloc_memdup (const void *ctx, const void *mem, size_t n) MALLOCLIKE;
+void *ralloc_memdup (const void *ctx, const void *mem, size_t n);
 void ralloc_free (void *ptr);
 void ralloc_steal (const void *new_ctx, void *ptr);
 void ralloc_adopt (const void *new_ctx, void *old_ctx);
@@ -146,7 +146,7 @@ char *linear_asprintf (linear_ctx *ctx, const char *fmt, ...)
     PRINTFLIKE (2, 3) MALLOCLIKE;
 char *linear_vasprintf (linear_ctx *ctx, const char *fmt, va_list args)
     MALLOCLIKE;
-void *linear_memdup (linear_ctx *ctx, const void *mem, size_t n) MALLOCLIKE;
+void *linear_memdup (linear_ctx *ctx, const void *mem, size_t n);
 bool linear_asprintf_append (linear_ctx *ctx, char **str, const char *fmt,
                              ...) PRINTFLIKE (3, 4);
 bool linear_vasprintf_append (linear_ctx *ctx, char **str, const char *fmt,
