@@ -976,6 +976,53 @@ test_source_astride (void)
   run_apart (astride_dirty);
 }
 
+/* Above 47 bits, where a process must ask for it: with 5-level paging on
+ * x86-64, with 52 bits on arm64. */
+static void *
+map_high (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  TestPages *counted = (TestPages *) source->data;
+  void *start = NULL;
+
+  for (unsigned bits = 48; start == NULL && bits < 8 * sizeof bytes; bits++)
+    start = map_at (((uintptr_t) 1 << bits % (8 * sizeof (void *)))
+                        + (uintptr_t) (counted->n_maps + 1) * 16 * EXTENT_BYTES,
+                    bytes);
+  if (start == NULL)
+    return NULL;
+  g_assert_cmpuint ((uintptr_t) start % alignment, ==, 0);
+  counted->n_maps++;
+  counted->mapped_bytes += bytes;
+  return start;
+}
+
+static void
+test_source_high (void)
+{
+  const void *where;
+  void *piece;
+
+  test_pages_init (&pages);
+  piece = map_high (&pages.source, EXTENT_BYTES, 2 * MIB);
+  if (piece == NULL)
+    {
+      g_test_skip ("no addresses above 47 bits here: see check-far.sh");
+      return;
+    }
+  munmap (piece, EXTENT_BYTES);
+  test_pages_init (&pages);
+  pages.source.map = map_high;
+  begin ();
+  take_many ();
+  g_assert_cmpuint ((uintptr_t) many[MANY - 1], >,
+                    (uintptr_t) 1 << 48 % (8 * sizeof (void *)));
+  g_assert_true (sli_page_is_ours (many[0]));
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  give_many ();
+  sli_page_trim (0, 10000);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+}
+
 /* --- a fork while a trimmer is at work --- */
 
 static void *first_runs[FIRST_UNITS];
@@ -1155,6 +1202,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/late-extent-is-kept",
                   test_late_extent_is_kept);
   test_add_fresh ("/slice/page/source-astride", test_source_astride);
+  test_add_fresh ("/slice/page/source-high", test_source_high);
   test_add_fresh ("/slice/page/source-of-dirty-memory",
                   test_source_of_dirty_memory);
   test_add_fresh ("/slice/page/fork-in-trim", test_fork_in_trim);

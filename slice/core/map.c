@@ -19,7 +19,7 @@ SLICE_STATIC_ASSERT (WINDOW_SHIFT - OURS_SHIFT == 3,
 static uint64_t
 leaf_number (const void *address)
 {
-  return (uint64_t) (uintptr_t) address >> (WINDOW_SHIFT + MAP_LEAF_SHIFT);
+  return (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
 }
 
 /* Neighbours lie in chains of their own (Knuth, volume 3, section 6.4,

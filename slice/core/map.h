@@ -34,19 +34,12 @@ enum
   MAP_LEAF_WINDOWS = 1 << MAP_LEAF_SHIFT
 };
 
-/* Addresses below are looked up in a table; a test says less, so that all lie
- * beyond (tests/check-far.sh). */
-#ifndef MAP_TABLE_BITS
-# if UINTPTR_MAX > UINT32_MAX
-#  define MAP_TABLE_BITS 48 /* 47 on x86-64, 48 on arm64 and riscv64 */
-# else
-#  define MAP_TABLE_BITS 33 /* one leaf, which covers more than 32 bits */
-# endif
-#endif
-
 enum
 {
-  MAP_LEAVES = 1 << (MAP_TABLE_BITS - WINDOW_SHIFT - MAP_LEAF_SHIFT),
+  MAP_LEAF_BITS = WINDOW_SHIFT + MAP_LEAF_SHIFT, /* more than all 32 */
+  MAP_TABLE_BITS = ADDRESS_BITS_USUAL > MAP_LEAF_BITS ? ADDRESS_BITS_USUAL
+                                                      : MAP_LEAF_BITS,
+  MAP_LEAVES = 1 << (MAP_TABLE_BITS - MAP_LEAF_BITS),
   MAP_FAR_BITS = 8,
   MAP_FAR_CHAINS = 1 << MAP_FAR_BITS
 };
@@ -70,8 +63,7 @@ MapLeaf *sli_map_far_leaf (uint64_t number);
 static inline MapLeaf *
 map_leaf (const void *address)
 {
-  uint64_t number = (uint64_t) (uintptr_t) address
-                    >> (WINDOW_SHIFT + MAP_LEAF_SHIFT);
+  uint64_t number = (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
 
   if (UNLIKELY (number >= MAP_LEAVES))
     return sli_map_far_leaf (number);
