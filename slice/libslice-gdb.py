@@ -15,7 +15,8 @@
 import gdb
 
 WINDOW_SHIFT = 21
-LEAF_SHIFT = 14
+OURS_SHIFT = 18
+LEAF_SHIFT = 12
 
 
 def value(name):
@@ -64,17 +65,29 @@ def owner(link, type_name, field):
             .dereference())
 
 
-def is_ours(address):
-    """As sli_map_has(): does a region begin at the address's window?"""
-    window = address >> WINDOW_SHIFT
+def leaf_of(address):
+    """As map_leaf(): the part of the map that has an address; None."""
+    number = address >> (WINDOW_SHIFT + LEAF_SHIFT)
     leaves = value("sli_map_leaves")
-    if window >> LEAF_SHIFT > leaves.type.range()[1]:
+    if number <= leaves.type.range()[1]:
+        leaf = leaves[number]
+        return leaf.dereference() if int(leaf) != 0 else None
+    chains = value("sli_map_far")
+    n_bits = chains.type.range()[1].bit_length()
+    hashed = number * 0x9e3779b97f4a7c15 & (1 << 64) - 1
+    leaf = chains[hashed >> (64 - n_bits)]
+    while int(leaf) != 0 and int(leaf["number"]) != number:
+        leaf = leaf["next"]
+    return leaf.dereference() if int(leaf) != 0 else None
+
+
+def is_ours(address):
+    """As sli_map_has()."""
+    leaf = leaf_of(address)
+    if leaf is None:
         return False
-    leaf = leaves[window >> LEAF_SHIFT]
-    if int(leaf) == 0:
-        return False
-    window &= (1 << LEAF_SHIFT) - 1
-    return (int(leaf[window // 64]) >> (window % 64)) & 1 != 0
+    window = (address >> WINDOW_SHIFT) & ((1 << LEAF_SHIFT) - 1)
+    return (int(leaf["windows"][window]) >> (address >> OURS_SHIFT & 7)) & 1 != 0
 
 
 def region_of(address):
@@ -191,8 +204,6 @@ class Owner(gdb.Command):
             return "not slice's"
         region = region_of(address)
         unit = (address - int(region.address)) >> unit_shift()
-        if unit >= int(region["n_units"]):
-            return "not slice's"
         if unit == 0:
             return "header of region %#x" % int(region.address)
         first = int(region["run_first"][unit])

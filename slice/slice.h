@@ -397,10 +397,12 @@ typedef struct
 
 /** Looks an address up, without touching what it points to.
  *
- * @param address  anything, valid or not
- * @param info     where to put the answer; not NULL
+ * @param address  anything, valid or not, whatever other threads do meanwhile
+ * @param info     where to put the answer; not NULL.  Of a block that others
+ *                 free meanwhile it is what was true a moment ago.
  *
- * Threads: any.  Cost: 1 ns for foreign addresses, some loads for ours.
+ * Threads: any; not from a signal handler.  Cost: 1 ns for foreign addresses;
+ *   a lock and some loads for ours.
  */
 SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 
@@ -409,7 +411,12 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 #define SLICE_OURS_BYTES (256 * 1024)
 
 /** Is this address in memory that slices are cut from?  (Large blocks, which
- * are malloc's, are not.)  Threads: any.  Cost: some loads. */
+ * are malloc's, are not.)  Nothing is read but a map that stays.
+ *
+ * @param address  anything, valid or not
+ *
+ * Threads: any; from a signal handler, too.  Cost: two loads.
+ */
 SLICE_API bool slice_is_ours (const void *address);
 
 /** The size that a live block was asked for, where it is written down: of all

@@ -9,6 +9,7 @@
 #include "testlib.h"
 #include "base/option.h"
 #include "base/own-extent.h"
+#include "core/map.h"
 #include "core/page.h"
 #include "port/lock.h"
 #include "port/os.h"
@@ -883,6 +884,145 @@ test_source_of_dirty_memory (void)
   g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
 }
 
+/* --- where extents lie --- */
+
+/* The map's leaf holds so much. */
+#define LEAF_SPAN ((uintptr_t) 1 << (WINDOW_SHIFT + MAP_LEAF_SHIFT) % 64)
+
+static uintptr_t next_border;
+
+/* Just there, or nowhere. */
+static void *
+map_at (uintptr_t address, size_t bytes)
+{
+  void *start = mmap ((void *) address, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  if (start == (void *) address)
+    return start;
+  if (start != MAP_FAILED)
+    munmap (start, bytes);
+  return NULL;
+}
+
+/* Extents of which half lies in one leaf of the map and half in the next. */
+static void *
+map_astride (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  TestPages *counted = (TestPages *) source->data;
+  void *start = NULL;
+
+  if (bytes < 4 * MIB)
+    return pages_map (source, bytes, alignment);
+  for (int i = 0; start == NULL && i < 200;
+       i++, next_border += 2 * LEAF_SPAN)
+    start = map_at (next_border - bytes / 2, bytes);
+  g_assert_nonnull (start);
+  counted->n_maps++;
+  counted->mapped_bytes += bytes;
+  return start;
+}
+
+static void
+check_astride (bool is_zeroed)
+{
+  const void *where;
+  int n_unmaps;
+
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_astride;
+  if (!is_zeroed)
+    {
+      pages.source.is_zeroed = false;
+      pages.source.advise_away = NULL;
+    }
+  next_border = 16 * LEAF_SPAN;
+  begin ();
+  take_many ();
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  n_unmaps = pages.n_unmaps;
+  give_many ();
+  sli_page_trim (0, 10000);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  /* What holds a leaf stays. */
+  g_assert_cmpint (pages.n_unmaps, ==, n_unmaps);
+  take_many ();
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+}
+
+static void
+astride_zeroed (void)
+{
+  check_astride (true);
+}
+
+static void
+astride_dirty (void)
+{
+  check_astride (false);
+}
+
+/* An extent may begin in one leaf of the map and end in another. */
+static void
+test_source_astride (void)
+{
+  if (sizeof (void *) == 4)
+    {
+      g_test_skip ("one leaf holds all addresses");
+      return;
+    }
+  run_apart (astride_zeroed);
+  run_apart (astride_dirty);
+}
+
+/* Above 47 bits, where a process must ask for it: with 5-level paging on
+ * x86-64, with 52 bits on arm64. */
+static void *
+map_high (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  TestPages *counted = (TestPages *) source->data;
+  void *start = NULL;
+
+  for (unsigned bits = 48; start == NULL && bits < 8 * sizeof bytes; bits++)
+    start = map_at (((uintptr_t) 1 << bits % (8 * sizeof (void *)))
+                        + (uintptr_t) (counted->n_maps + 1) * 16 * EXTENT_BYTES,
+                    bytes);
+  if (start == NULL)
+    return NULL;
+  g_assert_cmpuint ((uintptr_t) start % alignment, ==, 0);
+  counted->n_maps++;
+  counted->mapped_bytes += bytes;
+  return start;
+}
+
+static void
+test_source_high (void)
+{
+  const void *where;
+  void *piece;
+
+  test_pages_init (&pages);
+  piece = map_high (&pages.source, EXTENT_BYTES, 2 * MIB);
+  if (piece == NULL)
+    {
+      g_test_skip ("no addresses above 47 bits here: see check-far.sh");
+      return;
+    }
+  munmap (piece, EXTENT_BYTES);
+  test_pages_init (&pages);
+  pages.source.map = map_high;
+  begin ();
+  take_many ();
+  g_assert_cmpuint ((uintptr_t) many[MANY - 1], >,
+                    (uintptr_t) 1 << 48 % (8 * sizeof (void *)));
+  g_assert_true (sli_page_is_ours (many[0]));
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+  give_many ();
+  sli_page_trim (0, 10000);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+}
+
 /* --- a fork while a trimmer is at work --- */
 
 static void *first_runs[FIRST_UNITS];
@@ -1061,6 +1201,8 @@ main (int argc, char **argv)
                   test_source_never_unmaps);
   test_add_fresh ("/slice/page/late-extent-is-kept",
                   test_late_extent_is_kept);
+  test_add_fresh ("/slice/page/source-astride", test_source_astride);
+  test_add_fresh ("/slice/page/source-high", test_source_high);
   test_add_fresh ("/slice/page/source-of-dirty-memory",
                   test_source_of_dirty_memory);
   test_add_fresh ("/slice/page/fork-in-trim", test_fork_in_trim);

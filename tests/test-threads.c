@@ -6,6 +6,7 @@
 
 #include "testlib.h"
 #include "teststats.h"
+#include "port/os.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -303,6 +304,122 @@ test_all_keys_taken (void)
   relay_end ();
 }
 
+/* --- what an address is, while its memory goes --- */
+
+enum
+{
+  GONE = 1500, /* blocks of a turn, and their size: some extents full */
+  GONE_BYTES = 1000,
+  EXTENT_LEAST = 256 * 1024 /* what the allocator asks for at least */
+};
+
+static struct
+{
+  char *addresses[GONE];
+  bool is_over;
+  unsigned n_unmaps;
+} gone;
+
+/* Small extents, of which many come and go. */
+static void *
+small_map (const SliceSource *source G_GNUC_UNUSED, size_t bytes,
+           size_t alignment)
+{
+  return bytes <= EXTENT_LEAST ? sli_os_map (bytes, alignment) : NULL;
+}
+
+static void
+small_unmap (const SliceSource *source G_GNUC_UNUSED, void *address,
+             size_t bytes)
+{
+  __atomic_fetch_add (&gone.n_unmaps, 1, __ATOMIC_RELAXED);
+  sli_os_unmap (address, bytes);
+}
+
+static const SliceSource small_source
+    = { "small", small_map, small_unmap, NULL, true, NULL };
+
+static void
+gone_give_back (unsigned n_turns)
+{
+  char *blocks[GONE];
+
+  for (unsigned turn = 0; turn < n_turns; turn++)
+    {
+      for (unsigned i = 0; i < GONE; i++)
+        {
+          blocks[i] = slice_alloc (GONE_BYTES);
+          __atomic_store_n (&gone.addresses[i], blocks[i], __ATOMIC_RELAXED);
+        }
+      for (unsigned i = 0; i < GONE; i++)
+        slice_free1 (GONE_BYTES, blocks[i]);
+      slice_trim (0);
+    }
+  __atomic_store_n (&gone.is_over, true, __ATOMIC_RELEASE);
+}
+
+/* Of any address, for nobody knows what lies there by now. */
+static void
+gone_ask (void)
+{
+  while (!__atomic_load_n (&gone.is_over, __ATOMIC_ACQUIRE))
+    for (unsigned i = 0; i < GONE; i++)
+      {
+        char *address
+            = __atomic_load_n (&gone.addresses[i], __ATOMIC_RELAXED);
+        SliceBlockInfo info;
+
+        slice_block_info (address + i % 16, &info);
+        g_assert_true (info.bytes <= 2 * SLICE_SIZE_MAX);
+        slice_is_ours (address + i);
+        slice_debug_size (address);
+      }
+}
+
+static void
+gone_run (unsigned index, void *data)
+{
+  if (index == 0)
+    gone_give_back (*(const unsigned *) data);
+  else
+    gone_ask ();
+}
+
+static void
+check_gone (const char *options, unsigned n_turns)
+{
+  n_turns = test_times (n_turns, 4);
+
+  test_options (options);
+  g_assert_cmpint (slice_set_source (&small_source), ==, SLICE_SET_OK);
+  test_gang (2, gone_run, &n_turns);
+  g_assert_cmpuint (gone.n_unmaps, >, 0);
+}
+
+static void
+test_gone (void)
+{
+  check_gone ("", 1000);
+}
+
+static void
+test_gone_checked (void)
+{
+  check_gone ("checked", 400);
+}
+
+static void
+test_gone_hardened (void)
+{
+  check_gone ("hardened", 100);
+}
+
+static void
+test_gone_debug (void)
+{
+  check_gone ("debug", 25);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -319,5 +436,12 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/threads/statistics-meanwhile",
                   test_statistics_meanwhile);
   test_add_fresh ("/slice/threads/all-keys-taken", test_all_keys_taken);
+  test_add_fresh ("/slice/threads/asks-of-what-goes", test_gone);
+  test_add_fresh ("/slice/threads/asks-of-what-goes-checked",
+                  test_gone_checked);
+  test_add_fresh ("/slice/threads/asks-of-what-goes-hardened",
+                  test_gone_hardened);
+  test_add_fresh ("/slice/threads/asks-of-what-goes-debug",
+                  test_gone_debug);
   return g_test_run ();
 }

@@ -390,7 +390,7 @@ test_map (void)
   region = region_of (kept[0]);
   sli_map_clear (region);
   expect_broken ("P5", region);
-  sli_map_set (region);
+  sli_map_set (region, region->n_units * sli_page.unit_bytes);
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);
   extent = region->extent;
   g_assert_true (sizeof (void *) == 4 || extent->n_begun < extent->n_regions);
@@ -399,7 +399,7 @@ test_map (void)
     extent = region_of (slice_alloc (SLICE_SIZE_MAX))->extent;
   unbegun = (char *) extent->start + extent->n_begun * REGION_BYTES;
   g_assert_false (sli_map_needs_leaf (unbegun));
-  sli_map_set (unbegun);
+  sli_map_set (unbegun, SLICE_OURS_BYTES);
   expect_broken ("P5", unbegun);
   sli_map_clear (unbegun);
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);

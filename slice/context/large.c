@@ -8,8 +8,11 @@
  * and never taken away.  A large node is longer than a KiB, so no two begin
  * in one.
  *
- *   address:  | 47 .. 35 | 34 .. 22 | 21 .. 10 | 9 .. 4 |
- *               root 4096  mid 8192   leaf 4096   step + 1 (1 to 64)
+ *   address:  | 63 .. 35 | 34 .. 22 | 21 .. 10 | 9 .. 4 |
+ *               root 8192  mid 8192   leaf 4096   step + 1 (1 to 64)
+ *
+ * The root is a table for 48 bits; mids for what lies beyond are found by a
+ * hash, in chains.
  *
  * No locks: levels are put in place by compare-and-swap, and a byte is
  * written by the one owner of the memory at its KiB.  So there is nothing to
@@ -31,28 +34,28 @@ enum
   GRANULE_SHIFT = 10, /* 1 KiB: smaller than any large node */
   LEAF_SHIFT = 12,    /* a leaf: 4096 bytes for 4 MiB */
   MID_SHIFT = 13,     /* a mid: 8192 leaves, 32 GiB */
-  STEP_SHIFT = 4,     /* payloads are 16-aligned */
-#if UINTPTR_MAX > UINT32_MAX
-  ADDRESS_BITS = 47   /* what malloc uses on 64 bits */
-#else
-  ADDRESS_BITS = 35
-#endif
+  STEP_SHIFT = 4      /* payloads are 16-aligned */
 };
 
 enum
 {
-  ROOT_ENTRIES
-  = 1 << (ADDRESS_BITS - GRANULE_SHIFT - LEAF_SHIFT - MID_SHIFT),
+  MID_BITS = GRANULE_SHIFT + LEAF_SHIFT + MID_SHIFT, /* more than all 32 */
+  ROOT_BITS = ADDRESS_BITS_USUAL > MID_BITS ? ADDRESS_BITS_USUAL : MID_BITS,
+  ROOT_ENTRIES = 1 << (ROOT_BITS - MID_BITS),
+  FAR_SHIFT = 6,
   MID_ENTRIES = 1 << MID_SHIFT,
   LEAF_ENTRIES = 1 << LEAF_SHIFT
 };
 
-typedef struct
+typedef struct Mid
 {
+  struct Mid *next; /* in a chain of far ones, for good */
+  uint64_t number;  /* of a far one: address / 32 GiB */
   uint8_t *leaves[MID_ENTRIES];
 } Mid;
 
 static Mid *root[ROOT_ENTRIES];
+static Mid *far[1 << FAR_SHIFT]; /* by a hash of the number */
 
 /* For the one caller that can't go back: see sli_large_map_spare(). */
 static Mid *spare_mid;
@@ -90,16 +93,25 @@ sli_large_free (void *block)
 
 /* --- the map ------------------------------------------------------------- */
 
-/* Puts zeroed memory at *place unless another thread was faster. */
-static bool
-level_fill (void *place, void *spare, size_t bytes)
+/* Zeroed memory; NULL: there is none. */
+static void *
+level_new (void *spare, size_t bytes)
 {
-  void *nothing = NULL;
   void *level;
 
   TRACE_OWN (level = calloc (1, bytes));
   if (level == NULL && spare != NULL)
     level = __atomic_exchange_n ((void **) spare, NULL, __ATOMIC_ACQ_REL);
+  return level;
+}
+
+/* Puts zeroed memory at *place unless another thread was faster. */
+static bool
+level_fill (void *place, void *spare, size_t bytes)
+{
+  void *nothing = NULL;
+  void *level = level_new (spare, bytes);
+
   if (level == NULL)
     return false;
   if (!__atomic_compare_exchange_n ((void **) place, &nothing, level, false,
@@ -108,24 +120,63 @@ level_fill (void *place, void *spare, size_t bytes)
   return true;
 }
 
+static Mid *
+chain_find (Mid *mid, uint64_t number)
+{
+  while (mid != NULL && mid->number != number)
+    mid = mid->next;
+  return mid;
+}
+
+/* The mid of an address beyond the root; NULL: there is none. */
+static NOINLINE Mid *
+far_mid (uint64_t number, bool make)
+{
+  /* Knuth, volume 3, section 6.4, "Fibonacci hashing". */
+  Mid **chain = &far[number * UINT64_C (0x9e3779b97f4a7c15)
+                     >> (64 - FAR_SHIFT)];
+  Mid *first = LOAD_ACQUIRE (chain);
+  Mid *found = chain_find (first, number), *made;
+
+  if (found != NULL || !make
+      || (made = level_new (&spare_mid, sizeof *made)) == NULL)
+    return found;
+  made->number = number;
+  do
+    {
+      made->next = first;
+      if (__atomic_compare_exchange_n (chain, &first, made, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+      found = chain_find (first, number);
+    }
+  while (found == NULL);
+  TRACE_OWN (free (made));
+  return found;
+}
+
+static inline Mid *
+near_mid (uint64_t number, bool make)
+{
+  Mid *mid = LOAD_ACQUIRE (&root[number]);
+
+  if (mid == NULL && make
+      && level_fill (&root[number], &spare_mid, sizeof (Mid)))
+    mid = LOAD_ACQUIRE (&root[number]);
+  return mid;
+}
+
 static uint8_t *
 map_leaf (uintptr_t address, bool make)
 {
   uintptr_t index = address >> (GRANULE_SHIFT + LEAF_SHIFT);
-  uintptr_t root_index = index >> MID_SHIFT;
-  Mid *mid;
+  uint64_t number = index >> MID_SHIFT;
+  Mid *mid = LIKELY (number < ROOT_ENTRIES) ? near_mid (number, make)
+                                            : far_mid (number, make);
   uint8_t *leaf;
 
-  if (UNLIKELY (root_index >= ROOT_ENTRIES))
-    return NULL;
-  mid = LOAD_ACQUIRE (&root[root_index]);
   if (mid == NULL)
-    {
-      if (!make || !level_fill (&root[root_index], &spare_mid,
-                                sizeof (Mid)))
-        return NULL;
-      mid = LOAD_ACQUIRE (&root[root_index]);
-    }
+    return NULL;
   index &= MID_ENTRIES - 1;
   leaf = LOAD_ACQUIRE (&mid->leaves[index]);
   if (leaf == NULL && make

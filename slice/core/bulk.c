@@ -263,7 +263,7 @@ slice_block_info (const void *address, SliceBlockInfo *info)
     {
       /* The block, not its chunk, is what the program knows. */
       info->start = (char *) chunk.start + sli_guard_front_bytes ();
-      info->bytes = sli_guard_block_size (info->start);
+      info->bytes = sli_guard_mark_bytes (chunk.mark);
       if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
         info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
                      : address == info->start ? SLICE_BLOCK_OUT

@@ -406,12 +406,18 @@ sli_guard_is_large (const void *block)
 }
 
 size_t
+sli_guard_mark_bytes (uint16_t mark)
+{
+  return mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+}
+
+size_t
 sli_guard_block_size (const void *block)
 {
   Place place;
 
   place_find ((const char *) block - sli_guard.front_bytes, &place);
-  if (place.state != CHUNK_OUT || LOAD (place_mark (&place)) < MARK_LIVE)
-    return 0;
-  return LOAD (place_mark (&place)) - (size_t) MARK_LIVE;
+  return place.state == CHUNK_OUT
+             ? sli_guard_mark_bytes (LOAD (place_mark (&place)))
+             : 0;
 }

@@ -8,57 +8,81 @@
 #include "config.h"
 
 #include "map.h"
+#include "base/check.h"
 
-uint64_t *sli_map_leaves[MAP_LEAVES];
+MapLeaf *sli_map_leaves[MAP_LEAVES];
+MapLeaf *sli_map_far[MAP_FAR_CHAINS];
+
+SLICE_STATIC_ASSERT (WINDOW_SHIFT - OURS_SHIFT == 3,
+                     "a window's bits are a byte");
 
 static uint64_t
-window_of (const void *address)
+leaf_number (const void *address)
 {
-  return (uint64_t) (uintptr_t) address >> WINDOW_SHIFT;
+  return (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
 }
 
-bool
-sli_map_can_hold (const void *address)
+/* Neighbours lie in chains of their own (Knuth, volume 3, section 6.4,
+ * "Fibonacci hashing"). */
+static MapLeaf **
+far_chain (uint64_t number)
 {
-  return window_of (address) >> MAP_LEAF_SHIFT < MAP_LEAVES;
+  return &sli_map_far[number * UINT64_C (0x9e3779b97f4a7c15)
+                      >> (64 - MAP_FAR_BITS)];
+}
+
+NOINLINE MapLeaf *
+sli_map_far_leaf (uint64_t number)
+{
+  MapLeaf *leaf = LOAD_ACQUIRE (far_chain (number));
+
+  while (leaf != NULL && leaf->number != number)
+    leaf = leaf->next;
+  return leaf;
 }
 
 bool
 sli_map_needs_leaf (const void *address)
 {
-  return sli_map_leaves[window_of (address) >> MAP_LEAF_SHIFT] == 0;
+  return map_leaf (address) == NULL;
 }
 
 void
-sli_map_give_leaf (const void *address, void *leaf)
+sli_map_give_leaf (const void *address, MapLeaf *leaf)
 {
-  STORE_RELEASE (&sli_map_leaves[window_of (address) >> MAP_LEAF_SHIFT],
-                 (uint64_t *) leaf);
+  uint64_t number = leaf_number (address);
+  MapLeaf **place = &sli_map_leaves[number % MAP_LEAVES];
+
+  assert_here (sli_map_needs_leaf (address));
+  if (number >= MAP_LEAVES)
+    {
+      place = far_chain (number);
+      leaf->number = number;
+      leaf->next = *place;
+    }
+  STORE_RELEASE (place, leaf);
 }
 
-static uint64_t *
-word_of (const void *region, uint64_t *bit)
+static uint8_t *
+window_of (const void *region)
 {
-  uint64_t window = window_of (region);
-  uint64_t *leaf = sli_map_leaves[window >> MAP_LEAF_SHIFT];
+  MapLeaf *leaf = map_leaf (region);
 
-  window &= (1u << MAP_LEAF_SHIFT) - 1;
-  *bit = (uint64_t) 1 << (window % 64);
-  return &leaf[window / 64];
+  require (leaf != NULL);
+  return &leaf->windows[((uint64_t) (uintptr_t) region >> WINDOW_SHIFT)
+                        & (MAP_LEAF_WINDOWS - 1)];
 }
 
 void
-sli_map_set (const void *region)
+sli_map_set (const void *region, size_t bytes)
 {
-  uint64_t bit, *word = word_of (region, &bit);
-
-  STORE_RELEASE (word, *word | bit);
+  assert_here (bytes >> OURS_SHIFT > 0 && bytes >> WINDOW_SHIFT <= 1);
+  STORE_RELEASE (window_of (region),
+                 (uint8_t) ((1u << (bytes >> OURS_SHIFT)) - 1));
 }
 
 void
 sli_map_clear (const void *region)
 {
-  uint64_t bit, *word = word_of (region, &bit);
-
-  STORE_RELEASE (word, *word & ~bit);
+  STORE_RELEASE (window_of (region), 0);
 }

@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <slice/slice.h>
+
 #include "page.h"
 #include "map.h"
 #include "page-floor.h"
@@ -78,6 +80,19 @@ unit_is_valid (const Region *region, unsigned unit)
          && !unitset_has_all (&region->free, unit, 1);
 }
 
+/* Does the map say just what is the region's? */
+static bool
+map_is_right (const Region *region)
+{
+  const char *start = (const char *) region;
+  size_t bytes = region->n_units * sli_page.unit_bytes;
+
+  for (size_t at = 0; at < REGION_BYTES; at += SLICE_OURS_BYTES)
+    if (sli_map_has (start + at) != (at < bytes))
+      return false;
+  return true;
+}
+
 static const char *
 region_check (const Region *region)
 {
@@ -98,7 +113,7 @@ region_check (const Region *region)
   if (region->state != REGION_IN_TRIM
       && !unitset_has_all_of (&region->free, &region->fresh))
     return "P3";
-  return sli_map_has (region) ? NULL : "P5";
+  return map_is_right (region) ? NULL : "P5";
 }
 
 static const char *

@@ -51,8 +51,10 @@ enum
   PLAIN_REGIONS_MAX = 8192
 };
 
-SLICE_STATIC_ASSERT (sizeof (Region) + MAP_LEAF_WORDS * 8 <= UNIT_BYTES_MIN,
+SLICE_STATIC_ASSERT (sizeof (Region) + sizeof (MapLeaf) <= UNIT_BYTES_MIN,
                      "a header and a leaf of the map fit in one unit");
+SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
+                     "a bit of the map is what the header promises");
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && EXTENT_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
@@ -186,6 +188,21 @@ region_begin_marks (Region *region, size_t bytes, bool is_zeroed)
     memset ((char *) region + MARKS_OFFSET, 0, region->marks_bytes);
 }
 
+/* The map has its leaves in regions: one that is the first of its leaf keeps
+ * it, at the end of its header's unit, and its extent for good. */
+static void
+region_give_leaf (Region *region)
+{
+  MapLeaf *leaf = (MapLeaf *) (void *) ((char *) region + UNIT_BYTES_MIN) - 1;
+
+  if (!sli_map_needs_leaf (region))
+    return;
+  if (!region->extent->is_zeroed)
+    memset (leaf, 0, sizeof *leaf);
+  sli_map_give_leaf (region, leaf);
+  region->extent->is_permanent = true;
+}
+
 /* Writes the header of an extent's next region. */
 static Region *
 region_begin (Extent *extent)
@@ -219,7 +236,8 @@ region_begin (Extent *extent)
   extent->n_begun++;
   sli_page.counts.n_regions++;
   sli_page.counts.held_bytes += region->n_header * sli_page.unit_bytes;
-  sli_map_set (region);
+  region_give_leaf (region);
+  sli_map_set (region, bytes);
   if (extent->n_begun == extent->n_regions)
     sli_page.beginning = NULL;
   return region;
@@ -243,8 +261,7 @@ extent_map (size_t *bytes, bool *is_zeroed)
     }
   if (start == NULL)
     return NULL;
-  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0
-      || !sli_map_can_hold (start))
+  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0)
     {
       sli_diag_warn (ERROR_BAD_SOURCE,
                      "page source %s: piece %p can't be used", source->name,
@@ -307,12 +324,6 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_zeroed = is_zeroed;
   extent->is_huge = is_huge;
   extent->is_permanent = link_is_alone (&sli_page.extents);
-  if (sli_map_needs_leaf (start))
-    {
-      sli_map_give_leaf (start, (char *) start + UNIT_BYTES_MIN
-                                    - MAP_LEAF_WORDS * 8);
-      extent->is_permanent = true;
-    }
   own_extent_note (start, bytes);
   link_after (&extent->link, &sli_page.extents);
   sli_page.beginning = extent;

@@ -110,10 +110,7 @@ region_unit_of (const Region *region, const void *address)
 static inline bool
 region_holds (const void *address)
 {
-  const Region *region = region_of (address);
-
-  return sli_map_has (address)
-         && region_unit_of (region, address) < region->n_units;
+  return sli_map_has (address);
 }
 
 /* The mark of a chunk, which is a multiple of 16, of ours, in a mode that
@@ -128,7 +125,7 @@ region_mark_of (const void *chunk)
 }
 
 /* See sli_page_run_of(). */
-static inline void *
+static ALWAYS_INLINE void *
 region_run_of (const void *address, void **record)
 {
   Region *region = region_of (address);
@@ -137,8 +134,6 @@ region_run_of (const void *address, void **record)
   if (UNLIKELY (!sli_map_has (address)))
     return NULL;
   unit = region_unit_of (region, address);
-  if (UNLIKELY (unit >= region->n_units))
-    return NULL;
   first = LOAD (&region->run_first[unit]);
   if (UNLIKELY (first == 0))
     return NULL;

@@ -1,6 +1,7 @@
 /* slab-look.c - what is in the slabs: chunks, counts, invariants
  *
- * Floor 3 (slab).  Locks: one a class (rank 30).  Theory: section 4.
+ * Floor 3 (slab).  Locks: one a class (rank 30); the page lock (rank 20) where
+ * an address may be anybody's.  Theory: section 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,21 +13,46 @@
 
 #include <string.h>
 
-void
-sli_slab_look_up (const void *address, ChunkInfo *info)
+/* With the page lock held no region goes, and no run is given back: headers,
+ * marks and the bitmap of a slab that is seen may be read.  Its class's lock is
+ * not held, so the slab itself may end meanwhile, and what is told be past. */
+READS_RACILY static void
+look_up_locked (const void *address, ChunkInfo *info)
 {
+  const SizeClass *sizeclass;
   Place place;
 
   place_find (address, &place);
   *info = (ChunkInfo){ .state = place.state };
   if (place.slab == NULL)
     return;
-  info->class_index = place.slab->class_index;
-  info->start = slab_chunk (place.slab, place.run, place.index);
+  /* Once more, and before its bitmap: that was written first. */
+  info->class_index = LOAD_ACQUIRE (&place.slab->class_index);
+  sizeclass = &sli_sizeclasses[info->class_index];
+  if (info->class_index == 0 || place.index >= sizeclass->n_chunks)
+    {
+      *info = (ChunkInfo){ .state = CHUNK_NONE };
+      return;
+    }
+  info->start = place.run + place.slab->first_offset
+                + (size_t) place.index * sizeclass->chunk_bytes;
+  if (sli_page_has_marks ())
+    info->mark = LOAD (region_mark_of (info->start));
   if (place.state == CHUNK_OUT
       && (LOAD (&place.slab->words[place.index / BITS_PER_WORD])
           >> (place.index % BITS_PER_WORD) & 1) != 0)
     info->state = CHUNK_FREE;
+}
+
+void
+sli_slab_look_up (const void *address, ChunkInfo *info)
+{
+  *info = (ChunkInfo){ .state = CHUNK_FOREIGN };
+  if (!sli_page_is_ours (address))
+    return;
+  sli_lock (sli_page_lock ());
+  look_up_locked (address, info);
+  sli_unlock (sli_page_lock ());
 }
 
 bool

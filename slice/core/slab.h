@@ -63,10 +63,13 @@ typedef struct
   ChunkState state;
   unsigned class_index; /* 0 if FOREIGN or NONE */
   void *start;          /* the chunk's; NULL if FOREIGN or NONE */
+  uint16_t mark;        /* in a mode that keeps marks; else 0 */
 } ChunkInfo;
 
 /* Is an address in a region of ours, in a slab or not? */
 bool sli_slab_is_ours (const void *address);
+/* Of any address, whatever others do meanwhile: under the page lock, so that
+ * what is read stays mapped. */
 void sli_slab_look_up (const void *address, ChunkInfo *info);
 /* The class of a chunk that is known to be ours; 0 if it is not. */
 unsigned sli_slab_class_of (const void *chunk);

@@ -163,7 +163,7 @@ static const char *const invariants[]
         "trimmer has it",
         "P3: `fresh' is a subset of `free'",
         "P4: n_clean counts an extent's clean regions",
-        "P5: the map has a bit for every region that has begun, and for no "
+        "P5: the map has the bits of every region that has begun, and no "
         "other",
         "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
         "chunk that is free or not carved",

@@ -7,6 +7,8 @@
 #ifndef SLI_PORT_COMPILER_H
 #define SLI_PORT_COMPILER_H
 
+#include <stdint.h>
+
 #define LIKELY(x) __builtin_expect (!!(x), 1)
 #define UNLIKELY(x) __builtin_expect (!!(x), 0)
 /* What the code before has made sure of, for the compiler and its analyzer,
@@ -31,6 +33,18 @@
  * where that is compiled into it: ALWAYS_INLINE. */
 #define READS_RACILY __attribute__ ((no_sanitize ("thread")))
 #define ALWAYS_INLINE inline __attribute__ ((always_inline))
+
+/* The addresses that user space has nearly everywhere: 47 bits on x86-64, 48
+ * on arm64 and riscv64.  Maps have a table for them, and a slower way to what
+ * lies beyond (5-level paging: 56, arm64 with 52, s390x: 64).  A test says less,
+ * so that all lies beyond (tests/check-far.sh). */
+#ifndef ADDRESS_BITS_USUAL
+# if UINTPTR_MAX > UINT32_MAX
+#  define ADDRESS_BITS_USUAL 48
+# else
+#  define ADDRESS_BITS_USUAL 32
+# endif
+#endif
 
 /* How many bits of a 64-bit word are set.  Without the instruction for it the
  * compiler would call a function of three times the length (Knuth, volume 4,
