@@ -272,8 +272,8 @@ death_malloc_too_small (void)
 
 static const char *layers;
 
-#define ALLOCATED ", allocated at 0x* by thread %u"
-#define FREED ", freed at 0x* by thread %u"
+#define ALLOCATED ", allocated at /*+0x* by thread %u"
+#define FREED ", freed at /*+0x* by thread %u"
 
 /* Expects the registry to tell who allocated the block, and who freed it. */
 static void

@@ -19,7 +19,8 @@
 
 enum
 {
-  LINE_BYTES = 512 /* longest message; what is longer is cut */
+  LINE_BYTES = 256 + DIAG_MORE_BYTES /* longest message; what is longer is
+                                        cut */
 };
 
 static DiagHook diag_hook;
@@ -52,6 +53,31 @@ text_put_number (Text *text, uintmax_t number, unsigned base)
 }
 
 static void
+text_put_address (Text *text, const void *address)
+{
+  text_put (text, "0x", 2);
+  text_put_number (text, (uintptr_t) address, 16);
+}
+
+/* A program may lie anywhere in memory (PIE), so its addresses say nothing by
+ * themselves. */
+static void
+text_put_code (Text *text, const void *address)
+{
+  char name[DIAG_FILE_BYTES];
+  uintptr_t offset;
+
+  if (!sli_os_module_of (address, name, sizeof name, &offset))
+    {
+      text_put_address (text, address);
+      return;
+    }
+  text_put (text, name, strlen (name));
+  text_put (text, "+", 1);
+  text_put_address (text, (const void *) offset);
+}
+
+static void
 text_put_argument (Text *text, char kind, va_list *arguments)
 {
   switch (kind)
@@ -81,8 +107,10 @@ text_put_argument (Text *text, char kind, va_list *arguments)
       text_put_number (text, va_arg (*arguments, size_t), 10);
       break;
     case 'p':
-      text_put (text, "0x", 2);
-      text_put_number (text, (uintptr_t) va_arg (*arguments, void *), 16);
+      text_put_address (text, va_arg (*arguments, const void *));
+      break;
+    case 'a':
+      text_put_code (text, va_arg (*arguments, const void *));
       break;
     default:
       text_put (text, &kind, 1);

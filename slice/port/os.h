@@ -75,6 +75,18 @@ bool sli_os_populate (void *address, size_t bytes);
  * the call returns.  False if the system can't. */
 bool sli_os_barrier_all_threads (void);
 
+/* --- os-module.c --- */
+
+/* The file that an address of code came from (as it was loaded; "" if its name
+ * does not fit), and where in that file, as addr2line counts.  False: unknown.
+ * Takes no memory. */
+bool sli_os_module_of (const void *address, char *name, size_t room,
+                       uintptr_t *offset);
+/* A return address of ours is replaced by that of the program's call which led
+ * there; any other is as it was.  Slow where it is ours: a walk up the stack,
+ * which at its first may allocate. */
+const void *sli_os_caller_outside (const void *site);
+
 /* --- tool.c --- */
 
 /* The tool that watches this process's memory, or NULL. */
