@@ -145,6 +145,16 @@ death_more (void)
                         (void *) (uintptr_t) 0x1234, 41, 0, ", at byte 3");
 }
 
+/* Where no block is at fault none is named. */
+static void
+death_no_block (void)
+{
+  test_will_die ("slice: error 116: slice: called again before a call had "
+                 "ended (in a signal handler?) [thread %u]",
+                 test_thread_id ());
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
+}
+
 static jmp_buf away;
 static int last_number;
 static char last_line[512];
@@ -214,6 +224,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/diag/misuse", death_misuse);
   test_add_death ("/slice/diag/size-unknown", death_size_unknown);
   test_add_death ("/slice/diag/more", death_more);
+  test_add_death ("/slice/diag/no-block", death_no_block);
   test_add_death ("/slice/diag/require", death_require);
   test_add ("/slice/diag/misuse-texts", test_misuse_texts);
   return g_test_run ();

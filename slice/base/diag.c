@@ -260,6 +260,9 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
     sli_diag_format (class, sizeof class, "%z",
                      sli_sizeclass_block_bytes (
                          (unsigned) SLICE_CLASS_V1 (of_bytes)));
+  if (block == NULL) /* no block's, but a call's */
+    sli_diag_die (number, "%s: %s [thread %u]", operation,
+                  misuse_text (number), sli_os_thread_id ());
   sli_diag_die (number, "%s: %s: block %p, given size %s%s%s "
                 "[class %s, thread %u]",
                 operation, misuse_text (number), block, size, real, more,

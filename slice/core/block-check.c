@@ -152,6 +152,17 @@ sli_block_check_size (const void *block)
   return size;
 }
 
+bool
+sli_block_check_knows (const void *block)
+{
+  bool is_known;
+
+  sli_lock (&registry.lock);
+  is_known = table_look_up (block) != NULL;
+  sli_unlock (&registry.lock);
+  return is_known;
+}
+
 /* A return address may be the next line's, or the next function's: what is
  * shown lies within the call. */
 static const void *

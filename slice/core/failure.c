@@ -53,9 +53,13 @@ sli_failure_ask (size_t size, size_t alignment)
 _Noreturn COLD static void
 die_of_no_memory (size_t size, size_t alignment)
 {
-  sli_diag_die (ERROR_NO_MEMORY,
-                "out of memory: %z bytes, alignment %z [thread %u]", size,
-                alignment, sli_os_thread_id ());
+  char aligned[48] = "";
+
+  if (alignment != 0)
+    sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
+  sli_diag_die (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
+                alignment != 0 ? "slice_alloc_aligned" : "slice_alloc", size,
+                aligned, sli_os_thread_id ());
 }
 
 COLD void *
