@@ -19,11 +19,27 @@
 
 enum
 {
-  LINE_BYTES = 256 + DIAG_MORE_BYTES /* longest message; what is longer is
+  LINE_BYTES = 256 + DIAG_MORE_BYTES, /* longest message; what is longer is
                                         cut */
+  WAIT_MSEC = 10,    /* for another thread's last words: 10 s in all */
+  WAITS_MAX = 1000
 };
 
 static DiagHook diag_hook;
+
+/* What to call at the end.  It is read without a lock, for there may be none
+ * to be had: so a pair is written where nobody looks, and then shown. */
+static struct
+{
+  struct
+  {
+    DiagLastWords call;
+    void *data;
+  } pairs[2];
+  int shown;       /* which of them holds */
+  unsigned thread; /* that is at it, or was; 0: none yet */
+  bool is_done;
+} last_words;
 
 /* A text that grows up to a limit. */
 typedef struct
@@ -155,43 +171,84 @@ sli_diag_set_hook (DiagHook hook)
   diag_hook = hook;
 }
 
-static void
-diag_say (const char *kind, int number, const char *format,
-          va_list arguments)
+void
+sli_diag_set_last_words (DiagLastWords call, void *data)
 {
-  char line[LINE_BYTES];
-  size_t length = sli_diag_format (line, sizeof line - 1, "slice: %s %d: ",
+  int next = 1 - LOAD (&last_words.shown);
+
+  STORE (&last_words.pairs[next].call, call);
+  STORE (&last_words.pairs[next].data, data);
+  STORE_RELEASE (&last_words.shown, next);
+}
+
+/* Another thread is at it: its abort() is to be the end. */
+static void
+wait_for_last_words (void)
+{
+  for (int i = 0; i < WAITS_MAX && !LOAD_ACQUIRE (&last_words.is_done); i++)
+    sli_os_sleep_msec (WAIT_MSEC);
+}
+
+static void
+say_last_words (int number, const char *line)
+{
+  int shown = LOAD_ACQUIRE (&last_words.shown);
+  DiagLastWords call = LOAD (&last_words.pairs[shown].call);
+  unsigned self = sli_os_thread_id (), nobody = 0;
+
+  if (call == NULL)
+    return;
+  if (__atomic_compare_exchange_n (&last_words.thread, &nobody, self, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    {
+      call (number, line, LOAD (&last_words.pairs[shown].data));
+      STORE_RELEASE (&last_words.is_done, true);
+    }
+  else if (nobody != self)
+    wait_for_last_words ();
+}
+
+/* The line is left in `line', without its end. */
+static void
+diag_say (char line[LINE_BYTES], const char *kind, int number,
+          const char *format, va_list arguments)
+{
+  size_t length = sli_diag_format (line, LINE_BYTES - 1, "slice: %s %d: ",
                                    kind, number);
 
-  length += sli_diag_vformat (line + length, sizeof line - 1 - length, format,
+  length += sli_diag_vformat (line + length, LINE_BYTES - 1 - length, format,
                               arguments);
   if (diag_hook != NULL)
     {
       diag_hook (number, line);
       return;
     }
-  line[length++] = '\n';
-  sli_os_write (2, line, length);
+  line[length] = '\n';
+  sli_os_write (2, line, length + 1);
+  line[length] = '\0';
 }
 
 void
 sli_diag_die (int number, const char *format, ...)
 {
+  char line[LINE_BYTES];
   va_list arguments;
 
   va_start (arguments, format);
-  diag_say ("error", number, format, arguments);
+  diag_say (line, "error", number, format, arguments);
   va_end (arguments);
+  say_last_words (number, line);
   abort ();
 }
 
 void
 sli_diag_warn (int number, const char *format, ...)
 {
+  char line[LINE_BYTES];
   va_list arguments;
 
   va_start (arguments, format);
-  diag_say ("warning", number, format, arguments);
+  diag_say (line, "warning", number, format, arguments);
   va_end (arguments);
 }
 

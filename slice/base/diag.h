@@ -56,4 +56,9 @@ _Noreturn void sli_diag_broken (const char *file, int line,
 typedef void (*DiagHook) (int number, const char *line);
 void sli_diag_set_hook (DiagHook hook);
 
+/* The program's own, called once, after the line and before abort().  The
+ * caller sees to it that no two threads set it at once. */
+typedef void (*DiagLastWords) (int number, const char *line, void *data);
+void sli_diag_set_last_words (DiagLastWords call, void *data);
+
 #endif

@@ -1,6 +1,6 @@
 /* failure.c - when there is no memory
  *
- * Floor 6 (alloc).  Lock: failure.lock (rank 10), for the handler.
+ * Floor 6 (alloc).  Lock: failure.lock (rank 10), for the handlers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,6 +34,14 @@ slice_set_failure_handler (SliceFailureHandler handler, void *data)
   sli_lock (&failure.lock);
   failure.handler = handler;
   failure.data = data;
+  sli_unlock (&failure.lock);
+}
+
+void
+slice_set_abort_handler (SliceAbortHandler handler, void *data)
+{
+  sli_lock (&failure.lock);
+  sli_diag_set_last_words (handler, data);
   sli_unlock (&failure.lock);
 }
 

@@ -27,6 +27,9 @@ uint64_t sli_os_clock_msec (void);
 /* Tests only: what sli_os_clock_msec() says from now on; 0 ends it. */
 void sli_os_pretend_clock_msec (uint64_t msec);
 
+/* Sleeps, if no signal comes. */
+void sli_os_sleep_msec (unsigned msec);
+
 /* The whole text to a file descriptor, as far as it will go. */
 void sli_os_write (int fd, const char *text, size_t bytes);
 /* An environment variable, or NULL; always NULL in a setuid program. */
