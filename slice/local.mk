@@ -35,6 +35,7 @@ noinst_LTLIBRARIES += \
 	%D%/port/lock.h \
 	%D%/port/os.h \
 	%D%/port/os-linux.c \
+	%D%/port/os-module.c \
 	%D%/port/os-posix.c \
 	%D%/port/tls.c \
 	%D%/port/tls.h \

@@ -471,6 +471,35 @@ typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
 SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
+/** Called when a misuse or a fault ends the program: after its line is on
+ * standard error, and before abort().
+ *
+ * @param number   the message's number, as in slice-errors(7)
+ * @param message  the line, without its end; it is gone when the handler
+ *                 returns
+ * @param data     the handler's own
+ *
+ * It is called once in a process: not for a second fault that it causes, nor
+ * for one of another thread, which waits up to ten seconds for it.  It may run
+ * in any thread, in a signal handler, and with locks of slice's or of malloc's
+ * held: it may do what a signal handler may (write(2), _exit(2)), and must not
+ * use slices.  It returns, or ends the program; it must not longjmp or throw.
+ * Warnings do not come here. */
+typedef void (*SliceAbortHandler) (int number, const char *message,
+                                   void *data);
+
+/** Sets the abort handler: for a crash reporter, or to flush a log.
+ *
+ * @param handler  NULL: none, the default
+ * @param data     handed to it
+ *
+ * Threads: any; one handler for the process.  A fault of another thread at
+ *   the very moment may still find the one before.
+ * Cost: one lock.
+ */
+SLICE_API void slice_set_abort_handler (SliceAbortHandler handler,
+                                        void *data);
+
 /* --- typed macros -------------------------------------------------------- */
 
 /* The size to ask for so that a type without members gets a block, too. */

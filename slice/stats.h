@@ -58,8 +58,10 @@ typedef struct
 typedef struct
 {
   uint64_t live_blocks;        /**< blocks that the program holds, large ones
-                                    not counted */
-  uint64_t live_bytes;         /**< the same in chunk bytes */
+                                    not counted; where each block is a malloc
+                                    (under a tool, always-malloc), too */
+  uint64_t live_bytes;         /**< the same in chunk bytes; mallocs have
+                                    none */
   uint64_t cached_bytes;       /**< in magazines of threads and depot */
   uint64_t held_bytes;         /**< pages held: regions, less what was advised
                                     away */

@@ -32,11 +32,13 @@ slice_test_libs = slice/libslice.la $(test_libs)
 port_tests = \
 	%D%/test-lock \
 	%D%/test-os-linux \
+	%D%/test-os-module \
 	%D%/test-os-posix \
 	%D%/test-tls \
 	%D%/test-tool
 %C%_test_lock_LDADD = $(port_test_libs)
 %C%_test_os_linux_LDADD = $(port_test_libs)
+%C%_test_os_module_LDADD = $(port_test_libs)
 %C%_test_os_posix_LDADD = $(port_test_libs)
 %C%_test_tls_LDADD = $(port_test_libs)
 %C%_test_tool_LDADD = $(port_test_libs)
@@ -155,6 +157,7 @@ check_scripts = \
 	%D%/check-far.sh \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
+	%D%/check-debugging.sh \
 	%D%/check-gdb.sh \
 	%D%/check-races.sh \
 	%D%/check-tools.sh

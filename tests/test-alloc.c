@@ -467,16 +467,18 @@ test_large_sizes (void)
 static void
 death_overflow (void)
 {
-  test_will_die ("slice: error 121: size overflow: 4 times %zu bytes",
-                 SIZE_MAX / 3);
+  test_will_die ("slice: error 121: slice_alloc_n: size overflow: 4 times %zu "
+                 "bytes [thread %u]",
+                 SIZE_MAX / 3, test_thread_id ());
   slice_alloc_n (4, third);
 }
 
 static void
 death_overflow_zeroed (void)
 {
-  test_will_die ("slice: error 121: size overflow: %zu times 2 bytes",
-                 SIZE_MAX / 2 + 1);
+  test_will_die ("slice: error 121: slice_alloc0_n: size overflow: %zu times 2 "
+                 "bytes [thread %u]",
+                 SIZE_MAX / 2 + 1, test_thread_id ());
   slice_alloc0_n (half, 2);
 }
 
@@ -486,8 +488,9 @@ death_free_overflow (void)
 {
   void *block = slice_alloc (8);
 
-  test_will_die ("slice: error 121: size overflow: %zu times 8 bytes",
-                 SIZE_MAX / 8 + 2);
+  test_will_die ("slice: error 121: slice_free_n: size overflow: %zu times 8 "
+                 "bytes [thread %u]",
+                 SIZE_MAX / 8 + 2, test_thread_id ());
   slice_free_n (SIZE_MAX / 8 + 2, 8, block);
 }
 
@@ -625,7 +628,7 @@ static void
 check_bad_alignment (size_t alignment)
 {
   test_will_die ("slice: error 107: slice_alloc_aligned: alignment %zu is no "
-                 "power of two up to 4096: block 0x0, given size 10 "
+                 "power of two up to 4096: given size 10 "
                  "[thread %u]",
                  alignment, test_thread_id ());
   slice_alloc_aligned (alignment, 10);
@@ -1070,7 +1073,7 @@ death_handler_gives_up (void)
 {
   begin_without_memory ();
   slice_set_failure_handler (on_failure, &asked);
-  test_will_die ("slice: error 120: out of memory: 100 bytes, alignment 0 "
+  test_will_die ("slice: error 120: slice_alloc: out of memory: 100 bytes "
                  "[thread %u]",
                  test_thread_id ());
   slice_alloc (100);
@@ -1080,7 +1083,7 @@ static void
 death_no_memory (void)
 {
   begin_without_memory ();
-  test_will_die ("slice: error 120: out of memory: 200 bytes, alignment 0 "
+  test_will_die ("slice: error 120: slice_alloc: out of memory: 200 bytes "
                  "[thread %u]",
                  test_thread_id ());
   slice_alloc0 (200);
@@ -1090,7 +1093,7 @@ static void
 death_no_memory_large (void)
 {
   test_limit_space ();
-  test_will_die ("slice: error 120: out of memory: %zu bytes, alignment 0 "
+  test_will_die ("slice: error 120: slice_alloc: out of memory: %zu bytes "
                  "[thread %u]",
                  SIZE_MAX / 2 - 1000, test_thread_id ());
   slice_alloc (SIZE_MAX / 2 - 1000);
@@ -1100,8 +1103,8 @@ static void
 death_no_memory_aligned (void)
 {
   test_limit_space ();
-  test_will_die ("slice: error 120: out of memory: %zu bytes, alignment 4096 "
-                 "[thread %u]",
+  test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: %zu "
+                 "bytes, alignment 4096 [thread %u]",
                  (SIZE_MAX / 2 - 100000) / 4096 * 4096 + 4096,
                  test_thread_id ());
   slice_alloc_aligned (4096, SIZE_MAX / 2 - 100000);

@@ -37,12 +37,79 @@ said_by (TestBody body)
   return said;
 }
 
+/* A line up to the end of its column of that number, from 0. */
+static const char *
+column (const char *line, int number)
+{
+  static char text[256];
+  const char *at = line;
+
+  for (int i = 0; i <= number; i++)
+    {
+      at += strspn (at, " ");
+      at += strcspn (at, " ");
+    }
+  g_strlcpy (text, line, (gsize) (at - line) + 1);
+  return text;
+}
+
+static void
+print_counted (void)
+{
+  test_options ("count");
+  for (int i = 0; i < 3; i++)
+    slice_free1 (40, slice_alloc (40));
+  slice_print_stats (2);
+}
+
+static void
+test_counted (void)
+{
+  char *said = said_by (print_counted), **lines = g_strsplit (said, "\n", -1);
+  const char *hits = column (lines[3], 5);
+
+  g_assert_true (g_str_has_prefix (said, "slice: 0 live blocks, "));
+  g_assert_true (g_ascii_isdigit (hits[strlen (hits) - 1]));
+  g_strfreev (lines);
+  g_free (said);
+}
+
+/* Blocks that are mallocs are counted, and not taken for none. */
+static void
+print_mallocs (void)
+{
+  void *blocks[4];
+
+  test_options ("always-malloc");
+  for (int i = 0; i < 4; i++)
+    blocks[i] = slice_alloc (40);
+  slice_free1 (40, blocks[0]);
+  slice_free_bulk (1, &blocks[1]);
+  slice_free1 (5000, slice_alloc (5000));
+  slice_print_stats (2);
+  slice_free1 (40, blocks[2]);
+  slice_free1 (40, blocks[3]);
+}
+
+static void
+test_mallocs (void)
+{
+  char *said = said_by (print_mallocs);
+
+  g_assert_true (
+      g_str_has_prefix (said, "slice: 2 live blocks, each a malloc of its "
+                              "own ("));
+  g_assert_nonnull (strstr (said, "\nslice: large: 1 allocated, 1 freed\n"));
+  g_assert_null (strstr (said, "regions"));
+  g_free (said);
+}
+
 static void
 test_table (void)
 {
   char *said = said_by (print_table), **lines;
 
-  g_assert_true (g_str_has_prefix (said, "slice: 1 live blocks, 0 KiB; "));
+  g_assert_true (g_str_has_prefix (said, "slice: 1 live block, 0 KiB; "));
   g_assert_nonnull (strstr (said, "large: 1 allocated, 1 freed\n"));
   lines = g_strsplit (said, "\n", -1);
   /* Two lines of totals, a head, a line a class that was used. */
@@ -50,6 +117,10 @@ test_table (void)
   g_assert_true (g_str_has_prefix (lines[2], "  size      live"));
   g_assert_true (g_str_has_prefix (lines[3], "    40         1"));
   g_assert_true (g_str_has_prefix (lines[4], "   512         0"));
+  g_assert_true (g_str_has_prefix (lines[1], "slice: 1 region (0 empty), 1 map, "));
+  g_assert_nonnull (strstr (lines[1], " KiB returned; 1 thread; large: "));
+  /* What is not counted is no number. */
+  g_assert_true (g_str_has_suffix (column (lines[3], 5), " -"));
   for (int i = 2; i < 5; i++)
     g_assert_cmpuint (strlen (lines[i]), ==, strlen (lines[2]));
   g_strfreev (lines);
@@ -178,7 +249,7 @@ test_at_exit (void)
 {
   char *said = said_by (exit_with_stats);
 
-  g_assert_true (g_str_has_prefix (said, "slice: 1 live blocks, "));
+  g_assert_true (g_str_has_prefix (said, "slice: 1 live block, "));
   g_free (said);
   said = said_by (exit_without_stats);
   g_assert_cmpstr (said, ==, "");
@@ -193,6 +264,8 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add ("/slice/dump/table", test_table);
+  test_add ("/slice/dump/counted", test_counted);
+  test_add ("/slice/dump/mallocs", test_mallocs);
   test_add ("/slice/dump/nothing", test_nothing);
   test_add ("/slice/dump/json", test_json);
   test_add ("/slice/dump/json-of-nothing", test_json_of_nothing);

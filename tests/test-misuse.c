@@ -13,7 +13,10 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Expects the end in the form that all misuse has. */
 static void
@@ -272,8 +275,8 @@ death_malloc_too_small (void)
 
 static const char *layers;
 
-#define ALLOCATED ", allocated at 0x* by thread %u"
-#define FREED ", freed at 0x* by thread %u"
+#define ALLOCATED ", allocated at /*+0x* by thread %u"
+#define FREED ", freed at /*+0x* by thread %u"
 
 /* Expects the registry to tell who allocated the block, and who freed it. */
 static void
@@ -505,6 +508,145 @@ test_debug_clean (void)
     }
 }
 
+/* --- the program's own last words --- */
+
+static void
+say (const char *text)
+{
+  g_assert_cmpint (write (2, text, strlen (text)), ==, (ssize_t) strlen (text));
+}
+
+static void
+on_abort (int number, const char *message, void *data)
+{
+  char *line = g_strdup_printf ("%s: %d, %s\n", (const char *) data, number,
+                                message);
+
+  say (line);
+}
+
+static void
+misuse_now (void)
+{
+  test_options ("checked");
+  slice_free1 (40, slice_alloc (40));
+  slice_free_n (SIZE_MAX, 2, &test_options);
+}
+
+static void
+abort_with_handler (void)
+{
+  slice_set_abort_handler (on_abort, (void *) (uintptr_t) "unused");
+  slice_set_abort_handler (on_abort, (void *) (uintptr_t) "told");
+  misuse_now ();
+}
+
+static void
+abort_without_handler (void)
+{
+  slice_set_abort_handler (on_abort, NULL);
+  slice_set_abort_handler (NULL, NULL);
+  misuse_now ();
+}
+
+/* A second fault, in the handler, goes straight to the end. */
+static void
+misuse_again (int number, const char *message, void *data)
+{
+  on_abort (number, message, data);
+  misuse_now ();
+}
+
+static void
+abort_with_faulty_handler (void)
+{
+  slice_set_abort_handler (misuse_again, (void *) (uintptr_t) "told");
+  misuse_now ();
+}
+
+static int n_entered;
+
+static void
+misuse_in_thread (unsigned index G_GNUC_UNUSED, void *data G_GNUC_UNUSED)
+{
+  misuse_now ();
+}
+
+/* Leaves the others time to come. */
+static void
+on_abort_of_many (int number G_GNUC_UNUSED, const char *message G_GNUC_UNUSED,
+                  void *data G_GNUC_UNUSED)
+{
+  g_atomic_int_inc (&n_entered);
+  g_usleep (50000);
+  say (g_atomic_int_get (&n_entered) == 1 ? "alone\n" : "not alone\n");
+}
+
+static void
+abort_of_many (void)
+{
+  slice_set_abort_handler (on_abort_of_many, NULL);
+  test_gang (4, misuse_in_thread, NULL);
+}
+
+static void
+warn_with_handler (void)
+{
+  slice_set_abort_handler (on_abort, (void *) (uintptr_t) "told");
+  test_options ("nonsense");
+  slice_free1 (40, slice_alloc (40));
+}
+
+static char *
+said_at_abort (TestBody body)
+{
+  int status;
+  char *said = test_capture (body, &status);
+
+  g_assert_true (WIFSIGNALED (status));
+  g_assert_cmpint (WTERMSIG (status), ==, SIGABRT);
+  return said;
+}
+
+#define OVERFLOW_LINE                                                         \
+  "slice: error 121: slice_free_n: size overflow: * times 2 bytes "           \
+  "[thread *]\n"
+
+static void
+test_abort_handler (void)
+{
+  char *said = said_at_abort (abort_with_handler);
+  int status;
+
+  g_assert_true (g_pattern_match_simple (OVERFLOW_LINE "told: 121, "
+                                         OVERFLOW_LINE, said));
+  g_free (said);
+  said = said_at_abort (abort_without_handler);
+  g_assert_true (g_pattern_match_simple (OVERFLOW_LINE, said));
+  g_assert_null (strchr (strchr (said, '\n') + 1, '\n'));
+  g_free (said);
+  said = test_capture (warn_with_handler, &status);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (g_str_has_prefix (said, "slice: warning 130: "));
+  g_assert_null (strstr (said, "told"));
+  g_free (said);
+}
+
+static void
+test_abort_handler_once (void)
+{
+  char *said = said_at_abort (abort_with_faulty_handler);
+
+  g_assert_true (g_pattern_match_simple (OVERFLOW_LINE "told: 121, "
+                                         OVERFLOW_LINE OVERFLOW_LINE, said));
+  g_assert_null (strstr (strstr (said, "told") + 1, "told"));
+  g_free (said);
+  said = said_at_abort (abort_of_many);
+  g_assert_nonnull (strstr (said, "alone\n"));
+  g_assert_null (strstr (said, "not alone"));
+  g_free (said);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -535,5 +677,7 @@ main (int argc, char **argv)
   test_add ("/slice/misuse/debug-blocks/aligned", test_debug_aligned);
   test_add ("/slice/misuse/debug-blocks/layers", test_debug_layers);
   test_add_fresh ("/slice/misuse/debug-blocks/clean", test_debug_clean);
+  test_add ("/slice/misuse/abort-handler", test_abort_handler);
+  test_add ("/slice/misuse/abort-handler-once", test_abort_handler_once);
   return g_test_run ();
 }

@@ -72,7 +72,7 @@ death_out_of_memory (void)
   limit_memory (96 * MIB);
   for (int i = 0; i < 2000; i++)
     slice_free1 (48, slice_alloc (48));
-  test_will_die ("slice: error 120: out of memory: 48 bytes, alignment 0 "
+  test_will_die ("slice: error 120: slice_alloc: out of memory: 48 bytes "
                  "[thread %u]",
                  test_thread_id ());
   for (;;)
@@ -83,8 +83,8 @@ static void
 death_out_of_memory_aligned (void)
 {
   limit_memory (96 * MIB);
-  test_will_die ("slice: error 120: out of memory: 102400 bytes, "
-                 "alignment 4096 [thread %u]",
+  test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: "
+                 "102400 bytes, alignment 4096 [thread %u]",
                  test_thread_id ());
   for (;;)
     *(void **) slice_alloc_aligned (4096, 100000) = NULL;

@@ -181,10 +181,49 @@ test_variable (void)
 static void
 test_all (void)
 {
+  /* The mode that has every check; with malloc's blocks there would be no
+   * canary to look at. */
   set_variable ("all");
-  g_assert_cmpint (value_of (SLICE_OPTION_ALWAYS_MALLOC), ==, 1);
-  g_assert_cmpint (value_of (SLICE_OPTION_DEBUG_BLOCKS), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_DEBUG), ==, 1);
+  g_assert_cmpint (value_of (SLICE_OPTION_ALWAYS_MALLOC), ==, 0);
   g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 0);
+}
+
+static const struct
+{
+  const char *variable;
+  SliceOption option;
+  int64_t value;
+} units[] = {
+  { "working-set-msec=500ms", SLICE_OPTION_WORKING_SET_MSEC, 500 },
+  { "working-set-msec=20s", SLICE_OPTION_WORKING_SET_MSEC, 20000 },
+  { "working-set-msec=2min", SLICE_OPTION_WORKING_SET_MSEC, 120000 },
+  { "working-set-msec=24h", SLICE_OPTION_WORKING_SET_MSEC, 86400000 },
+  { "depot-limit-bytes=1M", SLICE_OPTION_DEPOT_LIMIT_BYTES, 1 << 20 },
+  { "depot-limit-bytes=3GiB", SLICE_OPTION_DEPOT_LIMIT_BYTES,
+    (int64_t) 3 << 30 },
+  { "magazine-bytes-max=16K", SLICE_OPTION_MAGAZINE_BYTES_MAX, 16384 },
+  { "magazine-bytes-max=16k", SLICE_OPTION_MAGAZINE_BYTES_MAX, 16384 },
+  { "magazine-bytes-max=128KiB", SLICE_OPTION_MAGAZINE_BYTES_MAX, 131072 },
+  { "count=yes", SLICE_OPTION_COUNT, 1 },
+  { "count=on", SLICE_OPTION_COUNT, 1 },
+  { "count=true", SLICE_OPTION_COUNT, 1 },
+  { "count,count=no", SLICE_OPTION_COUNT, 0 },
+  { "count,count=off", SLICE_OPTION_COUNT, 0 },
+  { "count,count=false", SLICE_OPTION_COUNT, 0 },
+  { "huge-pages=off", SLICE_OPTION_HUGE_PAGES, 0 },
+  { "huge-pages=2", SLICE_OPTION_HUGE_PAGES, 2 },
+};
+
+/* As people write times, sizes and switches. */
+static void
+test_units (void)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (units); i++)
+    {
+      set_variable (units[i].variable);
+      g_assert_cmpint (value_of (units[i].option), ==, units[i].value);
+    }
 }
 
 static void
@@ -224,9 +263,18 @@ freeze_with_variable (void)
 }
 
 #define UNKNOWN(word)                                                         \
-  "slice: warning 130: SLICE_OPTIONS: unknown option '" word "' is ignored\n"
-#define BAD(word)                                                             \
-  "slice: warning 131: SLICE_OPTIONS: bad value of '" word "' is ignored\n"
+  "slice: warning 130: SLICE_OPTIONS: unknown option '" word                  \
+  "' is ignored (SLICE_OPTIONS=help lists all)\n"
+#define BAD(item, range)                                                      \
+  "slice: warning 131: SLICE_OPTIONS: '" item                                 \
+  "' is ignored: its value may be " range "\n"
+#define VALUELESS(item, range)                                                \
+  "slice: warning 131: SLICE_OPTIONS: '" item                                 \
+  "' is ignored: it wants a value: " range "\n"
+#define SWITCH "no or yes (0 or 1)"
+#define TIME "0 to 86400000 ms (or as 500ms, 15s, 2min, 1h)"
+#define BYTES(from, to) from " " to " bytes (or as 16K, 1M, 1G)"
+#define SOURCES "posix_memalign, mmap, memalign, valloc or malloc"
 
 static const struct
 {
@@ -241,28 +289,42 @@ static const struct
   { "=1", UNKNOWN ("") },
   { "one,two", UNKNOWN ("one") UNKNOWN ("two") },
   { "all=1", UNKNOWN ("all") },
-  { "count=2", BAD ("count") },
-  { "count=", BAD ("count") },
-  { "count=-1", BAD ("count") },
-  { "count=+1", BAD ("count") },
-  { "count=yes", BAD ("count") },
-  { "count=1=1", BAD ("count") },
-  { "count=0x1", BAD ("count") },
-  { "working-set-msec", BAD ("working-set-msec") },
-  { "working-set-msec=86400001", BAD ("working-set-msec") },
-  { "working-set-msec=15s", BAD ("working-set-msec") },
-  { "working-set-msec=9223372036854775808", BAD ("working-set-msec") },
-  { "working-set-msec=99999999999999999999999", BAD ("working-set-msec") },
-  { "colour-increment=1025", BAD ("colour-increment") },
-  { "magazine-rounds-max=3", BAD ("magazine-rounds-max") },
-  { "magazine-rounds-max=251", BAD ("magazine-rounds-max") },
-  { "magazine-bytes-max=4095", BAD ("magazine-bytes-max") },
-  { "magazine-bytes-max=131073", BAD ("magazine-bytes-max") },
-  { "page-source", BAD ("page-source") },
-  { "page-source=1", BAD ("page-source") },
-  { "page-source=custom", BAD ("page-source") },
-  { "depot-limit-bytes=9223372036854775808", BAD ("depot-limit-bytes") },
-  { "nonsense,count=3", UNKNOWN ("nonsense") BAD ("count") },
+  { "count=2", BAD ("count=2", SWITCH) },
+  { "count=", BAD ("count=", SWITCH) },
+  { "count=-1", BAD ("count=-1", SWITCH) },
+  { "count=+1", BAD ("count=+1", SWITCH) },
+  { "count=maybe", BAD ("count=maybe", SWITCH) },
+  { "count=1s", BAD ("count=1s", SWITCH) },
+  { "count=1=1", BAD ("count=1=1", SWITCH) },
+  { "count=0x1", BAD ("count=0x1", SWITCH) },
+  { "huge-pages=3", BAD ("huge-pages=3", "no, yes, or 0 to 2") },
+  { "working-set-msec", VALUELESS ("working-set-msec", TIME) },
+  { "working-set-msec=s", BAD ("working-set-msec=s", TIME) },
+  { "working-set-msec=yes", BAD ("working-set-msec=yes", TIME) },
+  { "working-set-msec=15K", BAD ("working-set-msec=15K", TIME) },
+  { "working-set-msec=15S", BAD ("working-set-msec=15S", TIME) },
+  { "working-set-msec=25h", BAD ("working-set-msec=25h", TIME) },
+  { "working-set-msec=86400001", BAD ("working-set-msec=86400001", TIME) },
+  { "working-set-msec=9223372036854775808",
+    BAD ("working-set-msec=9223372036854775808", TIME) },
+  { "working-set-msec=9223372036854775807h",
+    BAD ("working-set-msec=9223372036854775807h", TIME) },
+  { "colour-increment=1025", BAD ("colour-increment=1025", "0 to 1024") },
+  { "colour-increment=1K", BAD ("colour-increment=1K", "0 to 1024") },
+  { "magazine-rounds-max=3", BAD ("magazine-rounds-max=3", "4 to 250") },
+  { "magazine-rounds-max=251", BAD ("magazine-rounds-max=251", "4 to 250") },
+  { "magazine-bytes-max=4095",
+    BAD ("magazine-bytes-max=4095", BYTES ("4096", "to 131072")) },
+  { "magazine-bytes-max=129K",
+    BAD ("magazine-bytes-max=129K", BYTES ("4096", "to 131072")) },
+  { "page-source", VALUELESS ("page-source", SOURCES) },
+  { "page-source=1", BAD ("page-source=1", SOURCES) },
+  { "page-source=custom", BAD ("page-source=custom", SOURCES) },
+  { "depot-limit-bytes=9223372036854775808",
+    BAD ("depot-limit-bytes=9223372036854775808", BYTES ("0", "or more")) },
+  { "depot-limit-bytes=9223372036854775807K",
+    BAD ("depot-limit-bytes=9223372036854775807K", BYTES ("0", "or more")) },
+  { "nonsense,count=3", UNKNOWN ("nonsense") BAD ("count=3", SWITCH) },
   /* What is too long to be a name is cut. */
   { "a23456789b23456789c23456789d23456789e23456789f23456789g23456789h23",
     UNKNOWN ("a23456789b23456789c23456789d23456789"
@@ -308,12 +370,34 @@ test_help (void)
       g_str_has_prefix (said, "slice: options of SLICE_OPTIONS:\n"));
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      char *line = g_strdup_printf ("\n  %s%s  ", rows[i].name,
-                                    rows[i].maximum > 1 ? "=VALUE" : "");
+      bool is_switch = rows[i].maximum <= 2;
+      char *most = rows[i].maximum == INT64_MAX
+                       ? g_strdup ("or more")
+                       : g_strdup_printf ("to %" G_GINT64_FORMAT,
+                                          (gint64) rows[i].maximum);
+      char *range
+          = rows[i].maximum == 1 ? g_strdup ("no or yes (0 or 1)")
+            : is_switch
+                ? g_strdup_printf ("no, yes, or 0 %s", most)
+                : g_strdup_printf ("%d %s*", (int) rows[i].minimum, most);
+      char *initial = rows[i].maximum == 1
+                          ? g_strdup (rows[i].initial ? "yes" : "no")
+                          : g_strdup_printf ("%d", (int) rows[i].initial);
+      char *line = g_strdup_printf ("*\n  %s%s  *\n      %s; by default "
+                                    "%s\n*", rows[i].name,
+                                    rows[i].maximum > 1 ? "=VALUE" : "",
+                                    range, initial);
 
-      g_assert_nonnull (strstr (said, line));
+      g_assert_true (g_pattern_match_simple (line, said));
       g_free (line);
+      g_free (initial);
+      g_free (range);
+      g_free (most);
     }
+  g_assert_nonnull (strstr (said, "\n      0 to 86400000 ms (or as 500ms, "
+                                  "15s, 2min, 1h); by default 15000\n"));
+  g_assert_nonnull (strstr (said, "\n      " SOURCES "; by default "));
+  g_assert_nonnull (strstr (said, "\n  all  "));
   g_free (said);
 }
 
@@ -351,6 +435,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/option/too-late", test_too_late);
   test_add_fresh ("/slice/option/variable", test_variable);
   test_add_fresh ("/slice/option/all", test_all);
+  test_add_fresh ("/slice/option/units", test_units);
   test_add_fresh ("/slice/option/source-names", test_source_names);
   test_add ("/slice/option/bad-variables", test_bad_variables);
   test_add_fresh ("/slice/option/good-beside-bad", test_good_beside_bad);

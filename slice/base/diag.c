@@ -19,10 +19,27 @@
 
 enum
 {
-  LINE_BYTES = 512 /* longest message; what is longer is cut */
+  LINE_BYTES = 256 + DIAG_MORE_BYTES, /* longest message; what is longer is
+                                        cut */
+  WAIT_MSEC = 10,    /* for another thread's last words: 10 s in all */
+  WAITS_MAX = 1000
 };
 
 static DiagHook diag_hook;
+
+/* What to call at the end.  It is read without a lock, for there may be none
+ * to be had: so a pair is written where nobody looks, and then shown. */
+static struct
+{
+  struct
+  {
+    DiagLastWords call;
+    void *data;
+  } pairs[2];
+  int shown;       /* which of them holds */
+  unsigned thread; /* that is at it, or was; 0: none yet */
+  bool is_done;
+} last_words;
 
 /* A text that grows up to a limit. */
 typedef struct
@@ -49,6 +66,31 @@ text_put_number (Text *text, uintmax_t number, unsigned base)
     digits[--at] = "0123456789abcdef"[number % base];
   while ((number /= base) != 0);
   text_put (text, digits + at, sizeof digits - at);
+}
+
+static void
+text_put_address (Text *text, const void *address)
+{
+  text_put (text, "0x", 2);
+  text_put_number (text, (uintptr_t) address, 16);
+}
+
+/* A program may lie anywhere in memory (PIE), so its addresses say nothing by
+ * themselves. */
+static void
+text_put_code (Text *text, const void *address)
+{
+  char name[DIAG_FILE_BYTES];
+  uintptr_t offset;
+
+  if (!sli_os_module_of (address, name, sizeof name, &offset))
+    {
+      text_put_address (text, address);
+      return;
+    }
+  text_put (text, name, strlen (name));
+  text_put (text, "+", 1);
+  text_put_address (text, (const void *) offset);
 }
 
 static void
@@ -81,8 +123,10 @@ text_put_argument (Text *text, char kind, va_list *arguments)
       text_put_number (text, va_arg (*arguments, size_t), 10);
       break;
     case 'p':
-      text_put (text, "0x", 2);
-      text_put_number (text, (uintptr_t) va_arg (*arguments, void *), 16);
+      text_put_address (text, va_arg (*arguments, const void *));
+      break;
+    case 'a':
+      text_put_code (text, va_arg (*arguments, const void *));
       break;
     default:
       text_put (text, &kind, 1);
@@ -127,43 +171,84 @@ sli_diag_set_hook (DiagHook hook)
   diag_hook = hook;
 }
 
-static void
-diag_say (const char *kind, int number, const char *format,
-          va_list arguments)
+void
+sli_diag_set_last_words (DiagLastWords call, void *data)
 {
-  char line[LINE_BYTES];
-  size_t length = sli_diag_format (line, sizeof line - 1, "slice: %s %d: ",
+  int next = 1 - LOAD (&last_words.shown);
+
+  STORE (&last_words.pairs[next].call, call);
+  STORE (&last_words.pairs[next].data, data);
+  STORE_RELEASE (&last_words.shown, next);
+}
+
+/* Another thread is at it: its abort() is to be the end. */
+static void
+wait_for_last_words (void)
+{
+  for (int i = 0; i < WAITS_MAX && !LOAD_ACQUIRE (&last_words.is_done); i++)
+    sli_os_sleep_msec (WAIT_MSEC);
+}
+
+static void
+say_last_words (int number, const char *line)
+{
+  int shown = LOAD_ACQUIRE (&last_words.shown);
+  DiagLastWords call = LOAD (&last_words.pairs[shown].call);
+  unsigned self = sli_os_thread_id (), nobody = 0;
+
+  if (call == NULL)
+    return;
+  if (__atomic_compare_exchange_n (&last_words.thread, &nobody, self, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    {
+      call (number, line, LOAD (&last_words.pairs[shown].data));
+      STORE_RELEASE (&last_words.is_done, true);
+    }
+  else if (nobody != self)
+    wait_for_last_words ();
+}
+
+/* The line is left in `line', without its end. */
+static void
+diag_say (char line[LINE_BYTES], const char *kind, int number,
+          const char *format, va_list arguments)
+{
+  size_t length = sli_diag_format (line, LINE_BYTES - 1, "slice: %s %d: ",
                                    kind, number);
 
-  length += sli_diag_vformat (line + length, sizeof line - 1 - length, format,
+  length += sli_diag_vformat (line + length, LINE_BYTES - 1 - length, format,
                               arguments);
   if (diag_hook != NULL)
     {
       diag_hook (number, line);
       return;
     }
-  line[length++] = '\n';
-  sli_os_write (2, line, length);
+  line[length] = '\n';
+  sli_os_write (2, line, length + 1);
+  line[length] = '\0';
 }
 
 void
 sli_diag_die (int number, const char *format, ...)
 {
+  char line[LINE_BYTES];
   va_list arguments;
 
   va_start (arguments, format);
-  diag_say ("error", number, format, arguments);
+  diag_say (line, "error", number, format, arguments);
   va_end (arguments);
+  say_last_words (number, line);
   abort ();
 }
 
 void
 sli_diag_warn (int number, const char *format, ...)
 {
+  char line[LINE_BYTES];
   va_list arguments;
 
   va_start (arguments, format);
-  diag_say ("warning", number, format, arguments);
+  diag_say (line, "warning", number, format, arguments);
   va_end (arguments);
 }
 
@@ -232,6 +317,9 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
     sli_diag_format (class, sizeof class, "%z",
                      sli_sizeclass_block_bytes (
                          (unsigned) SLICE_CLASS_V1 (of_bytes)));
+  if (block == NULL) /* no block's, but a call's */
+    sli_diag_die (number, "%s: %s [thread %u]", operation,
+                  misuse_text (number), sli_os_thread_id ());
   sli_diag_die (number, "%s: %s: block %p, given size %s%s%s "
                 "[class %s, thread %u]",
                 operation, misuse_text (number), block, size, real, more,

@@ -17,7 +17,8 @@
 #include "errors.h"
 
 /* Formats like a very small printf: %s, %u (unsigned), %d (int), %z (size_t),
- * %p (pointer), %%.  Cuts at room - 1 characters; returns the length. */
+ * %p (pointer), %a (an address of code: FILE+0xOFFSET, as addr2line takes
+ * both), %%.  Cuts at room - 1 characters; returns the length. */
 size_t sli_diag_format (char *to, size_t room, const char *format, ...);
 size_t sli_diag_vformat (char *to, size_t room, const char *format,
                          va_list arguments);
@@ -34,10 +35,12 @@ void sli_diag_warn (int number, const char *format, ...);
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const void *block, size_t given_bytes,
                                 size_t real_bytes);
-/* With some more words (at most DIAG_MORE_BYTES), which begin with ", ". */
+/* With some more words (at most DIAG_MORE_BYTES), which begin with ", ": room
+ * for two addresses of code and their files' names. */
 enum
 {
-  DIAG_MORE_BYTES = 160
+  DIAG_FILE_BYTES = 512, /* longest name of a file that is shown */
+  DIAG_MORE_BYTES = 2 * DIAG_FILE_BYTES + 160
 };
 
 _Noreturn void sli_diag_misuse_more (ErrorNumber number,
@@ -52,5 +55,10 @@ _Noreturn void sli_diag_broken (const char *file, int line,
  * from a fatal one.  NULL: none. */
 typedef void (*DiagHook) (int number, const char *line);
 void sli_diag_set_hook (DiagHook hook);
+
+/* The program's own, called once, after the line and before abort().  The
+ * caller sees to it that no two threads set it at once. */
+typedef void (*DiagLastWords) (int number, const char *line, void *data);
+void sli_diag_set_last_words (DiagLastWords call, void *data);
 
 #endif

@@ -1,8 +1,8 @@
 /* option.c - the options: one table, one row each
  *
  * Floor 1 (base).  The variable is read as GLib reads G_SLICE: words between
- * colons, semicolons, commas or blanks; `all` stands for the two that G_SLICE
- * knew; `help` lists them.  Theory: section 6.
+ * colons, semicolons, commas or blanks; `all` stands for the mode with all
+ * checks; `help` lists them.  Theory: section 6.
  * Locks: option_lock (rank 10).
  *
  * SPDX-License-Identifier: MIT
@@ -21,8 +21,8 @@
 
 enum
 {
-  SWITCH_MAX = 2,               /* a word without a value stands for 1 */
   ITEM_BYTES = 64,              /* longest item that is understood */
+  HELP_BYTES = 256,             /* longest line of the help, two in one */
   WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
   WORKING_SET_MSEC_MAX = 86400000,
   MAGAZINE_ROUNDS_MIN = 4,
@@ -31,9 +31,20 @@ enum
   MAGAZINE_CHUNK_BYTES_HIGH = 131072  /* decisions/0003 */
 };
 
+/* What a value is: what it may be written as. */
+typedef enum
+{
+  UNIT_SWITCH, /* a number, or a word: yes, no */
+  UNIT_COUNT,
+  UNIT_MSEC,
+  UNIT_BYTES,
+  UNIT_SOURCE  /* the name of a page source */
+} OptionUnit;
+
 typedef struct
 {
   SliceOption option;
+  OptionUnit unit;
   const char *name;
   int64_t minimum, maximum;
   int64_t initial;
@@ -47,46 +58,48 @@ typedef struct
 #endif
 
 static const OptionRow option_rows[] = {
-  { SLICE_OPTION_ALWAYS_MALLOC, "always-malloc", 0, 1, 0,
+  { SLICE_OPTION_ALWAYS_MALLOC, UNIT_SWITCH, "always-malloc", 0, 1, 0,
     "every block is a malloc of its own" },
-  { SLICE_OPTION_BYPASS_MAGAZINES, "bypass-magazines", 0, 1, 0,
+  { SLICE_OPTION_BYPASS_MAGAZINES, UNIT_SWITCH, "bypass-magazines", 0, 1, 0,
     "every call goes straight to a slab" },
-  { SLICE_OPTION_DEBUG_BLOCKS, "debug-blocks", 0, 1, 0,
+  { SLICE_OPTION_DEBUG_BLOCKS, UNIT_SWITCH, "debug-blocks", 0, 1, 0,
     "keep every live block's size, check every free" },
-  { SLICE_OPTION_WORKING_SET_MSEC, "working-set-msec", 0,
+  { SLICE_OPTION_WORKING_SET_MSEC, UNIT_MSEC, "working-set-msec", 0,
     WORKING_SET_MSEC_MAX, WORKING_SET_MSEC,
     "how long spare memory is kept" },
-  { SLICE_OPTION_COLOUR_INCREMENT, "colour-increment", 0, 1024, 1,
+  { SLICE_OPTION_COLOUR_INCREMENT, UNIT_COUNT, "colour-increment", 0, 1024, 1,
     "colour steps from slab to slab" },
-  { SLICE_OPTION_PAGE_SOURCE, "page-source", 0, SLICE_PAGES_MALLOC,
+  { SLICE_OPTION_PAGE_SOURCE, UNIT_SOURCE, "page-source", 0,
+    SLICE_PAGES_MALLOC,
     SLICE_PAGES_POSIX_MEMALIGN,
-    "posix_memalign, mmap, memalign, valloc or malloc" },
-  { SLICE_OPTION_DEPOT_LIMIT_BYTES, "depot-limit-bytes", 0, INT64_MAX, 0,
+    "where pages come from" },
+  { SLICE_OPTION_DEPOT_LIMIT_BYTES, UNIT_BYTES, "depot-limit-bytes", 0,
+    INT64_MAX, 0,
     "most bytes of one class in the depot; 0: by itself" },
-  { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, "magazine-rounds-max",
+  { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, UNIT_COUNT, "magazine-rounds-max",
     MAGAZINE_ROUNDS_MIN, MAGAZINE_ROUNDS_MAX, MAGAZINE_ROUNDS_MAX,
     "the most a magazine may grow to" },
-  { SLICE_OPTION_HUGE_PAGES, "huge-pages", 0, 2, 1,
+  { SLICE_OPTION_HUGE_PAGES, UNIT_SWITCH, "huge-pages", 0, 2, 1,
     "ask for huge pages: 1: once the heap is large; 2: from the start" },
-  { SLICE_OPTION_TRIM_THREAD, "trim-thread", 0, 1, 0,
+  { SLICE_OPTION_TRIM_THREAD, UNIT_SWITCH, "trim-thread", 0, 1, 0,
     "a helper thread gives old memory back" },
-  { SLICE_OPTION_COUNT, "count", 0, 1, 0,
+  { SLICE_OPTION_COUNT, UNIT_SWITCH, "count", 0, 1, 0,
     "count every call (slower)" },
-  { SLICE_OPTION_STATS, "stats", 0, 1, 0,
+  { SLICE_OPTION_STATS, UNIT_SWITCH, "stats", 0, 1, 0,
     "print statistics at exit" },
-  { SLICE_OPTION_ALIGN_16, "align-16", 0, 1, 0,
+  { SLICE_OPTION_ALIGN_16, UNIT_SWITCH, "align-16", 0, 1, 0,
     "chunks 16 bytes apart" },
-  { SLICE_OPTION_CLEAR_FREED, "clear-freed", 0, 1, 0,
+  { SLICE_OPTION_CLEAR_FREED, UNIT_SWITCH, "clear-freed", 0, 1, 0,
     "zero every block when it is freed" },
-  { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 2, 0,
+  { SLICE_OPTION_FORCE_POOL, UNIT_SWITCH, "force-pool", 0, 2, 0,
     "1: use the slabs under valgrind and sanitizers, too; 2: and tell" },
-  { SLICE_OPTION_CHECKED, "checked", 0, 1, 0,
+  { SLICE_OPTION_CHECKED, UNIT_SWITCH, "checked", 0, 1, 0,
     "find bad frees at the call" },
-  { SLICE_OPTION_HARDENED, "hardened", 0, 1, HARDENED_INITIAL,
+  { SLICE_OPTION_HARDENED, UNIT_SWITCH, "hardened", 0, 1, HARDENED_INITIAL,
     "canaries, quarantine, zeroing, guard pages" },
-  { SLICE_OPTION_DEBUG, "debug", 0, 1, 0,
+  { SLICE_OPTION_DEBUG, UNIT_SWITCH, "debug", 0, 1, 0,
     "all checks, and who allocated and freed" },
-  { SLICE_OPTION_MAGAZINE_BYTES_MAX, "magazine-bytes-max",
+  { SLICE_OPTION_MAGAZINE_BYTES_MAX, UNIT_BYTES, "magazine-bytes-max",
     MAGAZINE_CHUNK_BYTES_LOW, MAGAZINE_CHUNK_BYTES_HIGH,
     MAGAZINE_CHUNK_BYTES_HIGH,
     "the most bytes of blocks in a magazine" }
@@ -176,24 +189,70 @@ row_allows (const OptionRow *row, int64_t value)
              || sli_option_has_source ((SlicePageSource) value));
 }
 
-/* A decimal number and nothing else; false if it is none or does not fit. */
-static bool
-parse_number (const char *text, int64_t *number)
+/* A word of a table; false if it is none. */
+typedef struct
 {
-  int64_t value = 0;
+  const char *word;
+  int64_t value;
+} Word;
 
-  if (*text == '\0')
+static bool
+parse_word (const Word *words, size_t n, const char *text, int64_t *value)
+{
+  for (size_t i = 0; i < n; i++)
+    if (strcmp (words[i].word, text) == 0)
+      {
+        *value = words[i].value;
+        return true;
+      }
+  return false;
+}
+
+#define PARSE_WORD(words, text, value)                                        \
+  parse_word ((words), sizeof (words) / sizeof (words)[0], (text), (value))
+
+/* What a number is to be multiplied with; the empty word is a unit, too. */
+static bool
+parse_unit (OptionUnit unit, const char *text, int64_t *factor)
+{
+  static const Word times[]
+      = { { "ms", 1 }, { "s", 1000 }, { "min", 60000 }, { "h", 3600000 } };
+  static const Word sizes[]
+      = { { "K", 1 << 10 },   { "k", 1 << 10 },   { "M", 1 << 20 },
+          { "G", 1 << 30 },   { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
+          { "GiB", 1 << 30 }, { "B", 1 } };
+
+  *factor = 1;
+  return *text == '\0'
+         || (unit == UNIT_MSEC && PARSE_WORD (times, text, factor))
+         || (unit == UNIT_BYTES && PARSE_WORD (sizes, text, factor));
+}
+
+/* A decimal number and perhaps its unit; false if it is none or does not
+ * fit. */
+static bool
+parse_number (OptionUnit unit, const char *text, int64_t *number)
+{
+  int64_t value = 0, factor;
+
+  if (*text < '0' || *text > '9')
     return false;
-  for (; *text != '\0'; text++)
-    {
-      if (*text < '0' || *text > '9')
-        return false;
-      if (__builtin_mul_overflow (value, 10, &value)
-          || __builtin_add_overflow (value, *text - '0', &value))
-        return false;
-    }
-  *number = value;
-  return true;
+  for (; *text >= '0' && *text <= '9'; text++)
+    if (__builtin_mul_overflow (value, 10, &value)
+        || __builtin_add_overflow (value, *text - '0', &value))
+      return false;
+  return parse_unit (unit, text, &factor)
+         && !__builtin_mul_overflow (value, factor, number);
+}
+
+static bool
+parse_switch (const char *text, int64_t *value)
+{
+  static const Word words[]
+      = { { "no", 0 },  { "off", 0 }, { "false", 0 },
+          { "yes", 1 }, { "on", 1 },  { "true", 1 } };
+
+  return PARSE_WORD (words, text, value);
 }
 
 static bool
@@ -211,17 +270,59 @@ parse_source (const char *text, int64_t *number)
 static bool
 parse_value (const OptionRow *row, const char *text, int64_t *value)
 {
-  bool understood = row->option == SLICE_OPTION_PAGE_SOURCE
+  bool understood = row->unit == UNIT_SOURCE
                         ? parse_source (text, value)
-                        : parse_number (text, value);
+                        : (row->unit == UNIT_SWITCH
+                           && parse_switch (text, value))
+                              || parse_number (row->unit, text, value);
 
   return understood && row_allows (row, *value);
+}
+
+/* What a value may be, and how it may be written. */
+static void
+describe_range (const OptionRow *row, char *to, size_t room)
+{
+  static const char *const units[]
+      = { [UNIT_SWITCH] = "", [UNIT_COUNT] = "", [UNIT_SOURCE] = "",
+          [UNIT_MSEC] = " ms (or as 500ms, 15s, 2min, 1h)",
+          [UNIT_BYTES] = " bytes (or as 16K, 1M, 1G)" };
+  size_t length;
+
+  if (row->unit == UNIT_SOURCE)
+    sli_diag_format (to, room, "%s, %s, %s, %s or %s", source_names[0],
+                     source_names[1], source_names[2], source_names[3],
+                     source_names[4]);
+  else if (row->unit == UNIT_SWITCH)
+    sli_diag_format (to, room, row->maximum > 1 ? "no, yes, or 0 to %z"
+                                                : "no or yes (0 or %z)",
+                     (size_t) row->maximum);
+  else
+    {
+      length = sli_diag_format (to, room, "%z ", (size_t) row->minimum);
+      length += row->maximum == INT64_MAX
+                    ? sli_diag_format (to + length, room - length, "or more")
+                    : sli_diag_format (to + length, room - length, "to %z",
+                                       (size_t) row->maximum);
+      sli_diag_format (to + length, room - length, "%s", units[row->unit]);
+    }
+}
+
+static void
+describe_initial (const OptionRow *row, char *to, size_t room)
+{
+  if (row->unit == UNIT_SOURCE)
+    sli_diag_format (to, room, "%s", source_names[source_initial ()]);
+  else if (row->unit == UNIT_SWITCH && row->maximum == 1)
+    sli_diag_format (to, room, "%s", row->initial != 0 ? "yes" : "no");
+  else
+    sli_diag_format (to, room, "%z", (size_t) row->initial);
 }
 
 static void
 print_help (void)
 {
-  char line[128];
+  char line[HELP_BYTES], range[HELP_BYTES / 2], initial[ITEM_BYTES];
   size_t length;
 
   length = sli_diag_format (line, sizeof line,
@@ -231,10 +332,34 @@ print_help (void)
     {
       const OptionRow *row = &option_rows[i];
 
-      length = sli_diag_format (line, sizeof line, "  %s%s  %s\n", row->name,
-                                row->maximum > 1 ? "=VALUE" : "", row->help);
+      describe_range (row, range, sizeof range);
+      describe_initial (row, initial, sizeof initial);
+      length = sli_diag_format (line, sizeof line,
+                                "  %s%s  %s\n      %s; by default %s\n",
+                                row->name, row->maximum > 1 ? "=VALUE" : "",
+                                row->help, range, initial);
       sli_os_write (2, line, length);
     }
+  length = sli_diag_format (line, sizeof line,
+                            "  all  as debug: every check there is\n"
+                            "  help  this list\n");
+  sli_os_write (2, line, length);
+}
+
+static void
+warn_of_value (const OptionRow *row, const char *value)
+{
+  char range[HELP_BYTES / 2];
+
+  describe_range (row, range, sizeof range);
+  if (value == NULL)
+    sli_diag_warn (ERROR_BAD_OPTION_VALUE,
+                   "SLICE_OPTIONS: '%s' is ignored: it wants a value: %s",
+                   row->name, range);
+  else
+    sli_diag_warn (ERROR_BAD_OPTION_VALUE,
+                   "SLICE_OPTIONS: '%s=%s' is ignored: its value may be %s",
+                   row->name, value, range);
 }
 
 /* One item of the variable: NAME or NAME=VALUE.  Quiet when asked only. */
@@ -242,13 +367,13 @@ static void
 read_item (char *item, int64_t *values, bool quiet)
 {
   char *equals = strchr (item, '=');
+  const char *text = equals != NULL ? equals + 1 : NULL;
   const OptionRow *row;
   int64_t value = 1;
 
   if (strcmp (item, "all") == 0)
     {
-      values[SLICE_OPTION_ALWAYS_MALLOC] = 1;
-      values[SLICE_OPTION_DEBUG_BLOCKS] = 1;
+      values[SLICE_OPTION_DEBUG] = 1;
       return;
     }
   if (strcmp (item, "help") == 0)
@@ -264,14 +389,14 @@ read_item (char *item, int64_t *values, bool quiet)
     {
       if (!quiet)
         sli_diag_warn (ERROR_UNKNOWN_OPTION,
-                       "SLICE_OPTIONS: unknown option '%s' is ignored", item);
+                       "SLICE_OPTIONS: unknown option '%s' is ignored "
+                       "(SLICE_OPTIONS=help lists all)", item);
     }
-  else if ((equals == NULL && row->maximum > SWITCH_MAX)
-           || (equals != NULL && !parse_value (row, equals + 1, &value)))
+  else if (text == NULL ? row->unit != UNIT_SWITCH
+                        : !parse_value (row, text, &value))
     {
       if (!quiet)
-        sli_diag_warn (ERROR_BAD_OPTION_VALUE,
-                       "SLICE_OPTIONS: bad value of '%s' is ignored", item);
+        warn_of_value (row, text);
     }
   else
     values[row->option] = value;

@@ -38,16 +38,27 @@ is_aligned_by_class (size_t alignment, size_t bytes)
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
 }
 
+_Noreturn COLD static void
+complain_of_alignment (const char *operation, size_t alignment, size_t size,
+                       const void *block)
+{
+  char which[32] = "";
+
+  if (block != NULL)
+    sli_diag_format (which, sizeof which, "block %p, ", block);
+  sli_diag_die (ERROR_BAD_ALIGNMENT,
+                "%s: alignment %z is no power of two up to %z: %sgiven size "
+                "%z [thread %u]",
+                operation, alignment, (size_t) ALIGNMENT_MAX, which, size,
+                sli_os_thread_id ());
+}
+
 static size_t
 aligned_bytes (size_t alignment, size_t size, const char *operation,
                const void *block)
 {
   if (UNLIKELY (!is_power_of_two (alignment) || alignment > ALIGNMENT_MAX))
-    sli_diag_die (ERROR_BAD_ALIGNMENT,
-                  "%s: alignment %z is no power of two up to %z: block %p, "
-                  "given size %z [thread %u]",
-                  operation, alignment, (size_t) ALIGNMENT_MAX, block, size,
-                  sli_os_thread_id ());
+    complain_of_alignment (operation, alignment, size, block);
   return align_up (size, alignment);
 }
 

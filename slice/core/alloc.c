@@ -15,6 +15,7 @@
 #include "route.h"
 #include "base/diag.h"
 #include "base/trace.h"
+#include "port/os.h"
 
 #include <errno.h>
 
@@ -151,20 +152,28 @@ slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
 
 /* --- arrays -------------------------------------------------------------- */
 
-/* n * size; an overflow is the same as no memory.  False: return NULL. */
+_Noreturn COLD static void
+die_of_overflow (const char *operation, size_t n, size_t size)
+{
+  sli_diag_die (ERROR_OVERFLOW,
+                "%s: size overflow: %z times %z bytes [thread %u]", operation,
+                n, size, sli_os_thread_id ());
+}
+
+/* n * size; an overflow is the same as no memory.  False: return NULL.  It
+ * ends the program for an operation; NULL: it does not. */
 static bool
-array_bytes (size_t n, size_t size, bool may_fail, size_t *bytes)
+array_bytes (size_t n, size_t size, const char *operation, size_t *bytes)
 {
   while (UNLIKELY (__builtin_mul_overflow (n, size, bytes)))
     {
-      if (may_fail)
+      if (operation == NULL)
         {
           errno = ENOMEM;
           return false;
         }
       if (!sli_failure_ask (SIZE_MAX, 0))
-        sli_diag_die (ERROR_OVERFLOW, "size overflow: %z times %z bytes", n,
-                      size);
+        die_of_overflow (operation, n, size);
     }
   return true;
 }
@@ -174,7 +183,9 @@ slice_alloc_n (size_t n, size_t size)
 {
   size_t bytes = 0;
 
-  return array_bytes (n, size, false, &bytes) ? slice_alloc (bytes) : NULL;
+  return array_bytes (n, size, "slice_alloc_n", &bytes)
+             ? slice_alloc (bytes)
+             : NULL;
 }
 
 void *
@@ -182,7 +193,9 @@ slice_alloc0_n (size_t n, size_t size)
 {
   size_t bytes = 0;
 
-  return array_bytes (n, size, false, &bytes) ? slice_alloc0 (bytes) : NULL;
+  return array_bytes (n, size, "slice_alloc0_n", &bytes)
+             ? slice_alloc0 (bytes)
+             : NULL;
 }
 
 void *
@@ -190,7 +203,7 @@ slice_try_alloc_n (size_t n, size_t size)
 {
   size_t bytes = 0;
 
-  return array_bytes (n, size, true, &bytes) ? slice_try_alloc (bytes) : NULL;
+  return array_bytes (n, size, NULL, &bytes) ? slice_try_alloc (bytes) : NULL;
 }
 
 void
@@ -201,7 +214,7 @@ slice_free_n (size_t n, size_t size, void *block)
   if (block == NULL)
     return;
   if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    sli_diag_die (ERROR_OVERFLOW, "size overflow: %z times %z bytes", n, size);
+    die_of_overflow ("slice_free_n", n, size);
   slice_free1 (bytes, block);
 }
 

@@ -35,6 +35,8 @@ bool sli_alloc_is_ready (void);
 AllocRoute sli_alloc_route (void);
 /* Blocks handed to malloc and back, because of their size. */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
+/* Live blocks that are mallocs though they are small. */
+uint64_t sli_alloc_count_small_mallocs (void);
 
 /* What the checking modes' short ways leave: any size, any block, no memory.
  * site: where the call came from. */

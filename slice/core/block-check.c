@@ -107,6 +107,7 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   bool has_room;
 
+  site = sli_os_caller_outside (site); /* may allocate: no lock is held */
   sli_lock (&registry.lock);
   has_room = table_make_room ();
   if (has_room)
@@ -151,6 +152,25 @@ sli_block_check_size (const void *block)
   return size;
 }
 
+bool
+sli_block_check_knows (const void *block)
+{
+  bool is_known;
+
+  sli_lock (&registry.lock);
+  is_known = table_look_up (block) != NULL;
+  sli_unlock (&registry.lock);
+  return is_known;
+}
+
+/* A return address may be the next line's, or the next function's: what is
+ * shown lies within the call. */
+static const void *
+call_before (const void *site)
+{
+  return (const char *) site - 1;
+}
+
 void
 sli_block_check_describe (const void *block, char *to, size_t room)
 {
@@ -164,12 +184,13 @@ sli_block_check_describe (const void *block, char *to, size_t room)
   sli_unlock (&registry.lock);
   to[0] = '\0';
   if (slot.alloc_site != NULL)
-    length = sli_diag_format (to, room, ", allocated at %p by thread %u",
-                              slot.alloc_site, slot.alloc_thread);
+    length = sli_diag_format (to, room, ", allocated at %a by thread %u",
+                              call_before (slot.alloc_site),
+                              slot.alloc_thread);
   if (slot.free_site != NULL)
     sli_diag_format (to + length, room - length,
-                     ", freed at %p by thread %u", slot.free_site,
-                     slot.free_thread);
+                     ", freed at %a by thread %u",
+                     call_before (slot.free_site), slot.free_thread);
 }
 
 void
@@ -182,6 +203,7 @@ sli_block_check_remove_at (const void *block, size_t size,
   bool is_live;
   Slot *slot;
 
+  site = sli_os_caller_outside (site);
   sli_lock (&registry.lock);
   slot = table_look_up (block);
   is_live = slot != NULL && slot->size != SIZE_FREED;

@@ -27,6 +27,8 @@ void sli_block_check_remove_at (const void *block, size_t size,
 void sli_block_check_describe (const void *block, char *to, size_t room);
 /* The size of a live block; SIZE_MAX if it is none. */
 size_t sli_block_check_size (const void *block);
+/* Is anything known of it: does it live, or did it lately? */
+bool sli_block_check_knows (const void *block);
 /* How many live. */
 size_t sli_block_check_count (void);
 

@@ -127,7 +127,10 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
       if (sli_route.clears_freed)
         clear_freed (blocks[i]);
       if (sli_route.route == ROUTE_MALLOC)
-        TRACE_OWN (free (blocks[i]));
+        {
+          COUNT_DOWN_SHARED (&sli_route.n_small_mallocs, 1);
+          TRACE_OWN (free (blocks[i]));
+        }
       else
         sli_slab_give (0, 1, &blocks[i], "slice_free_bulk");
     }

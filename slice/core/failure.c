@@ -1,6 +1,6 @@
 /* failure.c - when there is no memory
  *
- * Floor 6 (alloc).  Lock: failure.lock (rank 10), for the handler.
+ * Floor 6 (alloc).  Lock: failure.lock (rank 10), for the handlers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,6 +37,14 @@ slice_set_failure_handler (SliceFailureHandler handler, void *data)
   sli_unlock (&failure.lock);
 }
 
+void
+slice_set_abort_handler (SliceAbortHandler handler, void *data)
+{
+  sli_lock (&failure.lock);
+  sli_diag_set_last_words (handler, data);
+  sli_unlock (&failure.lock);
+}
+
 bool
 sli_failure_ask (size_t size, size_t alignment)
 {
@@ -53,9 +61,13 @@ sli_failure_ask (size_t size, size_t alignment)
 _Noreturn COLD static void
 die_of_no_memory (size_t size, size_t alignment)
 {
-  sli_diag_die (ERROR_NO_MEMORY,
-                "out of memory: %z bytes, alignment %z [thread %u]", size,
-                alignment, sli_os_thread_id ());
+  char aligned[48] = "";
+
+  if (alignment != 0)
+    sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
+  sli_diag_die (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
+                alignment != 0 ? "slice_alloc_aligned" : "slice_alloc", size,
+                aligned, sli_os_thread_id ());
 }
 
 COLD void *

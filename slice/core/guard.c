@@ -157,10 +157,21 @@ sli_guard_complain_of_place (const Place *place, size_t size,
   ErrorNumber error = place_error (place, expected);
   uint16_t mark = place->state == CHUNK_OUT ? *place_mark (place) : MARK_LIVE;
 
+  size_t real_bytes = mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+  size_t known_bytes = sli_block_check_size (block);
+
   if (mark < MARK_LIVE)
     error = mark == MARK_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
-  sli_guard_complain (error, operation, block, size,
-            mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0);
+  if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
+    {
+      /* A large one, malloc's, freed as a small one. */
+      error = ERROR_WRONG_SIZE;
+      real_bytes = known_bytes;
+    }
+  else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
+           && sli_block_check_knows (block))
+    error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
+  sli_guard_complain (error, operation, block, size, real_bytes);
 }
 
 /* The mark of a live block by the long way, which finds out what it is if it

@@ -39,6 +39,7 @@ typedef struct
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;
+  _Alignas (8) uint64_t n_small_mallocs; /* live; ROUTE_MALLOC */
 } Route;
 
 extern Route sli_route;

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 enum
 {
@@ -45,24 +46,45 @@ print (int fd, const char *format, ...)
 
 /* --- the table ----------------------------------------------------------- */
 
+/* A number and what it counts: the word, and an s unless it is one. */
+#define N(n, word) U (n), (n) == 1 ? word : word "s"
+
 static void
 print_totals (int fd, const SliceStats *stats)
 {
   print (fd,
-         "slice: %llu live blocks, %llu KiB; cached %llu KiB; held %llu KiB "
+         "slice: %llu live %s, %llu KiB; cached %llu KiB; held %llu KiB "
          "of %llu KiB mapped; metadata %llu KiB\n",
-         U (stats->live_blocks), KB (stats->live_bytes),
+         N (stats->live_blocks, "block"), KB (stats->live_bytes),
          KB (stats->cached_bytes), KB (stats->held_bytes),
          KB (stats->mapped_bytes), KB (stats->meta_bytes));
   print (fd,
-         "slice: %llu regions (%llu empty), %llu maps, %llu KiB returned; "
-         "%llu threads; large: %llu allocated, %llu freed\n",
-         U (stats->n_regions), U (stats->n_regions_empty), U (stats->n_maps),
-         KB (stats->returned_bytes), U (stats->n_threads),
-         U (stats->n_large_allocs), U (stats->n_large_frees));
+         "slice: %llu %s (%llu empty), %llu %s, %llu KiB returned; "
+         "%llu %s; large: %llu allocated, %llu freed\n",
+         N (stats->n_regions, "region"), U (stats->n_regions_empty),
+         N (stats->n_maps, "map"), KB (stats->returned_bytes),
+         N (stats->n_threads, "thread"), U (stats->n_large_allocs),
+         U (stats->n_large_frees));
   if (stats->n_fork_lost > 0)
-    print (fd, "slice: %llu chunks were left behind by a fork\n",
-           U (stats->n_fork_lost));
+    print (fd, "slice: %llu %s left behind by a fork\n",
+           N (stats->n_fork_lost, "chunk"));
+}
+
+/* Where no block is a chunk there is nothing to be told of classes. */
+static void
+print_mallocs (int fd, const SliceStats *stats)
+{
+  const char *tool = sli_os_memory_tool ();
+
+  print (fd, "slice: %llu live %s, each a malloc of its own (%s%s): sizes and "
+         "places are the tool's to tell\n",
+         N (stats->live_blocks, "block"),
+         tool != NULL ? "as always under " : "always-malloc",
+         tool == NULL                     ? ""
+         : strcmp (tool, "valgrind") == 0 ? tool
+                                          : "a sanitizer");
+  print (fd, "slice: large: %llu allocated, %llu freed\n",
+         U (stats->n_large_allocs), U (stats->n_large_frees));
 }
 
 static bool
@@ -74,11 +96,15 @@ class_was_used (const SliceClassStats *class)
 static void
 print_class (int fd, const SliceClassStats *class)
 {
+  char hits[24] = "-"; /* not counted */
+
+  if (sli_option_is_on (SLICE_OPTION_COUNT))
+    snprintf (hits, sizeof hits, "%llu", U (class->n_hits));
   print (fd,
-         "%6zu %9llu %8llu %8llu %7llu %10llu %9llu %9llu %8llu %8llu %6u "
+         "%6zu %9llu %8llu %8llu %7llu %10s %9llu %9llu %8llu %8llu %6u "
          "%6u\n",
          class->block_bytes, U (class->n_live), U (class->n_cached_threads),
-         U (class->n_cached_depot), U (class->n_slabs), U (class->n_hits),
+         U (class->n_cached_depot), U (class->n_slabs), hits,
          U (class->n_depot_pops), U (class->n_depot_pushes),
          U (class->n_contended), U (class->n_trimmed), class->rounds_now,
          class->rounds_peak);
@@ -92,6 +118,11 @@ slice_print_stats (int fd)
   if (!slice_get_stats (&stats))
     {
       print (fd, "slice: no block was ever asked for\n");
+      return;
+    }
+  if (sli_alloc_route () == ROUTE_MALLOC)
+    {
+      print_mallocs (fd, &stats);
       return;
     }
   print_totals (fd, &stats);

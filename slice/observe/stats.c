@@ -126,5 +126,6 @@ slice_get_stats (SliceStats *stats)
       class_take_magazines (&stats->classes[i], &magazines[i]);
     }
   stats_sum_up (stats);
+  stats->live_blocks += sli_alloc_count_small_mallocs ();
   return true;
 }

@@ -92,5 +92,7 @@ void sli_schedule_point (const char *name);
 /* A counter that several threads write. */
 #define COUNT_UP_SHARED(place, n) \
   ((void) __atomic_fetch_add ((place), (n), __ATOMIC_RELAXED))
+#define COUNT_DOWN_SHARED(place, n)                                           \
+  ((void) __atomic_fetch_sub ((place), (n), __ATOMIC_RELAXED))
 
 #endif

@@ -66,6 +66,15 @@ sli_os_pretend_clock_msec (uint64_t msec)
 }
 
 void
+sli_os_sleep_msec (unsigned msec)
+{
+  struct timespec pause = { (time_t) (msec / 1000),
+                            (long) (msec % 1000) * 1000000 };
+
+  nanosleep (&pause, NULL);
+}
+
+void
 sli_os_write (int fd, const char *text, size_t bytes)
 {
   while (bytes > 0)

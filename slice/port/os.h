@@ -27,6 +27,9 @@ uint64_t sli_os_clock_msec (void);
 /* Tests only: what sli_os_clock_msec() says from now on; 0 ends it. */
 void sli_os_pretend_clock_msec (uint64_t msec);
 
+/* Sleeps, if no signal comes. */
+void sli_os_sleep_msec (unsigned msec);
+
 /* The whole text to a file descriptor, as far as it will go. */
 void sli_os_write (int fd, const char *text, size_t bytes);
 /* An environment variable, or NULL; always NULL in a setuid program. */
@@ -74,6 +77,18 @@ bool sli_os_populate (void *address, size_t bytes);
 /* Every running thread of this process passes a full memory barrier before
  * the call returns.  False if the system can't. */
 bool sli_os_barrier_all_threads (void);
+
+/* --- os-module.c --- */
+
+/* The file that an address of code came from (as it was loaded; "" if its name
+ * does not fit), and where in that file, as addr2line counts.  False: unknown.
+ * Takes no memory. */
+bool sli_os_module_of (const void *address, char *name, size_t room,
+                       uintptr_t *offset);
+/* A return address of ours is replaced by that of the program's call which led
+ * there; any other is as it was.  Slow where it is ours: a walk up the stack,
+ * which at its first may allocate. */
+const void *sli_os_caller_outside (const void *site);
 
 /* --- tool.c --- */
 

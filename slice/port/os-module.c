@@ -1,0 +1,153 @@
+/* os-module.c - which file an address of code came from, and who called
+ *
+ * Floor 0 (port).  No locks: the loader's _dl_find_object() has none; where it
+ * is missing, dl_iterate_phdr() takes the loader's.  On other systems every
+ * call reports that it can't.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "os.h"
+#include "compiler.h"
+
+#ifdef __GLIBC__
+# include <dlfcn.h>
+# include <execinfo.h>
+# include <link.h>
+#endif
+#include <string.h>
+#include <unistd.h>
+
+enum
+{
+  FRAMES_MAX = 32 /* of ours above the program's own: a dozen at most */
+};
+
+/* What the loader knows of an address. */
+typedef struct
+{
+  const char *name; /* "" is the program */
+  uintptr_t base;   /* what its addresses are off by */
+} Module;
+
+#if defined DLFO_STRUCT_HAS_EH_DBASE
+
+static bool
+module_find (uintptr_t address, Module *module)
+{
+  struct dl_find_object found;
+
+  if (_dl_find_object ((void *) address, &found) != 0)
+    return false;
+  module->name = found.dlfo_link_map->l_name;
+  module->base = found.dlfo_link_map->l_addr;
+  return true;
+}
+
+#elif defined __GLIBC__
+
+typedef struct
+{
+  uintptr_t address;
+  Module *module;
+} Wanted;
+
+static int
+module_look (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
+{
+  const Wanted *wanted = data;
+
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *header = &info->dlpi_phdr[i];
+
+      if (header->p_type != PT_LOAD
+          || wanted->address - info->dlpi_addr - header->p_vaddr
+                 >= header->p_memsz)
+        continue;
+      wanted->module->name = info->dlpi_name;
+      wanted->module->base = info->dlpi_addr;
+      return 1;
+    }
+  return 0;
+}
+
+static bool
+module_find (uintptr_t address, Module *module)
+{
+  Wanted wanted = { address, module };
+
+  return dl_iterate_phdr (module_look, &wanted) == 1;
+}
+
+#else
+
+static bool
+module_find (uintptr_t address UNUSED, Module *module UNUSED)
+{
+  return false;
+}
+
+#endif
+
+/* The program's own file: the kernel knows it. */
+static size_t
+program_name (char *name, size_t room)
+{
+  ssize_t length = readlink ("/proc/self/exe", name, room);
+
+  return length > 0 ? (size_t) length : 0;
+}
+
+bool
+sli_os_module_of (const void *address, char *name, size_t room,
+                  uintptr_t *offset)
+{
+  Module module;
+  size_t length;
+
+  if (!module_find ((uintptr_t) address, &module))
+    return false;
+  *offset = (uintptr_t) address - module.base;
+  length = strlen (module.name);
+  if (length == 0)
+    length = program_name (name, room);
+  else if (length < room)
+    memcpy (name, module.name, length);
+  name[length < room ? length : 0] = '\0';
+  return name[0] != '\0';
+}
+
+/* Ours are libslice.so, the drop-ins and the recorder.  In a program that is
+ * linked with libslice.a, ours can't be told from its own. */
+static bool
+module_is_ours (uintptr_t address)
+{
+  static const char ours[] = "libslice";
+  const char *base;
+  Module module;
+
+  if (!module_find (address, &module))
+    return false;
+  base = strrchr (module.name, '/');
+  base = base != NULL ? base + 1 : module.name;
+  return strncmp (base, ours, sizeof ours - 1) == 0;
+}
+
+const void *
+sli_os_caller_outside (const void *site)
+{
+#ifdef __GLIBC__
+  void *frames[FRAMES_MAX];
+  int n;
+
+  if (LIKELY (!module_is_ours ((uintptr_t) site)))
+    return site;
+  n = backtrace (frames, FRAMES_MAX);
+  for (int i = 0; i < n; i++)
+    if (!module_is_ours ((uintptr_t) frames[i]))
+      return frames[i];
+#endif
+  return site;
+}

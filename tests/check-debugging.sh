@@ -1,0 +1,162 @@
+#!/bin/sh
+# check-debugging.sh - docs/DEBUGGING as one who has a fault follows it
+#
+# What a message calls FILE+0xOFFSET, addr2line must take as it stands and name
+# the program's own line: in a program that may lie anywhere (PIE) and in one
+# that may not, from a shared library, without and with optimisation, and for
+# calls that libslice makes itself (chains, arrays, contexts).
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/check-lib.sh"
+
+: "${ADDR2LINE:=addr2line}"
+command -v "$ADDR2LINE" > /dev/null 2>&1 || skip_all "no addr2line"
+libs=$(cd "$top_builddir" && pwd)/slice/.libs
+test -f "$libs/libslice.so" || skip_all "no shared library"
+ulimit -c 0
+unset SLICE_OPTIONS
+
+cat > "$temporary/fault.c" <<'END'
+#include <slice/libslice.h>
+#include <string.h>
+typedef struct Node Node;
+struct Node { Node *next; char rest[56]; };
+static Node *volatile kept;
+__attribute__ ((noinline)) static Node *make_node (void)
+{
+  Node *node = slice_new (Node); /* made here */
+  node->next = NULL;
+  return node;
+}
+static inline __attribute__ ((always_inline)) Node *make_zeroed (void)
+{
+  return slice_new0 (Node); /* zeroed here */
+}
+__attribute__ ((noinline)) static void free_first (Node *node)
+{
+  slice_free (Node, node); /* freed here */
+  kept = NULL;
+}
+__attribute__ ((noinline)) static void free_list (Node *list)
+{
+  slice_free_chain (Node, list, next); /* chain freed here */
+  kept = NULL;
+}
+__attribute__ ((noinline)) static void *make_array (void)
+{
+  void *array = slice_alloc_n (3, 20); /* array made here */
+  memset (array, 0, 60);
+  return array;
+}
+__attribute__ ((noinline)) static void free_array (void *array)
+{
+  slice_free_n (3, 20, array); /* array freed here */
+  kept = NULL;
+}
+int main (int argc, char **argv)
+{
+  Node *first, *second;
+  (void) argc;
+  switch (argv[1][0])
+    {
+    case 'n': /* node */
+      first = make_node ();
+      free_first (first);
+      free_first (first);
+      break;
+    case 'c': /* chain */
+      first = make_zeroed ();
+      second = make_node ();
+      first->next = second;
+      free_list (first);
+      free_first (second);
+      break;
+    case 'a': /* array */
+      kept = make_array ();
+      first = kept;
+      free_array (first);
+      slice_free1 (60, first);
+      break;
+    }
+  return 0;
+}
+END
+
+# build NAME FLAG...: the program; what goes wrong
+build ()
+{
+  name=$1
+  shift
+  $CC -g "$@" -w -I"$top_srcdir" -I"$top_builddir" "$temporary/fault.c" \
+    -o "$temporary/$name" "$libs/libslice.so" -Wl,-rpath,"$libs" 2>&1
+}
+
+# said PROGRAM WHAT: its message
+said ()
+{
+  SLICE_OPTIONS=debug "$temporary/$1" "$2" 2>&1 > /dev/null
+}
+
+# place WORD MESSAGE: what addr2line says of "WORD at FILE+0xOFFSET"
+place ()
+{
+  at=$(printf '%s\n' "$2" | sed -n "s/.*$1 at \([^ ]*\)+\(0x[0-9a-f]*\)\( .*\)*\$/\1 \2/p")
+  test -n "$at" || { echo "no '$1 at FILE+0xOFFSET' in: $2"; return; }
+  "$ADDR2LINE" -ifp -e "${at% *}" "${at#* }"
+}
+
+# line TEXT: the line of the program that has this remark
+line ()
+{
+  echo "fault.c:$(grep -n "/\* $1 \*/" "$temporary/fault.c" | cut -d: -f1)\$"
+}
+
+# expect NAME WORD MESSAGE FUNCTION REMARK
+expect ()
+{
+  found=$(place "$2" "$3")
+  expect_found "$1" "$4 at .*$(line "$5" | sed 's/\$$//')\( \|\$\)" "$found"
+}
+
+for kind in "pie -O0 -fPIE -pie" "pie -O2 -fPIE -pie" "fixed -O2 -no-pie"; do
+  set -- $kind
+  program=$1$2
+  broken=$(build "$program" $2 $3 $4)
+  if test -n "$broken"; then
+    fail "$program builds" "$broken"
+    continue
+  fi
+  message=$(said "$program" node)
+  expect_found "$program: the second free is told" 'slice: error 10[58]: ' \
+    "$message"
+  expect "$program: who allocated" allocated "$message" make_node "made here"
+  expect "$program: who freed" freed "$message" free_first "freed here"
+  message=$(said "$program" chain)
+  expect "$program: a chain's free is the program's" freed "$message" \
+    free_list "chain freed here"
+  message=$(said "$program" array)
+  expect "$program: an array's allocation" allocated "$message" make_array \
+    "array made here"
+  expect "$program: and its free" freed "$message" free_array \
+    "array freed here"
+done
+
+# Code of a library is told by the library's name.
+mkdir "$temporary/lib"
+sed 's/^int main/int library_main/' "$temporary/fault.c" \
+  > "$temporary/lib/fault.c"
+$CC -g -O2 -fPIC -shared -w -I"$top_srcdir" -I"$top_builddir" \
+  "$temporary/lib/fault.c" -o "$temporary/lib/libuser.so" "$libs/libslice.so" \
+  -Wl,-rpath,"$libs"
+echo 'int library_main (int, char **);
+int main (int argc, char **argv) { return library_main (argc, argv); }' \
+  > "$temporary/main.c"
+$CC -w "$temporary/main.c" -o "$temporary/user" "$temporary/lib/libuser.so" \
+  -Wl,-rpath,"$temporary/lib" -Wl,-rpath,"$libs"
+message=$(said user chain)
+expect_found "a library is named" "freed at $temporary/lib/libuser.so+0x" \
+  "$message"
+expect "a library's line" freed "$message" free_list "chain freed here"
+
+finish
