@@ -283,9 +283,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
     }
   else
     {
-      node = node_of (parent);
-      if (node_is_dead (node))
-        sli_context_check (parent, "ralloc_size");
+      node = sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
       if (sli_context_mode & MODE_DEBUG)
         sli_roots_check_thread (parent, "ralloc_size");

@@ -193,8 +193,21 @@ slice_is_ours (const void *address)
 size_t
 sli_own_chunk_bytes (const void *address)
 {
-  /* Class 0 has no bytes. */
-  return sli_sizeclasses[place_class_of (address)].chunk_bytes;
+  Place place;
+
+  place_find (address, &place);
+  return LIKELY (place.state == CHUNK_OUT)
+             ? sli_sizeclasses[place.slab->class_index].chunk_bytes
+             : 0;
+}
+
+bool
+sli_own_begins_block (const void *address)
+{
+  Place place;
+
+  place_find ((const char *) address - sli_guard_front_bytes (), &place);
+  return place.state == CHUNK_OUT;
 }
 
 /* Pushes a block on its thread's magazine, as slice_free1() does. */
