@@ -208,6 +208,7 @@ typedef struct
   int null;      /* number for NULL; 0: it is allowed */
   bool is_quick; /* in the default mode, looks at a word or two */
   bool is_blind; /* there, it looks at nothing */
+  bool is_below; /* there, it takes what points to itself for a root */
 } Function;
 
 /* A function's row: its name in `functions' and the call. */
@@ -358,10 +359,11 @@ CALL (gc_free, (ralloc_gc_free (p), 0))
 CALL (gc_get_context, ralloc_gc_get_context (p))
 CALL (gc_mark, (ralloc_gc_mark_live (gc, p), 0))
 
-#define CONTEXT(id) { #id, id, 0, true, false }
-#define NODE(id, null) { #id, id, null, false, false }
-#define QUICK(id, null) { #id, id, null, true, false }
-#define BLIND(id) { #id, id, 0, true, true }
+#define CONTEXT(id) { #id, id, 0, true, false, false }
+#define NODE(id, null) { #id, id, null, false, false, false }
+#define QUICK(id, null) { #id, id, null, true, false, false }
+#define BLIND(id) { #id, id, 0, true, true, false }
+#define BELOW(id) { #id, id, 0, false, false, true }
 
 static const Function functions[]
     = { CONTEXT (context), CONTEXT (size), NODE (size_slow, 0),
@@ -376,7 +378,7 @@ static const Function functions[]
         CONTEXT (new_pool), CONTEXT (new_tlsf), CONTEXT (export),
         NODE (re, 0), NODE (rez, 0), NODE (re_array, 0), NODE (rez_array, 0),
         NODE (free_, 0), NODE (try_free, 0), NODE (free_children, 0),
-        NODE (steal, 0), NODE (steal_root, 0), NODE (steal_to, 0),
+        NODE (steal, 0), NODE (steal_root, 0), BELOW (steal_to),
         NODE (try_steal, 0), NODE (try_steal_to, 0), NODE (adopt, 0),
         NODE (adopt_roots, 0), NODE (adopt_to, 0), QUICK (parent, 0),
         NODE (set_destructor, 210), NODE (clear_destructor, 0),
@@ -396,7 +398,7 @@ static const Function functions[]
         NODE (rewrite_tail, 0),
         NODE (linear_free, 0), NODE (linear_free_old, 0),
         NODE (linear_steal, 0), NODE (linear_steal_old, 0),
-        NODE (linear_steal_to, 0), QUICK (linear_parent_of, 0),
+        BELOW (linear_steal_to), QUICK (linear_parent_of, 0),
         QUICK (linear_parent_of_old, 0), QUICK (linear_alloc, 210),
         QUICK (linear_alloc_slow, 210), QUICK (linear_zalloc, 210),
         QUICK (linear_array, 210), QUICK (linear_zarray, 210),
@@ -459,7 +461,9 @@ result_of (const Function *function, void *p)
 static bool
 is_tried (const Function *function, Kind kind)
 {
-  if (function->is_blind && !is_strict)
+  if (!is_strict
+      && (function->is_blind
+          || (function->is_below && kind == INTERIOR_LINKED)))
     return false;
   if (kind == NOTHING)
     return function->null != 0 && (!function->is_quick || is_strict);

@@ -375,10 +375,8 @@ next_buffer_bytes (const LinearPrefix *prefix)
 
 /* Both ends are 8-aligned: what fits fits rounded up. */
 static inline void *
-object_take (LinearPrefix *prefix, size_t size)
+object_take (LinearPrefix *prefix, char *at, size_t size)
 {
-  char *at = prefix->at;
-
   prefix->last = at;
   prefix->at
       = at + ((size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1));
@@ -403,7 +401,7 @@ object_slow (void *linear, size_t size)
     return ralloc_size (linear, size);
   prefix = prefix_examined (linear, "ralloc_linear_alloc_child");
   if (size <= (size_t) (prefix->end - prefix->at))
-    return object_take (prefix, size);
+    return object_take (prefix, prefix->at, size);
   rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
   bytes = next_buffer_bytes (prefix);
   own = rounded > bytes / LINEAR_OVERSIZE_PART;
@@ -425,13 +423,16 @@ static inline __attribute__ ((always_inline)) void *
 object_new (void *linear, size_t size)
 {
   LinearPrefix *prefix = prefix_of (linear);
+  char *at;
 
   /* In a mode that checks, all is left to the slow path; in the default one
    * word tells what was a linear context and is no more. */
-  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR
-                || size > (size_t) (prefix->end - prefix->at)))
+  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
-  return object_take (prefix, size);
+  at = prefix->at;
+  if (UNLIKELY (size > (size_t) (prefix->end - at)))
+    return object_slow (linear, size);
+  return object_take (prefix, at, size);
 }
 
 void *

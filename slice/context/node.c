@@ -151,19 +151,20 @@ die_examined (const void *payload, const char *operation)
   die_of (payload, operation, &info);
 }
 
-/* Does a node's block begin where it would?  Of a payload, some words at the
- * right places are enough to look like a node: the tail pointer of a list, and
- * behind it the list's first element, or one word 2. */
+/* Does a node's block begin where it would?  For those that seem to be roots
+ * or dying: of a payload, a list's tail pointer that names the first element
+ * behind it, or one word 2 at the right place, is enough to look so. */
 static bool
 is_at_block (const Node *node)
 {
-  const char *prefix = (const char *) node - sli_context_linear_prefix_bytes ();
+  const char *block = (const char *) node;
 
-  return LIKELY (sli_own_begins_block (node))
-         || sli_large_map_has (node + 1, MAP_NODE)
-         || ((node->parent & NODE_ODD) != 0
-             && ((const size_t *) node)[-1] == KIND_LINEAR
-             && sli_own_begins_block (prefix));
+  if ((node->parent & NODE_ODD) == 0)
+    return sli_own_begins_block (block);
+  return sli_large_map_has (node + 1, MAP_NODE)
+         || (((const size_t *) node)[-1] == KIND_LINEAR
+             && sli_own_begins_block (block
+                                      - sli_context_linear_prefix_bytes ()));
 }
 
 /* Behind the payload there is only what the tool lets us see; a pointer to
@@ -194,9 +195,10 @@ check_tail (const void *payload, const char *operation)
  *     node there: so the header may be read;
  *   3 its pprev points to a word that may be read, too, and that word points
  *     back to the payload.
- *   4 a block of ours begins there, or as far before as a linear context's.
+ *   4 if that word is its own next, as in a root, a block begins there.
  * A freed node says so in its parent word; no block of another kind satisfies
- * the third, and no interior pointer the fourth. */
+ * the third, and no interior pointer the third and the fourth, unless a word
+ * before it is made to name a word elsewhere that names it. */
 Node *
 sli_context_check (const void *payload, const char *operation)
 {
@@ -210,12 +212,15 @@ sli_context_check (const void *payload, const char *operation)
     die_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))
     die_examined (payload, operation);
-  if (UNLIKELY (node->pprev != NODE_DYING
-                && (!(node->pprev == &node->next
-                      || link_is_readable (node->pprev, payload))
-                    || *node->pprev != payload)))
-    die_examined (payload, operation);
-  if (UNLIKELY (!is_at_block (node)))
+  if (UNLIKELY (node->pprev == NODE_DYING || node->pprev == &node->next))
+    {
+      if (UNLIKELY (!is_at_block (node)
+                    || (node->pprev != NODE_DYING && node->next != payload)))
+        die_examined (payload, operation);
+      return node;
+    }
+  if (UNLIKELY (!link_is_readable (node->pprev, payload)
+                || *node->pprev != payload))
     die_examined (payload, operation);
   return node;
 }

@@ -102,8 +102,7 @@ is_at_hand (const void *address, bool far)
          || (far && slice_is_ours (address));
 }
 
-/* As node_is_linked().  What points to itself may be a root, or a list's tail
- * pointer and its first element in somebody's payload: that takes a look. */
+/* As node_is_linked(). */
 static inline __attribute__ ((always_inline)) bool
 is_linked_at_hand (const Node *node,
                    const void *payload, bool far)
@@ -112,8 +111,16 @@ is_linked_at_hand (const Node *node,
 
   return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
                  && is_at_hand (place, far))
-         && LIKELY (*place == payload)
-         && (far ? sli_own_begins_block (node) : place != &node->next);
+         && LIKELY (*place == payload);
+}
+
+/* May this be no node, but a list's tail pointer that names the first element
+ * behind it?  `far': take a look. */
+static inline __attribute__ ((always_inline)) bool
+may_be_payload (const Node *node, bool far)
+{
+  return UNLIKELY (node->pprev == &node->next)
+         && !(far && sli_own_begins_block (node));
 }
 
 /* A node of no particular kind below another one, in no particular mode; with
@@ -133,6 +140,7 @@ plain_steal (void *new_ctx, void *ptr, bool far)
                 || !is_at_hand (parent, far)
                 || ((node->parent | parent->parent) & NODE_FLAGS) != 0
                 || !is_linked_at_hand (node, ptr, far)
+                || may_be_payload (node, far)
                 || !is_linked_at_hand (parent, new_ctx, far)))
     return false;
   if (node->child != NULL && (!far || sli_context_is_ancestor (ptr, new_ctx)))

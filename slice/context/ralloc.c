@@ -283,7 +283,12 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
     }
   else
     {
-      node = sli_context_check (parent, "ralloc_size");
+      node = node_of (parent);
+      /* In the default mode nothing but an empty magazine may have led
+       * here. */
+      if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
+          || (node->parent & RALLOC_UNUSUAL_V1) != 0)
+        sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
       if (sli_context_mode & MODE_DEBUG)
         sli_roots_check_thread (parent, "ralloc_size");

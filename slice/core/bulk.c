@@ -193,11 +193,19 @@ slice_is_ours (const void *address)
 size_t
 sli_own_chunk_bytes (const void *address)
 {
-  Place place;
+  void *record;
+  const char *run = region_run_of (address, &record);
+  const Slab *slab = record;
+  const SizeClass *sizeclass;
+  uint32_t offset;
 
-  place_find (address, &place);
-  return LIKELY (place.state == CHUNK_OUT)
-             ? sli_sizeclasses[place.slab->class_index].chunk_bytes
+  if (UNLIKELY (run == NULL))
+    return 0;
+  /* Class 0 has no bytes. */
+  sizeclass = &sli_sizeclasses[LOAD (&slab->class_index)];
+  offset = (uint32_t) ((const char *) address - run) - slab->first_offset;
+  return LIKELY (sli_sizeclass_is_start (sizeclass, offset))
+             ? sizeclass->chunk_bytes
              : 0;
 }
 
