@@ -5,6 +5,7 @@
 
 ralloc_tests = \
 	tests/test-ralloc \
+	tests/test-ralloc-bad-nodes \
 	tests/test-ralloc-extension \
 	tests/test-ralloc-free \
 	tests/test-ralloc-gc \
@@ -26,6 +27,7 @@ tests_test_large_LDADD = slice/context/libcontext.la $(observe_test_libs)
 
 EXTRA_DIST += tests/ralloc-testlib.h
 tests_test_ralloc_LDADD = $(slice_test_libs)
+tests_test_ralloc_bad_nodes_LDADD = $(slice_test_libs)
 tests_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_test_ralloc_free_LDADD = $(slice_test_libs)
 tests_test_ralloc_gc_LDADD = $(slice_test_libs)

@@ -23,12 +23,16 @@
 #define slice_try_alloc_known sli_own_try_alloc_known
 #define slice_free_bulk sli_own_free_bulk
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The bytes of the chunks of the slab in which an address lies, any address;
- * 0 where there is no slab of ours.  It tells nothing of whether a block
- * begins there.  For where neither canaries nor mallocs stand in for slices. */
+/* The bytes of the chunk that begins at an address, any address; 0 where none
+ * of ours does.  It tells nothing of whether the chunk is free.  For where
+ * neither canaries nor mallocs stand in for slices. */
 size_t sli_own_chunk_bytes (const void *address);
+/* May a block of ours begin at that address, any address?  True also of a
+ * freed one's; for where no mallocs stand in for slices. */
+bool sli_own_begins_block (const void *address);
 /* Frees live blocks of ours, of any classes, as slice_free1() would, to where
  * the next allocation finds them.  In no checking mode, as above. */
 void sli_own_free_warm (size_t n, void *const *blocks);

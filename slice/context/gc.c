@@ -100,11 +100,21 @@ die_not_gc (const void *pointer, const char *operation)
                 operation, pointer);
 }
 
+/* Of any pointer. */
+static void
+gc_examine (const RallocGc *gc, const char *operation)
+{
+  sli_context_check (gc, operation);
+  if (UNLIKELY (!sli_gc_is_own (gc)))
+    die_not_gc (gc, operation);
+}
+
+/* Looks at one word, if no mode wants more. */
 static inline void
 gc_require (const RallocGc *gc, const char *operation)
 {
-  if (UNLIKELY (gc == NULL || gc->magic != GC_MAGIC))
-    die_not_gc (gc, operation);
+  if (UNLIKELY (sli_context_mode != 0 || gc == NULL || gc->magic != GC_MAGIC))
+    gc_examine (gc, operation);
 }
 
 /* --- slabs --------------------------------------------------------------- */
@@ -356,6 +366,23 @@ sli_gc_bytes (const void *payload)
 
 /* --- objects ------------------------------------------------------------- */
 
+/* Up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
+static inline __attribute__ ((always_inline)) void *
+object_small (RallocGc *gc, size_t size, size_t align)
+{
+  size_t bytes = size > 0 ? align_up (size, align) : align;
+  unsigned bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
+  GcSlab *slab = gc->buckets[bucket].room;
+
+  if (UNLIKELY (slab == NULL))
+    {
+      slab = slab_new (gc, bucket, bytes, GC_SLAB_ASKED, GC_SMALL_ALIGN_MAX);
+      if (slab == NULL)
+        return NULL;
+    }
+  return slab_alloc (slab);
+}
+
 /* The whole of the first GC_SLAB_BYTES has to be ours: whatever else lay
  * there would be taken for an object of this slab. */
 static COLD void *
@@ -371,9 +398,14 @@ object_alone (RallocGc *gc, size_t size, size_t align)
   return slab != NULL ? slab_alloc (slab) : NULL;
 }
 
+/* In a mode that checks, or large, or not a gc context. */
 static COLD void *
-object_large (RallocGc *gc, size_t size, size_t align)
+object_slow (RallocGc *gc, size_t size, size_t align)
 {
+  gc_examine (gc, "ralloc_gc_alloc_size");
+  if (size <= GC_SMALL_MAX && align <= GC_SMALL_ALIGN_MAX
+      && (sli_context_mode & (MODE_TAIL | MODE_TOLD)) == 0)
+    return object_small (gc, size, align);
   if (size > (size_t) PTRDIFF_MAX / 2)
     {
       errno = ENOMEM;
@@ -387,29 +419,16 @@ object_large (RallocGc *gc, size_t size, size_t align)
 void *
 ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
 {
-  size_t bytes;
-  unsigned bucket;
-  GcSlab *slab;
-
-  gc_require (gc, "ralloc_gc_alloc_size");
   if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
                 || align > GC_ALIGN_MAX))
     die_not_gc (gc, "ralloc_gc_alloc_size");
   if (align < GC_STEP_BYTES)
     align = GC_STEP_BYTES;
   if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
-                || (sli_context_mode & (MODE_TAIL | MODE_TOLD))))
-    return object_large (gc, size, align);
-  bytes = size > 0 ? align_up (size, align) : align;
-  bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
-  slab = gc->buckets[bucket].room;
-  if (UNLIKELY (slab == NULL))
-    {
-      slab = slab_new (gc, bucket, bytes, GC_SLAB_ASKED, GC_SMALL_ALIGN_MAX);
-      if (slab == NULL)
-        return NULL;
-    }
-  return slab_alloc (slab);
+                || sli_context_mode != 0 || gc == NULL
+                || gc->magic != GC_MAGIC))
+    return object_slow (gc, size, align);
+  return object_small (gc, size, align);
 }
 
 void *
@@ -420,6 +439,21 @@ ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
   if (LIKELY (object != NULL))
     memset (object, 0, size);
   return object;
+}
+
+/* The context of an object that is a node.  In a sweep it hangs on rubbish. */
+static RallocGc *
+gc_of_node (const void *ptr, const char *operation)
+{
+  void *parent = node_parent (sli_context_check (ptr, operation));
+
+  if (parent != NULL && !sli_gc_is_own (parent)
+      && sli_context_room_bytes (parent) >= sizeof (Rubbish)
+      && ((const Rubbish *) parent)->magic == RUBBISH_MAGIC)
+    parent = ((const Rubbish *) parent)->gc;
+  if (UNLIKELY (parent == NULL || !sli_gc_is_own (parent)))
+    die_not_gc (ptr, operation);
+  return parent;
 }
 
 void
@@ -434,6 +468,7 @@ ralloc_gc_free (void *ptr)
   slab = slab_of (ptr);
   if (UNLIKELY (slab == NULL))
     {
+      gc_of_node (ptr, "ralloc_gc_free");
       ralloc_free (ptr);
       return;
     }
@@ -452,15 +487,9 @@ RallocGc *
 ralloc_gc_get_context (void *ptr)
 {
   const GcSlab *slab = slab_of (ptr);
-  RallocGc *gc;
 
-  if (LIKELY (slab != NULL))
-    return slab->gc;
-  gc = ralloc_parent (ptr);
-  if (gc != NULL && gc->magic == RUBBISH_MAGIC)
-    gc = ((const Rubbish *) (const void *) gc)->gc;
-  gc_require (gc, "ralloc_gc_get_context");
-  return gc;
+  return LIKELY (slab != NULL) ? slab->gc
+                               : gc_of_node (ptr, "ralloc_gc_get_context");
 }
 
 /* --- mark and sweep ------------------------------------------------------ */
@@ -474,7 +503,7 @@ ralloc_gc_sweep_start (RallocGc *gc)
   GcSlab *slab;
   unsigned i;
 
-  gc_require (gc, "ralloc_gc_sweep_start");
+  gc_examine (gc, "ralloc_gc_sweep_start");
   if (gc->rubbish == NULL)
     {
       rubbish = ralloc_size (NULL, sizeof *rubbish);
@@ -538,7 +567,7 @@ ralloc_gc_sweep_end (RallocGc *gc)
   void *rubbish;
   unsigned i;
 
-  gc_require (gc, "ralloc_gc_sweep_end");
+  gc_examine (gc, "ralloc_gc_sweep_end");
   rubbish = gc->rubbish;
   if (rubbish == NULL)
     return;

@@ -91,13 +91,27 @@ die_not_linear (const void *linear)
   sli_diag_die (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
 }
 
+/* Of any pointer.  Not in MODE_NODES. */
+static LinearPrefix *
+prefix_examined (const void *linear, const char *operation)
+{
+  const Node *node = sli_context_check (linear, operation);
+  LinearPrefix *prefix = prefix_of (linear);
+
+  if (UNLIKELY ((node->parent & NODE_ODD) == 0
+                || prefix->kind != KIND_LINEAR))
+    die_not_linear (linear);
+  return prefix;
+}
+
+/* Looks at one word, if no mode wants more. */
 static inline LinearPrefix *
-prefix_checked (const void *linear)
+prefix_checked (const void *linear, const char *operation)
 {
   LinearPrefix *prefix = prefix_of (linear);
 
-  if (UNLIKELY (prefix->kind != KIND_LINEAR))
-    die_not_linear (linear);
+  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
+    return prefix_examined (linear, operation);
   return prefix;
 }
 
@@ -183,8 +197,6 @@ linear_enter (const void *ctx, void *payload)
   if (parent != NULL)
     {
       Node *parent_node = head_of (parent);
-      if (UNLIKELY (node_is_dead (parent_node)))
-        sli_context_check (parent, "ralloc_linear_context");
       if (UNLIKELY (parent_node->parent & NODE_LIMITED))
         {
           if (!sli_limit_take (parent, prefix_of (payload)->held_bytes))
@@ -223,6 +235,9 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
     return NULL;
   if (sli_context_mode & MODE_NODES)
     return ralloc_size (ctx, size);
+  /* First: the new block may be the one that a freed parent was. */
+  if (ctx != NULL)
+    sli_context_check (ctx, "ralloc_linear_context");
   if (bytes < head + size)
     bytes = head + size;
   if (bytes < head + min_buffer_bytes)
@@ -358,6 +373,16 @@ next_buffer_bytes (const LinearPrefix *prefix)
   return piece_bytes (bytes);
 }
 
+/* Both ends are 8-aligned: what fits fits rounded up. */
+static inline void *
+object_take (LinearPrefix *prefix, char *at, size_t size)
+{
+  prefix->last = at;
+  prefix->at
+      = at + ((size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1));
+  return at;
+}
+
 static COLD void *
 object_slow (void *linear, size_t size)
 {
@@ -374,7 +399,9 @@ object_slow (void *linear, size_t size)
     }
   if (sli_context_mode & MODE_NODES)
     return ralloc_size (linear, size);
-  prefix = prefix_checked (linear);
+  prefix = prefix_examined (linear, "ralloc_linear_alloc_child");
+  if (size <= (size_t) (prefix->end - prefix->at))
+    return object_take (prefix, prefix->at, size);
   rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
   bytes = next_buffer_bytes (prefix);
   own = rounded > bytes / LINEAR_OVERSIZE_PART;
@@ -395,20 +422,17 @@ object_slow (void *linear, size_t size)
 static inline __attribute__ ((always_inline)) void *
 object_new (void *linear, size_t size)
 {
-  LinearPrefix *prefix;
+  LinearPrefix *prefix = prefix_of (linear);
   char *at;
 
-  if (UNLIKELY (sli_context_mode & MODE_NODES))
+  /* In a mode that checks, all is left to the slow path; in the default one
+   * word tells what was a linear context and is no more. */
+  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
-  prefix = prefix_checked (linear);
   at = prefix->at;
-  /* Both ends are 8-aligned: what fits fits rounded up. */
   if (UNLIKELY (size > (size_t) (prefix->end - at)))
     return object_slow (linear, size);
-  prefix->last = at;
-  prefix->at
-      = at + ((size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1));
-  return at;
+  return object_take (prefix, at, size);
 }
 
 void *
@@ -486,7 +510,7 @@ sli_context_linear_extend (void *linear, char *object, size_t new_size)
 
   if (sli_context_mode & MODE_NODES)
     return false;
-  prefix = prefix_checked (linear);
+  prefix = prefix_checked (linear, "ralloc_linear_realloc");
   if (object != prefix->last || new_size > (size_t) (prefix->end - object))
     return false;
   prefix->at = object
@@ -505,7 +529,7 @@ readable_bytes (void *linear, const char *object)
 
   if (sli_context_mode & MODE_NODES)
     return ralloc_usable_size (object);
-  prefix = prefix_checked (linear);
+  prefix = prefix_checked (linear, "ralloc_linear_realloc");
   end = (const char *) prefix + prefix->block_bytes;
   if (object >= (const char *) linear && object < end)
     return (size_t) (end - object);

@@ -117,6 +117,14 @@ link_is_readable (void **place, const void *payload)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
 }
 
+static COLD void
+die_if_null (const void *payload, const char *operation)
+{
+  if (payload == NULL)
+    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                  operation);
+}
+
 /* It is not what it should be: find out what it is, and say so. */
 static COLD _Noreturn void
 die_examined (const void *payload, const char *operation)
@@ -126,6 +134,7 @@ die_examined (const void *payload, const char *operation)
   bool large = aligned && sli_large_map_has (payload, MAP_NODE);
   SliceBlockInfo info;
 
+  die_if_null (payload, operation);
   slice_block_info (node, &info);
   if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
     {
@@ -142,21 +151,20 @@ die_examined (const void *payload, const char *operation)
   die_of (payload, operation, &info);
 }
 
-/* Does a node's block begin where it would?  For those that seem to be dying:
- * of a payload, one word 2 at the right place is enough to look so. */
-static COLD bool
+/* Does a node's block begin where it would?  For those that seem to be roots
+ * or dying: of a payload, a list's tail pointer that names the first element
+ * behind it, or one word 2 at the right place, is enough to look so. */
+static bool
 is_at_block (const Node *node)
 {
-  SliceBlockInfo info;
+  const char *block = (const char *) node;
 
-  if (sli_large_map_has (node + 1, MAP_NODE))
-    return true;
-  slice_block_info (node, &info);
-  return info.kind == SLICE_BLOCK_OUT
-         || (info.kind == SLICE_BLOCK_INTERIOR
-             && (const char *) info.start + sli_context_linear_prefix_bytes ()
-                    == (const char *) node
-             && ((const size_t *) node)[-1] == KIND_LINEAR);
+  if ((node->parent & NODE_ODD) == 0)
+    return sli_own_begins_block (block);
+  return sli_large_map_has (node + 1, MAP_NODE)
+         || (((const size_t *) node)[-1] == KIND_LINEAR
+             && sli_own_begins_block (block
+                                      - sli_context_linear_prefix_bytes ()));
 }
 
 /* Behind the payload there is only what the tool lets us see; a pointer to
@@ -167,6 +175,7 @@ check_tail (const void *payload, const char *operation)
   SliceBlockInfo info = { SLICE_BLOCK_FOREIGN, 0, 0, NULL };
   Node *node;
 
+  die_if_null (payload, operation);
   if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
     die_of (payload, operation, &info);
   node = sli_context_tail (payload);
@@ -186,8 +195,10 @@ check_tail (const void *payload, const char *operation)
  *     node there: so the header may be read;
  *   3 its pprev points to a word that may be read, too, and that word points
  *     back to the payload.
- * A freed node says so in its parent word; no interior pointer and no block
- * of another kind satisfies the third. */
+ *   4 if that word is its own next, as in a root, a block begins there.
+ * A freed node says so in its parent word; no block of another kind satisfies
+ * the third, and no interior pointer the third and the fourth, unless a word
+ * before it is made to name a word elsewhere that names it. */
 Node *
 sli_context_check (const void *payload, const char *operation)
 {
@@ -201,14 +212,14 @@ sli_context_check (const void *payload, const char *operation)
     die_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))
     die_examined (payload, operation);
-  if (UNLIKELY (node->pprev == NODE_DYING))
+  if (UNLIKELY (node->pprev == NODE_DYING || node->pprev == &node->next))
     {
-      if (!is_at_block (node))
+      if (UNLIKELY (!is_at_block (node)
+                    || (node->pprev != NODE_DYING && node->next != payload)))
         die_examined (payload, operation);
       return node;
     }
-  if (UNLIKELY (!(node->pprev == &node->next
-                     || link_is_readable (node->pprev, payload))
+  if (UNLIKELY (!link_is_readable (node->pprev, payload)
                 || *node->pprev != payload))
     die_examined (payload, operation);
   return node;
@@ -284,13 +295,21 @@ sli_context_walk (const void *top, const void *payload)
 }
 
 bool
-ralloc_is_ancestor (const void *ancestor, const void *ptr)
+sli_context_is_ancestor (const void *ancestor, const void *ptr)
 {
-  if (ancestor == NULL)
-    return false;
   while (ptr != NULL && ptr != ancestor)
     ptr = node_parent (node_of (ptr));
   return ptr != NULL;
+}
+
+bool
+ralloc_is_ancestor (const void *ancestor, const void *ptr)
+{
+  if (ancestor == NULL || ptr == NULL)
+    return false;
+  sli_context_check (ancestor, "ralloc_is_ancestor");
+  sli_context_check (ptr, "ralloc_is_ancestor");
+  return sli_context_is_ancestor (ancestor, ptr);
 }
 
 size_t
@@ -308,6 +327,8 @@ ralloc_total_nodes (const void *ptr)
   size_t n = 0;
   const void *at;
 
+  if (ptr != NULL)
+    sli_context_check (ptr, "ralloc_total_nodes");
   for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
     n++;
   return n;
@@ -319,6 +340,8 @@ ralloc_total_size (const void *ptr)
   size_t bytes = 0;
   const void *at;
 
+  if (ptr != NULL)
+    sli_context_check (ptr, "ralloc_total_size");
   for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
     {
       bytes += sli_context_payload_bytes (at);

@@ -292,6 +292,9 @@ size_t sli_context_payload_bytes (const void *payload);
 /* The same with the slack, if that is marked. */
 size_t sli_context_room_bytes (const void *payload);
 
+/* Is `ancestor' ptr or above it?  Both are known to be nodes. */
+bool sli_context_is_ancestor (const void *ancestor, const void *ptr);
+
 /* The next node in a walk over top's subtree: children before siblings;
  * NULL after the last. */
 void *sli_context_walk (const void *top, const void *payload);

@@ -181,11 +181,13 @@ name_is (const void *ptr, const char *name)
 void *
 ralloc_find_parent_by_name (const void *ptr, const char *name)
 {
-  const void *at = ptr != NULL ? ralloc_parent (ptr) : NULL;
+  void *at = NULL;
 
+  if (ptr != NULL)
+    at = node_parent (sli_context_check (ptr, "ralloc_find_parent_by_name"));
   while (at != NULL && !name_is (at, name))
-    at = ralloc_parent (at);
-  return (void *) (uintptr_t) at;
+    at = node_parent (node_of (at));
+  return at;
 }
 
 void *

@@ -34,7 +34,7 @@ reference_of (const Extension *extension, const void *ctx)
 {
   Reference *reference = extension != NULL ? extension->references : NULL;
 
-  while (reference != NULL && ralloc_parent (reference) != ctx)
+  while (reference != NULL && node_parent (node_of (reference)) != ctx)
     reference = reference->next;
   return reference;
 }
@@ -121,7 +121,7 @@ sli_reference_target_moved (Extension *extension)
 static bool
 context_dies (const void *ctx, const void *target)
 {
-  for (; ctx != NULL; ctx = ralloc_parent (ctx))
+  for (; ctx != NULL; ctx = node_parent (node_of (ctx)))
     if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
       return true;
   return false;
@@ -136,7 +136,7 @@ sli_reference_heir (void *payload)
 
   for (; reference != NULL; reference = reference->next)
     {
-      heir = ralloc_parent (reference);
+      heir = node_parent (node_of (reference));
       if (!context_dies (heir, payload))
         {
           ralloc_free (reference);
@@ -155,6 +155,8 @@ ralloc_unlink (const void *ctx, void *ptr)
   if (UNLIKELY (ptr == NULL))
     return false;
   node = sli_context_check (ptr, "ralloc_unlink");
+  if (ctx != NULL)
+    sli_context_check (ctx, "ralloc_unlink");
   reference = ctx != NULL ? reference_of (node_extension (node), ctx) : NULL;
   if (reference != NULL)
     {

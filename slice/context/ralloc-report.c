@@ -112,7 +112,10 @@ ralloc_take_tree (const void *ptr)
   const void *above;
   Extension *extension;
 
-  if (ptr == NULL || (sli_context_mode & MODE_DEBUG) == 0)
+  if (ptr == NULL)
+    return;
+  sli_context_check (ptr, "ralloc_take_tree");
+  if ((sli_context_mode & MODE_DEBUG) == 0)
     return;
   while ((above = node_parent (node_of (root))) != NULL)
     root = above;
@@ -127,7 +130,10 @@ ralloc_mark_place (const void *ptr, const char *file, unsigned line)
   void *payload = (void *) (uintptr_t) ptr;
   Extension *extension;
 
-  if (ptr != NULL && (sli_context_mode & MODE_DEBUG))
+  if (ptr == NULL || sli_context_mode == 0)
+    return payload;
+  sli_context_check (ptr, "ralloc_mark_place");
+  if (sli_context_mode & MODE_DEBUG)
     {
       extension = sli_context_extend (payload);
       if (extension != NULL)
@@ -345,6 +351,7 @@ ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
 {
   if (ptr == NULL)
     return;
+  sli_context_check (ptr, "ralloc_print_info");
   if ((flags & RALLOC_PRINT_INFO_SUMMARY_ONLY) == 0)
     ralloc_report (f, ptr);
   fprintf (f, "%zu nodes, %zu bytes of content, %zu bytes of metadata\n",

@@ -259,7 +259,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
 static COLD void
 check_parent (const void *ctx, const void *ptr, const char *operation)
 {
-  if (node_parent (node_of (ptr)) != ctx)
+  if (node_parent (sli_context_check (ptr, operation)) != ctx)
     sli_diag_die (ERROR_NODE_PARENT,
                   "%p is not the parent of the node: %s (%p)", ctx, operation,
                   ptr);

@@ -12,10 +12,11 @@
 #include "errors.h"
 #include "node.h"
 
+/* In a mode that checks, of a child of a family, or of what was freed. */
 static NOINLINE void *
 unusual_parent (const void *ptr)
 {
-  return node_parent (node_of (ptr));
+  return node_parent (sli_context_check (ptr, "ralloc_parent"));
 }
 
 void *
@@ -25,7 +26,7 @@ ralloc_parent (const void *ptr)
 
   if (UNLIKELY (ptr == NULL))
     return NULL;
-  if (UNLIKELY ((sli_context_mode & MODE_TAIL) != 0))
+  if (UNLIKELY (sli_context_mode != 0))
     return unusual_parent (ptr);
   word = head_of (ptr)->parent;
   if (UNLIKELY ((word & NODE_FAMILY) != 0))
@@ -47,7 +48,7 @@ closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
 {
   return new_ctx == ptr
          || (new_ctx != NULL && node_first_child (node) != NULL
-             && ralloc_is_ancestor (ptr, new_ctx));
+             && sli_context_is_ancestor (ptr, new_ctx));
 }
 
 /* The checks of both nodes are done. */
@@ -113,6 +114,15 @@ is_linked_at_hand (const Node *node,
          && LIKELY (*place == payload);
 }
 
+/* May this be no node, but a list's tail pointer that names the first element
+ * behind it?  `far': take a look. */
+static inline __attribute__ ((always_inline)) bool
+may_be_payload (const Node *node, bool far)
+{
+  return UNLIKELY (node->pprev == &node->next)
+         && !(far && sli_own_begins_block (node));
+}
+
 /* A node of no particular kind below another one, in no particular mode; with
  * the same checks as sli_context_check() makes.  False: it is not that
  * simple.  What is not `far' calls nothing, and is for a node without
@@ -130,9 +140,10 @@ plain_steal (void *new_ctx, void *ptr, bool far)
                 || !is_at_hand (parent, far)
                 || ((node->parent | parent->parent) & NODE_FLAGS) != 0
                 || !is_linked_at_hand (node, ptr, far)
+                || may_be_payload (node, far)
                 || !is_linked_at_hand (parent, new_ctx, far)))
     return false;
-  if (node->child != NULL && (!far || ralloc_is_ancestor (ptr, new_ctx)))
+  if (node->child != NULL && (!far || sli_context_is_ancestor (ptr, new_ctx)))
     return false;
   node_unlink_linked (node, ptr, "ralloc_steal", true);
   node->parent = (uintptr_t) new_ctx;
@@ -259,7 +270,7 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
   if (to != NULL)
     {
       sli_context_check (to, "ralloc_adopt");
-      if (UNLIKELY (ralloc_is_ancestor (old_ctx, to)))
+      if (UNLIKELY (sli_context_is_ancestor (old_ctx, to)))
         die_cycle (to, old_ctx, "ralloc_adopt");
     }
   if (to == NULL)

@@ -93,7 +93,7 @@ bool
 ralloc_strcat (char **dest, const char *str)
 {
   require_string (dest, "ralloc_strcat");
-  require_string (*dest, "ralloc_strcat");
+  sli_context_check (*dest, "ralloc_strcat");
   require_string (str, "ralloc_strcat");
   return string_append (dest, str, strlen (*dest), strlen (str),
                         "ralloc_strcat");
@@ -103,7 +103,7 @@ bool
 ralloc_strncat (char **dest, const char *str, size_t n)
 {
   require_string (dest, "ralloc_strncat");
-  require_string (*dest, "ralloc_strncat");
+  sli_context_check (*dest, "ralloc_strncat");
   require_string (str, "ralloc_strncat");
   return string_append (dest, str, strlen (*dest), strnlen (str, n),
                         "ralloc_strncat");
@@ -114,7 +114,6 @@ ralloc_str_append (char **dest, const char *str, size_t existing_length,
                    size_t str_size)
 {
   require_string (dest, "ralloc_str_append");
-  require_string (*dest, "ralloc_str_append");
   return string_append (dest, str, existing_length, str_size,
                         "ralloc_str_append");
 }
@@ -210,7 +209,12 @@ ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
   size_t start;
 
   require_string (str, "ralloc_vasprintf_append");
-  start = *str != NULL ? strlen (*str) : 0;
+  start = 0;
+  if (*str != NULL)
+    {
+      sli_context_check (*str, "ralloc_vasprintf_append");
+      start = strlen (*str);
+    }
   return ralloc_vasprintf_rewrite_tail (str, &start, fmt, args);
 }
 

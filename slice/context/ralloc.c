@@ -284,7 +284,10 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   else
     {
       node = node_of (parent);
-      if (node_is_dead (node))
+      /* In the default mode nothing but an empty magazine may have led
+       * here. */
+      if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
+          || (node->parent & RALLOC_UNUSUAL_V1) != 0)
         sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
       if (sli_context_mode & MODE_DEBUG)

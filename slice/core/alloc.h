@@ -20,6 +20,7 @@ void *sli_own_try_alloc_known (size_t size, bool *known_zero);
 void sli_own_free_bulk (size_t n, void *const *blocks);
 void sli_own_free_warm (size_t n, void *const *blocks);
 size_t sli_own_chunk_bytes (const void *address);
+bool sli_own_begins_block (const void *address);
 
 /* Which way blocks go; decided once, from the options. */
 typedef enum

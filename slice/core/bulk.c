@@ -196,8 +196,29 @@ slice_is_ours (const void *address)
 size_t
 sli_own_chunk_bytes (const void *address)
 {
+  void *record;
+  const char *run = region_run_of (address, &record);
+  const Slab *slab = record;
+  const SizeClass *sizeclass;
+  uint32_t offset;
+
+  if (UNLIKELY (run == NULL))
+    return 0;
   /* Class 0 has no bytes. */
-  return sli_sizeclasses[place_class_of (address)].chunk_bytes;
+  sizeclass = &sli_sizeclasses[LOAD (&slab->class_index)];
+  offset = (uint32_t) ((const char *) address - run) - slab->first_offset;
+  return LIKELY (sli_sizeclass_is_start (sizeclass, offset))
+             ? sizeclass->chunk_bytes
+             : 0;
+}
+
+bool
+sli_own_begins_block (const void *address)
+{
+  Place place;
+
+  place_find ((const char *) address - sli_guard_front_bytes (), &place);
+  return place.state == CHUNK_OUT;
 }
 
 /* Pushes a block on its thread's magazine, as slice_free1() does. */
