@@ -24,7 +24,10 @@
  *
  * No memory: every function that asks for some returns NULL or false with
  * errno ENOMEM, and the arena is as it was.  Misuse ends the program with one
- * numbered line on standard error (slice-errors(7), 300 to 399).
+ * numbered line on standard error (slice-errors(7), 300 to 399).  So does each
+ * call with an arena that was destroyed (306): with the options hardened and
+ * debug while its control block is in quarantine, otherwise until that memory
+ * is handed out again.
  *
  * Threads: an arena belongs to one thread at a time; two threads may use two
  * arenas at once, whatever page source these share.
@@ -67,8 +70,9 @@ typedef enum
                                       the top's; pool: live objects are kept
                                       in a bitmap, and what is free is filled
                                       and looked at when it is handed out
-                                      again.  The option `debug` sets it for
-                                      all arenas */
+                                      again.  The options `checked`,
+                                      `hardened` and `debug` set it for all
+                                      arenas */
 } SliceArenaFlags;
 
 /** How an arena gets its memory.  All zero is the default for each. */

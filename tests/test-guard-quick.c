@@ -18,7 +18,7 @@
 enum
 {
   N_BLOCKS = 40, /* more than wait in the quarantine */
-  BYTE = 0xdf,
+  BYTE = 0xd7,
   AROUND = 64 /* bytes before and behind a chunk, which are another's */
 };
 

@@ -91,24 +91,40 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   return good;
 }
 
+/* The most that a control block and the first block may come to, so that what
+ * is left of an arena can be told from a live one. */
+static size_t
+record_bytes_max (void)
+{
+  return sli_arena_all_checked () ? SLICE_SIZE_MAX - CHECKS_BYTES_MAX
+                                  : SLICE_SIZE_MAX;
+}
+
 size_t
 sli_options_embedded (const SliceArenaOptions *options, size_t control_bytes)
 {
   bool fits = options->source == NULL
-              && options->first_bytes + control_bytes <= SLICE_SIZE_MAX;
+              && options->first_bytes + control_bytes <= record_bytes_max ();
   return fits ? options->first_bytes : 0;
 }
 
 bool
-sli_arena_debug (void)
+sli_arena_all_checked (void)
 {
+  static const SliceOption modes[]
+      = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
   static int known; /* 0: not asked yet, 1: no, 2: yes */
   int state = __atomic_load_n (&known, __ATOMIC_RELAXED);
   if (state == 0)
     {
-      int64_t value = 0;
-      slice_get_option (SLICE_OPTION_DEBUG, &value);
-      state = value != 0 ? 2 : 1;
+      state = 1;
+      for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        {
+          int64_t value = 0;
+          slice_get_option (modes[i], &value);
+          if (value != 0)
+            state = 2;
+        }
       __atomic_store_n (&known, state, __ATOMIC_RELAXED);
     }
   return state == 2;

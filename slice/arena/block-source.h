@@ -73,6 +73,10 @@ sli_block_is_own (const Block *block)
 bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,
                        size_t default_cap, SliceArenaOptions *options);
 
+/* A checking mode puts its own bytes around a block, and only what is a slice
+ * with them is filled and kept for a while when it is freed. */
+#define CHECKS_BYTES_MAX 64
+
 /* Bytes to embed behind a control block: the first block's, or 0 if blocks
  * come from a source of the caller's or the first one is too large. */
 size_t sli_options_embedded (const SliceArenaOptions *options,
@@ -140,7 +144,8 @@ int32_t sli_chain_find (const BlockChain *chain, const void *address);
 void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
                       SliceArenaStats *stats);
 
-/* Is the option `debug` set?  Asked for once. */
-bool sli_arena_debug (void);
+/* Is one of the options `checked`, `hardened` and `debug` set?  Asked for
+ * once. */
+bool sli_arena_all_checked (void);
 
 #endif

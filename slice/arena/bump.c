@@ -73,6 +73,15 @@ sli_bump_hide (Bump *bump)
   bump->head.low = (char *) bump;
 }
 
+void
+sli_bump_end (Bump *bump)
+{
+  sli_bump_hide (bump);
+  bump->head.growing = NULL;
+  bump->head.growing_end = NULL;
+  bump->kind = ARENA_DEAD;
+}
+
 /* Without a block it stays hidden: there is nothing to take or release. */
 void
 sli_bump_unhide (Bump *bump)

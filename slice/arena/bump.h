@@ -78,6 +78,10 @@ void sli_bump_enter (Bump *bump, int32_t index, char *at);
 void sli_bump_hide (Bump *bump);
 void sli_bump_unhide (Bump *bump);
 
+/* The arena is no more: every call takes the slow path and finds that out, for
+ * as long as the control block's memory is nobody else's. */
+void sli_bump_end (Bump *bump);
+
 static inline size_t
 sli_bump_gap (const Bump *bump)
 {

@@ -15,11 +15,17 @@
 /* Strings need no alignment beyond what every object has. */
 #define STRING_ALIGNMENT 8
 
-static char *
-string_add (SliceLinear *linear, size_t size)
+/* Asked first: a string of an arena that is no more need not end. */
+static void
+string_require (const SliceLinear *linear)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
   sli_arena_linear_require_still (linear);
+}
+
+static char *
+string_add (SliceLinear *linear, size_t size)
+{
   return sli_arena_linear_add (linear, STRING_ALIGNMENT, size);
 }
 
@@ -37,6 +43,7 @@ string_add_copy (SliceLinear *linear, const char *string, size_t length)
 char *
 slice_linear_strdup (SliceLinear *linear, const char *string)
 {
+  string_require (linear);
   return string != NULL ? string_add_copy (linear, string, strlen (string))
                         : NULL;
 }
@@ -44,6 +51,7 @@ slice_linear_strdup (SliceLinear *linear, const char *string)
 char *
 slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
 {
+  string_require (linear);
   return string != NULL
              ? string_add_copy (linear, string, strnlen (string, max))
              : NULL;
@@ -52,6 +60,7 @@ slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
 bool
 slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
 {
+  string_require (linear);
   size_t old = *string != NULL ? strlen (*string) : 0;
   size_t more = strlen (suffix);
   size_t old_size = *string != NULL ? old + 1 : 0;
@@ -84,8 +93,7 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
                       va_list arguments)
 {
   Bump *bump = &linear->bump;
-  sli_arena_require (linear, bump->kind, ARENA_LINEAR);
-  sli_arena_linear_require_still (linear);
+  string_require (linear);
   bool hidden = bump->chain.is_watched || bump->current == BLOCK_NONE;
   size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_list again;

@@ -81,7 +81,7 @@ sli_arena_linear_fini (void *memory)
   linear_run_cleanups (linear, NULL);
   if (linear->bump.chain.is_told)
     sli_told_fini (&linear->bump);
-  linear->bump.kind = ARENA_DEAD;
+  sli_bump_end (&linear->bump);
   sli_chain_fini (&linear->bump.chain);
 }
 

@@ -69,7 +69,7 @@ pool_lay_out (SlicePool *pool)
   bool is_watched = pool->chain.is_watched;
   size_t object = sli_round8 (options->object_bytes);
   pool->is_filled = (options->arena.flags & SLICE_ARENA_CHECKED) != 0
-                    || sli_arena_debug ();
+                    || sli_arena_all_checked ();
   bool links_behind
       = pool->is_filled || is_watched || options->construct != NULL;
   pool->is_filled = pool->is_filled && options->construct == NULL;
@@ -329,9 +329,9 @@ pool_has_free (const SlicePool *pool, const void *object)
 void
 slice_pool_free_slow_v1 (SlicePool *pool, void *object)
 {
+  sli_pool_require (pool);
   if (object == NULL)
     return;
-  sli_pool_require (pool);
   if (pool->is_tracked)
     {
       sli_pool_track_free (pool, object);

@@ -37,7 +37,8 @@ size_t
 sli_arena_stack_bytes (const SliceArenaOptions *given,
                        SliceArenaOptions *options)
 {
-  if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
+  size_t bytes = NEW_BYTES - (sli_arena_all_checked () ? CHECKS_BYTES_MAX : 0);
+  if (!sli_options_fill (given, bytes - CONTROL_BYTES, 0, options))
     return 0;
   return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES)
          + sli_told_bytes (options);
@@ -51,7 +52,7 @@ sli_arena_stack_setup (void *memory, const SliceArenaOptions *options,
   memset (stack, 0, sizeof *stack);
   sli_bump_init (&stack->bump, ARENA_STACK, options, CONTROL_BYTES, end);
   stack->is_checked
-      = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_debug ();
+      = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ();
   if (stack->is_checked)
     stack->bump.is_asked_always = true;
   stack->pad_max = 16;
@@ -67,7 +68,7 @@ sli_arena_stack_fini (void *memory)
   SliceStack *stack = memory;
   if (stack->bump.chain.is_told)
     sli_told_fini (&stack->bump);
-  stack->bump.kind = ARENA_DEAD;
+  sli_bump_end (&stack->bump);
   sli_chain_fini (&stack->bump.chain);
 }
 

@@ -34,8 +34,13 @@ enum
   QUARANTINE_DEBUG = 4096,
   BYTE_ZONE = 0xfb,            /* debug: red zones */
   BYTE_NEW = 0xd0,             /* debug: what was never written */
-  BYTE_FREED = 0xdf            /* debug: what was freed */
+  BYTE_FREED = 0xd7            /* debug: what was freed */
 };
+
+/* An arena's control block is such a block, too, and the inline code finds it
+ * without room: next is a multiple of 8 as it is, so what it takes for the
+ * next object lies at end. */
+SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
 
 SLICE_STATIC_ASSERT (MARK_LIVE + SLICE_SIZE_MAX <= UINT16_MAX,
                      "a mark holds every size");

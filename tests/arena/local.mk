@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 arena_tests = \
+	%D%/test-arena-misuse \
 	%D%/test-context \
 	%D%/test-linear \
 	%D%/test-pool \
@@ -14,6 +15,8 @@ arena_tests = \
 slice_tests += $(arena_tests)
 
 arena_test_sources = %D%/arena-test.c %D%/arena-test.h
+%C%_test_arena_misuse_SOURCES = %D%/test-arena-misuse.c $(arena_test_sources)
+%C%_test_arena_misuse_LDADD = $(slice_test_libs)
 %C%_test_arena_oom_SOURCES = %D%/test-arena-oom.c $(arena_test_sources)
 %C%_test_arena_oom_LDADD = $(slice_test_libs)
 %C%_test_context_SOURCES = %D%/test-context.c $(arena_test_sources)
