@@ -2,7 +2,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
+trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
+	%D%/test-trace-file
+%C%_test_json_SOURCES = %D%/test-json.c
+%C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 %C%_test_arenas_SOURCES = %D%/test-arenas.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_arenas_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
