@@ -12,6 +12,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "stage.h"
 #include "tool.h"
@@ -389,17 +390,31 @@ int
 sli_command_advise (int argc, char **argv)
 {
   Advise advise = { 0 };
-  const char *times = sli_option_value (&argc, argv, "--times");
-  const char *replay = sli_option_value (&argc, argv, "--replay");
-  advise.output = sli_option_value (&argc, argv, "-o");
-  advise.text = sli_option_flag (&argc, argv, "--text");
-  sli_option_none_left (argc, argv);
-  if (argc < 1 || argc > INPUTS_MAX)
-    sli_tool_die (TOOL_USAGE, "one to %d traces or patterns are wanted",
-                  INPUTS_MAX);
+  TraceOptions trace;
+  const char *times = NULL, *replay = NULL;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &advise.output, "FILE", "The JSON"),
+          OPTION (FLAG, "text", 0, &advise.text, NULL, "For people"),
+          OPTION (TEXT, "times", 0, &times, "FILE",
+                  "The program's own times: a timed trace or its patterns"),
+          OPTION (TEXT, "replay", 0, &replay, "FILE", "Of replay"),
+          { 0 } };
+  const CommandLine line = { .words = "INPUT...",
+                             .help = "What to change, and what it saves: of "
+                                     "traces or patterns.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 1,
+                             .most = INPUTS_MAX };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  if (advise.output != NULL)
+    sli_file_check (advise.output);
   for (int i = 0; i < argc; i++)
-    advise.inputs[advise.n_inputs++] = sli_stage_patterns (argv[i]);
-  advise.times = times == NULL ? NULL : sli_stage_patterns (times);
+    advise.inputs[advise.n_inputs++]
+        = sli_stage_patterns (argv[i], &trace.profile);
+  advise.times
+      = times == NULL ? NULL : sli_stage_patterns (times, &trace.profile);
   advise.replay = sli_stage_load (replay, "slice-trace replay 1");
   int code = advise_run (&advise);
   for (size_t i = 0; i < advise.n_inputs; i++)

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include "command-line.h"
 #include "commands.h"
 #include "replay.h"
 #include "resample.h"
@@ -14,6 +15,7 @@
 #include "tool.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,7 +23,6 @@
 #include <unistd.h>
 
 #define N_RUNS_MAX 200
-#define N_PRELOADS_MAX 4
 #define CURVE_COLUMNS 32
 
 /* --- two commands -------------------------------------------------------- */
@@ -187,17 +188,15 @@ variant_print (const Variant *variant, const Variant *first, size_t n,
 }
 
 static void
-trace_replay (const char *path, Variant *variants, size_t n_variants, size_t n)
+trace_replay (const char *path, const ProfileOptions *options,
+              Variant *variants, size_t n_variants, size_t n)
 {
-  ProfileOptions plain = { .n_hot = 1, .chosen_time = -1 };
-  Profile *profile = sli_profile_new (path, &plain);
-  char *ops_path = sli_tool_text ("/tmp/slice-compare-%d.ops", (int)getpid ());
+  Profile *profile = sli_profile_new (path, options);
+  ReplayFile ops = sli_replay_write (profile, options);
   uint64_t n_ops = 0, most = 0;
-  if (!sli_replay_write (profile, ops_path))
-    exit (TOOL_FAILED);
   for (size_t round = 0; round < n; round++)
     for (size_t i = 0; i < n_variants; i++)
-      variant_measure (&variants[(i + round) % n_variants], ops_path, round,
+      variant_measure (&variants[(i + round) % n_variants], ops.path, round,
                        &n_ops);
   /* the last one is the loop alone: what it costs is no allocator's */
   for (size_t i = 0; i + 1 < n_variants; i++)
@@ -212,16 +211,15 @@ trace_replay (const char *path, Variant *variants, size_t n_variants, size_t n)
           (unsigned long long)(profile->totals.peak / 1024));
   for (size_t i = 0; i + 1 < n_variants; i++)
     variant_print (&variants[i], &variants[0], n, (double)n_ops, most);
-  unlink (ops_path);
-  free (ops_path);
+  sli_replay_file_close (&ops);
   sli_profile_free (profile);
 }
 
 static int
-traces_compare (int argc, char **argv, const char *const *preloads,
-                size_t n_preloads, size_t n)
+traces_compare (int argc, char **argv, const ProfileOptions *options,
+                const TextList *preloads, size_t n)
 {
-  static Variant variants[4 + N_PRELOADS_MAX] = {
+  static const Variant first[] = {
     { .name = "malloc", .backend = BACKEND_MALLOC },
     { .name = "posix_memalign",
       .backend = BACKEND_SLICE,
@@ -230,21 +228,25 @@ traces_compare (int argc, char **argv, const char *const *preloads,
       .backend = BACKEND_SLICE,
       .options = "page-source=mmap" },
   };
-  size_t n_variants = 3;
-  for (size_t i = 0; i < n_preloads; i++)
+  size_t n_variants = sizeof first / sizeof *first;
+  Variant *variants
+      = sli_tool_zero ((n_variants + preloads->n + 1) * sizeof *variants);
+  memcpy (variants, first, sizeof first);
+  for (size_t i = 0; i < preloads->n; i++)
     {
-      const char *name = strrchr (preloads[i], '/');
+      const char *path = preloads->items[i], *name = strrchr (path, '/');
       variants[n_variants++]
-          = (Variant){ .name = name == NULL ? preloads[i] : name + 1,
+          = (Variant){ .name = name == NULL ? path : name + 1,
                        .backend = BACKEND_MALLOC,
-                       .preload = preloads[i] };
+                       .preload = path };
     }
   variants[n_variants++]
       = (Variant){ .name = "none", .backend = BACKEND_NONE };
-  printf ("%-15s %-14s%-22s %-15s%-7s   memory over the operations\n",
-          "", "ns/operation", "ratio (95 %)", "peak KiB", "ratio");
+  printf ("%-15s %-14s%-22s %-15s%-7s   memory over the operations\n", "",
+          "ns/operation", "ratio (95 %)", "peak KiB", "ratio");
   for (int i = 0; i < argc; i++)
-    trace_replay (argv[i], variants, n_variants, n);
+    trace_replay (argv[i], options, variants, n_variants, n);
+  free (variants);
   puts ("\n* the ratio's interval, by resampling, does not hold 1");
   return TOOL_OK;
 }
@@ -252,20 +254,34 @@ traces_compare (int argc, char **argv, const char *const *preloads,
 int
 sli_command_compare (int argc, char **argv)
 {
-  const char *preloads[N_PRELOADS_MAX], *value;
-  size_t n_preloads = 0;
-  const char *runs = sli_option_value (&argc, argv, "-n");
-  const char *advice_path = sli_option_value (&argc, argv, "--predicted");
-  bool replay = sli_option_flag (&argc, argv, "--replay");
-  while ((value = sli_option_value (&argc, argv, "--preload")) != NULL)
-    if (n_preloads < N_PRELOADS_MAX)
-      preloads[n_preloads++] = value;
-  sli_option_none_left (argc, argv);
-  size_t n = runs == NULL ? 10 : strtoul (runs, NULL, 10);
-  if (n < 2 || n > N_RUNS_MAX)
-    sli_tool_die (TOOL_USAGE, "-n is 2 to %d", N_RUNS_MAX);
-  if (replay && argc > 0)
-    return traces_compare (argc, argv, preloads, n_preloads, n);
+  TraceOptions trace;
+  TextList preloads = { 0 };
+  uint32_t n = 10;
+  const char *advice_path = NULL;
+  bool replay = false;
+  const ToolOption options[]
+      = { { OPTION_COUNT, NULL, 'n', &n, "N", "Runs of each (10)", 2,
+            N_RUNS_MAX },
+          OPTION (TEXT, "predicted", 0, &advice_path, "ADVICE",
+                  "What was predicted, beside what is measured"),
+          OPTION (FLAG, "replay", 0, &replay, NULL,
+                  "Traces, on malloc and on slices"),
+          OPTION (TEXTS, "preload", 0, &preloads, "LIBRARY",
+                  "Another malloc for --replay; may be repeated"),
+          { 0 } };
+  const CommandLine line = { .words = "COMMAND COMMAND",
+                             .help = "Whether two commands, each in quotes, "
+                                     "differ in time and memory; with "
+                                     "--replay, of traces, what allocators "
+                                     "cost.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 1,
+                             .most = INT_MAX };
+  sli_trace_options_init (&trace, 1);
+  sli_command_line (&line, &argc, &argv);
+  if (replay)
+    return traces_compare (argc, argv, &trace.profile, &preloads, n);
   if (argc != 2)
     sli_tool_die (TOOL_USAGE, "two commands are wanted, each in quotes, or "
                               "--replay and traces");

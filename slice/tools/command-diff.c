@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "stage.h"
 #include "tool.h"
@@ -110,14 +111,24 @@ totals_print (JsonValue *const documents[2])
 int
 sli_command_diff (int argc, char **argv)
 {
-  const char *rows = sli_option_value (&argc, argv, "-n");
-  sli_option_none_left (argc, argv);
-  if (argc != 2)
-    sli_tool_die (TOOL_USAGE, "two traces or patterns are wanted");
-  JsonValue *documents[2]
-      = { sli_stage_patterns (argv[0]), sli_stage_patterns (argv[1]) };
+  TraceOptions trace;
+  uint32_t n_rows = 30;
+  const ToolOption options[] = { { OPTION_COUNT, NULL, 'n', &n_rows, "N",
+                                   "Lines (30)", 1, UINT32_MAX },
+                                 { 0 } };
+  const CommandLine line = { .words = "BEFORE AFTER",
+                             .help = "Two traces' or patterns' sites side by "
+                                     "side.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 2,
+                             .most = 2 };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  JsonValue *documents[2] = { sli_stage_patterns (argv[0], &trace.profile),
+                              sli_stage_patterns (argv[1], &trace.profile) };
   Pair *pairs = NULL;
-  size_t n = 0, n_rows = rows == NULL ? 30 : strtoul (rows, NULL, 10);
+  size_t n = 0;
   for (int side = 0; side < 2; side++)
     pairs_add (&pairs, &n, documents[side], side);
   bool differs = totals_print (documents);

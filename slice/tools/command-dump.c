@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "tool.h"
 #include "operations.h"
@@ -15,12 +16,10 @@
 #include <string.h>
 
 static TraceReader *
-open_or_die (int argc, char **argv)
+open_or_die (const CommandLine *line, int argc, char **argv)
 {
   char error[512];
-  sli_option_none_left (argc, argv);
-  if (argc != 1)
-    sli_tool_die (TOOL_USAGE, "one trace is wanted");
+  sli_command_line (line, &argc, &argv);
   TraceReader *reader = sli_trace_open (argv[0], error);
   if (reader == NULL)
     sli_tool_die (TOOL_BAD_INPUT, "%s", error);
@@ -57,8 +56,16 @@ event_print (const TraceReader *reader, const TraceEvent *event,
 int
 sli_command_dump (int argc, char **argv)
 {
-  bool with_stack = sli_option_flag (&argc, argv, "--stacks");
-  TraceReader *reader = open_or_die (argc, argv);
+  bool with_stack = false;
+  const ToolOption options[] = { OPTION (FLAG, "stacks", 0, &with_stack, NULL,
+                                         "Each event with its stack"),
+                                 { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "Each event on a line.",
+                             .options = options,
+                             .least = 1,
+                             .most = 1 };
+  TraceReader *reader = open_or_die (&line, argc, argv);
   TraceEvent event;
   while (sli_trace_next (reader, &event))
     event_print (reader, &event, reader->head.start_ticks, with_stack);
@@ -72,7 +79,12 @@ sli_command_dump (int argc, char **argv)
 int
 sli_command_info (int argc, char **argv)
 {
-  TraceReader *reader = open_or_die (argc, argv);
+  const CommandLine line
+      = { .words = "TRACE",
+          .help = "What a trace says of itself, with counts.",
+          .least = 1,
+          .most = 1 };
+  TraceReader *reader = open_or_die (&line, argc, argv);
   uint64_t counts[TRACE_N_OPS] = { 0 };
   TraceEvent event;
   uint64_t n = 0;

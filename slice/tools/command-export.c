@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "json.h"
 #include "profile-json.h"
@@ -512,22 +513,48 @@ export_operations (const char *trace, const char *output)
   return good ? TOOL_OK : TOOL_BAD_INPUT;
 }
 
+static void
+format_check (const char *format)
+{
+  static const char *const formats[]
+      = { "pprof", "folded", "dhat", "massif", "operations" };
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (strcmp (format, formats[i]) == 0)
+      return;
+  sli_tool_die (TOOL_USAGE, "no format %s", format);
+}
+
 int
 sli_command_export (int argc, char **argv)
 {
-  const char *output = sli_option_value (&argc, argv, "-o");
-  const char *format = sli_option_value (&argc, argv, "--format");
-  bool by_count = sli_option_flag (&argc, argv, "--count");
-  sli_option_none_left (argc, argv);
-  if (argc != 1 || format == NULL)
-    sli_tool_die (TOOL_USAGE, "export --format pprof|folded|dhat|massif|"
-                              "operations [-o FILE] TRACE");
+  TraceOptions trace;
+  const char *output = NULL, *format = NULL;
+  bool by_count = false;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &output, "FILE", "The output"),
+          OPTION (TEXT, "format", 0, &format, "FORMAT",
+                  "pprof, folded, dhat, massif or operations"),
+          OPTION (FLAG, "count", 0, &by_count, NULL,
+                  "Calls instead of bytes, in folded stacks"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "The formats of other tools.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&trace, 1);
+  sli_command_line (&line, &argc, &argv);
+  if (format == NULL)
+    sli_tool_die (TOOL_USAGE, "export: which --format?");
+  format_check (format);
+  if (output != NULL)
+    sli_file_check (output);
   if (strcmp (format, "operations") == 0)
     return export_operations (argv[0], output);
   if (strcmp (format, "pprof") == 0 && output == NULL)
     sli_tool_die (TOOL_USAGE, "pprof wants a file: -o");
-  ProfileOptions options = { .n_hot = 1, .chosen_time = -1 };
-  Profile *profile = sli_profile_new (argv[0], &options);
+  Profile *profile = sli_profile_new (argv[0], &trace.profile);
   bool good = true;
   if (strcmp (format, "pprof") == 0)
     export_pprof (profile, output);
@@ -539,10 +566,8 @@ sli_command_export (int argc, char **argv)
         export_folded (profile, file, by_count);
       else if (strcmp (format, "dhat") == 0)
         export_dhat (profile, file);
-      else if (strcmp (format, "massif") == 0)
-        export_massif (profile, file);
       else
-        sli_tool_die (TOOL_USAGE, "no format %s", format);
+        export_massif (profile, file);
       good = sli_file_end (file, path);
     }
   sli_profile_free (profile);

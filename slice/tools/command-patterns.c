@@ -2,6 +2,7 @@
  *
  * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "profile-json.h"
 #include "tool.h"
@@ -10,61 +11,18 @@
 
 typedef struct
 {
-  ProfileOptions profile;
+  TraceOptions trace;
   const char *output, *passes, *site;
-  bool json, text;
   uint32_t n_rows;
 } PatternOptions;
 
-static void
-options_take (int *argc, char **argv, PatternOptions *options)
-{
-  static const char *wrappers[64];
-  size_t n_wrappers = 0;
-  const char *value;
-  memset (options, 0, sizeof *options);
-  options->profile.n_hot = N_HOT_DEFAULT;
-  options->profile.chosen_time = -1;
-  while ((value = sli_option_value (argc, argv, "--wrapper")) != NULL)
-    if (n_wrappers < 63)
-      wrappers[n_wrappers++] = value;
-  options->profile.wrappers = wrappers;
-  while ((value = sli_option_value (argc, argv, "--set")) != NULL)
-    if (!sli_threshold_set (value))
-      sli_tool_die (TOOL_USAGE, "no threshold %s", value);
-  if ((value = sli_option_value (argc, argv, "--context")) != NULL)
-    options->profile.fixed_depth = (unsigned)atoi (value);
-  if (options->profile.fixed_depth > SITE_DEPTH_MAX)
-    sli_tool_die (TOOL_USAGE, "--context is 1 to %d", SITE_DEPTH_MAX);
-  if ((value = sli_option_value (argc, argv, "--hot")) != NULL)
-    options->profile.n_hot = (uint32_t)atoi (value);
-  if ((value = sli_option_value (argc, argv, "--at")) != NULL)
-    options->profile.chosen_time = atof (value);
-  if ((value = sli_option_value (argc, argv, "--from")) != NULL)
-    options->profile.from_time = atof (value);
-  if ((value = sli_option_value (argc, argv, "--to")) != NULL)
-    options->profile.to_time = atof (value);
-  else if (options->profile.from_time > 0)
-    options->profile.to_time = 1e18;
-  options->output = sli_option_value (argc, argv, "-o");
-  options->passes = sli_option_value (argc, argv, "--passes");
-  options->site = sli_option_value (argc, argv, "--site");
-  options->json = sli_option_flag (argc, argv, "--json");
-  value = sli_option_value (argc, argv, "-n");
-  options->n_rows = value == NULL ? 20 : (uint32_t)atoi (value);
-}
-
 static Profile *
-profile_open (int argc, char **argv, PatternOptions *options)
+profile_open (const PatternOptions *options, const char *path)
 {
-  options_take (&argc, argv, options);
-  sli_option_none_left (argc, argv);
-  if (argc != 1)
-    sli_tool_die (TOOL_USAGE, "one trace is wanted");
-  Profile *profile = sli_profile_new (argv[0], &options->profile);
+  Profile *profile = sli_profile_new (path, &options->trace.profile);
   if (profile->totals.n_births == 0)
     {
-      sli_tool_say ("%s: no allocations in it", argv[0]);
+      sli_tool_say ("%s: no allocations in it", path);
       exit (TOOL_NO_EVENTS);
     }
   return profile;
@@ -73,14 +31,32 @@ profile_open (int argc, char **argv, PatternOptions *options)
 int
 sli_command_patterns (int argc, char **argv)
 {
-  PatternOptions options;
-  if (sli_option_flag (&argc, argv, "--thresholds"))
+  PatternOptions options = { .output = "-" };
+  bool thresholds = false;
+  const ToolOption table[]
+      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE", "The JSON"),
+          OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
+                  "Functions that count as consumers"),
+          OPTION (FLAG, "thresholds", 0, &thresholds, NULL,
+                  "Print the decision list instead"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "Every site's numbers and class.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  if (thresholds)
     {
       sli_thresholds_print (stdout);
       return TOOL_OK;
     }
-  Profile *profile = profile_open (argc, argv, &options);
-  const char *path = options.output == NULL ? "-" : options.output;
+  if (argc != 1)
+    sli_tool_die (TOOL_USAGE, "one trace is wanted");
+  const char *path = options.output;
+  sli_file_check (path);
+  Profile *profile = profile_open (&options, argv[0]);
   FILE *file = sli_file_begin (path);
   sli_profile_write (profile, file, options.passes);
   bool good = sli_file_end (file, path);
@@ -112,8 +88,19 @@ hot_print (const Profile *profile, uint32_t n_rows)
 int
 sli_command_hot (int argc, char **argv)
 {
-  PatternOptions options;
-  Profile *profile = profile_open (argc, argv, &options);
+  PatternOptions options = { .n_rows = 20 };
+  const ToolOption table[] = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N",
+                                 "Lines (20)", 1, UINT32_MAX },
+                               { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "The sites that allocate most.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  Profile *profile = profile_open (&options, argv[0]);
   hot_print (profile, options.n_rows);
   sli_profile_free (profile);
   return TOOL_OK;
@@ -141,8 +128,24 @@ callers_print (const Profile *profile, uint32_t index, const char *passes)
 int
 sli_command_callers (int argc, char **argv)
 {
-  PatternOptions options;
-  Profile *profile = profile_open (argc, argv, &options);
+  PatternOptions options = { .n_rows = 20 };
+  const ToolOption table[]
+      = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N", "Sites (20)", 1,
+            UINT32_MAX },
+          OPTION (TEXT, "site", 0, &options.site, "TEXT",
+                  "Only sites with this in their name"),
+          OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
+                  "The first frame that matches, not the next one"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "Who consumes a site, in percent.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  Profile *profile = profile_open (&options, argv[0]);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t index = profile->ranked[rank];

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include "command-line.h"
 #include "commands.h"
 #include "pack.h"
 #include "spool.h"
@@ -28,6 +29,7 @@
 #endif
 #define RECORDER_NAME "slice-trace-record.so"
 #define PAUSE_MSEC_MAX 8
+#define DEPTH_MAX 256
 
 typedef struct
 {
@@ -35,15 +37,6 @@ typedef struct
   const char *recorder_options;
   bool quiet;
 } RecordOptions;
-
-static volatile sig_atomic_t child_pid;
-
-static void
-signal_pass_on (int number)
-{
-  if (child_pid > 0)
-    kill (child_pid, number);
-}
 
 /* Beside the program (an uninstalled build), or where it was installed. */
 static char *
@@ -176,26 +169,47 @@ exit_code (int status, const PackTotals *totals)
   return TOOL_NO_EVENTS;
 }
 
+static void
+output_remove (const char *path)
+{
+  if (sli_file_is_plain (path))
+    unlink (path);
+}
+
+/* What can't be written is found before the program runs. */
+static void
+output_check (const char *path)
+{
+  FILE *file = fopen (path, "wbe");
+  if (file == NULL)
+    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+  fclose (file);
+  output_remove (path);
+}
+
 static int
 record_run (char **argv, const RecordOptions *options)
 {
   char *recorder = recorder_find ();
   if (access (recorder, R_OK) != 0)
     sli_tool_die (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
+  output_check (options->output);
+  sli_signals_begin (); /* no spool is left behind */
   char *spool = spool_make ();
-  unlink (options->output);
   pid_t pid = fork ();
   if (pid < 0)
-    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+    {
+      int error = errno;
+      rmdir (spool);
+      sli_tool_die (TOOL_FAILED, "fork: %s", strerror (error));
+    }
   if (pid == 0)
-    child_run (argv, spool, recorder, options);
-  child_pid = pid;
-  signal (SIGINT, SIG_IGN); /* the terminal sends it to the program, too */
-  signal (SIGQUIT, SIG_IGN);
-  signal (SIGTERM, signal_pass_on);
-  signal (SIGHUP, signal_pass_on);
-  Packer *packer
-      = sli_pack_new (spool, options->output, pid);
+    {
+      sli_signals_end ();
+      child_run (argv, spool, recorder, options);
+    }
+  sli_signals_child (pid);
+  Packer *packer = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
   int status = pack_until_end (packer, pid);
   bool good = sli_pack_finish (packer);
@@ -208,7 +222,7 @@ record_run (char **argv, const RecordOptions *options)
   if (!good)
     return TOOL_FAILED;
   if (totals.n_events == 0)
-    unlink (options->output);
+    output_remove (options->output);
   else if (!options->quiet)
     summary_say (&totals, options->output);
   return exit_code (status, &totals);
@@ -217,28 +231,35 @@ record_run (char **argv, const RecordOptions *options)
 int
 sli_command_record (int argc, char **argv)
 {
-  RecordOptions options = { 0 };
-  options.output = sli_option_value (&argc, argv, "-o");
-  const char *depth = sli_option_value (&argc, argv, "--depth");
-  const char *free_depth = sli_option_value (&argc, argv, "--free-depth");
-  bool timed = sli_option_flag (&argc, argv, "--timed");
-  bool check = sli_option_flag (&argc, argv, "--check-unwind");
-  bool follow = sli_option_flag (&argc, argv, "--follow");
-  options.quiet = sli_option_flag (&argc, argv, "-q");
-  if (argc > 0 && strcmp (argv[0], "--") == 0)
-    {
-      argc--;
-      argv++;
-    }
-  else
-    sli_option_none_left (argc > 0 ? 1 : 0, argv);
-  if (argc == 0)
-    sli_tool_die (TOOL_USAGE, "record: which program?");
-  if (options.output == NULL)
-    options.output = "slice-trace.trace";
-  options.recorder_options = sli_tool_text (
-      "depth=%d,free=%d%s%s%s", depth == NULL ? 128 : atoi (depth),
-      free_depth == NULL ? 4 : atoi (free_depth), timed ? ",timed" : "",
-      follow ? ",follow" : "", check ? ",check-unwind" : "");
-  return record_run (argv, &options);
+  RecordOptions record = { .output = "slice-trace.trace" };
+  uint32_t depth = 128, free_depth = 4;
+  bool timed = false, check = false, follow = false;
+  const ToolOption options[] = {
+    OPTION (TEXT, NULL, 'o', &record.output, "FILE",
+            "The trace (slice-trace.trace)"),
+    { OPTION_COUNT, "depth", 0, &depth, "N",
+      "Frames of an allocation's stack (128); 0: no stacks", 0, DEPTH_MAX },
+    { OPTION_COUNT, "free-depth", 0, &free_depth, "N",
+      "Frames of a free's stack (4)", 0, DEPTH_MAX },
+    OPTION (FLAG, "timed", 0, &timed, NULL, "Measure each real call"),
+    OPTION (FLAG, "check-unwind", 0, &check, NULL,
+            "Walk each stack twice, and compare; slow"),
+    OPTION (FLAG, "follow", 0, &follow, NULL,
+            "Programs that the program runs, too"),
+    OPTION (FLAG, NULL, 'q', &record.quiet, NULL, "Say nothing at the end"),
+    { 0 }
+  };
+  const CommandLine line
+      = { .words = "PROGRAM [ARGUMENT...]",
+          .help = "Runs a program and records its allocations and frees.",
+          .options = options,
+          .runs = true,
+          .least = 1,
+          .most = INT_MAX };
+  sli_command_line (&line, &argc, &argv);
+  record.recorder_options
+      = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
+                       (unsigned)free_depth, timed ? ",timed" : "",
+                       follow ? ",follow" : "", check ? ",check-unwind" : "");
+  return record_run (argv, &record);
 }

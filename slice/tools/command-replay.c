@@ -7,17 +7,17 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "command-line.h"
 #include "commands.h"
 #include "json.h"
 #include "profile-json.h"
 #include "replay.h"
 #include "tool.h"
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PRELOADS_MAX 8
+#define N_HOT_REPLAYED 12
 #define N_BLOCK_SIZES 7 /* 1 to 64 KiB */
 #define N_BLOCK_SITES 5
 /* A pool must win this much, in time or in memory. */
@@ -33,13 +33,12 @@
 
 typedef struct
 {
-  const char *trace, *output, *times;
-  const char *preloads[PRELOADS_MAX];
-  size_t n_preloads;
-  unsigned n_repeats;
-  uint32_t n_hot;
+  const char *output, *times;
+  TextList preloads;
+  uint32_t n_repeats;
+  TraceOptions trace;
   bool litter;
-  char *ops_path;
+  ReplayFile ops;
   unsigned pollute_lines;
 } ReplayOptions;
 
@@ -57,7 +56,7 @@ measure (const ReplayOptions *options, BackendId backend, bool advised,
          uint32_t site, unsigned pollute_lines, size_t block_bytes,
          const char *preload)
 {
-  ReplayTask task = { .ops_path = options->ops_path,
+  ReplayTask task = { .ops_path = options->ops.path,
                       .backend = backend,
                       .advised = advised,
                       .only_site = site,
@@ -120,11 +119,12 @@ whole_write (JsonOut *out, const ReplayOptions *options,
           = measure (options, (BackendId)id, false, SITE_NONE, 0, 0, NULL);
       result_write (out, sli_backend_name ((BackendId)id), &result, none);
     }
-  for (size_t i = 0; i < options->n_preloads; i++)
+  for (size_t i = 0; i < options->preloads.n; i++)
     {
-      ReplayResult result = measure (options, BACKEND_MALLOC, false, SITE_NONE,
-                                     0, 0, options->preloads[i]);
-      result_write (out, options->preloads[i], &result, none);
+      const char *preload = options->preloads.items[i];
+      ReplayResult result
+          = measure (options, BACKEND_MALLOC, false, SITE_NONE, 0, 0, preload);
+      result_write (out, preload, &result, none);
     }
   ReplayResult advised
       = measure (options, BACKEND_MALLOC, true, SITE_NONE, 0, 0, NULL);
@@ -208,7 +208,7 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
               const SiteTurn *turn)
 {
   ReplayTask task
-      = { .ops_path = options->ops_path,
+      = { .ops_path = options->ops.path,
           .backend = turn->backend,
           /* an owner's groups exist only when the advice is taken */
           .advised = class == CLASS_OWNER
@@ -290,22 +290,22 @@ static void
 classes_drop (const ReplayOptions *options, const Profile *profile,
               const bool *keep)
 {
-  int fd = open (options->ops_path, O_WRONLY | O_CLOEXEC);
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       uint32_t class = CLASS_GENERAL;
       off_t at = (off_t)(sizeof (ReplayHead) + i * sizeof (ReplaySite));
-      if (!keep[i] && pwrite (fd, &class, sizeof class, at) != sizeof class)
+      if (!keep[i]
+          && pwrite (options->ops.fd, &class, sizeof class, at)
+                 != sizeof class)
         sli_tool_die (TOOL_FAILED, "the operations' file can't be changed");
     }
-  close (fd);
 }
 
 static double
 together_measure (const ReplayOptions *options, unsigned n_repeats,
                   bool advised, ReplayDeaths deaths)
 {
-  ReplayTask task = { .ops_path = options->ops_path,
+  ReplayTask task = { .ops_path = options->ops.path,
                       .backend = BACKEND_MALLOC,
                       .advised = advised,
                       .only_site = SITE_NONE,
@@ -449,20 +449,17 @@ sites_write (JsonOut *out, const ReplayOptions *options,
 }
 
 static int
-replay_all (ReplayOptions *options)
+replay_all (ReplayOptions *options, const char *trace)
 {
-  ProfileOptions plain = { .n_hot = options->n_hot, .chosen_time = -1 };
-  Profile *profile = sli_profile_new (options->trace, &plain);
-  options->ops_path
-      = sli_tool_text ("/tmp/slice-replay-%d.ops", (int)getpid ());
-  if (!sli_replay_write (profile, options->ops_path))
-    return TOOL_FAILED;
-  const char *path = options->output == NULL ? "-" : options->output;
+  const char *path = options->output;
+  sli_file_check (path);
+  double program = program_nsec_per_op (options->times);
+  Profile *profile = sli_profile_new (trace, &options->trace.profile);
+  options->ops = sli_replay_write (profile, &options->trace.profile);
   FILE *file = sli_file_begin (path);
   JsonOut out = { .file = file };
   ReplayResult none
       = measure (options, BACKEND_NONE, false, SITE_NONE, 0, 0, NULL);
-  double program = program_nsec_per_op (options->times);
   options->pollute_lines = program > 0 ? pollution_find (options, program) : 8;
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace replay 1");
@@ -480,8 +477,7 @@ replay_all (ReplayOptions *options)
   whole_write (&out, options, &none);
   sli_json_end (&out, '}');
   bool good = sli_file_end (file, path);
-  unlink (options->ops_path);
-  free (options->ops_path);
+  sli_replay_file_close (&options->ops);
   sli_profile_free (profile);
   return good ? TOOL_OK : TOOL_FAILED;
 }
@@ -489,23 +485,25 @@ replay_all (ReplayOptions *options)
 int
 sli_command_replay (int argc, char **argv)
 {
-  ReplayOptions options = { 0 };
-  const char *value;
-  options.output = sli_option_value (&argc, argv, "-o");
-  options.times = sli_option_value (&argc, argv, "--times");
-  while ((value = sli_option_value (&argc, argv, "--preload")) != NULL)
-    if (options.n_preloads < PRELOADS_MAX)
-      options.preloads[options.n_preloads++] = value;
-  value = sli_option_value (&argc, argv, "--repeats");
-  options.n_repeats = value == NULL ? 5 : (unsigned)atoi (value);
-  if (options.n_repeats == 0)
-    options.n_repeats = 1;
-  value = sli_option_value (&argc, argv, "--hot");
-  options.n_hot = value == NULL ? 12 : (uint32_t)atoi (value);
-  options.litter = sli_option_flag (&argc, argv, "--litter");
-  sli_option_none_left (argc, argv);
-  if (argc != 1)
-    sli_tool_die (TOOL_USAGE, "one trace is wanted");
-  options.trace = argv[0];
-  return replay_all (&options);
+  ReplayOptions options = { .output = "-", .n_repeats = 5 };
+  const ToolOption table[]
+      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE", "The JSON"),
+          OPTION (TEXT, "times", 0, &options.times, "FILE",
+                  "The program's own times: patterns of a timed trace"),
+          OPTION (TEXTS, "preload", 0, &options.preloads, "LIBRARY",
+                  "Another malloc; may be repeated"),
+          { OPTION_COUNT, "repeats", 0, &options.n_repeats, "N",
+            "How often each is measured (5)", 1, 1000 },
+          OPTION (FLAG, "litter", 0, &options.litter, NULL,
+                  "On a heap that was used before"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "What other allocators would cost.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_REPLAYED);
+  sli_command_line (&line, &argc, &argv);
+  return replay_all (&options, argv[0]);
 }

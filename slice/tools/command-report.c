@@ -6,11 +6,15 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include "command-line.h"
 #include "commands.h"
 #include "report.h"
 #include "stage.h"
 #include "tool.h"
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,21 +24,32 @@
 int
 sli_command_report (int argc, char **argv)
 {
-  const char *output = sli_option_value (&argc, argv, "-o");
-  const char *times = sli_option_value (&argc, argv, "--times");
-  const char *replay = sli_option_value (&argc, argv, "--replay");
-  const char *advice = sli_option_value (&argc, argv, "--advice");
-  bool text = sli_option_flag (&argc, argv, "--text");
-  sli_option_none_left (argc, argv);
-  if (argc != 1)
-    sli_tool_die (TOOL_USAGE, "one trace or patterns file is wanted");
+  TraceOptions trace;
+  const char *path = "-", *times = NULL, *replay = NULL, *advice = NULL;
+  bool text = false;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &path, "FILE", "The page"),
+          OPTION (FLAG, "text", 0, &text, NULL, "Text instead of HTML"),
+          OPTION (TEXT, "times", 0, &times, "FILE",
+                  "The program's own times: a timed trace or its patterns"),
+          OPTION (TEXT, "replay", 0, &replay, "FILE", "Of replay"),
+          OPTION (TEXT, "advice", 0, &advice, "FILE", "Of advise"),
+          { 0 } };
+  const CommandLine line = { .words = "INPUT",
+                             .help = "One page, of a trace or patterns.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  sli_file_check (path);
   JsonValue *documents[4]
-      = { sli_stage_patterns (argv[0]),
+      = { sli_stage_patterns (argv[0], &trace.profile),
           sli_stage_load (advice, "slice-trace advice 1"),
           sli_stage_load (replay, "slice-trace replay 1"),
-          times == NULL ? NULL : sli_stage_patterns (times) };
+          times == NULL ? NULL : sli_stage_patterns (times, &trace.profile) };
   Report report = { documents[0], documents[1], documents[2], documents[3] };
-  const char *path = output == NULL ? "-" : output;
   FILE *file = sli_file_begin (path);
   if (text)
     sli_report_text (&report, file);
@@ -48,13 +63,6 @@ sli_command_report (int argc, char **argv)
 
 /* --- stages -------------------------------------------------------------- */
 
-typedef struct
-{
-  const char *directory;
-  char *file[8];
-  bool again;
-} RunFiles;
-
 enum
 {
   FILE_TRACE,
@@ -64,8 +72,17 @@ enum
   FILE_REPLAY,
   FILE_ADVICE,
   FILE_TEXT,
-  FILE_HTML
+  FILE_HTML,
+  N_FILES
 };
+
+typedef struct
+{
+  const char *directory;
+  char *file[N_FILES];
+  TextList passed; /* to the stages that read a trace */
+  bool again;
+} RunFiles;
 
 static const char *const file_names[]
     = { "trace",       "patterns.json", "time.trace", "times.json",
@@ -86,7 +103,7 @@ is_newer (const char *path, const char *than)
 
 /* Each stage is a process: its memory goes with it. */
 static int
-stage_run (const char *what, char *const *arguments)
+stage_run (const char *what, char *const *arguments, bool passes_signals)
 {
   int status;
   fprintf (stderr, "slice-trace: %s\n", what);
@@ -95,12 +112,28 @@ stage_run (const char *what, char *const *arguments)
     sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     {
+      if (passes_signals)
+        sli_signals_end ();
       execv ("/proc/self/exe", arguments);
       _exit (TOOL_NOT_RUN);
     }
+  if (passes_signals)
+    sli_signals_child (pid);
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
     ;
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
+}
+
+/* The arguments, and the options that are passed on. */
+static char **
+with_passed (const RunFiles *run, char *const *arguments)
+{
+  TextList list = { 0 };
+  for (; *arguments != NULL; arguments++)
+    sli_text_list_add (&list, *arguments);
+  for (size_t i = 0; i < run->passed.n; i++)
+    sli_text_list_add (&list, run->passed.items[i]);
+  return (char **)list.items;
 }
 
 static int
@@ -111,7 +144,7 @@ stage_file (RunFiles *run, int file, int source, const char *what,
       && is_newer (run->file[file], source < 0 ? NULL : run->file[source]))
     return TOOL_OK;
   run->again = true; /* what comes after is made anew */
-  int code = stage_run (what, arguments);
+  int code = stage_run (what, arguments, false);
   if (code != TOOL_OK && source >= 0)
     sli_tool_die (code, "%s did not succeed", what);
   return code;
@@ -138,33 +171,49 @@ record_arguments (RunFiles *run, bool timed, char **program)
   return arguments;
 }
 
-/* The same directory for another program is a mistake. */
-static void
-command_check (const RunFiles *run, char **program)
+/* What a file of the directory remembers, a word a line: whether it is this.
+ * From now on it is. */
+static bool
+is_remembered (const RunFiles *run, const char *name, const char *const *words,
+               bool change)
 {
-  char *line = sli_tool_text ("%s", "");
-  for (char **at = program; *at != NULL; at++)
+  char *text = sli_tool_text ("%s", "");
+  for (; words != NULL && *words != NULL; words++)
     {
-      char *longer = sli_tool_text ("%s%s\n", line, *at);
-      free (line);
-      line = longer;
+      char *longer = sli_tool_text ("%s%s\n", text, *words);
+      free (text);
+      text = longer;
     }
-  char *path = sli_tool_text ("%s/command", run->directory);
+  char *path = sli_tool_text ("%s/%s", run->directory, name);
   char *known = sli_file_read (path, NULL);
-  if (known != NULL && strcmp (known, line) != 0)
-    sli_tool_die (TOOL_USAGE,
+  bool same = strcmp (known == NULL ? "" : known, text) == 0;
+  if (known == NULL || (!same && change))
+    {
+      FILE *file = sli_file_begin (path);
+      fputs (text, file);
+      sli_file_end (file, path);
+    }
+  bool first = known == NULL;
+  free (known);
+  free (text);
+  free (path);
+  return same || (first && !change);
+}
+
+/* The same directory for another program is a mistake; with other options
+ * the stages are made anew. */
+static void
+command_check (RunFiles *run, char **program)
+{
+  if (!is_remembered (run, "command", (const char *const *)program, false))
+    sli_tool_die (TOOL_USAGE_RUN,
                   "%s holds another program's stages: choose another "
                   "directory (-o) or remove it",
                   run->directory);
-  if (known == NULL)
-    {
-      FILE *file = sli_file_begin (path);
-      fputs (line, file);
-      sli_file_end (file, path);
-    }
-  free (known);
-  free (line);
-  free (path);
+  if (!is_remembered (run, "options", run->passed.items, true))
+    for (int i = 0; i < N_FILES; i++)
+      if (i != FILE_TRACE && i != FILE_TIME_TRACE)
+        unlink (run->file[i]);
 }
 
 #define STAGE(...)                                                            \
@@ -175,22 +224,24 @@ stages_after_record (RunFiles *run, char **program, bool quick)
 {
   char **files = run->file;
   stage_file (run, FILE_PATTERNS, FILE_TRACE, "patterns",
-              STAGE ((char *)"patterns", files[FILE_TRACE], (char *)"-o",
-                     files[FILE_PATTERNS]));
+              with_passed (run, STAGE ((char *)"patterns", files[FILE_TRACE],
+                                       (char *)"-o", files[FILE_PATTERNS])));
   if (!quick)
     {
       char **record = record_arguments (run, true, program);
       if (!is_newer (files[FILE_TIME_TRACE], files[FILE_TRACE]))
-        stage_run ("time: the program again", record);
+        stage_run ("time: the program again", record, false);
       free (record);
-      stage_file (run, FILE_TIMES, FILE_TIME_TRACE, "times",
-                  STAGE ((char *)"patterns", files[FILE_TIME_TRACE],
-                         (char *)"-o", files[FILE_TIMES]));
-      stage_file (run, FILE_REPLAY, FILE_TIMES, "replay",
-                  STAGE ((char *)"replay", files[FILE_TRACE],
-                         (char *)"--times", files[FILE_TIMES], (char *)"-o",
-                         files[FILE_REPLAY], (char *)"--repeats",
-                         (char *)"5"));
+      stage_file (
+          run, FILE_TIMES, FILE_TIME_TRACE, "times",
+          with_passed (run, STAGE ((char *)"patterns", files[FILE_TIME_TRACE],
+                                   (char *)"-o", files[FILE_TIMES])));
+      stage_file (
+          run, FILE_REPLAY, FILE_TIMES, "replay",
+          with_passed (run, STAGE ((char *)"replay", files[FILE_TRACE],
+                                   (char *)"--times", files[FILE_TIMES],
+                                   (char *)"-o", files[FILE_REPLAY],
+                                   (char *)"--repeats", (char *)"5")));
       stage_file (run, FILE_ADVICE, FILE_REPLAY, "advise",
                   STAGE ((char *)"advise", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
@@ -200,8 +251,7 @@ stages_after_record (RunFiles *run, char **program, bool quick)
                   STAGE ((char *)"report", (char *)"--text",
                          files[FILE_PATTERNS], (char *)"--replay",
                          files[FILE_REPLAY], (char *)"--advice",
-                         files[FILE_ADVICE], (char *)"-o",
-                         files[FILE_TEXT]));
+                         files[FILE_ADVICE], (char *)"-o", files[FILE_TEXT]));
       stage_file (run, FILE_HTML, FILE_ADVICE, "report",
                   STAGE ((char *)"report", files[FILE_PATTERNS],
                          (char *)"--times", files[FILE_TIMES],
@@ -218,22 +268,30 @@ stages_after_record (RunFiles *run, char **program, bool quick)
 int
 sli_command_run (int argc, char **argv)
 {
-  RunFiles run = { 0 };
-  const char *directory = sli_option_value (&argc, argv, "-o");
-  bool quick = sli_option_flag (&argc, argv, "--quick");
-  if (argc > 0 && strcmp (argv[0], "--") == 0)
-    {
-      argc--;
-      argv++;
-    }
-  else
-    sli_option_none_left (argc > 0 ? 1 : 0, argv);
-  if (argc == 0)
-    sli_tool_die (TOOL_USAGE, "run: which program?");
-  run.directory = directory == NULL ? "slice-trace.out" : directory;
+  RunFiles run = { .directory = "slice-trace.out" };
+  TraceOptions trace;
+  bool quick = false;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &run.directory, "DIRECTORY",
+                  "Where the stages' files are (slice-trace.out)"),
+          OPTION (FLAG, "quick", 0, &quick, NULL,
+                  "Without times, replay and advice"),
+          { 0 } };
+  const CommandLine line
+      = { .words = "PROGRAM [ARGUMENT...]",
+          .help = "All of it: record to report.  What is there already is not "
+                  "done again.",
+          .options = options,
+          .trace = &trace,
+          .runs = true,
+          .least = 1,
+          .most = INT_MAX };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  run.passed = trace.given;
   if (mkdir (run.directory, 0777) != 0 && errno != EEXIST)
     sli_tool_die (TOOL_FAILED, "%s: %s", run.directory, strerror (errno));
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < N_FILES; i++)
     run.file[i] = sli_tool_text ("%s/%s", run.directory, file_names[i]);
   command_check (&run, argv);
   char **record = record_arguments (&run, false, argv);
@@ -243,38 +301,20 @@ sli_command_run (int argc, char **argv)
     return code == TOOL_OK ? TOOL_NO_EVENTS : code;
   stages_after_record (&run, argv, quick);
   fprintf (stderr, "slice-trace: %s\n", run.file[FILE_HTML]);
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < N_FILES; i++)
     free (run.file[i]);
   return TOOL_OK;
 }
 
 /* --- time ---------------------------------------------------------------- */
 
-/* Runs a program with every call measured and prints where the time went. */
-int
-sli_command_time (int argc, char **argv)
+static void
+time_print (const JsonValue *document, FILE *file)
 {
-  const char *output = sli_option_value (&argc, argv, "-o");
-  char trace[] = "/tmp/slice-time-XXXXXX";
-  int fd = mkstemp (trace);
-  if (fd >= 0)
-    close (fd);
-  RunFiles run = { 0 };
-  run.file[FILE_TIME_TRACE] = trace;
-  if (argc > 0 && strcmp (argv[0], "--") == 0)
-    argv++;
-  if (*argv == NULL)
-    sli_tool_die (TOOL_USAGE, "time: which program?");
-  char **record = record_arguments (&run, true, argv);
-  int code = stage_run ("record, timed", record);
-  free (record);
-  JsonValue *document = sli_stage_patterns (trace);
-  unlink (trace);
   const JsonValue *sites = sli_json_get (document, "sites");
   double total = 0;
   for (size_t i = 0; i < sites->n_items; i++)
     total += sli_stage_site_nsec (&sites->items[i]);
-  FILE *file = sli_file_begin (output == NULL ? "-" : output);
   fprintf (file, "%s in the allocator\n%8s %10s %9s %9s  %s\n",
            sli_human_nsec (total), "share", "time", "alloc", "free", "site");
   for (size_t i = 0; i < sites->n_items && i < 40; i++)
@@ -289,7 +329,82 @@ sli_command_time (int argc, char **argv)
                frees > 0 ? sli_json_number (site, "free_nsec") / frees : 0,
                sli_json_string (site, "name"));
     }
-  sli_file_end (file, output == NULL ? "-" : output);
+}
+
+static char *
+directory_make (void)
+{
+  const char *place = getenv ("TMPDIR");
+  char *path
+      = sli_tool_text ("%s/slice-time-XXXXXX", place == NULL ? "/tmp" : place);
+  if (mkdtemp (path) == NULL)
+    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+  return path;
+}
+
+static void
+directory_remove (const char *path)
+{
+  DIR *directory = opendir (path);
+  for (struct dirent *entry;
+       directory != NULL && (entry = readdir (directory)) != NULL;)
+    unlinkat (dirfd (directory), entry->d_name, 0);
+  if (directory != NULL)
+    closedir (directory);
+  rmdir (path);
+}
+
+/* A timed run.  Signals end the program that is recorded, or not, as it
+ * likes; then its trace is looked at, which has no name any more.
+ *
+ * Returns the trace's path, NULL if there is none. */
+static char *
+time_record (char **program, int *code)
+{
+  RunFiles run = { 0 };
+  char *directory = directory_make ();
+  run.file[FILE_TIME_TRACE] = sli_tool_text ("%s/trace", directory);
+  char **record = record_arguments (&run, true, program);
+  sli_signals_begin ();
+  *code = stage_run ("record, timed", record, true);
+  sli_signals_end ();
+  int fd = open (run.file[FILE_TIME_TRACE], O_RDONLY | O_CLOEXEC);
+  directory_remove (directory);
+  free (record);
+  free (run.file[FILE_TIME_TRACE]);
+  free (directory);
+  return fd < 0 ? NULL : sli_tool_text ("/proc/self/fd/%d", fd);
+}
+
+/* Runs a program with every call measured and prints where the time went. */
+int
+sli_command_time (int argc, char **argv)
+{
+  TraceOptions trace;
+  const char *path = "-";
+  int code;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &path, "FILE", "The table"), { 0 } };
+  const CommandLine line
+      = { .words = "PROGRAM [ARGUMENT...]",
+          .help = "Where a program's time in the allocator goes.",
+          .options = options,
+          .trace = &trace,
+          .runs = true,
+          .least = 1,
+          .most = INT_MAX };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  sli_file_check (path);
+  char *recorded = time_record (argv, &code);
+  if (recorded == NULL)
+    return code;
+  JsonValue *document = sli_stage_patterns (recorded, &trace.profile);
+  FILE *file = sli_file_begin (path);
+  time_print (document, file);
+  if (!sli_file_end (file, path))
+    code = TOOL_FAILED;
   sli_json_free (document);
+  free (recorded);
   return code;
 }

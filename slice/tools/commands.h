@@ -1,6 +1,7 @@
 /* commands.h - slice-trace's commands, one function each
  *
- * Tools.  Each takes the arguments after its name and returns an exit code.
+ * Tools.  Each takes its name and the arguments after it, and returns an exit
+ * code.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -129,6 +129,7 @@ sli_json_bool (JsonOut *out, const char *key, bool value)
 
 /* --- reading ------------------------------------------------------------- */
 
+/* Nothing steps over the byte 0 at the end: take() does not. */
 typedef struct
 {
   const char *start, *at;
@@ -137,6 +138,15 @@ typedef struct
 } Parser;
 
 static bool parse_value (Parser *parser, JsonValue *value);
+
+static bool
+take (Parser *parser, char wanted)
+{
+  if (*parser->at != wanted)
+    return false;
+  parser->at++;
+  return true;
+}
 
 static void
 skip_space (Parser *parser)
@@ -166,38 +176,68 @@ put_utf8 (char *end, unsigned long code)
     }
   else
     {
-      *end++ = (char)(0xe0 | code >> 12);
+      if (code < 0x10000)
+        *end++ = (char)(0xe0 | code >> 12);
+      else
+        {
+          *end++ = (char)(0xf0 | code >> 18);
+          *end++ = (char)(0x80 | (code >> 12 & 0x3f));
+        }
       *end++ = (char)(0x80 | (code >> 6 & 0x3f));
       *end++ = (char)(0x80 | (code & 0x3f));
     }
   return end;
 }
 
+/* Four hexadecimal digits. */
+static bool
+parse_code (Parser *parser, unsigned long *code)
+{
+  char digits[5] = "";
+  for (int i = 0; i < 4; i++)
+    {
+      if (!isxdigit ((unsigned char)*parser->at))
+        return false;
+      digits[i] = *parser->at++;
+    }
+  *code = strtoul (digits, NULL, 16);
+  return true;
+}
+
+/* After \u; a character beyond 16 bits is two of them. */
+static char *
+parse_unicode (Parser *parser, char *end)
+{
+  unsigned long code, low;
+  if (!parse_code (parser, &code) || code == 0)
+    return NULL;
+  if (code < 0xd800 || code >= 0xe000)
+    return put_utf8 (end, code);
+  if (code >= 0xdc00 || !take (parser, '\\') || !take (parser, 'u')
+      || !parse_code (parser, &low) || low < 0xdc00 || low >= 0xe000)
+    return NULL;
+  return put_utf8 (end, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
+}
+
 static char *
 parse_escape (Parser *parser, char *end)
 {
   static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-  char kind = *parser->at++;
-  const char *found = kind == '\0' ? NULL : strchr (from, kind);
-  if (found != NULL)
-    {
-      *end++ = to[found - from];
-      return end;
-    }
-  char digits[5] = "";
-  for (int i = 0; i < 4 && kind == 'u'; i++)
-    {
-      if (!isxdigit ((unsigned char)*parser->at))
-        return NULL;
-      digits[i] = *parser->at++;
-    }
-  return kind == 'u' ? put_utf8 (end, strtoul (digits, NULL, 16)) : NULL;
+  if (take (parser, 'u'))
+    return parse_unicode (parser, end);
+  const char *found
+      = *parser->at == '\0' ? NULL : strchr (from, *parser->at);
+  if (found == NULL)
+    return NULL;
+  parser->at++;
+  *end++ = to[found - from];
+  return end;
 }
 
 static char *
 parse_string (Parser *parser)
 {
-  if (*parser->at++ != '"')
+  if (!take (parser, '"'))
     return NULL;
   const char *close = parser->at;
   while (*close != '"' && *close != '\0')
@@ -205,21 +245,15 @@ parse_string (Parser *parser)
   char *text = sli_tool_alloc ((size_t)(close - parser->at) + 4);
   char *end = text;
   while (end != NULL && *parser->at != '"' && *parser->at != '\0')
-    {
-      if (*parser->at != '\\')
-        {
-          *end++ = *parser->at++;
-          continue;
-        }
-      parser->at++;
+    if (take (parser, '\\'))
       end = parse_escape (parser, end);
-    }
-  if (end == NULL || *parser->at != '"')
+    else
+      *end++ = *parser->at++;
+  if (end == NULL || !take (parser, '"'))
     {
       free (text);
       return NULL;
     }
-  parser->at++;
   *end = '\0';
   return text;
 }
@@ -243,11 +277,8 @@ parse_items (Parser *parser, JsonValue *value, char close)
 {
   parser->at++;
   skip_space (parser);
-  if (*parser->at == close)
-    {
-      parser->at++;
-      return true;
-    }
+  if (take (parser, close))
+    return true;
   for (;;)
     {
       JsonValue *item = item_add (value);
@@ -256,16 +287,15 @@ parse_items (Parser *parser, JsonValue *value, char close)
         {
           item->key = parse_string (parser);
           skip_space (parser);
-          if (item->key == NULL || *parser->at++ != ':')
+          if (item->key == NULL || !take (parser, ':'))
             return fail (parser, "a key is wrong");
         }
       if (!parse_value (parser, item))
         return false;
       skip_space (parser);
-      char next = *parser->at++;
-      if (next == close)
+      if (take (parser, close))
         return true;
-      if (next != ',')
+      if (!take (parser, ','))
         return fail (parser, "a comma or a bracket is missing");
     }
 }
@@ -292,13 +322,16 @@ parse_word (Parser *parser, JsonValue *value)
           return true;
         }
     }
-  if (*parser->at != '-' && !isdigit ((unsigned char)*parser->at))
+  /* what strtod() takes besides, as inf and 0x1, is none */
+  const char *digits = parser->at + (*parser->at == '-');
+  if (!isdigit ((unsigned char)digits[0]) || digits[1] == 'x'
+      || digits[1] == 'X')
     return fail (parser, "a value is wrong");
   char *end;
   value->type = JSON_NUMBER;
   value->number = strtod (parser->at, &end);
   parser->at = end;
-  return true;
+  return isfinite (value->number) || fail (parser, "a number is too large");
 }
 
 static bool
@@ -371,13 +404,18 @@ sli_json_parse (const char *text, char *error)
 JsonValue *
 sli_json_load (const char *path, char *error)
 {
-  char *text = sli_file_read (path, NULL);
+  size_t n;
+  char *text = sli_file_read (path, &n);
   if (text == NULL)
     {
       snprintf (error, 256, "%s", strerror (errno));
       return NULL;
     }
-  JsonValue *value = sli_json_parse (text, error);
+  JsonValue *value = NULL;
+  if (strlen (text) == n)
+    value = sli_json_parse (text, error);
+  else
+    snprintf (error, 256, "at byte %zu: a zero byte", strlen (text));
   free (text);
   return value;
 }

@@ -26,6 +26,8 @@ endif
 	%D%/analyse-site.c \
 	%D%/classify.c \
 	%D%/classify.h \
+	%D%/command-line.c \
+	%D%/command-line.h \
 	%D%/command-advise.c \
 	%D%/command-compare.c \
 	%D%/command-diff.c \

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "commands.h"
+#include "slice/version.h"
 #include "tool.h"
 #include <string.h>
 
@@ -40,7 +41,7 @@ help (FILE *file, int code)
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     if (commands[i].help != NULL)
       fprintf (file, "  %-9s %s\n", commands[i].name, commands[i].help);
-  fputs ("\nslice-trace(1) has the options.\n", file);
+  fputs ("\nslice-trace COMMAND --help has the options.\n", file);
   return code;
 }
 
@@ -51,9 +52,14 @@ main (int argc, char **argv)
     return help (stderr, TOOL_USAGE);
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "help") == 0)
     return help (stdout, TOOL_OK);
+  if (strcmp (argv[1], "--version") == 0)
+    return puts ("slice-trace (slice) " SLICE_VERSION_STRING) < 0;
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     if (strcmp (argv[1], commands[i].name) == 0)
-      return commands[i].run (argc - 2, argv + 2);
+      {
+        argv[1] = sli_tool_text ("slice-trace %s", argv[1]);
+        return commands[i].run (argc - 1, argv + 1);
+      }
   sli_tool_say ("no command %s", argv[1]);
   return help (stderr, TOOL_USAGE);
 }

@@ -8,12 +8,13 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include "profile-parts.h"
 #include "replay.h"
-#include "tool.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Deaths of one site in a row, in one thread: the group of its owner. */
 typedef struct
@@ -135,7 +136,7 @@ op_death (void *user, const Analysis *analysis, const LiveObject *object,
 }
 
 static bool
-ops_save (const OpWriter *writer, const char *path)
+ops_save (const OpWriter *writer, int fd)
 {
   const Profile *profile = writer->profile;
   ReplayHead head = { .n_ops = writer->n_ops,
@@ -145,7 +146,7 @@ ops_save (const OpWriter *writer, const char *path)
                       .n_births = writer->n_births,
                       .bytes = writer->bytes,
                       .peak = profile->totals.peak };
-  FILE *file = fopen (path, "wbe");
+  FILE *file = fdopen (dup (fd), "wb");
   if (file == NULL)
     return false;
   fwrite (&head, sizeof head, 1, file);
@@ -177,33 +178,41 @@ ops_save (const OpWriter *writer, const char *path)
   return fclose (file) == 0 && good;
 }
 
-bool
-sli_replay_write (const Profile *profile, const char *ops_path)
+ReplayFile
+sli_replay_write (Profile *profile, const ProfileOptions *options)
 {
+  ReplayFile file = { .fd = sli_file_unnamed () };
+  snprintf (file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
   OpWriter writer = { .profile = profile };
   writer.burst = sli_tool_zero ((profile->n_results + 1) * sizeof (Burst));
   const uint32_t *maps[1] = { profile->final_map };
   const uint32_t n_sites[1] = { profile->n_results };
   Analysis *analysis = sli_analysis_new (1, maps, n_sites);
   analysis->observer = (Observer){ op_birth, op_death, &writer };
-  TraceEvent event;
-  sli_trace_rewind (profile->reader);
-  while (sli_trace_next (profile->reader, &event))
+  Reading reading;
+  const TraceEvent *event;
+  sli_reading_begin (&reading, profile, options, analysis, "operations");
+  while ((event = sli_reading_next (&reading)) != NULL)
     {
       size_t at = writer.n_ops;
-      sli_analysis_event (analysis, &event);
-      if (trace_op_is_birth (event.op) && writer.n_ops > at)
-        writer.ops[writer.n_ops - 1].group_align |= event.extra & 31;
+      sli_analysis_event (analysis, event);
+      if (trace_op_is_birth (event->op) && writer.n_ops > at)
+        writer.ops[writer.n_ops - 1].group_align |= event->extra & 31;
     }
   sli_analysis_free (analysis);
   groups_settle (&writer);
-  bool good = ops_save (&writer, ops_path);
-  if (!good)
-    sli_tool_say ("%s: %s", ops_path, strerror (errno));
+  if (!ops_save (&writer, file.fd))
+    sli_tool_die (TOOL_FAILED, "the operations' file: %s", strerror (errno));
   free (writer.burst);
   free (writer.group_deaths);
   free (writer.ops);
   free (writer.slot_op);
   free (writer.free_slots);
-  return good;
+  return file;
+}
+
+void
+sli_replay_file_close (ReplayFile *file)
+{
+  close (file->fd);
 }

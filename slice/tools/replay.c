@@ -92,8 +92,9 @@ sli_replay_measure (const ReplayTask *task)
 int
 sli_command_replay_run (int argc, char **argv)
 {
-  if (argc != 8)
+  if (argc != 9)
     sli_tool_die (TOOL_USAGE, "replay-run is for slice-trace itself");
+  argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,
                       .only_site = (uint32_t)strtoul (argv[2], NULL, 10),

@@ -86,8 +86,19 @@ BackendId sli_backend_by_name (const char *name); /* N_BACKENDS: none such */
 /* What serves a class when its advice is taken. */
 BackendId sli_backend_of_class (SiteClass class);
 
-/* Writes the operations; false with a message if the disk is full. */
-bool sli_replay_write (const Profile *profile, const char *ops_path);
+/* The operations, in a file without a name: none is left behind, and nobody
+ * else has it.  The path is good as long as it is open, here and in children.
+ */
+typedef struct
+{
+  int fd;
+  char path[32];
+} ReplayFile;
+
+/* Writes the operations of the profile, which was made with these options;
+ * exits with a message if the disk is full. */
+ReplayFile sli_replay_write (Profile *profile, const ProfileOptions *options);
+void sli_replay_file_close (ReplayFile *file);
 /* In this process: prints the result for the parent. */
 int sli_replay_run (const ReplayTask *task);
 /* In a new process. */

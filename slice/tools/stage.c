@@ -38,14 +38,13 @@ sli_stage_load (const char *path, const char *format)
 }
 
 JsonValue *
-sli_stage_patterns (const char *path)
+sli_stage_patterns (const char *path, const ProfileOptions *options)
 {
   char *text, error[256];
   size_t n;
   if (!is_trace (path))
     return sli_stage_load (path, "slice-trace patterns 1");
-  ProfileOptions options = { .n_hot = N_HOT_DEFAULT, .chosen_time = -1 };
-  Profile *profile = sli_profile_new (path, &options);
+  Profile *profile = sli_profile_new (path, options);
   FILE *file = open_memstream (&text, &n);
   sli_profile_write (profile, file, NULL);
   fclose (file);

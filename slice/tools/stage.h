@@ -6,10 +6,12 @@
 #define SLI_STAGE_H
 
 #include "json.h"
+#include "profile.h"
 
-/* A patterns file, or a trace that is read through for it; exits with a
- * message if it is neither. */
-JsonValue *sli_stage_patterns (const char *path);
+/* A patterns file, or a trace that is read through for it (with the options,
+ * which a patterns file had before); exits with a message if it is neither. */
+JsonValue *sli_stage_patterns (const char *path,
+                               const ProfileOptions *options);
 /* A file of that format ("slice-trace replay 1"); path NULL gives NULL. */
 JsonValue *sli_stage_load (const char *path, const char *format);
 /* The site with that key in "sites"; NULL if there is none. */

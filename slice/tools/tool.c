@@ -5,8 +5,10 @@
 #define _GNU_SOURCE
 #include "tool.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -143,60 +145,53 @@ sli_progress_end (Progress *progress)
     fputs ("\r\033[K", stderr);
 }
 
-/* --- options ------------------------------------------------------------- */
+/* --- signals ------------------------------------------------------------- */
+
+#define N_SIGNALS 4
+
+static const int signal_numbers[N_SIGNALS]
+    = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+static struct sigaction signals_before[N_SIGNALS];
+static volatile sig_atomic_t signal_child, signal_waiting;
 
 static void
-arguments_drop (int *argc, char **argv, int at, int n)
+signal_pass_on (int number)
 {
-  for (int i = at; i + n <= *argc; i++)
-    argv[i] = argv[i + n];
-  *argc -= n;
-}
-
-bool
-sli_option_flag (int *argc, char **argv, const char *name)
-{
-  for (int i = 0; i < *argc && strcmp (argv[i], "--") != 0; i++)
-    if (strcmp (argv[i], name) == 0)
-      {
-        arguments_drop (argc, argv, i, 1);
-        return true;
-      }
-  return false;
-}
-
-const char *
-sli_option_value (int *argc, char **argv, const char *name)
-{
-  size_t n = strlen (name);
-  for (int i = 0; i < *argc && strcmp (argv[i], "--") != 0; i++)
-    {
-      if (strcmp (argv[i], name) == 0)
-        {
-          if (i + 1 >= *argc)
-            sli_tool_die (TOOL_USAGE, "%s wants a value", name);
-          const char *value = argv[i + 1];
-          arguments_drop (argc, argv, i, 2);
-          return value;
-        }
-      if (strncmp (argv[i], name, n) == 0 && argv[i][n] == '='
-          && name[1] == '-')
-        {
-          const char *value = argv[i] + n + 1;
-          arguments_drop (argc, argv, i, 1);
-          return value;
-        }
-    }
-  return NULL;
+  if (signal_child > 0)
+    kill (signal_child, number);
+  else
+    signal_waiting = number;
 }
 
 void
-sli_option_none_left (int argc, char **argv)
+sli_signals_begin (void)
 {
-  for (int i = 0; i < argc && strcmp (argv[i], "--") != 0; i++)
-    if (argv[i][0] == '-' && argv[i][1] != '\0')
-      sli_tool_die (TOOL_USAGE, "unknown option %s (see slice-trace --help)",
-                    argv[i]);
+  signal_child = signal_waiting = 0;
+  for (int i = 0; i < N_SIGNALS; i++)
+    {
+      int number = signal_numbers[i];
+      struct sigaction action
+          = { .sa_handler = number == SIGINT || number == SIGQUIT
+                                ? SIG_IGN
+                                : signal_pass_on };
+      sigaction (number, &action, &signals_before[i]);
+    }
+}
+
+void
+sli_signals_child (pid_t pid)
+{
+  signal_child = pid;
+  if (signal_waiting != 0)
+    kill (pid, signal_waiting);
+}
+
+void
+sli_signals_end (void)
+{
+  for (int i = 0; i < N_SIGNALS; i++)
+    sigaction (signal_numbers[i], &signals_before[i], NULL);
+  signal_child = 0;
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -207,12 +202,21 @@ part_name (const char *path)
   return sli_tool_text ("%s.part", path);
 }
 
+bool
+sli_file_is_plain (const char *path)
+{
+  struct stat status;
+  return stat (path, &status) != 0 || S_ISREG (status.st_mode);
+}
+
 FILE *
 sli_file_begin (const char *path)
 {
   if (strcmp (path, "-") == 0)
     return stdout;
-  char *part = part_name (path);
+  /* a device must not be replaced by a file */
+  char *part = sli_file_is_plain (path) ? part_name (path)
+                                        : sli_tool_text ("%s", path);
   FILE *file = fopen (part, "we");
   if (file == NULL)
     sli_tool_die (TOOL_FAILED, "%s: %s", part, strerror (errno));
@@ -228,11 +232,38 @@ sli_file_end (FILE *file, const char *path)
   char *part = part_name (path);
   bool good = ferror (file) == 0;
   good = fclose (file) == 0 && good;
-  good = good && rename (part, path) == 0;
+  if (sli_file_is_plain (path))
+    good = good && rename (part, path) == 0;
   if (!good)
     sli_tool_say ("%s could not be written: %s", path, strerror (errno));
   free (part);
   return good;
+}
+
+void
+sli_file_check (const char *path)
+{
+  if (strcmp (path, "-") == 0)
+    return;
+  char *part = part_name (path);
+  fclose (sli_file_begin (path));
+  if (sli_file_is_plain (path))
+    unlink (part);
+  free (part);
+}
+
+int
+sli_file_unnamed (void)
+{
+  const char *directory = getenv ("TMPDIR");
+  char *name = sli_tool_text ("%s/slice-trace-XXXXXX",
+                              directory == NULL ? "/tmp" : directory);
+  int fd = mkstemp (name);
+  if (fd < 0)
+    sli_tool_die (TOOL_FAILED, "%s: %s", name, strerror (errno));
+  unlink (name);
+  free (name);
+  return fd;
 }
 
 char *

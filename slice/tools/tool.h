@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Exit codes, as slice-trace(1) gives them. */
 enum
@@ -20,9 +21,10 @@ enum
   TOOL_DIFFERS = 1,   /* diff and compare: the inputs differ markedly */
   TOOL_NO_EVENTS = 3, /* nothing was recorded */
   TOOL_BAD_INPUT = 4, /* a file is not what it should be */
-  TOOL_FAILED = 124,  /* the system refused something */
-  TOOL_USAGE = 125,
-  TOOL_NOT_RUN = 126, /* the program could not be run */
+  TOOL_USAGE = 2,
+  TOOL_FAILED = 124,    /* the system refused something */
+  TOOL_USAGE_RUN = 125, /* of a command that runs a program */
+  TOOL_NOT_RUN = 126,   /* the program could not be run */
   TOOL_NOT_FOUND = 127
 };
 
@@ -56,15 +58,23 @@ void sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events);
 void sli_progress_end (Progress *progress);
 double sli_tool_seconds (void);
 
-/* Options, from anywhere in the arguments: each is taken out when found. */
-bool sli_option_flag (int *argc, char **argv, const char *name);
-const char *sli_option_value (int *argc, char **argv, const char *name);
-/* An option that is left over is a mistake. */
-void sli_option_none_left (int argc, char **argv);
+/* While a program runs: Ctrl-C and Ctrl-\\ are for it (the terminal sends them
+ * to it as well), what else would end us is passed on to it.  The program
+ * itself calls sli_signals_end() before it begins. */
+void sli_signals_begin (void);
+void sli_signals_child (pid_t pid);
+void sli_signals_end (void);
 
 /* A file written under another name and moved when it is whole. */
 FILE *sli_file_begin (const char *path);
+/* Whether there is nothing, or a file: no device, directory or pipe. */
+bool sli_file_is_plain (const char *path);
 bool sli_file_end (FILE *file, const char *path);
 char *sli_file_read (const char *path, size_t *n_bytes);
+/* The program ends here if such a file can't be written: to be asked before
+ * what takes long. */
+void sli_file_check (const char *path);
+/* A file that has no name any more; it stays open over exec. */
+int sli_file_unnamed (void);
 
 #endif

@@ -2,16 +2,19 @@
  *
  * Tools.  Nothing in the file is trusted: heads and payloads are checked by
  * their hashes, and every number by its bounds as well, since a hash can be
- * made to fit.  A damaged block is left out and said; the rest is read.
+ * made to fit.  What is allocated for a number is bounded by the file's size.
+ * A damaged block is left out and said; the rest is read.
  *
  * Theory: section 13; docs/trace-format.
  *
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
+#include "tool.h"
 #include "trace-read-parts.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +26,18 @@
 /* Larger than any block the writer makes: nodes of a full tree in one. */
 #define RAW_BYTES_MAX (UINT32_C (1) << 30)
 #define N_NODES_MAX (UINT32_C (1) << 28)
-#define N_STRINGS_MAX (UINT32_C (1) << 22)
-#define N_THREADS_MAX (UINT32_C (1) << 24)
+/* zstd makes 128 KiB of 4 bytes, no more. */
+#define UNPACK_MAX 32768
+/* What a node or an event takes in its block, columns together. */
+#define NODE_BYTES_MIN 2
+#define NODE_BYTES_MAX 20
+#define EVENT_BYTES_MAX 52
+/* Nodes of one packed byte: a recursion's are all alike, but as long as a
+ * stack is deep. */
+#define NODES_PER_BYTE_MAX 1024
+/* Numbers that are given to one thing after the other, and such as lost
+ * theirs: more than there are blocks in the file. */
+#define NUMBERS_LOST_MAX 4096
 
 const char *
 sli_trace_op_name (unsigned op)
@@ -80,7 +93,30 @@ sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what)
               (unsigned long long)offset, what);
 }
 
+/* Most that a file of this size can have of what takes a block each. */
+static uint64_t
+numbers_max (const TraceReader *reader)
+{
+  return reader->n_map / sizeof (TraceBlockHead) + NUMBERS_LOST_MAX;
+}
+
 /* --- blocks -------------------------------------------------------------- */
+
+/* Whether what the packed bytes are said to be is not too much. */
+static bool
+sizes_fit (const TraceBlockHead *head)
+{
+  uint64_t raw = head->raw_bytes, packed = head->packed_bytes;
+  uint64_t n = head->n_items;
+  if (raw > RAW_BYTES_MAX || raw > packed * UNPACK_MAX)
+    return false;
+  if (head->type == TRACE_BLOCK_EVENTS_TYPE)
+    return n <= TRACE_BLOCK_EVENTS && raw <= n * EVENT_BYTES_MAX;
+  if (head->type == TRACE_BLOCK_NODES)
+    return raw >= n * NODE_BYTES_MIN && raw <= n * NODE_BYTES_MAX
+           && n <= packed * NODES_PER_BYTE_MAX;
+  return true;
+}
 
 bool
 sli_trace_head_read (const TraceReader *reader, uint64_t offset,
@@ -93,8 +129,7 @@ sli_trace_head_read (const TraceReader *reader, uint64_t offset,
          && head->head_check
                 == (uint32_t)sli_xxh64 (
                     head, offsetof (TraceBlockHead, head_check), 0)
-         && head->packed_bytes <= reader->n_map - offset - sizeof *head
-         && head->raw_bytes <= RAW_BYTES_MAX;
+         && head->packed_bytes <= reader->n_map - offset - sizeof *head;
 }
 
 /* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
@@ -104,6 +139,11 @@ sli_trace_payload_read (TraceReader *reader, uint64_t offset,
                         size_t *n_room)
 {
   const uint8_t *packed = reader->map + offset + sizeof *head;
+  if (!sizes_fit (head))
+    {
+      sli_trace_damage (reader, offset, "its sizes make no sense");
+      return NULL;
+    }
   if (sli_xxh64 (packed, head->packed_bytes, 0) != head->payload_hash)
     {
       sli_trace_damage (reader, offset, "its checksum is wrong");
@@ -113,13 +153,7 @@ sli_trace_payload_read (TraceReader *reader, uint64_t offset,
     {
       free (*buffer);
       *n_room = head->raw_bytes + 16u;
-      *buffer = malloc (*n_room);
-      if (*buffer == NULL)
-        {
-          *n_room = 0;
-          sli_trace_damage (reader, offset, "it is too large");
-          return NULL;
-        }
+      *buffer = sli_tool_alloc (*n_room);
     }
   if (head->codec == TRACE_CODEC_RAW && head->packed_bytes == head->raw_bytes)
     memcpy (*buffer, packed, head->raw_bytes);
@@ -142,8 +176,9 @@ nodes_read (TraceReader *reader, const TraceBlockHead *head,
   uint64_t total = first + head->n_items;
   if (first != reader->n_nodes || total > N_NODES_MAX)
     return false;
-  reader->parents = realloc (reader->parents, total * sizeof *reader->parents);
-  reader->pcs = realloc (reader->pcs, total * sizeof *reader->pcs);
+  reader->parents
+      = sli_tool_grow (reader->parents, total * sizeof *reader->parents);
+  reader->pcs = sli_tool_grow (reader->pcs, total * sizeof *reader->pcs);
   const uint8_t *end = raw + head->raw_bytes;
   uint64_t pc = 0;
   for (uint64_t i = first; i < total; i++)
@@ -173,19 +208,20 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
   if (sizeof record + record.build_id_bytes + record.path_bytes
       > head->raw_bytes)
     return false;
-  reader->modules = realloc (reader->modules, (reader->n_modules + 1)
-                                                  * sizeof *reader->modules);
+  reader->modules
+      = sli_tool_grow (reader->modules,
+                       (reader->n_modules + 1) * sizeof *reader->modules);
   ReadModule *module = &reader->modules[reader->n_modules++];
   module->bias = record.bias;
   module->low = record.low;
   module->high = record.high;
   module->tag = record.tag;
   module->n_build_id = record.build_id_bytes;
-  module->build_id = malloc (record.build_id_bytes + 1u);
+  module->build_id = sli_tool_alloc (record.build_id_bytes + 1u);
   memcpy (module->build_id, raw + sizeof record, record.build_id_bytes);
-  module->path
-      = strndup ((const char *)raw + sizeof record + record.build_id_bytes,
-                 record.path_bytes);
+  module->path = sli_tool_text ("%.*s", (int)record.path_bytes,
+                                (const char *)raw + sizeof record
+                                    + record.build_id_bytes);
   return true;
 }
 
@@ -197,19 +233,21 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
   if (head->raw_bytes < sizeof ids)
     return false;
   memcpy (ids, raw, sizeof ids);
-  if (ids[0] >= N_STRINGS_MAX || ids[1] > head->raw_bytes - sizeof ids)
+  if (ids[0] >= numbers_max (reader) || ids[1] > INT_MAX
+      || ids[1] > head->raw_bytes - sizeof ids)
     return false;
   if (ids[0] >= reader->n_strings)
     {
       uint32_t room = ids[0] + 1;
       reader->strings
-          = realloc (reader->strings, room * sizeof *reader->strings);
+          = sli_tool_grow (reader->strings, room * sizeof *reader->strings);
       for (uint32_t i = reader->n_strings; i < room; i++)
         reader->strings[i] = NULL;
       reader->n_strings = room;
     }
   free (reader->strings[ids[0]]);
-  reader->strings[ids[0]] = strndup ((const char *)raw + sizeof ids, ids[1]);
+  reader->strings[ids[0]] = sli_tool_text (
+      "%.*s", (int)ids[1], (const char *)raw + sizeof ids);
   return true;
 }
 
@@ -218,7 +256,7 @@ rss_read (TraceReader *reader, const TraceBlockHead *head, const uint8_t *raw)
 {
   if (head->raw_bytes != (uint64_t)head->n_items * 16 || reader->rss != NULL)
     return false;
-  reader->rss = malloc (head->raw_bytes + 1u);
+  reader->rss = sli_tool_alloc (head->raw_bytes + 1u);
   memcpy (reader->rss, raw, head->raw_bytes);
   reader->n_rss = head->n_items;
   return true;
@@ -239,14 +277,11 @@ static bool
 command_read (TraceReader *reader, const TraceBlockHead *head,
               const uint8_t *raw)
 {
-  free (reader->command);
-  reader->command = strndup ("", 0);
-  if (head->raw_bytes == 0)
-    return true;
-  char *text = malloc (head->raw_bytes + 1u);
-  for (uint32_t i = 0; i < head->raw_bytes; i++)
+  uint32_t n = head->raw_bytes;
+  char *text = sli_tool_alloc (n + 1u);
+  for (uint32_t i = 0; i < n; i++)
     text[i] = raw[i] == 0 ? ' ' : (char)raw[i];
-  text[head->raw_bytes - 1] = '\0';
+  text[n == 0 ? 0 : n - 1] = '\0';
   free (reader->command);
   reader->command = text;
   return true;
@@ -256,7 +291,7 @@ static void
 events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
 {
   if (head->n_items == 0 || head->n_items > TRACE_BLOCK_EVENTS
-      || head->thread >= N_THREADS_MAX || head->time_shift > 32)
+      || head->thread >= numbers_max (reader) || head->time_shift > 32)
     {
       sli_trace_damage (reader, offset, "its head makes no sense");
       return;
@@ -264,8 +299,9 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
   if (reader->n_blocks == reader->n_blocks_room)
     {
       reader->n_blocks_room = reader->n_blocks_room * 2 + 64;
-      reader->blocks = realloc (reader->blocks, reader->n_blocks_room
-                                                    * sizeof *reader->blocks);
+      reader->blocks
+          = sli_tool_grow (reader->blocks,
+                           reader->n_blocks_room * sizeof *reader->blocks);
     }
   reader->blocks[reader->n_blocks++]
       = (TraceIndexEntry){ .offset = offset,
@@ -423,7 +459,7 @@ head_check (TraceReader *reader, const char *path, char *error)
 TraceReader *
 sli_trace_open (const char *path, char *error)
 {
-  TraceReader *reader = calloc (1, sizeof *reader);
+  TraceReader *reader = sli_tool_zero (sizeof *reader);
   reader->path = path;
   if (!file_map (reader, path, error) || !head_check (reader, path, error))
     {
@@ -434,15 +470,16 @@ sli_trace_open (const char *path, char *error)
   blocks_scan (reader);
   if (reader->n_nodes < TRACE_N_FIXED_NODES)
     {
-      reader->parents = realloc (reader->parents, 2 * sizeof (uint32_t));
-      reader->pcs = realloc (reader->pcs, 2 * sizeof (uint64_t));
+      reader->parents
+          = sli_tool_grow (reader->parents, 2 * sizeof (uint32_t));
+      reader->pcs = sli_tool_grow (reader->pcs, 2 * sizeof (uint64_t));
       memset (reader->parents, 0, 2 * sizeof (uint32_t));
       reader->pcs[0] = 0;
       reader->pcs[1] = 1;
       reader->n_nodes = TRACE_N_FIXED_NODES;
     }
   if (reader->command == NULL)
-    reader->command = strdup ("");
+    reader->command = sli_tool_text ("%s", "");
   sli_streams_make (reader);
   sli_trace_rewind (reader);
   return reader;

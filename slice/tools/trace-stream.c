@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "tool.h"
 #include "trace-read-parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct TraceStream
   size_t first_block, next_block, end_block; /* in reader->blocks */
   bool primed; /* event holds one that was decoded */
   uint8_t *raw;
-  size_t n_raw_room;
+  size_t n_raw_room, n_address_room;
   const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
   uint64_t *addresses[2]; /* of births, of deaths, in the block */
   uint32_t n_addresses[2];
@@ -36,8 +37,10 @@ sli_streams_make (TraceReader *reader)
   for (size_t i = 0; i < reader->n_blocks; i++)
     if (i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread)
       reader->n_streams++;
-  reader->streams = calloc (reader->n_streams + 1, sizeof *reader->streams);
-  reader->heap = calloc (reader->n_streams + 1, sizeof *reader->heap);
+  reader->streams
+      = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->streams);
+  reader->heap
+      = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->heap);
   size_t stream = 0;
   for (size_t i = 0; i < reader->n_blocks; i++)
     {
@@ -56,7 +59,7 @@ stream_free (TraceStream *stream)
   free (stream->addresses[0]);
   free (stream->addresses[1]);
   stream->raw = NULL;
-  stream->n_raw_room = 0;
+  stream->n_raw_room = stream->n_address_room = 0;
   stream->addresses[0] = stream->addresses[1] = NULL;
 }
 
@@ -78,6 +81,12 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
                                  &stream->n_raw_room)
              == NULL)
     return false;
+  /* each event has an operation: so many there are at most */
+  if (head.n_items > head.column_bytes[TRACE_COLUMN_OP])
+    {
+      sli_trace_damage (reader, offset, "its events are too few");
+      return false;
+    }
   uint64_t total = 0;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     {
@@ -90,11 +99,15 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
       total += head.column_bytes[i];
       stream->end[i] = stream->raw + total;
     }
+  bool grow = stream->n_address_room < head.n_items;
+  if (grow)
+    stream->n_address_room = head.n_items;
   for (int kind = 0; kind < 2; kind++)
     {
-      if (stream->addresses[kind] == NULL)
+      if (grow)
         stream->addresses[kind]
-            = malloc (TRACE_BLOCK_EVENTS * sizeof (uint64_t));
+            = sli_tool_grow (stream->addresses[kind],
+                             stream->n_address_room * sizeof (uint64_t));
       stream->n_addresses[kind] = 0;
       stream->last_address[kind] = stream->last_node[kind] = 0;
     }

@@ -2,7 +2,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
+trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
+	%D%/test-trace-file
+%C%_test_json_SOURCES = %D%/test-json.c
+%C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 %C%_test_arenas_SOURCES = %D%/test-arenas.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_arenas_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
@@ -17,8 +20,8 @@ trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
 %C%_check_schema_SOURCES = %D%/check-schema.c
 %C%_check_schema_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-report.sh \
-	%D%/test-trace-tool.sh
+trace_scripts = %D%/test-hooks.sh %D%/test-options.sh %D%/test-record.sh \
+	%D%/test-report.sh %D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
 	%D%/trace-lib.sh \
@@ -30,6 +33,7 @@ EXTRA_DIST += \
 	%D%/clients/forks.c \
 	%D%/clients/index.c \
 	%D%/clients/nodes.c \
+	%D%/clients/obtained.c \
 	%D%/clients/plugin.c \
 	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \

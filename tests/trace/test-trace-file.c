@@ -218,6 +218,104 @@ test_lying (void)
   g_rand_free (random);
 }
 
+/* What a block says that it has, and has not: nothing is allocated for it
+ * that the file's size does not bear out. */
+typedef struct
+{
+  const char *what;
+  TraceBlockType type;
+  uint64_t first;
+  uint32_t n_items, thread, raw_bytes;
+  uint32_t words[2]; /* the contents begin with them */
+  const char *damage;
+} Lie;
+
+static const Lie lies[] = {
+  { "nodes", TRACE_BLOCK_NODES, 0, UINT32_C (1) << 28, 0, 0, { 0 },
+    "its sizes make no sense" },
+  { "nodes-and-bytes", TRACE_BLOCK_NODES, 0, UINT32_C (1) << 28, 0,
+    UINT32_C (1) << 30, { 0 }, "its sizes make no sense" },
+  { "string-number", TRACE_BLOCK_STRINGS, 0, 1, 0, 0,
+    { (UINT32_C (1) << 22) - 1, 4 }, "its contents make no sense" },
+  { "string-length", TRACE_BLOCK_STRINGS, 0, 1, 0, 0, { 1, UINT32_MAX },
+    "its contents make no sense" },
+  { "command-bytes", TRACE_BLOCK_COMMAND, 0, 1, 0, UINT32_C (1) << 30, { 0 },
+    "its sizes make no sense" },
+  { "thread", TRACE_BLOCK_EVENTS_TYPE, 0, 1, (UINT32_C (1) << 24) - 1, 0,
+    { 0 }, "its head makes no sense" },
+  { "events", TRACE_BLOCK_EVENTS_TYPE, 0, TRACE_BLOCK_EVENTS, 1, 0, { 0 },
+    "its events are too few" },
+  { "event-bytes", TRACE_BLOCK_EVENTS_TYPE, 0, 1, 1, UINT32_C (1) << 30,
+    { 0 }, "its sizes make no sense" },
+  { "rss", TRACE_BLOCK_RSS, 0, UINT32_MAX, 0, UINT32_C (1) << 30, { 0 },
+    "its sizes make no sense" },
+};
+
+static void
+lie_write (const char *path, const Lie *lie)
+{
+  uint8_t contents[512] = { 0 };
+  TraceFileHead file = { .magic = TRACE_MAGIC,
+                         .version = TRACE_VERSION,
+                         .byte_order = TRACE_BYTE_ORDER,
+                         .ticks_per_sec = 1000 };
+  TraceBlockHead head = { .magic = TRACE_BLOCK_MAGIC,
+                          .type = (uint8_t)lie->type,
+                          .codec = TRACE_CODEC_RAW,
+                          .thread = lie->thread,
+                          .n_items = lie->n_items,
+                          .first_ticks = lie->first,
+                          .raw_bytes = sizeof contents,
+                          .packed_bytes = sizeof contents };
+  if (lie->raw_bytes != 0)
+    {
+      head.codec = TRACE_CODEC_ZSTD;
+      head.raw_bytes = lie->raw_bytes;
+    }
+  memcpy (contents, lie->words, sizeof lie->words);
+  head.payload_hash = sli_xxh64 (contents, sizeof contents, 0);
+  head.head_check = (uint32_t)sli_xxh64 (
+      &head, offsetof (TraceBlockHead, head_check), 0);
+  GByteArray *bytes = g_byte_array_new ();
+  g_byte_array_append (bytes, (const guint8 *)&file, sizeof file);
+  g_byte_array_append (bytes, (const guint8 *)&head, sizeof head);
+  g_byte_array_append (bytes, contents, sizeof contents);
+  g_assert_true (
+      g_file_set_contents (path, (char *)bytes->data, bytes->len, NULL));
+  g_byte_array_unref (bytes);
+}
+
+/* The most addresses that this process has ever had. */
+static uint64_t
+kib_mapped (void)
+{
+  char *text;
+  g_assert_true (g_file_get_contents ("/proc/self/status", &text, NULL, NULL));
+  const char *found = strstr (text, "VmPeak:");
+  g_assert_nonnull (found);
+  uint64_t kib = g_ascii_strtoull (found + 7, NULL, 10);
+  g_free (text);
+  return kib;
+}
+
+static void
+test_sizes (gconstpointer data)
+{
+  const Lie *lie = data;
+  char *path = trace_path (lie->what), error[512];
+  lie_write (path, lie);
+  uint64_t before = kib_mapped ();
+  TraceReader *reader = sli_trace_open (path, error);
+  g_assert_nonnull (reader);
+  events_read (reader);
+  g_assert_cmpuint (reader->n_damaged, >=, 1);
+  g_assert_nonnull (strstr (reader->damage, lie->damage));
+  sli_trace_close (reader);
+  g_assert_cmpuint (kib_mapped () - before, <, 64 * 1024);
+  g_remove (path);
+  g_free (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -233,5 +331,12 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/trace-file/cut", test_cut);
   g_test_add_func ("/slice/trace-file/flipped-bits", test_flipped);
   g_test_add_func ("/slice/trace-file/lying-blocks", test_lying);
+  for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      char *name
+          = g_strdup_printf ("/slice/trace-file/sizes/%s", lies[i].what);
+      g_test_add_data_func (name, &lies[i], test_sizes);
+      g_free (name);
+    }
   return g_test_run ();
 }

@@ -126,7 +126,7 @@ equal bad-input $? 4
 "$trace" report "$work/none" 2> "$work/err"
 equal missing-input $? 4
 "$trace" nonsense 2> "$work/err"
-equal usage $? 125
+equal usage $? 2
 
 # --- all stages, and again ---
 (cd "$work" && "$(cd "$OLDPWD" && realpath "$trace")" run --quick -o out -- \

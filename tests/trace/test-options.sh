@@ -1,0 +1,301 @@
+#!/bin/sh
+# test-options.sh - slice-trace's command line, and the files that it makes
+#
+# Speaks TAP.  SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/trace-lib.sh"
+
+LC_ALL=C
+TMPDIR=$work/tmp
+export LC_ALL TMPDIR
+mkdir "$TMPDIR"
+cd "$work" || exit 99
+
+compile forks forks.c -lpthread -ldl
+compile obtained obtained.c -lpthread
+
+runs="record time run"
+reads="hot patterns callers replay advise report diff compare export"
+
+# A program that has options of our names: it writes down what it was given.
+cat > "$work/program" << 'END'
+#!/bin/sh
+printf '%s|' "$@" > "$OUT"
+END
+chmod +x "$work/program"
+OUT=$work/given
+export OUT
+
+# --- options end at the first word that is none ---
+words="-o theirs --depth 3 --quick -q --timed -- --help --wrapper x"
+given="-o|theirs|--depth|3|--quick|-q|--timed|--|--help|--wrapper|x|"
+for command in $runs
+do
+  for dashes in "" "--"
+  do
+    rm -rf "$work/given" "$work/theirs" "$work/ours"
+    opts="-o $work/ours"
+    [ $command = run ] && opts="$opts --quick"
+    # a shell's and its script's allocations are there to be found
+    "$trace" $command $opts $dashes "$work/program" $words \
+      > "$work/out" 2> "$work/err"
+    equal "$command-theirs-$dashes" "$? $(cat "$work/given")" "0 $given"
+    equal "$command-untouched-$dashes" "$(ls "$work/theirs" 2>&1 | grep -c 'No such')" 1
+    [ -s "$work/ours" ]
+    equal "$command-ours-$dashes" $? 0
+  done
+done
+
+# The compiler's own -o is the compiler's.
+echo 'int main (void) { return 0; }' > foo.c
+$CC -c foo.c -o foo.o
+cp foo.o wanted.o
+"$trace" record $CC -c foo.c -o foo.o 2> "$work/err"
+equal compiler-status $? 0
+cmp -s foo.o wanted.o
+equal compiler-output $? 0
+[ -s slice-trace.trace ]
+equal compiler-trace $? 0
+
+# What reads files takes its options anywhere, up to `--'.
+t=$work/t
+"$trace" record -q -o "$t" "$work/obtained" || exit 1
+"$trace" hot "$t" -n 1 > "$work/a"
+"$trace" hot -n 1 "$t" > "$work/b"
+equal anywhere "$(wc -l < "$work/a") $(cmp "$work/a" "$work/b")" "2 "
+cp "$t" ./-n
+"$trace" hot -n 1 -- -n > "$work/c"
+equal after-dashes "$? $(cmp "$work/b" "$work/c")" "0 "
+
+# --- help, version, what is unknown ---
+"$trace" --help > "$work/out"
+equal help $? 0
+listed=$(sed -n 's/^  \([a-z]*\)  .*/\1/p' "$work/out" | sort | tr '\n' ' ')
+equal help-commands "$listed" \
+  "$(echo $runs $reads info dump | tr ' ' '\n' | sort | tr '\n' ' ')"
+version=$("$trace" --version)
+equal version "$? $(echo "$version" | grep -c '^slice-trace (slice) [0-9]')" \
+  "0 1"
+for command in $runs $reads info dump
+do
+  "$trace" $command --help > "$work/out" 2> "$work/err"
+  equal "$command-help" "$? $(sed 1q "$work/out" | cut -d ' ' -f 1-3) $(wc -c \
+    < "$work/err")" "0 Usage: slice-trace $command 0"
+  equal "$command-version" "$("$trace" $command --version)" "$version"
+  status=2
+  case " $runs " in *" $command "*) status=125;; esac
+  "$trace" $command --no-such "$t" > "$work/out" 2> "$work/err"
+  equal "$command-unknown" "$? $(sed 1q "$work/err")" \
+    "$status slice-trace $command: unrecognized option '--no-such'"
+  "$trace" $command > "$work/out" 2> "$work/err"
+  equal "$command-no-words" $? $status
+done
+for option in $("$trace" record --help | sed -n 's/.* \(--[a-z-]*\).*/\1/p')
+do
+  case $option in --usage) continue;; esac
+  equal "manual-$option" "$(sed 's/\\-/-/g' "$source/docs/man/slice-trace.1" \
+    | grep -c -e "$option" | sed 's/[1-9][0-9]*/some/')" some
+done
+
+# --- numbers ---
+refuse () # status, option, value, the range in words, command...
+{
+  refuse_status=$1
+  refuse_wanted="'$3' is not $4"
+  refuse_name=${2%%=}
+  refuse_word=$3
+  shift 4
+  case $refuse_name in
+  --*) set -- "$@" "$refuse_name=$refuse_word";;
+  *) set -- "$@" "$refuse_name" "$refuse_word";;
+  esac
+  rm -f "$work/given"
+  case $1 in
+  record | time | run) "$trace" "$@" "$work/program";;
+  compare) "$trace" "$@" true true;;
+  diff) "$trace" "$@" "$t" "$t";;
+  *) "$trace" "$@" "$t";;
+  esac > "$work/out" 2> "$work/err"
+  equal "refuses-$1$refuse_name=$refuse_word" "$? $(sed 1q "$work/err")" \
+    "$refuse_status slice-trace $1: $refuse_name: $refuse_wanted"
+  if [ -e "$work/given" ]; then
+    not_ok "refuses-$1$refuse_name=$refuse_word-before" "the program ran"
+  fi
+}
+
+huge=99999999999999999999999
+for value in abc -1 257 $huge 12x "" " 1" +1 0x10 1.5
+do
+  refuse 125 --depth "$value" "a whole number from 0 to 256" record
+done
+refuse 125 --free-depth x "a whole number from 0 to 256" record
+for value in 0 9 x
+do
+  refuse 2 --context $value "a whole number from 1 to 8" patterns
+done
+refuse 125 --context 9 "a whole number from 1 to 8" time
+for value in x -1 nan inf 1e999 1s
+do
+  refuse 2 --from "$value" "a number of at least 0" hot
+done
+refuse 2 --at x "a number of at least 0" report
+refuse 2 --to x "a number of at least 0" callers
+refuse 2 --hot -3 "a whole number from 0 to 4294967295" replay
+refuse 2 --repeats 0 "a whole number from 1 to 1000" replay
+for command in hot callers diff
+do
+  refuse 2 -n 0 "a whole number from 1 to 4294967295" $command
+done
+for value in 1 201 x
+do
+  refuse 2 -n $value "a whole number from 2 to 200" compare
+done
+for value in LINEAR_W linear= linear=x nonsense=1
+do
+  "$trace" patterns --set "$value" "$t" > "$work/out" 2> "$work/err"
+  equal "refuses-set-$value" "$? $(grep -c -e '--set: ' "$work/err")" "2 1"
+done
+"$trace" record -q --depth 0 --free-depth 0 -o "$work/none" "$work/obtained"
+equal depth-0 "$? $("$trace" info "$work/none" | sed -n 's/^nodes //p')" "0 2"
+"$trace" record -q --depth 256 -o "$work/none" "$work/obtained"
+equal depth-256 $? 0
+
+# --- wrappers: every command that makes sites leaves them out ---
+keys () # file: the keys of its sites
+{
+  sed -n 's/^ *"key":"\([0-9a-f]*\)".*/\1/p' "$1" | sort
+}
+sites_of () # the two callers, and the wrapper: how often each is named
+{
+  echo "$(grep -c first_caller "$1" | sed 's/[1-9][0-9]*/some/')" \
+    "$(grep -c 'obtain$\|obtain[" <]' "$1" | sed 's/[1-9][0-9]*/some/')"
+}
+w=--wrapper=^obtain\$
+"$trace" patterns $w "$t" -o "$work/p.json"
+"$trace" replay $w --repeats 1 "$t" -o "$work/r.json"
+keys "$work/p.json" > "$work/p.keys"
+equal wrapper-replay "$(keys "$work/r.json" | comm -23 - "$work/p.keys")" ""
+equal wrapper-replayed "$(sed -n 's/^ *"name":"\([a-z_]*\).*/\1/p' \
+  "$work/r.json" | grep -c '_caller$')" 2
+"$trace" patterns --context 1 "$t" -o "$work/q.json"
+equal wrapper-matters "$(keys "$work/q.json" | comm -12 - "$work/p.keys" \
+  | grep -c .)" 0
+"$trace" advise "$work/p.json" --replay "$work/r.json" -o "$work/a.json"
+equal wrapper-advise "$(grep -c '"verdict":"not replayed"' "$work/a.json")" 0
+for command in hot callers patterns "advise --text" "report --text" report \
+  "export --format folded" "diff $t"
+do
+  "$trace" $command $w "$t" > "$work/out" 2> "$work/err"
+  equal "wrapper-$command" "$? $(sites_of "$work/out")" "0 some 0"
+done
+"$trace" compare --replay -n 2 $w "$t" > "$work/out" 2> "$work/err"
+equal wrapper-compare $? 0
+"$trace" time $w "$work/obtained" > "$work/out" 2> "$work/err"
+equal wrapper-time "$? $(sites_of "$work/out")" "0 some 0"
+rm -rf "$work/all"
+"$trace" run -o "$work/all" $w "$work/obtained" > "$work/out" 2> "$work/err"
+equal wrapper-run "$? $(sites_of "$work/all/report.txt")" "0 some 0"
+equal wrapper-run-keys "$(keys "$work/all/replay.json" \
+  | comm -23 - "$work/p.keys")" ""
+equal wrapper-run-advised "$(grep -c '"verdict":"not replayed"' \
+  "$work/all/advice.json")" 0
+# other options: the trace stays, what is made of it does not
+before=$(stat -c %Y.%i "$work/all/trace" "$work/all/time.trace")
+"$trace" run -o "$work/all" --context 1 "$work/obtained" \
+  > "$work/out" 2> "$work/err"
+equal options-changed "$? $(keys "$work/all/patterns.json" \
+  | cmp - "$work/p.keys" | grep -c differ)" "0 1"
+equal options-changed-trace \
+  "$(stat -c %Y.%i "$work/all/trace" "$work/all/time.trace")" "$before"
+"$trace" run -o "$work/all" --context 1 "$work/obtained" 2> "$work/err"
+equal options-same "$(grep -c 'patterns$\|replay$' "$work/err")" 0
+# a window of time: the operations within it alone
+"$trace" replay --repeats 1 --to 0.0000001 "$t" -o "$work/w.json" \
+  2> "$work/err"
+whole=$(sed -n 's/^ *"calls":\([0-9]*\).*/\1/p' "$work/r.json" | head -n 1)
+part=$(sed -n 's/^ *"calls":\([0-9]*\).*/\1/p' "$work/w.json" | head -n 1)
+if [ "${part:-$whole}" -lt "$whole" ]; then ok window-replay
+else not_ok window-replay "$part of $whole: $(cat "$work/err")"; fi
+
+# --- an output that can't be opened, before anything is run ---
+for output in "$work/no/such/file" "$work"
+do
+  for command in record time
+  do
+    rm -f "$work/given"
+    "$trace" $command -o "$output" "$work/program" 2> "$work/err"
+    equal "unwritable-$command" "$? $(ls "$work/given" 2> "$work/err2") $(grep \
+      -c "$output" "$work/err")" "124  1"
+  done
+done
+rm -f "$work/given"
+"$trace" run -o "$work/no/such" "$work/program" 2> "$work/err"
+equal unwritable-run "$? $(ls "$work/given" 2> "$work/out")" "124 "
+# What is no file stays what it is.
+for command in "record -q" time "patterns"
+do
+  rm -f "$work/device"
+  ln -s /dev/null "$work/device"
+  case $command in
+  patterns) "$trace" $command -o "$work/device" "$t";;
+  *) "$trace" $command -o "$work/device" "$work/obtained";;
+  esac > "$work/out" 2> "$work/err"
+  equal "device-$command" "$? $(readlink "$work/device")" "0 /dev/null"
+done
+# the trace is not looked at: it may be none
+for command in patterns replay report "advise" "export --format folded" \
+  "export --format pprof" "export --format operations"
+do
+  "$trace" $command -o "$work/no/such/file" "$work/foo.c" > "$work/out" \
+    2> "$work/err"
+  equal "unwritable-$command" "$?" 124
+done
+
+# --- nothing is left behind, and no name can be guessed ---
+left () # what lies about
+{
+  ls "$TMPDIR" "$work" | grep -v '^tmp' | grep -e '\.part$' -e '^slice-' \
+    | grep -v '^slice-trace.trace$'
+}
+equal left-nothing "$(left)$(ls "$TMPDIR")" ""
+"$trace" time "$work/forks" fork > "$work/out" 2> "$work/err"
+equal left-time-children "$? $(ls "$TMPDIR")" "0 "
+equal no-fixed-names "$(cd "$source/slice/tools" \
+  && grep -n '"/tmp/[^"]*%d' *.c)" ""
+
+# wait_for COMMAND...: until it is so, or PID is gone
+wait_for ()
+{
+  until "$@"
+  do
+    kill -0 $pid 2> "$work/err2" || return 1
+    sleep 0.05
+  done
+}
+unnamed ()
+{
+  ls -l /proc/$pid/fd 2> "$work/err2" \
+    | grep -q "$TMPDIR/slice-trace-.*(deleted)"
+}
+"$trace" replay --repeats 1000 "$t" > "$work/out" 2> "$work/err" &
+pid=$!
+wait_for unnamed
+equal interrupted-replay-runs $? 0
+kill $pid
+wait $pid
+equal interrupted-replay "$? $(ls "$TMPDIR")" "143 "
+for command in record time
+do
+  rm -f "$work/started"
+  SLICE_TRACE_SPOOL_DIR=$TMPDIR "$trace" $command -o "$work/interrupted" \
+    sh -c 'echo > "$0"; exec sleep 1000' "$work/started" \
+    > "$work/out" 2> "$work/err" &
+  pid=$!
+  wait_for test -s "$work/started"
+  equal "interrupted-$command-runs" $? 0
+  kill $pid
+  wait $pid
+  equal "interrupted-$command" "$? $(ls "$TMPDIR")" "143 "
+done
+
+finish
