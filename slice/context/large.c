@@ -60,7 +60,7 @@ static uint8_t *spare_leaf;
 
 /* --- memory -------------------------------------------------------------- */
 
-void *
+CONTEXT_TEXT void *
 sli_large_alloc (size_t bytes, bool zero)
 {
   void *block;
@@ -71,7 +71,7 @@ sli_large_alloc (size_t bytes, bool zero)
   return block;
 }
 
-void *
+CONTEXT_TEXT void *
 sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
@@ -82,7 +82,7 @@ sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
   return moved;
 }
 
-void
+CONTEXT_TEXT void
 sli_large_free (void *block)
 {
   TRACE_OWN (free (block));
@@ -91,7 +91,7 @@ sli_large_free (void *block)
 /* --- the map ------------------------------------------------------------- */
 
 /* Puts zeroed memory at *place unless another thread was faster. */
-static bool
+CONTEXT_TEXT static bool
 level_fill (void *place, void *spare, size_t bytes)
 {
   void *nothing = NULL;
@@ -108,7 +108,7 @@ level_fill (void *place, void *spare, size_t bytes)
   return true;
 }
 
-static uint8_t *
+CONTEXT_TEXT static uint8_t *
 map_leaf (uintptr_t address, bool make)
 {
   uintptr_t index = address >> (GRANULE_SHIFT + LEAF_SHIFT);
@@ -134,7 +134,7 @@ map_leaf (uintptr_t address, bool make)
   return leaf;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_spare (void)
 {
   if (LOAD_ACQUIRE (&spare_mid) == NULL)
@@ -163,7 +163,7 @@ map_index (uintptr_t address)
   return (address >> GRANULE_SHIFT) & (LEAF_ENTRIES - 1);
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_add (const void *address, MapEntry entry)
 {
   uintptr_t at = (uintptr_t) address;
@@ -178,7 +178,7 @@ sli_large_map_add (const void *address, MapEntry entry)
   return true;
 }
 
-void
+CONTEXT_TEXT void
 sli_large_map_remove (const void *address)
 {
   uintptr_t at = (uintptr_t) address;
@@ -188,7 +188,7 @@ sli_large_map_remove (const void *address)
     STORE (&leaf[map_index (at)], (uint8_t) MAP_NOTHING);
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_has (const void *address, MapEntry entry)
 {
   uintptr_t at = (uintptr_t) address;

@@ -103,14 +103,14 @@ prefix_checked (const void *linear)
 
 /* --- memory -------------------------------------------------------------- */
 
-static void *
+CONTEXT_TEXT static void *
 piece_new (size_t bytes)
 {
   return bytes <= slab_block_max () ? slice_try_alloc (bytes)
                                     : sli_large_alloc (bytes, false);
 }
 
-static void
+CONTEXT_TEXT static void
 piece_free (void *piece, size_t bytes)
 {
   if (bytes <= slab_block_max ())
@@ -120,7 +120,7 @@ piece_free (void *piece, size_t bytes)
 }
 
 /* The whole class, so that nothing of a chunk lies idle. */
-static size_t
+CONTEXT_TEXT static size_t
 piece_bytes (size_t bytes)
 {
   return bytes <= slab_block_max () ? node_total (bytes - sizeof (Node))
@@ -128,7 +128,7 @@ piece_bytes (size_t bytes)
                                           & ~(size_t) (NODE_ALIGN - 1);
 }
 
-void
+CONTEXT_TEXT void
 sli_context_linear_release (Node *node)
 {
   LinearPrefix *prefix = (LinearPrefix *) node - 1;
@@ -206,7 +206,7 @@ linear_enter (const void *ctx, void *payload)
 }
 
 /* A context with room for `size' bytes at its start. */
-static void *
+CONTEXT_TEXT static void *
 linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
 {
   const size_t head = sizeof (LinearPrefix) + sizeof (Node);
@@ -275,7 +275,7 @@ ralloc_parent_of_linear_context (const RallocLinear *linear)
   return ralloc_parent (linear);
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_alloc_parent (const void *ctx, size_t size)
 {
   void *linear;
@@ -358,7 +358,7 @@ next_buffer_bytes (const LinearPrefix *prefix)
   return piece_bytes (bytes);
 }
 
-static COLD void *
+CONTEXT_TEXT static COLD void *
 object_slow (void *linear, size_t size)
 {
   LinearPrefix *prefix;
@@ -411,7 +411,7 @@ object_new (void *linear, size_t size)
   return at;
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_alloc_child (void *linear, size_t size)
 {
   return object_new (linear, size);
@@ -443,7 +443,7 @@ object_clear (char *object, size_t size)
     }
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_zalloc_child (void *linear, size_t size)
 {
   void *object = object_new (linear, size);

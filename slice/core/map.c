@@ -17,19 +17,19 @@ window_of (const void *address)
   return (uint64_t) (uintptr_t) address >> WINDOW_SHIFT;
 }
 
-bool
+COMMON_TEXT bool
 sli_map_can_hold (const void *address)
 {
   return window_of (address) >> MAP_LEAF_SHIFT < MAP_LEAVES;
 }
 
-bool
+COMMON_TEXT bool
 sli_map_needs_leaf (const void *address)
 {
   return sli_map_leaves[window_of (address) >> MAP_LEAF_SHIFT] == 0;
 }
 
-void
+COMMON_TEXT void
 sli_map_give_leaf (const void *address, void *leaf)
 {
   STORE_RELEASE (&sli_map_leaves[window_of (address) >> MAP_LEAF_SHIFT],
@@ -47,7 +47,7 @@ word_of (const void *region, uint64_t *bit)
   return &leaf[window / 64];
 }
 
-void
+COMMON_TEXT void
 sli_map_set (const void *region)
 {
   uint64_t bit, *word = word_of (region, &bit);
