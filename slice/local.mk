@@ -173,7 +173,8 @@ if HAVE_VERSION_SCRIPT
 %C%_libslice_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/%D%/libslice.map
 endif
 if HAVE_LAYOUT_SCRIPT
-%C%_libslice_la_LDFLAGS += -Wl,-T,$(top_srcdir)/%D%/libslice.ld
+layout_script = $(top_srcdir)/%D%/libslice.ld
+%C%_libslice_la_LDFLAGS += -Wl,-T,$(layout_script)
 endif
 
 pkginclude_HEADERS += \

@@ -193,6 +193,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/guard-quick/blocks", blocks_narrow);
   test_add_death ("/slice/guard-quick/death/written-free", death_narrow);
 #ifdef WIDE
+  g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
   if (HAS_WIDE ())
     {
       test_add ("/slice/guard-quick/wide/chunks", chunks_wide);

@@ -134,7 +134,7 @@ text_put_argument (Text *text, char kind, va_list *arguments)
     }
 }
 
-size_t
+COMMON_TEXT size_t
 sli_diag_vformat (char *to, size_t room, const char *format,
                   va_list arguments)
 {
@@ -153,7 +153,7 @@ sli_diag_vformat (char *to, size_t room, const char *format,
   return text.length;
 }
 
-size_t
+COMMON_TEXT size_t
 sli_diag_format (char *to, size_t room, const char *format, ...)
 {
   va_list arguments;

@@ -134,7 +134,7 @@ option_row (SliceOption option)
   return NULL;
 }
 
-SliceOption
+COMMON_TEXT SliceOption
 slice_option_by_name (const char *name)
 {
   for (int i = 0; i < N_ROWS; i++)
@@ -143,7 +143,7 @@ slice_option_by_name (const char *name)
   return (SliceOption) 0;
 }
 
-bool
+COMMON_TEXT bool
 sli_option_has_source (SlicePageSource which)
 {
   switch (which)
@@ -173,7 +173,7 @@ source_initial (void)
   return order[i];
 }
 
-static void
+COMMON_TEXT static void
 options_take_initials (int64_t *values)
 {
   for (int i = 0; i < N_ROWS; i++)
@@ -402,7 +402,7 @@ read_item (char *item, int64_t *values, bool quiet)
     values[row->option] = value;
 }
 
-static void
+COMMON_TEXT static void
 read_environment (int64_t *values, bool quiet)
 {
   const char *at = sli_os_getenv ("SLICE_OPTIONS");
@@ -427,7 +427,7 @@ read_environment (int64_t *values, bool quiet)
     values[SLICE_OPTION_HARDENED] = 1;
 }
 
-int64_t
+COMMON_TEXT int64_t
 sli_option (SliceOption option)
 {
   return options.values[option];
@@ -445,7 +445,7 @@ options_copy (int64_t *values)
   sli_unlock (&option_lock);
 }
 
-void
+COMMON_TEXT void
 sli_option_freeze (void)
 {
   int64_t values[SLICE_N_OPTIONS] = { 0 };
@@ -485,7 +485,7 @@ option_store (SliceOption option, int64_t value)
   return result;
 }
 
-SliceSetResult
+COMMON_TEXT SliceSetResult
 sli_option_set (SliceOption option, int64_t value)
 {
   const OptionRow *row = option_row (option);
@@ -503,7 +503,7 @@ sli_option_set_custom_source (void)
   return option_store (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_CUSTOM);
 }
 
-bool
+COMMON_TEXT bool
 sli_option_get (SliceOption option, int64_t *value)
 {
   int64_t values[SLICE_N_OPTIONS] = { 0 };
@@ -518,19 +518,19 @@ sli_option_get (SliceOption option, int64_t *value)
   return true;
 }
 
-SliceSetResult
+COMMON_TEXT SliceSetResult
 slice_set_option (SliceOption option, int64_t value)
 {
   return sli_option_set (option, value);
 }
 
-bool
+COMMON_TEXT bool
 slice_get_option (SliceOption option, int64_t *value)
 {
   return sli_option_get (option, value);
 }
 
-Lock *
+COMMON_TEXT Lock *
 sli_option_lock (void)
 {
   return &option_lock;

@@ -13,6 +13,7 @@
 #include "sizeclass.h"
 #include "align.h"
 #include "check.h"
+#include "port/compiler.h"
 
 enum
 {
@@ -130,7 +131,7 @@ cut_class (SizeClass *sizeclass, size_t unit_bytes)
   *sizeclass = best;
 }
 
-void
+COMMON_TEXT void
 sli_sizeclass_init (size_t unit_bytes, bool align_16)
 {
   require (is_power_of_two (unit_bytes) && unit_bytes >= KIB (16));

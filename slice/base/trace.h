@@ -22,7 +22,7 @@ trace_hooks (void)
   return LOAD_ACQUIRE (&sli_trace_hooks);
 }
 
-static inline bool
+COMMON_TEXT static inline bool
 trace_is_on (void)
 {
   return UNLIKELY (trace_hooks () != NULL);

@@ -63,7 +63,7 @@ static uint8_t *spare_leaf;
 
 /* --- memory -------------------------------------------------------------- */
 
-void *
+CONTEXT_TEXT void *
 sli_large_alloc (size_t bytes, bool zero)
 {
   void *block;
@@ -74,7 +74,7 @@ sli_large_alloc (size_t bytes, bool zero)
   return block;
 }
 
-void *
+CONTEXT_TEXT void *
 sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
@@ -85,7 +85,7 @@ sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
   return moved;
 }
 
-void
+CONTEXT_TEXT void
 sli_large_free (void *block)
 {
   TRACE_OWN (free (block));
@@ -94,7 +94,7 @@ sli_large_free (void *block)
 /* --- the map ------------------------------------------------------------- */
 
 /* Zeroed memory; NULL: there is none. */
-static void *
+CONTEXT_TEXT static void *
 level_new (void *spare, size_t bytes)
 {
   void *level;
@@ -120,7 +120,7 @@ level_fill (void *place, void *spare, size_t bytes)
   return true;
 }
 
-static Mid *
+CONTEXT_TEXT static Mid *
 chain_find (Mid *mid, uint64_t number)
 {
   while (mid != NULL && mid->number != number)
@@ -129,7 +129,7 @@ chain_find (Mid *mid, uint64_t number)
 }
 
 /* The mid of an address beyond the root; NULL: there is none. */
-static NOINLINE Mid *
+CONTEXT_TEXT static NOINLINE Mid *
 far_mid (uint64_t number, bool make)
 {
   /* Knuth, volume 3, section 6.4, "Fibonacci hashing". */
@@ -155,7 +155,7 @@ far_mid (uint64_t number, bool make)
   return found;
 }
 
-static inline Mid *
+CONTEXT_TEXT static inline Mid *
 near_mid (uint64_t number, bool make)
 {
   Mid *mid = LOAD_ACQUIRE (&root[number]);
@@ -166,7 +166,7 @@ near_mid (uint64_t number, bool make)
   return mid;
 }
 
-static uint8_t *
+CONTEXT_TEXT static uint8_t *
 map_leaf (uintptr_t address, bool make)
 {
   uintptr_t index = address >> (GRANULE_SHIFT + LEAF_SHIFT);
@@ -185,7 +185,7 @@ map_leaf (uintptr_t address, bool make)
   return leaf;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_spare (void)
 {
   if (LOAD_ACQUIRE (&spare_mid) == NULL)
@@ -214,7 +214,7 @@ map_index (uintptr_t address)
   return (address >> GRANULE_SHIFT) & (LEAF_ENTRIES - 1);
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_add (const void *address, MapEntry entry)
 {
   uintptr_t at = (uintptr_t) address;
@@ -229,7 +229,7 @@ sli_large_map_add (const void *address, MapEntry entry)
   return true;
 }
 
-void
+CONTEXT_TEXT void
 sli_large_map_remove (const void *address)
 {
   uintptr_t at = (uintptr_t) address;
@@ -239,7 +239,7 @@ sli_large_map_remove (const void *address)
     STORE (&leaf[map_index (at)], (uint8_t) MAP_NOTHING);
 }
 
-bool
+CONTEXT_TEXT bool
 sli_large_map_has (const void *address, MapEntry entry)
 {
   uintptr_t at = (uintptr_t) address;

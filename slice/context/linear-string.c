@@ -18,7 +18,7 @@ enum
   FORMAT_ROOM_BYTES = 256 /* on the stack; longer texts are formatted twice */
 };
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_memdup (void *linear, const void *mem, size_t n)
 {
   void *copy = ralloc_linear_alloc_child (linear, n);
@@ -28,7 +28,7 @@ ralloc_linear_memdup (void *linear, const void *mem, size_t n)
   return copy;
 }
 
-char *
+CONTEXT_TEXT char *
 ralloc_linear_strdup (void *linear, const char *str)
 {
   return LIKELY (str != NULL)

@@ -117,14 +117,14 @@ prefix_checked (const void *linear, const char *operation)
 
 /* --- memory -------------------------------------------------------------- */
 
-static void *
+CONTEXT_TEXT static void *
 piece_new (size_t bytes)
 {
   return bytes <= slab_block_max () ? slice_try_alloc (bytes)
                                     : sli_large_alloc (bytes, false);
 }
 
-static void
+CONTEXT_TEXT static void
 piece_free (void *piece, size_t bytes)
 {
   if (bytes <= slab_block_max ())
@@ -134,7 +134,7 @@ piece_free (void *piece, size_t bytes)
 }
 
 /* The whole class, so that nothing of a chunk lies idle. */
-static size_t
+CONTEXT_TEXT static size_t
 piece_bytes (size_t bytes)
 {
   return bytes <= slab_block_max () ? node_total (bytes - sizeof (Node))
@@ -142,7 +142,7 @@ piece_bytes (size_t bytes)
                                           & ~(size_t) (NODE_ALIGN - 1);
 }
 
-void
+CONTEXT_TEXT void
 sli_context_linear_release (Node *node)
 {
   LinearPrefix *prefix = (LinearPrefix *) node - 1;
@@ -218,7 +218,7 @@ linear_enter (const void *ctx, void *payload)
 }
 
 /* A context with room for `size' bytes at its start. */
-static void *
+CONTEXT_TEXT static void *
 linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
 {
   const size_t head = sizeof (LinearPrefix) + sizeof (Node);
@@ -290,7 +290,7 @@ ralloc_parent_of_linear_context (const RallocLinear *linear)
   return ralloc_parent (linear);
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_alloc_parent (const void *ctx, size_t size)
 {
   void *linear;
@@ -374,7 +374,7 @@ next_buffer_bytes (const LinearPrefix *prefix)
 }
 
 /* Both ends are 8-aligned: what fits fits rounded up. */
-static inline void *
+CONTEXT_TEXT static inline void *
 object_take (LinearPrefix *prefix, char *at, size_t size)
 {
   prefix->last = at;
@@ -383,7 +383,7 @@ object_take (LinearPrefix *prefix, char *at, size_t size)
   return at;
 }
 
-static COLD void *
+CONTEXT_TEXT static COLD void *
 object_slow (void *linear, size_t size)
 {
   LinearPrefix *prefix;
@@ -435,7 +435,7 @@ object_new (void *linear, size_t size)
   return object_take (prefix, at, size);
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_alloc_child (void *linear, size_t size)
 {
   return object_new (linear, size);
@@ -467,7 +467,7 @@ object_clear (char *object, size_t size)
     }
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_linear_zalloc_child (void *linear, size_t size)
 {
   void *object = object_new (linear, size);

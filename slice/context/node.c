@@ -18,7 +18,7 @@
 uint8_t sli_context_mode;
 static bool mode_decided;
 
-static bool
+CONTEXT_TEXT static bool
 option_is_on (SliceOption option)
 {
   int64_t value = 0;
@@ -28,7 +28,7 @@ option_is_on (SliceOption option)
 
 /* Slices that lie in no slab of ours are mallocs: a tool is watching, or the
  * user wants it so.  Two threads may decide at once: they decide alike. */
-static COLD bool
+CONTEXT_TEXT static COLD bool
 mode_decide (void)
 {
   uint8_t mode = 0;
@@ -63,7 +63,7 @@ mode_decide (void)
   return true;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_context_init (void)
 {
   return LIKELY (LOAD_ACQUIRE (&mode_decided)) || mode_decide ();
@@ -199,7 +199,7 @@ check_tail (const void *payload, const char *operation)
  * A freed node says so in its parent word; no block of another kind satisfies
  * the third, and no interior pointer the third and the fourth, unless a word
  * before it is made to name a word elsewhere that names it. */
-Node *
+CONTEXT_TEXT Node *
 sli_context_check (const void *payload, const char *operation)
 {
   Node *node = head_of (payload);
@@ -247,7 +247,7 @@ sli_context_held_bytes (const void *payload)
          + (sli_gc_is_own (payload) ? sli_gc_bytes (payload) : 0);
 }
 
-size_t
+CONTEXT_TEXT size_t
 sli_context_payload_bytes (const void *payload)
 {
   size_t room = sli_context_room_bytes (payload);
@@ -257,7 +257,7 @@ sli_context_payload_bytes (const void *payload)
              : room;
 }
 
-size_t
+CONTEXT_TEXT size_t
 sli_context_room_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
@@ -294,7 +294,7 @@ sli_context_walk (const void *top, const void *payload)
   return NULL;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_context_is_ancestor (const void *ancestor, const void *ptr)
 {
   while (ptr != NULL && ptr != ancestor)

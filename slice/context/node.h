@@ -187,7 +187,7 @@ head_of (const void *payload)
   return (Node *) ((uintptr_t) payload - sizeof (Node));
 }
 
-static inline Node *
+CONTEXT_TEXT static inline Node *
 node_of (const void *payload)
 {
   if (UNLIKELY (sli_context_mode & MODE_TAIL))

@@ -15,7 +15,7 @@
 
 /* --- the record ---------------------------------------------------------- */
 
-static Extension *
+CONTEXT_TEXT static Extension *
 extension_give (void *payload, Extension *extension)
 {
   Node *node = node_of (payload);
@@ -30,7 +30,7 @@ extension_give (void *payload, Extension *extension)
   return extension;
 }
 
-Extension *
+CONTEXT_TEXT Extension *
 sli_context_extend (void *payload)
 {
   Extension *extension = node_extension (node_of (payload));
@@ -41,7 +41,7 @@ sli_context_extend (void *payload)
   return extension != NULL ? extension_give (payload, extension) : NULL;
 }
 
-static void
+CONTEXT_TEXT static void
 name_drop (Extension *extension)
 {
   if (extension->name_bytes > 0)
@@ -50,7 +50,7 @@ name_drop (Extension *extension)
   extension->name_bytes = 0;
 }
 
-void
+CONTEXT_TEXT void
 sli_context_unextend (Node *node)
 {
   Extension *extension = node->child;
@@ -85,7 +85,7 @@ extension_if (const void *ptr, const char *operation)
 
 /* --- destructors --------------------------------------------------------- */
 
-bool
+CONTEXT_TEXT bool
 ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
 {
   Extension *extension;
@@ -101,7 +101,7 @@ ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
   return true;
 }
 
-void
+CONTEXT_TEXT void
 ralloc_set_destructor (const void *ptr, void (*destructor) (void *))
 {
   if (UNLIKELY (!ralloc_try_set_destructor (ptr, destructor)))

@@ -63,7 +63,7 @@ batch_is_in_order (const Batch *batch)
          && is_near (blocks[BATCH_BLOCKS / 4 * 3], blocks[BATCH_BLOCKS - 1]);
 }
 
-NOINLINE void
+CONTEXT_TEXT NOINLINE void
 sli_free_batch_leaves (Walk *walk, Batch *batch)
 {
   /* Fibonacci hashing (Knuth, volume 3, 6.4). */
@@ -88,7 +88,7 @@ sli_free_batch_leaves (Walk *walk, Batch *batch)
     }
 }
 
-void
+CONTEXT_TEXT void
 sli_free_flush (Walk *walk)
 {
   unsigned i;

@@ -14,7 +14,7 @@
 /* What user code does while a walk stands: it may free or move the nodes
  * above the walk, of which the walk knows one, where those that refuse go.
  * The thread's word leads to its walks, the innermost first. */
-void
+CONTEXT_TEXT void
 sli_free_stand (Walk *walk, void *at)
 {
   sli_free_flush (walk);
@@ -25,7 +25,7 @@ sli_free_stand (Walk *walk, void *at)
   sli_tls_set_word (walk);
 }
 
-void
+CONTEXT_TEXT void
 sli_free_go_on (Walk *walk)
 {
   sli_tls_set_word (walk->outer);
@@ -58,7 +58,7 @@ walk_set_refuge (Walk *walk, void *refuge)
 /* User code frees a node.  A walk that was to keep its top, which goes now,
  * takes it along; one whose refuge goes has the next that stays.  True: there
  * is nothing left to be done. */
-COLD bool
+CONTEXT_TEXT COLD bool
 sli_free_heard (void *ptr, const char *operation)
 {
   bool taken = false;

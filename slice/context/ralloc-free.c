@@ -47,7 +47,7 @@ node_ends (void *payload)
 
 /* --- one node goes ------------------------------------------------------- */
 
-static COLD void
+CONTEXT_TEXT static COLD void
 extension_dies (void *payload, Node *node)
 {
   Extension *extension = node->child;
@@ -62,7 +62,7 @@ extension_dies (void *payload, Node *node)
 }
 
 /* An unusual node that is off its list and has no children. */
-static COLD void
+CONTEXT_TEXT static COLD void
 node_dies (Walk *walk, void *payload, Node *node)
 {
   if (node->parent & NODE_LIMITED)
@@ -80,7 +80,7 @@ node_dies (Walk *walk, void *payload, Node *node)
 
 /* Runs the destructor, if there is one that has not run.  It may have put
  * new children on the node, so the walk looks again. */
-static COLD bool
+CONTEXT_TEXT static COLD bool
 destructor_ran (Walk *walk, void *payload, Node *node)
 {
   Extension *extension = node->child;
@@ -115,7 +115,7 @@ node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 
 /* A child that has an extension is asked before it is taken.  True: look at
  * the list again; it has moved away, or others may have. */
-static COLD bool
+CONTEXT_TEXT static COLD bool
 child_escapes (Walk *walk, void *at, void *child)
 {
   Node *node = node_of (child);
@@ -263,7 +263,7 @@ leaves_die_tail (void *at, void **slot, bool told)
 /* May the child at the front of a list be taken?  If not, look again: it has
  * moved away, or the list has changed.  Writes the list back before anyone
  * may see it. */
-static COLD bool
+CONTEXT_TEXT static COLD bool
 unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
   Node *node = node_of (child);
@@ -349,7 +349,7 @@ walk_unusual (Walk *walk)
     walk_below (walk, walk->top, false, true);
 }
 
-static NOINLINE void
+CONTEXT_TEXT static NOINLINE void
 walk_all (Walk *walk)
 {
   if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD | MODE_SLACK)) != 0))
@@ -358,7 +358,7 @@ walk_all (Walk *walk)
     walk_below (walk, walk->top, false, false);
 }
 
-static NOINLINE void
+CONTEXT_TEXT static NOINLINE void
 tree_free (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
@@ -372,7 +372,7 @@ tree_free (void *ptr, Node *node, const char *operation)
 }
 
 /* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
-static COLD bool
+CONTEXT_TEXT static COLD bool
 top_escapes (void **ptr, const char *operation)
 {
   Node *node = node_of (*ptr);
@@ -406,7 +406,7 @@ top_escapes (void **ptr, const char *operation)
 }
 
 /* Any pointer, in any mode. */
-static NOINLINE bool
+CONTEXT_TEXT static NOINLINE bool
 any_free (void *ptr, const char *operation)
 {
   Node *node = sli_context_check (ptr, operation);
@@ -455,7 +455,7 @@ free_node (void *ptr, const char *operation)
   return true;
 }
 
-void
+CONTEXT_TEXT void
 ralloc_free (void *ptr)
 {
   if (UNLIKELY (ptr == NULL))

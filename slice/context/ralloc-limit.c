@@ -95,7 +95,7 @@ sli_limit_give (const void *ctx, size_t bytes)
     limit->used_bytes -= bytes;
 }
 
-void
+CONTEXT_TEXT void
 sli_limit_drop (Extension *extension)
 {
   if (extension->limit != NULL)

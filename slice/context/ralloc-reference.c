@@ -79,7 +79,7 @@ ralloc_reference (const void *ctx, const void *ptr)
 }
 
 /* The target goes although others hold it: they go with it, a little later. */
-void
+CONTEXT_TEXT void
 sli_reference_target_dies (Extension *extension)
 {
   Reference *reference = extension->references;

@@ -63,7 +63,7 @@ children_follow (Node *node, void *payload)
 
 /* Everything that pointed to `old' now points to `payload', whose header is
  * a copy of the old one. */
-static void
+CONTEXT_TEXT static void
 node_moved (void *old, void *payload)
 {
   Node *node = node_of (payload);
@@ -121,7 +121,7 @@ large_resize (void *ptr, size_t size)
 }
 
 /* A new block, a copy of payload and header, and the old block goes. */
-static void *
+CONTEXT_TEXT static void *
 node_move (void *ptr, size_t size, size_t old_size)
 {
   Node *old = node_of (ptr);
@@ -221,7 +221,7 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
 
 /* `geometric' bytes are wanted, `size' are needed: strings that grow ask for
  * more than they need now. */
-void *
+CONTEXT_TEXT void *
 sli_context_resize (void *ptr, size_t size, size_t wanted,
                     const char *operation)
 {
@@ -265,7 +265,7 @@ check_parent (const void *ctx, const void *ptr, const char *operation)
                   ptr);
 }
 
-void *
+CONTEXT_TEXT void *
 reralloc_size (const void *ctx, void *ptr, size_t size)
 {
   if (UNLIKELY (ptr == NULL))

@@ -19,7 +19,7 @@ unusual_parent (const void *ptr)
   return node_parent (sli_context_check (ptr, "ralloc_parent"));
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_parent (const void *ptr)
 {
   uintptr_t word;
@@ -82,7 +82,7 @@ account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
     }
 }
 
-void
+CONTEXT_TEXT void
 sli_context_steal (void *new_ctx, Node *node, void *ptr,
                    const char *operation)
 {
@@ -173,7 +173,7 @@ steal_check (const void *new_ctx, void *ptr, const char *operation)
   return node;
 }
 
-static NOINLINE void
+CONTEXT_TEXT static NOINLINE void
 far_steal (const void *new_ctx, void *ptr)
 {
   Node *node;
@@ -189,7 +189,7 @@ far_steal (const void *new_ctx, void *ptr)
                      "ralloc_steal");
 }
 
-void
+CONTEXT_TEXT void
 ralloc_steal (const void *new_ctx, void *ptr)
 {
   if (LIKELY (ptr != NULL)

@@ -29,7 +29,7 @@ require_string (const void *pointer, const char *operation)
                   operation);
 }
 
-static char *
+CONTEXT_TEXT static char *
 string_new (const void *ctx, const char *str, size_t length)
 {
   char *copy = ralloc_size (ctx, length + 1);
@@ -41,7 +41,7 @@ string_new (const void *ctx, const char *str, size_t length)
   return copy;
 }
 
-char *
+CONTEXT_TEXT char *
 ralloc_strdup (const void *ctx, const char *str)
 {
   return LIKELY (str != NULL) ? string_new (ctx, str, strlen (str)) : NULL;
@@ -72,7 +72,7 @@ string_grow (char *str, size_t start, size_t length, const char *operation)
   return sli_context_resize (str, bytes, bytes + bytes / 2, operation);
 }
 
-static bool
+CONTEXT_TEXT static bool
 string_append (char **dest, const char *str, size_t existing, size_t length,
                const char *operation)
 {
@@ -89,7 +89,7 @@ string_append (char **dest, const char *str, size_t existing, size_t length,
   return true;
 }
 
-bool
+CONTEXT_TEXT bool
 ralloc_strcat (char **dest, const char *str)
 {
   require_string (dest, "ralloc_strcat");
@@ -120,7 +120,7 @@ ralloc_str_append (char **dest, const char *str, size_t existing_length,
 
 /* --- formatting ---------------------------------------------------------- */
 
-char *
+CONTEXT_TEXT char *
 ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
 {
   char room[FORMAT_ROOM_BYTES];
@@ -142,7 +142,7 @@ ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
   return text;
 }
 
-char *
+CONTEXT_TEXT char *
 ralloc_asprintf (const void *ctx, const char *fmt, ...)
 {
   va_list args;
@@ -157,7 +157,7 @@ ralloc_asprintf (const void *ctx, const char *fmt, ...)
 /* What is there is not lost if there is no room for more: the text is
  * formatted beside it first, and written over the tail when all is well.  So
  * the text may be made of the string's own old tail, too. */
-bool
+CONTEXT_TEXT bool
 ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
                                va_list args)
 {
@@ -203,7 +203,7 @@ ralloc_asprintf_rewrite_tail (char **str, size_t *start, const char *fmt, ...)
   return done;
 }
 
-bool
+CONTEXT_TEXT bool
 ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
 {
   size_t start;
@@ -218,7 +218,7 @@ ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
   return ralloc_vasprintf_rewrite_tail (str, &start, fmt, args);
 }
 
-bool
+CONTEXT_TEXT bool
 ralloc_asprintf_append (char **str, const char *fmt, ...)
 {
   va_list args;

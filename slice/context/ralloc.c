@@ -12,6 +12,12 @@
 
 /* This file is where the inline functions of ralloc.h get their bodies. */
 #define RALLOC_DEFINE_EXPORTS
+#include "port/compiler.h"
+
+#include <stddef.h>
+/* The bodies that the header has for us. */
+CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
+CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
 
 #include "errors.h"
@@ -80,7 +86,7 @@ root_take (size_t size)
   return node + 1;
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
   void *payload = ctx == NULL ? root_take (size) : NULL;
@@ -105,7 +111,7 @@ clear_ends (char *start, char *end)
 
 /* (Out of line, the compiler knows of no bound, and leaves it to libc: what it
  * makes of memset() for up to 2000 bytes is `rep stos', slow to begin.) */
-static NOINLINE void *
+CONTEXT_TEXT static NOINLINE void *
 clear_many (void *payload, size_t bytes)
 {
   return memset (payload, 0, bytes);
@@ -141,7 +147,7 @@ payload_clear (char *payload, size_t bytes)
   return payload;
 }
 
-static NOINLINE void *
+CONTEXT_TEXT static NOINLINE void *
 rzalloc_size_slow (const void *ctx, size_t size)
 {
   void *payload = ctx == NULL ? root_take (size) : NULL;
@@ -150,7 +156,7 @@ rzalloc_size_slow (const void *ctx, size_t size)
                          : sli_context_alloc_slow (ctx, size, true);
 }
 
-void *
+CONTEXT_TEXT void *
 rzalloc_size_v1 (const void *ctx, size_t size)
 {
   void *payload = node_take (ctx, size);
@@ -161,7 +167,7 @@ rzalloc_size_v1 (const void *ctx, size_t size)
                                      & ~(size_t) (NODE_ALIGN - 1));
 }
 
-void *
+CONTEXT_TEXT void *
 ralloc_context (const void *ctx)
 {
   return ralloc_size (ctx, 0);
@@ -209,7 +215,7 @@ small_new (size_t size, bool zero)
   return node + 1;
 }
 
-void *
+CONTEXT_TEXT void *
 sli_context_new (size_t size, bool zero)
 {
   void *payload;
@@ -237,7 +243,7 @@ sli_context_new (size_t size, bool zero)
   return payload;
 }
 
-void
+CONTEXT_TEXT void
 sli_context_release (void *payload)
 {
   Node *node = node_of (payload);
@@ -268,7 +274,7 @@ birth_told (const void *parent, void *payload, size_t size)
     sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
 }
 
-COLD void *
+CONTEXT_TEXT COLD void *
 sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
 {
   void *parent = (void *) (uintptr_t) ctx;
@@ -313,7 +319,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
 
 /* --- arrays -------------------------------------------------------------- */
 
-void *
+CONTEXT_TEXT void *
 ralloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
@@ -321,7 +327,7 @@ ralloc_array_size (const void *ctx, size_t size, size_t count)
   return node_product (size, count, &bytes) ? ralloc_size (ctx, bytes) : NULL;
 }
 
-void *
+CONTEXT_TEXT void *
 rzalloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
@@ -329,7 +335,7 @@ rzalloc_array_size (const void *ctx, size_t size, size_t count)
   return node_product (size, count, &bytes) ? rzalloc_size (ctx, bytes) : NULL;
 }
 
-void *
+CONTEXT_TEXT void *
 reralloc_array_size (const void *ctx, void *ptr, size_t size, size_t count)
 {
   size_t bytes;

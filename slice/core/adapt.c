@@ -44,7 +44,7 @@ class_bytes (unsigned class_index, unsigned size)
          * sli_depot_rounds (class_index, size);
 }
 
-static void
+COMMON_TEXT static void
 class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -75,7 +75,7 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 
 /* Should others have taken all there is, they begin anew: the smallest of all
  * classes together always fit (THEORY 11). */
-void
+COMMON_TEXT void
 sli_adapt_charge (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -103,7 +103,7 @@ class_uncharge (ThreadRecord *record, unsigned class_index)
 }
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
-static void
+COMMON_TEXT static void
 class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
              unsigned size_max)
 {
@@ -122,7 +122,7 @@ class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
   COUNT_UP (&cache->n_grown, 1u);
 }
 
-void
+COMMON_TEXT void
 sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
                       bool contended, bool is_mixed)
 {
@@ -134,7 +134,7 @@ sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
                                     : size_max));
 }
 
-void
+COMMON_TEXT void
 sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -146,7 +146,7 @@ sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index)
   cache->n_swaps = 0;
 }
 
-void
+COMMON_TEXT void
 sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -233,7 +233,7 @@ class_gather (ThreadRecord *record, unsigned class_index, unsigned n_max)
   return n;
 }
 
-void
+COMMON_TEXT void
 sli_adapt_tick (ThreadRecord *record)
 {
   unsigned first = record->gather_next, n_left = GATHERED_MAX;

@@ -38,7 +38,7 @@ alloc_any (size_t size, bool may_fail, const void *site)
   return block;
 }
 
-NOINLINE void *
+COMMON_TEXT NOINLINE void *
 sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
   route_make_ready ();
@@ -46,7 +46,7 @@ sli_alloc_any (size_t size, bool may_fail, const void *site)
 }
 
 /* The program's very first: whether hooks are told is known only now. */
-static COLD void *
+COMMON_TEXT static COLD void *
 alloc_first (size_t size, bool may_fail, const void *site)
 {
   sli_route_begin_once ();
@@ -56,7 +56,7 @@ alloc_first (size_t size, bool may_fail, const void *site)
                   : sli_route.checked.take (size, site);
 }
 
-static NOINLINE void *
+COMMON_TEXT static NOINLINE void *
 alloc_for_program (size_t size, bool may_fail, const void *site)
 {
   return LIKELY (LOAD_ACQUIRE (&sli_route.ready))
@@ -66,7 +66,7 @@ alloc_for_program (size_t size, bool may_fail, const void *site)
 
 /* --- blocks -------------------------------------------------------------- */
 
-void *
+COMMON_TEXT void *
 slice_alloc_slow_v1 (size_t size)
 {
   void *block;
@@ -100,7 +100,7 @@ sli_free_any (size_t size, void *block, const void *site)
   sli_route_free (size, block, site);
 }
 
-void
+COMMON_TEXT void
 slice_free_slow_v1 (size_t size, void *block)
 {
   if (route_is_plain (size))

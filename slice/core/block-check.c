@@ -40,7 +40,7 @@ static struct
   size_t n_live;
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
-Lock *
+COMMON_TEXT Lock *
 sli_block_check_lock (void)
 {
   return &registry.lock;

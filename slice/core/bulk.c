@@ -68,7 +68,7 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   return block;
 }
 
-void *
+CONTEXT_TEXT void *
 sli_own_try_alloc_known (size_t size, bool *known_zero)
 {
   void *block = known_alloc (size, known_zero);
@@ -165,13 +165,13 @@ slice_free_bulk (size_t n, void *const *blocks)
   bulk_free (n, blocks, CALL_SITE);
 }
 
-void
+CONTEXT_TEXT void
 sli_own_free_bulk (size_t n, void *const *blocks)
 {
   bulk_free (n, blocks, CALL_SITE);
 }
 
-size_t
+CONTEXT_TEXT size_t
 slice_block_size (const void *block)
 {
   unsigned class_index = place_class_of (block);
@@ -187,13 +187,13 @@ slice_block_size (const void *block)
              : sli_os_malloc_bytes (block);
 }
 
-bool
+COMMON_TEXT bool
 slice_is_ours (const void *address)
 {
   return region_holds (address);
 }
 
-size_t
+CONTEXT_TEXT size_t
 sli_own_chunk_bytes (const void *address)
 {
   void *record;
@@ -235,7 +235,7 @@ push_warm (unsigned class_index, void *block)
   return true;
 }
 
-void
+CONTEXT_TEXT void
 sli_own_free_warm (size_t n, void *const *blocks)
 {
   const Region *ours = NULL;

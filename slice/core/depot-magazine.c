@@ -67,20 +67,20 @@ class_cut_rounds (unsigned class_index)
     }
 }
 
-void
+COMMON_TEXT void
 sli_depot_cut_rounds (void)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
     class_cut_rounds (i);
 }
 
-unsigned
+COMMON_TEXT unsigned
 sli_depot_rounds (unsigned class_index, unsigned size)
 {
   return rounds[class_index].of_size[size];
 }
 
-unsigned
+COMMON_TEXT unsigned
 sli_depot_size_max (unsigned class_index)
 {
   return rounds[class_index].size_max;
@@ -88,7 +88,7 @@ sli_depot_size_max (unsigned class_index)
 
 /* --- making and ending --------------------------------------------------- */
 
-Magazine *
+COMMON_TEXT Magazine *
 sli_depot_new_magazine (unsigned class_index, unsigned size)
 {
   size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
@@ -133,13 +133,13 @@ sli_depot_end_ring (void **ring, size_t n)
     sli_meta_free (ring, bytes);
 }
 
-void
+COMMON_TEXT void
 sli_depot_end_magazine (Magazine *magazine)
 {
   sli_meta_free (magazine, magazine->meta_bytes);
 }
 
-void
+COMMON_TEXT void
 sli_depot_drain (Magazine *magazine)
 {
   sli_slab_give_old (magazine->class_index, magazine->n_rounds,
@@ -149,7 +149,7 @@ sli_depot_drain (Magazine *magazine)
 
 /* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
  * quarter of that by themselves is never scattered. */
-bool
+COMMON_TEXT bool
 sli_depot_is_scattered (const Magazine *magazine)
 {
   size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;

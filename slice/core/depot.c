@@ -72,7 +72,7 @@ static struct
   size_t limit_bytes; /* 0: by itself */
 } depot_options;
 
-void
+COMMON_TEXT void
 sli_depot_init (void)
 {
   sli_slab_init ();
@@ -90,7 +90,7 @@ sli_depot_init (void)
     }
 }
 
-Lock *
+COMMON_TEXT Lock *
 sli_depot_lock (unsigned class_index)
 {
   return &depots[class_index].lock;
@@ -98,13 +98,13 @@ sli_depot_lock (unsigned class_index)
 
 /* --- through the floor --------------------------------------------------- */
 
-unsigned
+COMMON_TEXT unsigned
 sli_depot_fill (unsigned class_index, unsigned n, void **end)
 {
   return sli_slab_take (class_index, n, end);
 }
 
-unsigned
+CONTEXT_TEXT unsigned
 sli_depot_fill_zero (unsigned class_index, unsigned n, void **first)
 {
   return sli_slab_take_zero (class_index, n, first);
@@ -189,7 +189,7 @@ depot_limit_bytes (unsigned class_index)
                    sli_slab_held_bytes (class_index) / DEPOT_SLAB_SHARE);
 }
 
-bool
+CONTEXT_TEXT bool
 sli_depot_has (unsigned class_index)
 {
   return LOAD (&depots[class_index].n_magazines) != 0;
@@ -224,7 +224,7 @@ depot_take_empty (Depot *depot, unsigned n_wanted)
   return empty;
 }
 
-Magazine *
+COMMON_TEXT Magazine *
 sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
 {
   Depot *depot = &depots[class_index];
@@ -250,7 +250,7 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
   return magazine;
 }
 
-void
+COMMON_TEXT void
 sli_depot_push (Magazine *magazine, unsigned n_wanted,
                 DepotExchange *exchange)
 {
@@ -287,7 +287,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   PROBE2 (depot_push, class_index, magazine);
 }
 
-Magazine *
+COMMON_TEXT Magazine *
 sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 {
   Depot *depot = &depots[class_index];
@@ -303,7 +303,7 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 
 /* --- scattered magazines ------------------------------------------------- */
 
-Magazine *
+COMMON_TEXT Magazine *
 sli_depot_take_scattered (unsigned class_index)
 {
   Depot *depot = &depots[class_index];
@@ -368,7 +368,7 @@ upkeep_is_due (void)
 
 /* What the traffic does on its way (THEORY 5).  While there is something to
  * give back it is done at every trip, else every so often. */
-void
+COMMON_TEXT void
 sli_depot_upkeep (void)
 {
   unsigned n_drained;
@@ -381,7 +381,7 @@ sli_depot_upkeep (void)
   STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
 }
 
-bool
+COMMON_TEXT bool
 sli_depot_is_more_due (void)
 {
   return LOAD (&upkeep.is_more_due);

@@ -22,7 +22,7 @@ static struct
   void *data;
 } failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
-Lock *
+COMMON_TEXT Lock *
 sli_failure_lock (void)
 {
   return &failure.lock;

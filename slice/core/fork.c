@@ -26,7 +26,7 @@
 /* What is done to a lock on the way. */
 typedef void (*LockAct) (Lock *lock);
 
-static void
+COMMON_TEXT static void
 fork_low_locks (LockAct act)
 {
   act (sli_page_lock ());
@@ -45,7 +45,7 @@ fork_class_locks (LockAct act)
     act (sli_slab_lock (i));
 }
 
-static void
+COMMON_TEXT static void
 fork_prepare (void)
 {
   if (!sli_alloc_is_ready ())
@@ -56,7 +56,7 @@ fork_prepare (void)
   sli_lock_fork_begin ();
 }
 
-static void
+COMMON_TEXT static void
 fork_parent (void)
 {
   if (!sli_lock_forking_here ())
@@ -88,7 +88,7 @@ fork_child (void)
     sli_trim_thread_start ();
 }
 
-void
+COMMON_TEXT void
 sli_fork_load (void)
 {
   static bool registered;

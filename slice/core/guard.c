@@ -39,7 +39,7 @@
 
 Guard sli_guard;
 
-GuardMode
+COMMON_TEXT GuardMode
 sli_guard_begin (void)
 {
   sli_guard.mode = sli_annotate_is_on ()                      ? GUARD_ANNOTATED
@@ -55,7 +55,7 @@ sli_guard_begin (void)
   return sli_guard.mode;
 }
 
-unsigned
+COMMON_TEXT unsigned
 sli_guard_quarantine_chunks (GuardMode mode)
 {
   return mode >= GUARD_DEBUG      ? QUARANTINE_DEBUG
@@ -344,7 +344,7 @@ CALLS_OF (checked, GUARD_CHECKED)
 CALLS_OF (hardened, GUARD_HARDENED)
 CALLS_OF (debug, GUARD_DEBUG)
 
-const GuardCalls *
+COMMON_TEXT const GuardCalls *
 sli_guard_calls (void)
 {
   static const GuardCalls checked

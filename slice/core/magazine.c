@@ -42,13 +42,13 @@ static struct
   unsigned n_quarantine;
 } magazine_options;
 
-void
+COMMON_TEXT void
 sli_magazine_begin (void)
 {
   sli_depot_init ();
 }
 
-void
+COMMON_TEXT void
 sli_magazine_init (const MagazineOptions *options)
 {
   magazine_options.is_counting = options->counts_hits;
@@ -63,7 +63,7 @@ sli_magazine_init (const MagazineOptions *options)
   sli_record_init (options->is_inline, options->checks_reentry);
 }
 
-unsigned
+COMMON_TEXT unsigned
 sli_record_quarantine_chunks (void)
 {
   return magazine_options.n_quarantine;
@@ -73,7 +73,7 @@ sli_record_quarantine_chunks (void)
 
 /* After some trips: has a tick passed?  Then the floors below see to what is
  * due.  The record has been left: this may give memory back. */
-static void
+COMMON_TEXT static void
 look_around (ThreadRecord *record)
 {
   uint64_t now_msec = sli_os_clock_msec ();
@@ -104,7 +104,7 @@ record_end_call (ThreadRecord *record, unsigned n_trips_before)
 /* --- allocating ---------------------------------------------------------- */
 
 /* The top round; frees of NULL have left holes, which are dropped. */
-static void *
+COMMON_TEXT static void *
 class_pop (ThreadRecord *record, unsigned class_index)
 {
   SliceEntryV1 *entry = &record->fast.entries[class_index];
@@ -127,7 +127,7 @@ class_pop (ThreadRecord *record, unsigned class_index)
 }
 
 /* Exchanges loaded and previous. */
-static void
+COMMON_TEXT static void
 class_swap (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -141,7 +141,7 @@ class_swap (ThreadRecord *record, unsigned class_index)
 
 /* Is the loaded magazine, which is empty, as large as is wanted now?  If not,
  * a new one. */
-static Magazine *
+COMMON_TEXT static Magazine *
 class_empty_magazine (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -168,7 +168,7 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
 
 /* The loaded magazine is empty, the previous is not: both as large as is wanted
  * now, or as they are. */
-static void
+COMMON_TEXT static void
 class_enlarge (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -291,7 +291,7 @@ class_swap_and_pop (ThreadRecord *record, unsigned class_index)
   return chunk;
 }
 
-void *
+COMMON_TEXT void *
 sli_magazine_alloc (unsigned class_index)
 {
   ThreadRecord *record = sli_record_enter ();
@@ -354,7 +354,7 @@ class_alloc_zero (ThreadRecord *record, unsigned class_index)
   return window_take (cache, class_index);
 }
 
-void *
+CONTEXT_TEXT void *
 sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
 {
   ThreadRecord *record = sli_record_peek ();
@@ -482,7 +482,7 @@ class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
   return true;
 }
 
-void
+COMMON_TEXT void
 sli_magazine_free (unsigned class_index, void *chunk)
 {
   ThreadRecord *record;

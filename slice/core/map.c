@@ -24,7 +24,7 @@ leaf_number (const void *address)
 
 /* Neighbours lie in chains of their own (Knuth, volume 3, section 6.4,
  * "Fibonacci hashing"). */
-static MapLeaf **
+COMMON_TEXT static MapLeaf **
 far_chain (uint64_t number)
 {
   return &sli_map_far[number * UINT64_C (0x9e3779b97f4a7c15)
@@ -41,13 +41,13 @@ sli_map_far_leaf (uint64_t number)
   return leaf;
 }
 
-bool
+COMMON_TEXT bool
 sli_map_needs_leaf (const void *address)
 {
   return map_leaf (address) == NULL;
 }
 
-void
+COMMON_TEXT void
 sli_map_give_leaf (const void *address, MapLeaf *leaf)
 {
   uint64_t number = leaf_number (address);
@@ -73,7 +73,7 @@ window_of (const void *region)
                         & (MAP_LEAF_WINDOWS - 1)];
 }
 
-void
+COMMON_TEXT void
 sli_map_set (const void *region, size_t bytes)
 {
   assert_here (bytes >> OURS_SHIFT > 0 && bytes >> WINDOW_SHIFT <= 1);

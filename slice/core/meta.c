@@ -87,7 +87,7 @@ sli_meta_bytes (size_t bytes)
 
 /* Turns the bit of a piece's pair over; returns what it is now.  A whole unit
  * is no half of anything. */
-static bool
+COMMON_TEXT static bool
 pair_flip (void *piece, unsigned size)
 {
   char *unit = align_down_address (piece, sli_page_unit_bytes ());
@@ -131,7 +131,7 @@ spare_take (void *piece, unsigned size)
 
 /* A piece of the smallest spare that it can be cut from; NULL: there is
  * none.  The upper halves that are cut off become spares. */
-static void *
+COMMON_TEXT static void *
 meta_take (unsigned size)
 {
   unsigned from = size;
@@ -174,7 +174,7 @@ meta_put (void *piece, unsigned size)
 }
 
 /* A spare unit that is one too many, taken out; or NULL. */
-static void *
+COMMON_TEXT static void *
 meta_take_surplus (void)
 {
   void *unit;
@@ -211,13 +211,13 @@ meta_add_run (void *unit, void *record)
 
 /* --- from outside -------------------------------------------------------- */
 
-Lock *
+COMMON_TEXT Lock *
 sli_meta_lock (void)
 {
   return &meta.lock;
 }
 
-void *
+COMMON_TEXT void *
 sli_meta_alloc (size_t bytes)
 {
   unsigned size = size_for (bytes);
@@ -242,7 +242,7 @@ sli_meta_alloc (size_t bytes)
   return piece;
 }
 
-void
+COMMON_TEXT void
 sli_meta_free (void *piece, size_t bytes)
 {
   void *surplus;

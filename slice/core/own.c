@@ -25,7 +25,7 @@ sli_own_alloc_slow (size_t size)
              : sli_alloc_any (size, false, CALL_SITE);
 }
 
-void *
+CONTEXT_TEXT void *
 sli_own_try_alloc_slow (size_t size)
 {
   return LOAD_ACQUIRE (&sli_route.calls_guard)
@@ -33,7 +33,7 @@ sli_own_try_alloc_slow (size_t size)
              : sli_alloc_any (size, true, CALL_SITE);
 }
 
-void
+CONTEXT_TEXT void
 sli_own_free_slow (size_t size, void *block)
 {
   if (route_is_plain (size))

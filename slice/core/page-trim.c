@@ -115,7 +115,7 @@ may_have_idle (void)
   return LOAD (&sli_page.idle.next) != &sli_page.idle;
 }
 
-size_t
+COMMON_TEXT size_t
 sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
 {
   size_t bytes = 0;
@@ -174,7 +174,7 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
 }
 
 /* Of the first region of a ring that this pass has not seen. */
-static Region *
+COMMON_TEXT static Region *
 ring_take_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
                UnitSet *dirty)
 {
@@ -258,7 +258,7 @@ units_advise_away (Region *region, UnitSet dirty)
   return true;
 }
 
-size_t
+COMMON_TEXT size_t
 sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
 {
   size_t bytes = 0;

@@ -83,7 +83,7 @@ huge_after_bytes (void)
     }
 }
 
-void
+COMMON_TEXT void
 sli_page_init (void)
 {
   size_t unit_bytes = max_size (UNIT_BYTES_MIN, sli_os_page_bytes ());
@@ -104,19 +104,19 @@ sli_page_init (void)
   sli_page.counts.unit_bytes = unit_bytes;
 }
 
-size_t
+COMMON_TEXT size_t
 sli_page_unit_bytes (void)
 {
   return sli_page.unit_bytes;
 }
 
-bool
+COMMON_TEXT bool
 sli_page_has_marks (void)
 {
   return sli_page.has_marks;
 }
 
-Lock *
+COMMON_TEXT Lock *
 sli_page_lock (void)
 {
   return &sli_page.lock;
@@ -133,7 +133,7 @@ sli_region_file (Region *region)
   link_after (&region->link, region_fullness_ring (region));
 }
 
-void
+CONTEXT_TEXT void
 sli_region_set_idle (Region *region, uint64_t since_msec)
 {
   size_t n_used = sli_page.counts.n_regions - sli_page.counts.n_idle;
@@ -204,7 +204,7 @@ region_give_leaf (Region *region)
 }
 
 /* Writes the header of an extent's next region. */
-static Region *
+COMMON_TEXT static Region *
 region_begin (Extent *extent)
 {
   Region *region = (Region *) ((char *) extent->start
@@ -308,7 +308,7 @@ own_extent_forget (const void *start)
       STORE (&sli_own_extents[i].bytes, 0);
 }
 
-static void
+COMMON_TEXT static void
 extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 {
   Region *first = start;
@@ -455,7 +455,7 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
 }
 
 /* The first region of a ring, among some, with a fitting gap. */
-static Region *
+COMMON_TEXT static Region *
 ring_find (Link *ring, unsigned n_units, unsigned *first)
 {
   unsigned looks = 0;
@@ -495,7 +495,7 @@ region_find (unsigned n_units, unsigned *first)
   return region;
 }
 
-void *
+COMMON_TEXT void *
 sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
 {
   void *run = NULL;
@@ -519,7 +519,7 @@ sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
   return run;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
 {
   Region *region = region_of (run);
@@ -549,7 +549,7 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
   return is_too_much;
 }
 
-void *
+COMMON_TEXT void *
 sli_page_run_of (const void *address, void **record)
 {
   return region_run_of (address, record);
@@ -561,7 +561,7 @@ sli_page_is_ours (const void *address)
   return region_holds (address);
 }
 
-void *
+COMMON_TEXT void *
 sli_page_run_of_record (const void *record)
 {
   Region *region = region_of (record);

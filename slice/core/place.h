@@ -63,7 +63,7 @@ typedef struct
 } Place;
 
 /* The one place that knows what must be true of a chunk's address. */
-static ALWAYS_INLINE void
+COMMON_TEXT static ALWAYS_INLINE void
 place_find (const void *address, Place *place)
 {
   const SizeClass *sizeclass;

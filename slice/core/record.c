@@ -80,7 +80,7 @@ Registry sli_registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
 
 /* --- entries and magazines ----------------------------------------------- */
 
-void
+COMMON_TEXT void
 sli_record_show (ThreadRecord *record, unsigned class_index)
 {
   SliceEntryV1 *entry = &record->fast.entries[class_index];
@@ -97,7 +97,7 @@ sli_record_show (ThreadRecord *record, unsigned class_index)
   STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
 }
 
-void
+COMMON_TEXT void
 sli_record_hide (ThreadRecord *record, unsigned class_index)
 {
   Magazine *magazine = record->caches[class_index].loaded;
@@ -142,7 +142,7 @@ record_reattach (ThreadRecord *record)
   STORE (&record->attention, 0);
 }
 
-size_t
+COMMON_TEXT size_t
 sli_record_bytes_max (void)
 {
   size_t share
@@ -193,7 +193,7 @@ record_new (void)
 }
 
 /* The first slow call of a thread. */
-COLD static void
+COMMON_TEXT COLD static void
 self_begin (void)
 {
   ThreadRecord *record;
@@ -209,7 +209,7 @@ self_begin (void)
     }
 }
 
-ThreadRecord *
+COMMON_TEXT ThreadRecord *
 sli_record_begin (void)
 {
   if (self == RECORD_NEW)
@@ -237,7 +237,7 @@ sli_record_complain_of_reentry (void)
 
 /* --- flushing ------------------------------------------------------------ */
 
-static void
+COMMON_TEXT static void
 magazine_put_away (Magazine *magazine, FlushKind kind)
 {
   DepotExchange exchange = { .spare = magazine };
@@ -292,7 +292,7 @@ quarantine_end (ClassCache *cache)
   cache->quarantine = NULL;
 }
 
-void
+COMMON_TEXT void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                         FlushKind kind)
 {
@@ -346,7 +346,7 @@ counts_keep (const ThreadRecord *record)
 
 /* The thread's key destructor.  First the thread is set to do without a
  * record, so that whatever comes later goes to the slabs directly. */
-static void
+COMMON_TEXT static void
 self_end (void *value)
 {
   ThreadRecord *record = value;
@@ -368,13 +368,13 @@ self_end (void *value)
   sli_meta_free (record, sizeof *record);
 }
 
-void
+COMMON_TEXT void
 sli_magazine_load (void)
 {
   sli_registry.is_open = sli_tls_open (self_end);
 }
 
-void
+COMMON_TEXT void
 sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
@@ -391,7 +391,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
 
 /* A record's magazines are its owner's, inline or not: only the word that the
  * inline code starts from changes, and under the lock, as always. */
-void
+COMMON_TEXT void
 sli_magazine_show_inline (bool is_shown)
 {
   is_shown = is_shown && sli_registry.may_be_inline;
@@ -487,13 +487,13 @@ sli_magazine_detach_others (void)
 
 /* --- fork ---------------------------------------------------------------- */
 
-void
+COMMON_TEXT void
 sli_magazine_fork_prepare (void)
 {
   sli_lock_for_fork (&sli_registry.lock);
 }
 
-void
+COMMON_TEXT void
 sli_magazine_fork_parent (void)
 {
   sli_unlock_after_fork (&sli_registry.lock);

@@ -60,7 +60,7 @@ malloc_tells_exactly (const char *tool)
   return is_exact;
 }
 
-static void
+COMMON_TEXT static void
 route_begin (void)
 {
   const char *tool = sli_os_memory_tool ();
@@ -95,13 +95,13 @@ route_begin (void)
     sli_trim_thread_start ();
 }
 
-void
+COMMON_TEXT void
 sli_route_begin_once (void)
 {
   pthread_once (&route_once, route_begin);
 }
 
-bool
+COMMON_TEXT bool
 sli_alloc_is_ready (void)
 {
   return LOAD_ACQUIRE (&sli_route.ready);
@@ -131,7 +131,7 @@ sli_alloc_count_small_mallocs (void)
 
 /* Early, so that our key is destroyed and our prepare handler called in the
  * best order; options may still be set after this. */
-__attribute__ ((constructor)) static void
+COMMON_TEXT __attribute__ ((constructor)) static void
 route_load (void)
 {
   sli_magazine_load ();
@@ -236,7 +236,7 @@ route_free (size_t size, void *block, const void *site)
     }
 }
 
-void *
+COMMON_TEXT void *
 sli_route_alloc (size_t size, const void *site)
 {
   void *block = route_alloc (size, site);

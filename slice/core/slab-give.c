@@ -245,7 +245,7 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
                   operation);
 }
 
-void
+COMMON_TEXT void
 sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
                    uint64_t since_msec, const char *operation)
 {
@@ -278,14 +278,14 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
     }
 }
 
-void
+CONTEXT_TEXT void
 sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
                const char *operation)
 {
   sli_slab_give_old (class_index, n, chunks, 0, operation);
 }
 
-size_t
+COMMON_TEXT size_t
 sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
 {
   size_t bytes = sli_page_trim (max_age_msec, max_regions);

@@ -104,7 +104,7 @@ sli_slab_count_all (SlabCounts counts[N_CLASSES])
     }
 }
 
-size_t
+COMMON_TEXT size_t
 sli_slab_held_bytes (unsigned class_index)
 {
   return LOAD (&sli_slab_classes[class_index].n_slabs)

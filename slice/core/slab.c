@@ -57,7 +57,7 @@ is_scanned (void)
   return tool != NULL && strcmp (tool, "sanitizer") == 0;
 }
 
-void
+COMMON_TEXT void
 sli_slab_init (void)
 {
   sli_page_init ();
@@ -80,7 +80,7 @@ sli_slab_init (void)
     }
 }
 
-Lock *
+COMMON_TEXT Lock *
 sli_slab_lock (unsigned class_index)
 {
   return &sli_slab_classes[class_index].lock;
@@ -88,7 +88,7 @@ sli_slab_lock (unsigned class_index)
 
 /* --- one slab ------------------------------------------------------------ */
 
-static bool
+COMMON_TEXT static bool
 slab_has_free (const Slab *slab)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
@@ -211,7 +211,7 @@ chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
 }
 
 /* Chunks that were never out: only now does their memory come into use. */
-static unsigned
+COMMON_TEXT static unsigned
 slab_carve (Slab *slab, char *run, unsigned n, void **end)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
@@ -257,7 +257,7 @@ ring_choose (SlabClass *class, unsigned ring)
 }
 
 /* A slab to take from, as full as is easily found; NULL if there is none. */
-static Slab *
+COMMON_TEXT static Slab *
 class_choose (SlabClass *class)
 {
   Slab *slab = NULL;
@@ -335,7 +335,7 @@ class_get_run (unsigned class_index, void **record, bool *is_zero,
 /* Cuts one more slab and leaves the lock taken; NULL (and the lock let go) if
  * there is no memory.  The caller takes from it at once, so that no slab stays
  * that never had a chunk out. */
-static Slab *
+COMMON_TEXT static Slab *
 class_grow (SlabClass *class, unsigned class_index)
 {
   bool is_guarded, is_zero;
@@ -365,7 +365,7 @@ slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
   return taken;
 }
 
-unsigned
+COMMON_TEXT unsigned
 sli_slab_take (unsigned class_index, unsigned n, void **end)
 {
   SlabClass *class = &sli_slab_classes[class_index];
@@ -386,7 +386,7 @@ sli_slab_take (unsigned class_index, unsigned n, void **end)
   return taken;
 }
 
-unsigned
+CONTEXT_TEXT unsigned
 sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
 {
   SlabClass *class = &sli_slab_classes[class_index];

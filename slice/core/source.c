@@ -20,7 +20,7 @@ static const SliceSource *custom_source;
 
 /* --- posix_memalign ------------------------------------------------------ */
 
-static void *
+COMMON_TEXT static void *
 posix_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
 {
   return sli_os_posix_memalign (bytes, alignment);
@@ -33,7 +33,7 @@ malloc_unmap (const SliceSource *source UNUSED, void *address,
   free (address);
 }
 
-static bool
+COMMON_TEXT static bool
 system_advise_away (const SliceSource *source UNUSED, void *address,
                     size_t bytes)
 {
@@ -125,7 +125,7 @@ static const SliceSource builtin_sources[] = {
   = { "malloc", malloc_map, by_hand_unmap, system_advise_away, false, NULL }
 };
 
-const SliceSource *
+COMMON_TEXT const SliceSource *
 slice_source_builtin (SlicePageSource which)
 {
   if (which == SLICE_PAGES_CUSTOM)
@@ -149,7 +149,7 @@ slice_set_source (const SliceSource *source)
 }
 
 /* The order in which a missing source is replaced: GSlice's. */
-const SliceSource *
+COMMON_TEXT const SliceSource *
 sli_source_in_force (void)
 {
   static const SlicePageSource order[]

@@ -27,7 +27,7 @@ class_shares_lines (unsigned class_index)
 }
 
 /* The slab of what may be no chunk, but a hole or somebody else's. */
-static Slab *
+COMMON_TEXT static Slab *
 taker_slab (const void *chunk)
 {
   void *record;
@@ -50,7 +50,7 @@ chunk_is_dealt (void *const *chunk, size_t chunk_bytes, uint16_t tag)
   return slab != NULL && LOAD (&slab->taker_tag) != tag;
 }
 
-bool
+COMMON_TEXT bool
 sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
 {
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
@@ -66,7 +66,7 @@ sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
   return n_dealt > TAKER_LOOKS / 2;
 }
 
-void
+COMMON_TEXT void
 sli_taker_claim (unsigned class_index, unsigned n, void *const *chunks)
 {
   uint16_t tag;

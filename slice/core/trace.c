@@ -81,7 +81,7 @@ route_follow_once (void)
 
 /* Hooks that are set and taken away at once: whoever comes last must have
  * seen what they are in the end. */
-static void
+COMMON_TEXT static void
 route_follow_hooks (void)
 {
   bool is_told;
@@ -94,7 +94,7 @@ route_follow_hooks (void)
   while ((trace_hooks () != NULL) != is_told);
 }
 
-void
+COMMON_TEXT void
 sli_trace_begin (void)
 {
   if (sli_route.route != ROUTE_GUARD)
@@ -108,7 +108,7 @@ sli_trace_begin (void)
 
 /* Hooks that were set meanwhile have found that all was ready, or are found
  * here. */
-void
+COMMON_TEXT void
 sli_trace_follow (void)
 {
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
@@ -131,7 +131,7 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
 extern const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside)
     __attribute__ ((weak));
 
-void
+COMMON_TEXT void
 sli_trace_load (void)
 {
   if (slice_trace_hooks_v1 != NULL)

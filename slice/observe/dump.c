@@ -10,6 +10,7 @@
 
 #include "base/option.h"
 #include "core/alloc.h"
+#include "port/compiler.h"
 #include "port/os.h"
 
 #include <stdarg.h>
@@ -223,7 +224,7 @@ slice_print_stats_json (int fd)
 
 /* --- at exit ------------------------------------------------------------- */
 
-__attribute__ ((destructor)) static void
+COMMON_TEXT __attribute__ ((destructor)) static void
 dump_at_exit (void)
 {
   if (sli_alloc_is_ready () && sli_option_is_on (SLICE_OPTION_STATS))

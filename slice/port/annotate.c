@@ -60,7 +60,7 @@ sli_annotate_begin (void)
   return annotate.is_on;
 }
 
-bool
+COMMON_TEXT bool
 sli_annotate_is_on (void)
 {
   return annotate.is_on;

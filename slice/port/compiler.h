@@ -21,10 +21,33 @@
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
+/* Where a function's code stands, before its definition: slice/libslice.ld
+ * gives each of these sections pages of its own.  What every program runs,
+ * from loading to exit; what contexts run, too; and all else, unmarked. */
+#define COMMON_TEXT __attribute__ ((section (".text.slice_common")))
+#define CONTEXT_TEXT __attribute__ ((section (".text.slice_context")))
 /* Code for processors with 32-byte registers; who calls it asks first. */
 #if defined __x86_64__ && defined __GNUC__
+# include <cpuid.h>
 # define WIDE __attribute__ ((target ("avx2")))
-# define HAS_WIDE() __builtin_cpu_supports ("avx2")
+# define HAS_WIDE() has_wide_registers ()
+/* __builtin_cpu_supports() would link 4 KiB of libgcc that each program runs
+ * when it loads us, to learn of all that a processor may have. */
+static inline _Bool
+has_wide_registers (void)
+{
+  enum
+  {
+    SAVED_STATES = 6 /* the system saves these registers: both halves */
+  };
+  unsigned a, b, c, d;
+
+  if (!__get_cpuid (1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0)
+    return 0;
+  __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+  return (a & SAVED_STATES) == SAVED_STATES
+         && __get_cpuid_count (7, 0, &a, &b, &c, &d) && (b & bit_AVX2) != 0;
+}
 #endif
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64

@@ -79,21 +79,21 @@ mutex_lock (pthread_mutex_t *mutex)
     pthread_mutex_lock (mutex);
 }
 
-void
+COMMON_TEXT void
 sli_lock_init (Lock *lock, int rank)
 {
   pthread_mutex_init (&lock->mutex, NULL);
   lock->rank = rank;
 }
 
-bool
+COMMON_TEXT bool
 sli_lock_forking_here (void)
 {
   return UNLIKELY (LOAD_ACQUIRE (&forking.active))
          && pthread_equal (LOAD (&forking.thread), pthread_self ());
 }
 
-void
+COMMON_TEXT void
 sli_lock (Lock *lock)
 {
   if (sli_lock_forking_here ())
@@ -113,7 +113,7 @@ sli_trylock (Lock *lock)
   return true;
 }
 
-bool
+COMMON_TEXT bool
 sli_lock_contended (Lock *lock)
 {
   if (LIKELY (sli_trylock (lock)))
@@ -122,7 +122,7 @@ sli_lock_contended (Lock *lock)
   return true;
 }
 
-void
+COMMON_TEXT void
 sli_unlock (Lock *lock)
 {
   if (sli_lock_forking_here ())
@@ -132,13 +132,13 @@ sli_unlock (Lock *lock)
   SCHEDULE_POINT ("unlock");
 }
 
-void
+COMMON_TEXT void
 sli_lock_for_fork (Lock *lock)
 {
   pthread_mutex_lock (&lock->mutex);
 }
 
-void
+COMMON_TEXT void
 sli_unlock_after_fork (Lock *lock)
 {
   pthread_mutex_unlock (&lock->mutex);
@@ -155,14 +155,14 @@ sli_lock_renew (Lock *lock)
   sli_lock_init (lock, lock->rank);
 }
 
-void
+COMMON_TEXT void
 sli_lock_fork_begin (void)
 {
   STORE (&forking.thread, pthread_self ());
   STORE_RELEASE (&forking.active, true);
 }
 
-void
+COMMON_TEXT void
 sli_lock_fork_end (void)
 {
   STORE_RELEASE (&forking.active, false);

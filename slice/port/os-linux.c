@@ -35,7 +35,7 @@ sli_os_thread_id (void)
 #endif
 }
 
-bool
+COMMON_TEXT bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MADV_DONTNEED)
@@ -49,7 +49,7 @@ sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 #endif
 }
 
-void
+COMMON_TEXT void
 sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
                     bool wanted UNUSED)
 {

@@ -29,7 +29,7 @@ static struct
   uint64_t pretended_clock_msec; /* 0: tell the truth */
 } os;
 
-size_t
+COMMON_TEXT size_t
 sli_os_page_bytes (void)
 {
   size_t pretended = LOAD (&os.pretended_page_bytes);
@@ -43,7 +43,7 @@ sli_os_pretend_page_bytes (size_t bytes)
   STORE (&os.pretended_page_bytes, bytes);
 }
 
-uint64_t
+COMMON_TEXT uint64_t
 sli_os_clock_msec (void)
 {
   uint64_t pretended = LOAD (&os.pretended_clock_msec);
@@ -90,19 +90,19 @@ sli_os_write (int fd, const char *text, size_t bytes)
     }
 }
 
-bool
+COMMON_TEXT bool
 sli_os_is_secure (void)
 {
   return getauxval (AT_SECURE) != 0;
 }
 
-const char *
+COMMON_TEXT const char *
 sli_os_getenv (const char *name)
 {
   return sli_os_is_secure () ? NULL : getenv (name);
 }
 
-void
+COMMON_TEXT void
 sli_os_random (void *to, size_t bytes)
 {
   /* getentropy() is no cancellation point, getrandom() is.  Where a sandbox
@@ -159,7 +159,7 @@ sli_os_protect (void *address, size_t bytes, bool untouchable)
          == 0;
 }
 
-bool
+COMMON_TEXT bool
 sli_os_has_posix_memalign (void)
 {
 #ifdef HAVE_POSIX_MEMALIGN
@@ -189,7 +189,7 @@ sli_os_has_valloc (void)
 #endif
 }
 
-void *
+COMMON_TEXT void *
 sli_os_posix_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
 {
 #ifdef HAVE_POSIX_MEMALIGN
@@ -233,7 +233,7 @@ sli_os_valloc (size_t bytes UNUSED)
 #endif
 }
 
-void *
+COMMON_TEXT void *
 sli_os_malloc (size_t bytes, bool zero)
 {
   void *block = zero ? calloc (1, bytes) : malloc (bytes);
@@ -252,7 +252,7 @@ sli_os_malloc (size_t bytes, bool zero)
 /* Where realloc might move the block to a multiple of 8 there would be no way
  * back if memory ran out then, so with 32 bits it is not asked: ARM's malloc
  * aligns to 8, that of i386 does not, but valgrind's does. */
-void *
+CONTEXT_TEXT void *
 sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
@@ -268,7 +268,7 @@ sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
   return moved;
 }
 
-size_t
+COMMON_TEXT size_t
 sli_os_malloc_bytes (const void *block UNUSED)
 {
 #ifdef HAVE_MALLOC_USABLE_SIZE

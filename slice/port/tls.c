@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "tls.h"
+#include "compiler.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@ static struct
 /* Where errno lies tells threads apart, without thread-local storage of our
  * own, which is scarce.  These places are at equal distances, perhaps large
  * powers of two: the product spreads them. */
-uint16_t
+COMMON_TEXT uint16_t
 sli_tls_tag (void)
 {
   uint32_t bits = (uint32_t) ((uintptr_t) &errno >> 4);
@@ -31,7 +32,7 @@ sli_tls_tag (void)
   return (uint16_t) ((bits * 2654435761u) >> 16);
 }
 
-bool
+COMMON_TEXT bool
 sli_tls_open (void (*leave) (void *value))
 {
   if (!tls.is_open)
@@ -39,7 +40,7 @@ sli_tls_open (void (*leave) (void *value))
   return tls.is_open;
 }
 
-bool
+COMMON_TEXT bool
 sli_tls_watch (void *value)
 {
   return tls.is_open && pthread_setspecific (tls.key, value) == 0;
@@ -54,20 +55,20 @@ static struct
   bool is_open;
 } word_of = { .once = PTHREAD_ONCE_INIT };
 
-static void
+CONTEXT_TEXT static void
 word_open (void)
 {
   word_of.is_open = pthread_key_create (&word_of.key, NULL) == 0;
 }
 
-void *
+CONTEXT_TEXT void *
 sli_tls_word (void)
 {
   pthread_once (&word_of.once, word_open);
   return word_of.is_open ? pthread_getspecific (word_of.key) : NULL;
 }
 
-bool
+CONTEXT_TEXT bool
 sli_tls_set_word (void *word)
 {
   pthread_once (&word_of.once, word_open);

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "os.h"
+#include "compiler.h"
 
 #ifdef HAVE_VALGRIND_VALGRIND_H
 # include <valgrind/valgrind.h>
@@ -20,7 +21,7 @@
  * LeakSanitizer, also when this library was built without them. */
 extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
 
-const char *
+COMMON_TEXT const char *
 sli_os_memory_tool (void)
 {
   if (RUNNING_ON_VALGRIND)
