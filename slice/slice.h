@@ -110,9 +110,13 @@ SLICE_API void slice_free_slow_v1 (size_t size, void *block);
  * language.  alloc.c defines SLICE_DEFINE_EXPORTS to make these. */
 #ifdef SLICE_DEFINE_EXPORTS
 # define SLICE_INLINE SLICE_API
+# define SLICE_ALWAYS_V1
 #elif !defined SLICE_INLINE
 # define SLICE_INLINE                                                         \
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+#endif
+#ifndef SLICE_ALWAYS_V1
+# define SLICE_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 #define SLICE_LIKELY(x) __builtin_expect (!!(x), 1)
 #define SLICE_UNLIKELY(x) __builtin_expect (!!(x), 0)
@@ -323,14 +327,27 @@ SLICE_API void *slice_try_alloc_known (size_t size, bool *known_zero);
  */
 SLICE_API void slice_free_bulk (size_t n, void *const *blocks);
 
+/* As slice_block_size(), whatever the compiler knows of the block. */
+SLICE_API size_t slice_block_size_v1 (const void *block);
+
 /** The usable size of a live block.
  *
  * @param block  a live block of any size; not NULL
- * @return       bytes that may be used, at least the size asked for
+ * @return       bytes that may be used, at least the size asked for.  Where
+ *               the compiler sees how the block was allocated it is that size,
+ *               for it may take what lies beyond for an overrun
+ *               (_FORTIFY_SOURCE, -fsanitize=object-size).
  *
  * Threads: any.  Cost: a few loads.
  */
-SLICE_API size_t slice_block_size (const void *block);
+SLICE_INLINE size_t slice_block_size (const void *block) SLICE_ALWAYS_V1;
+SLICE_INLINE size_t
+slice_block_size (const void *block)
+{
+  size_t bytes = slice_block_size_v1 (block);
+  size_t known = SLICE_KNOWN_BYTES_V1 (block);
+  return bytes < known ? bytes : known;
+}
 
 /** What an address is. */
 typedef enum
