@@ -53,9 +53,11 @@ SLICE_BEGIN_DECLS
  * its own name; exports.c makes these. */
 #ifdef SLICE_ARENA_DEFINE_EXPORTS
 # define SLICE_ARENA_INLINE SLICE_API
+# define SLICE_ARENA_ALWAYS_V1
 #else
 # define SLICE_ARENA_INLINE                                                   \
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+# define SLICE_ARENA_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 
 /** The largest alignment that the _aligned functions take: a page. */

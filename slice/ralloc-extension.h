@@ -26,9 +26,21 @@ SLICE_API void ralloc_free_children (void *ctx);
  * nothing.  Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
 SLICE_API bool ralloc_is_ancestor (const void *ancestor, const void *ptr);
 
-/** Bytes of payload of one node that may be used; 0 of NULL.
+/* As ralloc_usable_size(), whatever the compiler knows of the node. */
+SLICE_API size_t ralloc_usable_size_v1 (const void *ptr);
+
+/** Bytes of payload of one node that may be used; 0 of NULL.  Where the
+ * compiler sees how it was allocated, no more than was asked for: see
+ * slice_block_size().
  * Threads: tree.  Cost: some loads. */
-SLICE_API size_t ralloc_usable_size (const void *ptr);
+RALLOC_INLINE size_t ralloc_usable_size (const void *ptr) RALLOC_ALWAYS_V1;
+RALLOC_INLINE size_t
+ralloc_usable_size (const void *ptr)
+{
+  size_t bytes = ralloc_usable_size_v1 (ptr);
+  size_t known = SLICE_KNOWN_BYTES_V1 (ptr);
+  return bytes < known ? bytes : known;
+}
 
 /** Nodes in a tree, the top included; 0 of NULL.
  * Threads: tree.  Cost: O(nodes).  Source: talloc_total_blocks(). */

@@ -96,9 +96,11 @@ SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
 /* ralloc.c defines RALLOC_DEFINE_EXPORTS to make the exported bodies. */
 #ifdef RALLOC_DEFINE_EXPORTS
 # define RALLOC_INLINE SLICE_API
+# define RALLOC_ALWAYS_V1
 #else
 # define RALLOC_INLINE                                                        \
   SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+# define RALLOC_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 
 /* --- nodes --------------------------------------------------------------- */

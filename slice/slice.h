@@ -116,6 +116,7 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
 #ifdef SLICE_DEFINE_EXPORTS
 # define SLICE_INLINE SLICE_API
 # define SLICE_HAVE_BODIES_V1
+# define SLICE_ALWAYS_V1
 #elif defined SLICE_INLINE
 # define SLICE_HAVE_BODIES_V1
 #elif defined __OPTIMIZE__
@@ -124,10 +125,14 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
 # define SLICE_HAVE_BODIES_V1
 #else
 # define SLICE_INLINE SLICE_API
+# define SLICE_ALWAYS_V1
 # define SLICE_INLINE_FREED_BY(function, n) SLICE_ATTR_FREED_BY (function, n)
 #endif
 #ifndef SLICE_INLINE_FREED_BY
 # define SLICE_INLINE_FREED_BY(function, n)
+#endif
+#ifndef SLICE_ALWAYS_V1
+# define SLICE_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 #define SLICE_LIKELY(x) __builtin_expect (!!(x), 1)
 #define SLICE_UNLIKELY(x) __builtin_expect (!!(x), 0)
@@ -260,84 +265,6 @@ SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
  * NULL block does nothing. */
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
-/* --- the inline bodies ---------------------------------------------------- */
-
-#ifdef SLICE_HAVE_BODIES_V1
-
-SLICE_INLINE void *
-slice_alloc (size_t size)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-  if (SLICE_LIKELY (block != NULL))
-    {
-      SLICE_STORE (&entry->top, top - 1);
-      return block;
-    }
-  return slice_alloc_slow_v1 (size);
-}
-
-SLICE_INLINE void *
-slice_try_alloc (size_t size)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-  if (SLICE_LIKELY (block != NULL))
-    {
-      SLICE_STORE (&entry->top, top - 1);
-      return block;
-    }
-  return slice_try_alloc_slow_v1 (size);
-}
-
-SLICE_INLINE void *
-slice_alloc0 (size_t size)
-{
-  void *block = slice_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
-}
-
-SLICE_INLINE void *
-slice_try_alloc0 (size_t size)
-{
-  void *block = slice_try_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
-}
-
-SLICE_INLINE void *
-slice_copy (size_t size, const void *source)
-{
-  void *block = slice_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memcpy (block, source, size);
-  return block;
-}
-
-SLICE_INLINE void
-slice_free1 (size_t size, void *block)
-{
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-  void **top = SLICE_LOAD (&entry->top);
-  if (SLICE_LIKELY (top != entry->end && *top != block))
-    {
-      SLICE_STORE (top + 1, block);
-      SLICE_STORE (&entry->top, top + 1);
-      return;
-    }
-  slice_free_slow_v1 (size, block);
-}
-
-#endif /* SLICE_HAVE_BODIES_V1 */
-
 /* --- for layers that stand on this one ----------------------------------- */
 
 /** Allocates like slice_try_alloc() and says whether the memory is known to
@@ -365,14 +292,20 @@ SLICE_API void *slice_try_alloc_known (size_t size, bool *known_zero);
  */
 SLICE_API void slice_free_bulk (size_t n, void *const *blocks);
 
+/* As slice_block_size(), whatever the compiler knows of the block. */
+SLICE_API size_t slice_block_size_v1 (const void *block);
+
 /** The usable size of a live block.
  *
  * @param block  a live block of any size; not NULL
- * @return       bytes that may be used, at least the size asked for
+ * @return       bytes that may be used, at least the size asked for.  Where
+ *               the compiler sees how the block was allocated it is that size,
+ *               for it may take what lies beyond for an overrun
+ *               (_FORTIFY_SOURCE, -fsanitize=object-size).
  *
  * Threads: any.  Cost: a few loads.
  */
-SLICE_API size_t slice_block_size (const void *block);
+SLICE_INLINE size_t slice_block_size (const void *block) SLICE_ALWAYS_V1;
 
 /** What an address is. */
 typedef enum
@@ -499,6 +432,92 @@ typedef void (*SliceAbortHandler) (int number, const char *message,
  */
 SLICE_API void slice_set_abort_handler (SliceAbortHandler handler,
                                         void *data);
+
+/* --- the inline bodies ---------------------------------------------------- */
+
+#ifdef SLICE_HAVE_BODIES_V1
+
+SLICE_INLINE void *
+slice_alloc (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+  if (SLICE_LIKELY (block != NULL))
+    {
+      SLICE_STORE (&entry->top, top - 1);
+      return block;
+    }
+  return slice_alloc_slow_v1 (size);
+}
+
+SLICE_INLINE void *
+slice_try_alloc (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+  if (SLICE_LIKELY (block != NULL))
+    {
+      SLICE_STORE (&entry->top, top - 1);
+      return block;
+    }
+  return slice_try_alloc_slow_v1 (size);
+}
+
+SLICE_INLINE void *
+slice_alloc0 (size_t size)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+SLICE_INLINE void *
+slice_try_alloc0 (size_t size)
+{
+  void *block = slice_try_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memset (block, 0, size);
+  return block;
+}
+
+SLICE_INLINE void *
+slice_copy (size_t size, const void *source)
+{
+  void *block = slice_alloc (size);
+  if (SLICE_LIKELY (block != NULL))
+    memcpy (block, source, size);
+  return block;
+}
+
+SLICE_INLINE void
+slice_free1 (size_t size, void *block)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  void **top = SLICE_LOAD (&entry->top);
+  if (SLICE_LIKELY (top != entry->end && *top != block))
+    {
+      SLICE_STORE (top + 1, block);
+      SLICE_STORE (&entry->top, top + 1);
+      return;
+    }
+  slice_free_slow_v1 (size, block);
+}
+
+SLICE_INLINE size_t
+slice_block_size (const void *block)
+{
+  size_t bytes = slice_block_size_v1 (block);
+  size_t known = SLICE_KNOWN_BYTES_V1 (block);
+  return bytes < known ? bytes : known;
+}
+
+#endif /* SLICE_HAVE_BODIES_V1 */
 
 /* --- typed macros -------------------------------------------------------- */
 

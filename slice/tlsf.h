@@ -100,9 +100,22 @@ SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
  */
 SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
 
-/** The bytes that may be used of an object; at least what was asked for. */
-SLICE_API size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
-                                          const void *object);
+/* As slice_tlsf_object_bytes(), whatever the compiler knows of the object. */
+SLICE_API size_t slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf,
+                                             const void *object);
+
+/** The bytes that may be used of an object; at least what was asked for.  Where
+ * the compiler sees how it was allocated, no more: see slice_block_size(). */
+SLICE_ARENA_INLINE size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
+                                                   const void *object)
+    SLICE_ARENA_ALWAYS_V1;
+SLICE_ARENA_INLINE size_t
+slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
+{
+  size_t bytes = slice_tlsf_object_bytes_v1 (tlsf, object);
+  size_t known = SLICE_KNOWN_BYTES_V1 (object);
+  return bytes < known ? bytes : known;
+}
 
 /** Frees all objects.  With KEEP_NONE a heap that grows gives all regions
  * back but the first. */

@@ -155,6 +155,8 @@ check_scripts = \
 	%D%/check-fastpath.sh \
 	%D%/check-fallbacks.sh \
 	%D%/check-far.sh \
+	%D%/check-full.sh \
+	%D%/check-fortify.sh \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
 	%D%/check-debugging.sh \

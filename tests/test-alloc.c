@@ -827,6 +827,86 @@ test_block_info (void)
   slice_free1 (5000, large);
 }
 
+/* --- how much may be used of a block --- */
+
+/* Not less than was asked for, and as much as its chunk at most; just that
+ * where the exact size is written down. */
+static void
+check_block_size (const char *options, bool is_exact)
+{
+  test_options (options);
+  for (size_t size = 1; size < 20000; size += size < 600 ? 1 : 97)
+    {
+      char *volatile hidden = slice_alloc (size);
+      char *block = hidden;
+      size_t bytes = slice_block_size (block);
+
+      g_assert_cmpuint (bytes, >=, size);
+      g_assert_cmpuint (bytes, <=, size + size / 8 + 128);
+      if (is_exact)
+        g_assert_cmpuint (bytes, ==, size);
+      memset (block, 1, bytes);
+      slice_free1 (size, block);
+      hidden = slice_alloc_aligned (64, size);
+      block = hidden;
+      bytes = slice_block_size (block);
+      g_assert_cmpuint (bytes, >=, (size + 63) / 64 * 64);
+      g_assert_cmpuint (bytes, <=, size + size / 8 + 256);
+      memset (block, 1, bytes);
+      slice_free_aligned (64, size, block);
+    }
+}
+
+static void
+test_block_size (void)
+{
+  check_block_size ("", false);
+}
+
+static void
+test_block_size_bypass (void)
+{
+  check_block_size ("bypass-magazines", false);
+}
+
+static void
+test_block_size_debug_blocks (void)
+{
+  check_block_size ("debug-blocks", false);
+}
+
+static void
+test_block_size_always_malloc (void)
+{
+  check_block_size ("always-malloc:debug-blocks", false);
+}
+
+static void
+test_block_size_checked (void)
+{
+  check_block_size ("checked", true);
+}
+
+static void
+test_block_size_hardened (void)
+{
+  check_block_size ("hardened", true);
+}
+
+static void
+test_block_size_debug (void)
+{
+  check_block_size ("debug", true);
+}
+
+/* The pool tells a tool, if there is one. */
+static void
+test_block_size_told (void)
+{
+  g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
+  check_block_size ("force-pool=2", false);
+}
+
 /* Nothing was ever asked for: nothing is ours, and all of this is harmless. */
 static void
 test_before_the_first_block (void)
@@ -1176,6 +1256,17 @@ main (int argc, char **argv)
   test_add ("/slice/alloc/bulk", test_bulk);
   test_add_fresh ("/slice/alloc/bulk-locks", test_bulk_locks);
   test_add_fresh ("/slice/alloc/block-info", test_block_info);
+  test_add_fresh ("/slice/alloc/block-size", test_block_size);
+  test_add_fresh ("/slice/alloc/block-size-bypass", test_block_size_bypass);
+  test_add_fresh ("/slice/alloc/block-size-debug-blocks",
+                  test_block_size_debug_blocks);
+  test_add_fresh ("/slice/alloc/block-size-always-malloc",
+                  test_block_size_always_malloc);
+  test_add_fresh ("/slice/alloc/block-size-checked", test_block_size_checked);
+  test_add_fresh ("/slice/alloc/block-size-hardened",
+                  test_block_size_hardened);
+  test_add_fresh ("/slice/alloc/block-size-debug", test_block_size_debug);
+  test_add_fresh ("/slice/alloc/block-size-told", test_block_size_told);
   test_add_fresh ("/slice/alloc/before-the-first-block",
                   test_before_the_first_block);
   test_add_fresh ("/slice/alloc/always-malloc", test_always_malloc);

@@ -124,6 +124,105 @@ test_tells_sizes (void)
   g_assert_null (slice_alloc (0));
 }
 
+/* --- the size of a birth and of its death --- */
+
+/* Sizes of the living, by address; 0: none. */
+static GHashTable *sizes;
+static unsigned n_sized;
+
+static void
+note_born (SliceTraceKind kind G_GNUC_UNUSED, const void *block, size_t bytes)
+{
+  g_hash_table_insert (sizes, (void *) block, GSIZE_TO_POINTER (bytes + 1));
+}
+
+static void
+note_died (SliceTraceKind kind, const void *block, size_t bytes)
+{
+  size_t born = GPOINTER_TO_SIZE (g_hash_table_lookup (sizes, block));
+
+  g_assert_cmpuint (born, !=, 0);
+  if (bytes != 0)
+    g_assert_cmpuint (bytes, ==, born - 1);
+  n_sized += bytes != 0 && kind == SLICE_TRACE_SLICE;
+  g_hash_table_remove (sizes, block);
+}
+
+static void
+note_moved (SliceTraceKind kind G_GNUC_UNUSED, const void *old_block,
+            const void *block, size_t bytes)
+{
+  g_assert_nonnull (g_hash_table_lookup (sizes, old_block));
+  g_hash_table_remove (sizes, old_block);
+  g_hash_table_insert (sizes, (void *) block, GSIZE_TO_POINTER (bytes + 1));
+}
+
+static void
+note_own (bool begins G_GNUC_UNUSED)
+{
+}
+
+static const SliceTraceHooks noting
+    = { sizeof noting, note_born, note_died, note_moved, note_own };
+
+typedef struct
+{
+  _Alignas (64) char c[70];
+} Wide;
+
+static void
+slices_of_all_sizes (void)
+{
+  static const char kept[5000];
+  unsigned n = 0;
+
+  for (size_t size = 1; size < sizeof kept; size += size < 300 ? 1 : 77)
+    {
+      Wide *wide = slice_new (Wide);
+      void *zero = slice_alloc0_n (3, size);
+
+      slice_free1 (size, slice_alloc (size));
+      for (size_t alignment = 1; alignment <= 4096; alignment *= 4)
+        {
+          slice_free_aligned (alignment, size,
+                              slice_alloc_aligned (alignment, size));
+          slice_free_aligned (alignment, size,
+                              slice_try_alloc_aligned (alignment, size));
+        }
+      slice_free_n (3, size, zero);
+      slice_free (Wide, wide);
+      slice_free1 (size, slice_copy (size, kept));
+      n += 2 * 7 + 4;
+    }
+  g_assert_cmpuint (n_sized, ==, n);
+}
+
+/* What dies has the size that it was born with, or none. */
+static void
+test_sizes_agree (void)
+{
+  SliceTlsf *tlsf;
+  SliceStack *stack;
+  void *object;
+
+  sizes = g_hash_table_new (NULL, NULL);
+  slice_set_trace_hooks (&noting);
+  slices_of_all_sizes ();
+  tlsf = slice_tlsf_new (NULL);
+  stack = slice_stack_new (NULL);
+  object = slice_tlsf_alloc_aligned (tlsf, 64, 70);
+  object = slice_tlsf_resize (tlsf, object, 700);
+  slice_tlsf_free (tlsf, object);
+  object = slice_stack_alloc_aligned (stack, 64, 70);
+  object = slice_stack_resize (stack, object, 70, 90);
+  slice_stack_release (stack, object);
+  slice_tlsf_destroy (tlsf);
+  slice_stack_destroy (stack);
+  g_assert_cmpuint (g_hash_table_size (sizes), ==, 0);
+  g_hash_table_unref (sizes);
+  slice_set_trace_hooks (&hooks);
+}
+
 /* A large block is malloc's, between the two calls of own(). */
 static void
 test_own_is_paired (void)
@@ -575,6 +674,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/hooks/begins-after-use", test_begins_after_use);
   g_test_add_func ("/slice/hooks/tells-sizes", test_tells_sizes);
+  g_test_add_func ("/slice/hooks/sizes-agree", test_sizes_agree);
   g_test_add_func ("/slice/hooks/own-is-paired", test_own_is_paired);
   g_test_add_func ("/slice/hooks/each-call-tells", test_each_call_tells);
   g_test_add_func ("/slice/hooks/linear-tells-cleanups",

@@ -146,7 +146,7 @@ test_too_late (void)
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
     g_assert_cmpint (slice_set_option (rows[i].option, rows[i].maximum), ==,
                      SLICE_SET_TOO_LATE);
-  g_assert_cmpint (sli_option_set_custom_source (), ==, SLICE_SET_TOO_LATE);
+  g_assert_cmpint (sli_option_set_custom_source (rows), ==, SLICE_SET_TOO_LATE);
   g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 1);
   g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 0);
   /* What the variable says now comes too late, too. */

@@ -9,7 +9,10 @@
 #include "core/source.h"
 #include "port/os.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MIB ((size_t) 1 << 20)
 
@@ -174,6 +177,83 @@ test_default (void)
     g_assert_cmpint (value, ==, SLICE_PAGES_POSIX_MEMALIGN);
 }
 
+/* --- what is set while the options are frozen --- */
+
+/* Reading the environment takes as long as somebody lets the warnings wait. */
+static unsigned freezing_thread;
+
+static void *
+freeze_run (void *data)
+{
+  __atomic_store_n (&freezing_thread, test_thread_id (), __ATOMIC_RELEASE);
+  sli_option_freeze ();
+  return data;
+}
+
+static void
+pipe_fill (int fd)
+{
+  char bytes[4096] = { 0 };
+
+  g_assert_cmpint (fcntl (fd, F_SETFL, O_NONBLOCK), ==, 0);
+  while (write (fd, bytes, sizeof bytes) > 0)
+    ;
+  g_assert_cmpint (fcntl (fd, F_SETFL, 0), ==, 0);
+}
+
+static void *
+drain_run (void *data)
+{
+  char bytes[4096];
+
+  while (read (*(int *) data, bytes, sizeof bytes) > 0)
+    ;
+  return NULL;
+}
+
+static void
+test_set_while_frozen (void)
+{
+  static TestPages first, second;
+  pthread_t thread, drain;
+  int ends[2], standard;
+  SliceSetResult result;
+  int64_t value;
+
+  if (test_is_slow ())
+    {
+      g_test_skip ("under a tool threads that wait for their turn sleep, too");
+      return;
+    }
+  test_pages_init (&first);
+  test_pages_init (&second);
+  g_assert_cmpint (slice_set_source (&first.source), ==, SLICE_SET_OK);
+  g_setenv ("SLICE_OPTIONS", "nonsense", TRUE);
+  g_assert_cmpint (pipe (ends), ==, 0);
+  pipe_fill (ends[1]);
+  standard = dup (STDERR_FILENO);
+  dup2 (ends[1], STDERR_FILENO);
+  pthread_create (&thread, NULL, freeze_run, NULL);
+  while (__atomic_load_n (&freezing_thread, __ATOMIC_ACQUIRE) == 0)
+    sched_yield ();
+  test_wait_asleep (freezing_thread);
+  result = slice_set_option (SLICE_OPTION_COLOUR_INCREMENT, 77);
+  g_assert_true (slice_get_option (SLICE_OPTION_COLOUR_INCREMENT, &value));
+  g_assert_true ((value == 77) == (result == SLICE_SET_OK));
+  g_assert_cmpint (slice_set_source (&second.source), ==, result);
+  pthread_create (&drain, NULL, drain_run, &ends[0]);
+  pthread_join (thread, NULL);
+  dup2 (standard, STDERR_FILENO);
+  close (ends[1]);
+  pthread_join (drain, NULL);
+  /* What was said to be set is in force, and nothing else. */
+  g_assert_true ((sli_option (SLICE_OPTION_COLOUR_INCREMENT) == 77)
+                 == (result == SLICE_SET_OK));
+  g_assert_true (sli_source_in_force ()
+                 == (result == SLICE_SET_OK ? &second.source : &first.source));
+  g_assert_cmpint (result, ==, SLICE_SET_TOO_LATE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -187,5 +267,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/source/option", test_option);
   test_add_fresh ("/slice/source/variable", test_variable);
   test_add_fresh ("/slice/source/default", test_default);
+  test_add_fresh ("/slice/source/set-while-frozen", test_set_while_frozen);
   return g_test_run ();
 }

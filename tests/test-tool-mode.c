@@ -23,6 +23,16 @@ void
 __sanitizer_print_stack_trace (void)
 {
 }
+
+/* One that is told of the pool's blocks, with force-pool=2. */
+void __msan_allocated_memory (const volatile void *start, size_t bytes);
+
+void
+__msan_allocated_memory (const volatile void *start, size_t bytes)
+{
+  (void) start;
+  (void) bytes;
+}
 #endif
 
 /* glibc's malloc tells this size exactly, as tools do all sizes, and so any
@@ -87,6 +97,26 @@ test_forced (void)
   slice_free1 (40, block);
 }
 
+/* The pool, and a tool that is told of its blocks: large ones are malloc's, and
+ * told of by malloc. */
+static void
+test_told (void)
+{
+  g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
+  for (size_t size = EXACT_BYTES; size < 20000; size += 32)
+    {
+      void *block = slice_alloc (size);
+
+      g_assert_cmpint (sli_alloc_route (), ==, ROUTE_GUARD);
+      g_assert_cmpuint (slice_block_size (block), ==, size);
+      slice_free1 (size, block);
+      block = slice_alloc_aligned (64, size);
+      g_assert_cmpuint (slice_block_size (block), >=, size);
+      g_assert_cmpuint (slice_block_size (block), <=, size + 128);
+      slice_free_aligned (64, size, block);
+    }
+}
+
 /* The sizes are checked exactly where the tool tells them exactly; glibc's
  * malloc, which this program really has, rounds. */
 static void
@@ -123,6 +153,7 @@ main (int argc, char **argv)
                   test_blocks_are_mallocs);
   test_add_fresh ("/slice/tool-mode/alignment-holds", test_alignment_holds);
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
+  test_add_fresh ("/slice/tool-mode/told", test_told);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();
 }

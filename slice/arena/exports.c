@@ -1,4 +1,4 @@
-/* exports.c - the inline functions of linear, stack and pool, exported
+/* exports.c - the inline functions of the arenas, exported
  *
  * Floor 7.  For callers that take an address, build without optimisation or
  * bind from another language.
@@ -11,3 +11,4 @@
 
 #define SLICE_ARENA_DEFINE_EXPORTS
 #include <slice/arena.h>
+#include <slice/tlsf.h>

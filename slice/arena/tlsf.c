@@ -410,7 +410,7 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 /* --- resize -------------------------------------------------------------- */
 
 size_t
-slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
+slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
 {
   sli_tlsf_require (tlsf);
   Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);

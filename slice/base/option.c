@@ -121,7 +121,10 @@ static Lock option_lock = LOCK_INIT (LOCK_RANK_BASE);
 static struct
 {
   bool have_initials;              /* values below are meant */
-  bool frozen;                     /* no change any more */
+  bool freezing;                   /* no change any more: the environment is
+                                      being read */
+  bool frozen;                     /* and no other value */
+  const void *source;              /* the caller's own page source */
   int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
 } options;
 
@@ -452,7 +455,12 @@ sli_option_freeze (void)
 
   if (sli_option_is_frozen ())
     return;
+  /* From here on who sets an option is too late: it would be lost. */
+  sli_lock (&option_lock);
+  options.freezing = true;
+  sli_unlock (&option_lock);
   options_copy (values);
+  SCHEDULE_POINT ("options are frozen");
   read_environment (values, false); /* may write: no lock is held */
   sli_lock (&option_lock);
   memcpy (options.values, values, sizeof values);
@@ -468,13 +476,15 @@ sli_option_is_frozen (void)
 }
 
 static SliceSetResult
-option_store (SliceOption option, int64_t value)
+option_store (SliceOption option, int64_t value, const void *source)
 {
   SliceSetResult result = SLICE_SET_TOO_LATE;
 
   sli_lock (&option_lock);
-  if (!options.frozen)
+  if (!options.freezing)
     {
+      if (source != NULL)
+        options.source = source;
       if (!options.have_initials)
         options_take_initials (options.values);
       options.have_initials = true;
@@ -494,13 +504,24 @@ sli_option_set (SliceOption option, int64_t value)
     return SLICE_SET_UNKNOWN;
   if (!row_allows (row, value))
     return SLICE_SET_BAD_VALUE;
-  return option_store (option, value);
+  return option_store (option, value, NULL);
 }
 
 SliceSetResult
-sli_option_set_custom_source (void)
+sli_option_set_custom_source (const void *source)
 {
-  return option_store (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_CUSTOM);
+  return option_store (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_CUSTOM, source);
+}
+
+const void *
+sli_option_custom_source (void)
+{
+  const void *source;
+
+  sli_lock (&option_lock);
+  source = options.source;
+  sli_unlock (&option_lock);
+  return source;
 }
 
 COMMON_TEXT bool

@@ -31,8 +31,10 @@ SliceSetResult sli_option_set (SliceOption option, int64_t value);
 bool sli_option_get (SliceOption option, int64_t *value);
 /* Is it built in, on this system?  (A caller's own is not.) */
 bool sli_option_has_source (SlicePageSource which);
-/* For the page source, which has a setter of its own. */
-SliceSetResult sli_option_set_custom_source (void);
+/* For the page source, which has a setter of its own: both are set, or
+ * neither.  NULL: none was. */
+SliceSetResult sli_option_set_custom_source (const void *source);
+const void *sli_option_custom_source (void);
 
 /* For fork.c. */
 Lock *sli_option_lock (void);

@@ -313,7 +313,7 @@ ralloc_is_ancestor (const void *ancestor, const void *ptr)
 }
 
 size_t
-ralloc_usable_size (const void *ptr)
+ralloc_usable_size_v1 (const void *ptr)
 {
   if (ptr == NULL)
     return 0;

@@ -149,13 +149,21 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
   route_make_ready ();
   if (block == NULL)
     return;
+  if (trace_is_on ())
+    {
+      /* Of the size that it was born with; what goes back is told to no one. */
+      sli_trace_died (SLICE_TRACE_SLICE, block, size);
+      if (is_aligned_by_class (alignment, bytes))
+        {
+          sli_own_free_slow (bytes, block);
+          return;
+        }
+    }
   if (is_aligned_by_class (alignment, bytes))
     {
       slice_free1 (bytes, block);
       return;
     }
-  if (trace_is_on ())
-    sli_trace_died (SLICE_TRACE_SLICE, block, size);
   if (remembers_malloc ())
     sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
   if (UNLIKELY (sli_slab_is_ours (block)))

@@ -172,7 +172,7 @@ sli_own_free_bulk (size_t n, void *const *blocks)
 }
 
 CONTEXT_TEXT size_t
-slice_block_size (const void *block)
+slice_block_size_v1 (const void *block)
 {
   unsigned class_index = place_class_of (block);
   size_t size;
@@ -180,7 +180,7 @@ slice_block_size (const void *block)
   if (UNLIKELY (sli_route.route == ROUTE_GUARD))
     {
       size = sli_guard_block_size (block);
-      return size != 0 ? size : sli_block_check_size (block);
+      return size != 0 ? size : sli_guard_large_bytes (block);
     }
   return LIKELY (class_index != 0)
              ? sli_sizeclasses[class_index].chunk_bytes

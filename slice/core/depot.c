@@ -126,6 +126,8 @@ sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
 
 /* --- the stack ----------------------------------------------------------- */
 
+static bool depot_is_right (Depot *depot);
+
 static bool
 depot_lock (Depot *depot)
 {
@@ -139,6 +141,8 @@ static void
 depot_insert (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
+  assert_here (magazine->n_rounds > 0
+               && magazine->n_rounds <= magazine->n_rounds_max);
   SCHEDULE_POINT ("depot push");
   link_after (&magazine->link, &depot->stack);
   SCHEDULE_POINT ("depot pushed");
@@ -150,6 +154,7 @@ static void
 depot_remove (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
+  assert_here (depot->n_magazines > 0);
   SCHEDULE_POINT ("depot pop");
   link_remove (&magazine->link);
   STORE (&depot->n_magazines, depot->n_magazines - 1);
@@ -241,6 +246,7 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
       depot->n_pops++;
       empty = depot_keep_empty (depot, empty);
     }
+  assert_slow (depot_is_right (depot));
   sli_unlock (&depot->lock);
   if (magazine != NULL && empty != NULL)
     sli_depot_end_magazine (empty);
@@ -282,6 +288,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
     exchange->spare = depot_take_older (depot, now_msec,
                                         depot_options.working_set_msec);
   exchange->empty = depot_take_empty (depot, n_wanted);
+  assert_slow (depot_is_right (depot));
   if (!SEEDED (1))
     sli_unlock (&depot->lock);
   PROBE2 (depot_push, class_index, magazine);
@@ -462,14 +469,14 @@ magazine_check (const Magazine *magazine, unsigned class_index,
 }
 
 /* Invariants D1 to D3 of THEORY section 10. */
-const char *
-sli_depot_check (unsigned class_index, const void **where)
+static const char *
+depot_check (Depot *depot, const void **where)
 {
-  Depot *depot = &depots[class_index];
+  unsigned class_index = (unsigned) (depot - depots);
   uint64_t n_magazines = 0, n_chunks = 0, later_msec = UINT64_MAX;
   const char *broken = NULL;
 
-  sli_lock (&depot->lock);
+  assert_held (&depot->lock);
   LINK_EACH (link, &depot->stack)
     {
       Magazine *magazine = LINK_OWNER (link, Magazine, link);
@@ -489,6 +496,25 @@ sli_depot_check (unsigned class_index, const void **where)
       broken = "D3";
       *where = depot;
     }
+  return broken;
+}
+
+static bool
+depot_is_right (Depot *depot)
+{
+  const void *where;
+
+  return depot_check (depot, &where) == NULL;
+}
+
+const char *
+sli_depot_check (unsigned class_index, const void **where)
+{
+  Depot *depot = &depots[class_index];
+  const char *broken;
+
+  sli_lock (&depot->lock);
+  broken = depot_check (depot, where);
   sli_unlock (&depot->lock);
   return broken;
 }

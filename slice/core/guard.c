@@ -417,6 +417,16 @@ sli_guard_is_large (const void *block)
 }
 
 size_t
+sli_guard_large_bytes (const void *block)
+{
+  size_t size = sli_block_check_size (block);
+
+  if (size != SIZE_MAX)
+    return size;
+  return sli_guard.mode == GUARD_ANNOTATED ? sli_os_malloc_bytes (block) : 0;
+}
+
+size_t
 sli_guard_mark_bytes (uint16_t mark)
 {
   return mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;

@@ -53,6 +53,8 @@ void sli_guard_remove_large (const void *block, size_t size,
 
 /* Is it a live one of these? */
 bool sli_guard_is_large (const void *block);
+/* Its size, as it was asked for where that is known; 0 if it is none. */
+size_t sli_guard_large_bytes (const void *block);
 
 /* The size of the live block that a mark (ChunkInfo) tells of; 0: of none. */
 size_t sli_guard_mark_bytes (uint16_t mark);

@@ -257,6 +257,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
       cache->loaded = magazine;
     }
   sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
   return true;
 }
 
@@ -420,6 +421,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
   if (cache->loaded != NULL)
     sli_adapt_fit (record, class_index, cache->loaded);
   sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
   if (exchange.spare != NULL)
     sli_depot_drain (exchange.spare);
   return cache->loaded != NULL;

@@ -59,6 +59,11 @@ void sli_region_set_idle (Region *region, uint64_t since_msec);
 bool sli_region_set_plain (Region *region, bool is_plain);
 void sli_region_advise_huge (Region *region, bool wanted);
 
+/* Is a region that has been worked on as it must be (P1, P2, P3, P5)? */
+bool sli_region_is_valid (const Region *region);
+/* Are all?  Takes the lock. */
+bool sli_page_is_valid (void);
+
 /* Is nothing of an extent in use any more?  Then it leaves the floor's books,
  * and the caller unmaps it, without the lock. */
 bool sli_extent_retire (Extent *extent);

@@ -116,6 +116,20 @@ region_check (const Region *region)
   return map_is_right (region) ? NULL : "P5";
 }
 
+bool
+sli_region_is_valid (const Region *region)
+{
+  return region_check (region) == NULL;
+}
+
+bool
+sli_page_is_valid (void)
+{
+  const void *where;
+
+  return sli_page_check (&where) == NULL;
+}
+
 static const char *
 extent_check (const Extent *extent, const void **where)
 {

@@ -50,6 +50,7 @@ static Extent *
 idle_put_back (Region *region, size_t dirty_units, bool given_back)
 {
   assert_held (&sli_page.lock);
+  assert_here (region->state == REGION_IN_TRIM);
   if (!given_back && !source_takes_extents_only (sli_page.source))
     {
       region->state = REGION_IDLE;
@@ -123,6 +124,7 @@ sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
 
   while (found && max_regions-- > 0)
     bytes += trim_one_region (max_age_msec, &found);
+  assert_slow (sli_page_is_valid ());
   return bytes;
 }
 
@@ -225,6 +227,7 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
   unsigned n = unitset_count (dirty);
 
   assert_held (&sli_page.lock);
+  assert_here (region->state == REGION_IN_TRIM);
   region->free = unitset_plus (&region->free, dirty);
   region->n_free += n;
   if (given_back)
@@ -239,6 +242,7 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
     sli_region_set_idle (region, region->used_msec);
   else
     sli_region_file (region);
+  assert_slow (sli_region_is_valid (region));
 }
 
 /* Advises away each stretch of units in the set. */
@@ -284,6 +288,7 @@ sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
       units_put_back (region, &dirty, given_back);
     }
   sli_unlock (&sli_page.lock);
+  assert_slow (sli_page_is_valid ());
   return bytes;
 }
 

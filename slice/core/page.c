@@ -429,6 +429,7 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
                  void **record, bool *is_zero, bool *turns_huge)
 {
   assert_held (&sli_page.lock);
+  assert_here (unitset_has_all (&region->free, first, n_units));
   *turns_huge = region->state == REGION_CLEAN
                 && sli_region_set_plain (region, false);
   if (region->state != REGION_USED)
@@ -450,6 +451,7 @@ region_take_run (Region *region, unsigned first, unsigned n_units,
   region->run_units[first] = (uint8_t) n_units;
   region->used_msec = sli_os_clock_msec ();
   sli_region_file (region);
+  assert_slow (sli_region_is_valid (region));
   *record = region->records[first];
   return region_unit (region, first);
 }
@@ -527,6 +529,8 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
   bool is_too_much = false;
 
   sli_lock (&sli_page.lock);
+  assert_here (region->run_first[first] == first
+               && region->run_units[first] == n_units);
   for (unsigned i = first; i < first + n_units; i++)
     STORE (&region->run_first[i], 0);
   unitset_add (&region->free, first, n_units);
@@ -545,6 +549,7 @@ sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
     }
   else
     sli_region_file (region);
+  assert_slow (sli_region_is_valid (region));
   sli_unlock (&sli_page.lock);
   return is_too_much;
 }

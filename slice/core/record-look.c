@@ -157,6 +157,12 @@ class_check (const ThreadRecord *record, unsigned class_index)
              : NULL;
 }
 
+bool
+sli_record_is_right (const ThreadRecord *record, unsigned class_index)
+{
+  return class_check (record, class_index) == NULL;
+}
+
 const char *
 sli_magazine_check (const void **where)
 {

@@ -126,6 +126,7 @@ class_reattach (ThreadRecord *record, unsigned class_index)
            magazine->n_rounds * sizeof magazine->slots[0]);
   cache->n_taken = 0;
   sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
 }
 
 /* The registry's lock keeps trimmers away: one that came now would have its
@@ -308,6 +309,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
     magazine_put_away (previous, kind);
   zero_window_put_away (cache, class_index);
   quarantine_put_away (cache, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
 }
 
 void

@@ -204,6 +204,10 @@ sli_record_peek (void)
 /* Where the entry of a class without a loaded magazine stands. */
 extern void *sli_record_nil[2];
 
+/* Are its magazines of a class as they must be (M1, M2, M4)?  The owner's, or
+ * under the registry's lock. */
+bool sli_record_is_right (const ThreadRecord *record, unsigned class_index);
+
 /* The entry's view of the loaded magazine, and back. */
 void sli_record_show (ThreadRecord *record, unsigned class_index);
 void sli_record_hide (ThreadRecord *record, unsigned class_index);

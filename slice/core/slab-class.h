@@ -84,6 +84,10 @@ slab_file (SlabClass *class, Slab *slab, unsigned ring)
   link_after (&slab->link, &class->rings[ring]);
 }
 
+/* Is a slab that has been worked on as it must be (S1, S2, S3, S6)?  Under its
+ * class's lock. */
+bool sli_slab_is_right (const Slab *slab);
+
 /* Makes the unit behind a slab untouchable, or a unit like others again. */
 bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);
 

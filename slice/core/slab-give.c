@@ -39,6 +39,7 @@ static void
 slab_end (SlabClass *class, Slab *slab)
 {
   assert_held (&class->lock);
+  assert_here (slab->state == SLAB_PARTIAL && class->n_slabs > 0);
   link_remove (&slab->link);
   slab->state = SLAB_NONE;
   STORE (&slab->class_index, 0);
@@ -54,6 +55,7 @@ run_give_back (char *run, unsigned class_index, bool is_guarded,
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   PROBE2 (slab_free, class_index, run);
+  assert_slow (sli_slab_is_valid (class_index));
   if (sli_annotate_is_on ())
     sli_annotate_slab_end (run, sizeclass->slab_bytes);
   if (is_guarded)
@@ -98,6 +100,7 @@ word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
       if (slab->state == SLAB_FULL)
         slab_file (class, slab, 0);
       ended = slab_is_empty (slab);
+      assert_slow (sli_slab_is_right (slab));
       if (ended)
         slab_end (class, slab);
     }

@@ -128,6 +128,22 @@ slab_check (const Slab *slab, unsigned class_index, unsigned ring)
   return slab_count_free (slab, slab->class_index) == 0 ? "S1" : NULL;
 }
 
+bool
+sli_slab_is_right (const Slab *slab)
+{
+  unsigned class_index = slab->class_index;
+
+  if (class_index == 0 || class_index >= N_CLASSES
+      || slab->n_carved > sli_sizeclasses[class_index].n_chunks)
+    return false;
+  assert_held (&sli_slab_classes[class_index].lock);
+  return slab->state == SLAB_FULL
+             ? slab_count_free (slab, class_index) == 0
+             : slab->ring < FREE_RINGS
+                   && slab_check (slab, class_index, slab->ring) == NULL;
+}
+
+/* The lock is taken quietly: it is not the traffic's. */
 const char *
 sli_slab_check (unsigned class_index, const void **where)
 {
@@ -135,7 +151,7 @@ sli_slab_check (unsigned class_index, const void **where)
   const char *broken = NULL;
   uint64_t n_partial = 0;
 
-  slab_class_lock (class);
+  sli_lock (&class->lock);
   for (unsigned ring = 0; ring < FREE_RINGS; ring++)
     LINK_EACH (link, &class->rings[ring])
       {

@@ -111,6 +111,8 @@ ring_for (const Slab *slab, unsigned n_free)
 static void
 slab_set_full (Slab *slab)
 {
+  assert_held (&sli_slab_classes[slab->class_index].lock);
+  assert_here (slab->state == SLAB_PARTIAL);
   link_remove (&slab->link);
   slab->state = SLAB_FULL;
 }
@@ -123,6 +125,7 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
   assert_held (&class->lock);
+  assert_here (slab->class_index == 0); /* no slab, and no metadata */
   link_init (&slab->link);
   slab->words = sizeclass->bitmap_offset == 0
                     ? slab->own_words
@@ -292,6 +295,7 @@ class_take (SlabClass *class, unsigned n, void **end)
        * lock, so this holds until we let go. */
       if (!slab_has_free (slab))
         slab_set_full (slab);
+      assert_slow (sli_slab_is_right (slab));
     }
   class->n_taken += taken;
   return taken;
@@ -361,6 +365,7 @@ slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
   taker_note (slab);
   if (!slab_has_free (slab))
     slab_set_full (slab);
+  assert_slow (sli_slab_is_right (slab));
   class->n_taken += taken;
   return taken;
 }
@@ -382,6 +387,7 @@ sli_slab_take (unsigned class_index, unsigned n, void **end)
     {
       taken += slab_take_first (class, slab, n - taken, end - taken);
       sli_unlock (&class->lock);
+      assert_slow (sli_slab_is_valid (class_index));
     }
   return taken;
 }
@@ -416,6 +422,7 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
       STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
       if (taken == left)
         slab_set_full (slab);
+      assert_slow (sli_slab_is_right (slab));
       class->n_taken += taken;
     }
   sli_unlock (&class->lock);

@@ -16,8 +16,6 @@
 
 #include <stdlib.h>
 
-static const SliceSource *custom_source;
-
 /* --- posix_memalign ------------------------------------------------------ */
 
 COMMON_TEXT static void *
@@ -129,23 +127,16 @@ COMMON_TEXT const SliceSource *
 slice_source_builtin (SlicePageSource which)
 {
   if (which == SLICE_PAGES_CUSTOM)
-    return LOAD_ACQUIRE (&custom_source);
+    return sli_option_custom_source ();
   return sli_option_has_source (which) ? &builtin_sources[which] : NULL;
 }
 
 SliceSetResult
 slice_set_source (const SliceSource *source)
 {
-  const SliceSource *before = LOAD (&custom_source);
-  SliceSetResult result;
-
   if (source == NULL || source->name == NULL || source->map == NULL)
     return SLICE_SET_BAD_VALUE;
-  STORE_RELEASE (&custom_source, source);
-  result = sli_option_set_custom_source ();
-  if (result != SLICE_SET_OK)
-    STORE_RELEASE (&custom_source, before);
-  return result;
+  return sli_option_set_custom_source (source);
 }
 
 /* The order in which a missing source is replaced: GSlice's. */

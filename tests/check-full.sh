@@ -1,0 +1,122 @@
+#!/bin/sh
+# check-full.sh - with --enable-debug=full the validators run
+#
+# Faults that break an invariant are built in, one after the other: each must
+# end the program at the step that breaks it, by the validator that looks
+# there.  With assertions alone none of these is noticed, and without a fault
+# nothing is.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/check-lib.sh"
+
+case $CC in
+*-fsanitize*) skip_all "the compiler's flags are special: $CC" ;;
+esac
+ulimit -c 0
+SLICE_OPTIONS=
+export SLICE_OPTIONS
+flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $top_srcdir/slice -pthread
+  -ftls-model=initial-exec -USLICE_DEBUG"
+
+# Blocks of some sizes come and go, through magazines, depot and slabs, and
+# what is spare goes back.
+cat > "$temporary/load.c" <<'EOF'
+#include <slice/slice.h>
+
+enum { N = 6000 };
+static void *blocks[N];
+
+int
+main (void)
+{
+  for (int turn = 0; turn < 3; turn++)
+    for (size_t size = 24; size <= 2000; size = size * 9 / 2)
+      {
+        for (int i = 0; i < N; i++)
+          blocks[i] = slice_alloc (size);
+        for (int i = 0; i < N; i++)
+          slice_free1 (size, blocks[i]);
+        slice_trim (0);
+      }
+  return 0;
+}
+EOF
+
+compile ()
+{
+  $CC $flags $more -c "$1" -o "$2" || exit 99
+}
+
+sources=$(ls "$top_srcdir"/slice/port/*.c "$top_srcdir"/slice/base/*.c \
+  "$top_srcdir"/slice/core/*.c "$top_srcdir"/slice/observe/*.c)
+
+# object SET SOURCE: two files may have one name
+object ()
+{
+  echo "$temporary/$1/o$(echo "$2" | tr / -).o"
+}
+
+# build SET FLAG...: all of it, without a fault
+build ()
+{
+  set=$1
+  shift
+  mkdir "$temporary/$set"
+  more=$*
+  for source in $sources "$temporary/load.c"; do
+    compile "$source" "$(object $set "$source")"
+  done
+}
+
+# run SET FAULT FLAG...: what it says in the end
+run ()
+{
+  set=$1
+  fault=$2
+  shift 2
+  more="$* -DSLICE_SEEDED_BUG=$fault"
+  faulty=$(grep -lF "SEEDED ($fault)" $sources /dev/null)
+  for source in $faulty; do
+    compile "$source" "$(object $set "$source")"
+  done
+  $CC -pthread "$temporary/$set"/o*.o -o "$temporary/load" || exit 99
+  # (In a shell of its own, which is not to tell of the signal.)
+  said=$( (timeout 120 "$temporary/load" 2>&1; echo "status $?") 2> /dev/null)
+  more=$*
+  for source in $faulty; do
+    compile "$source" "$(object $set "$source")"
+  done
+  echo "$said"
+}
+
+full="-DSLICE_DEBUG=1 -DSLICE_DEBUG_FULL=1"
+build full $full
+build debug -DSLICE_DEBUG=1
+
+said=$(run full 0 $full)
+if test "$said" = "status 0"; then
+  pass "without a fault no validator complains"
+else
+  fail "without a fault no validator complains" "$said"
+fi
+
+# check FAULT FLOOR VALIDATOR
+check ()
+{
+  said=$(run full $1 $full)
+  expect_found "$2, fault $1: a validator sees it" \
+    "slice: error 140: .*does not hold: $3" "$said"
+  said=$(run debug $1 -DSLICE_DEBUG=1)
+  case $said in
+  *"does not hold: $3"*)
+    fail "$2, fault $1: not without =full" "$said" ;;
+  *) pass "$2, fault $1: not without =full" ;;
+  esac
+}
+
+check 14 page "sli_region_is_valid"
+check 3 slab "sli_slab_is_right"
+check 2 depot "depot_is_right"
+check 7 magazine "sli_record_is_right"
+finish
