@@ -134,6 +134,7 @@ noinst_LTLIBRARIES += \
 	%D%/core/guard.c \
 	%D%/core/guard-contents.c \
 	%D%/core/guard-contents.h \
+	%D%/core/guard-exit.c \
 	%D%/core/guard-quick.c \
 	%D%/core/guard-state.h \
 	%D%/core/guard-tool.c \
@@ -150,6 +151,8 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
+	%D%/observe/leaks.c \
+	%D%/observe/leaks.h \
 	%D%/observe/stats.c \
 	%D%/observe/walk.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
