@@ -201,6 +201,9 @@ AM_TESTS_ENVIRONMENT = \
 	scheduled_sources='$(scheduled_sources)'; export scheduled_sources; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
 	libdir='$(libdir)'; export libdir; \
+	includedir='$(includedir)'; export includedir; \
+	docdir='$(docdir)'; export docdir; \
+	mandir='$(mandir)'; export mandir; \
 	pkgconfigdir='$(pkgconfigdir)'; export pkgconfigdir; \
 	PUBLIC_HEADERS='$(pkginclude_HEADERS) $(nodist_pkginclude_HEADERS)'; \
 	export PUBLIC_HEADERS; \
