@@ -18,7 +18,8 @@ dist_doc_DATA += \
 	%D%/tracing-tutorial \
 	%D%/TUNING
 
-dist_man_MANS += %D%/man/slice-errors.7 %D%/man/slice-options.7
+dist_man_MANS += %D%/man/slice.7 %D%/man/slice-errors.7 \
+	%D%/man/slice-options.7
 
 dist_decisions_DATA = \
 	%D%/decisions/0001-where-memory-is-mapped \

@@ -1,18 +1,23 @@
 # libslice-gdb.py - what slice holds, in a debugger
 #
-# gdb loads it by itself with the installed library (or: gdb -x), and finds all
-# it needs in the library's debugging information:
+# gdb loads it by itself with the installed library (docs/DEBUGGING says what it
+# wants to be told first; or: gdb -x), and finds all it needs in the library's
+# debugging information:
 #
 #   slice-owner ADDRESS      whose it is: slab, class, chunk, free, cached, out
 #   slice-magazines          what each thread keeps
 #   slice-depot              full magazines that wait
 #   slice-slabs [CLASS]      a line a class; or a line a slab of one class
 #
+# print *ARENA and print STATS show pools, linear and stack arenas, nodes of
+# contexts and SliceStats in words (print/r: as they are).
+#
 # Nothing is called in the program, so it works on a core as well.
 #
 # SPDX-License-Identifier: MIT
 
 import gdb
+import gdb.printing
 
 WINDOW_SHIFT = 21
 OURS_SHIFT = 18
@@ -188,6 +193,11 @@ def where_cached(address, index):
     return None
 
 
+def count(n, word):
+    """A number and what it counts."""
+    return "%d %s%s" % (n, word, "" if n == 1 else "s")
+
+
 class Owner(gdb.Command):
     """slice-owner ADDRESS: whose it is."""
 
@@ -270,9 +280,10 @@ class Depots(gdb.Command):
     def invoke(self, argument, from_tty):
         for index, depot in depots():
             if int(depot["n_magazines"]) != 0:
-                print("class %4d: %d magazines, %d chunks" % (
+                print("class %4d: %s, %s" % (
                     int(sizeclass(index)["block_bytes"]),
-                    int(depot["n_magazines"]), int(depot["n_chunks"])))
+                    count(int(depot["n_magazines"]), "magazine"),
+                    count(int(depot["n_chunks"]), "chunk")))
 
 
 class Slabs(gdb.Command):
@@ -297,9 +308,117 @@ class Slabs(gdb.Command):
                          int(cut["n_chunks"]) - int(slab["n_carved"])))
         if wanted is None:
             for bytes_ in sorted(sums):
-                print("class %4d: %d slabs, %d of %d chunks free"
-                      % ((bytes_,) + sums[bytes_]))
+                n, n_free, chunks = sums[bytes_]
+                print("class %4d: %s, %d of %d chunks free"
+                      % (bytes_, count(n, "slab"), n_free, chunks))
 
+
+
+ARENA_DEAD = 0x44656164
+
+
+class BumpPrinter:
+    """A linear or stack arena."""
+
+    def __init__(self, value, words):
+        self.value = value
+        self.words = words
+
+    def to_string(self):
+        bump = self.value["bump"]
+        if int(bump["kind"]) == ARENA_DEAD:
+            return self.words + ", destroyed"
+        if int(bump["block_end"]) == 0:
+            return "%s: %d bytes held, no block in use" % (
+                self.words, int(bump["chain"]["held_bytes"]))
+        at = bump["at"] if bool(bump["is_hidden"]) else bump["head"]["next"]
+        return "%s: %d bytes held, next object at %#x, %d left in its block" \
+               % (self.words, int(bump["chain"]["held_bytes"]), int(at),
+                  int(bump["block_end"]) - int(at))
+
+
+class PoolPrinter:
+    """A pool."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        pool = self.value
+        if int(pool["kind"]) == ARENA_DEAD:
+            return "pool, destroyed"
+        live = int(pool["n_live"]) if bool(pool["is_tracked"]) \
+            else int(pool["head"]["n_live"]) - int(pool["bias"])
+        return "pool: %s of %s live, %d bytes held" % (
+            count(live, "object"),
+            count(int(pool["options"]["object_bytes"]), "byte"),
+            int(pool["chain"]["held_bytes"]))
+
+
+class NodePrinter:
+    """The header of a context's node, which lies right before it."""
+
+    FLAGS = 15
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        node = self.value
+        parent = int(node["parent"]) & (1 << 64) - 1
+        payload = int(node.address) + node.type.sizeof
+        if parent == self.FLAGS:
+            return "freed node %#x" % payload
+        return "node %#x: parent word %#x, next %#x" % (
+            payload, parent, int(node["next"]))
+
+
+class StatsPrinter:
+    """A snapshot; its classes are those that were used."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        return "%s, %d bytes; %d bytes held of %d mapped" % (
+            (count(int(self.value["live_blocks"]), "live block"),)
+            + tuple(int(self.value[name]) for name in
+                    ("live_bytes", "held_bytes", "mapped_bytes")))
+
+    def children(self):
+        classes = self.value["classes"]
+        for index in range(1, int(self.value["n_classes"])):
+            one = classes[index]
+            if int(one["n_slabs"]) != 0 or int(one["n_slab_fills"]) != 0:
+                yield ("%d bytes" % int(one["block_bytes"]),
+                       "%d live, %d in magazines, %d in the depot, %s"
+                       % (int(one["n_live"]), int(one["n_cached_threads"]),
+                          int(one["n_cached_depot"]),
+                          count(int(one["n_slabs"]), "slab")))
+
+
+PRINTERS = {
+    "SliceLinear": lambda value: BumpPrinter(value, "linear arena"),
+    "SliceStack": lambda value: BumpPrinter(value, "stack arena"),
+    "SlicePool": PoolPrinter,
+    "SliceStats": StatsPrinter,
+}
+
+
+def find_printer(value):
+    kind = value.type.unqualified()
+    name = kind.name or kind.strip_typedefs().name
+    if name == "Node" and all(
+            field in [one.name for one in kind.strip_typedefs().fields()]
+            for field in ("parent", "pprev", "next")):
+        return NodePrinter(value)  # and nobody else's Node
+    make = PRINTERS.get(name)
+    return make(value) if make is not None else None
+
+
+find_printer.__name__ = "libslice"
+gdb.printing.register_pretty_printer(gdb.current_objfile(), find_printer,
+                                     replace=True)
 
 Owner()
 Magazines()

@@ -134,6 +134,7 @@ noinst_LTLIBRARIES += \
 	%D%/core/guard.c \
 	%D%/core/guard-contents.c \
 	%D%/core/guard-contents.h \
+	%D%/core/guard-exit.c \
 	%D%/core/guard-quick.c \
 	%D%/core/guard-state.h \
 	%D%/core/guard-tool.c \
@@ -150,6 +151,8 @@ noinst_LTLIBRARIES += \
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
+	%D%/observe/leaks.c \
+	%D%/observe/leaks.h \
 	%D%/observe/stats.c \
 	%D%/observe/walk.c
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
@@ -191,19 +194,25 @@ pkgconfig_DATA = %D%/slice.pc
 
 EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
-# gdb looks for NAME-gdb.py beside the name of the file that is loaded.
-gdb_directory = $(datadir)/gdb/auto-load$(libdir)
+# gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and
+# then in its own folder, which is under /usr where the system's gdb is.  What
+# lies elsewhere it loads if it is told to (docs/DEBUGGING).
+gdb_directory = \
+	case '$(prefix)' in \
+	/usr) directory='$(DESTDIR)$(datadir)/gdb/auto-load$(libdir)' ;; \
+	*) directory='$(DESTDIR)$(libdir)' ;; \
+	esac
 install-data-hook: install-gdb
 install-gdb:
-	$(MKDIR_P) '$(DESTDIR)$(gdb_directory)'
-	@. ./slice/libslice.la && \
+	@$(gdb_directory); $(MKDIR_P) "$$directory"; \
+	. ./slice/libslice.la && \
 	set -- $$library_names && \
-	echo "installing $$1-gdb.py" && \
+	echo "installing $$directory/$$1-gdb.py" && \
 	$(INSTALL_DATA) $(srcdir)/slice/libslice-gdb.py \
-	  "$(DESTDIR)$(gdb_directory)/$$1-gdb.py"
+	  "$$directory/$$1-gdb.py"
 uninstall-hook: uninstall-gdb
 uninstall-gdb:
-	rm -f '$(DESTDIR)$(gdb_directory)'/libslice.*-gdb.py
+	$(gdb_directory); rm -f "$$directory"/libslice.*-gdb.py
 .PHONY: install-gdb uninstall-gdb
 
 include slice/context/local.mk

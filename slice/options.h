@@ -70,6 +70,14 @@ typedef enum
                                          131072 by default: the most bytes of
                                          blocks that a magazine of more than
                                          4 rounds may hold */
+  SLICE_OPTION_LEAKS,               /**< [leaks] 0 or 1 (default): in debug,
+                                         tell at exit what was never freed, by
+                                         where it was allocated */
+  SLICE_OPTION_EXIT_CHECK,          /**< [exit-check] 0: never; 1 (default):
+                                         in debug; 2: in hardened, too: at
+                                         exit, look at what stands behind
+                                         every live block and in every free
+                                         one */
   SLICE_N_OPTIONS
 } SliceOption;
 

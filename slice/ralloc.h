@@ -1,7 +1,10 @@
 /* ralloc.h - contexts: memory that is freed as a tree
  *
  * Public.  The calls, the macros and their meaning are those of Mesa's
- * util/ralloc.h, so that its users need a new #include and no more.  This
+ * util/ralloc.h: what begins with ralloc, rzalloc, reralloc or rerzalloc there
+ * needs a new #include and no more.  Its linear_ and gc_ names begin with
+ * ralloc_ here; docs/porting-from-ralloc-and-talloc has the list, and headers
+ * that keep all of Mesa's names.  This
  * header is all that a program includes; it brings two more, one a topic:
  *
  *   ralloc-linear.h     linear and garbage-collected contexts

@@ -525,7 +525,8 @@ slice_block_size (const void *block)
 #define SLICE_SIZEOF_(type) (sizeof (type) + (sizeof (type) == 0))
 /* Does slice_alloc() align well enough?  A constant. */
 #define SLICE_ALIGNED_BY_SIZE_(type) (__alignof__ (type) <= 16)
-/* Never run; draws a warning (C) or an error (C++) if `block` is no type *. */
+/* Never run; draws a warning (C) or an error (C++) if `block` is no type *.
+ * C++ takes a pointer to a derived type for one to its base. */
 #define SLICE_CHECK_TYPE_(type, block) ((void) ((type *) 0 == (block)))
 
 /** Allocates a block for one `type`, aligned as the type wants.  gcc 11 and

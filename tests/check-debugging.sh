@@ -142,6 +142,85 @@ for kind in "pie -O0 -fPIE -pie" "pie -O2 -fPIE -pie" "fixed -O2 -no-pie"; do
     "array freed here"
 done
 
+# --- what was never freed ---
+
+cat > "$temporary/leak.c" <<'END'
+#include <slice/libslice.h>
+typedef struct { int numbers[10]; } Thing;
+static int *volatile kept;
+__attribute__ ((noinline)) static void lose_slices (void)
+{
+  for (int i = 0; i < 3; i++)
+    slice_new0 (Thing)->numbers[0] = i; /* slices lost here */
+}
+__attribute__ ((noinline)) static void lose_context (void)
+{
+  void *context = ralloc_context (NULL);
+  kept = ralloc_array (context, int, 100); /* array lost here */
+}
+int main (void)
+{
+  lose_slices ();
+  lose_context ();
+  return 0;
+}
+END
+for level in -O0 -O2; do
+  $CC -g $level -w -I"$top_srcdir" -I"$top_builddir" "$temporary/leak.c" \
+    -o "$temporary/leak" "$libs/libslice.so" -Wl,-rpath,"$libs"
+  said=$(SLICE_OPTIONS=debug "$temporary/leak" 2>&1)
+  expect_found "$level: the sum" \
+    'warning 150: exit: [0-9]* blocks, [0-9]* bytes never freed, of 3 places; ' \
+    "$said"
+  message=$(echo "$said" | grep 'exit: 3 blocks, 120 bytes')
+  found=$(place allocated "$message")
+  expect_found "$level: the line of slices" \
+    "lose_slices at .*leak.c:$(grep -n 'slices lost' "$temporary/leak.c" \
+      | cut -d: -f1)" "$found"
+  found=$(echo "$said" | grep 'exit: .* allocated at' \
+          | while read -r message; do place allocated "$message"; done)
+  expect_found "$level: the line of a context's node" \
+    "lose_context at .*leak.c:$(grep -n 'array lost' "$temporary/leak.c" \
+      | cut -d: -f1)" "$found"
+done
+
+# --- the other commands ---
+
+said=$(SLICE_OPTIONS=stats "$temporary/leak" 2>&1)
+expect_found "live blocks at exit" '^slice: 5 live blocks, ' "$said"
+if command -v "${VALGRIND:-valgrind}" > /dev/null 2>&1; then
+  said=$(SLICE_OPTIONS=stats "${VALGRIND:-valgrind}" --leak-check=full \
+    "$temporary/leak" 2>&1)
+  expect_found "valgrind names what is lost" 'lose_slices (leak.c:' "$said"
+  expect_found "and we say that blocks live" \
+    '^slice: [1-9][0-9]* live blocks, each a malloc of its own (as always under valgrind)' \
+    "$said"
+else
+  skip "valgrind names what is lost" "no valgrind"
+fi
+if gdb --version > /dev/null 2>&1; then
+  said=$(SLICE_OPTIONS=debug gdb --batch -nx -ex run -ex backtrace \
+    --args "$temporary/pie-O0" node 2>&1 < /dev/null)
+  case $said in
+  *SIGABRT*)
+    expect_found "gdb stops at the message" '^slice: error 10[58]: ' "$said"
+    expect_found "and shows the call" 'in free_first (' "$said" ;;
+  *) skip "gdb stops at the message" "it can't run a program here: $(echo "$said" | tail -n 1)" ;;
+  esac
+else
+  skip "gdb stops at the message" "no gdb"
+fi
+
+# The README's first program, in the build tree.
+sed -n '/^A first program$/,/^    cc /{/^    /s/^    //p;/^$/p;}' \
+  "$top_srcdir/README" | sed '/^cc /d' > "$temporary/first.c"
+sed -n 's/^    cc \(.* slice\/\.libs\/.*\)/\1/p' "$top_srcdir/README" \
+  > "$temporary/first.sh"
+said=$(top=$(cd "$top_srcdir" && pwd); cd "$top_builddir" \
+  && eval "$CC -I$top $(sed "s|first|$temporary/&|g" "$temporary/first.sh")" \
+  && "$temporary/first")
+expect_found "the README's program runs in the build tree" '^9$' "$said"
+
 # Code of a library is told by the library's name.
 mkdir "$temporary/lib"
 sed 's/^int main/int library_main/' "$temporary/fault.c" \

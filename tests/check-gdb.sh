@@ -14,7 +14,11 @@ if ! command -v gdb > /dev/null 2>&1 \
 fi
 
 cat > "$temporary/program.c" <<'EOF'
-#include <slice/slice.h>
+#include <slice/libslice.h>
+SlicePool *pool;
+SliceLinear *linear;
+SliceStats stats;
+void *node;
 void *live, *cached, *interior, *foreign;
 static void *blocks[3000];
 void stop_here (void);
@@ -30,6 +34,13 @@ int main (void)
   cached = blocks[2999];
   interior = (char *) blocks[1] + 8;
   foreign = &here;
+  pool = slice_pool_new_plain (24);
+  slice_pool_alloc (pool);
+  slice_pool_free (pool, slice_pool_alloc (pool));
+  linear = slice_linear_new (NULL);
+  slice_linear_alloc (linear, 100);
+  node = ralloc_size (NULL, 1000);
+  slice_get_stats (&stats);
   stop_here ();
   return 0;
 }
@@ -42,7 +53,9 @@ SLICE_OPTIONS= gdb --batch -nx -x "$script" \
   -ex 'break stop_here' -ex run \
   -ex 'slice-owner live' -ex 'slice-owner cached' -ex 'slice-owner interior' \
   -ex 'slice-owner foreign' -ex 'slice-magazines' -ex 'slice-depot' \
-  -ex 'slice-slabs' -ex 'slice-slabs 48' "$temporary/program" \
+  -ex 'slice-slabs' -ex 'slice-slabs 48' \
+  -ex 'print *pool' -ex 'print *linear' -ex 'print stats' \
+  -ex 'print ((Node *) node)[-1]' "$temporary/program" \
   > "$temporary/said" 2>&1 < /dev/null
 
 if ! grep -q 'Breakpoint 1, ' "$temporary/said"; then
@@ -61,6 +74,14 @@ expect_found "the depot" 'class   48: [1-9][0-9]* magazines, ' "$said"
 expect_found "the slabs" 'class   48: [1-9][0-9]* slabs, ' "$said"
 expect_found "one class's slabs" 'slab 0x[0-9a-f]*: [0-9]* of 3[0-9]* chunks' \
   "$said"
+expect_found "a pool" '= pool: 1 object of 24 bytes live, [1-9][0-9]* bytes held$' \
+  "$said"
+expect_found "a linear arena" \
+  '= linear arena: [1-9][0-9]* bytes held, next object at 0x[0-9a-f]*, [0-9]* left' \
+  "$said"
+expect_found "statistics" '= [1-9][0-9]* live blocks, .* mapped = {' "$said"
+expect_found "and the classes that were used" '48 bytes = "\?100 live, ' "$said"
+expect_found "a node" '= node 0x[0-9a-f]*: parent word ' "$said"
 expect_none "no complaint of the script's" \
   "$(echo "$said" | grep -i -e 'traceback' -e 'Python Exception' \
      -e '^Error occurred')"

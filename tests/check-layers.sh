@@ -38,7 +38,7 @@ findings ()
       if (name ~ /^(adapt|magazine|record|record-look|record-registry)$/) return 5
       if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace)$/) return 6
       if (name ~ /^(trim|fork|block-check)$/) return 6
-      if (name ~ /^guard(-(contents|quick|state|tool))?$/) return 6
+      if (name ~ /^guard(-(contents|exit|quick|state|tool))?$/) return 6
       return ""
     }
     function area_of (path)
@@ -73,7 +73,7 @@ findings ()
       if (to > from) return 0
       if (to <= 1 || to == from - 1) return 1
       if (target == "core/meta.h" && area_of(path) == "core") return 1
-      if (path ~ /^core\/(aligned|bulk|guard(-tool)?|guard-state|route)\.[ch]$/ && to == 3) return 1
+      if (path ~ /^core\/(aligned|bulk|guard(-exit|-tool)?|guard-state|route)\.[ch]$/ && to == 3) return 1
       if (path == "core/fork.c") return 1
       if (area_of(path) == "observe") return 1
       return 0

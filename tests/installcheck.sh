@@ -1,7 +1,7 @@
 #!/bin/sh
 # installcheck.sh - programs outside the tree, against the installed library
 #
-# Wants pkgconfigdir and libdir, and INSTALLCHECK_DESTDIR if they lie below
+# Wants pkgconfigdir, libdir, includedir, docdir and mandir, and INSTALLCHECK_DESTDIR if they lie below
 # that.  The compiler is told nothing but what pkg-config says.
 #
 # SPDX-License-Identifier: MIT
@@ -11,6 +11,7 @@
 : "${PKG_CONFIG:=pkg-config}" "${INSTALLCHECK_DESTDIR=}"
 DESTDIR=$INSTALLCHECK_DESTDIR
 clients=$(cd "$top_srcdir/tests/clients" && pwd)
+top_readme=$(cd "$top_srcdir" && pwd)/README
 cd "$temporary" || exit 99
 
 PKG_CONFIG_PATH=$DESTDIR$pkgconfigdir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
@@ -59,7 +60,89 @@ else
   skip "a C++ program" "no C++ compiler"
 fi
 
+# --- the README's first program, as it stands there ---
+
+readme=$top_readme
+# first FILE: the program
+first ()
+{
+  sed -n '/^A first program$/,/^    cc /{/^    /s/^    //p;/^$/p;}' "$1" \
+    | sed '/^cc /d'
+}
+# commands FILE: what is to be typed
+commands ()
+{
+  sed -n '/^A first program$/,/^If the second/s/^    \(cc .*\|\.\/first\)$/\1/p' \
+    "$1"
+}
+first "$readme" > first.c
+expect_found "the README has a program" '^main (void)' "$(cat first.c)"
+commands "$readme" | sed "s|^cc |$CC |;s|pkg-config|$PKG_CONFIG|" > first.sh
+said=$(sh -e ./first.sh 2>&1)
+expect_found "the README's commands build and run it" '^9$' "$said"
+# Where the system does not know the library: as the README says.
+if test -z "$DESTDIR"; then
+  said=$(unset LD_LIBRARY_PATH; sed \
+    's|-o first|-Wl,-rpath,$('"$PKG_CONFIG"' --variable=libdir slice) -o first|' \
+    first.sh > rpath.sh; sh -e ./rpath.sh 2>&1)
+  expect_found "and with the rpath that it names" '^9$' "$said"
+fi
+
+# --- what the README names is installed ---
+
+# unknown FILE: headers and documents that it names, and that are not there
+unknown ()
+{
+  grep -o -E '(docs|slice)/[A-Za-z0-9_-]+(\.[a-z]+)?(/[A-Za-z0-9_.-]+)?' "$1" \
+    | sed 's/[.]$//' | sort -u | while read -r name; do
+    case $name in
+    */NAME* | docs/results* | slice/dropin/* | slice/.libs*) ;; # said to be source
+    docs/*) test -e "$DESTDIR$docdir/${name#docs/}" \
+      || test -e "$DESTDIR$docdir/${name#docs/}c.c" || echo "$name" ;;
+    slice/*.h | slice/*.hpp)
+      test -e "$DESTDIR$includedir/$name" || echo "$name" ;;
+    esac
+  done
+}
+expect_none "what the README names is installed" \
+  "$(unknown "$DESTDIR$docdir/README")"
+
+# --- manuals and the debugger's commands ---
+
+for page in slice.7 slice-errors.7 slice-options.7; do
+  expect_none "$page is installed" \
+    "$(ls "$DESTDIR$mandir/man7/$page" 2>&1 > /dev/null)"
+done
+if ! gdb --batch -ex 'python print(1)' > /dev/null 2>&1; then
+  skip "gdb finds its commands" "no gdb with Python"
+else
+  $CC -g -O0 $($PKG_CONFIG --cflags slice) -o first first.c \
+    $($PKG_CONFIG --libs slice)
+  # As docs/DEBUGGING has it; below DESTDIR pkg-config may not know of it.
+  HOME=$temporary
+  export HOME
+  sed -n '/^ *echo "add-auto-load/,/gdbinit$/s/^ *//p' \
+    "$DESTDIR$docdir/DEBUGGING" | sed "s|pkg-config|$PKG_CONFIG|" > trust.sh
+  sh -e ./trust.sh
+  echo "add-auto-load-safe-path $DESTDIR$libdir" >> .gdbinit
+  expect_found "gdb can be told to trust the folder" "^add-.*$libdir\$" \
+    "$(head -n 1 .gdbinit)"
+  said=$(gdb --batch -ex 'break printf' \
+    -ex 'run' -ex 'up' -ex 'slice-owner list' ./first 2>&1 < /dev/null)
+  case $said in
+  *'Breakpoint 1, '*)
+    expect_found "gdb finds its commands" 'of class 16, chunk .*, out$' \
+      "$said" ;;
+  *) skip "gdb finds its commands" "it can't run a program here" ;;
+  esac
+fi
+
 # Can it fail?
+printf 'see docs/NOTHING and slice/nothing.h\n' > bad.txt
+expect_found "a document that is not installed is found" '^docs/NOTHING$' \
+  "$(unknown bad.txt)"
+expect_found "a header that is not installed is found" '^slice/nothing.h$' \
+  "$(unknown bad.txt)"
 clients=$temporary
 printf '#include <slice/slice.h>\nint main (void) { return 3; }\n' > bad.c
 expect_found "a client that fails is found" 'exit status 3' \

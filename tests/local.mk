@@ -107,6 +107,7 @@ observe_tests = \
 %C%_test_walk_LDADD = $(observe_test_libs)
 
 slice_tests = \
+	%D%/test-leaks \
 	%D%/test-batch \
 	%D%/test-dlopen \
 	%D%/test-hooks \
@@ -116,6 +117,7 @@ slice_tests = \
 %C%_test_batch_LDADD = $(slice_test_libs)
 %C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
+%C%_test_leaks_LDADD = $(slice_test_libs)
 %C%_test_hooks_LDADD = $(slice_test_libs)
 %C%_test_model_LDADD = $(slice_test_libs)
 %C%_test_sizes_LDADD = $(slice_test_libs)
@@ -206,6 +208,9 @@ AM_TESTS_ENVIRONMENT = \
 	LAYOUT_SCRIPT='$(layout_script)'; export LAYOUT_SCRIPT; \
 	LIBRARY_CFLAGS='$(CPPFLAGS) $(CFLAGS)'; export LIBRARY_CFLAGS; \
 	libdir='$(libdir)'; export libdir; \
+	includedir='$(includedir)'; export includedir; \
+	docdir='$(docdir)'; export docdir; \
+	mandir='$(mandir)'; export mandir; \
 	pkgconfigdir='$(pkgconfigdir)'; export pkgconfigdir; \
 	PUBLIC_HEADERS='$(pkginclude_HEADERS) $(nodist_pkginclude_HEADERS)'; \
 	export PUBLIC_HEADERS; \

@@ -29,6 +29,10 @@ typedef enum
   ERROR_REENTERED = 116,         /* hardened: called in a signal handler that
                                     interrupted a call */
 
+  /* At exit, in debug: a warning. */
+  ERROR_NEVER_FREED = 150,       /* blocks that live, by where they were
+                                    allocated */
+
   /* Resources. */
   ERROR_NO_MEMORY = 120,
   ERROR_OVERFLOW = 121,          /* n * size does not fit */

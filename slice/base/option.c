@@ -102,7 +102,12 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_MAGAZINE_BYTES_MAX, UNIT_BYTES, "magazine-bytes-max",
     MAGAZINE_CHUNK_BYTES_LOW, MAGAZINE_CHUNK_BYTES_HIGH,
     MAGAZINE_CHUNK_BYTES_HIGH,
-    "the most bytes of blocks in a magazine" }
+    "the most bytes of blocks in a magazine" },
+  { SLICE_OPTION_LEAKS, UNIT_SWITCH, "leaks", 0, 1, 1,
+    "debug: tell at exit what was never freed" },
+  { SLICE_OPTION_EXIT_CHECK, UNIT_SWITCH, "exit-check", 0, 2, 1,
+    "look for overruns and writes to free blocks at exit: 1: in debug; 2: and "
+    "in hardened" }
 };
 
 enum

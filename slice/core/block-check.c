@@ -27,6 +27,7 @@ typedef struct
   const void *free_site;
   unsigned alloc_thread;  /* where sites are known */
   unsigned free_thread;
+  unsigned generation;    /* of the process that allocated it */
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
@@ -38,6 +39,7 @@ static struct
   size_t n_slots;  /* a power of two; 0 before the first block */
   size_t n_used;   /* live, or freed and not cleared away yet */
   size_t n_live;
+  unsigned generation; /* forks on the way to this process */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
 COMMON_TEXT Lock *
@@ -120,7 +122,8 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
       *slot = (Slot){ .address = (uintptr_t) block,
                       .size = size,
                       .alloc_site = site,
-                      .alloc_thread = thread };
+                      .alloc_thread = thread,
+                      .generation = registry.generation };
     }
   sli_unlock (&registry.lock);
   return has_room;
@@ -221,6 +224,30 @@ sli_block_check_remove_at (const void *block, size_t size,
   sli_block_check_describe (block, more, sizeof more);
   sli_diag_misuse_more (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
                         operation, block, size, real_bytes, more);
+}
+
+void
+sli_block_check_each (void (*visit) (const void *block, size_t size,
+                                     const void *site, void *data),
+                      void *data)
+{
+  sli_lock (&registry.lock);
+  for (size_t i = 0; i < registry.n_slots; i++)
+    {
+      const Slot *slot = &registry.slots[i];
+
+      if (slot->address != 0 && slot->size != SIZE_FREED
+          && slot->generation == registry.generation)
+        visit ((const void *) slot->address, slot->size, slot->alloc_site,
+               data);
+    }
+  sli_unlock (&registry.lock);
+}
+
+void
+sli_block_check_fork_child (void)
+{
+  registry.generation++;
 }
 
 size_t

@@ -29,6 +29,13 @@ void sli_block_check_describe (const void *block, char *to, size_t room);
 size_t sli_block_check_size (const void *block);
 /* Is anything known of it: does it live, or did it lately? */
 bool sli_block_check_knows (const void *block);
+/* Calls `visit' for each block that lives and was allocated in this process,
+ * not in one that forked it, under the registry's lock. */
+void sli_block_check_each (void (*visit) (const void *block, size_t size,
+                                          const void *site, void *data),
+                           void *data);
+/* In a forked child: what lives now was its parent's. */
+void sli_block_check_fork_child (void);
 /* How many live. */
 size_t sli_block_check_count (void);
 

@@ -83,6 +83,7 @@ fork_child (void)
   fork_class_locks (lock_renew);
   fork_low_locks (lock_renew);
   sli_page_fork_child ();
+  sli_block_check_fork_child ();
   sli_lock_fork_end ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();

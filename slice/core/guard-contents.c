@@ -57,11 +57,21 @@ complain_of_bytes (ErrorNumber number, const char *operation, char *block,
 
 COLD void
 sli_guard_complain_of_free_bytes (char *chunk, size_t chunk_bytes,
-                                  size_t size)
+                                  size_t size, const char *operation)
 {
-  complain_of_bytes (ERROR_WRITTEN_FREE, "slice_alloc",
+  complain_of_bytes (ERROR_WRITTEN_FREE, operation,
                      chunk + sli_guard.front_bytes, size, chunk, chunk_bytes,
                      sli_guard.free_byte);
+}
+
+bool
+sli_guard_zones_are_whole (const char *block, size_t size, size_t chunk_bytes)
+{
+  size_t back_bytes = chunk_bytes - sli_guard.front_bytes - size;
+
+  return bytes_are (block - sli_guard.front_bytes, sli_guard.front_bytes,
+                    BYTE_ZONE)
+         && bytes_are (block + size, back_bytes, BYTE_ZONE);
 }
 
 void

@@ -17,7 +17,10 @@
 /* The end of the program: a free chunk was written to. */
 _Noreturn void sli_guard_complain_of_free_bytes (char *chunk,
                                                  size_t chunk_bytes,
-                                                 size_t size);
+                                                 size_t size,
+                                                 const char *operation);
+bool sli_guard_zones_are_whole (const char *block, size_t size,
+                                size_t chunk_bytes);
 /* Returns if both red zones around a block are whole. */
 void sli_guard_check_zones (char *block, size_t size, size_t chunk_bytes,
                             const char *operation);
@@ -124,7 +127,7 @@ contents_begin (GuardMode mode, char *chunk, size_t size, size_t chunk_bytes,
   if (UNLIKELY (is_fresh))
     chunk_fill (chunk, chunk_bytes, free_byte);
   else if (UNLIKELY (!chunk_is (chunk, chunk_bytes, free_byte)))
-    sli_guard_complain_of_free_bytes (chunk, chunk_bytes, size);
+    sli_guard_complain_of_free_bytes (chunk, chunk_bytes, size, "slice_alloc");
   if (mode == GUARD_HARDENED)
     {
       canary_write (block, size);

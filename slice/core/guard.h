@@ -51,6 +51,10 @@ bool sli_guard_add_large (void *block, size_t size, const void *site);
 void sli_guard_remove_large (const void *block, size_t size,
                              const char *operation, const void *site);
 
+/* hardened and debug: ends the program if a chunk is not as it was left.  No
+ * other thread may use slices meanwhile. */
+void sli_guard_check_all (void);
+
 /* Is it a live one of these? */
 bool sli_guard_is_large (const void *block);
 /* Its size, as it was asked for where that is known; 0 if it is none. */

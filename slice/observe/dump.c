@@ -8,6 +8,7 @@
 
 #include <slice/stats.h>
 
+#include "leaks.h"
 #include "base/option.h"
 #include "core/alloc.h"
 #include "port/compiler.h"
@@ -227,6 +228,9 @@ slice_print_stats_json (int fd)
 COMMON_TEXT __attribute__ ((destructor)) static void
 dump_at_exit (void)
 {
-  if (sli_alloc_is_ready () && sli_option_is_on (SLICE_OPTION_STATS))
+  if (!sli_alloc_is_ready ())
+    return;
+  if (sli_option_is_on (SLICE_OPTION_STATS))
     slice_print_stats (2);
+  sli_observe_exit ();
 }

@@ -388,9 +388,9 @@ const Case contents_cases[] = {
   { 39, "freed block read", read_freed,
     { "U", "U", "N", "N" }, true, "ma" },
   { 40, "new block read", read_recycled,
-    { "U", "U", "N", "N" }, true, "m" },
-  { 41, "3 of 20 blocks lost", leak, { "N", "N", "N", "N" }, false, "ml" },
-  { 42, "a cycle of two lost", leak_cycle, { "N", "N", "N", "N" }, false,
+    { "U", "U", "N", "E150" }, true, "m" },
+  { 41, "3 of 20 blocks lost", leak, { "N", "N", "N", "E150" }, false, "ml" },
+  { 42, "a cycle of two lost", leak_cycle, { "N", "N", "N", "E150" }, false,
     "ml" },
   { .number = 0 }
 };

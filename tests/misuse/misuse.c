@@ -304,6 +304,15 @@ message_is (const Outcome *outcome, int number, bool later)
 }
 
 static bool
+is_warning (const char *text, const char *number)
+{
+  static const char head[] = "slice: warning ";
+
+  return strncmp (text, head, sizeof head - 1) == 0
+         && strncmp (text + sizeof head - 1, number, strlen (number)) == 0;
+}
+
+static bool
 is_as_word (const Outcome *outcome, const char *word)
 {
   int status = outcome->status;
@@ -319,6 +328,8 @@ is_as_word (const Outcome *outcome, const char *word)
   if (strcmp (word, "G") == 0)
     return WIFSIGNALED (status)
            && (WTERMSIG (status) == SIGSEGV || WTERMSIG (status) == SIGBUS);
+  if (word[0] == 'E') /* ends well, with a warning */
+    return verdict == NO_HARM && is_warning (outcome->text, word + 1);
   if (strcmp (word, "abort") == 0)
     return aborted;
   if (word[0] == 'L')

@@ -78,6 +78,7 @@ typedef struct
    *   G             a fault of the memory: SIGSEGV or SIGBUS
    *   N             the end of the case, no harm done
    *   U             the end of the case, harm or not: not detected
+   *   E and number  the end of the case, no harm, and that warning
    *   several of these with | between them: one of them */
   const char *expected[4];
   bool is_compared;      /* is one of the 28 of the comparison */

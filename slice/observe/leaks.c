@@ -1,0 +1,156 @@
+/* leaks.c - the last look, at exit: what is spoilt, and what was never freed
+ *
+ * Floor 7 (observe).  Memory of the kernel's own.  Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "leaks.h"
+#include "base/diag.h"
+#include "base/errors.h"
+#include "base/option.h"
+#include "core/alloc.h"
+#include "core/block-check.h"
+#include "core/guard.h"
+#include "core/magazine.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+enum
+{
+  PLACES_SHOWN = 20 /* the largest; what is beyond is told as a number */
+};
+
+/* All blocks of one place in the program. */
+typedef struct
+{
+  const void *site; /* NULL: a free slot */
+  size_t n_blocks;
+  size_t bytes;
+} Place;
+
+typedef struct
+{
+  Place *places;   /* a hash table by site */
+  size_t n_slots;  /* a power of two, above the number of blocks */
+  size_t n_places;
+  Place all;
+} Leaks;
+
+static void
+add_block (const void *block, size_t size, const void *site, void *data)
+{
+  Leaks *leaks = data;
+  const void *key = site != NULL ? site : block;
+  size_t i = (size_t) (((uintptr_t) key >> 2) * (uintptr_t) 0x9e3779b1u);
+  Place *place;
+
+  /* More than there were when the table was made: other threads. */
+  if (leaks->n_places + 1 >= leaks->n_slots)
+    return;
+  for (;; i++)
+    {
+      place = &leaks->places[i & (leaks->n_slots - 1)];
+      if (place->site == key || place->site == NULL)
+        break;
+    }
+  leaks->n_places += place->site == NULL;
+  place->site = key;
+  place->n_blocks++;
+  place->bytes += size;
+  leaks->all.n_blocks++;
+  leaks->all.bytes += size;
+}
+
+/* The largest that has not been told; NULL: all have. */
+static Place *
+next_largest (const Leaks *leaks)
+{
+  Place *largest = NULL;
+
+  for (size_t i = 0; i < leaks->n_slots; i++)
+    {
+      Place *place = &leaks->places[i];
+
+      if (place->n_blocks != 0
+          && (largest == NULL || place->bytes > largest->bytes))
+        largest = place;
+    }
+  return largest;
+}
+
+static const char *
+plural (size_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
+static void
+tell_leaks (const Leaks *leaks)
+{
+  Place *place;
+  int n = 0;
+
+  sli_diag_warn (ERROR_NEVER_FREED,
+                 "exit: %z block%s, %z bytes never freed, of %z place%s; "
+                 "addr2line -ifp -e FILE 0xOFFSET names the line",
+                 leaks->all.n_blocks, plural (leaks->all.n_blocks),
+                 leaks->all.bytes, leaks->n_places, plural (leaks->n_places));
+  while (n++ < PLACES_SHOWN && (place = next_largest (leaks)) != NULL)
+    {
+      sli_diag_warn (ERROR_NEVER_FREED,
+                     "exit: %z block%s, %z bytes never freed, allocated at %a",
+                     place->n_blocks, plural (place->n_blocks), place->bytes,
+                     (const char *) place->site - 1);
+      place->n_blocks = 0;
+    }
+  if (leaks->n_places > PLACES_SHOWN)
+    sli_diag_warn (ERROR_NEVER_FREED, "exit: and %z place%s more",
+                   leaks->n_places - PLACES_SHOWN,
+                   plural (leaks->n_places - PLACES_SHOWN));
+}
+
+static void
+look_for_leaks (void)
+{
+  Leaks leaks = { .n_slots = 64 };
+
+  while (leaks.n_slots / 2 <= sli_block_check_count ())
+    leaks.n_slots *= 2;
+  leaks.places = sli_os_map (leaks.n_slots * sizeof (Place),
+                             sli_os_page_bytes ());
+  if (leaks.places == NULL)
+    return;
+  sli_block_check_each (add_block, &leaks);
+  if (leaks.all.n_blocks != 0)
+    tell_leaks (&leaks);
+  sli_os_unmap (leaks.places, leaks.n_slots * sizeof (Place));
+}
+
+/* Threads that are left may be in the middle of anything: what they are about
+ * to fill is not looked at. */
+static bool
+is_alone (void)
+{
+  MagazineCounts counts[N_CLASSES];
+
+  return sli_magazine_count_all (counts) <= 1
+         && !sli_option_is_on (SLICE_OPTION_TRIM_THREAD);
+}
+
+void
+sli_observe_exit (void)
+{
+  int64_t checks;
+
+  if (sli_alloc_route () != ROUTE_GUARD)
+    return;
+  checks = sli_option (SLICE_OPTION_EXIT_CHECK);
+  if ((checks == 2 || (checks == 1 && sli_option_is_on (SLICE_OPTION_DEBUG)))
+      && is_alone ())
+    sli_guard_check_all ();
+  if (sli_option_is_on (SLICE_OPTION_LEAKS)
+      && sli_option_is_on (SLICE_OPTION_DEBUG))
+    look_for_leaks ();
+}

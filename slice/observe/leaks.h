@@ -1,0 +1,14 @@
+/* leaks.h - the last look, at exit
+ *
+ * Floor 7 (observe).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_OBSERVE_LEAKS_H
+#define SLI_OBSERVE_LEAKS_H
+
+/* In hardened and debug, as the options say: ends the program if a chunk is not
+ * as it must be; tells what was never freed. */
+void sli_observe_exit (void);
+
+#endif
