@@ -18,7 +18,9 @@ SLICE_BEGIN_DECLS
  *
  * Many small objects that die together: no header each, 8-aligned, no free.
  * The context is an ordinary node (free it, steal it, hang nodes on it); the
- * objects lie in its buffers.  Mesa's names without the prefix `ralloc_` are
+ * objects lie in its buffers, none of them at the context's own address, and
+ * are no nodes: to free, steal or use one as a parent ends the program (202).
+ * Mesa's names without the prefix `ralloc_` are
  * exported by libslice-ralloc only. */
 
 /** A linear context: a node as well. */
@@ -44,7 +46,8 @@ SLICE_API RallocLinear *ralloc_linear_context (const void *ctx);
  * Source: Mesa linear_context_with_opts(). */
 SLICE_API RallocLinear *ralloc_linear_context_with_opts (
     const void *ctx, const RallocLinearOpts *opts);
-/** Frees a linear context and all in it; ralloc_free() does it as well. */
+/** Frees a linear context and all in it; ralloc_free() does it as well.
+ * Errors: as ralloc_free(); not a linear context (206). */
 SLICE_API void ralloc_linear_free_context (RallocLinear *linear);
 /** ralloc_steal() for a linear context.
  * Source: Mesa ralloc_steal_linear_context(). */
@@ -87,6 +90,8 @@ SLICE_API void *ralloc_linear_zalloc_child_array (void *linear, size_t size,
  * @param ctx   its parent; NULL gives NULL
  * @param size  bytes of the first object
  * @return      the first object and handle, or NULL
+ *
+ * As it is the handle, ralloc_free() of it frees the whole context.
  *
  * Source: Mesa 22.3 linear_alloc_parent().
  */
