@@ -96,7 +96,8 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 
 /** A zeroed node that knows its type. */
 #define ralloc_typed(ctx, type)                                               \
-  ((type *) ralloc_named_const ((ctx), sizeof (type), #type))
+  ((type *) ralloc_named_const (                                              \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), #type))
 /** ptr as `type` if that is its type, else NULL.
  * Source: talloc_get_type(). */
 #define ralloc_get_type(ptr, type)                                            \

@@ -309,23 +309,58 @@ SLICE_API void ralloc_set_destructor (const void *ptr,
 
 /* --- typed macros -------------------------------------------------------- */
 
-/** A new node for one `type`. */
-#define ralloc(ctx, type) ((type *) ralloc_size ((ctx), sizeof (type)))
+/* The alignment of every payload. */
+#define RALLOC_ALIGN_V1 16
+/* sizeof (type), or an error of the compiler if the type must be aligned to
+ * more than `most'. */
+#ifdef __cplusplus
+}
+template <typename T, size_t Most> struct RallocSizeof_
+{
+  static_assert (alignof (T) <= Most,
+                 "the type must be aligned to more than this allocator aligns");
+  enum : size_t
+  {
+    bytes = sizeof (T)
+  };
+};
+extern "C" {
+# define RALLOC_SIZEOF_(type, most)                                           \
+   (static_cast<size_t> (RallocSizeof_<type, most>::bytes))
+#else
+# define RALLOC_SIZEOF_(type, most)                                           \
+   (sizeof (type)                                                             \
+    + 0 * sizeof (struct {                                                    \
+        int the_type_must_be_aligned_to_more_than_this_allocator_aligns       \
+          : __alignof__ (type) <= (most) ? 1 : -1;                            \
+      }))
+#endif
+
+/** A new node for one `type`.  A type that must be aligned to more than 16
+ * bytes is refused by the compiler, here and in the macros below; a gc context
+ * serves it (ralloc_gc_alloc()). */
+#define ralloc(ctx, type)                                                     \
+  ((type *) ralloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** As ralloc(), zeroed. */
-#define rzalloc(ctx, type) ((type *) rzalloc_size ((ctx), sizeof (type)))
+#define rzalloc(ctx, type)                                                    \
+  ((type *) rzalloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** A new node for `count` of `type`. */
 #define ralloc_array(ctx, type, count)                                        \
-  ((type *) ralloc_array_size ((ctx), sizeof (type), (count)))
+  ((type *) ralloc_array_size (                                               \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** As ralloc_array(), zeroed. */
 #define rzalloc_array(ctx, type, count)                                       \
-  ((type *) rzalloc_array_size ((ctx), sizeof (type), (count)))
+  ((type *) rzalloc_array_size (                                              \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array. */
 #define reralloc(ctx, ptr, type, count)                                       \
-  ((type *) reralloc_array_size ((ctx), (ptr), sizeof (type), (count)))
+  ((type *) reralloc_array_size (                                             \
+      (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array; what it grows by is zero. */
 #define rerzalloc(ctx, ptr, type, old_count, new_count)                       \
-  ((type *) rerzalloc_array_size ((ctx), (ptr), sizeof (type), (old_count),   \
-                                  (new_count)))
+  ((type *) rerzalloc_array_size (                                            \
+      (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (old_count),      \
+      (new_count)))
 
 /* --- strings ------------------------------------------------------------- */
 
@@ -429,7 +464,10 @@ SLICE_END_DECLS
 #ifdef __cplusplus
 
 /** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
- * a destructor that does something is run when the tree is freed.
+ * a destructor that does something is run when the tree is freed.  Types that
+ * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
+ * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
+ * would destroy the elements.
  * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
 # define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)              \
 private:                                                                      \
@@ -441,12 +479,20 @@ private:                                                                      \
 public:                                                                       \
   static void *operator new (size_t size, void *mem_ctx)                      \
   {                                                                           \
+    static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
+                   "a node is aligned to 16 bytes");                          \
     void *p = ALLOC_FUNC (mem_ctx, size);                                     \
     if (p == NULL)                                                            \
       SLICE_RALLOC_BAD_ALLOC_ ();                                             \
     if (!__has_trivial_destructor (TYPE))                                     \
       ralloc_set_destructor (p, _ralloc_destructor);                          \
     return p;                                                                 \
+  }                                                                           \
+  SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
+  static void *operator new[] (size_t, void *) = delete;                      \
+  static void *operator new[] (size_t size)                                   \
+  {                                                                           \
+    return ::operator new[] (size);                                           \
   }                                                                           \
   static void operator delete (void *p, void *)                               \
   {                                                                           \
@@ -474,6 +520,25 @@ public:                                                                       \
 #  define SLICE_RALLOC_BAD_ALLOC_() throw std::bad_alloc ()
 # else
 #  define SLICE_RALLOC_BAD_ALLOC_() __builtin_trap ()
+# endif
+/* What a derived type that wants more alignment would call.  (Of a deleted
+ * operator gcc knows that it may be done without.) */
+# ifdef __cpp_aligned_new
+#  define SLICE_RALLOC_NO_ALIGNED_NEW_                                        \
+    template <int Served = 0>                                                 \
+    static void *operator new (size_t, std::align_val_t, void *)              \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }                                                                         \
+    template <int Served = 0>                                                 \
+    static void *operator new[] (size_t, std::align_val_t, void *)            \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }
+# else
+#  define SLICE_RALLOC_NO_ALIGNED_NEW_
 # endif
 
 #endif /* __cplusplus */
