@@ -23,12 +23,18 @@ SLICE_BEGIN_DECLS
 SLICE_API void ralloc_free_children (void *ctx);
 
 /** Is `ancestor` an ancestor of ptr (or ptr itself)?  NULL is ancestor of
- * nothing.  Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
+ * nothing.  Errors: as ralloc_free(), of both.
+ * Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
 SLICE_API bool ralloc_is_ancestor (const void *ancestor, const void *ptr);
 
 /** Bytes of payload of one node that may be used; 0 of NULL.
  * Threads: tree.  Cost: some loads. */
 SLICE_API size_t ralloc_usable_size (const void *ptr);
+
+/** Elements of `*ptr` for which a node has room, as ralloc_usable_size(): at
+ * least as many as were asked for, and more where the node's block is larger.
+ * So it says when an array must grow, not how many elements are in use. */
+#define ralloc_array_length(ptr) (ralloc_usable_size (ptr) / sizeof (*(ptr)))
 
 /** Nodes in a tree, the top included; 0 of NULL.
  * Threads: tree.  Cost: O(nodes).  Source: talloc_total_blocks(). */
@@ -67,6 +73,31 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
  * would close a cycle (errno EINVAL), or where a limit above new_ctx does not
  * leave room for the subtree (errno ENOMEM). */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
+
+/** ralloc_steal(), and the pointer that was stolen, of its own type:
+ * `self->name = ralloc_stolen (self, name);`.  A macro in C. */
+#ifdef __cplusplus
+}
+template <typename T>
+inline T *
+ralloc_stolen (const void *new_ctx, T *ptr)
+{
+  ralloc_steal (new_ctx, ptr);
+  return ptr;
+}
+extern "C" {
+#else
+# define ralloc_stolen(new_ctx, ptr)                                          \
+   ((__typeof__ (ptr)) ralloc_steal_ptr_ ((new_ctx), (ptr)))
+static __inline__ void *ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
+    __attribute__ ((__unused__));
+static __inline__ void *
+ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
+{
+  ralloc_steal (new_ctx, ptr);
+  return ptr;
+}
+#endif
 
 /* --- names and types ----------------------------------------------------- */
 
@@ -128,7 +159,8 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
 /** Gives up what ctx holds of ptr: a reference of it, else, if ctx is the
  * parent, as ralloc_free().
- * @return  false if ctx held nothing.  Source: talloc_unlink(). */
+ * @return  false if ctx held nothing
+ * Errors: as ralloc_free(), of both.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
 /** References to a node, its parent not counted. */
 SLICE_API size_t ralloc_reference_count (const void *ptr);

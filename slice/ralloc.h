@@ -27,7 +27,12 @@
  * "Threads: tree" means that.
  *
  * Misuse (a node freed twice, a pointer that is no node, a cycle by steal, a
- * damaged list) ends the program with a numbered line: slice-errors(7).
+ * damaged list) ends the program with a numbered line: slice-errors(7).  With
+ * the options checked, hardened and debug every function looks at every node
+ * that it is given.  In the default mode so do all but allocation,
+ * ralloc_parent() and the calls for objects of linear and gc contexts, which
+ * look at a word or two of their context: what has been freed they find, until
+ * its memory is used again, but not what never was a node.
  *
  * Cost is given as instructions on x86-64 where one figure says it.
  *
@@ -121,7 +126,8 @@ SLICE_API void *ralloc_context (const void *ctx);
  * @return      the payload, 16-aligned, contents undefined; or NULL with
  *              errno ENOMEM
  *
- * Errors: a ctx that has been freed ends the program (201).
+ * Errors: a ctx that has been freed ends the program (201); with checked,
+ *   hardened and debug one that is no node, too (200, 202).
  * Threads: tree.
  * Cost: inline, 32 instructions and no call for sizes up to 2032, 27 where the
  *   size is a constant; what is larger comes from the system's malloc.
@@ -285,6 +291,7 @@ SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
 SLICE_API void ralloc_adopt (const void *new_ctx, void *old_ctx);
 
 /** The parent of a node; NULL for a root and for NULL.
+ * Errors: as ralloc_size().
  * Threads: tree.  Cost: 8 instructions.  Source: Mesa ralloc_parent(). */
 SLICE_API void *ralloc_parent (const void *ptr);
 
@@ -440,6 +447,7 @@ SLICE_API bool ralloc_vasprintf_append (char **str, const char *fmt,
 /** Bytes of payload of a node and all its descendants: what may be used, so
  * at least what was asked for; 0 of NULL.  Linear buffers and gc slabs are
  * counted with their contexts.
+ * Errors: as ralloc_free().
  * Threads: tree.  Cost: O(nodes), constant stack.
  * Source: Mesa ralloc_total_size(), there in debug builds only. */
 SLICE_API size_t ralloc_total_size (const void *ptr);
