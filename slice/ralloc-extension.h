@@ -23,7 +23,8 @@ SLICE_BEGIN_DECLS
 SLICE_API void ralloc_free_children (void *ctx);
 
 /** Is `ancestor` an ancestor of ptr (or ptr itself)?  NULL is ancestor of
- * nothing.  Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
+ * nothing.  Errors: as ralloc_free(), of both.
+ * Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
 SLICE_API bool ralloc_is_ancestor (const void *ancestor, const void *ptr);
 
 /* As ralloc_usable_size(), whatever the compiler knows of the node. */
@@ -41,6 +42,11 @@ ralloc_usable_size (const void *ptr)
   size_t known = SLICE_KNOWN_BYTES_V1 (ptr);
   return bytes < known ? bytes : known;
 }
+
+/** Elements of `*ptr` for which a node has room, as ralloc_usable_size(): at
+ * least as many as were asked for, and more where the node's block is larger.
+ * So it says when an array must grow, not how many elements are in use. */
+#define ralloc_array_length(ptr) (ralloc_usable_size (ptr) / sizeof (*(ptr)))
 
 /** Nodes in a tree, the top included; 0 of NULL.
  * Threads: tree.  Cost: O(nodes).  Source: talloc_total_blocks(). */
@@ -80,6 +86,31 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
  * leave room for the subtree (errno ENOMEM). */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
+/** ralloc_steal(), and the pointer that was stolen, of its own type:
+ * `self->name = ralloc_stolen (self, name);`.  A macro in C. */
+#ifdef __cplusplus
+}
+template <typename T>
+inline T *
+ralloc_stolen (const void *new_ctx, T *ptr)
+{
+  ralloc_steal (new_ctx, ptr);
+  return ptr;
+}
+extern "C" {
+#else
+# define ralloc_stolen(new_ctx, ptr)                                          \
+   ((__typeof__ (ptr)) ralloc_steal_ptr_ ((new_ctx), (ptr)))
+static __inline__ void *ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
+    __attribute__ ((__unused__));
+static __inline__ void *
+ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
+{
+  ralloc_steal (new_ctx, ptr);
+  return ptr;
+}
+#endif
+
 /* --- names and types ----------------------------------------------------- */
 
 /** Names a node.
@@ -108,7 +139,8 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 
 /** A zeroed node that knows its type. */
 #define ralloc_typed(ctx, type)                                               \
-  ((type *) ralloc_named_const ((ctx), sizeof (type), #type))
+  ((type *) ralloc_named_const (                                              \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), #type))
 /** ptr as `type` if that is its type, else NULL.
  * Source: talloc_get_type(). */
 #define ralloc_get_type(ptr, type)                                            \
@@ -139,7 +171,8 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
 /** Gives up what ctx holds of ptr: a reference of it, else, if ctx is the
  * parent, as ralloc_free().
- * @return  false if ctx held nothing.  Source: talloc_unlink(). */
+ * @return  false if ctx held nothing
+ * Errors: as ralloc_free(), of both.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
 /** References to a node, its parent not counted. */
 SLICE_API size_t ralloc_reference_count (const void *ptr);

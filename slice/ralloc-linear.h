@@ -18,7 +18,9 @@ SLICE_BEGIN_DECLS
  *
  * Many small objects that die together: no header each, 8-aligned, no free.
  * The context is an ordinary node (free it, steal it, hang nodes on it); the
- * objects lie in its buffers.  Mesa's names without the prefix `ralloc_` are
+ * objects lie in its buffers, none of them at the context's own address, and
+ * are no nodes: to free, steal or use one as a parent ends the program (202).
+ * Mesa's names without the prefix `ralloc_` are
  * exported by libslice-ralloc only. */
 
 /** A linear context: a node as well. */
@@ -44,7 +46,8 @@ SLICE_API RallocLinear *ralloc_linear_context (const void *ctx);
  * Source: Mesa linear_context_with_opts(). */
 SLICE_API RallocLinear *ralloc_linear_context_with_opts (
     const void *ctx, const RallocLinearOpts *opts);
-/** Frees a linear context and all in it; ralloc_free() does it as well. */
+/** Frees a linear context and all in it; ralloc_free() does it as well.
+ * Errors: as ralloc_free(); not a linear context (206). */
 SLICE_API void ralloc_linear_free_context (RallocLinear *linear);
 /** ralloc_steal() for a linear context.
  * Source: Mesa ralloc_steal_linear_context(). */
@@ -87,6 +90,8 @@ SLICE_API void *ralloc_linear_zalloc_child_array (void *linear, size_t size,
  * @param ctx   its parent; NULL gives NULL
  * @param size  bytes of the first object
  * @return      the first object and handle, or NULL
+ *
+ * As it is the handle, ralloc_free() of it frees the whole context.
  *
  * Source: Mesa 22.3 linear_alloc_parent().
  */
@@ -153,20 +158,27 @@ SLICE_API bool ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str,
 SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
                                      const char *str);
 
-/** One object of a `type` in a linear context. */
+/* The alignment of every object. */
+#define RALLOC_LINEAR_ALIGN_V1 8
+
+/** One object of a `type` in a linear context.  A type that must be aligned to
+ * more than 8 bytes is refused by the compiler, here and in the macros below;
+ * a linear arena (linear.h) serves it. */
 #define ralloc_linear_alloc(linear, type)                                     \
-  ((type *) ralloc_linear_alloc_child ((linear), sizeof (type)))
+  ((type *) ralloc_linear_alloc_child (                                       \
+      (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1)))
 /** As ralloc_linear_alloc(), zeroed. */
 #define ralloc_linear_zalloc(linear, type)                                    \
-  ((type *) ralloc_linear_zalloc_child ((linear), sizeof (type)))
+  ((type *) ralloc_linear_zalloc_child (                                      \
+      (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1)))
 /** An array of a `type` in a linear context. */
 #define ralloc_linear_alloc_array(linear, type, count)                        \
-  ((type *) ralloc_linear_alloc_child_array ((linear), sizeof (type),         \
-                                             (count)))
+  ((type *) ralloc_linear_alloc_child_array (                                 \
+      (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1), (count)))
 /** As ralloc_linear_alloc_array(), zeroed. */
 #define ralloc_linear_zalloc_array(linear, type, count)                       \
-  ((type *) ralloc_linear_zalloc_child_array ((linear), sizeof (type),        \
-                                              (count)))
+  ((type *) ralloc_linear_zalloc_child_array (                                \
+      (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1), (count)))
 
 /* --- garbage-collected contexts --------------------------------------------
  *
@@ -213,14 +225,35 @@ SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
 /** Ends a sweep: what is not marked is freed. */
 SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
 
-/** `count` of `type` in a gc context. */
+/* The most that a gc context aligns to. */
+#define RALLOC_GC_ALIGN_MAX_V1 4096
+
+/* size * count, or more than anyone has. */
+static __inline__ size_t ralloc_product_ (size_t size, size_t count)
+    __attribute__ ((__unused__));
+static __inline__ size_t
+ralloc_product_ (size_t size, size_t count)
+{
+  size_t bytes;
+
+  return __builtin_mul_overflow (size, count, &bytes) ? SIZE_MAX : bytes;
+}
+
+/** `count` of `type` in a gc context; NULL with errno ENOMEM if the product
+ * does not fit.  The compiler refuses an alignment above 4096. */
 #define ralloc_gc_alloc(gc, type, count)                                      \
-  ((type *) ralloc_gc_alloc_size ((gc), sizeof (type) * (count),              \
-                                  __alignof__ (type)))
+  ((type *) ralloc_gc_alloc_size (                                            \
+      (gc),                                                                   \
+      ralloc_product_ (RALLOC_SIZEOF_ (type, RALLOC_GC_ALIGN_MAX_V1),         \
+                       (count)),                                              \
+      __alignof__ (type)))
 /** As ralloc_gc_alloc(), zeroed. */
 #define ralloc_gc_zalloc(gc, type, count)                                     \
-  ((type *) ralloc_gc_zalloc_size ((gc), sizeof (type) * (count),             \
-                                   __alignof__ (type)))
+  ((type *) ralloc_gc_zalloc_size (                                           \
+      (gc),                                                                   \
+      ralloc_product_ (RALLOC_SIZEOF_ (type, RALLOC_GC_ALIGN_MAX_V1),         \
+                       (count)),                                              \
+      __alignof__ (type)))
 
 SLICE_END_DECLS
 
@@ -236,6 +269,8 @@ SLICE_END_DECLS
 public:                                                                       \
   static void *operator new (size_t size, void *linear)                       \
   {                                                                           \
+    static_assert (alignof (TYPE) <= RALLOC_LINEAR_ALIGN_V1,                  \
+                   "an object of a linear context is aligned to 8 bytes");    \
     static_assert (__has_trivial_destructor (TYPE),                           \
                    "nobody destroys the objects of a linear context");        \
     void *p = ALLOC_FUNC (linear, size);                                      \
@@ -243,6 +278,7 @@ public:                                                                       \
       SLICE_RALLOC_BAD_ALLOC_ ();                                             \
     return p;                                                                 \
   }                                                                           \
+  SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
   static void *operator new[] (size_t size, void *linear)                     \
   {                                                                           \
     return operator new (size, linear);                                       \

@@ -30,7 +30,12 @@
  * "Threads: tree" means that.
  *
  * Misuse (a node freed twice, a pointer that is no node, a cycle by steal, a
- * damaged list) ends the program with a numbered line: slice-errors(7).
+ * damaged list) ends the program with a numbered line: slice-errors(7).  With
+ * the options checked, hardened and debug every function looks at every node
+ * that it is given.  In the default mode so do all but allocation,
+ * ralloc_parent() and the calls for objects of linear and gc contexts, which
+ * look at a word or two of their context: what has been freed they find, until
+ * its memory is used again, but not what never was a node.
  *
  * Cost is given as instructions on x86-64 where one figure says it.
  *
@@ -126,7 +131,8 @@ SLICE_API void *ralloc_context (const void *ctx);
  * @return      the payload, 16-aligned, contents undefined; or NULL with
  *              errno ENOMEM
  *
- * Errors: a ctx that has been freed ends the program (201).
+ * Errors: a ctx that has been freed ends the program (201); with checked,
+ *   hardened and debug one that is no node, too (200, 202).
  * Threads: tree.
  * Cost: inline, 32 instructions and no call for sizes up to 2032, 27 where the
  *   size is a constant; what is larger comes from the system's malloc.
@@ -290,6 +296,7 @@ SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
 SLICE_API void ralloc_adopt (const void *new_ctx, void *old_ctx);
 
 /** The parent of a node; NULL for a root and for NULL.
+ * Errors: as ralloc_size().
  * Threads: tree.  Cost: 8 instructions.  Source: Mesa ralloc_parent(). */
 SLICE_API void *ralloc_parent (const void *ptr);
 
@@ -314,23 +321,58 @@ SLICE_API void ralloc_set_destructor (const void *ptr,
 
 /* --- typed macros -------------------------------------------------------- */
 
-/** A new node for one `type`. */
-#define ralloc(ctx, type) ((type *) ralloc_size ((ctx), sizeof (type)))
+/* The alignment of every payload. */
+#define RALLOC_ALIGN_V1 16
+/* sizeof (type), or an error of the compiler if the type must be aligned to
+ * more than `most'. */
+#ifdef __cplusplus
+}
+template <typename T, size_t Most> struct RallocSizeof_
+{
+  static_assert (alignof (T) <= Most,
+                 "the type must be aligned to more than this allocator aligns");
+  enum : size_t
+  {
+    bytes = sizeof (T)
+  };
+};
+extern "C" {
+# define RALLOC_SIZEOF_(type, most)                                           \
+   (static_cast<size_t> (RallocSizeof_<type, most>::bytes))
+#else
+# define RALLOC_SIZEOF_(type, most)                                           \
+   (sizeof (type)                                                             \
+    + 0 * sizeof (struct {                                                    \
+        int the_type_must_be_aligned_to_more_than_this_allocator_aligns       \
+          : __alignof__ (type) <= (most) ? 1 : -1;                            \
+      }))
+#endif
+
+/** A new node for one `type`.  A type that must be aligned to more than 16
+ * bytes is refused by the compiler, here and in the macros below; a gc context
+ * serves it (ralloc_gc_alloc()). */
+#define ralloc(ctx, type)                                                     \
+  ((type *) ralloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** As ralloc(), zeroed. */
-#define rzalloc(ctx, type) ((type *) rzalloc_size ((ctx), sizeof (type)))
+#define rzalloc(ctx, type)                                                    \
+  ((type *) rzalloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** A new node for `count` of `type`. */
 #define ralloc_array(ctx, type, count)                                        \
-  ((type *) ralloc_array_size ((ctx), sizeof (type), (count)))
+  ((type *) ralloc_array_size (                                               \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** As ralloc_array(), zeroed. */
 #define rzalloc_array(ctx, type, count)                                       \
-  ((type *) rzalloc_array_size ((ctx), sizeof (type), (count)))
+  ((type *) rzalloc_array_size (                                              \
+      (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array. */
 #define reralloc(ctx, ptr, type, count)                                       \
-  ((type *) reralloc_array_size ((ctx), (ptr), sizeof (type), (count)))
+  ((type *) reralloc_array_size (                                             \
+      (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array; what it grows by is zero. */
 #define rerzalloc(ctx, ptr, type, old_count, new_count)                       \
-  ((type *) rerzalloc_array_size ((ctx), (ptr), sizeof (type), (old_count),   \
-                                  (new_count)))
+  ((type *) rerzalloc_array_size (                                            \
+      (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (old_count),      \
+      (new_count)))
 
 /* --- strings ------------------------------------------------------------- */
 
@@ -410,6 +452,7 @@ SLICE_API bool ralloc_vasprintf_append (char **str, const char *fmt,
 /** Bytes of payload of a node and all its descendants: what may be used, so
  * at least what was asked for; 0 of NULL.  Linear buffers and gc slabs are
  * counted with their contexts.
+ * Errors: as ralloc_free().
  * Threads: tree.  Cost: O(nodes), constant stack.
  * Source: Mesa ralloc_total_size(), there in debug builds only. */
 SLICE_API size_t ralloc_total_size (const void *ptr);
@@ -434,7 +477,10 @@ SLICE_END_DECLS
 #ifdef __cplusplus
 
 /** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
- * a destructor that does something is run when the tree is freed.
+ * a destructor that does something is run when the tree is freed.  Types that
+ * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
+ * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
+ * would destroy the elements.
  * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
 # define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)              \
 private:                                                                      \
@@ -446,12 +492,20 @@ private:                                                                      \
 public:                                                                       \
   static void *operator new (size_t size, void *mem_ctx)                      \
   {                                                                           \
+    static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
+                   "a node is aligned to 16 bytes");                          \
     void *p = ALLOC_FUNC (mem_ctx, size);                                     \
     if (p == NULL)                                                            \
       SLICE_RALLOC_BAD_ALLOC_ ();                                             \
     if (!__has_trivial_destructor (TYPE))                                     \
       ralloc_set_destructor (p, _ralloc_destructor);                          \
     return p;                                                                 \
+  }                                                                           \
+  SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
+  static void *operator new[] (size_t, void *) = delete;                      \
+  static void *operator new[] (size_t size)                                   \
+  {                                                                           \
+    return ::operator new[] (size);                                           \
   }                                                                           \
   static void operator delete (void *p, void *)                               \
   {                                                                           \
@@ -479,6 +533,25 @@ public:                                                                       \
 #  define SLICE_RALLOC_BAD_ALLOC_() throw std::bad_alloc ()
 # else
 #  define SLICE_RALLOC_BAD_ALLOC_() __builtin_trap ()
+# endif
+/* What a derived type that wants more alignment would call.  (Of a deleted
+ * operator gcc knows that it may be done without.) */
+# ifdef __cpp_aligned_new
+#  define SLICE_RALLOC_NO_ALIGNED_NEW_                                        \
+    template <int Served = 0>                                                 \
+    static void *operator new (size_t, std::align_val_t, void *)              \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }                                                                         \
+    template <int Served = 0>                                                 \
+    static void *operator new[] (size_t, std::align_val_t, void *)            \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }
+# else
+#  define SLICE_RALLOC_NO_ALIGNED_NEW_
 # endif
 
 #endif /* __cplusplus */

@@ -151,6 +151,7 @@ check_scripts = \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
+	%D%/check-ralloc-types.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
 	%D%/check-aliasing.sh \

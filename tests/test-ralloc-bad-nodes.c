@@ -33,6 +33,7 @@ enum
   LARGE = 100000,
   SLOW_SIZE = 5000, /* too large for the inline code */
   MESSAGE_BYTES = 1024,
+  SLOW_STEP = 16,   /* under a tool, of functions */
   UNSEEN = -1000    /* a result: the call returned */
 };
 
@@ -208,6 +209,7 @@ typedef struct
   int null;      /* number for NULL; 0: it is allowed */
   bool is_quick; /* in the default mode, looks at a word or two */
   bool is_blind; /* there, it looks at nothing */
+  bool is_case;  /* takes no pointer, NULL is handed */
   bool is_below; /* there, it takes what points to itself for a root */
 } Function;
 
@@ -359,11 +361,98 @@ CALL (gc_free, (ralloc_gc_free (p), 0))
 CALL (gc_get_context, ralloc_gc_get_context (p))
 CALL (gc_mark, (ralloc_gc_mark_live (gc, p), 0))
 
-#define CONTEXT(id) { #id, id, 0, true, false, false }
-#define NODE(id, null) { #id, id, null, false, false, false }
-#define QUICK(id, null) { #id, id, null, true, false, false }
-#define BLIND(id) { #id, id, 0, true, true, false }
-#define BELOW(id) { #id, id, 0, false, false, true }
+/* --- objects of arenas, and contexts of another kind ---------------------- */
+
+typedef struct
+{
+  void *first;
+  void **last;
+} List;
+
+static void
+free_linked_in_linear (void *p)
+{
+  List *list = ralloc_linear_zalloc_child (linear, 48);
+
+  (void) p;
+  list += 2; /* the last words before the next object */
+  list->first = ralloc_linear_alloc_child (linear, 16);
+  list->last = &list->first;
+  ralloc_free (list->first);
+}
+
+static void
+free_in_pool (void *p)
+{
+  SlicePoolOptions options = { .object_bytes = 24 };
+
+  (void) p;
+  ralloc_free (slice_pool_alloc (slice_pool_new_in (root, &options)));
+}
+
+/* In the second buffer. */
+static void
+free_in_buffer (void *p)
+{
+  char *object = p, *before;
+
+  do
+    {
+      before = object;
+      object = ralloc_linear_alloc_child (linear, 24);
+    }
+  while (before == NULL || object == before + 24);
+  ralloc_free (object);
+}
+
+CALL (free_in_linear, (ralloc_free (ralloc_linear_alloc_child (linear, 24)), p))
+CALL (free_zero_in_linear,
+      (ralloc_free (ralloc_linear_alloc_child (linear, 0)), p))
+CALL (free_string_in_linear, (ralloc_free (ralloc_linear_strdup (linear, "a")),
+                              p))
+CALL (steal_in_linear,
+      (ralloc_steal (NULL, ralloc_linear_alloc_child (linear, 24)), p))
+CALL (alloc_below_in_linear,
+      (ralloc_array_size (ralloc_linear_alloc_child (linear, 24), 1,
+                          SLOW_SIZE),
+       p))
+CALL (free_second_in_linear,
+      (ralloc_linear_alloc_child (linear, 16),
+       ralloc_free (ralloc_linear_alloc_child (linear, 16)), p))
+CALL (free_large_in_linear,
+      (ralloc_free (ralloc_linear_alloc_child (linear, LARGE)), p))
+CALL (free_in_gc, (ralloc_free (gc_object), p))
+CALL (free_in_new_linear, (ralloc_free (slice_linear_alloc (arena, 16)), p))
+CALL (free_in_stack,
+      (ralloc_free (slice_stack_alloc (slice_stack_new_in (root, NULL), 16)),
+       p))
+CALL (free_in_tlsf,
+      (ralloc_free (slice_tlsf_alloc (slice_tlsf_new_in (root, NULL), 16)),
+       p))
+CALL (linear_of_node, (ralloc_linear_alloc_child (node, 8), p))
+CALL (linear_of_gc, (ralloc_linear_alloc_child (gc, 8), p))
+CALL (linear_free_node, (ralloc_linear_free_context ((void *) node), p))
+CALL (linear_free_node_old, (ralloc_linear_free_parent (node), p))
+CALL (linear_steal_node,
+      (ralloc_steal_linear_context (root, (void *) node), p))
+CALL (linear_steal_node_old, (ralloc_steal_linear_parent (root, node), p))
+CALL (linear_parent_of_node, (ralloc_parent_of_linear_context (node), p))
+CALL (linear_parent_of_node_old, (ralloc_parent_of_linear_parent (node), p))
+CALL (gc_of_node, (ralloc_gc_alloc_size (node, 8, 8), p))
+CALL (gc_of_linear, (ralloc_gc_alloc_size (linear, 8, 8), p))
+CALL (gc_start_node, (ralloc_gc_sweep_start (node), p))
+CALL (gc_end_node, (ralloc_gc_sweep_end (node), p))
+CALL (gc_free_node, (ralloc_gc_free (node), p))
+CALL (gc_free_root, (ralloc_gc_free (root), p))
+CALL (gc_free_itself, (ralloc_gc_free (gc), p))
+CALL (gc_get_context_of_node, (ralloc_gc_get_context (node), p))
+
+#define CONTEXT(id) { #id, id, 0, .is_quick = true }
+#define NODE(id, null) { #id, id, null, .is_quick = false }
+#define QUICK(id, null) { #id, id, null, .is_quick = true }
+#define BLIND(id) { #id, id, 0, .is_blind = true }
+#define BELOW(id) { #id, id, 0, .is_below = true }
+#define CASE(id, number) { #id, id, number, .is_case = true }
 
 static const Function functions[]
     = { CONTEXT (context), CONTEXT (size), NODE (size_slow, 0),
@@ -398,8 +487,8 @@ static const Function functions[]
         NODE (rewrite_tail, 0),
         NODE (linear_free, 0), NODE (linear_free_old, 0),
         NODE (linear_steal, 0), NODE (linear_steal_old, 0),
-        BELOW (linear_steal_to), QUICK (linear_parent_of, 0),
-        QUICK (linear_parent_of_old, 0), QUICK (linear_alloc, 210),
+        BELOW (linear_steal_to), NODE (linear_parent_of, 0),
+        NODE (linear_parent_of_old, 0), QUICK (linear_alloc, 210),
         QUICK (linear_alloc_slow, 210), QUICK (linear_zalloc, 210),
         QUICK (linear_array, 210), QUICK (linear_zarray, 210),
         QUICK (linear_re, 210), QUICK (linear_strdup, 210),
@@ -410,7 +499,23 @@ static const Function functions[]
         QUICK (gc_alloc, 210), QUICK (gc_alloc_slow, 210),
         QUICK (gc_zalloc, 210), QUICK (gc_mark_in, 210),
         NODE (gc_start, 210), NODE (gc_end, 210), NODE (gc_free, 0),
-        NODE (gc_get_context, 210), NODE (gc_mark, 0) };
+        NODE (gc_get_context, 210), NODE (gc_mark, 0),
+        CASE (free_in_linear, 202), CASE (free_zero_in_linear, 202),
+        CASE (free_string_in_linear, 202), CASE (steal_in_linear, 202),
+        CASE (alloc_below_in_linear, 202), CASE (free_second_in_linear, 202),
+        CASE (free_large_in_linear, 200), CASE (free_in_buffer, 202),
+        CASE (free_linked_in_linear, 202), CASE (free_in_gc, 200),
+        CASE (free_in_new_linear, 202), CASE (free_in_stack, 200),
+        CASE (free_in_pool, 202), CASE (free_in_tlsf, 200),
+        CASE (linear_of_node, 206), CASE (linear_of_gc, 206),
+        CASE (linear_free_node, 206), CASE (linear_free_node_old, 206),
+        CASE (linear_steal_node, 206), CASE (linear_steal_node_old, 206),
+        CASE (linear_parent_of_node, 206),
+        CASE (linear_parent_of_node_old, 206), CASE (gc_of_node, 207),
+        CASE (gc_of_linear, 207), CASE (gc_start_node, 207),
+        CASE (gc_end_node, 207), CASE (gc_free_node, 207),
+        CASE (gc_free_root, 207), CASE (gc_free_itself, 207),
+        CASE (gc_get_context_of_node, 207) };
 
 enum
 {
@@ -461,6 +566,8 @@ result_of (const Function *function, void *p)
 static bool
 is_tried (const Function *function, Kind kind)
 {
+  if (function->is_case)
+    return kind == NOTHING;
   if (!is_strict
       && (function->is_blind
           || (function->is_below && kind == INTERIOR_LINKED)))
@@ -492,9 +599,10 @@ try_kinds (unsigned i, Kind from)
       results[i][kind] = UNSEEN;
       results[i][kind] = result_of (&functions[i], bad[kind]);
       if (results[i][kind] != number_expected (&functions[i], kind))
-        _exit (1);
+        break;
     }
-  _exit (0);
+  /* Not by exit: a tool would look for leaks, each time. */
+  kill (getpid (), SIGKILL);
 }
 
 /* Reports what was wrong with a function, and goes on behind it. */
@@ -536,6 +644,9 @@ in_mode (const char *options, bool strict)
   _Alignas (16) char stack[BYTES] = "";
   size_t bytes = N_FUNCTIONS * sizeof results[0];
   unsigned n_wrong = 0;
+  /* A tool makes a difference to the mode that tells it, and to no other. */
+  unsigned step
+      = test_is_slow () && strstr (options, "pool") == NULL ? SLOW_STEP : 1;
 
   test_options (options);
   is_strict = strict;
@@ -546,7 +657,7 @@ in_mode (const char *options, bool strict)
   g_assert_true (results != MAP_FAILED);
   g_assert_cmpint (pipe (said), ==, 0);
   g_assert_cmpint (fcntl (said[0], F_SETFL, O_NONBLOCK), ==, 0);
-  for (unsigned i = 0; i < N_FUNCTIONS; i++)
+  for (unsigned i = 0; i < N_FUNCTIONS; i += step)
     n_wrong += try_function (i);
   g_assert_cmpuint (n_wrong, ==, 0);
 }

@@ -73,9 +73,12 @@ main ()
   void *ctx = ralloc_context (nullptr);
   RallocLinear *linear = ralloc_linear_context (ctx);
 
-  std::printf ("1..8\n");
+  std::printf ("1..9\n");
   Plain *plain = new (ctx) Plain;
   check (ralloc_parent (plain) == ctx, "new hangs on the context");
+  Plain *stolen = ralloc_stolen (nullptr, plain);
+  check (stolen == plain && ralloc_parent (plain) == nullptr,
+         "a steal returns what it stole");
   delete plain;
   check (ralloc_total_nodes (ctx) == 2, "delete frees");
   Zeroed *zeroed = new (ctx) Zeroed;

@@ -452,6 +452,42 @@ test_costs_nothing (void)
   g_assert_cmpuint (live_blocks (), ==, before - 1);
 }
 
+static void
+test_stolen (void)
+{
+  void *one = ralloc_context (NULL);
+  void *two = ralloc_context (NULL);
+  char *text = ralloc_strdup (one, "text");
+  char *got = ralloc_stolen (two, text);
+
+  g_assert_true (got == text && ralloc_parent (text) == two);
+  g_assert_cmpstr (ralloc_stolen (NULL, text), ==, "text");
+  g_assert_null (ralloc_parent (text));
+  g_assert_null (ralloc_stolen (two, (char *) NULL));
+  ralloc_free (text);
+  ralloc_free (one);
+  ralloc_free (two);
+}
+
+static void
+test_array_length (void)
+{
+  void *root = ralloc_context (NULL);
+
+  for (size_t n = 0; n < 1000; n++)
+    {
+      int *numbers = ralloc_array (root, int, n);
+      size_t length = ralloc_array_length (numbers);
+
+      g_assert_cmpuint (length, >=, n);
+      g_assert_cmpuint (length, <=, n + n / 8 + 8);
+      memset (numbers, 1, length * sizeof (int));
+      ralloc_free (numbers);
+    }
+  g_assert_cmpuint (ralloc_array_length ((int *) NULL), ==, 0);
+  ralloc_free (root);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -470,5 +506,7 @@ main (int argc, char **argv)
   ADD ("report-at-exit", test_report_at_exit);
   ADD ("marks", test_marks);
   ADD ("costs-nothing", test_costs_nothing);
+  ADD ("stolen", test_stolen);
+  ADD ("array-length", test_array_length);
   return g_test_run ();
 }

@@ -4,6 +4,8 @@
  */
 #include "ralloc-testlib.h"
 
+#include <errno.h>
+
 static void
 test_alignment (void)
 {
@@ -175,6 +177,35 @@ test_held (void)
   ralloc_free (gc);
 }
 
+/* A product that does not fit is no memory, never a short block. */
+static void
+test_overflow (void)
+{
+  static volatile size_t wraps = SIZE_MAX / sizeof (int) + 2;
+  static volatile size_t counts[]
+      = { SIZE_MAX / sizeof (int) + 1, SIZE_MAX / sizeof (int), SIZE_MAX,
+          SIZE_MAX - 1 };
+  RallocGc *gc = ralloc_gc_context (NULL);
+
+  for (unsigned i = 0; i <= G_N_ELEMENTS (counts); i++)
+    {
+      size_t count = i < G_N_ELEMENTS (counts) ? counts[i] : wraps;
+      errno = 0;
+      g_assert_null (ralloc_gc_alloc (gc, int, count));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      errno = 0;
+      g_assert_null (ralloc_gc_zalloc (gc, int, count));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      g_assert_null (ralloc_array (gc, int, count));
+      g_assert_null (rzalloc_array (gc, int, count));
+      g_assert_null (reralloc (gc, NULL, int, count));
+      g_assert_null (rerzalloc (gc, NULL, int, 0, count));
+    }
+  g_assert_nonnull (ralloc_gc_alloc (gc, int, 0));
+  g_assert_nonnull (ralloc_gc_zalloc (gc, int, 3));
+  ralloc_free (gc);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -185,5 +216,6 @@ main (int argc, char **argv)
   ADD ("model", test_model);
   ADD ("nodes", test_nodes);
   ADD ("held", test_held);
+  ADD ("overflow", test_overflow);
   return g_test_run ();
 }

@@ -4,6 +4,8 @@
  */
 #include "ralloc-testlib.h"
 
+#include <errno.h>
+
 static void
 test_basic (void)
 {
@@ -186,6 +188,27 @@ test_misc (void)
   ralloc_free (linear);
 }
 
+static void
+test_overflow (void)
+{
+  static volatile size_t counts[]
+      = { SIZE_MAX / sizeof (int) + 2, SIZE_MAX / sizeof (int) + 1,
+          SIZE_MAX / sizeof (int), SIZE_MAX };
+  RallocLinear *linear = ralloc_linear_context (NULL);
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (counts); i++)
+    {
+      errno = 0;
+      g_assert_null (ralloc_linear_alloc_array (linear, int, counts[i]));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      g_assert_null (ralloc_linear_zalloc_array (linear, int, counts[i]));
+      g_assert_null (ralloc_linear_alloc_child (linear, SIZE_MAX - i));
+      g_assert_null (ralloc_linear_memdup (linear, "", SIZE_MAX - i));
+      g_assert_null (ralloc_linear_realloc (linear, NULL, SIZE_MAX - i));
+    }
+  ralloc_free (linear);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -200,5 +223,6 @@ main (int argc, char **argv)
   ADD ("realloc", test_realloc);
   ADD ("utilisation", test_utilisation);
   ADD ("misc", test_misc);
+  ADD ("overflow", test_overflow);
   return g_test_run ();
 }

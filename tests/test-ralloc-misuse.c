@@ -461,9 +461,18 @@ static const Misuse misuses[]
         { "steal-to-freed", steal_to_freed, "*error 201*", true },
         { "alloc-on-freed", alloc_on_freed, "*error 201*", true },
         { "resize-freed", resize_freed, "*error 201*", true },
-        { "steal-cycle", steal_cycle, "*error 204*", false },
-        { "steal-self", steal_self, "*error 204*", false },
-        { "adopt-cycle", adopt_cycle, "*error 204*", false },
+        { "steal-cycle", steal_cycle,
+          "*error 204: a node can't hang below its own descendant: "
+          "ralloc_steal (new parent 0x*, which lies below node 0x*)\n",
+          false },
+        { "steal-self", steal_self,
+          "*error 204: a node can't be its own parent: ralloc_steal (0x*, "
+          "0x*)\n",
+          false },
+        { "adopt-cycle", adopt_cycle,
+          "*error 204: a node can't adopt its own ancestors: ralloc_adopt "
+          "(new parent 0x*, which lies below old parent 0x*)\n",
+          false },
         { "damage-next", damage_next, "*error 203*", true },
         { "damage-pprev", damage_pprev, "*error 203*", true },
         { "damage-parent", damage_parent, "*error 203*", true },

@@ -6,12 +6,14 @@
  *
  *   block
  *   +----------------+--------+-------------------------------------+
- *   | LinearPrefix   | Node   | payload: first object, next object  |
+ *   | LinearPrefix   | Node   | gap | first object, next object     |
  *   +----------------+--------+-------------------------------------+
  *                             ^ the handle, old style and new
  *
- * So the state lies at a fixed distance from the handle, the handle is a
- * node like any other, and in the old style it is the first object as well.
+ * So the state lies at a fixed distance from the handle, and the handle is a
+ * node like any other.  Behind it are 8 bytes that no one uses, so that no
+ * object has the context's address: whoever frees one is told.  In the old
+ * style the handle is the first object as well, and there is no gap.
  * When the first buffer is full others follow, chained; each makes the sum
  * twice as large, up to LINEAR_BUFFER_BYTES_MAX.
  *
@@ -34,6 +36,7 @@ enum
 {
   MODE_NODES = MODE_TAIL | MODE_TOLD,
   LINEAR_ALIGN = 8,
+  LINEAR_GAP_BYTES = 8,
   /* The first block.  Half of a compiler's linear contexts hold less than
    * 1 KiB, and a quarter of this is prefix and header. */
   LINEAR_FIRST_BYTES = 512,
@@ -113,6 +116,14 @@ prefix_checked (const void *linear, const char *operation)
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return prefix_examined (linear, operation);
   return prefix;
+}
+
+/* For calls that are those of any node otherwise; NULL passes. */
+static void
+require_linear (const void *linear, const char *operation)
+{
+  if (linear != NULL && (sli_context_mode & MODE_NODES) == 0)
+    prefix_examined (linear, operation);
 }
 
 /* --- memory -------------------------------------------------------------- */
@@ -250,10 +261,21 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
   return LIKELY (block != NULL) ? linear_enter (ctx, block) : NULL;
 }
 
+/* In the new style: the first object is not the handle. */
+static RallocLinear *
+linear_new_apart (const void *ctx, size_t min_buffer_bytes)
+{
+  void *linear = linear_new (ctx, 0, min_buffer_bytes);
+
+  if (LIKELY (linear != NULL && (sli_context_mode & MODE_NODES) == 0))
+    prefix_of (linear)->at += LINEAR_GAP_BYTES;
+  return linear;
+}
+
 RallocLinear *
 ralloc_linear_context (const void *ctx)
 {
-  return linear_new (ctx, 0, 0);
+  return linear_new_apart (ctx, 0);
 }
 
 RallocLinear *
@@ -269,24 +291,27 @@ ralloc_linear_context_with_opts (const void *ctx,
     }
   min = (min + LINEAR_OPTION_STEP_BYTES - 1)
         & ~(size_t) (LINEAR_OPTION_STEP_BYTES - 1);
-  return linear_new (ctx, 0, min);
+  return linear_new_apart (ctx, min > 0 ? min + LINEAR_GAP_BYTES : 0);
 }
 
 void
 ralloc_linear_free_context (RallocLinear *linear)
 {
+  require_linear (linear, "ralloc_linear_free_context");
   ralloc_free (linear);
 }
 
 void
 ralloc_steal_linear_context (const void *new_ctx, RallocLinear *linear)
 {
+  require_linear (linear, "ralloc_steal_linear_context");
   ralloc_steal (new_ctx, linear);
 }
 
 void *
 ralloc_parent_of_linear_context (const RallocLinear *linear)
 {
+  require_linear (linear, "ralloc_parent_of_linear_context");
   return ralloc_parent (linear);
 }
 
@@ -320,18 +345,21 @@ ralloc_linear_zalloc_parent (const void *ctx, size_t size)
 void
 ralloc_linear_free_parent (void *linear)
 {
+  require_linear (linear, "ralloc_linear_free_parent");
   ralloc_free (linear);
 }
 
 void
 ralloc_steal_linear_parent (const void *new_ctx, void *linear)
 {
+  require_linear (linear, "ralloc_steal_linear_parent");
   ralloc_steal (new_ctx, linear);
 }
 
 void *
 ralloc_parent_of_linear_parent (const void *linear)
 {
+  require_linear (linear, "ralloc_parent_of_linear_parent");
   return ralloc_parent (linear);
 }
 

@@ -132,11 +132,15 @@ die_examined (const void *payload, const char *operation)
   const Node *node = head_of (payload);
   bool aligned = ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0;
   bool large = aligned && sli_large_map_has (payload, MAP_NODE);
-  SliceBlockInfo info;
+  SliceBlockInfo info, own;
 
   die_if_null (payload, operation);
   slice_block_info (node, &info);
-  if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
+  slice_block_info (payload, &own);
+  /* At the start of a block that has a smaller header, or none. */
+  if (own.kind == SLICE_BLOCK_INTERIOR && own.start != info.start)
+    info = own;
+  else if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
     {
       if (node_is_dead (node))
         info.kind = SLICE_BLOCK_FREE;

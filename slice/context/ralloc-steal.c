@@ -37,9 +37,14 @@ ralloc_parent (const void *ptr)
 static COLD _Noreturn void
 die_cycle (const void *new_ctx, const void *ptr, const char *operation)
 {
+  if (new_ctx == ptr)
+    sli_diag_die (ERROR_NODE_CYCLE,
+                  "a node can't be its own parent: %s (%p, %p)", operation,
+                  new_ctx, ptr);
   sli_diag_die (ERROR_NODE_CYCLE,
-                "%p lies in the subtree that is to hang on it: %s (%p)",
-                new_ctx, operation, ptr);
+                "a node can't hang below its own descendant: %s (new parent "
+                "%p, which lies below node %p)",
+                operation, new_ctx, ptr);
 }
 
 /* A node without children can have nothing but itself below it. */
@@ -271,7 +276,10 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     {
       sli_context_check (to, "ralloc_adopt");
       if (UNLIKELY (sli_context_is_ancestor (old_ctx, to)))
-        die_cycle (to, old_ctx, "ralloc_adopt");
+        sli_diag_die (ERROR_NODE_CYCLE,
+                      "a node can't adopt its own ancestors: ralloc_adopt "
+                      "(new parent %p, which lies below old parent %p)",
+                      to, old_ctx);
     }
   if (to == NULL)
     adopt_as_roots (old);
