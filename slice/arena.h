@@ -70,7 +70,9 @@ typedef enum
                                       the top's; pool: live objects are kept
                                       in a bitmap, and what is free is filled
                                       and looked at when it is handed out
-                                      again.  The options `checked`,
+                                      again; TLSF: each object ends in its
+                                      size and a guard, which are looked at
+                                      with the object.  The options `checked`,
                                       `hardened` and `debug` set it for all
                                       arenas */
 } SliceArenaFlags;

@@ -82,7 +82,10 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
  * @param object  of this heap; NULL does nothing
  *
  * Errors: a free object (330) and an address that no object of this heap has
- *   (331) are misuse.
+ *   (331) are misuse.  So is damage (332): of a header or a link that is met,
+ *   before anything is written by it; in a checked heap also one byte too many
+ *   in this object.  Addresses of another heap are found where size_t has 64
+ *   bits, or one of the heaps is over a buffer, or the heap is checked.
  * Threads: the heap's owner.
  * Cost: bounded; at most three blocks are looked at.  A heap that grows keeps
  *   one empty region and gives a second one back.
@@ -96,11 +99,13 @@ SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
  * @param size    bytes; 0 is taken as 1
  * @return        the object; NULL with errno ENOMEM, the old one stands
  *
+ * Errors: as slice_tlsf_free().
  * Cost: bounded in place; else the copy.
  */
 SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
 
-/** The bytes that may be used of an object; at least what was asked for. */
+/** The bytes that may be used of an object: at least what was asked for; in a
+ * checked heap just that.  Errors: as slice_tlsf_free(). */
 SLICE_API size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
                                           const void *object);
 
@@ -124,7 +129,8 @@ typedef struct
                                         nothing is free */
 } SliceTlsfStats;
 
-/** Fills in what the heap holds.  Cost: O(blocks and objects). */
+/** Fills in what the heap holds.  Errors: damage is misuse (332).
+ * Cost: O(blocks and objects). */
 SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
                                      SliceTlsfStats *stats);
 
@@ -133,6 +139,8 @@ SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
  * @param visit  object, its usable bytes, whether it is live, data; false
  *               ends the walk.  It must not change the heap
  * @return       false if visit ended it
+ *
+ * Errors: damage is misuse (332).
  */
 SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
                                 bool (*visit) (const void *object,

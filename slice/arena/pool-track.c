@@ -350,22 +350,35 @@ sli_pool_track_tell_end (const SlicePool *pool)
 
 /* --- free ---------------------------------------------------------------- */
 
+void
+sli_pool_fault_foreign (const SlicePool *pool, const void *object)
+{
+  sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
+                   "pool %p: %p is not of this pool", (const void *) pool,
+                   object);
+}
+
+void
+sli_pool_fault_interior (const SlicePool *pool, const void *object,
+                         size_t offset)
+{
+  sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
+                   "pool %p: %p is %zu bytes inside an object of %zu",
+                   (const void *) pool, object, offset,
+                   pool->options.object_bytes);
+}
+
 /* The track of a live object; anything else ends the program. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {
   Track *track = track_of (pool, object);
   if (track == NULL)
-    sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
-                     "pool %p: %p is not of this pool", (const void *) pool,
-                     (const void *) object);
+    sli_pool_fault_foreign (pool, object);
   size_t offset = (size_t) (object - track->start);
   size_t index = offset / pool->chunk_bytes;
   if (offset % pool->chunk_bytes != 0)
-    sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
-                     "pool %p: %p is %zu bytes inside an object of %zu",
-                     (const void *) pool, (const void *) object,
-                     offset % pool->chunk_bytes, pool->options.object_bytes);
+    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
     sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                      "pool %p: %p (objects of %zu bytes) is free already",

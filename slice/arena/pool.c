@@ -301,9 +301,32 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   return words;
 }
 
-static _Noreturn void
-fault_twice (const SlicePool *pool, const void *object)
+/* The first chunk of the block, in use or spare, that an address lies in;
+ * NULL: in none. */
+static const char *
+pool_chunks_of (const SlicePool *pool, const void *address)
 {
+  const BlockChain *chain = &pool->chain;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      if ((uintptr_t) address - (uintptr_t) block.start
+          < sli_block_bytes (&block))
+        return sli_align (block.start, pool->options.alignment);
+    }
+  return NULL;
+}
+
+/* No live object has the address; what carries the sign was free once. */
+static _Noreturn void
+fault_free (const SlicePool *pool, const void *object, bool has_sign)
+{
+  const char *first = pool_chunks_of (pool, object);
+  if (first == NULL && !has_sign)
+    sli_pool_fault_foreign (pool, object);
+  size_t offset = (uintptr_t) object - (uintptr_t) first;
+  if (first != NULL && offset % pool->chunk_bytes != 0)
+    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
   sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                    "pool %p: %p (objects of %zu bytes) is free already",
                    (const void *) pool, object, pool->options.object_bytes);
@@ -338,10 +361,10 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
       return;
     }
   void **words = object;
-  bool none_live = pool->head.n_live == pool->bias;
-  if (none_live
-      || (words[1] == pool->head.sign && pool_has_free (pool, object)))
-    fault_twice (pool, object);
+  if (pool->head.n_live == pool->bias)
+    fault_free (pool, object, false);
+  if (words[1] == pool->head.sign && pool_has_free (pool, object))
+    fault_free (pool, object, true);
   words[1] = pool->head.sign;
   if (pool->head.top != pool->head.limit || stack_grow (pool))
     *pool->head.top++ = words;

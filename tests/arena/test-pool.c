@@ -107,7 +107,8 @@ test_model (void)
 static void
 test_bytes_held (void)
 {
-  if (skip_watched ("objects have gaps under a tool"))
+  if (skip_watched ("objects have gaps under a tool")
+      || skip_checked ("free objects have links behind them"))
     return;
   static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
