@@ -112,7 +112,8 @@ stack_room (const SlicePool *pool)
 static void
 stack_drop (SlicePool *pool)
 {
-  slice_free1 (stack_room (pool) * sizeof (void *), pool->head.bottom);
+  sli_chain_table_free (&pool->chain, stack_room (pool) * sizeof (void *),
+                        pool->head.bottom);
   pool->head.bottom = NULL;
   pool->head.limit = NULL;
   pool->head.top = NULL;
@@ -236,7 +237,8 @@ stack_grow (SlicePool *pool)
   size_t n = stack_room (pool);
   size_t used = (size_t) (head->top - head->bottom);
   size_t n_new = n == 0 ? STACK_ROOM_MIN : 2 * n;
-  void **bottom = slice_try_alloc (n_new * sizeof (void *));
+  void **bottom = sli_chain_table_alloc (&pool->chain, n * sizeof (void *),
+                                         n_new * sizeof (void *));
   if (bottom == NULL)
     return false;
   if (used > 0)

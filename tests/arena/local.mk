@@ -6,6 +6,7 @@ arena_tests = \
 	%D%/test-arena-misuse \
 	%D%/test-context \
 	%D%/test-linear \
+	%D%/test-linear-steps \
 	%D%/test-pool \
 	%D%/test-sources \
 	%D%/test-stack \
@@ -23,6 +24,20 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_context_LDADD = $(slice_test_libs)
 %C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
 %C%_test_linear_LDADD = $(slice_test_libs)
+%C%_test_linear_steps_SOURCES = \
+	%D%/test-linear-steps.c \
+	$(arena_test_sources) \
+	slice/arena/block-source.c \
+	slice/arena/bump.c \
+	slice/arena/fault.c \
+	slice/arena/linear.c \
+	slice/arena/linear-grow.c \
+	slice/arena/span.c \
+	slice/arena/span-shared.c \
+	slice/arena/told.c \
+	slice/arena/watch.c
+%C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
+%C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)
 %C%_test_pool_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)

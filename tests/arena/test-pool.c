@@ -334,6 +334,45 @@ test_failing_source (void)
       }
 }
 
+/* The stack of addresses, the tracks and their bits count, too. */
+static void
+test_limit (void)
+{
+  enum
+  {
+    LIMIT = 30000
+  };
+  static void *objects[LIMIT];
+  static const size_t sizes[] = { 8, 16, 100 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+      {
+        SlicePoolOptions options
+            = { .object_bytes = sizes[s],
+                .arena = { .limit_bytes = LIMIT, .flags = flags } };
+        SlicePool *pool = slice_pool_new (&options);
+        SliceArenaStats stats;
+        for (int round = 0; round < 3; round++)
+          {
+            size_t n = 0;
+            while ((objects[n] = slice_pool_alloc (pool)) != NULL)
+              {
+                n++;
+                slice_pool_get_stats (pool, &stats);
+                g_assert_cmpuint (stats.held_bytes, <=, LIMIT);
+              }
+            g_assert_cmpint (errno, ==, ENOMEM);
+            g_assert_cmpuint (n * sizes[s], >, LIMIT / 4);
+            for (size_t i = n - n / 2; i > 0; i--)
+              slice_pool_free (pool, objects[i]);
+            slice_pool_get_stats (pool, &stats);
+            g_assert_cmpuint (stats.held_bytes, <=, LIMIT);
+            slice_pool_reset (pool, (SliceKeep) round);
+          }
+        slice_pool_destroy (pool);
+      }
+}
+
 /* --- misuse -------------------------------------------------------------- */
 
 static void
@@ -469,6 +508,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/construct-fails", test_construct_fails);
   g_test_add_func ("/slice/pool/bad-options", test_bad_options);
   g_test_add_func ("/slice/pool/failing-source", test_failing_source);
+  g_test_add_func ("/slice/pool/limit", test_limit);
   g_test_add_func ("/slice/pool/sign-by-chance", test_sign_by_chance);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);
