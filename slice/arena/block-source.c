@@ -427,6 +427,19 @@ sli_chain_push (BlockChain *chain, size_t bytes)
   return sli_chain_push_sized (chain, bytes, sli_chain_next_bytes (chain));
 }
 
+bool
+sli_chain_add_spare (BlockChain *chain, size_t size)
+{
+  if (size > SIZE_MAX / 2 || !table_has_room (chain))
+    return no_memory ();
+  size = chain_round (chain, size);
+  char *start = block_map (chain, size, true);
+  if (start == NULL)
+    return no_memory ();
+  chain->table[chain->n_blocks++] = (Block){ start, size };
+  return true;
+}
+
 /* May blocks be part of a piece of several that goes back as one, with one
  * search and one lock?  Only pages of the shared spans, and none so large that
  * it may be a piece of its own and no part of a span. */

@@ -125,6 +125,10 @@ bool sli_chain_push (BlockChain *chain, size_t bytes);
 /* The same, and says what size to map if none is spare. */
 bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
 
+/* Adds a spare block of just `size` bytes, rounded up; false with errno
+ * ENOMEM. */
+bool sli_chain_add_spare (BlockChain *chain, size_t size);
+
 /* Makes the last two used blocks one, if they are neighbours in the shared
  * spans and together no larger than the cap.  An arena then has fewer blocks,
  * and none of its memory is lost at their ends. */

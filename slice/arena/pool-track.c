@@ -179,6 +179,15 @@ sli_pool_track_fini (SlicePool *pool)
 }
 
 size_t
+sli_pool_track_n_chunks (const SlicePool *pool)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    n += pool->tracks[i].n_chunks;
+  return n;
+}
+
+size_t
 sli_pool_track_bytes (const SlicePool *pool)
 {
   size_t bytes = pool->n_tracks_room * sizeof (Track);

@@ -177,14 +177,21 @@ pool_set_bias (SlicePool *pool, ptrdiff_t bias)
   pool->bias = bias;
 }
 
+static size_t
+pool_n_chunks_in (const SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
+}
+
 /* Chunks are cut from a block next. */
 static void
 pool_enter (SlicePool *pool, Block block)
 {
   pool->cut_at = sli_align (block.start, pool->options.alignment);
-  char *end = block.start + sli_block_bytes (&block);
-  size_t room = end > pool->cut_at ? (size_t) (end - pool->cut_at) : 0;
-  pool->cut_end = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
+  pool->cut_end
+      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
 }
 
 bool
@@ -385,6 +392,77 @@ slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
 {
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
+}
+
+/* --- reserve ------------------------------------------------------------- */
+
+/* What the blocks beyond the reserve may come to, each. */
+#define RESERVE_BYTES_MAX ((size_t) 1 << 30)
+
+/* Chunks in all blocks, in use and spare. */
+static size_t
+pool_n_chunks (const SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  size_t n = 0;
+  if (pool->is_tracked)
+    return sli_pool_track_n_chunks (pool);
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    n += pool_n_chunks_in (pool, sli_chain_block (chain, i));
+  return n;
+}
+
+/* A spare block for n chunks, or for as many as fit into one; its track, too,
+ * so that it needs nothing when it comes into use. */
+static bool
+pool_add_spare (SlicePool *pool, size_t n)
+{
+  BlockChain *chain = &pool->chain;
+  size_t alignment = pool->options.alignment;
+  size_t extra = alignment > 16 ? alignment : 0;
+  size_t n_most = (RESERVE_BYTES_MAX - extra) / pool->chunk_bytes;
+  size_t bytes = (n < n_most ? n : n_most) * pool->chunk_bytes + extra;
+  if (!sli_chain_add_spare (chain, bytes))
+    return false;
+  if (!pool->is_tracked
+      || sli_pool_track_block (pool, chain->table[chain->n_blocks - 1]))
+    return true;
+  sli_chain_drop (chain, chain->n_blocks - 1);
+  errno = ENOMEM;
+  return false;
+}
+
+/* Takes back what was added. */
+static void
+pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
+{
+  BlockChain *chain = &pool->chain;
+  while (chain->n_blocks > n_blocks)
+    {
+      uint32_t last = chain->n_blocks - 1;
+      if (pool->is_tracked)
+        sli_pool_track_block_gone (pool, chain->table[last]);
+      sli_chain_drop (chain, last);
+    }
+}
+
+bool
+slice_pool_reserve (SlicePool *pool, size_t n)
+{
+  sli_pool_require (pool);
+  uint32_t n_blocks = pool->chain.n_blocks;
+  size_t n_live = slice_pool_n_live (pool);
+  while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
+    {
+      size_t n_free = pool_n_chunks (pool) - n_live;
+      if (n <= n_free)
+        return true;
+      if (!pool_add_spare (pool, n - n_free))
+        break;
+    }
+  pool_drop_spare (pool, n_blocks);
+  errno = ENOMEM;
+  return false;
 }
 
 /* --- the rest ------------------------------------------------------------ */

@@ -93,6 +93,8 @@ void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
 /* Tells hooks that all live objects die. */
 void sli_pool_track_tell_end (const SlicePool *pool);
+/* Chunks in the blocks that it knows. */
+size_t sli_pool_track_n_chunks (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 
 #endif

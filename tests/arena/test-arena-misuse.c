@@ -164,6 +164,10 @@ CALL (linear, alloc_large, slice_linear_alloc (arena, 100000))
 CALL (linear, alloc0, slice_linear_alloc0 (arena, 24))
 CALL (linear, alloc_n, slice_linear_alloc_n (arena, 3, 8))
 CALL (linear, alloc_aligned, slice_linear_alloc_aligned (arena, 64, 8))
+CALL (linear, alloc_aligned_n,
+      slice_linear_alloc_aligned_n (arena, 64, 3, 8))
+CALL (linear, alloc_n_overflow, volatile size_t many = SIZE_MAX / 4;
+      slice_linear_alloc_n (arena, many, 8))
 CALL (linear, copy, slice_linear_copy (arena, 8, bytes))
 CALL (linear, resize, slice_linear_resize (arena, object, 24, 48))
 CALL (linear, resize_null, slice_linear_resize (arena, NULL, 0, 48))
@@ -212,6 +216,7 @@ CALL (pool, alloc, slice_pool_alloc (arena))
 CALL (pool, free, slice_pool_free (arena, object))
 CALL (pool, free_null, slice_pool_free (arena, NULL))
 CALL (pool, free_bulk, slice_pool_free_bulk (arena, 1, &object))
+CALL (pool, reserve, slice_pool_reserve (arena, 100))
 CALL (pool, reset, slice_pool_reset (arena, SLICE_KEEP_ALL))
 CALL (pool, trim, slice_pool_trim (arena))
 CALL (pool, n_live, slice_pool_n_live (arena))
@@ -371,6 +376,7 @@ static const Call linear_calls[] = {
   NAMED (linear, alloc), NAMED (linear, alloc_large),
   NAMED (linear, alloc0), NAMED (linear, alloc_n),
   NAMED (linear, alloc_aligned), NAMED (linear, copy),
+  NAMED (linear, alloc_aligned_n), NAMED (linear, alloc_n_overflow),
   NAMED (linear, resize), NAMED (linear, resize_null),
   NAMED (linear, free_last), NAMED (linear, reset),
   NAMED (linear, mark), NAMED (linear, rollback),
@@ -399,8 +405,8 @@ static const Call stack_calls[] = {
 static const Call pool_calls[] = {
   NAMED (pool, alloc), NAMED (pool, free),
   NAMED (pool, free_null), NAMED (pool, free_bulk),
-  NAMED (pool, reset), NAMED (pool, trim),
-  NAMED (pool, n_live), NAMED (pool, chunk_bytes),
+  NAMED (pool, reserve), NAMED (pool, reset),
+  NAMED (pool, trim), NAMED (pool, n_live), NAMED (pool, chunk_bytes),
   NAMED (pool, get_stats), NAMED (pool, destroy),
   { NULL, NULL },
 };
