@@ -58,7 +58,7 @@ arena_examples = \
 	docs/examples/many-consumers
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests) %D%/check-arena-examples.sh
+TESTS += $(arena_cxx_tests)
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
@@ -76,8 +76,11 @@ docs_examples_many_consumers_SOURCES = docs/examples/many-consumers.cc
 docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
-check_scripts += %D%/check-watch.sh
-dist_check_SCRIPTS += %D%/check-arena-examples.sh
-check_PROGRAMS += %D%/watch-misuse
+check_scripts += %D%/check-watch.sh %D%/check-arena-examples.sh
+check_PROGRAMS += %D%/watch-misuse docs/examples/events docs/examples/messages
+docs_examples_events_SOURCES = docs/examples/events.c
+docs_examples_events_LDADD = slice/libslice.la
+docs_examples_messages_SOURCES = docs/examples/messages.c
+docs_examples_messages_LDADD = slice/libslice.la
 %C%_watch_misuse_SOURCES = %D%/watch-misuse.c
 %C%_watch_misuse_LDADD = slice/libslice.la
