@@ -72,7 +72,9 @@ typedef enum
                                       the top's; pool: live objects are kept
                                       in a bitmap, and what is free is filled
                                       and looked at when it is handed out
-                                      again.  The options `checked`,
+                                      again; TLSF: each object ends in its
+                                      size and a guard, which are looked at
+                                      with the object.  The options `checked`,
                                       `hardened` and `debug` set it for all
                                       arenas */
 } SliceArenaFlags;
@@ -206,6 +208,13 @@ SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
  *   misuse (307, 308).
  */
 SLICE_API void slice_source_destroy (const SliceSource *source);
+
+/* --- typed macros -------------------------------------------------------- */
+
+/* Does its size alone align a type well enough?  A constant.  (A type with the
+ * attribute aligned may want 16 and be no multiple of it.) */
+#define SLICE_ARENA_ALIGNED_BY_SIZE_(type)                                    \
+  (__alignof__ (type) <= ((sizeof (type) + 7) % 16 < 8 ? 16 : 8))
 
 /* --- the inline code of linear and stack --------------------------------- */
 

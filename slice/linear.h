@@ -116,6 +116,12 @@ SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
                                             size_t alignment, size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);
 
+/** As slice_linear_alloc_n() and slice_linear_alloc_aligned() together. */
+SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
+                                              size_t alignment, size_t n,
+                                              size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 4);
+
 /** Adds a copy of `size` bytes; a NULL source only with size 0. */
 SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
                                    const void *source)
@@ -296,14 +302,18 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
 
 /** Adds one `type`, aligned as the type wants. */
 #define slice_linear_new_object(linear, type)                                 \
-  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
+  ((type *) (SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                              \
                  ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))        \
                  : slice_linear_alloc_aligned (                               \
                      (linear), __alignof__ (type), SLICE_SIZEOF_ (type))))
 
-/** Adds an array of `n` of `type`. */
+/** Adds an array of `n` of `type`, aligned as the type wants; a product that
+ * does not fit is the same as no memory. */
 #define slice_linear_new_array(linear, type, n)                               \
-  ((type *) slice_linear_alloc_n ((linear), (n), sizeof (type)))
+  ((type *) (SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                              \
+                 ? slice_linear_alloc_n ((linear), (n), sizeof (type))        \
+                 : slice_linear_alloc_aligned_n (                             \
+                     (linear), __alignof__ (type), (n), sizeof (type))))
 
 SLICE_END_DECLS
 

@@ -143,6 +143,20 @@ slice_pool_free (SlicePool *pool, void *object)
 SLICE_API void slice_pool_free_bulk (SlicePool *pool, size_t n,
                                      void *const *objects);
 
+/** Gets the memory for objects that will be needed.
+ *
+ * @param pool  not NULL
+ * @param n     so many can be taken next, as long as none is reset, trimmed or
+ *              destroyed, without asking for memory (a constructor may still
+ *              fail); what is free already counts
+ * @return      false with errno ENOMEM; the pool is as it was
+ *
+ * Threads: the pool's owner.
+ * Cost: O(blocks); one block at most is asked for, or as many as it takes for
+ *   more than 1 GiB.
+ */
+SLICE_API bool slice_pool_reserve (SlicePool *pool, size_t n);
+
 /** Frees all objects.  Constructed ones are destructed, if they have a
  * destructor, in blocks that are given back; in blocks that stay they stay
  * constructed.

@@ -82,7 +82,10 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
  * @param object  of this heap; NULL does nothing
  *
  * Errors: a free object (330) and an address that no object of this heap has
- *   (331) are misuse.
+ *   (331) are misuse.  So is damage (332): of a header or a link that is met,
+ *   before anything is written by it; in a checked heap also one byte too many
+ *   in this object.  Addresses of another heap are found where size_t has 64
+ *   bits, or one of the heaps is over a buffer, or the heap is checked.
  * Threads: the heap's owner.
  * Cost: bounded; at most three blocks are looked at.  A heap that grows keeps
  *   one empty region and gives a second one back.
@@ -96,6 +99,7 @@ SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
  * @param size    bytes; 0 is taken as 1
  * @return        the object; NULL with errno ENOMEM, the old one stands
  *
+ * Errors: as slice_tlsf_free().
  * Cost: bounded in place; else the copy.
  */
 SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
@@ -104,8 +108,9 @@ SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
 SLICE_API size_t slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf,
                                              const void *object);
 
-/** The bytes that may be used of an object; at least what was asked for.  Where
- * the compiler sees how it was allocated, no more: see slice_block_size(). */
+/** The bytes that may be used of an object: at least what was asked for; in a
+ * checked heap just that, and where the compiler sees how it was allocated no
+ * more, either: see slice_block_size().  Errors: as slice_tlsf_free(). */
 SLICE_ARENA_INLINE size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
                                                    const void *object)
     SLICE_ARENA_ALWAYS_V1;
@@ -137,7 +142,8 @@ typedef struct
                                         nothing is free */
 } SliceTlsfStats;
 
-/** Fills in what the heap holds.  Cost: O(blocks and objects). */
+/** Fills in what the heap holds.  Errors: damage is misuse (332).
+ * Cost: O(blocks and objects). */
 SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
                                      SliceTlsfStats *stats);
 
@@ -146,6 +152,8 @@ SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
  * @param visit  object, its usable bytes, whether it is live, data; false
  *               ends the walk.  It must not change the heap
  * @return       false if visit ended it
+ *
+ * Errors: damage is misuse (332).
  */
 SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
                                 bool (*visit) (const void *object,

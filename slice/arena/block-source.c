@@ -51,6 +51,14 @@
 
 #define TABLE_ROOM_MIN 4
 
+/* A look at a block of the table, which test-linear-steps counts. */
+#ifdef CHAIN_COUNT_LOOKS
+unsigned sli_chain_n_looks;
+# define CHAIN_LOOK() (sli_chain_n_looks++)
+#else
+# define CHAIN_LOOK() ((void) 0)
+#endif
+
 static size_t
 round_up (size_t bytes, size_t unit)
 {
@@ -169,8 +177,7 @@ pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 static char *
 block_map (BlockChain *chain, size_t bytes, bool is_regular)
 {
-  if (bytes > chain->limit_bytes
-      || chain->held_bytes > chain->limit_bytes - bytes)
+  if (!sli_chain_may_hold (chain, bytes))
     return NULL;
   char *start = chain_uses_slice (chain, bytes)
                     ? slice_try_alloc (bytes)
@@ -221,13 +228,32 @@ block_unmap (BlockChain *chain, Block block)
 
 /* --- the table ----------------------------------------------------------- */
 
+void *
+sli_chain_table_alloc (BlockChain *chain, size_t old_bytes, size_t new_bytes)
+{
+  if (!sli_chain_may_hold (chain, new_bytes - old_bytes))
+    return NULL;
+  void *table = slice_try_alloc (new_bytes);
+  if (table != NULL)
+    chain->beside_bytes += new_bytes - old_bytes;
+  return table;
+}
+
+void
+sli_chain_table_free (BlockChain *chain, size_t bytes, void *table)
+{
+  chain->beside_bytes -= bytes;
+  slice_free1 (bytes, table);
+}
+
 static bool
 table_has_room (BlockChain *chain)
 {
   if (chain->n_blocks < chain->n_room)
     return true;
   uint32_t n = chain->n_room == 0 ? TABLE_ROOM_MIN : chain->n_room * 2;
-  Block *table = slice_try_alloc ((size_t) n * sizeof (Block));
+  Block *table = sli_chain_table_alloc (chain, chain->n_room * sizeof (Block),
+                                        (size_t) n * sizeof (Block));
   if (table == NULL)
     return false;
   if (chain->table != NULL)
@@ -401,6 +427,19 @@ sli_chain_push (BlockChain *chain, size_t bytes)
   return sli_chain_push_sized (chain, bytes, sli_chain_next_bytes (chain));
 }
 
+bool
+sli_chain_add_spare (BlockChain *chain, size_t size)
+{
+  if (size > SIZE_MAX / 2 || !table_has_room (chain))
+    return no_memory ();
+  size = chain_round (chain, size);
+  char *start = block_map (chain, size, true);
+  if (start == NULL)
+    return no_memory ();
+  chain->table[chain->n_blocks++] = (Block){ start, size };
+  return true;
+}
+
 /* May blocks be part of a piece of several that goes back as one, with one
  * search and one lock?  Only pages of the shared spans, and none so large that
  * it may be a piece of its own and no part of a span. */
@@ -454,24 +493,39 @@ sli_chain_drop (BlockChain *chain, uint32_t index)
   block_unmap (chain, block);
 }
 
+/* The slots that own blocks have left, before the spare blocks: as many of
+ * these, from the end, go there.  Their order means nothing. */
+static void
+table_close (BlockChain *chain, uint32_t first, uint32_t n)
+{
+  uint32_t n_spare = chain->n_blocks - (first + n);
+  uint32_t n_moved = n_spare < n ? n_spare : n;
+  if (n_moved > 0)
+    memcpy (chain->table + first, chain->table + chain->n_blocks - n_moved,
+            n_moved * sizeof (Block));
+  chain->n_blocks -= n;
+}
+
 void
 sli_chain_cut (BlockChain *chain, uint32_t n_used)
 {
   uint32_t n_kept = n_used;
-  for (uint32_t i = n_used; i < chain->n_blocks; i++)
+  uint32_t n_were_used = chain->n_used;
+  for (uint32_t i = n_used; i < n_were_used; i++)
     {
       Block block = chain->table[i];
+      CHAIN_LOOK ();
       if (sli_block_is_own (&block))
         {
           block_unmap (chain, block);
           continue;
         }
-      if (chain->is_watched && i < chain->n_used)
+      if (chain->is_watched)
         sli_watch_cut (block.start, block.start,
                        block.start + sli_block_bytes (&block));
       chain->table[n_kept++] = block;
     }
-  chain->n_blocks = n_kept;
+  table_close (chain, n_kept, n_were_used - n_kept);
   chain->n_used = n_used;
 }
 

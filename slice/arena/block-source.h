@@ -43,7 +43,9 @@ typedef struct
   Block *table;
   char *embedded;     /* its start, or NULL */
   size_t held_bytes;  /* in blocks, the embedded one included */
-  size_t limit_bytes; /* for held_bytes; SIZE_MAX: none */
+  size_t beside_bytes; /* in tables: this one, and what kinds of arenas keep
+                          of their own */
+  size_t limit_bytes; /* for both; SIZE_MAX: none */
   uint32_t embedded_bytes;
   uint32_t first_bytes;
   uint32_t cap_bytes;
@@ -86,6 +88,23 @@ void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                      char *embedded, size_t embedded_bytes,
                      size_t control_bytes);
 
+/* May it hold so many bytes more? */
+static inline bool
+sli_chain_may_hold (const BlockChain *chain, size_t bytes)
+{
+  return bytes <= chain->limit_bytes
+         && chain->held_bytes + chain->beside_bytes
+                <= chain->limit_bytes - bytes;
+}
+
+/* A table of old_bytes is to become one of new_bytes: if that is within the
+ * limit, returns its memory, and the old one's counts no more. */
+void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
+                             size_t new_bytes);
+
+/* Frees one that counts. */
+void sli_chain_table_free (BlockChain *chain, size_t bytes, void *table);
+
 /* Another rule of growth than that of sli_chain_init(). */
 void sli_chain_set_growth (BlockChain *chain, unsigned part,
                            size_t next_bytes_min);
@@ -105,6 +124,10 @@ bool sli_chain_push (BlockChain *chain, size_t bytes);
 
 /* The same, and says what size to map if none is spare. */
 bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
+
+/* Adds a spare block of just `size` bytes, rounded up; false with errno
+ * ENOMEM. */
+bool sli_chain_add_spare (BlockChain *chain, size_t size);
 
 /* Makes the last two used blocks one, if they are neighbours in the shared
  * spans and together no larger than the cap.  An arena then has fewer blocks,

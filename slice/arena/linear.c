@@ -189,10 +189,7 @@ slice_linear_alloc_n (SliceLinear *linear, size_t n, size_t size)
 {
   size_t bytes;
   if (__builtin_mul_overflow (n, size, &bytes))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+    bytes = SIZE_MAX;
   return slice_linear_alloc (linear, bytes);
 }
 
@@ -203,6 +200,16 @@ slice_linear_alloc_aligned (SliceLinear *linear, size_t alignment, size_t size)
   sli_arena_linear_require_still (linear);
   return sli_arena_linear_add (linear, sli_require_alignment (alignment),
                                size);
+}
+
+void *
+slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
+                              size_t size)
+{
+  size_t bytes;
+  if (__builtin_mul_overflow (n, size, &bytes))
+    bytes = SIZE_MAX; /* which there is no memory for */
+  return slice_linear_alloc_aligned (linear, alignment, bytes);
 }
 
 void *

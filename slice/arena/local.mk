@@ -39,6 +39,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/tlsf-index.c \
 	%D%/tlsf-life.c \
 	%D%/tlsf-region.c \
+	%D%/tlsf-tail.c \
 	%D%/tlsf-walk.c \
 	%D%/watch.c \
 	%D%/watch.h

@@ -30,6 +30,16 @@ live_bytes (const Track *track)
   return (track->n_chunks + WORD_BITS - 1) / WORD_BITS * sizeof (uint64_t);
 }
 
+/* A bit for each chunk, none live; false: no memory. */
+static bool
+live_alloc (SlicePool *pool, Track *track)
+{
+  track->live = sli_chain_table_alloc (&pool->chain, 0, live_bytes (track));
+  if (track->live != NULL)
+    memset (track->live, 0, live_bytes (track));
+  return track->live != NULL;
+}
+
 static char *
 track_chunk (const SlicePool *pool, const Track *track, size_t index)
 {
@@ -74,7 +84,8 @@ tracks_have_room (SlicePool *pool)
   uint32_t n = pool->n_tracks_room * 2;
   if (n < N_TRACKS_MIN)
     n = N_TRACKS_MIN;
-  Track *tracks = slice_try_alloc (n * sizeof (Track));
+  Track *tracks = sli_chain_table_alloc (
+      &pool->chain, pool->n_tracks_room * sizeof (Track), n * sizeof (Track));
   if (tracks == NULL)
     return false;
   if (pool->tracks != NULL)
@@ -98,8 +109,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   if (!tracks_have_room (pool))
     return false;
   /* Hooks are to hear of each death, and of each once. */
-  if (pool->is_told
-      && (track.live = slice_try_alloc0 (live_bytes (&track))) == NULL)
+  if (pool->is_told && !live_alloc (pool, &track))
     return false;
   uint32_t rank = track_rank (pool, start);
   memmove (pool->tracks + rank + 1, pool->tracks + rank,
@@ -122,7 +132,7 @@ track_end (SlicePool *pool, Track *track)
         options->destruct (object, options->data);
     }
   if (track->live != NULL)
-    slice_free1 (live_bytes (track), track->live);
+    sli_chain_table_free (&pool->chain, live_bytes (track), track->live);
 }
 
 void
@@ -162,9 +172,19 @@ sli_pool_track_fini (SlicePool *pool)
 {
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     track_end (pool, &pool->tracks[i]);
-  slice_free1 (pool->n_tracks_room * sizeof (Track), pool->tracks);
+  sli_chain_table_free (&pool->chain, pool->n_tracks_room * sizeof (Track),
+                        pool->tracks);
   pool->tracks = NULL;
   pool->n_tracks = 0;
+}
+
+size_t
+sli_pool_track_n_chunks (const SlicePool *pool)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    n += pool->tracks[i].n_chunks;
+  return n;
 }
 
 size_t
@@ -293,12 +313,11 @@ track_flip (const SlicePool *pool, Track *track, const char *chunk)
 /* The first free in a block makes its bits: until then all that was cut is
  * live, and a pool that only grows needs none. */
 static void
-track_begin (Track *track)
+track_begin (SlicePool *pool, Track *track)
 {
   if (track->live != NULL || track->is_blind)
     return;
-  track->live = slice_try_alloc0 (live_bytes (track));
-  track->is_blind = track->live == NULL;
+  track->is_blind = !live_alloc (pool, track);
   for (uint32_t i = 0; i < track->n_cut && track->live != NULL; i++)
     track->live[i / WORD_BITS] |= UINT64_C (1) << (i % WORD_BITS);
 }
@@ -350,22 +369,35 @@ sli_pool_track_tell_end (const SlicePool *pool)
 
 /* --- free ---------------------------------------------------------------- */
 
+void
+sli_pool_fault_foreign (const SlicePool *pool, const void *object)
+{
+  sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
+                   "pool %p: %p is not of this pool", (const void *) pool,
+                   object);
+}
+
+void
+sli_pool_fault_interior (const SlicePool *pool, const void *object,
+                         size_t offset)
+{
+  sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
+                   "pool %p: %p is %zu bytes inside an object of %zu",
+                   (const void *) pool, object, offset,
+                   pool->options.object_bytes);
+}
+
 /* The track of a live object; anything else ends the program. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {
   Track *track = track_of (pool, object);
   if (track == NULL)
-    sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
-                     "pool %p: %p is not of this pool", (const void *) pool,
-                     (const void *) object);
+    sli_pool_fault_foreign (pool, object);
   size_t offset = (size_t) (object - track->start);
   size_t index = offset / pool->chunk_bytes;
   if (offset % pool->chunk_bytes != 0)
-    sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
-                     "pool %p: %p is %zu bytes inside an object of %zu",
-                     (const void *) pool, (const void *) object,
-                     offset % pool->chunk_bytes, pool->options.object_bytes);
+    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
     sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                      "pool %p: %p (objects of %zu bytes) is free already",
@@ -378,7 +410,7 @@ void
 sli_pool_track_free (SlicePool *pool, void *object)
 {
   Track *track = track_require (pool, object);
-  track_begin (track);
+  track_begin (pool, track);
   track_flip (pool, track, object);
   pool->n_live--;
   if (pool->is_told)

@@ -112,7 +112,8 @@ stack_room (const SlicePool *pool)
 static void
 stack_drop (SlicePool *pool)
 {
-  slice_free1 (stack_room (pool) * sizeof (void *), pool->head.bottom);
+  sli_chain_table_free (&pool->chain, stack_room (pool) * sizeof (void *),
+                        pool->head.bottom);
   pool->head.bottom = NULL;
   pool->head.limit = NULL;
   pool->head.top = NULL;
@@ -176,14 +177,21 @@ pool_set_bias (SlicePool *pool, ptrdiff_t bias)
   pool->bias = bias;
 }
 
+static size_t
+pool_n_chunks_in (const SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
+}
+
 /* Chunks are cut from a block next. */
 static void
 pool_enter (SlicePool *pool, Block block)
 {
   pool->cut_at = sli_align (block.start, pool->options.alignment);
-  char *end = block.start + sli_block_bytes (&block);
-  size_t room = end > pool->cut_at ? (size_t) (end - pool->cut_at) : 0;
-  pool->cut_end = pool->cut_at + room / pool->chunk_bytes * pool->chunk_bytes;
+  pool->cut_end
+      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
 }
 
 bool
@@ -236,7 +244,8 @@ stack_grow (SlicePool *pool)
   size_t n = stack_room (pool);
   size_t used = (size_t) (head->top - head->bottom);
   size_t n_new = n == 0 ? STACK_ROOM_MIN : 2 * n;
-  void **bottom = slice_try_alloc (n_new * sizeof (void *));
+  void **bottom = sli_chain_table_alloc (&pool->chain, n * sizeof (void *),
+                                         n_new * sizeof (void *));
   if (bottom == NULL)
     return false;
   if (used > 0)
@@ -301,9 +310,32 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   return words;
 }
 
-static _Noreturn void
-fault_twice (const SlicePool *pool, const void *object)
+/* The first chunk of the block, in use or spare, that an address lies in;
+ * NULL: in none. */
+static const char *
+pool_chunks_of (const SlicePool *pool, const void *address)
 {
+  const BlockChain *chain = &pool->chain;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      if ((uintptr_t) address - (uintptr_t) block.start
+          < sli_block_bytes (&block))
+        return sli_align (block.start, pool->options.alignment);
+    }
+  return NULL;
+}
+
+/* No live object has the address; what carries the sign was free once. */
+static _Noreturn void
+fault_free (const SlicePool *pool, const void *object, bool has_sign)
+{
+  const char *first = pool_chunks_of (pool, object);
+  if (first == NULL && !has_sign)
+    sli_pool_fault_foreign (pool, object);
+  size_t offset = (uintptr_t) object - (uintptr_t) first;
+  if (first != NULL && offset % pool->chunk_bytes != 0)
+    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
   sli_arena_fault (ARENA_FAULT_POOL_TWICE,
                    "pool %p: %p (objects of %zu bytes) is free already",
                    (const void *) pool, object, pool->options.object_bytes);
@@ -338,10 +370,10 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
       return;
     }
   void **words = object;
-  bool none_live = pool->head.n_live == pool->bias;
-  if (none_live
-      || (words[1] == pool->head.sign && pool_has_free (pool, object)))
-    fault_twice (pool, object);
+  if (pool->head.n_live == pool->bias)
+    fault_free (pool, object, false);
+  if (words[1] == pool->head.sign && pool_has_free (pool, object))
+    fault_free (pool, object, true);
   words[1] = pool->head.sign;
   if (pool->head.top != pool->head.limit || stack_grow (pool))
     *pool->head.top++ = words;
@@ -360,6 +392,77 @@ slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
 {
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
+}
+
+/* --- reserve ------------------------------------------------------------- */
+
+/* What the blocks beyond the reserve may come to, each. */
+#define RESERVE_BYTES_MAX ((size_t) 1 << 30)
+
+/* Chunks in all blocks, in use and spare. */
+static size_t
+pool_n_chunks (const SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  size_t n = 0;
+  if (pool->is_tracked)
+    return sli_pool_track_n_chunks (pool);
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    n += pool_n_chunks_in (pool, sli_chain_block (chain, i));
+  return n;
+}
+
+/* A spare block for n chunks, or for as many as fit into one; its track, too,
+ * so that it needs nothing when it comes into use. */
+static bool
+pool_add_spare (SlicePool *pool, size_t n)
+{
+  BlockChain *chain = &pool->chain;
+  size_t alignment = pool->options.alignment;
+  size_t extra = alignment > 16 ? alignment : 0;
+  size_t n_most = (RESERVE_BYTES_MAX - extra) / pool->chunk_bytes;
+  size_t bytes = (n < n_most ? n : n_most) * pool->chunk_bytes + extra;
+  if (!sli_chain_add_spare (chain, bytes))
+    return false;
+  if (!pool->is_tracked
+      || sli_pool_track_block (pool, chain->table[chain->n_blocks - 1]))
+    return true;
+  sli_chain_drop (chain, chain->n_blocks - 1);
+  errno = ENOMEM;
+  return false;
+}
+
+/* Takes back what was added. */
+static void
+pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
+{
+  BlockChain *chain = &pool->chain;
+  while (chain->n_blocks > n_blocks)
+    {
+      uint32_t last = chain->n_blocks - 1;
+      if (pool->is_tracked)
+        sli_pool_track_block_gone (pool, chain->table[last]);
+      sli_chain_drop (chain, last);
+    }
+}
+
+bool
+slice_pool_reserve (SlicePool *pool, size_t n)
+{
+  sli_pool_require (pool);
+  uint32_t n_blocks = pool->chain.n_blocks;
+  size_t n_live = slice_pool_n_live (pool);
+  while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
+    {
+      size_t n_free = pool_n_chunks (pool) - n_live;
+      if (n <= n_free)
+        return true;
+      if (!pool_add_spare (pool, n - n_free))
+        break;
+    }
+  pool_drop_spare (pool, n_blocks);
+  errno = ENOMEM;
+  return false;
 }
 
 /* --- the rest ------------------------------------------------------------ */

@@ -68,6 +68,13 @@ struct SlicePool
 /* Ends the program unless it is a pool. */
 void sli_pool_require (const SlicePool *pool);
 
+/* Ends the program: an address that is none of this pool's, or none of a
+ * chunk's start. */
+_Noreturn void sli_pool_fault_foreign (const SlicePool *pool,
+                                       const void *object);
+_Noreturn void sli_pool_fault_interior (const SlicePool *pool,
+                                        const void *object, size_t offset);
+
 /* Puts a block into use, for at least a chunk. */
 bool sli_pool_push_block (SlicePool *pool);
 
@@ -86,6 +93,8 @@ void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
 /* Tells hooks that all live objects die. */
 void sli_pool_track_tell_end (const SlicePool *pool);
+/* Chunks in the blocks that it knows. */
+size_t sli_pool_track_n_chunks (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 
 #endif

@@ -26,8 +26,29 @@
 
 /* --- making and ending --------------------------------------------------- */
 
+/* Some of the bits that differ between two heaps' addresses; never 0. */
+static size_t
+tlsf_tag (const SliceTlsf *tlsf)
+{
+  size_t bits = (uintptr_t) tlsf * (size_t) UINT64_C (0x9e3779b97f4a7c15);
+  size_t least = PIECE_TAG_MASK & -PIECE_TAG_MASK;
+  return (bits & PIECE_TAG_MASK) | least;
+}
+
+/* A tool that watches finds more, and tells it better. */
 static void
-tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, void (*end) (void *))
+tlsf_set_checked (SliceTlsf *tlsf)
+{
+  if (tlsf->is_watched)
+    return;
+  tlsf->is_checked = true;
+  tlsf->extra_bytes = sizeof (PieceTail);
+  tlsf->quick_kind = 0;
+}
+
+static void
+tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
+           void (*end) (void *))
 {
   memset (tlsf, 0, sizeof *tlsf);
   tlsf->kind = ARENA_TLSF;
@@ -35,8 +56,12 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, void (*end) (void *))
   tlsf->end = end;
   tlsf->n_lists = n_lists;
   tlsf->is_watched = sli_watch_active ();
+  tlsf->tag = tlsf_tag (tlsf);
   tlsf->front_bytes = tlsf->is_watched ? WATCH_GAP_BYTES : 0;
+  tlsf->extra_bytes = 2 * tlsf->front_bytes;
   tlsf->quick_kind = tlsf->is_watched ? 0 : ARENA_TLSF;
+  if ((flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ())
+    tlsf_set_checked (tlsf);
   sli_tlsf_index_clear (tlsf);
 }
 
@@ -86,7 +111,7 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
       return NULL;
     }
   SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
-  tlsf_init (tlsf, n_lists, tlsf_end_fixed);
+  tlsf_init (tlsf, n_lists, SLICE_ARENA_DEFAULT, tlsf_end_fixed);
   tlsf->is_fixed = true;
   tlsf->fixed_bytes = bytes;
   if (!sli_tlsf_region_lay_out (tlsf, start + control, bytes - skip - control,
@@ -117,7 +142,7 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
                       void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
-  tlsf_init (tlsf, TLSF_N_LISTS_MAX, end);
+  tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
     return NULL;
@@ -181,6 +206,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
     slice_tlsf_walk (tlsf, tell_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
   tlsf->span_bytes = 0;
+  tlsf->span_units = 0;
   if (tlsf->is_fixed)
     {
       Region old = tlsf->fixed;

@@ -50,6 +50,7 @@ range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
     high = start + bytes;
   tlsf->low = low;
   tlsf->span_bytes = high - low;
+  tlsf->span_units = tlsf->span_bytes >> TLSF_UNIT_BITS;
 }
 
 /* A region's one free piece, but for the heap's own words in it. */
@@ -74,7 +75,7 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
   Piece *piece = (Piece *) (void *) region_first (start);
   region->first = piece;
   region->bytes = piece_bytes;
-  piece_at (piece, piece_bytes)->stride_and_bits = 0;
+  piece_at (piece, piece_bytes)->stride_and_bits = tlsf->tag;
   sli_tlsf_insert (tlsf, piece, piece_bytes);
   if (tlsf->is_watched)
     region_hide (piece, piece_bytes);
@@ -125,10 +126,21 @@ bool
 sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece, size_t stride)
 {
   if (tlsf->is_fixed || piece_before_is_free (piece)
-      || piece_at (piece, stride)->stride_and_bits >> 2 != 0)
+      || piece_stride (piece_at (piece, stride)) != 0)
     return false;
-  int32_t index = sli_chain_find (&tlsf->chain, piece);
-  return sli_tlsf_region (tlsf, (uint32_t) index).first == piece;
+  Region region;
+  return sli_tlsf_region_of (tlsf, piece, &region) && region.first == piece;
+}
+
+bool
+sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address, Region *region)
+{
+  int32_t index
+      = tlsf->is_fixed ? 0 : sli_chain_find (&tlsf->chain, address);
+  if (index < 0)
+    return false;
+  *region = sli_tlsf_region (tlsf, (uint32_t) index);
+  return (uintptr_t) address - (uintptr_t) region->first < region->bytes;
 }
 
 void

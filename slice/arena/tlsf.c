@@ -26,12 +26,6 @@
  *
  *   | stride | front gap: links | object | back gap ... last word |
  */
-static size_t
-watch_extra (const SliceTlsf *tlsf)
-{
-  return 2 * (size_t) tlsf->front_bytes;
-}
-
 __attribute__ ((cold, noinline)) static char *
 watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
 {
@@ -42,6 +36,8 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
       sli_watch_hide (piece_object (piece), room);
       sli_watch_show (object, size);
     }
+  if (tlsf->is_checked)
+    sli_tlsf_tail_note (tlsf, piece, size);
   if (tlsf->chain.is_told)
     sli_trace_born (SLICE_TRACE_TLSF, object, size);
   return object;
@@ -89,7 +85,7 @@ stride_of (size_t size)
 static size_t
 stride_for (const SliceTlsf *tlsf, size_t size)
 {
-  return stride_of (size + watch_extra (tlsf));
+  return stride_of (size + tlsf->extra_bytes);
 }
 
 /* More than a quarter of what the lists can hold; or of all addresses, where
@@ -115,9 +111,10 @@ piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
 
 /* The whole of a piece goes to an object. */
 static inline void
-piece_mark_live (Piece *piece, size_t stride, size_t bits)
+piece_mark_live (const SliceTlsf *tlsf, Piece *piece, size_t stride,
+                 size_t bits)
 {
-  piece->stride_and_bits = stride | bits;
+  piece->stride_and_bits = stride | bits | tlsf->tag;
   TLSF_STEP ();
   piece_at (piece, stride)->stride_and_bits &= ~PIECE_BEFORE_FREE;
 }
@@ -132,10 +129,10 @@ piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
   size_t rest = have - stride;
   if (rest < PIECE_STRIDE_MIN)
     {
-      piece_mark_live (piece, have, before);
+      piece_mark_live (tlsf, piece, have, before);
       return;
     }
-  piece->stride_and_bits = stride | before;
+  piece->stride_and_bits = stride | before | tlsf->tag;
   watch_free (tlsf, piece_at (piece, stride), rest);
   sli_tlsf_insert (tlsf, piece_at (piece, stride), rest);
 }
@@ -150,12 +147,12 @@ piece_cut (SliceTlsf *tlsf, Piece *piece, size_t stride)
   if (rest < PIECE_STRIDE_MIN)
     {
       sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), piece);
-      piece_mark_live (piece, have, 0);
+      piece_mark_live (tlsf, piece, have, 0);
       return;
     }
   watch_free (tlsf, piece_at (piece, stride), rest);
   sli_tlsf_move (tlsf, piece, have, piece_at (piece, stride), rest);
-  piece->stride_and_bits = stride;
+  piece->stride_and_bits = stride | tlsf->tag;
 }
 
 /* Does it look as if it were a whole region? */
@@ -234,10 +231,10 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
     sli_tlsf_fault_damaged (tlsf, piece);
   sli_tlsf_list_pop (tlsf, list, piece);
   if (have - stride < PIECE_STRIDE_MIN)
-    piece_mark_live (piece, have, 0);
+    piece_mark_live (tlsf, piece, have, 0);
   else
     {
-      piece->stride_and_bits = stride;
+      piece->stride_and_bits = stride | tlsf->tag;
       sli_tlsf_insert_exact (tlsf, piece_at (piece, stride), have - stride);
     }
   return piece_object (piece);
@@ -283,21 +280,10 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 
 /* --- free ---------------------------------------------------------------- */
 
-_Noreturn __attribute__ ((cold)) static void
-fault_object (const SliceTlsf *tlsf, const void *object, bool is_free)
-{
-  if (is_free)
-    sli_arena_fault (ARENA_FAULT_TLSF_TWICE,
-                     "TLSF heap %p: %p is free already", (const void *) tlsf,
-                     object);
-  sli_arena_fault (ARENA_FAULT_TLSF_FOREIGN,
-                   "TLSF heap %p: %p is no object of this heap",
-                   (const void *) tlsf, object);
-}
-
 /* The piece of a live object.  What is looked at is the heap's as soon as the
- * address lies in its range, so the looks are safe over a buffer.  The piece
- * behind must not take this one for free: else it was freed and joined. */
+ * address lies in its range, so the looks are safe over a buffer.  The header
+ * must be this heap's, and the piece behind a sound one that does not take
+ * this one for free: else it was freed and joined. */
 static inline Piece *
 piece_require (const SliceTlsf *tlsf, const void *object, size_t front_bytes)
 {
@@ -305,18 +291,58 @@ piece_require (const SliceTlsf *tlsf, const void *object, size_t front_bytes)
   size_t offset = (uintptr_t) piece - tlsf->low;
   if (SLICE_UNLIKELY (offset >= tlsf->span_bytes)
       || SLICE_UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
-    fault_object (tlsf, object, false);
-  size_t bits = piece->stride_and_bits;
-  size_t stride = bits & ~PIECE_BEFORE_FREE;
+    sli_tlsf_fault_object (tlsf, object);
+  size_t stride = (piece->stride_and_bits ^ tlsf->tag) & ~PIECE_BEFORE_FREE;
   TLSF_STEP ();
   if (SLICE_UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
       || SLICE_UNLIKELY (stride - PIECE_STRIDE_MIN
                          >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
-    fault_object (tlsf, object, (bits & PIECE_FREE) != 0);
+    sli_tlsf_fault_object (tlsf, object);
+  size_t after = piece_at (piece, stride)->stride_and_bits;
+  size_t tag = (after & PIECE_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (piece_before_is_free (piece_at (piece, stride))))
-    fault_object (tlsf, object, false);
+  if (SLICE_UNLIKELY (((after ^ tag) & (PIECE_TAG_MASK | PIECE_BEFORE_FREE))
+                      != 0))
+    sli_tlsf_fault_object (tlsf, object);
   return piece;
+}
+
+/* The same in any heap.  In a checked one nothing is looked at that lies in
+ * none of its regions, and the piece's end must be whole. */
+static Piece *
+piece_asked (const SliceTlsf *tlsf, const void *object)
+{
+  Region region;
+  sli_tlsf_require (tlsf);
+  if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
+    sli_tlsf_fault_object (tlsf, object);
+  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
+  if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, piece))
+    sli_tlsf_fault_object (tlsf, object);
+  return piece;
+}
+
+/* Bytes that may be used of a live object. */
+static size_t
+piece_room (const SliceTlsf *tlsf, const Piece *piece)
+{
+  return tlsf->is_checked
+             ? sli_tlsf_tail_size (piece)
+             : piece_stride (piece) - PIECE_HEAD_BYTES - tlsf->extra_bytes;
+}
+
+/* The stride of the free piece behind a live one, whose header was looked at;
+ * 0 if that is not free. */
+static inline size_t
+stride_behind (const SliceTlsf *tlsf, Piece *after)
+{
+  size_t bits = after->stride_and_bits;
+  if ((bits & PIECE_FREE) == 0)
+    return 0;
+  if (SLICE_UNLIKELY (
+          !sli_tlsf_stride_is_sound (tlsf, after, bits ^ PIECE_FREE)))
+    sli_tlsf_fault_damaged (tlsf, after);
+  return bits ^ PIECE_FREE;
 }
 
 /* Where the free piece in front of a piece starts. */
@@ -325,8 +351,7 @@ piece_before (const SliceTlsf *tlsf, Piece *piece)
 {
   Piece *before = *piece_before_word (piece);
   TLSF_STEP ();
-  if (SLICE_UNLIKELY ((uintptr_t) before - tlsf->low
-                      >= (uintptr_t) piece - tlsf->low)
+  if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, before))
       || SLICE_UNLIKELY (
           before->stride_and_bits
           != ((size_t) ((char *) piece - (char *) before) | PIECE_FREE)))
@@ -356,14 +381,13 @@ static inline void
 piece_give (SliceTlsf *tlsf, Piece *piece)
 {
   size_t bits = piece->stride_and_bits;
-  size_t stride = bits & ~PIECE_BEFORE_FREE;
+  size_t stride = (bits ^ tlsf->tag) & ~PIECE_BEFORE_FREE;
   Piece *after = piece_at (piece, stride);
-  size_t after_bits = after->stride_and_bits;
-  if ((after_bits & PIECE_FREE) != 0)
+  size_t behind = stride_behind (tlsf, after);
+  if (behind != 0)
     {
-      size_t more = after_bits - PIECE_FREE;
-      sli_tlsf_remove (tlsf, after, more);
-      stride += more;
+      sli_tlsf_remove (tlsf, after, behind);
+      stride += behind;
     }
   bool stays = false;
   if ((bits & PIECE_BEFORE_FREE) != 0)
@@ -383,15 +407,14 @@ piece_give (SliceTlsf *tlsf, Piece *piece)
   else
     sli_tlsf_insert (tlsf, piece, stride);
   if (SLICE_UNLIKELY (piece_at (piece, stride)->stride_and_bits
-                      == PIECE_BEFORE_FREE))
+                      == (tlsf->tag | PIECE_BEFORE_FREE)))
     piece_ends_region (tlsf, piece);
 }
 
 __attribute__ ((cold, noinline)) static Piece *
 free_asked (const SliceTlsf *tlsf, const void *object)
 {
-  sli_tlsf_require (tlsf);
-  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
+  Piece *piece = piece_asked (tlsf, object);
   watch_in (tlsf, piece);
   return piece;
 }
@@ -412,9 +435,7 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 size_t
 slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
 {
-  sli_tlsf_require (tlsf);
-  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
-  return piece_stride (piece) - PIECE_HEAD_BYTES - watch_extra (tlsf);
+  return piece_room (tlsf, piece_asked (tlsf, object));
 }
 
 /* Gives up the end of a live piece; it joins what is free behind. */
@@ -425,9 +446,9 @@ piece_shrink (SliceTlsf *tlsf, Piece *piece, size_t stride)
   size_t rest = have - stride;
   Piece *after = piece_at (piece, have);
   Piece *tail = piece_at (piece, stride);
-  if (piece_is_free (after))
+  size_t more = stride_behind (tlsf, after);
+  if (more != 0)
     {
-      size_t more = piece_stride (after);
       sli_tlsf_move (tlsf, after, more, tail, rest + more);
     }
   else if (rest >= PIECE_STRIDE_MIN)
@@ -435,7 +456,7 @@ piece_shrink (SliceTlsf *tlsf, Piece *piece, size_t stride)
   else
     return;
   piece->stride_and_bits
-      = stride | (piece->stride_and_bits & PIECE_BEFORE_FREE);
+      = stride | tlsf->tag | (piece->stride_and_bits & PIECE_BEFORE_FREE);
 }
 
 /* Takes what it needs of the free piece behind; false if there is not enough.
@@ -446,18 +467,18 @@ piece_extend (SliceTlsf *tlsf, Piece *piece, size_t stride)
   size_t have = piece_stride (piece);
   size_t before = piece->stride_and_bits & PIECE_BEFORE_FREE;
   Piece *after = piece_at (piece, have);
-  size_t more = piece_stride (after);
-  if (!piece_is_free (after) || have + more < stride)
+  size_t more = stride_behind (tlsf, after);
+  if (more == 0 || have + more < stride)
     return false;
   size_t rest = have + more - stride;
   if (rest >= PIECE_STRIDE_MIN)
     {
       sli_tlsf_move (tlsf, after, more, piece_at (piece, stride), rest);
-      piece->stride_and_bits = stride | before;
+      piece->stride_and_bits = stride | before | tlsf->tag;
       return true;
     }
   sli_tlsf_remove (tlsf, after, more);
-  piece_mark_live (piece, have + more, before);
+  piece_mark_live (tlsf, piece, have + more, before);
   return true;
 }
 
@@ -483,10 +504,10 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
+  Piece *piece = piece_asked (tlsf, object);
   size_t stride = stride_for (tlsf, size);
   size_t have = piece_stride (piece);
-  size_t room = have - PIECE_HEAD_BYTES - watch_extra (tlsf);
+  size_t room = piece_room (tlsf, piece);
   size_t kept = room < size ? room : size;
   /* A tool is told of a move, as it can't be told of a change in place. */
   if (tlsf->is_watched)
@@ -498,6 +519,8 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
     piece_shrink (tlsf, piece, stride);
   else if (!piece_extend (tlsf, piece, stride))
     return resize_move (tlsf, object, kept, size);
+  if (tlsf->is_checked)
+    sli_tlsf_tail_note (tlsf, piece, size + (size == 0));
   if (tlsf->chain.is_told)
     sli_trace_moved (SLICE_TRACE_TLSF, object, object, size);
   return object;

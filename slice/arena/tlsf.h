@@ -38,13 +38,18 @@
  *
  *           +--------+----------------- ... -------------+--------+
  *   live:   | stride | object                                     |
+ *           +--------+------------- ... ---------+-------+--------+
+ *   checked | stride | object           | fill   | size  | guard  |
  *           +--------+------+------+--- ... -------------+--------+
  *   free:   | stride | next | prev |                     | start  |
  *           +--------+------+------+--- ... -------------+--------+
  *
  * The stride's low bits say whether the piece is free and whether the one
  * before it is; then, and only then, that one's last word tells where it
- * starts.  Objects are aligned to 16, so pieces start 8 below. */
+ * starts.  Its high bits are the heap's own in a live piece and in the end of
+ * a region, and 0 in a free one: so another heap's object, and most of what
+ * an overrun leaves, is no header.  Objects are aligned to 16, so pieces start
+ * 8 below. */
 typedef struct Piece Piece;
 struct Piece
 {
@@ -56,9 +61,25 @@ struct Piece
 #define PIECE_FREE ((size_t) 1)
 #define PIECE_BEFORE_FREE ((size_t) 2)
 #define PIECE_BITS ((size_t) 3)
+/* Where sizes have 32 bits there are none to spare. */
+#define PIECE_TAG_SHIFT 44
+#define PIECE_TAG_MASK                                                        \
+  (sizeof (size_t) == 8 ? ~(size_t) 0 << PIECE_TAG_SHIFT % SIZE_BITS          \
+                        : (size_t) 0)
+#define SIZE_BITS (8 * sizeof (size_t))
 #define PIECE_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
 #define PIECE_STRIDE_MIN ((size_t) 32)
+
+/* What ends a live piece of a checked heap. */
+typedef struct
+{
+  size_t size;  /* that was asked for */
+  size_t guard; /* depends on it and on the address */
+} PieceTail;
+
+/* Between an object and its tail. */
+#define PIECE_FILL 0xfb
 
 /* A region: pieces, then an empty piece that is never free.
  *
@@ -77,16 +98,20 @@ typedef struct
 struct SliceTlsf
 {
   ArenaKind kind;
-  ArenaKind quick_kind; /* the same; but 0 when a tool watches or hooks are
-                           told, so that alloc and free take their slow
-                           paths */
+  ArenaKind quick_kind; /* the same; but 0 when a tool watches, hooks are
+                           told or the heap is checked, so that alloc and
+                           free take their slow paths */
   uint32_t control_bytes;
   uint32_t n_lists;
   uintptr_t low;     /* all pieces lie at or above */
   size_t span_bytes; /* and end so far above */
+  size_t span_units; /* the same, in units */
+  size_t tag;        /* the high bits of live headers */
   uint32_t map_map;  /* words of maps that are not 0, but for the first */
   bool is_fixed;
   bool is_watched;
+  bool is_checked;      /* live pieces have tails; never when watched */
+  uint16_t extra_bytes; /* of a live piece, beside header and object */
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
   Region fixed;                   /* over a buffer: the only region */
@@ -115,7 +140,7 @@ static inline size_t
 piece_stride (const Piece *piece)
 {
   TLSF_STEP ();
-  return piece->stride_and_bits & ~PIECE_BITS;
+  return piece->stride_and_bits & ~(PIECE_BITS | PIECE_TAG_MASK);
 }
 
 static inline bool
@@ -164,6 +189,35 @@ void sli_tlsf_index_clear (SliceTlsf *tlsf);
 _Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
                                        const void *piece);
 
+/* --- what is sound ------------------------------------------------------- */
+
+/* A word that was written over is not followed, and nothing is written through
+ * it: a link leads to a piece whose link leads back, a free piece's last word
+ * to its start.  That the range of the heap is looked at, not each region, is
+ * what keeps it cheap: in a heap of several regions a stray link may lead into
+ * a gap between two. */
+
+static inline bool
+sli_tlsf_in_range (const SliceTlsf *tlsf, const Piece *piece)
+{
+  size_t offset = (uintptr_t) piece - tlsf->low;
+  /* In units; what is no multiple of one is beyond all of them. */
+  size_t units = offset >> TLSF_UNIT_BITS
+                 | offset << (SIZE_BITS - TLSF_UNIT_BITS);
+  return units < tlsf->span_units;
+}
+
+/* Is this a free piece's stride?  The piece is in range. */
+static inline bool
+sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+{
+  size_t room = tlsf->span_bytes - ((uintptr_t) piece - tlsf->low);
+  return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= PIECE_STRIDE_MIN
+         && stride <= room
+         && *(Piece **) ((uintptr_t) piece + stride - sizeof (Piece *))
+                == piece;
+}
+
 static inline unsigned
 sli_log2_floor (size_t value)
 {
@@ -197,6 +251,37 @@ static inline Piece *
 sli_tlsf_none (const SliceTlsf *tlsf)
 {
   return (Piece *) (uintptr_t) &tlsf->none;
+}
+
+/* Its link forward, which leads back to it or ends the list. */
+static inline Piece *
+sli_tlsf_next_of (const SliceTlsf *tlsf, const Piece *piece)
+{
+  Piece *next = piece->next;
+  Piece *none = sli_tlsf_none (tlsf);
+  /* Without a branch on whether it ends, which is guessed wrong often. */
+  Piece *look = sli_tlsf_in_range (tlsf, next) ? next : none;
+  if (SLICE_UNLIKELY ((next != none)
+                      & ((look != next) | (look->prev != piece))))
+    sli_tlsf_fault_damaged (tlsf, piece);
+  return next;
+}
+
+/* The place that leads to a piece of a list. */
+static inline Piece **
+sli_tlsf_link_to (SliceTlsf *tlsf, Piece *piece, unsigned list)
+{
+  Piece *prev = piece->prev;
+  if (prev != sli_tlsf_none (tlsf))
+    {
+      if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, prev)
+                          || prev->next != piece))
+        sli_tlsf_fault_damaged (tlsf, piece);
+      return &prev->next;
+    }
+  if (SLICE_UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != piece))
+    sli_tlsf_fault_damaged (tlsf, piece);
+  return &tlsf->lists[list];
 }
 
 /* The header and the last word of a free piece, and what the one behind it
@@ -256,7 +341,7 @@ sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
 static inline void
 sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const Piece *piece)
 {
-  Piece *next = piece->next;
+  Piece *next = sli_tlsf_next_of (tlsf, piece);
   uint64_t is_last = next == sli_tlsf_none (tlsf);
   uint64_t *map = &tlsf->maps[list / TLSF_MAP_BITS];
   tlsf->lists[list] = next;
@@ -274,15 +359,13 @@ sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
   TLSF_STEP ();
   if (prev != sli_tlsf_none (tlsf))
     {
-      if (SLICE_UNLIKELY (prev->next != piece))
-        sli_tlsf_fault_damaged (tlsf, piece);
-      prev->next = piece->next;
-      piece->next->prev = prev;
+      Piece *next = sli_tlsf_next_of (tlsf, piece);
+      *sli_tlsf_link_to (tlsf, piece, 0) = next;
+      next->prev = prev;
       return;
     }
   unsigned list = sli_tlsf_list_of (stride);
-  if (SLICE_UNLIKELY (tlsf->lists[list] != piece))
-    sli_tlsf_fault_damaged (tlsf, piece);
+  sli_tlsf_link_to (tlsf, piece, list);
   sli_tlsf_list_pop (tlsf, list, piece);
 }
 
@@ -299,13 +382,10 @@ sli_tlsf_move (SliceTlsf *tlsf, Piece *old, size_t old_stride, Piece *piece,
       sli_tlsf_insert (tlsf, piece, stride);
       return;
     }
-  Piece *next = old->next;
+  Piece *next = sli_tlsf_next_of (tlsf, old);
   Piece *prev = old->prev;
-  Piece **link
-      = prev != sli_tlsf_none (tlsf) ? &prev->next : &tlsf->lists[list];
+  Piece **link = sli_tlsf_link_to (tlsf, old, list);
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (*link != old))
-    sli_tlsf_fault_damaged (tlsf, old);
   piece_mark_free (piece, stride);
   piece->next = next;
   piece->prev = prev;
@@ -350,12 +430,13 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
     }
   Piece *piece = tlsf->lists[list];
   TLSF_STEP ();
-  if (piece_stride (piece) < stride)
+  if (piece == sli_tlsf_none (tlsf))
     return NULL;
-  if (SLICE_UNLIKELY (!piece_is_free (piece)
+  size_t have = piece->stride_and_bits ^ PIECE_FREE;
+  if (SLICE_UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, piece, have)
                       || piece->prev != sli_tlsf_none (tlsf)))
     sli_tlsf_fault_damaged (tlsf, piece);
-  return piece;
+  return have < stride ? NULL : piece;
 }
 
 /* --- tlsf-region.c: memory ----------------------------------------------- */
@@ -375,7 +456,28 @@ void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
+/* The region that an address lies in; false: none. */
+bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
+                         Region *region);
+
 /* --- tlsf-walk.c --------------------------------------------------------- */
+
+/* Says what is wrong with an address that no live object has, or whose piece
+ * is not sound, and ends the program. */
+_Noreturn void sli_tlsf_fault_object (const SliceTlsf *tlsf,
+                                      const void *object);
+
+/* --- tlsf-tail.c: checked heaps ------------------------------------------ */
+
+/* Notes the size of the object that a live piece holds. */
+void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
+/* Is the end of a live piece as it was left?  Its header is sound. */
+bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const Piece *piece);
+/* The noted size. */
+size_t sli_tlsf_tail_size (const Piece *piece);
+
+_Noreturn void sli_tlsf_fault_overrun (const SliceTlsf *tlsf,
+                                       const Piece *piece);
 
 static inline void
 sli_tlsf_require (const SliceTlsf *tlsf)

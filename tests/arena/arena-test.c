@@ -5,6 +5,7 @@
 #include "arena-test.h"
 
 #include <stdlib.h>
+#include <slice/options.h>
 
 static void *
 counting_map (const SliceSource *source, size_t bytes, size_t alignment)
@@ -83,6 +84,23 @@ skip_watched (const char *reason)
     return false;
   g_test_skip (reason);
   return true;
+}
+
+bool
+skip_checked (const char *reason)
+{
+  static const SliceOption modes[]
+      = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      int64_t value;
+      slice_get_option (modes[i], &value);
+      if (value == 0)
+        continue;
+      g_test_skip (reason);
+      return true;
+    }
+  return false;
 }
 
 void

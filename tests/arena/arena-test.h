@@ -29,6 +29,9 @@ bool is_watched (void);
 /* If so, skips the test for that reason. */
 bool skip_watched (const char *reason);
 
+/* Skips the test if an option makes all arenas checked. */
+bool skip_checked (const char *reason);
+
 /* Runs the test itself in a process of its own and asks that it aborts with
  * that error number, and that the text matches. */
 void expect_error (int number, const char *text);

@@ -6,6 +6,7 @@ arena_tests = \
 	%D%/test-arena-misuse \
 	%D%/test-context \
 	%D%/test-linear \
+	%D%/test-linear-steps \
 	%D%/test-pool \
 	%D%/test-sources \
 	%D%/test-stack \
@@ -23,6 +24,20 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_context_LDADD = $(slice_test_libs)
 %C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
 %C%_test_linear_LDADD = $(slice_test_libs)
+%C%_test_linear_steps_SOURCES = \
+	%D%/test-linear-steps.c \
+	$(arena_test_sources) \
+	slice/arena/block-source.c \
+	slice/arena/bump.c \
+	slice/arena/fault.c \
+	slice/arena/linear.c \
+	slice/arena/linear-grow.c \
+	slice/arena/span.c \
+	slice/arena/span-shared.c \
+	slice/arena/told.c \
+	slice/arena/watch.c
+%C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
+%C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)
 %C%_test_pool_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
@@ -43,7 +58,7 @@ arena_examples = \
 	docs/examples/many-consumers
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests) %D%/check-arena-examples.sh
+TESTS += $(arena_cxx_tests)
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
@@ -61,8 +76,11 @@ docs_examples_many_consumers_SOURCES = docs/examples/many-consumers.cc
 docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
-check_scripts += %D%/check-watch.sh
-dist_check_SCRIPTS += %D%/check-arena-examples.sh
-check_PROGRAMS += %D%/watch-misuse
+check_scripts += %D%/check-watch.sh %D%/check-arena-examples.sh
+check_PROGRAMS += %D%/watch-misuse docs/examples/events docs/examples/messages
+docs_examples_events_SOURCES = docs/examples/events.c
+docs_examples_events_LDADD = slice/libslice.la
+docs_examples_messages_SOURCES = docs/examples/messages.c
+docs_examples_messages_LDADD = slice/libslice.la
 %C%_watch_misuse_SOURCES = %D%/watch-misuse.c
 %C%_watch_misuse_LDADD = slice/libslice.la

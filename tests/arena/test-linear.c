@@ -752,7 +752,70 @@ test_limit (void)
   SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (n, >, 600);
-  g_assert_cmpuint (stats.held_bytes - stats.control_bytes, <=, 100000);
+  g_assert_cmpuint (stats.held_bytes, <=, 100000);
+  slice_linear_destroy (linear);
+}
+
+/* With many small blocks the table is a part that counts. */
+static void
+test_limit_of_table (void)
+{
+  SliceArenaOptions options
+      = { .first_bytes = 64, .cap_bytes = 256, .limit_bytes = 20000 };
+  SliceLinear *linear = slice_linear_new (&options);
+  SliceArenaStats stats;
+  do
+    {
+      slice_linear_get_stats (linear, &stats);
+      g_assert_cmpuint (stats.held_bytes, <=, 20000);
+    }
+  while (slice_linear_alloc (linear, 40) != NULL);
+  g_assert_cmpuint (stats.held_bytes, >, 15000);
+  slice_linear_destroy (linear);
+}
+
+/* Types that want more than their size gives. */
+typedef struct
+{
+  _Alignas (64) char bytes[64];
+} Wide;
+
+typedef struct
+{
+  _Alignas (4096) char bytes[4096];
+} Page;
+
+typedef int Aligned16 __attribute__ ((aligned (16)));
+
+#define ALIGNED_HERE(object, type)                                            \
+ g_assert_cmpuint ((uintptr_t) (object) % __alignof__ (type), ==, 0)
+
+static void
+test_typed_alignment (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  for (int i = 0; i < 200; i++)
+    {
+      ALIGNED_HERE (slice_linear_new_object (linear, Wide), Wide);
+      ALIGNED_HERE (slice_linear_new_object (linear, Page), Page);
+      ALIGNED_HERE (slice_linear_new_object (linear, Aligned16), Aligned16);
+      ALIGNED_HERE (slice_linear_new_object (linear, long double),
+                    long double);
+      ALIGNED_HERE (slice_linear_new_array (linear, Wide, 1 + i % 3), Wide);
+      ALIGNED_HERE (slice_linear_new_array (linear, Page, 2), Page);
+      ALIGNED_HERE (slice_linear_new_array (linear, long double, i),
+                    long double);
+      slice_linear_new_array (linear, char, 1 + i % 9);
+      slice_linear_new_object (linear, double);
+    }
+  volatile size_t many = SIZE_MAX / sizeof (Wide) + 2;
+  errno = 0;
+  g_assert_null (slice_linear_new_array (linear, Wide, many));
+  g_assert_cmpint (errno, ==, ENOMEM);
+  many = SIZE_MAX / sizeof (double) + 2;
+  errno = 0;
+  g_assert_null (slice_linear_new_array (linear, double, many));
+  g_assert_cmpint (errno, ==, ENOMEM);
   slice_linear_destroy (linear);
 }
 
@@ -892,6 +955,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/model", test_model);
   g_test_add_func ("/slice/linear/failing-source", test_failing_source);
   g_test_add_func ("/slice/linear/limit", test_limit);
+  g_test_add_func ("/slice/linear/limit-of-table", test_limit_of_table);
+  g_test_add_func ("/slice/linear/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/linear/bad-options", test_bad_options);
   g_test_add_func ("/slice/linear/misuse/mark-foreign",
                    test_misuse_mark_foreign);

@@ -107,7 +107,8 @@ test_model (void)
 static void
 test_bytes_held (void)
 {
-  if (skip_watched ("objects have gaps under a tool"))
+  if (skip_watched ("objects have gaps under a tool")
+      || skip_checked ("free objects have links behind them"))
     return;
   static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
@@ -333,6 +334,134 @@ test_failing_source (void)
       }
 }
 
+/* The stack of addresses, the tracks and their bits count, too. */
+static void
+test_limit (void)
+{
+  enum
+  {
+    LIMIT = 30000
+  };
+  static void *objects[LIMIT];
+  static const size_t sizes[] = { 8, 16, 100 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+      {
+        SlicePoolOptions options
+            = { .object_bytes = sizes[s],
+                .arena = { .limit_bytes = LIMIT, .flags = flags } };
+        SlicePool *pool = slice_pool_new (&options);
+        SliceArenaStats stats;
+        for (int round = 0; round < 3; round++)
+          {
+            size_t n = 0;
+            while ((objects[n] = slice_pool_alloc (pool)) != NULL)
+              {
+                n++;
+                slice_pool_get_stats (pool, &stats);
+                g_assert_cmpuint (stats.held_bytes, <=, LIMIT);
+              }
+            g_assert_cmpint (errno, ==, ENOMEM);
+            g_assert_cmpuint (n * sizes[s], >, LIMIT / 4);
+            for (size_t i = n - n / 2; i > 0; i--)
+              slice_pool_free (pool, objects[i]);
+            slice_pool_get_stats (pool, &stats);
+            g_assert_cmpuint (stats.held_bytes, <=, LIMIT);
+            slice_pool_reset (pool, (SliceKeep) round);
+          }
+        slice_pool_destroy (pool);
+      }
+}
+
+/* --- reserve ------------------------------------------------------------- */
+
+static void
+reserve_with (CountingSource *counting, size_t size, size_t alignment,
+              unsigned flags, bool is_constructed)
+{
+  SlicePoolOptions options
+      = { .object_bytes = size,
+          .alignment = alignment,
+          .construct = is_constructed ? construct_nothing : NULL,
+          .arena = { .source = &counting->source, .flags = flags } };
+  SlicePool *pool = slice_pool_new (&options);
+  static const size_t ns[] = { 1, 10, 1000, 777, 5000 };
+  for (size_t i = 0; i < G_N_ELEMENTS (ns); i++)
+    {
+      g_assert_true (slice_pool_reserve (pool, ns[i]));
+      size_t n_maps = counting->n_maps;
+      counting->n_until_failure = 0;
+      void *last = NULL;
+      for (size_t n = 0; n < ns[i]; n++)
+        g_assert_nonnull (last = slice_pool_alloc (pool));
+      g_assert_cmpuint (counting->n_maps, ==, n_maps);
+      slice_pool_free (pool, last);
+      g_assert_true (slice_pool_reserve (pool, 1));
+      g_assert_nonnull (slice_pool_alloc (pool));
+      counting->n_until_failure = SIZE_MAX;
+      SliceArenaStats stats;
+      slice_pool_get_stats (pool, &stats);
+      assert_stats_add_up (&stats);
+      if (i == 2) /* what a reset keeps counts */
+        {
+          slice_pool_reset (pool, SLICE_KEEP_ALL);
+          n_maps = counting->n_maps;
+          g_assert_true (slice_pool_reserve (pool, 1000));
+          g_assert_cmpuint (counting->n_maps, ==, n_maps);
+        }
+    }
+  slice_pool_destroy (pool);
+  g_assert_cmpuint (counting->out_bytes, ==, 0);
+}
+
+static void
+test_reserve (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    {
+      reserve_with (&counting, 8, 0, flags, false);
+      reserve_with (&counting, 24, 0, flags, false);
+      reserve_with (&counting, 100, 64, flags, false);
+      reserve_with (&counting, 3000, 4096, flags, false);
+      reserve_with (&counting, 24, 0, flags, true);
+    }
+}
+
+/* Without memory the pool is as it was. */
+static void
+test_reserve_fails (void)
+{
+  CountingSource counting;
+  counting_source_init (&counting);
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    {
+      SlicePoolOptions options = { .object_bytes = 24,
+                                   .arena = { .source = &counting.source,
+                                              .limit_bytes = 1 << 20,
+                                              .flags = flags } };
+      SlicePool *pool = slice_pool_new (&options);
+      g_assert_nonnull (slice_pool_alloc (pool));
+      size_t out_bytes = counting.out_bytes;
+      volatile size_t many[] = { SIZE_MAX, SIZE_MAX / 24 + 2, 1 << 20 };
+      for (size_t i = 0; i < G_N_ELEMENTS (many); i++)
+        {
+          errno = 0;
+          g_assert_false (slice_pool_reserve (pool, many[i]));
+          g_assert_cmpint (errno, ==, ENOMEM);
+          g_assert_cmpuint (counting.out_bytes, ==, out_bytes);
+        }
+      counting.n_until_failure = 0;
+      g_assert_false (slice_pool_reserve (pool, 1000));
+      counting.n_until_failure = SIZE_MAX;
+      g_assert_true (slice_pool_reserve (pool, 0));
+      g_assert_true (slice_pool_reserve (pool, 1000));
+      slice_pool_destroy (pool);
+      g_assert_cmpuint (counting.out_bytes, ==, 0);
+    }
+}
+
 /* --- misuse -------------------------------------------------------------- */
 
 static void
@@ -468,6 +597,9 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/construct-fails", test_construct_fails);
   g_test_add_func ("/slice/pool/bad-options", test_bad_options);
   g_test_add_func ("/slice/pool/failing-source", test_failing_source);
+  g_test_add_func ("/slice/pool/limit", test_limit);
+  g_test_add_func ("/slice/pool/reserve", test_reserve);
+  g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
   g_test_add_func ("/slice/pool/sign-by-chance", test_sign_by_chance);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);

@@ -461,6 +461,34 @@ test_misuse_plain_large (void)
   expect_error (310, "out of order");
 }
 
+/* Types that want more than their size gives. */
+typedef struct
+{
+  _Alignas (64) char bytes[64];
+} Wide;
+
+typedef int Aligned16 __attribute__ ((aligned (16)));
+
+static void
+test_typed_alignment (void)
+{
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    {
+      SliceStack *stack = stack_new (flags);
+      for (int i = 0; i < 200; i++)
+        {
+          slice_stack_new_object (stack, double);
+          uintptr_t wide = (uintptr_t) slice_stack_new_object (stack, Wide);
+          g_assert_cmpuint (wide % 64, ==, 0);
+          slice_stack_new_object (stack, double);
+          uintptr_t small
+              = (uintptr_t) slice_stack_new_object (stack, Aligned16);
+          g_assert_cmpuint (small % 16, ==, 0);
+        }
+      slice_stack_destroy (stack);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -485,5 +513,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/misuse/plain-block-below",
                    test_misuse_plain_block_below);
   g_test_add_func ("/slice/stack/misuse/plain-large", test_misuse_plain_large);
+  g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
   return g_test_run ();
 }

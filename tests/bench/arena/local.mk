@@ -15,6 +15,7 @@
 	slice/arena/tlsf-index.c \
 	slice/arena/tlsf-life.c \
 	slice/arena/tlsf-region.c \
+	slice/arena/tlsf-tail.c \
 	slice/arena/tlsf-walk.c \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
