@@ -107,6 +107,7 @@ sli_command_info (int argc, char **argv)
           totals->n_births, totals->n_deaths, totals->bytes,
           totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
+  printf ("unwinder %s\n", sli_trace_unwinder (reader));
   if (reader->has_summary)
     {
       const TraceSummary *summary = &reader->summary;

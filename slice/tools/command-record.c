@@ -13,6 +13,7 @@
 #include "pack.h"
 #include "spool.h"
 #include "tool.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -176,6 +177,19 @@ output_remove (const char *path)
     unlink (path);
 }
 
+/* Before the program runs, as far as that is known here. */
+static void
+unwinder_check (bool compared)
+{
+  void *libunwind = dlopen (LIBUNWIND_NAME, RTLD_LAZY | RTLD_LOCAL);
+  if (libunwind != NULL)
+    dlclose (libunwind);
+  else
+    sli_tool_say (LIBUNWIND_NAME " is not found: libgcc walks the stacks, "
+                                 "which takes longer%s",
+                  compared ? "; there is nothing to compare it with" : "");
+}
+
 /* What can't be written is found before the program runs. */
 static void
 output_check (const char *path)
@@ -257,6 +271,8 @@ sli_command_record (int argc, char **argv)
           .least = 1,
           .most = INT_MAX };
   sli_command_line (&line, &argc, &argv);
+  if (depth > 0 || free_depth > 0)
+    unwinder_check (check);
   record.recorder_options
       = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
                        (unsigned)free_depth, timed ? ",timed" : "",

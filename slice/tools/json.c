@@ -225,8 +225,7 @@ parse_escape (Parser *parser, char *end)
   static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
   if (take (parser, 'u'))
     return parse_unicode (parser, end);
-  const char *found
-      = *parser->at == '\0' ? NULL : strchr (from, *parser->at);
+  const char *found = *parser->at == '\0' ? NULL : strchr (from, *parser->at);
   if (found == NULL)
     return NULL;
   parser->at++;

@@ -472,7 +472,8 @@ process_end (Packer *packer, Process *process, bool running)
               .n_backing = atomic_load (&head->n_backing),
               .end_ticks = ticks_now (),
               .flags = (cut ? TRACE_SUMMARY_CUT : 0)
-                       | (running ? TRACE_SUMMARY_RUNNING : 0),
+                       | (running ? TRACE_SUMMARY_RUNNING : 0)
+                       | (head->libgcc_walks ? TRACE_SUMMARY_LIBGCC : 0),
               .exit_status
               = process->first ? (uint64_t)packer->first_status : 0 };
       sli_trace_write_block (process->writer, TRACE_BLOCK_SUMMARY, 0, 1,

@@ -516,6 +516,7 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   sli_json_text (&out, "command", profile->reader->command);
   sli_json_bool (&out, "timed",
                  (profile->reader->head.flags & TRACE_FLAG_TIMED) != 0);
+  sli_json_text (&out, "unwinder", sli_trace_unwinder (profile->reader));
   totals_write (&out, profile);
   for (uint32_t i = 0; i < profile->n_results; i++)
     by_class[profile->results[i].verdict.class]

@@ -6,7 +6,7 @@
  *
  * libunwind walks the frames.  It is opened privately: in the global scope
  * its own _Unwind_RaiseException would take the place of libgcc's, and change
- * the program.
+ * the program.  Where there is none, libgcc does, which takes longer.
  *
  * Modules are noted when a frame falls outside the known ones, and again
  * after dlclose(): what is loaded later at the same place gets a tag of its
@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #define N_BUCKETS (1u << 20)
 #define N_MODULES_MAX 4096
@@ -50,6 +51,8 @@ typedef int (*Backtrace) (void **buffer, int size);
 static struct
 {
   Backtrace backtrace;
+  uint64_t unwinder; /* a place within it */
+  bool libgcc_walks;
   _Atomic uint32_t *buckets; /* private: a node's number, 0 for none */
   bool unwinder_tried;
   uint64_t unwinder_low, unwinder_high; /* its code */
@@ -468,6 +471,7 @@ sli_stack_reset (void)
   stack.n_modules = 0;
   stack.gone_low = stack.gone_high = 0;
   stack.tagged_low = stack.tagged_high = 0;
+  sli_record.head->libgcc_walks = stack.libgcc_walks;
 }
 
 static int
@@ -521,15 +525,57 @@ static int
 unwinder_note (struct dl_phdr_info *info, size_t size, void *unused)
 {
   Module module;
-  uint64_t inside = (uint64_t)(uintptr_t)stack.backtrace;
   (void)size;
   (void)unused;
-  if (!module_bounds (info, &module) || inside < module.low
-      || inside >= module.high)
+  if (!module_bounds (info, &module) || stack.unwinder < module.low
+      || stack.unwinder >= module.high)
     return 0;
   stack.unwinder_low = module.low;
   stack.unwinder_high = module.high;
   return 1;
+}
+
+typedef struct
+{
+  void **frames;
+  int n, room; /* n is -1 for the frame of libgcc_backtrace() itself */
+} LibgccWalk;
+
+static _Unwind_Reason_Code
+libgcc_frame (struct _Unwind_Context *context, void *user)
+{
+  LibgccWalk *walk = user;
+  if (walk->n >= 0)
+    walk->frames[walk->n] = (void *)_Unwind_GetIP (context);
+  walk->n++;
+  return walk->n < walk->room ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/* As unw_backtrace(). */
+static __attribute__ ((noinline)) int
+libgcc_backtrace (void **frames, int room)
+{
+  LibgccWalk walk = { frames, -1, room };
+  _Unwind_Backtrace (libgcc_frame, &walk);
+  /* the outermost is the end, not a place that called */
+  while (walk.n > 0 && frames[walk.n - 1] == NULL)
+    walk.n--;
+  return walk.n;
+}
+
+static void
+unwinder_choose (void)
+{
+  void *library = dlopen (LIBUNWIND_NAME, RTLD_NOW | RTLD_LOCAL);
+  if (library != NULL)
+    stack.backtrace = (Backtrace)dlsym (library, "unw_backtrace");
+  stack.unwinder = (uint64_t)(uintptr_t)stack.backtrace;
+  if (stack.backtrace != NULL)
+    return;
+  stack.backtrace = libgcc_backtrace;
+  stack.unwinder = (uint64_t)(uintptr_t)_Unwind_Backtrace;
+  stack.libgcc_walks = true;
+  sli_record.check_unwind = false; /* there is nothing to compare with */
 }
 
 /* Not in our constructor: it runs before the C library's own, and a dlopen()
@@ -542,14 +588,11 @@ sli_stack_unwinder_open (void)
     return;
   stack.unwinder_tried = true;
   sli_record_self.setup = true;
-  void *library = dlopen ("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-  if (library != NULL)
-    stack.backtrace = (Backtrace)dlsym (library, "unw_backtrace");
+  unwinder_choose ();
+  sli_record.head->libgcc_walks = stack.libgcc_walks;
   /* the first walk sets libunwind up, which allocates */
   void *frames[4];
-  if (stack.backtrace != NULL)
-    stack.backtrace (frames, 4);
-  if (stack.backtrace != NULL)
-    dl_iterate_phdr (unwinder_note, NULL);
+  stack.backtrace (frames, 4);
+  dl_iterate_phdr (unwinder_note, NULL);
   sli_record_self.setup = false;
 }

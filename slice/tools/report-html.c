@@ -113,6 +113,9 @@ summary_write (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
   const JsonValue *saved = sli_json_get (report->advice, "totals");
+  const char *warning = sli_report_unwinder (report);
+  if (warning != NULL)
+    fprintf (file, "<p><strong>%s</strong></p>", warning);
   fputs ("<div class=\"cards\">", file);
   card (file, "allocations",
         sli_human_count (sli_json_number (totals, "calls")));
@@ -343,7 +346,8 @@ advice_write (FILE *file, const JsonValue *advice)
   fputs ("</b>", file);
   if (strcmp (text_of (advice, "verdict"), "do") == 0)
     {
-      fprintf (file, ": saves %s to %s (malloc: %s in the program, %s in the "
+      fprintf (file,
+               ": saves %s to %s (malloc: %s in the program, %s in the "
                "replay)",
                sli_human_nsec (sli_json_number (advice, "saved_nsec_low")),
                sli_human_nsec (sli_json_number (advice, "saved_nsec_high")),

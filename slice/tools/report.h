@@ -17,6 +17,9 @@ typedef struct
 void sli_report_html (const Report *report, FILE *file);
 void sli_report_text (const Report *report, FILE *file);
 
+/* A line about what walked the stacks, if that was not libunwind; or NULL. */
+const char *sli_report_unwinder (const Report *report);
+
 /* report-svg.c: each writes one <svg> with title and role. */
 /* end  the axis's right end, in words */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,

@@ -104,7 +104,10 @@ typedef struct
   _Atomic uint64_t n_unwind_differs;
   uint64_t unwind_place;
   uint64_t unwind_pcs[2];
+  uint32_t libgcc_walks; /* there is no libunwind */
 } SpoolHead;
+
+#define LIBUNWIND_NAME "libunwind.so.8"
 
 /* A record of the log: its size is stored last. */
 typedef struct

@@ -368,6 +368,13 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
       symbol_line (symbols, symbol, pc);
       return;
     }
+  if (pc < TRACE_N_FIXED_NODES)
+    {
+      symbol->function = sli_tool_text ("(no stack)");
+      symbol->module = "?";
+      symbol->key = pc;
+      return;
+    }
   /* a return address may be the next function's first: one back is within
    * the call */
   uint64_t address = (pc & TRACE_PC_MASK) - 1;

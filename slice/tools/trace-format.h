@@ -218,6 +218,7 @@ typedef struct
 
 #define TRACE_SUMMARY_CUT 1u     /* ended without its exit handlers */
 #define TRACE_SUMMARY_RUNNING 2u /* still ran when the trace was closed */
+#define TRACE_SUMMARY_LIBGCC 4u  /* libgcc walked the stacks: no libunwind */
 
 typedef struct
 {

@@ -208,9 +208,8 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
   if (sizeof record + record.build_id_bytes + record.path_bytes
       > head->raw_bytes)
     return false;
-  reader->modules
-      = sli_tool_grow (reader->modules,
-                       (reader->n_modules + 1) * sizeof *reader->modules);
+  reader->modules = sli_tool_grow (
+      reader->modules, (reader->n_modules + 1) * sizeof *reader->modules);
   ReadModule *module = &reader->modules[reader->n_modules++];
   module->bias = record.bias;
   module->low = record.low;
@@ -246,8 +245,8 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
       reader->n_strings = room;
     }
   free (reader->strings[ids[0]]);
-  reader->strings[ids[0]] = sli_tool_text (
-      "%.*s", (int)ids[1], (const char *)raw + sizeof ids);
+  reader->strings[ids[0]]
+      = sli_tool_text ("%.*s", (int)ids[1], (const char *)raw + sizeof ids);
   return true;
 }
 
@@ -299,9 +298,8 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
   if (reader->n_blocks == reader->n_blocks_room)
     {
       reader->n_blocks_room = reader->n_blocks_room * 2 + 64;
-      reader->blocks
-          = sli_tool_grow (reader->blocks,
-                           reader->n_blocks_room * sizeof *reader->blocks);
+      reader->blocks = sli_tool_grow (
+          reader->blocks, reader->n_blocks_room * sizeof *reader->blocks);
     }
   reader->blocks[reader->n_blocks++]
       = (TraceIndexEntry){ .offset = offset,
@@ -470,8 +468,7 @@ sli_trace_open (const char *path, char *error)
   blocks_scan (reader);
   if (reader->n_nodes < TRACE_N_FIXED_NODES)
     {
-      reader->parents
-          = sli_tool_grow (reader->parents, 2 * sizeof (uint32_t));
+      reader->parents = sli_tool_grow (reader->parents, 2 * sizeof (uint32_t));
       reader->pcs = sli_tool_grow (reader->pcs, 2 * sizeof (uint64_t));
       memset (reader->parents, 0, 2 * sizeof (uint32_t));
       reader->pcs[0] = 0;
@@ -483,6 +480,14 @@ sli_trace_open (const char *path, char *error)
   sli_streams_make (reader);
   sli_trace_rewind (reader);
   return reader;
+}
+
+const char *
+sli_trace_unwinder (const TraceReader *reader)
+{
+  return !reader->has_summary                           ? "unknown"
+         : reader->summary.flags & TRACE_SUMMARY_LIBGCC ? "libgcc"
+                                                        : "libunwind";
 }
 
 void

@@ -65,6 +65,8 @@ void sli_trace_close (TraceReader *reader);
 void sli_trace_rewind (TraceReader *reader);
 /* The next event in the order of time; false at the end. */
 bool sli_trace_next (TraceReader *reader, TraceEvent *event);
+/* "libunwind", "libgcc"; "unknown" if the file is cut. */
+const char *sli_trace_unwinder (const TraceReader *reader);
 /* How far the reading is, in bytes of the file. */
 uint64_t sli_trace_position (const TraceReader *reader);
 

@@ -8,7 +8,8 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "tools/profile.h"
+#include "tools/profile-json.h"
+#include "tools/replay.h"
 #include "tools/trace-read.h"
 
 #include <stdio.h>
@@ -22,8 +23,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n);
 static void
 checksums_mend (uint8_t *bytes, size_t n)
 {
-  for (size_t at = sizeof (TraceFileHead);
-       at + sizeof (TraceBlockHead) <= n;)
+  for (size_t at = sizeof (TraceFileHead); at + sizeof (TraceBlockHead) <= n;)
     {
       TraceBlockHead head;
       memcpy (&head, bytes + at, sizeof head);
@@ -60,10 +60,23 @@ is_readable (const char *path)
   return true;
 }
 
+static void
+profile_write (const char *path)
+{
+  static const ProfileOptions options = { .n_hot = 4, .chosen_time = -1 };
+  static FILE *null;
+  if (null == NULL)
+    null = fopen ("/dev/null", "we");
+  Profile *profile = sli_profile_new (path, &options);
+  sli_profile_write (profile, null, NULL);
+  ReplayFile operations = sli_replay_write (profile, &options);
+  sli_replay_file_close (&operations);
+  sli_profile_free (profile);
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
 {
-  static const ProfileOptions options = { .n_hot = 4, .chosen_time = -1 };
   char path[64];
   if (n < sizeof (TraceFileHead))
     return 0;
@@ -78,7 +91,7 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
   int fd = memfd_create ("trace", MFD_CLOEXEC);
   snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
   if (write (fd, copy, n) == (ssize_t)n && is_readable (path))
-    sli_profile_free (sli_profile_new (path, &options));
+    profile_write (path);
   close (fd);
   free (copy);
   return 0;

@@ -4,7 +4,8 @@
 
 trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 	%D%/test-trace-file
-%C%_test_json_SOURCES = %D%/test-json.c
+%C%_test_json_SOURCES = %D%/test-json.c %D%/make-trace.c \
+	%D%/make-trace.h
 %C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 %C%_test_arenas_SOURCES = %D%/test-arenas.c %D%/make-trace.c \
 	%D%/make-trace.h
@@ -48,6 +49,7 @@ EXTRA_DIST += \
 	%D%/clients/wrapped.c \
 	%D%/check-overhead.sh \
 	%D%/check-prediction.sh \
+	%D%/fuzz-json.c \
 	%D%/fuzz-trace.c \
 	%D%/make-large.c
 
@@ -58,26 +60,31 @@ TESTS += $(trace_tests) $(trace_scripts)
 endif
 endif
 
-# The reader under libFuzzer, with ASan and UBSan, for FUZZ_SECONDS; it begins
-# with small traces recorded here.
+# The readers under libFuzzer, with ASan and UBSan, for FUZZ_SECONDS; they begin
+# with small traces recorded here, and what is written of them.
 trace_fuzz_flags = -std=gnu11 -g -O1 -w -I. -I$(srcdir) \
 	-iquote $(srcdir)/slice -DSLICE_TRACE_LIBDIR='"."' -pthread \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	$(LIBDW_CFLAGS) $(LIBZSTD_CFLAGS) $(ZLIB_CFLAGS)
-fuzz-trace: all
-	@test -n '$(CLANG)' || { echo 'fuzz-trace: install clang' >&2; exit 1; }
-	$(MKDIR_P) fuzz-corpus/trace
+trace_fuzz_run = -max_len=65536 -rss_limit_mb=4096 -timeout=60 \
+	-max_total_time=$(FUZZ_SECONDS)
+fuzz-trace fuzz-json: all
+	@test -n '$(CLANG)' || { echo '$@: install clang' >&2; exit 1; }
+	$(MKDIR_P) fuzz-corpus/trace fuzz-corpus/json
 	@$(CC) -O1 -I. -I$(srcdir) $(srcdir)/%D%/clients/ends.c \
 	  -o %D%/fuzz-ends && for n in 1 2; do \
 	  slice/tools/slice-trace record -q -o fuzz-corpus/trace/seed-$$n \
-	    -- %D%/fuzz-ends status; done; :
+	    %D%/fuzz-ends status; done; :
+	@{ printf '{"patterns":'; \
+	  slice/tools/slice-trace patterns fuzz-corpus/trace/seed-1; \
+	  printf ',"replay":'; slice/tools/slice-trace replay --repeats 1 \
+	    fuzz-corpus/trace/seed-1; echo '}'; } > fuzz-corpus/json/seed
 	$(CLANG) $(trace_fuzz_flags) -fsanitize=fuzzer \
-	  $(srcdir)/%D%/fuzz-trace.c \
+	  $(srcdir)/%D%/$@.c \
 	  $(addprefix $(srcdir)/, $(filter %.c, \
 	    $(slice_tools_libtrace_la_SOURCES))) \
 	  slice/.libs/libslice.a $(LIBDW_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) \
-	  -ldl -lm -o %D%/fuzz-trace-libfuzzer
-	%D%/fuzz-trace-libfuzzer -max_len=65536 -rss_limit_mb=4096 -timeout=60 \
-	  -max_total_time=$(FUZZ_SECONDS) fuzz-corpus/trace
-CLEANFILES += %D%/fuzz-ends %D%/fuzz-trace-libfuzzer
-.PHONY: fuzz-trace
+	  -ldl -lm -o %D%/$@-libfuzzer
+	%D%/$@-libfuzzer $(trace_fuzz_run) fuzz-corpus/$(@:fuzz-%=%)
+CLEANFILES += %D%/fuzz-ends %D%/fuzz-trace-libfuzzer %D%/fuzz-json-libfuzzer
+.PHONY: fuzz-trace fuzz-json

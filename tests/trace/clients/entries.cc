@@ -1,5 +1,7 @@
 /* entries.cc - every entry point of malloc and of operator new, 1000 times
  *
+ * With an argument the C library's own calls instead, whose number it knows.
+ *
  * Tests: a program to be recorded.  SPDX-License-Identifier: MIT
  */
 #include <malloc.h>
@@ -14,6 +16,7 @@ struct alignas (64) Wide
 };
 
 static void *volatile sink;
+static void *volatile none; /* a compiler makes realloc (NULL) malloc() */
 
 template <typename T>
 static T *
@@ -29,7 +32,7 @@ c_entries ()
   void *block = nullptr;
   free (keep (malloc (10)));
   free (keep (calloc (2, 5)));
-  block = keep (realloc (nullptr, 10));
+  block = keep (realloc (none, 10));
   block = keep (realloc (block, 20));
   keep (realloc (block, 0));
   free (keep (reallocarray (nullptr, 3, 4)));
@@ -39,6 +42,11 @@ c_entries ()
   free (keep (aligned_alloc (64, 64)));
   free (keep (valloc (10)));
   free (keep (pvalloc (10)));
+}
+
+static void
+library_entries ()
+{
   free (keep (strdup ("hello")));
   char *text = nullptr;
   size_t n = 0;
@@ -67,11 +75,14 @@ cxx_entries ()
 }
 
 int
-main ()
+main (int argc, char **)
 {
   for (int i = 0; i < 1000; i++)
-    {
-      c_entries ();
-      cxx_entries ();
-    }
+    if (argc > 1)
+      library_entries ();
+    else
+      {
+        c_entries ();
+        cxx_entries ();
+      }
 }
