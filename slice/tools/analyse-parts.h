@@ -20,6 +20,7 @@ typedef struct
 {
   uint32_t site;
   uint32_t older, younger;
+  uint32_t lane;   /* 0: the first; else one more than in SiteStats.lanes */
   uint64_t offset; /* in the tolerant stack */
 } Link;
 
@@ -64,6 +65,7 @@ void sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
 void sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
                       const TraceEvent *event);
 void sli_burst_end (SiteStats *stats);
+void sli_lanes_init (SiteStats *stats);
 
 static inline uint32_t
 mix_home (const SizeMix *mix, uint32_t key)

@@ -364,7 +364,7 @@ sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
       analysis->stats[level]
           = sli_tool_zero (n_sites[level] * sizeof (SiteStats));
       for (uint32_t i = 0; i < n_sites[level]; i++)
-        analysis->stats[level][i].tail = NO_OBJECT;
+        sli_lanes_init (&analysis->stats[level][i]);
     }
   return analysis;
 }
@@ -401,6 +401,7 @@ sli_analysis_free (Analysis *analysis)
           free (analysis->stats[level][i].mix.keys);
           free (analysis->stats[level][i].mix.counts);
           free (analysis->stats[level][i].scopes);
+          free (analysis->stats[level][i].lanes);
         }
       free (analysis->stats[level]);
     }

@@ -15,6 +15,8 @@
 #define ROUND_BYTES 16  /* what sizes are rounded to */
 #define N_OWNERS_MAX 8
 #define N_LOG2 48
+/* Lanes that a site keeps at once, beside the first. */
+#define N_LANES_MAX 64
 
 /* Sizes and how often: two arrays in one open table. */
 typedef struct
@@ -29,6 +31,18 @@ typedef struct
   uint32_t site; /* at depth 1 */
   uint64_t bytes;
 } Owner;
+
+/* What one thread has of a site: an arena or a stack is one thread's, so what
+ * it would grow to is counted for each. */
+typedef struct
+{
+  uint64_t live, peak; /* rounded bytes */
+  uint64_t epoch, epoch_most;
+  uint64_t height, height_most; /* of the tolerant stack */
+  uint32_t live_n, peak_n;
+  uint32_t tail; /* youngest live object */
+  uint32_t thread;
+} Lane;
 
 /* One scope marker seen by one site. */
 typedef struct
@@ -47,12 +61,11 @@ typedef struct
 {
   uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
   uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
-  uint64_t epoch, epoch_most;
-  uint64_t height, height_most;            /* of the tolerant stack */
+  Lane lane;                               /* of the first thread */
   uint64_t run_n, run_rounded;
   double sum_size2;
   uint64_t first_size, last_event;
-  uint32_t tail;                           /* youngest live object */
+  uint32_t last_lane;
   uint32_t max_alignment;                  /* log2 */
   uint64_t deaths, dead_rounded, dead_bytes;
   uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
@@ -68,6 +81,11 @@ typedef struct
   uint64_t first_event;
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
+  Lane *lanes; /* of other threads */
+  uint32_t n_lanes;
+  uint32_t n_threads; /* that had a lane */
+  /* of threads whose lanes were taken over when they were empty */
+  uint64_t past_peak, past_epoch, past_height, past_peak_n;
   ScopeSum *scopes;
   uint32_t n_scopes;
 } SiteStats;

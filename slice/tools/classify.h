@@ -52,6 +52,8 @@ typedef enum
   NUMBER_KNOWN, /* the larger of P2 and Z */
   NUMBER_LARGEST,
   NUMBER_WASTE, /* (W - 1) P, bytes */
+  NUMBER_N1,    /* most blocks that one thread has */
+  NUMBER_T,     /* threads that allocate */
   N_NUMBERS
 } SiteNumber;
 
