@@ -19,8 +19,8 @@ typedef struct
 static void
 options_take (int *argc, char **argv, PatternOptions *options)
 {
-  static const char *wrappers[64];
-  size_t n_wrappers = 0;
+  static const char *wrappers[64], *own[64];
+  size_t n_wrappers = 0, n_own = 0;
   const char *value;
   memset (options, 0, sizeof *options);
   options->profile.n_hot = N_HOT_DEFAULT;
@@ -29,6 +29,10 @@ options_take (int *argc, char **argv, PatternOptions *options)
     if (n_wrappers < 63)
       wrappers[n_wrappers++] = value;
   options->profile.wrappers = wrappers;
+  while ((value = sli_option_value (argc, argv, "--own")) != NULL)
+    if (n_own < 63)
+      own[n_own++] = value;
+  options->profile.own = own;
   while ((value = sli_option_value (argc, argv, "--set")) != NULL)
     if (!sli_threshold_set (value))
       sli_tool_die (TOOL_USAGE, "no threshold %s", value);

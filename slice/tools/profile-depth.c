@@ -16,6 +16,9 @@
 static const unsigned level_depths[N_LEVELS_MAX] = { 1, 2, 3, 4, 6, 8 };
 #define SPLIT_GOOD_SHARE 0.80
 #define SPLIT_BIRTHS_MIN 100
+#define SPLIT_CLEAR_SHARE 0.25
+#define SPLIT_PART_SHARE 0.05
+#define SPLIT_PARTS_MAX 32
 
 /* --- levels -------------------------------------------------------------- */
 
@@ -107,7 +110,7 @@ sli_births_share (const SiteStats *stats, const Totals *totals)
 static bool
 wants_split (SiteClass class)
 {
-  return class >= CLASS_POOL;
+  return class >= CLASS_LINEAR_FAIR;
 }
 
 /* Whether some site of depth 1 should be looked at deeper. */
@@ -224,13 +227,44 @@ classes_find (Depths *depths)
     }
 }
 
+/* What a site's parts at one level come to. */
+typedef struct
+{
+  uint64_t better; /* births in parts of a better class than the whole's */
+  uint64_t clear;  /* of these, in parts that are no small part of it */
+  uint32_t n_parts;
+} Parts;
+
+static void
+part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
+          const SiteStats *part, SiteClass class)
+{
+  parts->n_parts++;
+  if (part->births < SPLIT_BIRTHS_MIN || class == CLASS_RARE
+      || class >= whole_class)
+    return;
+  parts->better += part->births;
+  if ((double)part->births >= SPLIT_PART_SHARE * (double)whole->births)
+    parts->clear += part->births;
+}
+
+/* Most of it gets better; or it is a wrapper, with few callers, of whom some
+ * have a clear way of their own, whatever the others do. */
+static bool
+parts_are_worth (const Parts *parts, uint64_t births)
+{
+  return (double)parts->better >= SPLIT_GOOD_SHARE * (double)births
+         || (parts->n_parts <= SPLIT_PARTS_MAX
+             && (double)parts->clear >= SPLIT_CLEAR_SHARE * (double)births);
+}
+
 /* For each part at level `deep` of each site at level `high`: births in all
- * and births in good classes, and with that the split. */
+ * and births in better classes, and with that the split. */
 static void
 splits_try (Depths *depths, unsigned high, unsigned deep)
 {
   const Level *top = &depths->levels[high];
-  uint64_t *good = sli_tool_zero ((top->n + 1) * sizeof *good);
+  Parts *parts = sli_tool_zero ((top->n + 1) * sizeof *parts);
   bool *counted[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   for (unsigned i = high + 1; i <= deep; i++)
@@ -245,22 +279,21 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
       if (counted[level][part])
         continue;
       counted[level][part] = true;
-      const SiteStats *stats = &depths->stats[level][part];
-      if (stats->births >= SPLIT_BIRTHS_MIN
-          && sli_class_is_good (depths->classes[level][part]))
-        good[whole] += stats->births;
+      part_add (&parts[whole], &depths->stats[high][whole],
+                depths->classes[high][whole], &depths->stats[level][part],
+                depths->classes[level][part]);
     }
   for (uint32_t i = 0; i < top->n; i++)
     {
       uint64_t births = depths->stats[high][i].births;
       if (depths->split[high][i] == 0 && births >= SPLIT_BIRTHS_MIN
           && wants_split (depths->classes[high][i])
-          && (double)good[i] >= SPLIT_GOOD_SHARE * (double)births)
+          && parts_are_worth (&parts[i], births))
         depths->split[high][i] = (uint8_t)deep;
     }
   for (unsigned i = high + 1; i <= deep; i++)
     free (counted[i]);
-  free (good);
+  free (parts);
 }
 
 /* The final level, and its numbers: each node follows the splits down. */

@@ -51,11 +51,18 @@ sli_profile_site_name (const Profile *profile, uint32_t site)
   for (uint32_t i = 0; i < n_names; i++)
     names[i] = sli_symbols_find (profile->symbols, pcs[i < 2 ? i : n - 1])
                    ->function;
-  if (n_names < 3)
-    return sli_tool_text ("%s%s%s", names[0], n_names > 1 ? " < " : "",
-                          n_names > 1 ? names[1] : "");
-  return sli_tool_text ("%s < %s%s%s", names[0], names[1],
-                        n > 3 ? " <..< " : " < ", names[2]);
+  const char *through = sli_sites_through (profile->sites, site);
+  char *first = through == NULL
+                    ? sli_tool_text ("%s", names[0])
+                    : sli_tool_text ("%s (%s)", names[0], through);
+  char *name
+      = n_names < 3
+            ? sli_tool_text ("%s%s%s", first, n_names > 1 ? " < " : "",
+                             n_names > 1 ? names[1] : "")
+            : sli_tool_text ("%s < %s%s%s", first, names[1],
+                             n > 3 ? " <..< " : " < ", names[2]);
+  free (first);
+  return name;
 }
 
 static void
@@ -215,6 +222,27 @@ owner_write (JsonOut *out, const Profile *profile, const Verdict *verdict)
     sli_json_text (out, "owner", "unknown: freed in batches");
 }
 
+/* "asprintf called from f at x.c:12" */
+static void
+library_write (JsonOut *out, const Profile *profile, uint32_t site)
+{
+  uint64_t pcs[SITE_DEPTH_MAX];
+  const char *through = sli_sites_through (profile->sites, site);
+  if (sli_sites_temporary (profile->sites, site))
+    sli_json_bool (out, "temporary", true);
+  if (through == NULL)
+    return;
+  sli_sites_frames (profile->sites, site, pcs);
+  const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[0]);
+  char *text
+      = symbol->file == NULL
+            ? sli_tool_text ("%s called from %s", through, symbol->function)
+            : sli_tool_text ("%s called from %s at %s:%u", through,
+                             symbol->function, symbol->file, symbol->line);
+  sli_json_text (out, "through", text);
+  free (text);
+}
+
 static void
 site_write (JsonOut *out, const Profile *profile, uint32_t index,
             const char *passes)
@@ -229,6 +257,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   char *name = sli_profile_site_name (profile, result->site);
   sli_json_text (out, "name", name);
   free (name);
+  library_write (out, profile, result->site);
   sli_json_text (out, "class", sli_class_name (result->verdict.class));
   sli_json_text (out, "advice", sli_class_title (result->verdict.class));
   sli_json_text (out, "holds", result->verdict.holds);

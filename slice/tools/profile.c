@@ -87,6 +87,10 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   if (profile->reader == NULL)
     sli_tool_die (TOOL_BAD_INPUT, "%s", error);
   profile->symbols = sli_symbols_new (profile->reader);
+  for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
+    if (!sli_symbols_own (profile->symbols, options->own[i]))
+      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+                    options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
   sites_count (profile, options);
 

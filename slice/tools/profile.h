@@ -76,6 +76,7 @@ typedef struct
 typedef struct
 {
   const char *const *wrappers; /* NULL-ended; may be NULL */
+  const char *const *own; /* NULL-ended: modules that are no libraries */
   uint32_t n_hot;
   unsigned fixed_depth;      /* 0: adaptive */
   double chosen_time;        /* seconds from the start; below 0: none */

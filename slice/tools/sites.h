@@ -17,13 +17,27 @@
  * a number of distinct callers. */
 #define WRAPPER_SHARE 0.20
 #define WRAPPER_CALLERS 16
+/* So many frames of libraries are looked through for the program's own. */
+#define LIBRARY_FRAMES_MAX 8
 
 typedef struct
 {
   uint32_t parent; /* SITE_NONE at depth 1 */
   uint32_t depth;
-  uint64_t pc; /* of its outermost frame */
+  uint64_t pc;      /* of its outermost frame */
+  uint64_t through; /* at depth 1: the library's frame that it called; or 0 */
+  bool temporary;   /* a library's own: gone before the call returns */
 } Site;
+
+/* What a thread has had from within one call of a library's. */
+#define CALL_BLOCKS 8
+typedef struct
+{
+  uint32_t outside; /* the caller's node */
+  uint32_t n;
+  uint32_t nodes[CALL_BLOCKS];
+  uint64_t blocks[CALL_BLOCKS];
+} LibraryCall;
 
 typedef struct
 {
@@ -33,6 +47,13 @@ typedef struct
   uint64_t *bytes;
   uint64_t *deaths;
   uint32_t *start; /* by node: the first node outward that is no wrapper */
+  uint32_t *outside; /* by node: the first one outward that is no library's, if
+                        it is near; else the node itself */
+  uint8_t *depth_in; /* by node: frames of libraries at its inner end */
+  uint64_t *gone;    /* by node: blocks that died within the call */
+  bool *temporary;   /* by node: nearly all did */
+  LibraryCall *calls; /* by thread */
+  uint32_t n_calls;
   Site *sites;
   uint32_t n_sites, n_room;
   uint32_t *table; /* hash of (parent, pc) to site + 1 */
@@ -54,6 +75,9 @@ uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
 void sli_sites_free (Sites *sites);
 /* The same in every run of the same binaries. */
 uint64_t sli_sites_key (Sites *sites, uint32_t site);
+/* The function of a library's that the site calls for its blocks, or NULL. */
+const char *sli_sites_through (const Sites *sites, uint32_t site);
+bool sli_sites_temporary (const Sites *sites, uint32_t site);
 /* From the innermost frame: fills pcs and returns their number. */
 uint32_t sli_sites_frames (const Sites *sites, uint32_t site,
                            uint64_t pcs[SITE_DEPTH_MAX]);
