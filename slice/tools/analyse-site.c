@@ -62,16 +62,24 @@ mix_add (SizeMix *mix, uint64_t rounded)
 
 /* --- lanes --------------------------------------------------------------- */
 
+Lane *
+sli_lane_at (SiteStats *stats, uint32_t lane)
+{
+  return lane == 0 ? &stats->lane : &stats->lanes[lane - 1];
+}
+
 void
 sli_lanes_init (SiteStats *stats)
 {
   stats->lane.tail = NO_OBJECT;
 }
 
-static Lane *
-lane_at (SiteStats *stats, uint32_t lane)
+void
+sli_lanes_free (SiteStats *stats)
 {
-  return lane == 0 ? &stats->lane : &stats->lanes[lane - 1];
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    sli_lives_free (sli_lane_at (stats, i)->lives);
+  free (stats->lanes);
 }
 
 /* A lane with nothing alive is another thread's from now on: a program may
@@ -84,7 +92,8 @@ lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
   stats->past_height += lane->height_most;
   if (lane->peak_n > stats->past_peak_n)
     stats->past_peak_n = lane->peak_n;
-  *lane = (Lane){ .tail = NO_OBJECT, .thread = thread };
+  sli_lives_restart (lane->lives);
+  *lane = (Lane){ .tail = NO_OBJECT, .thread = thread, .lives = lane->lives };
 }
 
 /* The lane of a thread that is not the one of the last birth.  If more threads
@@ -95,7 +104,7 @@ lane_find (SiteStats *stats, uint32_t thread)
   uint32_t empty = UINT32_MAX;
   for (uint32_t i = 0; i <= stats->n_lanes; i++)
     {
-      const Lane *lane = lane_at (stats, i);
+      const Lane *lane = sli_lane_at (stats, i);
       if (lane->thread == thread)
         return i;
       if (lane->live_n == 0)
@@ -113,7 +122,7 @@ lane_find (SiteStats *stats, uint32_t thread)
     }
   if (empty == UINT32_MAX)
     return thread % (N_LANES_MAX + 1);
-  lane_take_over (stats, lane_at (stats, empty), thread);
+  lane_take_over (stats, sli_lane_at (stats, empty), thread);
   return empty;
 }
 
@@ -125,10 +134,10 @@ lane_of_birth (SiteStats *stats, uint32_t thread, uint32_t *index)
       stats->lane.thread = thread;
       stats->n_threads = 1;
     }
-  if (lane_at (stats, stats->last_lane)->thread != thread)
+  if (sli_lane_at (stats, stats->last_lane)->thread != thread)
     stats->last_lane = lane_find (stats, thread);
   *index = stats->last_lane;
-  return lane_at (stats, stats->last_lane);
+  return sli_lane_at (stats, stats->last_lane);
 }
 
 static void
@@ -262,7 +271,7 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   Link *link = link_of (analysis, index, level);
   SiteStats *stats = &analysis->stats[level][link->site];
   uint64_t rounded = rounded_size (object->size);
-  Lane *lane = lane_at (stats, link->lane);
+  Lane *lane = sli_lane_at (stats, link->lane);
   double life = (double)(analysis->now - object->birth);
   stats->deaths++;
   stats->dead_rounded += rounded;

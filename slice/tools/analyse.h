@@ -32,6 +32,31 @@ typedef struct
   uint64_t bytes;
 } Owner;
 
+/* Functions outward from a site whose activations are looked at. */
+#define N_LIVES 8
+
+/* Where an activation's part of an arena begins. */
+typedef struct
+{
+  uint64_t opened; /* the event at which the activation was first seen */
+  uint64_t first;  /* the event since which it counts */
+  uint64_t base;   /* the arena's height then */
+  uint64_t n_born, n_live;
+  uint32_t frame;  /* from the outer end */
+} LifeMark;
+
+/* What an arena of one function's activations would grow to. */
+typedef struct
+{
+  uint64_t function; /* where it begins */
+  uint64_t pc;       /* within it */
+  bool mixed;        /* not always that function */
+  LifeMark *marks;
+  uint32_t n_marks, n_marks_room;
+  uint64_t height, height_most, past_height;
+  uint64_t n_contained, contained; /* blocks that died within, and bytes */
+} Life;
+
 /* What one thread has of a site: an arena or a stack is one thread's, so what
  * it would grow to is counted for each. */
 typedef struct
@@ -42,6 +67,7 @@ typedef struct
   uint32_t live_n, peak_n;
   uint32_t tail; /* youngest live object */
   uint32_t thread;
+  Life *lives; /* N_LIVES; NULL if they are not looked at */
 } Lane;
 
 /* One scope marker seen by one site. */
@@ -142,6 +168,7 @@ struct Analysis
   uint64_t now; /* event number */
   uint64_t now_ticks;
   Observer observer;
+  Sites *frames; /* functions' activations are looked at; or NULL */
   uint64_t cost_floor; /* ticks that an empty measurement costs */
   /* private */
   LiveObject *objects;

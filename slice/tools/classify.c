@@ -326,6 +326,76 @@ owner_read (const SiteStats *stats, Verdict *verdict)
               least (1, ratio (stats->owned_rounded, stats->burst_rounded)));
 }
 
+static uint64_t
+peaks_sum (const SiteStats *stats)
+{
+  uint64_t peak = stats->past_peak + stats->lane.peak;
+  for (uint32_t i = 0; i < stats->n_lanes; i++)
+    peak += stats->lanes[i].peak;
+  return peak;
+}
+
+double
+sli_threshold_contained (void)
+{
+  return thresholds[T_C].value;
+}
+
+/* What all threads have of one function. */
+typedef struct
+{
+  uint64_t function, pc, height, n_contained, contained;
+  bool mixed;
+} LifeSum;
+
+static LifeSum
+life_sum (const SiteStats *stats, unsigned k)
+{
+  LifeSum sum = { 0 };
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+      const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
+      /* the first lane may be another thread's by now, and wait for a birth */
+      if (life == NULL || (life->function == 0 && life->mixed == false))
+        {
+          sum.mixed |= life == NULL && lane->peak > 0;
+          continue;
+        }
+      if (sum.function == 0)
+        {
+          sum.function = life->function;
+          sum.pc = life->pc;
+        }
+      sum.mixed |= life->mixed || life->function != sum.function;
+      sum.height += life->height_most + life->past_height;
+      sum.n_contained += life->n_contained;
+      sum.contained += life->contained;
+    }
+  return sum;
+}
+
+/* The innermost function that a marker's scope could stand for. */
+static void
+lives_read (const SiteStats *stats, Verdict *verdict)
+{
+  double *numbers = verdict->numbers;
+  for (unsigned k = 0; k < N_LIVES; k++)
+    {
+      LifeSum sum = life_sum (stats, k);
+      double contained = least (ratio (sum.n_contained, stats->births),
+                                ratio (sum.contained, stats->rounded));
+      double waste = ratio (sum.height, peaks_sum (stats));
+      if (sum.function == 0 || sum.mixed || contained < thresholds[T_C].value
+          || waste > thresholds[T_W_GOOD].value)
+        continue;
+      numbers[NUMBER_C] = contained;
+      numbers[NUMBER_WF] = waste;
+      verdict->scope_pc = sum.pc;
+      return;
+    }
+}
+
 /* The scope with the least waste among those that contain enough. */
 static void
 scope_read (const SiteStats *stats, Verdict *verdict)
@@ -357,12 +427,11 @@ scope_read (const SiteStats *stats, Verdict *verdict)
 static void
 lanes_read (const SiteStats *stats, double *numbers)
 {
-  uint64_t peak = stats->past_peak, epoch = stats->past_epoch;
+  uint64_t peak = peaks_sum (stats), epoch = stats->past_epoch;
   uint64_t height = stats->past_height, peak_n = stats->past_peak_n;
   for (uint32_t i = 0; i <= stats->n_lanes; i++)
     {
       const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
-      peak += lane->peak;
       epoch += lane->epoch_most;
       height += lane->height_most;
       if (lane->peak_n > peak_n)
@@ -402,6 +471,9 @@ numbers_read (const SiteStats *stats, double share, Verdict *verdict)
   numbers[NUMBER_KNOWN] = most (numbers[NUMBER_P2], numbers[NUMBER_Z]);
   owner_read (stats, verdict);
   scope_read (stats, verdict);
+  if (numbers[NUMBER_C] < thresholds[T_C].value
+      || numbers[NUMBER_WF] > thresholds[T_W_GOOD].value)
+    lives_read (stats, verdict);
 }
 
 /* --- the list ------------------------------------------------------------ */

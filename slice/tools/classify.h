@@ -65,6 +65,7 @@ typedef struct
   uint32_t owner;     /* level-0 number, if class is CLASS_OWNER */
   double owner_share;
   uint32_t scope;   /* string id, if class is CLASS_SCOPE */
+  uint64_t scope_pc; /* or within the function that is the scope; 0: none */
   char holds[96];   /* the test that came nearest to failing */
   char missed[128]; /* the earlier rule that came nearest to holding */
 } Verdict;
@@ -77,6 +78,8 @@ bool sli_class_is_good (SiteClass class);
 /* "W-good=1.3"; false if there is no such threshold. */
 bool sli_threshold_set (const char *assignment);
 void sli_thresholds_print (FILE *file);
+/* The share of a site that must die within its scope. */
+double sli_threshold_contained (void);
 
 /* share  of the site in the program's time, or births
  * peak   the program's, in bytes */

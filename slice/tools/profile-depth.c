@@ -75,7 +75,8 @@ level_clear (Level *level)
 Analysis *
 sli_level_analyse (Profile *profile, const ProfileOptions *options,
                    const char *what, const Level *first,
-                   const Level *const *levels, unsigned n_levels)
+                   const Level *const *levels, unsigned n_levels,
+                   Sites *frames)
 {
   const uint32_t *maps[N_LEVELS_MAX];
   uint32_t n_sites[N_LEVELS_MAX];
@@ -87,6 +88,7 @@ sli_level_analyse (Profile *profile, const ProfileOptions *options,
   Analysis *analysis = sli_analysis_new (n_levels, maps, n_sites);
   analysis->sites = first->map;
   analysis->n_first_sites = first->n;
+  analysis->frames = frames;
   analysis->cost_floor = profile->reader->head.empty_cost;
   Reading reading;
   const TraceEvent *event;
@@ -147,7 +149,17 @@ typedef struct
   SiteClass *classes[N_LEVELS_MAX];
   uint8_t *split[N_LEVELS_MAX]; /* 0: stays; else the level of its parts */
   const Totals *totals;
+  const SiteStats *first; /* of sites that were not looked at deeper */
+  const bool *wanted;     /* by number at depth 1 */
 } Depths;
+
+static const SiteStats *
+stats_of (const Depths *depths, unsigned level, uint32_t number)
+{
+  return level == 0 && !depths->wanted[number]
+             ? &depths->first[number]
+             : &depths->stats[level][number];
+}
 
 static unsigned
 level_of (const Depths *depths, uint32_t node, unsigned deep)
@@ -218,7 +230,7 @@ classes_find (Depths *depths)
       depths->split[level] = sli_tool_zero (n + 1);
       for (uint32_t i = 0; i < n; i++)
         {
-          const SiteStats *stats = &depths->stats[level][i];
+          const SiteStats *stats = stats_of (depths, level, i);
           Verdict verdict;
           sli_classify (stats, sli_births_share (stats, depths->totals),
                         depths->totals->peak, &verdict);
@@ -279,13 +291,13 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
       if (counted[level][part])
         continue;
       counted[level][part] = true;
-      part_add (&parts[whole], &depths->stats[high][whole],
-                depths->classes[high][whole], &depths->stats[level][part],
+      part_add (&parts[whole], stats_of (depths, high, whole),
+                depths->classes[high][whole], stats_of (depths, level, part),
                 depths->classes[level][part]);
     }
   for (uint32_t i = 0; i < top->n; i++)
     {
-      uint64_t births = depths->stats[high][i].births;
+      uint64_t births = stats_of (depths, high, i)->births;
       if (depths->split[high][i] == 0 && births >= SPLIT_BIRTHS_MIN
           && wants_split (depths->classes[high][i])
           && parts_are_worth (&parts[i], births))
@@ -323,28 +335,73 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
       {
         const Level *level = &depths->levels[chosen[node]];
         (*stats)[final->map[node]]
-            = &depths->stats[chosen[node]][level->map[node]];
+            = stats_of (depths, chosen[node], level->map[node]);
       }
   free (chosen);
 }
 
-/* Reads the trace once more for the sites that are wanted deeper, if there
- * are any that have several parts there. */
+/* Whose blocks an owner may be told from: of a site that has parts, the parts
+ * of its shallowest depth.  A wrapper's blocks are many owners'. */
+static void
+owners_make (Profile *profile, const Depths *depths, Level *owners)
+{
+  uint32_t n_nodes = depths->sites->reader->n_nodes, offsets[N_LEVELS_MAX];
+  owners->n = 0;
+  for (unsigned i = 0; i < N_LEVELS_MAX; i++)
+    {
+      offsets[i] = owners->n;
+      owners->n += depths->levels[i].n;
+    }
+  owners->sites = sli_tool_alloc ((owners->n + 1) * sizeof (uint32_t));
+  for (unsigned i = 0; i < N_LEVELS_MAX; i++)
+    if (depths->levels[i].n > 0)
+      memcpy (owners->sites + offsets[i], depths->levels[i].sites,
+              depths->levels[i].n * sizeof (uint32_t));
+  owners->map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
+  for (uint32_t node = 0; node < n_nodes; node++)
+    {
+      unsigned level = 1;
+      while (level < N_LEVELS_MAX
+             && depths->levels[level].map[node] == SITE_NONE)
+        level++;
+      if (level == N_LEVELS_MAX)
+        level = 0;
+      uint32_t number = depths->levels[level].map[node];
+      owners->map[node]
+          = number == SITE_NONE ? SITE_NONE : offsets[level] + number;
+    }
+  profile->deeper_sites = owners->sites;
+}
+
+/* Reads the trace once more for the sites that are wanted deeper: as a whole,
+ * for the functions that they may live in, and in parts. */
 static void
 depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
 {
   const Level *levels[N_LEVELS_MAX];
-  unsigned n = 0;
+  uint32_t n_nodes = depths->sites->reader->n_nodes;
+  Level owners, whole = depths->levels[0];
+  whole.map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
+  for (uint32_t node = 0; node < n_nodes; node++)
+    {
+      uint32_t number = depths->levels[0].map[node];
+      whole.map[node] = number != SITE_NONE && depths->wanted[number]
+                            ? number
+                            : SITE_NONE;
+    }
+  owners_make (profile, depths, &owners);
+  unsigned n = 1;
+  levels[0] = &whole;
   for (unsigned i = 1; i < N_LEVELS_MAX; i++)
     if (depths->levels[i].n > 0)
       levels[n++] = &depths->levels[i];
-  if (n == 0)
-    return;
-  profile->deeper = sli_level_analyse (profile, options, "depths",
-                                       &depths->levels[0], levels, n);
-  for (unsigned i = N_LEVELS_MAX - 1; i > 0; i--)
-    if (depths->levels[i].n > 0)
+  profile->deeper = sli_level_analyse (profile, options, "depths", &owners,
+                                       levels, n, profile->sites);
+  for (unsigned i = N_LEVELS_MAX; i-- > 0;)
+    if (i == 0 || depths->levels[i].n > 0)
       depths->stats[i] = profile->deeper->stats[--n];
+  free (whole.map);
+  free (owners.map);
 }
 
 void
@@ -354,7 +411,8 @@ sli_depths_find (Profile *profile, const ProfileOptions *options,
 {
   Depths depths = { .sites = profile->sites,
                     .levels = { *first },
-                    .stats = { profile->first->stats[0] },
+                    .first = profile->first->stats[0],
+                    .wanted = wanted,
                     .totals = &profile->first->totals };
   levels_make (&depths, wanted);
   depths_read (profile, options, &depths);

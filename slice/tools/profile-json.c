@@ -207,16 +207,24 @@ picture_write (JsonOut *out, const Picture *picture)
 }
 
 static void
-owner_write (JsonOut *out, const Profile *profile, const Verdict *verdict)
+owner_write (JsonOut *out, const Profile *profile, const SiteResult *result)
 {
+  const Verdict *verdict = &result->verdict;
   if (verdict->class == CLASS_OWNER)
     {
       char *name = sli_profile_site_name (
-          profile, profile->first_sites[verdict->owner]);
+          profile, result->owner_sites[verdict->owner]);
       sli_json_text (out, "owner", name);
       free (name);
     }
-  if (verdict->class == CLASS_SCOPE)
+  if (verdict->class == CLASS_SCOPE && verdict->scope_pc != 0)
+    {
+      sli_json_text (
+          out, "scope",
+          sli_symbols_find (profile->symbols, verdict->scope_pc)->function);
+      sli_json_bool (out, "scope_is_function", true);
+    }
+  else if (verdict->class == CLASS_SCOPE)
     sli_json_text (out, "scope", profile->reader->strings[verdict->scope]);
   if (verdict->burst_unknown)
     sli_json_text (out, "owner", "unknown: freed in batches");
@@ -262,7 +270,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   sli_json_text (out, "advice", sli_class_title (result->verdict.class));
   sli_json_text (out, "holds", result->verdict.holds);
   sli_json_text (out, "missed", result->verdict.missed);
-  owner_write (out, profile, &result->verdict);
+  owner_write (out, profile, result);
   sli_json_uint (out, "calls", stats->births);
   sli_json_uint (out, "bytes", stats->bytes);
   sli_json_uint (out, "frees", stats->deaths);

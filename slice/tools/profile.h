@@ -34,6 +34,7 @@ typedef struct
   Verdict verdict;
   Picture *picture; /* NULL if it is no hotline */
   uint32_t rank;    /* 0 is the hottest */
+  const uint32_t *owner_sites; /* what the verdict's owner is a number of */
 } SiteResult;
 
 typedef struct
@@ -61,7 +62,8 @@ typedef struct
   SiteResult *results; /* by the final level's number */
   uint32_t n_results;
   uint32_t *ranked;      /* results, the hottest first */
-  uint32_t *first_sites; /* level-0 number to site, for owners */
+  uint32_t *first_sites;  /* level-0 number to site, for owners */
+  uint32_t *deeper_sites; /* the same of those in `deeper'; or NULL */
   Analysis *first;       /* numbers at depth 1 */
   Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
   Totals totals;

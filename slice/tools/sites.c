@@ -46,10 +46,12 @@ libraries_find (Sites *sites)
   uint32_t n = reader->n_nodes;
   sites->depth_in = sli_tool_zero (n + 1);
   sites->outside = sli_tool_zero ((n + 1) * sizeof (uint32_t));
+  sites->depths = sli_tool_zero ((n + 2) * sizeof (uint16_t));
   for (uint32_t node = TRACE_N_FIXED_NODES; node < n; node++)
     {
       uint32_t parent = reader->parents[node];
       sites->outside[node] = node;
+      sites->depths[node] = (uint16_t)(sites->depths[parent] + 1);
       if (!sli_symbols_is_library (sites->symbols, reader->pcs[node]))
         continue;
       unsigned depth = sites->depth_in[parent] + 1u;
@@ -191,6 +193,8 @@ sli_sites_free (Sites *sites)
   free (sites->gone);
   free (sites->temporary);
   free (sites->calls);
+  free (sites->depths);
+  free (sites->functions);
   free (sites->sites);
   free (sites->table);
   free (sites->wrapper_pcs);
@@ -377,18 +381,39 @@ sli_sites_settle (Sites *sites)
   free (table.leaves);
 }
 
+#define FUNCTION_UNKNOWN UINT64_C (1)
+
+uint64_t
+sli_sites_function (Sites *sites, uint32_t node)
+{
+  if (sites->functions == NULL)
+    sites->functions
+        = sli_tool_zero (sites->reader->n_nodes * sizeof (uint64_t));
+  uint64_t *function = &sites->functions[node];
+  if (*function == 0)
+    {
+      *function
+          = sli_symbols_start (sites->symbols, sites->reader->pcs[node]);
+      if (*function == 0)
+        *function = FUNCTION_UNKNOWN;
+    }
+  return *function == FUNCTION_UNKNOWN ? 0 : *function;
+}
+
 /* --- the tree of sites --------------------------------------------------- */
 
 static size_t
-site_slot (const Sites *sites, uint32_t parent, uint64_t pc)
+site_slot (const Sites *sites, uint32_t parent, uint64_t pc,
+           uint64_t function)
 {
   uint64_t hash
-      = (pc ^ ((uint64_t)parent + 1) << 33) * UINT64_C (0x9E3779B97F4A7C15);
+      = (pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33) * UINT64_C (0x9E3779B97F4A7C15);
   size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
   while (sites->table[at] != 0)
     {
       const Site *site = &sites->sites[sites->table[at] - 1];
-      if (site->parent == parent && site->pc == pc)
+      if (site->parent == parent && site->pc == pc
+          && site->function == function)
         break;
       at = (at + 1) & (sites->n_table - 1);
     }
@@ -396,9 +421,9 @@ site_slot (const Sites *sites, uint32_t parent, uint64_t pc)
 }
 
 static uint32_t
-site_child (Sites *sites, uint32_t parent, uint64_t pc)
+site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
 {
-  size_t at = site_slot (sites, parent, pc);
+  size_t at = site_slot (sites, parent, pc, function);
   if (sites->table[at] != 0)
     return sites->table[at] - 1;
   if (sites->n_sites == sites->n_room)
@@ -409,7 +434,10 @@ site_child (Sites *sites, uint32_t parent, uint64_t pc)
     }
   uint32_t depth = parent == SITE_NONE ? 1 : sites->sites[parent].depth + 1;
   sites->sites[sites->n_sites]
-      = (Site){ .parent = parent, .depth = depth, .pc = pc };
+      = (Site){ .parent = parent,
+                .depth = depth,
+                .pc = pc,
+                .function = function };
   sites->table[at] = ++sites->n_sites;
   if (sites->n_sites * 2 > sites->n_table)
     {
@@ -418,48 +446,49 @@ site_child (Sites *sites, uint32_t parent, uint64_t pc)
       sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
       for (uint32_t i = 0; i < sites->n_sites; i++)
         sites->table[site_slot (sites, sites->sites[i].parent,
-                                sites->sites[i].pc)]
+                                sites->sites[i].pc,
+                                sites->sites[i].function)]
             = i + 1;
     }
   return sites->n_sites - 1;
 }
 
-/* The frame of a library's that a stack's own innermost frame called. */
-static uint64_t
+/* The frame of a library's that a stack's own innermost frame called; or 0. */
+static uint32_t
 through_find (const Sites *sites, uint32_t node)
 {
   const TraceReader *reader = sites->reader;
   uint32_t start = sites->start[node], inner = node;
-  if (node == start || start < TRACE_N_FIXED_NODES)
+  if (node == start || start < TRACE_N_FIXED_NODES
+      || sites->depth_in[start] > 0)
     return 0;
   while (reader->parents[inner] != start)
     inner = reader->parents[inner];
-  return sites->depth_in[inner] > 0 && sites->depth_in[start] == 0
-             ? reader->pcs[inner]
-             : 0;
+  return sites->depth_in[inner] > 0 ? inner : 0;
 }
 
 uint32_t
 sli_sites_of (Sites *sites, uint32_t node, uint32_t depth)
 {
-  uint32_t site = SITE_NONE;
+  const TraceReader *reader = sites->reader;
   uint32_t at = sites->start[node];
-  if (depth > 0 && at >= TRACE_N_FIXED_NODES)
-    {
-      uint32_t innermost
-          = site_child (sites, SITE_NONE, sites->reader->pcs[at]);
-      Site *first = &sites->sites[innermost];
-      if (first->through == 0)
-        first->through = through_find (sites, node);
-      first->temporary |= sites->temporary[node];
-    }
-  for (uint32_t i = 0; i < depth && at >= TRACE_N_FIXED_NODES; i++)
-    {
-      site = site_child (sites, site, sites->reader->pcs[at]);
-      at = sites->reader->parents[at];
-    }
   /* a stack that is not known at all is a site, too */
-  return site == SITE_NONE ? site_child (sites, SITE_NONE, 1) : site;
+  if (depth == 0 || at < TRACE_N_FIXED_NODES)
+    return site_child (sites, SITE_NONE, 1, 0);
+  uint32_t through = through_find (sites, node);
+  uint32_t site
+      = site_child (sites, SITE_NONE, reader->pcs[at],
+                    through == 0 ? 0 : sli_sites_function (sites, through));
+  sites->sites[site].through = through;
+  sites->sites[site].temporary |= sites->temporary[node];
+  for (uint32_t i = 1; i < depth; i++)
+    {
+      at = reader->parents[at];
+      if (at < TRACE_N_FIXED_NODES)
+        break;
+      site = site_child (sites, site, reader->pcs[at], 0);
+    }
+  return site;
 }
 
 uint64_t
@@ -470,7 +499,9 @@ sli_sites_key (Sites *sites, uint32_t site)
   for (uint32_t i = 0; i < n; i++)
     key = sli_xxh64 (&sli_symbols_find (sites->symbols, pcs[i])->key,
                      sizeof (uint64_t), key + 1);
-  return key;
+  const char *through = sli_sites_through (sites, site);
+  return through == NULL ? key
+                         : sli_xxh64 (through, strlen (through), key + 1);
 }
 
 static const Site *
@@ -484,10 +515,11 @@ site_first (const Sites *sites, uint32_t site)
 const char *
 sli_sites_through (const Sites *sites, uint32_t site)
 {
-  uint64_t pc = site_first (sites, site)->through;
-  if (pc == 0)
+  uint32_t node = site_first (sites, site)->through;
+  if (node == 0)
     return NULL;
-  const Symbol *symbol = sli_symbols_find (sites->symbols, pc);
+  const Symbol *symbol
+      = sli_symbols_find (sites->symbols, sites->reader->pcs[node]);
   if (!symbol->named)
     return symbol->module;
   /* what stands behind a string or a container needs no name */

@@ -25,7 +25,10 @@ typedef struct
   uint32_t parent; /* SITE_NONE at depth 1 */
   uint32_t depth;
   uint64_t pc;      /* of its outermost frame */
-  uint64_t through; /* at depth 1: the library's frame that it called; or 0 */
+  uint32_t through; /* at depth 1: the node of the library's function that it
+                       called, one of several; or 0 */
+  uint64_t function; /* where that begins: a call by way of a pointer may be of
+                        several */
   bool temporary;   /* a library's own: gone before the call returns */
 } Site;
 
@@ -52,6 +55,8 @@ typedef struct
   uint8_t *depth_in; /* by node: frames of libraries at its inner end */
   uint64_t *gone;    /* by node: blocks that died within the call */
   bool *temporary;   /* by node: nearly all did */
+  uint16_t *depths;   /* by node: frames from the outer end */
+  uint64_t *functions; /* by node, when it is asked for: see below */
   LibraryCall *calls; /* by thread */
   uint32_t n_calls;
   Site *sites;
@@ -72,6 +77,8 @@ void sli_sites_count (Sites *sites, const TraceEvent *event);
 void sli_sites_settle (Sites *sites);
 /* The site of a node at a depth; of the node's own depth if it is less. */
 uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
+/* Where the function of a node begins; 0 where that is not known. */
+uint64_t sli_sites_function (Sites *sites, uint32_t node);
 void sli_sites_free (Sites *sites);
 /* The same in every run of the same binaries. */
 uint64_t sli_sites_key (Sites *sites, uint32_t site);
