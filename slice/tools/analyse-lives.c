@@ -229,6 +229,7 @@ life_death (Life *life, const ThreadState *thread, uint64_t birth,
   if (mark == NULL || birth < mark->first || mark->n_live == 0)
     return;
   mark->n_live--;
+  life->within = true;
   life->n_contained++;
   life->contained += rounded;
 }
@@ -250,7 +251,8 @@ sli_lives_birth (Analysis *analysis, const ThreadState *thread, Lane *lane,
   uint32_t frame, at = sites->start[object->node];
   if (lane->lives == NULL)
     lane->lives = sli_tool_zero (N_LIVES * sizeof (Life));
-  for (unsigned k = 0; k < N_LIVES && frame_of (sites, object->node, k, &frame);
+  for (unsigned k = 0;
+       k < N_LIVES && frame_of (sites, object->node, k, &frame);
        k++, at = sites->reader->parents[at])
     {
       Life *life = &lane->lives[k];
@@ -277,6 +279,7 @@ sli_lives_death (Analysis *analysis, const ThreadState *thread, Lane *lane,
        k++)
     {
       Life *life = &lane->lives[k];
+      life->within = false;
       if (!life->mixed && frame < thread->n_frames
           && thread->opened[frame] <= object->birth)
         life_death (life, thread, object->birth, rounded_size (object->size));

@@ -359,6 +359,16 @@ sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
     death_expect (analysis, event, step);
 }
 
+Lane *
+sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
+                   unsigned level, uint32_t *number)
+{
+  const Link *link = link_of (
+      analysis, (uint32_t)(object - analysis->objects), level);
+  *number = link->lane;
+  return sli_lane_at (&analysis->stats[level][link->site], link->lane);
+}
+
 /* --- begin and end ------------------------------------------------------- */
 
 Analysis *

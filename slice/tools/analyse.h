@@ -51,6 +51,7 @@ typedef struct
   uint64_t function; /* where it begins */
   uint64_t pc;       /* within it */
   bool mixed;        /* not always that function */
+  bool within;       /* the last death that could be was within */
   LifeMark *marks;
   uint32_t n_marks, n_marks_room;
   uint64_t height, height_most, past_height;
@@ -193,6 +194,9 @@ void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
  * and 2, some events apart; each needs what the one before fetched. */
 void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                           unsigned step);
+/* The lane that an object was born in, by its number within the site. */
+Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
+                         unsigned level, uint32_t *number);
 /* Ends open runs, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);

@@ -392,6 +392,7 @@ lives_read (const SiteStats *stats, Verdict *verdict)
       numbers[NUMBER_C] = contained;
       numbers[NUMBER_WF] = waste;
       verdict->scope_pc = sum.pc;
+      verdict->scope_life = k;
       return;
     }
 }

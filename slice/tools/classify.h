@@ -66,6 +66,7 @@ typedef struct
   double owner_share;
   uint32_t scope;   /* string id, if class is CLASS_SCOPE */
   uint64_t scope_pc; /* or within the function that is the scope; 0: none */
+  unsigned scope_life; /* which of the site's lives that is */
   char holds[96];   /* the test that came nearest to failing */
   char missed[128]; /* the earlier rule that came nearest to holding */
 } Verdict;

@@ -373,14 +373,27 @@ owners_make (Profile *profile, const Depths *depths, Level *owners)
   profile->deeper_sites = owners->sites;
 }
 
+static bool
+any_parts (const Depths *depths)
+{
+  for (unsigned i = 1; i < N_LEVELS_MAX; i++)
+    if (depths->levels[i].n > 0)
+      return true;
+  return false;
+}
+
 /* Reads the trace once more for the sites that are wanted deeper: as a whole,
- * for the functions that they may live in, and in parts. */
+ * for the functions that they may live in, and in parts.  Where there are
+ * neither functions nor parts it would say nothing new. */
 static void
 depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
 {
   const Level *levels[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   Level owners, whole = depths->levels[0];
+  depths->stats[0] = depths->first;
+  if (!any_parts (depths) && profile->reader->n_modules == 0)
+    return;
   whole.map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < n_nodes; node++)
     {

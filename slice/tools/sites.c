@@ -51,7 +51,9 @@ libraries_find (Sites *sites)
     {
       uint32_t parent = reader->parents[node];
       sites->outside[node] = node;
-      sites->depths[node] = (uint16_t)(sites->depths[parent] + 1);
+      sites->depths[node] = sites->depths[parent];
+      if (sites->depths[node] < UINT16_MAX)
+        sites->depths[node]++;
       if (!sli_symbols_is_library (sites->symbols, reader->pcs[node]))
         continue;
       unsigned depth = sites->depth_in[parent] + 1u;
@@ -406,8 +408,8 @@ static size_t
 site_slot (const Sites *sites, uint32_t parent, uint64_t pc,
            uint64_t function)
 {
-  uint64_t hash
-      = (pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33) * UINT64_C (0x9E3779B97F4A7C15);
+  uint64_t hash = (pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33)
+                  * UINT64_C (0x9E3779B97F4A7C15);
   size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
   while (sites->table[at] != 0)
     {
