@@ -41,7 +41,8 @@ typedef struct
   uint64_t *covered; /* by site: deaths covered, in this run */
   uint32_t *seen;    /* sites that cover something */
   uint32_t n_seen;
-  uint8_t *owned; /* by death: in a segment as long as a burst */
+  uint8_t *owned; /* by death: a bit for each level at which it is in a segment
+                     as long as a burst */
 } OwnerScratch;
 
 #define NO_SEGMENT UINT32_MAX
@@ -139,11 +140,16 @@ segments_credit (Analysis *analysis, const OwnerScratch *scratch,
         {
           uint32_t place = direction == 0 ? at : n - 1 - at;
           const Death *owned = &run[place];
-          scratch->owned[place] |= step - from >= BURST_RUN_MIN;
           for (unsigned level = 0; level < analysis->n_levels; level++)
-            if (owned->sites[level] != SITE_NONE)
-              owner_credit (&analysis->stats[level][owned->sites[level]],
-                            owner, owned->rounded);
+            /* a site is not its own owner, even if its parts are */
+            if (owned->sites[level] != SITE_NONE
+                && owned->sites[level] != death->sites[level])
+              {
+                if (step - from >= BURST_RUN_MIN)
+                  scratch->owned[place] |= (uint8_t)(1u << level);
+                owner_credit (&analysis->stats[level][owned->sites[level]],
+                              owner, owned->rounded);
+              }
         }
     }
 }
@@ -186,7 +192,7 @@ sli_run_end (Analysis *analysis, ThreadState *thread)
   for (uint32_t i = 0; i < n; i++)
     for (unsigned level = 0; scratch->owned[i] && level < analysis->n_levels;
          level++)
-      if (thread->run[i].sites[level] != SITE_NONE)
+      if ((scratch->owned[i] >> level & 1) != 0)
         analysis->stats[level][thread->run[i].sites[level]].owned_rounded
             += thread->run[i].rounded;
 }

@@ -2,7 +2,8 @@
  *
  * Tools.  analyse.c has the events and the table of what is alive,
  * analyse-site.c the numbers of one site, analyse-owners.c what runs of deaths
- * say about owners, analyse-scopes.c the scopes of a program's markers.
+ * say about owners, analyse-scopes.c the scopes of a program's markers,
+ * analyse-lives.c what lives within one function.
  *
  * Theory: section 13.  SPDX-License-Identifier: MIT
  */
@@ -20,6 +21,7 @@ typedef struct
 {
   uint32_t site;
   uint32_t older, younger;
+  uint32_t lane;   /* 0: the first; else one more than in SiteStats.lanes */
   uint64_t offset; /* in the tolerant stack */
 } Link;
 
@@ -45,6 +47,11 @@ typedef struct
   bool run_counts; /* some death in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
+  /* its stack at the last birth, and of that the frames that have not returned
+   * as far as is known, each with the event at which it was first seen */
+  uint32_t stack, trimmed_by;
+  uint64_t *opened;
+  uint32_t n_frames, n_frames_room;
   /* the last block that a realloc ended, in case it lives on */
   uint64_t kept_size;
   uint32_t kept_node;
@@ -64,6 +71,9 @@ void sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
 void sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
                       const TraceEvent *event);
 void sli_burst_end (SiteStats *stats);
+void sli_lanes_init (SiteStats *stats);
+void sli_lanes_free (SiteStats *stats);
+Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
 
 static inline uint32_t
 mix_home (const SizeMix *mix, uint32_t key)
@@ -84,6 +94,17 @@ mix_key (uint64_t rounded)
 void sli_run_death (Analysis *analysis, ThreadState *thread, uint32_t index);
 void sli_run_end (Analysis *analysis, ThreadState *thread);
 void sli_scratch_free (Analysis *analysis);
+
+/* --- analyse-lives.c --- */
+
+void sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node);
+void sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node);
+void sli_lives_birth (Analysis *analysis, const ThreadState *thread,
+                      Lane *lane, const LiveObject *object);
+void sli_lives_death (Analysis *analysis, const ThreadState *thread,
+                      Lane *lane, const LiveObject *object);
+void sli_lives_restart (Life *lives);
+void sli_lives_free (Life *lives);
 
 /* --- analyse-scopes.c --- */
 

@@ -1,9 +1,10 @@
 /* analyse-site.c - the numbers of one site
  *
- * Tools.  Its live objects form a list in the order of birth, so the youngest
- * is its tail, and a stack that tolerates disorder (a dead object goes when
- * all above it are dead) ends at the tail's end.  Its epoch ends when the list
- * is empty: what was born in it is what a bump arena would have grown to.
+ * Tools.  What a thread has of it is a lane.  The live objects of a lane form
+ * a list in the order of birth, so the youngest is its tail, and a stack that
+ * tolerates disorder (a dead object goes when all above it are dead) ends at
+ * the tail's end.  Its epoch ends when the list is empty: what was born in it
+ * is what a bump arena of that thread's would have grown to.
  *
  * Theory: section 13.
  *
@@ -57,6 +58,138 @@ mix_add (SizeMix *mix, uint64_t rounded)
       mix->n++;
     }
   mix->counts[at]++;
+}
+
+/* --- lanes --------------------------------------------------------------- */
+
+Lane *
+sli_lane_at (SiteStats *stats, uint32_t lane)
+{
+  return lane == 0 ? &stats->lane : &stats->lanes[lane - 1];
+}
+
+void
+sli_lanes_init (SiteStats *stats)
+{
+  stats->lane.tail = NO_OBJECT;
+}
+
+void
+sli_lanes_free (SiteStats *stats)
+{
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    sli_lives_free (sli_lane_at (stats, i)->lives);
+  free (stats->lanes);
+}
+
+/* A lane with nothing alive is another thread's from now on: a program may
+ * start a thread for each of its tasks. */
+static void
+lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
+{
+  stats->past_peak += lane->peak;
+  stats->past_epoch += lane->epoch_most;
+  stats->past_height += lane->height_most;
+  if (lane->peak_n > stats->past_peak_n)
+    stats->past_peak_n = lane->peak_n;
+  sli_lives_restart (lane->lives);
+  *lane = (Lane){ .tail = NO_OBJECT, .thread = thread, .lives = lane->lives };
+}
+
+/* The lane of a thread that is not the one of the last birth.  If more threads
+ * than there are lanes hold something, some share a lane. */
+static uint32_t
+lane_find (SiteStats *stats, uint32_t thread)
+{
+  uint32_t empty = UINT32_MAX;
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = sli_lane_at (stats, i);
+      if (lane->thread == thread)
+        return i;
+      if (lane->live_n == 0)
+        empty = i;
+    }
+  stats->n_threads++;
+  if (stats->n_lanes < N_LANES_MAX)
+    {
+      if ((stats->n_lanes & (stats->n_lanes - 1)) == 0)
+        stats->lanes = sli_tool_grow (
+            stats->lanes, (stats->n_lanes * 2 + 1) * sizeof (Lane));
+      stats->lanes[stats->n_lanes++]
+          = (Lane){ .tail = NO_OBJECT, .thread = thread };
+      return stats->n_lanes;
+    }
+  if (empty == UINT32_MAX)
+    return thread % (N_LANES_MAX + 1);
+  lane_take_over (stats, sli_lane_at (stats, empty), thread);
+  return empty;
+}
+
+static Lane *
+lane_of_birth (SiteStats *stats, uint32_t thread, uint32_t *index)
+{
+  if (stats->births == 1)
+    {
+      stats->lane.thread = thread;
+      stats->n_threads = 1;
+    }
+  if (sli_lane_at (stats, stats->last_lane)->thread != thread)
+    stats->last_lane = lane_find (stats, thread);
+  *index = stats->last_lane;
+  return sli_lane_at (stats, stats->last_lane);
+}
+
+static void
+lane_birth (Analysis *analysis, unsigned level, Lane *lane, uint32_t index,
+            uint64_t rounded)
+{
+  Link *link = link_of (analysis, index, level);
+  lane->live += rounded;
+  if (lane->live > lane->peak)
+    lane->peak = lane->live;
+  if (++lane->live_n > lane->peak_n)
+    lane->peak_n = lane->live_n;
+  lane->epoch += rounded;
+  if (lane->epoch > lane->epoch_most)
+    lane->epoch_most = lane->epoch;
+  link->offset = lane->height;
+  lane->height += rounded;
+  if (lane->height > lane->height_most)
+    lane->height_most = lane->height;
+  link->older = lane->tail;
+  link->younger = NO_OBJECT;
+  if (lane->tail != NO_OBJECT)
+    link_of (analysis, lane->tail, level)->younger = index;
+  lane->tail = index;
+}
+
+static void
+list_remove (Analysis *analysis, unsigned level, Lane *lane, const Link *link)
+{
+  if (link->older != NO_OBJECT)
+    link_of (analysis, link->older, level)->younger = link->younger;
+  if (link->younger != NO_OBJECT)
+    {
+      link_of (analysis, link->younger, level)->older = link->older;
+      return;
+    }
+  lane->tail = link->older;
+  lane->height = 0;
+  if (lane->tail != NO_OBJECT)
+    lane->height = link_of (analysis, lane->tail, level)->offset
+                   + rounded_size (analysis->objects[lane->tail].size);
+}
+
+static void
+lane_death (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
+            uint64_t rounded)
+{
+  lane->live -= rounded;
+  lane->live_n--;
+  list_remove (analysis, level, lane, link);
+  if (lane->live_n == 0)
+    lane->epoch = 0;
 }
 
 /* --- one site's numbers -------------------------------------------------- */
@@ -122,40 +255,12 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
     stats->peak = stats->live;
   if (++stats->live_n > stats->peak_n)
     stats->peak_n = stats->live_n;
-  stats->epoch += rounded;
-  if (stats->epoch > stats->epoch_most)
-    stats->epoch_most = stats->epoch;
-  link->offset = stats->height;
-  stats->height += rounded;
-  if (stats->height > stats->height_most)
-    stats->height_most = stats->height;
-  link->older = stats->tail;
-  link->younger = NO_OBJECT;
-  if (stats->tail != NO_OBJECT)
-    link_of (analysis, stats->tail, level)->younger = index;
-  stats->tail = index;
+  Lane *lane = lane_of_birth (stats, object->thread, &link->lane);
+  lane_birth (analysis, level, lane, index, rounded);
   if ((extra & 31) > stats->max_alignment)
     stats->max_alignment = extra & 31;
   mix_add (&stats->mix, rounded);
   cost_add (analysis, stats, extra, false);
-}
-
-static void
-list_remove (Analysis *analysis, unsigned level, SiteStats *stats,
-             const Link *link)
-{
-  if (link->older != NO_OBJECT)
-    link_of (analysis, link->older, level)->younger = link->younger;
-  if (link->younger != NO_OBJECT)
-    {
-      link_of (analysis, link->younger, level)->older = link->older;
-      return;
-    }
-  stats->tail = link->older;
-  stats->height = 0;
-  if (stats->tail != NO_OBJECT)
-    stats->height = link_of (analysis, stats->tail, level)->offset
-                    + rounded_size (analysis->objects[stats->tail].size);
 }
 
 void
@@ -166,13 +271,14 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   Link *link = link_of (analysis, index, level);
   SiteStats *stats = &analysis->stats[level][link->site];
   uint64_t rounded = rounded_size (object->size);
+  Lane *lane = sli_lane_at (stats, link->lane);
   double life = (double)(analysis->now - object->birth);
   stats->deaths++;
   stats->dead_rounded += rounded;
   stats->dead_bytes += object->size;
   stats->sum_life += life;
   stats->sum_life2 += life * life;
-  if (stats->tail == index)
+  if (lane->tail == index)
     {
       stats->youngest_deaths++;
       stats->youngest_rounded += rounded;
@@ -195,8 +301,6 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   stats->run_rounded += rounded;
   stats->live -= rounded;
   stats->live_n--;
-  list_remove (analysis, level, stats, link);
-  if (stats->live_n == 0)
-    stats->epoch = 0;
+  lane_death (analysis, level, lane, link, rounded);
   cost_add (analysis, stats, event->extra, true);
 }

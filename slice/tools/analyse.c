@@ -148,11 +148,18 @@ object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
   totals_death (analysis, object);
   if (site0 != SITE_NONE && analysis->n_levels > 0)
     sli_run_death (analysis, thread, index);
+  if (analysis->frames != NULL)
+    sli_lives_trim (analysis, thread, event->node);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       uint32_t site = link_of (analysis, index, level)->site;
       if (site == SITE_NONE)
         continue;
+      if (analysis->frames != NULL && event->thread == object->thread)
+        sli_lives_death (analysis, thread,
+                         sli_lane_at (&analysis->stats[level][site],
+                                      link_of (analysis, index, level)->lane),
+                         object);
       sli_stats_death (analysis, level, index, event);
       if (thread->n_open > 0)
         sli_scopes_death (thread, &analysis->stats[level][site], object->birth,
@@ -224,6 +231,8 @@ object_born (Analysis *analysis, const TraceEvent *event)
   totals_birth (analysis, event);
   ThreadState *thread = thread_of (analysis, event->thread);
   sli_run_end (analysis, thread);
+  if (analysis->frames != NULL)
+    sli_lives_stack (analysis, thread, event->node);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       uint32_t site = analysis->maps[level][event->node];
@@ -231,6 +240,11 @@ object_born (Analysis *analysis, const TraceEvent *event)
       if (site == SITE_NONE)
         continue;
       sli_stats_birth (analysis, level, index, event->extra);
+      if (analysis->frames != NULL)
+        sli_lives_birth (analysis, thread,
+                         sli_lane_at (&analysis->stats[level][site],
+                                      link_of (analysis, index, level)->lane),
+                         &analysis->objects[index]);
       if (thread->n_open > 0)
         sli_scopes_birth (thread, &analysis->stats[level][site],
                           rounded_size (event->size));
@@ -345,6 +359,16 @@ sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
     death_expect (analysis, event, step);
 }
 
+Lane *
+sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
+                   unsigned level, uint32_t *number)
+{
+  const Link *link = link_of (
+      analysis, (uint32_t)(object - analysis->objects), level);
+  *number = link->lane;
+  return sli_lane_at (&analysis->stats[level][link->site], link->lane);
+}
+
 /* --- begin and end ------------------------------------------------------- */
 
 Analysis *
@@ -364,7 +388,7 @@ sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
       analysis->stats[level]
           = sli_tool_zero (n_sites[level] * sizeof (SiteStats));
       for (uint32_t i = 0; i < n_sites[level]; i++)
-        analysis->stats[level][i].tail = NO_OBJECT;
+        sli_lanes_init (&analysis->stats[level][i]);
     }
   return analysis;
 }
@@ -392,7 +416,10 @@ sli_analysis_free (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
   for (uint32_t i = 0; i < analysis->n_threads_room; i++)
-    free (threads[i].run);
+    {
+      free (threads[i].run);
+      free (threads[i].opened);
+    }
   free (threads);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
@@ -401,6 +428,7 @@ sli_analysis_free (Analysis *analysis)
           free (analysis->stats[level][i].mix.keys);
           free (analysis->stats[level][i].mix.counts);
           free (analysis->stats[level][i].scopes);
+          sli_lanes_free (&analysis->stats[level][i]);
         }
       free (analysis->stats[level]);
     }

@@ -15,6 +15,8 @@
 #define ROUND_BYTES 16  /* what sizes are rounded to */
 #define N_OWNERS_MAX 8
 #define N_LOG2 48
+/* Lanes that a site keeps at once, beside the first. */
+#define N_LANES_MAX 64
 
 /* Sizes and how often: two arrays in one open table. */
 typedef struct
@@ -29,6 +31,45 @@ typedef struct
   uint32_t site; /* at depth 1 */
   uint64_t bytes;
 } Owner;
+
+/* Functions outward from a site whose activations are looked at. */
+#define N_LIVES 8
+
+/* Where an activation's part of an arena begins. */
+typedef struct
+{
+  uint64_t opened; /* the event at which the activation was first seen */
+  uint64_t first;  /* the event since which it counts */
+  uint64_t base;   /* the arena's height then */
+  uint64_t n_born, n_live;
+  uint32_t frame;  /* from the outer end */
+} LifeMark;
+
+/* What an arena of one function's activations would grow to. */
+typedef struct
+{
+  uint64_t function; /* where it begins */
+  uint64_t pc;       /* within it */
+  bool mixed;        /* not always that function */
+  bool within;       /* the last death that could be was within */
+  LifeMark *marks;
+  uint32_t n_marks, n_marks_room;
+  uint64_t height, height_most, past_height;
+  uint64_t n_contained, contained; /* blocks that died within, and bytes */
+} Life;
+
+/* What one thread has of a site: an arena or a stack is one thread's, so what
+ * it would grow to is counted for each. */
+typedef struct
+{
+  uint64_t live, peak; /* rounded bytes */
+  uint64_t epoch, epoch_most;
+  uint64_t height, height_most; /* of the tolerant stack */
+  uint32_t live_n, peak_n;
+  uint32_t tail; /* youngest live object */
+  uint32_t thread;
+  Life *lives; /* N_LIVES; NULL if they are not looked at */
+} Lane;
 
 /* One scope marker seen by one site. */
 typedef struct
@@ -47,12 +88,11 @@ typedef struct
 {
   uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
   uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
-  uint64_t epoch, epoch_most;
-  uint64_t height, height_most;            /* of the tolerant stack */
+  Lane lane;                               /* of the first thread */
   uint64_t run_n, run_rounded;
   double sum_size2;
   uint64_t first_size, last_event;
-  uint32_t tail;                           /* youngest live object */
+  uint32_t last_lane;
   uint32_t max_alignment;                  /* log2 */
   uint64_t deaths, dead_rounded, dead_bytes;
   uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
@@ -68,6 +108,11 @@ typedef struct
   uint64_t first_event;
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
+  Lane *lanes; /* of other threads */
+  uint32_t n_lanes;
+  uint32_t n_threads; /* that had a lane */
+  /* of threads whose lanes were taken over when they were empty */
+  uint64_t past_peak, past_epoch, past_height, past_peak_n;
   ScopeSum *scopes;
   uint32_t n_scopes;
 } SiteStats;
@@ -124,6 +169,7 @@ struct Analysis
   uint64_t now; /* event number */
   uint64_t now_ticks;
   Observer observer;
+  Sites *frames; /* functions' activations are looked at; or NULL */
   uint64_t cost_floor; /* ticks that an empty measurement costs */
   /* private */
   LiveObject *objects;
@@ -148,6 +194,9 @@ void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
  * and 2, some events apart; each needs what the one before fetched. */
 void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                           unsigned step);
+/* The lane that an object was born in, by its number within the site. */
+Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
+                         unsigned level, uint32_t *number);
 /* Ends open runs, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);

@@ -42,6 +42,7 @@ typedef enum
   T_C,
   T_X,
   T_X_STACK,
+  T_X_POOL,
   T_P2,
   T_R,
   T_PW,
@@ -72,6 +73,7 @@ static struct
   [T_C] = { "C", 0.99 },
   [T_X] = { "X", 0.01 },
   [T_X_STACK] = { "X-stack", 0 },
+  [T_X_POOL] = { "X-pool", 0 },
   [T_P2] = { "P2", 0.95 },
   [T_R] = { "R", 4 },
   [T_PW] = { "PW", 1.5 },
@@ -97,7 +99,8 @@ typedef struct
   Test tests[5];
 } Rule;
 
-/* X forbids everything that one thread's order of frees decides. */
+/* X forbids everything that one thread's order of frees decides; and a pool,
+ * which is one thread's: a slice may be freed by any. */
 static const Rule rules[] = {
   { CLASS_RARE,
     2,
@@ -107,7 +110,7 @@ static const Rule rules[] = {
   { CLASS_IMMORTAL, 1, { { NUMBER_V, LEAST, T_V } } },
   { CLASS_SCRATCH,
     4,
-    { { NUMBER_N, MOST, T_SCRATCH_N },
+    { { NUMBER_N1, MOST, T_SCRATCH_N },
       { NUMBER_L, LEAST, T_L_GOOD },
       { NUMBER_W, MOST, T_W_GOOD },
       { NUMBER_X, MOST, T_X } } },
@@ -136,8 +139,9 @@ static const Rule rules[] = {
       { NUMBER_SW, MOST, T_SW_LAZY },
       { NUMBER_X, MOST, T_X_STACK } } },
   { CLASS_POOL,
-    4,
+    5,
     { { NUMBER_P2, LEAST, T_P2 },
+      { NUMBER_X, MOST, T_X_POOL },
       { NUMBER_R, LEAST, T_R },
       { NUMBER_Q, MOST, T_Q_POOL },
       { NUMBER_PW, MOST, T_PW } } },
@@ -171,7 +175,7 @@ static const struct
 static const char *const number_names[N_NUMBERS]
     = { "births", "share", "median", "N",     "P",       "W",    "L", "SW",
         "B",      "R",     "P2",     "PW",    "Q",       "X",    "V", "Z",
-        "O",      "C",     "WF",     "known", "largest", "waste" };
+        "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T" };
 
 const char *
 sli_class_name (SiteClass class)
@@ -322,6 +326,77 @@ owner_read (const SiteStats *stats, Verdict *verdict)
               least (1, ratio (stats->owned_rounded, stats->burst_rounded)));
 }
 
+static uint64_t
+peaks_sum (const SiteStats *stats)
+{
+  uint64_t peak = stats->past_peak + stats->lane.peak;
+  for (uint32_t i = 0; i < stats->n_lanes; i++)
+    peak += stats->lanes[i].peak;
+  return peak;
+}
+
+double
+sli_threshold_contained (void)
+{
+  return thresholds[T_C].value;
+}
+
+/* What all threads have of one function. */
+typedef struct
+{
+  uint64_t function, pc, height, n_contained, contained;
+  bool mixed;
+} LifeSum;
+
+static LifeSum
+life_sum (const SiteStats *stats, unsigned k)
+{
+  LifeSum sum = { 0 };
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+      const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
+      /* the first lane may be another thread's by now, and wait for a birth */
+      if (life == NULL || (life->function == 0 && life->mixed == false))
+        {
+          sum.mixed |= life == NULL && lane->peak > 0;
+          continue;
+        }
+      if (sum.function == 0)
+        {
+          sum.function = life->function;
+          sum.pc = life->pc;
+        }
+      sum.mixed |= life->mixed || life->function != sum.function;
+      sum.height += life->height_most + life->past_height;
+      sum.n_contained += life->n_contained;
+      sum.contained += life->contained;
+    }
+  return sum;
+}
+
+/* The innermost function that a marker's scope could stand for. */
+static void
+lives_read (const SiteStats *stats, Verdict *verdict)
+{
+  double *numbers = verdict->numbers;
+  for (unsigned k = 0; k < N_LIVES; k++)
+    {
+      LifeSum sum = life_sum (stats, k);
+      double contained = least (ratio (sum.n_contained, stats->births),
+                                ratio (sum.contained, stats->rounded));
+      double waste = ratio (sum.height, peaks_sum (stats));
+      if (sum.function == 0 || sum.mixed || contained < thresholds[T_C].value
+          || waste > thresholds[T_W_GOOD].value)
+        continue;
+      numbers[NUMBER_C] = contained;
+      numbers[NUMBER_WF] = waste;
+      verdict->scope_pc = sum.pc;
+      verdict->scope_life = k;
+      return;
+    }
+}
+
 /* The scope with the least waste among those that contain enough. */
 static void
 scope_read (const SiteStats *stats, Verdict *verdict)
@@ -348,6 +423,28 @@ scope_read (const SiteStats *stats, Verdict *verdict)
     }
 }
 
+/* W and SW are those of an arena, or a stack, for each thread: what they grow
+ * to, added up, over the peaks, added up. */
+static void
+lanes_read (const SiteStats *stats, double *numbers)
+{
+  uint64_t peak = peaks_sum (stats), epoch = stats->past_epoch;
+  uint64_t height = stats->past_height, peak_n = stats->past_peak_n;
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+      epoch += lane->epoch_most;
+      height += lane->height_most;
+      if (lane->peak_n > peak_n)
+        peak_n = lane->peak_n;
+    }
+  numbers[NUMBER_W] = ratio (epoch, peak);
+  numbers[NUMBER_SW] = ratio (height, peak);
+  numbers[NUMBER_WASTE] = (double)epoch - (double)peak;
+  numbers[NUMBER_N1] = (double)peak_n;
+  numbers[NUMBER_T] = (double)stats->n_threads;
+}
+
 static void
 numbers_read (const SiteStats *stats, double share, Verdict *verdict)
 {
@@ -356,9 +453,7 @@ numbers_read (const SiteStats *stats, double share, Verdict *verdict)
   numbers[NUMBER_SHARE] = share;
   numbers[NUMBER_N] = (double)stats->peak_n;
   numbers[NUMBER_P] = (double)stats->peak;
-  numbers[NUMBER_W] = ratio (stats->epoch_most, stats->peak);
-  numbers[NUMBER_SW] = ratio (stats->height_most, stats->peak);
-  numbers[NUMBER_WASTE] = (numbers[NUMBER_W] - 1) * (double)stats->peak;
+  lanes_read (stats, numbers);
   numbers[NUMBER_L]
       = least (ratio (stats->youngest_deaths, stats->deaths),
                ratio (stats->youngest_rounded, stats->dead_rounded));
@@ -377,6 +472,9 @@ numbers_read (const SiteStats *stats, double share, Verdict *verdict)
   numbers[NUMBER_KNOWN] = most (numbers[NUMBER_P2], numbers[NUMBER_Z]);
   owner_read (stats, verdict);
   scope_read (stats, verdict);
+  if (numbers[NUMBER_C] < thresholds[T_C].value
+      || numbers[NUMBER_WF] > thresholds[T_W_GOOD].value)
+    lives_read (stats, verdict);
 }
 
 /* --- the list ------------------------------------------------------------ */

@@ -52,6 +52,8 @@ typedef enum
   NUMBER_KNOWN, /* the larger of P2 and Z */
   NUMBER_LARGEST,
   NUMBER_WASTE, /* (W - 1) P, bytes */
+  NUMBER_N1,    /* most blocks that one thread has */
+  NUMBER_T,     /* threads that allocate */
   N_NUMBERS
 } SiteNumber;
 
@@ -63,6 +65,8 @@ typedef struct
   uint32_t owner;     /* level-0 number, if class is CLASS_OWNER */
   double owner_share;
   uint32_t scope;   /* string id, if class is CLASS_SCOPE */
+  uint64_t scope_pc; /* or within the function that is the scope; 0: none */
+  unsigned scope_life; /* which of the site's lives that is */
   char holds[96];   /* the test that came nearest to failing */
   char missed[128]; /* the earlier rule that came nearest to holding */
 } Verdict;
@@ -75,6 +79,8 @@ bool sli_class_is_good (SiteClass class);
 /* "W-good=1.3"; false if there is no such threshold. */
 bool sli_threshold_set (const char *assignment);
 void sli_thresholds_print (FILE *file);
+/* The share of a site that must die within its scope. */
+double sli_threshold_contained (void);
 
 /* share  of the site in the program's time, or births
  * peak   the program's, in bytes */

@@ -178,6 +178,8 @@ advice_make (const Advise *advise, const JsonValue *site)
       || strcmp (advice.class, "huge") == 0
       || strcmp (advice.class, "rare") == 0)
     advice.verdict = "stay with malloc";
+  else if (sli_json_number (site, "temporary") != 0)
+    advice.verdict = "a library's own: gone when it returns";
   else if (advice.replayed != NULL)
     saving_find (&advice);
   if (strcmp (advice.verdict, "do") == 0 && !advice.stable)
@@ -200,19 +202,49 @@ classes_write (JsonOut *out, const Advise *advise, const JsonValue *site)
   sli_json_end (out, ']');
 }
 
-static void
-where_write (JsonOut *out, const Advice *advice)
+/* Arenas, stacks and pools are one thread's. */
+static bool
+is_for_each_thread (const Advice *advice)
+{
+  const JsonValue *numbers = sli_json_get (advice->site, "numbers");
+  return sli_json_number (numbers, "T") > 1
+         && strcmp (advice->class, "slice") != 0
+         && strcmp (advice->class, "immortal") != 0
+         && strcmp (advice->class, "owner") != 0;
+}
+
+/* Where the memory is to come from. */
+static char *
+where_of (const Advice *advice)
 {
   const char *owner = sli_json_string (advice->site, "owner");
   const char *scope = sli_json_string (advice->site, "scope");
   const char *common = sli_json_string (advice->site, "common");
-  char *where = strcmp (advice->class, "owner") == 0
-                    ? sli_tool_text ("with each object of: %s", owner)
-                : strcmp (advice->class, "scope") == 0
-                    ? sli_tool_text ("where the scope %s begins", scope)
-                    : sli_tool_text ("in %s, which all calls come through, "
-                                     "or further out",
-                                     common);
+  const char *through = sli_json_string (advice->site, "through");
+  bool function
+      = sli_json_number (advice->site, "scope_is_function") != 0;
+  char *where
+      = strcmp (advice->class, "owner") == 0
+            ? sli_tool_text ("with each object of: %s", owner)
+        : strcmp (advice->class, "scope") != 0
+            ? sli_tool_text ("in %s, which all calls come through, "
+                             "or further out",
+                             common)
+        : function ? sli_tool_text ("in each call of %s, or each round of a "
+                                    "loop in it, from its begin to its end",
+                                    scope)
+                   : sli_tool_text ("where the scope %s begins", scope);
+  char *more = sli_tool_text (
+      "%s%s%s%s", where, is_for_each_thread (advice) ? "; one a thread" : "",
+      through[0] == '\0' ? "" : "; in place of ", through);
+  free (where);
+  return more;
+}
+
+static void
+where_write (JsonOut *out, const Advice *advice)
+{
+  char *where = where_of (advice);
   sli_json_text (out, "where", where);
   free (where);
   const JsonValue *frees = sli_json_get (advice->site, "free_sites");
@@ -349,7 +381,9 @@ text_print (const Advice *advices, size_t n)
           sli_human_nsec (sli_json_number (advice->replayed, "malloc_nsec")),
           sli_human_bytes (advice->memory_before),
           sli_human_bytes (advice->memory_after));
-      printf ("    %s\n", hint_of (advice->class));
+      char *where = where_of (advice);
+      printf ("    %s\n    %s\n", hint_of (advice->class), where);
+      free (where);
     }
 }
 

@@ -200,6 +200,9 @@ sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
                                     "Functions that match are taken for "
                                     "allocators and left out of "
                                     "sites; may be repeated"),
+                            OPTION (TEXTS, "own", 0, &options->own, "REGEX",
+                                    "Modules that match are the program's own, "
+                                    "no libraries; may be repeated"),
                             OPTION (TEXTS, "set", 0, &options->thresholds,
                                     "NAME=VALUE",
                                     "Another threshold (patterns --thresholds "
@@ -246,6 +249,7 @@ trace_options_settle (TraceOptions *options)
 {
   ProfileOptions *profile = &options->profile;
   profile->wrappers = options->wrappers.items;
+  profile->own = options->own.items;
   profile->fixed_depth = options->depth;
   if (profile->to_time <= 0 && profile->from_time > 0)
     profile->to_time = 1e18;

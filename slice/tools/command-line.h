@@ -47,11 +47,11 @@ typedef struct
 /* Options of the commands that make sites of a trace. */
 typedef struct
 {
-  TextList wrappers, thresholds;
+  TextList wrappers, own, thresholds;
   TextList given; /* all of them, as arguments for another command */
   uint32_t depth;
   ProfileOptions profile; /* after the parsing */
-  ToolOption table[9];
+  ToolOption table[10];
 } TraceOptions;
 
 typedef struct

@@ -210,9 +210,8 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
   ReplayTask task
       = { .ops_path = options->ops.path,
           .backend = turn->backend,
-          /* an owner's groups exist only when the advice is taken */
-          .advised = class == CLASS_OWNER
-                     && turn->backend == sli_backend_of_class (class),
+          /* groups exist only when the advice is taken */
+          .advised = turn->backend == sli_backend_of_class (class),
           .only_site = index,
           .deaths = turn->deaths,
           .n_repeats = options->n_repeats / rounds_of (options),

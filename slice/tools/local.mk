@@ -20,6 +20,7 @@ endif
 %C%_libtrace_la_SOURCES = \
 	%D%/analyse.c \
 	%D%/analyse.h \
+	%D%/analyse-lives.c \
 	%D%/analyse-owners.c \
 	%D%/analyse-parts.h \
 	%D%/analyse-scopes.c \

@@ -16,6 +16,9 @@
 static const unsigned level_depths[N_LEVELS_MAX] = { 1, 2, 3, 4, 6, 8 };
 #define SPLIT_GOOD_SHARE 0.80
 #define SPLIT_BIRTHS_MIN 100
+#define SPLIT_CLEAR_SHARE 0.25
+#define SPLIT_PART_SHARE 0.05
+#define SPLIT_PARTS_MAX 32
 
 /* --- levels -------------------------------------------------------------- */
 
@@ -72,7 +75,8 @@ level_clear (Level *level)
 Analysis *
 sli_level_analyse (Profile *profile, const ProfileOptions *options,
                    const char *what, const Level *first,
-                   const Level *const *levels, unsigned n_levels)
+                   const Level *const *levels, unsigned n_levels,
+                   Sites *frames)
 {
   const uint32_t *maps[N_LEVELS_MAX];
   uint32_t n_sites[N_LEVELS_MAX];
@@ -84,6 +88,7 @@ sli_level_analyse (Profile *profile, const ProfileOptions *options,
   Analysis *analysis = sli_analysis_new (n_levels, maps, n_sites);
   analysis->sites = first->map;
   analysis->n_first_sites = first->n;
+  analysis->frames = frames;
   analysis->cost_floor = profile->reader->head.empty_cost;
   Reading reading;
   const TraceEvent *event;
@@ -107,7 +112,7 @@ sli_births_share (const SiteStats *stats, const Totals *totals)
 static bool
 wants_split (SiteClass class)
 {
-  return class >= CLASS_POOL;
+  return class >= CLASS_LINEAR_FAIR;
 }
 
 /* Whether some site of depth 1 should be looked at deeper. */
@@ -144,7 +149,17 @@ typedef struct
   SiteClass *classes[N_LEVELS_MAX];
   uint8_t *split[N_LEVELS_MAX]; /* 0: stays; else the level of its parts */
   const Totals *totals;
+  const SiteStats *first; /* of sites that were not looked at deeper */
+  const bool *wanted;     /* by number at depth 1 */
 } Depths;
+
+static const SiteStats *
+stats_of (const Depths *depths, unsigned level, uint32_t number)
+{
+  return level == 0 && !depths->wanted[number]
+             ? &depths->first[number]
+             : &depths->stats[level][number];
+}
 
 static unsigned
 level_of (const Depths *depths, uint32_t node, unsigned deep)
@@ -215,7 +230,7 @@ classes_find (Depths *depths)
       depths->split[level] = sli_tool_zero (n + 1);
       for (uint32_t i = 0; i < n; i++)
         {
-          const SiteStats *stats = &depths->stats[level][i];
+          const SiteStats *stats = stats_of (depths, level, i);
           Verdict verdict;
           sli_classify (stats, sli_births_share (stats, depths->totals),
                         depths->totals->peak, &verdict);
@@ -224,13 +239,44 @@ classes_find (Depths *depths)
     }
 }
 
+/* What a site's parts at one level come to. */
+typedef struct
+{
+  uint64_t better; /* births in parts of a better class than the whole's */
+  uint64_t clear;  /* of these, in parts that are no small part of it */
+  uint32_t n_parts;
+} Parts;
+
+static void
+part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
+          const SiteStats *part, SiteClass class)
+{
+  parts->n_parts++;
+  if (part->births < SPLIT_BIRTHS_MIN || class == CLASS_RARE
+      || class >= whole_class)
+    return;
+  parts->better += part->births;
+  if ((double)part->births >= SPLIT_PART_SHARE * (double)whole->births)
+    parts->clear += part->births;
+}
+
+/* Most of it gets better; or it is a wrapper, with few callers, of whom some
+ * have a clear way of their own, whatever the others do. */
+static bool
+parts_are_worth (const Parts *parts, uint64_t births)
+{
+  return (double)parts->better >= SPLIT_GOOD_SHARE * (double)births
+         || (parts->n_parts <= SPLIT_PARTS_MAX
+             && (double)parts->clear >= SPLIT_CLEAR_SHARE * (double)births);
+}
+
 /* For each part at level `deep` of each site at level `high`: births in all
- * and births in good classes, and with that the split. */
+ * and births in better classes, and with that the split. */
 static void
 splits_try (Depths *depths, unsigned high, unsigned deep)
 {
   const Level *top = &depths->levels[high];
-  uint64_t *good = sli_tool_zero ((top->n + 1) * sizeof *good);
+  Parts *parts = sli_tool_zero ((top->n + 1) * sizeof *parts);
   bool *counted[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   for (unsigned i = high + 1; i <= deep; i++)
@@ -245,22 +291,21 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
       if (counted[level][part])
         continue;
       counted[level][part] = true;
-      const SiteStats *stats = &depths->stats[level][part];
-      if (stats->births >= SPLIT_BIRTHS_MIN
-          && sli_class_is_good (depths->classes[level][part]))
-        good[whole] += stats->births;
+      part_add (&parts[whole], stats_of (depths, high, whole),
+                depths->classes[high][whole], stats_of (depths, level, part),
+                depths->classes[level][part]);
     }
   for (uint32_t i = 0; i < top->n; i++)
     {
-      uint64_t births = depths->stats[high][i].births;
+      uint64_t births = stats_of (depths, high, i)->births;
       if (depths->split[high][i] == 0 && births >= SPLIT_BIRTHS_MIN
           && wants_split (depths->classes[high][i])
-          && (double)good[i] >= SPLIT_GOOD_SHARE * (double)births)
+          && parts_are_worth (&parts[i], births))
         depths->split[high][i] = (uint8_t)deep;
     }
   for (unsigned i = high + 1; i <= deep; i++)
     free (counted[i]);
-  free (good);
+  free (parts);
 }
 
 /* The final level, and its numbers: each node follows the splits down. */
@@ -290,28 +335,86 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
       {
         const Level *level = &depths->levels[chosen[node]];
         (*stats)[final->map[node]]
-            = &depths->stats[chosen[node]][level->map[node]];
+            = stats_of (depths, chosen[node], level->map[node]);
       }
   free (chosen);
 }
 
-/* Reads the trace once more for the sites that are wanted deeper, if there
- * are any that have several parts there. */
+/* Whose blocks an owner may be told from: of a site that has parts, the parts
+ * of its shallowest depth.  A wrapper's blocks are many owners'. */
+static void
+owners_make (Profile *profile, const Depths *depths, Level *owners)
+{
+  uint32_t n_nodes = depths->sites->reader->n_nodes, offsets[N_LEVELS_MAX];
+  owners->n = 0;
+  for (unsigned i = 0; i < N_LEVELS_MAX; i++)
+    {
+      offsets[i] = owners->n;
+      owners->n += depths->levels[i].n;
+    }
+  owners->sites = sli_tool_alloc ((owners->n + 1) * sizeof (uint32_t));
+  for (unsigned i = 0; i < N_LEVELS_MAX; i++)
+    if (depths->levels[i].n > 0)
+      memcpy (owners->sites + offsets[i], depths->levels[i].sites,
+              depths->levels[i].n * sizeof (uint32_t));
+  owners->map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
+  for (uint32_t node = 0; node < n_nodes; node++)
+    {
+      unsigned level = 1;
+      while (level < N_LEVELS_MAX
+             && depths->levels[level].map[node] == SITE_NONE)
+        level++;
+      if (level == N_LEVELS_MAX)
+        level = 0;
+      uint32_t number = depths->levels[level].map[node];
+      owners->map[node]
+          = number == SITE_NONE ? SITE_NONE : offsets[level] + number;
+    }
+  profile->deeper_sites = owners->sites;
+}
+
+static bool
+any_parts (const Depths *depths)
+{
+  for (unsigned i = 1; i < N_LEVELS_MAX; i++)
+    if (depths->levels[i].n > 0)
+      return true;
+  return false;
+}
+
+/* Reads the trace once more for the sites that are wanted deeper: as a whole,
+ * for the functions that they may live in, and in parts.  Where there are
+ * neither functions nor parts it would say nothing new. */
 static void
 depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
 {
   const Level *levels[N_LEVELS_MAX];
-  unsigned n = 0;
+  uint32_t n_nodes = depths->sites->reader->n_nodes;
+  Level owners, whole = depths->levels[0];
+  depths->stats[0] = depths->first;
+  if (!any_parts (depths) && profile->reader->n_modules == 0)
+    return;
+  whole.map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
+  for (uint32_t node = 0; node < n_nodes; node++)
+    {
+      uint32_t number = depths->levels[0].map[node];
+      whole.map[node] = number != SITE_NONE && depths->wanted[number]
+                            ? number
+                            : SITE_NONE;
+    }
+  owners_make (profile, depths, &owners);
+  unsigned n = 1;
+  levels[0] = &whole;
   for (unsigned i = 1; i < N_LEVELS_MAX; i++)
     if (depths->levels[i].n > 0)
       levels[n++] = &depths->levels[i];
-  if (n == 0)
-    return;
-  profile->deeper = sli_level_analyse (profile, options, "depths",
-                                       &depths->levels[0], levels, n);
-  for (unsigned i = N_LEVELS_MAX - 1; i > 0; i--)
-    if (depths->levels[i].n > 0)
+  profile->deeper = sli_level_analyse (profile, options, "depths", &owners,
+                                       levels, n, profile->sites);
+  for (unsigned i = N_LEVELS_MAX; i-- > 0;)
+    if (i == 0 || depths->levels[i].n > 0)
       depths->stats[i] = profile->deeper->stats[--n];
+  free (whole.map);
+  free (owners.map);
 }
 
 void
@@ -321,7 +424,8 @@ sli_depths_find (Profile *profile, const ProfileOptions *options,
 {
   Depths depths = { .sites = profile->sites,
                     .levels = { *first },
-                    .stats = { profile->first->stats[0] },
+                    .first = profile->first->stats[0],
+                    .wanted = wanted,
                     .totals = &profile->first->totals };
   levels_make (&depths, wanted);
   depths_read (profile, options, &depths);

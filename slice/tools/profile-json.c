@@ -51,11 +51,18 @@ sli_profile_site_name (const Profile *profile, uint32_t site)
   for (uint32_t i = 0; i < n_names; i++)
     names[i] = sli_symbols_find (profile->symbols, pcs[i < 2 ? i : n - 1])
                    ->function;
-  if (n_names < 3)
-    return sli_tool_text ("%s%s%s", names[0], n_names > 1 ? " < " : "",
-                          n_names > 1 ? names[1] : "");
-  return sli_tool_text ("%s < %s%s%s", names[0], names[1],
-                        n > 3 ? " <..< " : " < ", names[2]);
+  const char *through = sli_sites_through (profile->sites, site);
+  char *first = through == NULL
+                    ? sli_tool_text ("%s", names[0])
+                    : sli_tool_text ("%s (%s)", names[0], through);
+  char *name
+      = n_names < 3
+            ? sli_tool_text ("%s%s%s", first, n_names > 1 ? " < " : "",
+                             n_names > 1 ? names[1] : "")
+            : sli_tool_text ("%s < %s%s%s", first, names[1],
+                             n > 3 ? " <..< " : " < ", names[2]);
+  free (first);
+  return name;
 }
 
 static void
@@ -200,19 +207,48 @@ picture_write (JsonOut *out, const Picture *picture)
 }
 
 static void
-owner_write (JsonOut *out, const Profile *profile, const Verdict *verdict)
+owner_write (JsonOut *out, const Profile *profile, const SiteResult *result)
 {
+  const Verdict *verdict = &result->verdict;
   if (verdict->class == CLASS_OWNER)
     {
       char *name = sli_profile_site_name (
-          profile, profile->first_sites[verdict->owner]);
+          profile, result->owner_sites[verdict->owner]);
       sli_json_text (out, "owner", name);
       free (name);
     }
-  if (verdict->class == CLASS_SCOPE)
+  if (verdict->class == CLASS_SCOPE && verdict->scope_pc != 0)
+    {
+      sli_json_text (
+          out, "scope",
+          sli_symbols_find (profile->symbols, verdict->scope_pc)->function);
+      sli_json_bool (out, "scope_is_function", true);
+    }
+  else if (verdict->class == CLASS_SCOPE)
     sli_json_text (out, "scope", profile->reader->strings[verdict->scope]);
   if (verdict->burst_unknown)
     sli_json_text (out, "owner", "unknown: freed in batches");
+}
+
+/* "asprintf called from f at x.c:12" */
+static void
+library_write (JsonOut *out, const Profile *profile, uint32_t site)
+{
+  uint64_t pcs[SITE_DEPTH_MAX];
+  const char *through = sli_sites_through (profile->sites, site);
+  if (sli_sites_temporary (profile->sites, site))
+    sli_json_bool (out, "temporary", true);
+  if (through == NULL)
+    return;
+  sli_sites_frames (profile->sites, site, pcs);
+  const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[0]);
+  char *text
+      = symbol->file == NULL
+            ? sli_tool_text ("%s called from %s", through, symbol->function)
+            : sli_tool_text ("%s called from %s at %s:%u", through,
+                             symbol->function, symbol->file, symbol->line);
+  sli_json_text (out, "through", text);
+  free (text);
 }
 
 static void
@@ -229,11 +265,12 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   char *name = sli_profile_site_name (profile, result->site);
   sli_json_text (out, "name", name);
   free (name);
+  library_write (out, profile, result->site);
   sli_json_text (out, "class", sli_class_name (result->verdict.class));
   sli_json_text (out, "advice", sli_class_title (result->verdict.class));
   sli_json_text (out, "holds", result->verdict.holds);
   sli_json_text (out, "missed", result->verdict.missed);
-  owner_write (out, profile, &result->verdict);
+  owner_write (out, profile, result);
   sli_json_uint (out, "calls", stats->births);
   sli_json_uint (out, "bytes", stats->bytes);
   sli_json_uint (out, "frees", stats->deaths);

@@ -58,7 +58,8 @@ const TraceEvent *sli_reading_next (Reading *reading);
 void sli_level_make (Level *level, Sites *sites, unsigned depth);
 Analysis *sli_level_analyse (Profile *profile, const ProfileOptions *options,
                              const char *what, const Level *first,
-                             const Level *const *levels, unsigned n_levels);
+                             const Level *const *levels, unsigned n_levels,
+                             Sites *frames);
 double sli_births_share (const SiteStats *stats, const Totals *totals);
 /* Whether some site of depth 1 should be looked at deeper. */
 bool *sli_split_wishes (const Analysis *analysis);

@@ -87,6 +87,10 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   if (profile->reader == NULL)
     sli_tool_die (TOOL_BAD_INPUT, "%s", error);
   profile->symbols = sli_symbols_new (profile->reader);
+  for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
+    if (!sli_symbols_own (profile->symbols, options->own[i]))
+      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+                    options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
   sites_count (profile, options);
 
@@ -95,7 +99,8 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   unsigned depth = options->fixed_depth > 0 ? options->fixed_depth : 1;
   sli_level_make (&first, profile->sites, depth);
   profile->first
-      = sli_level_analyse (profile, options, "patterns", &first, firsts, 1);
+      = sli_level_analyse (profile, options, "patterns", &first, firsts, 1,
+                           NULL);
   profile->totals = profile->first->totals;
   bool *wanted
       = options->fixed_depth > 0 ? NULL : sli_split_wishes (profile->first);
@@ -115,6 +120,11 @@ sli_profile_new (const char *path, const ProfileOptions *options)
           = stats == NULL ? first.sites[i] : final.sites[i];
       profile->results[i].stats
           = stats == NULL ? &profile->first->stats[0][i] : stats[i];
+      const SiteStats *mine = profile->results[i].stats;
+      bool is_first = mine >= profile->first->stats[0]
+                      && mine < profile->first->stats[0] + first.n;
+      profile->results[i].owner_sites
+          = is_first ? profile->first_sites : profile->deeper_sites;
     }
   /* the ranking decides who gets a picture, so it comes before */
   results_rank (profile, options->n_hot);
@@ -145,6 +155,7 @@ sli_profile_free (Profile *profile)
   free (profile->ranked);
   free (profile->final_map);
   free (profile->first_sites);
+  free (profile->deeper_sites);
   free (profile->peak_live);
   free (profile->chosen_live);
   free (profile->free_pairs);

@@ -34,6 +34,7 @@ typedef struct
   Verdict verdict;
   Picture *picture; /* NULL if it is no hotline */
   uint32_t rank;    /* 0 is the hottest */
+  const uint32_t *owner_sites; /* what the verdict's owner is a number of */
 } SiteResult;
 
 typedef struct
@@ -61,7 +62,8 @@ typedef struct
   SiteResult *results; /* by the final level's number */
   uint32_t n_results;
   uint32_t *ranked;      /* results, the hottest first */
-  uint32_t *first_sites; /* level-0 number to site, for owners */
+  uint32_t *first_sites;  /* level-0 number to site, for owners */
+  uint32_t *deeper_sites; /* the same of those in `deeper'; or NULL */
   Analysis *first;       /* numbers at depth 1 */
   Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
   Totals totals;
@@ -76,6 +78,7 @@ typedef struct
 typedef struct
 {
   const char *const *wrappers; /* NULL-ended; may be NULL */
+  const char *const *own; /* NULL-ended: modules that are no libraries */
   uint32_t n_hot;
   unsigned fixed_depth;      /* 0: adaptive */
   double chosen_time;        /* seconds from the start; below 0: none */

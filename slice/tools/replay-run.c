@@ -86,11 +86,6 @@ arenas_make (Run *run)
       arena->pool_bytes = run->sites[i].pool_bytes;
     }
   memset (run->groups, 0, run->head->n_groups * sizeof (ReplayArena));
-  for (uint64_t i = 1; i < run->head->n_groups; i++)
-    {
-      run->groups[i].backend = BACKEND_CONTEXT;
-      run->groups[i].n_stack = 1; /* a group: see context_free() */
-    }
 }
 
 /* Everything given back, outside of the measured time. */
@@ -106,8 +101,9 @@ arenas_destroy (Run *run)
       arena->arena = NULL;
     }
   for (uint64_t i = 1; i < run->head->n_groups; i++)
-    if (run->groups[i].arena != NULL)
-      sli_backends[BACKEND_CONTEXT].destroy (&run->groups[i]);
+    if (run->groups[i].arena != NULL
+        && sli_backends[run->groups[i].backend].destroy != NULL)
+      sli_backends[run->groups[i].backend].destroy (&run->groups[i]);
 }
 
 static void
@@ -133,14 +129,21 @@ pollute (Run *run)
   run->sink = sum;
 }
 
-/* An owner's group has its own arena, if that is what the site gets. */
+/* A group has its own arena, if the site gets one by its class. */
 static ReplayArena *
 arena_of (Run *run, const ReplayOp *op, uint32_t group)
 {
   ReplayArena *arena = &run->arenas[op->site];
-  if (group != 0 && arena->backend == BACKEND_CONTEXT && run->task->advised)
-    return &run->groups[group];
-  return arena;
+  if (group == 0 || arena->backend == BACKEND_MALLOC || !run->task->advised)
+    return arena;
+  ReplayArena *part = &run->groups[group];
+  if (part->arena == NULL && part->n_live == 0)
+    {
+      part->backend = arena->backend;
+      part->pool_bytes = arena->pool_bytes;
+      part->n_stack = part->backend == BACKEND_CONTEXT; /* see context_free */
+    }
+  return part;
 }
 
 static void

@@ -19,6 +19,7 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ struct Symbols
   Slot **slots; /* a table of pointers: symbols stay where they are */
   size_t n_slots, n_used;
   char *(*demangle) (const char *, char *, size_t *, int *);
+  bool *own; /* by module: the program's, or named so by the user */
+  size_t last_module;
 };
 
 static int
@@ -131,6 +134,9 @@ sli_symbols_new (const TraceReader *reader)
         && reader->modules[i].tag < TRACE_PC_TAG_LINE)
       symbols->n_sets = reader->modules[i].tag + 1;
   symbols->sets = sli_tool_zero ((symbols->n_sets + 1) * sizeof (Dwfl *));
+  symbols->own = sli_tool_zero (reader->n_modules + 1);
+  /* what was loaded first is the program */
+  symbols->own[0] = true;
   symbols->n_slots = 4096;
   symbols->slots = sli_tool_zero (symbols->n_slots * sizeof (Slot *));
   void *runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
@@ -158,6 +164,7 @@ sli_symbols_free (Symbols *symbols)
     free (symbols->tables[i].functions);
   free (symbols->tables);
   free (symbols->sets);
+  free (symbols->own);
   free (symbols->slots);
   free (symbols);
 }
@@ -196,6 +203,40 @@ module_of (const Symbols *symbols, uint64_t pc)
         return module;
     }
   return NULL;
+}
+
+bool
+sli_symbols_own (Symbols *symbols, const char *expression)
+{
+  regex_t compiled;
+  if (regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
+    return false;
+  for (size_t i = 0; i < symbols->reader->n_modules; i++)
+    symbols->own[i]
+        |= regexec (&compiled, symbols->reader->modules[i].path, 0, NULL, 0)
+           == 0;
+  regfree (&compiled);
+  return true;
+}
+
+/* What lies in no module was made by the program itself. */
+bool
+sli_symbols_is_library (Symbols *symbols, uint64_t pc)
+{
+  const ReadModule *modules = symbols->reader->modules;
+  uint64_t address = pc & TRACE_PC_MASK, tag = pc >> TRACE_PC_BITS;
+  for (size_t i = 0; i < symbols->reader->n_modules; i++)
+    {
+      /* most frames lie where the one before did */
+      size_t at = (symbols->last_module + i) % symbols->reader->n_modules;
+      if (modules[at].tag == tag && address >= modules[at].low
+          && address < modules[at].high)
+        {
+          symbols->last_module = at;
+          return !symbols->own[at];
+        }
+    }
+  return false;
 }
 
 /* The functions inlined at an address, inner first. */
@@ -286,7 +327,7 @@ table_of (Symbols *symbols, Dwfl_Module *module)
   return table;
 }
 
-static const char *
+static const Function *
 function_find (const FunctionTable *table, uint64_t address)
 {
   size_t low = 0, high = table->n;
@@ -301,31 +342,50 @@ function_find (const FunctionTable *table, uint64_t address)
   if (low == 0)
     return NULL;
   uint64_t start = table->functions[low - 1].start;
-  const char *found = NULL;
+  const Function *found = NULL;
   /* names of the same place stand together, the best one first */
   for (size_t i = low; i-- > 0 && table->functions[i].start == start;)
     if (address - start < table->functions[i].size)
-      found = table->functions[i].name;
+      found = &table->functions[i];
   return found;
+}
+
+static Dwfl_Module *
+loaded_module (Symbols *symbols, uint32_t tag, uint64_t address)
+{
+  if (tag >= symbols->n_sets)
+    return NULL;
+  if (symbols->sets[tag] == NULL)
+    set_fill (symbols, tag);
+  return symbols->sets[tag] == NULL
+             ? NULL
+             : dwfl_addrmodule (symbols->sets[tag], address);
+}
+
+uint64_t
+sli_symbols_start (Symbols *symbols, uint64_t pc)
+{
+  uint64_t address = (pc & TRACE_PC_MASK) - 1;
+  Dwfl_Module *module
+      = loaded_module (symbols, (uint32_t)(pc >> TRACE_PC_BITS), address);
+  const Function *function
+      = module == NULL ? NULL
+                       : function_find (table_of (symbols, module), address);
+  return function == NULL ? 0 : function->start | (pc & ~TRACE_PC_MASK);
 }
 
 static void
 symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag, uint64_t address)
 {
-  if (tag >= symbols->n_sets)
-    return;
-  if (symbols->sets[tag] == NULL)
-    set_fill (symbols, tag);
-  Dwfl_Module *module = symbols->sets[tag] == NULL
-                            ? NULL
-                            : dwfl_addrmodule (symbols->sets[tag], address);
+  Dwfl_Module *module = loaded_module (symbols, tag, address);
   if (module == NULL)
     return;
-  const char *name = function_find (table_of (symbols, module), address);
-  if (name != NULL)
+  const Function *function
+      = function_find (table_of (symbols, module), address);
+  if (function != NULL)
     {
       free ((char *)symbol->function);
-      symbol->function = name_tidy (symbols, name);
+      symbol->function = name_tidy (symbols, function->name);
       symbol->named = true;
     }
   Dwfl_Line *line = dwfl_module_getsrc (module, address);

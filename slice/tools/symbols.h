@@ -23,6 +23,14 @@ typedef struct Symbols Symbols;
 
 Symbols *sli_symbols_new (const TraceReader *reader);
 void sli_symbols_free (Symbols *symbols);
+/* A pc of a module that is not the program itself, and whose file's name
+ * matches none of the expressions: of a library. */
+bool sli_symbols_is_library (Symbols *symbols, uint64_t pc);
+/* Modules that match are the program's own; false if it is no expression. */
+bool sli_symbols_own (Symbols *symbols, const char *expression);
+/* Where the function of a pc begins, the same for each pc within it; 0 where
+ * that is not known. */
+uint64_t sli_symbols_start (Symbols *symbols, uint64_t pc);
 /* Of a node's pc; never NULL, kept until sli_symbols_free(). */
 const Symbol *sli_symbols_find (Symbols *symbols, uint64_t pc);
 

@@ -1,0 +1,307 @@
+/* analyse-lives.c - blocks that live and die within one function's activation
+ *
+ * Tools.  Nobody tells the recorder when a function returns.  But two stacks
+ * of one thread, one after the other, tell what has: the frames that they
+ * share from the outer end are still there; in the first frame that differs
+ * the function is the same one if it has called something else since, or it
+ * has returned; all further in have returned.  A free's stack is short.  It
+ * tells the same where its outermost function is on the thread's stack once.
+ *
+ * For each site and each of the functions next to it (the site's own, its
+ * caller, and so on) an arena is thought of that is marked when an activation
+ * begins and rolled back to the mark when it has ended.  What lives on is not
+ * contained in it.  What such an arena grows to, over the peak, is the waste.
+ *
+ * A function that is called again from the same place, with nothing else
+ * between, cannot be told from one that goes on.  So a mark is also rolled
+ * back to when next to nothing of what was born since is alive: as little as
+ * the share that need not be contained.
+ *
+ * All this is O(1) for a birth or a death but for the frames that changed, and
+ * for a search among the activations that are open.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "analyse-parts.h"
+#include "classify.h"
+#include <stdlib.h>
+
+/* --- what is open in a thread -------------------------------------------- */
+
+/* How many of the frames that the thread has are still there when it has that
+ * node's stack. */
+static uint32_t
+frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
+{
+  const uint32_t *parents = sites->reader->parents;
+  uint32_t a = node, b = thread->stack, a_inner = 0, b_inner = 0;
+  /* parents have smaller numbers than their children */
+  while (a != b)
+    if (a > b)
+      {
+        a_inner = a;
+        a = parents[a];
+      }
+    else
+      {
+        b_inner = b;
+        b = parents[b];
+      }
+  if (a == TRACE_NODE_CUT)
+    return 0;
+  uint32_t kept = sites->depths[a];
+  if (a_inner != 0 && b_inner != 0)
+    {
+      uint64_t function = sli_sites_function (sites, a_inner);
+      kept += function != 0 && function == sli_sites_function (sites, b_inner);
+    }
+  return kept < thread->n_frames ? kept : thread->n_frames;
+}
+
+/* A birth's stack is known from end to end. */
+void
+sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
+{
+  Sites *sites = analysis->frames;
+  uint32_t depth = sites->depths[node];
+  thread->trimmed_by = 0;
+  if (node == thread->stack && thread->n_frames == depth)
+    return;
+  uint32_t kept = frames_kept (sites, thread, node);
+  if (depth > thread->n_frames_room)
+    {
+      thread->n_frames_room = depth + 64;
+      thread->opened
+          = sli_tool_grow (thread->opened,
+                           thread->n_frames_room * sizeof *thread->opened);
+    }
+  for (uint32_t i = kept; i < depth; i++)
+    thread->opened[i] = analysis->now;
+  thread->n_frames = depth;
+  thread->stack = node;
+}
+
+#define N_SHORT_FRAMES 16
+
+/* A stack without its outer end: how many of the thread's frames are still
+ * there, if its outermost function is one of them, once. */
+static uint32_t
+frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
+{
+  const uint32_t *parents = sites->reader->parents;
+  uint32_t frames[N_SHORT_FRAMES], n = 0;
+  for (; node >= TRACE_N_FIXED_NODES && n < N_SHORT_FRAMES;
+       node = parents[node])
+    frames[n++] = node;
+  if (n == 0 || node >= TRACE_N_FIXED_NODES)
+    return thread->n_frames;
+  uint64_t outermost = sli_sites_function (sites, frames[n - 1]);
+  /* the thread's frames from that function on, the outermost first */
+  uint32_t inner[N_SHORT_FRAMES + 1] = { 0 }, n_found = 0, found = 0;
+  uint32_t at = thread->stack;
+  for (; sites->depths[at] > thread->n_frames;)
+    at = parents[at];
+  for (uint32_t walk = at; walk >= TRACE_N_FIXED_NODES; walk = parents[walk])
+    if (sli_sites_function (sites, walk) == outermost)
+      {
+        found = walk;
+        n_found++;
+      }
+  if (outermost == 0 || n_found != 1)
+    return thread->n_frames;
+  uint32_t first = sites->depths[found], last = thread->n_frames;
+  for (; at != parents[found]; at = parents[at])
+    if (sites->depths[at] - first < n + 1)
+      inner[sites->depths[at] - first] = at;
+  for (uint32_t i = 0; i < n && first + i <= last; i++)
+    {
+      uint32_t mine = inner[i], its = frames[n - 1 - i];
+      if (sli_sites_function (sites, mine) != sli_sites_function (sites, its))
+        return first + i - 1;
+      if (sites->reader->pcs[mine] != sites->reader->pcs[its] || i == n - 1)
+        return first + i;
+    }
+  return last;
+}
+
+/* A death tells what has returned, and nothing of what is open now. */
+void
+sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node)
+{
+  Sites *sites = analysis->frames;
+  const uint32_t *parents = sites->reader->parents;
+  if (thread->n_frames == 0 || node == thread->trimmed_by)
+    return;
+  thread->trimmed_by = node;
+  uint32_t root = node;
+  for (unsigned i = 0; root >= TRACE_N_FIXED_NODES && i < N_SHORT_FRAMES; i++)
+    root = parents[root];
+  thread->n_frames = root == TRACE_NODE_ROOT
+                         ? frames_kept (sites, thread, node)
+                         : frames_kept_short (sites, thread, node);
+}
+
+/* --- the arenas of a site's functions ------------------------------------ */
+
+static bool
+mark_is_open (const ThreadState *thread, const LifeMark *mark)
+{
+  return mark->frame < thread->n_frames
+         && thread->opened[mark->frame] == mark->opened;
+}
+
+/* What has returned since takes its blocks with it. */
+static void
+life_settle (Life *life, const ThreadState *thread)
+{
+  while (life->n_marks > 0
+         && !mark_is_open (thread, &life->marks[life->n_marks - 1]))
+    life->height = life->marks[--life->n_marks].base;
+}
+
+static LifeMark *
+mark_of_birth (Life *life, const ThreadState *thread, uint32_t frame,
+               uint64_t now)
+{
+  life_settle (life, thread);
+  LifeMark *top = life->n_marks > 0 ? &life->marks[life->n_marks - 1] : NULL;
+  if (top != NULL && top->frame == frame)
+    {
+      double spared = 1 - sli_threshold_contained ();
+      if ((double)top->n_live > spared * (double)top->n_born + 1e-6)
+        return top;
+      /* as good as empty: begins again */
+      life->height = top->base;
+      top->n_live = top->n_born = 0;
+      top->first = now;
+      return top;
+    }
+  if (life->n_marks == life->n_marks_room)
+    {
+      life->n_marks_room = life->n_marks_room * 2 + 4;
+      life->marks = sli_tool_grow (life->marks,
+                                   life->n_marks_room * sizeof (LifeMark));
+    }
+  top = &life->marks[life->n_marks++];
+  *top = (LifeMark){ .frame = frame,
+                     .opened = thread->opened[frame],
+                     .first = now,
+                     .base = life->height };
+  return top;
+}
+
+static void
+life_birth (Life *life, const ThreadState *thread, uint32_t frame,
+            uint64_t now, uint64_t rounded)
+{
+  LifeMark *mark = mark_of_birth (life, thread, frame, now);
+  mark->n_live++;
+  mark->n_born++;
+  life->height += rounded;
+  if (life->height > life->height_most)
+    life->height_most = life->height;
+}
+
+/* The mark that a block was born after: the last one that is older. */
+static LifeMark *
+mark_of_death (Life *life, uint64_t birth)
+{
+  uint32_t low = 0, high = life->n_marks;
+  while (low < high)
+    {
+      uint32_t middle = (low + high) / 2;
+      if (life->marks[middle].opened <= birth)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low == 0 ? NULL : &life->marks[low - 1];
+}
+
+static void
+life_death (Life *life, const ThreadState *thread, uint64_t birth,
+            uint64_t rounded)
+{
+  life_settle (life, thread);
+  LifeMark *mark = mark_of_death (life, birth);
+  if (mark == NULL || birth < mark->first || mark->n_live == 0)
+    return;
+  mark->n_live--;
+  life->within = true;
+  life->n_contained++;
+  life->contained += rounded;
+}
+
+/* The frame of the k-th function outward from where the site begins. */
+static bool
+frame_of (const Sites *sites, uint32_t node, unsigned k, uint32_t *frame)
+{
+  uint32_t depth = sites->depths[sites->start[node]];
+  *frame = depth - 1 - k;
+  return k < depth;
+}
+
+void
+sli_lives_birth (Analysis *analysis, const ThreadState *thread, Lane *lane,
+                 const LiveObject *object)
+{
+  Sites *sites = analysis->frames;
+  uint32_t frame, at = sites->start[object->node];
+  if (lane->lives == NULL)
+    lane->lives = sli_tool_zero (N_LIVES * sizeof (Life));
+  for (unsigned k = 0;
+       k < N_LIVES && frame_of (sites, object->node, k, &frame);
+       k++, at = sites->reader->parents[at])
+    {
+      Life *life = &lane->lives[k];
+      uint64_t function = sli_sites_function (sites, at);
+      if (life->function == 0)
+        {
+          life->function = function;
+          life->pc = sites->reader->pcs[at];
+        }
+      life->mixed |= function == 0 || life->function != function;
+      if (!life->mixed)
+        life_birth (life, thread, frame, object->birth,
+                    rounded_size (object->size));
+    }
+}
+
+void
+sli_lives_death (Analysis *analysis, const ThreadState *thread, Lane *lane,
+                 const LiveObject *object)
+{
+  uint32_t frame;
+  for (unsigned k = 0;
+       k < N_LIVES && frame_of (analysis->frames, object->node, k, &frame);
+       k++)
+    {
+      Life *life = &lane->lives[k];
+      life->within = false;
+      if (!life->mixed && frame < thread->n_frames
+          && thread->opened[frame] <= object->birth)
+        life_death (life, thread, object->birth, rounded_size (object->size));
+    }
+}
+
+void
+sli_lives_free (Life *lives)
+{
+  for (unsigned k = 0; lives != NULL && k < N_LIVES; k++)
+    free (lives[k].marks);
+  free (lives);
+}
+
+/* Another thread begins with the lane. */
+void
+sli_lives_restart (Life *lives)
+{
+  for (unsigned k = 0; lives != NULL && k < N_LIVES; k++)
+    {
+      lives[k].n_marks = 0;
+      lives[k].past_height += lives[k].height_most;
+      lives[k].height = lives[k].height_most = 0;
+    }
+}
