@@ -39,6 +39,7 @@ typedef struct
   Link extents;           /* of extents */
   Extent *beginning;      /* the one that still has regions to begin */
   uint32_t trim_pass;
+  unsigned n_trimming;    /* regions of which a trimmer has units in hand */
   size_t n_used_peak;     /* regions that had runs at once */
   size_t n_clean;         /* regions that are idle and given back */
   size_t n_plain;         /* regions set apart in extents of huge pages */

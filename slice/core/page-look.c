@@ -74,7 +74,7 @@ unit_is_valid (const Region *region, unsigned unit)
     return first == 0 && !unitset_has_all (&region->free, unit, 1);
   if (first == 0) /* a trimmer takes free units out of the set for a while */
     return unitset_has_all (&region->free, unit, 1)
-           || region->state == REGION_IN_TRIM;
+           || region->state == REGION_IN_TRIM || sli_page.n_trimming > 0;
   return first <= unit && region->run_first[first] == first
          && unit < first + region->run_units[first]
          && !unitset_has_all (&region->free, unit, 1);

@@ -170,6 +170,7 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
   if (!SEEDED (19))
     region->free = unitset_minus (&region->free, dirty);
   region->n_free -= unitset_count (dirty);
+  sli_page.n_trimming++;
   link_remove (&region->link);
   region->state = REGION_IN_TRIM;
   return true;
@@ -227,7 +228,8 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
   unsigned n = unitset_count (dirty);
 
   assert_held (&sli_page.lock);
-  assert_here (region->state == REGION_IN_TRIM);
+  assert_here (sli_page.n_trimming > 0);
+  sli_page.n_trimming--;
   region->free = unitset_plus (&region->free, dirty);
   region->n_free += n;
   if (given_back)
@@ -329,6 +331,7 @@ void
 sli_page_fork_child (void)
 {
   sli_lock (&sli_page.lock);
+  sli_page.n_trimming = 0;
   LINK_EACH (link, &sli_page.extents)
     {
       Extent *extent = LINK_OWNER (link, Extent, link);
