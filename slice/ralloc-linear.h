@@ -67,7 +67,7 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
  * a buffer of its own, and the current one stays.
  *
  * Errors: not a linear context (206).
- * Threads: tree.  Cost: 13 instructions while the buffer lasts.
+ * Threads: tree.  Cost: 14 instructions while the buffer lasts.
  * Source: Mesa linear_alloc_child().
  */
 SLICE_API void *ralloc_linear_alloc_child (void *linear, size_t size)

@@ -361,7 +361,7 @@ CALL (gc_free, (ralloc_gc_free (p), 0))
 CALL (gc_get_context, ralloc_gc_get_context (p))
 CALL (gc_mark, (ralloc_gc_mark_live (gc, p), 0))
 
-/* --- objects of arenas, and contexts of another kind ---------------------- */
+/* --- objects of arenas, and contexts of another kind --------------------- */
 
 typedef struct
 {
@@ -405,7 +405,8 @@ free_in_buffer (void *p)
   ralloc_free (object);
 }
 
-CALL (free_in_linear, (ralloc_free (ralloc_linear_alloc_child (linear, 24)), p))
+CALL (free_in_linear,
+      (ralloc_free (ralloc_linear_alloc_child (linear, 24)), p))
 CALL (free_zero_in_linear,
       (ralloc_free (ralloc_linear_alloc_child (linear, 0)), p))
 CALL (free_string_in_linear, (ralloc_free (ralloc_linear_strdup (linear, "a")),

@@ -110,15 +110,31 @@ void gc_sweep_start (gc_ctx *ctx);
 void gc_mark_live (gc_ctx *ctx, const void *mem);
 void gc_sweep_end (gc_ctx *ctx);
 
+/* fixed + size * count, or more than anyone has. */
+static inline size_t
+slice_gc_bytes_ (size_t fixed, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return __builtin_mul_overflow (size, count, &bytes)
+                 || __builtin_add_overflow (bytes, fixed, &bytes)
+             ? (size_t) -1
+             : bytes;
+}
+
 #define gc_alloc(ctx, type, count)                                            \
-  gc_alloc_size (ctx, sizeof (type) * (count), alignof (type))
+  gc_alloc_size (ctx, slice_gc_bytes_ (0, sizeof (type), (count)),            \
+                 alignof (type))
 #define gc_zalloc(ctx, type, count)                                           \
-  gc_zalloc_size (ctx, sizeof (type) * (count), alignof (type))
+  gc_zalloc_size (ctx, slice_gc_bytes_ (0, sizeof (type), (count)),           \
+                  alignof (type))
 #define gc_alloc_zla(ctx, type, type2, count)                                 \
-  gc_alloc_size (ctx, sizeof (type) + sizeof (type2) * (count),               \
+  gc_alloc_size (ctx,                                                         \
+                 slice_gc_bytes_ (sizeof (type), sizeof (type2), (count)),    \
                  MAX2 (alignof (type), alignof (type2)))
 #define gc_zalloc_zla(ctx, type, type2, count)                                \
-  gc_zalloc_size (ctx, sizeof (type) + sizeof (type2) * (count),              \
+  gc_zalloc_size (ctx,                                                        \
+                  slice_gc_bytes_ (sizeof (type), sizeof (type2), (count)),   \
                   MAX2 (alignof (type), alignof (type2)))
 
 /* linear contexts */
