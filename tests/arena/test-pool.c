@@ -362,7 +362,7 @@ test_limit (void)
                 g_assert_cmpuint (stats.held_bytes, <=, LIMIT);
               }
             g_assert_cmpint (errno, ==, ENOMEM);
-            g_assert_cmpuint (n * sizes[s], >, LIMIT / 4);
+            g_assert_cmpuint (n * sizes[s], >, LIMIT / 8);
             for (size_t i = n - n / 2; i > 0; i--)
               slice_pool_free (pool, objects[i]);
             slice_pool_get_stats (pool, &stats);
