@@ -90,7 +90,7 @@ site_elsewhere (const JsonValue *document, const JsonValue *site)
   if (found != NULL)
     return found;
   const JsonValue *frames = sli_json_get (site, "frames");
-  const JsonValue *sites = sli_json_get (document, "sites");
+  const JsonValue *sites = sli_json_items (document, "sites");
   if (frames == NULL || frames->n_items == 0)
     return NULL;
   const char *module = sli_json_string (&frames->items[0], "module");
@@ -345,7 +345,7 @@ totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
   double nsec = 0, low = 0, high = 0;
   const JsonValue *timed
       = advise->times != NULL ? advise->times : advise->inputs[0];
-  const JsonValue *sites = sli_json_get (timed, "sites");
+  const JsonValue *sites = sli_json_items (timed, "sites");
   for (size_t i = 0; i < sites->n_items; i++)
     nsec += sli_stage_site_nsec (&sites->items[i]);
   total_saving (advise, advices, n, &low, &high);
@@ -390,7 +390,7 @@ text_print (const Advice *advices, size_t n)
 static int
 advise_run (Advise *advise)
 {
-  const JsonValue *sites = sli_json_get (advise->inputs[0], "sites");
+  const JsonValue *sites = sli_json_items (advise->inputs[0], "sites");
   size_t n = 0;
   Advice *advices = sli_tool_zero ((sites->n_items + 1) * sizeof (Advice));
   for (size_t i = 0; i < sites->n_items; i++)

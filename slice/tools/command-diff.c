@@ -56,7 +56,7 @@ pair_compare (const void *a, const void *b)
 static void
 pairs_add (Pair **pairs, size_t *n, const JsonValue *document, int side)
 {
-  const JsonValue *sites = sli_json_get (document, "sites");
+  const JsonValue *sites = sli_json_items (document, "sites");
   for (size_t i = 0; i < sites->n_items; i++)
     {
       const JsonValue *site = &sites->items[i];

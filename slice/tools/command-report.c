@@ -311,7 +311,7 @@ sli_command_run (int argc, char **argv)
 static void
 time_print (const JsonValue *document, FILE *file)
 {
-  const JsonValue *sites = sli_json_get (document, "sites");
+  const JsonValue *sites = sli_json_items (document, "sites");
   double total = 0;
   for (size_t i = 0; i < sites->n_items; i++)
     total += sli_stage_site_nsec (&sites->items[i]);

@@ -429,6 +429,28 @@ sli_json_get (const JsonValue *object, const char *key)
   return NULL;
 }
 
+const JsonValue *
+sli_json_items (const JsonValue *object, const char *key)
+{
+  static const JsonValue nothing = { .type = JSON_NULL };
+  const JsonValue *found = sli_json_get (object, key);
+  return found == NULL ? &nothing : found;
+}
+
+double
+sli_json_item_number (const JsonValue *array, size_t i)
+{
+  return array != NULL && i < array->n_items ? array->items[i].number : 0;
+}
+
+const char *
+sli_json_item_text (const JsonValue *array, size_t i)
+{
+  const char *text
+      = array != NULL && i < array->n_items ? array->items[i].text : NULL;
+  return text == NULL ? "" : text;
+}
+
 double
 sli_json_number (const JsonValue *object, const char *key)
 {

@@ -56,6 +56,11 @@ JsonValue *sli_json_load (const char *path, char *error);
 void sli_json_free (JsonValue *value);
 /* NULL where there is none; NULL is taken, too. */
 const JsonValue *sli_json_get (const JsonValue *object, const char *key);
+/* The same, but what has no items where there is none. */
+const JsonValue *sli_json_items (const JsonValue *object, const char *key);
+/* Of an array, 0 and "" where there is none. */
+double sli_json_item_number (const JsonValue *array, size_t i);
+const char *sli_json_item_text (const JsonValue *array, size_t i);
 double sli_json_number (const JsonValue *object, const char *key);
 const char *sli_json_string (const JsonValue *object, const char *key);
 

@@ -186,7 +186,7 @@ timeline_write (const Report *report, FILE *file)
                "<li><span class=\"key k%zu\"></span><span "
                "class=\"t\">",
                i);
-      sli_html_text (file, bands->items[i].text, 90);
+      sli_html_text (file, sli_json_item_text (bands, i), 90);
       fputs ("</span></li>", file);
     }
   fputs ("<li><span class=\"key k8\"></span><span class=\"t\">all "
@@ -239,7 +239,7 @@ hotlines_write (const Report *report, FILE *file)
 {
   static const char *const numbers_shown[]
       = { "W", "L", "SW", "B", "R", "P2" };
-  const JsonValue *sites = sli_json_get (report->patterns, "sites");
+  const JsonValue *sites = sli_json_items (report->patterns, "sites");
   fputs ("<h2>Hotlines</h2><div class=\"scroll\"><table><thead><tr>"
          "<th>site</th><th>class</th><th class=\"n\">calls</th>"
          "<th class=\"n\">bytes</th><th class=\"n\">peak</th>"
@@ -432,8 +432,8 @@ detail_sizes (const JsonValue *site, FILE *file)
   const JsonValue *sizes = sli_json_get (site, "sizes");
   for (size_t i = 0; sizes != NULL && i < sizes->n_items; i++)
     fprintf (file, "%s%.0f&times;%s", i > 0 ? ", " : "",
-             sizes->items[i].items[0].number,
-             sli_human_count (sizes->items[i].items[1].number));
+             sli_json_item_number (&sizes->items[i], 0),
+             sli_human_count (sli_json_item_number (&sizes->items[i], 1)));
   fprintf (
       file,
       "</p><p class=\"dim\">%.0f sizes; mean %.1f, deviation "
@@ -446,7 +446,7 @@ detail_sizes (const JsonValue *site, FILE *file)
 static void
 detail_write (const Report *report, FILE *file, size_t index)
 {
-  const JsonValue *sites = sli_json_get (report->patterns, "sites");
+  const JsonValue *sites = sli_json_items (report->patterns, "sites");
   const JsonValue *site = &sites->items[index];
   detail_summary (site, file, index);
   frames_write (file, sli_json_get (site, "frames"));
@@ -465,8 +465,8 @@ detail_write (const Report *report, FILE *file, size_t index)
 static void
 replay_write (const Report *report, FILE *file)
 {
-  const JsonValue *whole = sli_json_get (report->replay, "whole");
-  if (whole == NULL)
+  const JsonValue *whole = sli_json_items (report->replay, "whole");
+  if (whole->n_items == 0)
     return;
   fputs ("<h2>The same operations on other allocators</h2><div "
          "class=\"scroll\"><table><tr><th>allocator</th><th class=\"n\">"
@@ -516,7 +516,7 @@ measured_write (const Report *report, FILE *file)
       for (size_t i = 0; i < wrappers->n_items; i++)
         {
           fputs (i > 0 ? ", " : "", file);
-          put (file, wrappers->items[i].text);
+          put (file, sli_json_item_text (wrappers, i));
         }
       fputs (".</p>", file);
     }
@@ -531,7 +531,7 @@ measured_write (const Report *report, FILE *file)
 void
 sli_report_html (const Report *report, FILE *file)
 {
-  const JsonValue *sites = sli_json_get (report->patterns, "sites");
+  const JsonValue *sites = sli_json_items (report->patterns, "sites");
   const JsonValue *flames = sli_json_get (report->patterns, "flames");
   fputs ("<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
@@ -558,7 +558,7 @@ sli_report_html (const Report *report, FILE *file)
       detail_write (report, file, i);
   replay_write (report, file);
   fputs ("<h2>Flame graphs</h2><h3>Bytes asked for</h3>", file);
-  sli_svg_flame (file, sli_json_get (flames, "allocated")->items,
+  sli_svg_flame (file, sli_json_items (flames, "allocated")->items,
                  "Flame graph of bytes asked for");
   const JsonValue *peak = sli_json_get (flames, "peak");
   if (peak != NULL && peak->n_items > 0)

@@ -15,11 +15,11 @@
 static void
 character_put (FILE *file, const char *text, size_t n_bytes)
 {
-  const char *entity = n_bytes == 0     ? "\xef\xbf\xbd"
-                       : text[0] == '<' ? "&lt;"
-                       : text[0] == '>' ? "&gt;"
-                       : text[0] == '&' ? "&amp;"
-                       : text[0] == '"' ? "&quot;"
+  const char *entity = n_bytes == 0      ? "\xef\xbf\xbd"
+                       : text[0] == '<'  ? "&lt;"
+                       : text[0] == '>'  ? "&gt;"
+                       : text[0] == '&'  ? "&amp;"
+                       : text[0] == '"'  ? "&quot;"
                        : text[0] == '\'' ? "&#39;"
                        : n_bytes == 1 && (text[0] < 0x20 || text[0] == 0x7f)
                            ? " "
@@ -59,12 +59,6 @@ svg_begin (FILE *file, const char *class, int width, int height,
   fputs ("</title>", file);
 }
 
-static double
-item_number (const JsonValue *array, size_t i)
-{
-  return array != NULL && i < array->n_items ? array->items[i].number : 0;
-}
-
 /* --- memory over time ---------------------------------------------------- */
 
 #define SERIES_HEIGHT 220
@@ -76,7 +70,7 @@ series_most (const JsonValue *total, const JsonValue *rss, double peak)
   for (size_t i = 0; total != NULL && i < total->n_items; i++)
     most = fmax (most, total->items[i].number);
   for (size_t i = 0; rss != NULL && i < rss->n_items; i++)
-    most = fmax (most, item_number (&rss->items[i], 1));
+    most = fmax (most, sli_json_item_number (&rss->items[i], 1));
   return most > 0 ? most : 1;
 }
 
@@ -91,19 +85,20 @@ bands_draw (FILE *file, const JsonValue *bands, double most)
       const JsonValue *values = &bands->items[band];
       double sum = 0;
       for (size_t i = 0; i < n; i++)
-        sum += item_number (values, i);
+        sum += sli_json_item_number (values, i);
       if (sum <= 0)
         continue;
       fprintf (file, "<path class=\"b%zu\" d=\"M0 %.0f", band,
                SERIES_HEIGHT * (1 - low[0] / most));
       for (size_t i = 0; i < n; i++)
-        fprintf (file, "L%zu %.0f", i,
-                 SERIES_HEIGHT
-                     * (1 - (low[i] + item_number (values, i)) / most));
+        fprintf (
+            file, "L%zu %.0f", i,
+            SERIES_HEIGHT
+                * (1 - (low[i] + sli_json_item_number (values, i)) / most));
       for (size_t i = n; i-- > 0;)
         {
           fprintf (file, "L%zu %.0f", i, SERIES_HEIGHT * (1 - low[i] / most));
-          low[i] += item_number (values, i);
+          low[i] += sli_json_item_number (values, i);
         }
       fputs ("Z\"/>", file);
     }
@@ -128,10 +123,11 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
   fputs ("<path class=\"line\" d=\"", file);
   for (size_t i = 0; i < n; i++)
     {
-      if (item_number (total, i) > item_number (total, peak_at))
+      if (sli_json_item_number (total, i)
+          > sli_json_item_number (total, peak_at))
         peak_at = i;
       fprintf (file, "%c%zu %.1f", i == 0 ? 'M' : 'L', i,
-               SERIES_HEIGHT * (1 - item_number (total, i) / most));
+               SERIES_HEIGHT * (1 - sli_json_item_number (total, i) / most));
     }
   fprintf (file, "\"/><path class=\"cursor\" d=\"M%zu 0V%d\"/>", peak_at,
            SERIES_HEIGHT);
@@ -140,8 +136,9 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
       fputs ("<path class=\"rss\" d=\"", file);
       for (size_t i = 0; i < rss->n_items; i++)
         fprintf (file, "%c%.0f %.0f", i == 0 ? 'M' : 'L',
-                 600 * item_number (&rss->items[i], 0),
-                 SERIES_HEIGHT * (1 - item_number (&rss->items[i], 1) / most));
+                 600 * sli_json_item_number (&rss->items[i], 0),
+                 SERIES_HEIGHT
+                     * (1 - sli_json_item_number (&rss->items[i], 1) / most));
       fputs ("\"/>", file);
     }
   fputs ("</svg>", file);
@@ -168,28 +165,28 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
   double most = 1, most_bytes = 1;
   for (size_t i = 0; i < n; i++)
     {
-      most = fmax (most, item_number (counts, i));
-      most_bytes = fmax (most_bytes, item_number (bytes, i));
+      most = fmax (most, sli_json_item_number (counts, i));
+      most_bytes = fmax (most_bytes, sli_json_item_number (bytes, i));
     }
   /* few bars are not drawn larger than many */
   int width = (int)(n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
   svg_begin (file, "bars", width, 132, title, false);
   for (size_t i = 0; i < n; i++)
     {
-      double height = 100 * item_number (counts, i) / most;
-      double height_bytes = 100 * item_number (bytes, i) / most_bytes;
+      double height = 100 * sli_json_item_number (counts, i) / most;
+      double height_bytes = 100 * sli_json_item_number (bytes, i) / most_bytes;
       fprintf (file,
                "<rect class=\"b0\" x=\"%zu\" y=\"%.1f\" width=\"9\" "
                "height=\"%.1f\"><title>",
                i * 22 + 1, 110 - height, height);
       fprintf (file, "below 2^%zu: %.0f</title></rect>", i,
-               item_number (counts, i));
+               sli_json_item_number (counts, i));
       if (bytes != NULL)
         fprintf (file,
                  "<rect class=\"b1\" x=\"%zu\" y=\"%.1f\" width=\"9\" "
                  "height=\"%.1f\"><title>below 2^%zu: %s</title></rect>",
                  i * 22 + 11, 110 - height_bytes, height_bytes, i,
-                 sli_human_bytes (item_number (bytes, i)));
+                 sli_human_bytes (sli_json_item_number (bytes, i)));
       if (i % 2 == 0)
         fprintf (file, "<text%s x=\"%zu\" y=\"126\">2^%zu</text>",
                  i % 4 == 0 ? "" : " class=\"odd\"", i * 22, i);
@@ -212,7 +209,7 @@ sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name)
       bool any = false;
       for (size_t y = 0; rows != NULL && y < rows->n_items; y++)
         {
-          const char *row = rows->items[y].text;
+          const char *row = sli_json_item_text (rows, y);
           size_t n = strlen (row);
           for (size_t x = 0; x < n; x++)
             {
@@ -252,7 +249,7 @@ sli_svg_offset (FILE *file, const JsonValue *picture, const char *name)
   fputs ("<path class=\"b0\" d=\"", file);
   for (size_t x = 0; offset != NULL && 2 * x + 1 < offset->n_items; x++)
     {
-      double high = item_number (offset, 2 * x + 1);
+      double high = sli_json_item_number (offset, 2 * x + 1);
       if (high > 0 && most > 0)
         fprintf (file, "M%zu 60v-%.1fh1v%.1fz", x, 60 * high / most,
                  60 * high / most);
@@ -280,8 +277,8 @@ static void
 flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
             int n_rows, double whole)
 {
-  const char *name = node->items[0].text == NULL ? "" : node->items[0].text;
-  double value = item_number (node, 1);
+  const char *name = sli_json_item_text (node, 0);
+  double value = sli_json_item_number (node, 1);
   int y = (n_rows - 1 - row) * FLAME_ROW;
   unsigned tint = 0;
   for (const char *at = name; *at != '\0'; at++)
@@ -303,7 +300,7 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
   double at = x;
   for (size_t i = 2; i < node->n_items; i++)
     {
-      double part = width * item_number (&node->items[i], 1) / value;
+      double part = width * sli_json_item_number (&node->items[i], 1) / value;
       if (part >= 1)
         flame_draw (file, &node->items[i], at, part, row + 1, n_rows, whole);
       at += part;
@@ -313,12 +310,12 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
 void
 sli_svg_flame (FILE *file, const JsonValue *root, const char *title)
 {
-  if (root == NULL || root->n_items < 2 || item_number (root, 1) <= 0)
+  if (root == NULL || root->n_items < 2 || sli_json_item_number (root, 1) <= 0)
     return;
   int n_rows = flame_depth (root);
   fputs ("<div class=\"scroll\">", file);
   svg_begin (file, "flame", 1000, n_rows * FLAME_ROW, title, false);
-  flame_draw (file, root, 0, 1000, 0, n_rows, item_number (root, 1));
+  flame_draw (file, root, 0, 1000, 0, n_rows, sli_json_item_number (root, 1));
   fputs ("</svg></div>", file);
 }
 
@@ -341,7 +338,7 @@ sli_svg_curves (FILE *file, const JsonValue *whole)
       fprintf (file, "<path class=\"c%zu\" d=\"", i % 9);
       for (size_t x = 0; x < curve->n_items; x++)
         fprintf (file, "%c%zu %.1f", x == 0 ? 'M' : 'L', x * 10,
-                 200 - 198 * item_number (curve, x) / most);
+                 200 - 198 * sli_json_item_number (curve, x) / most);
       fputs ("\"/>", file);
     }
   fputs ("</svg>", file);

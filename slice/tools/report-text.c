@@ -95,7 +95,7 @@ site_put (const JsonValue *site, FILE *file)
 static void
 advice_put (const JsonValue *advice, FILE *file)
 {
-  const JsonValue *sites = sli_json_get (advice, "sites");
+  const JsonValue *sites = sli_json_items (advice, "sites");
   for (size_t i = 0; sites != NULL && i < sites->n_items && i < N_ADVICE; i++)
     {
       const JsonValue *site = &sites->items[i];
@@ -132,7 +132,7 @@ replays_put (const JsonValue *whole, FILE *file)
 void
 sli_report_text (const Report *report, FILE *file)
 {
-  const JsonValue *sites = sli_json_get (report->patterns, "sites");
+  const JsonValue *sites = sli_json_items (report->patterns, "sites");
   totals_put (report, file);
   fprintf (file, "\n%9s %11s %10s %-11s %6s %5s %5s %5s %5s  %s\n", "calls",
            "bytes", "peak", "class", "W", "L", "B", "P2", "Q", "site");

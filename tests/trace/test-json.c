@@ -1,11 +1,14 @@
 /* test-json.c - the reader of JSON: its bounds, and what is no JSON
  *
  * Tests.  Each text ends where the next page can't be read, so that a byte
- * read past its end is found without a sanitizer.
+ * read past its end is found without a sanitizer.  And what is JSON, but not
+ * the JSON that is wanted, is shown to those that read it.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "slice/tools/json.h"
+#include "make-trace.h"
+#include "slice/tools/profile-json.h"
+#include "slice/tools/report.h"
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -144,6 +147,146 @@ test_file (void)
   g_free (path);
 }
 
+/* --- documents that are not as they should be ---------------------------- */
+
+static JsonValue *
+patterns_make (void)
+{
+  static const ProfileOptions options = { .n_hot = 1, .chosen_time = 0 };
+  char *path = g_strdup_printf ("%s/slice-json-%d.trace", g_get_tmp_dir (),
+                                (int)getpid ());
+  Maker *maker = maker_new (path, 7);
+  for (size_t i = 0; i < n_known_traces; i++)
+    if (strcmp (known_traces[i].name, "scoped") == 0)
+      known_traces[i].make (maker);
+  maker_end (maker);
+  Profile *profile = sli_profile_new (path, &options);
+  char *text, error[256];
+  size_t n;
+  FILE *file = open_memstream (&text, &n);
+  sli_profile_write (profile, file, NULL);
+  fclose (file);
+  sli_profile_free (profile);
+  JsonValue *value = sli_json_parse (text, error);
+  g_assert_nonnull (value);
+  free (text);
+  unlink (path);
+  g_free (path);
+  return value;
+}
+
+static JsonValue *
+others_make (void)
+{
+  static const char text[]
+      = "{\"advice\":{\"inputs\":1,\"totals\":{\"allocator_nsec\":9,"
+        "\"saved_nsec_low\":1,\"saved_nsec_high\":2},\"sites\":[{\"key\":"
+        "\"1\",\"name\":\"f\",\"class\":\"pool\",\"verdict\":\"do\","
+        "\"classes\":[\"pool\"],\"where\":\"in f\",\"hint\":\"x\","
+        "\"frees_to_rewrite\":[{\"function\":\"g\",\"percent\":3}]}]},"
+        "\"replay\":{\"sites\":[{\"key\":\"1\",\"blocks\":[{\"bytes\":1,"
+        "\"nsec\":1}]}],\"whole\":[{\"backend\":\"malloc\",\"done\":true,"
+        "\"nsec_per_op\":2,\"rss_peak\":9,\"curve\":[1,2]},{\"backend\":"
+        "\"slice\",\"done\":true,\"nsec_per_op\":2,\"rss_peak\":7,\"curve\":"
+        "[1,2]}]}}";
+  JsonValue *value = parse (text, sizeof text - 1);
+  g_assert_nonnull (value);
+  return value;
+}
+
+/* Long arrays take their time, and say no more than short ones. */
+typedef struct
+{
+  JsonValue *value;
+  size_t n_items;
+} Shortened;
+
+static void
+shorten (JsonValue *value, GArray *all)
+{
+  if (value->type == JSON_ARRAY && value->n_items > 4)
+    {
+      Shortened one = { value, value->n_items };
+      g_array_append_val (all, one);
+      value->n_items = 4;
+    }
+  for (size_t i = 0; i < value->n_items; i++)
+    shorten (&value->items[i], all);
+}
+
+static Report report;
+static FILE *null;
+static unsigned n_reports;
+
+static void
+reports_write (void)
+{
+  n_reports++;
+  sli_report_text (&report, null);
+  sli_report_html (&report, null);
+}
+
+/* In the place of a value, one of each other kind. */
+static void
+spoil (JsonValue *value)
+{
+  static JsonValue item = { .type = JSON_NUMBER, .number = 1 };
+  const JsonValue saved = *value;
+  const JsonValue others[] = {
+    { .type = JSON_NULL },
+    { .type = JSON_NUMBER, .number = -1e300 },
+    { .type = JSON_NUMBER, .number = 1e300 },
+    { .type = JSON_TEXT, .text = (char *)"<text>" },
+    { .type = JSON_ARRAY },
+    { .type = JSON_ARRAY, .items = &item, .n_items = 1 },
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      *value = others[i];
+      value->key = saved.key;
+      reports_write ();
+      /* and none of that name */
+      value->key = (char *)"";
+      if (i == 0)
+        reports_write ();
+    }
+  *value = saved;
+}
+
+/* All of an object, the first and the last of an array. */
+static void
+spoil_all (JsonValue *value)
+{
+  for (size_t i = 0; i < value->n_items; i++)
+    if (value->type == JSON_OBJECT || i == 0 || i + 1 == value->n_items)
+      {
+        spoil (&value->items[i]);
+        spoil_all (&value->items[i]);
+      }
+}
+
+static void
+test_report (gconstpointer which)
+{
+  JsonValue *patterns = patterns_make (), *others = others_make ();
+  report = (Report){ patterns, sli_json_get (others, "advice"),
+                     sli_json_get (others, "replay"), patterns };
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (Shortened));
+  shorten (patterns, all);
+  null = fopen ("/dev/null", "w");
+  spoil_all (strcmp (which, "patterns") == 0 ? patterns : others);
+  g_assert_cmpuint (n_reports, >, 100);
+  fclose (null);
+  for (guint i = 0; i < all->len; i++)
+    {
+      const Shortened *one = &g_array_index (all, Shortened, i);
+      one->value->n_items = one->n_items;
+    }
+  g_array_unref (all);
+  sli_json_free (patterns);
+  sli_json_free (others);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -154,5 +297,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/json/values", test_values);
   g_test_add_func ("/slice/json/deep", test_deep);
   g_test_add_func ("/slice/json/file", test_file);
+  g_test_add_data_func ("/slice/json/report/patterns", "patterns",
+                        test_report);
+  g_test_add_data_func ("/slice/json/report/others", "others", test_report);
   return g_test_run ();
 }
