@@ -17,11 +17,15 @@ trace_tests = %D%/test-arenas %D%/test-patterns %D%/test-trace-file
 %C%_check_schema_SOURCES = %D%/check-schema.c
 %C%_check_schema_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-hooks.sh %D%/test-record.sh %D%/test-report.sh \
-	%D%/test-trace-tool.sh
+trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-record.sh \
+	%D%/test-report.sh %D%/test-trace-tool.sh
 EXTRA_DIST += \
 	$(trace_scripts) \
 	%D%/trace-lib.sh \
+	%D%/clients/answers.c \
+	%D%/clients/answers-cxx.cc \
+	%D%/clients/answers-lib.c \
+	%D%/clients/answers-lib.h \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
 	%D%/clients/documents.c \

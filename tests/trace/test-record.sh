@@ -240,8 +240,8 @@ record "$t" "$clients/plugins" "$clients/plugin-a.so" \
   "$clients/plugin-b.so" 200
 "$trace" callers "$t" > "$work/callers"
 "$trace" hot "$t" > "$work/hot"
-a=$(awk '$NF == "plugin_a" { print $1 }' "$work/hot")
-b=$(awk '$NF == "plugin_b" { print $1 }' "$work/hot")
+a=$(awk '$NF == "(plugin_a)" { print $1 }' "$work/hot")
+b=$(awk '$NF == "(plugin_b)" { print $1 }' "$work/hot")
 equal plugins "$a $b" "1000 1000"
 nodes=$(info "$t" nodes)
 record "$t" "$clients/plugins" "$clients/plugin-a.so" \

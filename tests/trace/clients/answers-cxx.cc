@@ -1,0 +1,169 @@
+// answers-cxx.cc - small programs in C++ whose right allocator is known
+//
+// Tests: a program to be recorded; see answers.c.
+//
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#define APART __attribute__ ((noinline, noclone)) static
+
+static unsigned state = 1;
+
+static unsigned
+below (unsigned n)
+{
+  state = state * 1664525 + 1013904223;
+  return unsigned ((unsigned long long)state * n >> 32);
+}
+
+struct Particle
+{
+  double place[6];
+};
+
+APART Particle *
+particle_new ()
+{
+  return new Particle ();
+}
+
+static void
+cxx_pool ()
+{
+  std::vector<Particle *> all (300);
+  for (int i = 0; i < 20000; i++)
+    {
+      Particle *&one = all[below (300)];
+      delete one;
+      one = particle_new ();
+    }
+}
+
+APART void
+list_fill (std::list<int> &list)
+{
+  for (int i = 0; i < 200; i++)
+    list.push_back (i);
+}
+
+static void
+cxx_list ()
+{
+  for (int i = 0; i < 50; i++)
+    {
+      std::list<int> list;
+      list_fill (list);
+    }
+}
+
+APART void
+map_add (std::map<int, int> &map, int key)
+{
+  map[key] = key;
+}
+
+static void
+cxx_map ()
+{
+  std::map<int, int> map;
+  for (int i = 0; i < 20000; i++)
+    {
+      map_add (map, int (below (100000)));
+      if (map.size () > 300)
+        map.erase (map.lower_bound (int (below (90000))));
+    }
+}
+
+APART std::string
+name_make (int number)
+{
+  return "a name that is too long for its object, "
+         + std::to_string (number);
+}
+
+static void
+cxx_string ()
+{
+  for (int i = 0; i < 50; i++)
+    {
+      std::vector<std::string> names;
+      names.reserve (200);
+      for (int k = 0; k < 200; k++)
+        names.push_back (name_make (k));
+    }
+}
+
+struct Shape
+{
+  virtual ~Shape () = default;
+  char bytes[40];
+};
+
+APART std::unique_ptr<Shape>
+shape_make ()
+{
+  return std::make_unique<Shape> ();
+}
+
+APART void
+shapes_nest (int depth)
+{
+  auto first = shape_make ();
+  for (int i = 0; depth > 0 && i < 3; i++)
+    shapes_nest (depth - 1);
+}
+
+static void
+cxx_stack ()
+{
+  shapes_nest (7);
+}
+
+template <class T> struct Tree
+{
+  std::vector<std::unique_ptr<T>> children;
+  __attribute__ ((noinline)) void
+  add ()
+  {
+    children.push_back (std::unique_ptr<T> (new T ()));
+  }
+};
+
+static void
+cxx_template ()
+{
+  for (int i = 0; i < 50; i++)
+    {
+      Tree<Particle> tree;
+      tree.children.reserve (200);
+      for (int k = 0; k < 200; k++)
+        tree.add ();
+    }
+}
+
+static const struct
+{
+  const char *name;
+  void (*run) ();
+} answers[] = { { "cxx_pool", cxx_pool },     { "cxx_list", cxx_list },
+                { "cxx_map", cxx_map },       { "cxx_string", cxx_string },
+                { "cxx_stack", cxx_stack },
+                { "cxx_template", cxx_template } };
+
+int
+main (int argc, char **argv)
+{
+  for (const auto &answer : answers)
+    if (argc > 1 && std::strcmp (answer.name, argv[1]) == 0)
+      {
+        answer.run ();
+        return 0;
+      }
+  return 2;
+}
