@@ -509,8 +509,8 @@ rare (Maker *maker)
     }
 }
 
-/* Pool-like sizes freed by another thread: pools and slices may, stacks and
- * arenas may not. */
+/* Pool-like sizes freed by another thread: slices may, stacks, arenas and
+ * pools may not. */
 static void
 other_thread (Maker *maker)
 {
@@ -524,6 +524,43 @@ other_thread (Maker *maker)
       maker_thread (maker, 2);
       for (int i = 0; i < 64; i++)
         maker_free (maker, blocks[i]);
+    }
+}
+
+/* Two threads take turns, so that the youngest of all is often the other's.
+ */
+static void
+thread_stacks (Maker *maker)
+{
+  uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  uint64_t blocks[2][400];
+  size_t n[2] = { 0 };
+  for (int i = 0; i < 40000; i++)
+    {
+      uint32_t at = maker_random (maker, 2);
+      maker_thread (maker, at + 1);
+      if (n[at] < 2 || (n[at] < 400 && maker_random (maker, 2)))
+        blocks[at][n[at]++] = maker_alloc (maker, site, 32);
+      else
+        maker_free (maker, blocks[at][--n[at]]);
+    }
+}
+
+/* One begins a round when the other is in the middle of its own. */
+static void
+thread_phases (Maker *maker)
+{
+  uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  uint64_t blocks[2][200];
+  for (int half = 0; half < 400; half++)
+    {
+      int at = half & 1;
+      maker_thread (maker, (uint32_t)at + 1);
+      for (int i = 0; half > 1 && i < 200; i++)
+        maker_free (maker, blocks[at][i]);
+      for (int i = 0; i < 200; i++)
+        blocks[at][i] = maker_alloc (maker, site, 64);
+      maker_shuffle (maker, blocks[at], 200);
     }
 }
 
@@ -605,7 +642,9 @@ const KnownTrace known_traces[] = {
   { "scratch", "scratch", 1, 1, 1, 5000, 1, 0, scratch },
   { "huge", "huge", 1, 1, 1, 500, 1, 0, huge },
   { "rare", "rare", -1, -1, -1, -1, 1, 0, rare },
-  { "other-thread", "pool", -1, 1, -1, 500, 1, 1, other_thread },
+  { "other-thread", "slice", -1, 1, -1, 500, 1, 1, other_thread },
+  { "two-threads'-stacks", "stack", 1, -1, 1, -1, -1, -1, thread_stacks },
+  { "two-threads'-phases", "linear", -1, 1, -1, -1, -1, 1, thread_phases },
   { "growth", "general", -1, -1, -1, -1, -1, -1, growth },
   { "scoped", "scope", -1, -1, -1, -1, .45, -1, scoped },
   { "one-size-uneven", "slice", -1, 3, 3, 3, 1, 0, one_size_uneven },

@@ -198,7 +198,8 @@ test_peaks (gconstpointer data)
   uint64_t largest = (uint64_t)numbers[NUMBER_LARGEST];
   uint32_t pool_bytes = pool_bytes_of (result->stats);
   peaks_measure (&peaks, pool_bytes);
-  if (largest <= BLOCK_BYTES / 4)
+  /* of several threads each has an arena: test-answers.sh replays those */
+  if (largest <= BLOCK_BYTES / 4 && numbers[NUMBER_T] <= 1)
     {
       assert_peak ("W P", numbers[NUMBER_W] * peak, peaks.used[0],
                    peaks.held[0], largest, 0);
