@@ -40,7 +40,8 @@ arena_examples = \
 	docs/examples/many-consumers
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests) %D%/check-arena-examples.sh
+TESTS += $(arena_cxx_tests) %D%/check-arena-examples.sh \
+	%D%/check-cxx.sh
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
@@ -61,7 +62,7 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-watch.sh
-dist_check_SCRIPTS += %D%/check-arena-examples.sh
+dist_check_SCRIPTS += %D%/check-arena-examples.sh %D%/check-cxx.sh
 check_PROGRAMS += %D%/watch-misuse
 %C%_watch_misuse_SOURCES = %D%/watch-misuse.c
 %C%_watch_misuse_LDADD = slice/libslice.la
