@@ -483,63 +483,60 @@ make_unique (std::size_t n)
  * says so: SLICE_CLASS_OPERATORS_ALIGNED (64). */
 #define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
 
-/* Each is for some way to say new, of which a class may use one. */
-#define SLICE_MEMBER_ __attribute__ ((unused)) static
-
 /** The same for a class whose objects are aligned to `least` at least, a power
  * of two. */
 #define SLICE_CLASS_OPERATORS_ALIGNED(least)                                  \
-  SLICE_MEMBER_ void *operator new (std::size_t size)                         \
+  static void *operator new (std::size_t size)                                \
   {                                                                           \
     return ::slice::detail::slice_get (size, (least));                        \
   }                                                                           \
-  SLICE_MEMBER_ void *operator new (std::size_t size,                         \
+  static void *operator new (std::size_t size,                                \
                                     const std::nothrow_t &) noexcept          \
   {                                                                           \
     return ::slice::detail::slice_try_get (size, (least));                    \
   }                                                                           \
-  SLICE_MEMBER_ void *operator new (std::size_t, void *place) noexcept        \
+  static void *operator new (std::size_t, void *place) noexcept               \
   {                                                                           \
     return place;                                                             \
   }                                                                           \
-  SLICE_MEMBER_ void operator delete (void *block, std::size_t size) noexcept \
+  static void operator delete (void *block, std::size_t size) noexcept        \
   {                                                                           \
     if (block != nullptr)                                                     \
       ::slice::detail::slice_put (block, size, (least));                      \
   }                                                                           \
-  SLICE_MEMBER_ void operator delete (void *block,                            \
+  static void operator delete (void *block,                                   \
                                       const std::nothrow_t &) noexcept        \
   {                                                                           \
     ::slice::detail::slice_put_unsized (block, (least));                      \
   }                                                                           \
-  SLICE_MEMBER_ void operator delete (void *, void *) noexcept                \
+  static void operator delete (void *, void *) noexcept                       \
   {                                                                           \
   }                                                                           \
   SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
 
 #ifdef __cpp_aligned_new
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
-   SLICE_MEMBER_ void *operator new (std::size_t size,                        \
+   static void *operator new (std::size_t size,                               \
                                      std::align_val_t alignment)              \
    {                                                                          \
      return ::slice::detail::slice_get (                                      \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   SLICE_MEMBER_ void *operator new (std::size_t size,                        \
+   static void *operator new (std::size_t size,                               \
                                      std::align_val_t alignment,              \
                                      const std::nothrow_t &) noexcept         \
    {                                                                          \
      return ::slice::detail::slice_try_get (                                  \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   SLICE_MEMBER_ void operator delete (void *block, std::size_t size,         \
+   static void operator delete (void *block, std::size_t size,                \
                                        std::align_val_t alignment) noexcept   \
    {                                                                          \
      if (block != nullptr)                                                    \
        ::slice::detail::slice_put (                                           \
            block, size, ::slice::detail::larger ((least), alignment));        \
    }                                                                          \
-   SLICE_MEMBER_ void operator delete (void *block,                           \
+   static void operator delete (void *block,                                  \
                                        std::align_val_t alignment,            \
                                        const std::nothrow_t &) noexcept       \
    {                                                                          \
