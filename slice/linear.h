@@ -120,7 +120,7 @@ SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
 SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
                                               size_t alignment, size_t n,
                                               size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 4);
+    SLICE_ATTR_ALLOC_SIZE2 (3, 4);
 
 /** Adds a copy of `size` bytes; a NULL source only with size 0. */
 SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
@@ -147,8 +147,10 @@ SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
  * @param linear  the arena; not NULL
  * @param object  NULL does nothing
  * @param size    the size it was asked for with
- * @return        true if it was the last and its memory is free again; else
- *                nothing is done
+ * @return        true if it was the last (of the large ones that got a block
+ *                of their own: the last of these, in front of the next block)
+ *                and its memory is free again; else, and while an object
+ *                grows, nothing is done
  */
 SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
                                        size_t size);
@@ -302,18 +304,20 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
 
 /** Adds one `type`, aligned as the type wants. */
 #define slice_linear_new_object(linear, type)                                 \
-  ((type *) (SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                              \
-                 ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))        \
-                 : slice_linear_alloc_aligned (                               \
-                     (linear), __alignof__ (type), SLICE_SIZEOF_ (type))))
+  SLICE_CAST_ (type *,                                                        \
+               SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                            \
+                   ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))      \
+                   : slice_linear_alloc_aligned (                             \
+                           (linear), __alignof__ (type), SLICE_SIZEOF_ (type)))
 
 /** Adds an array of `n` of `type`, aligned as the type wants; a product that
  * does not fit is the same as no memory. */
 #define slice_linear_new_array(linear, type, n)                               \
-  ((type *) (SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                              \
-                 ? slice_linear_alloc_n ((linear), (n), sizeof (type))        \
-                 : slice_linear_alloc_aligned_n (                             \
-                     (linear), __alignof__ (type), (n), sizeof (type))))
+  SLICE_CAST_ (type *,                                                        \
+               SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                            \
+                   ? slice_linear_alloc_n ((linear), (n), sizeof (type))      \
+                   : slice_linear_alloc_aligned_n (                           \
+                           (linear), __alignof__ (type), (n), sizeof (type)))
 
 SLICE_END_DECLS
 

@@ -10,6 +10,7 @@
 #include <slice/slice.hpp>
 #include <slice/source.h>
 
+#include <unistd.h>
 #include <cstddef>
 
 namespace slice
@@ -38,16 +39,21 @@ public:
   void *
   Allocate (std::size_t size, std::size_t alignment)
   {
-    std::size_t least = page_bytes;
-    return detail::checked (source_->map (
-        source_, rounded (size), alignment > least ? alignment : least));
+    std::size_t least = page_bytes ();
+    std::size_t wanted = alignment > least ? alignment : least;
+    const SliceSource *source = source_;
+    return detail::insist (size, alignment, [=]() -> void * {
+      return source != nullptr && size <= SIZE_MAX - least
+                 ? source->map (source, whole_pages (size), wanted)
+                 : nullptr;
+    });
   }
 
   void
   Deallocate (const void *slab, std::size_t size, std::size_t)
   {
     if (source_->unmap != nullptr)
-      source_->unmap (source_, const_cast<void *> (slab), rounded (size));
+      source_->unmap (source_, const_cast<void *> (slab), whole_pages (size));
   }
 
   template <typename T>
@@ -76,12 +82,16 @@ public:
   }
 
 private:
-  static constexpr std::size_t page_bytes = 4096;
+  static std::size_t
+  page_bytes () noexcept
+  {
+    return static_cast<std::size_t> (sysconf (_SC_PAGESIZE));
+  }
 
   static std::size_t
-  rounded (std::size_t size) noexcept
+  whole_pages (std::size_t size) noexcept
   {
-    return (size + page_bytes - 1) & ~(page_bytes - 1);
+    return detail::rounded (size + (size == 0), page_bytes ());
   }
 
   const SliceSource *source_;

@@ -12,6 +12,8 @@
 #include <slice/arena.h>
 
 #include <cstddef>
+#include <cstring>
+#include <new>
 
 #if __cplusplus >= 201703L && defined __has_include
 # if __has_include(<memory_resource>)
@@ -22,8 +24,41 @@
 
 #ifdef SLICE_HAS_PMR
 
+/* Classes without a function of their own out of line: each unit has the
+ * tables. */
+#ifdef __clang__
+# pragma clang diagnostic push
+# pragma clang diagnostic ignored "-Wweak-vtables"
+#endif
+
 namespace slice
 {
+
+namespace detail
+{
+
+/* `other`, if it is a Type; `same` is one.  Without RTTI: if its functions are
+ * those of `same`, to which the first word of both points; what derives from
+ * Type is then none. */
+template <typename Type>
+const Type *
+resource_as (const std::pmr::memory_resource *other,
+             const Type *same) noexcept
+{
+#if defined __cpp_rtti || defined __GXX_RTTI
+  static_cast<void> (same);
+  return dynamic_cast<const Type *> (other);
+#else
+  const std::pmr::memory_resource *base = same;
+  const void *functions, *others;
+  std::memcpy (&functions, static_cast<const void *> (base),
+               sizeof functions);
+  std::memcpy (&others, static_cast<const void *> (other), sizeof others);
+  return functions == others ? static_cast<const Type *> (other) : nullptr;
+#endif
+}
+
+} // namespace detail
 
 /** Slices as a memory resource; all of them are equal. */
 class memory_resource : public std::pmr::memory_resource
@@ -44,16 +79,18 @@ class memory_resource : public std::pmr::memory_resource
   bool
   do_is_equal (const std::pmr::memory_resource &other) const noexcept override
   {
-    return dynamic_cast<const memory_resource *> (&other) != nullptr;
+    return detail::resource_as (&other, this) != nullptr;
   }
 };
 
-/** The one that may be shared by all. */
+/** The one that may be shared by all; it never ends. */
 inline memory_resource *
 default_resource () noexcept
 {
-  static memory_resource resource;
-  return &resource;
+  alignas (memory_resource) static unsigned char
+      place[sizeof (memory_resource)];
+  static memory_resource *resource = ::new (place) memory_resource ();
+  return resource;
 }
 
 namespace detail
@@ -67,6 +104,8 @@ public:
   explicit arena_resource (Arena *arena) noexcept : arena_ (arena)
   {
   }
+  arena_resource (const arena_resource &) = default;
+  arena_resource &operator= (const arena_resource &) = default;
 
   Arena *
   arena () const noexcept
@@ -78,26 +117,12 @@ private:
   bool
   do_is_equal (const std::pmr::memory_resource &other) const noexcept override
   {
-    const Derived *same = dynamic_cast<const Derived *> (&other);
+    const Derived *self = static_cast<const Derived *> (this);
+    const Derived *same = resource_as (&other, self);
     return same != nullptr && same->arena () == arena_;
   }
 
   Arena *arena_;
-};
-
-/* One that only adds to a pointer. */
-template <typename Derived, typename Arena>
-class bump_resource : public arena_resource<Derived, Arena>
-{
-public:
-  using arena_resource<Derived, Arena>::arena_resource;
-
-private:
-  void *
-  do_allocate (std::size_t bytes, std::size_t alignment) override
-  {
-    return arena_get (this->arena (), bytes, alignment);
-  }
 };
 
 } // namespace detail
@@ -105,32 +130,67 @@ private:
 /** A linear arena, which it does not own: the last object's memory comes back
  * when it is deallocated, all else at reset. */
 class linear_resource final
-    : public detail::bump_resource<linear_resource, SliceLinear>
+    : public detail::arena_resource<linear_resource, SliceLinear>
 {
 public:
-  using bump_resource::bump_resource;
+  using arena_resource::arena_resource;
 
 private:
-  void
-  do_deallocate (void *, std::size_t, std::size_t) override
+  void *
+  do_allocate (std::size_t bytes, std::size_t alignment) override
   {
+    return detail::linear_get (arena (), bytes, alignment);
+  }
+
+  void
+  do_deallocate (void *block, std::size_t bytes,
+                 std::size_t alignment) override
+  {
+    detail::linear_put (arena (), block, bytes, alignment);
   }
 };
 
-/** A stack arena, which it does not own: what is deallocated must be the top,
- * anything else is misuse (slice_stack_release()). */
-class stack_resource final
-    : public detail::bump_resource<stack_resource, SliceStack>
+/** A stack arena, which it does not own.  What is deallocated out of order
+ * waits for what lies above it: see StackPool.  It is equal to itself alone,
+ * for it knows the order of its own objects: what else is put on the arena
+ * must be off again when the next object is deallocated. */
+class stack_resource final : public std::pmr::memory_resource
 {
 public:
-  using bump_resource::bump_resource;
+  explicit stack_resource (SliceStack *arena) noexcept
+      : arena_ (arena), order_ ()
+  {
+  }
+  stack_resource (const stack_resource &) = delete;
+  stack_resource &operator= (const stack_resource &) = delete;
+
+  SliceStack *
+  arena () const noexcept
+  {
+    return arena_;
+  }
 
 private:
+  void *
+  do_allocate (std::size_t bytes, std::size_t alignment) override
+  {
+    return order_.get (arena_, bytes, alignment);
+  }
+
   void
   do_deallocate (void *block, std::size_t, std::size_t) override
   {
-    slice_stack_release (arena (), block);
+    order_.put (arena_, block);
   }
+
+  bool
+  do_is_equal (const std::pmr::memory_resource &other) const noexcept override
+  {
+    return this == &other;
+  }
+
+  SliceStack *arena_;
+  detail::stack_order order_;
 };
 
 /** A TLSF heap, which it does not own. */
@@ -144,44 +204,56 @@ private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::checked (
-        slice_tlsf_alloc_aligned (arena (), alignment, bytes));
+    return detail::tlsf_get (arena (), bytes, alignment);
   }
 
   void
-  do_deallocate (void *block, std::size_t, std::size_t) override
+  do_deallocate (void *block, std::size_t, std::size_t alignment) override
   {
-    slice_tlsf_free (arena (), block);
+    detail::tlsf_put (arena (), block, alignment);
   }
 };
 
 /** A pool, which it does not own; what does not fit its objects goes to
- * another resource, slices if none is named. */
-class pool_resource final
-    : public detail::arena_resource<pool_resource, SlicePool>
+ * another resource, slices if none is named.  Equal is what stands on the same
+ * pool, with the same size and an equal other one. */
+class pool_resource final : public std::pmr::memory_resource
 {
 public:
+  /** @param object_bytes  the pool's, or less */
   pool_resource (SlicePool *pool, std::size_t object_bytes,
                  std::pmr::memory_resource *other = default_resource ())
-      : arena_resource (pool), object_bytes_ (object_bytes), other_ (other)
+      : pool_ (pool), object_bytes_ (object_bytes),
+        chunk_bytes_ (slice_pool_chunk_bytes (pool)), other_ (other)
   {
+  }
+  pool_resource (const pool_resource &) = default;
+  pool_resource &operator= (const pool_resource &) = default;
+
+  SlicePool *
+  arena () const noexcept
+  {
+    return pool_;
   }
 
 private:
-  /* A size's own alignment is all that a pool promises. */
+  /* A size's own alignment is all that a pool promises; one that was asked for
+   * less may keep less between its objects. */
   bool
   fits (std::size_t bytes, std::size_t alignment) const noexcept
   {
-    std::size_t rounded = (object_bytes_ + 7) & ~std::size_t (7);
-    return bytes <= object_bytes_ && alignment <= 16
-           && rounded % alignment == 0;
+    return bytes <= object_bytes_ && bytes <= chunk_bytes_ && alignment <= 16
+           && detail::rounded (object_bytes_, 8) % alignment == 0
+           && chunk_bytes_ % alignment == 0;
   }
 
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
+    SlicePool *pool = pool_;
     return fits (bytes, alignment)
-               ? detail::checked (slice_pool_alloc (arena ()))
+               ? detail::insist (bytes, alignment,
+                                 [=] { return slice_pool_alloc (pool); })
                : other_->allocate (bytes, alignment);
   }
 
@@ -190,16 +262,31 @@ private:
                  std::size_t alignment) override
   {
     if (fits (bytes, alignment))
-      slice_pool_free (arena (), block);
+      slice_pool_free (pool_, block);
     else
       other_->deallocate (block, bytes, alignment);
   }
 
+  bool
+  do_is_equal (const std::pmr::memory_resource &other) const noexcept override
+  {
+    const pool_resource *same = detail::resource_as (&other, this);
+    return same != nullptr && same->pool_ == pool_
+           && same->object_bytes_ == object_bytes_
+           && same->other_->is_equal (*other_);
+  }
+
+  SlicePool *pool_;
   std::size_t object_bytes_;
+  std::size_t chunk_bytes_;
   std::pmr::memory_resource *other_;
 };
 
 } // namespace slice
+
+#ifdef __clang__
+# pragma clang diagnostic pop
+#endif
 
 #endif /* SLICE_HAS_PMR */
 

@@ -36,9 +36,12 @@ public:
   }
 
 protected:
-  explicit arena_owner (Arena *arena) : arena_ (arena)
+  /* `make` gives an arena, or nullptr. */
+  template <typename Make>
+  explicit arena_owner (Make make)
+      : arena_ (static_cast<Arena *> (
+          insist (control_bytes, 0, [=]() -> void * { return make (); })))
   {
-    checked (arena);
   }
   ~arena_owner ()
   {
@@ -46,18 +49,31 @@ protected:
   }
 
 private:
+  /* What a message calls an arena's size. */
+  static constexpr std::size_t control_bytes = 512;
+
   Arena *arena_;
 };
 
 } // namespace detail
 
-/** Objects that all die at once. */
+/* A strategy serves CustomAllocator.  A program may have its own:
+ *
+ *   S (std::size_t bytes, std::size_t alignment)   of the objects to come
+ *   void *allocate (std::size_t bytes, std::size_t alignment)
+ *   void deallocate (void *, std::size_t bytes, std::size_t alignment)
+ *                                                  noexcept; as allocated
+ *   void reset (SliceKeep)                         if it is called
+ */
+
+/** Objects that all die at once; the last one's memory comes back when it is
+ * deallocated. */
 class LinearPool
     : public detail::arena_owner<SliceLinear, slice_linear_destroy>
 {
 public:
   explicit LinearPool (const SliceArenaOptions *options = nullptr)
-      : arena_owner (slice_linear_new (options))
+      : arena_owner ([=] { return slice_linear_new (options); })
   {
   }
   /* For CustomAllocator, which says what it will ask for. */
@@ -68,12 +84,13 @@ public:
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::arena_get (arena (), bytes, alignment);
+    return detail::linear_get (arena (), bytes, alignment);
   }
 
   void
-  deallocate (void *, std::size_t) noexcept
+  deallocate (void *block, std::size_t bytes, std::size_t alignment) noexcept
   {
+    detail::linear_put (arena (), block, bytes, alignment);
   }
 
   void
@@ -83,13 +100,19 @@ public:
   }
 };
 
-/** Objects that die in the reverse order of their birth. */
+/** Objects that die in the reverse order of their birth, mostly: one that is
+ * deallocated out of order waits for those above it.  So standard containers
+ * may stand on it, though a vector that grows leaves its old place to be had
+ * back when the new one goes.  Each object has two words in front of it.
+ *
+ * What else is put on its arena must be off again when the next object is
+ * deallocated. */
 class StackPool
     : public detail::arena_owner<SliceStack, slice_stack_destroy>
 {
 public:
   explicit StackPool (const SliceArenaOptions *options = nullptr)
-      : arena_owner (slice_stack_new (options))
+      : arena_owner ([=] { return slice_stack_new (options); }), order_ ()
   {
   }
   StackPool (std::size_t, std::size_t) : StackPool ()
@@ -99,48 +122,57 @@ public:
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::arena_get (arena (), bytes, alignment);
+    return order_.get (arena (), bytes, alignment);
   }
 
   void
-  deallocate (void *block, std::size_t) noexcept
+  deallocate (void *block, std::size_t, std::size_t) noexcept
   {
-    slice_stack_release (arena (), block);
+    order_.put (arena (), block);
   }
 
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
+    order_.reset ();
     slice_stack_reset (arena (), keep);
   }
+
+private:
+  detail::stack_order order_;
 };
 
-/** Objects of one size that die in any order; what is larger (an array) is a
- * slice. */
+/** Objects of one size that die in any order; what is larger (an array) or
+ * wants more alignment is a slice. */
 class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
+  /** For objects of so many bytes and that alignment; beyond what pools take
+   * (1 MiB, 4096) all are slices. */
   Pool (std::size_t object_bytes, std::size_t alignment)
-      : arena_owner (make (object_bytes, alignment)),
-        object_bytes_ (object_bytes), alignment_ (alignment)
+      : arena_owner ([=] { return make (object_bytes, alignment); }),
+        object_bytes_ (object_bytes),
+        alignment_ (is_too_large (object_bytes, alignment) ? 0 : alignment)
   {
   }
 
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return bytes <= object_bytes_ && alignment <= alignment_
-               ? detail::checked (slice_pool_alloc (arena ()))
-               : detail::slice_get (bytes, alignment_);
+    SlicePool *pool = arena ();
+    return fits (bytes, alignment)
+               ? detail::insist (bytes, alignment,
+                                 [=] { return slice_pool_alloc (pool); })
+               : detail::slice_get (bytes, alignment);
   }
 
   void
-  deallocate (void *block, std::size_t bytes) noexcept
+  deallocate (void *block, std::size_t bytes, std::size_t alignment) noexcept
   {
-    if (bytes <= object_bytes_)
+    if (fits (bytes, alignment))
       slice_pool_free (arena (), block);
     else
-      detail::slice_put (block, bytes, alignment_);
+      detail::slice_put (block, bytes, alignment);
   }
 
   /** Objects of the pool alone: arrays must have been freed. */
@@ -151,28 +183,91 @@ public:
   }
 
 private:
+  /* Of the pool or a slice?  The same answer at both ends of its life; no
+   * alignment is 0. */
+  bool
+  fits (std::size_t bytes, std::size_t alignment) const noexcept
+  {
+    return bytes <= object_bytes_ && alignment <= alignment_;
+  }
+
+  static bool
+  is_too_large (std::size_t object_bytes, std::size_t alignment) noexcept
+  {
+    return object_bytes > object_bytes_max
+           || alignment > detail::alignment_max;
+  }
+
   static SlicePool *
   make (std::size_t object_bytes, std::size_t alignment)
   {
     SlicePoolOptions options = SlicePoolOptions ();
-    options.object_bytes = object_bytes;
-    options.alignment = alignment;
+    bool is_unused = is_too_large (object_bytes, alignment);
+    options.object_bytes = is_unused || object_bytes == 0 ? 1 : object_bytes;
+    options.alignment = is_unused ? 1 : alignment;
     return slice_pool_new (&options);
   }
+
+  static constexpr std::size_t object_bytes_max = std::size_t{ 1 } << 20;
 
   std::size_t object_bytes_;
   std::size_t alignment_;
 };
 
-/** Objects of type T by a strategy: LinearPool, StackPool or Pool.  It is a
- * standard allocator, too.  Who owns the strategy, and for how long, is said
- * where it is made:
+/** Objects of any size that die in any order, each call in bounded time: over
+ * a buffer of the caller's, or growing. */
+class TlsfPool : public detail::arena_owner<SliceTlsf, slice_tlsf_destroy>
+{
+public:
+  explicit TlsfPool (const SliceArenaOptions *options = nullptr)
+      : arena_owner ([=] { return slice_tlsf_new (options); })
+  {
+  }
+  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small is no
+   * memory. */
+  TlsfPool (void *buffer, std::size_t bytes)
+      : arena_owner ([=] { return slice_tlsf_new_fixed (buffer, bytes); })
+  {
+  }
+  TlsfPool (std::size_t, std::size_t) : TlsfPool ()
+  {
+  }
+
+  void *
+  allocate (std::size_t bytes, std::size_t alignment)
+  {
+    return detail::tlsf_get (arena (), bytes, alignment);
+  }
+
+  void
+  deallocate (void *block, std::size_t, std::size_t alignment) noexcept
+  {
+    if (block != nullptr)
+      detail::tlsf_put (arena (), block, alignment);
+  }
+
+  void
+  reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
+  {
+    slice_tlsf_reset (arena (), keep);
+  }
+};
+
+/** Objects of type T by a strategy: LinearPool, StackPool, Pool or TlsfPool.
+ * It is a standard allocator, too.  Who owns the strategy, and for how long,
+ * is said where it is made:
  *
  *   CustomAllocator<T, S> a;           one owner: a's, and its copies'
  *   CustomAllocator<T, S> b (pool);    owner and consumer apart: `pool` must
  *                                      outlive b
  *   CustomAllocator<T, S> c (shared);  many consumers share it: a
  *                                      std::shared_ptr; the last one ends it
+ *
+ * A copy, and one for another type, shares the strategy and is equal.  One
+ * that was moved from is as it was: a container that was moved from may be
+ * used again.  a's pool is made for objects of type T; a container that puts
+ * more into its nodes (a list, a map) asks for larger ones, which are slices,
+ * unless it is given a pool of that size: Pool (sizeof (T) + 64, 16).
  *
  * Errors: std::bad_alloc.  Threads: as the arena: one at a time.
  * Cost: the strategy's; copying counts a reference.
@@ -205,6 +300,11 @@ public:
   {
   }
 
+  /* These alone: moving is copying. */
+  CustomAllocator (const CustomAllocator &) noexcept = default;
+  CustomAllocator &operator= (const CustomAllocator &) noexcept = default;
+  ~CustomAllocator () = default;
+
   template <typename U>
   CustomAllocator (const CustomAllocator<U, Strategy> &other) noexcept
       : strategy_ (other.strategy ())
@@ -221,7 +321,7 @@ public:
   void
   deallocate (T *block, std::size_t n) noexcept
   {
-    strategy_->deallocate (block, n * sizeof (T));
+    strategy_->deallocate (block, n * sizeof (T), alignof (T));
   }
 
   /** Makes one object. */
@@ -229,26 +329,21 @@ public:
   T *
   create (Arguments &&...arguments)
   {
-    struct Guard
-    {
-      CustomAllocator *self;
-      T *block;
-      ~Guard ()
-      {
-        if (block != nullptr)
-          self->deallocate (block, 1);
-      }
-    } guard = { this, allocate (1) };
+    Guard guard (this, allocate (1));
     T *object = ::new (static_cast<void *> (guard.block))
         T (std::forward<Arguments> (arguments)...);
     guard.block = nullptr;
     return object;
   }
 
-  /** Ends one object; with a StackPool the one made last. */
+  /** Ends one object of create(): runs its destructor and frees it.  (It is
+   * not called destroy() as containers would take it for what ends an element
+   * and leaves its memory: std::allocator_traits.)  nullptr does nothing. */
   void
-  destroy (T *object) noexcept
+  dispose (T *object) noexcept
   {
+    if (object == nullptr)
+      return;
     object->~T ();
     deallocate (object, 1);
   }
@@ -270,6 +365,23 @@ public:
   }
 
 private:
+  /* Frees a block whose object could not be made. */
+  struct Guard
+  {
+    Guard (CustomAllocator *a, T *b) noexcept : self (a), block (b)
+    {
+    }
+    Guard (const Guard &) = delete;
+    Guard &operator= (const Guard &) = delete;
+    ~Guard ()
+    {
+      if (block != nullptr)
+        self->deallocate (block, 1);
+    }
+    CustomAllocator *self;
+    T *block;
+  };
+
   std::shared_ptr<Strategy> strategy_;
 };
 

@@ -265,6 +265,17 @@ SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
  * NULL block does nothing. */
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
+/** Frees a block of slice_alloc() or slice_alloc_aligned() whose size is not
+ * known: what slice_free1() does at once, this looks up.
+ *
+ * @param block  of any size and alignment; NULL does nothing
+ *
+ * Errors: as slice_free_bulk(); but an address that is not ours is taken for
+ *   a large block, which is malloc's.
+ * Threads: any.  Cost: as slice_free_bulk(), or free().
+ */
+SLICE_API void slice_free_unsized (void *block);
+
 /* --- for layers that stand on this one ----------------------------------- */
 
 /** Allocates like slice_try_alloc() and says whether the memory is known to
@@ -404,6 +415,19 @@ typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
 SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
+/** What the plain names do when there is no memory, for layers that stand on
+ * this one: asks the failure handler, and ends the program with error 120 if
+ * there is none or it gives up.  It returns if the handler says to try again.
+ *
+ * @param size       bytes that were asked for (SIZE_MAX: a product that does
+ *                   not fit)
+ * @param alignment  the alignment asked for; 0 if none
+ *
+ * Errors: 120.
+ * Threads: any.  Cost: one lock.
+ */
+SLICE_API void slice_out_of_memory (size_t size, size_t alignment);
+
 /** Called when a misuse or a fault ends the program: after its line is on
  * standard error, and before abort().
  *
@@ -527,7 +551,8 @@ slice_block_size (const void *block)
 #define SLICE_ALIGNED_BY_SIZE_(type) (__alignof__ (type) <= 16)
 /* Never run; draws a warning (C) or an error (C++) if `block` is no type *.
  * C++ takes a pointer to a derived type for one to its base. */
-#define SLICE_CHECK_TYPE_(type, block) ((void) ((type *) 0 == (block)))
+#define SLICE_CHECK_TYPE_(type, block)                                        \
+  SLICE_CAST_ (void, SLICE_NULL_ (type *) == (block))
 
 /** Allocates a block for one `type`, aligned as the type wants.  gcc 11 and
  * later warn (-Wmismatched-dealloc, in -Wall) where such a block goes to
@@ -535,36 +560,41 @@ slice_block_size (const void *block)
  * more than 16; and where malloc()'s comes to slice_free().
  * Source: g_slice_new(). */
 #define slice_new(type)                                                       \
-  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
-                 ? slice_alloc (SLICE_SIZEOF_ (type))                         \
-                 : slice_alloc_aligned (__alignof__ (type),                   \
-                                        SLICE_SIZEOF_ (type))))
+  SLICE_CAST_ (type *, SLICE_ALIGNED_BY_SIZE_ (type)                          \
+                           ? slice_alloc (SLICE_SIZEOF_ (type))               \
+                           : slice_alloc_aligned (__alignof__ (type),         \
+                                                  SLICE_SIZEOF_ (type)))
 
 /** As slice_new(), zeroed.  Source: g_slice_new0(). */
 #define slice_new0(type)                                                      \
-  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
-                 ? slice_alloc0 (SLICE_SIZEOF_ (type))                        \
-                 : slice_alloc0_aligned (__alignof__ (type),                  \
-                                         SLICE_SIZEOF_ (type))))
+  SLICE_CAST_ (type *,                                                        \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
+                   ? slice_alloc0 (SLICE_SIZEOF_ (type))                      \
+                   : slice_alloc0_aligned (__alignof__ (type),                \
+                                             SLICE_SIZEOF_ (type)))
 
 /** As slice_new(), but NULL with errno ENOMEM when there is no memory. */
 #define slice_try_new(type)                                                   \
-  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
-                 ? slice_try_alloc (SLICE_SIZEOF_ (type))                     \
-                 : slice_try_alloc_aligned (__alignof__ (type),               \
-                                            SLICE_SIZEOF_ (type))))
+  SLICE_CAST_ (type *,                                                        \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
+                   ? slice_try_alloc (SLICE_SIZEOF_ (type))                   \
+                   : slice_try_alloc_aligned (__alignof__ (type),             \
+                                                SLICE_SIZEOF_ (type)))
 
 /** As slice_try_new(), zeroed. */
 #define slice_try_new0(type)                                                  \
-  ((type *) (SLICE_ALIGNED_BY_SIZE_ (type)                                    \
-                 ? slice_try_alloc0 (SLICE_SIZEOF_ (type))                    \
-                 : slice_try_alloc0_aligned (__alignof__ (type),              \
-                                             SLICE_SIZEOF_ (type))))
+  SLICE_CAST_ (type *,                                                        \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
+                   ? slice_try_alloc0 (SLICE_SIZEOF_ (type))                  \
+                   : slice_try_alloc0_aligned (__alignof__ (type),            \
+                                                 SLICE_SIZEOF_ (type)))
 
 /** A copy of `*block`.  Source: g_slice_dup(). */
 #define slice_dup(type, block)                                                \
-  ((type *) (1 ? memcpy (slice_new (type), (block), sizeof (type))            \
-               : (SLICE_CHECK_TYPE_ (type, block), (void *) 0)))
+  SLICE_CAST_ (type *, 1 ? memcpy (SLICE_CAST_ (void *, slice_new (type)),    \
+                                   (block), sizeof (type))                    \
+                         : (SLICE_CHECK_TYPE_ (type, block),                  \
+                            SLICE_NULL_ (void *)))
 
 /** Frees a block of slice_new(); NULL does nothing.
  * Source: g_slice_free(). */

@@ -4,6 +4,7 @@
  *
  *   slice::allocator<T>        standard allocator over slices
  *   slice::unique_ptr<T>       and slice::make_unique<T> (...)
+ *   slice::unique_ptr<T[]>     and slice::make_unique<T[]> (n)
  *   SLICE_CLASS_OPERATORS      operator new and delete of a class, sized
  *
  * and in its parts, which it includes:
@@ -11,14 +12,19 @@
  *   slice-resource.hpp   slice::memory_resource, over slices, and over arenas
  *                        linear_resource, stack_resource, pool_resource,
  *                        tlsf_resource: std::pmr (C++17)
- *   slice-strategy.hpp   slice::LinearPool, StackPool, Pool: strategies, owners
- *                        of arenas; slice::CustomAllocator: objects of one type
- *                        by one strategy
+ *   slice-strategy.hpp   slice::LinearPool, StackPool, Pool, TlsfPool:
+ *                        strategies, owners of arenas;
+ *                        slice::CustomAllocator: objects of one type by one
+ *                        strategy
  *   slice-llvm.hpp       slice::llvm_allocator: pages for LLVM's
  *                        BumpPtrAllocatorImpl
  *
- * Everything throws std::bad_alloc when there is no memory; where exceptions
- * are off the program ends by slice_alloc()'s way of ending it.
+ * Any alignment is served; those above 4096 at the cost of so many bytes.
+ *
+ * Everything throws std::bad_alloc when there is no memory.  Where exceptions
+ * are off (-fno-exceptions) it does what slice_alloc() does: the failure
+ * handler is asked, and if it gives up the program ends with error 120, which
+ * tells the size.  RTTI is not needed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +34,7 @@
 #include <slice/arena.h>
 
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -37,25 +43,38 @@
 namespace slice
 {
 
-/** What all of this does when there is no memory. */
-[[noreturn]] inline void
-throw_bad_alloc ()
-{
-#if defined __cpp_exceptions || defined __EXCEPTIONS
-  throw std::bad_alloc ();
-#else
-  std::abort ();
-#endif
-}
-
 namespace detail
 {
 
-inline void *
-checked (void *block)
+/* The largest alignment that slices and arenas know. */
+constexpr std::size_t alignment_max = SLICE_ARENA_ALIGNMENT_MAX;
+
+/* There is no memory.  If this returns, it is worth another try. */
+#if defined __cpp_exceptions || defined __EXCEPTIONS
+[[noreturn]] inline void
+no_memory (std::size_t, std::size_t)
 {
-  if (SLICE_UNLIKELY (block == nullptr))
-    throw_bad_alloc ();
+  throw std::bad_alloc ();
+}
+#else
+inline void
+no_memory (std::size_t bytes, std::size_t alignment)
+{
+  slice_out_of_memory (bytes, alignment);
+}
+#endif
+
+/* What `attempt` gives, which is no nullptr in the end. */
+template <typename Attempt>
+inline void *
+insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
+{
+  void *block = attempt ();
+  while (SLICE_UNLIKELY (block == nullptr))
+    {
+      no_memory (bytes, alignment);
+      block = attempt ();
+    }
   return block;
 }
 
@@ -63,36 +82,71 @@ checked (void *block)
 inline std::size_t
 array_bytes (std::size_t n, std::size_t size)
 {
-  if (SLICE_UNLIKELY (n > static_cast<std::size_t> (-1) / 2 / size))
-    throw_bad_alloc ();
+  while (SLICE_UNLIKELY (n > SIZE_MAX / 2 / size))
+    no_memory (SIZE_MAX, 0);
   return n * size;
+}
+
+inline std::size_t
+rounded (std::size_t bytes, std::size_t alignment) noexcept
+{
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* `block`, moved up to a multiple of `alignment`. */
+inline void *
+aligned (void *block, std::size_t alignment) noexcept
+{
+  std::uintptr_t address = reinterpret_cast<std::uintptr_t> (block);
+  return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
+}
+
+/* Beyond alignment_max: an object inside a block that is so much larger, with
+ * the block's address in front of it. */
+
+/* The block's size; 0 if there is none. */
+inline std::size_t
+wide_bytes (std::size_t bytes, std::size_t alignment) noexcept
+{
+  std::size_t more = alignment + sizeof (void *);
+  return bytes <= SIZE_MAX / 2 && alignment <= SIZE_MAX / 4 ? bytes + more : 0;
+}
+
+inline void *
+wide_object (void *block, std::size_t alignment) noexcept
+{
+  if (block == nullptr)
+    return nullptr;
+  void *object
+      = aligned (static_cast<char *> (block) + sizeof (void *), alignment);
+  static_cast<void **> (object)[-1] = block;
+  return object;
+}
+
+inline void *
+wide_block (void *object) noexcept
+{
+  return static_cast<void **> (object)[-1];
+}
+
+/* nullptr if there is no memory. */
+inline void *
+slice_try_get (std::size_t bytes, std::size_t alignment) noexcept
+{
+  bytes += bytes == 0;
+  if (alignment <= 16)
+    return slice_try_alloc (rounded (bytes, alignment));
+  if (alignment <= alignment_max)
+    return slice_try_alloc_aligned (alignment, bytes);
+  return wide_object (slice_try_alloc (wide_bytes (bytes, alignment)),
+                      alignment);
 }
 
 inline void *
 slice_get (std::size_t bytes, std::size_t alignment)
 {
-  bytes += bytes == 0;
-  return checked (alignment <= 16
-                      ? slice_try_alloc ((bytes + alignment - 1)
-                                         & ~(alignment - 1))
-                      : slice_try_alloc_aligned (alignment, bytes));
-}
-
-/* Of an arena: a size's own alignment is at least 8. */
-inline void *
-arena_get (SliceLinear *arena, std::size_t bytes, std::size_t alignment)
-{
-  return checked (alignment <= 8
-                      ? slice_linear_alloc (arena, bytes)
-                      : slice_linear_alloc_aligned (arena, alignment, bytes));
-}
-
-inline void *
-arena_get (SliceStack *arena, std::size_t bytes, std::size_t alignment)
-{
-  return checked (alignment <= 8
-                      ? slice_stack_alloc (arena, bytes)
-                      : slice_stack_alloc_aligned (arena, alignment, bytes));
+  return insist (bytes, alignment,
+                 [=] { return slice_try_get (bytes, alignment); });
 }
 
 inline void
@@ -100,10 +154,145 @@ slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
 {
   bytes += bytes == 0;
   if (alignment <= 16)
-    slice_free1 ((bytes + alignment - 1) & ~(alignment - 1), block);
-  else
+    slice_free1 (rounded (bytes, alignment), block);
+  else if (alignment <= alignment_max)
     slice_free_aligned (alignment, bytes, block);
+  else if (block != nullptr)
+    slice_free1 (wide_bytes (bytes, alignment), wide_block (block));
 }
+
+/* For a block whose size is not known. */
+inline void
+slice_put_unsized (void *block, std::size_t alignment) noexcept
+{
+  if (alignment > alignment_max && block != nullptr)
+    block = wide_block (block);
+  slice_free_unsized (block);
+}
+
+/* Of an arena: a size's own alignment is at least 8. */
+inline void *
+linear_try_get (SliceLinear *arena, std::size_t bytes,
+                std::size_t alignment) noexcept
+{
+  if (alignment <= 8)
+    return slice_linear_alloc (arena, bytes);
+  if (alignment <= alignment_max)
+    return slice_linear_alloc_aligned (arena, alignment, bytes);
+  std::size_t wide = wide_bytes (bytes, alignment);
+  return wide != 0 ? wide_object (slice_linear_alloc (arena, wide), alignment)
+                   : nullptr;
+}
+
+inline void *
+linear_get (SliceLinear *arena, std::size_t bytes, std::size_t alignment)
+{
+  return insist (bytes, alignment,
+                 [=] { return linear_try_get (arena, bytes, alignment); });
+}
+
+/* The last object's memory comes back. */
+inline void
+linear_put (SliceLinear *arena, void *block, std::size_t bytes,
+            std::size_t alignment) noexcept
+{
+  if (alignment > alignment_max)
+    {
+      block = wide_block (block);
+      bytes = wide_bytes (bytes, alignment);
+    }
+  slice_linear_free_last (arena, block, bytes);
+}
+
+inline void *
+tlsf_try_get (SliceTlsf *arena, std::size_t bytes,
+              std::size_t alignment) noexcept
+{
+  if (alignment <= 16)
+    return slice_tlsf_alloc (arena, bytes);
+  if (alignment <= alignment_max)
+    return slice_tlsf_alloc_aligned (arena, alignment, bytes);
+  std::size_t wide = wide_bytes (bytes, alignment);
+  return wide != 0 ? wide_object (slice_tlsf_alloc (arena, wide), alignment)
+                   : nullptr;
+}
+
+inline void *
+tlsf_get (SliceTlsf *arena, std::size_t bytes, std::size_t alignment)
+{
+  return insist (bytes, alignment,
+                 [=] { return tlsf_try_get (arena, bytes, alignment); });
+}
+
+inline void
+tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
+{
+  slice_tlsf_free (arena,
+                   alignment > alignment_max ? wide_block (block) : block);
+}
+
+/* Objects on a stack arena that may go in any order: one that is not the top
+ * waits until what lies above it has gone.
+ *
+ *   | (padding) | below and is_dead, block | object |
+ *   ^
+ *   block, as the arena handed it out
+ */
+class stack_order
+{
+public:
+  void *
+  get (SliceStack *arena, std::size_t bytes, std::size_t alignment)
+  {
+    std::size_t wanted = alignment > 8 ? alignment : 8;
+    std::size_t more = sizeof (Head) + wanted - 8;
+    std::size_t whole = bytes <= SIZE_MAX / 4 ? bytes + more : SIZE_MAX;
+    /* The arena may have been reset by its owner. */
+    if (top_ != nullptr && slice_stack_is_empty (arena))
+      top_ = nullptr;
+    void *block = insist (bytes, alignment, [=] {
+      return slice_stack_alloc (arena, whole);
+    });
+    void *object
+        = aligned (static_cast<char *> (block) + sizeof (Head), wanted);
+    Head *head = static_cast<Head *> (object) - 1;
+    head->below = reinterpret_cast<std::uintptr_t> (top_);
+    head->block = block;
+    top_ = head;
+    return object;
+  }
+
+  void
+  put (SliceStack *arena, void *object) noexcept
+  {
+    if (object == nullptr)
+      return;
+    Head *head = static_cast<Head *> (object) - 1;
+    head->below |= is_dead;
+    while (top_ != nullptr && (top_->below & is_dead) != 0)
+      {
+        void *block = top_->block;
+        top_ = reinterpret_cast<Head *> (top_->below & ~is_dead);
+        slice_stack_release (arena, block);
+      }
+  }
+
+  void
+  reset () noexcept
+  {
+    top_ = nullptr;
+  }
+
+private:
+  struct Head
+  {
+    std::uintptr_t below;
+    void *block;
+  };
+  static constexpr std::uintptr_t is_dead = 1;
+
+  Head *top_ = nullptr;
+};
 
 } // namespace detail
 
@@ -161,40 +350,150 @@ template <typename T> struct deleter
   void
   operator() (T *object) const noexcept
   {
+    typedef typename std::remove_cv<T>::type Plain;
     object->~T ();
-    detail::slice_put (object, sizeof (T), alignof (T));
+    detail::slice_put (const_cast<Plain *> (object), sizeof (T), alignof (T));
   }
 };
 
-/** A std::unique_ptr that frees a slice: the size of a pointer. */
+/** The same of an array, whose length it keeps. */
+template <typename T> class deleter<T[]>
+{
+public:
+  explicit deleter (std::size_t n = 0) noexcept : n_ (n)
+  {
+  }
+
+  /** The array's length. */
+  std::size_t
+  size () const noexcept
+  {
+    return n_;
+  }
+
+  void
+  operator() (T *array) const noexcept
+  {
+    typedef typename std::remove_cv<T>::type Plain;
+    for (std::size_t i = n_; i > 0; i--)
+      array[i - 1].~T ();
+    detail::slice_put (const_cast<Plain *> (array), n_ * sizeof (T),
+                       alignof (T));
+  }
+
+private:
+  std::size_t n_;
+};
+
+/** A std::unique_ptr that frees a slice: the size of a pointer; of an array,
+ * of two.  An array's length is get_deleter ().size (). */
 template <typename T> using unique_ptr = std::unique_ptr<T, deleter<T>>;
+
+namespace detail
+{
+
+/* Frees a block that did not become an object, or an array of which `n` did.
+ */
+template <typename T> class unfinished
+{
+public:
+  explicit unfinished (std::size_t n_room)
+      : n (0), block_ (slice_get (array_bytes (n_room, sizeof (T)),
+                                  alignof (T))),
+        n_room_ (n_room)
+  {
+  }
+  unfinished (const unfinished &) = delete;
+  unfinished &operator= (const unfinished &) = delete;
+  ~unfinished ()
+  {
+    if (block_ == nullptr)
+      return;
+    while (n > 0)
+      static_cast<T *> (block_)[--n].~T ();
+    slice_put (block_, n_room_ * sizeof (T), alignof (T));
+  }
+
+  void *
+  place () const noexcept
+  {
+    return static_cast<char *> (block_) + n * sizeof (T);
+  }
+
+  /* It is the caller's from now on. */
+  T *
+  finished () noexcept
+  {
+    void *block = block_;
+    block_ = nullptr;
+    return static_cast<T *> (block);
+  }
+
+  std::size_t n;
+
+private:
+  void *block_;
+  std::size_t n_room_;
+};
+
+template <typename T> struct make_unique_of
+{
+  typedef unique_ptr<T> object;
+};
+template <typename T> struct make_unique_of<T[]>
+{
+  typedef unique_ptr<T[]> array;
+};
+template <typename T, std::size_t N> struct make_unique_of<T[N]>
+{
+};
+
+} // namespace detail
 
 /** Makes an object in a slice. */
 template <typename T, typename... Arguments>
-unique_ptr<T>
+typename detail::make_unique_of<T>::object
 make_unique (Arguments &&...arguments)
 {
-  struct Guard
-  {
-    void *block;
-    ~Guard ()
-    {
-      if (block != nullptr)
-        detail::slice_put (block, sizeof (T), alignof (T));
-    }
-  } guard = { detail::slice_get (sizeof (T), alignof (T)) };
-  T *object = ::new (guard.block) T (std::forward<Arguments> (arguments)...);
-  guard.block = nullptr;
-  return unique_ptr<T> (object);
+  detail::unfinished<typename std::remove_cv<T>::type> made (1);
+  ::new (made.place ()) T (std::forward<Arguments> (arguments)...);
+  return unique_ptr<T> (made.finished ());
+}
+
+/** Makes an array of n objects in a slice: T is `Element[]`.  They are value-
+ * initialised: numbers are 0. */
+template <typename T>
+typename detail::make_unique_of<T>::array
+make_unique (std::size_t n)
+{
+  typedef typename std::remove_extent<T>::type Element;
+  detail::unfinished<typename std::remove_cv<Element>::type> made (n);
+  for (; made.n < n; made.n++)
+    ::new (made.place ()) Element ();
+  return unique_ptr<T> (made.finished (), deleter<T> (n));
 }
 
 /** Inside a class: its objects, and those of derived classes, are slices.
  * A class that is deleted through a base needs a virtual destructor there, so
- * that delete knows the size; arrays go the usual way. */
-#define SLICE_CLASS_OPERATORS                                                 \
+ * that delete knows the size; arrays go the usual way.  new (std::nothrow)
+ * gives nullptr when there is no memory.
+ *
+ * An alignas is served where the language tells operator new of it: from
+ * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
+ * says so: SLICE_CLASS_OPERATORS_ALIGNED (64). */
+#define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
+
+/** The same for a class whose objects are aligned to `least` at least, a power
+ * of two. */
+#define SLICE_CLASS_OPERATORS_ALIGNED(least)                                  \
   static void *operator new (std::size_t size)                                \
   {                                                                           \
-    return ::slice::detail::slice_get (size, 1);                              \
+    return ::slice::detail::slice_get (size, (least));                        \
+  }                                                                           \
+  static void *operator new (std::size_t size,                                \
+                                    const std::nothrow_t &) noexcept          \
+  {                                                                           \
+    return ::slice::detail::slice_try_get (size, (least));                    \
   }                                                                           \
   static void *operator new (std::size_t, void *place) noexcept               \
   {                                                                           \
@@ -203,11 +502,62 @@ make_unique (Arguments &&...arguments)
   static void operator delete (void *block, std::size_t size) noexcept        \
   {                                                                           \
     if (block != nullptr)                                                     \
-      ::slice::detail::slice_put (block, size, 1);                            \
+      ::slice::detail::slice_put (block, size, (least));                      \
+  }                                                                           \
+  static void operator delete (void *block,                                   \
+                                      const std::nothrow_t &) noexcept        \
+  {                                                                           \
+    ::slice::detail::slice_put_unsized (block, (least));                      \
   }                                                                           \
   static void operator delete (void *, void *) noexcept                       \
   {                                                                           \
-  }
+  }                                                                           \
+  SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
+
+#ifdef __cpp_aligned_new
+# define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
+   static void *operator new (std::size_t size,                               \
+                                     std::align_val_t alignment)              \
+   {                                                                          \
+     return ::slice::detail::slice_get (                                      \
+         size, ::slice::detail::larger ((least), alignment));                 \
+   }                                                                          \
+   static void *operator new (std::size_t size,                               \
+                                     std::align_val_t alignment,              \
+                                     const std::nothrow_t &) noexcept         \
+   {                                                                          \
+     return ::slice::detail::slice_try_get (                                  \
+         size, ::slice::detail::larger ((least), alignment));                 \
+   }                                                                          \
+   static void operator delete (void *block, std::size_t size,                \
+                                       std::align_val_t alignment) noexcept   \
+   {                                                                          \
+     if (block != nullptr)                                                    \
+       ::slice::detail::slice_put (                                           \
+           block, size, ::slice::detail::larger ((least), alignment));        \
+   }                                                                          \
+   static void operator delete (void *block,                                  \
+                                       std::align_val_t alignment,            \
+                                       const std::nothrow_t &) noexcept       \
+   {                                                                          \
+     ::slice::detail::slice_put_unsized (                                     \
+         block, ::slice::detail::larger ((least), alignment));                \
+   }
+
+namespace detail
+{
+
+inline std::size_t
+larger (std::size_t least, std::align_val_t alignment) noexcept
+{
+  std::size_t asked = static_cast<std::size_t> (alignment);
+  return asked > least ? asked : least;
+}
+
+} // namespace detail
+#else
+# define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)
+#endif
 
 } // namespace slice
 

@@ -81,10 +81,19 @@ typedef struct
 #define SLICE_TRACE_TEXT_(x) #x
 #define SLICE_TRACE_TEXT(x) SLICE_TRACE_TEXT_ (x)
 
+/* The linker's names. */
+#ifdef __clang__
+# pragma clang diagnostic push
+# pragma clang diagnostic ignored "-Wunknown-warning-option"
+# pragma clang diagnostic ignored "-Wreserved-identifier"
+#endif
 extern SliceTraceLine *const __start_slice_trace_lines[]
     __attribute__ ((weak, visibility ("hidden")));
 extern SliceTraceLine *const __stop_slice_trace_lines[]
     __attribute__ ((weak, visibility ("hidden")));
+#ifdef __clang__
+# pragma clang diagnostic pop
+#endif
 
 static inline void
 slice_trace_line_count (SliceTraceLine *line, size_t bytes)

@@ -3,6 +3,8 @@
 #
 # With each compiler there is, with and without optimisation, with all
 # warnings as errors; and the typed macros refuse a pointer of another type.
+# In C++ a program that uses them all is quiet with the warnings that C++
+# programs ask for, with RTTI and exceptions and without.
 #
 # SPDX-License-Identifier: MIT
 
@@ -15,7 +17,7 @@ includes="-I$top_builddir -I$top_srcdir"
 
 # Languages: standard, and the compiler's name for the language.
 c_standards="c99 c11 c17 gnu17"
-cxx_standards="c++11 c++17 c++20"
+cxx_standards="c++11 c++14 c++17 c++20"
 
 # works COMPILER LANGUAGE: true if there is such a compiler
 works ()
@@ -119,6 +121,141 @@ all ()
     "$(misuses "$1" "$2" "$3")"
 }
 
+# The first of several names of a standard that the compiler knows.
+known_standard ()
+{
+  compiler=$1
+  shift
+  for name in "$@"; do
+    if echo 'int slice_unit;' \
+      | $compiler -x c++ -std="$name" -fsyntax-only - >/dev/null 2>&1; then
+      echo "$name"
+      return
+    fi
+  done
+}
+
+# A C++ program with what the headers have: $1 is a statement of its own.
+quiet_program ()
+{
+  {
+    for header in $PUBLIC_HEADERS; do
+      case $header in
+      */gslice.h) ;; # GLib's macros are not ours
+      *) echo "#include <$header>" ;;
+      esac
+    done
+    cat <<END
+#include <map>
+#include <vector>
+namespace quiet
+{
+struct Node { Node *next; int x; };
+struct alignas (64) Wide
+{
+  Wide () : y () {}
+  SLICE_CLASS_OPERATORS
+  int y;
+};
+struct Least
+{
+  Least () : z () {}
+  SLICE_CLASS_OPERATORS_ALIGNED (32)
+  int z;
+};
+template <typename Strategy>
+int
+by_strategy ()
+{
+  typedef slice::CustomAllocator<int, Strategy> Allocator;
+  Allocator allocator;
+  std::vector<int, Allocator> vector (allocator);
+  vector.push_back (1);
+  allocator.dispose (allocator.create (4));
+  allocator.reset ();
+  return vector[0];
+}
+int use ();
+}
+int
+quiet::use ()
+{
+  Node *node = slice_new (Node);
+  node->next = slice_new0 (Node);
+  Node *copy = slice_dup (Node, node);
+  slice_free (Node, copy);
+  slice_free_chain (Node, node, next);
+  SliceLinear *linear = slice_linear_new (nullptr);
+  SliceStack *stack = slice_stack_new (nullptr);
+  int *one = slice_linear_new_object (linear, int);
+  int *many = slice_linear_new_array (linear, int, 4);
+  Wide *wide = slice_stack_new_object (stack, Wide);
+  wide->y = *one = many[0] = 1;
+  delete new Wide;
+  delete new (std::nothrow) Wide;
+  delete new Least;
+  slice::unique_ptr<int> owned = slice::make_unique<int> (3);
+  slice::unique_ptr<Wide[]> array = slice::make_unique<Wide[]> (3);
+  std::map<int, int, std::less<int>,
+           slice::allocator<std::pair<const int, int>>> map;
+  map[1] = 2;
+  slice::llvm_allocator<> pages;
+  pages.Deallocate (pages.Allocate (100, 8), 100, 8);
+#ifdef SLICE_HAS_PMR
+  slice::linear_resource linear_resource (linear);
+  slice::stack_resource stack_resource (stack);
+  std::pmr::vector<int> a (&linear_resource), b (&stack_resource),
+      c (slice::default_resource ());
+  a.push_back (1);
+  b.push_back (2);
+  c = a;
+#endif
+  $1
+  return *owned + array[1].y + map[1] + by_strategy<slice::LinearPool> ()
+         + by_strategy<slice::StackPool> () + by_strategy<slice::Pool> ()
+         + by_strategy<slice::TlsfPool> ();
+}
+END
+  } > "$temporary/quiet.cc"
+}
+
+gcc_warnings="-Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++ \
+-Wconversion -Wsign-conversion -Wshadow -Wuseless-cast"
+clang_warnings="-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic \
+-Wno-padded -Wno-unknown-warning-option -Wno-unsafe-buffer-usage \
+-Wno-switch-default -Wno-nrvo"
+
+# quiet COMPILER FLAGS: what it says of the program in any standard
+quiet ()
+{
+  case $1 in *clang*) warnings=$clang_warnings ;; *) warnings=$gcc_warnings ;;
+  esac
+  for standard in c++11 c++14 c++17 c++20 \
+    "$(known_standard "$1" c++23 c++2b)"; do
+    test -n "$standard" || continue
+    $1 -std="$standard" -fsyntax-only -Wall -Wextra -Wpedantic $warnings \
+      $2 $includes "$temporary/quiet.cc" 2>&1 | grep -E 'warning|error'
+  done
+}
+
+quiet_all ()
+{
+  if ! works "$1" c++; then
+    skip "warnings of C++" "no compiler: ${1:-none}"
+    return
+  fi
+  quiet_program ''
+  expect_none "$1: nothing to warn of" "$(quiet "$1" '')"
+  expect_none "$1: nor without RTTI and exceptions" \
+    "$(quiet "$1" '-fno-rtti -fno-exceptions')"
+  quiet_program 'owned.reset ((int *) 0);'
+  expect_found "$1: an old cast would be seen" 'old-style-cast' \
+    "$(quiet "$1" '')"
+  quiet_program '(void) typeid (Node); throw 1;'
+  expect_found "$1: a need of exceptions would be seen" 'error' \
+    "$(quiet "$1" '-fno-rtti -fno-exceptions')"
+}
+
 all "$CC" c "$c_standards"
 all "${CXX-}" c++ "$cxx_standards"
 # A second compiler, where there is one and it is not the first.
@@ -126,6 +263,8 @@ case $CC in *clang*) second=gcc second_cxx=g++ ;;
 *) second=${CLANG-} second_cxx=${CLANGXX-} ;; esac
 all "$second" c "$c_standards"
 all "$second_cxx" c++ "$cxx_standards"
+quiet_all "${CXX-}"
+quiet_all "$second_cxx"
 
 # Can it fail?
 mkdir -p "$temporary/bad"

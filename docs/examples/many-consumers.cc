@@ -47,7 +47,7 @@ fold (const SharedPool &pool, Node *list)
       Node *other = node->next;
       node->value += other->value;
       node->next = other->next;
-      nodes.destroy (other);
+      nodes.dispose (other);
     }
 }
 

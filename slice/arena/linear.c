@@ -242,13 +242,35 @@ linear_cut_last (SliceLinear *linear, char *object)
   sli_bump_set_at (bump, object);
 }
 
+/* Gives an own block back, if it came last of all blocks and the object is
+ * what it holds. */
+static bool
+linear_free_own (SliceLinear *linear, char *object, size_t size)
+{
+  Bump *bump = &linear->bump;
+  uint32_t n_used = bump->chain.n_used;
+  if (n_used == 0)
+    return false;
+  Block last = bump->chain.table[n_used - 1];
+  size_t offset = (uintptr_t) object - (uintptr_t) last.start;
+  if (!sli_block_is_own (&last) || offset >= sli_block_bytes (&last)
+      || size > sli_block_bytes (&last) - offset)
+    return false;
+  if (bump->chain.is_told)
+    sli_told_died (bump, object);
+  bump->own_bytes -= sli_round8 (size + (size == 0));
+  sli_chain_drop (&bump->chain, n_used - 1);
+  return true;
+}
+
 bool
 slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
 {
   linear_checked (linear);
-  sli_arena_linear_require_still (linear);
-  if (object == NULL || !linear_is_last (linear, object, size))
+  if (object == NULL || linear->is_growing)
     return false;
+  if (!linear_is_last (linear, object, size))
+    return linear_free_own (linear, object, size);
   if (linear->bump.chain.is_told)
     sli_told_died (&linear->bump, object);
   linear_cut_last (linear, object);

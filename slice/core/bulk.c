@@ -165,6 +165,40 @@ slice_free_bulk (size_t n, void *const *blocks)
   bulk_free (n, blocks, CALL_SITE);
 }
 
+/* Is it one of malloc's that is freed as slice_free_aligned() does it?  With
+ * slabs in use that is what is large or aligned; of the checking modes' those
+ * that are written down. */
+static bool
+is_apart (const void *block)
+{
+  if (sli_route.route == ROUTE_MALLOC || sli_slab_is_ours (block))
+    return false;
+  return sli_route.route != ROUTE_GUARD
+         || sli_block_check_size (block) != SIZE_MAX;
+}
+
+void
+slice_free_unsized (void *block)
+{
+  if (block == NULL)
+    return;
+  if (trace_is_on ())
+    sli_trace_died (SLICE_TRACE_SLICE, block, 0);
+  route_make_ready ();
+  if (!is_apart (block))
+    {
+      bulk_free (1, &block, CALL_SITE);
+      return;
+    }
+  if (sli_route.checks_blocks || sli_route.route == ROUTE_GUARD)
+    sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
+                               "slice_free_unsized", CALL_SITE);
+  if (sli_route.clears_freed)
+    memset (block, 0, sli_os_malloc_bytes (block));
+  COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+  TRACE_OWN (free (block));
+}
+
 CONTEXT_TEXT void
 sli_own_free_bulk (size_t n, void *const *blocks)
 {

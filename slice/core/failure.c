@@ -70,6 +70,13 @@ die_of_no_memory (size_t size, size_t alignment)
                 aligned, sli_os_thread_id ());
 }
 
+COLD void
+slice_out_of_memory (size_t size, size_t alignment)
+{
+  if (!sli_failure_ask (size, alignment))
+    die_of_no_memory (size, alignment);
+}
+
 COLD void *
 sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
                      bool may_fail, const void *site)

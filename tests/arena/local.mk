@@ -51,19 +51,21 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 
 # C++: the header, LLVM's allocators on our pages, and the examples.
 if HAVE_CXX
-arena_cxx_tests = %D%/test-hpp %D%/test-llvm
+arena_cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm
 arena_examples = \
 	docs/examples/one-owner \
 	docs/examples/owner-and-consumer \
 	docs/examples/many-consumers
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests)
+TESTS += $(arena_cxx_tests) %D%/check-cxx.sh
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
 %C%_test_hpp_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
-%C%_test_hpp_LDADD = $(slice_test_libs)
+%C%_test_hpp_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
+%C%_test_containers_SOURCES = %D%/test-containers.cc
+%C%_test_containers_LDADD = slice/libslice.la
 %C%_test_llvm_SOURCES = %D%/test-llvm.cc
 %C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 %C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
@@ -77,6 +79,7 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-watch.sh %D%/check-arena-examples.sh
+dist_check_SCRIPTS += %D%/check-cxx.sh
 check_PROGRAMS += %D%/watch-misuse docs/examples/events docs/examples/messages
 docs_examples_events_SOURCES = docs/examples/events.c
 docs_examples_events_LDADD = slice/libslice.la

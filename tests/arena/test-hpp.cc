@@ -4,13 +4,28 @@
  */
 #include <glib.h>
 
+#include <dlfcn.h>
+#include <unistd.h>
 #include <cstdint>
+#include <cstdlib>
 #include <list>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <slice/slice.hpp>
+
+/* The machine's page, or what test_pages() says that it is. */
+static long said_by_test (int name);
+
+extern "C" long
+sysconf (int name) noexcept
+{
+  static long (*const real) (int)
+      = reinterpret_cast<long (*) (int)> (dlsym (RTLD_NEXT, "sysconf"));
+  long said = said_by_test (name);
+  return said != 0 ? said : real (name);
+}
 
 namespace
 {
@@ -171,6 +186,240 @@ test_class_operators ()
   delete null;
 }
 
+/* --- new and delete ------------------------------------------------------ */
+
+bool is_bad;
+
+template <std::size_t Alignment, std::size_t Size>
+struct alignas (Alignment) Shaped
+{
+  Shaped ()
+  {
+    if (is_bad)
+      throw 1;
+    n_alive++;
+    g_assert_cmpuint (reinterpret_cast<std::uintptr_t> (this) % Alignment, ==,
+                      0);
+  }
+  virtual ~Shaped ()
+  {
+    n_alive--;
+  }
+  SLICE_CLASS_OPERATORS
+  char bytes[Size];
+};
+
+template <typename T> struct alignas (256) Finer : T
+{
+};
+
+/* Each way to make one, and each to end it. */
+template <typename T>
+void
+new_and_delete ()
+{
+  std::vector<T *> made;
+  for (int i = 0; i < 20; i++)
+    {
+      made.push_back (new T);
+      made.push_back (new (std::nothrow) T);
+      made.push_back (new Finer<T>);
+      made.push_back (new (std::nothrow) Finer<T>);
+    }
+  for (std::size_t i = 0; i < made.size (); i += 2)
+    delete made[i];
+  for (std::size_t i = 1; i < made.size (); i += 2)
+    delete made[i];
+  g_assert_cmpint (n_alive, ==, 0);
+  /* A constructor that throws: what new got goes back. */
+  is_bad = true;
+  for (int i = 0; i < 20; i++)
+    {
+      int n_thrown = 0;
+      try
+        {
+          new T;
+        }
+      catch (int)
+        {
+          n_thrown++;
+        }
+      try
+        {
+          new (std::nothrow) T;
+        }
+      catch (int)
+        {
+          n_thrown++;
+        }
+      try
+        {
+          new (std::nothrow) Finer<T>;
+        }
+      catch (int)
+        {
+          n_thrown++;
+        }
+      g_assert_cmpint (n_thrown, ==, 3);
+    }
+  is_bad = false;
+}
+
+void
+test_new_and_delete ()
+{
+  n_alive = 0;
+  new_and_delete<Shaped<8, 4>> ();
+  new_and_delete<Shaped<8, 3000>> ();
+  new_and_delete<Shaped<16, 100>> ();
+  new_and_delete<Shaped<32, 700>> ();
+  new_and_delete<Shaped<64, 40>> ();
+  new_and_delete<Shaped<4096, 40>> ();
+  new_and_delete<Shaped<8192, 40>> ();
+}
+
+/* A size that is too large is nullptr with nothrow, and thrown without. */
+void
+test_nothrow ()
+{
+  typedef Shaped<64, 8> T;
+  volatile std::size_t size = static_cast<std::size_t> (-1) / 4;
+  g_assert_true (T::operator new (size, std::nothrow) == nullptr);
+  g_assert_true (T::operator new (size, std::align_val_t (64), std::nothrow)
+                 == nullptr);
+  bool thrown = false;
+  try
+    {
+      T::operator delete (T::operator new (size), size);
+    }
+  catch (const std::bad_alloc &)
+    {
+      thrown = true;
+    }
+  g_assert_true (thrown);
+}
+
+int n_until_throw;
+
+struct Fragile
+{
+  Fragile () : zero ()
+  {
+    if (--n_until_throw == 0)
+      throw 1;
+    n_alive++;
+  }
+  ~Fragile ()
+  {
+    n_alive--;
+  }
+  int zero;
+};
+
+void
+test_unique_array ()
+{
+  n_alive = 0;
+  {
+    slice::unique_ptr<Fragile[]> array = slice::make_unique<Fragile[]> (10);
+    g_assert_cmpint (n_alive, ==, 10);
+    g_assert_cmpuint (array.get_deleter ().size (), ==, 10);
+    array[9].zero = 1;
+    slice::unique_ptr<Fragile[]> other (std::move (array));
+    g_assert_true (array == nullptr);
+    array = slice::make_unique<Fragile[]> (0);
+    array.swap (other);
+    g_assert_cmpint (array[9].zero, ==, 1);
+    slice::unique_ptr<Fragile[]> none;
+    g_assert_true (none == nullptr);
+  }
+  g_assert_cmpint (n_alive, ==, 0);
+  slice::unique_ptr<int[]> zeros = slice::make_unique<int[]> (1000);
+  for (int i = 0; i < 1000; i++)
+    g_assert_cmpint (zeros[static_cast<std::size_t> (i)], ==, 0);
+  slice::unique_ptr<const int> constant = slice::make_unique<const int> (5);
+  g_assert_cmpint (*constant, ==, 5);
+  n_until_throw = 7;
+  bool thrown = false;
+  try
+    {
+      slice::make_unique<Fragile[]> (10);
+    }
+  catch (int)
+    {
+      thrown = true;
+    }
+  g_assert_true (thrown);
+  g_assert_cmpint (n_alive, ==, 0);
+}
+
+/* --- pages --------------------------------------------------------------- */
+
+long page_bytes_said; /* 0: what the system says */
+std::size_t mapped_bytes;
+
+void *
+count_map (const SliceSource *, std::size_t bytes, std::size_t alignment)
+{
+  std::size_t page = static_cast<std::size_t> (sysconf (_SC_PAGESIZE));
+  g_assert_cmpuint (bytes % page, ==, 0);
+  g_assert_cmpuint (bytes, >, 0);
+  g_assert_cmpuint (alignment % page, ==, 0);
+  mapped_bytes += bytes;
+  return std::aligned_alloc (alignment, (bytes + alignment - 1) / alignment
+                                            * alignment);
+}
+
+void
+count_unmap (const SliceSource *, void *address, std::size_t bytes)
+{
+  mapped_bytes -= bytes;
+  std::free (address);
+}
+
+} // namespace
+
+static long
+said_by_test (int name)
+{
+  return name == _SC_PAGESIZE ? page_bytes_said : 0;
+}
+
+namespace
+{
+
+/* A source is asked for whole pages of the machine's. */
+void
+test_pages ()
+{
+  SliceSource source = SliceSource ();
+  source.name = "counting";
+  source.map = count_map;
+  source.unmap = count_unmap;
+  slice::llvm_allocator<> pages (&source);
+  for (long said : { 0L, 16384L, 65536L })
+    {
+      page_bytes_said = said;
+      for (std::size_t size : { 0, 1, 4096, 5000, 70000 })
+        {
+          void *slab = pages.Allocate (size, 8);
+          pages.Deallocate (slab, size, 8);
+          g_assert_cmpuint (mapped_bytes, ==, 0);
+        }
+    }
+  page_bytes_said = 0;
+  bool thrown = false;
+  try
+    {
+      pages.Allocate (static_cast<std::size_t> (-1) - 5, 8);
+    }
+  catch (const std::bad_alloc &)
+    {
+      thrown = true;
+    }
+  g_assert_true (thrown);
+}
+
 /* --- strategies ---------------------------------------------------------- */
 
 void
@@ -191,10 +440,10 @@ test_strategies ()
   slice::CustomAllocator<long, slice::StackPool> stack;
   long *a = stack.create (1);
   long *b = stack.create (2);
-  stack.destroy (b);
+  stack.dispose (b);
   g_assert_true (stack.create (3) == b);
-  stack.destroy (b);
-  stack.destroy (a);
+  stack.dispose (b);
+  stack.dispose (a);
   stack.reset ();
 
   auto shared = std::make_shared<slice::LinearPool> ();
@@ -275,6 +524,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hpp/bad-alloc", test_bad_alloc);
   g_test_add_func ("/slice/hpp/unique", test_unique);
   g_test_add_func ("/slice/hpp/class-operators", test_class_operators);
+  g_test_add_func ("/slice/hpp/new-and-delete", test_new_and_delete);
+  g_test_add_func ("/slice/hpp/nothrow", test_nothrow);
+  g_test_add_func ("/slice/hpp/unique-array", test_unique_array);
+  g_test_add_func ("/slice/hpp/pages", test_pages);
   g_test_add_func ("/slice/hpp/strategies", test_strategies);
 #ifdef SLICE_HAS_PMR
   g_test_add_func ("/slice/hpp/resources", test_resources);

@@ -1,0 +1,157 @@
+#!/bin/sh
+# check-cxx.sh - slice.hpp without exceptions and RTTI, and in each language
+#
+# Without exceptions, no memory ends the program by the library's own words,
+# after the failure handler was asked.  With SLICE_TEST_MATRIX=1 the containers
+# (test-containers.cc) in C++11 to C++23 by each compiler, and with the
+# sanitizers; else the build's own program is all.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/../check-lib.sh"
+
+flags="-I$top_builddir -I$top_srcdir -pthread"
+libs="-L$top_builddir/slice/.libs -lslice -Wl,-rpath,$PWD/slice/.libs"
+libs="$libs -Wl,-rpath,$top_builddir/slice/.libs"
+
+cat > "$temporary/plain.cc" <<'END'
+#include <slice/slice.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+static bool
+give_up (std::size_t size, std::size_t alignment, void *data)
+{
+  int *n = static_cast<int *> (data);
+  std::fprintf (stderr, "handler: %zu %zu\n", size, alignment);
+  return --*n > 0;
+}
+
+struct Large
+{
+  SLICE_CLASS_OPERATORS
+  int x;
+};
+
+int
+main (int, char **argv)
+{
+  int n = 2;
+  slice_set_failure_handler (give_up, &n);
+  std::size_t huge = std::strtoul (argv[2], nullptr, 0);
+  slice::allocator<int> ints;
+  SliceArenaOptions options = SliceArenaOptions ();
+  options.limit_bytes = 10000;
+  slice::LinearPool linear (&options);
+  slice::StackPool stack (&options);
+  switch (argv[1][0])
+    {
+    case 'a':
+      ints.allocate (huge);
+      break;
+    case 'l':
+      linear.allocate (huge, 64);
+      break;
+    case 's':
+      stack.allocate (huge, 8);
+      break;
+    case 'n':
+      return Large::operator new (huge, std::nothrow) == nullptr ? 7 : 0;
+    case 'o':
+      Large::operator new (huge);
+      break;
+    case 'r':
+      {
+#ifdef SLICE_HAS_PMR
+        SliceTlsf *tlsf = slice_tlsf_new (nullptr);
+        slice::tlsf_resource one (tlsf), other (tlsf);
+        slice::memory_resource slices;
+        SliceLinear *arena = slice_linear_new (nullptr);
+        slice::linear_resource bump (arena);
+        bool right = one == other && slices == *slice::default_resource ()
+                     && !(one == slices) && !(slices == bump)
+                     && !(bump == one);
+        return right ? 7 : 0;
+#else
+        return 7;
+#endif
+      }
+    }
+  return 0;
+}
+END
+
+# plain COMPILER FLAGS: builds the program
+plain ()
+{
+  $1 -std=c++17 $2 -fno-exceptions $flags "$temporary/plain.cc" $libs \
+    -o "$temporary/plain" 2>&1
+}
+
+# says NAME ARGUMENTS: what the program says, and how it ends
+says ()
+{
+  ("$temporary/plain" "$@" 2>&1; echo "status $?") | grep -v '^Aborted'
+}
+
+without ()
+{
+  expect_none "$1 $2 -fno-exceptions: builds" "$(plain "$1" "$2")"
+  huge=4611686018427387000
+  expect_found "allocator: asks the handler" \
+    "handler: 4000000000000000000 4" "$(says a 1000000000000000000)"
+  expect_found "allocator: ends by 120" \
+    'slice: error 120: out of memory: 4000000000000000000 bytes' \
+    "$(says a 1000000000000000000)"
+  expect_found "allocator: a product that does not fit" \
+    'slice: error 120: out of memory: 18446744073709551615 bytes' \
+    "$(says a $huge)"
+  expect_found "an arena at its limit: ends by 120" \
+    'slice: error 120: out of memory: 20000 bytes, alignment 64' \
+    "$(says l 20000)"
+  expect_found "a stack at its limit: ends by 120" \
+    'slice: error 120: out of memory: 20000 bytes, alignment 8' \
+    "$(says s 20000)"
+  expect_found "operator new: ends by 120" \
+    "slice: error 120: out of memory: $huge bytes" "$(says o $huge)"
+  expect_found "nothrow new: nullptr" 'status 7' "$(says n $huge)"
+  expect_found "resources are equal, or not" 'status 7' "$(says r 1)"
+}
+
+if test "$(getconf LONG_BIT)" = 64; then
+  without "$CXX" -fno-rtti
+  without "$CXX" -frtti
+else
+  skip "without exceptions" "sizes are those of 64 bits"
+fi
+
+# in_language COMPILER FLAGS: the containers
+in_language ()
+{
+  if ! echo 'int main () { return 0; }' \
+    | $1 $2 -x c++ - -o "$temporary/works" 2>/dev/null; then
+    skip "containers: $1 $2" "not known here"
+    return
+  fi
+  said=$($1 $2 -O1 -g1 $flags "$top_srcdir/tests/arena/test-containers.cc" \
+           $libs -o "$temporary/containers" 2>&1 \
+         && "$temporary/containers" 2>&1)
+  expect_none "containers: $1 $2" \
+    "$(echo "$said" | grep -vE '^ok|^1\.\.[0-9]*$')"
+}
+
+if test -n "${SLICE_TEST_MATRIX-}"; then
+  for compiler in "$CXX" "${CLANGXX-}"; do
+    test -n "$compiler" || continue
+    for standard in 11 14 17 20 23; do
+      in_language "$compiler" "-std=c++$standard"
+    done
+    in_language "$compiler" "-std=c++2b"
+    in_language "$compiler" "-std=c++17 -fsanitize=address,undefined"
+    in_language "$compiler" "-std=c++17 -O3"
+  done
+fi
+
+finish
