@@ -563,7 +563,7 @@ slice_block_size (const void *block)
   SLICE_CAST_ (type *, SLICE_ALIGNED_BY_SIZE_ (type)                          \
                            ? slice_alloc (SLICE_SIZEOF_ (type))               \
                            : slice_alloc_aligned (__alignof__ (type),         \
-                                                  SLICE_SIZEOF_ (type)))
+                                                SLICE_SIZEOF_ (type)))
 
 /** As slice_new(), zeroed.  Source: g_slice_new0(). */
 #define slice_new0(type)                                                      \
@@ -571,7 +571,7 @@ slice_block_size (const void *block)
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_alloc0 (SLICE_SIZEOF_ (type))                      \
                    : slice_alloc0_aligned (__alignof__ (type),                \
-                                             SLICE_SIZEOF_ (type)))
+                                           SLICE_SIZEOF_ (type)))
 
 /** As slice_new(), but NULL with errno ENOMEM when there is no memory. */
 #define slice_try_new(type)                                                   \
@@ -579,7 +579,7 @@ slice_block_size (const void *block)
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_try_alloc (SLICE_SIZEOF_ (type))                   \
                    : slice_try_alloc_aligned (__alignof__ (type),             \
-                                                SLICE_SIZEOF_ (type)))
+                                              SLICE_SIZEOF_ (type)))
 
 /** As slice_try_new(), zeroed. */
 #define slice_try_new0(type)                                                  \
@@ -587,7 +587,7 @@ slice_block_size (const void *block)
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_try_alloc0 (SLICE_SIZEOF_ (type))                  \
                    : slice_try_alloc0_aligned (__alignof__ (type),            \
-                                                 SLICE_SIZEOF_ (type)))
+                                               SLICE_SIZEOF_ (type)))
 
 /** A copy of `*block`.  Source: g_slice_dup(). */
 #define slice_dup(type, block)                                                \
