@@ -126,7 +126,7 @@ sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
 
 /* --- the stack ----------------------------------------------------------- */
 
-static bool depot_is_right (Depot *depot);
+UNUSED static bool depot_is_right (Depot *depot); /* for assert_slow () */
 
 static bool
 depot_lock (Depot *depot)
