@@ -330,7 +330,7 @@ SLICE_API void ralloc_set_destructor (const void *ptr,
 template <typename T, size_t Most> struct RallocSizeof_
 {
   static_assert (alignof (T) <= Most,
-                 "the type must be aligned to more than this allocator aligns");
+                 "the type must be aligned to more than it is here");
   enum : size_t
   {
     bytes = sizeof (T)
