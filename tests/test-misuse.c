@@ -523,6 +523,7 @@ on_abort (int number, const char *message, void *data)
                                 message);
 
   say (line);
+  g_free (line);
 }
 
 static void
