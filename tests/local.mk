@@ -170,6 +170,7 @@ EXTRA_DIST += \
 	%D%/clients/client.cc \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
+	%D%/hang.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 

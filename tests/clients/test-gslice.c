@@ -19,6 +19,8 @@
 #include <slice/slice.h>
 #include <slice/stats.h>
 
+#include "tests/hang.h"
+
 enum
 {
   SIZE_LAST = 4096,
@@ -654,7 +656,7 @@ test_fork (void)
       g_assert_cmpint (pid, >=, 0);
       if (pid == 0)
         {
-          alarm (30); /* a child that hangs ends by a signal */
+          hang_after (30); /* a child that hangs ends by a signal */
           for (int j = 0; j < 1000; j++)
             g_slice_free1 (64, g_slice_alloc (64));
           g_slice_free1 (64, mine);
