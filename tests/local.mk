@@ -144,6 +144,7 @@ unit_tests = $(memcheck_tests) $(failure_tests)
 # --- scripts ---------------------------------------------------------------
 
 check_scripts = \
+	%D%/check-bootstrap.sh \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
