@@ -150,6 +150,7 @@ unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 # --- scripts ---------------------------------------------------------------
 
 check_scripts = \
+	%D%/check-bootstrap.sh \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
@@ -183,6 +184,7 @@ EXTRA_DIST += \
 	%D%/clients/client.cc \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
+	%D%/hang.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 

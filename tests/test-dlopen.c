@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "hang.h"
 #include "testlib.h"
 
 #include <dlfcn.h>
@@ -165,7 +166,7 @@ test_fork_handlers_before (void)
       child = fork ();
       if (child == 0)
         {
-          alarm (test_is_slow () ? 600 : 60);
+          hang_after (test_is_slow () ? 600 : 60);
           library_use (&forked_library);
           forked_library.trim (0);
           _exit (n_handled == n_before + 2 ? 0 : 1);

@@ -28,6 +28,7 @@
 
 #include <slice/libslice.h>
 
+#include "hang.h"
 #include "testlib.h"
 
 enum
@@ -330,7 +331,7 @@ try_point (const char *mode, gint64 (*run) (void))
 
   if (pid == 0)
     {
-      alarm (300);
+      hang_after (300);
       run_point (mode, run);
       _exit (0);
     }

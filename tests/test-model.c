@@ -10,6 +10,7 @@
 
 #include <slice/walk.h>
 
+#include "hang.h"
 #include "testlib.h"
 #include "teststats.h"
 
@@ -448,7 +449,7 @@ child_runs_model (void)
 {
   unsigned n_turns = test_times (20000, 2000);
 
-  alarm (test_is_slow () ? 1200 : 120);
+  hang_after (test_is_slow () ? 1200 : 120);
   model_run (0, &n_turns);
   test_gang (2, model_run, &n_turns);
   g_assert_null (slice_validate (NULL));

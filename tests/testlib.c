@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "testlib.h"
+#include "hang.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -121,7 +122,7 @@ child_start (TestBody body, int error_fd)
       struct rlimit no_core = { 0, 0 };
 
       setrlimit (RLIMIT_CORE, &no_core);
-      alarm (test.is_slow ? HANG_SECONDS * 10 : HANG_SECONDS);
+      hang_after (test.is_slow ? HANG_SECONDS * 10 : HANG_SECONDS);
       if (error_fd >= 0)
         dup2 (error_fd, 2);
       test_options ("");

@@ -97,11 +97,14 @@ void sli_schedule_point (const char *name);
 # define SCHEDULE_IS_ON 0
 #endif
 
-/* A fault built in on purpose, for the tests to find (tests/seeded). */
-#ifndef SLICE_SEEDED_BUG
-# define SLICE_SEEDED_BUG 0
+/* A fault built in on purpose, for the tests to find (tests/seeded), which say
+ * when they run which of them it is to be. */
+#ifdef SLICE_SEEDED
+extern int sli_seeded_fault;
+# define SEEDED(number) (sli_seeded_fault == (number))
+#else
+# define SEEDED(number) 0
 #endif
-#define SEEDED(number) (SLICE_SEEDED_BUG == (number))
 
 /* Relaxed access to what another thread may read or write meanwhile. */
 #define LOAD(place) __atomic_load_n ((place), __ATOMIC_RELAXED)

@@ -15,6 +15,7 @@
 
 #include <slice/libslice.h>
 
+#include "tests/hang.h"
 #include "misuse.h"
 
 enum
@@ -205,7 +206,7 @@ children_work (int n)
 
       if (pid == 0)
         {
-          alarm ((unsigned) times (20, 200));
+          hang_after ((unsigned) times (20, 200));
           churn (SIZE);
           slice_trim (0);
           run_threads (cache_many, NULL, 1);

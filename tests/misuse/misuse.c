@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 #include "misuse.h"
+#include "tests/hang.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +176,7 @@ run_child (const Case *one, const char *options, int fd)
   dup2 (fd, 2);
   if (options != NULL)
     setenv ("SLICE_OPTIONS", options, 1);
-  alarm (getenv ("MISUSE_LONG") != NULL ? 10 * CASE_SECONDS : CASE_SECONDS);
+  hang_after (getenv ("MISUSE_LONG") != NULL ? 10 * CASE_SECONDS : CASE_SECONDS);
   take = allocator->alloc;
   give = allocator->free;
   exit (one->run ());

@@ -30,6 +30,7 @@
 
 #include <slice/libslice.h>
 
+#include "tests/hang.h"
 #include "core/magazine.h"
 #include "core/record.h"
 #include "port/os.h"
@@ -445,7 +446,7 @@ try_schedule (uint64_t seed)
       struct rlimit no_core = { 0, 0 };
 
       setrlimit (RLIMIT_CORE, &no_core);
-      alarm (20);
+      hang_after (20);
       run_schedule (seed);
       _exit (0);
     }

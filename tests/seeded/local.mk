@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 check_scripts += %D%/seeded.sh
+EXTRA_DIST += %D%/fault.c
 
 seeded:
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/seeded.sh all

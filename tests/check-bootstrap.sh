@@ -1,0 +1,183 @@
+#!/bin/sh
+# check-bootstrap.sh - bootstrap on machines of its own making
+#
+# Debian's programs are scripts here that know a few packages and write down
+# what they are asked for.  Nothing is installed.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/check-lib.sh"
+
+bootstrap=$(cd "$top_srcdir" && pwd)/bootstrap
+test -f "$bootstrap" || skip_all "no bootstrap"
+unset NO_INSTALL CONFIGURE_FLAGS
+bin=$temporary/bin
+tree=$temporary/tree
+calls=$temporary/calls
+mkdir "$bin" "$tree"
+cp "$bootstrap" "$tree"
+mkdir "$tree/m4" "$tree/slice" "$tree/tests" "$tree/docs"
+touch "$tree/configure.ac" "$tree/Makefile.am"
+
+# program NAME: its script comes from standard input
+program ()
+{
+  { echo '#!/bin/sh'; cat; } > "$bin/$1"
+  chmod +x "$bin/$1"
+}
+
+program id <<'END'
+echo 0
+END
+program dpkg-query <<'END'
+for package; do :; done
+grep -qx "$package" "$STATE/installed" && printf installed
+END
+program apt-cache <<'END'
+echo "$2:"
+echo "  Installed: (none)"
+grep -qx "$2" "$STATE/available" && echo "  Candidate: 1.0-1" \
+  || echo "  Candidate: (none)"
+END
+program apt-get <<'END'
+echo "apt-get $*" >> "$STATE/calls"
+case " $* " in
+*" update "*) test ! -f "$STATE/no-network" ; exit ;;
+*" --no-remove "*) ;;
+*) echo "may remove packages" >> "$STATE/calls" ;;
+esac
+status=0
+for package; do
+  case $package in -* | install) continue ;; esac
+  if ! grep -qx "$package" "$STATE/available" \
+     || grep -qx "$package" "$STATE/conflicts"; then
+    status=100
+  fi
+done
+test $status != 0 || for package; do
+  echo "$package" >> "$STATE/installed"
+done
+exit $status
+END
+program autoreconf <<'END'
+echo autoreconf >> "$STATE/calls"
+echo > configure
+if test -f "$STATE/interrupted"; then
+  test -s "$STATE/interrupted" && kill -9 $PPID
+  exit 1
+fi
+echo > config.h.in
+echo > Makefile.in
+END
+
+# machine AVAILABLE...: a fresh one, which can get these packages
+machine ()
+{
+  rm -rf "$temporary/state" "$tree/configure" "$tree/Makefile.in"
+  STATE=$temporary/state
+  export STATE
+  mkdir "$STATE"
+  : > "$STATE/installed"
+  : > "$STATE/conflicts"
+  printf '%s\n' "$@" > "$STATE/available"
+}
+
+run_bootstrap ()
+{
+  : > "$STATE/calls"
+  (cd "$tree" && PATH=$bin:$PATH sh ./bootstrap) > "$temporary/said" 2>&1
+  status=$?
+}
+
+# expect NAME CONDITION...: a command that must succeed
+expect ()
+{
+  name=$1
+  shift
+  if "$@"; then
+    pass "$name"
+  else
+    fail "$name" "status $status
+$(cat "$STATE/calls" "$temporary/said")"
+  fi
+}
+
+is_installed ()
+{
+  for package; do
+    grep -qx "$package" "$STATE/installed" || return 1
+  done
+}
+has_call () { grep -q -e "$1" "$STATE/calls"; }
+has_no_call () { ! has_call "$1"; }
+has_said () { grep -q -e "$1" "$temporary/said"; }
+
+needed=$(sed -n '/^packages="/,/"$/p' "$bootstrap" | tr -d '"' \
+         | sed 's/^packages=//')
+wanted="libglib2.0-tests gstreamer1.0-tools valgrind libjemalloc2
+  libtbbmalloc2 libdw-dev libzstd-dev zlib1g-dev libunwind8 python3
+  gnuplot-nox"
+
+machine $needed $wanted libmimalloc2.0 libtcmalloc-minimal4
+run_bootstrap
+expect "all that is needed and wanted is installed" is_installed $needed \
+  $wanted libmimalloc2.0 libtcmalloc-minimal4
+expect "and nothing is removed" has_no_call "may remove"
+expect "nor what other compilers conflict with" has_no_call multilib
+expect "configure is made" test -f "$tree/configure"
+run_bootstrap
+expect "again: nothing is to be done" test ! -s "$STATE/calls"
+touch -d '+1 minute' "$tree/Makefile.am"
+run_bootstrap
+expect "a newer Makefile.am makes configure anew" has_call autoreconf
+touch -d '-1 minute' "$tree/Makefile.am"
+
+machine $needed $wanted libmimalloc3 libtcmalloc-minimal4t64
+run_bootstrap
+expect "names of a later release" is_installed $needed $wanted libmimalloc3 \
+  libtcmalloc-minimal4t64
+
+machine $needed $wanted libmimalloc3
+run_bootstrap
+expect "one that there is not: the others are installed" is_installed $needed \
+  $wanted libmimalloc3
+expect "and it is named" has_said "no package libtcmalloc-minimal4|"
+run_bootstrap
+expect "and not asked for again" has_no_call apt-get
+
+machine $needed $wanted libmimalloc3 libtcmalloc-minimal4
+echo valgrind > "$STATE/conflicts"
+run_bootstrap
+expect "one that conflicts: the others are installed" is_installed $needed \
+  python3 gnuplot-nox
+expect "and that is no error" test "$status" = 0
+
+machine $needed $wanted libmimalloc3 libtcmalloc-minimal4
+touch "$STATE/no-network"
+run_bootstrap
+expect "an error of apt-get update is none if all can be had" is_installed \
+  $needed $wanted
+expect "and bootstrap goes on" test "$status" = 0
+
+machine gcc make
+run_bootstrap
+expect "what is needed and not to be had ends it" test "$status" = 1
+expect "by name" has_said "no package.* libglib2.0-dev"
+
+machine $needed
+run_bootstrap
+expect "nothing of what is wanted can be had: configure is made" test -f \
+  "$tree/configure"
+rm -f "$tree/configure" "$tree/Makefile.in"
+: > "$STATE/interrupted"
+run_bootstrap
+expect "an autoreconf that fails leaves no configure" test ! -f \
+  "$tree/configure"
+echo killed > "$STATE/interrupted"
+run_bootstrap
+rm -f "$STATE/interrupted"
+run_bootstrap
+expect "after one that was killed configure is made anew" has_call autoreconf
+expect "as a whole" test -f "$tree/Makefile.in"
+
+finish
