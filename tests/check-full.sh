@@ -57,44 +57,36 @@ object ()
   echo "$temporary/$1/o$(echo "$2" | tr / -).o"
 }
 
-# build SET FLAG...: all of it, without a fault
+# build SET FLAG...: all of it, with each fault in it, none of them on
 build ()
 {
   set=$1
   shift
   mkdir "$temporary/$set"
-  more=$*
-  for source in $sources "$temporary/load.c"; do
+  more="$* -DSLICE_SEEDED"
+  for source in $sources "$top_srcdir/tests/seeded/fault.c" \
+    "$temporary/load.c"; do
     compile "$source" "$(object $set "$source")"
   done
+  $CC -pthread "$temporary/$set"/o*.o -o "$temporary/load-$set" || exit 99
 }
 
-# run SET FAULT FLAG...: what it says in the end
+# run SET FAULT: what it says in the end
 run ()
 {
-  set=$1
-  fault=$2
-  shift 2
-  more="$* -DSLICE_SEEDED_BUG=$fault"
-  faulty=$(grep -lF "SEEDED ($fault)" $sources /dev/null)
-  for source in $faulty; do
-    compile "$source" "$(object $set "$source")"
-  done
-  $CC -pthread "$temporary/$set"/o*.o -o "$temporary/load" || exit 99
   # (In a shell of its own, which is not to tell of the signal.)
-  said=$( (timeout 120 "$temporary/load" 2>&1; echo "status $?") 2> /dev/null)
-  more=$*
-  for source in $faulty; do
-    compile "$source" "$(object $set "$source")"
-  done
-  echo "$said"
+  (
+    SEEDED_FAULT=$2
+    export SEEDED_FAULT
+    timeout 120 "$temporary/load-$1" 2>&1
+    echo "status $?"
+  ) 2> /dev/null
 }
 
-full="-DSLICE_DEBUG=1 -DSLICE_DEBUG_FULL=1"
-build full $full
+build full -DSLICE_DEBUG=1 -DSLICE_DEBUG_FULL=1
 build debug -DSLICE_DEBUG=1
 
-said=$(run full 0 $full)
+said=$(run full 0)
 if test "$said" = "status 0"; then
   pass "without a fault no validator complains"
 else
@@ -104,10 +96,10 @@ fi
 # check FAULT FLOOR VALIDATOR
 check ()
 {
-  said=$(run full $1 $full)
+  said=$(run full $1)
   expect_found "$2, fault $1: a validator sees it" \
     "slice: error 140: .*does not hold: $3" "$said"
-  said=$(run debug $1 -DSLICE_DEBUG=1)
+  said=$(run debug $1)
   case $said in
   *"does not hold: $3"*)
     fail "$2, fault $1: not without =full" "$said" ;;

@@ -46,7 +46,7 @@ as_nobody ()
     --clear-groups "$temporary/show" 2>&1
 }
 
-expected='slice: warning 130: SLICE_OPTIONS: unknown option '"'nonsense'"' is ignored
+expected='slice: warning 130: SLICE_OPTIONS: unknown option '"'nonsense'"' is ignored (SLICE_OPTIONS=help lists all)
 secure 0, count 1 1, hardened 0'
 said=$(as_nobody)
 if test "$said" = "$expected"; then

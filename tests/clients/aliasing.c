@@ -258,9 +258,10 @@ heap_walked (void *in)
 /* Or in the memory that the program gave an arena: it may be a file. */
 static unsigned char buffer[BUFFER_BYTES];
 
-/* The longest row of one byte; an arena's addresses may have some, too. */
+/* The longest row of one byte, but no more than LEFT: what lies beside it may
+ * be an address with that byte. */
 static int
-longest_in_buffer (unsigned char byte)
+row_in_buffer (unsigned char byte)
 {
   int length = 0, longest = 0;
 
@@ -269,7 +270,7 @@ longest_in_buffer (unsigned char byte)
       length = buffer[i] == byte ? length + 1 : 0;
       longest = length > longest ? length : longest;
     }
-  return longest;
+  return longest < LEFT ? longest : LEFT;
 }
 
 /* What lies in the buffer after `statements', which make an arena over it by
@@ -287,7 +288,7 @@ longest_in_buffer (unsigned char byte)
     memset (&options, 0, sizeof options);                                     \
     options.source = slice_source_fixed_new (buffer, sizeof buffer);          \
     leave_##name (&options);                                                  \
-    return longest_in_buffer (0xc7);                                            \
+    return row_in_buffer (0xc7);                                            \
   }
 
 #define MARK(object) memset ((object), 0xc7, LEFT)

@@ -26,6 +26,7 @@ scheduled_sources = \
 	slice/core/fork.c \
 	slice/core/guard.c \
 	slice/core/guard-contents.c \
+	slice/core/guard-exit.c \
 	slice/core/guard-quick.c \
 	slice/core/guard-tool.c \
 	slice/core/adapt.c \
@@ -51,6 +52,7 @@ scheduled_sources = \
 	slice/port/annotate.c \
 	slice/port/lock.c \
 	slice/port/os-linux.c \
+	slice/port/os-module.c \
 	slice/port/os-posix.c \
 	slice/port/tool.c
 
