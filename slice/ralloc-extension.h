@@ -139,16 +139,16 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 
 /** A zeroed node that knows its type. */
 #define ralloc_typed(ctx, type)                                               \
-  ((type *) ralloc_named_const (                                              \
+  SLICE_CAST_ (type *, ralloc_named_const (                                   \
       (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), #type))
 /** ptr as `type` if that is its type, else NULL.
  * Source: talloc_get_type(). */
 #define ralloc_get_type(ptr, type)                                            \
-  ((type *) ralloc_check_name ((ptr), #type))
+  SLICE_CAST_ (type *, ralloc_check_name ((ptr), #type))
 /** ptr as `type`; ends the program if that is not its type.
  * Source: talloc_get_type_abort(). */
 #define ralloc_get_type_abort(ptr, type)                                      \
-  ((type *) ralloc_check_name_abort ((ptr), #type,                            \
+  SLICE_CAST_ (type *, ralloc_check_name_abort ((ptr), #type,                 \
                                      __FILE__ ":" RALLOC_STR_ (__LINE__)))
 #define RALLOC_STR_(x) RALLOC_STR2_ (x)
 #define RALLOC_STR2_(x) #x

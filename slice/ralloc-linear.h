@@ -165,19 +165,19 @@ SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
  * more than 8 bytes is refused by the compiler, here and in the macros below;
  * a linear arena (linear.h) serves it. */
 #define ralloc_linear_alloc(linear, type)                                     \
-  ((type *) ralloc_linear_alloc_child (                                       \
+  SLICE_CAST_ (type *, ralloc_linear_alloc_child (                            \
       (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1)))
 /** As ralloc_linear_alloc(), zeroed. */
 #define ralloc_linear_zalloc(linear, type)                                    \
-  ((type *) ralloc_linear_zalloc_child (                                      \
+  SLICE_CAST_ (type *, ralloc_linear_zalloc_child (                           \
       (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1)))
 /** An array of a `type` in a linear context. */
 #define ralloc_linear_alloc_array(linear, type, count)                        \
-  ((type *) ralloc_linear_alloc_child_array (                                 \
+  SLICE_CAST_ (type *, ralloc_linear_alloc_child_array (                      \
       (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1), (count)))
 /** As ralloc_linear_alloc_array(), zeroed. */
 #define ralloc_linear_zalloc_array(linear, type, count)                       \
-  ((type *) ralloc_linear_zalloc_child_array (                                \
+  SLICE_CAST_ (type *, ralloc_linear_zalloc_child_array (                     \
       (linear), RALLOC_SIZEOF_ (type, RALLOC_LINEAR_ALIGN_V1), (count)))
 
 /* --- garbage-collected contexts --------------------------------------------
@@ -229,8 +229,6 @@ SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
 #define RALLOC_GC_ALIGN_MAX_V1 4096
 
 /* size * count, or more than anyone has. */
-static __inline__ size_t ralloc_product_ (size_t size, size_t count)
-    __attribute__ ((__unused__));
 static __inline__ size_t
 ralloc_product_ (size_t size, size_t count)
 {
@@ -242,14 +240,14 @@ ralloc_product_ (size_t size, size_t count)
 /** `count` of `type` in a gc context; NULL with errno ENOMEM if the product
  * does not fit.  The compiler refuses an alignment above 4096. */
 #define ralloc_gc_alloc(gc, type, count)                                      \
-  ((type *) ralloc_gc_alloc_size (                                            \
+  SLICE_CAST_ (type *, ralloc_gc_alloc_size (                                 \
       (gc),                                                                   \
       ralloc_product_ (RALLOC_SIZEOF_ (type, RALLOC_GC_ALIGN_MAX_V1),         \
                        (count)),                                              \
       __alignof__ (type)))
 /** As ralloc_gc_alloc(), zeroed. */
 #define ralloc_gc_zalloc(gc, type, count)                                     \
-  ((type *) ralloc_gc_zalloc_size (                                           \
+  SLICE_CAST_ (type *, ralloc_gc_zalloc_size (                                \
       (gc),                                                                   \
       ralloc_product_ (RALLOC_SIZEOF_ (type, RALLOC_GC_ALIGN_MAX_V1),         \
                        (count)),                                              \
@@ -273,9 +271,9 @@ public:                                                                       \
                    "an object of a linear context is aligned to 8 bytes");    \
     static_assert (__has_trivial_destructor (TYPE),                           \
                    "nobody destroys the objects of a linear context");        \
-    void *p = ALLOC_FUNC (linear, size);                                      \
-    if (p == NULL)                                                            \
-      SLICE_RALLOC_BAD_ALLOC_ ();                                             \
+    void *p;                                                                  \
+    while ((p = ALLOC_FUNC (linear, size)) == SLICE_NULL_ (void *))           \
+      SLICE_RALLOC_BAD_ALLOC_ (size);                                         \
     return p;                                                                 \
   }                                                                           \
   SLICE_RALLOC_NO_ALIGNED_NEW_                                                \

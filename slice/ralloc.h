@@ -352,25 +352,28 @@ extern "C" {
  * bytes is refused by the compiler, here and in the macros below; a gc context
  * serves it (ralloc_gc_alloc()). */
 #define ralloc(ctx, type)                                                     \
-  ((type *) ralloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
+  SLICE_CAST_ (type *,                                                        \
+               ralloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** As ralloc(), zeroed. */
 #define rzalloc(ctx, type)                                                    \
-  ((type *) rzalloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
+  SLICE_CAST_ (type *,                                                        \
+               rzalloc_size ((ctx),                                           \
+                             RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
 /** A new node for `count` of `type`. */
 #define ralloc_array(ctx, type, count)                                        \
-  ((type *) ralloc_array_size (                                               \
+  SLICE_CAST_ (type *, ralloc_array_size (                                    \
       (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** As ralloc_array(), zeroed. */
 #define rzalloc_array(ctx, type, count)                                       \
-  ((type *) rzalloc_array_size (                                              \
+  SLICE_CAST_ (type *, rzalloc_array_size (                                   \
       (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array. */
 #define reralloc(ctx, ptr, type, count)                                       \
-  ((type *) reralloc_array_size (                                             \
+  SLICE_CAST_ (type *, reralloc_array_size (                                  \
       (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (count)))
 /** Resizes an array; what it grows by is zero. */
 #define rerzalloc(ctx, ptr, type, old_count, new_count)                       \
-  ((type *) rerzalloc_array_size (                                            \
+  SLICE_CAST_ (type *, rerzalloc_array_size (                                 \
       (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (old_count),      \
       (new_count)))
 
@@ -481,6 +484,7 @@ SLICE_END_DECLS
  * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
  * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
  * would destroy the elements.
+ * Errors: std::bad_alloc; without exceptions as slice_alloc() (120).
  * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
 # define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)              \
 private:                                                                      \
@@ -494,9 +498,9 @@ public:                                                                       \
   {                                                                           \
     static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
                    "a node is aligned to 16 bytes");                          \
-    void *p = ALLOC_FUNC (mem_ctx, size);                                     \
-    if (p == NULL)                                                            \
-      SLICE_RALLOC_BAD_ALLOC_ ();                                             \
+    void *p;                                                                  \
+    while ((p = ALLOC_FUNC (mem_ctx, size)) == SLICE_NULL_ (void *))          \
+      SLICE_RALLOC_BAD_ALLOC_ (size);                                         \
     if (!__has_trivial_destructor (TYPE))                                     \
       ralloc_set_destructor (p, _ralloc_destructor);                          \
     return p;                                                                 \
@@ -529,10 +533,12 @@ public:                                                                       \
   DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, rzalloc_size)
 
 # include <new>
+/* Throws; or where exceptions are off asks the failure handler, and returns if
+ * that says to try again, or ends the program (120). */
 # if defined __cpp_exceptions || defined __EXCEPTIONS
-#  define SLICE_RALLOC_BAD_ALLOC_() throw std::bad_alloc ()
+#  define SLICE_RALLOC_BAD_ALLOC_(size) throw std::bad_alloc ()
 # else
-#  define SLICE_RALLOC_BAD_ALLOC_() __builtin_trap ()
+#  define SLICE_RALLOC_BAD_ALLOC_(size) slice_out_of_memory ((size), 0)
 # endif
 /* What a derived type that wants more alignment would call.  (Of a deleted
  * operator gcc knows that it may be done without.) */

@@ -59,28 +59,29 @@ sli_failure_ask (size_t size, size_t alignment)
 }
 
 _Noreturn COLD static void
-die_of_no_memory (size_t size, size_t alignment)
+die_of_no_memory (const char *operation, size_t size, size_t alignment)
 {
   char aligned[48] = "";
 
   if (alignment != 0)
     sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
   sli_diag_die (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
-                alignment != 0 ? "slice_alloc_aligned" : "slice_alloc", size,
-                aligned, sli_os_thread_id ());
+                operation, size, aligned, sli_os_thread_id ());
 }
 
 COLD void
 slice_out_of_memory (size_t size, size_t alignment)
 {
   if (!sli_failure_ask (size, alignment))
-    die_of_no_memory (size, alignment);
+    die_of_no_memory ("slice_out_of_memory", size, alignment);
 }
 
 COLD void *
 sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
                      bool may_fail, const void *site)
 {
+  const char *operation
+      = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
   void *block;
 
   sli_trim_all ();
@@ -88,7 +89,7 @@ sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
   while (block == NULL && !may_fail)
     {
       if (!sli_failure_ask (size, alignment))
-        die_of_no_memory (size, alignment);
+        die_of_no_memory (operation, size, alignment);
       block = attempt (alignment, size, site);
     }
   if (block == NULL)

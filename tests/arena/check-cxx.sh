@@ -16,6 +16,7 @@ libs="$libs -Wl,-rpath,$top_builddir/slice/.libs"
 
 cat > "$temporary/plain.cc" <<'END'
 #include <slice/slice.hpp>
+#include <slice/ralloc.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,19 @@ give_up (std::size_t size, std::size_t alignment, void *data)
 struct Large
 {
   SLICE_CLASS_OPERATORS
+  int x;
+};
+
+struct Node
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Node)
+  int x;
+};
+
+struct Object
+{
+  DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE (Object,
+                                                ralloc_linear_alloc_child)
   int x;
 };
 
@@ -61,6 +75,12 @@ main (int, char **argv)
       return Large::operator new (huge, std::nothrow) == nullptr ? 7 : 0;
     case 'o':
       Large::operator new (huge);
+      break;
+    case 'c':
+      Node::operator new (huge, ralloc_context (nullptr));
+      break;
+    case 'i':
+      Object::operator new (huge, ralloc_linear_context (nullptr));
       break;
     case 'r':
       {
@@ -103,19 +123,25 @@ without ()
   expect_found "allocator: asks the handler" \
     "handler: 4000000000000000000 4" "$(says a 1000000000000000000)"
   expect_found "allocator: ends by 120" \
-    'slice: error 120: out of memory: 4000000000000000000 bytes' \
+    'slice: error 120: slice_out_of_memory: out of memory: 4000000000000000000 bytes' \
     "$(says a 1000000000000000000)"
   expect_found "allocator: a product that does not fit" \
-    'slice: error 120: out of memory: 18446744073709551615 bytes' \
+    'slice: error 120: slice_out_of_memory: out of memory: 18446744073709551615 bytes' \
     "$(says a $huge)"
   expect_found "an arena at its limit: ends by 120" \
-    'slice: error 120: out of memory: 20000 bytes, alignment 64' \
+    'slice: error 120: slice_out_of_memory: out of memory: 20000 bytes, alignment 64' \
     "$(says l 20000)"
   expect_found "a stack at its limit: ends by 120" \
-    'slice: error 120: out of memory: 20000 bytes, alignment 8' \
+    'slice: error 120: slice_out_of_memory: out of memory: 20000 bytes, alignment 8' \
     "$(says s 20000)"
   expect_found "operator new: ends by 120" \
-    "slice: error 120: out of memory: $huge bytes" "$(says o $huge)"
+    "slice: error 120: slice_out_of_memory: out of memory: $huge bytes" "$(says o $huge)"
+  expect_found "a context's operator new: asks the handler" \
+    "handler: $huge 0" "$(says c $huge)"
+  expect_found "a context's operator new: ends by 120" \
+    "slice: error 120: slice_out_of_memory: out of memory: $huge bytes" "$(says c $huge)"
+  expect_found "a linear context's operator new: ends by 120" \
+    "slice: error 120: slice_out_of_memory: out of memory: $huge bytes" "$(says i $huge)"
   expect_found "nothrow new: nullptr" 'status 7' "$(says n $huge)"
   expect_found "resources are equal, or not" 'status 7' "$(says r 1)"
 }
