@@ -40,7 +40,8 @@ look_at_slab (void *run, unsigned class_index, void *data)
   ChunkInfo chunk;
 
   for (unsigned i = 0;
-       spoilt->chunk == NULL && i < sli_slab_chunk (run, i, &chunk); i++)
+       spoilt->chunk == NULL && i < sli_slab_chunk_locked (run, i, &chunk);
+       i++)
     {
       uint16_t mark;
 

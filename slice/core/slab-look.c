@@ -230,11 +230,12 @@ sli_slab_each (SlabVisit visit, void *data)
 }
 
 unsigned
-sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
+sli_slab_chunk_locked (const void *run, unsigned index, ChunkInfo *info)
 {
   void *record;
   unsigned class_index;
 
+  assert_held (sli_page_lock ());
   *info = (ChunkInfo){ .state = CHUNK_NONE };
   if (sli_page_run_of (run, &record) == NULL)
     return 0;
@@ -242,7 +243,18 @@ sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
   if (class_index == 0)
     return 0;
   if (index < sli_sizeclasses[class_index].n_chunks)
-    sli_slab_look_up (slab_chunk (record, (char *) (uintptr_t) run, index),
-                      info);
+    look_up_locked (slab_chunk (record, (char *) (uintptr_t) run, index),
+                    info);
   return sli_sizeclasses[class_index].n_chunks;
+}
+
+unsigned
+sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
+{
+  unsigned n_chunks;
+
+  sli_lock (sli_page_lock ());
+  n_chunks = sli_slab_chunk_locked (run, index, info);
+  sli_unlock (sli_page_lock ());
+  return n_chunks;
 }

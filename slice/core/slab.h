@@ -104,6 +104,9 @@ void sli_slab_each (SlabVisit visit, void *data);
 /* Looks one chunk of a slab up, by its number; returns how many there are, 0
  * if no slab is at `run`. */
 unsigned sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info);
+/* The same with the page lock held, as in a visit of sli_slab_each(). */
+unsigned sli_slab_chunk_locked (const void *run, unsigned index,
+                                ChunkInfo *info);
 
 /* For fork.c. */
 Lock *sli_slab_lock (unsigned class_index);
