@@ -65,6 +65,12 @@ run_expect 125 "an unknown option is refused" --no-such-option true
 run_expect 125 "no program is refused"
 run_expect 127 "a program that is not there" /no/such/program
 run_expect 126 "a file that is no program" "$top_srcdir/README"
+run_expect 126 "a folder" "$top_srcdir"
+run_expect 127 "a name that is nowhere on the path" no-such-program-anywhere
+run_expect 0 "a program that the shell has, too" printf '%s' printed
+expect_found "slice-run: and it is run" '^printed$' "$(cat "$said")"
+PATH=.:$PATH run_expect 126 "a file on the path that is no program" \
+  Makefile
 run_expect 3 "the program's exit code comes through" sh -c 'exit 3'
 run_expect 0 "options end at --" --stats -- sh -c 'exit 0'
 run_expect 0 "options end at the program" sh -c 'test "$1" = --stats' x --stats
