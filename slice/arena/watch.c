@@ -14,14 +14,14 @@
 
 #ifndef RUNNING_ON_VALGRIND
 # define RUNNING_ON_VALGRIND 0
-# define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) 0)
-# define VALGRIND_MAKE_MEM_UNDEFINED(start, bytes) ((void) 0)
-# define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) 0)
-# define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void) 0)
-# define VALGRIND_DESTROY_MEMPOOL(pool) ((void) 0)
-# define VALGRIND_MEMPOOL_ALLOC(pool, start, bytes) ((void) 0)
-# define VALGRIND_MEMPOOL_FREE(pool, start) ((void) 0)
-# define VALGRIND_MEMPOOL_TRIM(pool, start, bytes) ((void) 0)
+# define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) (start))
+# define VALGRIND_MAKE_MEM_UNDEFINED(start, bytes) ((void) (start))
+# define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) (start))
+# define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void) (pool))
+# define VALGRIND_DESTROY_MEMPOOL(pool) ((void) (pool))
+# define VALGRIND_MEMPOOL_ALLOC(pool, start, bytes) ((void) (pool))
+# define VALGRIND_MEMPOOL_FREE(pool, start) ((void) (pool))
+# define VALGRIND_MEMPOOL_TRIM(pool, start, bytes) ((void) (bytes))
 #endif
 
 void __asan_poison_memory_region (const volatile void *, size_t)
@@ -71,7 +71,6 @@ sli_watch_object (const void *block, const void *object, size_t size)
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (object, size);
   VALGRIND_MEMPOOL_ALLOC (block, object, size);
-  (void) block;
 }
 
 void
@@ -80,7 +79,6 @@ sli_watch_object_gone (const void *block, const void *object, size_t size)
   VALGRIND_MEMPOOL_FREE (block, object);
   if (__asan_poison_memory_region != NULL)
     __asan_poison_memory_region (object, size);
-  (void) block;
 }
 
 void
@@ -89,7 +87,6 @@ sli_watch_cut (const void *block, const void *from, const void *end)
   size_t kept = (size_t) ((const char *) from - (const char *) block);
   VALGRIND_MEMPOOL_TRIM (block, block, kept);
   sli_watch_hide (from, (size_t) ((const char *) end - (const char *) from));
-  (void) kept;
 }
 
 void

@@ -45,7 +45,7 @@ char *
 sli_profile_site_name (const Profile *profile, uint32_t site)
 {
   uint64_t pcs[SITE_DEPTH_MAX];
-  const char *names[3];
+  const char *names[3] = { "", "", "" };
   uint32_t n = sli_sites_frames (profile->sites, site, pcs);
   uint32_t n_names = n < 3 ? n : 3;
   for (uint32_t i = 0; i < n_names; i++)
