@@ -145,6 +145,7 @@ unit_tests = $(memcheck_tests) $(failure_tests)
 
 check_scripts = \
 	%D%/check-bootstrap.sh \
+	%D%/check-configure.sh \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
