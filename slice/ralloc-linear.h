@@ -78,11 +78,11 @@ SLICE_API void *ralloc_linear_zalloc_child (void *linear, size_t size)
 /** An array in a linear context. */
 SLICE_API void *ralloc_linear_alloc_child_array (void *linear, size_t size,
                                                  size_t count)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 2);
 /** As ralloc_linear_alloc_child_array(), zeroed. */
 SLICE_API void *ralloc_linear_zalloc_child_array (void *linear, size_t size,
                                                   size_t count)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 2);
 
 /** The old style (Mesa until 23): the handle of the context is its first
  * object, of `size` bytes.

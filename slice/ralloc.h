@@ -226,11 +226,11 @@ SLICE_API void *rerzalloc_size (const void *ctx, void *ptr, size_t old_size,
  * Errors, Threads, Cost: as ralloc_size().
  * Source: Mesa ralloc_array_size(), whose count is an unsigned. */
 SLICE_API void *ralloc_array_size (const void *ctx, size_t size, size_t count)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 2);
 /** As ralloc_array_size(), zeroed. */
 SLICE_API void *rzalloc_array_size (const void *ctx, size_t size,
                                     size_t count)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (2, 3);
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE2 (3, 2);
 /** As reralloc_size() for `count` elements of `size` bytes. */
 SLICE_API void *reralloc_array_size (const void *ctx, void *ptr, size_t size,
                                      size_t count);

@@ -151,6 +151,8 @@ unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 
 check_scripts = \
 	%D%/check-bootstrap.sh \
+	%D%/check-compilers.sh \
+	%D%/check-configure.sh \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
@@ -190,6 +192,18 @@ EXTRA_DIST += \
 
 # --- how they are run ------------------------------------------------------
 
+library_sources = \
+	$(slice_libport_la_SOURCES) \
+	$(slice_libbase_la_SOURCES) \
+	$(slice_libpage_la_SOURCES) \
+	$(slice_libslab_la_SOURCES) \
+	$(slice_libdepot_la_SOURCES) \
+	$(slice_libmagazine_la_SOURCES) \
+	$(slice_liballoc_la_SOURCES) \
+	$(slice_libobserve_la_SOURCES) \
+	$(slice_context_libcontext_la_SOURCES) \
+	$(slice_arena_libarena_la_SOURCES)
+
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' \
 	$(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
@@ -212,6 +226,9 @@ AM_TESTS_ENVIRONMENT = \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; \
 	LAYOUT_SCRIPT='$(layout_script)'; export LAYOUT_SCRIPT; \
 	LIBRARY_CFLAGS='$(CPPFLAGS) $(CFLAGS)'; export LIBRARY_CFLAGS; \
+	LIBRARY_SOURCES='$(library_sources)'; export LIBRARY_SOURCES; \
+	SLICE_LIB_CFLAGS='$(SLICE_LIB_CFLAGS)'; export SLICE_LIB_CFLAGS; \
+	SLICE_LIB_LDFLAGS='$(SLICE_LIB_LDFLAGS)'; export SLICE_LIB_LDFLAGS; \
 	libdir='$(libdir)'; export libdir; \
 	includedir='$(includedir)'; export includedir; \
 	docdir='$(docdir)'; export docdir; \

@@ -263,7 +263,7 @@ is_same_region (const void *a, const void *b)
 /* Does what points to a node lie where it may be read, in our slabs, and does
  * it point back?  False of a dying node, and of one whose neighbour is
  * large: sli_context_check() looks at those. */
-static inline bool
+CONTEXT_TEXT static inline bool
 node_is_linked (const Node *node, const void *payload)
 {
   void *const *place = node->pprev;
@@ -310,7 +310,7 @@ node_make_root (Node *node, void *payload)
 
 /* Puts a node in front of a parent's children; NULL makes it a root.  The
  * parent word's flags stay; it is up to the caller that LIMITED is right. */
-static inline void
+CONTEXT_TEXT static inline void
 node_link (void *parent, Node *node, void *payload)
 {
   void **slot;
@@ -348,7 +348,7 @@ node_unlink_linked (Node *node, void *payload, const char *operation,
 }
 
 /* The same, both neighbours checked. */
-static inline void
+CONTEXT_TEXT static inline void
 node_unlink (Node *node, void *payload, const char *operation)
 {
   if (UNLIKELY (*node->pprev != payload))

@@ -94,7 +94,7 @@ void sli_free_go_on (Walk *walk);
 bool sli_free_heard (void *ptr, const char *operation);
 
 /* The node is to be freed by the walk that began on it. */
-static inline void
+CONTEXT_TEXT static inline void
 node_leaves_tree (Walk *walk, void *payload, Node *node,
                   const char *operation)
 {

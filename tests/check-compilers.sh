@@ -1,0 +1,116 @@
+#!/bin/sh
+# check-compilers.sh - the library by gcc and clang, not and fully optimized,
+# and with -flto
+#
+# SLICE_TEST_MATRIX=1: at each level.
+#
+# Each is compiled from the sources and takes the place of the one that the
+# tests were linked with; tests of each of its parts run on it.  How the public
+# headers are compiled is other checks' matter.
+#
+# LIBRARY_SOURCES, SLICE_LIB_CFLAGS, SLICE_LIB_LDFLAGS, LAYOUT_SCRIPT: as the
+# library is made.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/check-lib.sh"
+
+test -n "${LIBRARY_SOURCES-}" || skip_all "to be run by make"
+case "$CC ${LIBRARY_CFLAGS-}" in
+*-fsanitize* | *--coverage* | *-m32*) skip_all "the flags are special" ;;
+esac
+test -f "$top_builddir/slice/.libs/libslice.so.0" \
+  || skip_all "no shared library was built"
+
+tests="test-plain test-sizes test-model test-ralloc test-ralloc-free
+  test-ralloc-linear test-ralloc-string test-ralloc-model arena/test-linear
+  arena/test-pool arena/test-stack arena/test-tlsf"
+
+# compile DIRECTORY COMPILER...: the objects, in both ways of libslice's
+# local.mk
+compile ()
+{
+  out=$1
+  shift
+  for source in $LIBRARY_SOURCES; do
+    case $source in
+    *.c) ;;
+    *) continue ;;
+    esac
+    case $source in
+    slice/context/* | slice/arena/*)
+      own="-include $top_srcdir/slice/base/own.h" ;;
+    *) own= ;;
+    esac
+    "$@" $SLICE_LIB_CFLAGS -std=gnu11 -fPIC -w -DHAVE_CONFIG_H \
+      -iquote "$top_srcdir/slice" -I"$top_builddir" -I"$top_srcdir" $own \
+      -c "$top_srcdir/$source" -o "$out/$(echo "$source" | tr / -).o" \
+      || return
+  done
+}
+
+# check NAME COMPILER...: a library by it, and the tests on it
+check ()
+{
+  name=$1
+  shift
+  out=$temporary/$(echo "$name" | tr -d ' ')
+  mkdir "$out"
+  if compile "$out" "$@" > "$temporary/log" 2>&1 \
+     && "$@" -shared -fPIC -w $SLICE_LIB_LDFLAGS -Wl,-soname,libslice.so.0 \
+          -Wl,--version-script="$top_srcdir/slice/libslice.map" \
+          ${LAYOUT_SCRIPT:+-Wl,-T,"$LAYOUT_SCRIPT"} \
+          -o "$out/libslice.so.0" "$out"/*.o -lpthread \
+          > "$temporary/log" 2>&1; then
+    pass "$name: the library is built"
+  else
+    fail "$name: the library is built" "$(tail -n 20 "$temporary/log")"
+    return
+  fi
+  rm -f "$out"/*.o
+  for test in $tests; do
+    program=$(dirname "$top_builddir/tests/$test")/.libs/$(basename "$test")
+    test -x "$program" || program=$top_builddir/tests/$test
+    tap=--tap
+    test "$test" != test-plain || tap=
+    if LD_LIBRARY_PATH=$out "$program" $tap > "$temporary/log" 2>&1 \
+       && ! grep -q '^not ok' "$temporary/log"; then
+      pass "$name: $test"
+    else
+      fail "$name: $test" "$(grep -v '^ok' "$temporary/log" | tail -n 20)"
+    fi
+  done
+}
+
+# Can it fail?  Not if the tests run on another library.
+is_used ()
+{
+  LD_LIBRARY_PATH=$out LD_TRACE_LOADED_OBJECTS=1 \
+    "$top_builddir/tests/.libs/test-plain" | grep "libslice.so.0 => $out/"
+}
+
+check "gcc -O0" $CC -O0
+expect_found "the tests run on what was built" "libslice" "$(is_used)"
+check "gcc -O2 -flto" $CC -O2 -flto=auto
+if test -n "${LAYOUT_SCRIPT-}"; then
+  LIBRARY_CFLAGS=-O2 sh "$top_srcdir/tests/check-layout.sh" \
+    "$out/libslice.so.0" > "$temporary/layout" 2>&1
+  expect_none "gcc -O2 -flto: functions are where they are marked to be" \
+    "$(grep -A 9 '^not ok' "$temporary/layout")"
+  expect_found "gcc -O2 -flto: so says a check that ran" '^1\.\.' \
+    "$(cat "$temporary/layout")"
+fi
+
+test -z "${CLANG-}" || check "clang -O3" $CLANG -O3
+
+if test "${SLICE_TEST_MATRIX:-0}" = 1; then
+  for level in 1 2 3; do
+    check "gcc -O$level" $CC -O$level
+    test $level = 2 || check "gcc -O$level -flto" $CC -O$level -flto=auto
+  done
+  test -z "${CLANG-}" || for level in 0 1 2; do
+    check "clang -O$level" $CLANG -O$level
+  done
+fi
+
+finish
