@@ -1,10 +1,10 @@
 #!/bin/sh
 # check-arena-examples.sh - the arenas' examples run and print what they should:
-# the three arrangements of owners and consumers, a pool, a TLSF heap
+# the three arrangements of owners and consumers, a pool, a TLSF heap, std::pmr
 #
 # SPDX-License-Identifier: MIT
 
-echo 1..5
+echo 1..6
 n=0
 expect ()
 {
@@ -27,3 +27,4 @@ expect many-consumers 'many consumers, a pool: 5000 nodes, sum 50005000'
 expect events \
   'a pool: 500 events live, all in order, 0 blocks asked for since'
 expect messages 'TLSF: full at times, sound; all logged'
+expect words 'pmr on a linear arena: 7000'

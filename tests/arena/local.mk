@@ -55,7 +55,8 @@ arena_cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm
 arena_examples = \
 	docs/examples/one-owner \
 	docs/examples/owner-and-consumer \
-	docs/examples/many-consumers
+	docs/examples/many-consumers \
+	docs/examples/words
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
 TESTS += $(arena_cxx_tests) %D%/check-cxx.sh
@@ -70,6 +71,9 @@ endif
 %C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 %C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
 
+docs_examples_words_SOURCES = docs/examples/words.cc
+docs_examples_words_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
+docs_examples_words_LDADD = slice/libslice.la
 docs_examples_one_owner_SOURCES = docs/examples/one-owner.cc
 docs_examples_one_owner_LDADD = slice/libslice.la
 docs_examples_owner_and_consumer_SOURCES = docs/examples/owner-and-consumer.cc
