@@ -1,13 +1,14 @@
 /* child.c - runs slice-test again, as a child
  *
- * A fresh process for each run: an allocator's state, a preloaded malloc and
- * an abort stay in it.
+ * A process for each run: an allocator's state, a preloaded malloc and an
+ * abort stay in it.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <tests/stress/stress.h>
 
 #include <errno.h>
+#include <getopt.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ text_read_both (Text texts[2], const int fds[2])
 
 /* In the child: never returns. */
 static void
-child_exec (const ChildArgs *args, const char *preload, const int fds[2])
+child_begin (const ChildArgs *args, const char *preload, const int fds[2])
 {
   const struct rlimit no_core = { 0, 0 };
   char name[] = "slice-test";
@@ -87,17 +88,24 @@ child_exec (const ChildArgs *args, const char *preload, const int fds[2])
   dup2 (fds[0], STDOUT_FILENO);
   dup2 (fds[1], STDERR_FILENO);
   setrlimit (RLIMIT_CORE, &no_core);
-  if (preload != NULL && *preload == '\0')
+  if (preload == NULL)
+    {
+      optind = 0; /* anew */
+      exit (slice_test ((int)args->n + 1, vector));
+    }
+  if (*preload == '\0')
     unsetenv ("LD_PRELOAD");
-  else if (preload != NULL)
+  else
     setenv ("LD_PRELOAD", preload, 1);
   execv (SELF, vector);
   fprintf (stderr, "slice-test: " SELF ": %s\n", strerror (errno));
   _exit (EXIT_FOUND);
 }
 
-/* Runs slice-test with arguments.  preload: NULL, the environment as it is;
- * "", nothing preloaded; else the library.  False if no child could be made.
+/* Runs slice-test with arguments.  preload: NULL, as a copy of this process, in
+ * which no allocator was used (an emulator of processors can't start
+ * /proc/self/exe); else as a new one, "" with nothing preloaded.  False if no
+ * child could be made.
  */
 bool
 child_run (const ChildArgs *args, const char *preload, ChildResult *result)
@@ -119,7 +127,7 @@ child_run (const ChildArgs *args, const char *preload, ChildResult *result)
     {
       close (out[0]);
       close (err[0]);
-      child_exec (args, preload, (const int[2]){ out[1], err[1] });
+      child_begin (args, preload, (const int[2]){ out[1], err[1] });
     }
   close (out[1]);
   close (err[1]);

@@ -49,7 +49,7 @@ run_once (const Options *options)
 }
 
 int
-main (int argc, char **argv)
+slice_test (int argc, char **argv)
 {
   Options options;
 
@@ -60,4 +60,10 @@ main (int argc, char **argv)
   if (fflush (stdout) != 0)
     stress_fail (EXIT_FOUND, "standard output can't be written");
   return code;
+}
+
+int
+main (int argc, char **argv)
+{
+  return slice_test (argc, argv);
 }

@@ -276,6 +276,9 @@ bool child_run (const ChildArgs *args, const char *preload,
                 ChildResult *result);
 void child_result_clear (ChildResult *result);
 
+/* What main() does. */
+int slice_test (int argc, char **argv);
+
 /* expect.c, table.c */
 int expect_caught (const Options *options);
 int table_run (const Options *options);
