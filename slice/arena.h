@@ -209,13 +209,6 @@ SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
  */
 SLICE_API void slice_source_destroy (const SliceSource *source);
 
-/* --- typed macros -------------------------------------------------------- */
-
-/* Does its size alone align a type well enough?  A constant.  (A type with the
- * attribute aligned may want 16 and be no multiple of it.) */
-#define SLICE_ARENA_ALIGNED_BY_SIZE_(type)                                    \
-  (__alignof__ (type) <= ((sizeof (type) + 7) % 16 < 8 ? 16 : 8))
-
 /* --- the inline code of linear and stack --------------------------------- */
 
 /* What the inline functions see of a linear or stack arena (version 1):

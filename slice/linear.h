@@ -305,7 +305,7 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
 /** Adds one `type`, aligned as the type wants. */
 #define slice_linear_new_object(linear, type)                                 \
   SLICE_CAST_ (type *,                                                        \
-               SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                            \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_linear_alloc ((linear), SLICE_SIZEOF_ (type))      \
                    : slice_linear_alloc_aligned (                             \
                            (linear), __alignof__ (type), SLICE_SIZEOF_ (type)))
@@ -314,7 +314,7 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
  * does not fit is the same as no memory. */
 #define slice_linear_new_array(linear, type, n)                               \
   SLICE_CAST_ (type *,                                                        \
-               SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                            \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_linear_alloc_n ((linear), (n), sizeof (type))      \
                    : slice_linear_alloc_aligned_n (                           \
                            (linear), __alignof__ (type), (n), sizeof (type)))

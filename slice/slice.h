@@ -547,8 +547,10 @@ slice_block_size (const void *block)
 
 /* The size to ask for so that a type without members gets a block, too. */
 #define SLICE_SIZEOF_(type) (sizeof (type) + (sizeof (type) == 0))
-/* Does slice_alloc() align well enough?  A constant. */
-#define SLICE_ALIGNED_BY_SIZE_(type) (__alignof__ (type) <= 16)
+/* Does its size alone align a type well enough?  A constant.  (A type with the
+ * attribute aligned may want 16 and be no multiple of it.) */
+#define SLICE_ALIGNED_BY_SIZE_(type)                                          \
+  (__alignof__ (type) <= ((SLICE_SIZEOF_ (type) + 7) % 16 < 8 ? 16 : 8))
 /* Never run; draws a warning (C) or an error (C++) if `block` is no type *.
  * C++ takes a pointer to a derived type for one to its base. */
 #define SLICE_CHECK_TYPE_(type, block)                                        \

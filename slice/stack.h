@@ -118,7 +118,7 @@ SLICE_API void slice_stack_get_stats (const SliceStack *stack,
 /** Puts one `type` on the stack, aligned as the type wants. */
 #define slice_stack_new_object(stack, type)                                   \
   SLICE_CAST_ (type *,                                                        \
-               SLICE_ARENA_ALIGNED_BY_SIZE_ (type)                            \
+               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
                    ? slice_stack_alloc ((stack), SLICE_SIZEOF_ (type))        \
                    : slice_stack_alloc_aligned (                              \
                            (stack), __alignof__ (type), SLICE_SIZEOF_ (type)))

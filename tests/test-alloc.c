@@ -558,6 +558,43 @@ typed_aligned (void)
   g_assert_cmpuint (test_live (), ==, 0);
 }
 
+/* Types that want 16 and are no multiple of it. */
+typedef int Sixteen __attribute__ ((aligned (16)));
+typedef struct
+{
+  double two[5];
+} Forty;
+typedef Forty FortyBySixteen __attribute__ ((aligned (16)));
+
+static void
+typed_aligned_beyond_size (void)
+{
+  enum { N = 100 };
+  Sixteen *small[N];
+  FortyBySixteen *large[N];
+
+  for (int i = 0; i < N; i++)
+    {
+      small[i] = i % 2 == 0 ? slice_new (Sixteen) : slice_try_new0 (Sixteen);
+      large[i] = i % 2 == 0 ? slice_new0 (FortyBySixteen)
+                            : slice_try_new (FortyBySixteen);
+      g_assert_cmpuint ((uintptr_t) small[i] % 16, ==, 0);
+      g_assert_cmpuint ((uintptr_t) large[i] % 16, ==, 0);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      slice_free (Sixteen, small[i]);
+      slice_free (FortyBySixteen, large[i]);
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_typed_aligned_beyond_size (void)
+{
+  in_each_mode (typed_aligned_beyond_size);
+}
+
 static void
 test_typed_aligned (void)
 {
@@ -1245,6 +1282,8 @@ main (int argc, char **argv)
   test_add_death ("/slice/alloc/death/free-overflow", death_free_overflow);
   test_add ("/slice/alloc/aligned", test_aligned);
   test_add ("/slice/alloc/typed-aligned", test_typed_aligned);
+  test_add ("/slice/alloc/typed-aligned-beyond-size",
+            test_typed_aligned_beyond_size);
   test_add ("/slice/alloc/typed-try", test_typed_try);
   test_add_fresh ("/slice/alloc/typed-try-large", test_typed_try_large);
   test_add_death ("/slice/alloc/death/alignment-0", death_alignment_0);

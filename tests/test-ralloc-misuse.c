@@ -260,6 +260,34 @@ damage_pprev (void)
   do_free (root);
 }
 
+/* A page that nobody may read, near the slabs and not ours: the first extent is
+ * small, and has its 2 MiB of address space alone. */
+static void *
+forbidden_near (const void *address)
+{
+  enum { WINDOW_BYTES = 2 * 1024 * 1024 };
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
+  char *start = (char *) ((uintptr_t) address & ~(uintptr_t) (WINDOW_BYTES - 1));
+
+  for (size_t at = 0; at < WINDOW_BYTES; at += page_bytes)
+    if (!slice_is_ours (start + at)
+        && mmap (start + at, page_bytes, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+               == start + at)
+      return start + at;
+  return NULL;
+}
+
+static void
+damage_pprev_forbidden (void)
+{
+  void *root = ralloc_context (NULL);
+  void *volatile *node = do_size (root, 40);
+
+  node[-1] = forbidden_near ((const void *) node);
+  do_free ((void *) node);
+}
+
 static void
 damage_parent (void)
 {
@@ -475,6 +503,8 @@ static const Misuse misuses[]
           false },
         { "damage-next", damage_next, "*error 203*", true },
         { "damage-pprev", damage_pprev, "*error 203*", true },
+        { "damage-pprev-forbidden", damage_pprev_forbidden, "*error 203*",
+          true },
         { "damage-parent", damage_parent, "*error 203*", true },
         { "linear-of-node", linear_of_node, "*error 206*", true },
         { "resize-linear", resize_linear, "*error 200*", true },

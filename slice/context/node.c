@@ -111,7 +111,7 @@ link_is_readable (void **place, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
-  return is_same_region (place, payload)
+  return is_same_window (place, payload)
          || is_in_slabs (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);

@@ -247,17 +247,11 @@ is_in_slabs (const void *address)
   return LIKELY (own_extents_have (address)) || slice_is_ours (address);
 }
 
-/* A region is an aligned window of address space, of which slice_is_ours()
- * says the same. */
-enum
-{
-  WINDOW_SHIFT_REGION = 21
-};
-
+/* Of both slice_is_ours() says the same. */
 static inline bool
-is_same_region (const void *a, const void *b)
+is_same_window (const void *a, const void *b)
 {
-  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) >> WINDOW_SHIFT_REGION == 0);
+  return LIKELY (((uintptr_t) a ^ (uintptr_t) b) < SLICE_OURS_BYTES);
 }
 
 /* Does what points to a node lie where it may be read, in our slabs, and does
@@ -270,7 +264,7 @@ node_is_linked (const Node *node, const void *payload)
 
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0))
     return false;
-  return (is_same_region (place, payload)
+  return (is_same_window (place, payload)
           || is_in_slabs (place))
          && LIKELY (*place == payload);
 }
