@@ -142,10 +142,21 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* Named below as deallocators. */
+/* What frees stands before what allocates, whose attributes name it. */
+
+/** Frees a block.
+ *
+ * @param size   the size that it was asked for with
+ * @param block  the block; NULL does nothing
+ *
+ * Errors: freeing the block freed last in that class again ends the program
+ *   at once; other misuse at latest when the pointer comes back to its slab
+ *   (slice-errors(7)).
+ * Threads: any, not only the one that allocated.
+ * Cost: 8 instructions; as slice_alloc().
+ * Source: g_slice_free1().
+ */
 SLICE_INLINE void slice_free1 (size_t size, void *block);
-SLICE_API void slice_free_n (size_t n, size_t size, void *block);
-SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
 /** Allocates a block.
  *
@@ -189,20 +200,6 @@ SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
 SLICE_INLINE void *slice_copy (size_t size, const void *source)
     SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
-/** Frees a block.
- *
- * @param size   the size that it was asked for with
- * @param block  the block; NULL does nothing
- *
- * Errors: freeing the block freed last in that class again ends the program
- *   at once; other misuse at latest when the pointer comes back to its slab
- *   (slice-errors(7)).
- * Threads: any, not only the one that allocated.
- * Cost: 8 instructions; as slice_alloc().
- * Source: g_slice_free1().
- */
-SLICE_INLINE void slice_free1 (size_t size, void *block);
-
 /** Frees a singly linked chain of blocks of one size.
  *
  * @param size         the size of each
@@ -214,6 +211,9 @@ SLICE_INLINE void slice_free1 (size_t size, void *block);
  */
 SLICE_API void slice_free_chain_with_offset (size_t size, void *chain,
                                              size_t next_offset);
+
+/** Frees an array of slice_alloc_n(): the same n and size. */
+SLICE_API void slice_free_n (size_t n, size_t size, void *block);
 
 /** Allocates an array.
  *
@@ -232,8 +232,10 @@ SLICE_API void *slice_alloc0_n (size_t n, size_t size) SLICE_ATTR_MALLOC
 /** As slice_alloc_n(), but NULL with errno ENOMEM when there is no memory. */
 SLICE_API void *slice_try_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
     SLICE_ATTR_ALLOC_SIZE2 (1, 2) SLICE_ATTR_FREED_BY (slice_free_n, 3);
-/** Frees an array of slice_alloc_n(): the same n and size. */
-SLICE_API void slice_free_n (size_t n, size_t size, void *block);
+
+/** Frees a block of slice_alloc_aligned(): the same alignment and size; a
+ * NULL block does nothing. */
+SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
 /** Allocates a block with an alignment of the caller's choice.
  *
@@ -261,10 +263,6 @@ SLICE_API void *slice_try_alloc_aligned (size_t alignment, size_t size)
 SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
     SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
-/** Frees a block of slice_alloc_aligned(): the same alignment and size; a
- * NULL block does nothing. */
-SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
-
 /** Frees a block of slice_alloc() or slice_alloc_aligned() whose size is not
  * known: what slice_free1() does at once, this looks up.
  *

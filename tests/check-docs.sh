@@ -13,8 +13,8 @@
 slice/source.h}"
 man=$top_srcdir/docs/man
 
-# uncommented FILE...: functions with no doc comment right above any of their
-# declarations (one that an attribute names is declared before)
+# uncommented FILE...: functions, at their first declaration, with no doc
+# comment right above
 uncommented ()
 {
   awk '
@@ -26,20 +26,11 @@ uncommented ()
       line = $0
       sub (/[ \t]*\(.*/, "", line)
       sub (/.*[^A-Za-z0-9_]/, "", line)
-      if (!(line in place))
-        {
-          place[line] = FILENAME ":" FNR
-          names[++n] = line
-        }
-      if (above == "doc" || line ~ /_v[0-9]+$/)
-        documented[line] = 1
+      if (!(line in seen) && line !~ /_v[0-9]+$/ && above != "doc")
+        print FILENAME ":" FNR ": " line
+      seen[line] = 1
     }
-    /^[ \t]*$/ || /[;}]$/ { above = "" }
-    END {
-      for (i = 1; i <= n; i++)
-        if (!(names[i] in documented))
-          print place[names[i]] ": " names[i]
-    }' "$@"
+    /^[ \t]*$/ || /[;}]$/ { above = "" }' "$@"
 }
 
 # options HEADER: the names of the options and page sources, from their

@@ -220,7 +220,7 @@ END
 }
 
 gcc_warnings="-Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++ \
--Wconversion -Wsign-conversion -Wshadow -Wuseless-cast"
+-Wconversion -Wsign-conversion -Wshadow -Wuseless-cast -Wredundant-decls"
 clang_warnings="-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic \
 -Wno-padded -Wno-unknown-warning-option -Wno-unsafe-buffer-usage \
 -Wno-switch-default -Wno-nrvo"
