@@ -204,9 +204,11 @@ gdb_directory = \
 	esac
 install-data-hook: install-gdb
 install-gdb:
-	@$(gdb_directory); $(MKDIR_P) "$$directory"; \
+	@$(gdb_directory); \
 	. ./slice/libslice.la && \
 	set -- $$library_names && \
+	test $$# != 0 || exit 0; \
+	$(MKDIR_P) "$$directory" && \
 	echo "installing $$directory/$$1-gdb.py" && \
 	$(INSTALL_DATA) $(srcdir)/slice/libslice-gdb.py \
 	  "$$directory/$$1-gdb.py"

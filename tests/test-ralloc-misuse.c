@@ -503,7 +503,7 @@ static const Misuse misuses[]
           false },
         { "damage-next", damage_next, "*error 203*", true },
         { "damage-pprev", damage_pprev, "*error 203*", true },
-        { "damage-pprev-forbidden", damage_pprev_forbidden, "*error 203*",
+        { "damage-pprev-forbidden", damage_pprev_forbidden, "*error 200*",
           true },
         { "damage-parent", damage_parent, "*error 203*", true },
         { "linear-of-node", linear_of_node, "*error 206*", true },

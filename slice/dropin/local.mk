@@ -8,7 +8,13 @@
 # SPDX-License-Identifier: MIT
 
 include slice/dropin/mesa-ralloc.mk
+if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-gslice.la
+bin_SCRIPTS += %D%/slice-run
+dist_man_MANS += docs/man/slice-run.1
+else
+EXTRA_DIST += docs/man/slice-run.1
+endif
 %C%_libslice_gslice_la_SOURCES = \
 	%D%/foreign.c \
 	%D%/foreign.h \
@@ -37,9 +43,6 @@ lib_LTLIBRARIES += %D%/libslice-gslice.la
 # It needs GLib's headers, so it is not among those that are checked alone.
 gsliceincludedir = $(pkgincludedir)
 gsliceinclude_HEADERS = slice/gslice.h
-
-bin_SCRIPTS += %D%/slice-run
-dist_man_MANS += docs/man/slice-run.1
 
 %D%/slice-run: %D%/slice-run.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) %D% && rm -f $@ $@.tmp \

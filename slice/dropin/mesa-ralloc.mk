@@ -5,6 +5,8 @@
 #
 # SPDX-License-Identifier: MIT
 
+# A static form could not be told its own names from libslice's.
+if WITH_SHARED
 if HAVE_VERSION_SCRIPT
 lib_LTLIBRARIES += slice/libslice-ralloc.la
 slice_libslice_ralloc_la_SOURCES = slice/dropin/mesa-ralloc.c
@@ -12,11 +14,13 @@ slice_libslice_ralloc_la_CFLAGS = $(slice_cflags) -fno-lto -fno-plt
 slice_libslice_ralloc_la_LIBADD = slice/libslice.la
 slice_libslice_ralloc_la_LDFLAGS = \
 	-no-undefined \
+	-shared \
 	-version-info $(SLICE_LT_VERSION) \
 	$(SLICE_LIB_LDFLAGS) \
 	-Wl,--version-script=$(top_srcdir)/slice/dropin/libslice-ralloc.map
 EXTRA_slice_libslice_ralloc_la_DEPENDENCIES = \
 	slice/dropin/libslice-ralloc.map
+endif
 endif
 
 mesa223dir = $(pkgincludedir)/mesa-22.3/util

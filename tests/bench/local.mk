@@ -140,7 +140,7 @@ EXTRA_DIST += \
 	%D%/trace-convert \
 	docs/results
 
-dist_man_MANS += docs/man/slice-bench.1
+EXTRA_DIST += docs/man/slice-bench.1
 dist_doc_DATA += docs/BENCHMARK docs/SCALING
 
 # --- make bench --------------------------------------------------------------

@@ -27,8 +27,10 @@ client_scripts = \
 	%D%/clients-gtk.sh
 
 if WITH_TESTS
+if WITH_SHARED
 check_PROGRAMS += $(dropin_tests) %D%/border %D%/measure
 TESTS += $(dropin_tests) $(dropin_scripts)
+endif
 endif
 
 dist_check_SCRIPTS += \
