@@ -155,7 +155,7 @@ test_too_large (void)
   char *said = test_capture (death_too_large, &status);
 
   g_assert_true (g_pattern_match_simple (
-      "slice: error 140: *core/meta.c:*: does not hold: "
+      "slice: error 140: *meta.c:*: does not hold: "
       "bytes <= META_BYTES_MAX\n",
       said));
   g_assert_cmpint (status, !=, 0);
