@@ -6,6 +6,7 @@
  *   slice::unique_ptr<T>       and slice::make_unique<T> (...)
  *   slice::unique_ptr<T[]>     and slice::make_unique<T[]> (n)
  *   SLICE_CLASS_OPERATORS      operator new and delete of a class, sized
+ *   SLICE_PROMISE_OPERATORS    those of a coroutine's promise
  *
  * and in its parts, which it includes:
  *
@@ -473,6 +474,20 @@ make_unique (std::size_t n)
   return unique_ptr<T> (made.finished (), deleter<T> (n));
 }
 
+namespace detail
+{
+
+/* A coroutine hands its arguments on to its promise's operator new: with one
+ * pointer they look like placement, and the frame would overwrite what the
+ * pointer points to.  So placement asks for this function, which is found
+ * where the class has none of its name. */
+struct use_SLICE_PROMISE_OPERATORS
+{
+};
+int get_return_object (use_SLICE_PROMISE_OPERATORS);
+
+} // namespace detail
+
 /** Inside a class: its objects, and those of derived classes, are slices.
  * A class that is deleted through a base needs a virtual destructor there, so
  * that delete knows the size; arrays go the usual way.  new (std::nothrow)
@@ -480,7 +495,10 @@ make_unique (std::size_t n)
  *
  * An alignas is served where the language tells operator new of it: from
  * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
- * says so: SLICE_CLASS_OPERATORS_ALIGNED (64). */
+ * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).
+ *
+ * Not for a coroutine's promise, nor a base of one: there it is
+ * SLICE_PROMISE_OPERATORS. */
 #define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
 
 /** The same for a class whose objects are aligned to `least` at least, a power
@@ -497,6 +515,8 @@ make_unique (std::size_t n)
   }                                                                           \
   static void *operator new (std::size_t, void *place) noexcept               \
   {                                                                           \
+    static_cast<void> (sizeof (get_return_object (                            \
+        ::slice::detail::use_SLICE_PROMISE_OPERATORS ())));                   \
     return place;                                                             \
   }                                                                           \
   static void operator delete (void *block, std::size_t size) noexcept        \
@@ -558,6 +578,18 @@ larger (std::size_t least, std::align_val_t alignment) noexcept
 #else
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)
 #endif
+
+/** Inside a coroutine's promise: its frames are slices, whatever the
+ * coroutine's arguments are. */
+#define SLICE_PROMISE_OPERATORS                                               \
+  static void *operator new (std::size_t size)                                \
+  {                                                                           \
+    return ::slice::detail::slice_get (size, 1);                              \
+  }                                                                           \
+  static void operator delete (void *block, std::size_t size) noexcept        \
+  {                                                                           \
+    ::slice::detail::slice_put (block, size, 1);                              \
+  }
 
 } // namespace slice
 
