@@ -495,7 +495,8 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
  *
  * An alignas is served where the language tells operator new of it: from
  * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
- * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).
+ * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).  With the language's alignas
+ * delete looks the size up.
  *
  * Not for a coroutine's promise, nor a base of one: there it is
  * SLICE_PROMISE_OPERATORS. */
@@ -534,6 +535,8 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
   }                                                                           \
   SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
 
+/* Delete without a size: new finds no other when a constructor throws, and
+ * where both are declared each delete takes it. */
 #ifdef __cpp_aligned_new
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
    static void *operator new (std::size_t size,                               \
@@ -549,12 +552,11 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
      return ::slice::detail::slice_try_get (                                  \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   static void operator delete (void *block, std::size_t size,                \
+   static void operator delete (void *block,                                  \
                                        std::align_val_t alignment) noexcept   \
    {                                                                          \
-     if (block != nullptr)                                                    \
-       ::slice::detail::slice_put (                                           \
-           block, size, ::slice::detail::larger ((least), alignment));        \
+     ::slice::detail::slice_put_unsized (                                     \
+         block, ::slice::detail::larger ((least), alignment));                \
    }                                                                          \
    static void operator delete (void *block,                                  \
                                        std::align_val_t alignment,            \

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <slice/slice.hpp>
+#include <slice/stats.h>
 
 /* The machine's page, or what test_pages() says that it is. */
 static long said_by_test (int name);
@@ -209,9 +210,19 @@ struct alignas (Alignment) Shaped
   char bytes[Size];
 };
 
-template <typename T> struct alignas (256) Finer : T
+template <typename T>
+struct alignas (alignof (T) > 256 ? alignof (T) : 256) Finer : T
 {
 };
+
+/* Blocks that are out, small and large. */
+std::uint64_t
+n_blocks_out ()
+{
+  SliceStats stats;
+  slice_get_stats (&stats);
+  return stats.live_blocks + stats.n_large_allocs - stats.n_large_frees;
+}
 
 /* Each way to make one, and each to end it. */
 template <typename T>
@@ -233,6 +244,7 @@ new_and_delete ()
   g_assert_cmpint (n_alive, ==, 0);
   /* A constructor that throws: what new got goes back. */
   is_bad = true;
+  std::uint64_t n_before = n_blocks_out ();
   for (int i = 0; i < 20; i++)
     {
       int n_thrown = 0;
@@ -263,6 +275,7 @@ new_and_delete ()
       g_assert_cmpint (n_thrown, ==, 3);
     }
   is_bad = false;
+  g_assert_cmpuint (n_blocks_out (), ==, n_before);
 }
 
 void
