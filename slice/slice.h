@@ -145,6 +145,9 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
 /* Named below as deallocators. */
 SLICE_INLINE void slice_free1 (size_t size, void *block);
 SLICE_API void slice_free_n (size_t n, size_t size, void *block);
+/* For slice.hpp: any power of two; large blocks. */
+SLICE_API void *slice_try_alloc_wide_v1 (size_t alignment, size_t size);
+SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
 /** Allocates a block.

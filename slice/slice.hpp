@@ -124,10 +124,18 @@ wide_object (void *block, std::size_t alignment) noexcept
   return object;
 }
 
+/* The object itself, which is no block's start, if what is in front of it can
+ * not be the block's address. */
 inline void *
-wide_block (void *object) noexcept
+wide_block (void *object, std::size_t alignment) noexcept
 {
-  return static_cast<void **> (object)[-1];
+  if (object == nullptr)
+    return nullptr;
+  void *block = static_cast<void **> (object)[-1];
+  std::size_t skip = reinterpret_cast<std::uintptr_t> (object)
+                     - reinterpret_cast<std::uintptr_t> (block);
+  bool fits = skip >= sizeof (void *) && skip < alignment + sizeof (void *);
+  return fits ? block : object;
 }
 
 /* nullptr if there is no memory. */
@@ -139,8 +147,7 @@ slice_try_get (std::size_t bytes, std::size_t alignment) noexcept
     return slice_try_alloc (rounded (bytes, alignment));
   if (alignment <= alignment_max)
     return slice_try_alloc_aligned (alignment, bytes);
-  return wide_object (slice_try_alloc (wide_bytes (bytes, alignment)),
-                      alignment);
+  return slice_try_alloc_wide_v1 (alignment, bytes);
 }
 
 inline void *
@@ -158,16 +165,14 @@ slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
     slice_free1 (rounded (bytes, alignment), block);
   else if (alignment <= alignment_max)
     slice_free_aligned (alignment, bytes, block);
-  else if (block != nullptr)
-    slice_free1 (wide_bytes (bytes, alignment), wide_block (block));
+  else
+    slice_free_wide_v1 (alignment, bytes, block);
 }
 
 /* For a block whose size is not known. */
 inline void
-slice_put_unsized (void *block, std::size_t alignment) noexcept
+slice_put_unsized (void *block, std::size_t) noexcept
 {
-  if (alignment > alignment_max && block != nullptr)
-    block = wide_block (block);
   slice_free_unsized (block);
 }
 
@@ -199,7 +204,9 @@ linear_put (SliceLinear *arena, void *block, std::size_t bytes,
 {
   if (alignment > alignment_max)
     {
-      block = wide_block (block);
+      if (!slice_linear_owns (arena, block))
+        return;
+      block = wide_block (block, alignment);
       bytes = wide_bytes (bytes, alignment);
     }
   slice_linear_free_last (arena, block, bytes);
@@ -229,7 +236,8 @@ inline void
 tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
 {
   slice_tlsf_free (arena,
-                   alignment > alignment_max ? wide_block (block) : block);
+                   alignment > alignment_max ? wide_block (block, alignment)
+                                             : block);
 }
 
 /* Objects on a stack arena that may go in any order: one that is not the top
