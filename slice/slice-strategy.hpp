@@ -103,7 +103,10 @@ public:
 /** Objects that die in the reverse order of their birth, mostly: one that is
  * deallocated out of order waits for those above it.  So standard containers
  * may stand on it, though a vector that grows leaves its old place to be had
- * back when the new one goes.  Each object has two words in front of it.
+ * back when the new one goes.  Each object has three words in front of it.
+ *
+ * Errors: what is no live object of this pool (312), was deallocated before
+ * (311), or has been overrun from below (313) is misuse.
  *
  * What else is put on its arena must be off again when the next object is
  * deallocated. */

@@ -102,8 +102,8 @@ aligned (void *block, std::size_t alignment) noexcept
   return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
 }
 
-/* Beyond alignment_max: an object inside a block that is so much larger, with
- * the block's address in front of it. */
+/* Beyond alignment_max, in an arena: an object inside a block that is so much
+ * larger, with the block's address in front of it. */
 
 /* The block's size; 0 if there is none. */
 inline std::size_t
@@ -243,9 +243,12 @@ tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
 /* Objects on a stack arena that may go in any order: one that is not the top
  * waits until what lies above it has gone.
  *
- *   | (padding) | below and is_dead, block | object |
+ *   | (padding) | below, block, sign | object |
  *   ^
  *   block, as the arena handed it out
+ *
+ * The sign is live's or dead's, and tells this stack's objects from all else:
+ * nothing is written by a head before it was asked.
  */
 class stack_order
 {
@@ -265,8 +268,9 @@ public:
     void *object
         = aligned (static_cast<char *> (block) + sizeof (Head), wanted);
     Head *head = static_cast<Head *> (object) - 1;
-    head->below = reinterpret_cast<std::uintptr_t> (top_);
+    head->below = top_;
     head->block = block;
+    head->sign = sign (head, live);
     top_ = head;
     return object;
   }
@@ -277,11 +281,15 @@ public:
     if (object == nullptr)
       return;
     Head *head = static_cast<Head *> (object) - 1;
-    head->below |= is_dead;
-    while (top_ != nullptr && (top_->below & is_dead) != 0)
+    if (head != top_)
+      slice_stack_check_v1 (arena, object, 0);
+    if (SLICE_UNLIKELY (head->sign != sign (head, live)))
+      slice_stack_check_v1 (arena, object, fault_of (head));
+    head->sign = sign (head, dead);
+    while (top_ != nullptr && top_->sign == sign (top_, dead))
       {
         void *block = top_->block;
-        top_ = reinterpret_cast<Head *> (top_->below & ~is_dead);
+        top_ = top_->below;
         slice_stack_release (arena, block);
       }
   }
@@ -295,10 +303,26 @@ public:
 private:
   struct Head
   {
-    std::uintptr_t below;
+    Head *below;
     void *block;
+    std::uintptr_t sign;
   };
-  static constexpr std::uintptr_t is_dead = 1;
+  static constexpr std::uintptr_t live = 0x9e3779b9;
+  static constexpr std::uintptr_t dead = 0xc2b2ae3d;
+
+  std::uintptr_t
+  sign (const Head *head, std::uintptr_t kind) const noexcept
+  {
+    return kind ^ reinterpret_cast<std::uintptr_t> (head)
+           ^ (reinterpret_cast<std::uintptr_t> (this) << 7);
+  }
+
+  /* Its sign is not that of a live object. */
+  int
+  fault_of (const Head *head) const noexcept
+  {
+    return head->sign == sign (head, dead) ? 311 : head == top_ ? 313 : 312;
+  }
 
   Head *top_ = nullptr;
 };
