@@ -22,8 +22,9 @@
  *
  * Any alignment is served; those above 4096 at the cost of so many bytes.
  *
- * Everything throws std::bad_alloc when there is no memory.  Where exceptions
- * are off (-fno-exceptions) it does what slice_alloc() does: the failure
+ * Everything throws std::bad_alloc when there is no memory, and where an
+ * arena's options are out of range (without exceptions that is error 340).
+ * Where exceptions are off (-fno-exceptions) it does what slice_alloc() does: the failure
  * handler is asked, and if it gives up the program ends with error 120, which
  * tells the size.  RTTI is not needed.
  *
@@ -36,6 +37,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -57,11 +59,41 @@ no_memory (std::size_t, std::size_t)
 {
   throw std::bad_alloc ();
 }
+
+/* No try is worth another. */
+[[noreturn]] inline void
+never_fits ()
+{
+  throw std::bad_alloc ();
+}
+
+[[noreturn]] inline void
+bad_options ()
+{
+  throw std::bad_alloc ();
+}
 #else
 inline void
 no_memory (std::size_t bytes, std::size_t alignment)
 {
   slice_out_of_memory (bytes, alignment);
+}
+
+/* The handler is asked, as always, but can't help. */
+[[noreturn]] inline void
+never_fits ()
+{
+  slice_out_of_memory (SIZE_MAX, 0);
+  slice_set_failure_handler (nullptr, nullptr);
+  slice_out_of_memory (SIZE_MAX, 0);
+  std::abort ();
+}
+
+[[noreturn]] inline void
+bad_options ()
+{
+  slice_arena_bad_options_v1 ();
+  std::abort ();
 }
 #endif
 
@@ -83,8 +115,8 @@ insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
 inline std::size_t
 array_bytes (std::size_t n, std::size_t size)
 {
-  while (SLICE_UNLIKELY (n > SIZE_MAX / 2 / size))
-    no_memory (SIZE_MAX, 0);
+  if (SLICE_UNLIKELY (n > SIZE_MAX / 2 / size))
+    never_fits ();
   return n * size;
 }
 

@@ -72,6 +72,15 @@ main (int, char **argv)
     case 's':
       stack.allocate (huge, 8);
       break;
+    case 't':
+      n = 1000;
+      ints.allocate (huge);
+      break;
+    case 'e':
+      n = 1000;
+      options.first_bytes = 1;
+      slice::LinearPool (&options).allocate (1, 8);
+      break;
     case 'n':
       return Large::operator new (huge, std::nothrow) == nullptr ? 7 : 0;
     case 'o':
@@ -129,6 +138,10 @@ without ()
   expect_found "allocator: a product that does not fit" \
     'slice: error 120: slice_out_of_memory: out of memory: 18446744073709551615 bytes' \
     "$(says a $huge)"
+  expect_found "a product that does not fit: the handler is asked once" '^1$' \
+    "$(says t $huge | grep -c '^handler')"
+  expect_found "options out of range: 340, no matter what the handler says" \
+    'slice: error 340: ' "$(says e 1)"
   expect_found "an arena at its limit: ends by 120" \
     'slice: error 120: slice_out_of_memory: out of memory: 20000 bytes, alignment 64' \
     "$(says l 20000)"

@@ -460,6 +460,12 @@ test_strategies ()
   stack.dispose (a);
   stack.reset ();
 
+  slice::Pool natural (48, 0);
+  void *object = natural.allocate (48, 16);
+  g_assert_cmpuint (slice_pool_n_live (natural.arena ()), ==, 1);
+  natural.deallocate (object, 48, 16);
+  g_assert_cmpuint (slice_pool_n_live (natural.arena ()), ==, 0);
+
   auto shared = std::make_shared<slice::LinearPool> ();
   {
     slice::CustomAllocator<int, slice::LinearPool> one (shared);
