@@ -142,6 +142,9 @@ typedef struct
  */
 SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 
+/* For slice.hpp without exceptions: ends the program with error 340. */
+SLICE_API void slice_arena_bad_options_v1 (void);
+
 /* --- further page sources ------------------------------------------------ */
 
 /** A source over a buffer of the caller's: pages are handed out and taken

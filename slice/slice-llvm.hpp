@@ -42,10 +42,10 @@ public:
     std::size_t least = page_bytes ();
     std::size_t wanted = alignment > least ? alignment : least;
     const SliceSource *source = source_;
-    return detail::insist (size, alignment, [=]() -> void * {
-      return source != nullptr && size <= SIZE_MAX - least
-                 ? source->map (source, whole_pages (size), wanted)
-                 : nullptr;
+    if (source == nullptr || size > SIZE_MAX - least)
+      detail::never_fits ();
+    return detail::insist (size, alignment, [=] {
+      return source->map (source, whole_pages (size), wanted);
     });
   }
 

@@ -153,7 +153,8 @@ private:
 /** A stack arena, which it does not own.  What is deallocated out of order
  * waits for what lies above it: see StackPool.  It is equal to itself alone,
  * for it knows the order of its own objects: what else is put on the arena
- * must be off again when the next object is deallocated. */
+ * must be off again when the next object is deallocated.  Errors: as
+ * StackPool. */
 class stack_resource final : public std::pmr::memory_resource
 {
 public:

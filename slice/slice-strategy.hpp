@@ -10,6 +10,7 @@
 #include <slice/slice.hpp>
 #include <slice/arena.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -40,7 +41,7 @@ protected:
   template <typename Make>
   explicit arena_owner (Make make)
       : arena_ (static_cast<Arena *> (
-          insist (control_bytes, 0, [=]() -> void * { return make (); })))
+          insist (control_bytes, 0, [=] { return try_make (make); })))
   {
   }
   ~arena_owner ()
@@ -51,6 +52,16 @@ protected:
 private:
   /* What a message calls an arena's size. */
   static constexpr std::size_t control_bytes = 512;
+
+  template <typename Make>
+  static void *
+  try_make (Make make)
+  {
+    void *arena = make ();
+    if (arena == nullptr && errno == EINVAL)
+      bad_options ();
+    return arena;
+  }
 
   Arena *arena_;
 };
@@ -103,7 +114,10 @@ public:
 /** Objects that die in the reverse order of their birth, mostly: one that is
  * deallocated out of order waits for those above it.  So standard containers
  * may stand on it, though a vector that grows leaves its old place to be had
- * back when the new one goes.  Each object has two words in front of it.
+ * back when the new one goes.  Each object has three words in front of it.
+ *
+ * Errors: what is no live object of this pool (312), was deallocated before
+ * (311), or has been overrun from below (313) is misuse.
  *
  * What else is put on its arena must be off again when the next object is
  * deallocated. */
@@ -148,11 +162,14 @@ class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
   /** For objects of so many bytes and that alignment; beyond what pools take
-   * (1 MiB, 4096) all are slices. */
+   * (1 MiB, 4096) all are slices.  Alignment 0: the natural one, as in
+   * pool.h. */
   Pool (std::size_t object_bytes, std::size_t alignment)
       : arena_owner ([=] { return make (object_bytes, alignment); }),
         object_bytes_ (object_bytes),
-        alignment_ (is_too_large (object_bytes, alignment) ? 0 : alignment)
+        alignment_ (is_too_large (object_bytes, alignment) ? 0
+                    : alignment == 0 ? natural_alignment (object_bytes)
+                                     : alignment)
   {
   }
 
@@ -183,12 +200,21 @@ public:
   }
 
 private:
-  /* Of the pool or a slice?  The same answer at both ends of its life; no
-   * alignment is 0. */
+  /* Of the pool or a slice?  The same answer at both ends of its life. */
   bool
   fits (std::size_t bytes, std::size_t alignment) const noexcept
   {
-    return bytes <= object_bytes_ && alignment <= alignment_;
+    return bytes <= object_bytes_ && alignment <= alignment_
+           && alignment_ != 0;
+  }
+
+  /* The largest power of two up to 16 that divides the size. */
+  static std::size_t
+  natural_alignment (std::size_t object_bytes) noexcept
+  {
+    return detail::rounded (object_bytes, 8) % 16 == 0 && object_bytes > 0
+               ? 16
+               : 8;
   }
 
   static bool
@@ -223,8 +249,8 @@ public:
       : arena_owner ([=] { return slice_tlsf_new (options); })
   {
   }
-  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small is no
-   * memory. */
+  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small is
+   * as options out of range. */
   TlsfPool (void *buffer, std::size_t bytes)
       : arena_owner ([=] { return slice_tlsf_new_fixed (buffer, bytes); })
   {

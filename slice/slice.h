@@ -373,6 +373,10 @@ SLICE_API bool slice_is_ours (const void *address);
  */
 SLICE_API size_t slice_debug_size (const void *address);
 
+/* For slice.hpp: any power of two; large blocks. */
+SLICE_API void *slice_try_alloc_wide_v1 (size_t alignment, size_t size);
+SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
+
 /* --- giving memory back -------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,

@@ -6,6 +6,7 @@
  *   slice::unique_ptr<T>       and slice::make_unique<T> (...)
  *   slice::unique_ptr<T[]>     and slice::make_unique<T[]> (n)
  *   SLICE_CLASS_OPERATORS      operator new and delete of a class, sized
+ *   SLICE_PROMISE_OPERATORS    those of a coroutine's promise
  *
  * and in its parts, which it includes:
  *
@@ -21,8 +22,9 @@
  *
  * Any alignment is served; those above 4096 at the cost of so many bytes.
  *
- * Everything throws std::bad_alloc when there is no memory.  Where exceptions
- * are off (-fno-exceptions) it does what slice_alloc() does: the failure
+ * Everything throws std::bad_alloc when there is no memory, and where an
+ * arena's options are out of range (without exceptions that is error 340).
+ * Where exceptions are off (-fno-exceptions) it does what slice_alloc() does: the failure
  * handler is asked, and if it gives up the program ends with error 120, which
  * tells the size.  RTTI is not needed.
  *
@@ -35,6 +37,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -56,11 +59,41 @@ no_memory (std::size_t, std::size_t)
 {
   throw std::bad_alloc ();
 }
+
+/* No try is worth another. */
+[[noreturn]] inline void
+never_fits ()
+{
+  throw std::bad_alloc ();
+}
+
+[[noreturn]] inline void
+bad_options ()
+{
+  throw std::bad_alloc ();
+}
 #else
 inline void
 no_memory (std::size_t bytes, std::size_t alignment)
 {
   slice_out_of_memory (bytes, alignment);
+}
+
+/* The handler is asked, as always, but can't help. */
+[[noreturn]] inline void
+never_fits ()
+{
+  slice_out_of_memory (SIZE_MAX, 0);
+  slice_set_failure_handler (nullptr, nullptr);
+  slice_out_of_memory (SIZE_MAX, 0);
+  std::abort ();
+}
+
+[[noreturn]] inline void
+bad_options ()
+{
+  slice_arena_bad_options_v1 ();
+  std::abort ();
 }
 #endif
 
@@ -82,8 +115,8 @@ insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
 inline std::size_t
 array_bytes (std::size_t n, std::size_t size)
 {
-  while (SLICE_UNLIKELY (n > SIZE_MAX / 2 / size))
-    no_memory (SIZE_MAX, 0);
+  if (SLICE_UNLIKELY (n > SIZE_MAX / 2 / size))
+    never_fits ();
   return n * size;
 }
 
@@ -101,8 +134,8 @@ aligned (void *block, std::size_t alignment) noexcept
   return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
 }
 
-/* Beyond alignment_max: an object inside a block that is so much larger, with
- * the block's address in front of it. */
+/* Beyond alignment_max, in an arena: an object inside a block that is so much
+ * larger, with the block's address in front of it. */
 
 /* The block's size; 0 if there is none. */
 inline std::size_t
@@ -123,10 +156,18 @@ wide_object (void *block, std::size_t alignment) noexcept
   return object;
 }
 
+/* The object itself, which is no block's start, if what is in front of it can
+ * not be the block's address. */
 inline void *
-wide_block (void *object) noexcept
+wide_block (void *object, std::size_t alignment) noexcept
 {
-  return static_cast<void **> (object)[-1];
+  if (object == nullptr)
+    return nullptr;
+  void *block = static_cast<void **> (object)[-1];
+  std::size_t skip = reinterpret_cast<std::uintptr_t> (object)
+                     - reinterpret_cast<std::uintptr_t> (block);
+  bool fits = skip >= sizeof (void *) && skip < alignment + sizeof (void *);
+  return fits ? block : object;
 }
 
 /* nullptr if there is no memory. */
@@ -138,8 +179,7 @@ slice_try_get (std::size_t bytes, std::size_t alignment) noexcept
     return slice_try_alloc (rounded (bytes, alignment));
   if (alignment <= alignment_max)
     return slice_try_alloc_aligned (alignment, bytes);
-  return wide_object (slice_try_alloc (wide_bytes (bytes, alignment)),
-                      alignment);
+  return slice_try_alloc_wide_v1 (alignment, bytes);
 }
 
 inline void *
@@ -157,16 +197,14 @@ slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
     slice_free1 (rounded (bytes, alignment), block);
   else if (alignment <= alignment_max)
     slice_free_aligned (alignment, bytes, block);
-  else if (block != nullptr)
-    slice_free1 (wide_bytes (bytes, alignment), wide_block (block));
+  else
+    slice_free_wide_v1 (alignment, bytes, block);
 }
 
 /* For a block whose size is not known. */
 inline void
-slice_put_unsized (void *block, std::size_t alignment) noexcept
+slice_put_unsized (void *block, std::size_t) noexcept
 {
-  if (alignment > alignment_max && block != nullptr)
-    block = wide_block (block);
   slice_free_unsized (block);
 }
 
@@ -198,7 +236,9 @@ linear_put (SliceLinear *arena, void *block, std::size_t bytes,
 {
   if (alignment > alignment_max)
     {
-      block = wide_block (block);
+      if (!slice_linear_owns (arena, block))
+        return;
+      block = wide_block (block, alignment);
       bytes = wide_bytes (bytes, alignment);
     }
   slice_linear_free_last (arena, block, bytes);
@@ -228,15 +268,19 @@ inline void
 tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
 {
   slice_tlsf_free (arena,
-                   alignment > alignment_max ? wide_block (block) : block);
+                   alignment > alignment_max ? wide_block (block, alignment)
+                                             : block);
 }
 
 /* Objects on a stack arena that may go in any order: one that is not the top
  * waits until what lies above it has gone.
  *
- *   | (padding) | below and is_dead, block | object |
+ *   | (padding) | below, block, sign | object |
  *   ^
  *   block, as the arena handed it out
+ *
+ * The sign is live's or dead's, and tells this stack's objects from all else:
+ * nothing is written by a head before it was asked.
  */
 class stack_order
 {
@@ -256,8 +300,9 @@ public:
     void *object
         = aligned (static_cast<char *> (block) + sizeof (Head), wanted);
     Head *head = static_cast<Head *> (object) - 1;
-    head->below = reinterpret_cast<std::uintptr_t> (top_);
+    head->below = top_;
     head->block = block;
+    head->sign = sign (head, live);
     top_ = head;
     return object;
   }
@@ -268,11 +313,15 @@ public:
     if (object == nullptr)
       return;
     Head *head = static_cast<Head *> (object) - 1;
-    head->below |= is_dead;
-    while (top_ != nullptr && (top_->below & is_dead) != 0)
+    if (head != top_)
+      slice_stack_check_v1 (arena, object, 0);
+    if (SLICE_UNLIKELY (head->sign != sign (head, live)))
+      slice_stack_check_v1 (arena, object, fault_of (head));
+    head->sign = sign (head, dead);
+    while (top_ != nullptr && top_->sign == sign (top_, dead))
       {
         void *block = top_->block;
-        top_ = reinterpret_cast<Head *> (top_->below & ~is_dead);
+        top_ = top_->below;
         slice_stack_release (arena, block);
       }
   }
@@ -286,10 +335,26 @@ public:
 private:
   struct Head
   {
-    std::uintptr_t below;
+    Head *below;
     void *block;
+    std::uintptr_t sign;
   };
-  static constexpr std::uintptr_t is_dead = 1;
+  static constexpr std::uintptr_t live = 0x9e3779b9;
+  static constexpr std::uintptr_t dead = 0xc2b2ae3d;
+
+  std::uintptr_t
+  sign (const Head *head, std::uintptr_t kind) const noexcept
+  {
+    return kind ^ reinterpret_cast<std::uintptr_t> (head)
+           ^ (reinterpret_cast<std::uintptr_t> (this) << 7);
+  }
+
+  /* Its sign is not that of a live object. */
+  int
+  fault_of (const Head *head) const noexcept
+  {
+    return head->sign == sign (head, dead) ? 311 : head == top_ ? 313 : 312;
+  }
 
   Head *top_ = nullptr;
 };
@@ -473,6 +538,20 @@ make_unique (std::size_t n)
   return unique_ptr<T> (made.finished (), deleter<T> (n));
 }
 
+namespace detail
+{
+
+/* A coroutine hands its arguments on to its promise's operator new: with one
+ * pointer they look like placement, and the frame would overwrite what the
+ * pointer points to.  So placement asks for this function, which is found
+ * where the class has none of its name. */
+struct use_SLICE_PROMISE_OPERATORS
+{
+};
+int get_return_object (use_SLICE_PROMISE_OPERATORS);
+
+} // namespace detail
+
 /** Inside a class: its objects, and those of derived classes, are slices.
  * A class that is deleted through a base needs a virtual destructor there, so
  * that delete knows the size; arrays go the usual way.  new (std::nothrow)
@@ -480,7 +559,11 @@ make_unique (std::size_t n)
  *
  * An alignas is served where the language tells operator new of it: from
  * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
- * says so: SLICE_CLASS_OPERATORS_ALIGNED (64). */
+ * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).  With the language's alignas
+ * delete looks the size up.
+ *
+ * Not for a coroutine's promise, nor a base of one: there it is
+ * SLICE_PROMISE_OPERATORS. */
 #define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
 
 /** The same for a class whose objects are aligned to `least` at least, a power
@@ -497,6 +580,8 @@ make_unique (std::size_t n)
   }                                                                           \
   static void *operator new (std::size_t, void *place) noexcept               \
   {                                                                           \
+    static_cast<void> (sizeof (get_return_object (                            \
+        ::slice::detail::use_SLICE_PROMISE_OPERATORS ())));                   \
     return place;                                                             \
   }                                                                           \
   static void operator delete (void *block, std::size_t size) noexcept        \
@@ -514,6 +599,8 @@ make_unique (std::size_t n)
   }                                                                           \
   SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
 
+/* Delete without a size: new finds no other when a constructor throws, and
+ * where both are declared each delete takes it. */
 #ifdef __cpp_aligned_new
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
    static void *operator new (std::size_t size,                               \
@@ -529,12 +616,11 @@ make_unique (std::size_t n)
      return ::slice::detail::slice_try_get (                                  \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   static void operator delete (void *block, std::size_t size,                \
+   static void operator delete (void *block,                                  \
                                        std::align_val_t alignment) noexcept   \
    {                                                                          \
-     if (block != nullptr)                                                    \
-       ::slice::detail::slice_put (                                           \
-           block, size, ::slice::detail::larger ((least), alignment));        \
+     ::slice::detail::slice_put_unsized (                                     \
+         block, ::slice::detail::larger ((least), alignment));                \
    }                                                                          \
    static void operator delete (void *block,                                  \
                                        std::align_val_t alignment,            \
@@ -558,6 +644,18 @@ larger (std::size_t least, std::align_val_t alignment) noexcept
 #else
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)
 #endif
+
+/** Inside a coroutine's promise: its frames are slices, whatever the
+ * coroutine's arguments are. */
+#define SLICE_PROMISE_OPERATORS                                               \
+  static void *operator new (std::size_t size)                                \
+  {                                                                           \
+    return ::slice::detail::slice_get (size, 1);                              \
+  }                                                                           \
+  static void operator delete (void *block, std::size_t size) noexcept        \
+  {                                                                           \
+    ::slice::detail::slice_put (block, size, 1);                              \
+  }
 
 } // namespace slice
 

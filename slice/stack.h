@@ -37,6 +37,11 @@ SLICE_API void slice_stack_destroy (SliceStack *stack);
 
 SLICE_API void *slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size);
 SLICE_API void slice_stack_release_slow_v1 (SliceStack *stack, void *object);
+/* For slice.hpp, whose objects lie in the arena's: ends the program if nothing
+ * of the arena that is out can lie there, or by the fault (311, 312, 313) if
+ * that is not 0. */
+SLICE_API void slice_stack_check_v1 (const SliceStack *stack,
+                                     const void *object, int fault);
 
 /** Puts an object on the stack.
  *

@@ -8,6 +8,8 @@
 
 #include "fault.h"
 
+#include <slice/arena.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include "base/diag.h"
@@ -24,4 +26,12 @@ sli_arena_fault (ArenaFault number, const char *format, ...)
   vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
   sli_diag_die ((int) number, "%s", line);
+}
+
+void
+slice_arena_bad_options_v1 (void)
+{
+  sli_arena_fault (ARENA_FAULT_OPTIONS,
+                   "an arena's option is out of range, or its buffer is too"
+                   " small");
 }

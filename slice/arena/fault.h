@@ -31,8 +31,9 @@ typedef enum
   ARENA_FAULT_POOL_WRITTEN = 323,  /* pool: written to after free */
   ARENA_FAULT_TLSF_TWICE = 330,    /* TLSF: second free */
   ARENA_FAULT_TLSF_FOREIGN = 331,  /* TLSF: no object of this heap */
-  ARENA_FAULT_TLSF_DAMAGED = 332   /* TLSF: what the heap keeps there was
+  ARENA_FAULT_TLSF_DAMAGED = 332,  /* TLSF: what the heap keeps there was
                                       overwritten */
+  ARENA_FAULT_OPTIONS = 340        /* C++: an option out of range */
 } ArenaFault;
 
 /* Prints "slice: error NNN: ..." on standard error and aborts. */

@@ -81,6 +81,16 @@ stack_could_hold (const SliceStack *stack, const char *object)
   return false;
 }
 
+/* Does it lie where the next objects will? */
+static bool
+stack_is_above (const SliceStack *stack, const char *object)
+{
+  const Bump *bump = &stack->bump;
+  int32_t index = sli_chain_find (&bump->chain, object);
+  return index == BLOCK_NONE
+         || (index == bump->current && object >= sli_bump_at (bump));
+}
+
 static _Noreturn void
 fault_checked (const SliceStack *stack, const char *object)
 {
@@ -122,10 +132,7 @@ sli_stack_fault (const SliceStack *stack, const char *object)
                      (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
     fault_checked (stack, object);
-  int32_t index = sli_chain_find (&bump->chain, object);
-  bool is_above
-      = index == BLOCK_NONE || (index == bump->current && object >= at);
-  if (is_above)
+  if (stack_is_above (stack, object))
     sli_arena_fault (ARENA_FAULT_TWICE,
                      "stack arena %p: %p was released before; the place of"
                      " the next object is %p",
@@ -134,6 +141,30 @@ sli_stack_fault (const SliceStack *stack, const char *object)
                    "stack arena %p: release of %p out of order; the place of"
                    " the next object is %p",
                    (const void *) stack, (const void *) object, (void *) at);
+}
+
+void
+slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
+{
+  sli_stack_require (stack);
+  if (!stack_could_hold (stack, object))
+    fault = ARENA_FAULT_FOREIGN;
+  else if (stack_is_above (stack, object))
+    fault = ARENA_FAULT_TWICE;
+  if (fault == ARENA_FAULT_TWICE)
+    sli_arena_fault (ARENA_FAULT_TWICE,
+                     "stack arena %p: %p was released before",
+                     (const void *) stack, object);
+  if (fault == ARENA_FAULT_OVERRUN)
+    sli_arena_fault (ARENA_FAULT_OVERRUN,
+                     "stack arena %p: the data before the top %p are damaged:"
+                     " an overrun of the object below",
+                     (const void *) stack, object);
+  if (fault != 0)
+    sli_arena_fault (ARENA_FAULT_FOREIGN,
+                     "stack arena %p: no object begins at %p, or the data"
+                     " before it are damaged",
+                     (const void *) stack, object);
 }
 
 void

@@ -89,10 +89,9 @@ attempt_aligned (size_t alignment, size_t bytes, const void *site)
 }
 
 static void *
-alloc_aligned (size_t alignment, size_t size, bool may_fail,
-               const char *operation, const void *site)
+alloc_rounded (size_t alignment, size_t size, size_t bytes, bool may_fail,
+               const void *site)
 {
-  size_t bytes = aligned_bytes (alignment, size, operation, NULL);
   void *block;
 
   route_make_ready ();
@@ -107,6 +106,15 @@ alloc_aligned (size_t alignment, size_t size, bool may_fail,
   if (trace_is_on ())
     sli_trace_born (SLICE_TRACE_SLICE, block, size);
   return block;
+}
+
+static void *
+alloc_aligned (size_t alignment, size_t size, bool may_fail,
+               const char *operation, const void *site)
+{
+  return alloc_rounded (alignment, size,
+                        aligned_bytes (alignment, size, operation, NULL),
+                        may_fail, site);
 }
 
 void *
@@ -141,11 +149,9 @@ slice_try_alloc0_aligned (size_t alignment, size_t size)
   return block != NULL ? memset (block, 0, size) : NULL;
 }
 
-void
-slice_free_aligned (size_t alignment, size_t size, void *block)
+static void
+free_rounded (size_t alignment, size_t size, size_t bytes, void *block)
 {
-  size_t bytes = aligned_bytes (alignment, size, "slice_free_aligned", block);
-
   route_make_ready ();
   if (block == NULL)
     return;
@@ -170,4 +176,27 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
   COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
   TRACE_OWN (free (block));
+}
+
+void
+slice_free_aligned (size_t alignment, size_t size, void *block)
+{
+  free_rounded (alignment, size,
+                aligned_bytes (alignment, size, "slice_free_aligned", block),
+                block);
+}
+
+/* --- above ALIGNMENT_MAX, for C++, whose types may want it ---------------- */
+
+void *
+slice_try_alloc_wide_v1 (size_t alignment, size_t size)
+{
+  return alloc_rounded (alignment, size, align_up (size, alignment), true,
+                        CALL_SITE);
+}
+
+void
+slice_free_wide_v1 (size_t alignment, size_t size, void *block)
+{
+  free_rounded (alignment, size, align_up (size, alignment), block);
 }

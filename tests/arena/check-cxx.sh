@@ -1,5 +1,6 @@
 #!/bin/sh
-# check-cxx.sh - slice.hpp without exceptions and RTTI, and in each language
+# check-cxx.sh - slice.hpp without exceptions and RTTI, coroutines, and in each
+# language
 #
 # Without exceptions, no memory ends the program by the library's own words,
 # after the failure handler was asked.  With SLICE_TEST_MATRIX=1 the containers
@@ -71,6 +72,15 @@ main (int, char **argv)
     case 's':
       stack.allocate (huge, 8);
       break;
+    case 't':
+      n = 1000;
+      ints.allocate (huge);
+      break;
+    case 'e':
+      n = 1000;
+      options.first_bytes = 1;
+      slice::LinearPool (&options).allocate (1, 8);
+      break;
     case 'n':
       return Large::operator new (huge, std::nothrow) == nullptr ? 7 : 0;
     case 'o':
@@ -128,6 +138,10 @@ without ()
   expect_found "allocator: a product that does not fit" \
     'slice: error 120: slice_out_of_memory: out of memory: 18446744073709551615 bytes' \
     "$(says a $huge)"
+  expect_found "a product that does not fit: the handler is asked once" '^1$' \
+    "$(says t $huge | grep -c '^handler')"
+  expect_found "options out of range: 340, no matter what the handler says" \
+    'slice: error 340: ' "$(says e 1)"
   expect_found "an arena at its limit: ends by 120" \
     'slice: error 120: slice_out_of_memory: out of memory: 20000 bytes, alignment 64' \
     "$(says l 20000)"
@@ -151,6 +165,96 @@ if test "$(getconf LONG_BIT)" = 64; then
   without "$CXX" -frtti
 else
   skip "without exceptions" "sizes are those of 64 bits"
+fi
+
+# A coroutine with one argument, a pointer: its frame is a slice, and does not
+# overwrite what the pointer points to.
+cat > "$temporary/frame.cc" <<'END'
+#include <slice/slice.hpp>
+#include <coroutine>
+#include <cstring>
+
+struct Task
+{
+  struct promise_type
+  {
+    OPERATORS
+    Task
+    get_return_object ()
+    {
+      return { std::coroutine_handle<promise_type>::from_promise (*this) };
+    }
+    std::suspend_always
+    initial_suspend () noexcept
+    {
+      return {};
+    }
+    std::suspend_always
+    final_suspend () noexcept
+    {
+      return {};
+    }
+    void
+    return_void ()
+    {
+    }
+    void
+    unhandled_exception ()
+    {
+    }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+struct Named
+{
+  char name[256];
+};
+
+template <typename Place>
+Task
+rename (Place *place)
+{
+  std::strcpy (static_cast<Named *> (place)->name, "new");
+  co_return;
+}
+
+template <typename Place>
+bool
+run ()
+{
+  Named named = { "old" };
+  Task task = rename<Place> (&named);
+  bool right = slice_is_ours (task.handle.address ())
+               && std::strcmp (named.name, "old") == 0;
+  task.handle.resume ();
+  right = right && std::strcmp (named.name, "new") == 0;
+  task.handle.destroy ();
+  return right;
+}
+
+int
+main ()
+{
+  return run<Named> () && run<void> () ? 7 : 0;
+}
+END
+
+# frame OPERATORS FLAGS: what building and running it says
+frame ()
+{
+  ($CXX -std=c++20 -DOPERATORS=$1 $2 $flags "$temporary/frame.cc" \
+     $libs -o "$temporary/frame" && "$temporary/frame"; echo "status $?") 2>&1
+}
+
+if echo '#include <coroutine>' \
+    | $CXX -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then
+  expect_found "a coroutine's frame is a slice" 'status 7' \
+    "$(frame SLICE_PROMISE_OPERATORS)"
+  expect_found "a promise with the operators of a class does not build" \
+    'error: .*get_return_object' "$(frame SLICE_CLASS_OPERATORS -fsyntax-only)"
+else
+  skip "coroutines" "not known here"
 fi
 
 # in_language COMPILER FLAGS: the containers

@@ -8,12 +8,14 @@
 #include <unistd.h>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <list>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <slice/slice.hpp>
+#include <slice/stats.h>
 
 /* The machine's page, or what test_pages() says that it is. */
 static long said_by_test (int name);
@@ -209,9 +211,19 @@ struct alignas (Alignment) Shaped
   char bytes[Size];
 };
 
-template <typename T> struct alignas (256) Finer : T
+template <typename T>
+struct alignas (alignof (T) > 256 ? alignof (T) : 256) Finer : T
 {
 };
+
+/* Blocks that are out, small and large. */
+std::uint64_t
+n_blocks_out ()
+{
+  SliceStats stats;
+  slice_get_stats (&stats);
+  return stats.live_blocks + stats.n_large_allocs - stats.n_large_frees;
+}
 
 /* Each way to make one, and each to end it. */
 template <typename T>
@@ -233,6 +245,7 @@ new_and_delete ()
   g_assert_cmpint (n_alive, ==, 0);
   /* A constructor that throws: what new got goes back. */
   is_bad = true;
+  std::uint64_t n_before = n_blocks_out ();
   for (int i = 0; i < 20; i++)
     {
       int n_thrown = 0;
@@ -263,6 +276,7 @@ new_and_delete ()
       g_assert_cmpint (n_thrown, ==, 3);
     }
   is_bad = false;
+  g_assert_cmpuint (n_blocks_out (), ==, n_before);
 }
 
 void
@@ -446,6 +460,12 @@ test_strategies ()
   stack.dispose (a);
   stack.reset ();
 
+  slice::Pool natural (48, 0);
+  void *object = natural.allocate (48, 16);
+  g_assert_cmpuint (slice_pool_n_live (natural.arena ()), ==, 1);
+  natural.deallocate (object, 48, 16);
+  g_assert_cmpuint (slice_pool_n_live (natural.arena ()), ==, 0);
+
   auto shared = std::make_shared<slice::LinearPool> ();
   {
     slice::CustomAllocator<int, slice::LinearPool> one (shared);
@@ -455,6 +475,143 @@ test_strategies ()
     g_assert_cmpint (shared.use_count (), ==, 3);
   }
   g_assert_cmpint (shared.use_count (), ==, 1);
+}
+
+/* --- misuse -------------------------------------------------------------- */
+
+void
+dies (void (*misuse) (), const char *said)
+{
+  if (g_test_subprocess ())
+    {
+      misuse ();
+      return;
+    }
+  g_test_trap_subprocess (nullptr, 0, static_cast<GTestSubprocessFlags> (0));
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (said);
+}
+
+/* Dead below a live object. */
+void
+deallocate_twice ()
+{
+  slice::StackPool pool;
+  void *object = pool.allocate (8, 8);
+  pool.allocate (8, 8);
+  pool.deallocate (object, 8, 8);
+  pool.deallocate (object, 8, 8);
+}
+
+/* Where a later object is. */
+void
+deallocate_again ()
+{
+  slice::StackPool pool;
+  void *low = pool.allocate (8, 8);
+  void *object = pool.allocate (8, 8);
+  pool.deallocate (object, 8, 8);
+  pool.deallocate (low, 8, 8);
+  void *other = pool.allocate (256, 8);
+  std::memset (other, 0, 256);
+  pool.deallocate (object, 8, 8);
+}
+
+void
+deallocate_top_twice ()
+{
+  slice::StackPool pool;
+  void *object = pool.allocate (8, 8);
+  pool.deallocate (object, 8, 8);
+  pool.deallocate (object, 8, 8);
+}
+
+void
+deallocate_of_another ()
+{
+  slice::StackPool pool, other;
+  void *object = pool.allocate (8, 8);
+  other.allocate (8, 8);
+  other.deallocate (object, 8, 8);
+}
+
+void
+deallocate_foreign ()
+{
+  slice::StackPool pool;
+  long words[8] = {};
+  pool.deallocate (&words[4], 8, 8);
+}
+
+void
+deallocate_overrun ()
+{
+  slice::StackPool pool;
+  char *object = static_cast<char *> (pool.allocate (8, 8));
+  void *next = pool.allocate (8, 8);
+  char *volatile start = object;
+  for (std::ptrdiff_t i = 0; start + i < next; i++)
+    start[i] = 1;
+  pool.deallocate (next, 8, 8);
+}
+
+void
+test_stack_twice ()
+{
+  dies (deallocate_twice, "*slice: error 311: *released before*");
+}
+
+void
+test_stack_again ()
+{
+  dies (deallocate_again, "*slice: error 312: *no object begins at*");
+}
+
+void
+test_stack_top_twice ()
+{
+  dies (deallocate_top_twice, "*slice: error 311: *released before*");
+}
+
+void
+test_stack_another ()
+{
+  dies (deallocate_of_another, "*slice: error 312: *no object begins at*");
+}
+
+void
+test_stack_foreign ()
+{
+  dies (deallocate_foreign, "*slice: error 312: *no object begins at*");
+}
+
+void
+test_stack_overrun ()
+{
+  dies (deallocate_overrun, "*slice: error 313: *overrun*");
+}
+
+struct alignas (262144) Huge
+{
+  char c;
+};
+
+/* Its pages have gone by then. */
+void
+wide_twice ()
+{
+  slice::allocator<Huge> allocator;
+  Huge *object = allocator.allocate (1);
+  allocator.deallocate (object, 1);
+  allocator.deallocate (object, 1);
+}
+
+void
+test_wide_twice ()
+{
+  g_setenv ("SLICE_OPTIONS", "checked", TRUE);
+  dies (wide_twice, "*slice: error 108: *not a live block*");
+  g_unsetenv ("SLICE_OPTIONS");
 }
 
 /* --- resources ----------------------------------------------------------- */
@@ -529,6 +686,13 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hpp/unique-array", test_unique_array);
   g_test_add_func ("/slice/hpp/pages", test_pages);
   g_test_add_func ("/slice/hpp/strategies", test_strategies);
+  g_test_add_func ("/slice/hpp/wide-twice", test_wide_twice);
+  g_test_add_func ("/slice/hpp/stack/twice", test_stack_twice);
+  g_test_add_func ("/slice/hpp/stack/again", test_stack_again);
+  g_test_add_func ("/slice/hpp/stack/top-twice", test_stack_top_twice);
+  g_test_add_func ("/slice/hpp/stack/another", test_stack_another);
+  g_test_add_func ("/slice/hpp/stack/foreign", test_stack_foreign);
+  g_test_add_func ("/slice/hpp/stack/overrun", test_stack_overrun);
 #ifdef SLICE_HAS_PMR
   g_test_add_func ("/slice/hpp/resources", test_resources);
 #endif
