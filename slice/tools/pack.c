@@ -541,10 +541,32 @@ sli_pack_running (Packer *packer)
   return false;
 }
 
+/* What a process could not begin for want of room (record-spool.c). */
+static void
+unbegun_say (Packer *packer)
+{
+  DIR *directory = opendir (packer->spools);
+  if (directory == NULL)
+    return;
+  for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
+    if (strstr (entry->d_name, ".new") != NULL)
+      {
+        unlinkat (dirfd (directory), entry->d_name, 0);
+        if (!packer->failed)
+          fprintf (stderr,
+                   "slice-trace: %s: no room for the spool "
+                   "(SLICE_TRACE_SPOOL_DIR names another place)\n",
+                   packer->spools);
+        packer->failed = true;
+      }
+  closedir (directory);
+}
+
 bool
 sli_pack_finish (Packer *packer)
 {
   processes_find (packer);
+  unbegun_say (packer);
   for (size_t i = 0; i < packer->n_processes; i++)
     process_end (packer, &packer->processes[i],
                  process_alive (packer, &packer->processes[i]));

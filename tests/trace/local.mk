@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	%D%/clients/index.c \
 	%D%/clients/lines.c \
 	%D%/clients/lines-cxx.cc \
+	%D%/clients/many.c \
 	%D%/clients/nodes.c \
 	%D%/clients/obtained.c \
 	%D%/clients/plugin.c \
