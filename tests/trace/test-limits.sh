@@ -57,4 +57,59 @@ else
   skip room "no file systems of its own"
 fi
 
+# --- output that can't be written ---
+compile ends ends.c
+record "$t" "$work/ends" status
+for command in "info $t" "hot $t" "dump $t" "callers $t" "diff $t $t" \
+  "patterns $t" "patterns --thresholds" "report --text $t" \
+  "export --format folded $t" --version --help
+do
+  "$trace" $command > /dev/full 2> "$work/err"
+  equal "full-${command%% /*}" "$? $(cat "$work/err")" "124 slice-trace: \
+the output could not be written: No space left on device"
+done
+cp "$t" "$work/kept"
+if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
+  mkdir -p "$work/room"
+  unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" || exit
+    "$0" patterns "$2" -o "$1/p.json"; status=$?
+    ls -A "$1" >&2; exit $status' "$trace" "$work/room" "$t" 2> "$work/err"
+  equal full-file "$? $(cat "$work/err")" "124 slice-trace: \
+$work/room/p.json could not be written: No space left on device"
+else
+  skip full-file "no file systems of its own"
+fi
+
+# --- nothing to record, and a status of its own ---
+printf 'int main (void) { return 4; }\n' > "$work/four.c"
+if $CC -static "$work/four.c" -o "$work/four" 2> "$work/err"; then
+  record "$t" "$work/four"
+  equal nothing-status $? 4
+  equal nothing-said "$(grep -c 'nothing was recorded' "$work/err")" 1
+else
+  skip nothing "no static C library"
+fi
+record "$t" "$work/none"
+equal not-found "$? $(grep -c 'nothing was recorded' "$work/err")" "127 0"
+
+# --- run: a program that was built again is recorded again ---
+run_program ()
+{
+  (cd "$work" && PATH=$work:$PATH "$trace" run --quick -o again -- \
+    "$1" status) > "$work/out" 2> "$work/err"
+}
+for program in ./ends ends
+do
+  rm -rf "$work/again"
+  run_program $program
+  equal "run-$program" "$? $(grep -c ': record$' "$work/err")" "0 1"
+  run_program $program
+  equal "run-$program-kept" "$? $(grep -c ': record$' "$work/err")" "0 0"
+  touch -d 2001-01-01 "$work/ends"
+  run_program $program
+  equal "run-$program-rebuilt" "$? $(grep -c ': record$' "$work/err")" "0 1"
+  equal "run-$program-stages" "$(grep -c ': patterns$' "$work/err")" 1
+  touch "$work/ends"
+done
+
 finish
