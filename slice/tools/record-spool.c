@@ -504,6 +504,32 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
   atomic_store (&record->bytes, (uint32_t)n);
 }
 
+/* What this process was called with: the packer knows the first's alone. */
+#define COMMAND_BYTES_MAX (128 << 10)
+
+void
+sli_spool_command (void)
+{
+  char *text = mmap (NULL, COMMAND_BYTES_MAX, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (text == MAP_FAILED)
+    return;
+  size_t n = 0;
+  long fd = syscall (SYS_openat, AT_FDCWD, "/proc/self/cmdline",
+                     O_RDONLY | O_CLOEXEC);
+  for (long got = 1; fd >= 0 && got > 0 && n < COMMAND_BYTES_MAX - 1;)
+    {
+      got = syscall (SYS_read, fd, text + n, COMMAND_BYTES_MAX - 1 - n);
+      n += got > 0 ? (size_t)got : 0;
+    }
+  if (fd >= 0)
+    syscall (SYS_close, fd);
+  if (n > 0) /* the last byte is 0, also of what was cut */
+    sli_spool_log (TRACE_BLOCK_COMMAND, text, n + (text[n - 1] != '\0'), "", 0,
+                   "", 0);
+  munmap (text, COMMAND_BYTES_MAX);
+}
+
 /* A few hundred names at most: a table of hashes, searched from the end of
  * the hash, is enough.  A lost race gives a name two ids, which is harmless.
  */

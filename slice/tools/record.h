@@ -90,6 +90,7 @@ void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
                     size_t n_b, const void *c, size_t n_c);
 RawNode *sli_spool_nodes (void);
 bool sli_spool_nodes_room (uint32_t n);
+void sli_spool_command (void);
 
 /* record-stack.c */
 #define SLI_STACK_OWN UINT32_MAX /* the unwinder's own call: no event */
