@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	%D%/clients/documents.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
+	%D%/clients/failed.c \
 	%D%/clients/forks.c \
 	%D%/clients/index.c \
 	%D%/clients/lines.c \

@@ -112,4 +112,26 @@ do
   touch "$work/ends"
 done
 
+# --- a realloc that fails is no event, and a mark is one line ---
+compile failed failed.c
+record "$t" "$work/failed"
+equal failed-status $? 0
+equal failed-info "$("$trace" info "$t" | awk '
+  $1 == "failed" || $2 == "realloc-kept" || $2 == "realloc-free" {
+    printf "%s ", $0 } $2 == "free" { print ($3 >= 1000) }')" "failed 1000 1"
+equal failed-born "$("$trace" dump "$t" | awk '$3 == "malloc" && $5 == 777 {
+  born++; own[$4] = 1 } $3 == "free" && ($4 in own) { freed++ }
+  END { print born, freed }')" "1000 1000"
+equal mark "$("$trace" dump "$t" | sed -n 's/.* mark \(.*\) node=.*/\1/p')" \
+  'a\\b\0121 1 free 0x1 node=1'
+
+# --- followed programs have their own commands ---
+rm -f "$t"*
+"$trace" record -q --follow -o "$t" -- sh -c "$work/ends status; :" \
+  2> "$work/err"
+equal follow-commands "$(for file in "$t" "$t".*; do "$trace" info "$file" \
+  | sed -n "s,^command ,,p"; done | grep -c "^$work/ends status$")" 1
+equal follow-first "$("$trace" info "$t" | sed -n 's/^command //p' \
+  | cut -c 1-5)" "sh -c"
+
 finish
