@@ -308,7 +308,8 @@ chunk_free_claim (uint32_t n, bool *any_full)
   for (uint32_t i = 0; i < n; i++)
     {
       uint32_t at = (spool.hint + i) % n;
-      uint32_t state = atomic_load_explicit (&states[at], memory_order_relaxed);
+      uint32_t state
+          = atomic_load_explicit (&states[at], memory_order_relaxed);
       *any_full |= state == SPOOL_CHUNK_FULL;
       if (state == SPOOL_CHUNK_FREE
           && atomic_compare_exchange_strong (&states[at], &state,
