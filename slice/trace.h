@@ -7,10 +7,12 @@
  * What the program does with slices, contexts and arenas is recorded without
  * any of this: hooks.h.
  *
- * Source lines are for programs that are rebuilt: with
+ * Source lines are for C programs that are rebuilt: with
  * SLICE_TRACE_SOURCE_LINES defined before this header is included, malloc(),
- * calloc(), realloc(), strdup() and the slices' typed macros note file, line
- * and count at the place of the call, with or without the recorder.
+ * calloc(), realloc() and strdup() are macros that note file, line and count
+ * at the place of the call, with or without the recorder.  Include this header
+ * after all others then: what they declare under these names would meet the
+ * macros.  In C++ the names stay what they are, std::malloc() among them.
  *
  * Theory: section 13.
  *
@@ -25,6 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <slice/version.h>
+#if defined SLICE_TRACE_SOURCE_LINES && defined __has_include
+# if __has_include(<malloc.h>)
+#  include <malloc.h> /* it declares them again */
+# endif
+#endif
 
 SLICE_BEGIN_DECLS
 
@@ -136,13 +143,33 @@ slice_trace_print_lines (FILE *file)
           (unsigned long long)(*at)->bytes, (*at)->place, (*at)->function);
 }
 
-#ifdef SLICE_TRACE_SOURCE_LINES
-# define malloc(size) SLICE_TRACE_HERE ((size), (malloc)(size))
-# define calloc(n, size) SLICE_TRACE_HERE ((n) * (size), (calloc)((n), (size)))
+/* Each argument is evaluated once, before the call is counted. */
+#if defined SLICE_TRACE_SOURCE_LINES && !defined __cplusplus
+# define malloc(size)                                                         \
+  (__extension__({                                                            \
+    size_t slice_trace_size_ = (size);                                        \
+    SLICE_TRACE_HERE (slice_trace_size_, (malloc)(slice_trace_size_));        \
+  }))
+# define calloc(n, size)                                                      \
+  (__extension__({                                                            \
+    size_t slice_trace_n_ = (n), slice_trace_size_ = (size);                  \
+    SLICE_TRACE_HERE (slice_trace_n_ * slice_trace_size_,                     \
+                      (calloc)(slice_trace_n_, slice_trace_size_));           \
+  }))
 # define realloc(block, size)                                                 \
-  SLICE_TRACE_HERE ((size), (realloc)((block), (size)))
+  (__extension__({                                                            \
+    void *slice_trace_block_ = (block);                                       \
+    size_t slice_trace_size_ = (size);                                        \
+    SLICE_TRACE_HERE (slice_trace_size_,                                      \
+                      (realloc)(slice_trace_block_, slice_trace_size_));      \
+  }))
 # undef strdup
-# define strdup(text) SLICE_TRACE_HERE (strlen (text) + 1, (strdup)(text))
+# define strdup(text)                                                         \
+  (__extension__({                                                            \
+    const char *slice_trace_text_ = (text);                                   \
+    SLICE_TRACE_HERE (strlen (slice_trace_text_) + 1,                         \
+                      (strdup)(slice_trace_text_));                           \
+  }))
 #endif
 
 SLICE_END_DECLS

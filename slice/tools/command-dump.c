@@ -26,6 +26,20 @@ open_or_die (const CommandLine *line, int argc, char **argv)
   return reader;
 }
 
+/* What would end the line, or not show, as C writes it. */
+static void
+text_print (const char *text)
+{
+  putchar (' ');
+  for (; *text != '\0'; text++)
+    if (*text == '\\')
+      fputs ("\\\\", stdout);
+    else if ((unsigned char)*text < ' ' || *text == '\x7f')
+      printf ("\\%03o", (unsigned)*text);
+    else
+      putchar (*text);
+}
+
 static void
 event_print (const TraceReader *reader, const TraceEvent *event,
              uint64_t start, bool with_stack)
@@ -37,7 +51,7 @@ event_print (const TraceReader *reader, const TraceEvent *event,
       const char *text = event->address < reader->n_strings
                              ? reader->strings[event->address]
                              : NULL;
-      printf (" %s", text == NULL ? "?" : text);
+      text_print (text == NULL ? "?" : text);
     }
   else
     printf (" 0x%" PRIx64, event->address);

@@ -160,14 +160,14 @@ summary_say (const PackTotals *totals, const char *output)
 static int
 exit_code (int status, const PackTotals *totals)
 {
-  if (WIFSIGNALED (status))
-    return 128 + WTERMSIG (status);
-  int code = WEXITSTATUS (status);
-  if (code != 0 || totals->n_events > 0)
+  int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
+                                  : WEXITSTATUS (status);
+  /* one that was not started has been said */
+  if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
   sli_tool_say ("nothing was recorded: the program is static, setuid, brings "
                 "its own allocator, or allocates nothing");
-  return TOOL_NO_EVENTS;
+  return code == 0 ? TOOL_NO_EVENTS : code;
 }
 
 static void

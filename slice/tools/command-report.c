@@ -200,8 +200,48 @@ is_remembered (const RunFiles *run, const char *name, const char *const *words,
   return same || (first && !change);
 }
 
+/* Where execvp() finds it; as it is, if it does not. */
+static char *
+program_find (const char *name)
+{
+  const char *at = getenv ("PATH");
+  if (strchr (name, '/') != NULL || at == NULL)
+    return sli_tool_text ("%s", name);
+  for (;; at++)
+    {
+      size_t n = strcspn (at, ":");
+      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int)n,
+                                  n == 0 ? "." : at, name);
+      if (access (path, X_OK) == 0)
+        return path;
+      free (path);
+      at += n;
+      if (*at == '\0')
+        return sli_tool_text ("%s", name);
+    }
+}
+
+/* Whether the program is the file that it was, as far as can be seen. */
+static bool
+program_same (const RunFiles *run, const char *name)
+{
+  struct stat status = { 0 };
+  char *path = program_find (name);
+  stat (path, &status);
+  char *text = sli_tool_text ("%s %lld %lld.%09ld", path,
+                              (long long)status.st_size,
+                              (long long)status.st_mtim.tv_sec,
+                              (long)status.st_mtim.tv_nsec);
+  const char *const words[] = { text, NULL };
+  bool same = is_remembered (run, "program", words, true);
+  free (text);
+  free (path);
+  return same;
+}
+
 /* The same directory for another program is a mistake; with other options
- * the stages are made anew. */
+ * the stages are made anew, and with the program built again the traces,
+ * too. */
 static void
 command_check (RunFiles *run, char **program)
 {
@@ -210,9 +250,10 @@ command_check (RunFiles *run, char **program)
                   "%s holds another program's stages: choose another "
                   "directory (-o) or remove it",
                   run->directory);
-  if (!is_remembered (run, "options", run->passed.items, true))
+  bool rebuilt = !program_same (run, program[0]);
+  if (!is_remembered (run, "options", run->passed.items, true) || rebuilt)
     for (int i = 0; i < N_FILES; i++)
-      if (i != FILE_TRACE && i != FILE_TIME_TRACE)
+      if (rebuilt || (i != FILE_TRACE && i != FILE_TIME_TRACE))
         unlink (run->file[i]);
 }
 

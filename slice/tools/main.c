@@ -45,15 +45,18 @@ help (FILE *file, int code)
   return code;
 }
 
-int
-main (int argc, char **argv)
+static int
+command_run (int argc, char **argv)
 {
   if (argc < 2)
     return help (stderr, TOOL_USAGE);
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "help") == 0)
     return help (stdout, TOOL_OK);
   if (strcmp (argv[1], "--version") == 0)
-    return puts ("slice-trace (slice) " SLICE_VERSION_STRING) < 0;
+    {
+      puts ("slice-trace (slice) " SLICE_VERSION_STRING);
+      return TOOL_OK;
+    }
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     if (strcmp (argv[1], commands[i].name) == 0)
       {
@@ -62,4 +65,11 @@ main (int argc, char **argv)
       }
   sli_tool_say ("no command %s", argv[1]);
   return help (stderr, TOOL_USAGE);
+}
+
+int
+main (int argc, char **argv)
+{
+  int code = command_run (argc, argv);
+  return sli_output_end () ? code : TOOL_FAILED;
 }

@@ -49,6 +49,7 @@ typedef struct
   size_t n_rss;
   uint64_t rss_next_msec, rss_step_msec;
   bool first;
+  bool has_command;
   bool done;
 } Process;
 
@@ -206,7 +207,7 @@ writer_open (Packer *packer, Process *process)
       packer->failed = true;
       return false;
     }
-  if (packer->command != NULL)
+  if (packer->command != NULL && process->first)
     sli_trace_write_block (process->writer, TRACE_BLOCK_COMMAND, 0, 1,
                            packer->command, packer->n_command);
   packer->totals.n_traces++;
@@ -258,8 +259,16 @@ log_pack (Process *process)
       uint32_t n = atomic_load (&record->bytes);
       if (n < sizeof *record || n > end - process->log_done)
         return;
-      sli_trace_write_block (process->writer, (TraceBlockType)record->type, 0,
-                             1, record + 1, n - sizeof *record);
+      const char *bytes = (const char *)(record + 1);
+      size_t n_bytes = n - sizeof *record;
+      bool command = record->type == TRACE_BLOCK_COMMAND;
+      while (command && n_bytes > 1 && bytes[n_bytes - 2] == '\0')
+        n_bytes--; /* the record's padding */
+      /* the first program's is known in full */
+      if (!command || !process->first)
+        sli_trace_write_block (process->writer, (TraceBlockType)record->type,
+                               0, 1, bytes, n_bytes);
+      process->has_command |= command;
       process->log_done += n;
     }
 }
@@ -321,6 +330,14 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
       if (op == TRACE_OP_BIG)
         {
           high = (uint64_t)raw->size << 32;
+          continue;
+        }
+      /* a realloc that failed: nothing died, and nothing was born */
+      if (op == TRACE_OP_REALLOC_KEPT && n_out > 0
+          && events[n_out - 1].op == TRACE_OP_REALLOC_FREE
+          && events[n_out - 1].address == raw->address_op >> 8)
+        {
+          n_out--;
           continue;
         }
       events[n_out++] = (TraceEvent){ .ticks = base + raw->ticks,
@@ -459,6 +476,9 @@ process_end (Packer *packer, Process *process, bool running)
       chunks_pack (packer, process, true);
       log_pack (process);
       nodes_pack (process, true);
+      if (!process->first && !process->has_command && packer->command != NULL)
+        sli_trace_write_block (process->writer, TRACE_BLOCK_COMMAND, 0, 1,
+                               packer->command, packer->n_command);
       if (process->n_rss > 0)
         sli_trace_write_block (process->writer, TRACE_BLOCK_RSS, 0,
                                (uint32_t)process->n_rss, process->rss,
@@ -541,10 +561,32 @@ sli_pack_running (Packer *packer)
   return false;
 }
 
+/* What a process could not begin for want of room (record-spool.c). */
+static void
+unbegun_say (Packer *packer)
+{
+  DIR *directory = opendir (packer->spools);
+  if (directory == NULL)
+    return;
+  for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
+    if (strstr (entry->d_name, ".new") != NULL)
+      {
+        unlinkat (dirfd (directory), entry->d_name, 0);
+        if (!packer->failed)
+          fprintf (stderr,
+                   "slice-trace: %s: no room for the spool "
+                   "(SLICE_TRACE_SPOOL_DIR names another place)\n",
+                   packer->spools);
+        packer->failed = true;
+      }
+  closedir (directory);
+}
+
 bool
 sli_pack_finish (Packer *packer)
 {
   processes_find (packer);
+  unbegun_say (packer);
   for (size_t i = 0; i < packer->n_processes; i++)
     process_end (packer, &packer->processes[i],
                  process_alive (packer, &packer->processes[i]));

@@ -29,6 +29,14 @@
 #define WAIT_CHUNKS 192
 #define WAIT_MSEC_MAX 2000
 
+/* The file is sparse, and a write where the file system has no room for it
+ * kills the program.  So a part is taken before it is used, in steps. */
+#define ROOM_STEP UINT64_C (65536)
+#define NODES_STEP (4 * ROOM_STEP / sizeof (RawNode))
+#ifndef MADV_POPULATE_WRITE
+# define MADV_POPULATE_WRITE 23
+#endif
+
 RecordState sli_record;
 __thread RecordThread sli_record_self
     __attribute__ ((tls_model ("initial-exec")));
@@ -37,7 +45,9 @@ static struct
 {
   char directory[3072];
   int n_directory;
-  uint64_t file_bytes;
+  char path[3072 + 40]; /* of the file */
+  _Atomic uint64_t log_room;   /* bytes that are taken */
+  _Atomic uint32_t nodes_room; /* nodes that are */
   uint8_t *map; /* head, states, log, nodes and the first chunks */
   uint64_t map_bytes;
   uint32_t n_chunks_max; /* that are mapped */
@@ -101,15 +111,75 @@ file_create (void)
           close (fd);
           continue;
         }
+      /* the packer reads the head and the states of what it finds; a file
+       * that keeps its first name tells it that there was no room */
       if (ftruncate (fd, (off_t)SPOOL_FILE_BYTES) != 0
+          || posix_fallocate (fd, 0, (off_t)SPOOL_LOG_OFFSET) != 0
           || rename (path, done) != 0)
         {
           close (fd);
           return -1;
         }
+      memcpy (spool.path, done, sizeof done);
       return fd;
     }
   return -1;
+}
+
+/* Whether a part of the file can be written from now on.  Where the kernel is
+ * too old to say so by the mapping, the file is opened for it again. */
+static bool
+room_take (uint64_t offset, uint64_t n_bytes)
+{
+  uint64_t begin = offset & ~UINT64_C (4095);
+  n_bytes = (offset + n_bytes - begin + 4095) & ~UINT64_C (4095);
+  int saved_errno = errno;
+  bool good = madvise (spool.map + begin, n_bytes, MADV_POPULATE_WRITE) == 0;
+  if (!good && errno == EINVAL)
+    {
+      long fd = syscall (SYS_openat, AT_FDCWD, spool.path, O_RDWR | O_CLOEXEC);
+      good = fd >= 0
+             && (fallocate ((int)fd, 0, (off_t)begin, (off_t)n_bytes) == 0
+                 || errno == EOPNOTSUPP || errno == ENOSYS);
+      if (fd >= 0)
+        syscall (SYS_close, fd);
+    }
+  errno = saved_errno;
+  return good;
+}
+
+/* Nodes up to this number; false: there is no room for them. */
+bool
+sli_spool_nodes_room (uint32_t n)
+{
+  uint32_t room = atomic_load (&spool.nodes_room);
+  while (n > room)
+    {
+      uint32_t more = room + (uint32_t)NODES_STEP;
+      if (more > SPOOL_NODES_MAX
+          || !room_take (SPOOL_NODES_OFFSET + room * sizeof (RawNode),
+                         NODES_STEP * sizeof (RawNode)))
+        return false;
+      if (atomic_compare_exchange_strong (&spool.nodes_room, &room, more))
+        room = more;
+    }
+  return true;
+}
+
+static bool
+log_room (uint64_t n)
+{
+  uint64_t room = atomic_load (&spool.log_room);
+  while (n > room)
+    {
+      uint64_t more = room + ROOM_STEP;
+      if (more > SPOOL_LOG_BYTES
+          || !room_take (SPOOL_LOG_OFFSET + room, ROOM_STEP))
+        return false;
+      if (atomic_compare_exchange_strong (&spool.log_room, &room, more))
+        room = more;
+    }
+  return true;
 }
 
 static void
@@ -178,6 +248,17 @@ map_open (void)
   madvise (map, spool.map_bytes, MADV_DONTDUMP);
   spool.map = map;
   spool.hint = 0;
+  atomic_store (&spool.log_room, 0);
+  atomic_store (&spool.nodes_room, 0);
+  if (!sli_spool_nodes_room (TRACE_N_FIXED_NODES))
+    {
+      char full[sizeof spool.path + 4];
+      stpcpy (stpcpy (full, spool.path), ".new");
+      rename (spool.path, full);
+      munmap (map, spool.map_bytes);
+      spool.map = NULL;
+      return false;
+    }
   sli_record.head = map;
   sli_record.epoch++;
   head_fill (map);
@@ -206,7 +287,8 @@ sli_spool_open (const char *directory)
 bool
 sli_spool_reopen_in_child (void)
 {
-  munmap (spool.map, spool.map_bytes);
+  if (spool.map != NULL)
+    munmap (spool.map, spool.map_bytes);
   return own_page_make () && map_open ();
 }
 
@@ -219,46 +301,63 @@ chunk_at (uint32_t index)
                       + index * SPOOL_CHUNK_BYTES);
 }
 
-/* A free chunk, or one that was never used; UINT32_MAX if there is none. */
+static uint32_t
+chunk_free_claim (uint32_t n, bool *any_full)
+{
+  _Atomic uint32_t *states = chunk_states ();
+  for (uint32_t i = 0; i < n; i++)
+    {
+      uint32_t at = (spool.hint + i) % n;
+      uint32_t state
+          = atomic_load_explicit (&states[at], memory_order_relaxed);
+      *any_full |= state == SPOOL_CHUNK_FULL;
+      if (state == SPOOL_CHUNK_FREE
+          && atomic_compare_exchange_strong (&states[at], &state,
+                                             SPOOL_CHUNK_OWNED))
+        {
+          spool.hint = at;
+          return at;
+        }
+    }
+  return UINT32_MAX;
+}
+
+/* One more chunk is known from now on; its beginning has its room. */
+static bool
+chunk_add (uint32_t n)
+{
+  if (n >= spool.n_chunks_max
+      || !room_take (SPOOL_CHUNKS_OFFSET + n * SPOOL_CHUNK_BYTES, ROOM_STEP))
+    return false;
+  /* or another thread has added it */
+  atomic_compare_exchange_strong (&sli_record.head->n_chunks, &n, n + 1);
+  return true;
+}
+
+/* A free chunk, or one that was never used; UINT32_MAX if there is none.
+ * Where there is no room for another, the packer gives one back if it has one
+ * to pack. */
 static uint32_t
 chunk_claim (void)
 {
   SpoolHead *head = sli_record.head;
-  _Atomic uint32_t *states = chunk_states ();
-  for (unsigned waited = 0;; waited++)
+  for (unsigned waited = 0;;)
     {
+      bool any_full = false;
       uint32_t n = atomic_load (&head->n_chunks);
-      for (uint32_t i = 0; i < n; i++)
-        {
-          uint32_t free_state = SPOOL_CHUNK_FREE;
-          uint32_t at = (spool.hint + i) % n;
-          if (atomic_load_explicit (&states[at], memory_order_relaxed)
-                  == SPOOL_CHUNK_FREE
-              && atomic_compare_exchange_strong (&states[at], &free_state,
-                                                 SPOOL_CHUNK_OWNED))
-            {
-              spool.hint = at;
-              return at;
-            }
-        }
-      uint32_t n_threads = atomic_load (&head->n_threads);
-      if (n < WAIT_CHUNKS + n_threads || waited >= WAIT_MSEC_MAX
-          || head->packer_pid == 0)
-        break;
+      uint32_t at = chunk_free_claim (n, &any_full);
+      if (at != UINT32_MAX)
+        return at;
+      bool waits = waited < WAIT_MSEC_MAX && head->packer_pid != 0;
+      bool many = n >= WAIT_CHUNKS + atomic_load (&head->n_threads);
+      if (!(many && waits) && chunk_add (n))
+        continue;
+      if (!waits || !(many || any_full))
+        return UINT32_MAX;
       struct timespec msec = { 0, 1000000 };
       syscall (SYS_nanosleep, &msec, NULL);
+      waited++;
     }
-  uint32_t at = atomic_fetch_add (&head->n_chunks, 1);
-  if (at >= spool.n_chunks_max)
-    {
-      atomic_fetch_sub (&head->n_chunks, 1);
-      return UINT32_MAX;
-    }
-  uint32_t free_state = SPOOL_CHUNK_FREE;
-  if (!atomic_compare_exchange_strong (&states[at], &free_state,
-                                       SPOOL_CHUNK_OWNED))
-    return UINT32_MAX;
-  return at;
 }
 
 static void
@@ -274,11 +373,35 @@ chunk_release (RecordThread *self)
   self->chunk = NULL;
 }
 
+/* Room for more of the thread's events in its chunk. */
+static bool
+chunk_grow (RecordThread *self)
+{
+  uint64_t begin = 0;
+  if (self->n_room > 0)
+    begin = sizeof (RawChunkHead) + (self->n_room + 2) * sizeof (RawEvent);
+  begin = (begin + ROOM_STEP - 1) & ~(ROOM_STEP - 1);
+  uint64_t end = begin + ROOM_STEP;
+  if (end > SPOOL_CHUNK_BYTES)
+    end = SPOOL_CHUNK_BYTES;
+  if (self->n_room >= TRACE_BLOCK_EVENTS - 2
+      || !room_take (SPOOL_CHUNKS_OFFSET
+                         + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
+                     end - begin))
+    return false;
+  uint64_t n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
+  if (n > TRACE_BLOCK_EVENTS)
+    n = TRACE_BLOCK_EVENTS;
+  self->n_room = (uint32_t)n - 2; /* an event may take two places */
+  return true;
+}
+
 static bool
 chunk_take (RecordThread *self, uint64_t now)
 {
   chunk_release (self);
   uint32_t index = chunk_claim ();
+  self->n_room = 0;
   if (index == UINT32_MAX)
     {
       atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
@@ -297,6 +420,7 @@ chunk_take (RecordThread *self, uint64_t now)
   chunk->head.sequence = atomic_fetch_add (&sli_record.head->sequence, 1);
   atomic_store (&chunk->head.n_events, 0);
   self->chunk = chunk;
+  chunk_grow (self); /* it has this room: see chunk_add() */
   if (spool.has_key && !self->late)
     pthread_setspecific (spool.key, self);
   return true;
@@ -308,11 +432,15 @@ RawEvent *
 sli_spool_next_event (RecordThread *self, uint64_t now)
 {
   RawChunk *chunk = self->chunk;
-  if (UNLIKELY (chunk == NULL || self->n_events >= TRACE_BLOCK_EVENTS - 2
+  if (UNLIKELY (chunk == NULL || self->n_events >= self->n_room
                 || chunk->head.many_threads
                        == (uint32_t)__libc_single_threaded))
     {
-      if (!chunk_take (self, now))
+      bool more = chunk != NULL && self->n_events >= self->n_room
+                  && chunk->head.many_threads
+                         != (uint32_t)__libc_single_threaded
+                  && chunk_grow (self);
+      if (!more && !chunk_take (self, now))
         return NULL;
       chunk = self->chunk;
     }
@@ -362,9 +490,12 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
                size_t n_b, const void *c, size_t n_c)
 {
   size_t n = (sizeof (LogRecord) + n_a + n_b + n_c + 7) & ~(size_t)7;
-  uint64_t at = atomic_fetch_add (&sli_record.head->log_bytes, n);
-  if (at + n > SPOOL_LOG_BYTES)
-    return;
+  uint64_t at = atomic_load (&sli_record.head->log_bytes);
+  do
+    if (!log_room (at + n))
+      return;
+  while (!atomic_compare_exchange_weak (&sli_record.head->log_bytes, &at,
+                                        at + n));
   LogRecord *record = (LogRecord *)(spool.map + SPOOL_LOG_OFFSET + at);
   uint8_t *end = (uint8_t *)(record + 1);
   record->type = type;
@@ -372,6 +503,32 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
   memcpy (end + n_a, b, n_b);
   memcpy (end + n_a + n_b, c, n_c);
   atomic_store (&record->bytes, (uint32_t)n);
+}
+
+/* What this process was called with: the packer knows the first's alone. */
+#define COMMAND_BYTES_MAX (128 << 10)
+
+void
+sli_spool_command (void)
+{
+  char *text = mmap (NULL, COMMAND_BYTES_MAX, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (text == MAP_FAILED)
+    return;
+  size_t n = 0;
+  long fd = syscall (SYS_openat, AT_FDCWD, "/proc/self/cmdline",
+                     O_RDONLY | O_CLOEXEC);
+  for (long got = 1; fd >= 0 && got > 0 && n < COMMAND_BYTES_MAX - 1;)
+    {
+      got = syscall (SYS_read, fd, text + n, COMMAND_BYTES_MAX - 1 - n);
+      n += got > 0 ? (size_t)got : 0;
+    }
+  if (fd >= 0)
+    syscall (SYS_close, fd);
+  if (n > 0) /* the last byte is 0, also of what was cut */
+    sli_spool_log (TRACE_BLOCK_COMMAND, text, n + (text[n - 1] != '\0'), "", 0,
+                   "", 0);
+  munmap (text, COMMAND_BYTES_MAX);
 }
 
 /* A few hundred names at most: a table of hashes, searched from the end of

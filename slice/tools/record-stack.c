@@ -280,12 +280,12 @@ step_hash (uint32_t parent, uint64_t pc)
 static uint32_t
 node_add (uint32_t parent, uint64_t pc, uint32_t first)
 {
-  uint32_t node = atomic_fetch_add (&sli_record.head->n_nodes, 1);
-  if (node >= SPOOL_NODES_MAX)
-    {
-      atomic_fetch_sub (&sli_record.head->n_nodes, 1);
+  uint32_t node = atomic_load (&sli_record.head->n_nodes);
+  do
+    if (!sli_spool_nodes_room (node + 1))
       return parent;
-    }
+  while (!atomic_compare_exchange_weak (&sli_record.head->n_nodes, &node,
+                                        node + 1));
   RawNode *fresh = &sli_spool_nodes ()[node];
   fresh->parent = parent;
   fresh->next = first;

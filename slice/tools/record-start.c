@@ -155,6 +155,7 @@ record_start (int argc, char **argv, char **envp)
   sli_record.check_unwind = option_find (options, "check-unwind") != NULL;
   if (sli_spool_open (environment_get (envp, SPOOL_ENV)))
     {
+      sli_spool_command ();
       sli_stack_init ();
       if (option_find (options, "follow") == NULL)
         environment_clean (envp);
@@ -201,6 +202,7 @@ sli_record_child_start (RecordThread *self)
   if (several)
     sli_stack_single ();
   sli_stack_reset ();
+  sli_spool_command ();
   sli_stack_modules_scan ();
   sli_record.ready = true;
 }

@@ -47,6 +47,7 @@ typedef struct
   uint32_t epoch;  /* of the spool the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
   uint32_t n_events;
+  uint32_t n_room; /* events that the chunk has room for, by now */
   uint32_t chunk_index;
   uint32_t thread; /* 0: not numbered yet */
   uint32_t exit_rounds;
@@ -88,6 +89,8 @@ uint32_t sli_spool_string (const char *text);
 void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
                     size_t n_b, const void *c, size_t n_c);
 RawNode *sli_spool_nodes (void);
+bool sli_spool_nodes_room (uint32_t n);
+void sli_spool_command (void);
 
 /* record-stack.c */
 #define SLI_STACK_OWN UINT32_MAX /* the unwinder's own call: no event */

@@ -113,7 +113,7 @@ typedef struct
 typedef struct
 {
   _Atomic uint32_t bytes; /* of the record, this head included */
-  uint32_t type;          /* TRACE_BLOCK_MODULES or _STRINGS */
+  uint32_t type;          /* TRACE_BLOCK_MODULES, _STRINGS or _COMMAND */
 } LogRecord;
 
 #define SPOOL_STATES_OFFSET UINT64_C (4096)

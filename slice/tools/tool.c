@@ -225,17 +225,45 @@ sli_file_begin (const char *path)
 }
 
 bool
+sli_output_end (void)
+{
+  static bool said;
+  errno = 0;
+  bool good = fflush (stdout) == 0 && ferror (stdout) == 0;
+  if (!good && !said)
+    sli_tool_say ("the output could not be written: %s",
+                  strerror (errno == 0 ? EIO : errno));
+  said |= !good;
+  return good;
+}
+
+bool
 sli_file_end (FILE *file, const char *path)
 {
   if (file == stdout)
-    return fflush (stdout) == 0;
+    return sli_output_end ();
   char *part = part_name (path);
-  bool good = ferror (file) == 0;
-  good = fclose (file) == 0 && good;
-  if (sli_file_is_plain (path))
-    good = good && rename (part, path) == 0;
+  bool plain = sli_file_is_plain (path);
+  errno = 0;
+  bool good = fflush (file) == 0 && ferror (file) == 0;
+  int error = errno;
+  if (fclose (file) != 0 && good)
+    {
+      good = false;
+      error = errno;
+    }
+  if (good && plain && rename (part, path) != 0)
+    {
+      good = false;
+      error = errno;
+    }
   if (!good)
-    sli_tool_say ("%s could not be written: %s", path, strerror (errno));
+    {
+      if (plain)
+        unlink (part);
+      sli_tool_say ("%s could not be written: %s", path,
+                    strerror (error == 0 ? EIO : error));
+    }
   free (part);
   return good;
 }

@@ -69,6 +69,7 @@ void sli_signals_end (void);
 FILE *sli_file_begin (const char *path);
 /* Whether there is nothing, or a file: no device, directory or pipe. */
 bool sli_file_is_plain (const char *path);
+bool sli_output_end (void); /* of stdout: false, and said, if it failed */
 bool sli_file_end (FILE *file, const char *path);
 char *sli_file_read (const char *path, size_t *n_bytes);
 /* The program ends here if such a file can't be written: to be asked before

@@ -22,6 +22,7 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 %C%_check_schema_LDADD = slice/tools/libtrace.la
 
 trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-options.sh \
+	%D%/test-limits.sh \
 	%D%/test-record.sh \
 	%D%/test-report.sh %D%/test-trace-tool.sh
 EXTRA_DIST += \
@@ -36,8 +37,12 @@ EXTRA_DIST += \
 	%D%/clients/documents.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
+	%D%/clients/failed.c \
 	%D%/clients/forks.c \
 	%D%/clients/index.c \
+	%D%/clients/lines.c \
+	%D%/clients/lines-cxx.cc \
+	%D%/clients/many.c \
 	%D%/clients/nodes.c \
 	%D%/clients/obtained.c \
 	%D%/clients/plugin.c \

@@ -1,0 +1,137 @@
+#!/bin/sh
+# test-limits.sh - no room, no output, nothing to record; source lines
+#
+# Speaks TAP.  SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/trace-lib.sh"
+
+t=$work/recorded
+
+# --- source lines: as the program is without them ---
+clients=$source/tests/trace/clients
+for flags in -O0 -O2
+do
+  $CC $flags -Wall -Werror -I"$source" -I"$build" "$clients/lines.c" \
+    "$build/slice/.libs/libslice.a" -o "$work/lines" -lpthread -ldl -lm \
+    > "$work/err" 2>&1
+  equal "lines-compiled$flags" "$(head -n 3 "$work/err")" ""
+  "$work/lines" > "$work/said"
+  equal "lines-evaluated-once$flags" $? 0
+  equal "lines-counted$flags" "$(awk '{ print $1, $2 }' "$work/said" \
+    | sort | tr '\n' ' ')" "1 1 1 2 1 3 1 4 1 4 1 7 1 8 "
+done
+$CXX -Wall -Werror -I"$source" -I"$build" "$clients/lines-cxx.cc" \
+  -o "$work/lines-cxx" > "$work/err" 2>&1
+equal lines-cxx-compiled "$(head -n 3 "$work/err")" ""
+"$work/lines-cxx"
+equal lines-cxx $? 0
+
+# --- a spool with little room, or none ---
+compile many many.c -lpthread
+in_room () # size, command...: with a file system of that size at $work/room
+{
+  mkdir -p "$work/room"
+  unshare -m sh -c 'mount -t tmpfs -o size=$1 none "$2" && shift 2 \
+    && SLICE_TRACE_SPOOL_DIR=$0 "$@"' "$work/room" "$1" "$work/room" \
+    sh -c '"$@"; status=$?; ls -A "$0" >&2; exit $status' "$work/room" \
+    "$trace" record -o "$t" -- "$work/many" "$2"
+}
+if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
+  for room in "1m 0" "1m 20" "4m 3"
+  do
+    rm -f "$t"
+    in_room $room > "$work/out" 2> "$work/err"
+    equal "room-$room-status" $? 0
+    equal "room-$room-counted" "$("$trace" info "$t" | awk -v n="${room#* }" '
+      $1 == "recorded" || $1 == "dropped-full" { sum += $2 }
+      $1 == "damaged" { bad = $2 }
+      END { print (sum >= 220000 + n * 200000), bad }')" "1 0"
+    equal "room-$room-left" "$(grep -c '^slice-trace-' "$work/err")" 0
+  done
+  rm -f "$t"
+  in_room 16k 0 > "$work/out" 2> "$work/err"
+  equal room-none-status $? 124
+  equal room-none-said "$(grep -c 'no room for the spool' "$work/err")" 1
+  equal room-none-left "$(grep -c '^slice-trace-' "$work/err")" 0
+else
+  skip room "no file systems of its own"
+fi
+
+# --- output that can't be written ---
+compile ends ends.c
+record "$t" "$work/ends" status
+for command in "info $t" "hot $t" "dump $t" "callers $t" "diff $t $t" \
+  "patterns $t" "patterns --thresholds" "report --text $t" \
+  "export --format folded $t" --version --help
+do
+  "$trace" $command > /dev/full 2> "$work/err"
+  equal "full-${command%% /*}" "$? $(cat "$work/err")" "124 slice-trace: \
+the output could not be written: No space left on device"
+done
+cp "$t" "$work/kept"
+if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
+  mkdir -p "$work/room"
+  unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" || exit
+    "$0" patterns "$2" -o "$1/p.json"; status=$?
+    ls -A "$1" >&2; exit $status' "$trace" "$work/room" "$t" 2> "$work/err"
+  equal full-file "$? $(cat "$work/err")" "124 slice-trace: \
+$work/room/p.json could not be written: No space left on device"
+else
+  skip full-file "no file systems of its own"
+fi
+
+# --- nothing to record, and a status of its own ---
+printf 'int main (void) { return 4; }\n' > "$work/four.c"
+if $CC -static "$work/four.c" -o "$work/four" 2> "$work/err"; then
+  record "$t" "$work/four"
+  equal nothing-status $? 4
+  equal nothing-said "$(grep -c 'nothing was recorded' "$work/err")" 1
+else
+  skip nothing "no static C library"
+fi
+record "$t" "$work/none"
+equal not-found "$? $(grep -c 'nothing was recorded' "$work/err")" "127 0"
+
+# --- run: a program that was built again is recorded again ---
+run_program ()
+{
+  (cd "$work" && PATH=$work:$PATH "$trace" run --quick -o again -- \
+    "$1" status) > "$work/out" 2> "$work/err"
+}
+for program in ./ends ends
+do
+  rm -rf "$work/again"
+  run_program $program
+  equal "run-$program" "$? $(grep -c ': record$' "$work/err")" "0 1"
+  run_program $program
+  equal "run-$program-kept" "$? $(grep -c ': record$' "$work/err")" "0 0"
+  touch -d 2001-01-01 "$work/ends"
+  run_program $program
+  equal "run-$program-rebuilt" "$? $(grep -c ': record$' "$work/err")" "0 1"
+  equal "run-$program-stages" "$(grep -c ': patterns$' "$work/err")" 1
+  touch "$work/ends"
+done
+
+# --- a realloc that fails is no event, and a mark is one line ---
+compile failed failed.c
+record "$t" "$work/failed"
+equal failed-status $? 0
+equal failed-info "$("$trace" info "$t" | awk '
+  $1 == "failed" || $2 == "realloc-kept" || $2 == "realloc-free" {
+    printf "%s ", $0 } $2 == "free" { print ($3 >= 1000) }')" "failed 1000 1"
+equal failed-born "$("$trace" dump "$t" | awk '$3 == "malloc" && $5 == 777 {
+  born++; own[$4] = 1 } $3 == "free" && ($4 in own) { freed++ }
+  END { print born, freed }')" "1000 1000"
+equal mark "$("$trace" dump "$t" | sed -n 's/.* mark \(.*\) node=.*/\1/p')" \
+  'a\\b\0121 1 free 0x1 node=1'
+
+# --- followed programs have their own commands ---
+rm -f "$t"*
+"$trace" record -q --follow -o "$t" -- sh -c "$work/ends status; :" \
+  2> "$work/err"
+equal follow-commands "$(for file in "$t" "$t".*; do "$trace" info "$file" \
+  | sed -n "s,^command ,,p"; done | grep -c "^$work/ends status$")" 1
+equal follow-first "$("$trace" info "$t" | sed -n 's/^command //p' \
+  | cut -c 1-5)" "sh -c"
+
+finish
