@@ -467,7 +467,7 @@ bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
 _Noreturn void sli_tlsf_fault_object (const SliceTlsf *tlsf,
                                       const void *object);
 
-/* --- tlsf-tail.c: checked heaps ------------------------------------------ */
+/* --- tlsf-tail.c: checked and watched heaps ------------------------------ */
 
 /* Notes the size of the object that a live piece holds. */
 void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
@@ -475,6 +475,9 @@ void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
 bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const Piece *piece);
 /* The noted size. */
 size_t sli_tlsf_tail_size (const Piece *piece);
+/* The same of a live piece of a watched heap. */
+void sli_tlsf_gap_note (const Piece *piece, size_t size);
+size_t sli_tlsf_gap_size (const Piece *piece);
 
 _Noreturn void sli_tlsf_fault_overrun (const SliceTlsf *tlsf,
                                        const Piece *piece);
