@@ -339,6 +339,62 @@ test_limit_arenas (void)
   ralloc_free (root);
 }
 
+static bool
+append_cat (char **string)
+{
+  return ralloc_strcat (string, "x");
+}
+
+static bool
+append_formatted (char **string)
+{
+  return ralloc_asprintf_append (string, "%c", 'x');
+}
+
+static bool
+append_known (char **string)
+{
+  return ralloc_str_append (string, "x", strlen (*string), 1);
+}
+
+/* What grows by more than it needs now takes what there is. */
+static void
+test_limit_strings (void)
+{
+  static bool (*const append[]) (char **)
+      = { append_cat, append_formatted, append_known };
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (append); i++)
+    for (size_t limit = 700; limit < 6000; limit += 500)
+      {
+        void *root = ralloc_context (NULL);
+        char *string = ralloc_strdup (root, "");
+
+        g_assert_true (ralloc_set_limit (root, limit));
+        while (append[i] (&string))
+          g_assert_cmpuint (ralloc_limit_used (root), <=, limit);
+        g_assert_cmpint (errno, ==, ENOMEM);
+        g_assert_cmpuint (strspn (string, "x"), ==, strlen (string));
+        g_assert_cmpuint (strlen (string), >, limit - 400);
+        ralloc_free (root);
+      }
+}
+
+static void
+test_limit_linear (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  const size_t limit = ralloc_total_size (root) + 5000;
+
+  g_assert_true (ralloc_set_limit (root, limit));
+  while (ralloc_linear_alloc_child (linear, 8) != NULL)
+    ;
+  g_assert_cmpuint (ralloc_limit_used (root), <=, limit);
+  g_assert_cmpuint (ralloc_limit_used (root), >, limit - 200);
+  ralloc_free (root);
+}
+
 /* --- reports --- */
 
 static char *
@@ -557,6 +613,8 @@ main (int argc, char **argv)
   ADD ("limit", test_limit);
   ADD ("limit-counts", test_limit_counts);
   ADD ("limit-arenas", test_limit_arenas);
+  ADD ("limit-strings", test_limit_strings);
+  ADD ("limit-linear", test_limit_linear);
   ADD ("report", test_report);
   ADD ("print-info", test_print_info);
   ADD ("report-at-exit", test_report_at_exit);
