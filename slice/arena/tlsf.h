@@ -453,6 +453,8 @@ bool sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece,
                          size_t stride);
 /* A free piece has become a region: it may go back. */
 void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
+/* Bytes of the smallest region. */
+size_t sli_tlsf_region_least (void);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
