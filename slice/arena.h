@@ -99,7 +99,7 @@ typedef struct
   size_t cap_bytes;
 
   /** Most bytes that the arena may hold, blocks and control block together;
-   * 0: no limit. */
+   * 0: no limit.  Less than the empty arena holds: EINVAL. */
   size_t limit_bytes;
 
   /** SliceArenaFlags. */

@@ -159,7 +159,8 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  *
  * @param ctx  who shall keep ptr alive; any node, not NULL
  * @param ptr  the node to be kept, not NULL
- * @return     ptr, or NULL with errno ENOMEM
+ * @return     ptr, or NULL with errno ENOMEM; in ptr's own destructor, when it
+ *             is too late, NULL with errno EINVAL and a warning (211)
  *
  * A node has one parent always.  When that lets it go (by ralloc_free() on
  * the node or on an ancestor), the node moves to the oldest context that

@@ -109,8 +109,9 @@ SLICE_API size_t slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf,
                                              const void *object);
 
 /** The bytes that may be used of an object: at least what was asked for; in a
- * checked heap just that, and where the compiler sees how it was allocated no
- * more, either: see slice_block_size().  Errors: as slice_tlsf_free(). */
+ * checked heap, and when valgrind or AddressSanitizer watches, just that; and
+ * where the compiler sees how it was allocated no more, either: see
+ * slice_block_size().  Errors: as slice_tlsf_free(). */
 SLICE_ARENA_INLINE size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
                                                    const void *object)
     SLICE_ARENA_ALWAYS_V1;

@@ -138,6 +138,61 @@ test_reference_inside (void)
   g_assert_cmpuint (n_destroyed, ==, 2);
 }
 
+static void *keeper;
+static void *result;
+
+static void
+reference_self (void *node)
+{
+  result = ralloc_reference (keeper, node);
+}
+
+static bool
+reference_self_and_agree (void *node)
+{
+  result = ralloc_reference (keeper, node);
+  return false;
+}
+
+/* In its own destructor a node can't be kept any more; while it is asked it
+ * can, whatever it answers. */
+static void
+test_reference_dying (void)
+{
+  for (int is_top = 0; g_test_subprocess () && is_top <= 1; is_top++)
+    {
+      void *root = ralloc_context (NULL);
+      void *node = ralloc_size (root, 16);
+
+      keeper = ralloc_context (NULL);
+      result = keeper;
+      ralloc_set_destructor (node, reference_self);
+      errno = 0;
+      ralloc_free (is_top ? node : root);
+      g_assert_null (result);
+      g_assert_cmpint (errno, ==, EINVAL);
+      if (is_top)
+        ralloc_free (root);
+
+      root = ralloc_context (NULL);
+      node = ralloc_size (root, 16);
+      ralloc_set_refusing_destructor (node, reference_self_and_agree);
+      ralloc_free (is_top ? node : root);
+      g_assert_true (result == node);
+      g_assert_true (ralloc_parent (node) == keeper);
+      g_assert_cmpuint (ralloc_reference_count (node), ==, 0);
+      ralloc_set_refusing_destructor (node, NULL);
+      ralloc_free (keeper);
+      if (is_top)
+        ralloc_free (root);
+    }
+  if (g_test_subprocess ())
+    return;
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*211*can't be kept: ralloc_reference*");
+}
+
 /* --- limits --- */
 
 static size_t
@@ -281,6 +336,62 @@ test_limit_arenas (void)
   g_assert_cmpuint (n, <, 100000);
   ralloc_free (gc);
   g_assert_cmpuint (ralloc_limit_used (root), <, before);
+  ralloc_free (root);
+}
+
+static bool
+append_cat (char **string)
+{
+  return ralloc_strcat (string, "x");
+}
+
+static bool
+append_formatted (char **string)
+{
+  return ralloc_asprintf_append (string, "%c", 'x');
+}
+
+static bool
+append_known (char **string)
+{
+  return ralloc_str_append (string, "x", strlen (*string), 1);
+}
+
+/* What grows by more than it needs now takes what there is. */
+static void
+test_limit_strings (void)
+{
+  static bool (*const append[]) (char **)
+      = { append_cat, append_formatted, append_known };
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (append); i++)
+    for (size_t limit = 700; limit < 6000; limit += 500)
+      {
+        void *root = ralloc_context (NULL);
+        char *string = ralloc_strdup (root, "");
+
+        g_assert_true (ralloc_set_limit (root, limit));
+        while (append[i] (&string))
+          g_assert_cmpuint (ralloc_limit_used (root), <=, limit);
+        g_assert_cmpint (errno, ==, ENOMEM);
+        g_assert_cmpuint (strspn (string, "x"), ==, strlen (string));
+        g_assert_cmpuint (strlen (string), >, limit - 400);
+        ralloc_free (root);
+      }
+}
+
+static void
+test_limit_linear (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  const size_t limit = ralloc_total_size (root) + 5000;
+
+  g_assert_true (ralloc_set_limit (root, limit));
+  while (ralloc_linear_alloc_child (linear, 8) != NULL)
+    ;
+  g_assert_cmpuint (ralloc_limit_used (root), <=, limit);
+  g_assert_cmpuint (ralloc_limit_used (root), >, limit - 200);
   ralloc_free (root);
 }
 
@@ -498,9 +609,12 @@ main (int argc, char **argv)
   ADD ("references", test_references);
   ADD ("unlink", test_unlink);
   ADD ("reference-inside", test_reference_inside);
+  ADD ("reference-dying", test_reference_dying);
   ADD ("limit", test_limit);
   ADD ("limit-counts", test_limit_counts);
   ADD ("limit-arenas", test_limit_arenas);
+  ADD ("limit-strings", test_limit_strings);
+  ADD ("limit-linear", test_limit_linear);
   ADD ("report", test_report);
   ADD ("print-info", test_print_info);
   ADD ("report-at-exit", test_report_at_exit);

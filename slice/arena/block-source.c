@@ -116,6 +116,23 @@ sli_options_embedded (const SliceArenaOptions *options, size_t control_bytes)
   return fits ? options->first_bytes : 0;
 }
 
+size_t
+sli_options_one_block (const SliceArenaOptions *options, size_t bytes)
+{
+  bool is_slice = options->source == NULL && bytes <= SLICE_BLOCK_BYTES_MAX;
+  return round_up (bytes, is_slice ? 16 : SPAN_PAGE_BYTES)
+         + TABLE_ROOM_MIN * sizeof (Block);
+}
+
+bool
+sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
+{
+  if (options->limit_bytes >= empty_bytes)
+    return true;
+  errno = EINVAL;
+  return false;
+}
+
 bool
 sli_arena_all_checked (void)
 {

@@ -84,6 +84,13 @@ bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,
 size_t sli_options_embedded (const SliceArenaOptions *options,
                              size_t control_bytes);
 
+/* What a chain holds with one block of at least `bytes`: that and a table. */
+size_t sli_options_one_block (const SliceArenaOptions *options, size_t bytes);
+
+/* Is the limit at least what an empty arena holds?  False with errno
+ * EINVAL. */
+bool sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes);
+
 void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                      char *embedded, size_t embedded_bytes,
                      size_t control_bytes);

@@ -67,6 +67,16 @@ grow_room (const SliceLinear *linear)
   return room > gap ? room - gap : 0;
 }
 
+/* Adds a block with room for `size` bytes, and for as many again if there is
+ * memory for these. */
+static bool
+grow_push (Bump *bump, size_t size)
+{
+  size_t need = size + sli_bump_gap (bump) + 8;
+  return sli_chain_push (&bump->chain, need + size)
+         || sli_chain_push (&bump->chain, need);
+}
+
 /* Moves the object to a block that has room for `more` further bytes.  A
  * block that was entered for this object alone goes back at once. */
 static bool
@@ -74,10 +84,9 @@ grow_move (SliceLinear *linear, size_t more)
 {
   Bump *bump = &linear->bump;
   size_t size = grow_size (linear);
-  size_t need = 2 * (size + more) + sli_bump_gap (bump) + 8;
   char *old = bump->at;
   uint32_t n_used = bump->chain.n_used;
-  if (more > SIZE_MAX / 8 || !sli_chain_push (&bump->chain, need))
+  if (more > SIZE_MAX / 8 || !grow_push (bump, size + more))
     {
       errno = ENOMEM;
       return false;
@@ -100,6 +109,15 @@ grow_move (SliceLinear *linear, size_t more)
   return true;
 }
 
+/* Where in the growing object an address lies, which may move; SIZE_MAX:
+ * elsewhere. */
+static size_t
+grow_offset (const SliceLinear *linear, const void *address)
+{
+  size_t offset = (uintptr_t) address - (uintptr_t) linear->bump.at;
+  return address != NULL && offset < grow_size (linear) ? offset : SIZE_MAX;
+}
+
 bool
 slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
 {
@@ -108,12 +126,15 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
   bool is_first = !linear->is_growing;
   if (is_first)
     grow_begin (linear);
+  size_t inside = grow_offset (linear, source);
   if (size > grow_room (linear) && !grow_move (linear, size))
     {
       if (is_first) /* there is none, and others may be added */
         slice_linear_abandon (linear);
       return false;
     }
+  if (inside != SIZE_MAX)
+    source = bump->at + inside;
   if (bump->chain.is_watched)
     sli_watch_show (bump->head.growing, size);
   if (source != NULL)

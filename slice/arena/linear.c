@@ -49,8 +49,10 @@ sli_arena_linear_bytes (const SliceArenaOptions *given,
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
-  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES)
-         + sli_told_bytes (options);
+  size_t empty
+      = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
+  return sli_options_allow (options, empty) ? empty + sli_told_bytes (options)
+                                            : 0;
 }
 
 SliceLinear *

@@ -59,7 +59,9 @@ sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
   if (!sli_options_fill (&given->arena, NEW_BYTES - CONTROL_BYTES, 0,
                          &options->arena))
     return 0;
-  return CONTROL_BYTES + sli_options_embedded (&options->arena, CONTROL_BYTES);
+  size_t empty = CONTROL_BYTES
+                 + sli_options_embedded (&options->arena, CONTROL_BYTES);
+  return sli_options_allow (&options->arena, empty) ? empty : 0;
 }
 
 static void

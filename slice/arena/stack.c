@@ -40,8 +40,10 @@ sli_arena_stack_bytes (const SliceArenaOptions *given,
   size_t bytes = NEW_BYTES - (sli_arena_all_checked () ? CHECKS_BYTES_MAX : 0);
   if (!sli_options_fill (given, bytes - CONTROL_BYTES, 0, options))
     return 0;
-  return CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES)
-         + sli_told_bytes (options);
+  size_t empty
+      = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
+  return sli_options_allow (options, empty) ? empty + sli_told_bytes (options)
+                                            : 0;
 }
 
 SliceStack *

@@ -134,7 +134,9 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
   size_t first = TLSF_FIRST_BYTES;
   if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
     return 0;
-  return CONTROL_BYTES (TLSF_N_LISTS_MAX);
+  size_t control = CONTROL_BYTES (TLSF_N_LISTS_MAX);
+  size_t region = sli_options_one_block (options, sli_tlsf_region_least ());
+  return sli_options_allow (options, control + region) ? control : 0;
 }
 
 SliceTlsf *

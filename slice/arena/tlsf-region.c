@@ -102,6 +102,12 @@ sli_tlsf_grow (SliceTlsf *tlsf, size_t stride)
   return true;
 }
 
+size_t
+sli_tlsf_region_least (void)
+{
+  return TLSF_EXACT_BELOW + REGION_EXTRA_BYTES;
+}
+
 uint32_t
 sli_tlsf_n_regions (const SliceTlsf *tlsf)
 {

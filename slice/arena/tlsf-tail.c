@@ -1,8 +1,11 @@
-/* tlsf-tail.c - what stands behind the objects of a checked TLSF heap
+/* tlsf-tail.c - what tells the size of an object in a checked or watched heap
  *
  * Floor 7.  Each live piece ends in its object's size and a guard; the bytes
  * between are filled.  So an overrun by a single byte is found when the object
  * is freed, resized or asked for.
+ *
+ * In a watched heap the gap before the object holds its size.  The tool is
+ * shown that word only while it is looked at.
  *
  * Theory: section 8.5.
  *
@@ -61,6 +64,31 @@ size_t
 sli_tlsf_tail_size (const Piece *piece)
 {
   return piece_tail (piece)->size;
+}
+
+static size_t *
+gap_word (const Piece *piece)
+{
+  return (size_t *) (void *) piece_object (piece);
+}
+
+void
+sli_tlsf_gap_note (const Piece *piece, size_t size)
+{
+  size_t *word = gap_word (piece);
+  sli_watch_show (word, sizeof *word);
+  *word = size;
+  sli_watch_hide (word, sizeof *word);
+}
+
+size_t
+sli_tlsf_gap_size (const Piece *piece)
+{
+  size_t *word = gap_word (piece);
+  sli_watch_show_defined (word, sizeof *word);
+  size_t size = *word;
+  sli_watch_hide (word, sizeof *word);
+  return size;
 }
 
 void

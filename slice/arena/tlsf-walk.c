@@ -131,6 +131,8 @@ static size_t
 piece_usable (const SliceTlsf *tlsf, const Piece *piece)
 {
   size_t taken = PIECE_HEAD_BYTES + tlsf->extra_bytes;
+  if (tlsf->is_watched && !piece_is_free (piece))
+    return sli_tlsf_gap_size (piece);
   if (tlsf->is_checked && !piece_is_free (piece))
     return sli_tlsf_tail_size (piece);
   size_t stride = piece_stride (piece);

@@ -35,6 +35,7 @@ watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
       size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
       sli_watch_hide (piece_object (piece), room);
       sli_watch_show (object, size);
+      sli_tlsf_gap_note (piece, size);
     }
   if (tlsf->is_checked)
     sli_tlsf_tail_note (tlsf, piece, size);
@@ -326,6 +327,8 @@ piece_asked (const SliceTlsf *tlsf, const void *object)
 static size_t
 piece_room (const SliceTlsf *tlsf, const Piece *piece)
 {
+  if (tlsf->is_watched)
+    return sli_tlsf_gap_size (piece);
   return tlsf->is_checked
              ? sli_tlsf_tail_size (piece)
              : piece_stride (piece) - PIECE_HEAD_BYTES - tlsf->extra_bytes;

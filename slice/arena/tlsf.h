@@ -453,6 +453,8 @@ bool sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece,
                          size_t stride);
 /* A free piece has become a region: it may go back. */
 void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
+/* Bytes of the smallest region. */
+size_t sli_tlsf_region_least (void);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
@@ -467,7 +469,7 @@ bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
 _Noreturn void sli_tlsf_fault_object (const SliceTlsf *tlsf,
                                       const void *object);
 
-/* --- tlsf-tail.c: checked heaps ------------------------------------------ */
+/* --- tlsf-tail.c: checked and watched heaps ------------------------------ */
 
 /* Notes the size of the object that a live piece holds. */
 void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
@@ -475,6 +477,9 @@ void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
 bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const Piece *piece);
 /* The noted size. */
 size_t sli_tlsf_tail_size (const Piece *piece);
+/* The same of a live piece of a watched heap. */
+void sli_tlsf_gap_note (const Piece *piece, size_t size);
+size_t sli_tlsf_gap_size (const Piece *piece);
 
 _Noreturn void sli_tlsf_fault_overrun (const SliceTlsf *tlsf,
                                        const Piece *piece);

@@ -25,7 +25,7 @@ enum
   ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
 
   /* A warning, the program goes on. */
-  ERROR_NODE_DYING = 211       /* steal or resize of a node being destroyed */
+  ERROR_NODE_DYING = 211       /* a node being destroyed is kept or resized */
 };
 
 #endif

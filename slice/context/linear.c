@@ -436,6 +436,12 @@ object_slow (void *linear, size_t size)
   if (own)
     bytes = piece_bytes (sizeof (LinearBuffer) + rounded);
   buffer = buffer_new (prefix, linear, bytes);
+  if (UNLIKELY (buffer == NULL) && !own)
+    {
+      own = true;
+      buffer = buffer_new (prefix, linear,
+                           piece_bytes (sizeof (LinearBuffer) + rounded));
+    }
   if (buffer == NULL)
     return NULL;
   if (!own)

@@ -371,6 +371,19 @@ tree_free (void *ptr, Node *node, const char *operation)
   sli_free_flush (&walk);
 }
 
+/* Does another owner take the top of a tree? */
+CONTEXT_TEXT static COLD bool
+top_is_inherited (void *ptr, Node *node, const char *operation)
+{
+  void *heir = NULL;
+
+  if (((Extension *) node->child)->references != NULL)
+    heir = sli_reference_heir (ptr);
+  if (heir != NULL)
+    sli_context_steal (heir, node, ptr, operation);
+  return heir != NULL;
+}
+
 /* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
 CONTEXT_TEXT static COLD bool
 top_escapes (void **ptr, const char *operation)
@@ -378,20 +391,12 @@ top_escapes (void **ptr, const char *operation)
   Node *node = node_of (*ptr);
   Extension *extension = node->child;
   void *parent = node_parent (node);
-  void *heir;
   bool refused;
 
   if (extension->asked)
     return true;
-  if (extension->references != NULL)
-    {
-      heir = sli_reference_heir (*ptr);
-      if (heir != NULL)
-        {
-          sli_context_steal (heir, node, *ptr, operation);
-          return true;
-        }
-    }
+  if (top_is_inherited (*ptr, node, operation))
+    return true;
   if (extension->refuses == NULL)
     return false;
   extension->asked = true;
@@ -402,7 +407,7 @@ top_escapes (void **ptr, const char *operation)
   if (refused || node_parent (node_of (*ptr)) != parent)
     return true;
   extension->refuses = NULL;
-  return false;
+  return top_is_inherited (*ptr, node_of (*ptr), operation);
 }
 
 /* Any pointer, in any mode. */

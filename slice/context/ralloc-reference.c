@@ -64,7 +64,15 @@ ralloc_reference (const void *ctx, const void *ptr)
     sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
                   "ralloc_reference");
   sli_context_check (ctx, "ralloc_reference");
-  sli_context_check (target, "ralloc_reference");
+  if (UNLIKELY (sli_context_check (target, "ralloc_reference")->pprev
+                == NODE_DYING))
+    {
+      sli_diag_warn (ERROR_NODE_DYING,
+                     "a node that is being destroyed can't be kept: %s (%p)",
+                     "ralloc_reference", target);
+      errno = EINVAL;
+      return NULL;
+    }
   extension = sli_context_extend (target);
   reference = extension != NULL ? ralloc_size (ctx, sizeof *reference) : NULL;
   own = reference != NULL ? sli_context_extend (reference) : NULL;

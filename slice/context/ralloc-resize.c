@@ -120,6 +120,16 @@ large_resize (void *ptr, size_t size)
   return payload;
 }
 
+/* The limits above a node that moves would be passed by the new block. */
+static COLD bool
+passes_limits (const void *ptr, const void *payload)
+{
+  size_t before = sli_context_block_bytes (ptr);
+  size_t after = sli_context_block_bytes (payload);
+
+  return after > before && !sli_limit_has_room (ptr, after - before);
+}
+
 /* A new block, a copy of payload and header, and the old block goes. */
 CONTEXT_TEXT static void *
 node_move (void *ptr, size_t size, size_t old_size)
@@ -131,6 +141,13 @@ node_move (void *ptr, size_t size, size_t old_size)
 
   if (payload == NULL)
     return NULL;
+  if (UNLIKELY ((old->parent & NODE_LIMITED) != 0)
+      && passes_limits (ptr, payload))
+    {
+      sli_context_release (payload);
+      errno = ENOMEM;
+      return NULL;
+    }
   memcpy (payload, ptr, old_size < size ? old_size : size);
   node = node_of (payload);
   odd = node->parent & NODE_ODD;
@@ -179,7 +196,7 @@ limited_resize (void *ptr, size_t size, size_t room)
   void *payload;
   size_t after;
 
-  /* What the new block will be, nearly: the exact sum is corrected below. */
+  /* At least as much more: what can't be is not tried. */
   if (size > room && !sli_limit_has_room (ptr, size - room))
     {
       errno = ENOMEM;
@@ -226,6 +243,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
                     const char *operation)
 {
   Node *node = sli_context_check (ptr, operation);
+  void *payload;
   size_t room;
 
   if (UNLIKELY (node->pprev == NODE_DYING))
@@ -253,7 +271,10 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
     }
   else if (LIKELY (room_fits (size, room)))
     return ptr;
-  return resize_slow (ptr, node, wanted, room);
+  payload = resize_slow (ptr, node, wanted, room);
+  if (UNLIKELY (payload == NULL) && wanted > size)
+    payload = resize_slow (ptr, node, size, room);
+  return payload;
 }
 
 static COLD void

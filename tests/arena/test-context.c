@@ -137,6 +137,59 @@ test_misuse_export (void)
   expect_error (301, "which is not in it");
 }
 
+/* A limit that the empty arena would pass is refused; any other is kept. */
+static void
+test_small_limits (void)
+{
+  unsigned n_made[4] = { 0 };
+  for (size_t limit = 1; limit < 20000; limit += limit < 2000 ? 7 : 500)
+    {
+      SliceArenaOptions options = { .limit_bytes = limit };
+      SlicePoolOptions pool_options
+          = { .object_bytes = 24, .arena = options };
+      SliceArenaStats stats[4] = { 0 };
+      SliceTlsfStats tlsf_stats = { 0 };
+      bool is_refused[4];
+      errno = 0;
+      SliceLinear *linear = slice_linear_new_in (NULL, &options);
+      is_refused[0] = linear == NULL;
+      g_assert_cmpint (errno, ==, linear == NULL ? EINVAL : 0);
+      errno = 0;
+      SliceStack *stack = slice_stack_new_in (NULL, &options);
+      is_refused[1] = stack == NULL;
+      g_assert_cmpint (errno, ==, stack == NULL ? EINVAL : 0);
+      errno = 0;
+      SlicePool *pool = slice_pool_new_in (NULL, &pool_options);
+      is_refused[2] = pool == NULL;
+      g_assert_cmpint (errno, ==, pool == NULL ? EINVAL : 0);
+      errno = 0;
+      SliceTlsf *tlsf = slice_tlsf_new_in (NULL, &options);
+      is_refused[3] = tlsf == NULL;
+      g_assert_cmpint (errno, ==, tlsf == NULL ? EINVAL : 0);
+      if (linear != NULL)
+        slice_linear_get_stats (linear, &stats[0]);
+      if (stack != NULL)
+        slice_stack_get_stats (stack, &stats[1]);
+      if (pool != NULL)
+        slice_pool_get_stats (pool, &stats[2]);
+      if (tlsf != NULL)
+        slice_tlsf_get_stats (tlsf, &tlsf_stats);
+      stats[3] = tlsf_stats.arena;
+      for (int i = 0; i < 4; i++)
+        {
+          g_assert_cmpuint (stats[i].held_bytes, <=, limit);
+          g_assert_false (is_refused[i] && n_made[i] > 0);
+          n_made[i] += !is_refused[i];
+        }
+      ralloc_free (linear);
+      ralloc_free (stack);
+      ralloc_free (pool);
+      ralloc_free (tlsf);
+    }
+  for (int i = 0; i < 4; i++)
+    g_assert_cmpuint (n_made[i], >, 3);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -144,6 +197,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/arena-context/freed-with-context",
                    test_freed_with_context);
   g_test_add_func ("/slice/arena-context/destroy", test_destroy);
+  g_test_add_func ("/slice/arena-context/small-limits", test_small_limits);
   g_test_add_func ("/slice/arena-context/steal", test_steal);
   g_test_add_func ("/slice/arena-context/report", test_report);
   g_test_add_func ("/slice/arena-context/export", test_export);

@@ -757,6 +757,42 @@ test_limit (void)
   slice_linear_destroy (linear);
 }
 
+/* An object that grows gets room for twice its size, or what there is. */
+static void
+test_limit_growing (void)
+{
+  SliceArenaOptions options = { .limit_bytes = 13000 };
+  SliceLinear *linear = slice_linear_new (&options);
+  g_assert_true (slice_linear_grow (linear, 2000, NULL));
+  g_assert_true (slice_linear_grow (linear, 3000, NULL));
+  g_assert_false (slice_linear_grow (linear, 10000, NULL));
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.held_bytes, <=, 13000);
+  slice_linear_destroy (linear);
+}
+
+/* From the growing object itself, which moves meanwhile. */
+static void
+test_grow_by_itself (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  g_assert_true (slice_linear_grow (linear, 3, "abc"));
+  size_t size = 3;
+  for (int i = 0; i < 16; i++)
+    {
+      char *object = slice_linear_growing (linear, &size);
+      g_assert_true (slice_linear_grow (linear, size - 1, object));
+      g_assert_true (slice_linear_grow (linear, 1, "c"));
+    }
+  const char *object = slice_linear_finish (linear, &size);
+  g_assert_cmpuint (size, ==, 3 << 16);
+  for (size_t i = 0; i < size; i++)
+    if (object[i] != "abc"[i % 3])
+      g_error ("wrong at %zu", i);
+  slice_linear_destroy (linear);
+}
+
 /* With many small blocks the table is a part that counts. */
 static void
 test_limit_of_table (void)
@@ -957,6 +993,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/failing-source", test_failing_source);
   g_test_add_func ("/slice/linear/limit", test_limit);
   g_test_add_func ("/slice/linear/limit-of-table", test_limit_of_table);
+  g_test_add_func ("/slice/linear/limit-growing", test_limit_growing);
+  g_test_add_func ("/slice/linear/grow-by-itself", test_grow_by_itself);
   g_test_add_func ("/slice/linear/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/linear/bad-options", test_bad_options);
   g_test_add_func ("/slice/linear/misuse/mark-foreign",
