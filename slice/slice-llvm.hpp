@@ -16,6 +16,9 @@
 namespace slice
 {
 
+inline namespace SLICE_FAILURE_V1
+{
+
 /** Slabs for LLVM from a page source: the allocator parameter of
  * llvm::BumpPtrAllocatorImpl.  Pages are mapped for each slab and given back
  * with it.
@@ -96,6 +99,8 @@ private:
 
   const SliceSource *source_;
 };
+
+} // inline namespace
 
 } // namespace slice
 

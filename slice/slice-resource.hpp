@@ -34,28 +34,26 @@
 namespace slice
 {
 
+inline namespace SLICE_FAILURE_V1
+{
+
 namespace detail
 {
 
-/* `other`, if it is a Type; `same` is one.  Without RTTI: if its functions are
- * those of `same`, to which the first word of both points; what derives from
- * Type is then none. */
+/* `other`, if it is a Type; `same` is one.  It is if its functions are those
+ * of `same`, to which the first word of both points; what derives from Type is
+ * then none.  Not by dynamic_cast: units without RTTI share these classes. */
 template <typename Type>
 const Type *
 resource_as (const std::pmr::memory_resource *other,
              const Type *same) noexcept
 {
-#if defined __cpp_rtti || defined __GXX_RTTI
-  static_cast<void> (same);
-  return dynamic_cast<const Type *> (other);
-#else
   const std::pmr::memory_resource *base = same;
   const void *functions, *others;
   std::memcpy (&functions, static_cast<const void *> (base),
                sizeof functions);
   std::memcpy (&others, static_cast<const void *> (other), sizeof others);
   return functions == others ? static_cast<const Type *> (other) : nullptr;
-#endif
 }
 
 } // namespace detail
@@ -282,6 +280,8 @@ private:
   std::size_t chunk_bytes_;
   std::pmr::memory_resource *other_;
 };
+
+} // inline namespace
 
 } // namespace slice
 

@@ -20,6 +20,9 @@
 namespace slice
 {
 
+inline namespace SLICE_FAILURE_V1
+{
+
 namespace detail
 {
 
@@ -426,6 +429,8 @@ operator!= (const CustomAllocator<T, Strategy> &a,
 {
   return !(a == b);
 }
+
+} // inline namespace
 
 } // namespace slice
 

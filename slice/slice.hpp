@@ -26,7 +26,9 @@
  * arena's options are out of range (without exceptions that is error 340).
  * Where exceptions are off (-fno-exceptions) it does what slice_alloc() does: the failure
  * handler is asked, and if it gives up the program ends with error 120, which
- * tells the size.  RTTI is not needed.
+ * tells the size.  RTTI is not needed.  Units with and without either may be
+ * in one program; types of slice:: in what they tell each other are of one kind
+ * of unit as to exceptions, or do not link.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +45,18 @@
 #include <type_traits>
 #include <utility>
 
+/* What is done when there is no memory is in the names, so that units with and
+ * without exceptions may be in one program: none gets the other's functions. */
+#if defined __cpp_exceptions || defined __EXCEPTIONS
+# define SLICE_FAILURE_V1 throwing
+#else
+# define SLICE_FAILURE_V1 ending
+#endif
+
 namespace slice
+{
+
+inline namespace SLICE_FAILURE_V1
 {
 
 namespace detail
@@ -656,6 +669,8 @@ larger (std::size_t least, std::align_val_t alignment) noexcept
   {                                                                           \
     ::slice::detail::slice_put (block, size, 1);                              \
   }
+
+} // inline namespace
 
 } // namespace slice
 

@@ -167,6 +167,97 @@ else
   skip "without exceptions" "sizes are those of 64 bits"
 fi
 
+# Units with and without exceptions and RTTI in one program: each keeps its
+# own way.
+cat > "$temporary/with.cc" <<'END'
+#include <slice/slice.hpp>
+
+volatile std::size_t huge = SIZE_MAX / 4;
+void *without (bool fail);
+#ifdef SLICE_HAS_PMR
+std::pmr::memory_resource *resource_without (SliceLinear *arena);
+#endif
+
+int
+main (int n, char **)
+{
+  if (n > 1)
+    without (true);
+  int n_thrown = 0;
+  try
+    {
+      slice::allocator<char> ().allocate (huge);
+    }
+  catch (const std::bad_alloc &)
+    {
+      n_thrown++;
+    }
+  bool right = without (false) != nullptr;
+#ifdef SLICE_HAS_PMR
+  SliceLinear *arena = slice_linear_new (nullptr);
+  slice::linear_resource one (arena), other (arena);
+  right = right && one == other;
+  std::pmr::memory_resource *made = resource_without (arena);
+  made->is_equal (one);
+  one.is_equal (*made);
+#endif
+  return right && n_thrown == 1 ? 7 : 0;
+}
+END
+cat > "$temporary/without.cc" <<'END'
+#include <slice/slice.hpp>
+
+extern volatile std::size_t huge;
+
+void *
+without (bool fail)
+{
+  std::size_t bytes = fail ? static_cast<std::size_t> (huge) : 1;
+  return slice::allocator<char> ().allocate (bytes);
+}
+
+#ifdef SLICE_HAS_PMR
+std::pmr::memory_resource *resource_without (SliceLinear *arena);
+std::pmr::memory_resource *
+resource_without (SliceLinear *arena)
+{
+  static slice::linear_resource resource (arena);
+  return &resource;
+}
+#endif
+END
+
+# mixed FIRST SECOND FLAGS [ARGUMENT]: how a program of both, in that order,
+# ends
+mixed ()
+{
+  (cd "$temporary" || exit
+   for unit in with without; do
+     flag=
+     test $unit = with || flag=$3
+     $CXX -std=c++17 $flag $flags_here -c $unit.cc -o $unit.o || exit
+   done
+  ) && $CXX "$temporary/$1.o" "$temporary/$2.o" $libs -pthread \
+    -o "$temporary/mixed" \
+    && ("$temporary/mixed" ${4-}; echo "status $?") 2>&1
+}
+
+here=$PWD
+flags_here="-I$here/$top_builddir -I$here -pthread"
+case $top_srcdir in
+  /*) flags_here="$flags_here -I$top_srcdir" ;;
+  *) flags_here="$flags_here -I$here/$top_srcdir" ;;
+esac
+case $top_builddir in /*) flags_here="$flags_here -I$top_builddir" ;; esac
+for flag in -fno-exceptions -fno-rtti "-fno-exceptions -fno-rtti"; do
+  expect_found "one program, $flag last" 'status 7' \
+    "$(mixed with without "$flag")"
+  expect_found "one program, $flag first" 'status 7' \
+    "$(mixed without with "$flag")"
+done
+expect_found "one program: without exceptions it ends by 120" \
+  'slice: error 120: ' "$(mixed with without -fno-exceptions fail)"
+
 # A coroutine with one argument, a pointer: its frame is a slice, and does not
 # overwrite what the pointer points to.
 cat > "$temporary/frame.cc" <<'END'
