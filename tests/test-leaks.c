@@ -282,6 +282,36 @@ test_threads_left (void)
   expect_said ("debug leaks=no", write_beside_thread, "");
 }
 
+/* The same holds for the threads that a fork leaves behind: what is spoilt is
+ * what one of them was about to fill. */
+static void
+fork_beside_thread (void)
+{
+  pthread_t thread;
+  pid_t child;
+  int status;
+
+  test_options (options);
+  g_assert_cmpint (pthread_create (&thread, NULL, stay, NULL), ==, 0);
+  while (g_atomic_int_get (&n_ready) == 0)
+    g_usleep (1000);
+  child = fork ();
+  if (child == 0)
+    {
+      write_behind ();
+      exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  _exit (status == 0 ? 0 : 1);
+}
+
+static void
+test_threads_lost (void)
+{
+  expect_said ("debug leaks=no", fork_beside_thread, "");
+  expect_said ("hardened exit-check=2", fork_beside_thread, "");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -293,5 +323,6 @@ main (int argc, char **argv)
   test_add ("/slice/leaks/spoilt", test_spoilt);
   test_add ("/slice/leaks/spoilt-off", test_spoilt_off);
   test_add ("/slice/leaks/threads-left", test_threads_left);
+  test_add ("/slice/leaks/threads-lost", test_threads_lost);
   return g_test_run ();
 }

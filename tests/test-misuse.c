@@ -185,6 +185,157 @@ death_bulk_foreign_cleared (void)
   death_bulk_foreign ();
 }
 
+/* --- the checking modes: found at the call --- */
+
+static const char *const checking[] = { "checked", "hardened", "debug" };
+static const char *mode;
+
+static void
+expect_in_modes (TestBody body, const char *pattern)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (checking); i++)
+    {
+      int status;
+      char *said;
+
+      mode = checking[i];
+      said = test_capture (body, &status);
+      if (!WIFSIGNALED (status) || WTERMSIG (status) != SIGABRT
+          || !g_pattern_match_simple (pattern, said))
+        g_error ("%s: status %d, said\n%s\nnot\n%s", mode, status, said,
+                 pattern);
+      g_free (said);
+    }
+}
+
+typedef struct Wild Wild;
+struct Wild
+{
+  Wild *next;
+  int values[5];
+};
+
+static void
+wild_chain (size_t size)
+{
+  Wild *first;
+
+  test_options (mode);
+  first = slice_alloc (size);
+  first->next = (Wild *) 0x1238;
+  slice_free_chain_with_offset (size, first, offsetof (Wild, next));
+}
+
+static void
+wild_chain_small (void)
+{
+  wild_chain (sizeof (Wild));
+}
+
+static void
+wild_chain_large (void)
+{
+  wild_chain (5000);
+}
+
+static void
+wild_chain_aligned (void)
+{
+  Wild *first;
+
+  test_options (mode);
+  first = slice_alloc_aligned (64, 128);
+  first->next = (Wild *) 0x1240;
+  slice_free_chain_aligned (64, 128, first, offsetof (Wild, next));
+}
+
+/* What is right goes, through blocks of every kind. */
+static void
+right_chain (void)
+{
+  static const size_t sizes[] = { 16, 40, 4080, 5000 };
+
+  test_options (mode);
+  for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      Wild *first = slice_alloc (sizes[i]);
+
+      first->next = slice_alloc (sizes[i]);
+      first->next->next = NULL;
+      slice_free_chain_with_offset (sizes[i], first, offsetof (Wild, next));
+    }
+}
+
+static void
+test_wild_chain (void)
+{
+  expect_in_modes (wild_chain_small,
+                   "slice: error 102: slice_free1: not a block of this "
+                   "allocator: block 0x1238, *");
+  expect_in_modes (wild_chain_large, "slice: error 108: slice_free1: not a "
+                                     "live block: block 0x1238, *");
+  expect_in_modes (wild_chain_aligned, "slice: error 10?: *: block 0x1240, *");
+  for (size_t i = 0; i < G_N_ELEMENTS (checking); i++)
+    {
+      int status;
+
+      mode = checking[i];
+      g_free (test_capture (right_chain, &status));
+      g_assert_cmpint (status, ==, 0);
+    }
+}
+
+static void
+bulk_large (void)
+{
+  void *block;
+
+  test_options (mode);
+  block = slice_alloc (5000);
+  slice_free_bulk (1, &block);
+}
+
+static void
+unsized_foreign (void)
+{
+  static char local[64];
+
+  test_options (mode);
+  slice_free1 (16, slice_alloc (16));
+  slice_free_unsized (local + 32);
+}
+
+static void
+small_as_large (void)
+{
+  test_options (mode);
+  slice_free1 (5000, slice_alloc (16));
+}
+
+static void
+test_bulk_large (void)
+{
+  expect_in_modes (bulk_large,
+                   "slice: error 102: slice_free_bulk: not a block of this "
+                   "allocator: block 0x*, given size unknown*");
+}
+
+static void
+test_unsized_is_named (void)
+{
+  expect_in_modes (unsized_foreign,
+                   "slice: error 102: slice_free_unsized: not a block of "
+                   "this allocator: *");
+}
+
+static void
+test_small_as_large (void)
+{
+  expect_in_modes (small_as_large,
+                   "slice: error 103: slice_free1: block freed with a wrong "
+                   "size: block 0x*, given size 5000, real size 16 *");
+}
+
 static void
 death_bulk_twice (void)
 {
@@ -671,6 +822,10 @@ main (int argc, char **argv)
                   death_bulk_foreign_cleared);
   test_add_death ("/slice/misuse/bulk-twice", death_bulk_twice);
   test_add ("/slice/misuse/cyclic-chain", test_cyclic_chain);
+  test_add ("/slice/misuse/wild-chain", test_wild_chain);
+  test_add ("/slice/misuse/bulk-large", test_bulk_large);
+  test_add ("/slice/misuse/unsized-is-named", test_unsized_is_named);
+  test_add ("/slice/misuse/small-as-large", test_small_as_large);
   test_add_death ("/slice/misuse/own-next", death_own_next);
   test_add_death ("/slice/misuse/aligned-as-other", death_aligned_as_other);
   test_add_death ("/slice/misuse/malloc-too-small", death_malloc_too_small);

@@ -111,6 +111,14 @@ slice_free_slow_v1 (size_t size, void *block)
     sli_free_any (size, block, CALL_SITE);
 }
 
+/* The checking modes look a block up before its link is read.  If it is none,
+ * its free says so. */
+static bool
+has_link (const void *block)
+{
+  return sli_own_begins_block (block) || sli_guard_is_large (block);
+}
+
 /* Brent's way to notice a chain that comes back to itself: a mark that is
  * moved on after 1, 2, 4, ... steps. */
 #define CHAIN_FREE(chain, next_offset, free_one)                              \
@@ -118,10 +126,13 @@ slice_free_slow_v1 (size_t size, void *block)
     {                                                                         \
       const void *mark = NULL;                                                \
       size_t steps = 0, turn = 1;                                             \
+      bool is_checked = sli_route.route == ROUTE_GUARD;                       \
       while ((chain) != NULL)                                                 \
         {                                                                     \
-          void *next = *(void **) (void *) ((char *) (chain)                  \
-                                            + (next_offset));                 \
+          void *next = NULL;                                                  \
+                                                                              \
+          if (!UNLIKELY (is_checked) || has_link (chain))                     \
+            next = *(void **) (void *) ((char *) (chain) + (next_offset));    \
           if (UNLIKELY ((chain) == mark))                                     \
             sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain",          \
                              (chain), size, 0);                               \

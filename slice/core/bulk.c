@@ -95,22 +95,27 @@ clear_freed (void *block)
 /* In a checking mode the largest blocks are mallocs, for their canaries and
  * red zones need room, too. */
 static void
-bulk_free_guarded (void *block, const void *site)
+bulk_free_guarded (void *block, const char *operation, const void *site)
 {
+  size_t size;
+
   if (LIKELY (!sli_guard_is_large (block)))
     {
-      sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, "slice_free_bulk",
-                              site);
+      sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, operation, site);
       return;
     }
-  sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, "slice_free_bulk",
-                          site);
+  /* What no mode has in its slabs ends the program as without the mode. */
+  size = sli_block_check_size (block);
+  if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
+    sli_diag_misuse (ERROR_FOREIGN, operation, block, DIAG_SIZE_UNKNOWN, 0);
+  sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
   TRACE_OWN (free (block));
 }
 
 /* Where blocks are looked at one by one. */
 static void
-bulk_free_each (size_t n, void *const *blocks, const void *site)
+bulk_free_each (size_t n, void *const *blocks, const char *operation,
+                const void *site)
 {
   for (size_t i = 0; i < n; i++)
     {
@@ -118,12 +123,12 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
         continue;
       if (sli_route.route == ROUTE_GUARD)
         {
-          bulk_free_guarded (blocks[i], site);
+          bulk_free_guarded (blocks[i], operation, site);
           continue;
         }
       if (sli_route.checks_blocks)
-        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE,
-                                   "slice_free_bulk", site);
+        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
+                                   site);
       if (sli_route.clears_freed)
         clear_freed (blocks[i]);
       if (sli_route.route == ROUTE_MALLOC)
@@ -132,25 +137,26 @@ bulk_free_each (size_t n, void *const *blocks, const void *site)
           TRACE_OWN (free (blocks[i]));
         }
       else
-        sli_slab_give (0, 1, &blocks[i], "slice_free_bulk");
+        sli_slab_give (0, 1, &blocks[i], operation);
     }
 }
 
 static inline void
-bulk_free (size_t n, void *const *blocks, const void *site)
+bulk_free (size_t n, void *const *blocks, const char *operation,
+           const void *site)
 {
   route_make_ready ();
   if (sli_route.route == ROUTE_GUARD || sli_route.route == ROUTE_MALLOC
       || sli_route.checks_blocks || sli_route.clears_freed)
     {
-      bulk_free_each (n, blocks, site);
+      bulk_free_each (n, blocks, operation, site);
       return;
     }
   while (n > 0)
     {
       unsigned part = (unsigned) min_size (n, UINT32_MAX);
 
-      sli_slab_give (0, part, blocks, "slice_free_bulk");
+      sli_slab_give (0, part, blocks, operation);
       n -= part;
       blocks += part;
     }
@@ -162,7 +168,7 @@ slice_free_bulk (size_t n, void *const *blocks)
   if (trace_is_on ())
     for (size_t i = 0; i < n; i++)
       sli_trace_died (SLICE_TRACE_SLICE, blocks[i], 0);
-  bulk_free (n, blocks, CALL_SITE);
+  bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
 }
 
 /* Is it one of malloc's that is freed as slice_free_aligned() does it?  With
@@ -187,7 +193,7 @@ slice_free_unsized (void *block)
   route_make_ready ();
   if (!is_apart (block))
     {
-      bulk_free (1, &block, CALL_SITE);
+      bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
       return;
     }
   if (sli_route.checks_blocks || sli_route.route == ROUTE_GUARD)
@@ -202,7 +208,7 @@ slice_free_unsized (void *block)
 CONTEXT_TEXT void
 sli_own_free_bulk (size_t n, void *const *blocks)
 {
-  bulk_free (n, blocks, CALL_SITE);
+  bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
 }
 
 CONTEXT_TEXT size_t

@@ -74,6 +74,9 @@ typedef struct
 unsigned sli_magazine_count_all (MagazineCounts counts[N_CLASSES]);
 /* Chunks in records that a fork left behind, in this process. */
 uint64_t sli_magazine_fork_lost (void);
+/* Did other threads use slices when this process, or one that it descends
+ * from, was forked?  They may have been in the middle of a call. */
+bool sli_magazine_lost_threads (void);
 
 /* The id of an invariant that does not hold (M1, M2 and M4 of THEORY section
  * 10), and where; NULL if all do.  Threads at work may make it say nonsense. */

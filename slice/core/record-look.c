@@ -129,6 +129,12 @@ sli_magazine_fork_lost (void)
   return LOAD (&sli_registry.n_fork_lost);
 }
 
+bool
+sli_magazine_lost_threads (void)
+{
+  return LOAD (&sli_registry.lost_threads);
+}
+
 /* --- invariants ---------------------------------------------------------- */
 
 static const char *

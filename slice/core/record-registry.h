@@ -23,6 +23,7 @@ typedef struct
   bool is_open;            /* threads' ends are told */
   bool may_be_inline;      /* no option keeps the inline code out */
   uint64_t n_fork_lost;
+  bool lost_threads; /* a fork left other threads behind */
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } Registry;
 

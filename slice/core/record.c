@@ -516,6 +516,7 @@ sli_magazine_fork_child (void)
 
       if (record == own)
         continue;
+      sli_registry.lost_threads = true;
       for (unsigned i = 1; i < N_CLASSES; i++)
         sli_record_count (record, i, &counts);
       sli_registry.n_fork_lost += counts.n_cached;

@@ -200,7 +200,9 @@ malloc_free (size_t size, void *block, const void *site)
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (
         ERROR_WRONG_SIZE, "slice_free1", block, size,
-        sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
+        sli_route.route == ROUTE_GUARD
+            ? sli_guard_block_size (block)
+            : sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
   if (sli_route.route == ROUTE_MALLOC)
     check_malloc_size (size, block);
   if (sli_route.route == ROUTE_GUARD)

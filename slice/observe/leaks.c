@@ -129,13 +129,14 @@ look_for_leaks (void)
 }
 
 /* Threads that are left may be in the middle of anything: what they are about
- * to fill is not looked at. */
+ * to fill is not looked at.  In a forked child those count, too, that the fork
+ * left behind. */
 static bool
 is_alone (void)
 {
   MagazineCounts counts[N_CLASSES];
 
-  return sli_magazine_count_all (counts) <= 1
+  return sli_magazine_count_all (counts) <= 1 && !sli_magazine_lost_threads ()
          && !sli_option_is_on (SLICE_OPTION_TRIM_THREAD);
 }
 

@@ -449,7 +449,7 @@ const Case free_cases[] = {
   { 22, "NULL with any size", null_any_size,
     { "N", "N", "N", "N" }, false, NULL },
   { 23, "chain with a wrong offset", chain_wrong_offset,
-    { "G", "G", "G", "G" }, false, NULL },
+    { "G", "102", "102", "102" }, false, NULL },
   { 24, "cyclic chain", chain_cyclic,
     { "105|111|101|L105", "105|111", "105|111", "105|111" }, false, "ma" },
   { 25, "large block freed twice", large_twice,
