@@ -99,7 +99,9 @@ typedef struct
   size_t cap_bytes;
 
   /** Most bytes that the arena may hold, blocks and control block together;
-   * 0: no limit.  Less than the empty arena holds: EINVAL. */
+   * 0: no limit.  Less than the empty arena holds: EINVAL.  A limit of the
+   * context that an arena belongs to counts its node alone, with the first
+   * block where that is in it, and none of its further blocks. */
   size_t limit_bytes;
 
   /** SliceArenaFlags. */

@@ -165,7 +165,8 @@ SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
  */
 SLICE_API void slice_linear_reset (SliceLinear *linear, SliceKeep keep);
 
-/** Remembers the place that an arena has come to. */
+/** Remembers the place that an arena has come to.
+ * Errors: while an object grows it is misuse (302). */
 SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
 
 /** Goes back to a mark: what was added since is gone, cleanups that were
@@ -234,7 +235,8 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
  *
  * @param linear  the arena; not NULL
  * @param size    bytes to append
- * @param source  where from; NULL: they are left undefined
+ * @param source  where from, which may be in the growing object; NULL: they
+ *                are left undefined
  * @return        false with errno ENOMEM, the object then stands as it was
  *
  * Cost: the copy; O(1) amortised.

@@ -64,7 +64,9 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  *
  * A node that is kept while its parent goes moves to the parent of the node
  * whose freeing began it all (to the roots, if that had none).  The function
- * may free others, add children, or steal its node away, which keeps it.
+ * may free others, add children, or steal its node away, which keeps it; so
+ * does to free its node's parent, whatever it returns: the node moves as if it
+ * had refused.
  * A node may have a destructor as well: that runs when the node goes.
  *
  * Threads: tree.  Source: talloc_set_destructor().
@@ -190,7 +192,10 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  *
  * An allocation under it that would pass the limit gives NULL with errno
  * ENOMEM.  Limits may be nested; a steal by ralloc_steal() is counted but
- * never refused, see ralloc_try_steal().
+ * never refused, see ralloc_try_steal().  Of an arena that belongs to a
+ * context (slice_linear_new_in() and the like) the limit, and
+ * ralloc_total_size(), count the node alone, not the blocks that it adds: give
+ * it a limit of its own (limit_bytes of its options).
  *
  * Threads: tree.  Cost: O(nodes) to set; afterwards each allocation, free
  *   and steal in the subtree walks up to its root.

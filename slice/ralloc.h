@@ -431,7 +431,10 @@ SLICE_API char *ralloc_vasprintf (const void *ctx, const char *fmt,
  * @param start  index to write at; afterwards that of the new end
  * @return       false with *str as it was
  *
- * Cost: one formatting where the room suffices.
+ * The text may be made of the string itself.
+ *
+ * Cost: one formatting of a text of less than 256 bytes, two of a longer one,
+ *   and a copy.
  * Source: Mesa ralloc_asprintf_rewrite_tail().
  */
 SLICE_API bool ralloc_asprintf_rewrite_tail (char **str, size_t *start,

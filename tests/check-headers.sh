@@ -266,6 +266,35 @@ all "$second_cxx" c++ "$cxx_standards"
 quiet_all "${CXX-}"
 quiet_all "$second_cxx"
 
+# Mesa's header in our place, in older C, too.
+mesa ()
+{
+  works "$1" c || return
+  cat > "$temporary/mesa.c" <<'END'
+#include <util/ralloc.h>
+struct list { int n; double d[]; };
+void *one (gc_ctx *ctx);
+void *
+one (gc_ctx *ctx)
+{
+  return gc_zalloc (ctx, struct list, 1);
+}
+void *many (gc_ctx *ctx);
+void *
+many (gc_ctx *ctx)
+{
+  return gc_alloc_zla (ctx, struct list, double, 3);
+}
+END
+  for version in 22.3 26.1; do
+    said=$(includes="-I$top_srcdir/slice/dropin/mesa-$version $includes"
+           each_way "$1" c "$c_standards" "$temporary/mesa.c")
+    expect_none "$1: Mesa $version's header" "$said"
+  done
+}
+mesa "$CC"
+mesa "$second"
+
 # Can it fail?
 mkdir -p "$temporary/bad"
 includes="-I$temporary $includes"

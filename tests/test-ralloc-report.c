@@ -111,6 +111,44 @@ test_json (void)
   ralloc_free (root);
 }
 
+/* A name of any bytes makes no invalid JSON. */
+static void
+test_json_bytes (void)
+{
+  static const struct
+  {
+    const char *name;
+    const char *said;
+  } names[] = {
+    { "gr\303\274n \342\202\254 \360\237\230\200",
+      "gr\303\274n \342\202\254 \360\237\230\200" },
+    { "\377x", "\\ufffdx" },
+    { "\303", "\\ufffd" },
+    { "\342\202", "\\ufffd\\ufffd" },
+    { "\300\257", "\\ufffd\\ufffd" },
+    { "\340\200\257", "\\ufffd\\ufffd\\ufffd" },
+    { "\355\240\200", "\\ufffd\\ufffd\\ufffd" },
+    { "\364\220\200\200", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+    { "\365\200\200\200", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+    { "\303\"", "\\ufffd\\\"" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      void *root = ralloc_context (NULL);
+      char *name = g_strdup_printf ("\"name\": \"%s\"", names[i].said);
+      char *said;
+
+      ralloc_set_name (root, names[i].name);
+      said = said_of (ralloc_report_json, root);
+      g_assert_true (g_utf8_validate (said, -1, NULL));
+      assert_says (said, name);
+      g_free (said);
+      g_free (name);
+      ralloc_free (root);
+    }
+}
+
 /* The place is kept with the option `debug` alone. */
 static void
 test_places (void)
@@ -213,6 +251,7 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/ralloc/report/text", test_text);
   test_add_fresh ("/ralloc/report/json", test_json);
+  test_add_fresh ("/ralloc/report/json-bytes", test_json_bytes);
   test_add_fresh ("/ralloc/report/places", test_places);
   test_add_fresh ("/ralloc/report/roots", test_roots);
   test_add_fresh ("/ralloc/report/print-info", test_print_info);

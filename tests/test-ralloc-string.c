@@ -205,6 +205,34 @@ test_own_text (void)
   ralloc_free (text);
 }
 
+/* A text that is made of the string it is appended to, long enough to be too
+ * much for the room on the stack, moved and in place. */
+static void
+test_own_format (void)
+{
+  void *root = ralloc_context (NULL);
+  const RallocLinearOpts options = { .min_buffer_size = 100000 };
+  RallocLinear *linear = ralloc_linear_context_with_opts (root, &options);
+  char *text = ralloc_strdup (root, "abc");
+  char *other = ralloc_linear_strdup (linear, "abc");
+
+  for (unsigned i = 0; i < 6; i++)
+    {
+      char *expected
+          = g_strdup_printf ("%s%s|%s|%s", text, text, text, text);
+      g_assert_true (
+          ralloc_asprintf_append (&text, "%s|%s|%s", text, text, text));
+      g_assert_cmpstr (text, ==, expected);
+      g_assert_true (
+          ralloc_linear_asprintf_append (linear, &other, "%s|%s|%s", other,
+                                         other, other));
+      g_assert_cmpstr (other, ==, expected);
+      g_free (expected);
+      text = reralloc_size (root, text, 5 * strlen (text));
+    }
+  ralloc_free (root);
+}
+
 static void
 test_copies (void)
 {
@@ -228,6 +256,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-string/appends", test_appends);
   g_test_add_func ("/slice/ralloc-string/growth", test_growth);
   g_test_add_func ("/slice/ralloc-string/own-text", test_own_text);
+  g_test_add_func ("/slice/ralloc-string/own-format", test_own_format);
   g_test_add_func ("/slice/ralloc-string/copies", test_copies);
   return g_test_run ();
 }

@@ -63,23 +63,30 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
 {
   char room[FORMAT_ROOM_BYTES];
   size_t from = *str != NULL ? *start : 0;
+  char *tail = room;
+  char *text = NULL;
   va_list again;
   int length;
-  char *text;
 
   va_copy (again, args);
   length = vsnprintf (room, sizeof room, fmt, args);
-  text = length >= 0 ? string_grow (linear, *str, from, (size_t) length)
-                     : NULL;
+  /* The text may be made of the string that it is written over. */
+  if (UNLIKELY (length >= (int) sizeof room))
+    tail = *str != NULL ? sli_context_format ((size_t) length, fmt, again)
+                        : NULL;
+  if (LIKELY (length >= 0 && (tail != NULL || *str == NULL)))
+    text = string_grow (linear, *str, from, (size_t) length);
   if (LIKELY (text != NULL))
     {
-      if (LIKELY ((size_t) length < sizeof room))
-        memcpy (text + from, room, (size_t) length + 1);
+      if (LIKELY (tail != NULL))
+        memcpy (text + from, tail, (size_t) length + 1);
       else
-        vsnprintf (text + from, (size_t) length + 1, fmt, again);
+        vsnprintf (text, (size_t) length + 1, fmt, again);
       *str = text;
       *start = from + (size_t) length;
     }
+  if (UNLIKELY (tail != room && tail != NULL))
+    slice_free1 ((size_t) length + 1, tail);
   va_end (again);
   return text != NULL;
 }

@@ -487,6 +487,12 @@ void sli_limit_drop (Extension *extension);
 size_t sli_limit_subtree_bytes (const void *top);
 void sli_limit_set_flags (void *top, bool limited);
 
+/* A text of `length' bytes in a block of one more, for slice_free1(): before
+ * the string that it goes into moves, as it may be made of that.  NULL: no
+ * memory. */
+char *sli_context_format (size_t length, const char *fmt, va_list args)
+    SLICE_ATTR_PRINTF (2, 0);
+
 /* Roots: list and owners, only in MODE_ROOTS or MODE_DEBUG. */
 void sli_roots_add (void *payload);
 void sli_roots_remove (void *payload);

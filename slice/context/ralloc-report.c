@@ -214,17 +214,58 @@ text_enter (FILE *f, const void *payload, unsigned depth)
   fputc ('\n', f);
 }
 
-static void
-json_string (FILE *f, const char *text)
+/* How many bytes may follow the first one of a character, and which the second
+ * must be: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+static unsigned
+utf8_more (unsigned char first, unsigned char *low, unsigned char *high)
 {
+  *low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  *high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (first >= 0xf0)
+    return first <= 0xf4 ? 3 : 0;
+  return first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
+}
+
+/* Bytes of the character of UTF-8 at `text', or 0 if there is none.  (A NUL
+ * continues none, so nothing behind it is looked at.) */
+static unsigned
+utf8_length (const unsigned char *text)
+{
+  unsigned char low;
+  unsigned char high;
+  unsigned n = utf8_more (text[0], &low, &high);
+  unsigned i;
+
+  if (text[0] < 0x80)
+    return 1;
+  if (n == 0 || text[1] < low || text[1] > high)
+    return 0;
+  for (i = 2; i <= n; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  return n + 1;
+}
+
+/* Names may be of any bytes. */
+static void
+json_string (FILE *f, const char *string)
+{
+  const unsigned char *text = (const unsigned char *) string;
+  unsigned n;
+
   fputc ('"', f);
-  for (; *text != '\0'; text++)
-    if (*text == '"' || *text == '\\')
-      fprintf (f, "\\%c", *text);
-    else if ((unsigned char) *text < ' ')
-      fprintf (f, "\\u%04x", (unsigned) (unsigned char) *text);
-    else
-      fputc (*text, f);
+  for (; *text != '\0'; text += n != 0 ? n : 1)
+    {
+      n = utf8_length (text);
+      if (n == 0)
+        fputs ("\\ufffd", f);
+      else if (*text == '"' || *text == '\\')
+        fprintf (f, "\\%c", *text);
+      else if (*text < ' ')
+        fprintf (f, "\\u%04x", (unsigned) *text);
+      else
+        fwrite (text, 1, n, f);
+    }
   fputc ('"', f);
 }
 

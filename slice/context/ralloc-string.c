@@ -154,17 +154,28 @@ ralloc_asprintf (const void *ctx, const char *fmt, ...)
   return text;
 }
 
+char *
+sli_context_format (size_t length, const char *fmt, va_list args)
+{
+  char *text = slice_try_alloc (length + 1);
+
+  if (LIKELY (text != NULL))
+    vsnprintf (text, length + 1, fmt, args);
+  return text;
+}
+
 /* What is there is not lost if there is no room for more: the text is
  * formatted beside it first, and written over the tail when all is well.  So
- * the text may be made of the string's own old tail, too. */
+ * the text may be made of the string itself, too. */
 CONTEXT_TEXT bool
 ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
                                va_list args)
 {
   char room[FORMAT_ROOM_BYTES];
+  char *tail = room;
+  char *text = NULL;
   va_list again;
   int length;
-  char *text;
 
   require_string (str, "ralloc_vasprintf_rewrite_tail");
   if (UNLIKELY (*str == NULL))
@@ -175,18 +186,19 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
     }
   va_copy (again, args);
   length = vsnprintf (room, sizeof room, fmt, args);
-  text = length >= 0 ? string_grow (*str, *start, (size_t) length,
-                                    "ralloc_vasprintf_rewrite_tail")
-                     : NULL;
+  if (UNLIKELY (length >= (int) sizeof room))
+    tail = sli_context_format ((size_t) length, fmt, again);
+  if (LIKELY (length >= 0 && tail != NULL))
+    text = string_grow (*str, *start, (size_t) length,
+                        "ralloc_vasprintf_rewrite_tail");
   if (LIKELY (text != NULL))
     {
-      if (LIKELY ((size_t) length < sizeof room))
-        memcpy (text + *start, room, (size_t) length + 1);
-      else
-        vsnprintf (text + *start, (size_t) length + 1, fmt, again);
+      memcpy (text + *start, tail, (size_t) length + 1);
       *str = text;
       *start += (size_t) length;
     }
+  if (UNLIKELY (tail != room))
+    slice_free1 ((size_t) length + 1, tail);
   va_end (again);
   return text != NULL;
 }

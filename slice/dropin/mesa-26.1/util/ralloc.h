@@ -124,18 +124,18 @@ slice_gc_bytes_ (size_t fixed, size_t size, size_t count)
 
 #define gc_alloc(ctx, type, count)                                            \
   gc_alloc_size (ctx, slice_gc_bytes_ (0, sizeof (type), (count)),            \
-                 alignof (type))
+                 __alignof__ (type))
 #define gc_zalloc(ctx, type, count)                                           \
   gc_zalloc_size (ctx, slice_gc_bytes_ (0, sizeof (type), (count)),           \
-                  alignof (type))
+                  __alignof__ (type))
 #define gc_alloc_zla(ctx, type, type2, count)                                 \
   gc_alloc_size (ctx,                                                         \
                  slice_gc_bytes_ (sizeof (type), sizeof (type2), (count)),    \
-                 MAX2 (alignof (type), alignof (type2)))
+                 MAX2 (__alignof__ (type), __alignof__ (type2)))
 #define gc_zalloc_zla(ctx, type, type2, count)                                \
   gc_zalloc_size (ctx,                                                        \
                   slice_gc_bytes_ (sizeof (type), sizeof (type2), (count)),   \
-                  MAX2 (alignof (type), alignof (type2)))
+                  MAX2 (__alignof__ (type), __alignof__ (type2)))
 
 /* linear contexts */
 typedef struct linear_ctx linear_ctx;
