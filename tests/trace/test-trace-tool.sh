@@ -263,10 +263,9 @@ if [ -x "$work/compile" ] && command -v xz > "$work/null"; then
   "$trace" patterns "$work/glsl" -o "$work/glsl.json"
   "$trace" advise "$work/glsl.json" --replay "$work/glsl.replay" \
     -o "$work/glsl.advice"
-  equal glsl-saved "$(awk -F: '/"replayed_nsec"/ && $2 + 0 > 0 { nsec++ }
-    /"memory_after"/ && $2 + 0 > 0 { bytes++ }
-    END { print nsec + 0, bytes + 0 }' \
-    "$work/glsl.advice")" "3 3"
+  # (The time that it saves is the day's; the memory is not.)
+  equal glsl-saved "$(awk -F: '/"memory_after"/ && $2 + 0 > 0 { n++ }
+    END { print n + 0 }' "$work/glsl.advice")" 3
 else
   skip glsl "no static library, or no xz"
 fi
