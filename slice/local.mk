@@ -1,13 +1,11 @@
-# slice/local.mk - the library, floor by floor
+# slice/local.mk - the library, layer by layer
 #
-# Each floor is a convenience library that holds itself and, through LIBADD,
-# the one beneath it.  A unit test links its own floor's library alone: a call
-# upwards is then a link error.  Floors 7 and 8 have fragments of their own.
+# Each layer is a folder and a convenience library.  The library holds its own
+# layer and, through LIBADD, the one beneath it.  A unit test links the library
+# of its layer alone, so a call upwards is a link error.  Layers 8 and 9 have
+# fragments of their own.
 #
 # SPDX-License-Identifier: MIT
-
-# For floors that stand on the slices as a program does: see own.h.
-slice_own_cppflags = $(AM_CPPFLAGS) -include $(top_srcdir)/slice/base/own.h
 
 # No GLib in here.
 slice_cflags = \
@@ -22,10 +20,11 @@ noinst_LTLIBRARIES += \
 	%D%/libslab.la \
 	%D%/libdepot.la \
 	%D%/libmagazine.la \
+	%D%/libchecking.la \
 	%D%/liballoc.la \
 	%D%/libobserve.la
 
-# --- floor 0: the system, threads, atomics ---
+# --- layer 0: the system, threads, atomics ---
 
 %C%_libport_la_SOURCES = \
 	%D%/port/annotate.c \
@@ -42,7 +41,7 @@ noinst_LTLIBRARIES += \
 	%D%/port/tool.c
 %C%_libport_la_CFLAGS = $(slice_cflags)
 
-# --- floor 1: knows nothing of slices ---
+# --- layer 1: knows nothing of slices ---
 
 %C%_libbase_la_SOURCES = \
 	%D%/base/align.h \
@@ -53,9 +52,6 @@ noinst_LTLIBRARIES += \
 	%D%/base/list.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
-	%D%/base/own.h \
-	%D%/base/own-extent.c \
-	%D%/base/own-extent.h \
 	%D%/base/probe.h \
 	%D%/base/sizeclass.c \
 	%D%/base/sizeclass.h \
@@ -64,90 +60,100 @@ noinst_LTLIBRARIES += \
 %C%_libbase_la_CFLAGS = $(slice_cflags)
 %C%_libbase_la_LIBADD = %D%/libport.la
 
-# --- floor 2: regions and runs of pages ---
+# --- layer 2: regions and runs of pages ---
 
 %C%_libpage_la_SOURCES = \
-	%D%/core/map.c \
-	%D%/core/map.h \
-	%D%/core/meta.c \
-	%D%/core/meta.h \
-	%D%/core/page.c \
-	%D%/core/page-look.c \
-	%D%/core/page-trim.c \
-	%D%/core/page-floor.h \
-	%D%/core/page.h \
-	%D%/core/region.h \
-	%D%/core/source.c \
-	%D%/core/source.h \
-	%D%/core/unitset.h
+	%D%/page/extent-cache.c \
+	%D%/page/extent-cache.h \
+	%D%/page/granuleset.h \
+	%D%/page/map.c \
+	%D%/page/map.h \
+	%D%/page/meta.c \
+	%D%/page/meta.h \
+	%D%/page/page-state.h \
+	%D%/page/page-stats.c \
+	%D%/page/page-trim.c \
+	%D%/page/page.c \
+	%D%/page/page.h \
+	%D%/page/region.h \
+	%D%/page/source.c \
+	%D%/page/source.h
 %C%_libpage_la_CFLAGS = $(slice_cflags)
 %C%_libpage_la_LIBADD = %D%/libbase.la
 
-# --- floor 3: chunks of one class ---
+# --- layer 3: chunks of one class ---
 
 %C%_libslab_la_SOURCES = \
-	%D%/core/place.h \
-	%D%/core/slab.c \
-	%D%/core/slab.h \
-	%D%/core/slab-class.h \
-	%D%/core/slab-give.c \
-	%D%/core/slab-look.c \
-	%D%/core/taker.c \
-	%D%/core/taker.h
+	%D%/slab/chunk.h \
+	%D%/slab/last-allocator.c \
+	%D%/slab/last-allocator.h \
+	%D%/slab/slab-class.h \
+	%D%/slab/slab-free.c \
+	%D%/slab/slab-stats.c \
+	%D%/slab/slab.c \
+	%D%/slab/slab.h
 %C%_libslab_la_CFLAGS = $(slice_cflags)
 %C%_libslab_la_LIBADD = %D%/libpage.la
 
-# --- floor 4: full and empty magazines ---
+# --- layer 4: full and empty magazines ---
 
 %C%_libdepot_la_SOURCES = \
-	%D%/core/depot.c \
-	%D%/core/depot-magazine.c \
-	%D%/core/depot.h
+	%D%/depot/depot-magazine.c \
+	%D%/depot/depot.c \
+	%D%/depot/depot.h
 %C%_libdepot_la_CFLAGS = $(slice_cflags)
 %C%_libdepot_la_LIBADD = %D%/libslab.la
 
-# --- floor 5: each thread's magazines ---
+# --- layer 5: each thread's magazines ---
 
 %C%_libmagazine_la_SOURCES = \
-	%D%/core/adapt.c \
-	%D%/core/magazine.c \
-	%D%/core/adapt.h \
-	%D%/core/magazine.h \
-	%D%/core/record.c \
-	%D%/core/record.h \
-	%D%/core/record-look.c \
-	%D%/core/record-registry.h
+	%D%/magazine/adapt.c \
+	%D%/magazine/adapt.h \
+	%D%/magazine/magazine.c \
+	%D%/magazine/magazine.h \
+	%D%/magazine/record-registry.h \
+	%D%/magazine/record-stats.c \
+	%D%/magazine/record.c \
+	%D%/magazine/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
 %C%_libmagazine_la_LIBADD = %D%/libdepot.la
 
-# --- floor 6: the entry points ---
+# --- layer 6: the checking modes and the registry of live blocks ---
+
+%C%_libchecking_la_SOURCES = \
+	%D%/checking/block-registry.c \
+	%D%/checking/block-registry.h \
+	%D%/checking/checking-contents.c \
+	%D%/checking/checking-contents.h \
+	%D%/checking/checking-exit.c \
+	%D%/checking/checking-quick.c \
+	%D%/checking/checking-state.h \
+	%D%/checking/checking-tool.c \
+	%D%/checking/checking.c \
+	%D%/checking/checking.h
+%C%_libchecking_la_CFLAGS = $(slice_cflags)
+%C%_libchecking_la_LIBADD = %D%/libmagazine.la
+
+# --- layer 7: the entry points ---
 
 %C%_liballoc_la_SOURCES = \
-	%D%/core/aligned.c \
-	%D%/core/alloc.c \
-	%D%/core/alloc.h \
-	%D%/core/block-check.c \
-	%D%/core/block-check.h \
-	%D%/core/bulk.c \
-	%D%/core/failure.c \
-	%D%/core/fork.c \
-	%D%/core/guard.c \
-	%D%/core/guard-contents.c \
-	%D%/core/guard-contents.h \
-	%D%/core/guard-exit.c \
-	%D%/core/guard-quick.c \
-	%D%/core/guard-state.h \
-	%D%/core/guard-tool.c \
-	%D%/core/guard.h \
-	%D%/core/own.c \
-	%D%/core/route.c \
-	%D%/core/route.h \
-	%D%/core/trace.c \
-	%D%/core/trim.c
+	%D%/alloc/aligned.c \
+	%D%/alloc/alloc.c \
+	%D%/alloc/alloc.h \
+	%D%/alloc/batch.c \
+	%D%/alloc/dispatch.c \
+	%D%/alloc/dispatch.h \
+	%D%/alloc/fork.c \
+	%D%/alloc/oom.c \
+	%D%/alloc/trace.c \
+	%D%/alloc/trim.c \
+	%D%/alloc/untraced.c \
+	%D%/alloc/untraced.h \
+	%D%/alloc/untraced-slice.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
-%C%_liballoc_la_LIBADD = %D%/libmagazine.la
+%C%_liballoc_la_LIBADD = %D%/libchecking.la
 
-# --- floor 7: observe reads the floors; it holds itself alone ---
+# --- layer 8: observe reads all layers; its library holds itself alone ---
 
 %C%_libobserve_la_SOURCES = \
 	%D%/observe/dump.c \
@@ -158,7 +164,7 @@ noinst_LTLIBRARIES += \
 %C%_libobserve_la_CFLAGS = $(slice_cflags)
 
 # --- the library ---
-# Its parts: liballoc (floors 0 to 6) and what floor 7 adds (`+=' in the
+# Its parts: liballoc (layers 0 to 7) and what layer 8 adds (`+=' in the
 # fragments below).
 
 lib_LTLIBRARIES += %D%/libslice.la

@@ -37,13 +37,8 @@ compile ()
     *.c) ;;
     *) continue ;;
     esac
-    case $source in
-    slice/context/* | slice/arena/*)
-      own="-include $top_srcdir/slice/base/own.h" ;;
-    *) own= ;;
-    esac
     "$@" $SLICE_LIB_CFLAGS -std=gnu11 -fPIC -w -DHAVE_CONFIG_H \
-      -iquote "$top_srcdir/slice" -I"$top_builddir" -I"$top_srcdir" $own \
+      -iquote "$top_srcdir/slice" -I"$top_builddir" -I"$top_srcdir" \
       -c "$top_srcdir/$source" -o "$out/$(echo "$source" | tr / -).o" \
       || return
   done

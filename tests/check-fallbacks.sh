@@ -36,7 +36,10 @@ build_plain ()
     -DWITHOUT_ARENAS \
     -o "$temporary/test-plain" "$source/tests/test-plain.c" \
     "$source"/slice/port/*.c "$source"/slice/base/*.c \
-    "$source"/slice/core/*.c "$source"/slice/observe/*.c -lpthread \
+    "$source"/slice/page/*.c "$source"/slice/slab/*.c \
+    "$source"/slice/depot/*.c "$source"/slice/magazine/*.c \
+    "$source"/slice/checking/*.c "$source"/slice/alloc/*.c \
+    "$source"/slice/observe/*.c -lpthread \
     > "$temporary/log" 2>&1
 }
 

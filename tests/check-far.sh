@@ -36,14 +36,10 @@ object ()
 }
 
 mkdir "$temporary/objects"
-for floor in port base core observe; do
-  for source in "$top_srcdir/slice/$floor"/*.c; do
+for layer in port base page slab depot magazine checking alloc observe \
+             context arena; do
+  for source in "$top_srcdir/slice/$layer"/*.c; do
     object "$source"
-  done
-done
-for floor in context arena; do
-  for source in "$top_srcdir/slice/$floor"/*.c; do
-    object "$source" -include "$top_srcdir/slice/base/own.h"
   done
 done
 object "$top_srcdir/tests/testlib.c"
@@ -69,7 +65,7 @@ done
 # Can it fail?  A block is found beyond the table, and only what is ours is.
 cat > "$temporary/is-far.c" <<'EOF'
 #include <slice/libslice.h>
-#include "core/map.h"
+#include "page/map.h"
 
 static bool
 is_far (const void *address)

@@ -48,8 +48,10 @@ compile ()
   $CC $flags $more -c "$1" -o "$2" || exit 99
 }
 
-sources=$(ls "$top_srcdir"/slice/port/*.c "$top_srcdir"/slice/base/*.c \
-  "$top_srcdir"/slice/core/*.c "$top_srcdir"/slice/observe/*.c)
+sources=$(for layer in port base page slab depot magazine checking alloc \
+                       observe; do
+            ls "$top_srcdir/slice/$layer"/*.c
+          done)
 
 # object SET SOURCE: two files may have one name
 object ()

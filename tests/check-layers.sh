@@ -1,13 +1,11 @@
 #!/bin/sh
-# check-layers.sh - calls go down: no #include goes up or skips a floor
+# check-layers.sh - calls go down: no #include goes up or skips a layer
 #
-# A file of floor n may include its own floor, floor n-1, and always base (1)
-# and port (0).  Public headers belong to no floor.  Four exceptions: all
-# metadata comes from the page floor's meta.h, route.c, aligned.c and bulk.c go
-# straight to slabs (and guard*.c mark their chunks), fork.c takes the locks of every
-# floor, and observe reads all floors.
-# Contexts and arenas are clients: public headers, base, port and their own
-# directory.
+# Each folder of slice/ is a layer.  A file may include its own layer, the
+# layer beneath, and always base and port.  Public headers belong to no layer.
+# Contexts and arenas are clients of the slices: they include public headers
+# and, of the layers beneath, what alloc and page offer them by name.  Other
+# exceptions stand in the function `allowed', each with its reason.
 #
 # SPDX-License-Identifier: MIT
 
@@ -20,26 +18,12 @@ findings ()
    xargs grep -n '^[ 	]*#[ 	]*include' /dev/null < "$temporary/list") \
     > "$temporary/includes"
   awk -v list="$temporary/list" '
-    # The floor of a file, "public", or "" if it has none.
-    function floor_of (path,    name)
+    # The layer of a file, "public", or "" if it has none.
+    function layer_of (path)
     {
       if (path !~ /\//) return "public"
-      if (path ~ /^port\//) return 0
-      if (path ~ /^base\//) return 1
-      if (path ~ /^(context|arena|observe)\//) return 7
-      if (path ~ /^(dropin|tools)\//) return 8
-      if (path !~ /^core\//) return ""
-      name = path
-      sub (/^core\//, "", name)
-      sub (/\.[ch]$/, "", name)
-      if (name ~ /^(source|map|meta|page|page-floor|page-look|page-trim|region|unitset)$/) return 2
-      if (name ~ /^(slab|slab-class|slab-give|slab-look|place|taker)$/) return 3
-      if (name ~ /^depot(-magazine)?$/) return 4
-      if (name ~ /^(adapt|magazine|record|record-look|record-registry)$/) return 5
-      if (name ~ /^(alloc|aligned|bulk|failure|own|route|trace)$/) return 6
-      if (name ~ /^(trim|fork|block-check)$/) return 6
-      if (name ~ /^guard(-(contents|exit|quick|state|tool))?$/) return 6
-      return ""
+      sub (/\/.*/, "", path)
+      return path in height ? height[path] : ""
     }
     function area_of (path)
     {
@@ -62,28 +46,45 @@ findings ()
     }
     function allowed (path, target,    from, to)
     {
-      from = floor_of(path)
-      to = floor_of(target)
+      from = layer_of(path)
+      to = layer_of(target)
       if (to == "public") return 1
       if (from == "public") return 0
-      if (area_of(path) ~ /^(context|arena)$/)
-        return to <= 1 || area_of(path) == area_of(target)
-      if (from == to)
-        return from < 7 || area_of(path) == area_of(target)
-      if (to > from) return 0
-      if (to <= 1 || to == from - 1) return 1
-      if (target == "core/meta.h" && area_of(path) == "core") return 1
-      if (path ~ /^core\/(aligned|bulk|guard(-exit|-tool)?|guard-state|route)\.[ch]$/ && to == 3) return 1
-      if (path == "core/fork.c") return 1
+      if (area_of(path) == area_of(target)) return 1
+      # The slices and the extents as contexts and arenas may see them.
+      if (area_of(path) ~ /^(context|arena)$/ \
+          && target ~ /^(alloc\/untraced-slice|page\/extent-cache)\.h$/)
+        return 1
+      if (area_of(path) ~ /^(context|arena)$/) return to <= height["base"]
+      if (to >= from) return 0
+      if (to <= height["base"] || to == from - 1) return 1
+      # All records come from one place.
+      if (target == "page/meta.h" && from <= height["alloc"]) return 1
+      # The checking modes mark chunks.
+      if (target == "slab/chunk.h" && area_of(path) == "checking") return 1
+      # Every allocation goes through the magazines, in whatever mode.
+      if (area_of(path) == "alloc" && area_of(target) == "magazine") return 1
+      # They bypass the magazines, by option or in batches.
+      if (path ~ /^alloc\/(aligned|batch|dispatch)\.c$/ \
+          && area_of(target) == "slab") return 1
+      # A fork takes the locks of every layer.
+      if (path == "alloc/fork.c") return 1
+      # Observers read every layer.
       if (area_of(path) == "observe") return 1
       return 0
     }
     BEGIN {
+      n_layers = split ("port base page slab depot magazine checking alloc",
+                        layers, " ")
+      for (i = 1; i <= n_layers; i++)
+        height[layers[i]] = i - 1
+      height["context"] = height["arena"] = height["observe"] = n_layers
+      height["dropin"] = height["tools"] = n_layers + 1
       while ((getline path < list) > 0)
         {
           ours[path] = 1
-          if (floor_of(path) == "")
-            print path ": on no floor (see the table in check-layers.sh)"
+          if (layer_of(path) == "")
+            print path ": in no layer (see the list in check-layers.sh)"
         }
       ours["version.h"] = 1
     }
@@ -107,8 +108,7 @@ findings ()
             print path ":" field[2] ": " name " is not there"
         }
       else if (!allowed(path, target))
-        print path ":" field[2] ": floor " floor_of(path) " includes " target \
-              ", floor " floor_of(target)
+        print path ":" field[2] ": layer " area_of(path) " includes " target
     }' "$temporary/includes"
 }
 
@@ -123,49 +123,91 @@ plant ()
      done' "$temporary/tree" {} +)
   chmod -R u+w "$temporary/tree"
   mkdir -p "$temporary/tree/$(dirname "$1")"
-  for stone in port/a.h base/a.h core/page.h core/slab.h core/depot.h \
-               core/magazine.h core/alloc.h core/meta.h arena/a.h context/a.h; do
-    mkdir -p "$temporary/tree/${stone%/*}"
-    test -f "$temporary/tree/$stone" || : > "$temporary/tree/$stone"
+  for header in port/a.h base/a.h page/page.h slab/slab.h depot/depot.h \
+                magazine/magazine.h alloc/alloc.h page/meta.h arena/a.h \
+                context/a.h; do
+    mkdir -p "$temporary/tree/${header%/*}"
+    test -f "$temporary/tree/$header" || : > "$temporary/tree/$header"
   done
   file=$1
   shift
   printf '%s\n' "$@" >> "$temporary/tree/$file"
 }
 
-expect_none "no include goes up or skips a floor" \
+# late DIRECTORY: sources of contexts and arenas that include a public header
+# before untraced-slice.h, or never that one
+late ()
+{
+  awk '
+    FNR == 1 { if (NR > 1 && !done) print name; name = FILENAME; done = 0 }
+    /^#include "alloc\/untraced-slice.h"/ && !done { done = 1 }
+    /^#include <slice\// && !done { print FILENAME ": " $0; done = 1 }
+    END { if (!done) print name }
+  ' "$1"/context/*.c "$1"/arena/*.c
+}
+
+expect_none "no include goes up or skips a layer" \
   "$(findings "$top_srcdir/slice")"
+expect_none "contexts and arenas use untraced slices" \
+  "$(late "$top_srcdir/slice")"
+
+# upward LIBRARY: our functions and variables that a layer's library uses and
+# neither it nor a layer beneath it defines
+upward ()
+{
+  ${NM:-nm} "$1" 2> /dev/null | awk '
+    NF == 2 && $1 == "U" && $2 ~ /^(sli_|slice_)/ { used[$2] }
+    NF == 3 { defined[$3] }
+    END { for (name in used) if (!(name in defined)) print name }'
+}
+
+for layer in port base page slab depot magazine checking alloc; do
+  library=$top_builddir/slice/.libs/lib$layer.a
+  if test -f "$library"; then
+    expect_none "$layer links without the layers above" "$(upward "$library")"
+  else
+    skip "$layer links without the layers above" "no $library"
+  fi
+done
 
 # Can it fail?
-plant core/slab.c '#include "core/depot.h"'
-expect_found "an include upwards is found" "core/slab.c.*floor 4" \
+plant slab/slab.c '#include "depot/depot.h"'
+expect_found "an include upwards is found" "slab/slab.c.*includes depot" \
   "$(findings "$temporary/tree")"
 plant port/lock.c '#include "../base/a.h"'
 expect_found "an include upwards by a relative path is found" \
-  "port/lock.c.*floor 1" "$(findings "$temporary/tree")"
-plant core/depot.c '# include "page.h"'
-expect_found "an include that skips a floor is found" \
-  "core/depot.c.*floor 2" "$(findings "$temporary/tree")"
-plant core/trim.c '#include "core/slab.h"'
-expect_found "the exception of route.c is its own" "core/trim.c.*floor 3" \
-  "$(findings "$temporary/tree")"
-plant context/x.c '#include "core/alloc.h"'
-expect_found "a context that is no client is found" "context/x.c.*floor 6" \
-  "$(findings "$temporary/tree")"
+  "port/lock.c.*includes base" "$(findings "$temporary/tree")"
+plant depot/depot.c '# include "page/page.h"'
+expect_found "an include that skips a layer is found" \
+  "depot/depot.c.*includes page" "$(findings "$temporary/tree")"
+plant alloc/trim.c '#include "slab/slab.h"'
+expect_found "the exception of dispatch.c is its own" \
+  "alloc/trim.c.*includes slab" "$(findings "$temporary/tree")"
+plant context/x.c '#include "alloc/alloc.h"'
+expect_found "a context that is no client is found" \
+  "context/x.c.*includes alloc" "$(findings "$temporary/tree")"
+expect_found "a context whose slices are traced is found" "context/x.c" \
+  "$(late "$temporary/tree")"
 plant arena/x.c '#include "context/a.h"'
-expect_found "an arena that uses contexts is found" "arena/x.c.*floor 7" \
-  "$(findings "$temporary/tree")"
+expect_found "an arena that uses contexts is found" \
+  "arena/x.c.*includes context" "$(findings "$temporary/tree")"
 plant slice.h '#include "base/a.h"'
 expect_found "a public header that includes a private one is found" \
-  "slice.h.*floor 1" "$(findings "$temporary/tree")"
-plant core/unheard.c '#include "port/a.h"'
-expect_found "a file on no floor is found" "core/unheard.c: on no floor" \
+  "slice.h.*includes base" "$(findings "$temporary/tree")"
+plant strange/x.c '#include "port/a.h"'
+expect_found "a file in no layer is found" "strange/x.c: in no layer" \
   "$(findings "$temporary/tree")"
-plant core/slab.c '#include "core/unheard.h"'
-expect_found "an include of nothing is found" "unheard.h is not there" \
+plant slab/slab.c '#include "slab/unknown.h"'
+expect_found "an include of nothing is found" "unknown.h is not there" \
   "$(findings "$temporary/tree")"
-plant core/route.c '#include "core/slab.h"'
-plant_ok=$(findings "$temporary/tree" | grep 'core/route.c.*floor 3')
-expect_none "route.c may include slab.h" "$plant_ok"
+object=$(ls "$top_builddir"/slice/alloc/liballoc_la-untraced.o \
+            2> /dev/null || :)
+if test -n "$object"; then
+  expect_found "a use of the layers above is found" "sli_dispatch\\|sli_route" \
+    "$(upward "$object")"
+fi
+plant alloc/dispatch.c '#include "slab/slab.h"'
+plant_ok=$(findings "$temporary/tree" | grep 'alloc/dispatch.c')
+expect_none "dispatch.c may include slab.h" "$plant_ok"
 
 finish

@@ -15,7 +15,7 @@
 find slice -name '*.gcda' ! -path '*/tools/*' ! -path '*/dropin/*' \
   -exec $GCOV -b -c -t {} + 2> /dev/null \
 | $AWK -v missed="$1" '
-  # "        -:    0:Source:../slice/core/page.c"
+  # "        -:    0:Source:../slice/page/page.c"
   /^ *-: *0:Source:/ {
     file = $0
     sub (/.*Source:/, "", file)

@@ -58,12 +58,12 @@ page_tests = \
 	%D%/test-meta \
 	%D%/test-page \
 	%D%/test-source \
-	%D%/test-unitset
+	%D%/test-granuleset
 %C%_test_map_LDADD = $(page_test_libs)
 %C%_test_meta_LDADD = $(page_test_libs)
 %C%_test_page_LDADD = $(page_test_libs)
 %C%_test_source_LDADD = $(page_test_libs)
-%C%_test_unitset_LDADD = $(page_test_libs)
+%C%_test_granuleset_LDADD = $(page_test_libs)
 
 slab_tests = %D%/test-slab
 %C%_test_slab_LDADD = $(slab_test_libs)
@@ -80,18 +80,18 @@ magazine_tests = \
 # Tests of floor 6 link floor 7's observers, too, for their figures.
 alloc_tests = \
 	%D%/test-alloc \
-	%D%/test-block-check \
+	%D%/test-block-registry \
 	%D%/test-fork \
-	%D%/test-guard-quick \
+	%D%/test-checking-quick \
 	%D%/test-misuse \
 	%D%/test-oom \
 	%D%/test-threads \
 	%D%/test-tool-mode \
 	%D%/test-trim
 %C%_test_alloc_LDADD = $(observe_test_libs)
-%C%_test_block_check_LDADD = $(alloc_test_libs)
+%C%_test_block_registry_LDADD = $(alloc_test_libs)
 %C%_test_fork_LDADD = $(observe_test_libs)
-%C%_test_guard_quick_LDADD = $(observe_test_libs)
+%C%_test_checking_quick_LDADD = $(observe_test_libs)
 %C%_test_misuse_LDADD = $(observe_test_libs)
 %C%_test_oom_LDADD = $(observe_test_libs)
 %C%_test_threads_LDADD = $(observe_test_libs)
@@ -199,6 +199,7 @@ library_sources = \
 	$(slice_libslab_la_SOURCES) \
 	$(slice_libdepot_la_SOURCES) \
 	$(slice_libmagazine_la_SOURCES) \
+	$(slice_libchecking_la_SOURCES) \
 	$(slice_liballoc_la_SOURCES) \
 	$(slice_libobserve_la_SOURCES) \
 	$(slice_context_libcontext_la_SOURCES) \

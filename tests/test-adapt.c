@@ -1,11 +1,11 @@
-/* test-adapt.c - slice/core/adapt.c
+/* test-adapt.c - slice/magazine/adapt.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "testmagazine.h"
-#include "core/adapt.h"
+#include "magazine/adapt.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* test-alloc.c - slice/core/alloc.c: the entries, in each mode
+/* test-alloc.c - slice/alloc/alloc.c: the entries, in each mode
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,9 +6,9 @@
 
 #include "testlib.h"
 #include "teststats.h"
-#include "core/alloc.h"
-#include "core/depot.h"
-#include "core/slab.h"
+#include "alloc/alloc.h"
+#include "depot/depot.h"
+#include "slab/slab.h"
 #include "port/os.h"
 
 #include <errno.h>

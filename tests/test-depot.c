@@ -1,4 +1,4 @@
-/* test-depot.c - slice/core/depot.c
+/* test-depot.c - slice/depot/depot.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,8 +8,8 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "core/depot.h"
-#include "core/slab.h"
+#include "depot/depot.h"
+#include "slab/slab.h"
 #include "port/os.h"
 
 #include <pthread.h>

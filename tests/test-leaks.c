@@ -1,4 +1,4 @@
-/* test-leaks.c - slice/observe/leaks.c and slice/core/guard-exit.c
+/* test-leaks.c - slice/observe/leaks.c and slice/checking/checking-exit.c
  *
  * Links the library as a program does: what is looked at is what it leaves.
  *

@@ -1,4 +1,4 @@
-/* test-magazine.c - slice/core/magazine.c and record.c
+/* test-magazine.c - slice/magazine/magazine.c and record.c
  *
  * SPDX-License-Identifier: MIT
  */

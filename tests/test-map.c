@@ -1,11 +1,11 @@
-/* test-map.c - slice/core/map.c
+/* test-map.c - slice/page/map.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "testlib.h"
-#include "core/map.h"
+#include "page/map.h"
 
 #define WINDOW ((uintptr_t) 1 << WINDOW_SHIFT)
 #define PART ((uintptr_t) 1 << OURS_SHIFT)

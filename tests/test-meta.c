@@ -1,4 +1,4 @@
-/* test-meta.c - slice/core/meta.c
+/* test-meta.c - slice/page/meta.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,8 +6,8 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "core/meta.h"
-#include "core/page.h"
+#include "page/meta.h"
+#include "page/page.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* test-page.c - slice/core/page.c
+/* test-page.c - slice/page/page.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,9 +8,9 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "base/own-extent.h"
-#include "core/map.h"
-#include "core/page.h"
+#include "page/extent-cache.h"
+#include "page/map.h"
+#include "page/page.h"
 #include "port/lock.h"
 #include "port/os.h"
 
@@ -532,24 +532,24 @@ test_own_extents (void)
   int n, n_known = 0;
 
   begin_plain ();
-  g_assert_false (own_extents_have (runs));
+  g_assert_false (extent_cache_has (runs));
   for (n = 0; n < N && n_known == n; n++)
     {
       runs[n] = sli_page_alloc_run (4, &record, &is_zero);
-      n_known += pages.n_maps <= OWN_EXTENTS;
-      g_assert_true (own_extents_have (runs[n]) == (n_known == n + 1));
-      g_assert_true (own_extents_have ((char *) runs[n] + 64 * KIB - 1)
+      n_known += pages.n_maps <= CACHED_EXTENTS;
+      g_assert_true (extent_cache_has (runs[n]) == (n_known == n + 1));
+      g_assert_true (extent_cache_has ((char *) runs[n] + 64 * KIB - 1)
                      == (n_known == n + 1));
     }
   g_assert_true (sizeof (void *) > 4 ? n_known == N : n_known > 32);
-  g_assert_false (own_extents_have (NULL));
-  g_assert_false (own_extents_have (runs));
+  g_assert_false (extent_cache_has (NULL));
+  g_assert_false (extent_cache_has (runs));
   for (int i = 0; i < n; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
   g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
-  g_assert_true (own_extents_have (runs[0]));
-  g_assert_false (own_extents_have (runs[n_known - 1]));
+  g_assert_true (extent_cache_has (runs[0]));
+  g_assert_false (extent_cache_has (runs[n_known - 1]));
 }
 
 static bool

@@ -24,6 +24,8 @@ test_every_size (void)
       g_assert_cmpuint (class_index, <, N_CLASSES);
       g_assert_cmpuint (sli_sizeclass_block_bytes (class_index), >=, size);
       g_assert_cmpuint (sli_sizeclass_block_bytes (class_index - 1), <, size);
+      g_assert_cmpuint (sli_sizeclass_round (size), ==,
+                        sli_sizeclass_block_bytes (class_index));
     }
   g_assert_cmpuint (SLICE_CLASS_V1 (SLICE_SIZE_MAX), ==, N_CLASSES - 1);
 }

@@ -1,4 +1,4 @@
-/* test-slab.c - slice/core/slab.c
+/* test-slab.c - slice/slab/slab.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,9 +8,9 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "core/page.h"
-#include "core/slab.h"
-#include "core/taker.h"
+#include "page/page.h"
+#include "slab/slab.h"
+#include "slab/last-allocator.h"
 #include "port/os.h"
 
 #include <errno.h>

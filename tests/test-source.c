@@ -1,4 +1,4 @@
-/* test-source.c - slice/core/source.c
+/* test-source.c - slice/page/source.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,7 +6,7 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "core/source.h"
+#include "page/source.h"
 #include "port/os.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 
 #include "testlib.h"
 #include "teststats.h"
-#include "core/alloc.h"
+#include "alloc/alloc.h"
 #include "port/os.h"
 
 #include <signal.h>

@@ -12,10 +12,10 @@
 
 #include <slice/libslice.h>
 
-#include "core/depot.h"
-#include "core/page-floor.h"
-#include "core/record.h"
-#include "core/slab-class.h"
+#include "depot/depot.h"
+#include "page/page-state.h"
+#include "magazine/record.h"
+#include "slab/slab-class.h"
 
 #include "testlib.h"
 #include "teststats.h"

@@ -9,10 +9,10 @@
 
 #include "testlib.h"
 #include "base/option.h"
-#include "core/depot.h"
-#include "core/magazine.h"
-#include "core/record.h"
-#include "core/slab.h"
+#include "depot/depot.h"
+#include "magazine/magazine.h"
+#include "magazine/record.h"
+#include "slab/slab.h"
 #include "port/os.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* block-source.c - the chain of blocks that every arena takes memory from
  *
- * Floor 7: above spans and sources, below the kinds of arenas.  No locks of
+ * Layer: arena: above spans and sources, below the kinds of arenas.  No locks of
  * its own.
  *
  * Theory: section 8.1, with the reasons for the growth rule.
@@ -8,14 +8,15 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "block-source.h"
 
 #include <errno.h>
 #include <string.h>
 #include "span.h"
-#include "told.h"
-#include "watch.h"
+#include "traced.h"
+#include "annotate.h"
 
 /* Blocks up to here are slices; it is a class of slices, so nothing is lost.
  * Above, pages. */
@@ -186,7 +187,7 @@ pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
   bool is_ready = is_regular && chain->source == NULL
                   && bytes >= READY_BYTES_MIN && bytes <= SPAN_READY_BYTES_MAX
                   && chain->held_bytes >= bytes * PART_FINE / 2;
-  TRACE_OWN (start = is_ready ? sli_shared_map_ready (bytes)
+  TRACE_INTERNAL (start = is_ready ? sli_shared_map_ready (bytes)
                               : source->map (source, bytes, SPAN_PAGE_BYTES));
   return start;
 }
@@ -216,7 +217,7 @@ pages_unmap (const BlockChain *chain, char *start, size_t bytes)
 {
   const SliceSource *source = chain_source (chain);
   if (source->unmap != NULL)
-    TRACE_OWN (source->unmap (source, start, bytes));
+    TRACE_INTERNAL (source->unmap (source, start, bytes));
 }
 
 /* What goes to the shared spans stays hidden there, so that a tool sees a use

@@ -1,6 +1,6 @@
 /* block-source.h - the chain of blocks that every arena takes memory from
  *
- * Floor 7: above spans and sources, below the kinds of arenas.
+ * Layer: arena: above spans and sources, below the kinds of arenas.
  *
  * The table of blocks lies outside the blocks.  In it, in the order in which
  * they came into use:

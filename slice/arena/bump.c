@@ -1,16 +1,17 @@
 /* bump.c - the current block of a linear or stack arena
  *
- * Floor 7.  See bump.h.
+ * Layer: arena.  See bump.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "bump.h"
 
 #include <string.h>
-#include "fault.h"
-#include "told.h"
+#include "misuse.h"
+#include "traced.h"
 
 static const char *
 kind_name (ArenaKind kind)

@@ -1,6 +1,6 @@
 /* bump.h - the current block of a linear or stack arena
  *
- * Floor 7: above the chain of blocks, below linear and stack.
+ * Layer: arena: above the chain of blocks, below linear and stack.
  *
  * The place where the next object goes is in head.next, where the inline code
  * finds it; while the arena is hidden from that code it is in `at`, and
@@ -14,7 +14,7 @@
 #define SLI_ARENA_BUMP_H
 
 #include "block-source.h"
-#include "watch.h"
+#include "annotate.h"
 
 typedef enum
 {

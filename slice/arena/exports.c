@@ -1,11 +1,12 @@
 /* exports.c - the inline functions of the arenas, exported
  *
- * Floor 7.  For callers that take an address, build without optimisation or
+ * Layer: arena.  For callers that take an address, build without optimisation or
  * bind from another language.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/slice.h>
 

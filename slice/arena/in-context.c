@@ -1,6 +1,6 @@
 /* in-context.c - arenas that are nodes of a context's tree
  *
- * Floor 7: the one place where arenas know contexts.  The control block, with
+ * Layer: arena: the one place where arenas know contexts.  The control block, with
  * the embedded block behind it, is an ordinary node whose destructor ends the
  * arena; so it is freed with its parent, has a parent, and moves by changing
  * that one pointer, however much is in it.
@@ -10,14 +10,15 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/arena.h>
 #include <slice/ralloc.h>
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "kinds.h"
+#include "misuse.h"
+#include "arena-private.h"
 
 static void *
 node_new (const void *context, size_t bytes)

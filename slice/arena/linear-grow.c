@@ -1,6 +1,6 @@
 /* linear-grow.c - an object that grows at a linear arena's end
  *
- * Floor 7.  While it grows the arena is hidden from the inline code; the
+ * Layer: arena.  While it grows the arena is hidden from the inline code; the
  * object starts at the place of the next object and is added when finished.
  * When a block becomes too small the object moves to one of at least twice
  * its size, so a byte is copied O(1) times.
@@ -10,12 +10,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "linear.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
+#include "misuse.h"
 
 static void
 grow_require (const SliceLinear *linear)

@@ -1,10 +1,11 @@
 /* linear-string.c - strings in a linear arena
  *
- * Floor 7.
+ * Layer: arena.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "linear.h"
 

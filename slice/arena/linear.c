@@ -1,20 +1,21 @@
 /* linear.c - linear arenas: objects are added, and all die at once
  *
- * Floor 7: above bump.c and the chain of blocks.
+ * Layer: arena: above bump.c and the chain of blocks.
  *
  * Theory: section 8.2.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "linear.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "kinds.h"
-#include "told.h"
+#include "misuse.h"
+#include "arena-private.h"
+#include "traced.h"
 
 _Static_assert(offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");

@@ -1,6 +1,6 @@
 /* linear.h - inside a linear arena
  *
- * Floor 7: shared by linear.c, linear-grow.c and linear-string.c.
+ * Layer: arena: shared by linear.c, linear-grow.c and linear-string.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* pool-track.c - pools that know each of their chunks
  *
- * Floor 7.  A bit for each chunk says whether it is live, so every bad free
+ * Layer: arena.  A bit for each chunk says whether it is live, so every bad free
  * is found at the call.  Pools of constructed objects, checked and watched
  * ones are of this kind, and those whose objects are too small for a sign.
  *
@@ -9,13 +9,14 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "pool.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "told.h"
+#include "misuse.h"
+#include "traced.h"
 #include "port/compiler.h"
 
 #define WORD_BITS 64

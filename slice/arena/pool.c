@@ -1,6 +1,6 @@
 /* pool.c - pools: objects of one size, freed in any order or all at once
  *
- * Floor 7: above the chain of blocks.  Tracked pools, which know each chunk,
+ * Layer: arena: above the chain of blocks.  Tracked pools, which know each chunk,
  * are in pool-track.c.
  *
  * Theory: section 8.4.
@@ -8,14 +8,15 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "pool.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "kinds.h"
-#include "told.h"
+#include "misuse.h"
+#include "arena-private.h"
+#include "traced.h"
 
 #define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
 #define NEW_BYTES 512

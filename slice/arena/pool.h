@@ -1,6 +1,6 @@
 /* pool.h - inside a pool
  *
- * Floor 7: shared by pool.c and pool-track.c.
+ * Layer: arena: shared by pool.c and pool-track.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* source-file.c - pages of a file
  *
- * Floor 7: a span heap over one shared mapping of the file, which reserves
+ * Layer: arena: a span heap over one shared mapping of the file, which reserves
  * the addresses for the file's largest size.  Regions are taken from the end
  * of the file, which grows; a region that comes back is punched out, and
  * handed out again before the file grows further.
@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/arena.h>
 

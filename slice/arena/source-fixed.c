@@ -1,6 +1,6 @@
 /* source-fixed.c - pages inside a buffer of the caller's
  *
- * Floor 7: a span heap of one span whose record lies in the buffer.
+ * Layer: arena: a span heap of one span whose record lies in the buffer.
  *
  *   +----------+--------+---------+------+------ ... ------+-----+
  *   | SpanHeap | record | table   | pad  | pages           | pad |
@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/arena.h>
 

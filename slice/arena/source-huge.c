@@ -1,11 +1,12 @@
 /* source-huge.c - pages cut from huge pages
  *
- * Floor 7: a span heap whose spans are 2 MiB regions.  Regions come from the
+ * Layer: arena: a span heap whose spans are 2 MiB regions.  Regions come from the
  * system's reserve of huge pages, or are ordinary memory advised to be huge.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/arena.h>
 

@@ -1,15 +1,16 @@
 /* source-owned.c - page sources that can be ended
  *
- * Floor 7.
+ * Layer: arena.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "source-owned.h"
 
 #include <slice/arena.h>
-#include "fault.h"
+#include "misuse.h"
 
 /* `data` of a source that may be destroyed points here. */
 static char owned_tag;

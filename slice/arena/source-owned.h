@@ -1,6 +1,6 @@
 /* source-owned.h - page sources that can be ended
  *
- * Floor 7: shared by the huge-page and the file source.
+ * Layer: arena: shared by the huge-page and the file source.
  *
  * SPDX-License-Identifier: MIT
  */

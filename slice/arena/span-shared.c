@@ -1,6 +1,6 @@
 /* span-shared.c - the span heap that arenas without a source of their own share
  *
- * Floor 7: above the span heaps (span.c).  Its lock is held over a fork, so
+ * Layer: arena: above the span heaps (span.c).  Its lock is held over a fork, so
  * that the child finds the heap whole.
  *
  * Theory: section 8.6.
@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "span.h"
 
@@ -78,6 +79,6 @@ slice_arena_trim (size_t keep_bytes)
 {
   size_t bytes;
   sli_shared_source ();
-  TRACE_OWN (bytes = sli_span_heap_trim (&shared, keep_bytes));
+  TRACE_INTERNAL (bytes = sli_span_heap_trim (&shared, keep_bytes));
   return bytes;
 }

@@ -1,6 +1,6 @@
 /* span.c - pages cut from larger pieces of another source
  *
- * Floor 7: above the page sources, below the chains of blocks.  Records and
+ * Layer: arena: above the page sources, below the chains of blocks.  Records and
  * tables are slices, except for a fixed buffer's, which lie in the buffer.
  *
  * Locks: each heap's own, rank 70; a new span is mapped and its record made
@@ -11,14 +11,15 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "span.h"
 
 #include <slice/arena.h>
 #include <stddef.h>
 #include <string.h>
-#include "fault.h"
-#include "watch.h"
+#include "misuse.h"
+#include "annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 

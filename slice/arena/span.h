@@ -1,6 +1,6 @@
 /* span.h - pages cut from larger pieces of another source
  *
- * Floor 7.  A span is a piece of memory whose pages are handed
+ * Layer: arena.  A span is a piece of memory whose pages are handed
  * out in runs and come back one run at a time; a bit for each page says
  * whether it is out.  A span heap is a page source that cuts from spans and
  * keeps some of those that are empty.  The arenas' default blocks, the fixed

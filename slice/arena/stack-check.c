@@ -1,6 +1,6 @@
 /* stack-check.c - checked stacks, and what a bad release is told
  *
- * Floor 7.  A checked stack keeps an ObjectHead before each object; a release
+ * Layer: arena.  A checked stack keeps an ObjectHead before each object; a release
  * must be the top's, and the head must be whole.
  *
  * Theory: section 8.3.
@@ -8,10 +8,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "stack.h"
 
-#include "fault.h"
+#include "misuse.h"
 
 /* Two odd constants, so that a live head's guard and a released one's differ
  * in half their bits and from address to address. */

@@ -1,18 +1,19 @@
 /* stack-resize.c - stack arenas: the top object's size changes
  *
- * Floor 7: above stack.c's blocks.
+ * Layer: arena: above stack.c's blocks.
  *
  * Theory: section 8.3.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "stack.h"
 
 #include <errno.h>
 #include <string.h>
-#include "told.h"
+#include "traced.h"
 
 /* The last block in use if it is the object's own, else NULL. */
 static const Block *

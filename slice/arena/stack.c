@@ -1,6 +1,6 @@
 /* stack.c - stack arenas: the object that came last goes first
  *
- * Floor 7: above bump.c and the chain of blocks.  Checks are in
+ * Layer: arena: above bump.c and the chain of blocks.  Checks are in
  * stack-check.c.
  *
  * Invariants: the current block is the last regular one in use; own blocks
@@ -12,14 +12,15 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "stack.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "kinds.h"
-#include "told.h"
+#include "misuse.h"
+#include "arena-private.h"
+#include "traced.h"
 
 #define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t) 15)
 /* A stack rises and falls over the same depth, and each block's end on the

@@ -1,6 +1,6 @@
 /* stack.h - inside a stack arena
  *
- * Floor 7: shared by stack.c, stack-check.c and stack-resize.c.
+ * Layer: arena: shared by stack.c, stack-check.c and stack-resize.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* tlsf-index.c - the lists of free pieces, and the maps that find them
  *
- * Floor 7.  A row for each power of two, a column for each 32nd of it; a bit
+ * Layer: arena.  A row for each power of two, a column for each 32nd of it; a bit
  * for each list that has a piece, in words of two rows, and a bit for each
  * word that is not 0: two counts of zeros find the least list that is large
  * enough.
@@ -11,11 +11,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 
 #include <string.h>
-#include "fault.h"
+#include "misuse.h"
 
 #ifdef TLSF_COUNT_STEPS
 unsigned sli_tlsf_n_steps;

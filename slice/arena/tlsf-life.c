@@ -1,6 +1,6 @@
 /* tlsf-life.c - how a TLSF heap is made, reset and ended
  *
- * Floor 7: above its regions (tlsf-region.c).  Over pages the heap's control
+ * Layer: arena: above its regions (tlsf-region.c).  Over pages the heap's control
  * block is a slice, or the caller's; over a buffer it lies at its start.
  *
  * Theory: section 8.5.
@@ -8,13 +8,14 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 
 #include <errno.h>
 #include <string.h>
-#include "kinds.h"
-#include "told.h"
+#include "arena-private.h"
+#include "traced.h"
 
 #define CONTROL_BYTES(n_lists)                                                \
  ((sizeof (SliceTlsf) + (n_lists) * sizeof (Piece *) + 15) & ~(size_t) 15)

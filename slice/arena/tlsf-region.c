@@ -1,6 +1,6 @@
 /* tlsf-region.c - the regions that a TLSF heap lies in
  *
- * Floor 7.  A heap over a buffer has one region for good.  A heap that grows
+ * Layer: arena.  A heap over a buffer has one region for good.  A heap that grows
  * has a region in each block of its chain; it keeps one empty region and
  * gives a second one back at once.
  *
@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 

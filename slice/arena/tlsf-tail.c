@@ -1,6 +1,6 @@
 /* tlsf-tail.c - what tells the size of an object in a checked or watched heap
  *
- * Floor 7.  Each live piece ends in its object's size and a guard; the bytes
+ * Layer: arena.  Each live piece ends in its object's size and a guard; the bytes
  * between are filled.  So an overrun by a single byte is found when the object
  * is freed, resized or asked for.
  *
@@ -12,11 +12,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 
 #include <string.h>
-#include "fault.h"
+#include "misuse.h"
 
 /* An odd constant: a change of any bit of a size changes half the guard. */
 #define GUARD_FACTOR ((size_t) UINT64_C (0x9e3779b97f4a7c15))

@@ -1,16 +1,17 @@
 /* tlsf-walk.c - looking through a TLSF heap
  *
- * Floor 7.
+ * Layer: arena.
  *
  * Theory: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 
-#include "fault.h"
+#include "misuse.h"
 
 /* --- sound pieces -------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* tlsf.c - two-level segregated fit: any size, any order, bounded time
  *
- * Floor 7: above its index (tlsf-index.c) and its regions (tlsf-region.c).  How
+ * Layer: arena: above its index (tlsf-index.c) and its regions (tlsf-region.c).  How
  * a heap is made, reset and ended: tlsf-life.c.
  *
  * Invariants: no two free pieces are neighbours; the bits of a piece and of
@@ -11,13 +11,14 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "tlsf.h"
 
 #include <errno.h>
 #include <string.h>
-#include "fault.h"
-#include "told.h"
+#include "misuse.h"
+#include "traced.h"
 
 /* --- watched objects ----------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* tlsf.h - inside a TLSF heap
  *
- * Floor 7: shared by tlsf.c and the tlsf-*.c beside it.
+ * Layer: arena: shared by tlsf.c and the tlsf-*.c beside it.
  *
  * Theory: section 8.5.
  *

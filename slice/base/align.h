@@ -1,6 +1,6 @@
 /* align.h - small arithmetic on sizes and addresses
  *
- * Floor 1 (base).
+ * Layer: base.
  *
  * SPDX-License-Identifier: MIT
  */

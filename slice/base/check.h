@@ -1,6 +1,6 @@
 /* check.h - three prices of checking
  *
- * Floor 1 (base).
+ * Layer: base.
  *
  *   SLICE_STATIC_ASSERT  the compiler's: layouts, relations of constants
  *   require              always on, O(1): dies with error 140

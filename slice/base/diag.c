@@ -1,12 +1,10 @@
 /* diag.c - one line to the user, and the end
  *
- * Floor 1 (base).  No locks, no memory: it must work when all else fails.
+ * Layer: base.  No locks, no memory: it must work when all else fails.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
-
-#include <slice/slice.h>
 
 #include "diag.h"
 #include "sizeclass.h"
@@ -306,6 +304,7 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
 {
   char size[48] = "unknown", real[48] = "", class[32] = "malloc";
   size_t of_bytes = given_bytes != DIAG_SIZE_UNKNOWN ? given_bytes : real_bytes;
+  size_t class_bytes = sli_sizeclass_round (of_bytes);
 
   if (given_bytes != DIAG_SIZE_UNKNOWN)
     sli_diag_format (size, sizeof size, "%z", given_bytes);
@@ -313,10 +312,8 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
     sli_diag_format (real, sizeof real, ", real size %z", real_bytes);
   if (of_bytes == 0 && given_bytes != 0)
     sli_diag_format (class, sizeof class, "unknown");
-  else if (of_bytes <= SLICE_SIZE_MAX)
-    sli_diag_format (class, sizeof class, "%z",
-                     sli_sizeclass_block_bytes (
-                         (unsigned) SLICE_CLASS_V1 (of_bytes)));
+  else if (class_bytes != 0 || of_bytes == 0)
+    sli_diag_format (class, sizeof class, "%z", class_bytes);
   if (block == NULL) /* no block's, but a call's */
     sli_diag_die (number, "%s: %s [thread %u]", operation,
                   misuse_text (number), sli_os_thread_id ());

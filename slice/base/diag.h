@@ -1,6 +1,6 @@
 /* diag.h - one line to the user, and the end
  *
- * Floor 1 (base).  Messages go to file descriptor 2 by write(2): no stdio, no
+ * Layer: base.  Messages go to file descriptor 2 by write(2): no stdio, no
  * locale, no memory.  Each has the form
  *
  *   slice: error NUMBER: what: details [thread N]

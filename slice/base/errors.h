@@ -1,6 +1,6 @@
 /* errors.h - the numbers of all messages, stable for ever
  *
- * Floor 1 (base).  The texts are in diag.c, the explanations in
+ * Layer: base.  The texts are in diag.c, the explanations in
  * slice-errors(7).  A number is never used again for something else.
  *
  * SPDX-License-Identifier: MIT

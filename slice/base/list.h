@@ -1,6 +1,6 @@
 /* list.h - doubly linked rings through their members
  *
- * Floor 1 (base).
+ * Layer: base.
  *
  *      head <--> first <--> ... <--> last <--> (head)
  *

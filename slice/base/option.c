@@ -1,6 +1,6 @@
 /* option.c - the options: one table, one row each
  *
- * Floor 1 (base).  The variable is read as GLib reads G_SLICE: words between
+ * Layer: base.  The variable is read as GLib reads G_SLICE: words between
  * colons, semicolons, commas or blanks; `all` stands for the mode with all
  * checks; `help` lists them.  Theory: section 6.
  * Locks: option_lock (rank 10).

@@ -1,6 +1,6 @@
 /* option.h - the options' values
  *
- * Floor 1 (base).  Written before the first block only, then frozen; after
+ * Layer: base.  Written before the first block only, then frozen; after
  * that anyone reads them without a lock.
  * Locks: its own, rank 10.
  *

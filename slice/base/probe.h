@@ -1,6 +1,6 @@
 /* probe.h - USDT probes on the slow paths, where sys/sdt.h is present
  *
- * Floor 1 (base).  `readelf -n libslice.so` lists them; perf, bpftrace and
+ * Layer: base.  `readelf -n libslice.so` lists them; perf, bpftrace and
  * SystemTap attach to them.  A probe that nobody watches is one nop.
  *
  * SPDX-License-Identifier: MIT

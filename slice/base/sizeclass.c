@@ -1,6 +1,6 @@
 /* sizeclass.c - the classes of sizes, and how each is cut from a slab
  *
- * Floor 1 (base).  No locks: filled once, before the first block.
+ * Layer: base.  No locks: filled once, before the first block.
  * Theory: sections 4 and 11.
  * Sources: Bonwick 1994, section 4 (colouring); the spacing by measurement of
  * compilers' sizes (8-byte steps: no internal waste for 24- to 200-byte
@@ -40,6 +40,15 @@ sli_sizeclass_block_bytes (unsigned class_index)
   if (n <= 65)
     return (n - 33) * 32 + 16; /* 528 ... 1040 */
   return (n - 57) * 128 + 16;  /* 1168 ... 2064 */
+}
+
+size_t
+sli_sizeclass_round (size_t size)
+{
+  for (unsigned i = 0; i < N_CLASSES; i++)
+    if (sli_sizeclass_block_bytes (i) >= size)
+      return sli_sizeclass_block_bytes (i);
+  return 0;
 }
 
 size_t

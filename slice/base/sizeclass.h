@@ -1,6 +1,6 @@
 /* sizeclass.h - the classes of sizes, and how each is cut from a slab
  *
- * Floor 1 (base).  Filled once before the first block, constant afterwards.
+ * Layer: base.  Filled once before the first block, constant afterwards.
  * The function from size to class is frozen in slice.h (SLICE_CLASS_V1); the
  * spacing of the chunks is ours to change.  Theory: section 4.
  *
@@ -51,6 +51,10 @@ void sli_sizeclass_init (size_t unit_bytes, bool align_16);
 
 /* The largest size that a class serves: the inverse of SLICE_CLASS_V1. */
 size_t sli_sizeclass_block_bytes (unsigned class_index);
+
+/* A size rounded up to the largest of its class; 0: no class serves it.  It
+ * looks from class to class, for messages. */
+size_t sli_sizeclass_round (size_t size);
 
 /* The alignment that every chunk of a class has, at most a cache line. */
 size_t sli_sizeclass_alignment (unsigned class_index);

@@ -1,6 +1,6 @@
 /* trace.c - telling the hooks of a recorder
  *
- * Floor 1 (base).  See trace.h.
+ * Layer: base.  See trace.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,7 +39,7 @@ sli_trace_moved (SliceTraceKind kind, const void *old_block,
 }
 
 COLD void
-sli_trace_own (bool begins)
+sli_trace_internal (bool begins)
 {
   const SliceTraceHooks *hooks = trace_hooks ();
 

@@ -1,6 +1,6 @@
 /* trace.h - telling the hooks of a recorder
  *
- * Floor 1 (base).  No locks: one pointer, NULL as a rule.
+ * Layer: base.  No locks: one pointer, NULL as a rule.
  * Theory: section 13.9.
  *
  * SPDX-License-Identifier: MIT
@@ -35,16 +35,16 @@ void sli_trace_moved (SliceTraceKind kind, const void *old_block,
                       const void *block, size_t bytes);
 
 /* Around a call to malloc, free or a page source. */
-void sli_trace_own (bool begins);
-#define TRACE_OWN(statement)                                                  \
+void sli_trace_internal (bool begins);
+#define TRACE_INTERNAL(statement)                                                  \
   do                                                                          \
     {                                                                         \
       bool is_told_ = trace_is_on ();                                         \
       if (is_told_)                                                           \
-        sli_trace_own (true);                                                 \
+        sli_trace_internal (true);                                                 \
       statement;                                                              \
       if (is_told_)                                                           \
-        sli_trace_own (false);                                                \
+        sli_trace_internal (false);                                                \
     }                                                                         \
   while (0)
 

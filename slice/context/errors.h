@@ -1,6 +1,6 @@
 /* errors.h - the numbers of the contexts' messages, stable for ever
  *
- * Floor 7 (context).  Explained in slice-errors(7), with those of the floors
+ * Layer: context.  Explained in slice-errors(7), with those of the floors
  * below (base/errors.h).  A number is never used again for something else.
  *
  * SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
 /* gc.c - contexts whose objects are freed one by one or by mark and sweep
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * Objects up to GC_SMALL_MAX lie in slabs of one size each, aligned to
  * GC_SLAB_BYTES, so that an object finds its slab by masking; used and marked
@@ -22,6 +22,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <stdlib.h>
 
@@ -148,12 +149,12 @@ slab_map (RallocGc *gc, size_t bytes)
 
   if (limited && !sli_limit_take (gc, bytes))
     return NULL;
-  TRACE_OWN (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
+  TRACE_INTERNAL (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab == NULL && slice_trim (0) > 0)
-    TRACE_OWN (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
+    TRACE_INTERNAL (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab != NULL && !sli_large_map_add (slab, MAP_GC_SLAB))
     {
-      TRACE_OWN (free (slab));
+      TRACE_INTERNAL (free (slab));
       slab = NULL;
     }
   if (slab == NULL)
@@ -182,7 +183,7 @@ slab_unmap (GcSlab *slab)
   if (node_of (gc)->parent & NODE_LIMITED)
     sli_limit_give (gc, slab->bytes);
   sli_large_map_remove (slab);
-  TRACE_OWN (free (slab));
+  TRACE_INTERNAL (free (slab));
 }
 
 static size_t

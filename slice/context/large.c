@@ -1,6 +1,6 @@
 /* large.c - nodes too large for a slice, and the map of where they are
  *
- * Floor 7 (context).  A large node is a malloc of its own; the system's
+ * Layer: context.  A large node is a malloc of its own; the system's
  * realloc can grow it without copying.  Nothing about an address outside our
  * slabs may be believed before we know that a node is there, so the
  * addresses of large nodes (and of gc slabs) are kept in a map: a byte for
@@ -22,6 +22,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <stdlib.h>
 
@@ -68,9 +69,9 @@ sli_large_alloc (size_t bytes, bool zero)
 {
   void *block;
 
-  TRACE_OWN (block = sli_os_malloc (bytes, zero));
+  TRACE_INTERNAL (block = sli_os_malloc (bytes, zero));
   if (UNLIKELY (block == NULL) && slice_trim (0) > 0)
-    TRACE_OWN (block = sli_os_malloc (bytes, zero));
+    TRACE_INTERNAL (block = sli_os_malloc (bytes, zero));
   return block;
 }
 
@@ -79,16 +80,16 @@ sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
 {
   void *moved;
 
-  TRACE_OWN (moved = sli_os_realloc (block, old_bytes, bytes));
+  TRACE_INTERNAL (moved = sli_os_realloc (block, old_bytes, bytes));
   if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
-    TRACE_OWN (moved = sli_os_realloc (block, old_bytes, bytes));
+    TRACE_INTERNAL (moved = sli_os_realloc (block, old_bytes, bytes));
   return moved;
 }
 
 CONTEXT_TEXT void
 sli_large_free (void *block)
 {
-  TRACE_OWN (free (block));
+  TRACE_INTERNAL (free (block));
 }
 
 /* --- the map ------------------------------------------------------------- */
@@ -99,7 +100,7 @@ level_new (void *spare, size_t bytes)
 {
   void *level;
 
-  TRACE_OWN (level = calloc (1, bytes));
+  TRACE_INTERNAL (level = calloc (1, bytes));
   if (level == NULL && spare != NULL)
     level = __atomic_exchange_n ((void **) spare, NULL, __ATOMIC_ACQ_REL);
   return level;
@@ -116,7 +117,7 @@ level_fill (void *place, void *spare, size_t bytes)
     return false;
   if (!__atomic_compare_exchange_n ((void **) place, &nothing, level, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    TRACE_OWN (free (level));
+    TRACE_INTERNAL (free (level));
   return true;
 }
 
@@ -151,7 +152,7 @@ far_mid (uint64_t number, bool make)
       found = chain_find (first, number);
     }
   while (found == NULL);
-  TRACE_OWN (free (made));
+  TRACE_INTERNAL (free (made));
   return found;
 }
 

@@ -1,12 +1,13 @@
 /* linear-string.c - strings in linear contexts
  *
- * Floor 7 (context).  No locks.  A string that was handed out last grows where
+ * Layer: context.  No locks.  A string that was handed out last grows where
  * it is; any other moves.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

@@ -1,6 +1,6 @@
 /* linear.c - linear contexts: many small objects without a header each
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * A linear context is a node whose block begins with the state of the arena:
  *
@@ -26,6 +26,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

@@ -1,4 +1,4 @@
-# slice/context/local.mk - contexts (floor 7): clients of slice.h
+# slice/context/local.mk - contexts (layer 8): clients of slice.h
 #
 # SPDX-License-Identifier: MIT
 
@@ -16,7 +16,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc-free.c \
 	%D%/ralloc-free.h \
 	%D%/ralloc-free-blocks.c \
-	%D%/ralloc-free-stand.c \
+	%D%/ralloc-free-suspend.c \
 	%D%/ralloc-limit.c \
 	%D%/ralloc-reference.c \
 	%D%/ralloc-report.c \
@@ -24,8 +24,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc-steal.c \
 	%D%/ralloc-string.c \
 	%D%/slack.c \
-	%D%/tail.c
-%C%_libcontext_la_CPPFLAGS = $(slice_own_cppflags)
+	%D%/trailing-header.c
 %C%_libcontext_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libcontext.la
 

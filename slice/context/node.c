@@ -1,12 +1,13 @@
 /* node.c - the mode of this process, and what a pointer is
  *
- * Floor 7 (context).  sli_context_check() is the one place that knows
+ * Layer: context.  sli_context_check() is the one place that knows
  * everything that must be true of a node.  No locks.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 
@@ -164,10 +165,10 @@ is_at_block (const Node *node)
   const char *block = (const char *) node;
 
   if ((node->parent & NODE_ODD) == 0)
-    return sli_own_begins_block (block);
+    return sli_untraced_begins_block (block);
   return sli_large_map_has (node + 1, MAP_NODE)
          || (((const size_t *) node)[-1] == KIND_LINEAR
-             && sli_own_begins_block (block
+             && sli_untraced_begins_block (block
                                       - sli_context_linear_prefix_bytes ()));
 }
 

@@ -1,6 +1,6 @@
 /* node.h - the node of a context: its layout and how to reach it
  *
- * Floor 7 (context): a client of slice.h like any program, with the messages
+ * Layer: context: a client of slice.h like any program, with the messages
  * of floor 1.  No locks: a tree belongs to one thread at a time.
  * Theory: section 7.
  *
@@ -19,7 +19,7 @@
 #include <slice/ralloc.h>
 
 #include "base/diag.h"
-#include "base/own-extent.h"
+#include "page/extent-cache.h"
 #include "port/compiler.h"
 
 /* A node in the ordinary layout, four words before the payload:
@@ -244,7 +244,7 @@ node_set_parent (Node *node, const void *parent)
 static inline bool
 is_in_slabs (const void *address)
 {
-  return LIKELY (own_extents_have (address)) || slice_is_ours (address);
+  return LIKELY (extent_cache_has (address)) || slice_is_ours (address);
 }
 
 /* Of both slice_is_ours() says the same. */
@@ -395,7 +395,7 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
 
-/* --- frees under way (ralloc-free.c, ralloc-free-stand.c) ---------------- */
+/* --- frees under way (ralloc-free.c, ralloc-free-suspend.c) ---------------- */
 
 /* How many stand in destructors just now, of all threads.  Which of them are
  * this thread's is asked only if there are any. */
@@ -448,7 +448,7 @@ slack_add (size_t size)
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
 }
 
-/* --- nodes in MODE_TAIL (tail.c) ----------------------------------------- */
+/* --- nodes in MODE_TAIL (trailing-header.c) ----------------------------------------- */
 
 void *sli_tail_new (size_t size, bool zero);
 void sli_tail_free (void *payload);

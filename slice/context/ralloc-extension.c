@@ -1,12 +1,13 @@
 /* ralloc-extension.c - what few nodes have: destructors, names, types
  *
- * Floor 7 (context).  No locks.  The record is made at the first need and
+ * Layer: context.  No locks.  The record is made at the first need and
  * lives as long as its node; it does not move when the node does.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

@@ -1,6 +1,6 @@
 /* ralloc-free-blocks.c - the blocks of a tree go back to their slabs
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * A few blocks go to the magazines, where the next allocation finds them
  * warm; many go to their slabs, which keeps the order of addresses (the
@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include "ralloc-free.h"
 
@@ -97,8 +98,8 @@ sli_free_flush (Walk *walk)
       && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
       && (sli_context_mode & MODE_BULK) == 0)
     {
-      sli_own_free_warm (walk->leaves.n, walk->leaves.blocks);
-      sli_own_free_warm (walk->others.n, walk->others.blocks);
+      sli_untraced_free_warm (walk->leaves.n, walk->leaves.blocks);
+      sli_untraced_free_warm (walk->others.n, walk->others.blocks);
       walk->leaves.n = walk->others.n = 0;
       return;
     }

@@ -1,6 +1,6 @@
 /* ralloc-free.c - a node and all below it go back
  *
- * Floor 7 (context).  No locks, no recursion, 21 KiB of stack for the blocks
+ * Layer: context.  No locks, no recursion, 21 KiB of stack for the blocks
  * on their way back.
  *
  * The walk is post-order, the youngest sibling first.  It stands on a node
@@ -15,12 +15,13 @@
  * and the blocks that are under way have been returned.
  *
  * How the blocks go back: ralloc-free-blocks.c; what user code may do in a
- * walk: ralloc-free-stand.c.
+ * walk: ralloc-free-suspend.c.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 
@@ -445,7 +446,7 @@ free_node (void *ptr, const char *operation)
                 || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
                 || context_has_standing ()))
     return any_free (ptr, operation);
-  bytes = sli_own_chunk_bytes (node);
+  bytes = sli_untraced_chunk_bytes (node);
   if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
                 || !node_is_linked (node, ptr)))
     return any_free (ptr, operation);

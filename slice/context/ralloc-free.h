@@ -1,7 +1,7 @@
 /* ralloc-free.h - a walk that frees, and the blocks on their way back
  *
- * Floor 7 (context).  Shared by ralloc-free.c, ralloc-free-blocks.c and
- * ralloc-free-stand.c alone.  No locks: a walk is its thread's.
+ * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c and
+ * ralloc-free-suspend.c alone.  No locks: a walk is its thread's.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
@@ -85,7 +85,7 @@ batch_push (Walk *walk, Batch *batch, void *block)
     sli_free_batch_leaves (walk, batch);
 }
 
-/* --- ralloc-free-stand.c ------------------------------------------------- */
+/* --- ralloc-free-suspend.c ------------------------------------------------- */
 
 /* While user code runs the walk stands at a node; then it goes on. */
 void sli_free_stand (Walk *walk, void *at);

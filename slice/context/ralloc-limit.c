@@ -1,6 +1,6 @@
 /* ralloc-limit.c - how much a subtree may hold
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * A limit hangs on the extension of the node that it was set on.  All nodes
  * below, and that node, carry the flag NODE_LIMITED, which sends their
@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

@@ -1,6 +1,6 @@
 /* ralloc-reference.c - a node kept alive by others than its parent
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * A reference is a small node below the context that holds it, so it goes
  * when that goes; its payload is on the list of its target's references.  A
@@ -16,6 +16,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

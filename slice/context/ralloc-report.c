@@ -1,12 +1,13 @@
 /* ralloc-report.c - trees for people and programs to read; roots and owners
  *
- * Floor 7 (context).  One lock, on the list of roots, held for a few stores;
+ * Layer: context.  One lock, on the list of roots, held for a few stores;
  * nothing is called under it.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <pthread.h>
 #include <stdlib.h>

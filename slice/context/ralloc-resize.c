@@ -1,12 +1,13 @@
 /* ralloc-resize.c - nodes: another size
  *
- * Floor 7 (context).  No locks.  A node that moves tells its neighbours,
+ * Layer: context.  No locks.  A node that moves tells its neighbours,
  * parent and children, and those who walk above it.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

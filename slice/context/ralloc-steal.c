@@ -1,11 +1,12 @@
 /* ralloc-steal.c - nodes: parent, steal, adopt
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  * Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 
@@ -103,7 +104,7 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
 static inline __attribute__ ((always_inline)) bool
 is_at_hand (const void *address, bool far)
 {
-  return LIKELY (own_extents_have (address))
+  return LIKELY (extent_cache_has (address))
          || (far && slice_is_ours (address));
 }
 
@@ -125,7 +126,7 @@ static inline __attribute__ ((always_inline)) bool
 may_be_payload (const Node *node, bool far)
 {
   return UNLIKELY (node->pprev == &node->next)
-         && !(far && sli_own_begins_block (node));
+         && !(far && sli_untraced_begins_block (node));
 }
 
 /* A node of no particular kind below another one, in no particular mode; with

@@ -1,6 +1,6 @@
 /* ralloc-string.c - strings that are nodes
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * Formatting goes into the room that is there, and again only if that was
  * too small; a string that grows gets half as much again as it needs, so that
@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

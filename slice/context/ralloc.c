@@ -1,6 +1,6 @@
 /* ralloc.c - nodes: allocation
  *
- * Floor 7 (context).  Resizing, moving and freeing are in ralloc-resize.c,
+ * Layer: context.  Resizing, moving and freeing are in ralloc-resize.c,
  * ralloc-steal.c and ralloc-free.c.  No locks.
  * The fast path of ralloc_size() is inline, in ralloc.h; whatever is unusual
  * (a root, a large node, a mode, a limit) goes to sli_context_alloc_slow().
@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 /* This file is where the inline functions of ralloc.h get their bodies. */
 #define RALLOC_DEFINE_EXPORTS

@@ -1,6 +1,6 @@
 /* slack.c - the bytes between a payload's end and its block's
  *
- * Floor 7 (context).  No locks.
+ * Layer: context.  No locks.
  *
  * Where contents are checked (hardened, debug) no payload fills its room: at
  * least one byte is left, and what is left is marked, so that a node's exact
@@ -18,6 +18,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
+#include "alloc/untraced-slice.h"
 
 #include <slice/ralloc.h>
 

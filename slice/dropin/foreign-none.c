@@ -1,6 +1,6 @@
 /* foreign-none.c - no border: the drop-in as GLib's own slices
  *
- * Floor 8 (dropin).  In the place of foreign.c where gslice.c is built into
+ * Layer: dropin.  In the place of foreign.c where gslice.c is built into
  * libglib itself, as tests/clients/glib-rebuild.sh does.  All blocks are then
  * ours, there is no GLib behind us and free() is left alone.  No locks.
  *

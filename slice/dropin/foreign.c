@@ -1,6 +1,6 @@
 /* foreign.c - blocks that cross the border between GLib's memory and ours
  *
- * Floor 8 (dropin).  Below: the public interface of slices.  No locks.
+ * Layer: dropin.  Below: the public interface of slices.  No locks.
  *
  * libglib is linked so that its own calls never reach us: its list nodes,
  * hash tables and the rest are its own blocks.  Two crossings follow.

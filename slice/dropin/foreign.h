@@ -1,6 +1,6 @@
 /* foreign.h - blocks that cross the border between GLib's memory and ours
  *
- * Floor 8 (dropin).
+ * Layer: dropin.
  *
  * SPDX-License-Identifier: MIT
  */

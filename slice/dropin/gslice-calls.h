@@ -1,6 +1,6 @@
 /* gslice-calls.h - the functions that the drop-in exports
  *
- * Floor 8 (dropin).  GLib's names and types, written without GLib's headers:
+ * Layer: dropin.  GLib's names and types, written without GLib's headers:
  * gsize is size_t, gpointer void *, gint64 int64_t, guint unsigned.
  *
  * SPDX-License-Identifier: MIT

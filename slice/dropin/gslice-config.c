@@ -1,6 +1,6 @@
 /* gslice-config.c - what GLib's variables and calls set
  *
- * Floor 8 (dropin).  Below: the public interface of slices, as any program
+ * Layer: dropin.  Below: the public interface of slices, as any program
  * has it.  G_SLICE and G_DEBUG are honoured as the manual of GLib 2.74 says
  * (Running GLib Applications); they become options of ours, which
  * SLICE_OPTIONS overrides.  No locks.

@@ -1,6 +1,6 @@
 /* gslice-config.h - what GLib's variables and calls set
  *
- * Floor 8 (dropin).
+ * Layer: dropin.
  *
  * SPDX-License-Identifier: MIT
  */

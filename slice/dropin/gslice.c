@@ -1,6 +1,6 @@
 /* gslice.c - GLib's slice calls on our layers, for programs as they are
  *
- * Floor 8 (dropin).  Below: the public interface of slices; beside it
+ * Layer: dropin.  Below: the public interface of slices; beside it
  * gslice-config.c (variables and settings) and foreign.c (blocks that are not
  * ours).  Linked to libslice, and not to GLib: it serves any GLib, and works
  * before and without it.  No locks.

@@ -1,4 +1,4 @@
-# slice/dropin/local.mk - drop-ins (floor 8): g_slice and Mesa's ralloc
+# slice/dropin/local.mk - drop-ins (layer 9): g_slice and Mesa's ralloc
 #
 # libslice-gslice is for LD_PRELOAD (slice-run) and for linking before
 # -lglib-2.0.  Its name has no version: what it exports is GLib's.  It is

@@ -1,6 +1,6 @@
 /* mesa-ralloc.c - Mesa's names for contexts: libslice-ralloc.so
  *
- * Floor 8 (dropin).  A program built against Mesa's util/ralloc.h, that of
+ * Layer: dropin.  A program built against Mesa's util/ralloc.h, that of
  * 22.3 or the newest, links with this library instead of Mesa's ralloc.o.
  * Every function here takes Mesa's arguments (counts and linear sizes are
  * `unsigned' there) and jumps to libslice's.

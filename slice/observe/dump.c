@@ -1,6 +1,6 @@
 /* dump.c - the statistics as a table and as JSON, and at exit
  *
- * Floor 7 (observe).  Nothing is allocated.
+ * Layer: observe.  Nothing is allocated.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include "leaks.h"
 #include "base/option.h"
-#include "core/alloc.h"
+#include "alloc/alloc.h"
 #include "port/compiler.h"
 #include "port/os.h"
 

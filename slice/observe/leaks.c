@@ -1,6 +1,6 @@
 /* leaks.c - the last look, at exit: what is spoilt, and what was never freed
  *
- * Floor 7 (observe).  Memory of the kernel's own.  Theory: section 6.
+ * Layer: observe.  Memory of the kernel's own.  Theory: section 6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,10 +10,10 @@
 #include "base/diag.h"
 #include "base/errors.h"
 #include "base/option.h"
-#include "core/alloc.h"
-#include "core/block-check.h"
-#include "core/guard.h"
-#include "core/magazine.h"
+#include "alloc/alloc.h"
+#include "checking/block-registry.h"
+#include "checking/checking.h"
+#include "magazine/magazine.h"
 #include "port/compiler.h"
 #include "port/os.h"
 

@@ -1,6 +1,6 @@
 /* leaks.h - the last look, at exit
  *
- * Floor 7 (observe).
+ * Layer: observe.
  *
  * SPDX-License-Identifier: MIT
  */

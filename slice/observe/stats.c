@@ -1,6 +1,6 @@
 /* stats.c - a snapshot of what the floors count
  *
- * Floor 7 (observe).  Reads the floors through their getters; takes their
+ * Layer: observe.  Reads the floors through their getters; takes their
  * locks one at a time.  Theory: section 10.
  *
  * SPDX-License-Identifier: MIT
@@ -11,12 +11,12 @@
 
 #include "base/option.h"
 #include "base/sizeclass.h"
-#include "core/alloc.h"
-#include "core/depot.h"
-#include "core/magazine.h"
-#include "core/meta.h"
-#include "core/page.h"
-#include "core/slab.h"
+#include "alloc/alloc.h"
+#include "depot/depot.h"
+#include "magazine/magazine.h"
+#include "page/meta.h"
+#include "page/page.h"
+#include "slab/slab.h"
 
 #include <string.h>
 

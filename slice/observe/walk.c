@@ -1,6 +1,6 @@
 /* walk.c - slice_walk() and slice_validate()
  *
- * Floor 7 (observe).  Reads the floors through their getters, which take
+ * Layer: observe.  Reads the floors through their getters, which take
  * their locks one at a time; what they show is noted in memory of the
  * kernel's own, so that nothing is disturbed and nobody is called with a lock
  * held.  Theory: section 10.
@@ -12,11 +12,11 @@
 #include <slice/walk.h>
 
 #include "base/sizeclass.h"
-#include "core/alloc.h"
-#include "core/depot.h"
-#include "core/magazine.h"
-#include "core/page.h"
-#include "core/slab.h"
+#include "alloc/alloc.h"
+#include "depot/depot.h"
+#include "magazine/magazine.h"
+#include "page/page.h"
+#include "slab/slab.h"
 #include "port/os.h"
 
 #include <string.h>

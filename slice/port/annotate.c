@@ -1,6 +1,6 @@
 /* annotate.c - what the pool tells tools that watch memory
  *
- * Floor 0 (port).  No locks.  The sanitizers' functions are weak symbols, so
+ * Layer: port.  No locks.  The sanitizers' functions are weak symbols, so
  * that one library serves with all of them and with none.
  *
  * SPDX-License-Identifier: MIT

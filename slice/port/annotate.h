@@ -1,8 +1,8 @@
 /* annotate.h - what the pool tells tools that watch memory
  *
- * Floor 0 (port).  For the pool forced under a tool (force-pool=2): each block
+ * Layer: port.  For the pool forced under a tool (force-pool=2): each block
  * is then to the tool what a block of malloc is.  Used by the annotated mode
- * of guard.c and, for slabs and extents, by their floors; nothing of it is
+ * of checking.c and, for slabs and extents, by their floors; nothing of it is
  * called unless sli_annotate_begin() found a tool.
  * Sources: valgrind's manual, section 4.8 (memory pools), 4.7; the interface
  * headers of the sanitizers.  DEBUGGING says which of them does what.

@@ -1,6 +1,6 @@
 /* compiler.h - what we ask of the compiler, under one name each
  *
- * Floor 0 (port).
+ * Layer: port.
  *
  * SPDX-License-Identifier: MIT
  */

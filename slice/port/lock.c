@@ -1,6 +1,6 @@
 /* lock.c - mutexes that know their rank
  *
- * Floor 0 (port).  Plain pthread mutexes, which race detectors understand and
+ * Layer: port.  Plain pthread mutexes, which race detectors understand and
  * which cost no more than anything cleverer where it was measured
  * (THEORY 12).
  *

@@ -1,6 +1,6 @@
 /* lock.h - mutexes that know their rank
  *
- * Floor 0 (port).  Lock order is floor order: a thread takes locks of falling
+ * Layer: port.  Lock order is floor order: a thread takes locks of falling
  * rank only.  A debug build asserts it.
  *
  *   rank 60  the registry of threads       rank 20  the pages

@@ -1,6 +1,6 @@
 /* os-linux.c - advice on memory, barriers, thread numbers
  *
- * Floor 0 (port).  No locks.  On other systems every call reports that it
+ * Layer: port.  No locks.  On other systems every call reports that it
  * can't.
  *
  * SPDX-License-Identifier: MIT

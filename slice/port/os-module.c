@@ -1,6 +1,6 @@
 /* os-module.c - which file an address of code came from, and who called
  *
- * Floor 0 (port).  No locks: the loader's _dl_find_object() has none; where it
+ * Layer: port.  No locks: the loader's _dl_find_object() has none; where it
  * is missing, dl_iterate_phdr() takes the loader's.  On other systems every
  * call reports that it can't.
  *

@@ -1,6 +1,6 @@
 /* os-posix.c - pages, clock, output and environment, as POSIX has them
  *
- * Floor 0 (port).  No locks.
+ * Layer: port.  No locks.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* os.h - the operating system, as little of it as we need
  *
- * Floor 0 (port).  Above it: everything; below: the C library.
+ * Layer: port.  Above it: everything; below: the C library.
  * Nothing here takes a lock of ours.  Functions that a system lacks report
  * it by their result, so that no #if is needed elsewhere.
  *

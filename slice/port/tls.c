@@ -1,6 +1,6 @@
 /* tls.c - a call when a thread ends; a word and a number for each thread
  *
- * Floor 0 (port).  Key destructors run in the order of the keys, so the
+ * Layer: port.  Key destructors run in the order of the keys, so the
  * library makes its key when it is loaded: early, and then everyone else's
  * destructors still find us, in a state that needs no magazines.
  * Theory: section 9.

@@ -1,6 +1,6 @@
 /* tls.h - a call when a thread ends; a word and a number for each thread
  *
- * Floor 0 (port).
+ * Layer: port.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* tool.c - is valgrind or a sanitizer watching?
  *
- * Floor 0 (port).  No locks.
+ * Layer: port.  No locks.
  * Sources: valgrind's client requests (manual, section 3.1); the weak symbol
  * that every sanitizer's run time defines.
  *

@@ -29,13 +29,13 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	$(arena_test_sources) \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
-	slice/arena/fault.c \
+	slice/arena/misuse.c \
 	slice/arena/linear.c \
 	slice/arena/linear-grow.c \
 	slice/arena/span.c \
 	slice/arena/span-shared.c \
-	slice/arena/told.c \
-	slice/arena/watch.c
+	slice/arena/traced.c \
+	slice/arena/annotate.c
 %C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
 %C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)

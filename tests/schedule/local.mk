@@ -13,40 +13,40 @@ endif
 scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
-	slice/base/own-extent.c \
+	slice/page/extent-cache.c \
 	slice/base/sizeclass.c \
 	slice/base/trace.c \
-	slice/core/aligned.c \
-	slice/core/alloc.c \
-	slice/core/block-check.c \
-	slice/core/bulk.c \
-	slice/core/depot.c \
-	slice/core/depot-magazine.c \
-	slice/core/failure.c \
-	slice/core/fork.c \
-	slice/core/guard.c \
-	slice/core/guard-contents.c \
-	slice/core/guard-exit.c \
-	slice/core/guard-quick.c \
-	slice/core/guard-tool.c \
-	slice/core/adapt.c \
-	slice/core/magazine.c \
-	slice/core/map.c \
-	slice/core/meta.c \
-	slice/core/page.c \
-	slice/core/page-look.c \
-	slice/core/page-trim.c \
-	slice/core/record.c \
-	slice/core/record-look.c \
-	slice/core/own.c \
-	slice/core/route.c \
-	slice/core/slab.c \
-	slice/core/slab-give.c \
-	slice/core/slab-look.c \
-	slice/core/source.c \
-	slice/core/taker.c \
-	slice/core/trace.c \
-	slice/core/trim.c \
+	slice/alloc/aligned.c \
+	slice/alloc/alloc.c \
+	slice/checking/block-registry.c \
+	slice/alloc/batch.c \
+	slice/depot/depot.c \
+	slice/depot/depot-magazine.c \
+	slice/alloc/oom.c \
+	slice/alloc/fork.c \
+	slice/checking/checking.c \
+	slice/checking/checking-contents.c \
+	slice/checking/checking-exit.c \
+	slice/checking/checking-quick.c \
+	slice/checking/checking-tool.c \
+	slice/magazine/adapt.c \
+	slice/magazine/magazine.c \
+	slice/page/map.c \
+	slice/page/meta.c \
+	slice/page/page.c \
+	slice/page/page-stats.c \
+	slice/page/page-trim.c \
+	slice/magazine/record.c \
+	slice/magazine/record-stats.c \
+	slice/alloc/untraced.c \
+	slice/alloc/dispatch.c \
+	slice/slab/slab.c \
+	slice/slab/slab-free.c \
+	slice/slab/slab-stats.c \
+	slice/page/source.c \
+	slice/slab/last-allocator.c \
+	slice/alloc/trace.c \
+	slice/alloc/trim.c \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
 	slice/port/annotate.c \

@@ -31,8 +31,8 @@
 #include <slice/libslice.h>
 
 #include "tests/hang.h"
-#include "core/magazine.h"
-#include "core/record.h"
+#include "magazine/magazine.h"
+#include "magazine/record.h"
 #include "port/os.h"
 #include "port/tls.h"
 

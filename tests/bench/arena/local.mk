@@ -19,11 +19,11 @@
 	slice/arena/tlsf-walk.c \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
-	slice/arena/told.c \
-	slice/arena/fault.c \
+	slice/arena/traced.c \
+	slice/arena/misuse.c \
 	slice/arena/span.c \
 	slice/arena/span-shared.c \
-	slice/arena/watch.c
+	slice/arena/annotate.c
 %C%_tlsf_worst_steps_CPPFLAGS = $(AM_CPPFLAGS) -DTLSF_COUNT_STEPS
 %C%_tlsf_worst_steps_LDADD = slice/liballoc.la $(SLICE_THREAD_LIBS)
 %C%_tlsf_worst_instructions_SOURCES = %D%/tlsf-worst.c

@@ -1,0 +1,48 @@
+/* alloc.h - what the entries share with trim.c, fork.c and the observers
+ *
+ * Layer: alloc.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ALLOC_ALLOC_H
+#define SLI_ALLOC_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which way blocks go; decided once, from the options. */
+typedef enum
+{
+  ROUTE_MAGAZINES,  /* all four layers */
+  ROUTE_SLABS,      /* magazines bypassed */
+  ROUTE_GUARD,      /* all layers, in a checking mode */
+  ROUTE_MALLOC      /* every block is a malloc of its own */
+} AllocRoute;
+
+/* Has a block been asked for? */
+bool sli_alloc_is_ready (void);
+AllocRoute sli_alloc_route (void);
+/* Blocks handed to malloc and back, because of their size. */
+void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
+/* Live blocks that are mallocs though they are small. */
+uint64_t sli_alloc_count_small_mallocs (void);
+
+/* Any size, any block, no memory: what the short paths leave.  site: where the
+ * call came from. */
+void *sli_alloc_any (size_t size, bool may_fail, const void *site);
+void sli_free_any (size_t size, void *block, const void *site);
+
+/* --- trim.c --- */
+
+/* Gives everything spare back. */
+size_t sli_trim_all (void);
+/* Starts the helper thread; again in a forked child. */
+void sli_trim_thread_start (void);
+
+/* --- fork.c --- */
+
+/* Registers the handlers; when the library is loaded. */
+void sli_fork_load (void);
+
+#endif

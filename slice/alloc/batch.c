@@ -1,0 +1,337 @@
+/* batch.c - what layers above stand on: known zeroes, frees in bulk, what an
+ * address is
+ *
+ * Layer: alloc.  Below: magazine, and slab as dispatch.c may.  No locks.
+ * Theory: sections 4 and 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "checking/block-registry.h"
+#include "magazine/magazine.h"
+#include "slab/chunk.h"
+#include "dispatch.h"
+#include "untraced.h"
+#include "slab/slab.h"
+#include "base/align.h"
+#include "base/diag.h"
+#include "base/trace.h"
+#include "port/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From the magazines, or past them if what they can give is no zeroes; NULL:
+ * as slice_try_alloc() then. */
+static inline void *
+known_alloc (size_t size, bool *known_zero)
+{
+  *known_zero = false;
+  if (LIKELY (size <= SLICE_SIZE_MAX))
+    {
+      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+      void **top = SLICE_LOAD (&entry->top);
+      void *block = *top;
+
+      if (LIKELY (block != NULL))
+        {
+          SLICE_STORE (&entry->top, top - 1);
+          return block;
+        }
+    }
+  route_make_ready ();
+  if (size != 0 && size <= SLICE_SIZE_MAX && sli_route.route == ROUTE_MAGAZINES
+      && !sli_route.checks_blocks)
+    {
+      void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
+                                              known_zero);
+
+      if (LIKELY (block != NULL))
+        return block;
+      *known_zero = false;
+    }
+  return NULL;
+}
+
+void *
+slice_try_alloc_known (size_t size, bool *known_zero)
+{
+  void *block = known_alloc (size, known_zero);
+
+  if (UNLIKELY (block == NULL))
+    return slice_try_alloc (size);
+  if (trace_is_on ())
+    sli_trace_born (SLICE_TRACE_SLICE, block, size);
+  return block;
+}
+
+CONTEXT_TEXT void *
+sli_untraced_try_alloc_known (size_t size, bool *known_zero)
+{
+  void *block = known_alloc (size, known_zero);
+
+  return LIKELY (block != NULL) ? block : sli_untraced_try_alloc_slow (size);
+}
+
+/* Zeroes a block of unknown size; what is none is left for others to find. */
+static void
+clear_freed (void *block)
+{
+  ChunkInfo info;
+
+  if (sli_route.route == ROUTE_MALLOC)
+    {
+      memset (block, 0, sli_os_malloc_bytes (block));
+      return;
+    }
+  sli_slab_look_up (block, &info);
+  if (info.state == CHUNK_OUT)
+    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
+}
+
+/* In a checking mode the largest blocks are mallocs, for their canaries and
+ * red zones need room, too. */
+static void
+bulk_free_guarded (void *block, const char *operation, const void *site)
+{
+  size_t size;
+
+  if (LIKELY (!sli_guard_is_large (block)))
+    {
+      sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+      return;
+    }
+  /* What no mode has in its slabs ends the program as without the mode. */
+  size = sli_block_check_size (block);
+  if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
+    sli_diag_misuse (ERROR_FOREIGN, operation, block, DIAG_SIZE_UNKNOWN, 0);
+  sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  TRACE_INTERNAL (free (block));
+}
+
+/* Where blocks are looked at one by one. */
+static void
+bulk_free_each (size_t n, void *const *blocks, const char *operation,
+                const void *site)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      if (blocks[i] == NULL)
+        continue;
+      if (sli_route.route == ROUTE_GUARD)
+        {
+          bulk_free_guarded (blocks[i], operation, site);
+          continue;
+        }
+      if (sli_route.checks_blocks)
+        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
+                                   site);
+      if (sli_route.clears_freed)
+        clear_freed (blocks[i]);
+      if (sli_route.route == ROUTE_MALLOC)
+        {
+          COUNT_DOWN_SHARED (&sli_route.n_small_mallocs, 1);
+          TRACE_INTERNAL (free (blocks[i]));
+        }
+      else
+        sli_slab_give (0, 1, &blocks[i], operation);
+    }
+}
+
+static inline void
+bulk_free (size_t n, void *const *blocks, const char *operation,
+           const void *site)
+{
+  route_make_ready ();
+  if (sli_route.route == ROUTE_GUARD || sli_route.route == ROUTE_MALLOC
+      || sli_route.checks_blocks || sli_route.clears_freed)
+    {
+      bulk_free_each (n, blocks, operation, site);
+      return;
+    }
+  while (n > 0)
+    {
+      unsigned part = (unsigned) min_size (n, UINT32_MAX);
+
+      sli_slab_give (0, part, blocks, operation);
+      n -= part;
+      blocks += part;
+    }
+}
+
+void
+slice_free_bulk (size_t n, void *const *blocks)
+{
+  if (trace_is_on ())
+    for (size_t i = 0; i < n; i++)
+      sli_trace_died (SLICE_TRACE_SLICE, blocks[i], 0);
+  bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
+}
+
+/* Is it one of malloc's that is freed as slice_free_aligned() does it?  With
+ * slabs in use that is what is large or aligned; of the checking modes' those
+ * that are written down. */
+static bool
+is_apart (const void *block)
+{
+  if (sli_route.route == ROUTE_MALLOC || sli_slab_is_ours (block))
+    return false;
+  return sli_route.route != ROUTE_GUARD
+         || sli_block_check_size (block) != SIZE_MAX;
+}
+
+void
+slice_free_unsized (void *block)
+{
+  if (block == NULL)
+    return;
+  if (trace_is_on ())
+    sli_trace_died (SLICE_TRACE_SLICE, block, 0);
+  route_make_ready ();
+  if (!is_apart (block))
+    {
+      bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
+      return;
+    }
+  if (sli_route.checks_blocks || sli_route.route == ROUTE_GUARD)
+    sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
+                               "slice_free_unsized", CALL_SITE);
+  if (sli_route.clears_freed)
+    memset (block, 0, sli_os_malloc_bytes (block));
+  COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+  TRACE_INTERNAL (free (block));
+}
+
+CONTEXT_TEXT void
+sli_untraced_free_bulk (size_t n, void *const *blocks)
+{
+  bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
+}
+
+CONTEXT_TEXT size_t
+slice_block_size_v1 (const void *block)
+{
+  unsigned class_index = place_class_of (block);
+  size_t size;
+
+  if (UNLIKELY (sli_route.route == ROUTE_GUARD))
+    {
+      size = sli_guard_block_size (block);
+      return size != 0 ? size : sli_guard_large_bytes (block);
+    }
+  return LIKELY (class_index != 0)
+             ? sli_sizeclasses[class_index].chunk_bytes
+             : sli_os_malloc_bytes (block);
+}
+
+COMMON_TEXT bool
+slice_is_ours (const void *address)
+{
+  return region_holds (address);
+}
+
+CONTEXT_TEXT size_t
+sli_untraced_chunk_bytes (const void *address)
+{
+  void *record;
+  const char *run = region_run_of (address, &record);
+  const Slab *slab = record;
+  const SizeClass *sizeclass;
+  uint32_t offset;
+
+  if (UNLIKELY (run == NULL))
+    return 0;
+  /* Class 0 has no bytes. */
+  sizeclass = &sli_sizeclasses[LOAD (&slab->class_index)];
+  offset = (uint32_t) ((const char *) address - run) - slab->first_offset;
+  return LIKELY (sli_sizeclass_is_start (sizeclass, offset))
+             ? sizeclass->chunk_bytes
+             : 0;
+}
+
+bool
+sli_untraced_begins_block (const void *address)
+{
+  Place place;
+
+  place_find ((const char *) address - sli_guard_front_bytes (), &place);
+  return place.state == CHUNK_OUT;
+}
+
+/* Pushes a block on its thread's magazine, as slice_free1() does. */
+static inline bool
+push_warm (unsigned class_index, void *block)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end || *top == block))
+    return false;
+  SLICE_STORE (top + 1, block);
+  SLICE_STORE (&entry->top, top + 1);
+  return true;
+}
+
+CONTEXT_TEXT void
+sli_untraced_free_warm (size_t n, void *const *blocks)
+{
+  const Region *ours = NULL;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      const Region *region = region_of (blocks[i]);
+      unsigned class_index = LIKELY (region == ours)
+                                 ? place_class_in (region, blocks[i])
+                                 : place_class_of (blocks[i]);
+
+      ours = class_index != 0 ? region : NULL;
+      if (UNLIKELY (!push_warm (class_index, blocks[i])))
+        sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes,
+                           blocks[i]);
+    }
+}
+
+size_t
+slice_debug_size (const void *address)
+{
+  size_t size;
+
+  if (!LOAD_ACQUIRE (&sli_route.ready)
+      || (!sli_route.checks_blocks && sli_route.route != ROUTE_GUARD))
+    return 0;
+  size = sli_block_check_size (address);
+  return size == SIZE_MAX ? 0 : size;
+}
+
+void
+slice_block_info (const void *address, SliceBlockInfo *info)
+{
+  static const SliceBlockKind kinds[]
+      = { [CHUNK_FOREIGN] = SLICE_BLOCK_FOREIGN,
+          [CHUNK_NONE] = SLICE_BLOCK_NONE,
+          [CHUNK_INTERIOR] = SLICE_BLOCK_INTERIOR,
+          [CHUNK_UNCARVED] = SLICE_BLOCK_FREE,
+          [CHUNK_FREE] = SLICE_BLOCK_FREE,
+          [CHUNK_OUT] = SLICE_BLOCK_OUT };
+  ChunkInfo chunk;
+
+  sli_slab_look_up (address, &chunk);
+  info->kind = kinds[chunk.state];
+  info->class_index = chunk.class_index;
+  info->start = chunk.start;
+  info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
+  if (sli_route.route == ROUTE_GUARD && chunk.start != NULL)
+    {
+      /* The block, not its chunk, is what the program knows. */
+      info->start = (char *) chunk.start + sli_guard_front_bytes ();
+      info->bytes = sli_guard_mark_bytes (chunk.mark);
+      if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
+        info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
+                     : address == info->start ? SLICE_BLOCK_OUT
+                                              : SLICE_BLOCK_INTERIOR;
+    }
+}

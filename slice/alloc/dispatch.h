@@ -1,0 +1,103 @@
+/* dispatch.h - which way a block goes, for the entries
+ *
+ * Layer: alloc.  alloc.c, aligned.c and batch.c stand on it.
+ * Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ALLOC_DISPATCH_H
+#define SLI_ALLOC_DISPATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slice/slice.h>
+
+#include "alloc.h"
+#include "checking/checking.h"
+#include "port/compiler.h"
+#include "port/lock.h"
+
+/* Where the user's call was, for the debug mode's messages. */
+#define CALL_SITE __builtin_return_address (0)
+
+/* Constant once `ready`; the counters are shared, and rarely touched. */
+typedef struct
+{
+  bool ready;
+  bool calls_guard;     /* ready, and in a checking mode or traced */
+  bool is_inline;       /* nothing but magazines, if no one listens */
+  bool is_plain;        /* ready, inline, and no one listens */
+  AllocRoute route;
+  GuardMode guard;      /* a checking mode, or GUARD_OFF */
+  GuardCalls checked;   /* what it does; traced: or what tells the hooks */
+  GuardCalls inner;     /* the same, but tells no one */
+  size_t size_max;      /* what is larger goes to the system's malloc */
+  bool checks_blocks;   /* debug-blocks */
+  bool clears_freed;    /* clear-freed */
+  bool malloc_is_exact; /* malloc tells the exact size that was asked for */
+  _Alignas (8) uint64_t n_large_allocs;
+  _Alignas (8) uint64_t n_large_frees;
+  _Alignas (8) uint64_t n_small_mallocs; /* live; ROUTE_MALLOC */
+} Route;
+
+extern Route sli_route;
+
+/* Reads the options and readies the floors, once. */
+void sli_route_begin_once (void);
+
+/* As the first thing in every slow path. */
+static inline void
+route_make_ready (void)
+{
+  if (UNLIKELY (!LOAD_ACQUIRE (&sli_route.ready)))
+    sli_route_begin_once ();
+}
+
+/* May a block of this size come from the magazines without another look? */
+static inline bool
+route_is_plain (size_t size)
+{
+  return LIKELY (LOAD_ACQUIRE (&sli_route.is_plain))
+         && LIKELY (size - 1 < SLICE_SIZE_MAX);
+}
+
+static inline bool
+route_goes_to_malloc (size_t size)
+{
+  return size > sli_route.size_max;
+}
+
+/* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
+void *sli_route_alloc (size_t size, const void *site);
+void sli_route_free (size_t size, void *block, const void *site);
+
+/* --- trace.c --- */
+
+/* Says which way the entries go: through the hooks if there are any.  When all
+ * is there but the word that it is; and once more when that is said. */
+void sli_trace_begin (void);
+void sli_trace_follow (void);
+/* Asks the recorder, if there is one. */
+void sli_trace_load (void);
+
+/* --- oom.c --- */
+
+/* For fork.c. */
+Lock *sli_failure_lock (void);
+
+/* Asks the failure handler, with no lock held; false if there is none or it
+ * gives up. */
+bool sli_failure_ask (size_t size, size_t alignment);
+
+/* One attempt to get a block in whatever manner. */
+typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
+
+/* What the manual promises when an attempt has failed: give back what is spare
+ * and try again; then, if NULL may not be the answer, the handler, as often as
+ * it says so; then the end. */
+void *sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
+                         bool may_fail, const void *site);
+
+#endif

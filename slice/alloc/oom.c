@@ -1,0 +1,98 @@
+/* oom.c - when there is no memory
+ *
+ * Layer: alloc.  Lock: failure.lock (rank 10), for the handlers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "dispatch.h"
+#include "base/diag.h"
+#include "port/lock.h"
+#include "port/os.h"
+
+#include <errno.h>
+
+static struct
+{
+  Lock lock;
+  SliceFailureHandler handler;
+  void *data;
+} failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
+
+COMMON_TEXT Lock *
+sli_failure_lock (void)
+{
+  return &failure.lock;
+}
+
+void
+slice_set_failure_handler (SliceFailureHandler handler, void *data)
+{
+  sli_lock (&failure.lock);
+  failure.handler = handler;
+  failure.data = data;
+  sli_unlock (&failure.lock);
+}
+
+void
+slice_set_abort_handler (SliceAbortHandler handler, void *data)
+{
+  sli_lock (&failure.lock);
+  sli_diag_set_last_words (handler, data);
+  sli_unlock (&failure.lock);
+}
+
+bool
+sli_failure_ask (size_t size, size_t alignment)
+{
+  SliceFailureHandler handler;
+  void *data;
+
+  sli_lock (&failure.lock);
+  handler = failure.handler;
+  data = failure.data;
+  sli_unlock (&failure.lock);
+  return handler != NULL && handler (size, alignment, data);
+}
+
+_Noreturn COLD static void
+die_of_no_memory (const char *operation, size_t size, size_t alignment)
+{
+  char aligned[48] = "";
+
+  if (alignment != 0)
+    sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
+  sli_diag_die (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
+                operation, size, aligned, sli_os_thread_id ());
+}
+
+COLD void
+slice_out_of_memory (size_t size, size_t alignment)
+{
+  if (!sli_failure_ask (size, alignment))
+    die_of_no_memory ("slice_out_of_memory", size, alignment);
+}
+
+COLD void *
+sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
+                     bool may_fail, const void *site)
+{
+  const char *operation
+      = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
+  void *block;
+
+  sli_trim_all ();
+  block = attempt (alignment, size, site);
+  while (block == NULL && !may_fail)
+    {
+      if (!sli_failure_ask (size, alignment))
+        die_of_no_memory (operation, size, alignment);
+      block = attempt (alignment, size, site);
+    }
+  if (block == NULL)
+    errno = ENOMEM;
+  return block;
+}

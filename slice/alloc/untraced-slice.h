@@ -1,0 +1,36 @@
+/* untraced-slice.h - slice.h as contexts and arenas see it
+ *
+ * Layer: alloc.  Contexts and arenas call slices as any program does, by
+ * slice.h and its inline functions.  Here the slow paths of those functions,
+ * and two that have no inline part, get the names of their untraced twins
+ * (untraced.h says why).  Each source file of contexts and arenas includes
+ * this header before any public one; tests/check-layers.sh sees to it.
+ *
+ * The inline functions are inlined even without optimization, for the bodies
+ * that the library exports are traced.
+ *
+ * Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ALLOC_UNTRACED_SLICE_H
+#define SLI_ALLOC_UNTRACED_SLICE_H
+
+#ifdef SLICE_SLICE_H
+#error "untraced-slice.h comes before slice.h"
+#endif
+
+#define SLICE_INLINE                                                          \
+  static __inline__ __attribute__ ((__always_inline__, __unused__))
+
+#define slice_alloc_slow_v1 sli_untraced_alloc_slow
+#define slice_try_alloc_slow_v1 sli_untraced_try_alloc_slow
+#define slice_free_slow_v1 sli_untraced_free_slow
+#define slice_try_alloc_known sli_untraced_try_alloc_known
+#define slice_free_bulk sli_untraced_free_bulk
+
+#include "untraced.h"
+
+#include <slice/slice.h>
+
+#endif

@@ -1,0 +1,46 @@
+/* untraced.c - the entries for the library's own upper floors
+ *
+ * Layer: alloc.  As those of alloc.c, but the hooks do not hear of it:
+ * alloc/untraced.h says why.  No locks.  Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "magazine/magazine.h"
+#include "dispatch.h"
+#include "untraced.h"
+
+void *
+sli_untraced_alloc_slow (size_t size)
+{
+  void *block;
+
+  if (route_is_plain (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return block;
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
+             ? sli_route.inner.take (size, CALL_SITE)
+             : sli_alloc_any (size, false, CALL_SITE);
+}
+
+CONTEXT_TEXT void *
+sli_untraced_try_alloc_slow (size_t size)
+{
+  return LOAD_ACQUIRE (&sli_route.calls_guard)
+             ? sli_route.inner.try_take (size, CALL_SITE)
+             : sli_alloc_any (size, true, CALL_SITE);
+}
+
+CONTEXT_TEXT void
+sli_untraced_free_slow (size_t size, void *block)
+{
+  if (route_is_plain (size))
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (LOAD_ACQUIRE (&sli_route.calls_guard))
+    sli_route.inner.give (size, block, CALL_SITE);
+  else
+    sli_free_any (size, block, CALL_SITE);
+}

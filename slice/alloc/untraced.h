@@ -1,0 +1,38 @@
+/* untraced.h - slices for the library's own use, which no recorder hears of
+ *
+ * Layer: alloc.  For contexts and arenas, through untraced-slice.h.  A program
+ * that asks for a node gets a node: a recorder is told of that one, and not
+ * of the slice beneath it.  No locks.  Theory: section 13.9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ALLOC_UNTRACED_H
+#define SLI_ALLOC_UNTRACED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* As slice_alloc_slow_v1() and its sisters in slice.h. */
+void *sli_untraced_alloc_slow (size_t size);
+void *sli_untraced_try_alloc_slow (size_t size);
+void sli_untraced_free_slow (size_t size, void *block);
+
+/* As slice_try_alloc_known() and slice_free_bulk(). */
+void *sli_untraced_try_alloc_known (size_t size, bool *known_zero);
+void sli_untraced_free_bulk (size_t n, void *const *blocks);
+
+/* Frees live blocks of any classes, as slice_free1() would, to where the next
+ * allocation finds them.  Not in the checking modes, nor where mallocs stand
+ * in for slices. */
+void sli_untraced_free_warm (size_t n, void *const *blocks);
+
+/* The bytes of the chunk that begins at an address, any address; 0 if none of
+ * ours does.  The chunk may be free.  Not in the checking modes, nor where
+ * mallocs stand in for slices. */
+size_t sli_untraced_chunk_bytes (const void *address);
+
+/* May a block of ours begin at that address, any address?  True also of a
+ * freed block.  Not where mallocs stand in for slices. */
+bool sli_untraced_begins_block (const void *address);
+
+#endif

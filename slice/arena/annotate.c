@@ -1,0 +1,105 @@
+/* annotate.c - what arenas tell valgrind and AddressSanitizer
+ *
+ * Layer: arena.  See annotate.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "annotate.h"
+
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/memcheck.h>
+#endif
+
+#ifndef RUNNING_ON_VALGRIND
+# define RUNNING_ON_VALGRIND 0
+# define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) (start))
+# define VALGRIND_MAKE_MEM_UNDEFINED(start, bytes) ((void) (start))
+# define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) (start))
+# define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void) (pool))
+# define VALGRIND_DESTROY_MEMPOOL(pool) ((void) (pool))
+# define VALGRIND_MEMPOOL_ALLOC(pool, start, bytes) ((void) (pool))
+# define VALGRIND_MEMPOOL_FREE(pool, start) ((void) (pool))
+# define VALGRIND_MEMPOOL_TRIM(pool, start, bytes) ((void) (bytes))
+#endif
+
+void __asan_poison_memory_region (const volatile void *, size_t)
+    __attribute__ ((weak));
+void __asan_unpoison_memory_region (const volatile void *, size_t)
+    __attribute__ ((weak));
+
+bool
+sli_watch_active (void)
+{
+  return __asan_poison_memory_region != NULL || RUNNING_ON_VALGRIND;
+}
+
+void
+sli_watch_hide (const void *start, size_t bytes)
+{
+  if (__asan_poison_memory_region != NULL)
+    __asan_poison_memory_region (start, bytes);
+  VALGRIND_MAKE_MEM_NOACCESS (start, bytes);
+}
+
+void
+sli_watch_show (const void *start, size_t bytes)
+{
+  if (__asan_unpoison_memory_region != NULL)
+    __asan_unpoison_memory_region (start, bytes);
+  VALGRIND_MAKE_MEM_UNDEFINED (start, bytes);
+}
+
+void
+sli_watch_show_defined (const void *start, size_t bytes)
+{
+  if (__asan_unpoison_memory_region != NULL)
+    __asan_unpoison_memory_region (start, bytes);
+  VALGRIND_MAKE_MEM_DEFINED (start, bytes);
+}
+
+void
+sli_watch_block (const void *block)
+{
+  VALGRIND_CREATE_MEMPOOL (block, 0, 0);
+}
+
+void
+sli_watch_object (const void *block, const void *object, size_t size)
+{
+  if (__asan_unpoison_memory_region != NULL)
+    __asan_unpoison_memory_region (object, size);
+  VALGRIND_MEMPOOL_ALLOC (block, object, size);
+}
+
+void
+sli_watch_object_gone (const void *block, const void *object, size_t size)
+{
+  VALGRIND_MEMPOOL_FREE (block, object);
+  if (__asan_poison_memory_region != NULL)
+    __asan_poison_memory_region (object, size);
+}
+
+void
+sli_watch_cut (const void *block, const void *from, const void *end)
+{
+  size_t kept = (size_t) ((const char *) from - (const char *) block);
+  VALGRIND_MEMPOOL_TRIM (block, block, kept);
+  sli_watch_hide (from, (size_t) ((const char *) end - (const char *) from));
+}
+
+void
+sli_watch_block_gone (const void *block, size_t bytes)
+{
+  VALGRIND_DESTROY_MEMPOOL (block);
+  sli_watch_show (block, bytes);
+}
+
+void
+sli_watch_block_kept (const void *block, size_t bytes)
+{
+  VALGRIND_DESTROY_MEMPOOL (block);
+  sli_watch_hide (block, bytes);
+}

@@ -1,0 +1,38 @@
+/* misuse.c - how arenas end a program that misuses them
+ *
+ * Layer: arena.  The one place through which arenas report misuse.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "misuse.h"
+
+#include <slice/arena.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include "base/diag.h"
+
+/* A line with two addresses and three sizes needs under 200. */
+#define FAULT_LINE_BYTES 320
+
+void
+sli_arena_fault (ArenaFault number, const char *format, ...)
+{
+  char line[FAULT_LINE_BYTES];
+  va_list arguments;
+  va_start (arguments, format);
+  vsnprintf (line, sizeof line, format, arguments);
+  va_end (arguments);
+  sli_diag_die ((int) number, "%s", line);
+}
+
+void
+slice_arena_bad_options_v1 (void)
+{
+  sli_arena_fault (ARENA_FAULT_OPTIONS,
+                   "an arena's option is out of range, or its buffer is too"
+                   " small");
+}

@@ -1,0 +1,257 @@
+/* block-registry.c - the registry of live blocks (option debug-blocks)
+ *
+ * Layer: checking.  An open-addressing hash table by address, in memory of
+ * the kernel's own, so that neither slices nor malloc are disturbed by what
+ * watches them.  Lock: registry.lock (rank 10).  Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "block-registry.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+enum
+{
+  SLOTS_INITIAL = 4096 /* a power of two; doubled at three quarters full */
+};
+
+typedef struct
+{
+  uintptr_t address; /* 0: never used */
+  size_t size;       /* SIZE_MAX: the block has been freed */
+  const void *alloc_site; /* return addresses; NULL: unknown */
+  const void *free_site;
+  unsigned alloc_thread;  /* where sites are known */
+  unsigned free_thread;
+  unsigned generation;    /* of the process that allocated it */
+} Slot;
+
+#define SIZE_FREED SIZE_MAX
+
+static struct
+{
+  Lock lock;
+  Slot *slots;
+  size_t n_slots;  /* a power of two; 0 before the first block */
+  size_t n_used;   /* live, or freed and not cleared away yet */
+  size_t n_live;
+  unsigned generation; /* forks on the way to this process */
+} registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
+
+COMMON_TEXT Lock *
+sli_block_check_lock (void)
+{
+  return &registry.lock;
+}
+
+/* The slot of an address, or the empty one where it would be. */
+static Slot *
+slot_find (Slot *slots, size_t n_slots, uintptr_t address)
+{
+  size_t i = (size_t) ((address >> 3) * (uintptr_t) 0x9e3779b97f4a7c15u);
+
+  for (i ^= i >> (sizeof i * 4);; i++)
+    {
+      Slot *slot = &slots[i & (n_slots - 1)];
+
+      if (slot->address == address || slot->address == 0)
+        return slot;
+    }
+}
+
+/* A table with only the live ones, twice as large if these are many. */
+static Slot *
+table_copy (const Slot *old, size_t n_old, size_t n_new)
+{
+  Slot *slots = sli_os_map (n_new * sizeof *slots, sli_os_page_bytes ());
+
+  if (slots == NULL)
+    return NULL;
+  for (size_t i = 0; i < n_old; i++)
+    if (old[i].address != 0 && old[i].size != SIZE_FREED)
+      *slot_find (slots, n_new, old[i].address) = old[i];
+  return slots;
+}
+
+/* Room for one more.  The debug mode may map under its lock: it has nobody
+ * to hurry for. */
+static bool
+table_make_room (void)
+{
+  size_t n_new;
+  Slot *slots;
+
+  assert_held (&registry.lock);
+  if (registry.n_slots != 0
+      && (registry.n_used + 1) * 4 <= registry.n_slots * 3)
+    return true;
+  n_new = registry.n_slots == 0                      ? SLOTS_INITIAL
+          : registry.n_live * 2 >= registry.n_slots ? registry.n_slots * 2
+                                                     : registry.n_slots;
+  slots = table_copy (registry.slots, registry.n_slots, n_new);
+  if (slots == NULL)
+    return false;
+  if (registry.slots != NULL)
+    sli_os_unmap (registry.slots, registry.n_slots * sizeof *slots);
+  registry.slots = slots;
+  registry.n_slots = n_new;
+  registry.n_used = registry.n_live;
+  return true;
+}
+
+bool
+sli_block_check_add_at (const void *block, size_t size, const void *site)
+{
+  unsigned thread = site != NULL ? sli_os_thread_id () : 0;
+  bool has_room;
+
+  site = sli_os_caller_outside (site); /* may allocate: no lock is held */
+  sli_lock (&registry.lock);
+  has_room = table_make_room ();
+  if (has_room)
+    {
+      Slot *slot = slot_find (registry.slots, registry.n_slots,
+                              (uintptr_t) block);
+
+      registry.n_used += slot->address == 0;
+      STORE (&registry.n_live, registry.n_live + 1);
+      *slot = (Slot){ .address = (uintptr_t) block,
+                      .size = size,
+                      .alloc_site = site,
+                      .alloc_thread = thread,
+                      .generation = registry.generation };
+    }
+  sli_unlock (&registry.lock);
+  return has_room;
+}
+
+/* The slot of a block, live or freed; NULL if nothing is known of it. */
+static Slot *
+table_look_up (const void *block)
+{
+  Slot *slot;
+
+  assert_held (&registry.lock);
+  if (registry.n_slots == 0)
+    return NULL;
+  slot = slot_find (registry.slots, registry.n_slots, (uintptr_t) block);
+  return slot->address == 0 ? NULL : slot;
+}
+
+size_t
+sli_block_check_size (const void *block)
+{
+  Slot *slot;
+  size_t size;
+
+  sli_lock (&registry.lock);
+  slot = table_look_up (block);
+  size = slot == NULL ? SIZE_FREED : slot->size;
+  sli_unlock (&registry.lock);
+  return size;
+}
+
+bool
+sli_block_check_knows (const void *block)
+{
+  bool is_known;
+
+  sli_lock (&registry.lock);
+  is_known = table_look_up (block) != NULL;
+  sli_unlock (&registry.lock);
+  return is_known;
+}
+
+/* A return address may be the next line's, or the next function's: what is
+ * shown lies within the call. */
+static const void *
+call_before (const void *site)
+{
+  return (const char *) site - 1;
+}
+
+void
+sli_block_check_describe (const void *block, char *to, size_t room)
+{
+  Slot slot = { 0 }, *found;
+  size_t length = 0;
+
+  sli_lock (&registry.lock);
+  found = table_look_up (block);
+  if (found != NULL)
+    slot = *found;
+  sli_unlock (&registry.lock);
+  to[0] = '\0';
+  if (slot.alloc_site != NULL)
+    length = sli_diag_format (to, room, ", allocated at %a by thread %u",
+                              call_before (slot.alloc_site),
+                              slot.alloc_thread);
+  if (slot.free_site != NULL)
+    sli_diag_format (to + length, room - length,
+                     ", freed at %a by thread %u",
+                     call_before (slot.free_site), slot.free_thread);
+}
+
+void
+sli_block_check_remove_at (const void *block, size_t size,
+                           const char *operation, const void *site)
+{
+  unsigned thread = site != NULL ? sli_os_thread_id () : 0;
+  char more[DIAG_MORE_BYTES];
+  size_t real_bytes = 0;
+  bool is_live;
+  Slot *slot;
+
+  site = sli_os_caller_outside (site);
+  sli_lock (&registry.lock);
+  slot = table_look_up (block);
+  is_live = slot != NULL && slot->size != SIZE_FREED;
+  real_bytes = is_live ? slot->size : 0;
+  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+    {
+      slot->size = SIZE_FREED;
+      slot->free_site = site;
+      slot->free_thread = thread;
+      STORE (&registry.n_live, registry.n_live - 1);
+    }
+  sli_unlock (&registry.lock);
+  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+    return;
+  sli_block_check_describe (block, more, sizeof more);
+  sli_diag_misuse_more (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
+                        operation, block, size, real_bytes, more);
+}
+
+void
+sli_block_check_each (void (*visit) (const void *block, size_t size,
+                                     const void *site, void *data),
+                      void *data)
+{
+  sli_lock (&registry.lock);
+  for (size_t i = 0; i < registry.n_slots; i++)
+    {
+      const Slot *slot = &registry.slots[i];
+
+      if (slot->address != 0 && slot->size != SIZE_FREED
+          && slot->generation == registry.generation)
+        visit ((const void *) slot->address, slot->size, slot->alloc_site,
+               data);
+    }
+  sli_unlock (&registry.lock);
+}
+
+void
+sli_block_check_fork_child (void)
+{
+  registry.generation++;
+}
+
+size_t
+sli_block_check_count (void)
+{
+  return LOAD (&registry.n_live);
+}

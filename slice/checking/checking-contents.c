@@ -1,0 +1,90 @@
+/* checking-contents.c - what is said of bytes that are not as they were left
+ *
+ * Layer: checking.  Below: the registry of live blocks, for their sites.
+ * Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "checking-contents.h"
+#include "block-registry.h"
+
+/* Does each byte have this value? */
+static bool
+bytes_are (const char *bytes, size_t n, uint8_t value)
+{
+  uint8_t wrong = 0;
+
+  for (size_t i = 0; i < n; i++)
+    wrong |= (uint8_t) bytes[i] ^ value;
+  return wrong == 0;
+}
+
+/* Some words on where bytes are wrong, and what they are: "debug" shows them
+ * as numbers. */
+static void
+describe_bytes (char *to, size_t room, const char *block, const char *bytes,
+                size_t n, uint8_t value)
+{
+  size_t at = 0;
+  unsigned shown[4];
+
+  while (at + 1 < n && (uint8_t) bytes[at] == value)
+    at++;
+  for (size_t i = 0; i < 4; i++)
+    shown[i] = at + i < n ? (uint8_t) bytes[at + i] : 0;
+  sli_diag_format (to, room, ", at byte %d: %u %u %u %u (was %u)",
+                   (int) (bytes + at - block), shown[0], shown[1], shown[2],
+                   shown[3], (unsigned) value);
+}
+
+_Noreturn static void
+complain_of_bytes (ErrorNumber number, const char *operation, char *block,
+                   size_t size, const char *bytes, size_t n, uint8_t value)
+{
+  char more[DIAG_MORE_BYTES], where[DIAG_MORE_BYTES];
+
+  describe_bytes (where, sizeof where, block, bytes, n, value);
+  if (sli_guard.mode == GUARD_DEBUG)
+    sli_block_check_describe (block, more, sizeof more);
+  else
+    more[0] = '\0';
+  sli_diag_format (where + strlen (where), sizeof where - strlen (where),
+                   "%s", more);
+  sli_diag_misuse_more (number, operation, block, size, 0, where);
+}
+
+COLD void
+sli_guard_complain_of_free_bytes (char *chunk, size_t chunk_bytes,
+                                  size_t size, const char *operation)
+{
+  complain_of_bytes (ERROR_WRITTEN_FREE, operation,
+                     chunk + sli_guard.front_bytes, size, chunk, chunk_bytes,
+                     sli_guard.free_byte);
+}
+
+bool
+sli_guard_zones_are_whole (const char *block, size_t size, size_t chunk_bytes)
+{
+  size_t back_bytes = chunk_bytes - sli_guard.front_bytes - size;
+
+  return bytes_are (block - sli_guard.front_bytes, sli_guard.front_bytes,
+                    BYTE_ZONE)
+         && bytes_are (block + size, back_bytes, BYTE_ZONE);
+}
+
+void
+sli_guard_check_zones (char *block, size_t size, size_t chunk_bytes,
+                       const char *operation)
+{
+  char *chunk = block - sli_guard.front_bytes;
+  size_t back_bytes = chunk_bytes - sli_guard.front_bytes - size;
+
+  if (!bytes_are (chunk, sli_guard.front_bytes, BYTE_ZONE))
+    complain_of_bytes (ERROR_UNDERRUN, operation, block, size, chunk,
+                       sli_guard.front_bytes, BYTE_ZONE);
+  if (!bytes_are (block + size, back_bytes, BYTE_ZONE))
+    complain_of_bytes (ERROR_OVERRUN, operation, block, size, block + size,
+                       back_bytes, BYTE_ZONE);
+}

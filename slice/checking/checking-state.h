@@ -1,0 +1,174 @@
+/* checking-state.h - what the files of the checking modes share
+ *
+ * Layer: checking.  guard*.c alone.  No locks: constant once the options are
+ * frozen.
+ * Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CHECKING_CHECKING_STATE_H
+#define SLI_CHECKING_CHECKING_STATE_H
+
+#include <slice/slice.h>
+
+#include "checking.h"
+#include "slab/chunk.h"
+#include "magazine/record.h"
+#include "base/check.h"
+#include "base/errors.h"
+
+#include <stdint.h>
+
+enum
+{
+  MARK_FRESH = 0,  /* never handed out since the slab was cut */
+  MARK_FREE = 1,
+  MARK_LIVE = 16   /* plus the size that was asked for */
+};
+
+enum
+{
+  CANARY_BYTES = 8,
+  ZONE_BYTES = 16,             /* a red zone; keeps the block's alignment */
+  QUARANTINE_HARDENED = 32,    /* chunks of a class in a thread */
+  QUARANTINE_DEBUG = 4096,
+  BYTE_ZONE = 0xfb,            /* debug: red zones */
+  BYTE_NEW = 0xd0,             /* debug: what was never written */
+  BYTE_FREED = 0xd7            /* debug: what was freed */
+};
+
+/* An arena's control block is such a block, too, and the inline code finds it
+ * without room: next is a multiple of 8 as it is, so what it takes for the
+ * next object lies at end. */
+SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
+
+SLICE_STATIC_ASSERT (MARK_LIVE + SLICE_SIZE_MAX <= UINT16_MAX,
+                     "a mark holds every size");
+
+/* Constant after sli_guard_begin(). */
+typedef struct
+{
+  GuardMode mode;
+  size_t front_bytes; /* of that mode */
+  uint64_t key;       /* of the canaries */
+  uint8_t free_byte;  /* what a free chunk is filled with */
+  bool clears_freed;  /* clear-freed; the modes that look at contents fill a
+                         freed chunk anyway */
+  CheckingFallback fallback;
+} Guard;
+
+extern Guard sli_guard __attribute__ ((visibility ("hidden")));
+
+/* Bytes before a block in its chunk, and behind it at least.  Where the mode
+ * is a constant these are, too. */
+static inline size_t
+front_of (GuardMode mode)
+{
+  return mode >= GUARD_DEBUG ? ZONE_BYTES : 0;
+}
+
+static inline size_t
+back_of (GuardMode mode)
+{
+  return mode >= GUARD_DEBUG      ? ZONE_BYTES
+         : mode == GUARD_HARDENED ? CANARY_BYTES
+                                  : 0;
+}
+
+/* The largest block of a chunk. */
+#define SIZE_MAX_OF(mode) (SLICE_SIZE_MAX - front_of (mode) - back_of (mode))
+
+/* What a block needs of a chunk. */
+static inline size_t
+chunk_size_for (GuardMode mode, size_t size)
+{
+  return front_of (mode) + size + back_of (mode);
+}
+
+/* Is it a size of this mode's chunks? */
+static inline bool
+fits_mode (GuardMode mode, size_t size)
+{
+  return size - 1 < SIZE_MAX_OF (mode);
+}
+
+/* The class of a chunk for a block, by the thread's table. */
+static inline unsigned
+class_for (GuardMode mode, const ThreadRecord *record, size_t size)
+{
+  return record->fast.class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
+}
+
+/* Into the quarantine, and what has been there longest out of it; NULL: none
+ * was. */
+static inline void *
+quarantine_exchange (GuardMode mode, ClassCache *cache, void *chunk)
+{
+  unsigned n = mode == GUARD_DEBUG ? QUARANTINE_DEBUG : QUARANTINE_HARDENED;
+  unsigned at = cache->quarantine_next;
+  void *oldest = cache->quarantine[at];
+
+  cache->quarantine[at] = chunk;
+  cache->quarantine_next = (uint16_t) ((at + 1) % n);
+  return oldest;
+}
+
+/* hardened and debug say of each thread whether it is in a call: who finds
+ * himself in one already is a signal handler that interrupted it.  A thread
+ * that has no record does without. */
+static inline bool
+call_begin (ThreadRecord *record)
+{
+  if (UNLIKELY (LOAD (&record->call) != CALL_NONE))
+    return false;
+  STORE (&record->call, CALL_IN);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  return true;
+}
+
+static inline void
+call_end (ThreadRecord *record)
+{
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  STORE (&record->call, CALL_NONE);
+}
+
+/* --- checking.c --- */
+
+/* The end of the program, with what is known of the block. */
+_Noreturn void sli_guard_complain (ErrorNumber number, const char *operation,
+                                   const void *block, size_t given_bytes,
+                                   size_t real_bytes);
+/* The same for what is no live block: says what it is. */
+_Noreturn void sli_guard_complain_of_place (const Place *place, size_t size,
+                                            const void *block,
+                                            unsigned expected,
+                                            const char *operation);
+
+/* The public calls of each mode, whatever the case. */
+void *sli_guard_checked_take (size_t size, const void *site);
+void sli_guard_checked_give (size_t size, void *block, const void *site);
+void *sli_guard_hardened_take (size_t size, const void *site);
+void sli_guard_hardened_give (size_t size, void *block, const void *site);
+void *sli_guard_debug_take (size_t size, const void *site);
+void sli_guard_debug_give (size_t size, void *block, const void *site);
+
+/* --- checking-quick.c: the same in the usual case --- */
+
+void *sli_guard_checked_take_quick (size_t size, const void *site);
+void sli_guard_checked_give_quick (size_t size, void *block,
+                                   const void *site);
+void *sli_guard_hardened_take_quick (size_t size, const void *site);
+void sli_guard_hardened_give_quick (size_t size, void *block,
+                                    const void *site);
+#ifdef WIDE
+void *sli_guard_hardened_take_wide (size_t size, const void *site);
+void sli_guard_hardened_give_wide (size_t size, void *block,
+                                   const void *site);
+#endif
+
+/* --- checking-tool.c --- */
+
+extern const GuardCalls sli_guard_tool_calls;
+
+#endif

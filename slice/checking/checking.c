@@ -1,0 +1,444 @@
+/* checking.c - the checking modes: checked, hardened, debug
+ *
+ * Layer: checking.  Below: magazine, and slab for the marks (as alloc.c may).
+ * No locks: a mark is written by the one who owns the chunk; if two free it
+ * at the same moment, the slab's bitmap finds the second.
+ * Theory: section 6.
+ * Sources: the mechanisms that mimalloc, Scudo and hardened_malloc made known,
+ * chosen by measured cost (THEORY 11).
+ *
+ *   checked, hardened:                 debug:
+ *   | block | canary | (slack) |       | red zone | block | red zone | (slack) |
+ *            8 bytes (hardened)          16 bytes            16 bytes
+ *
+ * checking-contents.h: canaries, zeroes, red zones; checking-quick.c: checked and
+ * hardened in the usual case; checking-tool.c: under a tool.
+ *
+ * The mark of a chunk says what it is: fresh, free, or live with the exact
+ * size that was asked for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "checking.h"
+#include "checking-contents.h"
+#include "checking-state.h"
+#include "block-registry.h"
+#include "magazine/magazine.h"
+#include "base/diag.h"
+#include "base/option.h"
+#include "port/annotate.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+Guard sli_guard;
+
+COMMON_TEXT GuardMode
+sli_guard_begin (const CheckingFallback *fallback)
+{
+  sli_guard.fallback = *fallback;
+  sli_guard.mode = sli_annotate_is_on ()                      ? GUARD_ANNOTATED
+                   : sli_option_is_on (SLICE_OPTION_DEBUG)    ? GUARD_DEBUG
+                   : sli_option_is_on (SLICE_OPTION_HARDENED) ? GUARD_HARDENED
+                   : sli_option_is_on (SLICE_OPTION_CHECKED)  ? GUARD_CHECKED
+                                                              : GUARD_OFF;
+  sli_guard.front_bytes = front_of (sli_guard.mode);
+  sli_guard.free_byte = sli_guard.mode == GUARD_DEBUG ? BYTE_FREED : 0;
+  sli_guard.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
+  if (sli_guard.mode >= GUARD_HARDENED)
+    sli_os_random (&sli_guard.key, sizeof sli_guard.key);
+  return sli_guard.mode;
+}
+
+COMMON_TEXT unsigned
+sli_guard_quarantine_chunks (GuardMode mode)
+{
+  return mode >= GUARD_DEBUG      ? QUARANTINE_DEBUG
+         : mode == GUARD_HARDENED ? QUARANTINE_HARDENED
+                                  : 0;
+}
+
+size_t
+sli_guard_front_bytes (void)
+{
+  return sli_guard.front_bytes;
+}
+
+size_t
+sli_guard_size_max (void)
+{
+  return SIZE_MAX_OF (sli_guard.mode);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+/* A chunk by the long way, and its class. */
+COLD static void *
+alloc_chunk_slowly (size_t size, unsigned *class_index)
+{
+  *class_index = SLICE_CLASS_V1 (chunk_size_for (sli_guard.mode, size));
+  return sli_magazine_alloc (*class_index);
+}
+
+_Noreturn COLD static void
+complain_of_live (const void *chunk, size_t size, uint16_t mark)
+{
+  sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
+                   mark - (size_t) MARK_LIVE);
+}
+
+/* The registry of live blocks had no room. */
+COLD static void *
+undo_alloc (char *chunk, unsigned class_index, uint16_t *mark)
+{
+  chunk_fill (chunk, sli_sizeclasses[class_index].chunk_bytes, BYTE_FREED);
+  STORE (mark, MARK_FREE);
+  sli_magazine_free (class_index, chunk);
+  return NULL;
+}
+
+/* Compiled once for each mode.  Trimmers let the records of these modes
+ * alone, so they are used without being entered. */
+static inline __attribute__ ((always_inline)) void *
+alloc_body (GuardMode mode, ThreadRecord *record, size_t size,
+            const void *site)
+{
+  unsigned class_index = class_for (mode, record, size);
+  const SizeClass *sizeclass;
+  uint16_t *mark;
+  char *chunk;
+
+  chunk = sli_record_pop (record, class_index);
+  if (UNLIKELY (chunk == NULL))
+    {
+      unsigned real_class; /* class_index stays in a register */
+
+      chunk = alloc_chunk_slowly (size, &real_class);
+      if (chunk == NULL)
+        return NULL;
+      class_index = real_class;
+    }
+  sizeclass = &sli_sizeclasses[class_index];
+  mark = region_mark_of (chunk);
+  if (UNLIKELY (LOAD (mark) >= MARK_LIVE))
+    complain_of_live (chunk, size, LOAD (mark));
+  if (mode != GUARD_CHECKED)
+    contents_begin (mode, chunk, size, sizeclass->chunk_bytes,
+                    LOAD (mark) == MARK_FRESH);
+  STORE (mark, (uint16_t) (MARK_LIVE + size));
+  if (mode == GUARD_DEBUG
+      && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
+    return undo_alloc (chunk, class_index, mark);
+  return chunk + front_of (mode);
+}
+
+void
+sli_guard_complain (ErrorNumber number, const char *operation,
+                    const void *block, size_t given_bytes, size_t real_bytes)
+{
+  char more[DIAG_MORE_BYTES] = "";
+
+  if (sli_guard.mode == GUARD_DEBUG)
+    sli_block_check_describe (block, more, sizeof more);
+  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
+                        more);
+}
+
+COLD void
+sli_guard_complain_of_place (const Place *place, size_t size,
+                             const void *block, unsigned expected,
+                             const char *operation)
+{
+  ErrorNumber error = place_error (place, expected);
+  uint16_t mark = place->state == CHUNK_OUT ? *place_mark (place) : MARK_LIVE;
+
+  size_t real_bytes = mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+  size_t known_bytes = sli_block_check_size (block);
+
+  if (mark < MARK_LIVE)
+    error = mark == MARK_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
+  if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
+    {
+      /* A large one, malloc's, freed as a small one. */
+      error = ERROR_WRONG_SIZE;
+      real_bytes = known_bytes;
+    }
+  else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
+           && sli_block_check_knows (block))
+    error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
+  sli_guard_complain (error, operation, block, size, real_bytes);
+}
+
+/* The mark of a live block by the long way, which finds out what it is if it
+ * is none. */
+COLD static uint16_t *
+live_mark (size_t size, char *block, unsigned *class_index,
+           const char *operation)
+{
+  unsigned expected
+      = size == DIAG_SIZE_UNKNOWN
+            ? 0
+            : (unsigned) SLICE_CLASS_V1 (
+                chunk_size_for (sli_guard.mode, size));
+  uint16_t *mark = NULL;
+  Place place;
+
+  place_find (block - sli_guard.front_bytes, &place);
+  if (LIKELY (place.state == CHUNK_OUT))
+    {
+      KNOWN (place.slab != NULL);
+      mark = place_mark (&place);
+      *class_index = place.slab->class_index;
+    }
+  if (UNLIKELY (mark == NULL || LOAD (mark) < MARK_LIVE
+                || (expected != 0 && expected != *class_index)))
+    sli_guard_complain_of_place (&place, size, block, expected, operation);
+  return mark;
+}
+
+/* A chunk whose mark says that it is free goes back to the magazines. */
+static inline void
+push_round (GuardMode mode, ThreadRecord *record, unsigned class_index,
+            void *chunk)
+{
+  if (mode != GUARD_CHECKED)
+    {
+      ClassCache *cache = &record->caches[class_index];
+
+      if (UNLIKELY (cache->quarantine == NULL))
+        {
+          sli_magazine_free_late (class_index, chunk);
+          return;
+        }
+      chunk = quarantine_exchange (mode, cache, chunk);
+      if (UNLIKELY (chunk == NULL))
+        return;
+    }
+  if (UNLIKELY (!sli_record_push (record, class_index, chunk)))
+    sli_magazine_free (class_index, chunk);
+  else if (mode != GUARD_CHECKED)
+    sli_record_shuffle_top (record, class_index);
+}
+
+/* Compiled once for each mode. */
+static inline __attribute__ ((always_inline)) void
+free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
+           const char *operation, const void *site)
+{
+  char *chunk = (char *) block - front_of (mode);
+  unsigned class_index = LIKELY (size != DIAG_SIZE_UNKNOWN)
+                             ? class_for (mode, record, size)
+                             : 0;
+  size_t real_bytes;
+  uint16_t *mark;
+
+  /* A thread without a record has an empty table: no class. */
+  if (UNLIKELY (class_index == 0 || !place_has_mark (chunk, &mark)
+                || LOAD (mark) != MARK_LIVE + size))
+    {
+      unsigned real_class; /* class_index stays in a register */
+
+      mark = live_mark (size, block, &real_class, operation);
+      class_index = real_class;
+    }
+  if (mode != GUARD_CHECKED)
+    {
+      real_bytes = LOAD (mark) - (size_t) MARK_LIVE;
+      /* Another size of the same class is harmless: checked lets it pass. */
+      if (UNLIKELY (size != real_bytes && size != DIAG_SIZE_UNKNOWN))
+        sli_guard_complain (ERROR_WRONG_SIZE, operation, block, size,
+                            real_bytes);
+      contents_end (mode, block, real_bytes,
+                    sli_sizeclasses[class_index].chunk_bytes, operation);
+      if (mode == GUARD_DEBUG)
+        sli_block_check_remove_at (block, real_bytes, operation, site);
+    }
+  else if (UNLIKELY (sli_guard.clears_freed))
+    memset (block, 0, sli_sizeclasses[class_index].chunk_bytes);
+  STORE (mark, MARK_FREE);
+  push_round (mode, record, class_index, chunk);
+}
+
+/* --- calls --------------------------------------------------------------- */
+
+/* Compiled once for each mode. */
+static inline __attribute__ ((always_inline)) void *
+alloc_in (GuardMode mode, size_t size, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
+  void *block;
+
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  block = alloc_body (mode, record, size, site);
+  if (is_told)
+    call_end (record);
+  return block;
+}
+
+static inline __attribute__ ((always_inline)) void
+free_in (GuardMode mode, size_t size, void *block, const char *operation,
+         const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  bool is_told = mode != GUARD_CHECKED && call_begin (record);
+
+  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
+    sli_record_complain_of_reentry ();
+  free_body (mode, record, size, block, operation, site);
+  if (is_told)
+    call_end (record);
+}
+
+/* What the public calls come to at once; alloc.c does what is unusual. */
+static inline __attribute__ ((always_inline)) void *
+take_in (GuardMode mode, size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  if (LIKELY (fits_mode (mode, size))
+      && LIKELY ((block = alloc_in (mode, size, site)) != NULL))
+    return block;
+  return sli_guard.fallback.alloc (size, may_fail, site);
+}
+
+static inline __attribute__ ((always_inline)) void
+give_in (GuardMode mode, size_t size, void *block, const void *site)
+{
+  if (LIKELY (fits_mode (mode, size)) && LIKELY (block != NULL))
+    free_in (mode, size, block, "slice_free1", site);
+  else
+    sli_guard.fallback.free (size, block, site);
+}
+
+#define CALLS_OF(name, mode)                                                  \
+  static void *name##_alloc (size_t size, const void *site)                   \
+  {                                                                           \
+    return alloc_in (mode, size, site);                                       \
+  }                                                                           \
+  static void name##_free (size_t size, void *block, const char *operation,   \
+                           const void *site)                                  \
+  {                                                                           \
+    free_in (mode, size, block, operation, site);                             \
+  }                                                                           \
+  void *sli_guard_##name##_take (size_t size, const void *site)               \
+  {                                                                           \
+    return take_in (mode, size, false, site);                                 \
+  }                                                                           \
+  static void *name##_try_take (size_t size, const void *site)                \
+  {                                                                           \
+    return take_in (mode, size, true, site);                                  \
+  }                                                                           \
+  void sli_guard_##name##_give (size_t size, void *block, const void *site)   \
+  {                                                                           \
+    give_in (mode, size, block, site);                                        \
+  }
+
+CALLS_OF (checked, GUARD_CHECKED)
+CALLS_OF (hardened, GUARD_HARDENED)
+CALLS_OF (debug, GUARD_DEBUG)
+
+COMMON_TEXT const GuardCalls *
+sli_guard_calls (void)
+{
+  static const GuardCalls checked
+      = { sli_guard_checked_take_quick, checked_try_take,
+          sli_guard_checked_give_quick, checked_alloc, checked_free };
+  /* The quick way of checked does not look at contents. */
+  static const GuardCalls checked_clearing
+      = { sli_guard_checked_take_quick, checked_try_take,
+          sli_guard_checked_give, checked_alloc, checked_free };
+  static const GuardCalls hardened
+      = { sli_guard_hardened_take_quick, hardened_try_take,
+          sli_guard_hardened_give_quick, hardened_alloc, hardened_free };
+#ifdef WIDE
+  static const GuardCalls hardened_wide
+      = { sli_guard_hardened_take_wide, hardened_try_take,
+          sli_guard_hardened_give_wide, hardened_alloc, hardened_free };
+#endif
+  static const GuardCalls debug
+      = { sli_guard_debug_take, debug_try_take, sli_guard_debug_give,
+          debug_alloc, debug_free };
+
+  switch (sli_guard.mode)
+    {
+    case GUARD_HARDENED:
+#ifdef WIDE
+      if (HAS_WIDE ())
+        return &hardened_wide;
+#endif
+      return &hardened;
+    case GUARD_DEBUG:
+      return &debug;
+    case GUARD_ANNOTATED:
+      return &sli_guard_tool_calls;
+    default:
+      return sli_guard.clears_freed ? &checked_clearing : &checked;
+    }
+}
+
+bool
+sli_guard_add_large (void *block, size_t size, const void *site)
+{
+  /* The tool knows the size of malloc's blocks. */
+  return sli_guard.mode == GUARD_ANNOTATED
+         || sli_block_check_add_at (block, size, site);
+}
+
+void
+sli_guard_remove_large (const void *block, size_t size, const char *operation,
+                        const void *site)
+{
+  size_t real_bytes;
+
+  if (sli_guard.mode != GUARD_ANNOTATED)
+    {
+      sli_block_check_remove_at (block, size, operation, site);
+      return;
+    }
+  real_bytes = sli_os_malloc_bytes (block);
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
+}
+
+bool
+sli_guard_is_large (const void *block)
+{
+  if (sli_slab_is_ours (block))
+    return false;
+  return sli_guard.mode == GUARD_ANNOTATED
+         || sli_block_check_size (block) != SIZE_MAX;
+}
+
+size_t
+sli_guard_large_bytes (const void *block)
+{
+  size_t size = sli_block_check_size (block);
+
+  if (size != SIZE_MAX)
+    return size;
+  return sli_guard.mode == GUARD_ANNOTATED ? sli_os_malloc_bytes (block) : 0;
+}
+
+size_t
+sli_guard_mark_bytes (uint16_t mark)
+{
+  return mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+}
+
+size_t
+sli_guard_block_size (const void *block)
+{
+  Place place;
+
+  place_find ((const char *) block - sli_guard.front_bytes, &place);
+  return place.state == CHUNK_OUT
+             ? sli_guard_mark_bytes (LOAD (place_mark (&place)))
+             : 0;
+}

@@ -1,0 +1,163 @@
+/* depot-magazine.c - one magazine: how large, its making, its end
+ *
+ * Layer: depot.  No lock: a magazine is its holder's.
+ * Theory: sections 5 and 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "depot.h"
+#include "page/meta.h"
+#include "slab/slab.h"
+#include "base/align.h"
+#include "base/option.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  /* A magazine is scattered if its chunks lie in more than so many times the
+   * stretches of 16 KiB that they would fill, and one. */
+  SCATTERED_TIMES = 4,
+  STRETCH_SHIFT = 14
+};
+
+/* How many rounds the magazines of a class have, by size.  Constant after
+ * sli_depot_cut_rounds(). */
+typedef struct
+{
+  uint16_t of_size[MAGAZINE_SIZES];
+  uint16_t size_max; /* the largest that makes a difference */
+} Rounds;
+
+static Rounds rounds[N_CLASSES];
+
+/* --- sizes --------------------------------------------------------------- */
+
+/* The formula of THEORY 6: as many rounds as the piece of metadata has slots
+ * for, but no more bytes of chunks than twice as many for each size up, and
+ * never fewer than 4. */
+static size_t
+count_rounds (size_t chunk_bytes, unsigned size)
+{
+  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
+  size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
+  size_t bytes_max = (size_t) sli_option (SLICE_OPTION_MAGAZINE_BYTES_MAX);
+  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size, bytes_max)
+                 / chunk_bytes;
+  size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
+
+  return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
+}
+
+static void
+class_cut_rounds (unsigned class_index)
+{
+  Rounds *of = &rounds[class_index];
+
+  for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
+    {
+      of->of_size[size] = (uint16_t) count_rounds (
+          sli_sizeclasses[class_index].chunk_bytes, size);
+      if (size == 0 || of->of_size[size] > of->of_size[size - 1])
+        of->size_max = (uint16_t) size;
+    }
+}
+
+COMMON_TEXT void
+sli_depot_cut_rounds (void)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_cut_rounds (i);
+}
+
+COMMON_TEXT unsigned
+sli_depot_rounds (unsigned class_index, unsigned size)
+{
+  return rounds[class_index].of_size[size];
+}
+
+COMMON_TEXT unsigned
+sli_depot_size_max (unsigned class_index)
+{
+  return rounds[class_index].size_max;
+}
+
+/* --- making and ending --------------------------------------------------- */
+
+COMMON_TEXT Magazine *
+sli_depot_new_magazine (unsigned class_index, unsigned size)
+{
+  size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
+  Magazine *magazine = sli_meta_alloc (bytes);
+
+  if (magazine == NULL)
+    return NULL;
+  link_init (&magazine->link);
+  magazine->class_index = class_index;
+  magazine->n_rounds_max = sli_depot_rounds (class_index, size);
+  magazine->n_rounds = 0;
+  magazine->meta_bytes = (uint32_t) bytes;
+  magazine->pushed_msec = 0;
+  magazine->slots[0] = NULL;
+  return magazine;
+}
+
+/* A quarantine's ring may be too long for a piece of metadata: it is mapped,
+ * for the modes that have one are in no hurry. */
+void **
+sli_depot_new_ring (size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+  void **ring;
+
+  if (bytes > META_BYTES_MAX)
+    return sli_os_map (bytes, sli_os_page_bytes ());
+  ring = sli_meta_alloc (bytes);
+  if (ring != NULL)
+    memset (ring, 0, bytes);
+  return ring;
+}
+
+void
+sli_depot_end_ring (void **ring, size_t n)
+{
+  size_t bytes = n * sizeof (void *);
+
+  if (bytes > META_BYTES_MAX)
+    sli_os_unmap (ring, bytes);
+  else
+    sli_meta_free (ring, bytes);
+}
+
+COMMON_TEXT void
+sli_depot_end_magazine (Magazine *magazine)
+{
+  sli_meta_free (magazine, magazine->meta_bytes);
+}
+
+COMMON_TEXT void
+sli_depot_drain (Magazine *magazine)
+{
+  sli_slab_give_old (magazine->class_index, magazine->n_rounds,
+                     magazine->slots + 1, magazine->pushed_msec, "flush");
+  sli_depot_end_magazine (magazine);
+}
+
+/* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
+ * quarter of that by themselves is never scattered. */
+COMMON_TEXT bool
+sli_depot_is_scattered (const Magazine *magazine)
+{
+  size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
+  size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
+  uint64_t seen = 0;
+
+  for (unsigned i = 1; i <= magazine->n_rounds; i++)
+    seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
+                             & 63);
+  return COUNT_BITS (seen) > SCATTERED_TIMES * n_filled + 1;
+}

@@ -1,0 +1,543 @@
+/* depot.c - full magazines that wait for a thread that needs them
+ *
+ * Layer: depot.  Locks: depots[i].lock (rank 40).  Theory: section 5.
+ * Sources: Bonwick & Adams 2001, sections 3.3 and 3.6 (the depot, its working
+ * set); ages as GSlice has them, but by a clock that can't jump.
+ *
+ * The depot is a stack: what was pushed last is popped first, so what lies at
+ * the bottom has been spare for longest, and its age is how long it has not
+ * been needed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "depot.h"
+#include "slab/slab.h"
+#include "slab/last-allocator.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum
+{
+  /* What one class may hold in the depot: at least this, or an eighth of its
+   * slabs.  More hardly pays (THEORY 11): 100,000 blocks in FIFO order cost
+   * 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64 KiB. */
+  DEPOT_BYTES_MIN = 256 * 1024,
+  DEPOT_SLAB_SHARE = 8,
+  /* The traffic looks for old magazines so often, and drains so many. */
+  UPKEEP_PER_WORKING_SET = 8,
+  UPKEEP_MAGAZINES_MAX = 8,
+  /* Empty magazines that wait with a class; more go back to the metadata. */
+  EMPTIES_MAX = 4
+};
+
+/* All of one class; the lock protects everything. */
+typedef struct
+{
+  _Alignas (2 * CACHE_LINE_BYTES) Lock lock;
+  Link stack;           /* of magazines, latest first */
+  Link empties;         /* some that were given for full ones */
+  unsigned n_empties;
+  uint64_t n_magazines;
+  uint64_t n_chunks;    /* rounds in the stack */
+  uint64_t n_pops;
+  uint64_t n_misses;
+  uint64_t n_pushes;
+  uint64_t n_contended;
+  uint64_t n_trimmed;
+} Depot;
+
+static Depot depots[N_CLASSES];
+
+/* When the traffic last looked for old magazines, and where it stopped. */
+static struct
+{
+  uint64_t last_msec;
+  unsigned next_class;
+  bool is_more_due; /* the last look gave something back */
+} upkeep;
+
+/* Constant after sli_depot_init(). */
+static struct
+{
+  uint64_t working_set_msec;
+  size_t limit_bytes; /* 0: by itself */
+} depot_options;
+
+COMMON_TEXT void
+sli_depot_init (void)
+{
+  sli_slab_init ();
+  sli_depot_cut_rounds ();
+  depot_options.working_set_msec
+      = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
+  depot_options.limit_bytes
+      = (size_t) sli_option (SLICE_OPTION_DEPOT_LIMIT_BYTES);
+  for (unsigned i = 0; i < N_CLASSES; i++)
+    {
+      memset (&depots[i], 0, sizeof depots[i]);
+      sli_lock_init (&depots[i].lock, LOCK_RANK_DEPOT);
+      link_init (&depots[i].stack);
+      link_init (&depots[i].empties);
+    }
+}
+
+COMMON_TEXT Lock *
+sli_depot_lock (unsigned class_index)
+{
+  return &depots[class_index].lock;
+}
+
+/* --- through the floor --------------------------------------------------- */
+
+COMMON_TEXT unsigned
+sli_depot_fill (unsigned class_index, unsigned n, void **end)
+{
+  return sli_slab_take (class_index, n, end);
+}
+
+CONTEXT_TEXT unsigned
+sli_depot_fill_zero (unsigned class_index, unsigned n, void **first)
+{
+  return sli_slab_take_zero (class_index, n, first);
+}
+
+void
+sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
+                const char *operation)
+{
+  sli_slab_give (class_index, n, chunks, operation);
+}
+
+void
+sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                    uint64_t since_msec, const char *operation)
+{
+  sli_slab_give_old (class_index, n, chunks, since_msec, operation);
+}
+
+/* --- the stack ----------------------------------------------------------- */
+
+UNUSED static bool depot_is_right (Depot *depot); /* for assert_slow () */
+
+static bool
+depot_lock (Depot *depot)
+{
+  bool contended = sli_lock_contended (&depot->lock);
+
+  depot->n_contended += contended;
+  return contended;
+}
+
+static void
+depot_insert (Depot *depot, Magazine *magazine)
+{
+  assert_held (&depot->lock);
+  assert_here (magazine->n_rounds > 0
+               && magazine->n_rounds <= magazine->n_rounds_max);
+  SCHEDULE_POINT ("depot push");
+  link_after (&magazine->link, &depot->stack);
+  SCHEDULE_POINT ("depot pushed");
+  STORE (&depot->n_magazines, depot->n_magazines + 1);
+  depot->n_chunks += magazine->n_rounds;
+}
+
+static void
+depot_remove (Depot *depot, Magazine *magazine)
+{
+  assert_held (&depot->lock);
+  assert_here (depot->n_magazines > 0);
+  SCHEDULE_POINT ("depot pop");
+  link_remove (&magazine->link);
+  STORE (&depot->n_magazines, depot->n_magazines - 1);
+  if (!SEEDED (2))
+    depot->n_chunks -= magazine->n_rounds;
+}
+
+static Magazine *
+depot_oldest (Depot *depot)
+{
+  return LINK_OWNER (depot->stack.previous, Magazine, link);
+}
+
+/* The oldest, if it is old enough. */
+static Magazine *
+depot_take_older (Depot *depot, uint64_t now_msec, uint64_t max_age_msec)
+{
+  Magazine *magazine;
+
+  assert_held (&depot->lock);
+  if (link_is_alone (&depot->stack))
+    return NULL;
+  magazine = depot_oldest (depot);
+  if (now_msec - magazine->pushed_msec < max_age_msec)
+    return NULL;
+  depot_remove (depot, magazine);
+  depot->n_trimmed++;
+  return magazine;
+}
+
+static size_t
+depot_limit_bytes (unsigned class_index)
+{
+  if (depot_options.limit_bytes != 0)
+    return depot_options.limit_bytes;
+  return max_size (DEPOT_BYTES_MIN,
+                   sli_slab_held_bytes (class_index) / DEPOT_SLAB_SHARE);
+}
+
+CONTEXT_TEXT bool
+sli_depot_has (unsigned class_index)
+{
+  return LOAD (&depots[class_index].n_magazines) != 0;
+}
+
+/* Keeps an empty magazine, or returns it if there are enough. */
+static Magazine *
+depot_keep_empty (Depot *depot, Magazine *empty)
+{
+  assert_held (&depot->lock);
+  if (empty == NULL || depot->n_empties == EMPTIES_MAX)
+    return empty;
+  link_after (&empty->link, &depot->empties);
+  depot->n_empties++;
+  return NULL;
+}
+
+/* The empty magazine that came last, if it is large enough. */
+static Magazine *
+depot_take_empty (Depot *depot, unsigned n_wanted)
+{
+  Magazine *empty;
+
+  assert_held (&depot->lock);
+  if (depot->n_empties == 0)
+    return NULL;
+  empty = LINK_OWNER (depot->empties.next, Magazine, link);
+  if (empty->n_rounds_max < n_wanted)
+    return NULL;
+  link_remove (&empty->link);
+  depot->n_empties--;
+  return empty;
+}
+
+COMMON_TEXT Magazine *
+sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *magazine = NULL;
+
+  *contended = depot_lock (depot);
+  if (link_is_alone (&depot->stack))
+    depot->n_misses++;
+  else
+    {
+      magazine = LINK_OWNER (depot->stack.next, Magazine, link);
+      depot_remove (depot, magazine);
+      magazine->pushed_msec = 0; /* it is needed now */
+      depot->n_pops++;
+      empty = depot_keep_empty (depot, empty);
+    }
+  assert_slow (depot_is_right (depot));
+  sli_unlock (&depot->lock);
+  if (magazine != NULL && empty != NULL)
+    sli_depot_end_magazine (empty);
+  if (magazine != NULL)
+    sli_taker_claim (class_index, magazine->n_rounds, magazine->slots + 1);
+  PROBE2 (depot_pop, class_index, magazine);
+  return magazine;
+}
+
+COMMON_TEXT void
+sli_depot_push (Magazine *magazine, unsigned n_wanted,
+                DepotExchange *exchange)
+{
+  unsigned class_index = magazine->class_index;
+  Depot *depot = &depots[class_index];
+  size_t limit_bytes = depot_limit_bytes (class_index);
+  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
+  uint64_t now_msec;
+
+  /* Small blocks that one thread allocated and dealt out to others, which
+   * free them: each has a few of every line.  In the depot they would stay
+   * so, and the lines be fought for; in their slabs neighbours meet again, and
+   * go out to one thread. */
+  exchange->is_mixed = sli_taker_is_mixed (class_index, magazine->n_rounds,
+                                           magazine->slots + 1);
+  exchange->contended = !SEEDED (1) && depot_lock (depot);
+  now_msec = sli_os_clock_msec ();
+  magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
+  depot_insert (depot, magazine);
+  depot->n_pushes++;
+  if (exchange->is_mixed || depot->n_chunks * chunk_bytes > limit_bytes)
+    {
+      /* The one that came: its chunks and their slabs are still in the cache. */
+      exchange->spare = magazine;
+      depot_remove (depot, exchange->spare);
+      depot->n_trimmed++;
+    }
+  else
+    exchange->spare = depot_take_older (depot, now_msec,
+                                        depot_options.working_set_msec);
+  exchange->empty = depot_take_empty (depot, n_wanted);
+  assert_slow (depot_is_right (depot));
+  if (!SEEDED (1))
+    sli_unlock (&depot->lock);
+  PROBE2 (depot_push, class_index, magazine);
+}
+
+COMMON_TEXT Magazine *
+sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *magazine;
+
+  if (LOAD (&depot->n_magazines) == 0)
+    return NULL;
+  sli_lock (&depot->lock);
+  magazine = depot_take_older (depot, sli_os_clock_msec (), max_age_msec);
+  sli_unlock (&depot->lock);
+  return magazine;
+}
+
+/* --- scattered magazines ------------------------------------------------- */
+
+COMMON_TEXT Magazine *
+sli_depot_take_scattered (unsigned class_index)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *magazine = NULL;
+
+  if (LOAD (&depot->n_magazines) == 0)
+    return NULL;
+  sli_lock (&depot->lock);
+  if (!link_is_alone (&depot->stack)
+      && sli_depot_is_scattered (depot_oldest (depot)))
+    {
+      magazine = depot_oldest (depot);
+      depot_remove (depot, magazine);
+      depot->n_trimmed++;
+    }
+  sli_unlock (&depot->lock);
+  if (magazine != NULL)
+    magazine->pushed_msec = 0; /* its chunks were in use until now */
+  return magazine;
+}
+
+/* --- giving back --------------------------------------------------------- */
+
+/* Drains some magazines of any class that have been there for a working set,
+ * going on with the class where the last one stopped; returns how many. */
+static unsigned
+drain_old (unsigned n_max)
+{
+  unsigned class_index = LOAD (&upkeep.next_class), n = 0;
+  Magazine *magazine;
+
+  for (unsigned i = 0; i < N_CLASSES && n < n_max; i++)
+    {
+      class_index = class_index + 1 < N_CLASSES ? class_index + 1 : 1;
+      while (n < n_max
+             && (magazine = sli_depot_take_old (
+                     class_index, depot_options.working_set_msec))
+                    != NULL)
+        {
+          sli_depot_drain (magazine);
+          n++;
+        }
+    }
+  STORE (&upkeep.next_class, class_index);
+  return n;
+}
+
+/* Is it time to look at all classes?  One thread at a time. */
+static bool
+upkeep_is_due (void)
+{
+  uint64_t now_msec = sli_os_clock_msec ();
+  uint64_t last_msec = LOAD (&upkeep.last_msec);
+
+  return (sli_depot_is_more_due ()
+          || now_msec - last_msec
+                 >= depot_options.working_set_msec / UPKEEP_PER_WORKING_SET)
+         && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec,
+                                         now_msec, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED);
+}
+
+/* What the traffic does on its way (THEORY 5).  While there is something to
+ * give back it is done at every trip, else every so often. */
+COMMON_TEXT void
+sli_depot_upkeep (void)
+{
+  unsigned n_drained;
+  size_t bytes;
+
+  if (!upkeep_is_due ())
+    return;
+  n_drained = drain_old (UPKEEP_MAGAZINES_MAX);
+  bytes = sli_slab_trim (depot_options.working_set_msec, 1);
+  STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
+}
+
+COMMON_TEXT bool
+sli_depot_is_more_due (void)
+{
+  return LOAD (&upkeep.is_more_due);
+}
+
+static void
+class_end_empties (unsigned class_index)
+{
+  Depot *depot = &depots[class_index];
+  Magazine *empty;
+
+  do
+    {
+      sli_lock (&depot->lock);
+      empty = depot_take_empty (depot, 0);
+      sli_unlock (&depot->lock);
+      if (empty != NULL)
+        sli_depot_end_magazine (empty);
+    }
+  while (empty != NULL);
+}
+
+size_t
+sli_depot_trim (uint64_t max_age_msec)
+{
+  Magazine *magazine;
+
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
+        sli_depot_drain (magazine);
+      class_end_empties (i);
+    }
+  return sli_slab_trim (max_age_msec, UINT_MAX);
+}
+
+/* --- looking ------------------------------------------------------------- */
+
+/* By looking at every round; only who asks for statistics pays for it. */
+static uint64_t
+depot_count_chunks (Depot *depot)
+{
+  uint64_t n_chunks = 0;
+
+  assert_held (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      const Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      n_chunks += rounds_count_chunks (&magazine->slots[1],
+                                       magazine->n_rounds);
+    }
+  return n_chunks;
+}
+
+void
+sli_depot_count (unsigned class_index, DepotCounts *counts)
+{
+  Depot *depot = &depots[class_index];
+
+  sli_lock (&depot->lock);
+  *counts = (DepotCounts){ depot->n_magazines, depot_count_chunks (depot),
+                           depot->n_pops,      depot->n_misses,
+                           depot->n_pushes,    depot->n_contended,
+                           depot->n_trimmed };
+  sli_unlock (&depot->lock);
+}
+
+static const char *
+magazine_check (const Magazine *magazine, unsigned class_index,
+                uint64_t later_msec)
+{
+  if (magazine->class_index != class_index || magazine->n_rounds == 0
+      || magazine->n_rounds > magazine->n_rounds_max
+      || magazine->slots[0] != NULL)
+    return "D1";
+  return magazine->pushed_msec > later_msec ? "D2" : NULL;
+}
+
+/* Invariants D1 to D3 of THEORY section 10. */
+static const char *
+depot_check (Depot *depot, const void **where)
+{
+  unsigned class_index = (unsigned) (depot - depots);
+  uint64_t n_magazines = 0, n_chunks = 0, later_msec = UINT64_MAX;
+  const char *broken = NULL;
+
+  assert_held (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      n_magazines++;
+      n_chunks += magazine->n_rounds;
+      if (broken == NULL)
+        {
+          broken = magazine_check (magazine, class_index, later_msec);
+          *where = magazine;
+        }
+      later_msec = magazine->pushed_msec;
+    }
+  if (broken == NULL
+      && (n_magazines != depot->n_magazines || n_chunks != depot->n_chunks))
+    {
+      broken = "D3";
+      *where = depot;
+    }
+  return broken;
+}
+
+static bool
+depot_is_right (Depot *depot)
+{
+  const void *where;
+
+  return depot_check (depot, &where) == NULL;
+}
+
+const char *
+sli_depot_check (unsigned class_index, const void **where)
+{
+  Depot *depot = &depots[class_index];
+  const char *broken;
+
+  sli_lock (&depot->lock);
+  broken = depot_check (depot, where);
+  sli_unlock (&depot->lock);
+  return broken;
+}
+
+bool
+sli_depot_is_valid (unsigned class_index)
+{
+  const void *where;
+
+  return sli_depot_check (class_index, &where) == NULL;
+}
+
+void
+sli_depot_each (unsigned class_index, MagazineVisit visit, void *data)
+{
+  Depot *depot = &depots[class_index];
+
+  sli_lock (&depot->lock);
+  LINK_EACH (link, &depot->stack)
+    {
+      Magazine *magazine = LINK_OWNER (link, Magazine, link);
+
+      visit (class_index, magazine->slots + 1, magazine->n_rounds, data);
+    }
+  sli_unlock (&depot->lock);
+}

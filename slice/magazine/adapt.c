@@ -1,0 +1,252 @@
+/* adapt.c - magazines become what their use asks for
+ *
+ * Layer: magazine.  Below: depot.  No locks: the record has been entered.
+ * Theory: section 6.
+ * Sources: Bonwick & Adams 2001, section 3.4 (growth by contention); growth by
+ * misses by measurement: on few cores locks hardly ever collide (THEORY 11).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "adapt.h"
+#include "base/align.h"
+#include "base/probe.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+enum
+{
+  /* So many trips to the depot within a tick make the magazines grow; a trip
+   * that met another thread counts for four, so contention is heard first. */
+  TRIPS_TO_GROW = 3,
+  TRIPS_CONTENDED = 4,
+  TRIPS_MAX = 200,
+  /* SWAPS_PER_LOOK exchanges within so short a time (8,000 a second; at 20 ns
+   * each, for 50 classes, a hundredth of it) count as a trip: the program
+   * swings across the border between its two magazines, and larger ones have
+   * fewer borders. */
+  SWAPS_MSEC = 128,
+  /* What others took is only on its way to the slabs: magazines no larger
+   * than this, for what stays in them shares lines. */
+  SIZE_MIXED_MAX = 1,
+  /* So many magazines are gathered in a tick. */
+  GATHERED_MAX = 64
+};
+
+/* --- larger and smaller -------------------------------------------------- */
+
+/* What both magazines of a class may hold. */
+static size_t
+class_bytes (unsigned class_index, unsigned size)
+{
+  return (size_t) 2 * sli_sizeclasses[class_index].chunk_bytes
+         * sli_depot_rounds (class_index, size);
+}
+
+COMMON_TEXT static void
+class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  record->charged_bytes += class_bytes (class_index, size);
+  cache->size = (uint8_t) size;
+  cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
+  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
+}
+
+static void
+class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  class_resize (record, class_index, size);
+  COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
+}
+
+/* May a class that is charged have magazines of that size? */
+static bool
+class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
+{
+  return record->charged_bytes
+             - class_bytes (class_index, record->caches[class_index].size)
+             + class_bytes (class_index, size)
+         <= sli_record_bytes_max ();
+}
+
+/* Should others have taken all there is, they begin anew: the smallest of all
+ * classes together always fit (THEORY 11). */
+COMMON_TEXT void
+sli_adapt_charge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  cache->size = 0;
+  if (record->charged_bytes + class_bytes (class_index, 0)
+      > sli_record_bytes_max ())
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      if (record->caches[i].is_charged && record->caches[i].size > 0)
+        {
+          sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
+          class_shrink (record, i, 0);
+        }
+  record->charged_bytes += class_bytes (class_index, 0);
+  cache->is_charged = true;
+}
+
+static void
+class_uncharge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  record->charged_bytes -= class_bytes (class_index, cache->size);
+  cache->is_charged = false;
+}
+
+/* Some trips too many, and more is allowed: larger magazines from now on. */
+COMMON_TEXT static void
+class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
+             unsigned size_max)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned larger = cache->size + 1u;
+
+  if (!cache->is_charged)
+    sli_adapt_charge (record, class_index);
+  if (cache->n_trips < TRIPS_MAX)
+    cache->n_trips += n_trips;
+  if (cache->n_trips < TRIPS_TO_GROW || larger > size_max
+      || !class_may_be (record, class_index, larger))
+    return;
+  class_resize (record, class_index, larger);
+  cache->n_trips = 0;
+  COUNT_UP (&cache->n_grown, 1u);
+}
+
+COMMON_TEXT void
+sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
+                      bool contended, bool is_mixed)
+{
+  size_t size_max = sli_depot_size_max (class_index);
+
+  record->n_trips++;
+  class_press (record, class_index, contended ? TRIPS_CONTENDED : 1,
+               (unsigned) (is_mixed ? min_size (size_max, SIZE_MIXED_MAX)
+                                    : size_max));
+}
+
+COMMON_TEXT void
+sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  uint32_t now_msec = (uint32_t) sli_os_clock_msec ();
+
+  if (now_msec - cache->swaps_msec < SWAPS_MSEC)
+    class_press (record, class_index, 1, sli_depot_size_max (class_index));
+  cache->swaps_msec = now_msec;
+  cache->n_swaps = 0;
+}
+
+COMMON_TEXT void
+sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_max;
+
+  while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
+         && cache->size < sli_depot_size_max (class_index)
+         && class_may_be (record, class_index, cache->size + 1u))
+    {
+      class_resize (record, class_index, cache->size + 1u);
+      COUNT_UP (&cache->n_grown, 1u);
+    }
+  n_max = sli_depot_rounds (class_index, cache->size);
+  if (magazine->n_rounds > n_max)
+    {
+      sli_depot_give (class_index, magazine->n_rounds - n_max,
+                      &magazine->slots[n_max + 1], "flush");
+      magazine->n_rounds = n_max;
+    }
+  if (magazine->n_rounds_max > n_max)
+    magazine->n_rounds_max = n_max;
+}
+
+/* --- ticks --------------------------------------------------------------- */
+
+/* For how many ticks has a class been quiet (no trip), for how many idle (and
+ * its magazine stood still whenever it was looked at)? */
+static void
+class_look_over (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->fast.entries[class_index].top);
+
+  cache->n_quiet = cache->n_trips == 0 ? cache->n_quiet + 1 : 0;
+  cache->n_idle = cache->n_quiet > 0 && top == cache->top_seen
+                      ? cache->n_idle + 1
+                      : 0;
+  cache->top_seen = top;
+  cache->n_trips = 0;
+}
+
+/* One class's part of sli_adapt_tick(); true if it is at work. */
+static bool
+class_tick (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  class_look_over (record, class_index);
+  if (cache->n_quiet < TICKS_PER_WORKING_SET)
+    return cache->n_quiet == 0;
+  sli_record_flush_class (record, class_index,
+                          cache->n_idle >= TICKS_PER_WORKING_SET
+                              ? FLUSH_OLD_TO_SLABS
+                              : FLUSH_TO_DEPOT);
+  if (cache->size > 0)
+    class_shrink (record, class_index, cache->size - 1u);
+  else
+    class_uncharge (record, class_index);
+  cache->n_quiet = cache->n_idle = 0;
+  return false;
+}
+
+/* Gives scattered magazines of a class back to the slabs: the thread's previous
+ * and the depot's oldest, at most n_max; returns how many. */
+static unsigned
+class_gather (ThreadRecord *record, unsigned class_index, unsigned n_max)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine = cache->previous;
+  unsigned n = 0;
+
+  if (magazine != NULL && sli_depot_is_scattered (magazine))
+    {
+      STORE (&cache->previous, NULL);
+      sli_depot_drain (magazine);
+      n++;
+    }
+  while (n < n_max
+         && (magazine = sli_depot_take_scattered (class_index)) != NULL)
+    {
+      sli_depot_drain (magazine);
+      n++;
+    }
+  return n;
+}
+
+COMMON_TEXT void
+sli_adapt_tick (ThreadRecord *record)
+{
+  unsigned first = record->gather_next, n_left = GATHERED_MAX;
+
+  for (unsigned n = 1; n < N_CLASSES; n++)
+    {
+      unsigned i = 1 + (first + n) % (N_CLASSES - 1);
+
+      if (!record->caches[i].is_charged || !class_tick (record, i)
+          || n_left == 0)
+        continue;
+      n_left -= class_gather (record, i, n_left);
+      if (n_left == 0)
+        record->gather_next = (uint8_t) (i - 1);
+    }
+}

@@ -1,0 +1,569 @@
+/* magazine.c - each thread's magazines: what happens off the fast path
+ *
+ * Layer: magazine.  Below: depot.  No locks: the record is entered, which
+ * keeps a trimmer out (record.h).
+ * Theory: section 6.
+ * Source: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "magazine.h"
+#include "adapt.h"
+#include "record.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  /* A tick is part of a working set (adapt.h), but at least so long. */
+  TICK_MSEC_MIN = 250,
+  /* One trip in so many looks at the clock and at what has grown old. */
+  TRIPS_PER_LOOK = 8,
+  /* Chunks that a window of known zeroes holds. */
+  ZERO_WINDOW_CHUNKS = 16
+};
+
+/* Constant after sli_magazine_init(). */
+static struct
+{
+  uint64_t tick_msec;
+  bool is_counting;
+  bool picks_randomly;
+  bool is_simple; /* neither of the two */
+  unsigned n_quarantine;
+} magazine_options;
+
+COMMON_TEXT void
+sli_magazine_begin (void)
+{
+  sli_depot_init ();
+}
+
+COMMON_TEXT void
+sli_magazine_init (const MagazineOptions *options)
+{
+  magazine_options.is_counting = options->counts_hits;
+  magazine_options.picks_randomly = options->picks_randomly;
+  magazine_options.is_simple
+      = !options->counts_hits && !options->picks_randomly;
+  magazine_options.n_quarantine = options->n_quarantine;
+  magazine_options.tick_msec
+      = max_size (TICK_MSEC_MIN,
+                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
+                      / TICKS_PER_WORKING_SET);
+  sli_record_init (options->is_inline, options->checks_reentry);
+}
+
+COMMON_TEXT unsigned
+sli_record_quarantine_chunks (void)
+{
+  return magazine_options.n_quarantine;
+}
+
+/* --- as time passes ------------------------------------------------------ */
+
+/* After some trips: has a tick passed?  Then the floors below see to what is
+ * due.  The record has been left: this may give memory back. */
+COMMON_TEXT static void
+look_around (ThreadRecord *record)
+{
+  uint64_t now_msec = sli_os_clock_msec ();
+
+  if (now_msec - record->tick_msec >= magazine_options.tick_msec
+      && (record = sli_record_enter ()) != NULL)
+    {
+      record->tick_msec = now_msec;
+      sli_adapt_tick (record);
+      sli_record_leave (record);
+    }
+  sli_depot_upkeep ();
+}
+
+/* Called when a slow call is done: did it make one trip too many? */
+static inline void
+record_end_call (ThreadRecord *record, unsigned n_trips_before)
+{
+  bool is_due = record->n_trips != n_trips_before
+                && (record->n_trips % TRIPS_PER_LOOK == 0
+                    || sli_depot_is_more_due ());
+
+  sli_record_leave (record);
+  if (UNLIKELY (is_due))
+    look_around (record);
+}
+
+/* --- allocating ---------------------------------------------------------- */
+
+/* The top round; frees of NULL have left holes, which are dropped. */
+COMMON_TEXT static void *
+class_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  Magazine *magazine = record->caches[class_index].loaded;
+  void **top = LOAD (&entry->top);
+
+  if (magazine == NULL)
+    return NULL;
+  while (top != magazine->slots && *top == NULL)
+    top--;
+  if (top == magazine->slots)
+    {
+      STORE (&entry->top, top);
+      return NULL;
+    }
+  STORE (&entry->top, top);
+  if (magazine_options.picks_randomly)
+    sli_record_shuffle_top (record, class_index);
+  return sli_record_pop (record, class_index);
+}
+
+/* Exchanges loaded and previous. */
+COMMON_TEXT static void
+class_swap (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *loaded = cache->loaded;
+
+  sli_record_hide (record, class_index);
+  cache->loaded = cache->previous;
+  cache->previous = loaded;
+  sli_record_show (record, class_index);
+}
+
+/* Is the loaded magazine, which is empty, as large as is wanted now?  If not,
+ * a new one. */
+COMMON_TEXT static Magazine *
+class_empty_magazine (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine, *old;
+
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max
+             >= sli_depot_rounds (class_index, cache->size))
+    return cache->loaded;
+  magazine = sli_depot_new_magazine (class_index, cache->size);
+  if (magazine == NULL)
+    return cache->loaded;
+  /* It is gone from the record before it is gone: see record-stats.c. */
+  old = cache->loaded;
+  SCHEDULE_POINT ("magazine replaced");
+  if (SEEDED (18) && old != NULL)
+    sli_depot_end_magazine (old);
+  STORE (&cache->loaded, magazine);
+  sli_record_show (record, class_index);
+  if (!SEEDED (18) && old != NULL)
+    sli_depot_end_magazine (old);
+  return magazine;
+}
+
+/* The loaded magazine is empty, the previous is not: both as large as is wanted
+ * now, or as they are. */
+COMMON_TEXT static void
+class_enlarge (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *small = cache->previous, *large;
+
+  (void) class_empty_magazine (record, class_index);
+  if (small->n_rounds_max >= sli_depot_rounds (class_index, cache->size))
+    return;
+  large = sli_depot_new_magazine (class_index, cache->size);
+  if (large == NULL)
+    return;
+  memcpy (&large->slots[1], &small->slots[1],
+          small->n_rounds * sizeof small->slots[0]);
+  large->n_rounds = small->n_rounds;
+  STORE (&cache->previous, large);
+  sli_depot_end_magazine (small);
+}
+
+/* Fills the (empty) loaded magazine from the slabs. */
+static bool
+class_fill (ThreadRecord *record, unsigned class_index)
+{
+  Magazine *magazine = class_empty_magazine (record, class_index);
+  unsigned n_rounds_max, n;
+
+  if (magazine == NULL)
+    return false;
+  n_rounds_max = magazine->n_rounds_max;
+  n = sli_depot_fill (class_index, n_rounds_max,
+                      &magazine->slots[n_rounds_max + 1]);
+  if (n > 0 && n < n_rounds_max)
+    memmove (&magazine->slots[1], &magazine->slots[n_rounds_max + 1 - n],
+             n * sizeof magazine->slots[0]);
+  magazine->n_rounds = n;
+  sli_record_show (record, class_index);
+  return n > 0;
+}
+
+/* The loaded magazine is empty: the previous, else one from the depot, else
+ * chunks from the slabs. */
+static bool
+class_refill (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine, *empty;
+  bool contended;
+
+  if (cache->previous != NULL && cache->previous->n_rounds > 0)
+    {
+      if (++cache->n_swaps >= SWAPS_PER_LOOK)
+        {
+          sli_adapt_count_swaps (record, class_index);
+          class_enlarge (record, class_index);
+        }
+      class_swap (record, class_index);
+      return true;
+    }
+  /* Both are empty: the smaller one is given for a full one. */
+  if (cache->previous != NULL
+      && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
+    class_swap (record, class_index);
+  empty = cache->previous;
+  STORE (&cache->previous, NULL); /* it may end */
+  magazine = sli_depot_pop (class_index, empty, &contended);
+  if (magazine == NULL)
+    STORE (&cache->previous, empty);
+  sli_adapt_count_trip (record, class_index, contended, false);
+  if (magazine == NULL)
+    return class_fill (record, class_index);
+  sli_adapt_fit (record, class_index, magazine);
+  sli_record_hide (record, class_index);
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max > magazine->n_rounds_max)
+    {
+      /* From before the magazines grew: its rounds move into the larger one,
+       * or small ones would circulate for ever. */
+      memcpy (&cache->loaded->slots[1], &magazine->slots[1],
+              magazine->n_rounds * sizeof magazine->slots[0]);
+      cache->loaded->n_rounds = magazine->n_rounds;
+      cache->previous = NULL;
+      sli_depot_end_magazine (magazine);
+    }
+  else
+    {
+      cache->previous = cache->loaded;
+      cache->loaded = magazine;
+    }
+  sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+  return true;
+}
+
+void *
+sli_magazine_alloc_slab (unsigned class_index)
+{
+  void *chunk[1];
+
+  return sli_depot_fill (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+}
+
+/* What most slow calls come to, without a call: the loaded magazine is empty
+ * and the previous is not.  NULL: it is not so simple. */
+static inline void *
+class_swap_and_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *empty = cache->loaded, *full = cache->previous;
+  void *chunk;
+
+  if (full == NULL || full->n_rounds == 0 || empty == NULL
+      || LOAD (&entry->top) != empty->slots || !magazine_options.is_simple
+      || ++cache->n_swaps >= SWAPS_PER_LOOK
+      || (chunk = full->slots[full->n_rounds]) == NULL)
+    return NULL;
+  empty->n_rounds = 0;
+  cache->loaded = full;
+  cache->previous = empty;
+  STORE (&entry->end, &full->slots[full->n_rounds_max]);
+  STORE (&entry->top, &full->slots[full->n_rounds - 1]);
+  return chunk;
+}
+
+COMMON_TEXT void *
+sli_magazine_alloc (unsigned class_index)
+{
+  ThreadRecord *record = sli_record_enter ();
+  unsigned n_trips_before;
+  void *chunk;
+
+  if (UNLIKELY (record == NULL))
+    return sli_magazine_alloc_slab (class_index);
+  chunk = class_swap_and_pop (record, class_index);
+  if (LIKELY (chunk != NULL))
+    {
+      sli_record_leave (record);
+      return chunk;
+    }
+  n_trips_before = record->n_trips;
+  chunk = class_pop (record, class_index);
+  if (chunk != NULL)
+    COUNT_UP (&record->caches[class_index].n_hits,
+              magazine_options.is_counting);
+  /* A full magazine from elsewhere may hold nothing but holes. */
+  while (chunk == NULL && class_refill (record, class_index))
+    chunk = class_pop (record, class_index);
+  record_end_call (record, n_trips_before);
+  /* No memory for a magazine may still leave some for one chunk. */
+  return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
+}
+
+/* --- known zeroes -------------------------------------------------------- */
+
+/* The window is the owner's alone: no lock. */
+static void *
+window_take (ClassCache *cache, unsigned class_index)
+{
+  void *chunk = cache->zero_next;
+
+  if (chunk == cache->zero_end)
+    return NULL;
+  cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
+  return chunk;
+}
+
+static void *
+class_alloc_zero (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  void *first;
+  unsigned n;
+
+  /* What is cached comes first, zero or not. */
+  if ((cache->previous != NULL && cache->previous->n_rounds > 0)
+      || sli_depot_has (class_index))
+    return NULL;
+  n = sli_depot_fill_zero (class_index, ZERO_WINDOW_CHUNKS, &first);
+  if (n == 0)
+    return NULL;
+  cache->zero_next = first;
+  cache->zero_end
+      = cache->zero_next
+        + (size_t) n * sli_sizeclasses[class_index].chunk_bytes;
+  return window_take (cache, class_index);
+}
+
+CONTEXT_TEXT void *
+sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
+{
+  ThreadRecord *record = sli_record_peek ();
+  void *chunk = NULL;
+
+  *known_zero = true;
+  if (record != NULL)
+    chunk = window_take (&record->caches[class_index], class_index);
+  if (chunk != NULL)
+    return chunk;
+  record = sli_record_enter ();
+  if (record != NULL)
+    {
+      void **top = LOAD (&record->fast.entries[class_index].top);
+
+      if (*top == NULL)
+        chunk = class_alloc_zero (record, class_index);
+      sli_record_leave (record);
+    }
+  if (chunk != NULL)
+    return chunk;
+  *known_zero = false;
+  return sli_magazine_alloc (class_index);
+}
+
+/* --- freeing ------------------------------------------------------------- */
+
+/* The loaded magazine is full: the previous if it has room, else leave the
+ * previous in the depot and go on with an empty one.  False: no memory. */
+static bool
+class_unload (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
+  DepotExchange exchange = { 0 };
+
+  if (cache->loaded == NULL)
+    {
+      if (!cache->is_charged)
+        sli_adapt_charge (record, class_index);
+      return class_empty_magazine (record, class_index) != NULL;
+    }
+  if (cache->previous != NULL
+      && cache->previous->n_rounds < cache->previous->n_rounds_max)
+    {
+      class_swap (record, class_index);
+      return true;
+    }
+  sli_record_hide (record, class_index);
+  if (cache->previous != NULL)
+    {
+      Magazine *full = cache->previous;
+
+      STORE (&cache->previous, NULL); /* others may end it from now on */
+      sli_depot_push (full, n_wanted, &exchange);
+      sli_adapt_count_trip (record, class_index, exchange.contended,
+                            exchange.is_mixed);
+    }
+  cache->previous = cache->loaded;
+  cache->loaded = exchange.empty != NULL
+                      ? exchange.empty
+                      : sli_depot_new_magazine (class_index, cache->size);
+  if (cache->loaded != NULL)
+    sli_adapt_fit (record, class_index, cache->loaded);
+  sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+  return cache->loaded != NULL;
+}
+
+/* Was this chunk the last one freed here?  Then it is freed twice. */
+static bool
+class_is_last_freed (const ThreadRecord *record, unsigned class_index,
+                     const void *chunk)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  void **top = LOAD (&record->fast.entries[class_index].top);
+
+  if (cache->loaded != NULL && top != cache->loaded->slots)
+    return *top == chunk;
+  return cache->loaded != NULL && cache->previous != NULL
+         && cache->previous->n_rounds == cache->previous->n_rounds_max
+         && cache->previous->slots[cache->previous->n_rounds] == chunk;
+}
+
+static bool
+class_push (ThreadRecord *record, unsigned class_index, void *chunk,
+            bool *is_hit)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  void **top = LOAD (&entry->top);
+
+  *is_hit = top != entry->end;
+  if (!*is_hit)
+    {
+      if (!class_unload (record, class_index))
+        return false;
+      top = LOAD (&entry->top);
+    }
+  STORE (top + 1, chunk);
+  STORE (&entry->top, top + 1);
+  return true;
+}
+
+/* The same for a loaded magazine that is full, and a previous that is not. */
+static inline bool
+class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *full = cache->loaded, *other = cache->previous;
+  void **top = LOAD (&entry->top);
+
+  if (other == NULL || other->n_rounds == other->n_rounds_max || full == NULL
+      || top != LOAD (&entry->end) || !magazine_options.is_simple
+      || *top == chunk)
+    return false;
+  full->n_rounds = (uint32_t) (top - full->slots);
+  cache->loaded = other;
+  cache->previous = full;
+  top = &other->slots[other->n_rounds + 1];
+  STORE (top, chunk);
+  STORE (&entry->end, &other->slots[other->n_rounds_max]);
+  STORE (&entry->top, top);
+  return true;
+}
+
+COMMON_TEXT void
+sli_magazine_free (unsigned class_index, void *chunk)
+{
+  ThreadRecord *record;
+  bool is_hit, is_in;
+  unsigned n_trips_before;
+
+  if (chunk == NULL)
+    return;
+  record = sli_record_enter ();
+  if (record == NULL)
+    {
+      sli_depot_give (class_index, 1, &chunk, "slice_free1");
+      return;
+    }
+  if (LIKELY (class_swap_and_push (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      return;
+    }
+  n_trips_before = record->n_trips;
+  if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
+    {
+      sli_record_leave (record);
+      sli_diag_misuse (ERROR_FREED_TWICE, "slice_free1", chunk,
+                       sli_sizeclasses[class_index].block_bytes, 0);
+    }
+  is_in = class_push (record, class_index, chunk, &is_hit);
+  COUNT_UP (&record->caches[class_index].n_hits,
+            magazine_options.is_counting && is_hit);
+  record_end_call (record, n_trips_before);
+  if (!is_in)
+    sli_depot_give (class_index, 1, &chunk, "slice_free1");
+}
+
+static void **
+class_quarantine (ClassCache *cache)
+{
+  if (cache->quarantine == NULL)
+    {
+      cache->quarantine = sli_depot_new_ring (magazine_options.n_quarantine);
+      cache->quarantine_next = 0;
+    }
+  return cache->quarantine;
+}
+
+void
+sli_magazine_free_late (unsigned class_index, void *chunk)
+{
+  ThreadRecord *record = sli_record_enter ();
+  bool is_in = false;
+
+  if (LIKELY (record != NULL) && magazine_options.n_quarantine != 0)
+    {
+      ClassCache *cache = &record->caches[class_index];
+      void **ring = class_quarantine (cache);
+
+      if (ring != NULL)
+        {
+          void *oldest = ring[cache->quarantine_next];
+
+          ring[cache->quarantine_next] = chunk;
+          if (++cache->quarantine_next == magazine_options.n_quarantine)
+            cache->quarantine_next = 0;
+          chunk = oldest;
+        }
+    }
+  if (LIKELY (record != NULL))
+    {
+      is_in = chunk == NULL || sli_record_push (record, class_index, chunk);
+      sli_record_leave (record);
+    }
+  if (UNLIKELY (!is_in))
+    sli_magazine_free (class_index, chunk);
+}
+
+size_t
+sli_magazine_trim (uint64_t max_age_msec)
+{
+  sli_magazine_flush (true);
+  sli_magazine_detach_others ();
+  return sli_depot_trim (max_age_msec);
+}

@@ -1,0 +1,96 @@
+/* magazine.h - each thread's magazines
+ *
+ * Layer: magazine.  Above: alloc; below: depot.
+ * Theory: section 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_MAGAZINE_MAGAZINE_H
+#define SLI_MAGAZINE_MAGAZINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sizeclass.h"
+#include "port/lock.h"
+
+/* When the library is loaded: asks to be told of threads' ends. */
+void sli_magazine_load (void);
+
+/* Before the first block: readies the floors below. */
+void sli_magazine_begin (void);
+/* Then this floor. */
+typedef struct
+{
+  bool is_inline;       /* the inline code may use the magazines; else every
+                           call takes the slow path */
+  bool counts_hits;
+  bool picks_randomly;  /* a round from anywhere in the magazine */
+  bool checks_reentry;  /* a call within a call is misuse */
+  unsigned n_quarantine; /* freed chunks of a class that wait in each thread;
+                           0: none */
+} MagazineOptions;
+
+void sli_magazine_init (const MagazineOptions *options);
+
+/* Keeps the inline code out of all threads' magazines, or lets it in again if
+ * the options do: each thread's at its next slow call. */
+void sli_magazine_show_inline (bool is_shown);
+
+/* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
+void *sli_magazine_alloc (unsigned class_index);
+/* The same, for who wants to know whether it reads as zero. */
+void *sli_magazine_alloc_known (unsigned class_index, bool *known_zero);
+/* A chunk back; NULL does nothing. */
+void sli_magazine_free (unsigned class_index, void *chunk);
+/* A chunk into the quarantine; the one that has been there longest goes back
+ * instead. */
+void sli_magazine_free_late (unsigned class_index, void *chunk);
+
+/* Past the magazines. */
+void *sli_magazine_alloc_slab (unsigned class_index);
+
+/* Flushes the calling thread's magazines; to_slabs: past the depot. */
+void sli_magazine_flush (bool to_slabs);
+/* Takes the rounds of all other threads that are not in a slow path just now,
+ * the top one of each magazine excepted. */
+void sli_magazine_detach_others (void);
+/* Gives back all that has been spare for max_age_msec; returns bytes. */
+size_t sli_magazine_trim (uint64_t max_age_msec);
+
+/* What the floor counts, for one class. */
+typedef struct
+{
+  uint64_t n_cached;    /* chunks in threads' magazines, now */
+  uint64_t n_hits;
+  uint64_t n_grown;
+  uint64_t n_shrunk;
+  uint32_t rounds_now;  /* the most that any thread's magazines may hold */
+  uint32_t rounds_peak;
+} MagazineCounts;
+
+/* All classes; returns the number of threads with records. */
+unsigned sli_magazine_count_all (MagazineCounts counts[N_CLASSES]);
+/* Chunks in records that a fork left behind, in this process. */
+uint64_t sli_magazine_fork_lost (void);
+/* Did other threads use slices when this process, or one that it descends
+ * from, was forked?  They may have been in the middle of a call. */
+bool sli_magazine_lost_threads (void);
+
+/* The id of an invariant that does not hold (M1, M2 and M4 of THEORY section
+ * 10), and where; NULL if all do.  Threads at work may make it say nonsense. */
+const char *sli_magazine_check (const void **where);
+/* Calls `visit` for what the threads keep, under the registry's lock: of
+ * threads at work it sees what is near the truth. */
+void sli_magazine_each (void (*visit) (unsigned class_index,
+                                       void *const *rounds, size_t n,
+                                       void *data),
+                        void *data);
+
+/* For fork.c: all locks of the floor, and the child's clean-up. */
+void sli_magazine_fork_prepare (void);
+void sli_magazine_fork_parent (void);
+void sli_magazine_fork_child (void);
+
+#endif

@@ -1,0 +1,46 @@
+/* record-registry.h - all threads' records
+ *
+ * Layer: magazine.  Shared by record.c and record-stats.c alone.
+ * Lock: sli_registry.lock (rank 60).
+ * Theory: sections 6 and 9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_MAGAZINE_RECORD_REGISTRY_H
+#define SLI_MAGAZINE_RECORD_REGISTRY_H
+
+#include "magazine.h"
+#include "record.h"
+#include "base/list.h"
+#include "port/compiler.h"
+#include "port/lock.h"
+
+typedef struct
+{
+  Lock lock;
+  Link records;
+  unsigned n_records;
+  bool is_open;            /* threads' ends are told */
+  bool may_be_inline;      /* no option keeps the inline code out */
+  uint64_t n_fork_lost;
+  bool lost_threads; /* a fork left other threads behind */
+  MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
+} Registry;
+
+extern Registry sli_registry;
+
+/* The most rounds that a magazine of this cache ever had. */
+static ALWAYS_INLINE uint32_t
+record_rounds_peak (const ClassCache *cache, unsigned class_index)
+{
+  return cache->size_peak == 0 && cache->loaded == NULL
+             ? 0
+             : sli_depot_rounds (class_index, cache->size_peak);
+}
+
+/* Adds what a record has and has counted.  The owner may be at work: what is
+ * read is near the truth. */
+void sli_record_count (const ThreadRecord *record, unsigned class_index,
+                       MagazineCounts *counts);
+
+#endif

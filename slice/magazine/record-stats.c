@@ -1,0 +1,234 @@
+/* record-stats.c - what the threads' records tell, and their invariants
+ *
+ * Layer: magazine.  Locks: sli_registry.lock (rank 60), and under it the
+ * metadata's, so that what an owner lets go does not end meanwhile.
+ * Theory: sections 6 and 10.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "magazine.h"
+#include "page/meta.h"
+#include "record.h"
+#include "record-registry.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "port/compiler.h"
+
+#include <string.h>
+
+/* --- counting ------------------------------------------------------------ */
+
+/* The most rounds to believe in.  The owner may be at work, and its magazine
+ * something else by now: then n_rounds_max is any number. */
+static ALWAYS_INLINE size_t
+rounds_believable (const Magazine *magazine, unsigned class_index)
+{
+  return min_size (LOAD (&magazine->n_rounds_max),
+                   sli_depot_rounds (class_index,
+                                     sli_depot_size_max (class_index)));
+}
+
+/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
+ * read is near the truth.  Under the metadata's lock: owners take a magazine
+ * out of their record before they let it go, so what is seen there can't end
+ * (and its unit not go back to the pages) as long as the lock is held. */
+READS_RACILY static uint64_t
+loaded_count (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *loaded = LOAD (&cache->loaded);
+  void *const *top = LOAD (&record->fast.entries[class_index].top);
+
+  if (SCHEDULE_IS_ON && loaded != NULL)
+    {
+      SCHEDULE_POINT ("magazine seen");
+      require (loaded->class_index == class_index);
+    }
+  if (loaded == NULL || top < loaded->slots + cache->n_taken
+      || top > loaded->slots + rounds_believable (loaded, class_index))
+    return 0;
+  return rounds_count_chunks (loaded->slots + 1 + cache->n_taken,
+                              (size_t) (top - loaded->slots)
+                                  - cache->n_taken);
+}
+
+READS_RACILY static uint64_t
+previous_count (const ClassCache *cache, unsigned class_index)
+{
+  const Magazine *previous = LOAD (&cache->previous);
+
+  return previous == NULL
+             ? 0
+             : rounds_count_chunks (&previous->slots[1],
+                                    min_size (
+                                        LOAD (&previous->n_rounds),
+                                        rounds_believable (previous,
+                                                           class_index)));
+}
+
+READS_RACILY static uint64_t
+quarantine_count (const ClassCache *cache)
+{
+  void *const *ring = LOAD (&cache->quarantine);
+
+  return ring != NULL
+             ? rounds_count_chunks (ring, sli_record_quarantine_chunks ())
+             : 0;
+}
+
+READS_RACILY void
+sli_record_count (const ThreadRecord *record, unsigned class_index,
+                  MagazineCounts *counts)
+{
+  const ClassCache *cache = &record->caches[class_index];
+
+  counts->n_cached += loaded_count (record, class_index);
+  counts->n_cached += previous_count (cache, class_index);
+  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
+                                  - LOAD (&cache->zero_next))
+                      / sli_sizeclasses[class_index].chunk_bytes;
+  counts->n_cached += quarantine_count (cache);
+  counts->n_hits += LOAD (&cache->n_hits);
+  counts->n_grown += LOAD (&cache->n_grown);
+  counts->n_shrunk += LOAD (&cache->n_shrunk);
+  if (LOAD (&cache->loaded) != NULL)
+    counts->rounds_now
+        = (uint32_t) max_size (counts->rounds_now,
+                               sli_depot_rounds (class_index, cache->size));
+  counts->rounds_peak
+      = (uint32_t) max_size (counts->rounds_peak,
+                             record_rounds_peak (cache, class_index));
+}
+
+unsigned
+sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
+{
+  unsigned n_records;
+
+  sli_lock (&sli_registry.lock);
+  memcpy (counts, sli_registry.ended, sizeof sli_registry.ended);
+  n_records = sli_registry.n_records;
+  sli_lock (sli_meta_lock ());
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        sli_record_count (record, i, &counts[i]);
+    }
+  sli_unlock (sli_meta_lock ());
+  sli_unlock (&sli_registry.lock);
+  return n_records;
+}
+
+uint64_t
+sli_magazine_fork_lost (void)
+{
+  return LOAD (&sli_registry.n_fork_lost);
+}
+
+bool
+sli_magazine_lost_threads (void)
+{
+  return LOAD (&sli_registry.lost_threads);
+}
+
+/* --- invariants ---------------------------------------------------------- */
+
+static const char *
+class_check (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const SliceEntryV1 *entry = &record->fast.entries[class_index];
+  const Magazine *loaded = cache->loaded, *previous = cache->previous;
+
+  if (loaded == NULL)
+    return entry->top != sli_record_nil || entry->end != sli_record_nil
+               ? "M1"
+               : NULL;
+  if (loaded->slots[0] != NULL || entry->top < (void **) loaded->slots
+      || entry->top > entry->end
+      || entry->end != loaded->slots + loaded->n_rounds_max
+      || loaded->class_index != class_index)
+    return "M1";
+  if (cache->n_taken > entry->top - (void **) loaded->slots)
+    return "M4";
+  return previous != NULL
+                 && (previous->slots[0] != NULL
+                     || previous->n_rounds > previous->n_rounds_max
+                     || previous->class_index != class_index)
+             ? "M2"
+             : NULL;
+}
+
+bool
+sli_record_is_right (const ThreadRecord *record, unsigned class_index)
+{
+  return class_check (record, class_index) == NULL;
+}
+
+const char *
+sli_magazine_check (const void **where)
+{
+  const char *broken = NULL;
+
+  sli_lock (&sli_registry.lock);
+  sli_lock (sli_meta_lock ());
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+        {
+          broken = class_check (record, i);
+          *where = &record->caches[i];
+        }
+    }
+  sli_unlock (sli_meta_lock ());
+  sli_unlock (&sli_registry.lock);
+  return broken;
+}
+
+/* --- each round ---------------------------------------------------------- */
+
+static void
+class_each (const ThreadRecord *record, unsigned class_index,
+            MagazineVisit visit, void *data)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  uint64_t n_loaded = loaded_count (record, class_index);
+  const Magazine *loaded = LOAD (&cache->loaded);
+  const Magazine *previous = LOAD (&cache->previous);
+
+  if (n_loaded > 0 && loaded != NULL)
+    visit (class_index, loaded->slots + 1 + cache->n_taken, n_loaded, data);
+  if (previous != NULL)
+    visit (class_index, previous->slots + 1,
+           min_size (LOAD (&previous->n_rounds),
+                     rounds_believable (previous, class_index)),
+           data);
+  if (cache->quarantine != NULL)
+    visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
+           data);
+  for (char *chunk = cache->zero_next; chunk != cache->zero_end;
+       chunk += sli_sizeclasses[class_index].chunk_bytes)
+    {
+      void *round = chunk;
+
+      visit (class_index, &round, 1, data);
+    }
+}
+
+void
+sli_magazine_each (MagazineVisit visit, void *data)
+{
+  sli_lock (&sli_registry.lock);
+  sli_lock (sli_meta_lock ());
+  LINK_EACH (link, &sli_registry.records)
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
+  sli_unlock (sli_meta_lock ());
+  sli_unlock (&sli_registry.lock);
+}

@@ -1,0 +1,532 @@
+/* record.c - what each thread keeps: its magazines, and the registry of all
+ *
+ * Layer: magazine.  Lock: sli_registry.lock (rank 60).
+ * Theory: sections 6 and 9.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "magazine.h"
+#include "record.h"
+#include "record-registry.h"
+#include "page/meta.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "port/compiler.h"
+#include "port/os.h"
+#include "port/tls.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum
+{
+  /* All magazines of all threads together may grow to PROCESS_BYTES_MAX as
+   * long as each thread has at least THREAD_BYTES_MIN (about what its core's
+   * second-level cache holds) and at most THREAD_BYTES_MAX; what a program
+   * frees at a stroke and takes again then stays in the magazines.  Measured:
+   * decisions/0003. */
+  THREAD_BYTES_MIN = 1024 * 1024,
+  THREAD_BYTES_MAX = 8 * 1024 * 1024,
+  PROCESS_BYTES_MAX = 16 * 1024 * 1024
+};
+
+SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
+                     "a record fits in a piece of metadata");
+SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
+                     "the frozen function ends at the last class");
+SLICE_STATIC_ASSERT (offsetof (Magazine, slots)
+                         >= SLICE_FRONT_WORDS_V1 * sizeof (void *),
+                     "what lies in front of a sentinel may be read");
+SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
+                     "the table has a place for every size");
+
+/* A shared NULL for entries without a magazine: top and end both stand on it,
+ * so that it is empty and full at once.  Nobody ever writes it. */
+void *sli_record_nil[2];
+
+#define ENTRY_NIL { sli_record_nil, sli_record_nil }
+#define ENTRY_NIL_8                                                           \
+  ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
+      ENTRY_NIL, ENTRY_NIL
+
+/* The zero block: what a thread without magazines stands on.  Its table may
+ * stay all zero, for every entry is the same. */
+static SliceThreadV1 zero_block = { .entries
+                 = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+                     ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
+
+__thread SliceThreadV1 *slice_tls_v1
+    __attribute__ ((tls_model ("initial-exec"))) = &zero_block;
+
+/* Two records that are none: what `self` is before the first slow call, and
+ * for good when the thread ends or can have no record.  Their tls is NULL and
+ * their entries stand on the shared NULL, so that they may be used like any
+ * other: nothing is in them, and nothing goes in. */
+static ThreadRecord record_new_one, record_none;
+#define RECORD_NEW (&record_new_one)
+#define RECORD_NONE (&record_none)
+
+__thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec"))) = RECORD_NEW;
+#define self sli_record_self
+
+RecordOptions sli_record_options;
+
+Registry sli_registry = { .lock = LOCK_INIT (LOCK_RANK_REGISTRY) };
+
+/* --- entries and magazines ----------------------------------------------- */
+
+COMMON_TEXT void
+sli_record_show (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  Magazine *magazine = record->caches[class_index].loaded;
+
+  if (magazine == NULL)
+    {
+      STORE (&entry->top, sli_record_nil);
+      STORE (&entry->end, sli_record_nil);
+      return;
+    }
+  STORE (&entry->end,
+         &magazine->slots[magazine->n_rounds_max + SEEDED (7)]);
+  STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
+}
+
+COMMON_TEXT void
+sli_record_hide (ThreadRecord *record, unsigned class_index)
+{
+  Magazine *magazine = record->caches[class_index].loaded;
+
+  if (magazine != NULL)
+    magazine->n_rounds
+        = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
+                      - magazine->slots);
+}
+
+/* A trimmer took the lowest n_taken rounds; the owner's last inline call may
+ * still have popped or pushed one after that.  Close the gap. */
+static void
+class_reattach (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine = cache->loaded;
+
+  if (cache->n_taken == 0)
+    return;
+  sli_record_hide (record, class_index);
+  magazine->n_rounds -= cache->n_taken;
+  if (SEEDED (11))
+    magazine->n_rounds += cache->n_taken;
+  memmove (&magazine->slots[1], &magazine->slots[1 + cache->n_taken],
+           magazine->n_rounds * sizeof magazine->slots[0]);
+  cache->n_taken = 0;
+  sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+}
+
+/* The registry's lock keeps trimmers away: one that came now would have its
+ * word, or the zero block that it points the thread at, overwritten, and would
+ * take rounds of a thread at work. */
+static void
+record_reattach (ThreadRecord *record)
+{
+  assert_held (&sli_registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_reattach (record, i);
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, &record->fast);
+  STORE (&record->attention, 0);
+}
+
+COMMON_TEXT size_t
+sli_record_bytes_max (void)
+{
+  size_t share
+      = PROCESS_BYTES_MAX / max_size (LOAD (&sli_registry.n_records), 1);
+
+  return max_size (THREAD_BYTES_MIN, min_size (THREAD_BYTES_MAX, share));
+}
+
+/* --- a thread's beginning ------------------------------------------------ */
+
+/* The thread's pointers change under the lock, as in record_reattach(). */
+static void
+record_register (ThreadRecord *record)
+{
+  sli_lock (&sli_registry.lock);
+  self = record;
+  if (sli_record_options.is_inline)
+    STORE (&slice_tls_v1, &record->fast);
+  link_after (&record->link, &sli_registry.records);
+  STORE (&sli_registry.n_records, sli_registry.n_records + 1);
+  sli_unlock (&sli_registry.lock);
+}
+
+static ThreadRecord *
+record_new (void)
+{
+  ThreadRecord *record
+      = sli_registry.is_open ? sli_meta_alloc (sizeof *record) : NULL;
+
+  if (record == NULL)
+    return NULL;
+  memset (record, 0, sizeof *record);
+  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
+    record->fast.class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
+  memcpy (record->fast.entries, zero_block.entries, sizeof record->fast.entries);
+  link_init (&record->link);
+  record->tls = &slice_tls_v1;
+  sli_os_random (&record->random, sizeof record->random);
+  record->random |= 1;
+  record->tick_msec = sli_os_clock_msec ();
+  if (!sli_tls_watch (record))
+    {
+      sli_meta_free (record, sizeof *record);
+      return NULL;
+    }
+  record_register (record);
+  return record;
+}
+
+/* The first slow call of a thread. */
+COMMON_TEXT COLD static void
+self_begin (void)
+{
+  ThreadRecord *record;
+
+  /* Should sli_tls_watch() allocate through us, it must not come here. */
+  self = RECORD_NONE;
+  record = record_new ();
+  if (record == NULL)
+    {
+      /* Without a key for good; without memory only this time. */
+      self = sli_registry.is_open ? RECORD_NEW : RECORD_NONE;
+      return;
+    }
+}
+
+COMMON_TEXT ThreadRecord *
+sli_record_begin (void)
+{
+  if (self == RECORD_NEW)
+    self_begin ();
+  return sli_record_peek ();
+}
+
+/* A trimmer has the record, or had it.  Either way its lock is the one to
+ * wait for, with the record left, so that it need not be spared. */
+void
+sli_record_sort_out (ThreadRecord *record)
+{
+  STORE_RELEASE (&record->is_busy, false);
+  sli_lock (&sli_registry.lock);
+  record_reattach (record);
+  STORE (&record->is_busy, true);
+  sli_unlock (&sli_registry.lock);
+}
+
+void
+sli_record_complain_of_reentry (void)
+{
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
+}
+
+/* --- flushing ------------------------------------------------------------ */
+
+COMMON_TEXT static void
+magazine_put_away (Magazine *magazine, FlushKind kind)
+{
+  DepotExchange exchange = { .spare = magazine };
+
+  if (magazine == NULL)
+    return;
+  /* Half a magazine is worth keeping whole for the next thread. */
+  if (kind == FLUSH_TO_DEPOT
+      && magazine->n_rounds * 2 >= magazine->n_rounds_max)
+    sli_depot_push (magazine, UINT_MAX, &exchange);
+  else
+    magazine->pushed_msec
+        = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO_MSEC : 0;
+  if (exchange.spare != NULL)
+    sli_depot_drain (exchange.spare);
+}
+
+static void
+zero_window_put_away (ClassCache *cache, unsigned class_index)
+{
+  while (cache->zero_next != cache->zero_end)
+    {
+      void *chunk = cache->zero_next;
+
+      cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
+      sli_depot_give (class_index, 1, &chunk, "flush");
+    }
+}
+
+/* The ring itself stays as long as its thread: who asks for statistics looks
+ * into it without a lock, and a long one is a mapping of its own. */
+static void
+quarantine_put_away (ClassCache *cache, unsigned class_index)
+{
+  unsigned n = sli_record_quarantine_chunks ();
+
+  if (cache->quarantine == NULL)
+    return;
+  /* Places not used yet hold NULL, which is skipped. */
+  sli_depot_give (class_index, n, cache->quarantine, "flush");
+  for (unsigned i = 0; i < n; i++)
+    STORE (&cache->quarantine[i], NULL);
+  cache->quarantine_next = 0;
+}
+
+/* Only where nobody can reach the record any more. */
+static void
+quarantine_end (ClassCache *cache)
+{
+  if (cache->quarantine != NULL)
+    sli_depot_end_ring (cache->quarantine, sli_record_quarantine_chunks ());
+  cache->quarantine = NULL;
+}
+
+COMMON_TEXT void
+sli_record_flush_class (ThreadRecord *record, unsigned class_index,
+                        FlushKind kind)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *loaded = cache->loaded, *previous = cache->previous;
+
+  sli_record_hide (record, class_index);
+  STORE (&cache->loaded, NULL);
+  STORE (&cache->previous, NULL);
+  sli_record_show (record, class_index);
+  magazine_put_away (loaded, kind);
+  if (!SEEDED (8))
+    magazine_put_away (previous, kind);
+  zero_window_put_away (cache, class_index);
+  quarantine_put_away (cache, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+}
+
+void
+sli_magazine_flush (bool to_slabs)
+{
+  ThreadRecord *record = sli_record_peek ();
+
+  if (record == NULL || (record = sli_record_enter ()) == NULL)
+    return;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    sli_record_flush_class (record, i,
+                            to_slabs ? FLUSH_TO_SLABS : FLUSH_TO_DEPOT);
+  sli_record_leave (record);
+}
+
+/* --- a thread's end ------------------------------------------------------ */
+
+/* What a thread counted outlives it. */
+static void
+counts_keep (const ThreadRecord *record)
+{
+  assert_held (&sli_registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      MagazineCounts *ended = &sli_registry.ended[i];
+      const ClassCache *cache = &record->caches[i];
+
+      ended->n_hits += cache->n_hits;
+      ended->n_grown += cache->n_grown;
+      ended->n_shrunk += cache->n_shrunk;
+      ended->rounds_peak
+          = (uint32_t) max_size (ended->rounds_peak,
+                                 record_rounds_peak (cache, i));
+    }
+}
+
+/* The thread's key destructor.  First the thread is set to do without a
+ * record, so that whatever comes later goes to the slabs directly. */
+COMMON_TEXT static void
+self_end (void *value)
+{
+  ThreadRecord *record = value;
+
+  STORE (&slice_tls_v1, &zero_block);
+  self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
+  sli_lock (&sli_registry.lock);
+  link_remove (&record->link);
+  STORE (&sli_registry.n_records, sli_registry.n_records - 1);
+  counts_keep (record);
+  sli_unlock (&sli_registry.lock);
+  /* Nobody else can reach it now. */
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      class_reattach (record, i);
+      sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
+      quarantine_end (&record->caches[i]);
+    }
+  sli_meta_free (record, sizeof *record);
+}
+
+COMMON_TEXT void
+sli_magazine_load (void)
+{
+  sli_registry.is_open = sli_tls_open (self_end);
+}
+
+COMMON_TEXT void
+sli_record_init (bool is_inline, bool checks_reentry)
+{
+  sli_record_options = (RecordOptions){ is_inline, checks_reentry };
+  sli_registry.may_be_inline = is_inline;
+  memcpy (record_new_one.fast.entries, zero_block.entries,
+          sizeof zero_block.entries);
+  memcpy (record_none.fast.entries, zero_block.entries,
+          sizeof zero_block.entries);
+  record_new_one.call = record_none.call = CALL_UNKNOWN;
+  link_init (&sli_registry.records);
+}
+
+/* --- the inline code out, and in again ----------------------------------- */
+
+/* A record's magazines are its owner's, inline or not: only the word that the
+ * inline code starts from changes, and under the lock, as always. */
+COMMON_TEXT void
+sli_magazine_show_inline (bool is_shown)
+{
+  is_shown = is_shown && sli_registry.may_be_inline;
+  sli_lock (&sli_registry.lock);
+  STORE (&sli_record_options.is_inline, is_shown);
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (is_shown)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+      else
+        STORE (record->tls, &zero_block);
+    }
+  sli_unlock (&sli_registry.lock);
+}
+
+/* --- detaching ----------------------------------------------------------- */
+
+/* Everything but the top round, which the owner's last inline call may be
+ * about to hand out.  The slots themselves are left as they are. */
+static void
+class_take_rounds (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *previous = cache->previous;
+
+  if (previous != NULL)
+    {
+      cache->previous = NULL;
+      previous->pushed_msec = DEPOT_LONG_AGO_MSEC;
+      sli_depot_drain (previous);
+    }
+  if (cache->loaded != NULL && cache->n_taken == 0)
+    {
+      void **slots = cache->loaded->slots;
+      size_t n_rounds = (size_t) (LOAD (&record->fast.entries[class_index].top)
+                                  - slots);
+
+      if (n_rounds < 2)
+        return;
+      cache->n_taken = (uint16_t) (n_rounds - !SEEDED (9));
+      sli_depot_give_old (class_index, cache->n_taken, slots + 1,
+                          DEPOT_LONG_AGO_MSEC, "trim");
+    }
+}
+
+/* If its owner is in no slow path, nobody uses its magazines: unless it was
+ * in one when it was to be detached, and has left it with its entries before
+ * it again.  Then it is awake, and keeps what it has. */
+static void
+record_take_rounds (ThreadRecord *record)
+{
+  if (record == self || (LOAD_ACQUIRE (&record->is_busy) && !SEEDED (10))
+      || LOAD (record->tls) != &zero_block)
+    return;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_take_rounds (record, i);
+}
+
+/* Between the two passes every thread passes a barrier.  After it no thread
+ * is in an inline call that began before, but for what it had loaded already:
+ * one call at most, on one magazine's top.  And whoever is in a slow path is
+ * seen to be, or sees that he is to wait. */
+void
+sli_magazine_detach_others (void)
+{
+  if (!LOAD (&sli_record_options.is_inline))
+    return; /* the other modes use records without entering them */
+  sli_lock (&sli_registry.lock);
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record == self)
+        continue;
+      STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
+      STORE (record->tls, &zero_block);
+    }
+  SCHEDULE_POINT ("detaching");
+  if (sli_os_barrier_all_threads ())
+    LINK_EACH (link, &sli_registry.records)
+      record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      if (record != self)
+        STORE_RELEASE (&record->attention, RECORD_DETACHED);
+    }
+  sli_unlock (&sli_registry.lock);
+}
+
+/* --- fork ---------------------------------------------------------------- */
+
+COMMON_TEXT void
+sli_magazine_fork_prepare (void)
+{
+  sli_lock_for_fork (&sli_registry.lock);
+}
+
+COMMON_TEXT void
+sli_magazine_fork_parent (void)
+{
+  sli_unlock_after_fork (&sli_registry.lock);
+}
+
+/* Other threads' magazines changed without locks while the kernel copied the
+ * pages: what they hold is out for ever in the child, and counted. */
+void
+sli_magazine_fork_child (void)
+{
+  ThreadRecord *own = sli_record_peek ();
+
+  sli_lock_renew (&sli_registry.lock);
+  LINK_EACH (link, &sli_registry.records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+      MagazineCounts counts = { 0 };
+
+      if (record == own)
+        continue;
+      sli_registry.lost_threads = true;
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        sli_record_count (record, i, &counts);
+      sli_registry.n_fork_lost += counts.n_cached;
+    }
+  link_init (&sli_registry.records);
+  sli_registry.n_records = 0;
+  if (own != NULL)
+    {
+      link_init (&own->link);
+      link_after (&own->link, &sli_registry.records);
+      sli_registry.n_records = 1;
+    }
+}

@@ -1,0 +1,234 @@
+/* record.h - what each thread keeps: its magazines, and the registry of all
+ *
+ * Layer: magazine.  Used by the floor's own files, and by checking-state.h of
+ * the floor above.
+ * Locks: the registry (rank 60).  A record has none: its owner says that it is
+ * in a slow path (is_busy), a trimmer says that it wants the record
+ * (attention), and a barrier on all threads makes each see the other's word;
+ * so the owner pays two plain stores.
+ * Theory: sections 6 and 9.
+ *
+ *   slice_tls_v1 ------+
+ *   self --> ThreadRecord
+ *              fast  <----+  class_table: size -> twice the class
+ *                            entries: top, end of each loaded magazine
+ *              caches        loaded, previous, size, zero window
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_MAGAZINE_RECORD_H
+#define SLI_MAGAZINE_RECORD_H
+
+#include <slice/slice.h>
+
+#include "depot/depot.h"
+#include "base/list.h"
+#include "base/sizeclass.h"
+#include "port/compiler.h"
+#include "port/lock.h"
+
+/* One class in one thread.  The owner's while is_busy, a trimmer's while it
+ * holds the record; the zero window is always the owner's. */
+typedef struct
+{
+  Magazine *loaded;    /* NULL: the entry stands on the shared NULL */
+  Magazine *previous;  /* NULL: none yet */
+  char *zero_next;     /* chunks that read as zero, for allocations that ask */
+  char *zero_end;
+  uint16_t n_taken;    /* rounds that a trimmer took from loaded */
+  uint8_t size;        /* of magazines, as wanted now */
+  uint8_t size_peak;   /* the largest that was ever wanted */
+  uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
+  uint8_t n_quiet;     /* ticks since the last trip */
+  uint8_t n_idle;      /* ticks since top was last seen to have moved */
+  bool is_charged;     /* its magazines' size counts in charged_bytes */
+  uint16_t n_swaps;    /* of the two, since they were last looked at */
+  uint32_t swaps_msec; /* when that was; the low bits */
+  uint16_t quarantine_next; /* where the oldest lies */
+  void **top_seen;     /* at the last tick */
+  uint32_t n_grown;
+  uint32_t n_shrunk;
+  uint64_t n_hits;     /* counted with the option `count` only */
+  void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet.  It
+                          stays until the thread ends */
+} ClassCache;
+
+enum
+{
+  RECORD_HELD = 1,     /* a trimmer wants it: wait */
+  RECORD_DETACHED = 2  /* tls stands on the zero block, and rounds may have
+                          been taken */
+};
+
+/* Is its thread in a call of a mode that looks for calls within calls? */
+typedef enum
+{
+  CALL_NONE,
+  CALL_IN,
+  CALL_UNKNOWN /* this is no thread's record: nobody writes it */
+} RecordCall;
+
+typedef struct
+{
+  SliceThreadV1 fast;    /* what the inline code sees */
+  ClassCache caches[N_CLASSES];
+  Link link;             /* in the registry */
+  SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
+  bool is_busy;          /* the owner is in a slow path */
+  uint8_t call;          /* a RecordCall; the owner's */
+  uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
+                            see to before it goes on */
+  uint8_t gather_next;   /* the class where sli_adapt_tick() goes on */
+  unsigned n_trips;      /* to the depot, ever */
+  uint32_t random;       /* for picking a round at random; never 0 */
+  uint64_t tick_msec;    /* when trips were last looked over */
+  size_t charged_bytes;  /* that its magazines may hold, by their sizes */
+} ThreadRecord;
+
+typedef struct
+{
+  bool is_inline;       /* the inline code may use the magazines */
+  bool checks_reentry;  /* a slow path within a slow path is misuse */
+} RecordOptions;
+
+/* Constant after sli_record_init(), but for sli_magazine_show_inline(). */
+extern RecordOptions sli_record_options;
+
+/* The thread's record; one whose tls is NULL is none. */
+extern __thread ThreadRecord *sli_record_self
+    __attribute__ ((tls_model ("initial-exec")));
+
+/* Readies the registry. */
+void sli_record_init (bool is_inline, bool checks_reentry);
+
+/* Slow parts of sli_record_enter(): makes the record; waits for a trimmer and
+ * closes the gaps it left. */
+ThreadRecord *sli_record_begin (void);
+void sli_record_sort_out (ThreadRecord *record);
+_Noreturn void sli_record_complain_of_reentry (void);
+
+/* Enters the calling thread's record: makes it if there is none, keeps
+ * trimmers out, sorts out what one did.  NULL: the thread must do without (it
+ * is ending, or there is no memory or key): go to the slabs. */
+static inline ThreadRecord *
+sli_record_enter (void)
+{
+  ThreadRecord *record = sli_record_self;
+
+  if (UNLIKELY (record->tls == NULL) && (record = sli_record_begin ()) == NULL)
+    return NULL;
+  if (UNLIKELY (LOAD (&record->is_busy)) && sli_record_options.checks_reentry)
+    sli_record_complain_of_reentry ();
+  STORE (&record->is_busy, true);
+  /* The trimmer's barrier on all threads orders the store above and the loads
+   * below; the compiler must not exchange them. */
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  SCHEDULE_POINT ("record entered");
+  if (UNLIKELY (LOAD_ACQUIRE (&record->attention) != 0))
+    sli_record_sort_out (record);
+  return record;
+}
+
+static inline void
+sli_record_leave (ThreadRecord *record)
+{
+  SCHEDULE_POINT ("record to be left");
+  STORE_RELEASE (&record->is_busy, false);
+}
+
+/* What the inline code does, for modes that keep it out: with the record
+ * entered.  NULL or false: the magazine is empty or full, or a hole is on
+ * top. */
+static inline void *
+sli_record_pop (ThreadRecord *record, unsigned class_index)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  void **top = LOAD (&entry->top);
+  void *chunk = *top;
+
+  if (LIKELY (chunk != NULL))
+    STORE (&entry->top, top - 1);
+  return chunk;
+}
+
+/* A place anywhere up to top. */
+static inline void **
+sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
+{
+  void **slots = cache->loaded->slots;
+  uint32_t random = record->random * 1664525u + 1013904223u;
+
+  record->random = random; /* only its high bits count */
+  return slots + 1
+         + (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
+}
+
+/* Exchanges the top round with one from anywhere: whoever frees a block and
+ * hopes to get it back at once must guess. */
+static inline void
+sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
+{
+  void **top = LOAD (&record->fast.entries[class_index].top);
+  void *round = *top;
+  void **pick;
+
+  if (round == NULL)
+    return;
+  pick = sli_record_pick (record, &record->caches[class_index], top);
+  STORE (top, *pick);
+  STORE (pick, round);
+}
+
+static inline bool
+sli_record_push (ThreadRecord *record, unsigned class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  void **top = LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end))
+    return false;
+  STORE (top + 1, chunk);
+  STORE (&entry->top, top + 1);
+  return true;
+}
+
+/* As it is, not entered; NULL if there is none. */
+static inline ThreadRecord *
+sli_record_peek (void)
+{
+  ThreadRecord *record = sli_record_self;
+
+  return UNLIKELY (record->tls == NULL) ? NULL : record;
+}
+
+/* Where the entry of a class without a loaded magazine stands. */
+extern void *sli_record_nil[2];
+
+/* Are its magazines of a class as they must be (M1, M2, M4)?  The owner's, or
+ * under the registry's lock. */
+bool sli_record_is_right (const ThreadRecord *record, unsigned class_index);
+
+/* The entry's view of the loaded magazine, and back. */
+void sli_record_show (ThreadRecord *record, unsigned class_index);
+void sli_record_hide (ThreadRecord *record, unsigned class_index);
+
+/* What all magazines of one thread may hold: the more threads, the less. */
+size_t sli_record_bytes_max (void);
+
+/* How many freed chunks of a class wait in a thread; 0: none. */
+unsigned sli_record_quarantine_chunks (void);
+
+/* Where a flush takes magazines. */
+typedef enum
+{
+  FLUSH_TO_DEPOT,      /* full enough ones; the others to their slabs */
+  FLUSH_TO_SLABS,
+  FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
+} FlushKind;
+
+/* Puts both magazines of a class, its zero window and its quarantine away,
+ * keeping nothing. */
+void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
+                             FlushKind kind);
+
+#endif

@@ -1,0 +1,96 @@
+/* map.h - is this address ours?
+ *
+ * Layer: page.  A byte for each 2 MiB window of the address space, and in
+ * it a bit for each 256 KiB, the least that a region has; in two levels.  Set
+ * before a region is used and cleared before it is given back, so an address
+ * can be asked about without touching what it points to: the map alone says
+ * whether it is ours.
+ *
+ *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 21 | 20 .. 18 |
+ *                 far       leaf       window      bit
+ *
+ * Leaves are found by a table for the addresses that user space has nearly
+ * everywhere, by a hash table for what lies beyond them (5-level paging, arm64
+ * with 52 bits, s390x, ...).
+ * Locks: writers hold the page lock; readers take none, for a leaf stays.
+ * Theory: section 3.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_PAGE_MAP_H
+#define SLI_PAGE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port/compiler.h"
+
+enum
+{
+  WINDOW_SHIFT = 21,          /* 2 MiB: a region is one window */
+  OURS_SHIFT = 18,            /* 256 KiB: SLICE_OURS_BYTES */
+  MAP_LEAF_SHIFT = 12,        /* windows of a leaf: 8 GiB in 4 KiB */
+  MAP_LEAF_WINDOWS = 1 << MAP_LEAF_SHIFT
+};
+
+enum
+{
+  MAP_LEAF_BITS = WINDOW_SHIFT + MAP_LEAF_SHIFT, /* more than all 32 */
+  MAP_TABLE_BITS = ADDRESS_BITS_USUAL > MAP_LEAF_BITS ? ADDRESS_BITS_USUAL
+                                                      : MAP_LEAF_BITS,
+  MAP_LEAVES = 1 << (MAP_TABLE_BITS - MAP_LEAF_BITS),
+  MAP_FAR_BITS = 8,
+  MAP_FAR_CHAINS = 1 << MAP_FAR_BITS
+};
+
+typedef struct MapLeaf
+{
+  struct MapLeaf *next; /* in a chain of far ones, for good */
+  uint64_t number;      /* of a far one: address / 8 GiB */
+  uint8_t windows[MAP_LEAF_WINDOWS];
+} MapLeaf;
+
+/* By address / 8 GiB; NULL where nothing of ours ever was. */
+extern MapLeaf *sli_map_leaves[MAP_LEAVES];
+/* By a hash of that. */
+extern MapLeaf *sli_map_far[MAP_FAR_CHAINS];
+
+/* The leaf of an address beyond the table. */
+MapLeaf *sli_map_far_leaf (uint64_t number);
+
+/* NULL: there is none yet. */
+static inline MapLeaf *
+map_leaf (const void *address)
+{
+  uint64_t number = (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
+
+  if (UNLIKELY (number >= MAP_LEAVES))
+    return sli_map_far_leaf (number);
+  return LOAD_ACQUIRE (&sli_map_leaves[number]);
+}
+
+/* Does it lie in a region of ours? */
+static inline bool
+sli_map_has (const void *address)
+{
+  uint64_t at = (uint64_t) (uintptr_t) address;
+  const MapLeaf *leaf = map_leaf (address);
+
+  if (leaf == NULL)
+    return false;
+  return LOAD_ACQUIRE (&leaf->windows[(at >> WINDOW_SHIFT)
+                                      & (MAP_LEAF_WINDOWS - 1)])
+             >> ((at >> OURS_SHIFT) & 7)
+         & 1;
+}
+
+/* Makes sure that the leaf for an address exists; leaf is zeroed memory that
+ * stays, used only if there is none yet. */
+bool sli_map_needs_leaf (const void *address);
+void sli_map_give_leaf (const void *address, MapLeaf *leaf);
+/* bytes: of the region, whole 256 KiB. */
+void sli_map_set (const void *region, size_t bytes);
+void sli_map_clear (const void *region);
+
+#endif

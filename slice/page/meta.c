@@ -1,0 +1,263 @@
+/* meta.c - memory for the allocator's own records
+ *
+ * Layer: page.  Below: page.  Lock: meta.lock (rank 15), never held while
+ * the pages are asked.  Theory: section 3.
+ *
+ * A buddy system over runs of one unit (D. E. Knuth, The Art of Computer
+ * Programming, volume 1, section 2.5, "The buddy system"; one bit for each
+ * pair of halves instead of a tag in each piece):
+ *
+ *   size 7   |            a unit, 16 KiB             |     0
+ *   size 6   |         half        |                 |    1 2
+ *   size 5   | quarter  |          |        |        |  3 4 5 6  bits of
+ *     ...                                                        `halves`
+ *   size 0   128 bytes
+ *
+ * A pair's bit is 1 while just one of its halves is spare.  So when a piece
+ * comes back and its pair's bit turns 0, the other half is spare too, and
+ * both are joined.  A unit that is whole again goes back to the pages, but
+ * for one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "meta.h"
+#include "page.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  WHOLE = 7,            /* the size of a unit; each one less is half of it */
+  WHOLE_SPARES_KEPT = 1 /* or a piece that comes and goes would take a unit
+                           from the pages and give it back each time */
+};
+
+/* A piece that waits holds nothing but its link, and a unit's state lies in
+ * the first bytes of its run's record, where a slab's header has its link. */
+typedef struct
+{
+  uint64_t halves[2];
+} MetaRun;
+
+SLICE_STATIC_ASSERT (sizeof (MetaRun) == META_RECORD_BYTES,
+                     "its part of the record");
+SLICE_STATIC_ASSERT ((1 << WHOLE) - 1 <= 8 * sizeof (MetaRun),
+                     "a bit for every pair of halves");
+SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a piece holds a link");
+
+static struct
+{
+  Lock lock;
+  Link spares[WHOLE + 1]; /* by size; begun with the first unit */
+  unsigned n_whole;       /* of spares[WHOLE] */
+  size_t held_bytes;
+} meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
+
+/* --- sizes and pairs ----------------------------------------------------- */
+
+static size_t
+size_bytes (unsigned size)
+{
+  return sli_page_unit_bytes () >> (WHOLE - size);
+}
+
+static unsigned
+size_for (size_t bytes)
+{
+  unsigned size = 0;
+
+  require (bytes <= META_BYTES_MAX);
+  while (size_bytes (size) < bytes)
+    size++;
+  return size;
+}
+
+size_t
+sli_meta_bytes (size_t bytes)
+{
+  return size_bytes (size_for (bytes));
+}
+
+/* Turns the bit of a piece's pair over; returns what it is now.  A whole unit
+ * is no half of anything. */
+COMMON_TEXT static bool
+pair_flip (void *piece, unsigned size)
+{
+  char *unit = align_down_address (piece, sli_page_unit_bytes ());
+  size_t pair = (size_t) ((char *) piece - unit) / size_bytes (size + 1);
+  size_t bit = ((size_t) 1 << (WHOLE - size - 1)) - 1 + pair;
+  void *record = NULL;
+  MetaRun *run;
+
+  sli_page_run_of (unit, &record);
+  run = record;
+  run->halves[bit / 64] ^= (uint64_t) 1 << bit % 64;
+  return (run->halves[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static void *
+piece_buddy (void *piece, unsigned size)
+{
+  char *unit = align_down_address (piece, sli_page_unit_bytes ());
+
+  return unit + ((size_t) ((char *) piece - unit) ^ size_bytes (size));
+}
+
+/* --- spares -------------------------------------------------------------- */
+
+static void
+spare_put (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  link_init (piece);
+  link_after (piece, &meta.spares[size]);
+  meta.n_whole += size == WHOLE;
+}
+
+static void
+spare_take (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  link_remove (piece);
+  meta.n_whole -= size == WHOLE;
+}
+
+/* A piece of the smallest spare that it can be cut from; NULL: there is
+ * none.  The upper halves that are cut off become spares. */
+COMMON_TEXT static void *
+meta_take (unsigned size)
+{
+  unsigned from = size;
+  void *piece;
+
+  assert_held (&meta.lock);
+  if (meta.spares[0].next == NULL)
+    return NULL; /* nothing was ever asked */
+  while (link_is_alone (&meta.spares[from]))
+    if (from++ == WHOLE)
+      return NULL;
+  piece = meta.spares[from].next;
+  spare_take (piece, from);
+  if (from < WHOLE)
+    pair_flip (piece, from);
+  while (from > size)
+    {
+      void *upper = (char *) piece + size_bytes (--from);
+
+      spare_put (upper, from);
+      pair_flip (upper, from);
+    }
+  return piece;
+}
+
+/* Joins a piece with its buddies as long as they are spare. */
+static void
+meta_put (void *piece, unsigned size)
+{
+  assert_held (&meta.lock);
+  while (size < WHOLE && !pair_flip (piece, size))
+    {
+      void *buddy = piece_buddy (piece, size);
+
+      spare_take (buddy, size++);
+      if (buddy < piece)
+        piece = buddy;
+    }
+  spare_put (piece, size);
+}
+
+/* A spare unit that is one too many, taken out; or NULL. */
+COMMON_TEXT static void *
+meta_take_surplus (void)
+{
+  void *unit;
+
+  assert_held (&meta.lock);
+  if (meta.n_whole <= WHOLE_SPARES_KEPT)
+    return NULL;
+  unit = meta.spares[WHOLE].next;
+  spare_take (unit, WHOLE);
+  COUNT_UP (&meta.held_bytes, -size_bytes (WHOLE));
+  return unit;
+}
+
+/* Gives a surplus unit back; the lock is not held.  If it is one idle region
+ * too many, the next slab that ends will see to it. */
+static void
+surplus_give_back (void *unit)
+{
+  if (unit != NULL)
+    sli_page_free_run (unit, 1, sli_os_clock_msec ());
+}
+
+static void
+meta_add_run (void *unit, void *record)
+{
+  assert_held (&meta.lock);
+  *(MetaRun *) record = (MetaRun){ { 0, 0 } };
+  if (meta.spares[0].next == NULL)
+    for (unsigned size = 0; size <= WHOLE; size++)
+      link_init (&meta.spares[size]);
+  spare_put (unit, WHOLE);
+  COUNT_UP (&meta.held_bytes, size_bytes (WHOLE));
+}
+
+/* --- from outside -------------------------------------------------------- */
+
+COMMON_TEXT Lock *
+sli_meta_lock (void)
+{
+  return &meta.lock;
+}
+
+COMMON_TEXT void *
+sli_meta_alloc (size_t bytes)
+{
+  unsigned size = size_for (bytes);
+  void *piece, *unit, *record, *surplus;
+  bool is_zero;
+
+  sli_lock (&meta.lock);
+  piece = meta_take (size);
+  sli_unlock (&meta.lock);
+  if (LIKELY (piece != NULL))
+    return piece;
+
+  unit = sli_page_alloc_run (1, &record, &is_zero);
+  if (unit == NULL)
+    return NULL;
+  sli_lock (&meta.lock);
+  meta_add_run (unit, record);
+  piece = meta_take (size);
+  surplus = meta_take_surplus (); /* others may have come back meanwhile */
+  sli_unlock (&meta.lock);
+  surplus_give_back (surplus);
+  return piece;
+}
+
+COMMON_TEXT void
+sli_meta_free (void *piece, size_t bytes)
+{
+  void *surplus;
+
+  sli_lock (&meta.lock);
+  if (SCHEDULE_IS_ON) /* who reads it from now on is to be found */
+    memset (piece, 0, bytes);
+  meta_put (piece, size_for (bytes));
+  surplus = meta_take_surplus ();
+  sli_unlock (&meta.lock);
+  surplus_give_back (surplus);
+}
+
+size_t
+sli_meta_held_bytes (void)
+{
+  return LOAD (&meta.held_bytes);
+}

@@ -1,0 +1,179 @@
+/* page-stats.c - what the page floor tells of itself, and its invariants
+ *
+ * Layer: page.  Lock: sli_page.lock (rank 20).
+ * Theory: sections 3 and 10.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "page.h"
+#include "map.h"
+#include "page-state.h"
+#include "base/check.h"
+#include "base/list.h"
+
+/* --- looking ------------------------------------------------------------- */
+
+static void
+region_each_run (Region *region, PageVisit visit, void *data)
+{
+  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
+    if (region->run_first[unit] == unit)
+      visit (region_unit (region, unit), region->records[unit], data);
+}
+
+void
+sli_page_each_run (PageVisit visit, void *data)
+{
+  sli_lock (&sli_page.lock);
+  if (sli_page.source != NULL)
+    LINK_EACH (link, &sli_page.extents)
+      {
+        Extent *extent = LINK_OWNER (link, Extent, link);
+
+        for (unsigned i = 0; i < extent->n_begun; i++)
+          region_each_run ((Region *) ((char *) extent->start
+                                       + i * REGION_BYTES),
+                           visit, data);
+      }
+  sli_unlock (&sli_page.lock);
+}
+
+/* --- invariants ---------------------------------------------------------- */
+
+/* Where is a region's link? */
+static bool
+ring_has (const Link *ring, const Link *link)
+{
+  for (const Link *at = ring->next; at != ring; at = at->next)
+    if (at == link)
+      return true;
+  return false;
+}
+
+static const Link *
+region_ring (const Region *region)
+{
+  if (region->state == REGION_IDLE)
+    return &sli_page.idle;
+  if (region->state == REGION_CLEAN)
+    return &sli_page.clean;
+  return region_fullness_ring (region);
+}
+
+/* Are a unit's run and the set of free ones of one mind? */
+static bool
+unit_is_valid (const Region *region, unsigned unit)
+{
+  unsigned first = region->run_first[unit];
+
+  if (unit < region->n_header)
+    return first == 0 && !unitset_has_all (&region->free, unit, 1);
+  if (first == 0) /* a trimmer takes free units out of the set for a while */
+    return unitset_has_all (&region->free, unit, 1)
+           || region->state == REGION_IN_TRIM || sli_page.n_trimming > 0;
+  return first <= unit && region->run_first[first] == first
+         && unit < first + region->run_units[first]
+         && !unitset_has_all (&region->free, unit, 1);
+}
+
+/* Does the map say just what is the region's? */
+static bool
+map_is_right (const Region *region)
+{
+  const char *start = (const char *) region;
+  size_t bytes = region->n_units * sli_page.unit_bytes;
+
+  for (size_t at = 0; at < REGION_BYTES; at += SLICE_OURS_BYTES)
+    if (sli_map_has (start + at) != (at < bytes))
+      return false;
+  return true;
+}
+
+static const char *
+region_check (const Region *region)
+{
+  assert_held (&sli_page.lock);
+  if (region->n_free != unitset_count (&region->free))
+    return "P2";
+  if (region->state == REGION_IN_TRIM
+          ? !link_is_alone (&region->link)
+          : !ring_has (region_ring (region), &region->link))
+    return "P1";
+  for (unsigned unit = 0; unit < region->n_units; unit++)
+    if (!unit_is_valid (region, unit))
+      return "P2";
+  if (unitset_count_in (&region->free, region->n_units,
+                        UNITSET_BITS - region->n_units)
+      != 0)
+    return "P2";
+  if (region->state != REGION_IN_TRIM
+      && !unitset_has_all_of (&region->free, &region->fresh))
+    return "P3";
+  return map_is_right (region) ? NULL : "P5";
+}
+
+bool
+sli_region_is_valid (const Region *region)
+{
+  return region_check (region) == NULL;
+}
+
+bool
+sli_page_is_valid (void)
+{
+  const void *where;
+
+  return sli_page_check (&where) == NULL;
+}
+
+static const char *
+extent_check (const Extent *extent, const void **where)
+{
+  unsigned n_clean = 0;
+
+  for (unsigned i = 0; i < extent->n_regions; i++)
+    {
+      Region *region = (Region *) ((char *) extent->start + i * REGION_BYTES);
+      const char *broken;
+
+      *where = region;
+      if (i >= extent->n_begun)
+        {
+          if (sli_map_has (region))
+            return "P5";
+          continue;
+        }
+      broken = region_check (region);
+      if (broken != NULL)
+        return broken;
+      n_clean += region->state == REGION_CLEAN;
+    }
+  *where = extent;
+  return n_clean != extent->n_clean ? "P4" : NULL;
+}
+
+const char *
+sli_page_check (const void **where)
+{
+  const char *broken = NULL;
+
+  sli_lock (&sli_page.lock);
+  if (sli_page.source != NULL)
+    LINK_EACH (link, &sli_page.extents)
+      if (broken == NULL)
+        broken = extent_check (LINK_OWNER (link, Extent, link), where);
+  sli_unlock (&sli_page.lock);
+  return broken;
+}
+
+void
+sli_page_count (PageCounts *counts)
+{
+  sli_lock (&sli_page.lock);
+  *counts = sli_page.counts;
+  sli_unlock (&sli_page.lock);
+}

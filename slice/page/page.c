@@ -1,0 +1,577 @@
+/* page.c - regions, and runs of units cut from them
+ *
+ * Layer: page.  Lock: sli_page.lock (rank 20); nothing is mapped, unmapped
+ * or advised while it is held: sli_page_alloc_run() maps between two attempts,
+ * the trimmers (page-trim.c) take what they will give back off its ring first.
+ * Theory: section 3.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "page.h"
+#include "map.h"
+#include "page-state.h"
+#include "source.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "base/option.h"
+#include "extent-cache.h"
+#include "base/trace.h"
+#include "base/probe.h"
+#include "base/sizeclass.h"
+#include "port/annotate.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+#define EXTENT_FIRST_BYTES KIB (256)
+/* From here on the last huge page of a heap, which is seldom full, costs at
+ * most a sixty-fourth. */
+#define HUGE_AFTER_BYTES MIB (128)
+#define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
+
+enum
+{
+  /* In each ring so many regions are looked at for a run that fits. */
+  FIT_LOOKS_MAX = 8,
+  /* So many idle regions are kept for their working set, or an eighth of the
+   * most that were ever in use; more go back at once (128 MiB: THEORY 11). */
+  IDLE_REGIONS_KEPT = 64,
+  IDLE_REGIONS_SHARE = 8,
+  /* One that became idle earlier than others is filed behind at most so
+   * many of them. */
+  IDLE_LOOKS_MAX = 64,
+  /* So many regions may be set apart from the huge pages of their extents:
+   * each may be a mapping of its own, of which a process has 65,530. */
+  PLAIN_REGIONS_MAX = 8192
+};
+
+SLICE_STATIC_ASSERT (sizeof (Region) + sizeof (MapLeaf) <= UNIT_BYTES_MIN,
+                     "a header and a leaf of the map fit in one unit");
+SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
+                     "a bit of the map is what the header promises");
+SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
+                         && EXTENT_BYTES % SLICE_OURS_BYTES == 0
+                         && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
+                     "extents, halved or not, are whole windows");
+SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
+                     "a region's units fit in a set");
+
+PageFloor sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
+
+unsigned sli_region_unit_shift;
+
+/* --- starting ------------------------------------------------------------ */
+
+/* How much memory comes before the first huge page; by the option. */
+static size_t
+huge_after_bytes (void)
+{
+  switch (sli_option (SLICE_OPTION_HUGE_PAGES))
+    {
+    case 0:
+      return SIZE_MAX;
+    case 1:
+      return HUGE_AFTER_BYTES;
+    default:
+      return 1; /* the first extent */
+    }
+}
+
+COMMON_TEXT void
+sli_page_init (void)
+{
+  size_t unit_bytes = max_size (UNIT_BYTES_MIN, sli_os_page_bytes ());
+
+  sli_page.source = sli_source_in_force ();
+  sli_page.unit_bytes = unit_bytes;
+  sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
+  sli_page.huge_after_bytes = huge_after_bytes ();
+  sli_page.has_marks = sli_option_is_on (SLICE_OPTION_CHECKED)
+                   || sli_option_is_on (SLICE_OPTION_HARDENED)
+                   || sli_option_is_on (SLICE_OPTION_DEBUG)
+                   || sli_annotate_is_on ();
+  for (int i = 0; i <= FULLNESS_RINGS; i++)
+    link_init (&sli_page.fullness[i]);
+  link_init (&sli_page.idle);
+  link_init (&sli_page.clean);
+  link_init (&sli_page.extents);
+  sli_page.counts.unit_bytes = unit_bytes;
+}
+
+COMMON_TEXT size_t
+sli_page_unit_bytes (void)
+{
+  return sli_page.unit_bytes;
+}
+
+COMMON_TEXT bool
+sli_page_has_marks (void)
+{
+  return sli_page.has_marks;
+}
+
+COMMON_TEXT Lock *
+sli_page_lock (void)
+{
+  return &sli_page.lock;
+}
+
+/* --- regions and their rings --------------------------------------------- */
+
+void
+sli_region_file (Region *region)
+{
+  assert_held (&sli_page.lock);
+  link_remove (&region->link);
+  region->state = REGION_USED;
+  link_after (&region->link, region_fullness_ring (region));
+}
+
+CONTEXT_TEXT void
+sli_region_set_idle (Region *region, uint64_t since_msec)
+{
+  size_t n_used = sli_page.counts.n_regions - sli_page.counts.n_idle;
+  Link *position = &sli_page.idle;
+
+  assert_held (&sli_page.lock);
+  sli_page.n_used_peak = max_size (sli_page.n_used_peak, n_used);
+  link_remove (&region->link);
+  for (unsigned i = 0; i < IDLE_LOOKS_MAX && position->next != &sli_page.idle
+                       && region_of_link (position->next)->idle_msec
+                              > since_msec;
+       i++)
+    position = position->next;
+  region->state = REGION_IDLE;
+  region->idle_msec = since_msec;
+  link_after (&region->link, position);
+  sli_page.counts.n_idle++;
+}
+
+bool
+sli_region_set_plain (Region *region, bool is_plain)
+{
+  assert_held (&sli_page.lock);
+  if (!region->extent->is_huge || region->is_plain == is_plain
+      || (is_plain && sli_page.n_plain >= PLAIN_REGIONS_MAX))
+    return false;
+  region->is_plain = is_plain;
+  sli_page.n_plain += is_plain ? 1u : -1u;
+  return true;
+}
+
+void
+sli_region_advise_huge (Region *region, bool wanted)
+{
+  sli_os_advise_huge (region, region->n_units * sli_page.unit_bytes, wanted);
+}
+
+/* Room for marks, behind the header's unit: none of them is set. */
+static void
+region_begin_marks (Region *region, size_t bytes, bool is_zeroed)
+{
+  region->n_header = 1;
+  region->marks_bytes = 0;
+  if (!sli_page.has_marks)
+    return;
+  region->marks_bytes
+      = (uint32_t) (bytes >> MARK_GRAIN_SHIFT) * (uint32_t) sizeof (uint16_t);
+  region->n_header
+      = (uint32_t) ((MARKS_OFFSET + region->marks_bytes + sli_page.unit_bytes - 1)
+                    >> sli_region_unit_shift);
+  if (!is_zeroed)
+    memset ((char *) region + MARKS_OFFSET, 0, region->marks_bytes);
+}
+
+/* The map has its leaves in regions: one that is the first of its leaf keeps
+ * it, at the end of its header's unit, and its extent for good. */
+static void
+region_give_leaf (Region *region)
+{
+  MapLeaf *leaf = (MapLeaf *) (void *) ((char *) region + UNIT_BYTES_MIN) - 1;
+
+  if (!sli_map_needs_leaf (region))
+    return;
+  if (!region->extent->is_zeroed)
+    memset (leaf, 0, sizeof *leaf);
+  sli_map_give_leaf (region, leaf);
+  region->extent->is_permanent = true;
+}
+
+/* Writes the header of an extent's next region. */
+COMMON_TEXT static Region *
+region_begin (Extent *extent)
+{
+  Region *region = (Region *) ((char *) extent->start
+                               + extent->n_begun * REGION_BYTES);
+  size_t bytes = min_size (REGION_BYTES,
+                           extent->bytes - extent->n_begun * REGION_BYTES);
+
+  assert_held (&sli_page.lock);
+  if (extent->n_begun > 0) /* the first was written with the extent */
+    {
+      if (!extent->is_zeroed)
+        memset (region, 0, sizeof *region);
+      region->extent = extent;
+    }
+  link_init (&region->link);
+  region_begin_marks (region, bytes, extent->is_zeroed);
+  region->n_units = (uint32_t) (bytes >> sli_region_unit_shift);
+  region->n_free = region_run_units (region);
+  unitset_add (&region->free, region->n_header, region->n_free);
+  region->dirty_msec = UINT64_MAX;
+  if (extent->is_zeroed)
+    unitset_add (&region->fresh, region->n_header, region->n_free);
+  else /* what may hold memory counts as if it did */
+    {
+      sli_page.counts.held_bytes += region->n_free * sli_page.unit_bytes;
+      region_note_dirty (region, region->n_header, region->n_free,
+                         sli_os_clock_msec ());
+    }
+  extent->n_begun++;
+  sli_page.counts.n_regions++;
+  sli_page.counts.held_bytes += region->n_header * sli_page.unit_bytes;
+  region_give_leaf (region);
+  sli_map_set (region, bytes);
+  if (extent->n_begun == extent->n_regions)
+    sli_page.beginning = NULL;
+  return region;
+}
+
+/* --- extents ------------------------------------------------------------- */
+
+/* Asks the source, for less and less.  No lock is held. */
+static void *
+extent_map (size_t *bytes, bool *is_zeroed)
+{
+  const SliceSource *source = sli_page.source;
+  size_t least_bytes = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.unit_bytes);
+  void *start;
+
+  for (;; *bytes /= 2)
+    {
+      TRACE_INTERNAL (start = source->map (source, *bytes, REGION_BYTES));
+      if (start != NULL || *bytes <= least_bytes)
+        break;
+    }
+  if (start == NULL)
+    return NULL;
+  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0)
+    {
+      sli_diag_warn (ERROR_BAD_SOURCE,
+                     "page source %s: piece %p can't be used", source->name,
+                     start);
+      if (source->unmap != NULL)
+        TRACE_INTERNAL (source->unmap (source, start, *bytes));
+      return NULL;
+    }
+  if (sli_annotate_is_on ())
+    sli_annotate_extent (start, *bytes);
+  *is_zeroed = source->is_zeroed
+               || (source->advise_away != NULL
+                   && source->advise_away (source, start, *bytes));
+  return start;
+}
+
+void
+sli_extent_unmap (void *start, size_t bytes)
+{
+  if (sli_annotate_is_on ())
+    sli_annotate_extent_end (start, bytes);
+  TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
+}
+
+static void
+extent_cache_add (const void *start, size_t bytes)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < CACHED_EXTENTS; i++)
+    if (LOAD (&sli_extent_cache[i].start) == 0)
+      {
+        STORE (&sli_extent_cache[i].start, (uintptr_t) start);
+        STORE_RELEASE (&sli_extent_cache[i].bytes, bytes);
+        return;
+      }
+}
+
+static void
+extent_cache_remove (const void *start)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < CACHED_EXTENTS; i++)
+    if (LOAD (&sli_extent_cache[i].start) == (uintptr_t) start)
+      STORE (&sli_extent_cache[i].bytes, 0);
+}
+
+COMMON_TEXT static void
+extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
+{
+  Region *first = start;
+  Extent *extent = &first->own_extent;
+
+  assert_held (&sli_page.lock);
+  if (!is_zeroed)
+    memset (first, 0, sli_page.unit_bytes);
+  first->extent = extent;
+  extent->start = start;
+  extent->bytes = bytes;
+  extent->n_regions = (unsigned) ((bytes + REGION_BYTES - 1) / REGION_BYTES);
+  extent->is_zeroed = is_zeroed;
+  extent->is_huge = is_huge;
+  extent->is_permanent = link_is_alone (&sli_page.extents);
+  extent_cache_add (start, bytes);
+  link_after (&extent->link, &sli_page.extents);
+  sli_page.beginning = extent;
+  COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
+  COUNT_UP (&sli_page.counts.n_maps, 1);
+}
+
+/* Another thread was faster, and the source takes nothing back: all regions
+ * of the extent begin at once and wait, idle and never used. */
+static void
+extent_add_begun (void *start, size_t bytes, bool is_zeroed, bool is_huge)
+{
+  Extent *in_use = sli_page.beginning, *extent;
+
+  assert_held (&sli_page.lock);
+  extent_add (start, bytes, is_zeroed, is_huge);
+  extent = sli_page.beginning;
+  while (extent->n_begun < extent->n_regions)
+    {
+      Region *region = region_begin (extent);
+
+      region->state = REGION_CLEAN;
+      link_after (&region->link, &sli_page.clean);
+      extent->n_clean++;
+      sli_page.n_clean++;
+      sli_page.counts.n_idle++;
+    }
+  sli_page.beginning = in_use;
+}
+
+/* Gets one more extent; false if there is no memory.  If another thread was
+ * faster the memory goes back, where the source takes it. */
+static bool
+extent_new (void)
+{
+  size_t bytes = LOAD (&sli_page.counts.n_maps) == 0
+                     ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.unit_bytes)
+                     : EXTENT_BYTES;
+  /* Huge pages only where the option wants them, and never by accident. */
+  bool huge
+      = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
+  bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
+  void *start = extent_map (&bytes, &is_zeroed);
+
+  if (start == NULL)
+    return false;
+  sli_os_advise_huge (start, bytes, huge);
+  sli_lock (&sli_page.lock);
+  is_wanted = sli_page.beginning == NULL;
+  if (is_wanted)
+    extent_add (start, bytes, is_zeroed, huge);
+  else if (!can_unmap)
+    extent_add_begun (start, bytes, is_zeroed, huge);
+  sli_unlock (&sli_page.lock);
+  if (!is_wanted && can_unmap)
+    sli_extent_unmap (start, bytes);
+  PROBE2 (page_map, start, bytes);
+  return true;
+}
+
+/* What no advice has given back goes with the extent. */
+static void
+region_retire (Region *region)
+{
+  size_t dirty_bytes
+      = (region_run_units (region) - unitset_count (&region->fresh))
+        * sli_page.unit_bytes;
+
+  assert_held (&sli_page.lock);
+  link_remove (&region->link);
+  sli_map_clear (region);
+  sli_page.n_plain -= region->is_plain;
+  sli_page.counts.held_bytes
+      -= dirty_bytes + region->n_header * sli_page.unit_bytes;
+  sli_page.counts.returned_bytes += dirty_bytes;
+}
+
+bool
+sli_extent_retire (Extent *extent)
+{
+  assert_held (&sli_page.lock);
+  if (extent->is_permanent || extent->n_clean != extent->n_begun
+      || sli_page.source->unmap == NULL)
+    return false;
+  if (sli_page.beginning == extent)
+    sli_page.beginning = NULL;
+  extent_cache_remove (extent->start);
+  for (unsigned i = 0; i < extent->n_begun; i++)
+    region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
+  link_remove (&extent->link);
+  sli_page.counts.n_idle -= extent->n_begun;
+  sli_page.n_clean -= extent->n_begun;
+  sli_page.counts.n_regions -= extent->n_begun;
+  COUNT_UP (&sli_page.counts.mapped_bytes, -extent->bytes);
+  return true;
+}
+
+/* --- runs ---------------------------------------------------------------- */
+
+/* turns_huge: sli_region_advise_huge() is due. */
+static void *
+region_take_run (Region *region, unsigned first, unsigned n_units,
+                 void **record, bool *is_zero, bool *turns_huge)
+{
+  assert_held (&sli_page.lock);
+  assert_here (unitset_has_all (&region->free, first, n_units));
+  *turns_huge = region->state == REGION_CLEAN
+                && sli_region_set_plain (region, false);
+  if (region->state != REGION_USED)
+    sli_page.counts.n_idle--;
+  if (region->state == REGION_CLEAN)
+    {
+      region->extent->n_clean--;
+      sli_page.n_clean--;
+    }
+  *is_zero = unitset_has_all (&region->fresh, first, n_units);
+  sli_page.counts.held_bytes
+      += unitset_count_in (&region->fresh, first, n_units) * sli_page.unit_bytes;
+  unitset_remove (&region->free, first, n_units);
+  if (!SEEDED (14))
+    unitset_remove (&region->fresh, first, n_units);
+  region->n_free -= n_units;
+  for (unsigned i = first; i < first + n_units; i++)
+    STORE (&region->run_first[i], (uint8_t) first);
+  region->run_units[first] = (uint8_t) n_units;
+  region->used_msec = sli_os_clock_msec ();
+  sli_region_file (region);
+  assert_slow (sli_region_is_valid (region));
+  *record = region->records[first];
+  return region_unit (region, first);
+}
+
+/* The first region of a ring, among some, with a fitting gap. */
+COMMON_TEXT static Region *
+ring_find (Link *ring, unsigned n_units, unsigned *first)
+{
+  unsigned looks = 0;
+
+  LINK_EACH (link, ring)
+    {
+      Region *region = region_of_link (link);
+
+      if (unitset_find (&region->free, n_units, first))
+        return region;
+      if (++looks == FIT_LOOKS_MAX)
+        break;
+    }
+  return NULL;
+}
+
+/* Fullest regions first; then what is idle and still in memory; then what
+ * was given back; then what was never used. */
+static Region *
+region_find (unsigned n_units, unsigned *first)
+{
+  Region *region = NULL;
+
+  assert_held (&sli_page.lock);
+  for (int i = 0; region == NULL && i < FULLNESS_RINGS; i++)
+    region = ring_find (&sli_page.fullness[i], n_units, first);
+  if (region == NULL)
+    region = ring_find (&sli_page.idle, n_units, first);
+  if (region == NULL)
+    region = ring_find (&sli_page.clean, n_units, first);
+  if (region == NULL && sli_page.beginning != NULL)
+    {
+      region = region_begin (sli_page.beginning);
+      sli_region_file (region);
+      *first = region->n_header;
+    }
+  return region;
+}
+
+COMMON_TEXT void *
+sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
+{
+  void *run = NULL;
+
+  do
+    {
+      bool turns_huge = false;
+      Region *region;
+      unsigned first;
+
+      sli_lock (&sli_page.lock);
+      region = region_find (n_units, &first);
+      if (region != NULL)
+        run = region_take_run (region, first, n_units, record, is_zero,
+                               &turns_huge);
+      sli_unlock (&sli_page.lock);
+      if (turns_huge)
+        sli_region_advise_huge (region, true);
+    }
+  while (run == NULL && extent_new ());
+  return run;
+}
+
+CONTEXT_TEXT bool
+sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
+{
+  Region *region = region_of (run);
+  unsigned first = region_unit_of (region, run);
+  bool is_too_much = false;
+
+  sli_lock (&sli_page.lock);
+  assert_here (region->run_first[first] == first
+               && region->run_units[first] == n_units);
+  for (unsigned i = first; i < first + n_units; i++)
+    STORE (&region->run_first[i], 0);
+  unitset_add (&region->free, first, n_units);
+  region->n_free += n_units;
+  region_note_dirty (region, first, n_units, since_msec);
+  /* Clocks of several threads: the latest counts. */
+  if (since_msec > region->used_msec)
+    region->used_msec = since_msec;
+  if (region_is_empty (region))
+    {
+      sli_region_set_idle (region, region->used_msec);
+      is_too_much
+          = sli_page.counts.n_idle - sli_page.n_clean
+            > max_size (IDLE_REGIONS_KEPT,
+                        sli_page.n_used_peak / IDLE_REGIONS_SHARE);
+    }
+  else
+    sli_region_file (region);
+  assert_slow (sli_region_is_valid (region));
+  sli_unlock (&sli_page.lock);
+  return is_too_much;
+}
+
+COMMON_TEXT void *
+sli_page_run_of (const void *address, void **record)
+{
+  return region_run_of (address, record);
+}
+
+bool
+sli_page_is_ours (const void *address)
+{
+  return region_holds (address);
+}
+
+COMMON_TEXT void *
+sli_page_run_of_record (const void *record)
+{
+  Region *region = region_of (record);
+  size_t offset = (size_t) ((const char *) record
+                            - (const char *) region->records);
+
+  return region_unit (region, (unsigned) (offset / RUN_RECORD_BYTES));
+}

@@ -1,0 +1,85 @@
+/* last-allocator.c - whose chunks are these?  Against lines that threads share
+ *
+ * Layer: slab.  Below: page.  No locks: a slab's taker_tag is a hint, read
+ * and written relaxed.  A chunk's slab stays as long as the chunk is out.
+ * Theory: section 5.
+ * Sources: passive false sharing, Berger et al. 2000 (Hoard), section 2.2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "last-allocator.h"
+#include "page/region.h"
+#include "base/sizeclass.h"
+
+enum
+{
+  /* So many chunks of a magazine are looked at: first, middle, last. */
+  TAKER_LOOKS = 3
+};
+
+/* Only these share a line with others. */
+static bool
+class_shares_lines (unsigned class_index)
+{
+  return sli_sizeclasses[class_index].chunk_bytes < CACHE_LINE_BYTES;
+}
+
+/* The slab of what may be no chunk, but a hole or somebody else's. */
+COMMON_TEXT static Slab *
+taker_slab (const void *chunk)
+{
+  void *record;
+
+  return chunk != NULL && region_run_of (chunk, &record) != NULL ? record
+                                                                 : NULL;
+}
+
+/* Did another thread take this chunk, and is the one that follows in the
+ * array not its neighbour? */
+static bool
+chunk_is_dealt (void *const *chunk, size_t chunk_bytes, uint16_t tag)
+{
+  size_t step = (size_t) ((uintptr_t) chunk[1] - (uintptr_t) chunk[0]);
+  const Slab *slab;
+
+  if (step == chunk_bytes || step == -chunk_bytes)
+    return false;
+  slab = taker_slab (chunk[0]);
+  return slab != NULL && LOAD (&slab->taker_tag) != tag;
+}
+
+COMMON_TEXT bool
+sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
+{
+  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
+  unsigned n_dealt = 0;
+  uint16_t tag;
+
+  if (!class_shares_lines (class_index) || n < TAKER_LOOKS)
+    return false;
+  tag = sli_tls_tag ();
+  for (unsigned look = 0; look < TAKER_LOOKS; look++)
+    n_dealt += chunk_is_dealt (
+        chunks + (n - 2) * look / (TAKER_LOOKS - 1), chunk_bytes, tag);
+  return n_dealt > TAKER_LOOKS / 2;
+}
+
+COMMON_TEXT void
+sli_taker_claim (unsigned class_index, unsigned n, void *const *chunks)
+{
+  uint16_t tag;
+
+  if (!class_shares_lines (class_index) || n == 0)
+    return;
+  tag = sli_tls_tag ();
+  for (unsigned look = 0; look < TAKER_LOOKS; look++)
+    {
+      Slab *slab = taker_slab (chunks[(n - 1) * look / (TAKER_LOOKS - 1)]);
+
+      /* Read first: the line stays everybody's. */
+      if (slab != NULL && LOAD (&slab->taker_tag) != tag)
+        STORE (&slab->taker_tag, tag);
+    }
+}

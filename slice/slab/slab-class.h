@@ -1,0 +1,99 @@
+/* slab-class.h - all slabs of one class, and what may be asked of one
+ *
+ * Layer: slab.  Shared by slab.c, slab-free.c and slab-stats.c alone.
+ * Locks: one a class (rank 30).
+ * Theory: section 4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_SLAB_SLAB_CLASS_H
+#define SLI_SLAB_SLAB_CLASS_H
+
+#include "chunk.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "base/sizeclass.h"
+#include "port/compiler.h"
+#include "port/lock.h"
+
+enum
+{
+  /* Slabs with free chunks wait in rings by how many are free. */
+  FREE_RINGS = 4
+};
+
+/* All of one class.  The lock protects everything; n_slabs is read without. */
+typedef struct
+{
+  _Alignas (CACHE_LINE_BYTES) Lock lock;
+  Link rings[FREE_RINGS]; /* slabs with free chunks, fullest first */
+  uint32_t colour;        /* of the next slab, in steps */
+  uint64_t n_slabs;
+  uint64_t n_locks;
+  uint64_t n_taken;
+  uint64_t n_made;
+  uint64_t n_freed;
+} SlabClass;
+
+extern SlabClass sli_slab_classes[N_CLASSES];
+
+static inline void
+slab_class_lock (SlabClass *class)
+{
+  sli_lock (&class->lock);
+  class->n_locks++;
+}
+
+static inline char *
+slab_chunk (const Slab *slab, char *run, unsigned index)
+{
+  return run + slab->first_offset
+         + (size_t) index * sli_sizeclasses[slab->class_index].chunk_bytes;
+}
+
+/* The bits of a word whose chunks are carved. */
+static inline uint64_t
+carved_mask (const Slab *slab, unsigned word)
+{
+  unsigned n_carved = LOAD (&slab->n_carved);
+  unsigned first = word * BITS_PER_WORD;
+
+  if (n_carved >= first + BITS_PER_WORD)
+    return ~(uint64_t) 0;
+  return n_carved > first ? ((uint64_t) 1 << (n_carved - first)) - 1 : 0;
+}
+
+static ALWAYS_INLINE unsigned
+slab_count_free (const Slab *slab, unsigned class_index)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  unsigned n = sizeclass->n_chunks - LOAD (&slab->n_carved);
+
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    n += COUNT_BITS (LOAD (&slab->words[i]));
+  return n;
+}
+
+static inline void
+slab_file (SlabClass *class, Slab *slab, unsigned ring)
+{
+  assert_held (&class->lock);
+  link_remove (&slab->link);
+  slab->state = SLAB_PARTIAL;
+  slab->ring = (uint8_t) ring;
+  link_after (&slab->link, &class->rings[ring]);
+}
+
+/* Is a slab that has been worked on as it must be (S1, S2, S3, S6)?  Under its
+ * class's lock. */
+bool sli_slab_is_right (const Slab *slab);
+
+/* Makes the unit behind a slab untouchable, or a unit like others again. */
+bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);
+
+/* Two addresses, to be written or compared at once. */
+typedef uintptr_t Pair
+    __attribute__ ((vector_size (2 * sizeof (uintptr_t)),
+                    aligned (sizeof (void *)), may_alias));
+
+#endif

@@ -1,0 +1,299 @@
+/* slab-free.c - chunks come back to their slabs
+ *
+ * Layer: slab.  Locks: one a class (rank 30).  Theory: section 4.
+ *
+ * A chunk comes back without a lock as long as its bitmap word neither was
+ * empty nor becomes complete: one compare-and-swap, which also tells a double
+ * free.  The two transitions are made under the class lock, for then the slab
+ * may have to be linked (it was full) or given back (it is empty).  So nobody
+ * touches a slab's header after his chunk is back, unless he holds the lock:
+ * the last one may free the slab at once.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "slab.h"
+#include "page/page.h"
+#include "slab-class.h"
+#include "base/diag.h"
+#include "base/probe.h"
+#include "port/annotate.h"
+#include "port/os.h"
+
+/* Are all its chunks back?  Only then may the run be given back. */
+static bool
+slab_is_empty (const Slab *slab)
+{
+  unsigned n_words = sli_sizeclasses[slab->class_index].n_words;
+
+  /* Whoever set a bit has read the header before and does not after: what
+   * follows here is after that. */
+  for (unsigned i = 0; i < n_words; i++)
+    if (LOAD_ACQUIRE (&slab->words[i]) != carved_mask (slab, i))
+      return false;
+  return true;
+}
+
+static void
+slab_end (SlabClass *class, Slab *slab)
+{
+  assert_held (&class->lock);
+  assert_here (slab->state == SLAB_PARTIAL && class->n_slabs > 0);
+  link_remove (&slab->link);
+  slab->state = SLAB_NONE;
+  STORE (&slab->class_index, 0);
+  STORE (&class->n_slabs, class->n_slabs - 1);
+  class->n_freed++;
+}
+
+/* Gives the run of a slab that has ended back. */
+static void
+run_give_back (char *run, unsigned class_index, bool is_guarded,
+               uint64_t since_msec)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  PROBE2 (slab_free, class_index, run);
+  assert_slow (sli_slab_is_valid (class_index));
+  if (sli_annotate_is_on ())
+    sli_annotate_slab_end (run, sizeclass->slab_bytes);
+  if (is_guarded)
+    (void) sli_slab_set_guard (run, sizeclass, false);
+  if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
+    sli_page_trim (0, 1);
+}
+
+_Noreturn static void
+place_complain (const Place *place, ErrorNumber number, unsigned class_index,
+                const void *chunk, const char *operation)
+{
+  size_t real_bytes
+      = place->slab == NULL
+            ? 0
+            : sli_sizeclasses[place->slab->class_index].block_bytes;
+
+  sli_diag_misuse (number, operation, chunk,
+                   class_index == 0
+                       ? DIAG_SIZE_UNKNOWN
+                       : sli_sizeclasses[class_index].block_bytes,
+                   real_bytes);
+}
+
+/* Under the class lock: the word was empty, or becomes complete.  Returns
+ * true if the slab has ended and its run is to be given back; false in *ok
+ * if a chunk was free already. */
+static bool
+word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
+{
+  unsigned class_index = slab->class_index;
+  SlabClass *class = &sli_slab_classes[class_index];
+  bool ended = false;
+
+  slab_class_lock (class);
+  *ok = (LOAD (&slab->words[word]) & bits) == 0;
+  if (*ok)
+    {
+      /* Acquires what others wrote to their chunks before they gave them back
+       * without the lock: the run may be another's in a moment. */
+      __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_ACQ_REL);
+      if (slab->state == SLAB_FULL)
+        slab_file (class, slab, 0);
+      ended = slab_is_empty (slab);
+      assert_slow (sli_slab_is_right (slab));
+      if (ended)
+        slab_end (class, slab);
+    }
+  sli_unlock (&class->lock);
+  return ended;
+}
+
+/* Sets some bits of one word; false if one was set already. */
+static bool
+word_give (const Place *place, unsigned word, uint64_t bits,
+           uint64_t since_msec)
+{
+  Slab *slab = place->slab;
+  unsigned class_index = slab->class_index;
+  uint64_t old = LOAD (&slab->words[word]);
+  uint64_t mask = carved_mask (slab, word);
+  bool ok, is_guarded;
+
+  do
+    {
+      if ((old & bits) != 0 && !SEEDED (5))
+        return false;
+      SCHEDULE_POINT ("chunk to be given");
+      if ((old == 0 && !SEEDED (4)) || ((old | bits) & mask) == mask)
+        {
+          is_guarded = slab->is_guarded;
+          if (word_give_locked (slab, word, bits, &ok))
+            run_give_back (place->run, class_index, is_guarded,
+                           since_msec != 0 ? since_msec
+                                           : sli_os_clock_msec ());
+          return ok;
+        }
+    }
+  while (!__atomic_compare_exchange_n (&slab->words[word], &old, old | bits,
+                                       true, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED));
+  return true;
+}
+
+/* The part of a slab that one word of its bitmap stands for: what is carved
+ * of its 64 chunks. */
+typedef struct
+{
+  const char *start;
+  size_t bytes;
+  const SizeClass *sizeclass;
+} WordSpan;
+
+static inline WordSpan
+word_span (const Place *place)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
+  unsigned first = place->index & ~(BITS_PER_WORD - 1u);
+  unsigned n = LOAD (&place->slab->n_carved) - first;
+
+  if (n > BITS_PER_WORD)
+    n = BITS_PER_WORD;
+  return (WordSpan){ place->run + place->slab->first_offset
+                         + (size_t) first * sizeclass->chunk_bytes,
+                     (size_t) n * sizeclass->chunk_bytes, sizeclass };
+}
+
+/* The bit of a chunk if it is one of those; else 0. */
+static inline uint64_t
+span_bit (const WordSpan *span, const void *chunk)
+{
+  size_t offset = (size_t) ((const char *) chunk - span->start);
+  uint32_t reciprocal = span->sizeclass->reciprocal;
+  uint64_t product;
+
+  if (offset >= span->bytes)
+    return 0;
+  /* sli_sizeclass_index() and sli_sizeclass_is_start() by one product. */
+  product = (uint64_t) offset * reciprocal;
+  if ((uint32_t) product >= reciprocal)
+    return 0;
+  return (uint64_t) 1 << (product >> 32);
+}
+
+/* How many of n addresses are below, below - chunk_bytes and so on. */
+static inline unsigned
+count_descending (void *const *chunks, unsigned n, const char *below,
+                  size_t chunk_bytes)
+{
+  uintptr_t first = (uintptr_t) below;
+  Pair expected = { first, first - chunk_bytes };
+  unsigned i = 0;
+
+  /* Eight at a time, if the eighth is as it should be: a difference anywhere
+   * leaves a bit. */
+  for (; i + 8 <= n
+         && (uintptr_t) chunks[i + 7] == expected[0] - 7 * chunk_bytes;
+       i += 8)
+    {
+      const Pair *pairs = (const Pair *) (const void *) (chunks + i);
+      Pair wrong = pairs[0] ^ expected;
+
+      wrong |= pairs[1] ^ (expected - 2 * chunk_bytes);
+      wrong |= pairs[2] ^ (expected - 4 * chunk_bytes);
+      wrong |= pairs[3] ^ (expected - 6 * chunk_bytes);
+      if ((wrong[0] | wrong[1]) != 0)
+        break;
+      expected -= 8 * chunk_bytes;
+    }
+  for (first = expected[0]; i < n && (uintptr_t) chunks[i] == first; i++)
+    first -= chunk_bytes;
+  return i;
+}
+
+/* The bits of chunks[*next - 1], which place describes, and of the chunks
+ * that follow it in the array, each just below the one before it in the slab,
+ * as they come back from trees: no division for those.  *next becomes the
+ * first chunk not taken. */
+static inline uint64_t
+descending_bits (const Place *place, unsigned n, void *const *chunks,
+                 unsigned *next)
+{
+  size_t chunk_bytes = sli_sizeclasses[place->slab->class_index].chunk_bytes;
+  unsigned index = place->index % BITS_PER_WORD;
+  const char *below = (const char *) chunks[*next - 1] - chunk_bytes;
+  unsigned end = n - *next < index ? n : *next + index;
+  unsigned i = *next;
+  uint64_t bit = (uint64_t) 1 << index;
+
+  i += count_descending (chunks + i, end - i, below, chunk_bytes);
+  /* Ones from the lowest taken up to and with bit. */
+  bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
+  *next = i;
+  return bit;
+}
+
+/* Some of n chunks of one word were free already: name the first. */
+_Noreturn static void
+complain_already_free (const Place *place, unsigned class_index, unsigned n,
+                       void *const *chunks, const char *operation)
+{
+  uint64_t free_bits
+      = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
+  WordSpan span = word_span (place);
+  unsigned i = 0;
+
+  while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
+    i++;
+  place_complain (place, ERROR_ALREADY_FREE, class_index, chunks[i],
+                  operation);
+}
+
+COMMON_TEXT void
+sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+                   uint64_t since_msec, const char *operation)
+{
+  for (unsigned i = 0, next; i < n; i = next)
+    {
+      ErrorNumber error;
+      uint64_t bits, bit;
+      WordSpan span;
+      Place place;
+
+      next = i + 1;
+      if (chunks[i] == NULL)
+        continue;
+      place_find (chunks[i], &place);
+      error = place_error (&place, class_index);
+      if (UNLIKELY (error != 0))
+        place_complain (&place, error, class_index, chunks[i], operation);
+      KNOWN (place.slab != NULL);
+      /* Neighbours in the array are often neighbours in the slab. */
+      bits = descending_bits (&place, n, chunks, &next);
+      span = word_span (&place);
+      for (; next < n && (bit = span_bit (&span, chunks[next])) != 0
+             && (bits & bit) == 0;
+           next++)
+        bits |= bit;
+      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits,
+                                since_msec)))
+        complain_already_free (&place, class_index, next - i, chunks + i,
+                               operation);
+    }
+}
+
+CONTEXT_TEXT void
+sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+               const char *operation)
+{
+  sli_slab_give_old (class_index, n, chunks, 0, operation);
+}
+
+COMMON_TEXT size_t
+sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
+{
+  size_t bytes = sli_page_trim (max_age_msec, max_regions);
+
+  if (bytes == 0 || max_regions > 1)
+    bytes += sli_page_trim_units (max_age_msec, max_regions);
+  return bytes;
+}

@@ -1,0 +1,260 @@
+/* slab-stats.c - what is in the slabs: chunks, counts, invariants
+ *
+ * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where
+ * an address may be anybody's.  Theory: section 4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "slab.h"
+#include "page/page.h"
+#include "slab-class.h"
+
+#include <string.h>
+
+/* With the page lock held no region goes, and no run is given back: headers,
+ * marks and the bitmap of a slab that is seen may be read.  Its class's lock is
+ * not held, so the slab itself may end meanwhile, and what is told be past. */
+READS_RACILY static void
+look_up_locked (const void *address, ChunkInfo *info)
+{
+  const SizeClass *sizeclass;
+  Place place;
+
+  place_find (address, &place);
+  *info = (ChunkInfo){ .state = place.state };
+  if (place.slab == NULL)
+    return;
+  /* Once more, and before its bitmap: that was written first. */
+  info->class_index = LOAD_ACQUIRE (&place.slab->class_index);
+  sizeclass = &sli_sizeclasses[info->class_index];
+  if (info->class_index == 0 || place.index >= sizeclass->n_chunks)
+    {
+      *info = (ChunkInfo){ .state = CHUNK_NONE };
+      return;
+    }
+  info->start = place.run + place.slab->first_offset
+                + (size_t) place.index * sizeclass->chunk_bytes;
+  if (sli_page_has_marks ())
+    info->mark = LOAD (region_mark_of (info->start));
+  if (place.state == CHUNK_OUT
+      && (LOAD (&place.slab->words[place.index / BITS_PER_WORD])
+          >> (place.index % BITS_PER_WORD) & 1) != 0)
+    info->state = CHUNK_FREE;
+}
+
+void
+sli_slab_look_up (const void *address, ChunkInfo *info)
+{
+  *info = (ChunkInfo){ .state = CHUNK_FOREIGN };
+  if (!sli_page_is_ours (address))
+    return;
+  sli_lock (sli_page_lock ());
+  look_up_locked (address, info);
+  sli_unlock (sli_page_lock ());
+}
+
+bool
+sli_slab_is_ours (const void *address)
+{
+  return sli_page_is_ours (address);
+}
+
+unsigned
+sli_slab_class_of (const void *chunk)
+{
+  return place_class_of (chunk);
+}
+
+/* Without the class's lock: a slab may begin or end meanwhile, and then have
+ * any number of free chunks. */
+READS_RACILY static void
+count_run (void *run UNUSED, void *record, void *data)
+{
+  const Slab *slab = record;
+  SlabCounts *counts = data;
+  unsigned class_index = LOAD_ACQUIRE (&slab->class_index);
+  unsigned n_chunks, n_free;
+
+  if (class_index == 0 || class_index >= N_CLASSES)
+    return;
+  n_chunks = sli_sizeclasses[class_index].n_chunks;
+  n_free = slab_count_free (slab, class_index);
+  if (n_free < n_chunks)
+    counts[class_index].n_out += n_chunks - n_free;
+}
+
+void
+sli_slab_count_all (SlabCounts counts[N_CLASSES])
+{
+  memset (counts, 0, N_CLASSES * sizeof counts[0]);
+  sli_page_each_run (count_run, counts);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      SlabClass *class = &sli_slab_classes[i];
+
+      sli_lock (&class->lock);
+      counts[i].n_slabs = class->n_slabs;
+      counts[i].n_locks = class->n_locks;
+      counts[i].n_taken = class->n_taken;
+      counts[i].n_made = class->n_made;
+      counts[i].n_freed = class->n_freed;
+      sli_unlock (&class->lock);
+    }
+}
+
+COMMON_TEXT size_t
+sli_slab_held_bytes (unsigned class_index)
+{
+  return LOAD (&sli_slab_classes[class_index].n_slabs)
+         * sli_sizeclasses[class_index].slab_bytes;
+}
+
+/* Invariants S1 to S3 of THEORY section 10, of one slab in a ring. */
+static const char *
+slab_check (const Slab *slab, unsigned class_index, unsigned ring)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  if (slab->class_index != class_index || slab->state != SLAB_PARTIAL
+      || slab->ring != ring)
+    return "S1";
+  if (slab->n_carved > sizeclass->n_chunks)
+    return "S3";
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    if ((LOAD (&slab->words[i]) & ~carved_mask (slab, i)) != 0)
+      return "S2";
+  return slab_count_free (slab, slab->class_index) == 0 ? "S1" : NULL;
+}
+
+bool
+sli_slab_is_right (const Slab *slab)
+{
+  unsigned class_index = slab->class_index;
+
+  if (class_index == 0 || class_index >= N_CLASSES
+      || slab->n_carved > sli_sizeclasses[class_index].n_chunks)
+    return false;
+  assert_held (&sli_slab_classes[class_index].lock);
+  return slab->state == SLAB_FULL
+             ? slab_count_free (slab, class_index) == 0
+             : slab->ring < FREE_RINGS
+                   && slab_check (slab, class_index, slab->ring) == NULL;
+}
+
+/* The lock is taken quietly: it is not the traffic's. */
+const char *
+sli_slab_check (unsigned class_index, const void **where)
+{
+  SlabClass *class = &sli_slab_classes[class_index];
+  const char *broken = NULL;
+  uint64_t n_partial = 0;
+
+  sli_lock (&class->lock);
+  for (unsigned ring = 0; ring < FREE_RINGS; ring++)
+    LINK_EACH (link, &class->rings[ring])
+      {
+        const Slab *slab = LINK_OWNER (link, Slab, link);
+
+        n_partial++;
+        if (broken == NULL)
+          {
+            broken = slab_check (slab, class_index, ring);
+            *where = slab;
+          }
+      }
+  if (broken == NULL && n_partial > class->n_slabs)
+    {
+      broken = "S4";
+      *where = class;
+    }
+  sli_unlock (&class->lock);
+  return broken;
+}
+
+bool
+sli_slab_is_valid (unsigned class_index)
+{
+  const void *where;
+
+  return sli_slab_check (class_index, &where) == NULL;
+}
+
+/* S6, of the slabs in no ring. */
+static void
+check_full_run (void *run UNUSED, void *record, void *data)
+{
+  const Slab *slab = record;
+  const void **where = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index != 0 && class_index < N_CLASSES && slab->state == SLAB_FULL
+      && slab_count_free (slab, class_index) != 0)
+    *where = slab;
+}
+
+const char *
+sli_slab_check_full (const void **where)
+{
+  *where = NULL;
+  sli_page_each_run (check_full_run, where);
+  return *where != NULL ? "S6" : NULL;
+}
+
+/* --- walking ------------------------------------------------------------- */
+
+typedef struct
+{
+  SlabVisit visit;
+  void *data;
+} SlabWalk;
+
+static void
+walk_run (void *run, void *record, void *data)
+{
+  const Slab *slab = record;
+  const SlabWalk *walk = data;
+  unsigned class_index = LOAD (&slab->class_index);
+
+  if (class_index != 0 && class_index < N_CLASSES)
+    walk->visit (run, class_index, walk->data);
+}
+
+void
+sli_slab_each (SlabVisit visit, void *data)
+{
+  SlabWalk walk = { visit, data };
+
+  sli_page_each_run (walk_run, &walk);
+}
+
+unsigned
+sli_slab_chunk_locked (const void *run, unsigned index, ChunkInfo *info)
+{
+  void *record;
+  unsigned class_index;
+
+  assert_held (sli_page_lock ());
+  *info = (ChunkInfo){ .state = CHUNK_NONE };
+  if (sli_page_run_of (run, &record) == NULL)
+    return 0;
+  class_index = LOAD (&((Slab *) record)->class_index);
+  if (class_index == 0)
+    return 0;
+  if (index < sli_sizeclasses[class_index].n_chunks)
+    look_up_locked (slab_chunk (record, (char *) (uintptr_t) run, index),
+                    info);
+  return sli_sizeclasses[class_index].n_chunks;
+}
+
+unsigned
+sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
+{
+  unsigned n_chunks;
+
+  sli_lock (sli_page_lock ());
+  n_chunks = sli_slab_chunk_locked (run, index, info);
+  sli_unlock (sli_page_lock ());
+  return n_chunks;
+}

@@ -1,0 +1,430 @@
+/* slab.c - chunks of one class, cut from runs
+ *
+ * Layer: slab.  Locks: one a class (rank 30).  Theory: section 4.
+ * slab-free.c takes chunks back, slab-stats.c looks at all; what the three share
+ * is in slab-class.h.
+ * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
+ * section 2; the bitmaps outside the slab, by measurement (THEORY 11).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "slab.h"
+#include "page/page.h"
+#include "slab-class.h"
+#include "last-allocator.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "base/option.h"
+#include "base/probe.h"
+#include "port/annotate.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  /* Where a fuller slab may be found so many of a ring are looked at. */
+  SLAB_LOOKS_MAX = 8
+};
+
+SlabClass sli_slab_classes[N_CLASSES];
+static uint32_t colour_increment;
+
+/* Guard pages (hardened and debug): every so many slabs one ends at a page
+ * that can't be touched, up to a number that the kernel's limit on mappings
+ * (65,530) leaves plenty of room beside. */
+enum
+{
+  GUARD_EVERY_SLABS = 8,
+  GUARDS_MAX = 4096
+};
+
+static bool has_guards;
+static unsigned n_guards;     /* in force now */
+static unsigned n_guard_turn; /* slabs made, to tell whose turn it is */
+
+/* Does somebody read all memory, as the leak sanitizer does at the end?  It
+ * would run into the guard pages. */
+static bool
+is_scanned (void)
+{
+  const char *tool = sli_os_memory_tool ();
+
+  return tool != NULL && strcmp (tool, "sanitizer") == 0;
+}
+
+COMMON_TEXT void
+sli_slab_init (void)
+{
+  sli_page_init ();
+  has_guards = (sli_option_is_on (SLICE_OPTION_HARDENED)
+                || sli_option_is_on (SLICE_OPTION_DEBUG))
+               && !is_scanned ();
+  /* A mark belongs to 16 bytes; and canaries and red zones make chunks larger
+   * than their blocks: only a spacing of 16 keeps the alignment that the
+   * block's own size promises. */
+  sli_sizeclass_init (sli_page_unit_bytes (),
+                      sli_page_has_marks ()
+                          || sli_option_is_on (SLICE_OPTION_ALIGN_16));
+  colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
+  for (unsigned i = 0; i < N_CLASSES; i++)
+    {
+      memset (&sli_slab_classes[i], 0, sizeof sli_slab_classes[i]);
+      sli_lock_init (&sli_slab_classes[i].lock, LOCK_RANK_SLAB);
+      for (int ring = 0; ring < FREE_RINGS; ring++)
+        link_init (&sli_slab_classes[i].rings[ring]);
+    }
+}
+
+COMMON_TEXT Lock *
+sli_slab_lock (unsigned class_index)
+{
+  return &sli_slab_classes[class_index].lock;
+}
+
+/* --- one slab ------------------------------------------------------------ */
+
+COMMON_TEXT static bool
+slab_has_free (const Slab *slab)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+
+  if (LOAD (&slab->n_carved) < sizeclass->n_chunks)
+    return true;
+  for (unsigned i = 0; i < sizeclass->n_words; i++)
+    if (LOAD (&slab->words[i]) != 0)
+      return true;
+  return false;
+}
+
+static unsigned
+ring_for (const Slab *slab, unsigned n_free)
+{
+  return n_free * FREE_RINGS
+         / (sli_sizeclasses[slab->class_index].n_chunks + 1);
+}
+
+static void
+slab_set_full (Slab *slab)
+{
+  assert_held (&sli_slab_classes[slab->class_index].lock);
+  assert_here (slab->state == SLAB_PARTIAL);
+  link_remove (&slab->link);
+  slab->state = SLAB_FULL;
+}
+
+/* Writes the header of a fresh run. */
+static void
+slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
+            bool is_zero)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+
+  assert_held (&class->lock);
+  assert_here (slab->class_index == 0); /* no slab, and no metadata */
+  link_init (&slab->link);
+  slab->words = sizeclass->bitmap_offset == 0
+                    ? slab->own_words
+                    : (uint64_t *) (void *) (run + sizeclass->bitmap_offset);
+  memset (slab->words, 0, sizeclass->n_words * sizeof slab->words[0]);
+  if (sli_page_has_marks ())
+    memset (region_mark_of (run), 0,
+            (sizeclass->slab_bytes >> MARK_GRAIN_SHIFT) * sizeof (uint16_t));
+  slab->first_offset
+      = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
+  class->colour += colour_increment;
+  STORE (&slab->n_carved, 0);
+  slab->is_zero = is_zero;
+  STORE_RELEASE (&slab->class_index, (uint16_t) class_index);
+  slab_file (class, slab, FREE_RINGS - 1);
+  STORE (&class->n_slabs, class->n_slabs + 1);
+  class->n_made++;
+  if (sli_annotate_is_on ())
+    sli_annotate_slab (slab_chunk (slab, run, 0),
+                       (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
+}
+
+/* --- taking -------------------------------------------------------------- */
+
+/* All bits of a word. */
+static inline uint64_t
+words_take (uint64_t *word)
+{
+  if (SEEDED (6))
+    {
+      uint64_t bits = LOAD (word);
+
+      SCHEDULE_POINT ("words read");
+      STORE (word, 0);
+      return bits;
+    }
+  return __atomic_exchange_n (word, 0, __ATOMIC_ACQUIRE);
+}
+
+/* Chunks that came back, lowest address first. */
+static unsigned
+slab_take_free (Slab *slab, char *run, unsigned n, void **end)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n_words = (LOAD (&slab->n_carved) + BITS_PER_WORD - 1u)
+                     / BITS_PER_WORD;
+  unsigned taken = 0;
+
+  for (unsigned i = 0; i < n_words && taken < n; i++)
+    {
+      uint64_t bits;
+      char *base;
+
+      if (LOAD (&slab->words[i]) == 0)
+        continue;
+      bits = words_take (&slab->words[i]);
+      SCHEDULE_POINT ("words taken");
+      base = slab_chunk (slab, run, i * BITS_PER_WORD);
+      for (; bits != 0 && taken < n; bits &= bits - 1)
+        *--end = base + (size_t) (unsigned) __builtin_ctzll (bits)
+                            * sizeclass->chunk_bytes,
+        taken++;
+      if (bits != 0)
+        __atomic_fetch_or (&slab->words[i], bits, __ATOMIC_RELEASE);
+    }
+  return taken;
+}
+
+/* Writes the addresses of n neighbours below end, the lowest at end[-1]. */
+static inline void
+chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
+{
+  uintptr_t address = (uintptr_t) chunk;
+  Pair low = { address + chunk_bytes, address };
+  Pair high = low + 2 * chunk_bytes;
+
+  for (; n >= 4; n -= 4, end -= 4)
+    {
+      ((Pair *) (void *) end)[-1] = low;
+      ((Pair *) (void *) end)[-2] = high;
+      low += 4 * chunk_bytes;
+      high += 4 * chunk_bytes;
+    }
+  for (address = low[1]; n > 0; n--, address += chunk_bytes)
+    *--end = (void *) address;
+}
+
+/* Chunks that were never out: only now does their memory come into use. */
+COMMON_TEXT static unsigned
+slab_carve (Slab *slab, char *run, unsigned n, void **end)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
+  unsigned n_carved = LOAD (&slab->n_carved);
+  char *chunk = slab_chunk (slab, run, n_carved);
+
+  if (n > sizeclass->n_chunks - n_carved)
+    n = sizeclass->n_chunks - n_carved + SEEDED (3);
+  chunks_list (chunk, sizeclass->chunk_bytes, n, end);
+  STORE (&slab->n_carved, (uint16_t) (n_carved + n));
+  return n;
+}
+
+/* The fullest among the first few of a ring; of equals the lowest.  What has
+ * changed since it was filed is filed anew on the way. */
+static Slab *
+ring_choose (SlabClass *class, unsigned ring)
+{
+  unsigned looks = 0, best_free = 0;
+  Slab *best = NULL;
+
+  for (Link *link = class->rings[ring].next, *next;
+       link != &class->rings[ring] && looks < SLAB_LOOKS_MAX;
+       link = next, looks++)
+    {
+      Slab *slab = LINK_OWNER (link, Slab, link);
+      unsigned n_free = slab_count_free (slab, slab->class_index);
+      unsigned right_ring = ring_for (slab, n_free);
+
+      next = link->next;
+      if (right_ring != ring)
+        slab_file (class, slab, right_ring);
+      /* One that belongs among the fuller ones is the better choice. */
+      if (right_ring <= ring
+          && (best == NULL || n_free < best_free
+              || (n_free == best_free && slab < best)))
+        {
+          best = slab;
+          best_free = n_free;
+        }
+    }
+  return best;
+}
+
+/* A slab to take from, as full as is easily found; NULL if there is none. */
+COMMON_TEXT static Slab *
+class_choose (SlabClass *class)
+{
+  Slab *slab = NULL;
+
+  assert_held (&class->lock);
+  for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
+    slab = ring_choose (class, ring);
+  /* All that were looked at may have moved to rings passed already. */
+  for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
+    if (!link_is_alone (&class->rings[ring]))
+      slab = LINK_OWNER (class->rings[ring].next, Slab, link);
+  return slab;
+}
+
+/* From the slabs at hand. */
+static unsigned
+class_take (SlabClass *class, unsigned n, void **end)
+{
+  unsigned taken = 0;
+  Slab *slab;
+
+  assert_held (&class->lock);
+  while (taken < n && (slab = class_choose (class)) != NULL)
+    {
+      char *run = sli_page_run_of_record (slab);
+
+      taker_note (slab);
+      taken += slab_take_free (slab, run, n - taken, end - taken);
+      if (taken < n)
+        taken += slab_carve (slab, run, n - taken, end - taken);
+      /* Nothing can come back into a slab without a free bit but under the
+       * lock, so this holds until we let go. */
+      if (!slab_has_free (slab))
+        slab_set_full (slab);
+      assert_slow (sli_slab_is_right (slab));
+    }
+  class->n_taken += taken;
+  return taken;
+}
+
+/* Is it this slab's turn to have a guard? */
+static bool
+take_guard_turn (void)
+{
+  return has_guards && LOAD (&n_guards) < GUARDS_MAX
+         && __atomic_fetch_add (&n_guard_turn, 1, __ATOMIC_RELAXED)
+                    % GUARD_EVERY_SLABS
+                == 0;
+}
+
+bool
+sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
+{
+  /* Counted even if it fails: the slab's end counts it off. */
+  __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
+  return sli_os_protect (run + sizeclass->slab_bytes, sli_page_unit_bytes (),
+                         on);
+}
+
+/* A run for one more slab, guarded perhaps; the lock is not held. */
+static void *
+class_get_run (unsigned class_index, void **record, bool *is_zero,
+               bool *is_guarded)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  void *run;
+
+  *is_guarded = take_guard_turn ();
+  run = sli_page_alloc_run (sizeclass->n_units + *is_guarded, record,
+                            is_zero);
+  if (run != NULL && *is_guarded)
+    (void) sli_slab_set_guard (run, sizeclass, true); /* without it: no harm */
+  return run;
+}
+
+/* Cuts one more slab and leaves the lock taken; NULL (and the lock let go) if
+ * there is no memory.  The caller takes from it at once, so that no slab stays
+ * that never had a chunk out. */
+COMMON_TEXT static Slab *
+class_grow (SlabClass *class, unsigned class_index)
+{
+  bool is_guarded, is_zero;
+  void *record, *run = class_get_run (class_index, &record, &is_zero,
+                                      &is_guarded);
+
+  if (run == NULL)
+    return NULL;
+  PROBE2 (slab_new, class_index, run);
+  slab_class_lock (class);
+  slab_begin (class, class_index, run, record, is_zero);
+  ((Slab *) record)->is_guarded = is_guarded;
+  return record;
+}
+
+/* The first chunks of a slab that has none out yet. */
+static unsigned
+slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
+{
+  unsigned taken = slab_carve (slab, sli_page_run_of_record (slab), n, end);
+
+  assert_held (&class->lock);
+  taker_note (slab);
+  if (!slab_has_free (slab))
+    slab_set_full (slab);
+  assert_slow (sli_slab_is_right (slab));
+  class->n_taken += taken;
+  return taken;
+}
+
+COMMON_TEXT unsigned
+sli_slab_take (unsigned class_index, unsigned n, void **end)
+{
+  SlabClass *class = &sli_slab_classes[class_index];
+  unsigned taken;
+  Slab *slab;
+
+  slab_class_lock (class);
+  taken = class_take (class, n, end);
+  sli_unlock (&class->lock);
+  /* A quarter of what was asked for is worth a trip: rather that than one
+   * more slab while others have holes. */
+  while (taken < (n + 3) / 4
+         && (slab = class_grow (class, class_index)) != NULL)
+    {
+      taken += slab_take_first (class, slab, n - taken, end - taken);
+      sli_unlock (&class->lock);
+      assert_slow (sli_slab_is_valid (class_index));
+    }
+  return taken;
+}
+
+CONTEXT_TEXT unsigned
+sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
+{
+  SlabClass *class = &sli_slab_classes[class_index];
+  unsigned taken = 0;
+  Slab *slab;
+
+  slab_class_lock (class);
+  slab = class_choose (class);
+  if (slab == NULL)
+    {
+      sli_unlock (&class->lock);
+      slab = class_grow (class, class_index);
+      if (slab == NULL)
+        return 0;
+    }
+  /* Holes come first: zeroes only where all else is taken. */
+  if (slab->is_zero
+      && slab_count_free (slab, class_index)
+             == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
+    {
+      unsigned left = sli_sizeclasses[class_index].n_chunks - slab->n_carved;
+
+      *first = slab_chunk (slab, sli_page_run_of_record (slab),
+                           slab->n_carved);
+      taker_note (slab);
+      taken = n < left ? n : left;
+      STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
+      if (taken == left)
+        slab_set_full (slab);
+      assert_slow (sli_slab_is_right (slab));
+      class->n_taken += taken;
+    }
+  sli_unlock (&class->lock);
+  return taken;
+}

@@ -1,0 +1,182 @@
+/* test-block-registry.c - slice/checking/block-registry.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "testlib.h"
+#include "checking/block-registry.h"
+
+static void *
+at (uintptr_t number)
+{
+  return (void *) (number * 16);
+}
+
+/* Against a table: grows, forgets what is freed, and finds again. */
+static void
+test_model (void)
+{
+  enum { N = 20000 };
+  static size_t sizes[N + 1];
+  size_t n_live = 0;
+  TestRandom random;
+
+  test_random_init (&random, 0);
+  for (unsigned turn = 0; turn < test_times (300000, 20000); turn++)
+    {
+      unsigned i = 1 + test_random_below (&random, N);
+
+      if (sizes[i] == 0)
+        {
+          sizes[i] = 1 + test_random_below (&random, 5000);
+          g_assert_true (sli_block_check_add_at (at (i), sizes[i], NULL));
+          n_live++;
+        }
+      else
+        {
+          sli_block_check_remove_at (at (i),
+                                     turn % 2 == 0 ? sizes[i]
+                                                   : BLOCK_CHECK_ANY_SIZE,
+                                     "test", NULL);
+          sizes[i] = 0;
+          n_live--;
+        }
+      g_assert_cmpuint (sli_block_check_count (), ==, n_live);
+    }
+}
+
+/* Blocks that come and go at ever new addresses don't fill the table. */
+static void
+test_no_growth (void)
+{
+  size_t before = test_resident_bytes ();
+
+  for (uintptr_t i = 1; i < test_times (2000000, 50000); i++)
+    {
+      sli_block_check_add_at (at (i), 8, NULL);
+      sli_block_check_remove_at (at (i), 8, "test", NULL);
+    }
+  if (!test_is_slow ())
+    g_assert_cmpuint (test_resident_bytes (), <, before + (1 << 20));
+}
+
+static void
+add_and_remove (unsigned index, void *data G_GNUC_UNUSED)
+{
+  for (uintptr_t i = 0; i < test_times (50000, 5000); i++)
+    {
+      sli_block_check_add_at (at (i * 4 + index + 1), i + 1, NULL);
+      if (i % 3 != 0)
+        sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test",
+                                   NULL);
+    }
+  for (uintptr_t i = 0; i < test_times (50000, 5000); i += 3)
+    sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test", NULL);
+}
+
+static void
+test_threads (void)
+{
+  test_gang (4, add_and_remove, NULL);
+  g_assert_cmpuint (sli_block_check_count (), ==, 0);
+}
+
+/* --- slice_debug_size() --- */
+
+enum
+{
+  SMALL = 40,
+  LARGE = 100000
+};
+
+/* What it says of a small block and of a large one, while they live; and
+ * nothing of what is beside them, or was freed. */
+static void
+check_debug_size (const char *options, size_t of_small, size_t of_large)
+{
+  char *small, *large;
+
+  test_options (options);
+  g_assert_cmpuint (slice_debug_size (&small), ==, 0);
+  small = slice_alloc (SMALL);
+  large = slice_alloc (LARGE);
+  g_assert_cmpuint (slice_debug_size (small), ==, of_small);
+  g_assert_cmpuint (slice_debug_size (small + 8), ==, 0);
+  g_assert_cmpuint (slice_debug_size (large), ==, of_large);
+  g_assert_cmpuint (slice_debug_size (large + 16), ==, 0);
+  slice_free1 (SMALL, small);
+  slice_free1 (LARGE, large);
+  g_assert_cmpuint (slice_debug_size (small), ==, 0);
+  g_assert_cmpuint (slice_debug_size (large), ==, 0);
+}
+
+static void
+test_debug_size (void)
+{
+  check_debug_size ("debug-blocks", SMALL, LARGE);
+}
+
+static void
+test_debug_size_checked (void)
+{
+  check_debug_size ("checked", 0, LARGE);
+}
+
+static void
+test_debug_size_default (void)
+{
+  check_debug_size ("", 0, 0);
+}
+
+static void
+expect (int number, const char *text, const char *sizes, const char *class)
+{
+  test_will_die ("slice: error %d: test: %s: block %p, given size %s "
+                 "[class %s, thread %u]",
+                 number, text, at (5), sizes, class, test_thread_id ());
+}
+
+static void
+death_empty (void)
+{
+  expect (108, "not a live block", "40", "40");
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
+}
+
+static void
+death_twice (void)
+{
+  sli_block_check_add_at (at (5), 40, NULL);
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  expect (108, "not a live block", "40", "40");
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
+}
+
+static void
+death_size (void)
+{
+  sli_block_check_add_at (at (5), 40, NULL);
+  expect (109, "live block has another size", "41, real size 40", "48");
+  sli_block_check_remove_at (at (5), 41, "test", NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_fresh ("/slice/block-check/model", test_model);
+  test_add_fresh ("/slice/block-check/no-growth", test_no_growth);
+  test_add_fresh ("/slice/block-check/threads", test_threads);
+  test_add_fresh ("/slice/block-check/debug-size", test_debug_size);
+  test_add_fresh ("/slice/block-check/debug-size-checked",
+                  test_debug_size_checked);
+  test_add_fresh ("/slice/block-check/debug-size-default",
+                  test_debug_size_default);
+  test_add_death ("/slice/block-check/death/empty", death_empty);
+  test_add_death ("/slice/block-check/death/twice", death_twice);
+  test_add_death ("/slice/block-check/death/size", death_size);
+  return g_test_run ();
+}

@@ -1,0 +1,205 @@
+/* test-checking-quick.c - slice/checking/checking-quick.c, and what stands in chunks
+ *
+ * hardened in the usual case, as compiled for any processor and for one with
+ * registers of 32 bytes: whatever the machine would choose, both are tried.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/walk.h>
+
+#include "checking/checking-contents.h"
+
+#include "testlib.h"
+
+#include <string.h>
+
+enum
+{
+  N_BLOCKS = 40, /* more than wait in the quarantine */
+  BYTE = 0xd7,
+  AROUND = 64 /* bytes before and behind a chunk, which are another's */
+};
+
+typedef struct
+{
+  void (*fill) (char *chunk, size_t chunk_bytes, uint64_t word);
+  bool (*is) (const char *chunk, size_t chunk_bytes, uint8_t value);
+  void *(*take) (size_t size, const void *site);
+  void (*give) (size_t size, void *block, const void *site);
+} Width;
+
+static void
+fill_narrow (char *chunk, size_t chunk_bytes, uint64_t word)
+{
+  chunk_fill_inline (chunk, chunk_bytes, word);
+}
+
+static bool
+is_narrow (const char *chunk, size_t chunk_bytes, uint8_t value)
+{
+  return chunk_is (chunk, chunk_bytes, value);
+}
+
+static const Width narrow
+    = { fill_narrow, is_narrow, sli_guard_hardened_take_quick,
+        sli_guard_hardened_give_quick };
+
+#ifdef WIDE
+WIDE static void
+fill_wide (char *chunk, size_t chunk_bytes, uint64_t word)
+{
+  chunk_fill_inline (chunk, chunk_bytes, word);
+}
+
+WIDE static bool
+is_wide (const char *chunk, size_t chunk_bytes, uint8_t value)
+{
+  return chunk_is (chunk, chunk_bytes, value);
+}
+
+static const Width wide
+    = { fill_wide, is_wide, sli_guard_hardened_take_wide,
+        sli_guard_hardened_give_wide };
+#endif
+
+/* --- chunks of all sizes ------------------------------------------------- */
+
+static void
+check_chunk (const Width *width, char *chunk, size_t chunk_bytes)
+{
+  memset (chunk - AROUND, 1, chunk_bytes + 2 * AROUND);
+  width->fill (chunk, chunk_bytes, BYTE * 0x0101010101010101u);
+  for (size_t i = 0; i < AROUND; i++)
+    {
+      g_assert_cmpint (chunk[-1 - (ptrdiff_t) i], ==, 1);
+      g_assert_cmpint (chunk[chunk_bytes + i], ==, 1);
+    }
+  g_assert_true (width->is (chunk, chunk_bytes, BYTE));
+  for (size_t i = 0; i < chunk_bytes; i++)
+    {
+      g_assert_cmpint ((unsigned char) chunk[i], ==, BYTE);
+      chunk[i] = (char) (BYTE ^ (1 << i % 8));
+      g_assert_false (width->is (chunk, chunk_bytes, BYTE));
+      chunk[i] = (char) BYTE;
+    }
+}
+
+static void
+check_chunks (const Width *width)
+{
+  static _Alignas (16) char memory[SLICE_SIZE_MAX + 2 * AROUND];
+
+  for (size_t bytes = 16; bytes <= SLICE_SIZE_MAX; bytes += 16)
+    check_chunk (width, memory + AROUND, bytes);
+}
+
+/* --- blocks of all sizes ------------------------------------------------- */
+
+static void
+begin (void)
+{
+  test_options ("hardened");
+  slice_free1 (8, slice_alloc (8));
+}
+
+static void
+check_blocks (const Width *width)
+{
+  char *blocks[N_BLOCKS];
+
+  begin ();
+  for (size_t size = 1; size <= SIZE_MAX_OF (GUARD_HARDENED);
+       size += test_is_slow () ? 97 : 1)
+    for (int round = 0; round < 2; round++)
+      {
+        for (int i = 0; i < N_BLOCKS; i++)
+          {
+            blocks[i] = width->take (size, NULL);
+            g_assert_true (test_is_zero (blocks[i], size));
+            memset (blocks[i], 0xff, size);
+          }
+        for (int i = 0; i < N_BLOCKS; i++)
+          width->give (size, blocks[i], NULL);
+      }
+  g_assert_null (slice_validate (NULL));
+}
+
+/* The last byte of a large chunk. */
+static void
+die_written_free (const Width *width)
+{
+  enum { SIZE = 1000 };
+  char *block;
+
+  begin ();
+  block = width->take (SIZE, NULL);
+  width->give (SIZE, block, NULL);
+  block[SIZE - 1] = 5;
+  test_will_die ("slice: error 115: slice_alloc: written to while it was free: "
+                 "block %p, given size %d, at byte %d: 5 0 0 0 (was 0) "
+                 "[class %u, thread %u]",
+                 (void *) block, SIZE, SIZE - 1,
+                 (unsigned) sli_sizeclasses[SLICE_CLASS_V1 (SIZE)].block_bytes,
+                 test_thread_id ());
+  for (int i = 0; i < 10 * N_BLOCKS; i++)
+    width->give (SIZE, width->take (SIZE, NULL), NULL);
+}
+
+static void
+chunks_narrow (void)
+{
+  check_chunks (&narrow);
+}
+
+static void
+blocks_narrow (void)
+{
+  check_blocks (&narrow);
+}
+
+static void
+death_narrow (void)
+{
+  die_written_free (&narrow);
+}
+
+#ifdef WIDE
+static void
+chunks_wide (void)
+{
+  check_chunks (&wide);
+}
+
+static void
+blocks_wide (void)
+{
+  check_blocks (&wide);
+}
+
+static void
+death_wide (void)
+{
+  die_written_free (&wide);
+}
+#endif
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add ("/slice/guard-quick/chunks", chunks_narrow);
+  test_add_fresh ("/slice/guard-quick/blocks", blocks_narrow);
+  test_add_death ("/slice/guard-quick/death/written-free", death_narrow);
+#ifdef WIDE
+  g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
+  if (HAS_WIDE ())
+    {
+      test_add ("/slice/guard-quick/wide/chunks", chunks_wide);
+      test_add_fresh ("/slice/guard-quick/wide/blocks", blocks_wide);
+      test_add_death ("/slice/guard-quick/wide/death/written-free", death_wide);
+    }
+#endif
+  return g_test_run ();
+}
