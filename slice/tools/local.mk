@@ -1,4 +1,4 @@
-# slice/tools/local.mk - tools (floor 8): the tracer
+# slice/tools/local.mk - tools (layer 9): the tracer
 #
 # Built where configure has found libdw, libzstd and zlib.  The recorder needs
 # the C library alone; it opens libunwind when it runs.
@@ -18,76 +18,76 @@ endif
 
 # Everything but main(), for the tests.
 %C%_libtrace_la_SOURCES = \
-	%D%/analyse.c \
-	%D%/analyse.h \
-	%D%/analyse-lives.c \
-	%D%/analyse-owners.c \
-	%D%/analyse-parts.h \
-	%D%/analyse-scopes.c \
-	%D%/analyse-site.c \
-	%D%/classify.c \
-	%D%/classify.h \
-	%D%/command-line.c \
-	%D%/command-line.h \
-	%D%/command-advise.c \
-	%D%/command-compare.c \
-	%D%/command-diff.c \
-	%D%/command-dump.c \
-	%D%/command-export.c \
-	%D%/command-patterns.c \
-	%D%/command-record.c \
-	%D%/command-replay.c \
-	%D%/command-report.c \
-	%D%/commands.h \
-	%D%/json.c \
-	%D%/json.h \
-	%D%/operations.c \
-	%D%/operations.h \
-	%D%/pack.c \
-	%D%/pack.h \
-	%D%/profile.c \
-	%D%/profile.h \
-	%D%/profile-callers.c \
-	%D%/profile-depth.c \
-	%D%/profile-json.c \
-	%D%/profile-json.h \
-	%D%/profile-parts.h \
-	%D%/profile-pictures.c \
-	%D%/profile-reading.c \
-	%D%/replay-backends.c \
-	%D%/replay.c \
-	%D%/replay.h \
-	%D%/replay-run.c \
-	%D%/replay-write.c \
-	%D%/resample.c \
-	%D%/resample.h \
-	%D%/report-html.c \
-	%D%/report-svg.c \
-	%D%/report-text.c \
-	%D%/report.h \
-	%D%/sites.c \
-	%D%/sites.h \
-	%D%/spool.h \
-	%D%/stage.c \
-	%D%/stage.h \
-	%D%/symbols.c \
-	%D%/symbols.h \
-	%D%/tool.c \
-	%D%/tool.h \
-	%D%/trace-format.h \
-	%D%/trace-read.c \
-	%D%/trace-read.h \
-	%D%/trace-read-parts.h \
-	%D%/trace-stream.c \
-	%D%/trace-write.c \
-	%D%/trace-write.h \
-	%D%/xxh64.c
+	%D%/trace/analyse/analyse.c \
+	%D%/trace/analyse/analyse.h \
+	%D%/trace/analyse/analyse-lives.c \
+	%D%/trace/analyse/analyse-owners.c \
+	%D%/trace/analyse/analyse-parts.h \
+	%D%/trace/analyse/analyse-scopes.c \
+	%D%/trace/analyse/analyse-site.c \
+	%D%/trace/analyse/classify.c \
+	%D%/trace/analyse/classify.h \
+	%D%/trace/command/command-line.c \
+	%D%/trace/command/command-line.h \
+	%D%/trace/command/command-advise.c \
+	%D%/trace/command/command-compare.c \
+	%D%/trace/command/command-diff.c \
+	%D%/trace/command/command-dump.c \
+	%D%/trace/command/command-export.c \
+	%D%/trace/command/command-patterns.c \
+	%D%/trace/command/command-record.c \
+	%D%/trace/command/command-replay.c \
+	%D%/trace/command/command-report.c \
+	%D%/trace/command/commands.h \
+	%D%/trace/common/json.c \
+	%D%/trace/common/json.h \
+	%D%/trace/format/operations.c \
+	%D%/trace/format/operations.h \
+	%D%/trace/format/pack.c \
+	%D%/trace/format/pack.h \
+	%D%/trace/profile/profile.c \
+	%D%/trace/profile/profile.h \
+	%D%/trace/profile/profile-callers.c \
+	%D%/trace/profile/profile-depth.c \
+	%D%/trace/profile/profile-json.c \
+	%D%/trace/profile/profile-json.h \
+	%D%/trace/profile/profile-parts.h \
+	%D%/trace/profile/profile-pictures.c \
+	%D%/trace/profile/profile-reading.c \
+	%D%/trace/replay/replay-backends.c \
+	%D%/trace/replay/replay.c \
+	%D%/trace/replay/replay.h \
+	%D%/trace/replay/replay-run.c \
+	%D%/trace/replay/replay-write.c \
+	%D%/trace/replay/resample.c \
+	%D%/trace/replay/resample.h \
+	%D%/trace/report/report-html.c \
+	%D%/trace/report/report-svg.c \
+	%D%/trace/report/report-text.c \
+	%D%/trace/report/report.h \
+	%D%/trace/sites/sites.c \
+	%D%/trace/sites/sites.h \
+	%D%/trace/format/spool.h \
+	%D%/trace/common/stage.c \
+	%D%/trace/common/stage.h \
+	%D%/trace/sites/symbols.c \
+	%D%/trace/sites/symbols.h \
+	%D%/trace/common/tool.c \
+	%D%/trace/common/tool.h \
+	%D%/trace/format/trace-format.h \
+	%D%/trace/format/trace-read.c \
+	%D%/trace/format/trace-read.h \
+	%D%/trace/format/trace-read-parts.h \
+	%D%/trace/format/trace-stream.c \
+	%D%/trace/format/trace-write.c \
+	%D%/trace/format/trace-write.h \
+	%D%/trace/format/xxh64.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"'
 %C%_libtrace_la_CFLAGS = $(trace_cflags)
 %C%_libtrace_la_LIBADD = $(trace_libs)
 
-%C%_slice_trace_SOURCES = %D%/main.c
+%C%_slice_trace_SOURCES = %D%/trace/command/main.c
 %C%_slice_trace_CFLAGS = $(trace_cflags)
 %C%_slice_trace_LDADD = %D%/libtrace.la
 
@@ -95,18 +95,18 @@ endif
 # exceptions pass through it.  The compiler must not take its malloc for the
 # one it knows.
 %C%_slice_trace_record_la_SOURCES = \
-	%D%/record.c \
-	%D%/record.h \
-	%D%/record-check.c \
-	%D%/record-cxx.c \
-	%D%/record-event.c \
-	%D%/record-hooks.c \
-	%D%/record-spool.c \
-	%D%/record-stack.c \
-	%D%/record-start.c \
-	%D%/spool.h \
-	%D%/trace-format.h \
-	%D%/xxh64.c
+	%D%/trace/record/record.c \
+	%D%/trace/record/record.h \
+	%D%/trace/record/record-check.c \
+	%D%/trace/record/record-cxx.c \
+	%D%/trace/record/record-event.c \
+	%D%/trace/record/record-hooks.c \
+	%D%/trace/record/record-spool.c \
+	%D%/trace/record/record-stack.c \
+	%D%/trace/record/record-start.c \
+	%D%/trace/format/spool.h \
+	%D%/trace/format/trace-format.h \
+	%D%/trace/format/xxh64.c
 %C%_slice_trace_record_la_CFLAGS = $(SLICE_WARN_CFLAGS) \
 	-Wno-missing-prototypes -fvisibility=hidden \
 	-ftls-model=initial-exec -fexceptions -fno-builtin

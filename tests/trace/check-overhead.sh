@@ -13,7 +13,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 
 times=${1:-5}
-file=$(realpath "${2:-$source/slice/tools/report-html.c}")
+file=$(realpath "${2:-$source/slice/tools/trace/report/report-html.c}")
 cd "$work" || exit 1
 
 cat > numbers.sql <<'EOF'

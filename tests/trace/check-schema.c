@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "slice/tools/json.h"
+#include "tools/trace/common/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "tools/report.h"
-#include "tools/stage.h"
+#include "tools/trace/report/report.h"
+#include "tools/trace/common/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef MAKE_TRACE_H
 #define MAKE_TRACE_H
 
-#include "slice/tools/trace-write.h"
+#include "tools/trace/format/trace-write.h"
 
 typedef struct Maker Maker;
 

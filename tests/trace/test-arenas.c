@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "make-trace.h"
-#include "slice/tools/replay.h"
+#include "tools/trace/replay/replay.h"
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <math.h>

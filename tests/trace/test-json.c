@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include "make-trace.h"
-#include "slice/tools/profile-json.h"
-#include "slice/tools/report.h"
+#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/report/report.h"
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -261,7 +261,7 @@ equal left-nothing "$(left)$(ls "$TMPDIR")" ""
 "$trace" time "$work/forks" fork > "$work/out" 2> "$work/err"
 equal left-time-children "$? $(ls "$TMPDIR")" "0 "
 equal no-fixed-names "$(cd "$source/slice/tools" \
-  && grep -n '"/tmp/[^"]*%d' *.c)" ""
+  && grep -rn --include='*.c' '"/tmp/[^"]*%d' .)" ""
 
 # wait_for COMMAND...: until it is so, or PID is gone
 wait_for ()

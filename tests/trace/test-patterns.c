@@ -3,7 +3,7 @@
  * Tests.  SPDX-License-Identifier: MIT
  */
 #include "make-trace.h"
-#include "slice/tools/profile.h"
+#include "tools/trace/profile/profile.h"
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <math.h>

@@ -249,9 +249,9 @@ echo 'extern int nothing;' > "$work/nothing.c"
 $CC -shared -fPIC "$work/nothing.c" -o "$work/nothing.so"
 if $CC -g -O1 -w -fsanitize=address,undefined -fno-sanitize-recover=all \
   $renamed -I"$source" -I"$build" -iquote "$source/slice" -fno-builtin \
-  "$tools/record.c" "$tools/record-check.c" "$tools/record-event.c" \
-  "$tools/record-hooks.c" "$tools/record-spool.c" "$tools/record-stack.c" \
-  "$tools/record-start.c" "$tools/xxh64.c" \
+  "$tools/trace/record/record.c" "$tools/trace/record/record-check.c" "$tools/trace/record/record-event.c" \
+  "$tools/trace/record/record-hooks.c" "$tools/trace/record/record-spool.c" "$tools/trace/record/record-stack.c" \
+  "$tools/trace/record/record-start.c" "$tools/trace/format/xxh64.c" \
   "$source/tests/trace/clients/threads.c" -o "$work/sanitized" \
   -ldl -lpthread 2> "$work/err"
 then

@@ -1,0 +1,120 @@
+/* analyse-parts.h - what the parts of an analysis share
+ *
+ * Tools.  analyse.c has the events and the table of what is alive,
+ * analyse-site.c the numbers of one site, analyse-owners.c what runs of deaths
+ * say about owners, analyse-scopes.c the scopes of a program's markers,
+ * analyse-lives.c what lives within one function.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_ANALYSE_ANALYSE_PARTS_H
+#define SLI_TRACE_ANALYSE_ANALYSE_PARTS_H
+
+#include "analyse.h"
+#include "tools/trace/common/tool.h"
+
+#define NO_OBJECT UINT32_MAX
+#define N_SCOPES_OPEN_MAX 16
+
+/* Where an object stands in one level's list of its site. */
+typedef struct
+{
+  uint32_t site;
+  uint32_t older, younger;
+  uint32_t lane;   /* 0: the first; else one more than in SiteStats.lanes */
+  uint64_t offset; /* in the tolerant stack */
+} Link;
+
+/* A death in a run of deaths without a birth between, in one thread. */
+typedef struct
+{
+  uint64_t birth, rounded;
+  uint32_t site; /* by Analysis.sites */
+  uint32_t sites[N_LEVELS_MAX];
+} Death;
+
+typedef struct
+{
+  uint32_t name;
+  uint64_t begin, serial;
+} OpenScope;
+
+typedef struct
+{
+  /* the run of deaths without a birth in this thread */
+  Death *run;
+  uint32_t n_run, n_run_room;
+  bool run_counts; /* some death in it is of a site that is looked at */
+  OpenScope open[N_SCOPES_OPEN_MAX];
+  uint32_t n_open;
+  /* its stack at the last birth, and of that the frames that have not returned
+   * as far as is known, each with the event at which it was first seen */
+  uint32_t stack, trimmed_by;
+  uint64_t *opened;
+  uint32_t n_frames, n_frames_room;
+  /* the last block that a realloc ended, in case it lives on */
+  uint64_t kept_size;
+  uint32_t kept_node;
+} ThreadState;
+
+static inline Link *
+link_of (const Analysis *analysis, uint32_t object, unsigned level)
+{
+  return (Link *)analysis->links + (size_t)object * analysis->n_levels + level;
+}
+
+/* --- analyse-site.c --- */
+
+/* extra: the event's, its cost and the alignment. */
+void sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
+                      uint32_t extra);
+void sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
+                      const TraceEvent *event);
+void sli_burst_end (SiteStats *stats);
+void sli_lanes_init (SiteStats *stats);
+void sli_lanes_free (SiteStats *stats);
+Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
+
+static inline uint32_t
+mix_home (const SizeMix *mix, uint32_t key)
+{
+  return (key * 2654435769u) >> 8 & (mix->n_slots - 1);
+}
+
+static inline uint32_t
+mix_key (uint64_t rounded)
+{
+  uint64_t units = rounded / ROUND_BYTES + 1;
+  return units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+}
+
+/* --- analyse-owners.c --- */
+
+/* A death joins its thread's run; a birth ends it. */
+void sli_run_death (Analysis *analysis, ThreadState *thread, uint32_t index);
+void sli_run_end (Analysis *analysis, ThreadState *thread);
+void sli_scratch_free (Analysis *analysis);
+
+/* --- analyse-lives.c --- */
+
+void sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node);
+void sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node);
+void sli_lives_birth (Analysis *analysis, const ThreadState *thread,
+                      Lane *lane, const LiveObject *object);
+void sli_lives_death (Analysis *analysis, const ThreadState *thread,
+                      Lane *lane, const LiveObject *object);
+void sli_lives_restart (Life *lives);
+void sli_lives_free (Life *lives);
+
+/* --- analyse-scopes.c --- */
+
+void sli_scope_event (Analysis *analysis, ThreadState *thread,
+                      const TraceEvent *event);
+void sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
+                       uint64_t rounded);
+/* A death within the activation that saw the birth. */
+void sli_scopes_death (const ThreadState *thread, SiteStats *stats,
+                       uint64_t birth, uint64_t rounded);
+void sli_scope_close (ScopeSum *scope);
+
+#endif

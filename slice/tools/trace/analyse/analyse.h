@@ -1,0 +1,222 @@
+/* analyse.h - the numbers of each site, from one reading of a trace
+ *
+ * Tools.  Definitions: THEORY section 13 and slice-trace(1).  Memory follows
+ * live objects and sites, never events.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_ANALYSE_ANALYSE_H
+#define SLI_TRACE_ANALYSE_ANALYSE_H
+
+#include "tools/trace/sites/sites.h"
+
+#define N_LEVELS_MAX 6
+#define BURST_RUN_MIN 8 /* deaths in a row that count as a burst */
+#define ROUND_BYTES 16  /* what sizes are rounded to */
+#define N_OWNERS_MAX 8
+#define N_LOG2 48
+/* Lanes that a site keeps at once, beside the first. */
+#define N_LANES_MAX 64
+
+/* Sizes and how often: two arrays in one open table. */
+typedef struct
+{
+  uint32_t *keys; /* rounded size / 16, plus 1; 0: free */
+  uint32_t *counts;
+  uint32_t n, n_slots;
+} SizeMix;
+
+typedef struct
+{
+  uint32_t site; /* at depth 1 */
+  uint64_t bytes;
+} Owner;
+
+/* Functions outward from a site whose activations are looked at. */
+#define N_LIVES 8
+
+/* Where an activation's part of an arena begins. */
+typedef struct
+{
+  uint64_t opened; /* the event at which the activation was first seen */
+  uint64_t first;  /* the event since which it counts */
+  uint64_t base;   /* the arena's height then */
+  uint64_t n_born, n_live;
+  uint32_t frame;  /* from the outer end */
+} LifeMark;
+
+/* What an arena of one function's activations would grow to. */
+typedef struct
+{
+  uint64_t function; /* where it begins */
+  uint64_t pc;       /* within it */
+  bool mixed;        /* not always that function */
+  bool within;       /* the last death that could be was within */
+  LifeMark *marks;
+  uint32_t n_marks, n_marks_room;
+  uint64_t height, height_most, past_height;
+  uint64_t n_contained, contained; /* blocks that died within, and bytes */
+} Life;
+
+/* What one thread has of a site: an arena or a stack is one thread's, so what
+ * it would grow to is counted for each. */
+typedef struct
+{
+  uint64_t live, peak; /* rounded bytes */
+  uint64_t epoch, epoch_most;
+  uint64_t height, height_most; /* of the tolerant stack */
+  uint32_t live_n, peak_n;
+  uint32_t tail; /* youngest live object */
+  uint32_t thread;
+  Life *lives; /* N_LIVES; NULL if they are not looked at */
+} Lane;
+
+/* One scope marker seen by one site. */
+typedef struct
+{
+  uint32_t name;   /* string id */
+  uint64_t serial; /* of the activation that is being summed */
+  uint64_t begin;  /* its first event */
+  uint64_t live, peak, bump;
+  uint64_t n_births, n_contained;
+  uint64_t bytes_births, bytes_contained;
+  uint64_t sum_bump, sum_peak;
+} ScopeSum;
+
+/* What every event touches stands first: four cache lines. */
+typedef struct
+{
+  uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
+  uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
+  Lane lane;                               /* of the first thread */
+  uint64_t run_n, run_rounded;
+  double sum_size2;
+  uint64_t first_size, last_event;
+  uint32_t last_lane;
+  uint32_t max_alignment;                  /* log2 */
+  uint64_t deaths, dead_rounded, dead_bytes;
+  uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
+  double sum_life, sum_life2;              /* lives in events */
+  SizeMix mix;
+  bool one_size;
+  uint64_t burst_rounded, burst_n;
+  uint64_t resized, resized_rounded;
+  uint64_t other_thread, other_thread_rounded;
+  uint64_t sized_deaths;
+  uint64_t cost, n_costs, n_cost_outliers; /* ticks */
+  uint64_t death_cost, n_death_costs;
+  uint64_t first_event;
+  uint64_t owned_rounded;
+  Owner owners[N_OWNERS_MAX];
+  Lane *lanes; /* of other threads */
+  uint32_t n_lanes;
+  uint32_t n_threads; /* that had a lane */
+  /* of threads whose lanes were taken over when they were empty */
+  uint64_t past_peak, past_epoch, past_height, past_peak_n;
+  ScopeSum *scopes;
+  uint32_t n_scopes;
+} SiteStats;
+
+/* An object that is alive. */
+typedef struct
+{
+  uint64_t address, size, birth; /* birth: event number */
+  uint64_t birth_ticks;
+  uint32_t node, thread;
+  uint32_t next_free;
+  uint32_t slot; /* free for the observer */
+  uint32_t site; /* by Analysis.sites */
+} LiveObject;
+
+typedef struct
+{
+  uint64_t n_events, n_births, n_deaths, n_unknown_deaths, n_lost_deaths;
+  uint64_t bytes, live, live_n, peak, peak_n, peak_event, peak_ticks;
+  uint64_t peak_total_n; /* most objects alive at once */
+  uint64_t end_live, end_live_n;
+  uint64_t first_ticks, last_ticks;
+  uint64_t by_op[TRACE_N_OPS];
+  uint64_t size_n[N_LOG2], size_bytes[N_LOG2];
+  uint64_t life_n[N_LOG2], life_bytes[N_LOG2];
+  double sum_size2, sum_life, sum_life2;
+  double live_integral; /* bytes x ticks */
+} Totals;
+
+typedef struct Analysis Analysis;
+
+/* Told of every birth and death, after the numbers are kept; the sites are
+ * those of Analysis.sites. */
+typedef struct
+{
+  void (*birth) (void *user, const Analysis *analysis, LiveObject *object,
+                 uint32_t site);
+  void (*death) (void *user, const Analysis *analysis,
+                 const LiveObject *object, uint32_t site, unsigned op);
+  void *user;
+} Observer;
+
+struct Analysis
+{
+  const uint32_t *sites; /* node to a site of depth 1: owners, observers; level
+                            0's map unless it is set before the first event */
+  uint32_t n_first_sites;
+  unsigned n_levels; /* 0: totals and the observer alone */
+  const uint32_t *maps[N_LEVELS_MAX]; /* node to a number of the level's own;
+                                         SITE_NONE: not kept */
+  SiteStats *stats[N_LEVELS_MAX];     /* by that number */
+  uint32_t n_sites[N_LEVELS_MAX];
+  Totals totals;
+  uint64_t now; /* event number */
+  uint64_t now_ticks;
+  Observer observer;
+  Sites *frames; /* functions' activations are looked at; or NULL */
+  uint64_t cost_floor; /* ticks that an empty measurement costs */
+  /* private */
+  LiveObject *objects;
+  void *links;
+  uint32_t n_objects, n_objects_room, free_object;
+  struct
+  {
+    uint64_t address;
+    uint32_t object;
+  } * table;
+  size_t n_table, n_table_used;
+  void *threads;
+  uint32_t n_threads_room;
+  void *scratch;
+  uint64_t scope_serial;
+};
+
+Analysis *sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
+                            const uint32_t *n_sites);
+void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
+/* An event that comes soon: fetches what it will need.  Called with step 0, 1
+ * and 2, some events apart; each needs what the one before fetched. */
+void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
+                          unsigned step);
+/* The lane that an object was born in, by its number within the site. */
+Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
+                         unsigned level, uint32_t *number);
+/* Ends open runs, epochs and scopes. */
+void sli_analysis_finish (Analysis *analysis);
+void sli_analysis_free (Analysis *analysis);
+/* Visits what is alive now. */
+void sli_analysis_each_live (const Analysis *analysis,
+                             void (*visit) (void *, const LiveObject *),
+                             void *user);
+
+static inline uint64_t
+rounded_size (uint64_t size)
+{
+  uint64_t units = (size + ROUND_BYTES - 1) / ROUND_BYTES;
+  return (units == 0 ? 1 : units) * ROUND_BYTES;
+}
+
+static inline unsigned
+log2_of (uint64_t value)
+{
+  unsigned bits = value == 0 ? 0 : 64 - (unsigned)__builtin_clzll (value);
+  return bits < N_LOG2 ? bits : N_LOG2 - 1;
+}
+
+#endif

@@ -1,0 +1,611 @@
+/* classify.c - the decision list: from a site's numbers to its class
+ *
+ * Tools.  One table of thresholds, one table of rules; the first rule whose
+ * tests all hold gives the class.  Shares are taken by count and by bytes,
+ * and the less favourable one counts.
+ *
+ * 1.25 and 2.0 are the waste of an arena in which 20 % and 50 % of the bytes
+ * die early, 1 / (1 - E).
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "tools/trace/common/tool.h"
+#include "classify.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE_BYTES_MAX 2064
+/* Absolute waste that an arena may cause before it falls a class. */
+#define GUARD_BYTES (64 * 1024)
+#define GUARD_SHARE 0.01
+
+typedef enum
+{
+  T_RARE_BIRTHS,
+  T_RARE_SHARE,
+  T_HUGE,
+  T_V,
+  T_SCRATCH_N,
+  T_L_GOOD,
+  T_L_LAZY,
+  T_W_GOOD,
+  T_W_FAIR,
+  T_SW_GOOD,
+  T_SW_LAZY,
+  T_Q_LINEAR,
+  T_Q_POOL,
+  T_B,
+  T_O,
+  T_C,
+  T_X,
+  T_X_STACK,
+  T_X_POOL,
+  T_P2,
+  T_R,
+  T_PW,
+  T_SLICE,
+  N_THRESHOLDS
+} Threshold;
+
+static struct
+{
+  const char *name;
+  double value;
+} thresholds[N_THRESHOLDS] = {
+  [T_RARE_BIRTHS] = { "rare-births", 100 },
+  [T_RARE_SHARE] = { "rare-share", 0.001 },
+  [T_HUGE] = { "huge-bytes", 128 * 1024 },
+  [T_V] = { "V", 0.99 },
+  [T_SCRATCH_N] = { "scratch-N", 4 },
+  [T_L_GOOD] = { "L-good", 0.99 },
+  [T_L_LAZY] = { "L-lazy", 0.90 },
+  [T_W_GOOD] = { "W-good", 1.25 },
+  [T_W_FAIR] = { "W-fair", 2.0 },
+  [T_SW_GOOD] = { "SW-good", 1.25 },
+  [T_SW_LAZY] = { "SW-lazy", 1.5 },
+  [T_Q_LINEAR] = { "Q-linear", 0.05 },
+  [T_Q_POOL] = { "Q-pool", 0.01 },
+  [T_B] = { "B", 0.80 },
+  [T_O] = { "O", 0.90 },
+  [T_C] = { "C", 0.99 },
+  [T_X] = { "X", 0.01 },
+  [T_X_STACK] = { "X-stack", 0 },
+  [T_X_POOL] = { "X-pool", 0 },
+  [T_P2] = { "P2", 0.95 },
+  [T_R] = { "R", 4 },
+  [T_PW] = { "PW", 1.5 },
+  [T_SLICE] = { "slice-bytes", SLICE_BYTES_MAX },
+};
+
+typedef struct
+{
+  uint8_t number;
+  enum
+  {
+    LESS,
+    MOST,
+    LEAST
+  } how; /* < threshold, <= it, >= it */
+  uint8_t threshold;
+} Test;
+
+typedef struct
+{
+  SiteClass class;
+  unsigned n_tests;
+  Test tests[5];
+} Rule;
+
+/* X forbids everything that one thread's order of frees decides; and a pool,
+ * which is one thread's: a slice may be freed by any. */
+static const Rule rules[] = {
+  { CLASS_RARE,
+    2,
+    { { NUMBER_BIRTHS, LESS, T_RARE_BIRTHS },
+      { NUMBER_SHARE, LESS, T_RARE_SHARE } } },
+  { CLASS_HUGE, 1, { { NUMBER_MEDIAN, LEAST, T_HUGE } } },
+  { CLASS_IMMORTAL, 1, { { NUMBER_V, LEAST, T_V } } },
+  { CLASS_SCRATCH,
+    4,
+    { { NUMBER_N1, MOST, T_SCRATCH_N },
+      { NUMBER_L, LEAST, T_L_GOOD },
+      { NUMBER_W, MOST, T_W_GOOD },
+      { NUMBER_X, MOST, T_X } } },
+  { CLASS_LINEAR,
+    3,
+    { { NUMBER_W, MOST, T_W_GOOD },
+      { NUMBER_Q, MOST, T_Q_LINEAR },
+      { NUMBER_X, MOST, T_X } } },
+  { CLASS_STACK,
+    3,
+    { { NUMBER_L, LEAST, T_L_GOOD },
+      { NUMBER_SW, MOST, T_SW_GOOD },
+      { NUMBER_X, MOST, T_X_STACK } } },
+  { CLASS_OWNER, 2, { { NUMBER_B, LEAST, T_B }, { NUMBER_O, LEAST, T_O } } },
+  { CLASS_SCOPE,
+    3,
+    { { NUMBER_C, LEAST, T_C },
+      { NUMBER_WF, MOST, T_W_GOOD },
+      { NUMBER_X, MOST, T_X } } },
+  { CLASS_LINEAR_FAIR,
+    2,
+    { { NUMBER_W, MOST, T_W_FAIR }, { NUMBER_X, MOST, T_X } } },
+  { CLASS_STACK_LAZY,
+    3,
+    { { NUMBER_L, LEAST, T_L_LAZY },
+      { NUMBER_SW, MOST, T_SW_LAZY },
+      { NUMBER_X, MOST, T_X_STACK } } },
+  { CLASS_POOL,
+    5,
+    { { NUMBER_P2, LEAST, T_P2 },
+      { NUMBER_X, MOST, T_X_POOL },
+      { NUMBER_R, LEAST, T_R },
+      { NUMBER_Q, MOST, T_Q_POOL },
+      { NUMBER_PW, MOST, T_PW } } },
+  { CLASS_SLICE,
+    3,
+    { { NUMBER_KNOWN, LEAST, T_P2 },
+      { NUMBER_LARGEST, MOST, T_SLICE },
+      { NUMBER_Q, MOST, T_Q_POOL } } },
+};
+
+static const struct
+{
+  const char *name;
+  const char *title;
+} class_names[N_CLASSES] = {
+  [CLASS_RARE] = { "rare", "rare: no advice" },
+  [CLASS_HUGE] = { "huge", "large: leave to malloc" },
+  [CLASS_IMMORTAL] = { "immortal", "Linear good (never freed)" },
+  [CLASS_SCRATCH] = { "scratch", "scratch: Stack or a caller's buffer" },
+  [CLASS_LINEAR] = { "linear", "Linear good" },
+  [CLASS_STACK] = { "stack", "Stack" },
+  [CLASS_OWNER] = { "owner", "context, or linear per owner" },
+  [CLASS_SCOPE] = { "scope", "Linear in a scope" },
+  [CLASS_LINEAR_FAIR] = { "linear-fair", "Linear satisfactory" },
+  [CLASS_STACK_LAZY] = { "stack-lazy", "Stack with lazy pop" },
+  [CLASS_POOL] = { "pool", "Pool" },
+  [CLASS_SLICE] = { "slice", "Slice" },
+  [CLASS_GENERAL] = { "general", "Linear bad: stay with malloc" },
+};
+
+static const char *const number_names[N_NUMBERS]
+    = { "births", "share", "median", "N",     "P",       "W",    "L", "SW",
+        "B",      "R",     "P2",     "PW",    "Q",       "X",    "V", "Z",
+        "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T" };
+
+const char *
+sli_class_name (SiteClass class)
+{
+  return class_names[class].name;
+}
+
+const char *
+sli_class_title (SiteClass class)
+{
+  return class_names[class].title;
+}
+
+const char *
+sli_number_name (SiteNumber number)
+{
+  return number_names[number];
+}
+
+bool
+sli_class_is_good (SiteClass class)
+{
+  return class >= CLASS_IMMORTAL && class <= CLASS_STACK_LAZY;
+}
+
+bool
+sli_threshold_set (const char *assignment)
+{
+  const char *equals = strchr (assignment, '=');
+  size_t n = equals == NULL ? 0 : (size_t)(equals - assignment);
+  for (int i = 0; i < N_THRESHOLDS && n > 0; i++)
+    if (strncmp (thresholds[i].name, assignment, n) == 0
+        && thresholds[i].name[n] == '\0')
+      {
+        thresholds[i].value = atof (equals + 1);
+        return true;
+      }
+  return false;
+}
+
+static const char *
+sign_of (const Test *test)
+{
+  return test->how == LESS ? "<" : test->how == MOST ? "<=" : ">=";
+}
+
+void
+sli_thresholds_print (FILE *file)
+{
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    {
+      fprintf (file, "%2zu  %-12s", i, sli_class_name (rules[i].class));
+      for (unsigned t = 0; t < rules[i].n_tests; t++)
+        {
+          const Test *test = &rules[i].tests[t];
+          fprintf (file, "  %s %s %g (%s)", number_names[test->number],
+                   sign_of (test), thresholds[test->threshold].value,
+                   thresholds[test->threshold].name);
+        }
+      fputc ('\n', file);
+    }
+  fprintf (file, "%2zu  %-12s  else\n", sizeof rules / sizeof *rules,
+           sli_class_name (CLASS_GENERAL));
+}
+
+/* --- numbers ------------------------------------------------------------- */
+
+static double
+ratio (uint64_t part, uint64_t whole)
+{
+  return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+static double
+least (double a, double b)
+{
+  return a < b ? a : b;
+}
+
+static double
+most (double a, double b)
+{
+  return a > b ? a : b;
+}
+
+static int
+key_compare (const void *a, const void *b)
+{
+  const uint64_t *left = a, *right = b;
+  return left[0] < right[0] ? -1 : left[0] > right[0];
+}
+
+/* Median, the two commonest and the largest of the rounded sizes. */
+static void
+sizes_read (const SiteStats *stats, double *numbers)
+{
+  const SizeMix *mix = &stats->mix;
+  uint64_t first = 0, second = 0, first_size = 0, second_size = 0;
+  uint64_t (*sorted)[2] = sli_tool_alloc ((mix->n + 1) * sizeof *sorted);
+  size_t n = 0;
+  for (uint32_t i = 0; i < mix->n_slots; i++)
+    if (mix->keys[i] != 0)
+      {
+        uint64_t size = (uint64_t)(mix->keys[i] - 1) * ROUND_BYTES;
+        uint64_t count = mix->counts[i];
+        sorted[n][0] = size;
+        sorted[n++][1] = count;
+        if (count > first || (count == first && size < first_size))
+          {
+            second = first;
+            second_size = first_size;
+            first = count;
+            first_size = size;
+          }
+        else if (count > second || (count == second && size < second_size))
+          {
+            second = count;
+            second_size = size;
+          }
+      }
+  qsort (sorted, n, sizeof *sorted, key_compare);
+  uint64_t passed = 0;
+  for (size_t i = 0; i < n && 2 * passed < stats->births; i++)
+    {
+      passed += sorted[i][1];
+      numbers[NUMBER_MEDIAN] = (double)sorted[i][0];
+    }
+  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1][0];
+  numbers[NUMBER_P2] = ratio (first + second, stats->births);
+  numbers[NUMBER_PW] = ratio (
+      stats->peak_n * (first_size > second_size ? first_size : second_size),
+      stats->peak);
+  free (sorted);
+}
+
+static void
+owner_read (const SiteStats *stats, Verdict *verdict)
+{
+  const Owner *best = &stats->owners[0];
+  for (int i = 1; i < N_OWNERS_MAX; i++)
+    if (stats->owners[i].bytes > best->bytes)
+      best = &stats->owners[i];
+  verdict->owner = best->site;
+  verdict->owner_share = least (1, ratio (best->bytes, stats->burst_rounded));
+  /* one parent site, or several that each take whole bursts with them */
+  verdict->numbers[NUMBER_O]
+      = most (verdict->owner_share,
+              least (1, ratio (stats->owned_rounded, stats->burst_rounded)));
+}
+
+static uint64_t
+peaks_sum (const SiteStats *stats)
+{
+  uint64_t peak = stats->past_peak + stats->lane.peak;
+  for (uint32_t i = 0; i < stats->n_lanes; i++)
+    peak += stats->lanes[i].peak;
+  return peak;
+}
+
+double
+sli_threshold_contained (void)
+{
+  return thresholds[T_C].value;
+}
+
+/* What all threads have of one function. */
+typedef struct
+{
+  uint64_t function, pc, height, n_contained, contained;
+  bool mixed;
+} LifeSum;
+
+static LifeSum
+life_sum (const SiteStats *stats, unsigned k)
+{
+  LifeSum sum = { 0 };
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+      const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
+      /* the first lane may be another thread's by now, and wait for a birth */
+      if (life == NULL || (life->function == 0 && life->mixed == false))
+        {
+          sum.mixed |= life == NULL && lane->peak > 0;
+          continue;
+        }
+      if (sum.function == 0)
+        {
+          sum.function = life->function;
+          sum.pc = life->pc;
+        }
+      sum.mixed |= life->mixed || life->function != sum.function;
+      sum.height += life->height_most + life->past_height;
+      sum.n_contained += life->n_contained;
+      sum.contained += life->contained;
+    }
+  return sum;
+}
+
+/* The innermost function that a marker's scope could stand for. */
+static void
+lives_read (const SiteStats *stats, Verdict *verdict)
+{
+  double *numbers = verdict->numbers;
+  for (unsigned k = 0; k < N_LIVES; k++)
+    {
+      LifeSum sum = life_sum (stats, k);
+      double contained = least (ratio (sum.n_contained, stats->births),
+                                ratio (sum.contained, stats->rounded));
+      double waste = ratio (sum.height, peaks_sum (stats));
+      if (sum.function == 0 || sum.mixed || contained < thresholds[T_C].value
+          || waste > thresholds[T_W_GOOD].value)
+        continue;
+      numbers[NUMBER_C] = contained;
+      numbers[NUMBER_WF] = waste;
+      verdict->scope_pc = sum.pc;
+      verdict->scope_life = k;
+      return;
+    }
+}
+
+/* The scope with the least waste among those that contain enough. */
+static void
+scope_read (const SiteStats *stats, Verdict *verdict)
+{
+  double *numbers = verdict->numbers;
+  numbers[NUMBER_C] = 0;
+  numbers[NUMBER_WF] = INFINITY;
+  for (uint32_t i = 0; i < stats->n_scopes; i++)
+    {
+      const ScopeSum *scope = &stats->scopes[i];
+      double contained
+          = least (ratio (scope->n_contained, stats->births),
+                   ratio (scope->bytes_contained, stats->rounded));
+      double waste = ratio (scope->sum_bump, scope->sum_peak);
+      bool enough = contained >= thresholds[T_C].value;
+      bool had_enough = numbers[NUMBER_C] >= thresholds[T_C].value;
+      if ((enough && (!had_enough || waste < numbers[NUMBER_WF]))
+          || (!had_enough && contained > numbers[NUMBER_C]))
+        {
+          numbers[NUMBER_C] = contained;
+          numbers[NUMBER_WF] = waste;
+          verdict->scope = scope->name;
+        }
+    }
+}
+
+/* W and SW are those of an arena, or a stack, for each thread: what they grow
+ * to, added up, over the peaks, added up. */
+static void
+lanes_read (const SiteStats *stats, double *numbers)
+{
+  uint64_t peak = peaks_sum (stats), epoch = stats->past_epoch;
+  uint64_t height = stats->past_height, peak_n = stats->past_peak_n;
+  for (uint32_t i = 0; i <= stats->n_lanes; i++)
+    {
+      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+      epoch += lane->epoch_most;
+      height += lane->height_most;
+      if (lane->peak_n > peak_n)
+        peak_n = lane->peak_n;
+    }
+  numbers[NUMBER_W] = ratio (epoch, peak);
+  numbers[NUMBER_SW] = ratio (height, peak);
+  numbers[NUMBER_WASTE] = (double)epoch - (double)peak;
+  numbers[NUMBER_N1] = (double)peak_n;
+  numbers[NUMBER_T] = (double)stats->n_threads;
+}
+
+static void
+numbers_read (const SiteStats *stats, double share, Verdict *verdict)
+{
+  double *numbers = verdict->numbers;
+  numbers[NUMBER_BIRTHS] = (double)stats->births;
+  numbers[NUMBER_SHARE] = share;
+  numbers[NUMBER_N] = (double)stats->peak_n;
+  numbers[NUMBER_P] = (double)stats->peak;
+  lanes_read (stats, numbers);
+  numbers[NUMBER_L]
+      = least (ratio (stats->youngest_deaths, stats->deaths),
+               ratio (stats->youngest_rounded, stats->dead_rounded));
+  numbers[NUMBER_B] = ratio (stats->burst_rounded, stats->dead_rounded);
+  numbers[NUMBER_R] = ratio (stats->births, stats->peak_n);
+  numbers[NUMBER_Q] = most (ratio (stats->resized, stats->births),
+                            ratio (stats->resized_rounded, stats->rounded));
+  numbers[NUMBER_X]
+      = most (ratio (stats->other_thread, stats->births),
+              ratio (stats->other_thread_rounded, stats->rounded));
+  numbers[NUMBER_V] = least (1 - ratio (stats->deaths, stats->births),
+                             1 - ratio (stats->dead_rounded, stats->rounded));
+  numbers[NUMBER_Z]
+      = stats->one_size ? 1 : ratio (stats->sized_deaths, stats->deaths);
+  sizes_read (stats, numbers);
+  numbers[NUMBER_KNOWN] = most (numbers[NUMBER_P2], numbers[NUMBER_Z]);
+  owner_read (stats, verdict);
+  scope_read (stats, verdict);
+  if (numbers[NUMBER_C] < thresholds[T_C].value
+      || numbers[NUMBER_WF] > thresholds[T_W_GOOD].value)
+    lives_read (stats, verdict);
+}
+
+/* --- the list ------------------------------------------------------------ */
+
+static bool
+test_holds (const Test *test, const double *numbers)
+{
+  double value = numbers[test->number];
+  double threshold = thresholds[test->threshold].value;
+  return test->how == LESS   ? value < threshold
+         : test->how == MOST ? value <= threshold
+                             : value >= threshold;
+}
+
+/* How far the value is from the threshold, as a share of it. */
+static double
+test_distance (const Test *test, const double *numbers)
+{
+  double threshold = thresholds[test->threshold].value;
+  double scale = fabs (threshold) < 0.01 ? 0.01 : fabs (threshold);
+  return fabs (numbers[test->number] - threshold) / scale;
+}
+
+static void
+test_print (char *text, size_t size, const Test *test, const double *numbers)
+{
+  snprintf (text, size, "%s %.4g %s %g", number_names[test->number],
+            numbers[test->number], sign_of (test),
+            thresholds[test->threshold].value);
+}
+
+/* An arena's absolute waste: more than the guard allows costs a class. */
+static bool
+guard_holds (const Rule *rule, const double *numbers, uint64_t peak)
+{
+  bool arena = rule->class == CLASS_LINEAR || rule->class == CLASS_LINEAR_FAIR;
+  double allowed = most (GUARD_BYTES, GUARD_SHARE * (double)peak);
+  return !arena || numbers[NUMBER_WASTE] <= allowed;
+}
+
+static bool
+rule_holds (const Rule *rule, const double *numbers)
+{
+  for (unsigned i = 0; i < rule->n_tests; i++)
+    if (!test_holds (&rule->tests[i], numbers))
+      return false;
+  return true;
+}
+
+static void
+holds_explain (const Rule *rule, Verdict *verdict)
+{
+  const Test *nearest = &rule->tests[0];
+  /* no X at all is no near miss */
+  for (unsigned i = 1; i < rule->n_tests; i++)
+    if (test_distance (&rule->tests[i], verdict->numbers)
+            < test_distance (nearest, verdict->numbers)
+        && verdict->numbers[rule->tests[i].number] != 0)
+      nearest = &rule->tests[i];
+  test_print (verdict->holds, sizeof verdict->holds, nearest,
+              verdict->numbers);
+}
+
+/* Among the rules before, the one whose worst failing test was nearest. */
+static void
+missed_explain (size_t n_rules, Verdict *verdict)
+{
+  double best = INFINITY;
+  /* "rare" and "huge" are not what one could come nearer to */
+  for (size_t i = 2; i < n_rules; i++)
+    {
+      const Rule *rule = &rules[i];
+      const Test *worst = NULL;
+      for (unsigned t = 0; t < rule->n_tests; t++)
+        if (!test_holds (&rule->tests[t], verdict->numbers)
+            && (worst == NULL
+                || test_distance (&rule->tests[t], verdict->numbers)
+                       > test_distance (worst, verdict->numbers)))
+          worst = &rule->tests[t];
+      double distance
+          = worst == NULL ? INFINITY : test_distance (worst, verdict->numbers);
+      if (distance >= best)
+        continue;
+      best = distance;
+      char text[96];
+      test_print (text, sizeof text, worst, verdict->numbers);
+      snprintf (verdict->missed, sizeof verdict->missed, "%s: needs %s",
+                sli_class_name (rule->class), text);
+    }
+}
+
+void
+sli_classify (const SiteStats *stats, double share, uint64_t peak,
+              Verdict *verdict)
+{
+  const size_t n_rules = sizeof rules / sizeof *rules;
+  bool guarded = false;
+  memset (verdict, 0, sizeof *verdict);
+  numbers_read (stats, share, verdict);
+  verdict->class = CLASS_GENERAL;
+  size_t at = 0;
+  for (; at < n_rules; at++)
+    {
+      if (!rule_holds (&rules[at], verdict->numbers))
+        continue;
+      /* good falls to satisfactory, and that to bad */
+      if (!guard_holds (&rules[at], verdict->numbers, peak) && !guarded)
+        {
+          guarded = true;
+          if (rules[at].class == CLASS_LINEAR)
+            {
+              verdict->class = CLASS_LINEAR_FAIR;
+              break;
+            }
+          continue;
+        }
+      verdict->class = rules[at].class;
+      break;
+    }
+  if (at < n_rules)
+    holds_explain (&rules[at], verdict);
+  else
+    snprintf (verdict->holds, sizeof verdict->holds, "no rule holds");
+  if (guarded)
+    snprintf (verdict->holds, sizeof verdict->holds,
+              "a class down: %.0f kB of waste",
+              verdict->numbers[NUMBER_WASTE] / 1000);
+  missed_explain (at, verdict);
+  verdict->burst_unknown
+      = verdict->class != CLASS_OWNER
+        && verdict->numbers[NUMBER_B] >= thresholds[T_B].value
+        && verdict->numbers[NUMBER_O] < thresholds[T_O].value
+        && (verdict->class >= CLASS_LINEAR_FAIR);
+}

@@ -1,0 +1,90 @@
+/* classify.h - the decision list: from a site's numbers to its class
+ *
+ * Tools.  THEORY section 13; slice-trace(1) prints the list.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_ANALYSE_CLASSIFY_H
+#define SLI_TRACE_ANALYSE_CLASSIFY_H
+
+#include "analyse.h"
+#include <stdio.h>
+
+typedef enum
+{
+  CLASS_RARE,
+  CLASS_HUGE,
+  CLASS_IMMORTAL,
+  CLASS_SCRATCH,
+  CLASS_LINEAR,
+  CLASS_STACK,
+  CLASS_OWNER,
+  CLASS_SCOPE,
+  CLASS_LINEAR_FAIR,
+  CLASS_STACK_LAZY,
+  CLASS_POOL,
+  CLASS_SLICE,
+  CLASS_GENERAL,
+  N_CLASSES
+} SiteClass;
+
+typedef enum
+{
+  NUMBER_BIRTHS,
+  NUMBER_SHARE, /* of the program's time in the allocator, or of births */
+  NUMBER_MEDIAN,
+  NUMBER_N,
+  NUMBER_P,
+  NUMBER_W,
+  NUMBER_L,
+  NUMBER_SW,
+  NUMBER_B,
+  NUMBER_R,
+  NUMBER_P2,
+  NUMBER_PW,
+  NUMBER_Q,
+  NUMBER_X,
+  NUMBER_V,
+  NUMBER_Z,
+  NUMBER_O,
+  NUMBER_C,     /* contained in a scope */
+  NUMBER_WF,    /* that scope's waste */
+  NUMBER_KNOWN, /* the larger of P2 and Z */
+  NUMBER_LARGEST,
+  NUMBER_WASTE, /* (W - 1) P, bytes */
+  NUMBER_N1,    /* most blocks that one thread has */
+  NUMBER_T,     /* threads that allocate */
+  N_NUMBERS
+} SiteNumber;
+
+typedef struct
+{
+  double numbers[N_NUMBERS];
+  SiteClass class;
+  bool burst_unknown; /* freed in bursts, but no owner was found */
+  uint32_t owner;     /* level-0 number, if class is CLASS_OWNER */
+  double owner_share;
+  uint32_t scope;   /* string id, if class is CLASS_SCOPE */
+  uint64_t scope_pc; /* or within the function that is the scope; 0: none */
+  unsigned scope_life; /* which of the site's lives that is */
+  char holds[96];   /* the test that came nearest to failing */
+  char missed[128]; /* the earlier rule that came nearest to holding */
+} Verdict;
+
+const char *sli_class_name (SiteClass class);  /* a word, for files */
+const char *sli_class_title (SiteClass class); /* a phrase, for people */
+const char *sli_number_name (SiteNumber number);
+/* A class that tells where the memory should come from. */
+bool sli_class_is_good (SiteClass class);
+/* "W-good=1.3"; false if there is no such threshold. */
+bool sli_threshold_set (const char *assignment);
+void sli_thresholds_print (FILE *file);
+/* The share of a site that must die within its scope. */
+double sli_threshold_contained (void);
+
+/* share  of the site in the program's time, or births
+ * peak   the program's, in bytes */
+void sli_classify (const SiteStats *stats, double share, uint64_t peak,
+                   Verdict *verdict);
+
+#endif

@@ -1,0 +1,154 @@
+/* command-diff.c - slice-trace diff: two runs' sites side by side
+ *
+ * Tools.  Sites are paired by their functions: addresses and lines move with
+ * every build.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "command-line.h"
+#include "commands.h"
+#include "tools/trace/common/stage.h"
+#include "tools/trace/common/tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The functions of a site and those inlined there, innermost first. */
+static char *
+chain_of (const JsonValue *site)
+{
+  const JsonValue *frames = sli_json_get (site, "frames");
+  char *chain = sli_tool_text ("%s", "");
+  for (size_t i = 0; frames != NULL && i < frames->n_items; i++)
+    {
+      const JsonValue *frame = &frames->items[i];
+      const char *function = sli_json_string (frame, "function");
+      /* an unnamed place: its offset moves, its module does not */
+      char *longer = sli_tool_text ("%s|%s|%s", chain,
+                                    strstr (function, "+0x") != NULL
+                                        ? sli_json_string (frame, "module")
+                                        : function,
+                                    sli_json_string (frame, "inlined"));
+      free (chain);
+      chain = longer;
+    }
+  return chain;
+}
+
+typedef struct
+{
+  char *chain;
+  double calls[2], bytes[2], peak[2];
+  const char *name;
+  const char *class[2];
+} Pair;
+
+static int
+pair_compare (const void *a, const void *b)
+{
+  const Pair *left = a, *right = b;
+  double left_gap = fabs (left->bytes[1] - left->bytes[0]);
+  double right_gap = fabs (right->bytes[1] - right->bytes[0]);
+  return left_gap > right_gap ? -1 : left_gap < right_gap;
+}
+
+/* Sites of one chain (several calls in one function) are added up. */
+static void
+pairs_add (Pair **pairs, size_t *n, const JsonValue *document, int side)
+{
+  const JsonValue *sites = sli_json_items (document, "sites");
+  for (size_t i = 0; i < sites->n_items; i++)
+    {
+      const JsonValue *site = &sites->items[i];
+      char *chain = chain_of (site);
+      size_t at = 0;
+      while (at < *n && strcmp ((*pairs)[at].chain, chain) != 0)
+        at++;
+      if (at == *n)
+        {
+          *pairs = sli_tool_grow (*pairs, ++*n * sizeof (Pair));
+          (*pairs)[at]
+              = (Pair){ .chain = chain, .class = { "absent", "absent" } };
+        }
+      else
+        free (chain);
+      Pair *pair = &(*pairs)[at];
+      pair->name = sli_json_string (site, "name");
+      if (pair->calls[side] == 0)
+        pair->class[side] = sli_json_string (site, "class");
+      pair->calls[side] += sli_json_number (site, "calls");
+      pair->bytes[side] += sli_json_number (site, "bytes");
+      pair->peak[side] += sli_json_number (site, "peak");
+    }
+}
+
+static double
+percent_of (double after, double before)
+{
+  return before > 0 ? 100 * (after / before - 1) : after > 0 ? 100 : 0;
+}
+
+static bool
+totals_print (JsonValue *const documents[2])
+{
+  static const char *const keys[]
+      = { "calls", "bytes", "peak", "end_bytes", "byte_seconds" };
+  bool differs = false;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    {
+      double values[2];
+      for (int side = 0; side < 2; side++)
+        values[side] = sli_json_number (
+            sli_json_get (documents[side], "totals"), keys[i]);
+      printf ("%-14s %14.0f %14.0f %+8.2f %%\n", keys[i], values[0], values[1],
+              percent_of (values[1], values[0]));
+      /* time differs always */
+      differs |= i < 4 && fabs (percent_of (values[1], values[0])) > 1;
+    }
+  return differs;
+}
+
+int
+sli_command_diff (int argc, char **argv)
+{
+  TraceOptions trace;
+  uint32_t n_rows = 30;
+  const ToolOption options[] = { { OPTION_COUNT, NULL, 'n', &n_rows, "N",
+                                   "Lines (30)", 1, UINT32_MAX },
+                                 { 0 } };
+  const CommandLine line = { .words = "BEFORE AFTER",
+                             .help = "Two traces' or patterns' sites side by "
+                                     "side.",
+                             .options = options,
+                             .trace = &trace,
+                             .least = 2,
+                             .most = 2 };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  JsonValue *documents[2] = { sli_stage_patterns (argv[0], &trace.profile),
+                              sli_stage_patterns (argv[1], &trace.profile) };
+  Pair *pairs = NULL;
+  size_t n = 0;
+  for (int side = 0; side < 2; side++)
+    pairs_add (&pairs, &n, documents[side], side);
+  bool differs = totals_print (documents);
+  if (n > 0)
+    qsort (pairs, n, sizeof *pairs, pair_compare);
+  printf ("\n%10s %10s %11s %11s  %-23s %s\n", "calls", "after", "bytes",
+          "after", "class", "site");
+  for (size_t i = 0; i < n && i < n_rows; i++)
+    {
+      const Pair *pair = &pairs[i];
+      bool same = strcmp (pair->class[0], pair -> class[1]) == 0;
+      printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
+              pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
+              same ? "" : " -> ", same ? "" : pair->class[1], pair -> name);
+      differs |= !same;
+    }
+  for (size_t i = 0; i < n; i++)
+    free (pairs[i].chain);
+  free (pairs);
+  sli_json_free (documents[0]);
+  sli_json_free (documents[1]);
+  return differs ? TOOL_DIFFERS : TOOL_OK;
+}

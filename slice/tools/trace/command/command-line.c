@@ -1,0 +1,257 @@
+/* command-line.c - the options of slice-trace's commands
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "command-line.h"
+#include "slice/version.h"
+#include "tools/trace/common/tool.h"
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_MAX 24
+#define LONG_KEYS 256 /* and above: options without a letter */
+
+const char *argp_program_version = "slice-trace (slice) " SLICE_VERSION_STRING;
+
+typedef struct
+{
+  const CommandLine *line;
+  ToolOption options[OPTIONS_MAX];
+  struct argp_option shown[OPTIONS_MAX + 2];
+  size_t n_options, n_shown;
+  size_t n_own; /* the rest are those that read a trace */
+  char **words;
+  int n_words;
+} Parsing;
+
+void
+sli_text_list_add (TextList *list, const char *text)
+{
+  list->items
+      = sli_tool_grow (list->items, (list->n + 2) * sizeof *list->items);
+  list->items[list->n++] = text;
+  list->items[list->n] = NULL;
+}
+
+/* --- values -------------------------------------------------------------- */
+
+static void __attribute__ ((noreturn))
+number_refuse (struct argp_state *state, const ToolOption *option,
+               const char *text)
+{
+  const char *kind
+      = option->kind == OPTION_COUNT ? "a whole number" : "a number";
+  char range[64];
+  if (isfinite (option->high))
+    snprintf (range, sizeof range, "from %.15g to %.15g", option->low,
+              option->high);
+  else
+    snprintf (range, sizeof range, "of at least %.15g", option->low);
+  if (option->name != NULL)
+    argp_error (state, "--%s: '%s' is not %s %s", option->name, text, kind,
+                range);
+  else
+    argp_error (state, "-%c: '%s' is not %s %s", option->letter, text, kind,
+                range);
+  exit (argp_err_exit_status);
+}
+
+/* Digits, with a point if that is allowed; no blanks, no sign, no nan. */
+static double
+number_read (struct argp_state *state, const ToolOption *option,
+             const char *text)
+{
+  char *end = NULL;
+  bool good = isdigit ((unsigned char)text[0])
+              || (text[0] == '.' && option->kind == OPTION_REAL);
+  errno = 0;
+  double value = !good ? 0
+                 : option->kind == OPTION_COUNT
+                     ? (double)strtoull (text, &end, 10)
+                     : strtod (text, &end);
+  if (!good || *end != '\0' || errno != 0 || value < option->low
+      || value > option->high)
+    number_refuse (state, option, text);
+  return value;
+}
+
+static void
+option_take (struct argp_state *state, const ToolOption *option, char *text)
+{
+  switch (option->kind)
+    {
+    case OPTION_FLAG:
+      *(bool *)option->into = true;
+      break;
+    case OPTION_TEXT:
+      *(const char **)option->into = text;
+      break;
+    case OPTION_TEXTS:
+      sli_text_list_add (option->into, text);
+      break;
+    case OPTION_COUNT:
+      *(uint32_t *)option->into = (uint32_t)number_read (state, option, text);
+      break;
+    case OPTION_REAL:
+      *(double *)option->into = number_read (state, option, text);
+      break;
+    case OPTION_END:
+      break;
+    }
+}
+
+static int
+key_of (const Parsing *parsing, size_t i)
+{
+  char letter = parsing->options[i].letter;
+  return letter != 0 ? letter : (int)(LONG_KEYS + i);
+}
+
+static error_t
+parse (int key, char *text, struct argp_state *state)
+{
+  Parsing *parsing = state->input;
+  if (key == ARGP_KEY_ARGS)
+    {
+      parsing->words = state->argv + state->next;
+      parsing->n_words = state->argc - state->next;
+      return 0;
+    }
+  for (size_t i = 0; i < parsing->n_options; i++)
+    if (key == key_of (parsing, i))
+      {
+        const ToolOption *option = &parsing->options[i];
+        option_take (state, option, text);
+        if (i >= parsing->n_own)
+          sli_text_list_add (&parsing->line->trace->given,
+                             sli_tool_text ("--%s=%s", option->name, text));
+        return 0;
+      }
+  if (key == ARGP_KEY_END
+      && ((unsigned)parsing->n_words < parsing->line->least
+          || (unsigned)parsing->n_words > parsing->line->most))
+    argp_error (state, "%s is wanted, not %d word%s", parsing->line->words,
+                parsing->n_words, parsing->n_words == 1 ? "" : "s");
+  return ARGP_ERR_UNKNOWN;
+}
+
+/* --- tables -------------------------------------------------------------- */
+
+static void
+options_add (Parsing *parsing, const ToolOption *options)
+{
+  for (; options != NULL && options->kind != OPTION_END; options++)
+    {
+      size_t i = parsing->n_options++;
+      parsing->options[i] = *options;
+      parsing->shown[parsing->n_shown++]
+          = (struct argp_option){ .name = options->name,
+                                  .key = key_of (parsing, i),
+                                  .arg = options->value,
+                                  .doc = options->help };
+    }
+}
+
+static void trace_options_settle (TraceOptions *options);
+
+void
+sli_command_line (const CommandLine *line, int *argc, char ***argv)
+{
+  Parsing parsing = { .line = line };
+  options_add (&parsing, line->options);
+  parsing.n_own = parsing.n_options;
+  if (line->trace != NULL)
+    {
+      parsing.shown[parsing.n_shown++]
+          = (struct argp_option){ .doc = "Of the commands that read a trace:",
+                                  .group = 1 };
+      options_add (&parsing, line->trace->table);
+    }
+  struct argp argp = { .options = parsing.shown,
+                       .parser = parse,
+                       .args_doc = line->words,
+                       .doc = line->help };
+  /* a program's own status may be 2 */
+  argp_err_exit_status = line->runs ? TOOL_USAGE_RUN : TOOL_USAGE;
+  argp_parse (&argp, *argc, *argv, line->runs ? ARGP_IN_ORDER : 0, NULL,
+              &parsing);
+  *argc = parsing.n_words;
+  *argv = parsing.words != NULL ? parsing.words : *argv + *argc;
+  if (line->trace != NULL)
+    trace_options_settle (line->trace);
+}
+
+/* --- of a trace ---------------------------------------------------------- */
+
+void
+sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
+{
+  ProfileOptions *profile = &options->profile;
+  *options
+      = (TraceOptions){ .profile = { .n_hot = n_hot, .chosen_time = -1 },
+                        .table = {
+                            OPTION (TEXTS, "wrapper", 0, &options->wrappers,
+                                    "REGEX",
+                                    "Functions that match are taken for "
+                                    "allocators and left out of "
+                                    "sites; may be repeated"),
+                            OPTION (TEXTS, "own", 0, &options->own, "REGEX",
+                                    "Modules that match are the program's own, "
+                                    "no libraries; may be repeated"),
+                            OPTION (TEXTS, "set", 0, &options->thresholds,
+                                    "NAME=VALUE",
+                                    "Another threshold (patterns --thresholds "
+                                    "shows them)"),
+                            { OPTION_COUNT, "context", 0, &options->depth, "N",
+                              "A fixed depth of sites instead of the adaptive "
+                              "one",
+                              1, SITE_DEPTH_MAX },
+                            { OPTION_COUNT, "hot", 0, &profile->n_hot, "N",
+                              "Sites that are looked at closely", 0,
+                              UINT32_MAX },
+                            { OPTION_REAL, "from", 0, &profile->from_time,
+                              "SECONDS", "Events from this time on", 0,
+                              INFINITY },
+                            { OPTION_REAL, "to", 0, &profile->to_time,
+                              "SECONDS", "Events to this time", 0, INFINITY },
+                            { OPTION_REAL, "at", 0, &profile->chosen_time,
+                              "SECONDS",
+                              "A moment for a flame graph of its own", 0,
+                              INFINITY },
+                        } };
+}
+
+static void
+thresholds_set (const TextList *list)
+{
+  for (size_t i = 0; i < list->n; i++)
+    {
+      const char *value = strchr (list->items[i], '=');
+      char *end = NULL;
+      double number = value == NULL ? 0 : strtod (value + 1, &end);
+      if (value == NULL || end == value + 1 || *end != '\0'
+          || !isfinite (number))
+        sli_tool_die (TOOL_USAGE, "--set: '%s' is not NAME=NUMBER",
+                      list->items[i]);
+      if (!sli_threshold_set (list->items[i]))
+        sli_tool_die (TOOL_USAGE, "--set: no threshold %.*s",
+                      (int)(value - list->items[i]), list->items[i]);
+    }
+}
+
+static void
+trace_options_settle (TraceOptions *options)
+{
+  ProfileOptions *profile = &options->profile;
+  profile->wrappers = options->wrappers.items;
+  profile->own = options->own.items;
+  profile->fixed_depth = options->depth;
+  if (profile->to_time <= 0 && profile->from_time > 0)
+    profile->to_time = 1e18;
+  thresholds_set (&options->thresholds);
+}

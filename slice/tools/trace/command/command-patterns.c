@@ -1,0 +1,161 @@
+/* command-patterns.c - slice-trace hot, patterns, callers: reading a trace
+ *
+ * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#include "command-line.h"
+#include "commands.h"
+#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/common/tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  TraceOptions trace;
+  const char *output, *passes, *site;
+  uint32_t n_rows;
+} PatternOptions;
+
+static Profile *
+profile_open (const PatternOptions *options, const char *path)
+{
+  Profile *profile = sli_profile_new (path, &options->trace.profile);
+  if (profile->totals.n_births == 0)
+    {
+      sli_tool_say ("%s: no allocations in it", path);
+      exit (TOOL_NO_EVENTS);
+    }
+  return profile;
+}
+
+int
+sli_command_patterns (int argc, char **argv)
+{
+  PatternOptions options = { .output = "-" };
+  bool thresholds = false;
+  const ToolOption table[]
+      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE", "The JSON"),
+          OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
+                  "Functions that count as consumers"),
+          OPTION (FLAG, "thresholds", 0, &thresholds, NULL,
+                  "Print the decision list instead"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "Every site's numbers and class.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  if (thresholds)
+    {
+      sli_thresholds_print (stdout);
+      return TOOL_OK;
+    }
+  if (argc != 1)
+    sli_tool_die (TOOL_USAGE, "one trace is wanted");
+  const char *path = options.output;
+  sli_file_check (path);
+  Profile *profile = profile_open (&options, argv[0]);
+  FILE *file = sli_file_begin (path);
+  sli_profile_write (profile, file, options.passes);
+  bool good = sli_file_end (file, path);
+  sli_profile_free (profile);
+  return good ? TOOL_OK : TOOL_FAILED;
+}
+
+/* The hotlines, a line each, at most 100 columns. */
+static void
+hot_print (const Profile *profile, uint32_t n_rows)
+{
+  printf ("%9s %11s %11s  %-11s %-7s %-6s %s\n", "calls", "bytes", "peak",
+          "class", "W", "L", "site");
+  for (uint32_t rank = 0; rank < profile->n_results && rank < n_rows; rank++)
+    {
+      const SiteResult *result = &profile->results[profile->ranked[rank]];
+      const Verdict *verdict = &result->verdict;
+      char *name = sli_profile_site_name (profile, result->site);
+      printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %.38s\n",
+              (unsigned long long)result->stats->births,
+              (unsigned long long)result->stats->bytes,
+              (unsigned long long)result->stats->peak,
+              sli_class_name (verdict->class), verdict->numbers[NUMBER_W],
+              verdict->numbers[NUMBER_L], name);
+      free (name);
+    }
+}
+
+int
+sli_command_hot (int argc, char **argv)
+{
+  PatternOptions options = { .n_rows = 20 };
+  const ToolOption table[] = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N",
+                                 "Lines (20)", 1, UINT32_MAX },
+                               { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "The sites that allocate most.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  Profile *profile = profile_open (&options, argv[0]);
+  hot_print (profile, options.n_rows);
+  sli_profile_free (profile);
+  return TOOL_OK;
+}
+
+static void
+callers_print (const Profile *profile, uint32_t index, const char *passes)
+{
+  const SiteResult *result = &profile->results[index];
+  char *name = sli_profile_site_name (profile, result->site);
+  printf ("%s\n", name);
+  free (name);
+  Caller *callers = sli_profile_callers (profile, index, passes);
+  uint64_t births = 0;
+  for (Caller *at = callers; at->function != NULL; at++)
+    births += at->births;
+  for (Caller *at = callers; at->function != NULL; at++)
+    printf ("  %6.2f %%  %9llu  %11llu  %s\n",
+            100.0 * (double)at->births / (double)births,
+            (unsigned long long)at->births, (unsigned long long)at->bytes,
+            at->function);
+  free (callers);
+}
+
+int
+sli_command_callers (int argc, char **argv)
+{
+  PatternOptions options = { .n_rows = 20 };
+  const ToolOption table[]
+      = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N", "Sites (20)", 1,
+            UINT32_MAX },
+          OPTION (TEXT, "site", 0, &options.site, "TEXT",
+                  "Only sites with this in their name"),
+          OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
+                  "The first frame that matches, not the next one"),
+          { 0 } };
+  const CommandLine line = { .words = "TRACE",
+                             .help = "Who consumes a site, in percent.",
+                             .options = table,
+                             .trace = &options.trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  Profile *profile = profile_open (&options, argv[0]);
+  for (uint32_t rank = 0; rank < profile->n_results; rank++)
+    {
+      uint32_t index = profile->ranked[rank];
+      char *name
+          = sli_profile_site_name (profile, profile->results[index].site);
+      if (options.site == NULL ? rank < options.n_rows
+                               : strstr (name, options.site) != NULL)
+        callers_print (profile, index, options.passes);
+      free (name);
+    }
+  sli_profile_free (profile);
+  return TOOL_OK;
+}

@@ -1,0 +1,281 @@
+/* command-record.c - slice-trace record: run a program under the recorder
+ *
+ * Tools.  Starts the program with the recorder preloaded and packs its events
+ * until it ends.  The program's exit status is ours.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "command-line.h"
+#include "commands.h"
+#include "tools/trace/format/pack.h"
+#include "tools/trace/format/spool.h"
+#include "tools/trace/common/tool.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SLICE_TRACE_LIBDIR
+# define SLICE_TRACE_LIBDIR "/usr/local/lib/slice"
+#endif
+#define RECORDER_NAME "slice-trace-record.so"
+#define PAUSE_MSEC_MAX 8
+#define DEPTH_MAX 256
+
+typedef struct
+{
+  const char *output;
+  const char *recorder_options;
+  bool quiet;
+} RecordOptions;
+
+/* Beside the program (an uninstalled build), or where it was installed. */
+static char *
+recorder_find (void)
+{
+  const char *asked = getenv ("SLICE_TRACE_RECORDER");
+  if (asked != NULL)
+    return sli_tool_text ("%s", asked);
+  char self[PATH_MAX];
+  ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
+  if (n > 0)
+    {
+      self[n] = '\0';
+      *strrchr (self, '/') = '\0';
+      static const char *const places[] = { "", "/.libs", "/.." };
+      for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        {
+          char *path = sli_tool_text ("%s%s/" RECORDER_NAME, self, places[i]);
+          if (access (path, R_OK) == 0)
+            return path;
+          free (path);
+        }
+    }
+  return sli_tool_text (SLICE_TRACE_LIBDIR "/" RECORDER_NAME);
+}
+
+/* In memory if there is a place for that: the pages are written once, read
+ * once, and never need a disk. */
+static char *
+spool_make (void)
+{
+  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
+                                 getenv ("TMPDIR"), "/tmp" };
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    {
+      if (places[i] == NULL)
+        continue;
+      char *path = sli_tool_text ("%s/slice-trace-XXXXXX", places[i]);
+      if (mkdtemp (path) != NULL)
+        return path;
+      free (path);
+    }
+  sli_tool_die (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+}
+
+static void
+child_run (char **argv, const char *spool, const char *recorder,
+           const RecordOptions *options)
+{
+  const char *preload = getenv ("LD_PRELOAD");
+  char *ours = preload != NULL && preload[0] != '\0'
+                   ? sli_tool_text ("%s:%s", recorder, preload)
+                   : sli_tool_text ("%s", recorder);
+  setenv ("LD_PRELOAD", ours, 1);
+  setenv (SPOOL_ENV, spool, 1);
+  setenv (SPOOL_ENV_OPTIONS, options->recorder_options, 1);
+  /* libunwind validates addresses with a pipe otherwise; nothing to set */
+  execvp (argv[0], argv);
+  int error = errno;
+  fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
+  _exit (error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN);
+}
+
+/* Packs until the program has ended. */
+static int
+pack_until_end (Packer *packer, pid_t pid)
+{
+  long pause_msec = 1;
+  for (;;)
+    {
+      int status;
+      pid_t ended = waitpid (pid, &status, WNOHANG);
+      if (ended == pid)
+        {
+          sli_pack_ended (packer, status);
+          return status;
+        }
+      if (ended < 0 && errno != EINTR)
+        sli_tool_die (TOOL_FAILED, "wait: %s", strerror (errno));
+      if (sli_pack_step (packer) > 0)
+        pause_msec = 1;
+      else if (pause_msec < PAUSE_MSEC_MAX)
+        pause_msec *= 2;
+      struct timespec pause = { 0, pause_msec * 1000000 };
+      nanosleep (&pause, NULL);
+    }
+}
+
+static void
+summary_say (const PackTotals *totals, const char *output)
+{
+  sli_tool_say ("%llu events, %.2f bytes each, in %s%s",
+                (unsigned long long)totals->n_events,
+                totals->n_events == 0
+                    ? 0.0
+                    : (double)totals->n_bytes / (double)totals->n_events,
+                output, totals->n_traces > 1 ? " and its children's" : "");
+  if (totals->n_dropped_nested > 0)
+    sli_tool_say ("%llu calls came while an event was being written (a "
+                  "signal handler's): counted, not recorded",
+                  (unsigned long long)totals->n_dropped_nested);
+  if (totals->n_dropped_full > 0)
+    sli_tool_say ("%llu events were dropped for want of room",
+                  (unsigned long long)totals->n_dropped_full);
+  if (totals->n_unwind_checked > 0)
+    sli_tool_say ("%llu stacks were walked twice, %llu differ",
+                  (unsigned long long)totals->n_unwind_checked,
+                  (unsigned long long)totals->n_unwind_differs);
+  if (totals->n_unwind_differs > 0)
+    sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
+                  (unsigned long long)totals->unwind_place,
+                  (unsigned long long)totals->unwind_pcs[0],
+                  (unsigned long long)totals->unwind_pcs[1]);
+  if (totals->cut)
+    sli_tool_say ("cut: a process ended without its exit handlers");
+  if (totals->running)
+    sli_tool_say ("a child still runs; its trace ends here");
+}
+
+static int
+exit_code (int status, const PackTotals *totals)
+{
+  int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
+                                  : WEXITSTATUS (status);
+  /* one that was not started has been said */
+  if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
+    return code;
+  sli_tool_say ("nothing was recorded: the program is static, setuid, brings "
+                "its own allocator, or allocates nothing");
+  return code == 0 ? TOOL_NO_EVENTS : code;
+}
+
+static void
+output_remove (const char *path)
+{
+  if (sli_file_is_plain (path))
+    unlink (path);
+}
+
+/* Before the program runs, as far as that is known here. */
+static void
+unwinder_check (bool compared)
+{
+  void *libunwind = dlopen (LIBUNWIND_NAME, RTLD_LAZY | RTLD_LOCAL);
+  if (libunwind != NULL)
+    dlclose (libunwind);
+  else
+    sli_tool_say (LIBUNWIND_NAME " is not found: libgcc walks the stacks, "
+                                 "which takes longer%s",
+                  compared ? "; there is nothing to compare it with" : "");
+}
+
+/* What can't be written is found before the program runs. */
+static void
+output_check (const char *path)
+{
+  FILE *file = fopen (path, "wbe");
+  if (file == NULL)
+    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+  fclose (file);
+  output_remove (path);
+}
+
+static int
+record_run (char **argv, const RecordOptions *options)
+{
+  char *recorder = recorder_find ();
+  if (access (recorder, R_OK) != 0)
+    sli_tool_die (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
+  output_check (options->output);
+  sli_signals_begin (); /* no spool is left behind */
+  char *spool = spool_make ();
+  pid_t pid = fork ();
+  if (pid < 0)
+    {
+      int error = errno;
+      rmdir (spool);
+      sli_tool_die (TOOL_FAILED, "fork: %s", strerror (error));
+    }
+  if (pid == 0)
+    {
+      sli_signals_end ();
+      child_run (argv, spool, recorder, options);
+    }
+  sli_signals_child (pid);
+  Packer *packer = sli_pack_new (spool, options->output, pid);
+  sli_pack_command (packer, argv);
+  int status = pack_until_end (packer, pid);
+  bool good = sli_pack_finish (packer);
+  rmdir (spool);
+  PackTotals totals;
+  sli_pack_totals (packer, &totals);
+  sli_pack_free (packer);
+  free (spool);
+  free (recorder);
+  if (!good)
+    return TOOL_FAILED;
+  if (totals.n_events == 0)
+    output_remove (options->output);
+  else if (!options->quiet)
+    summary_say (&totals, options->output);
+  return exit_code (status, &totals);
+}
+
+int
+sli_command_record (int argc, char **argv)
+{
+  RecordOptions record = { .output = "slice-trace.trace" };
+  uint32_t depth = 128, free_depth = 4;
+  bool timed = false, check = false, follow = false;
+  const ToolOption options[] = {
+    OPTION (TEXT, NULL, 'o', &record.output, "FILE",
+            "The trace (slice-trace.trace)"),
+    { OPTION_COUNT, "depth", 0, &depth, "N",
+      "Frames of an allocation's stack (128); 0: no stacks", 0, DEPTH_MAX },
+    { OPTION_COUNT, "free-depth", 0, &free_depth, "N",
+      "Frames of a free's stack (4)", 0, DEPTH_MAX },
+    OPTION (FLAG, "timed", 0, &timed, NULL, "Measure each real call"),
+    OPTION (FLAG, "check-unwind", 0, &check, NULL,
+            "Walk each stack twice, and compare; slow"),
+    OPTION (FLAG, "follow", 0, &follow, NULL,
+            "Programs that the program runs, too"),
+    OPTION (FLAG, NULL, 'q', &record.quiet, NULL, "Say nothing at the end"),
+    { 0 }
+  };
+  const CommandLine line
+      = { .words = "PROGRAM [ARGUMENT...]",
+          .help = "Runs a program and records its allocations and frees.",
+          .options = options,
+          .runs = true,
+          .least = 1,
+          .most = INT_MAX };
+  sli_command_line (&line, &argc, &argv);
+  if (depth > 0 || free_depth > 0)
+    unwinder_check (check);
+  record.recorder_options
+      = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
+                       (unsigned)free_depth, timed ? ",timed" : "",
+                       follow ? ",follow" : "", check ? ",check-unwind" : "");
+  return record_run (argv, &record);
+}

@@ -1,0 +1,75 @@
+/* main.c - slice-trace: the commands
+ *
+ * Tools.  slice-trace(1).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "commands.h"
+#include "slice/version.h"
+#include "tools/trace/common/tool.h"
+#include <string.h>
+
+typedef struct
+{
+  const char *name;
+  int (*run) (int argc, char **argv);
+  const char *help;
+} Command;
+
+static const Command commands[] = {
+  { "run", sli_command_run, "all of it: record to report, resumable" },
+  { "record", sli_command_record, "run a program and record its events" },
+  { "hot", sli_command_hot, "the sites that allocate most, on a page" },
+  { "patterns", sli_command_patterns, "every site's numbers and class" },
+  { "callers", sli_command_callers, "who consumes a site, in percent" },
+  { "replay", sli_command_replay, "what other allocators would cost" },
+  { "advise", sli_command_advise, "what to change, and what it saves" },
+  { "time", sli_command_time, "where a program's allocator time goes" },
+  { "report", sli_command_report, "one page, or text, of the stages" },
+  { "diff", sli_command_diff, "two runs' sites side by side" },
+  { "compare", sli_command_compare, "two commands, and if they differ" },
+  { "export", sli_command_export, "pprof, folded stacks, DHAT, massif" },
+  { "replay-run", sli_command_replay_run, NULL },
+  { "info", sli_command_info, "what a trace says of itself, with counts" },
+  { "dump", sli_command_dump, "each event on a line" },
+};
+
+static int
+help (FILE *file, int code)
+{
+  fputs ("Usage: slice-trace COMMAND [OPTIONS] ...\n\n", file);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (commands[i].help != NULL)
+      fprintf (file, "  %-9s %s\n", commands[i].name, commands[i].help);
+  fputs ("\nslice-trace COMMAND --help has the options.\n", file);
+  return code;
+}
+
+static int
+command_run (int argc, char **argv)
+{
+  if (argc < 2)
+    return help (stderr, TOOL_USAGE);
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "help") == 0)
+    return help (stdout, TOOL_OK);
+  if (strcmp (argv[1], "--version") == 0)
+    {
+      puts ("slice-trace (slice) " SLICE_VERSION_STRING);
+      return TOOL_OK;
+    }
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (strcmp (argv[1], commands[i].name) == 0)
+      {
+        argv[1] = sli_tool_text ("slice-trace %s", argv[1]);
+        return commands[i].run (argc - 1, argv + 1);
+      }
+  sli_tool_say ("no command %s", argv[1]);
+  return help (stderr, TOOL_USAGE);
+}
+
+int
+main (int argc, char **argv)
+{
+  int code = command_run (argc, argv);
+  return sli_output_end () ? code : TOOL_FAILED;
+}

@@ -1,0 +1,112 @@
+/* stage.c - the stages' files, read back
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "stage.h"
+#include "tools/trace/profile/profile-json.h"
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_trace (const char *path)
+{
+  char magic[8] = "";
+  FILE *file = fopen (path, "re");
+  if (file == NULL)
+    return false;
+  size_t n = fread (magic, 1, sizeof magic, file);
+  fclose (file);
+  return n == sizeof magic && memcmp (magic, TRACE_MAGIC, sizeof magic) == 0;
+}
+
+JsonValue *
+sli_stage_load (const char *path, const char *format)
+{
+  char error[256];
+  if (path == NULL)
+    return NULL;
+  JsonValue *document = sli_json_load (path, error);
+  if (document == NULL)
+    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, error);
+  if (strcmp (sli_json_string (document, "format"), format) != 0)
+    sli_tool_die (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
+                  format);
+  return document;
+}
+
+JsonValue *
+sli_stage_patterns (const char *path, const ProfileOptions *options)
+{
+  char *text, error[256];
+  size_t n;
+  if (!is_trace (path))
+    return sli_stage_load (path, "slice-trace patterns 1");
+  Profile *profile = sli_profile_new (path, options);
+  FILE *file = open_memstream (&text, &n);
+  sli_profile_write (profile, file, NULL);
+  fclose (file);
+  sli_profile_free (profile);
+  JsonValue *document = sli_json_parse (text, error);
+  free (text);
+  if (document == NULL)
+    sli_tool_die (TOOL_FAILED, "%s: %s", path, error);
+  return document;
+}
+
+const JsonValue *
+sli_stage_site (const JsonValue *document, const char *key)
+{
+  const JsonValue *sites = sli_json_get (document, "sites");
+  for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
+    if (strcmp (sli_json_string (&sites->items[i], "key"), key) == 0)
+      return &sites->items[i];
+  return NULL;
+}
+
+double
+sli_stage_site_nsec (const JsonValue *site)
+{
+  return sli_json_number (site, "alloc_nsec")
+         + sli_json_number (site, "free_nsec");
+}
+
+static const char *
+human (double value, double step, const char *const *units, int n_units)
+{
+  static char ring[16][32];
+  static unsigned at;
+  char *text = ring[at++ % 16];
+  int unit = 0;
+  while (fabs (value) >= step && unit + 1 < n_units)
+    {
+      value /= step;
+      unit++;
+    }
+  snprintf (text, 32, fabs (value) >= 100 || unit == 0 ? "%.0f%s" : "%.3g%s",
+            value, units[unit]);
+  return text;
+}
+
+const char *
+sli_human_bytes (double bytes)
+{
+  static const char *const units[] = { " B", " kB", " MB", " GB", " TB" };
+  return human (bytes, 1000, units, 5);
+}
+
+const char *
+sli_human_nsec (double nsec)
+{
+  static const char *const units[] = { " ns", " us", " ms", " s" };
+  return human (nsec, 1000, units, 4);
+}
+
+const char *
+sli_human_count (double count)
+{
+  static const char *const units[] = { "", " k", " M", " G" };
+  return human (count, 1000, units, 4);
+}

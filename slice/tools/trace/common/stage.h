@@ -1,0 +1,25 @@
+/* stage.h - the stages' files, read back
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_COMMON_STAGE_H
+#define SLI_TRACE_COMMON_STAGE_H
+
+#include "json.h"
+#include "tools/trace/profile/profile.h"
+
+/* A patterns file, or a trace that is read through for it (with the options,
+ * which a patterns file had before); exits with a message if it is neither. */
+JsonValue *sli_stage_patterns (const char *path,
+                               const ProfileOptions *options);
+/* A file of that format ("slice-trace replay 1"); path NULL gives NULL. */
+JsonValue *sli_stage_load (const char *path, const char *format);
+/* The site with that key in "sites"; NULL if there is none. */
+const JsonValue *sli_stage_site (const JsonValue *document, const char *key);
+double sli_stage_site_nsec (const JsonValue *site);
+/* "12.3 MB", "45 us", in a ring of buffers. */
+const char *sli_human_bytes (double bytes);
+const char *sli_human_nsec (double nsec);
+const char *sli_human_count (double count);
+
+#endif

@@ -1,0 +1,81 @@
+/* tool.h - slice-trace: what its commands share
+ *
+ * Tools.  Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_COMMON_TOOL_H
+#define SLI_TRACE_COMMON_TOOL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Exit codes, as slice-trace(1) gives them. */
+enum
+{
+  TOOL_OK = 0,
+  TOOL_DIFFERS = 1,   /* diff and compare: the inputs differ markedly */
+  TOOL_NO_EVENTS = 3, /* nothing was recorded */
+  TOOL_BAD_INPUT = 4, /* a file is not what it should be */
+  TOOL_USAGE = 2,
+  TOOL_FAILED = 124,    /* the system refused something */
+  TOOL_USAGE_RUN = 125, /* of a command that runs a program */
+  TOOL_NOT_RUN = 126,   /* the program could not be run */
+  TOOL_NOT_FOUND = 127
+};
+
+#define TOOL_PRINTF(f, a) __attribute__ ((format (printf, f, a)))
+
+/* One line on standard error, after "slice-trace: ". */
+void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
+/* The same, and exit. */
+void sli_tool_die (int code, const char *format, ...) TOOL_PRINTF (2, 3)
+    __attribute__ ((noreturn));
+
+/* Memory or the end. */
+void *sli_tool_alloc (size_t n_bytes);
+void *sli_tool_zero (size_t n_bytes);
+void *sli_tool_grow (void *block, size_t n_bytes);
+char *sli_tool_text (const char *format, ...) TOOL_PRINTF (1, 2);
+
+/* Progress: a line that is rewritten on a terminal, a line a second
+ * elsewhere if asked for. */
+typedef struct
+{
+  const char *what;
+  uint64_t total;   /* bytes; 0 if not known */
+  double start_sec; /* of the clock */
+  double shown_sec;
+  bool terminal, wanted;
+} Progress;
+
+void sli_progress_begin (Progress *progress, const char *what, uint64_t total);
+void sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events);
+void sli_progress_end (Progress *progress);
+double sli_tool_seconds (void);
+
+/* While a program runs: Ctrl-C and Ctrl-\\ are for it (the terminal sends them
+ * to it as well), what else would end us is passed on to it.  The program
+ * itself calls sli_signals_end() before it begins. */
+void sli_signals_begin (void);
+void sli_signals_child (pid_t pid);
+void sli_signals_end (void);
+
+/* A file written under another name and moved when it is whole. */
+FILE *sli_file_begin (const char *path);
+/* Whether there is nothing, or a file: no device, directory or pipe. */
+bool sli_file_is_plain (const char *path);
+bool sli_output_end (void); /* of stdout: false, and said, if it failed */
+bool sli_file_end (FILE *file, const char *path);
+char *sli_file_read (const char *path, size_t *n_bytes);
+/* The program ends here if such a file can't be written: to be asked before
+ * what takes long. */
+void sli_file_check (const char *path);
+/* A file that has no name any more; it stays open over exec. */
+int sli_file_unnamed (void);
+
+#endif

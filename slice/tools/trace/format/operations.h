@@ -1,0 +1,36 @@
+/* operations.h - a trace as a sequence of numbered operations
+ *
+ * Tools.  What a benchmark needs to repeat a trace: births and deaths in
+ * order, blocks numbered from 0 and numbers used again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_FORMAT_OPERATIONS_H
+#define SLI_TRACE_FORMAT_OPERATIONS_H
+
+#include "trace-read.h"
+#include <stdio.h>
+
+/* A block of size 0 counts as one of 1 byte: so it is repeated. */
+typedef struct
+{
+  uint64_t n_births;
+  uint64_t n_deaths;  /* of blocks that were born */
+  uint64_t n_unknown; /* of others, left out */
+  uint64_t bytes;     /* of all births */
+  uint64_t live_bytes;
+  uint64_t peak_bytes;
+} OperationTotals;
+
+typedef struct Operations Operations;
+
+Operations *sli_operations_new (void);
+void sli_operations_free (Operations *operations);
+
+/* Takes an event in; with a file, writes its line (docs/BENCHMARK has the
+ * form). */
+void sli_operations_add (Operations *operations, const TraceEvent *event,
+                         FILE *file);
+const OperationTotals *sli_operations_totals (const Operations *operations);
+
+#endif

@@ -1,0 +1,53 @@
+/* trace-read-parts.h - what the parts of a reader share
+ *
+ * Tools.  trace-read.c opens a file and takes in what is not events;
+ * trace-stream.c decodes the events and merges the threads.
+ *
+ * Theory: section 13; docs/trace-format.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_FORMAT_TRACE_READ_PARTS_H
+#define SLI_TRACE_FORMAT_TRACE_READ_PARTS_H
+
+#include "trace-read.h"
+
+/* --- trace-read.c --- */
+
+/* Notes a block that is left out. */
+void sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what);
+bool sli_trace_head_read (const TraceReader *reader, uint64_t offset,
+                          TraceBlockHead *head);
+
+/* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
+uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
+                                 const TraceBlockHead *head, uint8_t **buffer,
+                                 size_t *n_room);
+
+static inline bool
+get_varint (const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+  uint64_t sum = 0;
+  for (unsigned shift = 0; *at < end && shift < 64; shift += 7)
+    {
+      uint8_t byte = *(*at)++;
+      sum |= (uint64_t)(byte & 0x7f) << shift;
+      if (byte < 0x80)
+        {
+          *value = sum;
+          return true;
+        }
+    }
+  return false;
+}
+
+static inline int64_t
+unzigzag (uint64_t value)
+{
+  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+/* --- trace-stream.c --- */
+
+void sli_streams_make (TraceReader *reader);
+void sli_streams_free (TraceReader *reader);
+
+#endif

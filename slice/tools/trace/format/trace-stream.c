@@ -1,0 +1,301 @@
+/* trace-stream.c - a trace's events, the threads merged by time
+ *
+ * Tools.  One open block a thread, and a heap of the threads by the event that
+ * each has decoded ahead.  Every number is checked by its bounds: a hash can
+ * be made to fit.
+ *
+ * Theory: section 13; docs/trace-format.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "tools/trace/common/tool.h"
+#include "trace-read-parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread's events, one block open at a time. */
+struct TraceStream
+{
+  size_t first_block, next_block, end_block; /* in reader->blocks */
+  bool primed; /* event holds one that was decoded */
+  uint8_t *raw;
+  size_t n_raw_room, n_address_room;
+  const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
+  uint64_t *addresses[2]; /* of births, of deaths, in the block */
+  uint32_t n_addresses[2];
+  uint64_t last_address[2], last_node[2];
+  uint64_t first_ticks, since;
+  unsigned time_shift;
+  bool has_extra;
+  uint32_t n_left, thread;
+  TraceEvent event; /* decoded ahead: the heap's key */
+};
+
+void
+sli_streams_make (TraceReader *reader)
+{
+  for (size_t i = 0; i < reader->n_blocks; i++)
+    if (i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread)
+      reader->n_streams++;
+  reader->streams
+      = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->streams);
+  reader->heap
+      = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->heap);
+  size_t stream = 0;
+  for (size_t i = 0; i < reader->n_blocks; i++)
+    {
+      if (i > 0 && reader->blocks[i].thread != reader->blocks[i - 1].thread)
+        stream++;
+      if (reader->streams[stream].end_block == 0)
+        reader->streams[stream].first_block = i;
+      reader->streams[stream].end_block = i + 1;
+    }
+}
+
+static void
+stream_free (TraceStream *stream)
+{
+  free (stream->raw);
+  free (stream->addresses[0]);
+  free (stream->addresses[1]);
+  stream->raw = NULL;
+  stream->n_raw_room = stream->n_address_room = 0;
+  stream->addresses[0] = stream->addresses[1] = NULL;
+}
+
+void
+sli_streams_free (TraceReader *reader)
+{
+  for (size_t i = 0; i < reader->n_streams; i++)
+    stream_free (&reader->streams[i]);
+  free (reader->streams);
+  free (reader->heap);
+}
+
+static bool
+block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
+{
+  TraceBlockHead head;
+  if (!sli_trace_head_read (reader, offset, &head)
+      || sli_trace_payload_read (reader, offset, &head, &stream->raw,
+                                 &stream->n_raw_room)
+             == NULL)
+    return false;
+  /* each event has an operation: so many there are at most */
+  if (head.n_items > head.column_bytes[TRACE_COLUMN_OP])
+    {
+      sli_trace_damage (reader, offset, "its events are too few");
+      return false;
+    }
+  uint64_t total = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      if (head.column_bytes[i] > head.raw_bytes - total)
+        {
+          sli_trace_damage (reader, offset, "its columns do not fit");
+          return false;
+        }
+      stream->at[i] = stream->raw + total;
+      total += head.column_bytes[i];
+      stream->end[i] = stream->raw + total;
+    }
+  bool grow = stream->n_address_room < head.n_items;
+  if (grow)
+    stream->n_address_room = head.n_items;
+  for (int kind = 0; kind < 2; kind++)
+    {
+      if (grow)
+        stream->addresses[kind]
+            = sli_tool_grow (stream->addresses[kind],
+                             stream->n_address_room * sizeof (uint64_t));
+      stream->n_addresses[kind] = 0;
+      stream->last_address[kind] = stream->last_node[kind] = 0;
+    }
+  stream->first_ticks = head.first_ticks;
+  stream->since = 0;
+  stream->time_shift = head.time_shift;
+  stream->has_extra = (head.flags & TRACE_BLOCK_HAS_EXTRA) != 0;
+  stream->n_left = head.n_items;
+  stream->thread = head.thread;
+  reader->bytes_read += sizeof head + head.packed_bytes;
+  return true;
+}
+
+static bool
+address_read (TraceStream *stream, bool death, uint64_t *address)
+{
+  uint64_t value;
+  if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
+                   stream->end[TRACE_COLUMN_ADDRESS], &value))
+    return false;
+  if (value & 1)
+    {
+      uint32_t n = stream->n_addresses[!death];
+      if (value >> 1 >= n)
+        return false;
+      *address = stream->addresses[!death][n - 1 - (value >> 1)];
+    }
+  else
+    *address = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
+               << 4;
+  stream->last_address[death] = *address >> 4;
+  stream->addresses[death][stream->n_addresses[death]++] = *address;
+  return true;
+}
+
+/* Decodes the next event of the open block. */
+static bool
+event_decode (TraceStream *stream, uint32_t n_nodes)
+{
+  TraceEvent *event = &stream->event;
+  uint64_t value;
+  if (stream->at[TRACE_COLUMN_OP] >= stream->end[TRACE_COLUMN_OP]
+      || !get_varint (&stream->at[TRACE_COLUMN_TIME],
+                      stream->end[TRACE_COLUMN_TIME], &value))
+    return false;
+  uint8_t op = *stream->at[TRACE_COLUMN_OP]++;
+  stream->since += value;
+  event->ticks = stream->first_ticks + (stream->since << stream->time_shift);
+  event->op = op & 0x7f;
+  event->thread = stream->thread;
+  event->size = 0;
+  event->extra = 0;
+  bool death = trace_op_is_death (event->op);
+  if (event->op >= TRACE_OP_SCOPE_BEGIN)
+    {
+      if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
+                       stream->end[TRACE_COLUMN_ADDRESS], &event->address))
+        return false;
+    }
+  else if (!address_read (stream, death, &event->address))
+    return false;
+  if (op & TRACE_OP_UNALIGNED)
+    {
+      if (stream->at[TRACE_COLUMN_LOW] >= stream->end[TRACE_COLUMN_LOW])
+        return false;
+      event->address |= *stream->at[TRACE_COLUMN_LOW]++ & 15;
+    }
+  if (!get_varint (&stream->at[TRACE_COLUMN_NODE],
+                   stream->end[TRACE_COLUMN_NODE], &value))
+    return false;
+  stream->last_node[death] += (uint64_t)unzigzag (value);
+  event->node = stream->last_node[death] < n_nodes
+                    ? (uint32_t)stream->last_node[death]
+                    : TRACE_NODE_CUT;
+  if (trace_op_is_birth (event->op)
+      && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
+                      stream->end[TRACE_COLUMN_SIZE], &event->size))
+    return false;
+  if (stream->has_extra)
+    {
+      if (!get_varint (&stream->at[TRACE_COLUMN_EXTRA],
+                       stream->end[TRACE_COLUMN_EXTRA], &value))
+        return false;
+      event->extra = (uint32_t)value;
+    }
+  return true;
+}
+
+/* Makes the stream's next event ready; false when it has no more. */
+static bool
+stream_advance (TraceReader *reader, TraceStream *stream)
+{
+  for (;;)
+    {
+      while (stream->n_left == 0)
+        {
+          if (stream->next_block == stream->end_block)
+            {
+              stream_free (stream);
+              return false;
+            }
+          uint64_t offset = reader->blocks[stream->next_block++].offset;
+          if (!block_open (reader, stream, offset))
+            stream->n_left = 0;
+        }
+      stream->n_left--;
+      if (event_decode (stream, reader->n_nodes))
+        return true;
+      sli_trace_damage (reader, reader->blocks[stream->next_block - 1].offset,
+                        "an event makes no sense");
+      stream->n_left = 0;
+    }
+}
+
+static bool
+stream_before (const TraceStream *a, const TraceStream *b)
+{
+  return a->event.ticks < b->event.ticks
+         || (a->event.ticks == b->event.ticks && a < b);
+}
+
+static void
+heap_sink (TraceReader *reader, size_t at)
+{
+  TraceStream **heap = reader->heap;
+  for (;;)
+    {
+      size_t least = at;
+      for (size_t child = 2 * at + 1;
+           child <= 2 * at + 2 && child < reader->n_heap; child++)
+        if (stream_before (heap[child], heap[least]))
+          least = child;
+      if (least == at)
+        return;
+      TraceStream *swap = heap[at];
+      heap[at] = heap[least];
+      heap[least] = swap;
+      at = least;
+    }
+}
+
+/* A stream whose first block is not yet due is in the heap by that block's
+ * time, unopened (n_left 0): thousands of threads that come and go need not
+ * all be open at once. */
+void
+sli_trace_rewind (TraceReader *reader)
+{
+  reader->n_heap = 0;
+  reader->bytes_read = 0;
+  reader->n_passes++;
+  for (size_t i = 0; i < reader->n_streams; i++)
+    {
+      TraceStream *stream = &reader->streams[i];
+      stream->next_block = stream->first_block;
+      stream->n_left = 0;
+      stream->primed = false;
+      stream->event.ticks = reader->blocks[stream->first_block].first_ticks;
+      reader->heap[reader->n_heap++] = stream;
+    }
+  for (size_t i = reader->n_heap; i-- > 0;)
+    heap_sink (reader, i);
+}
+
+bool
+sli_trace_next (TraceReader *reader, TraceEvent *event)
+{
+  while (reader->n_heap > 0)
+    {
+      TraceStream *stream = reader->heap[0];
+      bool ready = stream->primed;
+      if (ready)
+        *event = stream->event;
+      stream->primed = stream_advance (reader, stream);
+      if (!stream->primed)
+        reader->heap[0] = reader->heap[--reader->n_heap];
+      if (reader->n_heap > 1)
+        heap_sink (reader, 0);
+      if (ready)
+        {
+          reader->last_ticks = event->ticks;
+          return true;
+        }
+    }
+  return false;
+}
+
+uint64_t
+sli_trace_position (const TraceReader *reader)
+{
+  return reader->bytes_read;
+}

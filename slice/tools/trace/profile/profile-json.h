@@ -1,0 +1,17 @@
+/* profile-json.h - a profile written as JSON
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PROFILE_PROFILE_JSON_H
+#define SLI_TRACE_PROFILE_PROFILE_JSON_H
+
+#include "tools/trace/common/json.h"
+#include "profile.h"
+
+/* passes  an expression for the functions that count as consumers, or NULL */
+void sli_profile_write (const Profile *profile, FILE *file,
+                        const char *passes);
+/* "function < its caller"; freed by the caller. */
+char *sli_profile_site_name (const Profile *profile, uint32_t site);
+
+#endif

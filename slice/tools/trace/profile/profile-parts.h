@@ -1,0 +1,78 @@
+/* profile-parts.h - what the parts of a profile share
+ *
+ * Tools.  profile-reading.c gives the events, profile-depth.c finds the depth
+ * of each site, profile-pictures.c what is drawn; profile.c has the order of
+ * it all, profile-callers.c who consumes and who frees.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PROFILE_PROFILE_PARTS_H
+#define SLI_TRACE_PROFILE_PROFILE_PARTS_H
+
+#include "profile.h"
+#include "tools/trace/common/tool.h"
+
+/* Free sites are kept for hotlines: pairs of site and freeing node. */
+#define FREE_PAIR_SLOTS 65536
+
+typedef struct FreePair
+{
+  uint64_t key; /* result << 32 | node, plus 1; 0: free */
+  uint64_t n, bytes;
+} FreePair;
+
+/* The sites of one depth, numbered densely. */
+typedef struct
+{
+  uint32_t *map;   /* node to number */
+  uint32_t *sites; /* number to site */
+  uint32_t n;
+} Level;
+
+#define QUEUE_EVENTS 64 /* a power of two */
+
+/* One reading of the trace.  Events wait in a queue while what they need is
+ * fetched into the cache: most of an analysis' time is misses. */
+typedef struct
+{
+  Profile *profile;
+  const ProfileOptions *options;
+  const Analysis *analysis; /* may be NULL */
+  Progress progress;
+  uint64_t n;
+  uint32_t first, n_queue;
+  bool ended;
+  TraceEvent queue[QUEUE_EVENTS];
+} Reading;
+
+/* --- profile-reading.c --- */
+
+void sli_reading_begin (Reading *reading, Profile *profile,
+                        const ProfileOptions *options,
+                        const Analysis *analysis, const char *what);
+/* The next event, good until the next call; NULL at the end. */
+const TraceEvent *sli_reading_next (Reading *reading);
+
+/* --- profile-depth.c --- */
+
+void sli_level_make (Level *level, Sites *sites, unsigned depth);
+Analysis *sli_level_analyse (Profile *profile, const ProfileOptions *options,
+                             const char *what, const Level *first,
+                             const Level *const *levels, unsigned n_levels,
+                             Sites *frames);
+double sli_births_share (const SiteStats *stats, const Totals *totals);
+/* Whether some site of depth 1 should be looked at deeper. */
+bool *sli_split_wishes (const Analysis *analysis);
+/* The sites at their depths, from the numbers at depth 1; *stats is freed by
+ * the caller. */
+void sli_depths_find (Profile *profile, const ProfileOptions *options,
+                      const Level *first, const bool *wanted, Level *final,
+                      const SiteStats ***stats);
+
+/* --- profile-pictures.c --- */
+
+/* The reading for pictures, series, what is alive at the peak; the numbers
+ * are known. */
+void sli_detail_run (Profile *profile, const ProfileOptions *options);
+
+#endif

@@ -1,0 +1,109 @@
+/* profile.h - a trace read through: sites at their depth, with their classes
+ *
+ * Tools.  Three or four readings: counts by stack; numbers at depth 1; if some
+ * site has no good class there, its numbers at several depths; pictures of
+ * the sites that were chosen.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PROFILE_PROFILE_H
+#define SLI_TRACE_PROFILE_PROFILE_H
+
+#include "tools/trace/analyse/classify.h"
+
+#define PICTURE_COLUMNS 240
+#define PICTURE_ROWS 60
+#define SERIES_COLUMNS 600
+#define N_SERIES 9 /* the largest 8 sites and the rest */
+#define N_HOT_DEFAULT 50
+
+/* Drawn for a hotline. */
+typedef struct
+{
+  uint8_t cells[PICTURE_ROWS][PICTURE_COLUMNS]; /* deaths; row 0: birth 0 */
+  uint64_t offset_low[PICTURE_COLUMNS], offset_high[PICTURE_COLUMNS];
+  uint64_t live_high[PICTURE_COLUMNS];
+  uint64_t live, offset, offset_most, live_n;
+  uint64_t size_n[N_LOG2], life_n[N_LOG2];
+} Picture;
+
+typedef struct
+{
+  uint32_t site; /* in Sites */
+  const SiteStats *stats;
+  Verdict verdict;
+  Picture *picture; /* NULL if it is no hotline */
+  uint32_t rank;    /* 0 is the hottest */
+  const uint32_t *owner_sites; /* what the verdict's owner is a number of */
+} SiteResult;
+
+typedef struct
+{
+  double position[SERIES_COLUMNS]; /* the axis' value, 0 to 1 */
+  uint64_t live[SERIES_COLUMNS][N_SERIES];
+  uint64_t total[SERIES_COLUMNS]; /* most in the column */
+  uint32_t n;
+} Series;
+
+enum
+{
+  AXIS_TIME,
+  AXIS_EVENTS,
+  AXIS_BYTES,
+  N_AXES
+};
+
+typedef struct
+{
+  TraceReader *reader;
+  Symbols *symbols;
+  Sites *sites;
+  uint32_t *final_map; /* node to number in results */
+  SiteResult *results; /* by the final level's number */
+  uint32_t n_results;
+  uint32_t *ranked;      /* results, the hottest first */
+  uint32_t *first_sites;  /* level-0 number to site, for owners */
+  uint32_t *deeper_sites; /* the same of those in `deeper'; or NULL */
+  Analysis *first;       /* numbers at depth 1 */
+  Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
+  Totals totals;
+  Series series[N_AXES];
+  uint32_t n_hot;
+  uint64_t *peak_live; /* by node, at the peak: bytes, then counts */
+  uint64_t *chosen_live;
+  double chosen_time; /* seconds; below 0: none */
+  struct FreePair *free_pairs; /* of hotlines: FREE_PAIR_SLOTS */
+} Profile;
+
+typedef struct
+{
+  const char *const *wrappers; /* NULL-ended; may be NULL */
+  const char *const *own; /* NULL-ended: modules that are no libraries */
+  uint32_t n_hot;
+  unsigned fixed_depth;      /* 0: adaptive */
+  double chosen_time;        /* seconds from the start; below 0: none */
+  double from_time, to_time; /* a window in seconds; 0 and 0: all */
+} ProfileOptions;
+
+/* Exits with a message if the file is no trace. */
+Profile *sli_profile_new (const char *path, const ProfileOptions *options);
+void sli_profile_free (Profile *profile);
+double sli_profile_seconds (const Profile *profile, uint64_t ticks);
+
+/* Who consumes a site: the functions one frame further out, or the first
+ * frame that matches an expression. */
+typedef struct
+{
+  const char *function;
+  uint64_t births, bytes;
+} Caller;
+
+/* Sorted by births; ends with function NULL; freed by the caller. */
+Caller *sli_profile_callers (const Profile *profile, uint32_t result,
+                             const char *expression);
+const char *sli_profile_common (const Profile *profile, uint32_t result);
+/* Functions that free the site's blocks cannot be told from nodes alone, so
+ * they are kept by the last reading. */
+Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
+
+#endif

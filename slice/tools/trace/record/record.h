@@ -1,0 +1,146 @@
+/* record.h - the recorder's parts
+ *
+ * Tools.  The recorder is a preloaded object: record.c has the entry points
+ * of C, record-cxx.c those of C++, record-hooks.c those of our own library;
+ * record-event.c what happens in each of them, record-start.c what happens
+ * before the first; record-spool.c has the shared file and its chunks,
+ * record-stack.c the stacks.  Nothing here may allocate: what it needs comes
+ * from mmap.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_RECORD_RECORD_H
+#define SLI_TRACE_RECORD_RECORD_H
+
+#include "tools/trace/format/spool.h"
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORD_DEPTH_MAX 256
+#define RECORD_API __attribute__ ((visibility ("default")))
+#define LIKELY(x) __builtin_expect (!!(x), 1)
+#define UNLIKELY(x) __builtin_expect (!!(x), 0)
+
+/* A step of the tree that this thread has taken lately. */
+typedef struct
+{
+  uint64_t pc; /* 0: none */
+  uint32_t parent, node;
+} RecordStep;
+
+#define RECORD_STEPS 256
+
+/* What the recorder keeps for each thread; the first fields are touched by
+ * every event. */
+typedef struct
+{
+  bool busy;       /* an event is being recorded: count, don't record */
+  uint8_t tag;     /* the operation that the next inner call stands for */
+  bool setup;      /* the unwinder sets itself up: its calls don't count */
+  bool walked;     /* it has, in this thread */
+  bool late;       /* the thread's destructor has run its last round */
+  bool hooked;     /* an event of libslice's: its frames are on the stack */
+  uint8_t inside;  /* libslice calls malloc for itself: no event */
+  uint32_t epoch;  /* of the spool the chunk belongs to */
+  RawChunk *chunk; /* NULL: take one at the next event */
+  uint32_t n_events;
+  uint32_t n_room; /* events that the chunk has room for, by now */
+  uint32_t chunk_index;
+  uint32_t thread; /* 0: not numbered yet */
+  uint32_t exit_rounds;
+  uint32_t line; /* string id of a source line for the next birth */
+  /* the stack of the last full walk, outermost frame first */
+  uint32_t depth;
+  uint32_t nodes[RECORD_DEPTH_MAX];
+  uint64_t pcs[RECORD_DEPTH_MAX];
+  /* by a hash: most steps are found here, not in the shared tree */
+  RecordStep steps[RECORD_STEPS];
+} RecordThread;
+
+extern __thread RecordThread sli_record_self
+    __attribute__ ((tls_model ("initial-exec"), visibility ("hidden")));
+
+/* The state that every event reads, written at the start and at a fork. */
+typedef struct
+{
+  bool ready;         /* a spool is mapped */
+  bool timed;         /* measure the real calls */
+  bool check_unwind;  /* walk each stack twice */
+  uint32_t epoch;     /* counts the spools of this process */
+  uint32_t *own_page; /* 1 in this process; wiped to 0 in a forked child */
+  SpoolHead *head;
+  uint32_t stack_depth;
+  uint32_t free_depth;
+  uint64_t text_low; /* the recorder's own code */
+  uint64_t text_high;
+} RecordState;
+
+extern RecordState sli_record __attribute__ ((visibility ("hidden")));
+
+/* record-spool.c */
+bool sli_spool_open (const char *directory);
+void sli_spool_close (void);
+bool sli_spool_reopen_in_child (void);
+RawEvent *sli_spool_next_event (RecordThread *self, uint64_t now);
+uint32_t sli_spool_string (const char *text);
+void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
+                    size_t n_b, const void *c, size_t n_c);
+RawNode *sli_spool_nodes (void);
+bool sli_spool_nodes_room (uint32_t n);
+void sli_spool_command (void);
+
+/* record-stack.c */
+#define SLI_STACK_OWN UINT32_MAX /* the unwinder's own call: no event */
+void sli_stack_init (void);
+void sli_stack_unwinder_open (void);
+void sli_stack_reset (void);
+void sli_stack_single (void);
+uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
+/* The tree that the thread's nodes are in is gone. */
+void sli_stack_forget (RecordThread *self);
+void sli_stack_modules_changed (void);
+void sli_stack_library (const void *inside);
+void sli_stack_modules_scan (void);
+/* Frames of the recorder and of operator new, dropped from the inner end:
+ * how many there are among the first ones. */
+#define OWN_FRAMES_MAX 8
+uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
+
+/* record-check.c */
+void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);
+
+/* record.c */
+void sli_record_die (const char *text);
+void *sli_record_next (const char *symbol);
+bool sli_record_next_ready (void);
+
+/* record-start.c */
+void sli_record_child_start (RecordThread *self);
+
+/* record-event.c */
+void sli_record_birth (RecordThread *self, unsigned op, void *block,
+                       size_t size, uint32_t extra);
+void sli_record_death (RecordThread *self, unsigned op, void *block,
+                       uint32_t extra, uint64_t now);
+void sli_record_kept (RecordThread *self, void *block);
+void sli_record_marker (unsigned op, const char *name);
+bool sli_record_enter (RecordThread *self);
+
+static inline void
+record_compiler_barrier (void)
+{
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+}
+
+/* What sli_record_enter() began is over. */
+static inline void
+record_leave (RecordThread *self)
+{
+  record_compiler_barrier ();
+  self->busy = false;
+}
+
+#endif

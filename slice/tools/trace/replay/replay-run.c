@@ -1,0 +1,362 @@
+/* replay-run.c - one measurement of a replay, in a process of its own
+ *
+ * Tools.  Runs the operations several times and prints one line.  What the
+ * loop itself costs (reading the operations, touching the blocks) is measured
+ * the same way with no allocator behind it, and subtracted by those who use
+ * the results.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "replay.h"
+#include "tools/trace/common/tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N_REPEATS_MAX 15
+#define POLLUTE_BYTES (8u << 20)
+#define CACHE_LINE 64
+#define LITTER_BLOCKS 200000
+
+typedef struct
+{
+  const ReplayHead *head;
+  const ReplaySite *sites;
+  const ReplayOp *ops;
+  const ReplayTask *task;
+  ReplaySlot *slots;
+  ReplayArena *arenas; /* by site */
+  ReplayArena *groups; /* by owner's group */
+  uint8_t *polluter;
+  size_t pollute_at;
+  size_t visited; /* 0, read from the last block that was visited */
+  volatile unsigned sink;
+  /* what was done, counted in the run that is not timed */
+  uint64_t n_ops, n_births, bytes, live, peak;
+} Run;
+
+static void *
+memory_map (size_t bytes)
+{
+  void *map = mmap (NULL, bytes + 1, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (map == MAP_FAILED)
+    sli_tool_die (TOOL_FAILED, "no memory");
+  return map;
+}
+
+static void
+ops_map (Run *run, const char *path)
+{
+  struct stat status;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat (fd, &status) != 0)
+    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, strerror (errno));
+  const uint8_t *map = mmap (NULL, (size_t)status.st_size, PROT_READ,
+                             MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (map == MAP_FAILED)
+    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+  run->head = (const ReplayHead *)map;
+  run->sites = (const ReplaySite *)(run->head + 1);
+  run->ops = (const ReplayOp *)(run->sites + run->head->n_sites);
+}
+
+static void
+arenas_make (Run *run)
+{
+  const ReplayTask *task = run->task;
+  for (uint64_t i = 0; i < run->head->n_sites; i++)
+    {
+      ReplayArena *arena = &run->arenas[i];
+      BackendId backend
+          = task->advised
+                ? sli_backend_of_class ((SiteClass)run->sites[i].class)
+                : task->backend;
+      memset (arena, 0, sizeof *arena);
+      arena->backend = (uint8_t)backend;
+      arena->pool_bytes = run->sites[i].pool_bytes;
+    }
+  memset (run->groups, 0, run->head->n_groups * sizeof (ReplayArena));
+}
+
+/* Everything given back, outside of the measured time. */
+static void
+arenas_destroy (Run *run)
+{
+  for (uint64_t i = 0; i < run->head->n_sites; i++)
+    {
+      ReplayArena *arena = &run->arenas[i];
+      const Backend *backend = &sli_backends[arena->backend];
+      if (arena->arena != NULL && backend->destroy != NULL)
+        backend->destroy (arena);
+      arena->arena = NULL;
+    }
+  for (uint64_t i = 1; i < run->head->n_groups; i++)
+    if (run->groups[i].arena != NULL
+        && sli_backends[run->groups[i].backend].destroy != NULL)
+      sli_backends[run->groups[i].backend].destroy (&run->groups[i]);
+}
+
+static void
+touch (void *block, uint32_t size)
+{
+  volatile char *bytes = block;
+  /* a page's worth of a large block is enough to be fair to mmap */
+  uint32_t most = size < 65536 ? size : 65536;
+  for (uint32_t at = 0; at < most; at += CACHE_LINE)
+    bytes[at] = 1;
+}
+
+static void
+pollute (Run *run)
+{
+  unsigned sum = 0;
+  for (unsigned i = 0; i < run->task->pollute_lines; i++)
+    {
+      sum += run->polluter[run->pollute_at];
+      run->pollute_at
+          = (run->pollute_at + 37 * CACHE_LINE) & (POLLUTE_BYTES - 1);
+    }
+  run->sink = sum;
+}
+
+/* A group has its own arena, if the site gets one by its class. */
+static ReplayArena *
+arena_of (Run *run, const ReplayOp *op, uint32_t group)
+{
+  ReplayArena *arena = &run->arenas[op->site];
+  if (group == 0 || arena->backend == BACKEND_MALLOC || !run->task->advised)
+    return arena;
+  ReplayArena *part = &run->groups[group];
+  if (part->arena == NULL && part->n_live == 0)
+    {
+      part->backend = arena->backend;
+      part->pool_bytes = arena->pool_bytes;
+      part->n_stack = part->backend == BACKEND_CONTEXT; /* see context_free */
+    }
+  return part;
+}
+
+static void
+birth_run (Run *run, const ReplayOp *op, ReplayArena *arena)
+{
+  ReplaySlot *slot = &run->slots[op->slot_birth >> 1];
+  arena->n_live++;
+  slot->size = op->size;
+  slot->block = sli_backends[arena->backend].alloc (
+      arena, op->size, op->group_align & 31, slot);
+  touch (slot->block, op->size);
+}
+
+static void
+death_run (ReplaySlot *slot, ReplayArena *arena)
+{
+  const Backend *backend = &sli_backends[arena->backend];
+  backend->free (arena, slot);
+  slot->block = NULL;
+  if (--arena->n_live == 0 && backend->empty != NULL)
+    backend->empty (arena);
+}
+
+/* As along a list: where the next block is says the one before.  (The words
+ * read are those of no allocator's block, and zero.) */
+static void
+visit (Run *run, const ReplaySlot *slot)
+{
+  const char *word = (const char *)slot->block + sizeof (size_t);
+  run->visited = *(const volatile size_t *)(word + run->visited);
+}
+
+static double
+seconds_now (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static uint64_t
+anonymous_bytes (void)
+{
+  char text[4096];
+  int fd = open ("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
+  if (fd >= 0)
+    close (fd);
+  if (n <= 0)
+    return 0;
+  text[n] = '\0';
+  const char *found = strstr (text, "RssAnon:");
+  return found == NULL ? 0 : strtoull (found + 8, NULL, 10) * 1024;
+}
+
+/* A heap that a program has used before: blocks of many sizes, three of four
+ * freed again, so that what is free is in pieces. */
+static void
+litter_make (void)
+{
+  static void *blocks[LITTER_BLOCKS];
+  uint32_t random = 12345;
+  for (int i = 0; i < LITTER_BLOCKS; i++)
+    {
+      random = random * 1664525 + 1013904223;
+      blocks[i] = malloc (16 + (random >> 20) % 500);
+    }
+  for (int i = 0; i < LITTER_BLOCKS; i++)
+    {
+      random = random * 1664525 + 1013904223;
+      if ((random >> 24) % 4 != 0)
+        free (blocks[i]);
+    }
+}
+
+static void
+op_count (Run *run, const ReplayOp *op)
+{
+  run->n_ops++;
+  if (op->slot_birth & 1)
+    {
+      run->n_births++;
+      run->bytes += op->size;
+      run->live += op->size;
+      if (run->live > run->peak)
+        run->peak = run->live;
+    }
+  else
+    run->live -= run->slots[op->slot_birth >> 1].size;
+}
+
+static void
+ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
+{
+  const uint64_t n_ops = run->head->n_ops;
+  const uint32_t only = run->task->only_site;
+  const ReplayDeaths deaths = run->task->deaths;
+  const uint64_t n_sites = run->head->n_sites;
+  uint64_t next_sample = 0;
+  for (uint64_t i = 0; i < n_ops; i++)
+    {
+      const ReplayOp *op = &run->ops[i];
+      if (only != SITE_NONE && op->site != only)
+        continue;
+      if (deaths == DEATHS_NONE && !(op->slot_birth & 1))
+        continue;
+      if (run->task->pollute_lines > 0)
+        pollute (run);
+      uint32_t slot = op->slot_birth >> 1;
+      if (op->slot_birth & 1)
+        {
+          uint32_t group = op->group_align >> 5;
+          ReplayArena *arena = arena_of (run, op, group);
+          slot_arena[slot] = arena == &run->arenas[op->site]
+                                 ? op->site
+                                 : (uint32_t)(n_sites + group);
+          birth_run (run, op, arena);
+        }
+      else
+        {
+          if (deaths == DEATHS_VISIT)
+            visit (run, &run->slots[slot]);
+          else if (deaths == DEATHS_READ)
+            run->sink = *(const volatile uint8_t *)run->slots[slot].block;
+          uint32_t number = slot_arena[slot];
+          death_run (&run->slots[slot], number < n_sites
+                                            ? &run->arenas[number]
+                                            : &run->groups[number - n_sites]);
+        }
+      if (curve == NULL)
+        continue;
+      op_count (run, op);
+      if (i >= next_sample)
+        {
+          uint64_t now = anonymous_bytes ();
+          uint64_t at = i * N_CURVE / n_ops;
+          curve[at] = now > before ? now - before : 0;
+          next_sample = (at + 1) * n_ops / N_CURVE;
+        }
+    }
+}
+
+static void
+rest_free (Run *run, const uint32_t *slot_arena)
+{
+  for (uint64_t i = 0; i < run->head->n_slots; i++)
+    {
+      ReplaySlot *slot = &run->slots[i];
+      if (slot->block == NULL)
+        continue;
+      uint32_t number = slot_arena[i];
+      ReplayArena *arena = number < run->head->n_sites
+                               ? &run->arenas[number]
+                               : &run->groups[number - run->head->n_sites];
+      if (arena->backend == BACKEND_MALLOC || arena->backend == BACKEND_SLICE
+          || arena->backend == BACKEND_TLSF
+          || (arena->backend == BACKEND_POOL && slot->place))
+        sli_backends[arena->backend].free (arena, slot);
+      slot->block = NULL;
+    }
+  arenas_destroy (run);
+}
+
+static int
+double_compare (const void *a, const void *b)
+{
+  double left = *(const double *)a, right = *(const double *)b;
+  return left < right ? -1 : left > right;
+}
+
+int
+sli_replay_run (const ReplayTask *task)
+{
+  Run run = { .task = task };
+  double times[N_REPEATS_MAX];
+  uint64_t curve[N_CURVE] = { 0 }, peak = 0;
+  unsigned n = task->n_repeats < 1               ? 1
+               : task->n_repeats > N_REPEATS_MAX ? N_REPEATS_MAX
+                                                 : task->n_repeats;
+  ops_map (&run, task->ops_path);
+  if (task->block_bytes > 0)
+    sli_backends_block_bytes (task->block_bytes);
+  run.slots = memory_map (run.head->n_slots * sizeof (ReplaySlot));
+  run.arenas = memory_map (run.head->n_sites * sizeof (ReplayArena));
+  run.groups = memory_map (run.head->n_groups * sizeof (ReplayArena));
+  run.polluter = memory_map (POLLUTE_BYTES);
+  uint32_t *slot_arena = memory_map (run.head->n_slots * sizeof (uint32_t));
+  if (task->litter)
+    litter_make ();
+  uint64_t before = anonymous_bytes ();
+  /* memory apart, so that looking at it costs no time below, and first, on
+   * a fresh heap */
+  arenas_make (&run);
+  ops_run (&run, slot_arena, curve, before);
+  rest_free (&run, slot_arena);
+  for (unsigned i = 0; i < n; i++)
+    {
+      arenas_make (&run);
+      double start = seconds_now ();
+      ops_run (&run, slot_arena, NULL, before);
+      times[i] = seconds_now () - start;
+      rest_free (&run, slot_arena);
+    }
+  qsort (times, n, sizeof *times, double_compare);
+  for (int i = 0; i < N_CURVE; i++)
+    if (curve[i] > peak)
+      peak = curve[i];
+  printf ("%llu %llu %llu %llu %.9f %.9f %llu", (unsigned long long)run.n_ops,
+          (unsigned long long)run.n_births, (unsigned long long)run.bytes,
+          (unsigned long long)run.peak, times[0], times[n / 2],
+          (unsigned long long)peak);
+  for (int i = 0; i < N_CURVE; i++)
+    printf (" %llu", (unsigned long long)curve[i]);
+  putchar ('\n');
+  return fflush (stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+}

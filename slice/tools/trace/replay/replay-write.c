@@ -1,0 +1,332 @@
+/* replay-write.c - the operations of a trace, for its replays
+ *
+ * Tools.  Births and deaths become operations on numbered slots.  What dies
+ * with its owner is put into a group of its own, and so is what a thread has
+ * of a site and what is born under an activation of its scope's function: a
+ * group is what an arena of its own would serve.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "tools/trace/profile/profile-parts.h"
+#include "replay.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Deaths of one site in a row, in one thread: the group of its owner. */
+typedef struct
+{
+  uint32_t group;
+} Burst;
+
+typedef struct
+{
+  const Profile *profile;
+  ReplayOp *ops;
+  size_t n_ops, n_room;
+  uint32_t *slot_op; /* by slot: the birth's place in ops */
+  uint32_t *free_slots;
+  uint32_t n_slots, n_free, n_slots_room;
+  uint32_t *group_deaths; /* by group */
+  uint32_t n_groups, n_groups_room;
+  Burst *burst; /* by site */
+  uint32_t *slot_group; /* by slot: what its birth would be in */
+  uint64_t *part_keys;  /* site, lane and nested activation; 0: free */
+  uint32_t *part_groups;
+  uint32_t n_parts, n_part_slots;
+  uint64_t bytes, n_births;
+} OpWriter;
+
+static ReplayOp *
+op_add (OpWriter *writer)
+{
+  if (writer->n_ops == writer->n_room)
+    {
+      writer->n_room = writer->n_room * 2 + 65536;
+      writer->ops
+          = sli_tool_grow (writer->ops, writer->n_room * sizeof (ReplayOp));
+    }
+  return &writer->ops[writer->n_ops++];
+}
+
+static uint32_t
+slot_take (OpWriter *writer)
+{
+  if (writer->n_free > 0)
+    return writer->free_slots[--writer->n_free];
+  if (writer->n_slots == writer->n_slots_room)
+    {
+      writer->n_slots_room = writer->n_slots_room * 2 + 1024;
+      writer->slot_op = sli_tool_grow (
+          writer->slot_op, writer->n_slots_room * sizeof (uint32_t));
+      writer->free_slots = sli_tool_grow (
+          writer->free_slots, writer->n_slots_room * sizeof (uint32_t));
+      writer->slot_group = sli_tool_grow (
+          writer->slot_group, writer->n_slots_room * sizeof (uint32_t));
+    }
+  return writer->n_slots++;
+}
+
+static uint32_t
+group_new (OpWriter *writer)
+{
+  uint32_t group = ++writer->n_groups;
+  if (group >= writer->n_groups_room)
+    {
+      writer->n_groups_room = group * 2 + 64;
+      writer->group_deaths = sli_tool_grow (
+          writer->group_deaths, writer->n_groups_room * sizeof (uint32_t));
+    }
+  writer->group_deaths[group] = 0;
+  return group;
+}
+
+static uint32_t
+part_slot (const OpWriter *writer, uint64_t key)
+{
+  uint32_t at = (uint32_t)((key * UINT64_C (0x9E3779B97F4A7C15)) >> 40)
+                & (writer->n_part_slots - 1);
+  while (writer->part_keys[at] != 0 && writer->part_keys[at] != key)
+    at = (at + 1) & (writer->n_part_slots - 1);
+  return at;
+}
+
+static void
+parts_grow (OpWriter *writer)
+{
+  uint64_t *keys = writer->part_keys;
+  uint32_t *groups = writer->part_groups, n = writer->n_part_slots;
+  writer->n_part_slots = n == 0 ? 256 : n * 2;
+  writer->part_keys
+      = sli_tool_zero (writer->n_part_slots * sizeof (uint64_t));
+  writer->part_groups
+      = sli_tool_zero (writer->n_part_slots * sizeof (uint32_t));
+  for (uint32_t i = 0; i < n; i++)
+    if (keys[i] != 0)
+      {
+        uint32_t at = part_slot (writer, keys[i]);
+        writer->part_keys[at] = keys[i];
+        writer->part_groups[at] = groups[i];
+      }
+  free (keys);
+  free (groups);
+}
+
+/* The group of a thread's part of a site, or of one nested activation's. */
+static uint32_t
+part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
+{
+  if (2 * writer->n_parts >= writer->n_part_slots)
+    parts_grow (writer);
+  uint64_t key = (uint64_t)site << 32 | (uint64_t)lane << 16
+                 | (nested & 0x7fff) << 1 | 1;
+  uint32_t at = part_slot (writer, key);
+  if (writer->part_keys[at] == 0)
+    {
+      writer->part_keys[at] = key;
+      writer->part_groups[at] = group_new (writer);
+      writer->group_deaths[writer->part_groups[at]] = BURST_RUN_MIN;
+      writer->n_parts++;
+    }
+  return writer->part_groups[at];
+}
+
+/* Arenas, stacks and pools that each thread has its own of. */
+static bool
+is_one_a_thread (const SiteResult *result)
+{
+  SiteClass class = result->verdict.class;
+  return result->verdict.numbers[NUMBER_T] > 1
+         && (class == CLASS_SCRATCH || class == CLASS_LINEAR
+             || class == CLASS_LINEAR_FAIR || class == CLASS_STACK
+             || class == CLASS_STACK_LAZY || class == CLASS_POOL);
+}
+
+static bool
+is_in_function (const SiteResult *result)
+{
+  return result->verdict.class == CLASS_SCOPE
+         && result->verdict.scope_pc != 0;
+}
+
+static uint32_t
+group_of_birth (OpWriter *writer, const Analysis *analysis,
+                const LiveObject *object, uint32_t site)
+{
+  const SiteResult *result = &writer->profile->results[site];
+  uint32_t number;
+  const Lane *lane = sli_analysis_lane (analysis, object, 0, &number);
+  if (is_one_a_thread (result))
+    return part_group (writer, site, number, 0);
+  if (!is_in_function (result))
+    return 0;
+  const Life *life = &lane->lives[result->verdict.scope_life];
+  return part_group (writer, site, number, life->n_marks);
+}
+
+/* What its function did not see die is no part of the arena. */
+static uint32_t
+group_of_death (const OpWriter *writer, const Analysis *analysis,
+                const LiveObject *object, const SiteResult *result)
+{
+  uint32_t number;
+  const Lane *lane = sli_analysis_lane (analysis, object, 0, &number);
+  return is_in_function (result)
+                 && lane->lives[result->verdict.scope_life].within
+             ? writer->slot_group[object->slot]
+             : 0;
+}
+
+static void
+op_birth (void *user, const Analysis *analysis, LiveObject *object,
+          uint32_t unused)
+{
+  OpWriter *writer = user;
+  uint32_t site = writer->profile->final_map[object->node];
+  (void)unused;
+  object->slot = slot_take (writer);
+  uint32_t group = group_of_birth (writer, analysis, object, site);
+  writer->slot_group[object->slot] = group;
+  writer->slot_op[object->slot] = (uint32_t)writer->n_ops;
+  ReplayOp *op = op_add (writer);
+  op->slot_birth = object->slot << 1 | 1;
+  op->size = object->size > UINT32_MAX ? UINT32_MAX : (uint32_t)object->size;
+  op->site = site;
+  op->group_align
+      = is_in_function (&writer->profile->results[site]) ? 0 : group << 5;
+  writer->burst[site].group = 0;
+  writer->n_births++;
+  writer->bytes += object->size;
+}
+
+/* What died alone, before its owner, is in no group. */
+static void
+groups_settle (OpWriter *writer)
+{
+  for (size_t i = 0; i < writer->n_ops; i++)
+    {
+      uint32_t group = writer->ops[i].group_align >> 5;
+      if (group != 0 && writer->group_deaths[group] < BURST_RUN_MIN)
+        writer->ops[i].group_align &= 31;
+    }
+}
+
+/* The site's deaths since its last birth are one group. */
+static void
+op_death (void *user, const Analysis *analysis, const LiveObject *object,
+          uint32_t unused, unsigned kind)
+{
+  OpWriter *writer = user;
+  (void)unused;
+  (void)kind;
+  ReplayOp *birth = &writer->ops[writer->slot_op[object->slot]];
+  const SiteResult *result = &writer->profile->results[birth->site];
+  if (result->verdict.class == CLASS_OWNER)
+    {
+      Burst *burst = &writer->burst[birth->site];
+      if (burst->group == 0)
+        burst->group = group_new (writer);
+      writer->group_deaths[burst->group]++;
+      birth->group_align |= burst->group << 5;
+    }
+  else
+    birth->group_align
+        |= group_of_death (writer, analysis, object, result) << 5;
+  uint32_t site = birth->site;
+  ReplayOp *op = op_add (writer); /* may move birth */
+  *op = (ReplayOp){ .slot_birth = object->slot << 1, .site = site };
+  writer->free_slots[writer->n_free++] = object->slot;
+}
+
+static bool
+ops_save (const OpWriter *writer, int fd)
+{
+  const Profile *profile = writer->profile;
+  ReplayHead head = { .n_ops = writer->n_ops,
+                      .n_slots = writer->n_slots,
+                      .n_sites = profile->n_results,
+                      .n_groups = (uint64_t)writer->n_groups + 1,
+                      .n_births = writer->n_births,
+                      .bytes = writer->bytes,
+                      .peak = profile->totals.peak };
+  FILE *file = fdopen (dup (fd), "wb");
+  if (file == NULL)
+    return false;
+  fwrite (&head, sizeof head, 1, file);
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      const SiteResult *result = &profile->results[i];
+      const SizeMix *mix = &result->stats->mix;
+      ReplaySite site = { .class = result->verdict.class,
+                          .alignment_log2 = result->stats->max_alignment };
+      /* the larger of the two commonest sizes */
+      uint32_t best[2][2] = { { 0 } };
+      for (uint32_t at = 0; at < mix->n_slots; at++)
+        if (mix->keys[at] != 0)
+          {
+            int place = mix->counts[at] > best[0][0] ? 0 : 1;
+            if (place == 0)
+              memcpy (best[1], best[0], sizeof best[0]);
+            if (place == 0 || mix->counts[at] > best[1][0])
+              {
+                best[place][0] = mix->counts[at];
+                best[place][1] = (mix->keys[at] - 1) * ROUND_BYTES;
+              }
+          }
+      site.pool_bytes = best[0][1] > best[1][1] ? best[0][1] : best[1][1];
+      fwrite (&site, sizeof site, 1, file);
+    }
+  fwrite (writer->ops, sizeof (ReplayOp), writer->n_ops, file);
+  bool good = ferror (file) == 0;
+  return fclose (file) == 0 && good;
+}
+
+ReplayFile
+sli_replay_write (Profile *profile, const ProfileOptions *options)
+{
+  ReplayFile file = { .fd = sli_file_unnamed () };
+  snprintf (file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
+  OpWriter writer = { .profile = profile };
+  writer.burst = sli_tool_zero ((profile->n_results + 1) * sizeof (Burst));
+  const uint32_t *maps[1] = { profile->final_map };
+  const uint32_t n_sites[1] = { profile->n_results };
+  Analysis *analysis = sli_analysis_new (1, maps, n_sites);
+  analysis->observer = (Observer){ op_birth, op_death, &writer };
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    if (is_in_function (&profile->results[i]))
+      analysis->frames = profile->sites;
+  Reading reading;
+  const TraceEvent *event;
+  sli_reading_begin (&reading, profile, options, analysis, "operations");
+  while ((event = sli_reading_next (&reading)) != NULL)
+    {
+      size_t at = writer.n_ops;
+      sli_analysis_event (analysis, event);
+      if (trace_op_is_birth (event->op) && writer.n_ops > at)
+        writer.ops[writer.n_ops - 1].group_align |= event->extra & 31;
+    }
+  sli_analysis_free (analysis);
+  groups_settle (&writer);
+  if (!ops_save (&writer, file.fd))
+    sli_tool_die (TOOL_FAILED, "the operations' file: %s", strerror (errno));
+  free (writer.burst);
+  free (writer.group_deaths);
+  free (writer.ops);
+  free (writer.slot_op);
+  free (writer.free_slots);
+  free (writer.slot_group);
+  free (writer.part_keys);
+  free (writer.part_groups);
+  return file;
+}
+
+void
+sli_replay_file_close (ReplayFile *file)
+{
+  close (file->fd);
+}

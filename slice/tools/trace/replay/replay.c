@@ -1,0 +1,110 @@
+/* replay.c - a trace's operations again, on other allocators
+ *
+ * Tools.  replay-write.c writes the operations; for each measurement the
+ * parent starts this program anew: its heap is fresh, and another malloc can
+ * be preloaded.  The child (replay-run.c) answers with one line.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "replay.h"
+#include "tools/trace/command/commands.h"
+#include "tools/trace/common/tool.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+child_exec (const ReplayTask *task, int out)
+{
+  dup2 (out, STDOUT_FILENO);
+  if (task->preload != NULL)
+    setenv ("LD_PRELOAD", task->preload, 1);
+  if (task->options != NULL)
+    setenv ("SLICE_OPTIONS", task->options, 1);
+  char numbers[6][24];
+  snprintf (numbers[0], 24, "%u", task->only_site);
+  snprintf (numbers[1], 24, "%u", task->n_repeats);
+  snprintf (numbers[2], 24, "%zu", task->block_bytes);
+  snprintf (numbers[3], 24, "%u", task->pollute_lines);
+  snprintf (numbers[4], 24, "%d", task->litter);
+  snprintf (numbers[5], 24, "%d", (int)task->deaths);
+  execl ("/proc/self/exe", "slice-trace", "replay-run", task->ops_path,
+         task->advised ? "advised" : sli_backend_name (task->backend),
+         numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+         numbers[5], (char *)NULL);
+  _exit (TOOL_NOT_RUN);
+}
+
+static bool
+result_parse (FILE *file, ReplayResult *result)
+{
+  unsigned long long numbers[5];
+  if (fscanf (file, "%llu %llu %llu %llu %lf %lf %llu", &numbers[0],
+              &numbers[1], &numbers[2], &numbers[3], &result->nsec,
+              &result->nsec_median, &numbers[4])
+      != 7)
+    return false;
+  result->n_ops = numbers[0];
+  result->n_births = numbers[1];
+  result->bytes = numbers[2];
+  result->peak_live = numbers[3];
+  result->rss_peak = numbers[4];
+  result->nsec *= 1e9;
+  result->nsec_median *= 1e9;
+  for (int i = 0; i < N_CURVE; i++)
+    {
+      unsigned long long value;
+      if (fscanf (file, "%llu", &value) != 1)
+        return false;
+      result->curve[i] = value;
+    }
+  return true;
+}
+
+ReplayResult
+sli_replay_measure (const ReplayTask *task)
+{
+  ReplayResult result = { 0 };
+  int ends[2], status;
+  if (pipe (ends) != 0)
+    sli_tool_die (TOOL_FAILED, "pipe: %s", strerror (errno));
+  pid_t pid = fork ();
+  if (pid < 0)
+    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+  if (pid == 0)
+    child_exec (task, ends[1]);
+  close (ends[1]);
+  FILE *file = fdopen (ends[0], "r");
+  result.good = result_parse (file, &result);
+  fclose (file);
+  waitpid (pid, &status, 0);
+  result.good
+      = result.good && WIFEXITED (status) && WEXITSTATUS (status) == TOOL_OK;
+  return result;
+}
+
+int
+sli_command_replay_run (int argc, char **argv)
+{
+  if (argc != 9)
+    sli_tool_die (TOOL_USAGE, "replay-run is for slice-trace itself");
+  argv++;
+  ReplayTask task = { .ops_path = argv[0],
+                      .advised = strcmp (argv[1], "advised") == 0,
+                      .only_site = (uint32_t)strtoul (argv[2], NULL, 10),
+                      .n_repeats = (unsigned)atoi (argv[3]),
+                      .block_bytes = strtoul (argv[4], NULL, 10),
+                      .pollute_lines = (unsigned)atoi (argv[5]),
+                      .litter = atoi (argv[6]) != 0,
+                      .deaths = (ReplayDeaths)atoi (argv[7]) };
+  task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
+  if (task.backend == N_BACKENDS)
+    sli_tool_die (TOOL_FAILED, "%s: no such allocator", argv[1]);
+  return sli_replay_run (&task);
+}

@@ -1,0 +1,139 @@
+/* replay.h - a trace's operations again, on other allocators
+ *
+ * Tools.  The operations are written once, compactly, into a file; each
+ * measurement is a process of its own that maps the file and runs it.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_REPLAY_REPLAY_H
+#define SLI_TRACE_REPLAY_REPLAY_H
+
+#include "tools/trace/profile/profile.h"
+
+typedef enum
+{
+  BACKEND_NONE, /* the loop and the touching, no allocator */
+  BACKEND_MALLOC,
+  BACKEND_SLICE,
+  BACKEND_CONTEXT, /* ralloc: a context a site, a context an owner's group */
+  BACKEND_LINEAR,  /* an arena a site, reset when empty */
+  BACKEND_STACK,   /* a stack a site; the dead wait until they are on top */
+  BACKEND_POOL,
+  BACKEND_TLSF,
+  N_BACKENDS
+} BackendId;
+
+typedef struct
+{
+  uint32_t slot_birth; /* slot << 1 | 1 for a birth */
+  uint32_t size;       /* births; capped */
+  uint32_t site;
+  uint32_t group_align; /* owner's group << 5 | log2 of the alignment */
+} ReplayOp;
+
+typedef struct
+{
+  uint32_t class; /* SiteClass */
+  uint32_t pool_bytes;
+  uint32_t alignment_log2;
+  uint32_t reserved;
+} ReplaySite;
+
+typedef struct
+{
+  uint64_t n_ops, n_slots, n_sites, n_groups, n_births, bytes, peak;
+  /* ReplaySite[n_sites], ReplayOp[n_ops] */
+} ReplayHead;
+
+typedef enum
+{
+  DEATHS_FREE,
+  DEATHS_READ,  /* the same, after a look at the block */
+  DEATHS_VISIT, /* only to go to each block, by way of the one before */
+  DEATHS_NONE   /* not even that */
+} ReplayDeaths;
+
+/* What one measurement is told. */
+typedef struct
+{
+  const char *ops_path;
+  BackendId backend;  /* for all sites, unless advised */
+  bool advised;       /* each site by its class, the rest by malloc */
+  uint32_t only_site; /* SITE_NONE for all */
+  ReplayDeaths deaths;
+  unsigned n_repeats;
+  size_t block_bytes;     /* arenas' blocks; 0 for their default */
+  unsigned pollute_lines; /* cache lines touched between operations */
+  bool litter;            /* a heap that was used before */
+  const char *preload;    /* another malloc; NULL for the C library's */
+  const char *options;    /* SLICE_OPTIONS; NULL: as they are */
+} ReplayTask;
+
+typedef struct
+{
+  bool good;
+  uint64_t n_ops, n_births, bytes, peak_live;
+  double nsec; /* of all operations, the least of the repeats */
+  double nsec_median;
+  uint64_t rss_peak;  /* anonymous memory above what it was before */
+  uint64_t curve[64]; /* that, over the operations */
+} ReplayResult;
+
+#define N_CURVE 64
+
+const char *sli_backend_name (BackendId id);
+BackendId sli_backend_by_name (const char *name); /* N_BACKENDS: none such */
+/* What serves a class when its advice is taken. */
+BackendId sli_backend_of_class (SiteClass class);
+
+/* The operations, in a file without a name: none is left behind, and nobody
+ * else has it.  The path is good as long as it is open, here and in children.
+ */
+typedef struct
+{
+  int fd;
+  char path[32];
+} ReplayFile;
+
+/* Writes the operations of the profile, which was made with these options;
+ * exits with a message if the disk is full. */
+ReplayFile sli_replay_write (Profile *profile, const ProfileOptions *options);
+void sli_replay_file_close (ReplayFile *file);
+/* In this process: prints the result for the parent. */
+int sli_replay_run (const ReplayTask *task);
+/* In a new process. */
+ReplayResult sli_replay_measure (const ReplayTask *task);
+
+/* --- replay-backends.c --- */
+
+typedef struct
+{
+  void *block;
+  uint32_t size;
+  uint32_t place; /* in its site's stack */
+} ReplaySlot;
+
+typedef struct
+{
+  void *arena;
+  uint32_t n_live;
+  uint8_t backend;
+  uint32_t pool_bytes;
+  struct StackEntry *stack;
+  uint32_t n_stack, n_stack_room;
+} ReplayArena;
+
+typedef struct
+{
+  const char *name;
+  void *(*alloc) (ReplayArena *arena, uint32_t size, unsigned align_log2,
+                  ReplaySlot *slot);
+  void (*free) (ReplayArena *arena, ReplaySlot *slot);
+  void (*empty) (ReplayArena *arena);   /* none of its blocks lives; or NULL */
+  void (*destroy) (ReplayArena *arena); /* or NULL */
+} Backend;
+
+extern const Backend sli_backends[N_BACKENDS];
+void sli_backends_block_bytes (size_t bytes);
+
+#endif

@@ -1,0 +1,72 @@
+/* resample.c - whether two rows of measurements differ
+ *
+ * Tools.  The ratio of the means and its 95 % interval, by drawing both rows
+ * anew many times (the bootstrap).  The seed is fixed: the same numbers give
+ * the same answer.
+ *
+ * Source: Efron and Tibshirani 1993, chapter 13.
+ * SPDX-License-Identifier: MIT
+ */
+#include "resample.h"
+#include "tools/trace/common/tool.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define N_RESAMPLES 10000
+
+static uint64_t
+random_next (uint64_t *state)
+{
+  *state = *state * UINT64_C (6364136223846793005) + 1442695040888963407u;
+  return *state >> 33;
+}
+
+static int
+double_compare (const void *a, const void *b)
+{
+  double left = *(const double *)a, right = *(const double *)b;
+  return left < right ? -1 : left > right;
+}
+
+double
+sli_mean (const double *values, size_t n)
+{
+  double sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += values[i];
+  return n > 0 ? sum / (double)n : 0;
+}
+
+double
+sli_deviation (const double *values, size_t n)
+{
+  double mean = sli_mean (values, n), sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += (values[i] - mean) * (values[i] - mean);
+  return n > 1 ? sqrt (sum / (double)(n - 1)) : 0;
+}
+
+Resampled
+sli_resample (const double *before, const double *after, size_t n)
+{
+  uint64_t state = 42;
+  Resampled result = { .ratio = sli_mean (after, n) / sli_mean (before, n) };
+  double *ratios = sli_tool_alloc (N_RESAMPLES * sizeof *ratios);
+  for (int i = 0; i < N_RESAMPLES; i++)
+    {
+      double sums[2] = { 0, 0 };
+      for (size_t k = 0; k < n; k++)
+        {
+          sums[0] += before[random_next (&state) % n];
+          sums[1] += after[random_next (&state) % n];
+        }
+      ratios[i] = sums[1] / sums[0];
+    }
+  qsort (ratios, N_RESAMPLES, sizeof *ratios, double_compare);
+  result.low = ratios[N_RESAMPLES / 40];
+  result.high = ratios[N_RESAMPLES - N_RESAMPLES / 40];
+  result.significant = result.low > 1 || result.high < 1;
+  free (ratios);
+  return result;
+}

@@ -1,0 +1,143 @@
+/* report-text.c - the report as text, at most 100 columns
+ *
+ * Tools.  The same numbers as on the page, from the same JSON.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "report.h"
+#include "tools/trace/common/stage.h"
+#include "tools/trace/common/tool.h"
+#include <string.h>
+
+#define N_ROWS 60
+#define N_ADVICE 20
+#define COLUMNS_MAX 100
+/* What the table's numbers leave of a line for a name. */
+#define NAME_COLUMNS 22
+
+static const char *
+text_of (const JsonValue *object, const char *key)
+{
+  return sli_json_string (object, key);
+}
+
+/* Cut between characters; each counts for a column. */
+static void
+put_cut (FILE *file, const char *text, size_t columns)
+{
+  size_t at = 0, n_bytes;
+  for (; columns > 0 && text[at] != '\0'; columns--)
+    {
+      n_bytes = sli_utf8_length (text + at);
+      if (n_bytes <= 1)
+        fputc ((unsigned char)text[at] < 0x20 ? ' ' : text[at], file);
+      else
+        fwrite (text + at, 1, n_bytes, file);
+      at += n_bytes == 0 ? 1 : n_bytes;
+    }
+  fputc ('\n', file);
+}
+
+const char *
+sli_report_unwinder (const Report *report)
+{
+  const char *unwinder = sli_json_string (report->patterns, "unwinder");
+  return strcmp (unwinder, "libgcc") == 0
+             ? "libunwind was not found: libgcc walked the stacks, and the "
+               "program took longer."
+             : NULL;
+}
+
+static void
+totals_put (const Report *report, FILE *file)
+{
+  const JsonValue *totals = sli_json_get (report->patterns, "totals");
+  const JsonValue *saved = sli_json_get (report->advice, "totals");
+  put_cut (file, text_of (report->patterns, "command"), COLUMNS_MAX - 1);
+  fprintf (file,
+           "\n%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
+           "%.3f s\n",
+           sli_json_number (totals, "calls"),
+           sli_json_number (totals, "frees"),
+           sli_json_number (totals, "bytes"), sli_json_number (totals, "peak"),
+           sli_json_number (totals, "seconds"));
+  if (sli_json_number (saved, "allocator_nsec") > 0)
+    fprintf (file, "%s in the allocator; %s to %s to be saved, by estimate\n",
+             sli_human_nsec (sli_json_number (saved, "allocator_nsec")),
+             sli_human_nsec (sli_json_number (saved, "saved_nsec_low")),
+             sli_human_nsec (sli_json_number (saved, "saved_nsec_high")));
+  if (sli_json_number (totals, "cut") != 0)
+    fputs ("The trace is cut.\n", file);
+  const char *warning = sli_report_unwinder (report);
+  if (warning != NULL)
+    fprintf (file, "%s\n", warning);
+}
+
+/* A name that is too long for the rest of the line has one of its own. */
+static void
+site_put (const JsonValue *site, FILE *file)
+{
+  const JsonValue *numbers = sli_json_get (site, "numbers");
+  const char *name = text_of (site, "name");
+  fprintf (file, "%9.0f %11.0f %10.0f %-11s %6.3g %5.2f %5.2f %5.2f %5.2f",
+           sli_json_number (site, "calls"), sli_json_number (site, "bytes"),
+           sli_json_number (site, "peak"), text_of (site, "class"),
+           sli_json_number (numbers, "W"), sli_json_number (numbers, "L"),
+           sli_json_number (numbers, "B"), sli_json_number (numbers, "P2"),
+           sli_json_number (numbers, "Q"));
+  if (strlen (name) > NAME_COLUMNS)
+    fprintf (file, "\n%8s", "");
+  fputs ("  ", file);
+  put_cut (file, name,
+           strlen (name) > NAME_COLUMNS ? COLUMNS_MAX - 10 : NAME_COLUMNS);
+}
+
+static void
+advice_put (const JsonValue *advice, FILE *file)
+{
+  const JsonValue *sites = sli_json_items (advice, "sites");
+  for (size_t i = 0; sites != NULL && i < sites->n_items && i < N_ADVICE; i++)
+    {
+      const JsonValue *site = &sites->items[i];
+      if (strcmp (text_of (site, "verdict"), "do") != 0)
+        return;
+      if (i == 0)
+        fputs ("\nadvice, the best first\n", file);
+      fprintf (file, "%2zu. ", i + 1);
+      put_cut (file, text_of (site, "name"), COLUMNS_MAX - 4);
+      fprintf (file, "    %s: saves %s to %s, ", text_of (site, "advice"),
+               sli_human_nsec (sli_json_number (site, "saved_nsec_low")),
+               sli_human_nsec (sli_json_number (site, "saved_nsec_high")));
+      fprintf (file, "memory %s to %s\n",
+               sli_human_bytes (sli_json_number (site, "memory_before")),
+               sli_human_bytes (sli_json_number (site, "memory_after")));
+    }
+}
+
+static void
+replays_put (const JsonValue *whole, FILE *file)
+{
+  for (size_t i = 0; whole != NULL && i < whole->n_items; i++)
+    {
+      if (i == 0)
+        fprintf (file, "\n%-24s %10s %12s\n", "replayed on", "ns/op",
+                 "peak bytes");
+      fprintf (file, "%-24.24s %10.1f %12.0f\n",
+               text_of (&whole->items[i], "backend"),
+               sli_json_number (&whole->items[i], "nsec_per_op"),
+               sli_json_number (&whole->items[i], "rss_peak"));
+    }
+}
+
+void
+sli_report_text (const Report *report, FILE *file)
+{
+  const JsonValue *sites = sli_json_items (report->patterns, "sites");
+  totals_put (report, file);
+  fprintf (file, "\n%9s %11s %10s %-11s %6s %5s %5s %5s %5s  %s\n", "calls",
+           "bytes", "peak", "class", "W", "L", "B", "P2", "Q", "site");
+  for (size_t i = 0; i < sites->n_items && i < N_ROWS; i++)
+    site_put (&sites->items[i], file);
+  advice_put (report->advice, file);
+  replays_put (sli_json_get (report->replay, "whole"), file);
+}

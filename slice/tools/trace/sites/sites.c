@@ -1,0 +1,547 @@
+/* sites.c - call sites: stacks cut at a depth, allocators and wrappers dropped
+ *
+ * Tools.  A wrapper is a frame that says nothing of who wants the memory: by
+ * its name (operator new, xmalloc, g_malloc), by the user's word, or because
+ * a large share of all births comes through it from many callers.
+ *
+ * A library's frames say as little: who reads the advice can change the call
+ * of asprintf(), not asprintf().  So a site begins with the first frame of the
+ * program's own that is not far; the library's function is kept as a detail.
+ * What a library takes for itself and gives back before it returns is nobody
+ * else's matter, and stays a site in the library.
+ *
+ * Theory: section 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "sites.h"
+#include "tools/trace/common/tool.h"
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEMPORARY_SHARE 0.99
+
+static const char *const default_patterns[]
+    = { "^operator (new|delete)",
+        "^(__libc_|__)?(malloc|calloc|realloc|reallocarray|memalign|valloc|"
+        "pvalloc|posix_memalign|aligned_alloc|strdup|strndup|wcsdup)$",
+        "^(std::|__gnu_cxx::)",
+        "^(void|[a-z ]+\\*?) ?std::",
+        "^g_(try_)?(malloc|realloc|memdup|strdup|strndup|strdup_printf|"
+        "slice_alloc)[0-9a-z_]*$",
+        "^(x|check_|safe_|my_|do_x|xx?)(malloc|calloc|realloc|zalloc|strdup|"
+        "strndup|memdup|mallocz|callocz|reallocarray)[0-9a-z_]*$",
+        "^(ralloc|rzalloc|talloc|slice)_(size|alloc|try_alloc|zero)",
+        "^llvm::(safe_malloc|safe_realloc|safe_calloc|allocate_buffer)",
+        "^sqlite3(Db|_)?([mM]alloc|[rR]ealloc)(64|Zero|Raw|RawNN|RawNNTyped)?$",
+        "^_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$" };
+
+/* A parent has a smaller number than its children: one pass does it. */
+static void
+libraries_find (Sites *sites)
+{
+  const TraceReader *reader = sites->reader;
+  uint32_t n = reader->n_nodes;
+  sites->depth_in = sli_tool_zero (n + 1);
+  sites->outside = sli_tool_zero ((n + 1) * sizeof (uint32_t));
+  sites->depths = sli_tool_zero ((n + 2) * sizeof (uint16_t));
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < n; node++)
+    {
+      uint32_t parent = reader->parents[node];
+      sites->outside[node] = node;
+      sites->depths[node] = sites->depths[parent];
+      if (sites->depths[node] < UINT16_MAX)
+        sites->depths[node]++;
+      if (!sli_symbols_is_library (sites->symbols, reader->pcs[node]))
+        continue;
+      unsigned depth = sites->depth_in[parent] + 1u;
+      sites->depth_in[node] = depth > UINT8_MAX ? UINT8_MAX : (uint8_t)depth;
+      sites->outside[node] = sites->outside[parent];
+    }
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < n; node++)
+    if (sites->outside[node] < TRACE_N_FIXED_NODES
+        || sites->depth_in[node] > LIBRARY_FRAMES_MAX)
+      sites->outside[node] = node;
+}
+
+Sites *
+sli_sites_new (const TraceReader *reader, Symbols *symbols)
+{
+  Sites *sites = sli_tool_zero (sizeof *sites);
+  sites->reader = reader;
+  sites->symbols = symbols;
+  sites->births = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->bytes = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->deaths = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->start = sli_tool_zero (reader->n_nodes * sizeof (uint32_t));
+  sites->gone = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->temporary = sli_tool_zero (reader->n_nodes);
+  libraries_find (sites);
+  sites->n_table = 1024;
+  sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
+  for (size_t i = 0; i < sizeof default_patterns / sizeof *default_patterns;
+       i++)
+    sli_sites_wrapper (sites, default_patterns[i]);
+  return sites;
+}
+
+void
+sli_sites_wrapper (Sites *sites, const char *pattern)
+{
+  sites->patterns = sli_tool_grow (sites->patterns,
+                                   (sites->n_patterns + 1) * sizeof (char *));
+  sites->patterns[sites->n_patterns++] = sli_tool_text ("%s", pattern);
+}
+
+static LibraryCall *
+call_of (Sites *sites, uint32_t thread)
+{
+  if (thread >= sites->n_calls)
+    {
+      uint32_t room = thread + 64;
+      sites->calls
+          = sli_tool_grow (sites->calls, room * sizeof *sites->calls);
+      memset (&sites->calls[sites->n_calls], 0,
+              (room - sites->n_calls) * sizeof *sites->calls);
+      sites->n_calls = room;
+    }
+  return &sites->calls[thread];
+}
+
+static void
+call_birth (Sites *sites, const TraceEvent *event)
+{
+  LibraryCall *call = call_of (sites, event->thread);
+  uint32_t outside = sites->outside[event->node];
+  if (call->outside != outside)
+    call->n = 0;
+  call->outside = outside;
+  if (outside == event->node)
+    return;
+  if (call->n == CALL_BLOCKS)
+    {
+      call->n--;
+      memmove (call->nodes, call->nodes + 1, call->n * sizeof *call->nodes);
+      memmove (call->blocks, call->blocks + 1, call->n * sizeof *call->blocks);
+    }
+  call->nodes[call->n] = event->node;
+  call->blocks[call->n++] = event->address;
+}
+
+/* Is this death within the library's call that the thread was in?  Its stack
+ * is short: where it shows no frame of the program's, it is. */
+static bool
+death_within (const Sites *sites, const LibraryCall *call, uint32_t node)
+{
+  const TraceReader *reader = sites->reader;
+  if (sites->depth_in[node] == 0)
+    return false;
+  while (node >= TRACE_N_FIXED_NODES && sites->depth_in[node] > 0)
+    node = reader->parents[node];
+  return node < TRACE_N_FIXED_NODES
+         || reader->pcs[node] == reader->pcs[call->outside];
+}
+
+static void
+call_death (Sites *sites, const TraceEvent *event)
+{
+  LibraryCall *call = call_of (sites, event->thread);
+  if (call->n == 0)
+    return;
+  if (!death_within (sites, call, event->node))
+    {
+      call->n = 0;
+      return;
+    }
+  for (uint32_t i = 0; i < call->n; i++)
+    if (call->blocks[i] == event->address)
+      {
+        sites->gone[call->nodes[i]]++;
+        call->blocks[i] = 0;
+        return;
+      }
+}
+
+void
+sli_sites_count (Sites *sites, const TraceEvent *event)
+{
+  if (trace_op_is_birth (event->op))
+    call_birth (sites, event);
+  else if (trace_op_is_death (event->op))
+    call_death (sites, event);
+  if (trace_op_is_birth (event->op))
+    {
+      sites->births[event->node]++;
+      sites->bytes[event->node] += event->size;
+    }
+  else if (trace_op_is_death (event->op))
+    sites->deaths[event->node]++;
+}
+
+void
+sli_sites_free (Sites *sites)
+{
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    free (sites->patterns[i]);
+  free (sites->patterns);
+  free (sites->births);
+  free (sites->bytes);
+  free (sites->deaths);
+  free (sites->start);
+  free (sites->outside);
+  free (sites->depth_in);
+  free (sites->gone);
+  free (sites->temporary);
+  free (sites->calls);
+  free (sites->depths);
+  free (sites->functions);
+  free (sites->sites);
+  free (sites->table);
+  free (sites->wrapper_pcs);
+  free (sites);
+}
+
+/* --- wrappers ------------------------------------------------------------ */
+
+/* What is known of one pc that stands innermost in some stacks. */
+typedef struct
+{
+  uint64_t pc;
+  uint64_t births;
+  uint64_t callers[WRAPPER_CALLERS];
+  uint32_t n_callers;
+  bool named;   /* a wrapper by its name */
+  bool checked; /* its name has been looked at */
+  bool wrapper;
+} Leaf;
+
+typedef struct
+{
+  Leaf *leaves;
+  size_t n, n_slots;
+} LeafTable;
+
+static Leaf *
+leaf_find (LeafTable *table, uint64_t pc)
+{
+  if (2 * table->n >= table->n_slots)
+    {
+      LeafTable grown = { .n_slots = table->n_slots * 2 + 1024 };
+      grown.leaves = sli_tool_zero (grown.n_slots * sizeof (Leaf));
+      for (size_t i = 0; i < table->n_slots; i++)
+        if (table->leaves[i].pc != 0)
+          *leaf_find (&grown, table->leaves[i].pc) = table->leaves[i];
+      grown.n = table->n;
+      free (table->leaves);
+      *table = grown;
+    }
+  size_t at
+      = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20) % table->n_slots;
+  while (table->leaves[at].pc != 0 && table->leaves[at].pc != pc)
+    at = (at + 1) % table->n_slots;
+  if (table->leaves[at].pc == 0)
+    {
+      table->leaves[at].pc = pc;
+      table->n++;
+    }
+  return &table->leaves[at];
+}
+
+static bool
+name_matches (const Sites *sites, const regex_t *expressions,
+              const Symbol *symbol)
+{
+  if (!symbol->named || symbol->function[0] == '\0')
+    return false;
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    if (regexec (&expressions[i], symbol->function, 0, NULL, 0) == 0)
+      return true;
+  return false;
+}
+
+/* What only wrappers call, as the functions behind their pointers, is one. */
+static bool
+callers_are_named (const Sites *sites, const regex_t *expressions,
+                   const Leaf *leaf)
+{
+  for (uint32_t i = 0; i < leaf->n_callers; i++)
+    if (!name_matches (sites, expressions,
+                       sli_symbols_find (sites->symbols, leaf->callers[i])))
+      return false;
+  return leaf->n_callers > 0;
+}
+
+static void
+leaf_caller (Leaf *leaf, uint64_t caller)
+{
+  for (uint32_t i = 0; i < leaf->n_callers; i++)
+    if (leaf->callers[i] == caller)
+      return;
+  if (leaf->n_callers < WRAPPER_CALLERS)
+    leaf->callers[leaf->n_callers++] = caller;
+}
+
+/* One round: which of the pcs that are innermost now are wrappers?  Moves the
+ * starts of their stacks outward; false when there are none. */
+static bool
+wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
+                uint64_t n_births)
+{
+  const TraceReader *reader = sites->reader;
+  bool any = false;
+  for (size_t i = 0; i < table->n_slots; i++)
+    {
+      table->leaves[i].births = 0;
+      table->leaves[i].n_callers = 0;
+    }
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
+    if (sites->births[node] > 0 && sites->start[node] >= TRACE_N_FIXED_NODES
+        && !sites->temporary[node])
+      {
+        Leaf *leaf = leaf_find (table, reader->pcs[sites->start[node]]);
+        leaf->births += sites->births[node];
+        leaf_caller (leaf, reader->pcs[reader->parents[sites->start[node]]]);
+      }
+  for (size_t i = 0; i < table->n_slots; i++)
+    {
+      Leaf *leaf = &table->leaves[i];
+      if (leaf->pc == 0 || leaf->births == 0 || leaf->wrapper)
+        continue;
+      if (!leaf->checked)
+        leaf->named = name_matches (
+            sites, expressions, sli_symbols_find (sites->symbols, leaf->pc));
+      leaf->checked = true;
+      if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
+        leaf->named = callers_are_named (sites, expressions, leaf);
+      bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
+                   && leaf->n_callers >= WRAPPER_CALLERS;
+      leaf->wrapper = leaf->named || found;
+      if (found && !leaf->named)
+        {
+          sites->wrapper_pcs
+              = sli_tool_grow (sites->wrapper_pcs,
+                               (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
+          sites->wrapper_pcs[sites->n_wrapper_pcs++] = leaf->pc;
+        }
+    }
+  for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
+    {
+      uint32_t start = sites->start[node];
+      if (sites->births[node] == 0 || start < TRACE_N_FIXED_NODES
+          || reader->parents[start] < TRACE_N_FIXED_NODES
+          || sites->temporary[node])
+        continue;
+      if (leaf_find (table, reader->pcs[start])->wrapper)
+        {
+          sites->start[node] = sites->outside[reader->parents[start]];
+          any = true;
+        }
+    }
+  return any;
+}
+
+/* Where each stack begins: out of the libraries, but for what is gone before
+ * the library returns. */
+static void
+starts_find (Sites *sites)
+{
+  for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
+    {
+      sites->temporary[node]
+          = sites->outside[node] != node && sites->births[node] > 0
+            && (double)sites->gone[node]
+                   >= TEMPORARY_SHARE * (double)sites->births[node];
+      sites->start[node]
+          = sites->temporary[node] ? node : sites->outside[node];
+    }
+}
+
+void
+sli_sites_settle (Sites *sites)
+{
+  starts_find (sites);
+  regex_t *expressions
+      = sli_tool_zero ((sites->n_patterns + 1) * sizeof *expressions);
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    if (regcomp (&expressions[i], sites->patterns[i], REG_EXTENDED | REG_NOSUB)
+        != 0)
+      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+                    sites->patterns[i]);
+  uint64_t n_births = 0;
+  for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
+    n_births += sites->births[node];
+  LeafTable table = { 0 };
+  /* as deep as wrappers of wrappers of wrappers go */
+  for (int round = 0; round < 12; round++)
+    if (!wrappers_round (sites, &table, expressions, n_births))
+      break;
+  for (size_t i = 0; i < sites->n_patterns; i++)
+    regfree (&expressions[i]);
+  free (expressions);
+  free (table.leaves);
+}
+
+#define FUNCTION_UNKNOWN UINT64_C (1)
+
+uint64_t
+sli_sites_function (Sites *sites, uint32_t node)
+{
+  if (sites->functions == NULL)
+    sites->functions
+        = sli_tool_zero (sites->reader->n_nodes * sizeof (uint64_t));
+  uint64_t *function = &sites->functions[node];
+  if (*function == 0)
+    {
+      *function
+          = sli_symbols_start (sites->symbols, sites->reader->pcs[node]);
+      if (*function == 0)
+        *function = FUNCTION_UNKNOWN;
+    }
+  return *function == FUNCTION_UNKNOWN ? 0 : *function;
+}
+
+/* --- the tree of sites --------------------------------------------------- */
+
+static size_t
+site_slot (const Sites *sites, uint32_t parent, uint64_t pc,
+           uint64_t function)
+{
+  uint64_t hash = (pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33)
+                  * UINT64_C (0x9E3779B97F4A7C15);
+  size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
+  while (sites->table[at] != 0)
+    {
+      const Site *site = &sites->sites[sites->table[at] - 1];
+      if (site->parent == parent && site->pc == pc
+          && site->function == function)
+        break;
+      at = (at + 1) & (sites->n_table - 1);
+    }
+  return at;
+}
+
+static uint32_t
+site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
+{
+  size_t at = site_slot (sites, parent, pc, function);
+  if (sites->table[at] != 0)
+    return sites->table[at] - 1;
+  if (sites->n_sites == sites->n_room)
+    {
+      sites->n_room = sites->n_room * 2 + 256;
+      sites->sites
+          = sli_tool_grow (sites->sites, sites->n_room * sizeof (Site));
+    }
+  uint32_t depth = parent == SITE_NONE ? 1 : sites->sites[parent].depth + 1;
+  sites->sites[sites->n_sites]
+      = (Site){ .parent = parent,
+                .depth = depth,
+                .pc = pc,
+                .function = function };
+  sites->table[at] = ++sites->n_sites;
+  if (sites->n_sites * 2 > sites->n_table)
+    {
+      sites->n_table *= 2;
+      free (sites->table);
+      sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
+      for (uint32_t i = 0; i < sites->n_sites; i++)
+        sites->table[site_slot (sites, sites->sites[i].parent,
+                                sites->sites[i].pc,
+                                sites->sites[i].function)]
+            = i + 1;
+    }
+  return sites->n_sites - 1;
+}
+
+/* The frame of a library's that a stack's own innermost frame called; or 0. */
+static uint32_t
+through_find (const Sites *sites, uint32_t node)
+{
+  const TraceReader *reader = sites->reader;
+  uint32_t start = sites->start[node], inner = node;
+  if (node == start || start < TRACE_N_FIXED_NODES
+      || sites->depth_in[start] > 0)
+    return 0;
+  while (reader->parents[inner] != start)
+    inner = reader->parents[inner];
+  return sites->depth_in[inner] > 0 ? inner : 0;
+}
+
+uint32_t
+sli_sites_of (Sites *sites, uint32_t node, uint32_t depth)
+{
+  const TraceReader *reader = sites->reader;
+  uint32_t at = sites->start[node];
+  /* a stack that is not known at all is a site, too */
+  if (depth == 0 || at < TRACE_N_FIXED_NODES)
+    return site_child (sites, SITE_NONE, 1, 0);
+  uint32_t through = through_find (sites, node);
+  uint32_t site
+      = site_child (sites, SITE_NONE, reader->pcs[at],
+                    through == 0 ? 0 : sli_sites_function (sites, through));
+  sites->sites[site].through = through;
+  sites->sites[site].temporary |= sites->temporary[node];
+  for (uint32_t i = 1; i < depth; i++)
+    {
+      at = reader->parents[at];
+      if (at < TRACE_N_FIXED_NODES)
+        break;
+      site = site_child (sites, site, reader->pcs[at], 0);
+    }
+  return site;
+}
+
+uint64_t
+sli_sites_key (Sites *sites, uint32_t site)
+{
+  uint64_t pcs[SITE_DEPTH_MAX], key = 0;
+  uint32_t n = sli_sites_frames (sites, site, pcs);
+  for (uint32_t i = 0; i < n; i++)
+    key = sli_xxh64 (&sli_symbols_find (sites->symbols, pcs[i])->key,
+                     sizeof (uint64_t), key + 1);
+  const char *through = sli_sites_through (sites, site);
+  return through == NULL ? key
+                         : sli_xxh64 (through, strlen (through), key + 1);
+}
+
+static const Site *
+site_first (const Sites *sites, uint32_t site)
+{
+  while (sites->sites[site].parent != SITE_NONE)
+    site = sites->sites[site].parent;
+  return &sites->sites[site];
+}
+
+const char *
+sli_sites_through (const Sites *sites, uint32_t site)
+{
+  uint32_t node = site_first (sites, site)->through;
+  if (node == 0)
+    return NULL;
+  const Symbol *symbol
+      = sli_symbols_find (sites->symbols, sites->reader->pcs[node]);
+  if (!symbol->named)
+    return symbol->module;
+  /* what stands behind a string or a container needs no name */
+  return strstr (symbol->function, "std::") == NULL ? symbol->function : NULL;
+}
+
+bool
+sli_sites_temporary (const Sites *sites, uint32_t site)
+{
+  return site_first (sites, site)->temporary;
+}
+
+uint32_t
+sli_sites_frames (const Sites *sites, uint32_t site,
+                  uint64_t pcs[SITE_DEPTH_MAX])
+{
+  uint32_t n = 0;
+  uint32_t depth = sites->sites[site].depth;
+  for (; site != SITE_NONE && n < SITE_DEPTH_MAX;
+       site = sites->sites[site].parent)
+    pcs[depth - 1 - n++] = sites->sites[site].pc;
+  return n;
+}

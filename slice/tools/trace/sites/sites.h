@@ -1,0 +1,92 @@
+/* sites.h - call sites: stacks cut at a depth, allocators and wrappers dropped
+ *
+ * Tools.  A site of depth K is the first K frames outward from the first one
+ * that is no allocator's and no wrapper's.  Sites form a tree: one of depth K
+ * is a child of one of depth K-1.
+ *
+ * Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_SITES_SITES_H
+#define SLI_TRACE_SITES_SITES_H
+
+#include "symbols.h"
+
+#define SITE_NONE UINT32_MAX
+#define SITE_DEPTH_MAX 8
+/* What makes an unnamed return address a wrapper: a share of all births and
+ * a number of distinct callers. */
+#define WRAPPER_SHARE 0.20
+#define WRAPPER_CALLERS 16
+/* So many frames of libraries are looked through for the program's own. */
+#define LIBRARY_FRAMES_MAX 8
+
+typedef struct
+{
+  uint32_t parent; /* SITE_NONE at depth 1 */
+  uint32_t depth;
+  uint64_t pc;      /* of its outermost frame */
+  uint32_t through; /* at depth 1: the node of the library's function that it
+                       called, one of several; or 0 */
+  uint64_t function; /* where that begins: a call by way of a pointer may be of
+                        several */
+  bool temporary;   /* a library's own: gone before the call returns */
+} Site;
+
+/* What a thread has had from within one call of a library's. */
+#define CALL_BLOCKS 8
+typedef struct
+{
+  uint32_t outside; /* the caller's node */
+  uint32_t n;
+  uint32_t nodes[CALL_BLOCKS];
+  uint64_t blocks[CALL_BLOCKS];
+} LibraryCall;
+
+typedef struct
+{
+  const TraceReader *reader;
+  Symbols *symbols;
+  uint64_t *births; /* by node */
+  uint64_t *bytes;
+  uint64_t *deaths;
+  uint32_t *start; /* by node: the first node outward that is no wrapper */
+  uint32_t *outside; /* by node: the first one outward that is no library's, if
+                        it is near; else the node itself */
+  uint8_t *depth_in; /* by node: frames of libraries at its inner end */
+  uint64_t *gone;    /* by node: blocks that died within the call */
+  bool *temporary;   /* by node: nearly all did */
+  uint16_t *depths;   /* by node: frames from the outer end */
+  uint64_t *functions; /* by node, when it is asked for: see below */
+  LibraryCall *calls; /* by thread */
+  uint32_t n_calls;
+  Site *sites;
+  uint32_t n_sites, n_room;
+  uint32_t *table; /* hash of (parent, pc) to site + 1 */
+  uint32_t n_table;
+  char **patterns; /* extended regular expressions of the user's */
+  size_t n_patterns;
+  uint64_t *wrapper_pcs; /* found by themselves, for the report */
+  size_t n_wrapper_pcs;
+} Sites;
+
+/* The counts come from one reading of the trace. */
+Sites *sli_sites_new (const TraceReader *reader, Symbols *symbols);
+void sli_sites_wrapper (Sites *sites, const char *pattern);
+void sli_sites_count (Sites *sites, const TraceEvent *event);
+/* After counting: finds the wrappers. */
+void sli_sites_settle (Sites *sites);
+/* The site of a node at a depth; of the node's own depth if it is less. */
+uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
+/* Where the function of a node begins; 0 where that is not known. */
+uint64_t sli_sites_function (Sites *sites, uint32_t node);
+void sli_sites_free (Sites *sites);
+/* The same in every run of the same binaries. */
+uint64_t sli_sites_key (Sites *sites, uint32_t site);
+/* The function of a library's that the site calls for its blocks, or NULL. */
+const char *sli_sites_through (const Sites *sites, uint32_t site);
+bool sli_sites_temporary (const Sites *sites, uint32_t site);
+/* From the innermost frame: fills pcs and returns their number. */
+uint32_t sli_sites_frames (const Sites *sites, uint32_t site,
+                           uint64_t pcs[SITE_DEPTH_MAX]);
+
+#endif

@@ -1,0 +1,37 @@
+/* symbols.h - names and source lines of program counters
+ *
+ * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_SITES_SYMBOLS_H
+#define SLI_TRACE_SITES_SYMBOLS_H
+
+#include "tools/trace/format/trace-read.h"
+
+typedef struct
+{
+  const char *function; /* demangled; "libfoo.so+0x12" where not known */
+  const char *file;     /* NULL where not known */
+  const char *module;   /* its file name */
+  const char *inlined;  /* functions inlined here, inner first; or NULL */
+  uint64_t offset;      /* of the call in the module's file */
+  uint64_t key;         /* of module and offset, the same in every run */
+  uint32_t line;
+  bool named; /* function is a symbol's name */
+} Symbol;
+
+typedef struct Symbols Symbols;
+
+Symbols *sli_symbols_new (const TraceReader *reader);
+void sli_symbols_free (Symbols *symbols);
+/* A pc of a module that is not the program itself, and whose file's name
+ * matches none of the expressions: of a library. */
+bool sli_symbols_is_library (Symbols *symbols, uint64_t pc);
+/* Modules that match are the program's own; false if it is no expression. */
+bool sli_symbols_own (Symbols *symbols, const char *expression);
+/* Where the function of a pc begins, the same for each pc within it; 0 where
+ * that is not known. */
+uint64_t sli_symbols_start (Symbols *symbols, uint64_t pc);
+/* Of a node's pc; never NULL, kept until sli_symbols_free(). */
+const Symbol *sli_symbols_find (Symbols *symbols, uint64_t pc);
+
+#endif
