@@ -19,7 +19,7 @@
 SLICE_BEGIN_DECLS
 
 /** Who gave a block to the program.  What a layer takes from the one below is
- * its own affair and told to nobody: a node is no slice as well. */
+ * its on_internal affair and told to nobody: a node is no slice as well. */
 typedef enum
 {
   SLICE_TRACE_SLICE = 0,
@@ -38,21 +38,21 @@ typedef struct
 
   /** The program got a block: after it was taken.  NULL is not told.
    * bytes: as asked for. */
-  void (*born) (SliceTraceKind kind, const void *block, size_t bytes);
+  void (*on_alloc) (SliceTraceKind kind, const void *block, size_t bytes);
 
   /** It goes back: before it may be handed out again.  A reset, a rollback
    * and the end of an arena or a tree call this for each that goes.
    * bytes: as the freeing code gave them; 0: it did not say. */
-  void (*died) (SliceTraceKind kind, const void *block, size_t bytes);
+  void (*on_free) (SliceTraceKind kind, const void *block, size_t bytes);
 
   /** It has another size, and perhaps another place: while both are the
    * program's. */
-  void (*moved) (SliceTraceKind kind, const void *old_block,
+  void (*on_realloc) (SliceTraceKind kind, const void *old_block,
                  const void *block, size_t bytes);
 
   /** Begins, or ends, a call to the system's malloc or a page source that is
-   * the library's own: it holds what is told of elsewhere.  They nest. */
-  void (*own) (bool begins);
+   * the library's on_internal: it holds what is told of elsewhere.  They nest. */
+  void (*on_internal) (bool begins);
 } SliceTraceHooks;
 
 /** Sets the hooks.

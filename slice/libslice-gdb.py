@@ -102,12 +102,12 @@ def region_of(address):
 
 
 def unit_shift():
-    return int(value("sli_region_unit_shift"))
+    return int(value("sli_region_granule_shift"))
 
 
-def slab_at(region, unit):
-    """The slab whose run begins at a unit; None if it is no slab's."""
-    record = region["records"][unit].address
+def slab_at(region, granule):
+    """The slab whose run begins at a granule; None if it is no slab's."""
+    record = region["records"][granule].address
     slab = record.cast(type_of("Slab").pointer()).dereference()
     return slab if int(slab["class_index"]) != 0 else None
 
@@ -123,7 +123,7 @@ def count_free(slab):
 def regions():
     for link in links(value("sli_page")["extents"]):
         extent = owner(link, "Extent", "link")
-        for i in range(int(extent["n_begun"])):
+        for i in range(int(extent["n_initialised"])):
             yield region_of(int(extent["start"]) + (i << WINDOW_SHIFT))
 
 
@@ -131,11 +131,11 @@ def slabs():
     """(address, slab) of all."""
     for region in regions():
         base = int(region.address)
-        for unit in range(1, int(region["n_units"])):
-            if int(region["run_first"][unit]) == unit:
-                slab = slab_at(region, unit)
+        for granule in range(1, int(region["n_granules"])):
+            if int(region["run_first"][granule]) == granule:
+                slab = slab_at(region, granule)
                 if slab is not None:
-                    yield base + (unit << unit_shift()), slab
+                    yield base + (granule << unit_shift()), slab
 
 
 def records():
@@ -213,10 +213,10 @@ class Owner(gdb.Command):
         if not is_ours(address):
             return "not slice's"
         region = region_of(address)
-        unit = (address - int(region.address)) >> unit_shift()
-        if unit == 0:
+        granule = (address - int(region.address)) >> unit_shift()
+        if granule == 0:
             return "header of region %#x" % int(region.address)
-        first = int(region["run_first"][unit])
+        first = int(region["run_first"][granule])
         if first == 0:
             return "unused pages of region %#x" % int(region.address)
         slab = slab_at(region, first)

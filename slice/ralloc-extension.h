@@ -234,7 +234,7 @@ SLICE_API void ralloc_report_at_exit (bool full);
  * and linking or unlinking a node in another thread ends the program (209);
  * this hands the tree over.  Without that option it does nothing.
  * Threads: tree. */
-SLICE_API void ralloc_take_tree (const void *ptr);
+SLICE_API void ralloc_measure_tree (const void *ptr);
 
 /** Notes where a node was allocated, for reports.
  * @param ptr   the node, or NULL

@@ -39,7 +39,7 @@ random_below (Random *random, size_t n)
 /* Are nodes laid out for a memory checker (valgrind, a sanitizer, the option
  * always-malloc)?  Then slices are mallocs, and some figures differ. */
 static inline bool
-is_watched (void)
+is_annotated (void)
 {
   void *probe = slice_alloc (64);
   bool watched = !slice_is_ours (probe);

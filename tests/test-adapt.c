@@ -321,13 +321,13 @@ test_is_charged_while_used (void)
 {
   begin ();
   wave (CLASS, 10000);
-  g_assert_cmpuint (sli_record_peek ()->charged_bytes, >, 0);
+  g_assert_cmpuint (sli_record_peek ()->accounted_bytes, >, 0);
   for (int i = 0; i < (MAGAZINE_SIZES + 1) * TICKS_PER_WORKING_SET; i++)
     tick ();
-  g_assert_cmpuint (sli_record_peek ()->charged_bytes, ==, 0);
+  g_assert_cmpuint (sli_record_peek ()->accounted_bytes, ==, 0);
   sli_depot_trim (0); /* or it would fit itself to the magazines there */
   wave (CLASS, 1);
-  g_assert_cmpuint (sli_record_peek ()->charged_bytes, ==,
+  g_assert_cmpuint (sli_record_peek ()->accounted_bytes, ==,
                     2 * BYTES * sli_depot_rounds (CLASS, 0));
 }
 

@@ -967,7 +967,7 @@ test_always_malloc (void)
 
   test_options ("always-malloc");
   block = slice_alloc (40);
-  g_assert_cmpint (sli_alloc_route (), ==, ROUTE_MALLOC);
+  g_assert_cmpint (sli_alloc_path (), ==, PATH_MALLOC);
   g_assert_false (slice_is_ours (block));
   g_assert_cmpuint (test_stats ()->n_maps, ==, 0);
   slice_free1 (40, block);

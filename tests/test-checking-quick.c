@@ -26,7 +26,7 @@ typedef struct
 {
   void (*fill) (char *chunk, size_t chunk_bytes, uint64_t word);
   bool (*is) (const char *chunk, size_t chunk_bytes, uint8_t value);
-  void *(*take) (size_t size, const void *site);
+  void *(*alloc_any) (size_t size, const void *site);
   void (*give) (size_t size, void *block, const void *site);
 } Width;
 
@@ -43,8 +43,8 @@ is_narrow (const char *chunk, size_t chunk_bytes, uint8_t value)
 }
 
 static const Width narrow
-    = { fill_narrow, is_narrow, sli_guard_hardened_take_quick,
-        sli_guard_hardened_give_quick };
+    = { fill_narrow, is_narrow, sli_hardened_alloc_quick,
+        sli_hardened_free_quick };
 
 #ifdef WIDE
 WIDE static void
@@ -60,8 +60,8 @@ is_wide (const char *chunk, size_t chunk_bytes, uint8_t value)
 }
 
 static const Width wide
-    = { fill_wide, is_wide, sli_guard_hardened_take_wide,
-        sli_guard_hardened_give_wide };
+    = { fill_wide, is_wide, sli_hardened_alloc_wide,
+        sli_hardened_free_wide };
 #endif
 
 /* --- chunks of all sizes ------------------------------------------------- */
@@ -110,13 +110,13 @@ check_blocks (const Width *width)
   char *blocks[N_BLOCKS];
 
   begin ();
-  for (size_t size = 1; size <= SIZE_MAX_OF (GUARD_HARDENED);
+  for (size_t size = 1; size <= SIZE_MAX_OF (CHECKING_HARDENED);
        size += test_is_slow () ? 97 : 1)
     for (int round = 0; round < 2; round++)
       {
         for (int i = 0; i < N_BLOCKS; i++)
           {
-            blocks[i] = width->take (size, NULL);
+            blocks[i] = width->alloc_any (size, NULL);
             g_assert_true (test_is_zero (blocks[i], size));
             memset (blocks[i], 0xff, size);
           }
@@ -134,7 +134,7 @@ die_written_free (const Width *width)
   char *block;
 
   begin ();
-  block = width->take (SIZE, NULL);
+  block = width->alloc_any (SIZE, NULL);
   width->give (SIZE, block, NULL);
   block[SIZE - 1] = 5;
   test_will_die ("slice: error 115: slice_alloc: written to while it was free: "
@@ -144,7 +144,7 @@ die_written_free (const Width *width)
                  (unsigned) sli_sizeclasses[SLICE_CLASS_V1 (SIZE)].block_bytes,
                  test_thread_id ());
   for (int i = 0; i < 10 * N_BLOCKS; i++)
-    width->give (SIZE, width->take (SIZE, NULL), NULL);
+    width->give (SIZE, width->alloc_any (SIZE, NULL), NULL);
 }
 
 static void

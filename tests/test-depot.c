@@ -68,7 +68,7 @@ full_magazine (unsigned class_index, unsigned size)
   g_assert_nonnull (magazine);
   while (magazine->n_rounds < magazine->n_rounds_max)
     {
-      unsigned n = sli_depot_fill (class_index, 1,
+      unsigned n = sli_slab_alloc (class_index, 1,
                                    &magazine->slots[magazine->n_rounds + 2]);
 
       g_assert_cmpuint (n, ==, 1);
@@ -86,7 +86,7 @@ push (Magazine *magazine)
 
   sli_depot_push (magazine, UINT_MAX, &exchange);
   if (exchange.spare != NULL)
-    sli_depot_drain (exchange.spare);
+    sli_depot_flush (exchange.spare);
   return exchange.spare != NULL;
 }
 
@@ -243,11 +243,11 @@ test_keeps_working_set (void)
   for (int i = 0; i < 10; i++)
     push (full_magazine (CLASS, LARGEST));
   sli_os_pretend_clock_msec (1000000 + 14999);
-  g_assert_null (sli_depot_take_old (CLASS, 15000));
+  g_assert_null (sli_depot_pop_old (CLASS, 15000));
   g_assert_false (push (full_magazine (CLASS, LARGEST)));
   sli_os_pretend_clock_msec (1000000 + 15000);
   g_assert_true (push (full_magazine (CLASS, LARGEST)));
-  sli_depot_drain (sli_depot_take_old (CLASS, 15000));
+  sli_depot_flush (sli_depot_pop_old (CLASS, 15000));
   g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 10);
   /* What was used meanwhile is young again. */
   for (int i = 0; i < 10; i++)
@@ -358,7 +358,7 @@ test_fifty_days (void)
       g_assert_true (push (full_magazine (CLASS, 0)) == (t > 0));
       g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 1);
       sli_os_pretend_clock_msec (start + t + 14999);
-      g_assert_null (sli_depot_take_old (CLASS, 15000));
+      g_assert_null (sli_depot_pop_old (CLASS, 15000));
     }
 }
 
@@ -404,7 +404,7 @@ churn_run (unsigned index, void *data)
           g_assert_nonnull (held[at]->slots[held[at]->n_rounds]);
           sli_depot_push (held[at], 10, &exchange);
           if (exchange.spare != NULL)
-            sli_depot_drain (exchange.spare);
+            sli_depot_flush (exchange.spare);
           if (exchange.empty != NULL)
             sli_depot_end_magazine (exchange.empty);
           held[at] = NULL;
@@ -418,7 +418,7 @@ churn_run (unsigned index, void *data)
     }
   for (size_t i = 0; i < G_N_ELEMENTS (held); i++)
     if (held[i] != NULL)
-      sli_depot_drain (held[i]);
+      sli_depot_flush (held[i]);
 }
 
 static void
@@ -450,7 +450,7 @@ wait_for_depot (void *data)
   __atomic_store_n (&waiter->thread_id, test_thread_id (), __ATOMIC_RELEASE);
   magazine = sli_depot_pop (CLASS, NULL, &waiter->contended);
   g_assert_nonnull (magazine);
-  sli_depot_drain (magazine);
+  sli_depot_flush (magazine);
   return NULL;
 }
 

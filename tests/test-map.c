@@ -28,7 +28,7 @@ static void
 give_leaf (uintptr_t address)
 {
   if (sli_map_needs_leaf (at (address)))
-    sli_map_give_leaf (at (address), g_new0 (MapLeaf, 1));
+    sli_map_add_leaf (at (address), g_new0 (MapLeaf, 1));
 }
 
 /* A region of some bytes, and its neighbours on all sides. */

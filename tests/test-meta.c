@@ -24,7 +24,7 @@ test_sizes (void)
   size_t least;
 
   begin ();
-  least = sli_page_unit_bytes () / 128;
+  least = sli_page_granule_bytes () / 128;
   g_assert_cmpuint (sli_meta_bytes (1), ==, least);
   g_assert_cmpuint (sli_meta_bytes (least), ==, least);
   g_assert_cmpuint (sli_meta_bytes (least + 1), ==, 2 * least);
@@ -41,7 +41,7 @@ test_sizes (void)
 }
 
 /* Pieces of all sizes at random: none overlaps another, and when all are
- * back, they have been joined to whole units, of which one is kept. */
+ * back, they have been joined to whole granules, of which one is kept. */
 static void
 test_random_run (unsigned index, void *data G_GNUC_UNUSED)
 {
@@ -79,10 +79,10 @@ test_random_pieces (void)
 {
   begin ();
   test_gang (3, test_random_run, NULL);
-  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_granule_bytes ());
 }
 
-/* One piece that stays keeps its own unit and no other. */
+/* One piece that stays keeps its own granule and no other. */
 static void
 test_one_stays (void)
 {
@@ -96,10 +96,10 @@ test_one_stays (void)
       one = pieces[i];
     else
       sli_meta_free (pieces[i], META_BYTES_MIN << i % 5);
-  g_assert_cmpuint (sli_meta_held_bytes (), ==, 2 * sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, 2 * sli_page_granule_bytes ());
   memset (one, 1, META_BYTES_MIN);
   sli_meta_free (one, META_BYTES_MIN);
-  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_granule_bytes ());
 }
 
 /* What comes back is used again: no growth. */

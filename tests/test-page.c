@@ -54,9 +54,9 @@ begin_plain (void)
 }
 
 static void
-free_run (void *run, unsigned n_units)
+free_run (void *run, unsigned n_granules)
 {
-  sli_page_free_run (run, n_units, sli_os_clock_msec ());
+  sli_page_free_run (run, n_granules, sli_os_clock_msec ());
 }
 
 /* --- runs --- */
@@ -69,7 +69,7 @@ test_one_run (void)
   char *run;
 
   begin_plain ();
-  g_assert_cmpuint (sli_page_unit_bytes (), ==, 16 * KIB);
+  g_assert_cmpuint (sli_page_granule_bytes (), ==, 16 * KIB);
   run = sli_page_alloc_run (3, &record, &is_zero);
   g_assert_nonnull (run);
   g_assert_true (is_zero);
@@ -115,35 +115,35 @@ test_foreign (void)
 typedef struct
 {
   char *start;
-  unsigned n_units;
+  unsigned n_granules;
   void *record;
 } Run;
 
 static void
 run_fill (const Run *run, unsigned key)
 {
-  size_t unit = sli_page_unit_bytes ();
+  size_t granule = sli_page_granule_bytes ();
 
-  for (unsigned i = 0; i < run->n_units; i++)
+  for (unsigned i = 0; i < run->n_granules; i++)
     {
-      memset (run->start + i * unit, (int) key, 64);
-      memset (run->start + (i + 1) * unit - 64, (int) key, 64);
+      memset (run->start + i * granule, (int) key, 64);
+      memset (run->start + (i + 1) * granule - 64, (int) key, 64);
     }
 }
 
 static void
 run_check (const Run *run, unsigned key)
 {
-  size_t unit = sli_page_unit_bytes ();
+  size_t granule = sli_page_granule_bytes ();
   void *record;
 
-  for (unsigned i = 0; i < run->n_units; i++)
+  for (unsigned i = 0; i < run->n_granules; i++)
     {
-      unsigned char *at = (unsigned char *) run->start + i * unit;
+      unsigned char *at = (unsigned char *) run->start + i * granule;
 
       g_assert_cmpuint (at[0], ==, key);
       g_assert_cmpuint (at[63], ==, key);
-      g_assert_cmpuint (at[unit - 1], ==, key);
+      g_assert_cmpuint (at[granule - 1], ==, key);
       g_assert_true (sli_page_run_of (at + 99, &record) == run->start);
       g_assert_true (record == run->record);
     }
@@ -168,24 +168,24 @@ random_runs (unsigned n_turns)
         {
           bool is_zero;
 
-          run->n_units = 1 + test_random_below (&random, 4);
+          run->n_granules = 1 + test_random_below (&random, 4);
           run->start
-              = sli_page_alloc_run (run->n_units, &run->record, &is_zero);
+              = sli_page_alloc_run (run->n_granules, &run->record, &is_zero);
           g_assert_nonnull (run->start);
           if (is_zero)
             g_assert_true (
                 test_is_zero (run->start,
-                              run->n_units * sli_page_unit_bytes ()));
+                              run->n_granules * sli_page_granule_bytes ()));
           run_fill (run, which % 251 + 1);
         }
       else
         {
           run_check (run, which % 251 + 1);
-          free_run (run->start, run->n_units);
+          free_run (run->start, run->n_granules);
           run->start = NULL;
         }
       if (test_random_below (&random, 100) == 0)
-        sli_page_trim_units (0, UINT_MAX);
+        sli_page_trim_granules (0, UINT_MAX);
       if (test_random_below (&random, 100) == 0)
         sli_page_trim (0, 1);
     }
@@ -193,7 +193,7 @@ random_runs (unsigned n_turns)
     if (runs[i].start != NULL)
       {
         run_check (&runs[i], i % 251 + 1);
-        free_run (runs[i].start, runs[i].n_units);
+        free_run (runs[i].start, runs[i].n_granules);
         runs[i].start = NULL;
       }
 }
@@ -209,7 +209,7 @@ test_random_runs (void)
   counts = counts_now ();
   g_assert_cmpuint (counts.n_idle, ==, counts.n_regions);
   g_assert_cmpuint (counts.held_bytes, ==,
-                    counts.n_regions * counts.unit_bytes);
+                    counts.n_regions * counts.granule_bytes);
   g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
 }
 
@@ -242,19 +242,19 @@ churn_run (unsigned index, void *data G_GNUC_UNUSED)
 
       for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
         {
-          runs[i].n_units = 1 + i % 4;
-          runs[i].start = sli_page_alloc_run (runs[i].n_units,
+          runs[i].n_granules = 1 + i % 4;
+          runs[i].start = sli_page_alloc_run (runs[i].n_granules,
                                               &runs[i].record, &is_zero);
           run_fill (&runs[i], index * 10 + i + 1);
         }
       if (turn % 16 == index)
-        sli_page_trim_units (0, UINT_MAX);
+        sli_page_trim_granules (0, UINT_MAX);
       if (turn % 16 == index + 8)
         sli_page_trim (0, 1);
       for (unsigned i = 0; i < G_N_ELEMENTS (runs); i++)
         {
           run_check (&runs[i], index * 10 + i + 1);
-          free_run (runs[i].start, runs[i].n_units);
+          free_run (runs[i].start, runs[i].n_granules);
         }
     }
 }
@@ -337,7 +337,7 @@ test_trim_returns_all (void)
   g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
   g_assert_cmpuint (pages.mapped_bytes, <=, 2 * 32 * MIB + 256 * KIB);
   g_assert_cmpuint (counts.held_bytes, ==,
-                    counts.n_regions * counts.unit_bytes);
+                    counts.n_regions * counts.granule_bytes);
   /* And all can be had again. */
   take_many ();
   give_many ();
@@ -377,7 +377,7 @@ test_trim_by_age (void)
   g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * 64 * KIB);
 }
 
-/* Free units between used ones go back too, and read as zero again. */
+/* Free granules between used ones go back too, and read as zero again. */
 static void
 test_trim_units (void)
 {
@@ -391,11 +391,11 @@ test_trim_units (void)
     free_run (many[i], 4);
   held = counts_now ().held_bytes;
   g_assert_cmpuint (sli_page_trim (0, 10000), <=, 256 * KIB);
-  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), >=,
+  g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), >=,
                     (MANY / 2 - 4) * 64 * KIB);
   g_assert_cmpuint (counts_now ().held_bytes, <=,
                     held - (MANY / 2 - 4) * 64 * KIB);
-  g_assert_cmpuint (sli_page_trim_units (0, UINT_MAX), ==, 0);
+  g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), ==, 0);
   for (int i = 1; i < MANY; i += 2)
     g_assert_cmpint (*(char *) many[i], ==, 1);
   for (int i = 0; i < MANY; i += 2)
@@ -406,7 +406,7 @@ test_trim_units (void)
     }
 }
 
-/* Each unit has its own age: what else of its region is in use, or was until a
+/* Each granule has its own age: what else of its region is in use, or was until a
  * moment ago, is no matter. */
 static void
 test_trim_units_by_age (void)
@@ -424,13 +424,13 @@ test_trim_units_by_age (void)
     {
       sli_os_pretend_clock_msec (msec);
       free_run (busy, 1);
-      g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==, 0);
+      g_assert_cmpuint (sli_page_trim_granules (15000, UINT_MAX), ==, 0);
       g_assert_true (sli_page_alloc_run (1, &record, &is_zero) == busy);
     }
   sli_os_pretend_clock_msec (16000);
-  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==,
-                    2 * sli_page_unit_bytes ());
-  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==, 0);
+  g_assert_cmpuint (sli_page_trim_granules (15000, UINT_MAX), ==,
+                    2 * sli_page_granule_bytes ());
+  g_assert_cmpuint (sli_page_trim_granules (15000, UINT_MAX), ==, 0);
 
   /* The same in a region without runs. */
   free_run (rest, 1);
@@ -438,12 +438,12 @@ test_trim_units_by_age (void)
   free_run (busy, 1);
   sli_os_pretend_clock_msec (31000);
   g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==, 0);
-  g_assert_cmpuint (sli_page_trim_units (15000, UINT_MAX), ==,
-                    sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_page_trim_granules (15000, UINT_MAX), ==,
+                    sli_page_granule_bytes ());
   g_assert_cmpuint (counts_now ().n_idle, ==, counts_now ().n_regions);
   sli_os_pretend_clock_msec (45000);
   g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
-                    sli_page_unit_bytes ());
+                    sli_page_granule_bytes ());
 }
 
 /* What became idle late, but was last needed early, need not wait. */
@@ -466,7 +466,7 @@ test_idle_by_age (void)
     sli_page_free_run (second[i], 4, 2000);
   sli_os_pretend_clock_msec (17000);
   g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
-                    G_N_ELEMENTS (second) * 4 * sli_page_unit_bytes ());
+                    G_N_ELEMENTS (second) * 4 * sli_page_granule_bytes ());
 }
 
 /* Is an address in a mapping with that flag (man 5 proc, VmFlags)? */
@@ -509,7 +509,7 @@ test_trim_ends_huge_pages (void)
   for (int i = 0; i < N; i++)
     if (i % 62 != 0 || i > 4900)
       free_run (runs[i], 4);
-  sli_page_trim_units (0, UINT_MAX);
+  sli_page_trim_granules (0, UINT_MAX);
   g_assert_true (mapping_has_flag (runs[4000], " nh"));
   for (int i = 0; i <= 4900; i += 62)
     free_run (runs[i], 4);
@@ -1085,7 +1085,7 @@ test_fork_in_trim (void)
   g_assert_cmpint (pages.n_maps, ==, 1);
   free_first_runs (0, 7);
   n_free_then = 7;
-  sli_page_trim_units (0, 1);
+  sli_page_trim_granules (0, 1);
   g_assert_cmpint (forked, >, 0);
   forked = -1;
   free_first_runs (7, FIRST_UNITS);
@@ -1094,7 +1094,7 @@ test_fork_in_trim (void)
   g_assert_cmpint (forked, >, 0);
 }
 
-/* What is being given back nobody gets meanwhile, units or whole regions. */
+/* What is being given back nobody gets meanwhile, granules or whole regions. */
 static char *advised;
 static size_t advised_bytes;
 
@@ -1130,9 +1130,9 @@ test_take_in_trim (void)
     first_runs[i] = sli_page_alloc_run (1, &record, &is_zero);
   free_first_runs (0, 7);
   pages.source.advise_away = advise_and_take;
-  g_assert_cmpuint (sli_page_trim_units (0, 1), ==,
-                    7 * sli_page_unit_bytes ());
-  g_assert_cmpuint (advised_bytes, ==, 7 * sli_page_unit_bytes ());
+  g_assert_cmpuint (sli_page_trim_granules (0, 1), ==,
+                    7 * sli_page_granule_bytes ());
+  g_assert_cmpuint (advised_bytes, ==, 7 * sli_page_granule_bytes ());
   free_first_runs (7, FIRST_UNITS);
   g_assert_cmpuint (sli_page_trim (0, 1), >, 0);
 }
@@ -1146,7 +1146,7 @@ use_pretended_pages (void)
 {
   sli_os_pretend_page_bytes (pretended_bytes);
   begin_plain ();
-  g_assert_cmpuint (sli_page_unit_bytes (), ==, pretended_bytes);
+  g_assert_cmpuint (sli_page_granule_bytes (), ==, pretended_bytes);
   random_runs (test_times (10000, 1000));
 }
 
@@ -1178,8 +1178,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/trim-returns-all", test_trim_returns_all);
   test_add_fresh ("/slice/page/trim-is-bounded", test_trim_is_bounded);
   test_add_fresh ("/slice/page/trim-by-age", test_trim_by_age);
-  test_add_fresh ("/slice/page/trim-units", test_trim_units);
-  test_add_fresh ("/slice/page/trim-units-by-age", test_trim_units_by_age);
+  test_add_fresh ("/slice/page/trim-granules", test_trim_units);
+  test_add_fresh ("/slice/page/trim-granules-by-age", test_trim_units_by_age);
   test_add_fresh ("/slice/page/idle-by-age", test_idle_by_age);
   test_add_fresh ("/slice/page/trim-ends-huge-pages",
                   test_trim_ends_huge_pages);

@@ -437,7 +437,7 @@ test_report (void)
   void *root;
   char *text, *expected;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("a reference's record has another size");
       return;
@@ -547,7 +547,7 @@ test_costs_nothing (void)
   void *root = ralloc_context (NULL);
   uint64_t before;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("blocks are not counted");
       ralloc_free (root);

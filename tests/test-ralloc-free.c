@@ -297,7 +297,7 @@ on_small_stack (void *(*function) (void *), void *argument)
 {
   pthread_attr_t attributes;
   pthread_t thread;
-  size_t bytes = is_watched () || SMALL_STACK_BYTES < PTHREAD_STACK_MIN
+  size_t bytes = is_annotated () || SMALL_STACK_BYTES < PTHREAD_STACK_MIN
                      ? 1024 * 1024 : SMALL_STACK_BYTES;
 
   pthread_attr_init (&attributes);
@@ -314,7 +314,7 @@ test_deep (void)
   void *chain = ralloc_context (NULL);
   void *node = chain;
 
-  n_deep = is_watched () ? DEPTH_WATCHED : DEPTH;
+  n_deep = is_annotated () ? DEPTH_WATCHED : DEPTH;
   for (unsigned i = 0; i < n_deep; i++)
     node = ralloc_size (node, 0);
   g_assert_cmpuint (ralloc_total_nodes (chain), ==, n_deep + 1);
@@ -329,7 +329,7 @@ static void
 test_wide (void)
 {
   void *root = ralloc_context (NULL);
-  unsigned n = is_watched () ? DEPTH_WATCHED : DEPTH;
+  unsigned n = is_annotated () ? DEPTH_WATCHED : DEPTH;
 
   for (unsigned i = 0; i < n; i++)
     ralloc_size (root, 0);
@@ -509,7 +509,7 @@ test_exhaustive (gconstpointer asked_first)
     {
       silence ();
       before = live_blocks ();
-      for (tree.n = 1; tree.n <= (is_watched () ? 3u : N_MAX); tree.n++)
+      for (tree.n = 1; tree.n <= (is_annotated () ? 3u : N_MAX); tree.n++)
         each_tree (1, asked_first != NULL, &n_trees);
       g_assert_cmpuint (live_blocks (), ==, before);
       printf ("%u trees\n", n_trees);
@@ -581,7 +581,7 @@ test_every_steal (void)
   unsigned parents[N_STEAL] = { 0 };
   unsigned n_steals = 0;
 
-  for (unsigned n = 1; n <= (is_watched () ? 4u : N_STEAL); n++)
+  for (unsigned n = 1; n <= (is_annotated () ? 4u : N_STEAL); n++)
     each_steal_tree (parents, 1, n, &n_steals);
   g_test_message ("%u steals", n_steals);
 }
@@ -598,11 +598,11 @@ see_parent (void *node)
   seen_parent = ralloc_parent (node);
 }
 
-/*  root ( upper ( refuge ( top ( stays , frees-victim ) ) ) ): the second is
+/*  root ( upper ( fallback_parent ( top ( stays , frees-victim ) ) ) ): the second is
  * the younger, so it goes first. */
 typedef struct
 {
-  void *root, *upper, *refuge, *top, *stays;
+  void *root, *upper, *fallback_parent, *top, *stays;
 } Tower;
 
 static Tower
@@ -612,8 +612,8 @@ tower_new (void)
 
   t.root = ralloc_context (NULL);
   t.upper = ralloc_size (t.root, 100);
-  t.refuge = ralloc_size (t.upper, 100);
-  t.top = ralloc_size (t.refuge, 100);
+  t.fallback_parent = ralloc_size (t.upper, 100);
+  t.top = ralloc_size (t.fallback_parent, 100);
   t.stays = ralloc_size (t.top, 100);
   memset (t.stays, 77, 100);
   ralloc_set_destructor (t.top, see_parent);
@@ -650,7 +650,7 @@ test_refuge_freed (void)
 {
   Tower t = tower_new ();
 
-  victim = t.refuge;
+  victim = t.fallback_parent;
   ralloc_free (t.top);
   tower_check (&t, t.upper);
   g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 3);
@@ -673,7 +673,7 @@ test_refuge_freed (void)
   t = tower_new ();
   victim = t.top;
   ralloc_free_children (t.top);
-  tower_check (&t, t.refuge);
+  tower_check (&t, t.fallback_parent);
   g_assert_cmpuint (ralloc_total_nodes (t.root), ==, 4);
   ralloc_free (t.root);
 
@@ -699,7 +699,7 @@ test_refuge_moved (void)
   Tower t = tower_new ();
 
   ralloc_set_destructor (ralloc_size (t.top, 100), resize_victim);
-  victim = t.refuge;
+  victim = t.fallback_parent;
   ralloc_free (t.top); /* moved by the youngest, freed by the next */
   tower_check (&t, t.upper);
   ralloc_free (t.root);
@@ -709,7 +709,7 @@ test_refuge_moved (void)
                          resize_victim);
   victim = t.top;
   ralloc_free_children (t.top);
-  tower_check (&t, t.refuge);
+  tower_check (&t, t.fallback_parent);
   ralloc_free (t.root);
 }
 
@@ -734,7 +734,7 @@ test_few_locks (void)
   uint64_t before;
   void *root;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("slices are mallocs");
       return;
@@ -761,8 +761,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
   g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
-  g_test_add_func ("/slice/ralloc-free/refuge-freed", test_refuge_freed);
-  g_test_add_func ("/slice/ralloc-free/refuge-moved", test_refuge_moved);
+  g_test_add_func ("/slice/ralloc-free/fallback_parent-freed", test_refuge_freed);
+  g_test_add_func ("/slice/ralloc-free/fallback_parent-moved", test_refuge_moved);
   g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
   g_test_add_func ("/slice/ralloc-free/order-asked", test_order_asked);
   g_test_add_func ("/slice/ralloc-free/deep", test_deep);

@@ -114,7 +114,7 @@ test_model (void)
   void *root = ralloc_context (NULL);
   RallocGc *gc = ralloc_gc_context (root);
   Object *objects = g_new0 (Object, N_OBJECTS);
-  unsigned n = is_watched () ? 20000 : N_STEPS;
+  unsigned n = is_annotated () ? 20000 : N_STEPS;
 
   for (unsigned step = 0; step < n; step++)
     {
@@ -172,7 +172,7 @@ test_held (void)
     ralloc_gc_alloc (gc, char, 64);
   g_test_message ("%.1f bytes held for an object of 64",
                   (double) (ralloc_total_size (gc) - before) / N);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpuint (ralloc_total_size (gc) - before, <=, 70 * N);
   ralloc_free (gc);
 }

@@ -102,7 +102,7 @@ test_large_object (void)
   char *second = ralloc_linear_alloc_child (linear, 32);
 
   memset (large, 1, 16 * 1024);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpint (second - first, ==, 32);
   ralloc_free (linear);
 }
@@ -114,7 +114,7 @@ test_options (void)
   RallocLinear *linear = ralloc_linear_context_with_opts (NULL, &options);
   char *first = ralloc_linear_alloc_child (linear, 1024);
 
-  for (unsigned i = 1; i < 8 && !is_watched (); i++)
+  for (unsigned i = 1; i < 8 && !is_annotated (); i++)
     g_assert_cmpint ((char *) ralloc_linear_alloc_child (linear, 1024)
                          - first,
                      ==, (ptrdiff_t) (1024 * i));
@@ -135,7 +135,7 @@ test_realloc (void)
 
   strcpy (a, "0123456789abcde");
   b = ralloc_linear_realloc (linear, a, 64);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_true (a == b); /* it was the last */
   ralloc_linear_alloc_child (linear, 8);
   a = ralloc_linear_realloc (linear, b, 400);
@@ -163,7 +163,7 @@ test_utilisation (void)
     }
   bytes = ralloc_total_size (root) / 1000;
   g_test_message ("%zu bytes held for 1536 asked", bytes);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpuint (bytes, <=, 2662);
   ralloc_free (root);
 }

@@ -379,7 +379,7 @@ use_tree (void *tree)
 static void *
 take_and_use_tree (void *tree)
 {
-  ralloc_take_tree (tree);
+  ralloc_measure_tree (tree);
   return use_tree (tree);
 }
 
@@ -394,7 +394,7 @@ other_thread (void)
   pthread_create (&thread, NULL, take_and_use_tree, tree);
   pthread_join (thread, NULL);
   fputs ("taken\n", stderr);
-  ralloc_take_tree (tree);
+  ralloc_measure_tree (tree);
   pthread_create (&thread, NULL, use_tree, tree);
   pthread_join (thread, NULL);
 }
@@ -540,7 +540,7 @@ test_misuse (gconstpointer data)
       misuse->run ();
       return;
     }
-  if (misuse->left_to_tools && is_watched ())
+  if (misuse->left_to_tools && is_annotated ())
     {
       g_test_skip ("a memory checker reports it");
       return;
@@ -586,7 +586,7 @@ test_wrong_pointers (void)
   unsigned n_pointers = g_test_slow () ? N_POINTERS_SLOW : N_POINTERS;
   unsigned n_missed = 0;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("there are no slabs");
       return;

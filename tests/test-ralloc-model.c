@@ -312,7 +312,7 @@ test_model (void)
   const char *seed = g_getenv ("RALLOC_MODEL_SEED");
   Random random = { seed != NULL ? strtoull (seed, NULL, 10) : 4711 };
   unsigned long n = wanted != NULL ? strtoul (wanted, NULL, 10)
-                    : is_watched () ? 20000 : N_OPERATIONS;
+                    : is_annotated () ? 20000 : N_OPERATIONS;
   uint64_t before;
 
   ralloc_free (ralloc_context (NULL));

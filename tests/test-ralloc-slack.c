@@ -137,7 +137,7 @@ static void
 in_mode (const char *options)
 {
   test_options (options);
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_message ("a memory checker sees to it");
       return;

@@ -176,7 +176,7 @@ test_growth (void)
   char *before = text;
   size_t length = 0;
   unsigned n_moves = 0;
-  size_t n = is_watched () ? 2000 : N;
+  size_t n = is_annotated () ? 2000 : N;
 
   for (; length < n; length++)
     {
@@ -185,7 +185,7 @@ test_growth (void)
       before = text;
     }
   g_assert_cmpuint (strlen (text), ==, n);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpuint (n_moves, <=, 64);
   g_test_message ("%u moves", n_moves);
   ralloc_free (text);

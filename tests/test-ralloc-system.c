@@ -69,7 +69,7 @@ test_fresh_uncleared (void)
   enum { N = 2000 };
   void *root;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("slices are mallocs");
       return;
@@ -101,7 +101,7 @@ static void
 test_never_dirty (void)
 {
   enum { N_LIVE = 512 };
-  unsigned n_steps = is_watched () ? 20000 : 1000000;
+  unsigned n_steps = is_annotated () ? 20000 : 1000000;
   Random random = { 31 };
   void *root = ralloc_context (NULL);
   char *nodes[N_LIVE] = { NULL };
@@ -168,7 +168,7 @@ test_gives_back (void)
   Random random = { 32 };
   void *root;
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("slices are mallocs");
       return;

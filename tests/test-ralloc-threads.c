@@ -96,7 +96,7 @@ test_hand_over (void)
   uint64_t before;
 
   n_trees = g_test_slow () ? N_TREES_SLOW
-            : is_watched () ? N_TREES_WATCHED
+            : is_annotated () ? N_TREES_WATCHED
                             : N_TREES;
   before = live_blocks ();
   for (unsigned i = 0; i < N_PAIRS; i++)
@@ -144,7 +144,7 @@ test_steal_over (void)
 {
   pthread_t threads[2];
 
-  n_trees = is_watched () ? N_TREES_WATCHED : N_TREES;
+  n_trees = is_annotated () ? N_TREES_WATCHED : N_TREES;
   for (unsigned i = 0; i < 2; i++)
     shared.trees[i] = ralloc_context (NULL);
   pthread_create (&threads[0], NULL, steal_over, NULL);

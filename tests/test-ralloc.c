@@ -47,7 +47,7 @@ test_null_matrix (void)
   g_assert_false (ralloc_is_ancestor (NULL, root));
   g_assert_false (ralloc_is_ancestor (root, NULL));
   ralloc_print_info (stdout, NULL, 0);
-  ralloc_take_tree (NULL);
+  ralloc_measure_tree (NULL);
   g_assert_null (ralloc_mark_place (NULL, "x", 1));
 
   /* Size 0 is a node that can be a context. */
@@ -299,7 +299,7 @@ test_resize_in_place (void)
   void *node = ralloc_size (NULL, 100);
   size_t room = ralloc_usable_size (node);
 
-  if (is_watched ())
+  if (is_annotated ())
     {
       g_test_skip ("a memory checker gets blocks of the exact size");
       ralloc_free (node);
@@ -459,7 +459,7 @@ test_resize_many_children (void)
                   (cpu_seconds () - began) / N_STEPS * 1e9);
   /* A walk over the children takes 100,000 loads, 0.1 ms at the very least:
    * a hundred times what is allowed here. */
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpfloat (cpu_seconds () - began, <, N_STEPS * 100e-6);
   g_assert_cmpuint (ralloc_total_nodes (node), ==, N_CHILDREN + N_STEPS + 1);
   ralloc_free (root);
@@ -518,7 +518,7 @@ static void
 large_tree (void)
 {
   enum { N = 100000, EVERY = 1000 };
-  unsigned n = is_watched () ? N / 10 : N;
+  unsigned n = is_annotated () ? N / 10 : N;
   uint64_t before = live_blocks ();
   void *root = ralloc_context (NULL);
   void *branch = NULL;

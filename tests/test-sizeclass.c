@@ -50,13 +50,13 @@ test_steps (void)
 }
 
 static void
-check_class (const SizeClass *class, size_t unit_bytes)
+check_class (const SizeClass *class, size_t granule_bytes)
 {
   size_t bitmap_bytes = class->bitmap_offset == 0 ? 0 : class->n_words * 8u;
   size_t last_colour = (class->n_colours - 1) * class->colour_bytes;
 
-  g_assert_cmpuint (class->slab_bytes, ==, class->n_units * unit_bytes);
-  g_assert_cmpuint (class->n_units, <=, SLAB_UNITS_MAX);
+  g_assert_cmpuint (class->slab_bytes, ==, class->n_granules * granule_bytes);
+  g_assert_cmpuint (class->n_granules, <=, SLAB_GRANULES_MAX);
   g_assert_cmpuint (class->chunk_bytes, >=, class->block_bytes);
   g_assert_cmpuint (class->chunk_bytes % 8, ==, 0);
   g_assert_cmpuint (class->n_chunks, >, 0);

@@ -51,14 +51,14 @@ take_one (unsigned class_index)
 {
   void *chunk[1];
 
-  g_assert_cmpuint (sli_slab_take (class_index, 1, chunk + 1), ==, 1);
+  g_assert_cmpuint (sli_slab_alloc (class_index, 1, chunk + 1), ==, 1);
   return chunk[0];
 }
 
 static void
 give_one (unsigned class_index, void *chunk)
 {
-  sli_slab_give (class_index, 1, &chunk, "test");
+  sli_slab_free (class_index, 1, &chunk, "test");
 }
 
 static size_t
@@ -78,11 +78,11 @@ test_order (void)
   void *chunks[100];
 
   begin ();
-  g_assert_cmpuint (sli_slab_take (3, 100, chunks + 100), ==, 100);
+  g_assert_cmpuint (sli_slab_alloc (3, 100, chunks + 100), ==, 100);
   for (int i = 0; i < 99; i++)
     g_assert_true ((char *) chunks[i] == (char *) chunks[i + 1] + 24);
   /* Holes are filled lowest first. */
-  sli_slab_give (3, 100, chunks, "test");
+  sli_slab_free (3, 100, chunks, "test");
   g_assert_true (take_one (3) == chunks[99]);
   g_assert_true (take_one (3) == chunks[98]);
   check_valid ();
@@ -100,7 +100,7 @@ test_every_class (void)
 
       while (taken < n)
         {
-          unsigned got = sli_slab_take (i, n - taken, chunks + n - taken);
+          unsigned got = sli_slab_alloc (i, n - taken, chunks + n - taken);
 
           g_assert_cmpuint (got, >, 0);
           g_assert_cmpuint (got, <=, n - taken);
@@ -120,7 +120,7 @@ test_every_class (void)
         g_assert_true (
             test_is_filled (chunks[k], sli_sizeclasses[i].chunk_bytes, k));
       g_assert_true (sli_slab_is_valid (i));
-      sli_slab_give (i, n, chunks, "test");
+      sli_slab_free (i, n, chunks, "test");
       g_assert_cmpuint (counts_of (i).n_slabs, ==, 0);
       g_assert_cmpuint (counts_of (i).n_out, ==, 0);
       g_assert_cmpuint (counts_of (i).n_made, ==, 3);
@@ -170,7 +170,7 @@ random_run (unsigned index, void *data G_GNUC_UNUSED)
         }
     }
   /* What is left goes back at once, classes mixed. */
-  sli_slab_give (0, N, chunks, "test");
+  sli_slab_free (0, N, chunks, "test");
   g_free (chunks);
   g_free (class_of);
 }
@@ -235,7 +235,7 @@ test_relay (void)
 {
   begin ();
   test_gang (4, relay_run, NULL);
-  sli_slab_give (64, RELAY, relay, "test");
+  sli_slab_free (64, RELAY, relay, "test");
   check_nothing_is_out ();
 }
 
@@ -258,12 +258,12 @@ test_fullest_first (void)
       unsigned taken = 0;
 
       while (taken < n)
-        taken += sli_slab_take (class_index, n - taken,
+        taken += sli_slab_alloc (class_index, n - taken,
                                 chunks[s] + n - taken);
     }
   /* Slab s gets s * 25 + 1 free chunks, the emptiest first. */
   for (int s = SLABS; s-- > 0;)
-    sli_slab_give (class_index, (unsigned) s * 25 + 1, chunks[s], "test");
+    sli_slab_free (class_index, (unsigned) s * 25 + 1, chunks[s], "test");
   for (int s = 0; s < SLABS; s++)
     for (int k = 0; k < s * 25 + 1; k++)
       {
@@ -296,7 +296,7 @@ slab_begins_at (void *chunk, const SizeClass *class)
 {
   ChunkInfo info;
 
-  sli_slab_look_up ((char *) chunk - class->chunk_bytes, &info);
+  sli_slab_lookup ((char *) chunk - class->chunk_bytes, &info);
   return offset_in_run (chunk) < class->chunk_bytes
          || info.state == CHUNK_NONE;
 }
@@ -312,7 +312,7 @@ count_colours (unsigned class_index, unsigned n_slabs)
   unsigned taken = 0, n_offsets;
 
   while (taken < n)
-    taken += sli_slab_take (class_index, n - taken, chunks + n - taken);
+    taken += sli_slab_alloc (class_index, n - taken, chunks + n - taken);
   for (unsigned i = 0; i < n; i++)
     if (offset_in_run (chunks[i]) < class->n_colours * class->colour_bytes
         && slab_begins_at (chunks[i], class))
@@ -320,7 +320,7 @@ count_colours (unsigned class_index, unsigned n_slabs)
   n_offsets = g_hash_table_size (offsets);
   g_hash_table_unref (offsets);
   g_assert_cmpuint (counts_of (class_index).n_slabs, ==, n_slabs);
-  sli_slab_give (class_index, n, chunks, "test");
+  sli_slab_free (class_index, n, chunks, "test");
   g_free (chunks);
   return n_offsets;
 }
@@ -373,7 +373,7 @@ test_take_zero (void)
   unsigned n;
 
   begin ();
-  n = sli_slab_take_zero (8, 16, &first);
+  n = sli_slab_alloc_zero (8, 16, &first);
   g_assert_cmpuint (n, ==, 16);
   g_assert_true (test_is_zero (first, 16 * 64));
   for (unsigned i = 0; i < n; i++)
@@ -384,14 +384,14 @@ test_take_zero (void)
     {
       unsigned taken = 0;
 
-      n = sli_slab_take_zero (8, 100, &first);
+      n = sli_slab_alloc_zero (8, 100, &first);
       if (n > 0)
         g_assert_true (test_is_zero (first, (size_t) n * 64));
       while (taken < 4000)
-        taken += sli_slab_take (8, 4000 - taken, chunks + 4000 - taken);
+        taken += sli_slab_alloc (8, 4000 - taken, chunks + 4000 - taken);
       for (int i = 0; i < 4000; i++)
         memset (chunks[i], turn + 1, 64);
-      sli_slab_give (8, 4000, chunks, "test");
+      sli_slab_free (8, 4000, chunks, "test");
       for (unsigned i = 0; i < n; i++)
         {
           memset ((char *) first + 64 * i, turn + 1, 64);
@@ -411,7 +411,7 @@ check_look_up (const void *address, ChunkState state, unsigned class_index,
 {
   ChunkInfo info;
 
-  sli_slab_look_up (address, &info);
+  sli_slab_lookup (address, &info);
   g_assert_cmpint (info.state, ==, state);
   g_assert_cmpuint (info.class_index, ==, class_index);
   g_assert_true (info.start == start);
@@ -424,7 +424,7 @@ test_look_up (void)
   void *record;
 
   begin ();
-  g_assert_cmpuint (sli_slab_take (5, 3, (void **) chunks + 3), ==, 3);
+  g_assert_cmpuint (sli_slab_alloc (5, 3, (void **) chunks + 3), ==, 3);
   check_look_up (chunks[0], CHUNK_OUT, 5, chunks[0]);
   check_look_up (chunks[0] + 1, CHUNK_INTERIOR, 5, chunks[0]);
   check_look_up (chunks[0] + 39, CHUNK_INTERIOR, 5, chunks[0]);
@@ -521,10 +521,10 @@ death_already_free_among (void)
   void *chunks[10];
 
   begin_misuse ();
-  g_assert_cmpuint (sli_slab_take (5, 10, chunks + 10), ==, 10);
+  g_assert_cmpuint (sli_slab_alloc (5, 10, chunks + 10), ==, 10);
   give_one (5, chunks[6]);
   expect (105, "block is free already", chunks[6]);
-  sli_slab_give (5, 10, chunks, "test");
+  sli_slab_free (5, 10, chunks, "test");
 }
 
 static void
@@ -533,10 +533,10 @@ death_twice_in_one_call (void)
   void *chunks[3];
 
   begin_misuse ();
-  g_assert_cmpuint (sli_slab_take (5, 2, chunks + 2), ==, 2);
+  g_assert_cmpuint (sli_slab_alloc (5, 2, chunks + 2), ==, 2);
   chunks[2] = chunks[0];
   expect (105, "block is free already", chunks[0]);
-  sli_slab_give (5, 3, chunks, "test");
+  sli_slab_free (5, 3, chunks, "test");
 }
 
 static void
@@ -567,15 +567,15 @@ test_no_memory (void)
 
   begin ();
   pages.n_until_failure = 1;
-  while (sli_slab_take (73, 1, chunks + 1 + n % 100) == 1)
+  while (sli_slab_alloc (73, 1, chunks + 1 + n % 100) == 1)
     n++;
-  g_assert_cmpuint (n, ==, 3 * 31); /* 15 units, 4 for a slab */
-  g_assert_cmpuint (sli_slab_take (73, 1, chunks + 1), ==, 0);
+  g_assert_cmpuint (n, ==, 3 * 31); /* 15 granules, 4 for a slab */
+  g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 0);
   /* Other classes fit in what is left. */
-  g_assert_cmpuint (sli_slab_take (2, 100, chunks + 100), ==, 100);
-  g_assert_cmpuint (sli_slab_take_zero (73, 1, &first), ==, 0);
+  g_assert_cmpuint (sli_slab_alloc (2, 100, chunks + 100), ==, 100);
+  g_assert_cmpuint (sli_slab_alloc_zero (73, 1, &first), ==, 0);
   pages.n_until_failure = -1;
-  g_assert_cmpuint (sli_slab_take (73, 1, chunks + 1), ==, 1);
+  g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 1);
   check_valid ();
 }
 
@@ -603,12 +603,12 @@ dealt_judge (unsigned index G_GNUC_UNUSED, void *data)
 
   if (sli_tls_tag () == d->tag)
     return; /* rare: two threads of one tag can't be told apart */
-  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->rising));
-  g_assert_false (sli_taker_is_mixed (8, DEALT, d->large));
-  g_assert_true (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->dealt));
-  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, 2, d->dealt));
-  sli_taker_claim (DEALT_CLASS, DEALT, d->dealt);
-  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d->dealt));
+  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->rising));
+  g_assert_false (sli_last_allocator_is_remote (8, DEALT, d->large));
+  g_assert_true (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->dealt));
+  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, 2, d->dealt));
+  sli_last_allocator_claim (DEALT_CLASS, DEALT, d->dealt);
+  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->dealt));
   d->tag = 0;
 }
 
@@ -620,27 +620,27 @@ test_taker (void)
 
   begin ();
   g_assert_cmpuint (
-      sli_slab_take (DEALT_CLASS, 2 * DEALT, chunks + 2 * DEALT), ==,
+      sli_slab_alloc (DEALT_CLASS, 2 * DEALT, chunks + 2 * DEALT), ==,
       2 * DEALT);
   for (int i = 0; i < DEALT; i++)
     {
       d.rising[i] = chunks[i];
       d.dealt[i] = chunks[2 * i];
     }
-  g_assert_cmpuint (sli_slab_take (8, 2 * DEALT, chunks + 2 * DEALT), ==,
+  g_assert_cmpuint (sli_slab_alloc (8, 2 * DEALT, chunks + 2 * DEALT), ==,
                     2 * DEALT);
   for (int i = 0; i < DEALT; i++)
     d.large[i] = chunks[2 * i];
-  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, d.dealt));
+  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d.dealt));
   d.tag = sli_tls_tag ();
   test_gang (1, dealt_judge, &d);
-  g_assert_cmpint (sli_taker_is_mixed (DEALT_CLASS, DEALT, d.dealt), ==,
+  g_assert_cmpint (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d.dealt), ==,
                    d.tag == 0);
   /* Holes, and what is none of ours, are for the slab to complain of. */
   for (int i = 0; i < DEALT; i += 3)
     strange[i] = chunks + i;
-  g_assert_false (sli_taker_is_mixed (DEALT_CLASS, DEALT, strange));
-  sli_taker_claim (DEALT_CLASS, DEALT, strange);
+  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, strange));
+  sli_last_allocator_claim (DEALT_CLASS, DEALT, strange);
   check_valid ();
 }
 

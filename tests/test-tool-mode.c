@@ -48,7 +48,7 @@ test_blocks_are_mallocs (void)
   g_setenv ("SLICE_OPTIONS", "", TRUE);
   g_assert_nonnull (sli_os_memory_tool ());
   block = slice_alloc (40);
-  g_assert_cmpint (sli_alloc_route (), ==, ROUTE_MALLOC);
+  g_assert_cmpint (sli_alloc_path (), ==, PATH_MALLOC);
   g_assert_false (slice_is_ours (block));
   g_assert_cmpuint (test_stats ()->n_maps, ==, 0);
   free (block);
@@ -92,7 +92,7 @@ test_forced (void)
 
   g_setenv ("SLICE_OPTIONS", "force-pool", TRUE);
   block = slice_alloc (40);
-  g_assert_cmpint (sli_alloc_route (), ==, ROUTE_MAGAZINES);
+  g_assert_cmpint (sli_alloc_path (), ==, PATH_MAGAZINES);
   g_assert_true (slice_is_ours (block));
   slice_free1 (40, block);
 }
@@ -107,7 +107,7 @@ test_told (void)
     {
       void *block = slice_alloc (size);
 
-      g_assert_cmpint (sli_alloc_route (), ==, ROUTE_GUARD);
+      g_assert_cmpint (sli_alloc_path (), ==, PATH_CHECKING);
       g_assert_cmpuint (slice_block_size (block), ==, size);
       slice_free1 (size, block);
       block = slice_alloc_aligned (64, size);

@@ -173,9 +173,9 @@ expect_broken (const char *id, const void *place)
 static Slab *
 slab_of (const void *block)
 {
-  Place place;
+  ChunkRef place;
 
-  place_find (block, &place);
+  chunk_find (block, &place);
   return place.slab;
 }
 
@@ -272,27 +272,27 @@ test_pages (void)
   region = region_of (kept[0]);
   BREAK ("P2", region, region->n_free, region->n_free++);
   BREAK ("P1", region, region->state, region->state = REGION_IDLE);
-  BREAK ("P1", region, region->state, region->state = REGION_CLEAN);
+  BREAK ("P1", region, region->state, region->state = REGION_PURGED);
   BREAK ("P1", region, region->state, region->state = REGION_IN_TRIM);
-  BREAK ("P3", region, region->fresh,
-         unitset_add (&region->fresh, region_unit_of (region, kept[0]), 1));
-  BREAK ("P4", region->extent, region->extent->n_clean,
-         region->extent->n_clean++);
+  BREAK ("P3", region, region->zeroed,
+         granuleset_add (&region->zeroed, region_granule_of (region, kept[0]), 1));
+  BREAK ("P4", region->extent, region->extent->n_purged,
+         region->extent->n_purged++);
 }
 
-/* The first of three runs, the first two of one unit; 0: there are none. */
+/* The first of three runs, the first two of one granule; 0: there are none. */
 static unsigned
 find_neighbours (const Region *region)
 {
-  for (unsigned unit = region->n_header; unit + 2 < region->n_units; unit++)
-    if (region->run_first[unit] == unit
-        && region->run_first[unit + 1] == unit + 1
-        && region->run_first[unit + 2] == unit + 2)
-      return unit;
+  for (unsigned granule = region->n_header; granule + 2 < region->n_granules; granule++)
+    if (region->run_first[granule] == granule
+        && region->run_first[granule + 1] == granule + 1
+        && region->run_first[granule + 2] == granule + 2)
+      return granule;
   return 0;
 }
 
-/* One with such runs and a free unit. */
+/* One with such runs and a free granule. */
 static Region *
 half_full_region (void)
 {
@@ -300,7 +300,7 @@ half_full_region (void)
     {
       const Extent *extent = LINK_OWNER (link, Extent, link);
 
-      for (unsigned i = 0; i < extent->n_begun; i++)
+      for (unsigned i = 0; i < extent->n_initialised; i++)
         {
           Region *region
               = (Region *) ((char *) extent->start + i * REGION_BYTES);
@@ -315,23 +315,23 @@ half_full_region (void)
 static unsigned
 find_unit (const Region *region, bool is_free)
 {
-  for (unsigned unit = region->n_units - 1; unit > region->n_header; unit--)
-    if (unitset_has_all (&region->free, unit, 1) == is_free)
-      return unit;
+  for (unsigned granule = region->n_granules - 1; granule > region->n_header; granule--)
+    if (granuleset_has_all (&region->free, granule, 1) == is_free)
+      return granule;
   g_assert_not_reached ();
 }
 
-/* Makes a free unit a run, of which nothing is wrong. */
+/* Makes a free granule a run, of which nothing is wrong. */
 static void
-make_run (Region *region, unsigned unit)
+make_run (Region *region, unsigned granule)
 {
-  unitset_remove (&region->free, unit, 1);
-  unitset_remove (&region->fresh, unit, 1);
-  region->run_first[unit] = (uint8_t) unit;
-  region->run_units[unit] = 1;
+  granuleset_remove (&region->free, granule, 1);
+  granuleset_remove (&region->zeroed, granule, 1);
+  region->run_first[granule] = (uint8_t) granule;
+  region->run_granules[granule] = 1;
 }
 
-/* Each way in which units, runs and the set of free ones may differ.  What is
+/* Each way in which granules, runs and the set of free ones may differ.  What is
  * broken is put right elsewhere, so that n_free stays true. */
 static void
 test_units (void)
@@ -345,38 +345,38 @@ test_units (void)
   used = find_neighbours (region);
   BREAK ("P2", region, region->run_first[0], region->run_first[0] = 1);
   BREAK ("P2", region, *region,
-         (make_run (region, spare), unitset_add (&region->free, 0, 1)));
+         (make_run (region, spare), granuleset_add (&region->free, 0, 1)));
   BREAK ("P2", region, *region,
-         (make_run (region, spare), unitset_add (&region->free, used, 1)));
+         (make_run (region, spare), granuleset_add (&region->free, used, 1)));
   BREAK ("P2", region, region->run_first[used],
          region->run_first[used] = 0);
   BREAK ("P2", region, region->run_first[used],
          region->run_first[used] = (uint8_t) (used + 1));
-  BREAK ("P2", region, region->run_units[used],
-         region->run_units[used] = 0);
+  BREAK ("P2", region, region->run_granules[used],
+         region->run_granules[used] = 0);
   /* The third begins where none does: the first two have become one. */
   BREAK ("P2", region, *region,
          (region->run_first[used + 1] = (uint8_t) used,
-          region->run_units[used] = 2,
+          region->run_granules[used] = 2,
           region->run_first[used + 2] = (uint8_t) (used + 1),
-          region->run_units[used + 1] = UINT8_MAX));
+          region->run_granules[used + 1] = UINT8_MAX));
 }
 
 /* The first region is shorter than its window, so there are bits that stand
- * for no unit. */
+ * for no granule. */
 static void
 test_bits_of_no_unit (void)
 {
   Region *region = region_of (slice_alloc (SIZE));
   unsigned spare = find_unit (region, true);
 
-  g_assert_cmpuint (region->n_units, <, REGION_UNITS_MAX);
+  g_assert_cmpuint (region->n_granules, <, REGION_GRANULES_MAX);
   BREAK ("P2", region, *region,
          (make_run (region, spare),
-          unitset_add (&region->free, region->n_units, 1)));
+          granuleset_add (&region->free, region->n_granules, 1)));
   BREAK ("P2", region, *region,
          (make_run (region, spare),
-          unitset_add (&region->free, UNITSET_BITS - 1, 1)));
+          granuleset_add (&region->free, GRANULESET_BITS - 1, 1)));
 }
 
 static void
@@ -390,14 +390,14 @@ test_map (void)
   region = region_of (kept[0]);
   sli_map_clear (region);
   expect_broken ("P5", region);
-  sli_map_set (region, region->n_units * sli_page.unit_bytes);
+  sli_map_set (region, region->n_granules * sli_page.granule_bytes);
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);
   extent = region->extent;
-  g_assert_true (sizeof (void *) == 4 || extent->n_begun < extent->n_regions);
+  g_assert_true (sizeof (void *) == 4 || extent->n_initialised < extent->n_regions);
   /* With 32 bits an extent has two regions: it may take another one. */
-  while (extent->n_begun == extent->n_regions)
+  while (extent->n_initialised == extent->n_regions)
     extent = region_of (slice_alloc (SLICE_SIZE_MAX))->extent;
-  unbegun = (char *) extent->start + extent->n_begun * REGION_BYTES;
+  unbegun = (char *) extent->start + extent->n_initialised * REGION_BYTES;
   g_assert_false (sli_map_needs_leaf (unbegun));
   sli_map_set (unbegun, SLICE_OURS_BYTES);
   expect_broken ("P5", unbegun);
@@ -414,7 +414,7 @@ test_magazines (void)
   ClassCache *cache;
   void *round, *other = slice_alloc (2 * SIZE);
   Slab *slab;
-  Place place;
+  ChunkRef place;
 
   begin ();
   for (int i = 0; i < 3; i++) /* something is in the loaded magazine */
@@ -439,7 +439,7 @@ test_magazines (void)
   BREAK ("X1", other, entry->top[0], entry->top[0] = other);
   /* Free in its slab and cached as well. */
   round = *entry->top;
-  place_find (round, &place);
+  chunk_find (round, &place);
   slab = place.slab;
   BREAK ("X1", round, slab->words[place.index / 64],
          slab->words[place.index / 64] |= (uint64_t) 1 << place.index % 64);
@@ -518,8 +518,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/walk/names-slab-without-free",
                   test_slab_without_free);
   test_add_fresh ("/slice/walk/names-broken-pages", test_pages);
-  test_add_fresh ("/slice/walk/names-broken-units", test_units);
-  test_add_fresh ("/slice/walk/names-bits-of-no-unit", test_bits_of_no_unit);
+  test_add_fresh ("/slice/walk/names-broken-granules", test_units);
+  test_add_fresh ("/slice/walk/names-bits-of-no-granule", test_bits_of_no_unit);
   test_add_fresh ("/slice/walk/names-broken-map", test_map);
   test_add_fresh ("/slice/walk/names-broken-magazines", test_magazines);
   test_add_fresh ("/slice/walk/names-where-no-magazine-is",

@@ -32,26 +32,26 @@ enum
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
-  if (route_goes_to_malloc (bytes))
+  if (dispatch_goes_to_malloc (bytes))
     return alignment <= ALIGNMENT_OF_MALLOC;
-  if (sli_route.route == ROUTE_GUARD)
+  if (sli_dispatch.route == PATH_CHECKING)
     return alignment <= 2 * sizeof (void *);
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
 }
 
 _Noreturn COLD static void
-complain_of_alignment (const char *operation, size_t alignment, size_t size,
-                       const void *block)
+report_alignment (const char *operation, size_t alignment, size_t size,
+                  const void *block)
 {
   char which[32] = "";
 
   if (block != NULL)
     sli_diag_format (which, sizeof which, "block %p, ", block);
-  sli_diag_die (ERROR_BAD_ALIGNMENT,
-                "%s: alignment %z is no power of two up to %z: %sgiven size "
-                "%z [thread %u]",
-                operation, alignment, (size_t) ALIGNMENT_MAX, which, size,
-                sli_os_thread_id ());
+  sli_diag_abort (ERROR_BAD_ALIGNMENT,
+                  "%s: alignment %z is no power of two up to %z: %sgiven size "
+                  "%z [thread %u]",
+                  operation, alignment, (size_t) ALIGNMENT_MAX, which, size,
+                  sli_os_thread_id ());
 }
 
 static size_t
@@ -59,7 +59,7 @@ aligned_bytes (size_t alignment, size_t size, const char *operation,
                const void *block)
 {
   if (UNLIKELY (!is_power_of_two (alignment) || alignment > ALIGNMENT_MAX))
-    complain_of_alignment (operation, alignment, size, block);
+    report_alignment (operation, alignment, size, block);
   return align_up (size, alignment);
 }
 
@@ -67,7 +67,7 @@ aligned_bytes (size_t alignment, size_t size, const char *operation,
 static bool
 remembers_malloc (void)
 {
-  return sli_route.checks_blocks || sli_route.route == ROUTE_GUARD;
+  return sli_dispatch.checks_blocks || sli_dispatch.route == PATH_CHECKING;
 }
 
 static void *
@@ -76,7 +76,7 @@ attempt_aligned (size_t alignment, size_t bytes, const void *site)
   void *block;
 
   if (is_aligned_by_class (alignment, bytes))
-    return sli_route_alloc (bytes, site);
+    return sli_dispatch_alloc (bytes, site);
   TRACE_INTERNAL (block = sli_os_aligned_alloc (bytes, alignment));
   if (block != NULL && remembers_malloc ()
       && !sli_block_check_add_at (block, bytes, site))
@@ -85,7 +85,7 @@ attempt_aligned (size_t alignment, size_t bytes, const void *site)
       return NULL;
     }
   if (block != NULL)
-    COUNT_UP_SHARED (&sli_route.n_large_allocs, 1);
+    COUNT_UP_SHARED (&sli_dispatch.n_large_allocs, 1);
   return block;
 }
 
@@ -95,17 +95,16 @@ alloc_rounded (size_t alignment, size_t size, size_t bytes, bool may_fail,
 {
   void *block;
 
-  route_make_ready ();
+  dispatch_make_ready ();
   if (size == 0)
     return NULL;
   /* Rounding up may have wrapped. */
   block = bytes < size ? NULL : attempt_aligned (alignment, bytes, site);
   if (UNLIKELY (block == NULL))
-    block = sli_failure_retry (attempt_aligned, alignment,
-                                 bytes < size ? SIZE_MAX : bytes, may_fail,
-                                 site);
+    block = sli_oom_retry (attempt_aligned, alignment,
+                           bytes < size ? SIZE_MAX : bytes, may_fail, site);
   if (trace_is_on ())
-    sli_trace_born (SLICE_TRACE_SLICE, block, size);
+    sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
 }
 
@@ -153,13 +152,13 @@ slice_try_alloc0_aligned (size_t alignment, size_t size)
 static void
 free_rounded (size_t alignment, size_t size, size_t bytes, void *block)
 {
-  route_make_ready ();
+  dispatch_make_ready ();
   if (block == NULL)
     return;
   if (trace_is_on ())
     {
       /* Of the size that it was born with; what goes back is told to no one. */
-      sli_trace_died (SLICE_TRACE_SLICE, block, size);
+      sli_trace_free (SLICE_TRACE_SLICE, block, size);
       if (is_aligned_by_class (alignment, bytes))
         {
           sli_untraced_free_slow (bytes, block);
@@ -175,7 +174,7 @@ free_rounded (size_t alignment, size_t size, size_t bytes, void *block)
     sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
-  COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+  COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   TRACE_INTERNAL (free (block));
 }
 

@@ -23,7 +23,7 @@
 static void *
 attempt_block (size_t alignment UNUSED, size_t size, const void *site)
 {
-  return sli_route_alloc (size, site);
+  return sli_dispatch_alloc (size, site);
 }
 
 static inline void *
@@ -33,16 +33,16 @@ alloc_any (size_t size, bool may_fail, const void *site)
 
   if (size == 0)
     return NULL;
-  block = sli_route_alloc (size, site);
+  block = sli_dispatch_alloc (size, site);
   if (UNLIKELY (block == NULL))
-    block = sli_failure_retry (attempt_block, 0, size, may_fail, site);
+    block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
   return block;
 }
 
 COMMON_TEXT NOINLINE void *
 sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
-  route_make_ready ();
+  dispatch_make_ready ();
   return alloc_any (size, may_fail, site);
 }
 
@@ -50,17 +50,17 @@ sli_alloc_any (size_t size, bool may_fail, const void *site)
 COMMON_TEXT static COLD void *
 alloc_first (size_t size, bool may_fail, const void *site)
 {
-  sli_route_begin_once ();
+  sli_dispatch_begin_once ();
   if (!trace_is_on ())
     return sli_alloc_any (size, may_fail, site);
-  return may_fail ? sli_route.checked.try_take (size, site)
-                  : sli_route.checked.take (size, site);
+  return may_fail ? sli_dispatch.checked.try_alloc_any (size, site)
+                  : sli_dispatch.checked.alloc_any (size, site);
 }
 
 COMMON_TEXT static NOINLINE void *
 alloc_for_program (size_t size, bool may_fail, const void *site)
 {
-  return LIKELY (LOAD_ACQUIRE (&sli_route.ready))
+  return LIKELY (LOAD_ACQUIRE (&sli_dispatch.ready))
              ? alloc_any (size, may_fail, site)
              : alloc_first (size, may_fail, site);
 }
@@ -74,40 +74,40 @@ slice_alloc_slow_v1 (size_t size)
 
   /* Mostly one magazine is empty and the other is not; and the checking modes
    * come here with every call.  A short way for both. */
-  if (route_is_plain (size)
+  if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
-  return LOAD_ACQUIRE (&sli_route.calls_guard)
-             ? sli_route.checked.take (size, CALL_SITE)
+  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
+             ? sli_dispatch.checked.alloc_any (size, CALL_SITE)
              : alloc_for_program (size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return LOAD_ACQUIRE (&sli_route.calls_guard)
-             ? sli_route.checked.try_take (size, CALL_SITE)
+  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
+             ? sli_dispatch.checked.try_alloc_any (size, CALL_SITE)
              : alloc_for_program (size, true, CALL_SITE);
 }
 
 NOINLINE void
 sli_free_any (size_t size, void *block, const void *site)
 {
-  route_make_ready ();
+  dispatch_make_ready ();
   if (block == NULL)
     return;
   if (UNLIKELY (size == 0))
     sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1", block, 0, 0);
-  sli_route_free (size, block, site);
+  sli_dispatch_free (size, block, site);
 }
 
 COMMON_TEXT void
 slice_free_slow_v1 (size_t size, void *block)
 {
-  if (route_is_plain (size))
+  if (dispatch_is_fast (size))
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (LOAD_ACQUIRE (&sli_route.calls_guard))
-    sli_route.checked.give (size, block, CALL_SITE);
+  else if (LOAD_ACQUIRE (&sli_dispatch.calls_checking))
+    sli_dispatch.checked.free_any (size, block, CALL_SITE);
   else
     sli_free_any (size, block, CALL_SITE);
 }
@@ -117,37 +117,37 @@ slice_free_slow_v1 (size_t size, void *block)
 static bool
 has_link (const void *block)
 {
-  return sli_untraced_begins_block (block) || sli_guard_is_large (block);
+  return sli_untraced_begins_block (block) || sli_checking_is_large (block);
 }
 
 /* Brent's way to notice a chain that comes back to itself: a mark that is
  * moved on after 1, 2, 4, ... steps. */
 #define CHAIN_FREE(chain, next_offset, free_one)                              \
-  do                                                                          \
+ do                                                                           \
+  {                                                                           \
+   const void *mark = NULL;                                                   \
+   size_t steps = 0, turn = 1;                                                \
+   bool is_checked = sli_dispatch.route == PATH_CHECKING;                     \
+   while ((chain) != NULL)                                                    \
     {                                                                         \
-      const void *mark = NULL;                                                \
-      size_t steps = 0, turn = 1;                                             \
-      bool is_checked = sli_route.route == ROUTE_GUARD;                       \
-      while ((chain) != NULL)                                                 \
-        {                                                                     \
-          void *next = NULL;                                                  \
+     void *next = NULL;                                                       \
                                                                               \
-          if (!UNLIKELY (is_checked) || has_link (chain))                     \
-            next = *(void **) (void *) ((char *) (chain) + (next_offset));    \
-          if (UNLIKELY ((chain) == mark))                                     \
-            sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain",          \
-                             (chain), size, 0);                               \
-          if (++steps == turn)                                                \
-            {                                                                 \
-              mark = (chain);                                                 \
-              steps = 0;                                                      \
-              turn *= 2;                                                      \
-            }                                                                 \
-          free_one;                                                           \
-          (chain) = next;                                                     \
-        }                                                                     \
+     if (!UNLIKELY (is_checked) || has_link (chain))                          \
+      next = *(void **) (void *) ((char *) (chain) + (next_offset));          \
+     if (UNLIKELY ((chain) == mark))                                          \
+      sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain", (chain), size, \
+                       0);                                                    \
+     if (++steps == turn)                                                     \
+      {                                                                       \
+       mark = (chain);                                                        \
+       steps = 0;                                                             \
+       turn *= 2;                                                             \
+      }                                                                       \
+     free_one;                                                                \
+     (chain) = next;                                                          \
     }                                                                         \
-  while (0)
+  }                                                                           \
+ while (0)
 
 void
 slice_free_chain_with_offset (size_t size, void *chain, size_t next_offset)
@@ -165,11 +165,11 @@ slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
 /* --- arrays -------------------------------------------------------------- */
 
 _Noreturn COLD static void
-die_of_overflow (const char *operation, size_t n, size_t size)
+abort_overflow (const char *operation, size_t n, size_t size)
 {
-  sli_diag_die (ERROR_OVERFLOW,
-                "%s: size overflow: %z times %z bytes [thread %u]", operation,
-                n, size, sli_os_thread_id ());
+  sli_diag_abort (ERROR_OVERFLOW,
+                  "%s: size overflow: %z times %z bytes [thread %u]",
+                  operation, n, size, sli_os_thread_id ());
 }
 
 /* n * size; an overflow is the same as no memory.  False: return NULL.  It
@@ -184,8 +184,8 @@ array_bytes (size_t n, size_t size, const char *operation, size_t *bytes)
           errno = ENOMEM;
           return false;
         }
-      if (!sli_failure_ask (SIZE_MAX, 0))
-        die_of_overflow (operation, n, size);
+      if (!sli_oom_ask (SIZE_MAX, 0))
+        abort_overflow (operation, n, size);
     }
   return true;
 }
@@ -226,7 +226,7 @@ slice_free_n (size_t n, size_t size, void *block)
   if (block == NULL)
     return;
   if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    die_of_overflow ("slice_free_n", n, size);
+    abort_overflow ("slice_free_n", n, size);
   slice_free1 (bytes, block);
 }
 

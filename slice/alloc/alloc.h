@@ -14,15 +14,15 @@
 /* Which way blocks go; decided once, from the options. */
 typedef enum
 {
-  ROUTE_MAGAZINES,  /* all four layers */
-  ROUTE_SLABS,      /* magazines bypassed */
-  ROUTE_GUARD,      /* all layers, in a checking mode */
-  ROUTE_MALLOC      /* every block is a malloc of its own */
-} AllocRoute;
+  PATH_MAGAZINES, /* all four layers */
+  PATH_SLABS,     /* magazines bypassed */
+  PATH_CHECKING,  /* all layers, in a checking mode */
+  PATH_MALLOC     /* every block is a malloc of its own */
+} AllocPath;
 
 /* Has a block been asked for? */
 bool sli_alloc_is_ready (void);
-AllocRoute sli_alloc_route (void);
+AllocPath sli_alloc_path (void);
 /* Blocks handed to malloc and back, because of their size. */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
 /* Live blocks that are mallocs though they are small. */

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the magazines, or past them if what they can give is no zeroes; NULL:
- * as slice_try_alloc() then. */
+/* From the magazines, or past them if what they can free_any is no zeroes;
+ * NULL: as slice_try_alloc() then. */
 static inline void *
 known_alloc (size_t size, bool *known_zero)
 {
@@ -43,9 +43,9 @@ known_alloc (size_t size, bool *known_zero)
           return block;
         }
     }
-  route_make_ready ();
-  if (size != 0 && size <= SLICE_SIZE_MAX && sli_route.route == ROUTE_MAGAZINES
-      && !sli_route.checks_blocks)
+  dispatch_make_ready ();
+  if (size != 0 && size <= SLICE_SIZE_MAX
+      && sli_dispatch.route == PATH_MAGAZINES && !sli_dispatch.checks_blocks)
     {
       void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
                                               known_zero);
@@ -65,7 +65,7 @@ slice_try_alloc_known (size_t size, bool *known_zero)
   if (UNLIKELY (block == NULL))
     return slice_try_alloc (size);
   if (trace_is_on ())
-    sli_trace_born (SLICE_TRACE_SLICE, block, size);
+    sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
 }
 
@@ -83,12 +83,12 @@ clear_freed (void *block)
 {
   ChunkInfo info;
 
-  if (sli_route.route == ROUTE_MALLOC)
+  if (sli_dispatch.route == PATH_MALLOC)
     {
       memset (block, 0, sli_os_malloc_bytes (block));
       return;
     }
-  sli_slab_look_up (block, &info);
+  sli_slab_lookup (block, &info);
   if (info.state == CHUNK_OUT)
     memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
 }
@@ -100,16 +100,16 @@ bulk_free_guarded (void *block, const char *operation, const void *site)
 {
   size_t size;
 
-  if (LIKELY (!sli_guard_is_large (block)))
+  if (LIKELY (!sli_checking_is_large (block)))
     {
-      sli_route.checked.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+      sli_dispatch.checked.free (DIAG_SIZE_UNKNOWN, block, operation, site);
       return;
     }
   /* What no mode has in its slabs ends the program as without the mode. */
   size = sli_block_check_size (block);
   if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
     sli_diag_misuse (ERROR_FOREIGN, operation, block, DIAG_SIZE_UNKNOWN, 0);
-  sli_guard_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
   TRACE_INTERNAL (free (block));
 }
 
@@ -122,23 +122,23 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
     {
       if (blocks[i] == NULL)
         continue;
-      if (sli_route.route == ROUTE_GUARD)
+      if (sli_dispatch.route == PATH_CHECKING)
         {
           bulk_free_guarded (blocks[i], operation, site);
           continue;
         }
-      if (sli_route.checks_blocks)
+      if (sli_dispatch.checks_blocks)
         sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
                                    site);
-      if (sli_route.clears_freed)
+      if (sli_dispatch.clears_freed)
         clear_freed (blocks[i]);
-      if (sli_route.route == ROUTE_MALLOC)
+      if (sli_dispatch.route == PATH_MALLOC)
         {
-          COUNT_DOWN_SHARED (&sli_route.n_small_mallocs, 1);
+          COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
           TRACE_INTERNAL (free (blocks[i]));
         }
       else
-        sli_slab_give (0, 1, &blocks[i], operation);
+        sli_slab_free (0, 1, &blocks[i], operation);
     }
 }
 
@@ -146,9 +146,9 @@ static inline void
 bulk_free (size_t n, void *const *blocks, const char *operation,
            const void *site)
 {
-  route_make_ready ();
-  if (sli_route.route == ROUTE_GUARD || sli_route.route == ROUTE_MALLOC
-      || sli_route.checks_blocks || sli_route.clears_freed)
+  dispatch_make_ready ();
+  if (sli_dispatch.route == PATH_CHECKING || sli_dispatch.route == PATH_MALLOC
+      || sli_dispatch.checks_blocks || sli_dispatch.clears_freed)
     {
       bulk_free_each (n, blocks, operation, site);
       return;
@@ -157,7 +157,7 @@ bulk_free (size_t n, void *const *blocks, const char *operation,
     {
       unsigned part = (unsigned) min_size (n, UINT32_MAX);
 
-      sli_slab_give (0, part, blocks, operation);
+      sli_slab_free (0, part, blocks, operation);
       n -= part;
       blocks += part;
     }
@@ -168,7 +168,7 @@ slice_free_bulk (size_t n, void *const *blocks)
 {
   if (trace_is_on ())
     for (size_t i = 0; i < n; i++)
-      sli_trace_died (SLICE_TRACE_SLICE, blocks[i], 0);
+      sli_trace_free (SLICE_TRACE_SLICE, blocks[i], 0);
   bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
 }
 
@@ -178,9 +178,9 @@ slice_free_bulk (size_t n, void *const *blocks)
 static bool
 is_apart (const void *block)
 {
-  if (sli_route.route == ROUTE_MALLOC || sli_slab_is_ours (block))
+  if (sli_dispatch.route == PATH_MALLOC || sli_slab_is_ours (block))
     return false;
-  return sli_route.route != ROUTE_GUARD
+  return sli_dispatch.route != PATH_CHECKING
          || sli_block_check_size (block) != SIZE_MAX;
 }
 
@@ -190,19 +190,19 @@ slice_free_unsized (void *block)
   if (block == NULL)
     return;
   if (trace_is_on ())
-    sli_trace_died (SLICE_TRACE_SLICE, block, 0);
-  route_make_ready ();
+    sli_trace_free (SLICE_TRACE_SLICE, block, 0);
+  dispatch_make_ready ();
   if (!is_apart (block))
     {
       bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
       return;
     }
-  if (sli_route.checks_blocks || sli_route.route == ROUTE_GUARD)
+  if (sli_dispatch.checks_blocks || sli_dispatch.route == PATH_CHECKING)
     sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
                                "slice_free_unsized", CALL_SITE);
-  if (sli_route.clears_freed)
+  if (sli_dispatch.clears_freed)
     memset (block, 0, sli_os_malloc_bytes (block));
-  COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+  COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   TRACE_INTERNAL (free (block));
 }
 
@@ -215,13 +215,13 @@ sli_untraced_free_bulk (size_t n, void *const *blocks)
 CONTEXT_TEXT size_t
 slice_block_size_v1 (const void *block)
 {
-  unsigned class_index = place_class_of (block);
+  unsigned class_index = chunk_class_of (block);
   size_t size;
 
-  if (UNLIKELY (sli_route.route == ROUTE_GUARD))
+  if (UNLIKELY (sli_dispatch.route == PATH_CHECKING))
     {
-      size = sli_guard_block_size (block);
-      return size != 0 ? size : sli_guard_large_bytes (block);
+      size = sli_checking_block_size (block);
+      return size != 0 ? size : sli_checking_large_bytes (block);
     }
   return LIKELY (class_index != 0)
              ? sli_sizeclasses[class_index].chunk_bytes
@@ -256,9 +256,9 @@ sli_untraced_chunk_bytes (const void *address)
 bool
 sli_untraced_begins_block (const void *address)
 {
-  Place place;
+  ChunkRef place;
 
-  place_find ((const char *) address - sli_guard_front_bytes (), &place);
+  chunk_find ((const char *) address - sli_checking_front_bytes (), &place);
   return place.state == CHUNK_OUT;
 }
 
@@ -285,8 +285,8 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
     {
       const Region *region = region_of (blocks[i]);
       unsigned class_index = LIKELY (region == ours)
-                                 ? place_class_in (region, blocks[i])
-                                 : place_class_of (blocks[i]);
+                                 ? chunk_class_in (region, blocks[i])
+                                 : chunk_class_of (blocks[i]);
 
       ours = class_index != 0 ? region : NULL;
       if (UNLIKELY (!push_warm (class_index, blocks[i])))
@@ -300,8 +300,8 @@ slice_debug_size (const void *address)
 {
   size_t size;
 
-  if (!LOAD_ACQUIRE (&sli_route.ready)
-      || (!sli_route.checks_blocks && sli_route.route != ROUTE_GUARD))
+  if (!LOAD_ACQUIRE (&sli_dispatch.ready)
+      || (!sli_dispatch.checks_blocks && sli_dispatch.route != PATH_CHECKING))
     return 0;
   size = sli_block_check_size (address);
   return size == SIZE_MAX ? 0 : size;
@@ -319,16 +319,16 @@ slice_block_info (const void *address, SliceBlockInfo *info)
           [CHUNK_OUT] = SLICE_BLOCK_OUT };
   ChunkInfo chunk;
 
-  sli_slab_look_up (address, &chunk);
+  sli_slab_lookup (address, &chunk);
   info->kind = kinds[chunk.state];
   info->class_index = chunk.class_index;
   info->start = chunk.start;
   info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
-  if (sli_route.route == ROUTE_GUARD && chunk.start != NULL)
+  if (sli_dispatch.route == PATH_CHECKING && chunk.start != NULL)
     {
       /* The block, not its chunk, is what the program knows. */
-      info->start = (char *) chunk.start + sli_guard_front_bytes ();
-      info->bytes = sli_guard_mark_bytes (chunk.mark);
+      info->start = (char *) chunk.start + sli_checking_front_bytes ();
+      info->bytes = sli_checking_tag_bytes (chunk.mark);
       if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
         info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
                      : address == info->start ? SLICE_BLOCK_OUT

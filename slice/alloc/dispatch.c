@@ -24,23 +24,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_once_t route_once = PTHREAD_ONCE_INIT;
+static pthread_once_t dispatch_once = PTHREAD_ONCE_INIT;
 
-Route sli_route;
+Dispatch sli_dispatch;
 
 /* --- the first block ----------------------------------------------------- */
 
-static AllocRoute
-choose_route (const char *tool, GuardMode guard)
+static AllocPath
+choose_path (const char *tool, CheckingMode guard)
 {
   if (sli_option_is_on (SLICE_OPTION_ALWAYS_MALLOC)
       || (tool != NULL && !sli_option_is_on (SLICE_OPTION_FORCE_POOL)))
-    return ROUTE_MALLOC;
-  if (guard != GUARD_OFF)
-    return ROUTE_GUARD;
+    return PATH_MALLOC;
+  if (guard != CHECKING_OFF)
+    return PATH_CHECKING;
   if (sli_option_is_on (SLICE_OPTION_BYPASS_MAGAZINES))
-    return ROUTE_SLABS;
-  return ROUTE_MAGAZINES;
+    return PATH_SLABS;
+  return PATH_MAGAZINES;
 }
 
 /* Does malloc tell the very size that was asked for?  The sanitizers' does, and
@@ -61,7 +61,7 @@ malloc_tells_exactly (const char *tool)
 }
 
 COMMON_TEXT static void
-route_begin (void)
+dispatch_begin (void)
 {
   const char *tool = sli_os_memory_tool ();
   const CheckingFallback fallback = { sli_alloc_any, sli_free_any };
@@ -70,55 +70,57 @@ route_begin (void)
   sli_option_freeze ();
   if (tool != NULL && sli_option (SLICE_OPTION_FORCE_POOL) == 2)
     sli_annotate_begin ();
-  sli_route.guard = sli_guard_begin (&fallback);
-  sli_route.route = choose_route (tool, sli_route.guard);
-  sli_route.checked = sli_route.inner = *sli_guard_calls ();
-  sli_route.size_max = sli_route.route == ROUTE_MALLOC  ? 0
-                   : sli_route.route == ROUTE_GUARD ? sli_guard_size_max ()
-                                                : SLICE_SIZE_MAX;
-  sli_route.malloc_is_exact = malloc_tells_exactly (tool);
-  sli_route.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
-  sli_route.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
+  sli_dispatch.guard = sli_checking_begin (&fallback);
+  sli_dispatch.route = choose_path (tool, sli_dispatch.guard);
+  sli_dispatch.checked = sli_dispatch.inner = *sli_checking_calls ();
+  sli_dispatch.size_max = sli_dispatch.route == PATH_MALLOC ? 0
+                          : sli_dispatch.route == PATH_CHECKING
+                              ? sli_checking_size_max ()
+                              : SLICE_SIZE_MAX;
+  sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
+  sli_dispatch.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
+  sli_dispatch.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
-  options.is_inline = sli_route.route == ROUTE_MAGAZINES && !sli_route.checks_blocks
-                      && !sli_route.clears_freed && !options.counts_hits;
-  options.picks_randomly = sli_route.guard >= GUARD_HARDENED;
-  options.checks_reentry = sli_route.guard >= GUARD_HARDENED;
-  options.n_quarantine = sli_guard_quarantine_chunks (sli_route.guard);
+  options.is_inline = sli_dispatch.route == PATH_MAGAZINES
+                      && !sli_dispatch.checks_blocks
+                      && !sli_dispatch.clears_freed && !options.counts_hits;
+  options.picks_randomly = sli_dispatch.guard >= CHECKING_HARDENED;
+  options.checks_reentry = sli_dispatch.guard >= CHECKING_HARDENED;
+  options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.guard);
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
-  sli_route.is_inline = options.is_inline;
+  sli_dispatch.is_inline = options.is_inline;
   sli_trace_begin ();
-  STORE_RELEASE (&sli_route.ready, true);
+  STORE_RELEASE (&sli_dispatch.ready, true);
   sli_trace_follow ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
 }
 
 COMMON_TEXT void
-sli_route_begin_once (void)
+sli_dispatch_begin_once (void)
 {
-  pthread_once (&route_once, route_begin);
+  pthread_once (&dispatch_once, dispatch_begin);
 }
 
 COMMON_TEXT bool
 sli_alloc_is_ready (void)
 {
-  return LOAD_ACQUIRE (&sli_route.ready);
+  return LOAD_ACQUIRE (&sli_dispatch.ready);
 }
 
-AllocRoute
-sli_alloc_route (void)
+AllocPath
+sli_alloc_path (void)
 {
-  return sli_route.route;
+  return sli_dispatch.route;
 }
 
 void
 sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees)
 {
-  *n_allocs = LOAD (&sli_route.n_large_allocs);
-  *n_frees = LOAD (&sli_route.n_large_frees);
+  *n_allocs = LOAD (&sli_dispatch.n_large_allocs);
+  *n_frees = LOAD (&sli_dispatch.n_large_frees);
 }
 
 /* In the checking modes the largest of our sizes are mallocs, too: these the
@@ -126,14 +128,15 @@ sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees)
 uint64_t
 sli_alloc_count_small_mallocs (void)
 {
-  return sli_route.route == ROUTE_MALLOC ? LOAD (&sli_route.n_small_mallocs)
-                                         : 0;
+  return sli_dispatch.route == PATH_MALLOC
+             ? LOAD (&sli_dispatch.n_small_mallocs)
+             : 0;
 }
 
 /* Early, so that our key is destroyed and our prepare handler called in the
  * best order; options may still be set after this. */
 COMMON_TEXT __attribute__ ((constructor)) static void
-route_load (void)
+dispatch_load (void)
 {
   sli_magazine_load ();
   sli_fork_load ();
@@ -150,13 +153,15 @@ malloc_alloc (size_t size, const void *site)
   TRACE_INTERNAL (block = sli_os_malloc (size, false));
   if (block == NULL)
     return NULL;
-  if (sli_route.route == ROUTE_GUARD && !sli_guard_add_large (block, size, site))
+  if (sli_dispatch.route == PATH_CHECKING
+      && !sli_checking_add_large (block, size, site))
     {
       TRACE_INTERNAL (free (block));
       return NULL;
     }
-  COUNT_UP_SHARED (size > SLICE_SIZE_MAX ? &sli_route.n_large_allocs
-                                         : &sli_route.n_small_mallocs, 1);
+  COUNT_UP_SHARED (size > SLICE_SIZE_MAX ? &sli_dispatch.n_large_allocs
+                                         : &sli_dispatch.n_small_mallocs,
+                   1);
   return block;
 }
 
@@ -165,20 +170,20 @@ slab_alloc (unsigned class_index)
 {
   void *chunk[1];
 
-  return sli_slab_take (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+  return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
 }
 
 static void *
-route_alloc (size_t size, const void *site)
+dispatch_alloc (size_t size, const void *site)
 {
-  if (route_goes_to_malloc (size))
+  if (dispatch_goes_to_malloc (size))
     return malloc_alloc (size, site);
-  switch (sli_route.route)
+  switch (sli_dispatch.route)
     {
-    case ROUTE_MAGAZINES:
+    case PATH_MAGAZINES:
       return sli_magazine_alloc (SLICE_CLASS_V1 (size));
-    case ROUTE_GUARD:
-      return sli_route.checked.alloc (size, site);
+    case PATH_CHECKING:
+      return sli_dispatch.checked.alloc (size, site);
     default:
       return slab_alloc (SLICE_CLASS_V1 (size));
     }
@@ -191,7 +196,8 @@ check_malloc_size (size_t size, void *block)
 {
   size_t bytes = sli_os_malloc_bytes (block);
 
-  if (bytes != 0 && (bytes < size || (sli_route.malloc_is_exact && bytes != size)))
+  if (bytes != 0
+      && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
     sli_diag_misuse (ERROR_MALLOC_SIZE, "slice_free1", block, size, bytes);
 }
 
@@ -201,62 +207,63 @@ malloc_free (size_t size, void *block, const void *site)
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (
         ERROR_WRONG_SIZE, "slice_free1", block, size,
-        sli_route.route == ROUTE_GUARD
-            ? sli_guard_block_size (block)
+        sli_dispatch.route == PATH_CHECKING
+            ? sli_checking_block_size (block)
             : sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
-  if (sli_route.route == ROUTE_MALLOC)
+  if (sli_dispatch.route == PATH_MALLOC)
     check_malloc_size (size, block);
-  if (sli_route.route == ROUTE_GUARD)
-    sli_guard_remove_large (block, size, "slice_free1", site);
+  if (sli_dispatch.route == PATH_CHECKING)
+    sli_checking_remove_large (block, size, "slice_free1", site);
   if (size > SLICE_SIZE_MAX)
-    COUNT_UP_SHARED (&sli_route.n_large_frees, 1);
+    COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   else
-    COUNT_DOWN_SHARED (&sli_route.n_small_mallocs, 1);
+    COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
   TRACE_INTERNAL (free (block));
 }
 
 static void
-route_free (size_t size, void *block, const void *site)
+dispatch_free (size_t size, void *block, const void *site)
 {
-  if (sli_route.clears_freed)
+  if (sli_dispatch.clears_freed)
     memset (block, 0, size);
-  if (route_goes_to_malloc (size))
+  if (dispatch_goes_to_malloc (size))
     {
       malloc_free (size, block, site);
       return;
     }
-  switch (sli_route.route)
+  switch (sli_dispatch.route)
     {
-    case ROUTE_MAGAZINES:
+    case PATH_MAGAZINES:
       sli_magazine_free (SLICE_CLASS_V1 (size), block);
       break;
-    case ROUTE_GUARD:
-      sli_route.checked.free (size, block, "slice_free1", site);
+    case PATH_CHECKING:
+      sli_dispatch.checked.free (size, block, "slice_free1", site);
       break;
     default:
-      sli_slab_give (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
+      sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
       break;
     }
 }
 
 COMMON_TEXT void *
-sli_route_alloc (size_t size, const void *site)
+sli_dispatch_alloc (size_t size, const void *site)
 {
-  void *block = route_alloc (size, site);
+  void *block = dispatch_alloc (size, site);
 
-  if (block != NULL && sli_route.checks_blocks && sli_route.route != ROUTE_GUARD
+  if (block != NULL && sli_dispatch.checks_blocks
+      && sli_dispatch.route != PATH_CHECKING
       && !sli_block_check_add_at (block, size, site))
     {
-      route_free (size, block, site);
+      dispatch_free (size, block, site);
       return NULL;
     }
   return block;
 }
 
 void
-sli_route_free (size_t size, void *block, const void *site)
+sli_dispatch_free (size_t size, void *block, const void *site)
 {
-  if (sli_route.checks_blocks && sli_route.route != ROUTE_GUARD)
+  if (sli_dispatch.checks_blocks && sli_dispatch.route != PATH_CHECKING)
     sli_block_check_remove_at (block, size, "slice_free1", site);
-  route_free (size, block, site);
+  dispatch_free (size, block, site);
 }

@@ -26,52 +26,52 @@
 typedef struct
 {
   bool ready;
-  bool calls_guard;     /* ready, and in a checking mode or traced */
+  bool calls_checking;  /* ready, and in a checking mode or traced */
   bool is_inline;       /* nothing but magazines, if no one listens */
-  bool is_plain;        /* ready, inline, and no one listens */
-  AllocRoute route;
-  GuardMode guard;      /* a checking mode, or GUARD_OFF */
-  GuardCalls checked;   /* what it does; traced: or what tells the hooks */
-  GuardCalls inner;     /* the same, but tells no one */
+  bool is_fast;         /* ready, inline, and no one listens */
+  AllocPath route;
+  CheckingMode guard;    /* a checking mode, or CHECKING_OFF */
+  CheckingCalls checked; /* what it does; traced: or what tells the hooks */
+  CheckingCalls inner;   /* the same, but tells no one */
   size_t size_max;      /* what is larger goes to the system's malloc */
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;
-  _Alignas (8) uint64_t n_small_mallocs; /* live; ROUTE_MALLOC */
-} Route;
+  _Alignas (8) uint64_t n_small_mallocs; /* live; PATH_MALLOC */
+} Dispatch;
 
-extern Route sli_route;
+extern Dispatch sli_dispatch;
 
 /* Reads the options and readies the floors, once. */
-void sli_route_begin_once (void);
+void sli_dispatch_begin_once (void);
 
 /* As the first thing in every slow path. */
 static inline void
-route_make_ready (void)
+dispatch_make_ready (void)
 {
-  if (UNLIKELY (!LOAD_ACQUIRE (&sli_route.ready)))
-    sli_route_begin_once ();
+  if (UNLIKELY (!LOAD_ACQUIRE (&sli_dispatch.ready)))
+    sli_dispatch_begin_once ();
 }
 
 /* May a block of this size come from the magazines without another look? */
 static inline bool
-route_is_plain (size_t size)
+dispatch_is_fast (size_t size)
 {
-  return LIKELY (LOAD_ACQUIRE (&sli_route.is_plain))
+  return LIKELY (LOAD_ACQUIRE (&sli_dispatch.is_fast))
          && LIKELY (size - 1 < SLICE_SIZE_MAX);
 }
 
 static inline bool
-route_goes_to_malloc (size_t size)
+dispatch_goes_to_malloc (size_t size)
 {
-  return size > sli_route.size_max;
+  return size > sli_dispatch.size_max;
 }
 
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
-void *sli_route_alloc (size_t size, const void *site);
-void sli_route_free (size_t size, void *block, const void *site);
+void *sli_dispatch_alloc (size_t size, const void *site);
+void sli_dispatch_free (size_t size, void *block, const void *site);
 
 /* --- trace.c --- */
 
@@ -85,19 +85,19 @@ void sli_trace_load (void);
 /* --- oom.c --- */
 
 /* For fork.c. */
-Lock *sli_failure_lock (void);
+Lock *sli_oom_lock (void);
 
 /* Asks the failure handler, with no lock held; false if there is none or it
  * gives up. */
-bool sli_failure_ask (size_t size, size_t alignment);
+bool sli_oom_ask (size_t size, size_t alignment);
 
 /* One attempt to get a block in whatever manner. */
 typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
 
-/* What the manual promises when an attempt has failed: give back what is spare
- * and try again; then, if NULL may not be the answer, the handler, as often as
- * it says so; then the end. */
-void *sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
-                         bool may_fail, const void *site);
+/* What the manual promises when an attempt has failed: free_any back what is
+ * spare and try again; then, if NULL may not be the answer, the handler, as
+ * often as it says so; then the end. */
+void *sli_oom_retry (Attempt attempt, size_t alignment, size_t size,
+                     bool may_fail, const void *site);
 
 #endif

@@ -33,7 +33,7 @@ fork_low_locks (LockAct act)
   act (sli_meta_lock ());
   act (sli_option_lock ());
   act (sli_block_check_lock ());
-  act (sli_failure_lock ());
+  act (sli_oom_lock ());
 }
 
 static void

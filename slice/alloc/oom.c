@@ -23,7 +23,7 @@ static struct
 } failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
 COMMON_TEXT Lock *
-sli_failure_lock (void)
+sli_oom_lock (void)
 {
   return &failure.lock;
 }
@@ -46,7 +46,7 @@ slice_set_abort_handler (SliceAbortHandler handler, void *data)
 }
 
 bool
-sli_failure_ask (size_t size, size_t alignment)
+sli_oom_ask (size_t size, size_t alignment)
 {
   SliceFailureHandler handler;
   void *data;
@@ -59,26 +59,26 @@ sli_failure_ask (size_t size, size_t alignment)
 }
 
 _Noreturn COLD static void
-die_of_no_memory (const char *operation, size_t size, size_t alignment)
+abort_no_memory (const char *operation, size_t size, size_t alignment)
 {
   char aligned[48] = "";
 
   if (alignment != 0)
     sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
-  sli_diag_die (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
-                operation, size, aligned, sli_os_thread_id ());
+  sli_diag_abort (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
+                  operation, size, aligned, sli_os_thread_id ());
 }
 
 COLD void
 slice_out_of_memory (size_t size, size_t alignment)
 {
-  if (!sli_failure_ask (size, alignment))
-    die_of_no_memory ("slice_out_of_memory", size, alignment);
+  if (!sli_oom_ask (size, alignment))
+    abort_no_memory ("slice_out_of_memory", size, alignment);
 }
 
 COLD void *
-sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
-                     bool may_fail, const void *site)
+sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
+               const void *site)
 {
   const char *operation
       = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
@@ -88,8 +88,8 @@ sli_failure_retry (Attempt attempt, size_t alignment, size_t size,
   block = attempt (alignment, size, site);
   while (block == NULL && !may_fail)
     {
-      if (!sli_failure_ask (size, alignment))
-        die_of_no_memory (operation, size, alignment);
+      if (!sli_oom_ask (size, alignment))
+        abort_no_memory (operation, size, alignment);
       block = attempt (alignment, size, site);
     }
   if (block == NULL)

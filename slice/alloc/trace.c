@@ -19,40 +19,40 @@
 /* --- the entries --------------------------------------------------------- */
 
 static void *
-plain_take (size_t size, const void *site)
+untraced_alloc (size_t size, const void *site)
 {
   return sli_alloc_any (size, false, site);
 }
 
 static void *
-plain_try_take (size_t size, const void *site)
+untraced_try_alloc (size_t size, const void *site)
 {
   return sli_alloc_any (size, true, site);
 }
 
 static void *
-told_take (size_t size, const void *site)
+traced_alloc (size_t size, const void *site)
 {
-  void *block = sli_route.inner.take (size, site);
+  void *block = sli_dispatch.inner.alloc_any (size, site);
 
-  sli_trace_born (SLICE_TRACE_SLICE, block, size);
+  sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
 }
 
 static void *
-told_try_take (size_t size, const void *site)
+traced_try_alloc (size_t size, const void *site)
 {
-  void *block = sli_route.inner.try_take (size, site);
+  void *block = sli_dispatch.inner.try_alloc_any (size, site);
 
-  sli_trace_born (SLICE_TRACE_SLICE, block, size);
+  sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
 }
 
 static void
-told_give (size_t size, void *block, const void *site)
+traced_free (size_t size, void *block, const void *site)
 {
-  sli_trace_died (SLICE_TRACE_SLICE, block, size);
-  sli_route.inner.give (size, block, site);
+  sli_trace_free (SLICE_TRACE_SLICE, block, size);
+  sli_dispatch.inner.free_any (size, block, site);
 }
 
 /* --- setting ------------------------------------------------------------- */
@@ -60,50 +60,50 @@ told_give (size_t size, void *block, const void *site)
 /* Where there is a checking mode its calls are what is asked in the end; it
  * keeps the inline code out by itself. */
 static bool
-route_follow_once (void)
+dispatch_follow_once (void)
 {
-  bool is_told = trace_hooks () != NULL;
+  bool is_traced = trace_hooks () != NULL;
 
   /* Written once: before anyone reads them, or, where a checking mode does, in
    * place of what may as well be called once more. */
-  if (is_told && LOAD (&sli_route.checked.take) != told_take)
+  if (is_traced && LOAD (&sli_dispatch.checked.alloc_any) != traced_alloc)
     {
-      STORE (&sli_route.checked.take, told_take);
-      STORE (&sli_route.checked.try_take, told_try_take);
-      STORE (&sli_route.checked.give, told_give);
+      STORE (&sli_dispatch.checked.alloc_any, traced_alloc);
+      STORE (&sli_dispatch.checked.try_alloc_any, traced_try_alloc);
+      STORE (&sli_dispatch.checked.free_any, traced_free);
     }
-  STORE_RELEASE (&sli_route.is_plain, sli_route.is_inline && !is_told);
-  STORE_RELEASE (&sli_route.calls_guard,
-                 is_told || sli_route.route == ROUTE_GUARD);
-  sli_magazine_show_inline (!is_told);
-  return is_told;
+  STORE_RELEASE (&sli_dispatch.is_fast, sli_dispatch.is_inline && !is_traced);
+  STORE_RELEASE (&sli_dispatch.calls_checking,
+                 is_traced || sli_dispatch.route == PATH_CHECKING);
+  sli_magazine_show_inline (!is_traced);
+  return is_traced;
 }
 
 /* Hooks that are set and taken away at once: whoever comes last must have
  * seen what they are in the end. */
 COMMON_TEXT static void
-route_follow_hooks (void)
+dispatch_follow_hooks (void)
 {
-  bool is_told;
+  bool is_traced;
 
   do
     {
-      is_told = route_follow_once ();
+      is_traced = dispatch_follow_once ();
       __atomic_thread_fence (__ATOMIC_SEQ_CST);
     }
-  while ((trace_hooks () != NULL) != is_told);
+  while ((trace_hooks () != NULL) != is_traced);
 }
 
 COMMON_TEXT void
 sli_trace_begin (void)
 {
-  if (sli_route.route != ROUTE_GUARD)
+  if (sli_dispatch.route != PATH_CHECKING)
     {
-      sli_route.inner.take = plain_take;
-      sli_route.inner.try_take = plain_try_take;
-      sli_route.inner.give = sli_free_any;
+      sli_dispatch.inner.alloc_any = untraced_alloc;
+      sli_dispatch.inner.try_alloc_any = untraced_try_alloc;
+      sli_dispatch.inner.free_any = sli_free_any;
     }
-  route_follow_hooks ();
+  dispatch_follow_hooks ();
 }
 
 /* Hooks that were set meanwhile have found that all was ready, or are found
@@ -113,7 +113,7 @@ sli_trace_follow (void)
 {
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (trace_hooks () != NULL)
-    route_follow_hooks ();
+    dispatch_follow_hooks ();
 }
 
 void
@@ -124,7 +124,7 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
   STORE_RELEASE (&sli_trace_hooks, hooks);
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (sli_alloc_is_ready ())
-    route_follow_hooks ();
+    dispatch_follow_hooks ();
 }
 
 /* The recorder's, if there is one: it wants to know whose frames ours are. */

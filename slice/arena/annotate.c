@@ -31,13 +31,13 @@ void __asan_unpoison_memory_region (const volatile void *, size_t)
     __attribute__ ((weak));
 
 bool
-sli_watch_active (void)
+sli_annotate_active (void)
 {
   return __asan_poison_memory_region != NULL || RUNNING_ON_VALGRIND;
 }
 
 void
-sli_watch_hide (const void *start, size_t bytes)
+sli_annotate_hide (const void *start, size_t bytes)
 {
   if (__asan_poison_memory_region != NULL)
     __asan_poison_memory_region (start, bytes);
@@ -45,7 +45,7 @@ sli_watch_hide (const void *start, size_t bytes)
 }
 
 void
-sli_watch_show (const void *start, size_t bytes)
+sli_annotate_show (const void *start, size_t bytes)
 {
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (start, bytes);
@@ -53,7 +53,7 @@ sli_watch_show (const void *start, size_t bytes)
 }
 
 void
-sli_watch_show_defined (const void *start, size_t bytes)
+sli_annotate_show_defined (const void *start, size_t bytes)
 {
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (start, bytes);
@@ -61,13 +61,13 @@ sli_watch_show_defined (const void *start, size_t bytes)
 }
 
 void
-sli_watch_block (const void *block)
+sli_annotate_block (const void *block)
 {
   VALGRIND_CREATE_MEMPOOL (block, 0, 0);
 }
 
 void
-sli_watch_object (const void *block, const void *object, size_t size)
+sli_annotate_object (const void *block, const void *object, size_t size)
 {
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (object, size);
@@ -75,7 +75,7 @@ sli_watch_object (const void *block, const void *object, size_t size)
 }
 
 void
-sli_watch_object_gone (const void *block, const void *object, size_t size)
+sli_annotate_object_gone (const void *block, const void *object, size_t size)
 {
   VALGRIND_MEMPOOL_FREE (block, object);
   if (__asan_poison_memory_region != NULL)
@@ -83,23 +83,24 @@ sli_watch_object_gone (const void *block, const void *object, size_t size)
 }
 
 void
-sli_watch_cut (const void *block, const void *from, const void *end)
+sli_annotate_cut (const void *block, const void *from, const void *end)
 {
   size_t kept = (size_t) ((const char *) from - (const char *) block);
   VALGRIND_MEMPOOL_TRIM (block, block, kept);
-  sli_watch_hide (from, (size_t) ((const char *) end - (const char *) from));
+  sli_annotate_hide (from,
+                     (size_t) ((const char *) end - (const char *) from));
 }
 
 void
-sli_watch_block_gone (const void *block, size_t bytes)
+sli_annotate_block_gone (const void *block, size_t bytes)
 {
   VALGRIND_DESTROY_MEMPOOL (block);
-  sli_watch_show (block, bytes);
+  sli_annotate_show (block, bytes);
 }
 
 void
-sli_watch_block_kept (const void *block, size_t bytes)
+sli_annotate_block_kept (const void *block, size_t bytes)
 {
   VALGRIND_DESTROY_MEMPOOL (block);
-  sli_watch_hide (block, bytes);
+  sli_annotate_hide (block, bytes);
 }

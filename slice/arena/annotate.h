@@ -18,29 +18,29 @@
 
 /* The gap behind each object when a tool watches: an overrun by up to as much
  * meets nobody's memory. */
-#define WATCH_GAP_BYTES 16
+#define ANNOTATE_GAP_BYTES 16
 
 /* Does a tool watch? */
-bool sli_watch_active (void);
+bool sli_annotate_active (void);
 
 /* Nobody's: any access is an error. */
-void sli_watch_hide (const void *start, size_t bytes);
+void sli_annotate_hide (const void *start, size_t bytes);
 /* Accessible, contents undefined. */
-void sli_watch_show (const void *start, size_t bytes);
+void sli_annotate_show (const void *start, size_t bytes);
 /* Accessible, contents as they are. */
-void sli_watch_show_defined (const void *start, size_t bytes);
+void sli_annotate_show_defined (const void *start, size_t bytes);
 
 /* An object of a block (the block's start names it to valgrind) comes and
  * goes. */
-void sli_watch_block (const void *block);
-void sli_watch_object (const void *block, const void *object, size_t size);
-void sli_watch_object_gone (const void *block, const void *object,
-                            size_t size);
+void sli_annotate_block (const void *block);
+void sli_annotate_object (const void *block, const void *object, size_t size);
+void sli_annotate_object_gone (const void *block, const void *object,
+                               size_t size);
 /* All objects from `from` on are gone. */
-void sli_watch_cut (const void *block, const void *from, const void *end);
+void sli_annotate_cut (const void *block, const void *from, const void *end);
 /* The block goes back to where it came from. */
-void sli_watch_block_gone (const void *block, size_t bytes);
+void sli_annotate_block_gone (const void *block, size_t bytes);
 /* The same, and it stays nobody's: to the spans that arenas share. */
-void sli_watch_block_kept (const void *block, size_t bytes);
+void sli_annotate_block_kept (const void *block, size_t bytes);
 
 #endif

@@ -48,16 +48,16 @@
 #define JOINED_BYTES_MAX ((size_t) 1 << 20)
 
 /* An object larger than this part of the next block gets its own. */
-#define OWN_PART 4
+#define DEDICATED_PART 4
 
 #define TABLE_ROOM_MIN 4
 
 /* A look at a block of the table, which test-linear-steps counts. */
 #ifdef CHAIN_COUNT_LOOKS
-unsigned sli_chain_n_looks;
-# define CHAIN_LOOK() (sli_chain_n_looks++)
+unsigned sli_chain_n_probes;
+# define CHAIN_PROBES() (sli_chain_n_probes++)
 #else
-# define CHAIN_LOOK() ((void) 0)
+# define CHAIN_PROBES() ((void) 0)
 #endif
 
 static size_t
@@ -96,7 +96,7 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   else
     options->first_bytes = round_up (all.first_bytes, page != 0 ? page : 16);
   if (trace_is_on ())
-    options->flags |= ARENA_TOLD;
+    options->flags |= ARENA_TRACED;
   return good;
 }
 
@@ -204,10 +204,10 @@ block_map (BlockChain *chain, size_t bytes, bool is_regular)
     return NULL;
   chain->held_bytes += bytes;
   chain->n_requests++;
-  if (chain->is_watched)
+  if (chain->is_annotated)
     {
-      sli_watch_block (start);
-      sli_watch_hide (start, bytes);
+      sli_annotate_block (start);
+      sli_annotate_hide (start, bytes);
     }
   return start;
 }
@@ -226,16 +226,16 @@ __attribute__ ((cold, noinline)) static void
 block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
 {
   if (chain->source == NULL && !chain_uses_slice (chain, bytes))
-    sli_watch_block_kept (start, bytes);
+    sli_annotate_block_kept (start, bytes);
   else
-    sli_watch_block_gone (start, bytes);
+    sli_annotate_block_gone (start, bytes);
 }
 
 static inline void
 block_unmap (BlockChain *chain, Block block)
 {
   size_t bytes = sli_block_bytes (&block);
-  if (SLICE_UNLIKELY (chain->is_watched))
+  if (SLICE_UNLIKELY (chain->is_annotated))
     block_unwatch (chain, block.start, bytes);
   chain->held_bytes -= bytes;
   if (chain_uses_slice (chain, bytes))
@@ -319,7 +319,7 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                            : 0;
   if (options->limit_bytes == SIZE_MAX)
     chain->limit_bytes = SIZE_MAX;
-  chain->is_watched = sli_watch_active ();
+  chain->is_annotated = sli_annotate_active ();
   bool is_small = embedded_bytes != 0;
   sli_chain_set_growth (chain, is_small ? PART_SMALL : PART_LARGE,
                         is_small ? NEXT_BYTES_MIN : options->first_bytes);
@@ -329,10 +329,10 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
   chain->embedded_bytes = (uint32_t) embedded_bytes;
   chain->held_bytes = embedded_bytes;
   chain->n_requests = 1;
-  if (chain->is_watched)
+  if (chain->is_annotated)
     {
-      sli_watch_block (embedded);
-      sli_watch_hide (embedded, embedded_bytes);
+      sli_annotate_block (embedded);
+      sli_annotate_hide (embedded, embedded_bytes);
     }
 }
 
@@ -378,9 +378,9 @@ sli_chain_next_bytes (const BlockChain *chain)
 }
 
 bool
-sli_chain_wants_own (const BlockChain *chain, size_t bytes)
+sli_chain_wants_dedicated (const BlockChain *chain, size_t bytes)
 {
-  return bytes > sli_chain_next_bytes (chain) / OWN_PART;
+  return bytes > sli_chain_next_bytes (chain) / DEDICATED_PART;
 }
 
 /* Of the spare blocks the first that is large enough goes into use. */
@@ -472,24 +472,24 @@ bool
 sli_chain_join_last (BlockChain *chain)
 {
   /* The first block stays as it is, for a reset that keeps just that. */
-  if (chain->source != NULL || chain->is_watched || chain->n_used < 3)
+  if (chain->source != NULL || chain->is_annotated || chain->n_used < 3)
     return false;
   Block *below = &chain->table[chain->n_used - 2];
   const Block *last = below + 1;
   size_t bytes = sli_block_bytes (below) + sli_block_bytes (last);
-  if (sli_block_is_own (below) || sli_block_is_own (last)
+  if (sli_block_is_dedicated (below) || sli_block_is_dedicated (last)
       || !block_is_joinable (below) || !block_is_joinable (last)
       || below->start + sli_block_bytes (below) != last->start
       || bytes > CAP_BYTES_DEFAULT || bytes > chain->cap_bytes)
     return false;
-  below->bytes_and_own = bytes;
+  below->bytes_and_dedicated = bytes;
   table_remove (chain, chain->n_used - 1);
   chain->n_used--;
   return true;
 }
 
 bool
-sli_chain_push_own (BlockChain *chain, size_t bytes)
+sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
   if (bytes > SIZE_MAX / 2 || !table_has_room (chain))
     return no_memory ();
@@ -497,7 +497,7 @@ sli_chain_push_own (BlockChain *chain, size_t bytes)
   char *start = block_map (chain, bytes, false);
   if (start == NULL)
     return no_memory ();
-  Block block = { start, bytes | BLOCK_OWN };
+  Block block = { start, bytes | BLOCK_DEDICATED };
   table_insert (chain, block);
   return true;
 }
@@ -532,15 +532,15 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
   for (uint32_t i = n_used; i < n_were_used; i++)
     {
       Block block = chain->table[i];
-      CHAIN_LOOK ();
-      if (sli_block_is_own (&block))
+      CHAIN_PROBES ();
+      if (sli_block_is_dedicated (&block))
         {
           block_unmap (chain, block);
           continue;
         }
-      if (chain->is_watched)
-        sli_watch_cut (block.start, block.start,
-                       block.start + sli_block_bytes (&block));
+      if (chain->is_annotated)
+        sli_annotate_cut (block.start, block.start,
+                          block.start + sli_block_bytes (&block));
       chain->table[n_kept++] = block;
     }
   table_close (chain, n_kept, n_were_used - n_kept);
@@ -550,12 +550,12 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
 /* The blocks from the last one on, as many as are one piece: those that came
  * in a row are neighbours. */
 static Block
-chain_take_last (BlockChain *chain, uint32_t n_least)
+chain_pop_last (BlockChain *chain, uint32_t n_least)
 {
   const Block *last = &chain->table[chain->n_blocks - 1];
   const Block *end = chain->table + n_least;
   Block piece = *last;
-  bool joins = chain->source == NULL && !chain->is_watched
+  bool joins = chain->source == NULL && !chain->is_annotated
                && block_is_joinable (last);
   while (joins && last > end && sli_block_bytes (&piece) <= JOINED_BYTES_MAX
          && block_is_joinable (last - 1)
@@ -563,7 +563,7 @@ chain_take_last (BlockChain *chain, uint32_t n_least)
     {
       last--;
       piece.start = last->start;
-      piece.bytes_and_own += sli_block_bytes (last);
+      piece.bytes_and_dedicated += sli_block_bytes (last);
     }
   chain->n_blocks = (uint32_t) (last - chain->table);
   return piece;
@@ -575,7 +575,7 @@ sli_chain_trim (BlockChain *chain, uint32_t n_keep)
   size_t before = chain->held_bytes;
   uint32_t n_least = chain->n_used + n_keep;
   while (chain->n_blocks > n_least)
-    block_unmap (chain, chain_take_last (chain, n_least));
+    block_unmap (chain, chain_pop_last (chain, n_least));
   return before - chain->held_bytes;
 }
 
@@ -597,9 +597,9 @@ uint32_t
 sli_chain_empty (BlockChain *chain, SliceKeep keep)
 {
   sli_chain_cut (chain, 0);
-  if (chain->is_watched && chain->embedded != NULL)
-    sli_watch_cut (chain->embedded, chain->embedded,
-                   chain->embedded + chain->embedded_bytes);
+  if (chain->is_annotated && chain->embedded != NULL)
+    sli_annotate_cut (chain->embedded, chain->embedded,
+                      chain->embedded + chain->embedded_bytes);
   if (keep == SLICE_KEEP_ALL || chain->n_blocks == 0)
     return chain->n_blocks;
   bool embedded_is_first = chain->embedded != NULL;
@@ -613,9 +613,9 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
 /* What gives back everything need not tell own blocks from spare ones first;
  * a tool is told block by block. */
 static void
-chain_give_all (BlockChain *chain)
+chain_free_all (BlockChain *chain)
 {
-  if (chain->is_watched)
+  if (chain->is_annotated)
     sli_chain_empty (chain, SLICE_KEEP_NONE);
   chain->n_used = 0;
   sli_chain_trim (chain, 0);
@@ -625,7 +625,7 @@ void
 sli_chain_reset (BlockChain *chain, SliceKeep keep)
 {
   if (keep == SLICE_KEEP_NONE)
-    chain_give_all (chain);
+    chain_free_all (chain);
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
 }
@@ -633,9 +633,9 @@ sli_chain_reset (BlockChain *chain, SliceKeep keep)
 void
 sli_chain_fini (BlockChain *chain)
 {
-  chain_give_all (chain);
-  if (chain->is_watched && chain->embedded != NULL)
-    sli_watch_block_gone (chain->embedded, chain->embedded_bytes);
+  chain_free_all (chain);
+  if (chain->is_annotated && chain->embedded != NULL)
+    sli_annotate_block_gone (chain->embedded, chain->embedded_bytes);
   slice_free1 (chain->n_room * sizeof (Block), chain->table);
 }
 
@@ -666,5 +666,5 @@ sli_chain_stats (const BlockChain *chain, size_t control_bytes,
   stats->n_spare_blocks = chain->n_blocks - chain->n_used;
   stats->n_requests = chain->n_requests;
   for (uint32_t i = 0; i < chain->n_used; i++)
-    stats->n_own_blocks += sli_block_is_own (&chain->table[i]);
+    stats->n_own_blocks += sli_block_is_dedicated (&chain->table[i]);
 }

@@ -29,12 +29,12 @@
 #define BLOCK_EMBEDDED (-1)
 
 /* The low bit of `bytes`: block sizes are multiples of 16. */
-#define BLOCK_OWN ((size_t) 1)
+#define BLOCK_DEDICATED ((size_t) 1)
 
 typedef struct
 {
   char *start;
-  size_t bytes_and_own;
+  size_t bytes_and_dedicated;
 } Block;
 
 typedef struct
@@ -55,20 +55,20 @@ typedef struct
   uint32_t n_room;
   uint32_t next_bytes_min; /* the smallest block that is added */
   uint16_t growth_part;    /* a new block is at most held / growth_part */
-  bool is_watched;
-  bool is_told; /* of its objects hooks are told */
+  bool is_annotated;
+  bool is_traced; /* of its objects hooks are told */
 } BlockChain;
 
 static inline size_t
 sli_block_bytes (const Block *block)
 {
-  return block->bytes_and_own & ~BLOCK_OWN;
+  return block->bytes_and_dedicated & ~BLOCK_DEDICATED;
 }
 
 static inline bool
-sli_block_is_own (const Block *block)
+sli_block_is_dedicated (const Block *block)
 {
-  return (block->bytes_and_own & BLOCK_OWN) != 0;
+  return (block->bytes_and_dedicated & BLOCK_DEDICATED) != 0;
 }
 
 /* Options with the defaults filled in; false with errno EINVAL. */
@@ -123,7 +123,7 @@ Block sli_chain_block (const BlockChain *chain, int32_t index);
 size_t sli_chain_next_bytes (const BlockChain *chain);
 
 /* Should an object of so many bytes get a block of its own? */
-bool sli_chain_wants_own (const BlockChain *chain, size_t bytes);
+bool sli_chain_wants_dedicated (const BlockChain *chain, size_t bytes);
 
 /* Puts a regular block of at least `bytes` bytes into use (a spare one if one
  * fits): it is table[n_used - 1] then.  False with errno ENOMEM. */
@@ -142,7 +142,7 @@ bool sli_chain_add_spare (BlockChain *chain, size_t size);
 bool sli_chain_join_last (BlockChain *chain);
 
 /* The same with an own block of just `bytes` bytes. */
-bool sli_chain_push_own (BlockChain *chain, size_t bytes);
+bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
 
 /* Ends the use of all blocks from n_used on: own ones go back to the source,
  * regular ones become spare. */

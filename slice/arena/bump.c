@@ -33,10 +33,10 @@ kind_name (ArenaKind kind)
 }
 
 void
-sli_arena_fault_handle (const void *handle, ArenaKind want)
+sli_arena_report_handle (const void *handle, ArenaKind want)
 {
-  sli_arena_fault (ARENA_FAULT_HANDLE, "%p is no live %s", handle,
-                   kind_name (want));
+  sli_arena_report_misuse (ARENA_MISUSE_HANDLE, "%p is no live %s", handle,
+                           kind_name (want));
 }
 
 void
@@ -48,13 +48,13 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
   bump->kind = kind;
   bump->end = end;
   bump->control_bytes
-      = (uint32_t) (control_bytes + embedded + sli_told_bytes (options));
+      = (uint32_t) (control_bytes + embedded + sli_traced_bytes (options));
   sli_chain_init (&bump->chain, options, (char *) bump + control_bytes,
                   embedded, control_bytes);
-  bump->chain.is_told = (options->flags & ARENA_TOLD) != 0;
-  if (bump->chain.is_told)
-    sli_told_init (bump);
-  bump->is_asked_always = bump->chain.is_watched || bump->chain.is_told;
+  bump->chain.is_traced = (options->flags & ARENA_TRACED) != 0;
+  if (bump->chain.is_traced)
+    sli_traced_init (bump);
+  bump->is_asked_always = bump->chain.is_annotated || bump->chain.is_traced;
   bump->current = BLOCK_NONE;
   sli_bump_hide (bump);
   if (embedded != 0)
@@ -110,23 +110,23 @@ sli_require_alignment (size_t alignment)
 {
   if (alignment == 0 || (alignment & (alignment - 1)) != 0
       || alignment > SLICE_ARENA_ALIGNMENT_MAX)
-    sli_arena_fault (ARENA_FAULT_ALIGNMENT,
-                     "alignment %zu is no power of two up to %d", alignment,
-                     SLICE_ARENA_ALIGNMENT_MAX);
+    sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
+                             "alignment %zu is no power of two up to %d",
+                             alignment, SLICE_ARENA_ALIGNMENT_MAX);
   return alignment < 8 ? 8 : alignment;
 }
 
 __attribute__ ((cold, noinline)) static void
 bump_tell (Bump *bump, const void *object, size_t size)
 {
-  if (bump->chain.is_watched)
-    sli_watch_object (sli_bump_start (bump), object, size);
-  if (bump->chain.is_told)
-    sli_told_born (bump, object, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_object (sli_bump_start (bump), object, size);
+  if (bump->chain.is_traced)
+    sli_traced_alloc (bump, object, size);
 }
 
 char *
-sli_bump_take (Bump *bump, size_t alignment, size_t size)
+sli_bump_alloc (Bump *bump, size_t alignment, size_t size)
 {
   if (bump->current == BLOCK_NONE)
     return NULL;

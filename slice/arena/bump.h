@@ -42,14 +42,14 @@ typedef struct
   BlockChain chain;
 } Bump;
 
-_Noreturn void sli_arena_fault_handle (const void *handle, ArenaKind want);
+_Noreturn void sli_arena_report_handle (const void *handle, ArenaKind want);
 
 /* Ends the program if the handle is no arena of that kind. */
 static inline void
 sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
 {
   if (SLICE_UNLIKELY (have != want))
-    sli_arena_fault_handle (handle, want);
+    sli_arena_report_handle (handle, want);
 }
 
 void sli_bump_init (Bump *bump, ArenaKind kind,
@@ -85,7 +85,7 @@ void sli_bump_end (Bump *bump);
 static inline size_t
 sli_bump_gap (const Bump *bump)
 {
-  return bump->chain.is_watched ? WATCH_GAP_BYTES : 0;
+  return bump->chain.is_annotated ? ANNOTATE_GAP_BYTES : 0;
 }
 
 /* The start of the current block. */
@@ -123,7 +123,7 @@ size_t sli_require_alignment (size_t alignment);
 
 /* Takes bytes from the current block, or NULL; tells the watching tool, and
  * the hooks. */
-char *sli_bump_take (Bump *bump, size_t alignment, size_t size);
+char *sli_bump_alloc (Bump *bump, size_t alignment, size_t size);
 
 void sli_bump_stats (const Bump *bump, size_t control_bytes,
                      SliceArenaStats *stats);

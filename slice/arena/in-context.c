@@ -98,10 +98,11 @@ slice_linear_export (const SliceLinear *linear, const void *object,
 {
   const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
-    sli_arena_fault (ARENA_FAULT_NOT_IN_ARENA,
-                     "linear arena %p: export of %p (%zu bytes), which is not"
-                     " in it",
-                     (const void *) linear, object, size);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_NOT_IN_ARENA,
+        "linear arena %p: export of %p (%zu bytes), which is not"
+        " in it",
+        (const void *) linear, object, size);
   void *copy = ralloc_size (context, size);
   if (copy != NULL && size > 0)
     memcpy (copy, object, size);

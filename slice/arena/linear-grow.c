@@ -29,7 +29,7 @@ static void
 grow_set_end (Bump *bump)
 {
   bump->head.growing_end
-      = bump->chain.is_watched ? bump->head.growing : bump->block_end;
+      = bump->chain.is_annotated ? bump->head.growing : bump->block_end;
 }
 
 static void
@@ -95,8 +95,8 @@ grow_move (SliceLinear *linear, size_t more)
   bool drops = linear->grows_alone;
   sli_arena_linear_enter_pushed (linear);
   sli_bump_hide (bump);
-  if (bump->chain.is_watched)
-    sli_watch_show (bump->at, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_show (bump->at, size);
   if (size > 0)
     memcpy (bump->at, old, size);
   bump->head.growing = bump->at + size;
@@ -136,8 +136,8 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
     }
   if (inside != SIZE_MAX)
     source = bump->at + inside;
-  if (bump->chain.is_watched)
-    sli_watch_show (bump->head.growing, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_show (bump->head.growing, size);
   if (source != NULL)
     memcpy (bump->head.growing, source, size);
   bump->head.growing += size;
@@ -152,14 +152,15 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
   Bump *bump = &linear->bump;
   size_t have = linear->is_growing ? grow_size (linear) : 0;
   if (size > have)
-    sli_arena_fault (ARENA_FAULT_SHRINK,
-                     "linear arena %p: shrink by %zu of an object of %zu",
-                     (void *) linear, size, have);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_SHRINK,
+        "linear arena %p: shrink by %zu of an object of %zu", (void *) linear,
+        size, have);
   if (size == 0)
     return;
   bump->head.growing -= size;
-  if (bump->chain.is_watched)
-    sli_watch_hide (bump->head.growing, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_hide (bump->head.growing, size);
   grow_set_end (bump);
 }
 
@@ -196,9 +197,9 @@ slice_linear_finish (SliceLinear *linear, size_t *size_out)
     grow_end (linear);
   if (size == 0)
     return slice_linear_alloc (linear, 1);
-  void *object = sli_bump_take (bump, 16, size);
-  if (bump->chain.is_watched)
-    sli_watch_show_defined (object, size);
+  void *object = sli_bump_alloc (bump, 16, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_show_defined (object, size);
   return object;
 }
 
@@ -209,7 +210,7 @@ slice_linear_abandon (SliceLinear *linear)
   if (!linear->is_growing)
     return;
   size_t size = grow_size (linear);
-  if (linear->bump.chain.is_watched && size > 0)
-    sli_watch_hide (linear->bump.at, size);
+  if (linear->bump.chain.is_annotated && size > 0)
+    sli_annotate_hide (linear->bump.at, size);
   grow_end (linear);
 }

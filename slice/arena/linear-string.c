@@ -85,7 +85,7 @@ string_print_in_place (SliceLinear *linear, size_t room, const char *format,
   char *place = room > 0 ? sli_bump_at (bump) : NULL;
   *length = vsnprintf (place, room, format, arguments);
   bool fits = *length >= 0 && (size_t) *length < room;
-  return fits ? sli_bump_take (bump, STRING_ALIGNMENT, (size_t) *length + 1)
+  return fits ? sli_bump_alloc (bump, STRING_ALIGNMENT, (size_t) *length + 1)
               : NULL;
 }
 
@@ -95,7 +95,7 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
 {
   Bump *bump = &linear->bump;
   string_require (linear);
-  bool hidden = bump->chain.is_watched || bump->current == BLOCK_NONE;
+  bool hidden = bump->chain.is_annotated || bump->current == BLOCK_NONE;
   size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_list again;
   va_copy (again, arguments);

@@ -37,9 +37,10 @@ void
 sli_arena_linear_require_still (const SliceLinear *linear)
 {
   if (linear->is_growing)
-    sli_arena_fault (ARENA_FAULT_GROWING,
-                     "linear arena %p: used while an object grows in it",
-                     (const void *) linear);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_GROWING,
+        "linear arena %p: used while an object grows in it",
+        (const void *) linear);
 }
 
 /* --- making and ending --------------------------------------------------- */
@@ -52,8 +53,9 @@ sli_arena_linear_bytes (const SliceArenaOptions *given,
     return 0;
   size_t empty
       = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
-  return sli_options_allow (options, empty) ? empty + sli_told_bytes (options)
-                                            : 0;
+  return sli_options_allow (options, empty)
+             ? empty + sli_traced_bytes (options)
+             : 0;
 }
 
 SliceLinear *
@@ -82,8 +84,8 @@ sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
   linear_run_cleanups (linear, NULL);
-  if (linear->bump.chain.is_told)
-    sli_told_fini (&linear->bump);
+  if (linear->bump.chain.is_traced)
+    sli_traced_fini (&linear->bump);
   sli_bump_end (&linear->bump);
   sli_chain_fini (&linear->bump.chain);
 }
@@ -128,7 +130,7 @@ sli_arena_linear_enter_pushed (SliceLinear *linear)
 /* The block that was pushed is the current one from now on, or the current
  * one's end if it lies behind that. */
 static void
-linear_go_on (SliceLinear *linear)
+linear_resume (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   bool follows = bump->current == (int32_t) bump->chain.n_used - 2;
@@ -139,19 +141,19 @@ linear_go_on (SliceLinear *linear)
 }
 
 static void *
-linear_add_own (SliceLinear *linear, size_t alignment, size_t size,
-                size_t need)
+linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
+                      size_t need)
 {
   Bump *bump = &linear->bump;
-  if (!sli_chain_push_own (&bump->chain, need))
+  if (!sli_chain_push_dedicated (&bump->chain, need))
     return NULL;
   char *start = bump->chain.table[bump->chain.n_used - 1].start;
   char *object = sli_align (start, alignment);
   bump->own_bytes += sli_round8 (size);
-  if (bump->chain.is_watched)
-    sli_watch_object (start, object, size);
-  if (bump->chain.is_told)
-    sli_told_born (bump, object, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_object (start, object, size);
+  if (bump->chain.is_traced)
+    sli_traced_alloc (bump, object, size);
   return object;
 }
 
@@ -165,18 +167,18 @@ sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
       return NULL;
     }
   size = size + (size == 0);
-  void *object = sli_bump_take (bump, alignment, size);
+  void *object = sli_bump_alloc (bump, alignment, size);
   if (object != NULL)
     return object;
   /* Blocks are aligned to 16 by themselves. */
   size_t need = sli_round8 (size) + sli_bump_gap (bump)
                 + (alignment > 16 ? alignment : 0);
-  if (sli_chain_wants_own (&bump->chain, need))
-    return linear_add_own (linear, alignment, size, need);
+  if (sli_chain_wants_dedicated (&bump->chain, need))
+    return linear_add_dedicated (linear, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  linear_go_on (linear);
-  return sli_bump_take (bump, alignment, size);
+  linear_resume (linear);
+  return sli_bump_alloc (bump, alignment, size);
 }
 
 void *
@@ -240,15 +242,15 @@ static void
 linear_cut_last (SliceLinear *linear, char *object)
 {
   Bump *bump = &linear->bump;
-  if (bump->chain.is_watched)
-    sli_watch_cut (sli_bump_start (bump), object, bump->block_end);
+  if (bump->chain.is_annotated)
+    sli_annotate_cut (sli_bump_start (bump), object, bump->block_end);
   sli_bump_set_at (bump, object);
 }
 
 /* Gives an own block back, if it came last of all blocks and the object is
  * what it holds. */
 static bool
-linear_free_own (SliceLinear *linear, char *object, size_t size)
+linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 {
   Bump *bump = &linear->bump;
   uint32_t n_used = bump->chain.n_used;
@@ -256,11 +258,11 @@ linear_free_own (SliceLinear *linear, char *object, size_t size)
     return false;
   Block last = bump->chain.table[n_used - 1];
   size_t offset = (uintptr_t) object - (uintptr_t) last.start;
-  if (!sli_block_is_own (&last) || offset >= sli_block_bytes (&last)
+  if (!sli_block_is_dedicated (&last) || offset >= sli_block_bytes (&last)
       || size > sli_block_bytes (&last) - offset)
     return false;
-  if (bump->chain.is_told)
-    sli_told_died (bump, object);
+  if (bump->chain.is_traced)
+    sli_traced_free (bump, object);
   bump->own_bytes -= sli_round8 (size + (size == 0));
   sli_chain_drop (&bump->chain, n_used - 1);
   return true;
@@ -273,9 +275,9 @@ slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
   if (object == NULL || linear->is_growing)
     return false;
   if (!linear_is_last (linear, object, size))
-    return linear_free_own (linear, object, size);
-  if (linear->bump.chain.is_told)
-    sli_told_died (&linear->bump, object);
+    return linear_free_dedicated (linear, object, size);
+  if (linear->bump.chain.is_traced)
+    sli_traced_free (&linear->bump, object);
   linear_cut_last (linear, object);
   return true;
 }
@@ -291,13 +293,13 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
       || need > (size_t) (bump->block_end - object))
     return false;
   sli_bump_set_at (bump, object + need);
-  if (bump->chain.is_watched)
+  if (bump->chain.is_annotated)
     {
       char *start = sli_bump_start (bump);
-      sli_watch_cut (start, object, bump->block_end);
-      sli_watch_object (start, object, new_size);
-      sli_watch_show_defined (object,
-                              old_size < new_size ? old_size : new_size);
+      sli_annotate_cut (start, object, bump->block_end);
+      sli_annotate_object (start, object, new_size);
+      sli_annotate_show_defined (object,
+                                 old_size < new_size ? old_size : new_size);
     }
   return true;
 }
@@ -308,12 +310,12 @@ linear_tell_resized (SliceLinear *linear, const void *object, void *resized,
                      size_t new_size)
 {
   Bump *bump = &linear->bump;
-  if (SLICE_LIKELY (!bump->chain.is_told) || resized == NULL)
+  if (SLICE_LIKELY (!bump->chain.is_traced) || resized == NULL)
     return resized;
   if (resized == object)
-    sli_told_moved (bump, object, object, new_size);
+    sli_traced_realloc (bump, object, object, new_size);
   else
-    sli_told_died (bump, object); /* the new one's birth was told of */
+    sli_traced_free (bump, object); /* the new one's birth was told of */
   return resized;
 }
 
@@ -333,7 +335,7 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   bool is_smaller = new_size <= old_size
                     || (new_size <= SIZE_MAX / 4
                         && sli_round8 (new_size) <= sli_round8 (old_size));
-  if (is_smaller && is_aligned && !linear->bump.chain.is_watched)
+  if (is_smaller && is_aligned && !linear->bump.chain.is_annotated)
     return linear_tell_resized (linear, object, object, new_size);
   void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
@@ -374,8 +376,8 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
   linear_checked (linear);
   linear_run_cleanups (linear, NULL);
   slice_linear_abandon (linear);
-  if (linear->bump.chain.is_told)
-    sli_told_cut_all (&linear->bump);
+  if (linear->bump.chain.is_traced)
+    sli_traced_cut_all (&linear->bump);
   sli_chain_reset (&linear->bump.chain, keep);
   linear_start_over (linear);
   linear->first = linear->stamp;
@@ -399,8 +401,8 @@ slice_linear_mark (SliceLinear *linear)
     .n_used = bump->chain.n_used,
     .current = bump->current,
   };
-  if (bump->chain.is_told)
-    sli_told_mark (&linear->bump, mark.stamp);
+  if (bump->chain.is_traced)
+    sli_traced_mark (&linear->bump, mark.stamp);
   return mark;
 }
 
@@ -433,8 +435,8 @@ linear_return_to (SliceLinear *linear, const SliceMark *mark)
       return;
     }
   sli_bump_enter (bump, mark->current, mark->next);
-  if (bump->chain.is_watched)
-    sli_watch_cut (sli_bump_start (bump), mark->next, bump->block_end);
+  if (bump->chain.is_annotated)
+    sli_annotate_cut (sli_bump_start (bump), mark->next, bump->block_end);
 }
 
 void
@@ -442,17 +444,18 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
 {
   linear_checked (linear);
   if (mark.linear != linear)
-    sli_arena_fault (ARENA_FAULT_FOREIGN_MARK,
-                     "linear arena %p: rollback to a mark of %p",
-                     (void *) linear, (void *) mark.linear);
+    sli_arena_report_misuse (ARENA_MISUSE_FOREIGN_MARK,
+                             "linear arena %p: rollback to a mark of %p",
+                             (void *) linear, (void *) mark.linear);
   if (!mark_holds (linear, &mark))
-    sli_arena_fault (ARENA_FAULT_STALE_MARK,
-                     "linear arena %p: rollback to a mark that was undone",
-                     (void *) linear);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_STALE_MARK,
+        "linear arena %p: rollback to a mark that was undone",
+        (void *) linear);
   slice_linear_abandon (linear);
   linear_run_cleanups (linear, mark.cleanups);
-  if (linear->bump.chain.is_told)
-    sli_told_cut_mark (&linear->bump, mark.stamp);
+  if (linear->bump.chain.is_traced)
+    sli_traced_cut_mark (&linear->bump, mark.stamp);
   linear_return_to (linear, &mark);
   linear->undone_from = mark.stamp;
   linear->undone_to = linear->stamp;
@@ -472,8 +475,8 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   Cleanup *cleanup = slice_linear_alloc (linear, sizeof *cleanup);
   if (cleanup == NULL)
     return false;
-  if (linear->bump.chain.is_told) /* it is no object of the program's */
-    sli_told_died (&linear->bump, cleanup);
+  if (linear->bump.chain.is_traced) /* it is no object of the program's */
+    sli_traced_free (&linear->bump, cleanup);
   cleanup->cleanup = function;
   cleanup->data = data;
   cleanup->next = linear->cleanups;

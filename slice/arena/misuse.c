@@ -16,23 +16,24 @@
 #include "base/diag.h"
 
 /* A line with two addresses and three sizes needs under 200. */
-#define FAULT_LINE_BYTES 320
+#define MISUSE_LINE_BYTES 320
 
 void
-sli_arena_fault (ArenaFault number, const char *format, ...)
+sli_arena_report_misuse (ArenaMisuse number, const char *format, ...)
 {
-  char line[FAULT_LINE_BYTES];
+  char line[MISUSE_LINE_BYTES];
   va_list arguments;
   va_start (arguments, format);
   vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
-  sli_diag_die ((int) number, "%s", line);
+  sli_diag_abort ((int) number, "%s", line);
 }
 
 void
 slice_arena_bad_options_v1 (void)
 {
-  sli_arena_fault (ARENA_FAULT_OPTIONS,
-                   "an arena's option is out of range, or its buffer is too"
-                   " small");
+  sli_arena_report_misuse (
+      ARENA_MISUSE_OPTIONS,
+      "an arena's option is out of range, or its buffer is too"
+      " small");
 }

@@ -110,7 +110,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   if (!tracks_have_room (pool))
     return false;
   /* Hooks are to hear of each death, and of each once. */
-  if (pool->is_told && !live_alloc (pool, &track))
+  if (pool->is_traced && !live_alloc (pool, &track))
     return false;
   uint32_t rank = track_rank (pool, start);
   memmove (pool->tracks + rank + 1, pool->tracks + rank,
@@ -127,8 +127,8 @@ track_end (SlicePool *pool, Track *track)
   for (uint32_t i = 0; i < track->n_constructed; i++)
     {
       char *object = track_chunk (pool, track, i);
-      if (pool->chain.is_watched)
-        sli_watch_show_defined (object, options->object_bytes);
+      if (pool->chain.is_annotated)
+        sli_annotate_show_defined (object, options->object_bytes);
       if (options->destruct != NULL)
         options->destruct (object, options->data);
     }
@@ -161,9 +161,9 @@ sli_pool_track_start_over (SlicePool *pool)
       if (track->live != NULL)
         memset (track->live, 0, live_bytes (track));
     }
-  if (chain->is_watched && chain->embedded != NULL)
-    sli_watch_cut (chain->embedded, chain->embedded,
-                   chain->embedded + chain->embedded_bytes);
+  if (chain->is_annotated && chain->embedded != NULL)
+    sli_annotate_cut (chain->embedded, chain->embedded,
+                      chain->embedded + chain->embedded_bytes);
   pool->free = NULL;
   pool->n_live = 0;
 }
@@ -210,11 +210,11 @@ static void
 chunk_push (SlicePool *pool, char *chunk)
 {
   void **link = chunk_link (pool, chunk);
-  if (pool->chain.is_watched)
-    sli_watch_show (link, sizeof *link);
+  if (pool->chain.is_annotated)
+    sli_annotate_show (link, sizeof *link);
   *link = pool->free;
-  if (pool->chain.is_watched)
-    sli_watch_hide (link, sizeof *link);
+  if (pool->chain.is_annotated)
+    sli_annotate_hide (link, sizeof *link);
   pool->free = chunk;
 }
 
@@ -223,24 +223,25 @@ chunk_pop (SlicePool *pool)
 {
   char *chunk = pool->free;
   void **link = chunk_link (pool, chunk);
-  if (pool->chain.is_watched)
-    sli_watch_show_defined (link, sizeof *link);
+  if (pool->chain.is_annotated)
+    sli_annotate_show_defined (link, sizeof *link);
   pool->free = *link;
-  if (pool->chain.is_watched)
-    sli_watch_hide (link, sizeof *link);
+  if (pool->chain.is_annotated)
+    sli_annotate_hide (link, sizeof *link);
   return chunk;
 }
 
 static void
 chunk_require_filled (const SlicePool *pool, const char *chunk)
 {
-  if (pool->chain.is_watched)
-    sli_watch_show_defined (chunk, pool->options.object_bytes);
+  if (pool->chain.is_annotated)
+    sli_annotate_show_defined (chunk, pool->options.object_bytes);
   for (size_t i = 0; i < pool->options.object_bytes; i++)
     if ((unsigned char) chunk[i] != FILL_BYTE)
-      sli_arena_fault (ARENA_FAULT_POOL_WRITTEN,
-                       "pool %p: %p was written to at byte %zu while free",
-                       (const void *) pool, (const void *) chunk, i);
+      sli_arena_report_misuse (
+          ARENA_MISUSE_POOL_WRITTEN,
+          "pool %p: %p was written to at byte %zu while free",
+          (const void *) pool, (const void *) chunk, i);
 }
 
 /* --- alloc --------------------------------------------------------------- */
@@ -251,11 +252,11 @@ chunk_ready (SlicePool *pool, Track *track, size_t index)
 {
   const SlicePoolOptions *options = &pool->options;
   char *object = track_chunk (pool, track, index);
-  if (pool->chain.is_watched)
+  if (pool->chain.is_annotated)
     {
       int32_t at = sli_chain_find (&pool->chain, object);
-      sli_watch_object (sli_chain_block (&pool->chain, at).start, object,
-                        options->object_bytes);
+      sli_annotate_object (sli_chain_block (&pool->chain, at).start, object,
+                           options->object_bytes);
     }
   if (options->construct == NULL)
     return true;
@@ -265,19 +266,19 @@ chunk_ready (SlicePool *pool, Track *track, size_t index)
         return false;
       track->n_constructed = (uint32_t) index + 1;
     }
-  else if (pool->chain.is_watched)
-    sli_watch_show_defined (object, options->object_bytes);
+  else if (pool->chain.is_annotated)
+    sli_annotate_show_defined (object, options->object_bytes);
   return true;
 }
 
 static void
 chunk_hide (SlicePool *pool, char *object)
 {
-  if (!pool->chain.is_watched)
+  if (!pool->chain.is_annotated)
     return;
   int32_t at = sli_chain_find (&pool->chain, object);
-  sli_watch_object_gone (sli_chain_block (&pool->chain, at).start, object,
-                         pool->options.object_bytes);
+  sli_annotate_object_gone (sli_chain_block (&pool->chain, at).start, object,
+                            pool->options.object_bytes);
 }
 
 /* Takes the next chunk that was never out; the place moves on only when it is
@@ -351,8 +352,8 @@ sli_pool_track_alloc (SlicePool *pool)
     return NULL;
   track_flip (pool, track_of (pool, chunk), chunk);
   pool->n_live++;
-  if (pool->is_told)
-    sli_trace_born (SLICE_TRACE_POOL, chunk, pool->options.object_bytes);
+  if (pool->is_traced)
+    sli_trace_alloc (SLICE_TRACE_POOL, chunk, pool->options.object_bytes);
   return chunk;
 }
 
@@ -364,28 +365,28 @@ sli_pool_track_tell_end (const SlicePool *pool)
       const Track *track = &pool->tracks[i];
       for (uint32_t j = 0; j < track->n_cut; j++)
         if (track_is_live (track, j))
-          sli_trace_died (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
+          sli_trace_free (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
     }
 }
 
 /* --- free ---------------------------------------------------------------- */
 
 void
-sli_pool_fault_foreign (const SlicePool *pool, const void *object)
+sli_pool_report_foreign (const SlicePool *pool, const void *object)
 {
-  sli_arena_fault (ARENA_FAULT_POOL_FOREIGN,
-                   "pool %p: %p is not of this pool", (const void *) pool,
-                   object);
+  sli_arena_report_misuse (ARENA_MISUSE_POOL_FOREIGN,
+                           "pool %p: %p is not of this pool",
+                           (const void *) pool, object);
 }
 
 void
-sli_pool_fault_interior (const SlicePool *pool, const void *object,
-                         size_t offset)
+sli_pool_report_interior (const SlicePool *pool, const void *object,
+                          size_t offset)
 {
-  sli_arena_fault (ARENA_FAULT_POOL_INTERIOR,
-                   "pool %p: %p is %zu bytes inside an object of %zu",
-                   (const void *) pool, object, offset,
-                   pool->options.object_bytes);
+  sli_arena_report_misuse (ARENA_MISUSE_POOL_INTERIOR,
+                           "pool %p: %p is %zu bytes inside an object of %zu",
+                           (const void *) pool, object, offset,
+                           pool->options.object_bytes);
 }
 
 /* The track of a live object; anything else ends the program. */
@@ -394,16 +395,17 @@ track_require (const SlicePool *pool, const char *object)
 {
   Track *track = track_of (pool, object);
   if (track == NULL)
-    sli_pool_fault_foreign (pool, object);
+    sli_pool_report_foreign (pool, object);
   size_t offset = (size_t) (object - track->start);
   size_t index = offset / pool->chunk_bytes;
   if (offset % pool->chunk_bytes != 0)
-    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
+    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
-    sli_arena_fault (ARENA_FAULT_POOL_TWICE,
-                     "pool %p: %p (objects of %zu bytes) is free already",
-                     (const void *) pool, (const void *) object,
-                     pool->options.object_bytes);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_POOL_TWICE,
+        "pool %p: %p (objects of %zu bytes) is free already",
+        (const void *) pool, (const void *) object,
+        pool->options.object_bytes);
   return track;
 }
 
@@ -414,8 +416,8 @@ sli_pool_track_free (SlicePool *pool, void *object)
   track_begin (pool, track);
   track_flip (pool, track, object);
   pool->n_live--;
-  if (pool->is_told)
-    sli_trace_died (SLICE_TRACE_POOL, object, 0);
+  if (pool->is_traced)
+    sli_trace_free (SLICE_TRACE_POOL, object, 0);
   if (pool->is_filled)
     memset (object, FILL_BYTE, pool->options.object_bytes);
   chunk_hide (pool, object);

@@ -69,19 +69,19 @@ static void
 pool_lay_out (SlicePool *pool)
 {
   const SlicePoolOptions *options = &pool->options;
-  bool is_watched = pool->chain.is_watched;
+  bool is_annotated = pool->chain.is_annotated;
   size_t object = sli_round8 (options->object_bytes);
   pool->is_filled = (options->arena.flags & SLICE_ARENA_CHECKED) != 0
                     || sli_arena_all_checked ();
   bool links_behind
-      = pool->is_filled || is_watched || options->construct != NULL;
+      = pool->is_filled || is_annotated || options->construct != NULL;
   pool->is_filled = pool->is_filled && options->construct == NULL;
-  pool->is_told = (options->arena.flags & ARENA_TOLD) != 0;
+  pool->is_traced = (options->arena.flags & ARENA_TRACED) != 0;
   pool->is_tracked
-      = links_behind || object < PLAIN_BYTES_MIN || pool->is_told;
+      = links_behind || object < PLAIN_BYTES_MIN || pool->is_traced;
   pool->link_offset = links_behind ? object : 0;
   size_t chunk = object + (links_behind ? sizeof (void *) : 0);
-  chunk += is_watched ? WATCH_GAP_BYTES : 0;
+  chunk += is_annotated ? ANNOTATE_GAP_BYTES : 0;
   size_t mask = options->alignment - 1;
   pool->chunk_bytes = (chunk + mask) & ~mask;
 }
@@ -126,7 +126,7 @@ void
 sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
-  if (pool->is_told)
+  if (pool->is_traced)
     sli_pool_track_tell_end (pool);
   stack_drop (pool);
   if (pool->is_tracked)
@@ -290,7 +290,7 @@ pool_cut (SlicePool *pool)
 
 /* A chunk when the stack is empty. */
 static void **
-pool_take (SlicePool *pool)
+pool_alloc (SlicePool *pool)
 {
   void **words = pool->spilt;
   if (words == NULL)
@@ -305,7 +305,7 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   sli_pool_require (pool);
   if (pool->is_tracked)
     return sli_pool_track_alloc (pool);
-  void **words = pool_take (pool);
+  void **words = pool_alloc (pool);
   if (words == NULL)
     return NULL;
   words[1] = NULL;
@@ -331,17 +331,18 @@ pool_chunks_of (const SlicePool *pool, const void *address)
 
 /* No live object has the address; what carries the sign was free once. */
 static _Noreturn void
-fault_free (const SlicePool *pool, const void *object, bool has_sign)
+report_free (const SlicePool *pool, const void *object, bool has_sign)
 {
   const char *first = pool_chunks_of (pool, object);
   if (first == NULL && !has_sign)
-    sli_pool_fault_foreign (pool, object);
+    sli_pool_report_foreign (pool, object);
   size_t offset = (uintptr_t) object - (uintptr_t) first;
   if (first != NULL && offset % pool->chunk_bytes != 0)
-    sli_pool_fault_interior (pool, object, offset % pool->chunk_bytes);
-  sli_arena_fault (ARENA_FAULT_POOL_TWICE,
-                   "pool %p: %p (objects of %zu bytes) is free already",
-                   (const void *) pool, object, pool->options.object_bytes);
+    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
+  sli_arena_report_misuse (
+      ARENA_MISUSE_POOL_TWICE,
+      "pool %p: %p (objects of %zu bytes) is free already",
+      (const void *) pool, object, pool->options.object_bytes);
 }
 
 /* Does a chunk that carries the sign really lie free?  Known as such, or in
@@ -374,9 +375,9 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
     }
   void **words = object;
   if (pool->head.n_live == pool->bias)
-    fault_free (pool, object, false);
+    report_free (pool, object, false);
   if (words[1] == pool->head.sign && pool_has_free (pool, object))
-    fault_free (pool, object, true);
+    report_free (pool, object, true);
   words[1] = pool->head.sign;
   if (pool->head.top != pool->head.limit || stack_grow (pool))
     *pool->head.top++ = words;
@@ -471,7 +472,7 @@ slice_pool_reserve (SlicePool *pool, size_t n)
 /* --- the rest ------------------------------------------------------------ */
 
 static size_t
-pool_give_spare (SlicePool *pool, uint32_t n_keep)
+pool_return_spare (SlicePool *pool, uint32_t n_keep)
 {
   BlockChain *chain = &pool->chain;
   if (pool->is_tracked)
@@ -484,10 +485,10 @@ void
 slice_pool_reset (SlicePool *pool, SliceKeep keep)
 {
   sli_pool_require (pool);
-  if (pool->is_told)
+  if (pool->is_traced)
     sli_pool_track_tell_end (pool);
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
-  pool_give_spare (pool, n_keep);
+  pool_return_spare (pool, n_keep);
   sli_pool_start_over (pool);
   if (keep == SLICE_KEEP_NONE)
     stack_drop (pool);
@@ -498,7 +499,7 @@ slice_pool_trim (SlicePool *pool)
 {
   sli_pool_require (pool);
   if (slice_pool_n_live (pool) > 0)
-    return pool_give_spare (pool, 0);
+    return pool_return_spare (pool, 0);
   size_t before = pool->chain.held_bytes;
   slice_pool_reset (pool, SLICE_KEEP_NONE);
   return before - pool->chain.held_bytes;

@@ -54,7 +54,7 @@ struct SlicePool
                      than a block is in use, so that the last free
                      need not be noticed */
   bool is_tracked;
-  bool is_told;   /* of its objects hooks are told: it is tracked, too */
+  bool is_traced; /* of its objects hooks are told: it is tracked, too */
   bool is_filled; /* free objects are filled and looked at */
   /* tracked only */
   size_t n_live; /* head.n_live is always 1 */
@@ -70,10 +70,10 @@ void sli_pool_require (const SlicePool *pool);
 
 /* Ends the program: an address that is none of this pool's, or none of a
  * chunk's start. */
-_Noreturn void sli_pool_fault_foreign (const SlicePool *pool,
-                                       const void *object);
-_Noreturn void sli_pool_fault_interior (const SlicePool *pool,
-                                        const void *object, size_t offset);
+_Noreturn void sli_pool_report_foreign (const SlicePool *pool,
+                                        const void *object);
+_Noreturn void sli_pool_report_interior (const SlicePool *pool,
+                                         const void *object, size_t offset);
 
 /* Puts a block into use, for at least a chunk. */
 bool sli_pool_push_block (SlicePool *pool);

@@ -29,15 +29,16 @@ slice_source_destroy (const SliceSource *source)
   if (source == NULL)
     return;
   if (source->data != &owned_tag)
-    sli_arena_fault (ARENA_FAULT_SOURCE_KIND,
-                     "source %s: it can't be ended, it is not of"
-                     " slice_source_huge_new() or slice_source_file_new()",
-                     source->name);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_SOURCE_KIND,
+        "source %s: it can't be ended, it is not of"
+        " slice_source_huge_new() or slice_source_file_new()",
+        source->name);
   OwnedSource *owned = (OwnedSource *) (uintptr_t) source;
   if (sli_span_heap_is_busy (&owned->heap))
-    sli_arena_fault (ARENA_FAULT_SOURCE_BUSY,
-                     "source %s: ended while its memory is in use",
-                     source->name);
+    sli_arena_report_misuse (ARENA_MISUSE_SOURCE_BUSY,
+                             "source %s: ended while its memory is in use",
+                             source->name);
   sli_span_heap_fini (&owned->heap);
   owned->end (owned);
 }

@@ -68,7 +68,7 @@ sli_shared_map_ready (size_t bytes)
   size_t n_ready = 0;
   sli_shared_source ();
   char *pages
-      = sli_span_heap_take (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
+      = sli_span_heap_alloc (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
   if (n_ready != 0)
     (void) sli_os_populate (pages, n_ready * SPAN_PAGE_BYTES);
   return pages;

@@ -164,8 +164,8 @@ span_note_out (Span *span, size_t page, size_t n, size_t *n_ready)
 }
 
 static char *
-span_take (SpanHeap *heap, Span *span, size_t n, size_t alignment,
-           size_t *n_ready)
+span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
+            size_t *n_ready)
 {
   if (span->n_free < n)
     return NULL;
@@ -185,11 +185,11 @@ span_take (SpanHeap *heap, Span *span, size_t n, size_t alignment,
 }
 
 static void
-span_give (SpanHeap *heap, Span *span, size_t page, size_t n)
+span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
 {
   if (page + n > span->n_pages || span_next (span, page, false) < page + n)
-    sli_arena_fault (
-        ARENA_FAULT_UNMAP, "source %s: unmap of pages that are not out: %p",
+    sli_arena_report_misuse (
+        ARENA_MISUSE_UNMAP, "source %s: unmap of pages that are not out: %p",
         heap->source.name, (void *) (span->start + page * SPAN_PAGE_BYTES));
   span_set (span, page, n, false);
   if (span->n_free == 0)
@@ -305,8 +305,8 @@ span_new (const SpanHeap *heap)
 static void
 heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
 {
-  if (sli_watch_active ())
-    sli_watch_show (address, bytes);
+  if (sli_annotate_active ())
+    sli_annotate_show (address, bytes);
   if (heap->parent->unmap != NULL)
     heap->parent->unmap (heap->parent, address, bytes);
 }
@@ -362,7 +362,7 @@ heap_grow (SpanHeap *heap)
 
 /* Takes empty spans out until at most keep_bytes of such remain. */
 static Span *
-heap_take_empty (SpanHeap *heap, size_t keep_bytes)
+heap_alloc_empty (SpanHeap *heap, size_t keep_bytes)
 {
   Span *taken = NULL;
   for (size_t i = heap->n_spans; i > 0 && heap->empty_bytes > keep_bytes; i--)
@@ -381,7 +381,7 @@ size_t
 sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
 {
   pthread_mutex_lock (&heap->lock);
-  Span *taken = heap_take_empty (heap, keep_bytes);
+  Span *taken = heap_alloc_empty (heap, keep_bytes);
   pthread_mutex_unlock (&heap->lock);
   return spans_unmap (heap, taken);
 }
@@ -403,14 +403,14 @@ heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
 }
 
 static char *
-heap_take (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
+heap_alloc (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
 {
   char *pages = NULL;
   pthread_mutex_lock (&heap->lock);
   for (Span *span = heap->open; span != NULL && pages == NULL;)
     {
       Span *next = span->next_open;
-      pages = span_take (heap, span, n, alignment, n_ready);
+      pages = span_alloc (heap, span, n, alignment, n_ready);
       span = next;
     }
   pthread_mutex_unlock (&heap->lock);
@@ -418,13 +418,13 @@ heap_take (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
 }
 
 char *
-sli_span_heap_take (SpanHeap *heap, size_t bytes, size_t alignment,
-                    size_t *n_ready)
+sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
+                     size_t *n_ready)
 {
   size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
-  char *pages = heap_take (heap, n, alignment, n_ready);
+  char *pages = heap_alloc (heap, n, alignment, n_ready);
   while (pages == NULL && heap_grow (heap))
-    pages = heap_take (heap, n, alignment, n_ready);
+    pages = heap_alloc (heap, n, alignment, n_ready);
   return pages;
 }
 
@@ -452,7 +452,7 @@ heap_map (const SliceSource *source, size_t bytes, size_t alignment)
     return NULL;
   if (heap_goes_direct (heap, bytes, alignment))
     return heap_map_direct (heap, bytes, alignment);
-  return sli_span_heap_take (heap, bytes, alignment, NULL);
+  return sli_span_heap_alloc (heap, bytes, alignment, NULL);
 }
 
 static void
@@ -469,14 +469,14 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
 /* Gives back as much as lies in one span; returns the pages, 0 if the address
  * is in none. */
 static size_t
-heap_give (SpanHeap *heap, void *address, size_t n)
+heap_free (SpanHeap *heap, void *address, size_t n)
 {
   Span *span = heap_span_of (heap, address);
   if (span == NULL)
     return 0;
   size_t page = (size_t) ((char *) address - span->start) / SPAN_PAGE_BYTES;
   size_t n_here = span->n_pages - page < n ? span->n_pages - page : n;
-  span_give (heap, span, page, n_here);
+  span_free (heap, span, page, n_here);
   return n_here;
 }
 
@@ -492,12 +492,12 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   do
     {
       char *at = (char *) address + n_given * SPAN_PAGE_BYTES;
-      n_here = heap_give (heap, at, n - n_given);
+      n_here = heap_free (heap, at, n - n_given);
       n_given += n_here;
     }
   while (n_here > 0 && n_given < n);
   if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
-    taken = heap_take_empty (heap, heap->keep_bytes);
+    taken = heap_alloc_empty (heap, heap->keep_bytes);
   pthread_mutex_unlock (&heap->lock);
   spans_unmap (heap, taken);
   if (n_given == n)
@@ -505,8 +505,9 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   if (n_given == 0 && heap->parent != NULL)
     heap_unmap_direct (heap, address, bytes);
   else
-    sli_arena_fault (ARENA_FAULT_UNMAP, "source %s: unmap of foreign %p",
-                     source->name, address);
+    sli_arena_report_misuse (ARENA_MISUSE_UNMAP,
+                             "source %s: unmap of foreign %p", source->name,
+                             address);
 }
 
 void

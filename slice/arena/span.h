@@ -55,8 +55,8 @@ void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 
 /* Pages of a heap, NULL if there is no memory.  If n_ready is not NULL, so many
  * of them and of those behind have no memory yet and should get it now. */
-char *sli_span_heap_take (SpanHeap *heap, size_t bytes, size_t alignment,
-                          size_t *n_ready);
+char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
+                           size_t *n_ready);
 
 /* Gives empty spans back beyond `keep_bytes`; returns their bytes. */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);

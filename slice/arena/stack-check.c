@@ -30,11 +30,11 @@ static ObjectHead
 head_read (const SliceStack *stack, const char *object)
 {
   ObjectHead *head = object_head (object);
-  if (!stack->bump.chain.is_watched)
+  if (!stack->bump.chain.is_annotated)
     return *head;
-  sli_watch_show_defined (head, sizeof *head);
+  sli_annotate_show_defined (head, sizeof *head);
   ObjectHead copy = *head;
-  sli_watch_hide (head, sizeof *head);
+  sli_annotate_hide (head, sizeof *head);
   return copy;
 }
 
@@ -42,11 +42,11 @@ static void
 head_write (const SliceStack *stack, const char *object, ObjectHead value)
 {
   ObjectHead *head = object_head (object);
-  if (stack->bump.chain.is_watched)
-    sli_watch_show (head, sizeof *head);
+  if (stack->bump.chain.is_annotated)
+    sli_annotate_show (head, sizeof *head);
   *head = value;
-  if (stack->bump.chain.is_watched)
-    sli_watch_hide (head, sizeof *head);
+  if (stack->bump.chain.is_annotated)
+    sli_annotate_hide (head, sizeof *head);
 }
 
 static uint64_t
@@ -93,55 +93,60 @@ stack_is_above (const SliceStack *stack, const char *object)
 }
 
 static _Noreturn void
-fault_checked (const SliceStack *stack, const char *object)
+report_checked (const SliceStack *stack, const char *object)
 {
   ObjectHead head = head_read (stack, object);
   ObjectHead top = { 0 };
   if (stack->top != NULL)
     top = head_read (stack, stack->top);
   if (head.guard == head_guard (object, &head, GUARD_RELEASED))
-    sli_arena_fault (ARENA_FAULT_TWICE,
-                     "stack arena %p: %p (%zu bytes, serial %llu) was released"
-                     " before",
-                     (const void *) stack, (const void *) object, head.size,
-                     (unsigned long long) head.serial);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_TWICE,
+        "stack arena %p: %p (%zu bytes, serial %llu) was released"
+        " before",
+        (const void *) stack, (const void *) object, head.size,
+        (unsigned long long) head.serial);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
-    sli_arena_fault (ARENA_FAULT_FOREIGN,
-                     "stack arena %p: no object begins at %p, or the data"
-                     " before it are damaged; the top is %p (%zu bytes,"
-                     " serial %llu)",
-                     (const void *) stack, (const void *) object,
-                     (const void *) stack->top, top.size,
-                     (unsigned long long) top.serial);
-  sli_arena_fault (ARENA_FAULT_ORDER,
-                   "stack arena %p: release of %p (%zu bytes, serial %llu)"
-                   " out of order; the top is %p (%zu bytes, serial %llu)",
-                   (const void *) stack, (const void *) object, head.size,
-                   (unsigned long long) head.serial, (const void *) stack->top,
-                   top.size, (unsigned long long) top.serial);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_FOREIGN,
+        "stack arena %p: no object begins at %p, or the data"
+        " before it are damaged; the top is %p (%zu bytes,"
+        " serial %llu)",
+        (const void *) stack, (const void *) object, (const void *) stack->top,
+        top.size, (unsigned long long) top.serial);
+  sli_arena_report_misuse (
+      ARENA_MISUSE_ORDER,
+      "stack arena %p: release of %p (%zu bytes, serial %llu)"
+      " out of order; the top is %p (%zu bytes, serial %llu)",
+      (const void *) stack, (const void *) object, head.size,
+      (unsigned long long) head.serial, (const void *) stack->top, top.size,
+      (unsigned long long) top.serial);
 }
 
 void
-sli_stack_fault (const SliceStack *stack, const char *object)
+sli_stack_report (const SliceStack *stack, const char *object)
 {
   const Bump *bump = &stack->bump;
   char *at = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
   if (!stack_could_hold (stack, object))
-    sli_arena_fault (ARENA_FAULT_FOREIGN,
-                     "stack arena %p: %p is not of this stack; the place of"
-                     " the next object is %p",
-                     (const void *) stack, (const void *) object, (void *) at);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_FOREIGN,
+        "stack arena %p: %p is not of this stack; the place of"
+        " the next object is %p",
+        (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
-    fault_checked (stack, object);
+    report_checked (stack, object);
   if (stack_is_above (stack, object))
-    sli_arena_fault (ARENA_FAULT_TWICE,
-                     "stack arena %p: %p was released before; the place of"
-                     " the next object is %p",
-                     (const void *) stack, (const void *) object, (void *) at);
-  sli_arena_fault (ARENA_FAULT_ORDER,
-                   "stack arena %p: release of %p out of order; the place of"
-                   " the next object is %p",
-                   (const void *) stack, (const void *) object, (void *) at);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_TWICE,
+        "stack arena %p: %p was released before; the place of"
+        " the next object is %p",
+        (const void *) stack, (const void *) object, (void *) at);
+  sli_arena_report_misuse (
+      ARENA_MISUSE_ORDER,
+      "stack arena %p: release of %p out of order; the place of"
+      " the next object is %p",
+      (const void *) stack, (const void *) object, (void *) at);
 }
 
 void
@@ -149,36 +154,39 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
 {
   sli_stack_require (stack);
   if (!stack_could_hold (stack, object))
-    fault = ARENA_FAULT_FOREIGN;
+    fault = ARENA_MISUSE_FOREIGN;
   else if (stack_is_above (stack, object))
-    fault = ARENA_FAULT_TWICE;
-  if (fault == ARENA_FAULT_TWICE)
-    sli_arena_fault (ARENA_FAULT_TWICE,
-                     "stack arena %p: %p was released before",
-                     (const void *) stack, object);
-  if (fault == ARENA_FAULT_OVERRUN)
-    sli_arena_fault (ARENA_FAULT_OVERRUN,
-                     "stack arena %p: the data before the top %p are damaged:"
-                     " an overrun of the object below",
-                     (const void *) stack, object);
+    fault = ARENA_MISUSE_TWICE;
+  if (fault == ARENA_MISUSE_TWICE)
+    sli_arena_report_misuse (ARENA_MISUSE_TWICE,
+                             "stack arena %p: %p was released before",
+                             (const void *) stack, object);
+  if (fault == ARENA_MISUSE_OVERRUN)
+    sli_arena_report_misuse (
+        ARENA_MISUSE_OVERRUN,
+        "stack arena %p: the data before the top %p are damaged:"
+        " an overrun of the object below",
+        (const void *) stack, object);
   if (fault != 0)
-    sli_arena_fault (ARENA_FAULT_FOREIGN,
-                     "stack arena %p: no object begins at %p, or the data"
-                     " before it are damaged",
-                     (const void *) stack, object);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_FOREIGN,
+        "stack arena %p: no object begins at %p, or the data"
+        " before it are damaged",
+        (const void *) stack, object);
 }
 
 void
 sli_stack_check_release (SliceStack *stack, char *object)
 {
   if (object != stack->top)
-    sli_stack_fault (stack, object);
+    sli_stack_report (stack, object);
   ObjectHead head = head_read (stack, object);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
-    sli_arena_fault (ARENA_FAULT_OVERRUN,
-                     "stack arena %p: the data before the top %p are damaged:"
-                     " an overrun of the object below",
-                     (const void *) stack, (const void *) object);
+    sli_arena_report_misuse (
+        ARENA_MISUSE_OVERRUN,
+        "stack arena %p: the data before the top %p are damaged:"
+        " an overrun of the object below",
+        (const void *) stack, (const void *) object);
   stack->top = head.below;
   head.guard = head_guard (object, &head, GUARD_RELEASED);
   head_write (stack, object, head);

@@ -17,14 +17,14 @@
 
 /* The last block in use if it is the object's own, else NULL. */
 static const Block *
-stack_own_block (const SliceStack *stack, const char *object)
+stack_dedicated_block (const SliceStack *stack, const char *object)
 {
   const BlockChain *chain = &stack->bump.chain;
   if (chain->n_used == 0)
     return NULL;
   const Block *last = &chain->table[chain->n_used - 1];
-  return sli_block_is_own (last) && sli_block_has (*last, object) ? last
-                                                                  : NULL;
+  return sli_block_is_dedicated (last) && sli_block_has (*last, object) ? last
+                                                                        : NULL;
 }
 
 static bool
@@ -33,7 +33,7 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
   const Bump *bump = &stack->bump;
   if (stack->is_checked)
     return object == stack->top;
-  const Block *own = stack_own_block (stack, object);
+  const Block *own = stack_dedicated_block (stack, object);
   if (own != NULL)
     {
       const BlockHead *head = (const BlockHead *) own->start;
@@ -46,14 +46,14 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
 
 /* Tells the watching tool that the top object has changed its size. */
 static void
-stack_watch_resized (SliceStack *stack, char *block_start, char *end,
-                     char *object, size_t kept, size_t new_size)
+stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
+                        char *object, size_t kept, size_t new_size)
 {
-  if (!stack->bump.chain.is_watched)
+  if (!stack->bump.chain.is_annotated)
     return;
-  sli_watch_cut (block_start, object, end);
-  sli_watch_object (block_start, object, new_size);
-  sli_watch_show_defined (object, kept);
+  sli_annotate_cut (block_start, object, end);
+  sli_annotate_object (block_start, object, new_size);
+  sli_annotate_show_defined (object, kept);
 }
 
 /* Grows or shrinks it where it is, if its block has room. */
@@ -62,7 +62,7 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
                    size_t new_size)
 {
   Bump *bump = &stack->bump;
-  const Block *own = stack_own_block (stack, object);
+  const Block *own = stack_dedicated_block (stack, object);
   char *start = own != NULL ? own->start : sli_bump_start (bump);
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
@@ -72,13 +72,13 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
     return false;
   if (own == NULL)
     sli_bump_set_at (bump, object + need);
-  stack_watch_resized (stack, start, end, object, kept, new_size);
+  stack_annotate_resized (stack, start, end, object, kept, new_size);
   return true;
 }
 
 /* The own block below what was just put on goes; indexes move down. */
 static void
-stack_drop_own (SliceStack *stack, uint32_t index)
+stack_drop_dedicated (SliceStack *stack, uint32_t index)
 {
   Bump *bump = &stack->bump;
   bump->own_bytes -= sli_block_bytes (&bump->chain.table[index]);
@@ -92,8 +92,8 @@ static void
 stack_tell_moved (SliceStack *stack, const char *object, const char *moved,
                   size_t new_size)
 {
-  if (stack->bump.chain.is_told)
-    sli_told_moved (&stack->bump, object, moved, new_size);
+  if (stack->bump.chain.is_traced)
+    sli_traced_realloc (&stack->bump, object, moved, new_size);
 }
 
 static char *
@@ -105,7 +105,8 @@ stack_add_again (SliceStack *stack, size_t size)
 
 /* What lies in an own block goes after its copy was put on. */
 static char *
-stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
+stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
+                      size_t new_size)
 {
   uint32_t index = stack->bump.chain.n_used - 1;
   char *moved = stack_add_again (stack, new_size);
@@ -113,7 +114,7 @@ stack_move_own (SliceStack *stack, char *object, size_t kept, size_t new_size)
     return NULL;
   memcpy (moved, object, kept);
   stack_tell_moved (stack, object, moved, new_size);
-  stack_drop_own (stack, index);
+  stack_drop_dedicated (stack, index);
   return moved;
 }
 
@@ -136,8 +137,8 @@ stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
 /* The same when a tool must not see an object in the place of another: the
  * bytes wait elsewhere. */
 static char *
-stack_move_watched (SliceStack *stack, char *object, size_t kept,
-                    size_t old_size, size_t new_size)
+stack_move_annotated (SliceStack *stack, char *object, size_t kept,
+                      size_t old_size, size_t new_size)
 {
   Bump *bump = &stack->bump;
   char *start = sli_bump_start (bump);
@@ -151,7 +152,7 @@ stack_move_watched (SliceStack *stack, char *object, size_t kept,
   if (moved == NULL)
     {
       sli_bump_set_at (bump, at);
-      sli_watch_object (start, object, old_size + (old_size == 0));
+      sli_annotate_object (start, object, old_size + (old_size == 0));
     }
   memcpy (moved != NULL ? moved : object, bytes, kept);
   slice_free1 (kept + 1, bytes);
@@ -164,11 +165,11 @@ stack_resize_move (SliceStack *stack, char *object, size_t old_size,
                    size_t new_size)
 {
   size_t kept = old_size < new_size ? old_size : new_size;
-  if (stack_own_block (stack, object) != NULL)
-    return stack_move_own (stack, object, kept, new_size);
+  if (stack_dedicated_block (stack, object) != NULL)
+    return stack_move_dedicated (stack, object, kept, new_size);
   char *moved
-      = stack->bump.chain.is_watched
-            ? stack_move_watched (stack, object, kept, old_size, new_size)
+      = stack->bump.chain.is_annotated
+            ? stack_move_annotated (stack, object, kept, old_size, new_size)
             : stack_move_here (stack, object, kept, new_size);
   if (moved != NULL)
     stack_tell_moved (stack, object, moved, new_size);
@@ -184,7 +185,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
     return slice_stack_alloc (stack, new_size);
   sli_stack_leave_empty (stack);
   if (!stack_is_top (stack, object, old_size))
-    sli_stack_fault (stack, object);
+    sli_stack_report (stack, object);
   if (new_size > SIZE_MAX / 4)
     {
       errno = ENOMEM;

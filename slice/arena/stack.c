@@ -43,8 +43,9 @@ sli_arena_stack_bytes (const SliceArenaOptions *given,
     return 0;
   size_t empty
       = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
-  return sli_options_allow (options, empty) ? empty + sli_told_bytes (options)
-                                            : 0;
+  return sli_options_allow (options, empty)
+             ? empty + sli_traced_bytes (options)
+             : 0;
 }
 
 SliceStack *
@@ -69,8 +70,8 @@ void
 sli_arena_stack_fini (void *memory)
 {
   SliceStack *stack = memory;
-  if (stack->bump.chain.is_told)
-    sli_told_fini (&stack->bump);
+  if (stack->bump.chain.is_traced)
+    sli_traced_fini (&stack->bump);
   sli_bump_end (&stack->bump);
   sli_chain_fini (&stack->bump.chain);
 }
@@ -126,8 +127,8 @@ stack_enter_empty (SliceStack *stack, int32_t index, char *below)
 {
   BlockHead *head = sli_stack_block_head (stack, index);
   char *start = (char *) head + sizeof *head;
-  if (stack->bump.chain.is_watched)
-    sli_watch_show (head, sizeof *head);
+  if (stack->bump.chain.is_annotated)
+    sli_annotate_show (head, sizeof *head);
   head->below = below;
   sli_bump_enter (&stack->bump, index, start);
   stack_set_low (stack, start);
@@ -156,7 +157,7 @@ stack_block_below (const SliceStack *stack)
 {
   const BlockChain *chain = &stack->bump.chain;
   int32_t index = stack->bump.current - 1;
-  while (index >= 0 && sli_block_is_own (&chain->table[index]))
+  while (index >= 0 && sli_block_is_dedicated (&chain->table[index]))
     index--;
   if (index == BLOCK_EMBEDDED && chain->embedded == NULL)
     index = BLOCK_NONE;
@@ -224,7 +225,7 @@ sli_stack_leave_empty (SliceStack *stack)
 /* From the current block.  The first object may start higher than the block
  * does: it then is the lower bound for the inline release. */
 static char *
-stack_take (SliceStack *stack, size_t alignment, size_t size)
+stack_place_object (SliceStack *stack, size_t alignment, size_t size)
 {
   Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE)
@@ -241,30 +242,31 @@ stack_take (SliceStack *stack, size_t alignment, size_t size)
   sli_bump_set_at (bump, object + need);
   if (was_empty)
     stack_set_low (stack, object - head_bytes);
-  if (bump->chain.is_watched)
+  if (bump->chain.is_annotated)
     {
       if (head_bytes > 0)
-        sli_watch_show (object - head_bytes, head_bytes);
-      sli_watch_object (sli_bump_start (bump), object, size);
+        sli_annotate_show (object - head_bytes, head_bytes);
+      sli_annotate_object (sli_bump_start (bump), object, size);
     }
   return object;
 }
 
 static char *
-stack_take_own (SliceStack *stack, size_t alignment, size_t size, size_t need)
+stack_alloc_dedicated (SliceStack *stack, size_t alignment, size_t size,
+                       size_t need)
 {
   Bump *bump = &stack->bump;
-  if (!sli_chain_push_own (&bump->chain, need))
+  if (!sli_chain_push_dedicated (&bump->chain, need))
     return NULL;
   int32_t index = (int32_t) bump->chain.n_used - 1;
   BlockHead *head = sli_stack_block_head (stack, index);
   size_t head_bytes = sli_stack_head_bytes (stack);
   char *object
       = sli_align ((char *) head + sizeof *head + head_bytes, alignment);
-  if (bump->chain.is_watched)
+  if (bump->chain.is_annotated)
     {
-      sli_watch_show (head, (size_t) (object - (char *) head));
-      sli_watch_object (head, object, size);
+      sli_annotate_show (head, (size_t) (object - (char *) head));
+      sli_annotate_object (head, object, size);
     }
   head->below = stack_place (stack);
   head->first = object;
@@ -276,21 +278,21 @@ char *
 sli_stack_add (SliceStack *stack, size_t alignment, size_t size)
 {
   Bump *bump = &stack->bump;
-  char *object = stack_take (stack, alignment, size);
+  char *object = stack_place_object (stack, alignment, size);
   if (object != NULL)
     return object;
   size_t need = sli_round8 (size) + sli_bump_gap (bump) + sizeof (BlockHead)
                 + sli_stack_head_bytes (stack)
                 + (alignment > 16 ? alignment : 0);
-  if (sli_chain_wants_own (&bump->chain, need))
-    return stack_take_own (stack, alignment, size, need);
+  if (sli_chain_wants_dedicated (&bump->chain, need))
+    return stack_alloc_dedicated (stack, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
   char *below = stack_place (stack);
   if (below != NULL)
     bump->left_bytes += (size_t) (below - sli_bump_start (bump));
   stack_enter_empty (stack, (int32_t) bump->chain.n_used - 1, below);
-  return stack_take (stack, alignment, size);
+  return stack_place_object (stack, alignment, size);
 }
 
 static void *
@@ -305,8 +307,8 @@ stack_alloc (SliceStack *stack, size_t alignment, size_t size)
   char *object = sli_stack_add (stack, alignment, size);
   if (object != NULL && stack->is_checked)
     sli_stack_check_note (stack, object, size);
-  if (object != NULL && stack->bump.chain.is_told)
-    sli_told_born (&stack->bump, object, size);
+  if (object != NULL && stack->bump.chain.is_traced)
+    sli_traced_alloc (&stack->bump, object, size);
   return object;
 }
 
@@ -342,7 +344,7 @@ sli_stack_is_at (const SliceStack *stack, const char *place)
 /* Releases it if it is the object of the last own block, and nothing was put
  * into the current block since. */
 static bool
-stack_release_own (SliceStack *stack, uint32_t index, const char *object)
+stack_release_dedicated (SliceStack *stack, uint32_t index, const char *object)
 {
   Bump *bump = &stack->bump;
   const Block *block = &bump->chain.table[index];
@@ -367,8 +369,8 @@ sli_stack_release_here (SliceStack *stack, char *object, const char *floor)
     return false;
   char *start = object - sli_stack_head_bytes (stack);
   sli_bump_set_at (bump, start);
-  if (bump->chain.is_watched)
-    sli_watch_cut (sli_bump_start (bump), start, bump->block_end);
+  if (bump->chain.is_annotated)
+    sli_annotate_cut (sli_bump_start (bump), start, bump->block_end);
   return true;
 }
 
@@ -382,11 +384,11 @@ stack_release (SliceStack *stack, char *object)
       Block last = { 0 };
       if (n_used > 0)
         last = bump->chain.table[n_used - 1];
-      if (n_used > 0 && sli_block_is_own (&last))
+      if (n_used > 0 && sli_block_is_dedicated (&last))
         {
           const char *floor = ((BlockHead *) last.start)->below;
           return sli_block_has (last, object)
-                     ? stack_release_own (stack, n_used - 1, object)
+                     ? stack_release_dedicated (stack, n_used - 1, object)
                      : sli_stack_release_here (stack, object, floor);
         }
       if (sli_stack_release_here (stack, object, NULL))
@@ -405,10 +407,10 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
     return;
   if (stack->is_checked)
     sli_stack_check_release (stack, object);
-  if (stack->bump.chain.is_told)
-    sli_told_cut (&stack->bump, object);
+  if (stack->bump.chain.is_traced)
+    sli_traced_cut (&stack->bump, object);
   if (!stack_release (stack, object))
-    sli_stack_fault (stack, object);
+    sli_stack_report (stack, object);
 }
 
 /* --- the rest ------------------------------------------------------------ */
@@ -417,8 +419,8 @@ void
 slice_stack_reset (SliceStack *stack, SliceKeep keep)
 {
   sli_stack_require (stack);
-  if (stack->bump.chain.is_told)
-    sli_told_cut_all (&stack->bump);
+  if (stack->bump.chain.is_traced)
+    sli_traced_cut_all (&stack->bump);
   sli_chain_reset (&stack->bump.chain, keep);
   stack_enter_bottom (stack);
 }
@@ -443,7 +445,7 @@ slice_stack_is_empty (const SliceStack *stack)
   for (uint32_t i = 0; i < chain->n_used; i++)
     {
       const BlockHead *head = (const BlockHead *) chain->table[i].start;
-      if (sli_block_is_own (&chain->table[i]) || head->below != first)
+      if (sli_block_is_dedicated (&chain->table[i]) || head->below != first)
         return false;
       first = head->first;
     }

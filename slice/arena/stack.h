@@ -18,7 +18,7 @@
  */
 typedef struct
 {
-  _Alignas(16) char *below; /* where the next object would have gone in the
+  _Alignas (16) char *below; /* where the next object would have gone in the
                                regular block below, when this came into use */
   char *first;              /* the lowest object, with its head if checked;
                                the next one's place while there is none.  In
@@ -102,6 +102,6 @@ void sli_stack_check_release (SliceStack *stack, char *object);
 
 /* Says what is wrong with the release of an address that is not the top, and
  * ends the program. */
-_Noreturn void sli_stack_fault (const SliceStack *stack, const char *object);
+_Noreturn void sli_stack_report (const SliceStack *stack, const char *object);
 
 #endif

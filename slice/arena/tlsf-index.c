@@ -1,7 +1,7 @@
 /* tlsf-index.c - the lists of free pieces, and the maps that find them
  *
- * Layer: arena.  A row for each power of two, a column for each 32nd of it; a bit
- * for each list that has a piece, in words of two rows, and a bit for each
+ * Layer: arena.  A row for each power of two, a column for each 32nd of it; a
+ * bit for each list that has a block, in words of two rows, and a bit for each
  * word that is not 0: two counts of zeros find the least list that is large
  * enough.
  *
@@ -41,9 +41,9 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
 }
 
 void
-sli_tlsf_fault_damaged (const SliceTlsf *tlsf, const void *piece)
+sli_tlsf_report_damaged (const SliceTlsf *tlsf, const void *block)
 {
-  sli_arena_fault (ARENA_FAULT_TLSF_DAMAGED,
-                   "TLSF heap %p: the header at %p was overwritten",
-                   (const void *) tlsf, piece);
+  sli_arena_report_misuse (ARENA_MISUSE_TLSF_DAMAGED,
+                           "TLSF heap %p: the header at %p was overwritten",
+                           (const void *) tlsf, block);
 }

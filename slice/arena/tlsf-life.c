@@ -18,7 +18,7 @@
 #include "traced.h"
 
 #define CONTROL_BYTES(n_lists)                                                \
- ((sizeof (SliceTlsf) + (n_lists) * sizeof (Piece *) + 15) & ~(size_t) 15)
+ ((sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *) + 15) & ~(size_t) 15)
 
 /* The first block of a heap that grows, and the largest that it asks for
  * ahead of need. */
@@ -32,18 +32,18 @@ static size_t
 tlsf_tag (const SliceTlsf *tlsf)
 {
   size_t bits = (uintptr_t) tlsf * (size_t) UINT64_C (0x9e3779b97f4a7c15);
-  size_t least = PIECE_TAG_MASK & -PIECE_TAG_MASK;
-  return (bits & PIECE_TAG_MASK) | least;
+  size_t least = BLOCK_TAG_MASK & -BLOCK_TAG_MASK;
+  return (bits & BLOCK_TAG_MASK) | least;
 }
 
 /* A tool that watches finds more, and tells it better. */
 static void
 tlsf_set_checked (SliceTlsf *tlsf)
 {
-  if (tlsf->is_watched)
+  if (tlsf->is_annotated)
     return;
   tlsf->is_checked = true;
-  tlsf->extra_bytes = sizeof (PieceTail);
+  tlsf->extra_bytes = sizeof (TlsfBlockTail);
   tlsf->quick_kind = 0;
 }
 
@@ -56,11 +56,11 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
   tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_lists);
   tlsf->end = end;
   tlsf->n_lists = n_lists;
-  tlsf->is_watched = sli_watch_active ();
+  tlsf->is_annotated = sli_annotate_active ();
   tlsf->tag = tlsf_tag (tlsf);
-  tlsf->front_bytes = tlsf->is_watched ? WATCH_GAP_BYTES : 0;
+  tlsf->front_bytes = tlsf->is_annotated ? ANNOTATE_GAP_BYTES : 0;
   tlsf->extra_bytes = 2 * tlsf->front_bytes;
-  tlsf->quick_kind = tlsf->is_watched ? 0 : ARENA_TLSF;
+  tlsf->quick_kind = tlsf->is_annotated ? 0 : ARENA_TLSF;
   if ((flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ())
     tlsf_set_checked (tlsf);
   sli_tlsf_index_clear (tlsf);
@@ -68,9 +68,9 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
 
 /* Of a heap without objects. */
 static void
-tlsf_set_told (SliceTlsf *tlsf)
+tlsf_set_traced (SliceTlsf *tlsf)
 {
-  tlsf->chain.is_told = true;
+  tlsf->chain.is_traced = true;
   tlsf->quick_kind = 0;
 }
 
@@ -80,16 +80,16 @@ tell_end_of (const void *object, size_t bytes, bool is_live, void *data)
   (void) bytes;
   (void) data;
   if (is_live)
-    sli_trace_died (SLICE_TRACE_TLSF, object, 0);
+    sli_trace_free (SLICE_TRACE_TLSF, object, 0);
   return true;
 }
 
 size_t
 slice_tlsf_buffer_bytes (size_t bytes)
 {
-  size_t piece = bytes + 3 * PIECE_STRIDE_MIN + 2 * WATCH_GAP_BYTES;
-  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * piece + 8192));
-  return control + piece + 64;
+  size_t block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
+  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
+  return control + block + 64;
 }
 
 static void
@@ -106,7 +106,7 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
   size_t skip = (size_t) (start - (char *) buffer);
   uint32_t n_lists = sli_tlsf_n_lists_for (bytes);
   size_t control = CONTROL_BYTES (n_lists);
-  if (bytes < skip + control + PIECE_STRIDE_MIN)
+  if (bytes < skip + control + BLOCK_STRIDE_MIN)
     {
       errno = EINVAL;
       return NULL;
@@ -121,10 +121,10 @@ slice_tlsf_new_fixed (void *buffer, size_t bytes)
       errno = EINVAL;
       return NULL;
     }
-  if (tlsf->is_watched)
-    sli_watch_block (tlsf->fixed.first);
+  if (tlsf->is_annotated)
+    sli_annotate_block (tlsf->fixed.first);
   if (trace_is_on ())
-    tlsf_set_told (tlsf);
+    tlsf_set_traced (tlsf);
   return tlsf;
 }
 
@@ -147,10 +147,10 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
   SliceTlsf *tlsf = memory;
   tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
-  if (!sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN))
+  if (!sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN))
     return NULL;
-  if ((options->flags & ARENA_TOLD) != 0)
-    tlsf_set_told (tlsf);
+  if ((options->flags & ARENA_TRACED) != 0)
+    tlsf_set_traced (tlsf);
   return tlsf;
 }
 
@@ -158,14 +158,14 @@ void
 sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
-  if (tlsf->chain.is_told)
+  if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, tell_end_of, NULL);
   tlsf->kind = ARENA_DEAD;
   tlsf->quick_kind = ARENA_DEAD;
   if (!tlsf->is_fixed)
     sli_chain_fini (&tlsf->chain);
-  else if (tlsf->is_watched)
-    sli_watch_block_gone (tlsf->fixed.first, tlsf->fixed.bytes);
+  else if (tlsf->is_annotated)
+    sli_annotate_block_gone (tlsf->fixed.first, tlsf->fixed.bytes);
 }
 
 static void
@@ -205,7 +205,7 @@ void
 slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
   sli_tlsf_require (tlsf);
-  if (tlsf->chain.is_told)
+  if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, tell_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
   tlsf->span_bytes = 0;
@@ -214,12 +214,12 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
     {
       Region old = tlsf->fixed;
       sli_tlsf_region_lay_out (tlsf, (char *) old.first,
-                               old.bytes + PIECE_HEAD_BYTES, &tlsf->fixed);
+                               old.bytes + BLOCK_HEAD_BYTES, &tlsf->fixed);
       return;
     }
   uint32_t n_keep = sli_chain_empty (&tlsf->chain, keep);
   sli_chain_trim (&tlsf->chain, n_keep);
   tlsf->n_empty = 0;
   while (tlsf->chain.n_used < tlsf->chain.n_blocks)
-    sli_tlsf_grow (tlsf, PIECE_STRIDE_MIN);
+    sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN);
 }

@@ -18,23 +18,23 @@
 
 #define N_EMPTY_REGIONS_MAX 1
 
-/* What a region needs beside its pieces: padding in front and the end piece's
+/* What a region needs beside its pieces: padding in front and the end block's
  * header. */
 #define REGION_EXTRA_BYTES 32
 
 static char *
 region_first (char *start)
 {
-  return sli_align (start + PIECE_HEAD_BYTES, TLSF_UNIT_BYTES)
-         - PIECE_HEAD_BYTES;
+  return sli_align (start + BLOCK_HEAD_BYTES, TLSF_UNIT_BYTES)
+         - BLOCK_HEAD_BYTES;
 }
 
 static size_t
-region_piece_bytes (char *start, size_t bytes)
+region_block_bytes (char *start, size_t bytes)
 {
   char *first = region_first (start);
-  char *end = start + bytes - PIECE_HEAD_BYTES;
-  if (bytes < REGION_EXTRA_BYTES + PIECE_STRIDE_MIN)
+  char *end = start + bytes - BLOCK_HEAD_BYTES;
+  if (bytes < REGION_EXTRA_BYTES + BLOCK_STRIDE_MIN)
     return 0;
   return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
 }
@@ -54,33 +54,34 @@ range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
   tlsf->span_units = tlsf->span_bytes >> TLSF_UNIT_BITS;
 }
 
-/* A region's one free piece, but for the heap's own words in it. */
+/* A region's one free block, but for the heap's own words in it. */
 static void
-region_hide (Piece *piece, size_t stride)
+region_hide (TlsfBlock *block, size_t stride)
 {
-  const char *start = (const char *) (piece + 1);
-  const char *end = (const char *) piece_before_word (piece_at (piece, stride));
+  const char *start = (const char *) (block + 1);
+  const char *end
+      = (const char *) tlsf_block_before_word (tlsf_block_at (block, stride));
   if (start < end)
-    sli_watch_hide (start, (size_t) (end - start));
+    sli_annotate_hide (start, (size_t) (end - start));
 }
 
 bool
 sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                          Region *region)
 {
-  size_t piece_bytes = region_piece_bytes (start, bytes);
-  if (piece_bytes < PIECE_STRIDE_MIN)
+  size_t tlsf_block_bytes = region_block_bytes (start, bytes);
+  if (tlsf_block_bytes < BLOCK_STRIDE_MIN)
     return false;
-  if (tlsf->is_watched)
-    sli_watch_show (start, bytes);
-  Piece *piece = (Piece *) (void *) region_first (start);
-  region->first = piece;
-  region->bytes = piece_bytes;
-  piece_at (piece, piece_bytes)->stride_and_bits = tlsf->tag;
-  sli_tlsf_insert (tlsf, piece, piece_bytes);
-  if (tlsf->is_watched)
-    region_hide (piece, piece_bytes);
-  range_include (tlsf, (uintptr_t) piece, piece_bytes);
+  if (tlsf->is_annotated)
+    sli_annotate_show (start, bytes);
+  TlsfBlock *block = (TlsfBlock *) (void *) region_first (start);
+  region->first = block;
+  region->bytes = tlsf_block_bytes;
+  tlsf_block_at (block, tlsf_block_bytes)->stride_and_bits = tlsf->tag;
+  sli_tlsf_insert (tlsf, block, tlsf_block_bytes);
+  if (tlsf->is_annotated)
+    region_hide (block, tlsf_block_bytes);
+  range_include (tlsf, (uintptr_t) block, tlsf_block_bytes);
   return true;
 }
 
@@ -122,21 +123,22 @@ sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
     return tlsf->fixed;
   Block block = tlsf->chain.table[index];
   Region region
-      = { (Piece *) (void *) region_first (block.start),
-          region_piece_bytes (block.start, sli_block_bytes (&block)), index };
+      = { (TlsfBlock *) (void *) region_first (block.start),
+          region_block_bytes (block.start, sli_block_bytes (&block)), index };
   return region;
 }
 
 /* Its end follows it, and what is in front of it is the region's start: only
- * a region's first piece is 8 above a block's alignment. */
+ * a region's first block is 8 above a block's alignment. */
 bool
-sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece, size_t stride)
+sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
+                    size_t stride)
 {
-  if (tlsf->is_fixed || piece_before_is_free (piece)
-      || piece_stride (piece_at (piece, stride)) != 0)
+  if (tlsf->is_fixed || tlsf_block_before_is_free (block)
+      || tlsf_block_stride (tlsf_block_at (block, stride)) != 0)
     return false;
   Region region;
-  return sli_tlsf_region_of (tlsf, piece, &region) && region.first == piece;
+  return sli_tlsf_region_of (tlsf, block, &region) && region.first == block;
 }
 
 bool
@@ -151,15 +153,15 @@ sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address, Region *region)
 }
 
 void
-sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   if (tlsf->n_empty < N_EMPTY_REGIONS_MAX)
     {
       tlsf->n_empty++;
       return;
     }
-  sli_tlsf_remove (tlsf, piece, stride);
-  int32_t index = sli_chain_find (&tlsf->chain, piece);
+  sli_tlsf_remove (tlsf, block, stride);
+  int32_t index = sli_chain_find (&tlsf->chain, block);
   sli_chain_drop (&tlsf->chain, (uint32_t) index);
 }
 
@@ -171,8 +173,8 @@ slice_tlsf_trim (SliceTlsf *tlsf)
   for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
     {
       Region region = sli_tlsf_region (tlsf, i - 1);
-      if (!piece_is_free (region.first)
-          || piece_stride (region.first) != region.bytes)
+      if (!tlsf_block_is_free (region.first)
+          || tlsf_block_stride (region.first) != region.bytes)
         continue;
       sli_tlsf_remove (tlsf, region.first, region.bytes);
       sli_chain_drop (&tlsf->chain, i - 1);

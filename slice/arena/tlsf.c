@@ -1,10 +1,10 @@
 /* tlsf.c - two-level segregated fit: any size, any order, bounded time
  *
- * Layer: arena: above its index (tlsf-index.c) and its regions (tlsf-region.c).  How
- * a heap is made, reset and ended: tlsf-life.c.
+ * Layer: arena: above its index (tlsf-index.c) and its regions
+ * (tlsf-region.c).  How a heap is made, reset and ended: tlsf-life.c.
  *
- * Invariants: no two free pieces are neighbours; the bits of a piece and of
- * the one behind it agree; each free piece is in the list of its stride.
+ * Invariants: no two free pieces are neighbours; the bits of a block and of
+ * the one behind it agree; each free block is in the list of its stride.
  *
  * Theory: section 8.5.
  *
@@ -23,54 +23,55 @@
 /* --- watched objects ----------------------------------------------------- */
 
 /* Under a tool an object has a gap on both sides; the words that the heap
- * needs in a free piece lie in these:
+ * needs in a free block lie in these:
  *
  *   | stride | front gap: links | object | back gap ... last word |
  */
 __attribute__ ((cold, noinline)) static char *
-watch_out (const SliceTlsf *tlsf, Piece *piece, size_t size)
+annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
 {
-  char *object = piece_object (piece) + tlsf->front_bytes;
-  if (tlsf->is_watched)
+  char *object = tlsf_block_object (block) + tlsf->front_bytes;
+  if (tlsf->is_annotated)
     {
-      size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
-      sli_watch_hide (piece_object (piece), room);
-      sli_watch_show (object, size);
-      sli_tlsf_gap_note (piece, size);
+      size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+      sli_annotate_hide (tlsf_block_object (block), room);
+      sli_annotate_show (object, size);
+      sli_tlsf_gap_note (block, size);
     }
   if (tlsf->is_checked)
-    sli_tlsf_tail_note (tlsf, piece, size);
-  if (tlsf->chain.is_told)
-    sli_trace_born (SLICE_TRACE_TLSF, object, size);
+    sli_tlsf_tail_note (tlsf, block, size);
+  if (tlsf->chain.is_traced)
+    sli_trace_alloc (SLICE_TRACE_TLSF, object, size);
   return object;
 }
 
 /* The whole object is hidden, and the heap's own words are shown; and the
  * hooks are told. */
 __attribute__ ((cold, noinline)) static void
-watch_in (const SliceTlsf *tlsf, Piece *piece)
+annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
 {
-  if (tlsf->chain.is_told)
-    sli_trace_died (SLICE_TRACE_TLSF, piece_object (piece) + tlsf->front_bytes,
-                    0);
-  if (!tlsf->is_watched)
+  if (tlsf->chain.is_traced)
+    sli_trace_free (SLICE_TRACE_TLSF,
+                    tlsf_block_object (block) + tlsf->front_bytes, 0);
+  if (!tlsf->is_annotated)
     return;
-  size_t room = piece_stride (piece) - PIECE_HEAD_BYTES;
-  char *start = piece_object (piece);
-  sli_watch_hide (start, room);
-  sli_watch_show (start, 2 * sizeof (Piece *));
-  sli_watch_show (start + room - sizeof (Piece *), sizeof (Piece *));
+  size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+  char *start = tlsf_block_object (block);
+  sli_annotate_hide (start, room);
+  sli_annotate_show (start, 2 * sizeof (TlsfBlock *));
+  sli_annotate_show (start + room - sizeof (TlsfBlock *),
+                     sizeof (TlsfBlock *));
 }
 
-/* Shows the heap's words in a piece that is to be free. */
+/* Shows the heap's words in a block that is to be free. */
 static void
-watch_free (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  if (SLICE_LIKELY (!tlsf->is_watched))
+  if (SLICE_LIKELY (!tlsf->is_annotated))
     return;
-  sli_watch_show (piece, sizeof *piece);
-  sli_watch_show (piece_before_word (piece_at (piece, stride)),
-                  sizeof (Piece *));
+  sli_annotate_show (block, sizeof *block);
+  sli_annotate_show (tlsf_block_before_word (tlsf_block_at (block, stride)),
+                     sizeof (TlsfBlock *));
 }
 
 /* --- alloc --------------------------------------------------------------- */
@@ -79,9 +80,9 @@ watch_free (const SliceTlsf *tlsf, Piece *piece, size_t stride)
 static inline size_t
 stride_of (size_t size)
 {
-  size_t stride = (size + PIECE_HEAD_BYTES + TLSF_UNIT_BYTES - 1)
+  size_t stride = (size + BLOCK_HEAD_BYTES + TLSF_UNIT_BYTES - 1)
                   & ~(TLSF_UNIT_BYTES - 1);
-  return stride < PIECE_STRIDE_MIN ? PIECE_STRIDE_MIN : stride;
+  return stride < BLOCK_STRIDE_MIN ? BLOCK_STRIDE_MIN : stride;
 }
 
 static size_t
@@ -102,93 +103,95 @@ size_is_absurd (size_t size)
   return size >> (bits - 2) != 0;
 }
 
-/* The header of a piece that starts where none did. */
+/* The header of a block that starts where none did. */
 static void
-piece_set_stride (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+tlsf_block_set_stride (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  if (tlsf->is_watched)
-    sli_watch_show (piece, PIECE_HEAD_BYTES);
-  piece->stride_and_bits = stride;
+  if (tlsf->is_annotated)
+    sli_annotate_show (block, BLOCK_HEAD_BYTES);
+  block->stride_and_bits = stride;
 }
 
-/* The whole of a piece goes to an object. */
+/* The whole of a block goes to an object. */
 static inline void
-piece_mark_live (const SliceTlsf *tlsf, Piece *piece, size_t stride,
-                 size_t bits)
+tlsf_block_mark_live (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride,
+                      size_t bits)
 {
-  piece->stride_and_bits = stride | bits | tlsf->tag;
+  block->stride_and_bits = stride | bits | tlsf->tag;
   TLSF_STEP ();
-  piece_at (piece, stride)->stride_and_bits &= ~PIECE_BEFORE_FREE;
+  tlsf_block_at (block, stride)->stride_and_bits &= ~BLOCK_BEFORE_FREE;
 }
 
-/* Marks a piece that is in no list as live; what is beyond `stride` becomes a
- * free piece. */
+/* Marks a block that is in no list as live; what is beyond `stride` becomes a
+ * free block. */
 static inline void
-piece_use (SliceTlsf *tlsf, Piece *piece, size_t stride)
+tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  size_t have = piece_stride (piece);
-  size_t before = piece->stride_and_bits & PIECE_BEFORE_FREE;
+  size_t have = tlsf_block_stride (block);
+  size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
   size_t rest = have - stride;
-  if (rest < PIECE_STRIDE_MIN)
+  if (rest < BLOCK_STRIDE_MIN)
     {
-      piece_mark_live (tlsf, piece, have, before);
+      tlsf_block_mark_live (tlsf, block, have, before);
       return;
     }
-  piece->stride_and_bits = stride | before | tlsf->tag;
-  watch_free (tlsf, piece_at (piece, stride), rest);
-  sli_tlsf_insert (tlsf, piece_at (piece, stride), rest);
+  block->stride_and_bits = stride | before | tlsf->tag;
+  annotate_free (tlsf, tlsf_block_at (block, stride), rest);
+  sli_tlsf_insert (tlsf, tlsf_block_at (block, stride), rest);
 }
 
-/* The same with a piece that is still the first of its list: if its rest
+/* The same with a block that is still the first of its list: if its rest
  * belongs there, it stays. */
 static inline void
-piece_cut (SliceTlsf *tlsf, Piece *piece, size_t stride)
+tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  size_t have = piece_stride (piece);
+  size_t have = tlsf_block_stride (block);
   size_t rest = have - stride;
-  if (rest < PIECE_STRIDE_MIN)
+  if (rest < BLOCK_STRIDE_MIN)
     {
-      sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), piece);
-      piece_mark_live (tlsf, piece, have, 0);
+      sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), block);
+      tlsf_block_mark_live (tlsf, block, have, 0);
       return;
     }
-  watch_free (tlsf, piece_at (piece, stride), rest);
-  sli_tlsf_move (tlsf, piece, have, piece_at (piece, stride), rest);
-  piece->stride_and_bits = stride | tlsf->tag;
+  annotate_free (tlsf, tlsf_block_at (block, stride), rest);
+  sli_tlsf_move (tlsf, block, have, tlsf_block_at (block, stride), rest);
+  block->stride_and_bits = stride | tlsf->tag;
 }
 
 /* Does it look as if it were a whole region? */
 static inline bool
-piece_fills_region (const Piece *piece)
+tlsf_block_fills_region (const TlsfBlock *block)
 {
-  return !piece_before_is_free (piece)
-         && piece_stride (piece_at (piece, piece_stride (piece))) == 0;
+  return !tlsf_block_before_is_free (block)
+         && tlsf_block_stride (
+                tlsf_block_at (block, tlsf_block_stride (block)))
+                == 0;
 }
 
 /* A region that was empty is so no more. */
 __attribute__ ((cold, noinline)) static void
-piece_leaves_region (SliceTlsf *tlsf, const Piece *piece)
+tlsf_block_leaves_region (SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  if (sli_tlsf_is_region (tlsf, piece, piece_stride (piece)))
+  if (sli_tlsf_is_region (tlsf, block, tlsf_block_stride (block)))
     tlsf->n_empty--;
 }
 
-/* A free piece that is the first of its list; the heap grows if it must.
+/* A free block that is the first of its list; the heap grows if it must.
  * NULL with errno ENOMEM. */
-static inline Piece *
-piece_obtain (SliceTlsf *tlsf, size_t stride)
+static inline TlsfBlock *
+tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 {
-  Piece *piece = sli_tlsf_find (tlsf, stride);
-  if (SLICE_UNLIKELY (piece == NULL) && sli_tlsf_grow (tlsf, stride))
-    piece = sli_tlsf_find (tlsf, stride);
-  if (SLICE_UNLIKELY (piece == NULL))
+  TlsfBlock *block = sli_tlsf_find (tlsf, stride);
+  if (SLICE_UNLIKELY (block == NULL) && sli_tlsf_grow (tlsf, stride))
+    block = sli_tlsf_find (tlsf, stride);
+  if (SLICE_UNLIKELY (block == NULL))
     {
       errno = ENOMEM;
       return NULL;
     }
-  if (SLICE_UNLIKELY (tlsf->n_empty > 0) && piece_fills_region (piece))
-    piece_leaves_region (tlsf, piece);
-  return piece;
+  if (SLICE_UNLIKELY (tlsf->n_empty > 0) && tlsf_block_fills_region (block))
+    tlsf_block_leaves_region (tlsf, block);
+  return block;
 }
 
 /* Any size, in any heap. */
@@ -202,13 +205,13 @@ alloc_any (SliceTlsf *tlsf, size_t size)
       return NULL;
     }
   size_t stride = stride_for (tlsf, size);
-  Piece *piece = piece_obtain (tlsf, stride);
-  if (piece == NULL)
+  TlsfBlock *block = tlsf_block_obtain (tlsf, stride);
+  if (block == NULL)
     return NULL;
-  piece_cut (tlsf, piece, stride);
+  tlsf_block_cut (tlsf, block, stride);
   if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
-    return watch_out (tlsf, piece, size + (size == 0));
-  return piece_object (piece);
+    return annotate_out (tlsf, block, size + (size == 0));
+  return tlsf_block_object (block);
 }
 
 /* Small sizes, from a list of the first map: its pieces all have the same
@@ -217,7 +220,7 @@ void *
 slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
 {
   if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
-      || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - PIECE_HEAD_BYTES)
+      || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - BLOCK_HEAD_BYTES)
     return alloc_any (tlsf, size);
   size_t stride = stride_of (size);
   TLSF_STEP ();
@@ -226,30 +229,32 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
     return alloc_any (tlsf, size);
   unsigned list = (unsigned) __builtin_ctzll (map);
   size_t have = (size_t) list << TLSF_UNIT_BITS;
-  Piece *piece = tlsf->lists[list];
+  TlsfBlock *block = tlsf->lists[list];
   TLSF_STEP ();
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (piece->stride_and_bits != (have | PIECE_FREE)))
-    sli_tlsf_fault_damaged (tlsf, piece);
-  sli_tlsf_list_pop (tlsf, list, piece);
-  if (have - stride < PIECE_STRIDE_MIN)
-    piece_mark_live (tlsf, piece, have, 0);
+  if (SLICE_UNLIKELY (block->stride_and_bits != (have | BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, block);
+  sli_tlsf_list_pop (tlsf, list, block);
+  if (have - stride < BLOCK_STRIDE_MIN)
+    tlsf_block_mark_live (tlsf, block, have, 0);
   else
     {
-      piece->stride_and_bits = stride | tlsf->tag;
-      sli_tlsf_insert_exact (tlsf, piece_at (piece, stride), have - stride);
+      block->stride_and_bits = stride | tlsf->tag;
+      sli_tlsf_insert_exact (tlsf, tlsf_block_at (block, stride),
+                             have - stride);
     }
-  return piece_object (piece);
+  return tlsf_block_object (block);
 }
 
-/* Where in a piece an aligned object starts, so that what is in front of it
- * is nothing or large enough for a piece. */
+/* Where in a block an aligned object starts, so that what is in front of it
+ * is nothing or large enough for a block. */
 static size_t
-aligned_offset (const SliceTlsf *tlsf, const Piece *piece, size_t alignment)
+aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
+                size_t alignment)
 {
-  uintptr_t object = (uintptr_t) piece_object (piece) + tlsf->front_bytes;
+  uintptr_t object = (uintptr_t) tlsf_block_object (block) + tlsf->front_bytes;
   size_t offset = (alignment - (object & (alignment - 1))) & (alignment - 1);
-  while (offset != 0 && offset < PIECE_STRIDE_MIN)
+  while (offset != 0 && offset < BLOCK_STRIDE_MIN)
     offset += alignment;
   return offset;
 }
@@ -262,131 +267,133 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
   size_t stride = stride_for (tlsf, size);
-  Piece *piece = piece_obtain (tlsf, stride + alignment + PIECE_STRIDE_MIN);
-  if (piece == NULL)
+  TlsfBlock *block
+      = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);
+  if (block == NULL)
     return NULL;
-  size_t offset = aligned_offset (tlsf, piece, alignment);
-  size_t have = piece_stride (piece);
-  sli_tlsf_remove (tlsf, piece, have);
+  size_t offset = aligned_offset (tlsf, block, alignment);
+  size_t have = tlsf_block_stride (block);
+  sli_tlsf_remove (tlsf, block, have);
   if (offset > 0)
     {
-      Piece *front = piece;
-      piece = piece_at (front, offset);
-      piece_set_stride (tlsf, piece, have - offset);
-      watch_free (tlsf, front, offset);
+      TlsfBlock *front = block;
+      block = tlsf_block_at (front, offset);
+      tlsf_block_set_stride (tlsf, block, have - offset);
+      annotate_free (tlsf, front, offset);
       sli_tlsf_insert (tlsf, front, offset);
     }
-  piece_use (tlsf, piece, stride);
-  return watch_out (tlsf, piece, size + (size == 0));
+  tlsf_block_use (tlsf, block, stride);
+  return annotate_out (tlsf, block, size + (size == 0));
 }
 
 /* --- free ---------------------------------------------------------------- */
 
-/* The piece of a live object.  What is looked at is the heap's as soon as the
+/* The block of a live object.  What is looked at is the heap's as soon as the
  * address lies in its range, so the looks are safe over a buffer.  The header
- * must be this heap's, and the piece behind a sound one that does not take
+ * must be this heap's, and the block behind a sound one that does not take
  * this one for free: else it was freed and joined. */
-static inline Piece *
-piece_require (const SliceTlsf *tlsf, const void *object, size_t front_bytes)
+static inline TlsfBlock *
+tlsf_block_require (const SliceTlsf *tlsf, const void *object,
+                    size_t front_bytes)
 {
-  Piece *piece = object_piece ((const char *) object - front_bytes);
-  size_t offset = (uintptr_t) piece - tlsf->low;
+  TlsfBlock *block = object_block ((const char *) object - front_bytes);
+  size_t offset = (uintptr_t) block - tlsf->low;
   if (SLICE_UNLIKELY (offset >= tlsf->span_bytes)
       || SLICE_UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
-    sli_tlsf_fault_object (tlsf, object);
-  size_t stride = (piece->stride_and_bits ^ tlsf->tag) & ~PIECE_BEFORE_FREE;
+    sli_tlsf_report_object (tlsf, object);
+  size_t stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
   TLSF_STEP ();
   if (SLICE_UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
-      || SLICE_UNLIKELY (stride - PIECE_STRIDE_MIN
+      || SLICE_UNLIKELY (stride - BLOCK_STRIDE_MIN
                          >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
-    sli_tlsf_fault_object (tlsf, object);
-  size_t after = piece_at (piece, stride)->stride_and_bits;
-  size_t tag = (after & PIECE_FREE) != 0 ? 0 : tlsf->tag;
+    sli_tlsf_report_object (tlsf, object);
+  size_t after = tlsf_block_at (block, stride)->stride_and_bits;
+  size_t tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (((after ^ tag) & (PIECE_TAG_MASK | PIECE_BEFORE_FREE))
+  if (SLICE_UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE))
                       != 0))
-    sli_tlsf_fault_object (tlsf, object);
-  return piece;
+    sli_tlsf_report_object (tlsf, object);
+  return block;
 }
 
 /* The same in any heap.  In a checked one nothing is looked at that lies in
- * none of its regions, and the piece's end must be whole. */
-static Piece *
-piece_asked (const SliceTlsf *tlsf, const void *object)
+ * none of its regions, and the block's end must be whole. */
+static TlsfBlock *
+tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
 {
   Region region;
   sli_tlsf_require (tlsf);
   if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
-    sli_tlsf_fault_object (tlsf, object);
-  Piece *piece = piece_require (tlsf, object, tlsf->front_bytes);
-  if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, piece))
-    sli_tlsf_fault_object (tlsf, object);
-  return piece;
+    sli_tlsf_report_object (tlsf, object);
+  TlsfBlock *block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
+  if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, block))
+    sli_tlsf_report_object (tlsf, object);
+  return block;
 }
 
 /* Bytes that may be used of a live object. */
 static size_t
-piece_room (const SliceTlsf *tlsf, const Piece *piece)
+tlsf_block_room (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  if (tlsf->is_watched)
-    return sli_tlsf_gap_size (piece);
-  return tlsf->is_checked
-             ? sli_tlsf_tail_size (piece)
-             : piece_stride (piece) - PIECE_HEAD_BYTES - tlsf->extra_bytes;
+  if (tlsf->is_annotated)
+    return sli_tlsf_gap_size (block);
+  return tlsf->is_checked ? sli_tlsf_tail_size (block)
+                          : tlsf_block_stride (block) - BLOCK_HEAD_BYTES
+                                - tlsf->extra_bytes;
 }
 
-/* The stride of the free piece behind a live one, whose header was looked at;
+/* The stride of the free block behind a live one, whose header was looked at;
  * 0 if that is not free. */
 static inline size_t
-stride_behind (const SliceTlsf *tlsf, Piece *after)
+stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
 {
   size_t bits = after->stride_and_bits;
-  if ((bits & PIECE_FREE) == 0)
+  if ((bits & BLOCK_FREE) == 0)
     return 0;
   if (SLICE_UNLIKELY (
-          !sli_tlsf_stride_is_sound (tlsf, after, bits ^ PIECE_FREE)))
-    sli_tlsf_fault_damaged (tlsf, after);
-  return bits ^ PIECE_FREE;
+          !sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, after);
+  return bits ^ BLOCK_FREE;
 }
 
-/* Where the free piece in front of a piece starts. */
-static inline Piece *
-piece_before (const SliceTlsf *tlsf, Piece *piece)
+/* Where the free block in front of a block starts. */
+static inline TlsfBlock *
+tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
 {
-  Piece *before = *piece_before_word (piece);
+  TlsfBlock *before = *tlsf_block_before_word (block);
   TLSF_STEP ();
   if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, before))
       || SLICE_UNLIKELY (
           before->stride_and_bits
-          != ((size_t) ((char *) piece - (char *) before) | PIECE_FREE)))
-    sli_tlsf_fault_damaged (tlsf, piece);
+          != ((size_t) ((char *) block - (char *) before) | BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, block);
   return before;
 }
 
-/* A free piece has become a region, it seems. */
+/* A free block has become a region, it seems. */
 __attribute__ ((cold, noinline)) static void
-piece_ends_region (SliceTlsf *tlsf, Piece *piece)
+tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
 {
-  size_t stride = piece_stride (piece);
-  if (sli_tlsf_is_region (tlsf, piece, stride))
-    sli_tlsf_region_emptied (tlsf, piece, stride);
+  size_t stride = tlsf_block_stride (block);
+  if (sli_tlsf_is_region (tlsf, block, stride))
+    sli_tlsf_region_emptied (tlsf, block, stride);
 }
 
-/* Is a free piece that grows at its end still in the right list? */
+/* Is a free block that grows at its end still in the right list? */
 static inline bool
-piece_stays (size_t old_stride, size_t stride)
+tlsf_block_stays (size_t old_stride, size_t stride)
 {
   return old_stride >= TLSF_EXACT_BELOW
          && sli_tlsf_list_of (old_stride) == sli_tlsf_list_of (stride);
 }
 
-/* A live piece becomes free, and one with its free neighbours. */
+/* A live block becomes free, and one with its free neighbours. */
 static inline void
-piece_give (SliceTlsf *tlsf, Piece *piece)
+tlsf_block_give (SliceTlsf *tlsf, TlsfBlock *block)
 {
-  size_t bits = piece->stride_and_bits;
-  size_t stride = (bits ^ tlsf->tag) & ~PIECE_BEFORE_FREE;
-  Piece *after = piece_at (piece, stride);
+  size_t bits = block->stride_and_bits;
+  size_t stride = (bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
+  TlsfBlock *after = tlsf_block_at (block, stride);
   size_t behind = stride_behind (tlsf, after);
   if (behind != 0)
     {
@@ -394,33 +401,33 @@ piece_give (SliceTlsf *tlsf, Piece *piece)
       stride += behind;
     }
   bool stays = false;
-  if ((bits & PIECE_BEFORE_FREE) != 0)
+  if ((bits & BLOCK_BEFORE_FREE) != 0)
     {
       /* A second free of what has been joined is found by this bit. */
-      piece->stride_and_bits = bits | PIECE_FREE;
-      Piece *before = piece_before (tlsf, piece);
-      size_t more = (size_t) ((char *) piece - (char *) before);
-      piece = before;
+      block->stride_and_bits = bits | BLOCK_FREE;
+      TlsfBlock *before = tlsf_block_before (tlsf, block);
+      size_t more = (size_t) ((char *) block - (char *) before);
+      block = before;
       stride += more;
-      stays = piece_stays (more, stride);
+      stays = tlsf_block_stays (more, stride);
       if (!stays)
         sli_tlsf_remove (tlsf, before, more);
     }
   if (stays)
-    piece_mark_free (piece, stride);
+    tlsf_block_mark_free (block, stride);
   else
-    sli_tlsf_insert (tlsf, piece, stride);
-  if (SLICE_UNLIKELY (piece_at (piece, stride)->stride_and_bits
-                      == (tlsf->tag | PIECE_BEFORE_FREE)))
-    piece_ends_region (tlsf, piece);
+    sli_tlsf_insert (tlsf, block, stride);
+  if (SLICE_UNLIKELY (tlsf_block_at (block, stride)->stride_and_bits
+                      == (tlsf->tag | BLOCK_BEFORE_FREE)))
+    tlsf_block_ends_region (tlsf, block);
 }
 
-__attribute__ ((cold, noinline)) static Piece *
+__attribute__ ((cold, noinline)) static TlsfBlock *
 free_asked (const SliceTlsf *tlsf, const void *object)
 {
-  Piece *piece = piece_asked (tlsf, object);
-  watch_in (tlsf, piece);
-  return piece;
+  TlsfBlock *block = tlsf_block_asked (tlsf, object);
+  annotate_in (tlsf, block);
+  return block;
 }
 
 void
@@ -428,10 +435,10 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 {
   if (SLICE_UNLIKELY (object == NULL))
     return;
-  Piece *piece = SLICE_LIKELY (tlsf->quick_kind == ARENA_TLSF)
-                     ? piece_require (tlsf, object, 0)
-                     : free_asked (tlsf, object);
-  piece_give (tlsf, piece);
+  TlsfBlock *block = SLICE_LIKELY (tlsf->quick_kind == ARENA_TLSF)
+                         ? tlsf_block_require (tlsf, object, 0)
+                         : free_asked (tlsf, object);
+  tlsf_block_give (tlsf, block);
 }
 
 /* --- resize -------------------------------------------------------------- */
@@ -439,50 +446,50 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 size_t
 slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
 {
-  return piece_room (tlsf, piece_asked (tlsf, object));
+  return tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
 }
 
-/* Gives up the end of a live piece; it joins what is free behind. */
+/* Gives up the end of a live block; it joins what is free behind. */
 static void
-piece_shrink (SliceTlsf *tlsf, Piece *piece, size_t stride)
+tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  size_t have = piece_stride (piece);
+  size_t have = tlsf_block_stride (block);
   size_t rest = have - stride;
-  Piece *after = piece_at (piece, have);
-  Piece *tail = piece_at (piece, stride);
+  TlsfBlock *after = tlsf_block_at (block, have);
+  TlsfBlock *tail = tlsf_block_at (block, stride);
   size_t more = stride_behind (tlsf, after);
   if (more != 0)
     {
       sli_tlsf_move (tlsf, after, more, tail, rest + more);
     }
-  else if (rest >= PIECE_STRIDE_MIN)
+  else if (rest >= BLOCK_STRIDE_MIN)
     sli_tlsf_insert (tlsf, tail, rest);
   else
     return;
-  piece->stride_and_bits
-      = stride | tlsf->tag | (piece->stride_and_bits & PIECE_BEFORE_FREE);
+  block->stride_and_bits
+      = stride | tlsf->tag | (block->stride_and_bits & BLOCK_BEFORE_FREE);
 }
 
-/* Takes what it needs of the free piece behind; false if there is not enough.
+/* Takes what it needs of the free block behind; false if there is not enough.
  */
 static bool
-piece_extend (SliceTlsf *tlsf, Piece *piece, size_t stride)
+tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  size_t have = piece_stride (piece);
-  size_t before = piece->stride_and_bits & PIECE_BEFORE_FREE;
-  Piece *after = piece_at (piece, have);
+  size_t have = tlsf_block_stride (block);
+  size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
+  TlsfBlock *after = tlsf_block_at (block, have);
   size_t more = stride_behind (tlsf, after);
   if (more == 0 || have + more < stride)
     return false;
   size_t rest = have + more - stride;
-  if (rest >= PIECE_STRIDE_MIN)
+  if (rest >= BLOCK_STRIDE_MIN)
     {
-      sli_tlsf_move (tlsf, after, more, piece_at (piece, stride), rest);
-      piece->stride_and_bits = stride | before | tlsf->tag;
+      sli_tlsf_move (tlsf, after, more, tlsf_block_at (block, stride), rest);
+      block->stride_and_bits = stride | before | tlsf->tag;
       return true;
     }
   sli_tlsf_remove (tlsf, after, more);
-  piece_mark_live (tlsf, piece, have + more, before);
+  tlsf_block_mark_live (tlsf, block, have + more, before);
   return true;
 }
 
@@ -508,24 +515,24 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  Piece *piece = piece_asked (tlsf, object);
+  TlsfBlock *block = tlsf_block_asked (tlsf, object);
   size_t stride = stride_for (tlsf, size);
-  size_t have = piece_stride (piece);
-  size_t room = piece_room (tlsf, piece);
+  size_t have = tlsf_block_stride (block);
+  size_t room = tlsf_block_room (tlsf, block);
   size_t kept = room < size ? room : size;
   /* A tool is told of a move, as it can't be told of a change in place. */
-  if (tlsf->is_watched)
+  if (tlsf->is_annotated)
     {
-      sli_watch_show_defined (object, kept);
+      sli_annotate_show_defined (object, kept);
       return resize_move (tlsf, object, kept, size);
     }
   if (stride <= have)
-    piece_shrink (tlsf, piece, stride);
-  else if (!piece_extend (tlsf, piece, stride))
+    tlsf_block_shrink (tlsf, block, stride);
+  else if (!tlsf_block_extend (tlsf, block, stride))
     return resize_move (tlsf, object, kept, size);
   if (tlsf->is_checked)
-    sli_tlsf_tail_note (tlsf, piece, size + (size == 0));
-  if (tlsf->chain.is_told)
-    sli_trace_moved (SLICE_TRACE_TLSF, object, object, size);
+    sli_tlsf_tail_note (tlsf, block, size + (size == 0));
+  if (tlsf->chain.is_traced)
+    sli_trace_realloc (SLICE_TRACE_TLSF, object, object, size);
   return object;
 }

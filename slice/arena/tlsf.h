@@ -11,9 +11,9 @@
 
 #include "bump.h"
 
-/* Strides (a piece's bytes with its header) are multiples of 16; below 1024
+/* Strides (a block's bytes with its header) are multiples of 16; below 1024
  * each has a list of its own, above each power of two is cut in 32.  So a
- * free piece is at most 1/32 larger than the least one that its list may
+ * free block is at most 1/32 larger than the least one that its list may
  * hold. */
 #define TLSF_UNIT_BITS 4
 #define TLSF_UNIT_BYTES ((size_t) 1 << TLSF_UNIT_BITS)
@@ -30,11 +30,11 @@
 #define TLSF_MAP_BITS 64
 #define TLSF_N_MAPS_MAX (TLSF_N_LISTS_MAX / TLSF_MAP_BITS)
 
-/* The strides whose lists the first word tells: a piece of theirs has just
+/* The strides whose lists the first word tells: a block of theirs has just
  * the stride of its list. */
 #define TLSF_EXACT_BELOW ((size_t) TLSF_MAP_BITS << TLSF_UNIT_BITS)
 
-/* A piece of a region; the object starts at `links`:
+/* A block of a region; the object starts at `links`:
  *
  *           +--------+----------------- ... -------------+--------+
  *   live:   | stride | object                                     |
@@ -44,54 +44,54 @@
  *   free:   | stride | next | prev |                     | start  |
  *           +--------+------+------+--- ... -------------+--------+
  *
- * The stride's low bits say whether the piece is free and whether the one
+ * The stride's low bits say whether the block is free and whether the one
  * before it is; then, and only then, that one's last word tells where it
- * starts.  Its high bits are the heap's own in a live piece and in the end of
+ * starts.  Its high bits are the heap's own in a live block and in the end of
  * a region, and 0 in a free one: so another heap's object, and most of what
  * an overrun leaves, is no header.  Objects are aligned to 16, so pieces start
  * 8 below. */
-typedef struct Piece Piece;
-struct Piece
+typedef struct TlsfBlock TlsfBlock;
+struct TlsfBlock
 {
   size_t stride_and_bits;
-  Piece *next; /* in its list; free pieces only */
-  Piece *prev;
+  TlsfBlock *next; /* in its list; free pieces only */
+  TlsfBlock *prev;
 };
 
-#define PIECE_FREE ((size_t) 1)
-#define PIECE_BEFORE_FREE ((size_t) 2)
-#define PIECE_BITS ((size_t) 3)
+#define BLOCK_FREE ((size_t) 1)
+#define BLOCK_BEFORE_FREE ((size_t) 2)
+#define BLOCK_BITS ((size_t) 3)
 /* Where sizes have 32 bits there are none to spare. */
-#define PIECE_TAG_SHIFT 44
-#define PIECE_TAG_MASK                                                        \
-  (sizeof (size_t) == 8 ? ~(size_t) 0 << PIECE_TAG_SHIFT % SIZE_BITS          \
-                        : (size_t) 0)
+#define BLOCK_TAG_SHIFT 44
+#define BLOCK_TAG_MASK                                                        \
+ (sizeof (size_t) == 8 ? ~(size_t) 0 << BLOCK_TAG_SHIFT % SIZE_BITS           \
+                       : (size_t) 0)
 #define SIZE_BITS (8 * sizeof (size_t))
-#define PIECE_HEAD_BYTES sizeof (size_t)
+#define BLOCK_HEAD_BYTES sizeof (size_t)
 /* Header, two links and the last word. */
-#define PIECE_STRIDE_MIN ((size_t) 32)
+#define BLOCK_STRIDE_MIN ((size_t) 32)
 
-/* What ends a live piece of a checked heap. */
+/* What ends a live block of a checked heap. */
 typedef struct
 {
   size_t size;  /* that was asked for */
   size_t guard; /* depends on it and on the address */
-} PieceTail;
+} TlsfBlockTail;
 
 /* Between an object and its tail. */
-#define PIECE_FILL 0xfb
+#define BLOCK_FILL 0xfb
 
-/* A region: pieces, then an empty piece that is never free.
+/* A region: pieces, then an empty block that is never free.
  *
  *   +-----+-------+-------+-- ... --+-------+-----+
- *   | pad | piece | piece |         | piece | end |
+ *   | pad | block | block |         | block | end |
  *   +-----+-------+-------+-- ... --+-------+-----+
  *         ^ first                             stride 0
  */
 typedef struct
 {
-  Piece *first;
-  size_t bytes;   /* of all pieces, the end piece not counted */
+  TlsfBlock *first;
+  size_t bytes;   /* of all pieces, the end block not counted */
   uint32_t block; /* its index in the chain */
 } Region;
 
@@ -109,23 +109,23 @@ struct SliceTlsf
   size_t tag;        /* the high bits of live headers */
   uint32_t map_map;  /* words of maps that are not 0, but for the first */
   bool is_fixed;
-  bool is_watched;
+  bool is_annotated;
   bool is_checked;      /* live pieces have tails; never when watched */
-  uint16_t extra_bytes; /* of a live piece, beside header and object */
+  uint16_t extra_bytes; /* of a live block, beside header and object */
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
   Region fixed;                   /* over a buffer: the only region */
   size_t fixed_bytes;             /* the caller's buffer */
   BlockChain chain;               /* a heap that grows: a block is a region */
   uint32_t n_empty;               /* regions without an object */
-  Piece none;                     /* the end of each list */
-  uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a piece */
-  Piece *lists[];
+  TlsfBlock none;                 /* the end of each list */
+  uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a block */
+  TlsfBlock *lists[];
 };
 
 /* --- steps --------------------------------------------------------------- */
 
-/* A step is a look at a piece's header, at a list or at a bitmap word.  The
+/* A step is a look at a block's header, at a list or at a bitmap word.  The
  * worst-case test builds these files with TLSF_COUNT_STEPS. */
 #ifdef TLSF_COUNT_STEPS
 extern unsigned sli_tlsf_n_steps;
@@ -137,47 +137,47 @@ extern unsigned sli_tlsf_n_steps;
 /* --- pieces -------------------------------------------------------------- */
 
 static inline size_t
-piece_stride (const Piece *piece)
+tlsf_block_stride (const TlsfBlock *block)
 {
   TLSF_STEP ();
-  return piece->stride_and_bits & ~(PIECE_BITS | PIECE_TAG_MASK);
+  return block->stride_and_bits & ~(BLOCK_BITS | BLOCK_TAG_MASK);
 }
 
 static inline bool
-piece_is_free (const Piece *piece)
+tlsf_block_is_free (const TlsfBlock *block)
 {
-  return (piece->stride_and_bits & PIECE_FREE) != 0;
+  return (block->stride_and_bits & BLOCK_FREE) != 0;
 }
 
 static inline bool
-piece_before_is_free (const Piece *piece)
+tlsf_block_before_is_free (const TlsfBlock *block)
 {
-  return (piece->stride_and_bits & PIECE_BEFORE_FREE) != 0;
+  return (block->stride_and_bits & BLOCK_BEFORE_FREE) != 0;
 }
 
-static inline Piece *
-piece_at (const void *start, size_t offset)
+static inline TlsfBlock *
+tlsf_block_at (const void *start, size_t offset)
 {
-  return (Piece *) ((uintptr_t) start + offset);
+  return (TlsfBlock *) ((uintptr_t) start + offset);
 }
 
-/* The word that ends the piece before. */
-static inline Piece **
-piece_before_word (Piece *piece)
+/* The word that ends the block before. */
+static inline TlsfBlock **
+tlsf_block_before_word (TlsfBlock *block)
 {
-  return (Piece **) (void *) ((char *) piece - sizeof (Piece *));
+  return (TlsfBlock **) (void *) ((char *) block - sizeof (TlsfBlock *));
 }
 
 static inline char *
-piece_object (const Piece *piece)
+tlsf_block_object (const TlsfBlock *block)
 {
-  return (char *) (uintptr_t) piece + PIECE_HEAD_BYTES;
+  return (char *) (uintptr_t) block + BLOCK_HEAD_BYTES;
 }
 
-static inline Piece *
-object_piece (const void *object)
+static inline TlsfBlock *
+object_block (const void *object)
 {
-  return (Piece *) ((uintptr_t) object - PIECE_HEAD_BYTES);
+  return (TlsfBlock *) ((uintptr_t) object - BLOCK_HEAD_BYTES);
 }
 
 /* --- tlsf-index.c: the lists by size ------------------------------------- */
@@ -186,36 +186,37 @@ object_piece (const void *object)
 uint32_t sli_tlsf_n_lists_for (size_t bytes);
 void sli_tlsf_index_clear (SliceTlsf *tlsf);
 
-_Noreturn void sli_tlsf_fault_damaged (const SliceTlsf *tlsf,
-                                       const void *piece);
+_Noreturn void sli_tlsf_report_damaged (const SliceTlsf *tlsf,
+                                        const void *block);
 
 /* --- what is sound ------------------------------------------------------- */
 
 /* A word that was written over is not followed, and nothing is written through
- * it: a link leads to a piece whose link leads back, a free piece's last word
+ * it: a link leads to a block whose link leads back, a free block's last word
  * to its start.  That the range of the heap is looked at, not each region, is
  * what keeps it cheap: in a heap of several regions a stray link may lead into
  * a gap between two. */
 
 static inline bool
-sli_tlsf_in_range (const SliceTlsf *tlsf, const Piece *piece)
+sli_tlsf_in_range (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  size_t offset = (uintptr_t) piece - tlsf->low;
+  size_t offset = (uintptr_t) block - tlsf->low;
   /* In units; what is no multiple of one is beyond all of them. */
   size_t units = offset >> TLSF_UNIT_BITS
                  | offset << (SIZE_BITS - TLSF_UNIT_BITS);
   return units < tlsf->span_units;
 }
 
-/* Is this a free piece's stride?  The piece is in range. */
+/* Is this a free block's stride?  The block is in range. */
 static inline bool
-sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
+                          size_t stride)
 {
-  size_t room = tlsf->span_bytes - ((uintptr_t) piece - tlsf->low);
-  return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= PIECE_STRIDE_MIN
+  size_t room = tlsf->span_bytes - ((uintptr_t) block - tlsf->low);
+  return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= BLOCK_STRIDE_MIN
          && stride <= room
-         && *(Piece **) ((uintptr_t) piece + stride - sizeof (Piece *))
-                == piece;
+         && *(TlsfBlock **) ((uintptr_t) block + stride - sizeof (TlsfBlock *))
+                == block;
 }
 
 static inline unsigned
@@ -245,103 +246,103 @@ sli_tlsf_list_for (size_t stride)
   return sli_tlsf_list_of (stride + round);
 }
 
-/* What ends each list on both sides.  A piece is linked to it as to a real
+/* What ends each list on both sides.  A block is linked to it as to a real
  * one, so that no branch is needed; its contents mean nothing. */
-static inline Piece *
+static inline TlsfBlock *
 sli_tlsf_none (const SliceTlsf *tlsf)
 {
-  return (Piece *) (uintptr_t) &tlsf->none;
+  return (TlsfBlock *) (uintptr_t) &tlsf->none;
 }
 
 /* Its link forward, which leads back to it or ends the list. */
-static inline Piece *
-sli_tlsf_next_of (const SliceTlsf *tlsf, const Piece *piece)
+static inline TlsfBlock *
+sli_tlsf_next_of (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  Piece *next = piece->next;
-  Piece *none = sli_tlsf_none (tlsf);
+  TlsfBlock *next = block->next;
+  TlsfBlock *none = sli_tlsf_none (tlsf);
   /* Without a branch on whether it ends, which is guessed wrong often. */
-  Piece *look = sli_tlsf_in_range (tlsf, next) ? next : none;
+  TlsfBlock *look = sli_tlsf_in_range (tlsf, next) ? next : none;
   if (SLICE_UNLIKELY ((next != none)
-                      & ((look != next) | (look->prev != piece))))
-    sli_tlsf_fault_damaged (tlsf, piece);
+                      & ((look != next) | (look->prev != block))))
+    sli_tlsf_report_damaged (tlsf, block);
   return next;
 }
 
-/* The place that leads to a piece of a list. */
-static inline Piece **
-sli_tlsf_link_to (SliceTlsf *tlsf, Piece *piece, unsigned list)
+/* The place that leads to a block of a list. */
+static inline TlsfBlock **
+sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
 {
-  Piece *prev = piece->prev;
+  TlsfBlock *prev = block->prev;
   if (prev != sli_tlsf_none (tlsf))
     {
       if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, prev)
-                          || prev->next != piece))
-        sli_tlsf_fault_damaged (tlsf, piece);
+                          || prev->next != block))
+        sli_tlsf_report_damaged (tlsf, block);
       return &prev->next;
     }
-  if (SLICE_UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != piece))
-    sli_tlsf_fault_damaged (tlsf, piece);
+  if (SLICE_UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != block))
+    sli_tlsf_report_damaged (tlsf, block);
   return &tlsf->lists[list];
 }
 
-/* The header and the last word of a free piece, and what the one behind it
+/* The header and the last word of a free block, and what the one behind it
  * says. */
 static inline void
-piece_mark_free (Piece *piece, size_t stride)
+tlsf_block_mark_free (TlsfBlock *block, size_t stride)
 {
-  Piece *after = piece_at (piece, stride);
-  piece->stride_and_bits = stride | PIECE_FREE;
-  after->stride_and_bits |= PIECE_BEFORE_FREE;
-  *piece_before_word (after) = piece;
+  TlsfBlock *after = tlsf_block_at (block, stride);
+  block->stride_and_bits = stride | BLOCK_FREE;
+  after->stride_and_bits |= BLOCK_BEFORE_FREE;
+  *tlsf_block_before_word (after) = block;
 }
 
 static inline void
-sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, Piece *piece)
+sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, TlsfBlock *block)
 {
-  Piece *next = tlsf->lists[list];
+  TlsfBlock *next = tlsf->lists[list];
   TLSF_STEP ();
-  piece->next = next;
-  next->prev = piece;
-  piece->prev = sli_tlsf_none (tlsf);
-  tlsf->lists[list] = piece;
+  block->next = next;
+  next->prev = block;
+  block->prev = sli_tlsf_none (tlsf);
+  tlsf->lists[list] = block;
 }
 
-/* Makes a free piece of less than TLSF_EXACT_BELOW known, flags and last word
+/* Makes a free block of less than TLSF_EXACT_BELOW known, flags and last word
  * too.  A tool must have been shown the words. */
 static inline void
-sli_tlsf_insert_exact (SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_insert_exact (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   unsigned list = (unsigned) (stride >> TLSF_UNIT_BITS) % TLSF_MAP_BITS;
-  piece_mark_free (piece, stride);
+  tlsf_block_mark_free (block, stride);
   tlsf->maps[0] |= UINT64_C (1) << list;
-  sli_tlsf_list_push (tlsf, list, piece);
+  sli_tlsf_list_push (tlsf, list, block);
 }
 
 static inline void
-sli_tlsf_insert_large (SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_insert_large (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   unsigned list = sli_tlsf_list_of (stride) % TLSF_N_LISTS_MAX;
   unsigned word = list / TLSF_MAP_BITS;
-  piece_mark_free (piece, stride);
+  tlsf_block_mark_free (block, stride);
   tlsf->maps[word] |= UINT64_C (1) << (list % TLSF_MAP_BITS);
   tlsf->map_map |= UINT32_C (1) << word;
-  sli_tlsf_list_push (tlsf, list, piece);
+  sli_tlsf_list_push (tlsf, list, block);
 }
 
 static inline void
-sli_tlsf_insert (SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_insert (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   if (SLICE_LIKELY (stride < TLSF_EXACT_BELOW))
-    sli_tlsf_insert_exact (tlsf, piece, stride);
+    sli_tlsf_insert_exact (tlsf, block, stride);
   else
-    sli_tlsf_insert_large (tlsf, piece, stride);
+    sli_tlsf_insert_large (tlsf, block, stride);
 }
 
-/* The first piece of a list goes. */
+/* The first block of a list goes. */
 static inline void
-sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const Piece *piece)
+sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const TlsfBlock *block)
 {
-  Piece *next = sli_tlsf_next_of (tlsf, piece);
+  TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
   uint64_t is_last = next == sli_tlsf_none (tlsf);
   uint64_t *map = &tlsf->maps[list / TLSF_MAP_BITS];
   tlsf->lists[list] = next;
@@ -351,49 +352,49 @@ sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const Piece *piece)
     tlsf->map_map &= ~(UINT32_C (1) << (list / TLSF_MAP_BITS));
 }
 
-/* Takes a free piece out. */
+/* Takes a free block out. */
 static inline void
-sli_tlsf_remove (SliceTlsf *tlsf, Piece *piece, size_t stride)
+sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  Piece *prev = piece->prev;
+  TlsfBlock *prev = block->prev;
   TLSF_STEP ();
   if (prev != sli_tlsf_none (tlsf))
     {
-      Piece *next = sli_tlsf_next_of (tlsf, piece);
-      *sli_tlsf_link_to (tlsf, piece, 0) = next;
+      TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
+      *sli_tlsf_link_to (tlsf, block, 0) = next;
       next->prev = prev;
       return;
     }
   unsigned list = sli_tlsf_list_of (stride);
-  sli_tlsf_link_to (tlsf, piece, list);
-  sli_tlsf_list_pop (tlsf, list, piece);
+  sli_tlsf_link_to (tlsf, block, list);
+  sli_tlsf_list_pop (tlsf, list, block);
 }
 
-/* A free piece has got another start or another stride.  It keeps its place
+/* A free block has got another start or another stride.  It keeps its place
  * if its list is the same. */
 static inline void
-sli_tlsf_move (SliceTlsf *tlsf, Piece *old, size_t old_stride, Piece *piece,
-               size_t stride)
+sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
+               TlsfBlock *block, size_t stride)
 {
   unsigned list = sli_tlsf_list_of (stride);
   if (sli_tlsf_list_of (old_stride) != list)
     {
       sli_tlsf_remove (tlsf, old, old_stride);
-      sli_tlsf_insert (tlsf, piece, stride);
+      sli_tlsf_insert (tlsf, block, stride);
       return;
     }
-  Piece *next = sli_tlsf_next_of (tlsf, old);
-  Piece *prev = old->prev;
-  Piece **link = sli_tlsf_link_to (tlsf, old, list);
+  TlsfBlock *next = sli_tlsf_next_of (tlsf, old);
+  TlsfBlock *prev = old->prev;
+  TlsfBlock **link = sli_tlsf_link_to (tlsf, old, list);
   TLSF_STEP ();
-  piece_mark_free (piece, stride);
-  piece->next = next;
-  piece->prev = prev;
-  *link = piece;
-  next->prev = piece;
+  tlsf_block_mark_free (block, stride);
+  block->next = next;
+  block->prev = prev;
+  *link = block;
+  next->prev = block;
 }
 
-/* The first list from `list` on that has a piece, or TLSF_N_LISTS_MAX. */
+/* The first list from `list` on that has a block, or TLSF_N_LISTS_MAX. */
 static inline unsigned
 sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
 {
@@ -414,11 +415,11 @@ sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
   return word * TLSF_MAP_BITS + (unsigned) __builtin_ctzll (map);
 }
 
-/* The first piece of the first list whose pieces are all large enough.  When
- * there is none the first piece of the stride's own list may do: one look
+/* The first block of the first list whose pieces are all large enough.  When
+ * there is none the first block of the stride's own list may do: one look
  * more, so a heap over a tight buffer can be filled.  It stays in its list.
  * NULL: none. */
-static inline Piece *
+static inline TlsfBlock *
 sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 {
   unsigned list = sli_tlsf_list_next (tlsf, sli_tlsf_list_for (stride));
@@ -428,31 +429,32 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
       if (list >= tlsf->n_lists)
         return NULL;
     }
-  Piece *piece = tlsf->lists[list];
+  TlsfBlock *block = tlsf->lists[list];
   TLSF_STEP ();
-  if (piece == sli_tlsf_none (tlsf))
+  if (block == sli_tlsf_none (tlsf))
     return NULL;
-  size_t have = piece->stride_and_bits ^ PIECE_FREE;
-  if (SLICE_UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, piece, have)
-                      || piece->prev != sli_tlsf_none (tlsf)))
-    sli_tlsf_fault_damaged (tlsf, piece);
-  return have < stride ? NULL : piece;
+  size_t have = block->stride_and_bits ^ BLOCK_FREE;
+  if (SLICE_UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
+                      || block->prev != sli_tlsf_none (tlsf)))
+    sli_tlsf_report_damaged (tlsf, block);
+  return have < stride ? NULL : block;
 }
 
 /* --- tlsf-region.c: memory ----------------------------------------------- */
 
-/* Makes memory one free piece; false if it is too small. */
+/* Makes memory one free block; false if it is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
-/* Adds a region for a piece of `stride`, and of at least TLSF_EXACT_BELOW, so
- * that a piece of an exact list is never a whole region; false with errno
+/* Adds a region for a block of `stride`, and of at least TLSF_EXACT_BELOW, so
+ * that a block of an exact list is never a whole region; false with errno
  * ENOMEM. */
 bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
-/* Is this free piece a whole region?  Look first whether an end follows. */
-bool sli_tlsf_is_region (const SliceTlsf *tlsf, const Piece *piece,
+/* Is this free block a whole region?  Look first whether an end follows. */
+bool sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
                          size_t stride);
-/* A free piece has become a region: it may go back. */
-void sli_tlsf_region_emptied (SliceTlsf *tlsf, Piece *piece, size_t stride);
+/* A free block has become a region: it may go back. */
+void sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block,
+                              size_t stride);
 /* Bytes of the smallest region. */
 size_t sli_tlsf_region_least (void);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
@@ -464,25 +466,25 @@ bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
 
 /* --- tlsf-walk.c --------------------------------------------------------- */
 
-/* Says what is wrong with an address that no live object has, or whose piece
+/* Says what is wrong with an address that no live object has, or whose block
  * is not sound, and ends the program. */
-_Noreturn void sli_tlsf_fault_object (const SliceTlsf *tlsf,
-                                      const void *object);
+_Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
+                                       const void *object);
 
 /* --- tlsf-tail.c: checked and watched heaps ------------------------------ */
 
-/* Notes the size of the object that a live piece holds. */
-void sli_tlsf_tail_note (const SliceTlsf *tlsf, Piece *piece, size_t size);
-/* Is the end of a live piece as it was left?  Its header is sound. */
-bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const Piece *piece);
+/* Notes the size of the object that a live block holds. */
+void sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size);
+/* Is the end of a live block as it was left?  Its header is sound. */
+bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block);
 /* The noted size. */
-size_t sli_tlsf_tail_size (const Piece *piece);
-/* The same of a live piece of a watched heap. */
-void sli_tlsf_gap_note (const Piece *piece, size_t size);
-size_t sli_tlsf_gap_size (const Piece *piece);
+size_t sli_tlsf_tail_size (const TlsfBlock *block);
+/* The same of a live block of a watched heap. */
+void sli_tlsf_gap_note (const TlsfBlock *block, size_t size);
+size_t sli_tlsf_gap_size (const TlsfBlock *block);
 
-_Noreturn void sli_tlsf_fault_overrun (const SliceTlsf *tlsf,
-                                       const Piece *piece);
+_Noreturn void sli_tlsf_report_overrun (const SliceTlsf *tlsf,
+                                        const TlsfBlock *block);
 
 static inline void
 sli_tlsf_require (const SliceTlsf *tlsf)

@@ -5,7 +5,7 @@
  * of those that live, for what takes many off at once.  The list's head lies
  * behind the embedded block, where other arenas end:
  *
- *   | control block | embedded block | Told |
+ *   | control block | embedded block | Traced |
  *   |<------------ control_bytes ---------->|
  *
  * Theory: section 13.9.
@@ -25,42 +25,42 @@ typedef struct
 {
   const char *object;
   uint64_t stamp; /* the newest mark when it came */
-} ToldObject;
+} TracedObject;
 
 typedef struct
 {
-  _Alignas (16) ToldObject *objects; /* oldest first */
+  _Alignas (16) TracedObject *objects; /* oldest first */
   uint32_t n;
   uint32_t n_room;
   uint64_t stamp;
-} Told;
+} Traced;
 
 /* What options of an arena that tells carry. */
-#define ARENA_TOLD (1u << 31)
+#define ARENA_TRACED (1u << 31)
 
 static inline size_t
-sli_told_bytes (const SliceArenaOptions *options)
+sli_traced_bytes (const SliceArenaOptions *options)
 {
-  return (options->flags & ARENA_TOLD) != 0 ? sizeof (Told) : 0;
+  return (options->flags & ARENA_TRACED) != 0 ? sizeof (Traced) : 0;
 }
 
-void sli_told_init (Bump *bump);
+void sli_traced_init (Bump *bump);
 
 /* The next objects come after this mark. */
-void sli_told_mark (Bump *bump, uint64_t stamp);
+void sli_traced_mark (Bump *bump, uint64_t stamp);
 
-void sli_told_born (Bump *bump, const void *object, size_t size);
-void sli_told_moved (Bump *bump, const void *old_object, const void *object,
-                     size_t size);
-void sli_told_died (Bump *bump, const void *object);
+void sli_traced_alloc (Bump *bump, const void *object, size_t size);
+void sli_traced_realloc (Bump *bump, const void *old_object,
+                         const void *object, size_t size);
+void sli_traced_free (Bump *bump, const void *object);
 
 /* The object and all that came after it go; all that came after a mark; all.
  */
-void sli_told_cut (Bump *bump, const void *object);
-void sli_told_cut_mark (Bump *bump, uint64_t stamp);
-void sli_told_cut_all (Bump *bump);
+void sli_traced_cut (Bump *bump, const void *object);
+void sli_traced_cut_mark (Bump *bump, uint64_t stamp);
+void sli_traced_cut_all (Bump *bump);
 
 /* As the last, and gives the list back. */
-void sli_told_fini (Bump *bump);
+void sli_traced_fini (Bump *bump);
 
 #endif

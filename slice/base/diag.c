@@ -227,7 +227,7 @@ diag_say (char line[LINE_BYTES], const char *kind, int number,
 }
 
 void
-sli_diag_die (int number, const char *format, ...)
+sli_diag_abort (int number, const char *format, ...)
 {
   char line[LINE_BYTES];
   va_list arguments;
@@ -315,17 +315,18 @@ sli_diag_misuse_more (ErrorNumber number, const char *operation,
   else if (class_bytes != 0 || of_bytes == 0)
     sli_diag_format (class, sizeof class, "%z", class_bytes);
   if (block == NULL) /* no block's, but a call's */
-    sli_diag_die (number, "%s: %s [thread %u]", operation,
-                  misuse_text (number), sli_os_thread_id ());
-  sli_diag_die (number, "%s: %s: block %p, given size %s%s%s "
-                "[class %s, thread %u]",
-                operation, misuse_text (number), block, size, real, more,
-                class, sli_os_thread_id ());
+    sli_diag_abort (number, "%s: %s [thread %u]", operation,
+                    misuse_text (number), sli_os_thread_id ());
+  sli_diag_abort (number,
+                  "%s: %s: block %p, given size %s%s%s "
+                  "[class %s, thread %u]",
+                  operation, misuse_text (number), block, size, real, more,
+                  class, sli_os_thread_id ());
 }
 
 void
 sli_diag_broken (const char *file, int line, const char *condition)
 {
-  sli_diag_die (ERROR_BROKEN, "%s:%d: does not hold: %s", file, line,
-                condition);
+  sli_diag_abort (ERROR_BROKEN, "%s:%d: does not hold: %s", file, line,
+                  condition);
 }

@@ -24,7 +24,7 @@ size_t sli_diag_vformat (char *to, size_t room, const char *format,
                          va_list arguments);
 
 /* Writes "slice: error NUMBER: ..." with the format above and aborts. */
-_Noreturn void sli_diag_die (int number, const char *format, ...);
+_Noreturn void sli_diag_abort (int number, const char *format, ...);
 /* Writes "slice: warning NUMBER: ..." and returns. */
 void sli_diag_warn (int number, const char *format, ...);
 

@@ -17,7 +17,7 @@
 
 enum
 {
-  /* A slab is cut from the fewest units that waste at most a 1/100. */
+  /* A slab is cut from the fewest granules that waste at most a 1/100. */
   WASTE_DIVISOR = 100,
   /* Chunks of these sizes that are multiples of a line would all lie on the
    * same cache sets; one chunk a slab is given up so that colours differ. */
@@ -113,20 +113,20 @@ cut_slab (SizeClass *sizeclass, size_t slab_bytes)
   return slab_bytes - n * chunk_bytes;
 }
 
-/* The fewest units that waste little; of equals the shortest run. */
+/* The fewest granules that waste little; of equals the shortest run. */
 static void
-cut_class (SizeClass *sizeclass, size_t unit_bytes)
+cut_class (SizeClass *sizeclass, size_t granule_bytes)
 {
   SizeClass best = *sizeclass;
   size_t best_waste = SIZE_MAX;
 
-  for (unsigned n_units = 1; n_units <= SLAB_UNITS_MAX; n_units++)
+  for (unsigned n_granules = 1; n_granules <= SLAB_GRANULES_MAX; n_granules++)
     {
       SizeClass trial = *sizeclass;
-      size_t slab_bytes = n_units * unit_bytes;
+      size_t slab_bytes = n_granules * granule_bytes;
       size_t waste = cut_slab (&trial, slab_bytes);
 
-      trial.n_units = n_units;
+      trial.n_granules = n_granules;
       /* Compare waste per byte without a division. */
       if (best_waste == SIZE_MAX
           || waste * best.slab_bytes < best_waste * slab_bytes)
@@ -141,9 +141,9 @@ cut_class (SizeClass *sizeclass, size_t unit_bytes)
 }
 
 COMMON_TEXT void
-sli_sizeclass_init (size_t unit_bytes, bool align_16)
+sli_sizeclass_init (size_t granule_bytes, bool align_16)
 {
-  require (is_power_of_two (unit_bytes) && unit_bytes >= KIB (16));
+  require (is_power_of_two (granule_bytes) && granule_bytes >= KIB (16));
   sli_sizeclasses[0] = (SizeClass){ .n_colours = 1 };
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
@@ -158,6 +158,6 @@ sli_sizeclass_init (size_t unit_bytes, bool align_16)
       sizeclass->reciprocal
           = (uint32_t) ((((uint64_t) 1 << 32) + sizeclass->chunk_bytes - 1)
                         / sizeclass->chunk_bytes);
-      cut_class (sizeclass, unit_bytes);
+      cut_class (sizeclass, granule_bytes);
     }
 }

@@ -15,10 +15,10 @@
 
 enum
 {
-  N_CLASSES = 74,          /* class 0, of size 0, has no slabs */
-  SLAB_UNITS_MAX = 4,      /* longest run of units that a slab is cut from */
-  SLAB_INLINE_WORDS = 3,   /* bitmap words that fit in the slab's header */
-  COLOUR_LINE_BYTES = 64   /* colours separate cache lines */
+  N_CLASSES = 74,        /* class 0, of size 0, has no slabs */
+  SLAB_GRANULES_MAX = 4, /* longest run of granules that a slab is cut from */
+  SLAB_INLINE_WORDS = 3, /* bitmap words that fit in the slab's header */
+  COLOUR_LINE_BYTES = 64 /* colours separate cache lines */
 };
 
 /* How slabs of a class are cut:
@@ -32,7 +32,7 @@ typedef struct
   uint32_t block_bytes;    /* largest size served */
   uint32_t chunk_bytes;    /* from chunk to chunk; a multiple of 8 */
   uint32_t slab_bytes;     /* of the run */
-  uint32_t n_units;        /* units of the run */
+  uint32_t n_granules;     /* granules of the run */
   uint32_t n_chunks;
   uint32_t n_words;        /* of 64 bits, in the bitmap */
   uint32_t bitmap_offset;  /* from the slab's start; 0: in the header */
@@ -45,9 +45,9 @@ typedef struct
 
 extern SizeClass sli_sizeclasses[N_CLASSES];
 
-/* Fills the table for units of unit_bytes (a power of two from 16 KiB on).
- * align_16: spacings are multiples of 16.  Again calls start afresh. */
-void sli_sizeclass_init (size_t unit_bytes, bool align_16);
+/* Fills the table for granules of granule_bytes (a power of two from 16 KiB
+ * on). align_16: spacings are multiples of 16.  Again calls start afresh. */
+void sli_sizeclass_init (size_t granule_bytes, bool align_16);
 
 /* The largest size that a class serves: the inverse of SLICE_CLASS_V1. */
 size_t sli_sizeclass_block_bytes (unsigned class_index);

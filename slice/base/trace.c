@@ -11,31 +11,31 @@
 const SliceTraceHooks *sli_trace_hooks;
 
 COLD void
-sli_trace_born (SliceTraceKind kind, const void *block, size_t bytes)
+sli_trace_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   const SliceTraceHooks *hooks = trace_hooks ();
 
   if (hooks != NULL && block != NULL)
-    hooks->born (kind, block, bytes);
+    hooks->on_alloc (kind, block, bytes);
 }
 
 COLD void
-sli_trace_died (SliceTraceKind kind, const void *block, size_t bytes)
+sli_trace_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   const SliceTraceHooks *hooks = trace_hooks ();
 
   if (hooks != NULL && block != NULL)
-    hooks->died (kind, block, bytes);
+    hooks->on_free (kind, block, bytes);
 }
 
 COLD void
-sli_trace_moved (SliceTraceKind kind, const void *old_block,
-                 const void *block, size_t bytes)
+sli_trace_realloc (SliceTraceKind kind, const void *old_block,
+                   const void *block, size_t bytes)
 {
   const SliceTraceHooks *hooks = trace_hooks ();
 
   if (hooks != NULL)
-    hooks->moved (kind, old_block, block, bytes);
+    hooks->on_realloc (kind, old_block, block, bytes);
 }
 
 COLD void
@@ -44,5 +44,5 @@ sli_trace_internal (bool begins)
   const SliceTraceHooks *hooks = trace_hooks ();
 
   if (hooks != NULL)
-    hooks->own (begins);
+    hooks->on_internal (begins);
 }

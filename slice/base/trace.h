@@ -29,10 +29,10 @@ trace_is_on (void)
 }
 
 /* Out of line: who calls them is on a path that is slow anyway. */
-void sli_trace_born (SliceTraceKind kind, const void *block, size_t bytes);
-void sli_trace_died (SliceTraceKind kind, const void *block, size_t bytes);
-void sli_trace_moved (SliceTraceKind kind, const void *old_block,
-                      const void *block, size_t bytes);
+void sli_trace_alloc (SliceTraceKind kind, const void *block, size_t bytes);
+void sli_trace_free (SliceTraceKind kind, const void *block, size_t bytes);
+void sli_trace_realloc (SliceTraceKind kind, const void *old_block,
+                        const void *block, size_t bytes);
 
 /* Around a call to malloc, free or a page source. */
 void sli_trace_internal (bool begins);

@@ -131,7 +131,7 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
 
 /* The slot of a block, live or freed; NULL if nothing is known of it. */
 static Slot *
-table_look_up (const void *block)
+table_lookup (const void *block)
 {
   Slot *slot;
 
@@ -149,7 +149,7 @@ sli_block_check_size (const void *block)
   size_t size;
 
   sli_lock (&registry.lock);
-  slot = table_look_up (block);
+  slot = table_lookup (block);
   size = slot == NULL ? SIZE_FREED : slot->size;
   sli_unlock (&registry.lock);
   return size;
@@ -161,7 +161,7 @@ sli_block_check_knows (const void *block)
   bool is_known;
 
   sli_lock (&registry.lock);
-  is_known = table_look_up (block) != NULL;
+  is_known = table_lookup (block) != NULL;
   sli_unlock (&registry.lock);
   return is_known;
 }
@@ -181,7 +181,7 @@ sli_block_check_describe (const void *block, char *to, size_t room)
   size_t length = 0;
 
   sli_lock (&registry.lock);
-  found = table_look_up (block);
+  found = table_lookup (block);
   if (found != NULL)
     slot = *found;
   sli_unlock (&registry.lock);
@@ -208,7 +208,7 @@ sli_block_check_remove_at (const void *block, size_t size,
 
   site = sli_os_caller_outside (site);
   sli_lock (&registry.lock);
-  slot = table_look_up (block);
+  slot = table_lookup (block);
   is_live = slot != NULL && slot->size != SIZE_FREED;
   real_bytes = is_live ? slot->size : 0;
   if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))

@@ -40,13 +40,13 @@ describe_bytes (char *to, size_t room, const char *block, const char *bytes,
 }
 
 _Noreturn static void
-complain_of_bytes (ErrorNumber number, const char *operation, char *block,
-                   size_t size, const char *bytes, size_t n, uint8_t value)
+report_bytes (ErrorNumber number, const char *operation, char *block,
+              size_t size, const char *bytes, size_t n, uint8_t value)
 {
   char more[DIAG_MORE_BYTES], where[DIAG_MORE_BYTES];
 
   describe_bytes (where, sizeof where, block, bytes, n, value);
-  if (sli_guard.mode == GUARD_DEBUG)
+  if (sli_checking.mode == CHECKING_DEBUG)
     sli_block_check_describe (block, more, sizeof more);
   else
     more[0] = '\0';
@@ -56,35 +56,36 @@ complain_of_bytes (ErrorNumber number, const char *operation, char *block,
 }
 
 COLD void
-sli_guard_complain_of_free_bytes (char *chunk, size_t chunk_bytes,
-                                  size_t size, const char *operation)
+sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes, size_t size,
+                                const char *operation)
 {
-  complain_of_bytes (ERROR_WRITTEN_FREE, operation,
-                     chunk + sli_guard.front_bytes, size, chunk, chunk_bytes,
-                     sli_guard.free_byte);
+  report_bytes (ERROR_WRITTEN_FREE, operation,
+                chunk + sli_checking.front_bytes, size, chunk, chunk_bytes,
+                sli_checking.free_byte);
 }
 
 bool
-sli_guard_zones_are_whole (const char *block, size_t size, size_t chunk_bytes)
+sli_checking_zones_are_whole (const char *block, size_t size,
+                              size_t chunk_bytes)
 {
-  size_t back_bytes = chunk_bytes - sli_guard.front_bytes - size;
+  size_t back_bytes = chunk_bytes - sli_checking.front_bytes - size;
 
-  return bytes_are (block - sli_guard.front_bytes, sli_guard.front_bytes,
+  return bytes_are (block - sli_checking.front_bytes, sli_checking.front_bytes,
                     BYTE_ZONE)
          && bytes_are (block + size, back_bytes, BYTE_ZONE);
 }
 
 void
-sli_guard_check_zones (char *block, size_t size, size_t chunk_bytes,
-                       const char *operation)
+sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
+                          const char *operation)
 {
-  char *chunk = block - sli_guard.front_bytes;
-  size_t back_bytes = chunk_bytes - sli_guard.front_bytes - size;
+  char *chunk = block - sli_checking.front_bytes;
+  size_t back_bytes = chunk_bytes - sli_checking.front_bytes - size;
 
-  if (!bytes_are (chunk, sli_guard.front_bytes, BYTE_ZONE))
-    complain_of_bytes (ERROR_UNDERRUN, operation, block, size, chunk,
-                       sli_guard.front_bytes, BYTE_ZONE);
+  if (!bytes_are (chunk, sli_checking.front_bytes, BYTE_ZONE))
+    report_bytes (ERROR_UNDERRUN, operation, block, size, chunk,
+                  sli_checking.front_bytes, BYTE_ZONE);
   if (!bytes_are (block + size, back_bytes, BYTE_ZONE))
-    complain_of_bytes (ERROR_OVERRUN, operation, block, size, block + size,
-                       back_bytes, BYTE_ZONE);
+    report_bytes (ERROR_OVERRUN, operation, block, size, block + size,
+                  back_bytes, BYTE_ZONE);
 }

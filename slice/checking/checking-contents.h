@@ -15,22 +15,22 @@
 #include <string.h>
 
 /* The end of the program: a free chunk was written to. */
-_Noreturn void sli_guard_complain_of_free_bytes (char *chunk,
-                                                 size_t chunk_bytes,
-                                                 size_t size,
-                                                 const char *operation);
-bool sli_guard_zones_are_whole (const char *block, size_t size,
-                                size_t chunk_bytes);
+_Noreturn void sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes,
+                                               size_t size,
+                                               const char *operation);
+bool sli_checking_zones_are_whole (const char *block, size_t size,
+                                   size_t chunk_bytes);
 /* Returns if both red zones around a block are whole. */
-void sli_guard_check_zones (char *block, size_t size, size_t chunk_bytes,
-                            const char *operation);
+void sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
+                               const char *operation);
 
 /* Who reads one canary knows the key, whatever is done with both: so as little
  * as can be.  No byte is 0, so that a string that is one too long shows. */
 static inline uint64_t
 canary_of (const void *block)
 {
-  return ((uint64_t) (uintptr_t) block ^ sli_guard.key) | 0x0101010101010101u;
+  return ((uint64_t) (uintptr_t) block ^ sli_checking.key)
+         | 0x0101010101010101u;
 }
 
 static inline void
@@ -118,17 +118,17 @@ chunk_is (const char *chunk, size_t chunk_bytes, uint8_t value)
 
 /* The chunk about to be handed out must be as it was left. */
 static inline void
-contents_begin (GuardMode mode, char *chunk, size_t size, size_t chunk_bytes,
-                bool is_fresh)
+contents_begin (CheckingMode mode, char *chunk, size_t size,
+                size_t chunk_bytes, bool is_fresh)
 {
-  uint8_t free_byte = mode == GUARD_DEBUG ? BYTE_FREED : 0;
+  uint8_t free_byte = mode == CHECKING_DEBUG ? BYTE_FREED : 0;
   char *block = chunk + front_of (mode);
 
   if (UNLIKELY (is_fresh))
     chunk_fill (chunk, chunk_bytes, free_byte);
   else if (UNLIKELY (!chunk_is (chunk, chunk_bytes, free_byte)))
-    sli_guard_complain_of_free_bytes (chunk, chunk_bytes, size, "slice_alloc");
-  if (mode == GUARD_HARDENED)
+    sli_checking_report_free_bytes (chunk, chunk_bytes, size, "slice_alloc");
+  if (mode == CHECKING_HARDENED)
     {
       canary_write (block, size);
       return;
@@ -139,15 +139,15 @@ contents_begin (GuardMode mode, char *chunk, size_t size, size_t chunk_bytes,
 }
 
 static inline void
-contents_end (GuardMode mode, char *block, size_t size, size_t chunk_bytes,
+contents_end (CheckingMode mode, char *block, size_t size, size_t chunk_bytes,
               const char *operation)
 {
-  if (mode == GUARD_DEBUG)
-    sli_guard_check_zones (block, size, chunk_bytes, operation);
+  if (mode == CHECKING_DEBUG)
+    sli_checking_check_zones (block, size, chunk_bytes, operation);
   else if (UNLIKELY (!canary_is_whole (block, size)))
     sli_diag_misuse (ERROR_OVERRUN, operation, block, size, 0);
   chunk_fill (block - front_of (mode), chunk_bytes,
-              mode == GUARD_DEBUG ? BYTE_FREED : 0);
+              mode == CHECKING_DEBUG ? BYTE_FREED : 0);
 }
 
 #endif

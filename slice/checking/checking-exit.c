@@ -21,19 +21,18 @@ typedef struct
 static bool
 chunk_is_spoilt (char *chunk, size_t chunk_bytes, uint16_t mark)
 {
-  if (mark == MARK_FRESH)
+  if (mark == TAG_NEW)
     return false;
-  if (mark == MARK_FREE)
-    return !chunk_is (chunk, chunk_bytes, sli_guard.free_byte);
-  return sli_guard.mode == GUARD_DEBUG
-             ? !sli_guard_zones_are_whole (chunk + ZONE_BYTES,
-                                           mark - (size_t) MARK_LIVE,
-                                           chunk_bytes)
-             : !canary_is_whole (chunk, mark - (size_t) MARK_LIVE);
+  if (mark == TAG_FREE)
+    return !chunk_is (chunk, chunk_bytes, sli_checking.free_byte);
+  return sli_checking.mode == CHECKING_DEBUG
+             ? !sli_checking_zones_are_whole (
+                 chunk + ZONE_BYTES, mark - (size_t) TAG_LIVE, chunk_bytes)
+             : !canary_is_whole (chunk, mark - (size_t) TAG_LIVE);
 }
 
 static void
-look_at_slab (void *run, unsigned class_index, void *data)
+check_slab (void *run, unsigned class_index, void *data)
 {
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   Spoilt *spoilt = data;
@@ -47,32 +46,33 @@ look_at_slab (void *run, unsigned class_index, void *data)
 
       if (chunk.state == CHUNK_UNCARVED)
         continue;
-      mark = LOAD (region_mark_of (chunk.start));
+      mark = LOAD (region_tag_of (chunk.start));
       if (chunk_is_spoilt (chunk.start, chunk_bytes, mark))
         *spoilt = (Spoilt){ chunk.start, class_index, mark };
     }
 }
 
 void
-sli_guard_check_all (void)
+sli_checking_check_all (void)
 {
   Spoilt spoilt = { 0 };
   char *block;
   size_t size;
 
-  if (sli_guard.mode != GUARD_HARDENED && sli_guard.mode != GUARD_DEBUG)
+  if (sli_checking.mode != CHECKING_HARDENED
+      && sli_checking.mode != CHECKING_DEBUG)
     return;
-  sli_slab_each (look_at_slab, &spoilt);
+  sli_slab_each (check_slab, &spoilt);
   if (spoilt.chunk == NULL)
     return;
-  if (spoilt.mark == MARK_FREE)
-    sli_guard_complain_of_free_bytes (
+  if (spoilt.mark == TAG_FREE)
+    sli_checking_report_free_bytes (
         spoilt.chunk, sli_sizeclasses[spoilt.class_index].chunk_bytes,
         DIAG_SIZE_UNKNOWN, "exit");
-  block = spoilt.chunk + sli_guard.front_bytes;
-  size = spoilt.mark - (size_t) MARK_LIVE;
-  if (sli_guard.mode == GUARD_DEBUG)
-    sli_guard_check_zones (
+  block = spoilt.chunk + sli_checking.front_bytes;
+  size = spoilt.mark - (size_t) TAG_LIVE;
+  if (sli_checking.mode == CHECKING_DEBUG)
+    sli_checking_check_zones (
         block, size, sli_sizeclasses[spoilt.class_index].chunk_bytes, "exit");
   sli_diag_misuse (ERROR_OVERRUN, "exit", block, size, 0);
 }

@@ -21,9 +21,9 @@
 
 enum
 {
-  MARK_FRESH = 0,  /* never handed out since the slab was cut */
-  MARK_FREE = 1,
-  MARK_LIVE = 16   /* plus the size that was asked for */
+  TAG_NEW = 0, /* never handed out since the slab was cut */
+  TAG_FREE = 1,
+  TAG_LIVE = 16 /* plus the size that was asked for */
 };
 
 enum
@@ -42,37 +42,37 @@ enum
  * next object lies at end. */
 SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
 
-SLICE_STATIC_ASSERT (MARK_LIVE + SLICE_SIZE_MAX <= UINT16_MAX,
+SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX <= UINT16_MAX,
                      "a mark holds every size");
 
-/* Constant after sli_guard_begin(). */
+/* Constant after sli_checking_begin(). */
 typedef struct
 {
-  GuardMode mode;
+  CheckingMode mode;
   size_t front_bytes; /* of that mode */
   uint64_t key;       /* of the canaries */
   uint8_t free_byte;  /* what a free chunk is filled with */
   bool clears_freed;  /* clear-freed; the modes that look at contents fill a
                          freed chunk anyway */
   CheckingFallback fallback;
-} Guard;
+} Checking;
 
-extern Guard sli_guard __attribute__ ((visibility ("hidden")));
+extern Checking sli_checking __attribute__ ((visibility ("hidden")));
 
 /* Bytes before a block in its chunk, and behind it at least.  Where the mode
  * is a constant these are, too. */
 static inline size_t
-front_of (GuardMode mode)
+front_of (CheckingMode mode)
 {
-  return mode >= GUARD_DEBUG ? ZONE_BYTES : 0;
+  return mode >= CHECKING_DEBUG ? ZONE_BYTES : 0;
 }
 
 static inline size_t
-back_of (GuardMode mode)
+back_of (CheckingMode mode)
 {
-  return mode >= GUARD_DEBUG      ? ZONE_BYTES
-         : mode == GUARD_HARDENED ? CANARY_BYTES
-                                  : 0;
+  return mode >= CHECKING_DEBUG      ? ZONE_BYTES
+         : mode == CHECKING_HARDENED ? CANARY_BYTES
+                                     : 0;
 }
 
 /* The largest block of a chunk. */
@@ -80,21 +80,21 @@ back_of (GuardMode mode)
 
 /* What a block needs of a chunk. */
 static inline size_t
-chunk_size_for (GuardMode mode, size_t size)
+chunk_size_for (CheckingMode mode, size_t size)
 {
   return front_of (mode) + size + back_of (mode);
 }
 
 /* Is it a size of this mode's chunks? */
 static inline bool
-fits_mode (GuardMode mode, size_t size)
+fits_mode (CheckingMode mode, size_t size)
 {
   return size - 1 < SIZE_MAX_OF (mode);
 }
 
 /* The class of a chunk for a block, by the thread's table. */
 static inline unsigned
-class_for (GuardMode mode, const ThreadRecord *record, size_t size)
+class_for (CheckingMode mode, const ThreadRecord *record, size_t size)
 {
   return record->fast.class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
@@ -102,9 +102,9 @@ class_for (GuardMode mode, const ThreadRecord *record, size_t size)
 /* Into the quarantine, and what has been there longest out of it; NULL: none
  * was. */
 static inline void *
-quarantine_exchange (GuardMode mode, ClassCache *cache, void *chunk)
+quarantine_exchange (CheckingMode mode, ClassCache *cache, void *chunk)
 {
-  unsigned n = mode == GUARD_DEBUG ? QUARANTINE_DEBUG : QUARANTINE_HARDENED;
+  unsigned n = mode == CHECKING_DEBUG ? QUARANTINE_DEBUG : QUARANTINE_HARDENED;
   unsigned at = cache->quarantine_next;
   void *oldest = cache->quarantine[at];
 
@@ -136,39 +136,37 @@ call_end (ThreadRecord *record)
 /* --- checking.c --- */
 
 /* The end of the program, with what is known of the block. */
-_Noreturn void sli_guard_complain (ErrorNumber number, const char *operation,
-                                   const void *block, size_t given_bytes,
-                                   size_t real_bytes);
+_Noreturn void sli_checking_report_misuse (ErrorNumber number,
+                                           const char *operation,
+                                           const void *block,
+                                           size_t given_bytes,
+                                           size_t real_bytes);
 /* The same for what is no live block: says what it is. */
-_Noreturn void sli_guard_complain_of_place (const Place *place, size_t size,
-                                            const void *block,
-                                            unsigned expected,
-                                            const char *operation);
+_Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
+                                          const void *block, unsigned expected,
+                                          const char *operation);
 
 /* The public calls of each mode, whatever the case. */
-void *sli_guard_checked_take (size_t size, const void *site);
-void sli_guard_checked_give (size_t size, void *block, const void *site);
-void *sli_guard_hardened_take (size_t size, const void *site);
-void sli_guard_hardened_give (size_t size, void *block, const void *site);
-void *sli_guard_debug_take (size_t size, const void *site);
-void sli_guard_debug_give (size_t size, void *block, const void *site);
+void *sli_checked_alloc (size_t size, const void *site);
+void sli_checked_free (size_t size, void *block, const void *site);
+void *sli_hardened_alloc (size_t size, const void *site);
+void sli_hardened_free (size_t size, void *block, const void *site);
+void *sli_debug_alloc (size_t size, const void *site);
+void sli_debug_free (size_t size, void *block, const void *site);
 
 /* --- checking-quick.c: the same in the usual case --- */
 
-void *sli_guard_checked_take_quick (size_t size, const void *site);
-void sli_guard_checked_give_quick (size_t size, void *block,
-                                   const void *site);
-void *sli_guard_hardened_take_quick (size_t size, const void *site);
-void sli_guard_hardened_give_quick (size_t size, void *block,
-                                    const void *site);
+void *sli_checked_alloc_quick (size_t size, const void *site);
+void sli_checked_free_quick (size_t size, void *block, const void *site);
+void *sli_hardened_alloc_quick (size_t size, const void *site);
+void sli_hardened_free_quick (size_t size, void *block, const void *site);
 #ifdef WIDE
-void *sli_guard_hardened_take_wide (size_t size, const void *site);
-void sli_guard_hardened_give_wide (size_t size, void *block,
-                                   const void *site);
+void *sli_hardened_alloc_wide (size_t size, const void *site);
+void sli_hardened_free_wide (size_t size, void *block, const void *site);
 #endif
 
 /* --- checking-tool.c --- */
 
-extern const GuardCalls sli_guard_tool_calls;
+extern const CheckingCalls sli_checking_tool_calls;
 
 #endif

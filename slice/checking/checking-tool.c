@@ -21,12 +21,12 @@ static void *
 annotated_alloc (size_t size, const void *site UNUSED)
 {
   unsigned class_index
-      = SLICE_CLASS_V1 (chunk_size_for (GUARD_ANNOTATED, size));
+      = SLICE_CLASS_V1 (chunk_size_for (CHECKING_ANNOTATED, size));
   char *chunk = sli_magazine_alloc (class_index);
 
   if (chunk == NULL)
     return NULL;
-  STORE (region_mark_of (chunk), (uint16_t) (MARK_LIVE + size));
+  STORE (region_tag_of (chunk), (uint16_t) (TAG_LIVE + size));
   sli_annotate_alloc (chunk + ZONE_BYTES, size);
   return chunk + ZONE_BYTES;
 }
@@ -37,60 +37,60 @@ annotated_free (size_t size, void *block, const char *operation,
                 const void *site UNUSED)
 {
   char *chunk = (char *) block - ZONE_BYTES;
-  uint16_t mark = MARK_FREE;
-  Place place;
+  uint16_t mark = TAG_FREE;
+  ChunkRef place;
 
-  place_find (chunk, &place);
+  chunk_find (chunk, &place);
   if (place.state == CHUNK_OUT)
-    mark = LOAD (place_mark (&place));
-  if (mark < MARK_LIVE)
+    mark = LOAD (chunk_tag (&place));
+  if (mark < TAG_LIVE)
     {
       /* Of what is not the pool's the tool may think otherwise. */
       if (place.state == CHUNK_FOREIGN
           || !sli_annotate_free (block, size, false))
-        sli_guard_complain_of_place (&place, size, block, 0, operation);
+        sli_checking_report_chunk (&place, size, block, 0, operation);
       return;
     }
-  if (size != DIAG_SIZE_UNKNOWN && size != mark - (size_t) MARK_LIVE)
-    sli_guard_complain (ERROR_WRONG_SIZE, operation, block, size,
-              mark - (size_t) MARK_LIVE);
-  (void) sli_annotate_free (block, mark - (size_t) MARK_LIVE, true);
+  if (size != DIAG_SIZE_UNKNOWN && size != mark - (size_t) TAG_LIVE)
+    sli_checking_report_misuse (ERROR_WRONG_SIZE, operation, block, size,
+                                mark - (size_t) TAG_LIVE);
+  (void) sli_annotate_free (block, mark - (size_t) TAG_LIVE, true);
   KNOWN (place.slab != NULL);
-  STORE (place_mark (&place), MARK_FREE);
+  STORE (chunk_tag (&place), TAG_FREE);
   sli_magazine_free_late (place.slab->class_index, chunk);
 }
 
 static void *
-annotated_take (size_t size, const void *site)
+annotated_alloc_any (size_t size, const void *site)
 {
   void *block;
 
-  if (fits_mode (GUARD_ANNOTATED, size)
+  if (fits_mode (CHECKING_ANNOTATED, size)
       && (block = annotated_alloc (size, site)) != NULL)
     return block;
-  return sli_guard.fallback.alloc (size, false, site);
+  return sli_checking.fallback.alloc (size, false, site);
 }
 
 static void *
-annotated_try_take (size_t size, const void *site)
+annotated_try_alloc_any (size_t size, const void *site)
 {
   void *block;
 
-  if (fits_mode (GUARD_ANNOTATED, size)
+  if (fits_mode (CHECKING_ANNOTATED, size)
       && (block = annotated_alloc (size, site)) != NULL)
     return block;
-  return sli_guard.fallback.alloc (size, true, site);
+  return sli_checking.fallback.alloc (size, true, site);
 }
 
 static void
-annotated_give (size_t size, void *block, const void *site)
+annotated_free_any (size_t size, void *block, const void *site)
 {
-  if (fits_mode (GUARD_ANNOTATED, size) && block != NULL)
+  if (fits_mode (CHECKING_ANNOTATED, size) && block != NULL)
     annotated_free (size, block, "slice_free1", site);
   else
-    sli_guard.fallback.free (size, block, site);
+    sli_checking.fallback.free (size, block, site);
 }
 
-const GuardCalls sli_guard_tool_calls
-    = { annotated_take, annotated_try_take, annotated_give, annotated_alloc,
-        annotated_free };
+const CheckingCalls sli_checking_tool_calls
+    = { annotated_alloc_any, annotated_try_alloc_any, annotated_free_any,
+        annotated_alloc, annotated_free };

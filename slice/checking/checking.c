@@ -36,43 +36,45 @@
 
 #include <string.h>
 
-Guard sli_guard;
+Checking sli_checking;
 
-COMMON_TEXT GuardMode
-sli_guard_begin (const CheckingFallback *fallback)
+COMMON_TEXT CheckingMode
+sli_checking_begin (const CheckingFallback *fallback)
 {
-  sli_guard.fallback = *fallback;
-  sli_guard.mode = sli_annotate_is_on ()                      ? GUARD_ANNOTATED
-                   : sli_option_is_on (SLICE_OPTION_DEBUG)    ? GUARD_DEBUG
-                   : sli_option_is_on (SLICE_OPTION_HARDENED) ? GUARD_HARDENED
-                   : sli_option_is_on (SLICE_OPTION_CHECKED)  ? GUARD_CHECKED
-                                                              : GUARD_OFF;
-  sli_guard.front_bytes = front_of (sli_guard.mode);
-  sli_guard.free_byte = sli_guard.mode == GUARD_DEBUG ? BYTE_FREED : 0;
-  sli_guard.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
-  if (sli_guard.mode >= GUARD_HARDENED)
-    sli_os_random (&sli_guard.key, sizeof sli_guard.key);
-  return sli_guard.mode;
+  sli_checking.fallback = *fallback;
+  sli_checking.mode
+      = sli_annotate_is_on ()                      ? CHECKING_ANNOTATED
+        : sli_option_is_on (SLICE_OPTION_DEBUG)    ? CHECKING_DEBUG
+        : sli_option_is_on (SLICE_OPTION_HARDENED) ? CHECKING_HARDENED
+        : sli_option_is_on (SLICE_OPTION_CHECKED)  ? CHECKING_CHECKED
+                                                   : CHECKING_OFF;
+  sli_checking.front_bytes = front_of (sli_checking.mode);
+  sli_checking.free_byte
+      = sli_checking.mode == CHECKING_DEBUG ? BYTE_FREED : 0;
+  sli_checking.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
+  if (sli_checking.mode >= CHECKING_HARDENED)
+    sli_os_random (&sli_checking.key, sizeof sli_checking.key);
+  return sli_checking.mode;
 }
 
 COMMON_TEXT unsigned
-sli_guard_quarantine_chunks (GuardMode mode)
+sli_checking_quarantine_chunks (CheckingMode mode)
 {
-  return mode >= GUARD_DEBUG      ? QUARANTINE_DEBUG
-         : mode == GUARD_HARDENED ? QUARANTINE_HARDENED
-                                  : 0;
+  return mode >= CHECKING_DEBUG      ? QUARANTINE_DEBUG
+         : mode == CHECKING_HARDENED ? QUARANTINE_HARDENED
+                                     : 0;
 }
 
 size_t
-sli_guard_front_bytes (void)
+sli_checking_front_bytes (void)
 {
-  return sli_guard.front_bytes;
+  return sli_checking.front_bytes;
 }
 
 size_t
-sli_guard_size_max (void)
+sli_checking_size_max (void)
 {
-  return SIZE_MAX_OF (sli_guard.mode);
+  return SIZE_MAX_OF (sli_checking.mode);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -81,15 +83,15 @@ sli_guard_size_max (void)
 COLD static void *
 alloc_chunk_slowly (size_t size, unsigned *class_index)
 {
-  *class_index = SLICE_CLASS_V1 (chunk_size_for (sli_guard.mode, size));
+  *class_index = SLICE_CLASS_V1 (chunk_size_for (sli_checking.mode, size));
   return sli_magazine_alloc (*class_index);
 }
 
 _Noreturn COLD static void
-complain_of_live (const void *chunk, size_t size, uint16_t mark)
+report_live (const void *chunk, size_t size, uint16_t mark)
 {
   sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
-                   mark - (size_t) MARK_LIVE);
+                   mark - (size_t) TAG_LIVE);
 }
 
 /* The registry of live blocks had no room. */
@@ -97,7 +99,7 @@ COLD static void *
 undo_alloc (char *chunk, unsigned class_index, uint16_t *mark)
 {
   chunk_fill (chunk, sli_sizeclasses[class_index].chunk_bytes, BYTE_FREED);
-  STORE (mark, MARK_FREE);
+  STORE (mark, TAG_FREE);
   sli_magazine_free (class_index, chunk);
   return NULL;
 }
@@ -105,7 +107,7 @@ undo_alloc (char *chunk, unsigned class_index, uint16_t *mark)
 /* Compiled once for each mode.  Trimmers let the records of these modes
  * alone, so they are used without being entered. */
 static inline __attribute__ ((always_inline)) void *
-alloc_body (GuardMode mode, ThreadRecord *record, size_t size,
+alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
             const void *site)
 {
   unsigned class_index = class_for (mode, record, size);
@@ -124,44 +126,45 @@ alloc_body (GuardMode mode, ThreadRecord *record, size_t size,
       class_index = real_class;
     }
   sizeclass = &sli_sizeclasses[class_index];
-  mark = region_mark_of (chunk);
-  if (UNLIKELY (LOAD (mark) >= MARK_LIVE))
-    complain_of_live (chunk, size, LOAD (mark));
-  if (mode != GUARD_CHECKED)
+  mark = region_tag_of (chunk);
+  if (UNLIKELY (LOAD (mark) >= TAG_LIVE))
+    report_live (chunk, size, LOAD (mark));
+  if (mode != CHECKING_CHECKED)
     contents_begin (mode, chunk, size, sizeclass->chunk_bytes,
-                    LOAD (mark) == MARK_FRESH);
-  STORE (mark, (uint16_t) (MARK_LIVE + size));
-  if (mode == GUARD_DEBUG
+                    LOAD (mark) == TAG_NEW);
+  STORE (mark, (uint16_t) (TAG_LIVE + size));
+  if (mode == CHECKING_DEBUG
       && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
     return undo_alloc (chunk, class_index, mark);
   return chunk + front_of (mode);
 }
 
 void
-sli_guard_complain (ErrorNumber number, const char *operation,
-                    const void *block, size_t given_bytes, size_t real_bytes)
+sli_checking_report_misuse (ErrorNumber number, const char *operation,
+                            const void *block, size_t given_bytes,
+                            size_t real_bytes)
 {
   char more[DIAG_MORE_BYTES] = "";
 
-  if (sli_guard.mode == GUARD_DEBUG)
+  if (sli_checking.mode == CHECKING_DEBUG)
     sli_block_check_describe (block, more, sizeof more);
   sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
                         more);
 }
 
 COLD void
-sli_guard_complain_of_place (const Place *place, size_t size,
-                             const void *block, unsigned expected,
-                             const char *operation)
+sli_checking_report_chunk (const ChunkRef *place, size_t size,
+                           const void *block, unsigned expected,
+                           const char *operation)
 {
-  ErrorNumber error = place_error (place, expected);
-  uint16_t mark = place->state == CHUNK_OUT ? *place_mark (place) : MARK_LIVE;
+  ErrorNumber error = chunk_error (place, expected);
+  uint16_t mark = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
 
-  size_t real_bytes = mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+  size_t real_bytes = mark >= TAG_LIVE ? mark - (size_t) TAG_LIVE : 0;
   size_t known_bytes = sli_block_check_size (block);
 
-  if (mark < MARK_LIVE)
-    error = mark == MARK_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
+  if (mark < TAG_LIVE)
+    error = mark == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
   if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
     {
       /* A large one, malloc's, freed as a small one. */
@@ -171,42 +174,41 @@ sli_guard_complain_of_place (const Place *place, size_t size,
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
            && sli_block_check_knows (block))
     error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
-  sli_guard_complain (error, operation, block, size, real_bytes);
+  sli_checking_report_misuse (error, operation, block, size, real_bytes);
 }
 
 /* The mark of a live block by the long way, which finds out what it is if it
  * is none. */
 COLD static uint16_t *
-live_mark (size_t size, char *block, unsigned *class_index,
-           const char *operation)
+live_tag (size_t size, char *block, unsigned *class_index,
+          const char *operation)
 {
-  unsigned expected
-      = size == DIAG_SIZE_UNKNOWN
-            ? 0
-            : (unsigned) SLICE_CLASS_V1 (
-                chunk_size_for (sli_guard.mode, size));
+  unsigned expected = size == DIAG_SIZE_UNKNOWN
+                          ? 0
+                          : (unsigned) SLICE_CLASS_V1 (
+                              chunk_size_for (sli_checking.mode, size));
   uint16_t *mark = NULL;
-  Place place;
+  ChunkRef place;
 
-  place_find (block - sli_guard.front_bytes, &place);
+  chunk_find (block - sli_checking.front_bytes, &place);
   if (LIKELY (place.state == CHUNK_OUT))
     {
       KNOWN (place.slab != NULL);
-      mark = place_mark (&place);
+      mark = chunk_tag (&place);
       *class_index = place.slab->class_index;
     }
-  if (UNLIKELY (mark == NULL || LOAD (mark) < MARK_LIVE
+  if (UNLIKELY (mark == NULL || LOAD (mark) < TAG_LIVE
                 || (expected != 0 && expected != *class_index)))
-    sli_guard_complain_of_place (&place, size, block, expected, operation);
+    sli_checking_report_chunk (&place, size, block, expected, operation);
   return mark;
 }
 
 /* A chunk whose mark says that it is free goes back to the magazines. */
 static inline void
-push_round (GuardMode mode, ThreadRecord *record, unsigned class_index,
+push_round (CheckingMode mode, ThreadRecord *record, unsigned class_index,
             void *chunk)
 {
-  if (mode != GUARD_CHECKED)
+  if (mode != CHECKING_CHECKED)
     {
       ClassCache *cache = &record->caches[class_index];
 
@@ -221,13 +223,13 @@ push_round (GuardMode mode, ThreadRecord *record, unsigned class_index,
     }
   if (UNLIKELY (!sli_record_push (record, class_index, chunk)))
     sli_magazine_free (class_index, chunk);
-  else if (mode != GUARD_CHECKED)
+  else if (mode != CHECKING_CHECKED)
     sli_record_shuffle_top (record, class_index);
 }
 
 /* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void
-free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
+free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
            const char *operation, const void *site)
 {
   char *chunk = (char *) block - front_of (mode);
@@ -238,29 +240,29 @@ free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
   uint16_t *mark;
 
   /* A thread without a record has an empty table: no class. */
-  if (UNLIKELY (class_index == 0 || !place_has_mark (chunk, &mark)
-                || LOAD (mark) != MARK_LIVE + size))
+  if (UNLIKELY (class_index == 0 || !chunk_has_tag (chunk, &mark)
+                || LOAD (mark) != TAG_LIVE + size))
     {
       unsigned real_class; /* class_index stays in a register */
 
-      mark = live_mark (size, block, &real_class, operation);
+      mark = live_tag (size, block, &real_class, operation);
       class_index = real_class;
     }
-  if (mode != GUARD_CHECKED)
+  if (mode != CHECKING_CHECKED)
     {
-      real_bytes = LOAD (mark) - (size_t) MARK_LIVE;
+      real_bytes = LOAD (mark) - (size_t) TAG_LIVE;
       /* Another size of the same class is harmless: checked lets it pass. */
       if (UNLIKELY (size != real_bytes && size != DIAG_SIZE_UNKNOWN))
-        sli_guard_complain (ERROR_WRONG_SIZE, operation, block, size,
-                            real_bytes);
+        sli_checking_report_misuse (ERROR_WRONG_SIZE, operation, block, size,
+                                    real_bytes);
       contents_end (mode, block, real_bytes,
                     sli_sizeclasses[class_index].chunk_bytes, operation);
-      if (mode == GUARD_DEBUG)
+      if (mode == CHECKING_DEBUG)
         sli_block_check_remove_at (block, real_bytes, operation, site);
     }
-  else if (UNLIKELY (sli_guard.clears_freed))
+  else if (UNLIKELY (sli_checking.clears_freed))
     memset (block, 0, sli_sizeclasses[class_index].chunk_bytes);
-  STORE (mark, MARK_FREE);
+  STORE (mark, TAG_FREE);
   push_round (mode, record, class_index, chunk);
 }
 
@@ -268,136 +270,138 @@ free_body (GuardMode mode, ThreadRecord *record, size_t size, void *block,
 
 /* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void *
-alloc_in (GuardMode mode, size_t size, const void *site)
+alloc_in (CheckingMode mode, size_t size, const void *site)
 {
   ThreadRecord *record = sli_record_self;
-  bool is_told = mode != GUARD_CHECKED && call_begin (record);
+  bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
   void *block;
 
-  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
-    sli_record_complain_of_reentry ();
+  if (mode != CHECKING_CHECKED && !is_traced
+      && LOAD (&record->call) == CALL_IN)
+    sli_record_report_reentry ();
   block = alloc_body (mode, record, size, site);
-  if (is_told)
+  if (is_traced)
     call_end (record);
   return block;
 }
 
 static inline __attribute__ ((always_inline)) void
-free_in (GuardMode mode, size_t size, void *block, const char *operation,
+free_in (CheckingMode mode, size_t size, void *block, const char *operation,
          const void *site)
 {
   ThreadRecord *record = sli_record_self;
-  bool is_told = mode != GUARD_CHECKED && call_begin (record);
+  bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
 
-  if (mode != GUARD_CHECKED && !is_told && LOAD (&record->call) == CALL_IN)
-    sli_record_complain_of_reentry ();
+  if (mode != CHECKING_CHECKED && !is_traced
+      && LOAD (&record->call) == CALL_IN)
+    sli_record_report_reentry ();
   free_body (mode, record, size, block, operation, site);
-  if (is_told)
+  if (is_traced)
     call_end (record);
 }
 
 /* What the public calls come to at once; alloc.c does what is unusual. */
 static inline __attribute__ ((always_inline)) void *
-take_in (GuardMode mode, size_t size, bool may_fail, const void *site)
+alloc_any_in (CheckingMode mode, size_t size, bool may_fail, const void *site)
 {
   void *block;
 
   if (LIKELY (fits_mode (mode, size))
       && LIKELY ((block = alloc_in (mode, size, site)) != NULL))
     return block;
-  return sli_guard.fallback.alloc (size, may_fail, site);
+  return sli_checking.fallback.alloc (size, may_fail, site);
 }
 
 static inline __attribute__ ((always_inline)) void
-give_in (GuardMode mode, size_t size, void *block, const void *site)
+free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
 {
   if (LIKELY (fits_mode (mode, size)) && LIKELY (block != NULL))
     free_in (mode, size, block, "slice_free1", site);
   else
-    sli_guard.fallback.free (size, block, site);
+    sli_checking.fallback.free (size, block, site);
 }
 
 #define CALLS_OF(name, mode)                                                  \
-  static void *name##_alloc (size_t size, const void *site)                   \
-  {                                                                           \
-    return alloc_in (mode, size, site);                                       \
-  }                                                                           \
-  static void name##_free (size_t size, void *block, const char *operation,   \
-                           const void *site)                                  \
-  {                                                                           \
-    free_in (mode, size, block, operation, site);                             \
-  }                                                                           \
-  void *sli_guard_##name##_take (size_t size, const void *site)               \
-  {                                                                           \
-    return take_in (mode, size, false, site);                                 \
-  }                                                                           \
-  static void *name##_try_take (size_t size, const void *site)                \
-  {                                                                           \
-    return take_in (mode, size, true, site);                                  \
-  }                                                                           \
-  void sli_guard_##name##_give (size_t size, void *block, const void *site)   \
-  {                                                                           \
-    give_in (mode, size, block, site);                                        \
-  }
+ static void *name##_alloc (size_t size, const void *site)                    \
+ {                                                                            \
+  return alloc_in (mode, size, site);                                         \
+ }                                                                            \
+ static void name##_free (size_t size, void *block, const char *operation,    \
+                          const void *site)                                   \
+ {                                                                            \
+  free_in (mode, size, block, operation, site);                               \
+ }                                                                            \
+ void *sli_##name##_alloc (size_t size, const void *site)                     \
+ {                                                                            \
+  return alloc_any_in (mode, size, false, site);                              \
+ }                                                                            \
+ static void *name##_try_alloc_any (size_t size, const void *site)            \
+ {                                                                            \
+  return alloc_any_in (mode, size, true, site);                               \
+ }                                                                            \
+ void sli_##name##_free (size_t size, void *block, const void *site)          \
+ {                                                                            \
+  free_any_in (mode, size, block, site);                                      \
+ }
 
-CALLS_OF (checked, GUARD_CHECKED)
-CALLS_OF (hardened, GUARD_HARDENED)
-CALLS_OF (debug, GUARD_DEBUG)
+CALLS_OF (checked, CHECKING_CHECKED)
+CALLS_OF (hardened, CHECKING_HARDENED)
+CALLS_OF (debug, CHECKING_DEBUG)
 
-COMMON_TEXT const GuardCalls *
-sli_guard_calls (void)
+COMMON_TEXT const CheckingCalls *
+sli_checking_calls (void)
 {
-  static const GuardCalls checked
-      = { sli_guard_checked_take_quick, checked_try_take,
-          sli_guard_checked_give_quick, checked_alloc, checked_free };
+  static const CheckingCalls checked
+      = { sli_checked_alloc_quick, checked_try_alloc_any,
+          sli_checked_free_quick, checked_alloc, checked_free };
   /* The quick way of checked does not look at contents. */
-  static const GuardCalls checked_clearing
-      = { sli_guard_checked_take_quick, checked_try_take,
-          sli_guard_checked_give, checked_alloc, checked_free };
-  static const GuardCalls hardened
-      = { sli_guard_hardened_take_quick, hardened_try_take,
-          sli_guard_hardened_give_quick, hardened_alloc, hardened_free };
+  static const CheckingCalls checked_clearing
+      = { sli_checked_alloc_quick, checked_try_alloc_any, sli_checked_free,
+          checked_alloc, checked_free };
+  static const CheckingCalls hardened
+      = { sli_hardened_alloc_quick, hardened_try_alloc_any,
+          sli_hardened_free_quick, hardened_alloc, hardened_free };
 #ifdef WIDE
-  static const GuardCalls hardened_wide
-      = { sli_guard_hardened_take_wide, hardened_try_take,
-          sli_guard_hardened_give_wide, hardened_alloc, hardened_free };
+  static const CheckingCalls hardened_wide
+      = { sli_hardened_alloc_wide, hardened_try_alloc_any,
+          sli_hardened_free_wide, hardened_alloc, hardened_free };
 #endif
-  static const GuardCalls debug
-      = { sli_guard_debug_take, debug_try_take, sli_guard_debug_give,
-          debug_alloc, debug_free };
+  static const CheckingCalls debug
+      = { sli_debug_alloc, debug_try_alloc_any, sli_debug_free, debug_alloc,
+          debug_free };
 
-  switch (sli_guard.mode)
+  switch (sli_checking.mode)
     {
-    case GUARD_HARDENED:
+    case CHECKING_HARDENED:
 #ifdef WIDE
       if (HAS_WIDE ())
         return &hardened_wide;
 #endif
       return &hardened;
-    case GUARD_DEBUG:
+    case CHECKING_DEBUG:
       return &debug;
-    case GUARD_ANNOTATED:
-      return &sli_guard_tool_calls;
+    case CHECKING_ANNOTATED:
+      return &sli_checking_tool_calls;
     default:
-      return sli_guard.clears_freed ? &checked_clearing : &checked;
+      return sli_checking.clears_freed ? &checked_clearing : &checked;
     }
 }
 
 bool
-sli_guard_add_large (void *block, size_t size, const void *site)
+sli_checking_add_large (void *block, size_t size, const void *site)
 {
   /* The tool knows the size of malloc's blocks. */
-  return sli_guard.mode == GUARD_ANNOTATED
+  return sli_checking.mode == CHECKING_ANNOTATED
          || sli_block_check_add_at (block, size, site);
 }
 
 void
-sli_guard_remove_large (const void *block, size_t size, const char *operation,
-                        const void *site)
+sli_checking_remove_large (const void *block, size_t size,
+                           const char *operation, const void *site)
 {
   size_t real_bytes;
 
-  if (sli_guard.mode != GUARD_ANNOTATED)
+  if (sli_checking.mode != CHECKING_ANNOTATED)
     {
       sli_block_check_remove_at (block, size, operation, site);
       return;
@@ -408,37 +412,38 @@ sli_guard_remove_large (const void *block, size_t size, const char *operation,
 }
 
 bool
-sli_guard_is_large (const void *block)
+sli_checking_is_large (const void *block)
 {
   if (sli_slab_is_ours (block))
     return false;
-  return sli_guard.mode == GUARD_ANNOTATED
+  return sli_checking.mode == CHECKING_ANNOTATED
          || sli_block_check_size (block) != SIZE_MAX;
 }
 
 size_t
-sli_guard_large_bytes (const void *block)
+sli_checking_large_bytes (const void *block)
 {
   size_t size = sli_block_check_size (block);
 
   if (size != SIZE_MAX)
     return size;
-  return sli_guard.mode == GUARD_ANNOTATED ? sli_os_malloc_bytes (block) : 0;
+  return sli_checking.mode == CHECKING_ANNOTATED ? sli_os_malloc_bytes (block)
+                                                 : 0;
 }
 
 size_t
-sli_guard_mark_bytes (uint16_t mark)
+sli_checking_tag_bytes (uint16_t mark)
 {
-  return mark >= MARK_LIVE ? mark - (size_t) MARK_LIVE : 0;
+  return mark >= TAG_LIVE ? mark - (size_t) TAG_LIVE : 0;
 }
 
 size_t
-sli_guard_block_size (const void *block)
+sli_checking_block_size (const void *block)
 {
-  Place place;
+  ChunkRef place;
 
-  place_find ((const char *) block - sli_guard.front_bytes, &place);
+  chunk_find ((const char *) block - sli_checking.front_bytes, &place);
   return place.state == CHUNK_OUT
-             ? sli_guard_mark_bytes (LOAD (place_mark (&place)))
+             ? sli_checking_tag_bytes (LOAD (chunk_tag (&place)))
              : 0;
 }

@@ -13,13 +13,13 @@
 
 typedef enum
 {
-  GUARD_OFF,
-  GUARD_CHECKED,   /* every free is checked at the call */
-  GUARD_HARDENED,  /* and contents: canary, zeroes, quarantine, random picks,
-                      guard pages */
-  GUARD_DEBUG,     /* and red zones, patterns, who allocated and freed */
-  GUARD_ANNOTATED  /* a tool watches, and is told of every block */
-} GuardMode;
+  CHECKING_OFF,
+  CHECKING_CHECKED,  /* every free is checked at the call */
+  CHECKING_HARDENED, /* and contents: canary, zeroes, quarantine, random picks,
+                     guard pages */
+  CHECKING_DEBUG,    /* and red zones, patterns, who allocated and freed */
+  CHECKING_ANNOTATED /* a tool watches, and is told of every block */
+} CheckingMode;
 
 /* The layer above: for sizes that these modes leave to malloc, size 0, a NULL
  * block, and memory that is not there.  site: where the call came from. */
@@ -30,49 +30,49 @@ typedef struct
 } CheckingFallback;
 
 /* Once, with the options frozen. */
-GuardMode sli_guard_begin (const CheckingFallback *fallback);
+CheckingMode sli_checking_begin (const CheckingFallback *fallback);
 /* Freed chunks of a class that wait in each thread; 0: none. */
-unsigned sli_guard_quarantine_chunks (GuardMode mode);
+unsigned sli_checking_quarantine_chunks (CheckingMode mode);
 
 /* The largest size whose blocks are chunks and not the system malloc's. */
-size_t sli_guard_size_max (void);
+size_t sli_checking_size_max (void);
 /* What a mode does with blocks of that size. */
 typedef struct
 {
   /* The public calls, for any size and block. */
-  void *(*take) (size_t size, const void *site);
-  void *(*try_take) (size_t size, const void *site);
-  void (*give) (size_t size, void *block, const void *site);
+  void *(*alloc_any) (size_t size, const void *site);
+  void *(*try_alloc_any) (size_t size, const void *site);
+  void (*free_any) (size_t size, void *block, const void *site);
 
-  /* For sizes up to sli_guard_size_max().
+  /* For sizes up to sli_checking_size_max().
    * A block; NULL: no memory.  site: where the call came from. */
   void *(*alloc) (size_t size, const void *site);
   /* size may be DIAG_SIZE_UNKNOWN. */
   void (*free) (size_t size, void *block, const char *operation,
                 const void *site);
-} GuardCalls;
+} CheckingCalls;
 
 /* Of the mode in force. */
-const GuardCalls *sli_guard_calls (void);
+const CheckingCalls *sli_checking_calls (void);
 /* Blocks of the system's malloc, whose sizes are remembered. */
-bool sli_guard_add_large (void *block, size_t size, const void *site);
-void sli_guard_remove_large (const void *block, size_t size,
-                             const char *operation, const void *site);
+bool sli_checking_add_large (void *block, size_t size, const void *site);
+void sli_checking_remove_large (const void *block, size_t size,
+                                const char *operation, const void *site);
 
 /* hardened and debug: ends the program if a chunk is not as it was left.  No
  * other thread may use slices meanwhile. */
-void sli_guard_check_all (void);
+void sli_checking_check_all (void);
 
 /* Is it a live one of these? */
-bool sli_guard_is_large (const void *block);
+bool sli_checking_is_large (const void *block);
 /* Its size, as it was asked for where that is known; 0 if it is none. */
-size_t sli_guard_large_bytes (const void *block);
+size_t sli_checking_large_bytes (const void *block);
 
 /* The size of the live block that a mark (ChunkInfo) tells of; 0: of none. */
-size_t sli_guard_mark_bytes (uint16_t mark);
+size_t sli_checking_tag_bytes (uint16_t mark);
 /* The exact size that a live block was asked for with; 0 if it is none. */
-size_t sli_guard_block_size (const void *block);
+size_t sli_checking_block_size (const void *block);
 /* Bytes between a chunk's start and its block's. */
-size_t sli_guard_front_bytes (void);
+size_t sli_checking_front_bytes (void);
 
 #endif

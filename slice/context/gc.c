@@ -13,11 +13,11 @@
  *
  * Larger objects are nodes below the context; larger ones with an alignment
  * that nodes don't have get a slab alone.  During a sweep the nodes hang on
- * another root, the rubbish, until they are marked or the sweep ends.
+ * another root, the condemned, until they are marked or the sweep ends.
  *
- * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
- * object is a node, but for those alone in a slab, which no one is told of.
- * Theory: section 7.
+ * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
+ * recorder) every object is a node, but for those alone in a slab, which no
+ * one is told of. Theory: section 7.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -50,7 +50,8 @@ enum
 };
 
 #define GC_MAGIC ((size_t) 0x67632d63)      /* a context */
-#define RUBBISH_MAGIC ((size_t) 0x67632d72) /* what hangs on one in a sweep */
+#define CONDEMNED_MAGIC                                                       \
+ ((size_t) 0x67632d72) /* what hangs on one in a sweep */
 
 typedef struct GcSlab GcSlab;
 struct GcSlab
@@ -81,7 +82,7 @@ typedef struct
 struct RallocGc
 {
   size_t magic;
-  void *rubbish;       /* not NULL: a sweep is under way */
+  void *condemned; /* not NULL: a sweep is under way */
   size_t slab_bytes;
   Bucket buckets[GC_BUCKETS + 1];
 };
@@ -90,15 +91,15 @@ typedef struct
 {
   size_t magic;
   RallocGc *gc;
-} Rubbish;
+} Condemned;
 
 static COLD _Noreturn void
-die_not_gc (const void *pointer, const char *operation)
+report_not_gc (const void *pointer, const char *operation)
 {
-  sli_diag_die (ERROR_NOT_GC,
-                "no gc context, no live object of one, or a bad alignment: "
-                "%s (%p)",
-                operation, pointer);
+  sli_diag_abort (ERROR_NOT_GC,
+                  "no gc context, no live object of one, or a bad alignment: "
+                  "%s (%p)",
+                  operation, pointer);
 }
 
 /* Of any pointer. */
@@ -107,7 +108,7 @@ gc_examine (const RallocGc *gc, const char *operation)
 {
   sli_context_check (gc, operation);
   if (UNLIKELY (!sli_gc_is_own (gc)))
-    die_not_gc (gc, operation);
+    report_not_gc (gc, operation);
 }
 
 /* Looks at one word, if no mode wants more. */
@@ -147,7 +148,7 @@ slab_map (RallocGc *gc, size_t bytes)
   bool limited = (node_of (gc)->parent & NODE_LIMITED) != 0;
   GcSlab *slab;
 
-  if (limited && !sli_limit_take (gc, bytes))
+  if (limited && !sli_limit_add (gc, bytes))
     return NULL;
   TRACE_INTERNAL (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab == NULL && slice_trim (0) > 0)
@@ -160,7 +161,7 @@ slab_map (RallocGc *gc, size_t bytes)
   if (slab == NULL)
     {
       if (limited)
-        sli_limit_give (gc, bytes);
+        sli_limit_subtract (gc, bytes);
       errno = ENOMEM;
       return NULL;
     }
@@ -181,7 +182,7 @@ slab_unmap (GcSlab *slab)
     slab->next->pprev = slab->pprev;
   gc->slab_bytes -= slab->bytes;
   if (node_of (gc)->parent & NODE_LIMITED)
-    sli_limit_give (gc, slab->bytes);
+    sli_limit_subtract (gc, slab->bytes);
   sli_large_map_remove (slab);
   TRACE_INTERNAL (free (slab));
 }
@@ -268,7 +269,7 @@ slab_alloc (GcSlab *slab)
   uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
 
   slab->bits[word] |= bit;
-  if (UNLIKELY (slab->gc->rubbish != NULL))
+  if (UNLIKELY (slab->gc->condemned != NULL))
     slab->bits[slab->n_words + word] |= bit;
   if (UNLIKELY (++slab->n_used == slab->n_objects))
     room_leave (slab);
@@ -301,7 +302,7 @@ slab_index (const GcSlab *slab, const void *object, const char *operation)
                 || index * slab->object_bytes != offset
                 || ((slab->bits[index / GC_WORD_BITS]
                      >> (index % GC_WORD_BITS)) & 1) == 0))
-    die_not_gc (object, operation);
+    report_not_gc (object, operation);
   return (unsigned) index;
 }
 
@@ -340,8 +341,8 @@ sli_gc_release (void *payload)
   RallocGc *gc = payload;
   unsigned i;
 
-  if (gc->rubbish != NULL)
-    ralloc_free (gc->rubbish);
+  if (gc->condemned != NULL)
+    ralloc_free (gc->condemned);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (GcSlab *slab = gc->buckets[i].slabs, *next; slab != NULL; slab = next)
       {
@@ -405,7 +406,7 @@ object_slow (RallocGc *gc, size_t size, size_t align)
 {
   gc_examine (gc, "ralloc_gc_alloc_size");
   if (size <= GC_SMALL_MAX && align <= GC_SMALL_ALIGN_MAX
-      && (sli_context_mode & (MODE_TAIL | MODE_TOLD)) == 0)
+      && (sli_context_mode & (MODE_TRAILING_HEADER | MODE_TRACED)) == 0)
     return object_small (gc, size, align);
   if (size > (size_t) PTRDIFF_MAX / 2)
     {
@@ -422,7 +423,7 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
 {
   if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
                 || align > GC_ALIGN_MAX))
-    die_not_gc (gc, "ralloc_gc_alloc_size");
+    report_not_gc (gc, "ralloc_gc_alloc_size");
   if (align < GC_STEP_BYTES)
     align = GC_STEP_BYTES;
   if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
@@ -442,18 +443,19 @@ ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
   return object;
 }
 
-/* The context of an object that is a node.  In a sweep it hangs on rubbish. */
+/* The context of an object that is a node.  In a sweep it hangs on condemned.
+ */
 static RallocGc *
 gc_of_node (const void *ptr, const char *operation)
 {
   void *parent = node_parent (sli_context_check (ptr, operation));
 
   if (parent != NULL && !sli_gc_is_own (parent)
-      && sli_context_room_bytes (parent) >= sizeof (Rubbish)
-      && ((const Rubbish *) parent)->magic == RUBBISH_MAGIC)
-    parent = ((const Rubbish *) parent)->gc;
+      && sli_context_room_bytes (parent) >= sizeof (Condemned)
+      && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
+    parent = ((const Condemned *) parent)->gc;
   if (UNLIKELY (parent == NULL || !sli_gc_is_own (parent)))
-    die_not_gc (ptr, operation);
+    report_not_gc (ptr, operation);
   return parent;
 }
 
@@ -495,26 +497,26 @@ ralloc_gc_get_context (void *ptr)
 
 /* --- mark and sweep ------------------------------------------------------ */
 
-/* Where there is no memory for the rubbish there is no sweep: nothing will be
- * freed, which is always right. */
+/* Where there is no memory for the condemned there is no sweep: nothing will
+ * be freed, which is always right. */
 void
 ralloc_gc_sweep_start (RallocGc *gc)
 {
-  Rubbish *rubbish;
+  Condemned *condemned;
   GcSlab *slab;
   unsigned i;
 
   gc_examine (gc, "ralloc_gc_sweep_start");
-  if (gc->rubbish == NULL)
+  if (gc->condemned == NULL)
     {
-      rubbish = ralloc_size (NULL, sizeof *rubbish);
-      if (rubbish == NULL)
+      condemned = ralloc_size (NULL, sizeof *condemned);
+      if (condemned == NULL)
         return;
-      rubbish->magic = RUBBISH_MAGIC;
-      rubbish->gc = gc;
-      gc->rubbish = rubbish;
+      condemned->magic = CONDEMNED_MAGIC;
+      condemned->gc = gc;
+      gc->condemned = condemned;
     }
-  ralloc_adopt (gc->rubbish, gc);
+  ralloc_adopt (gc->condemned, gc);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
       memset (slab->bits + slab->n_words, 0,
@@ -535,7 +537,7 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
       return;
     }
   if (UNLIKELY (slab->gc != gc))
-    die_not_gc (mem, "ralloc_gc_mark_live");
+    report_not_gc (mem, "ralloc_gc_mark_live");
   index = slab_index (slab, mem, "ralloc_gc_mark_live");
   slab->bits[slab->n_words + index / GC_WORD_BITS]
       |= (uint64_t) 1 << (index % GC_WORD_BITS);
@@ -565,12 +567,12 @@ ralloc_gc_sweep_end (RallocGc *gc)
 {
   GcSlab *slab;
   GcSlab *next;
-  void *rubbish;
+  void *condemned;
   unsigned i;
 
   gc_examine (gc, "ralloc_gc_sweep_end");
-  rubbish = gc->rubbish;
-  if (rubbish == NULL)
+  condemned = gc->condemned;
+  if (condemned == NULL)
     return;
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = next)
@@ -578,6 +580,6 @@ ralloc_gc_sweep_end (RallocGc *gc)
         next = slab->next;
         slab_sweep (slab);
       }
-  gc->rubbish = NULL;
-  ralloc_free (rubbish);
+  gc->condemned = NULL;
+  ralloc_free (condemned);
 }

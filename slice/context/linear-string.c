@@ -157,8 +157,8 @@ ralloc_linear_strcat (void *linear, char **dest, const char *str)
   char *both;
 
   if (UNLIKELY (dest == NULL || *dest == NULL || str == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a string must be: %s",
-                  "ralloc_linear_strcat");
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a string must be: %s",
+                    "ralloc_linear_strcat");
   existing = strlen (*dest);
   length = strlen (str);
   both = string_grow (linear, *dest, existing, length);

@@ -17,8 +17,8 @@
  * When the first buffer is full others follow, chained; each makes the sum
  * twice as large, up to LINEAR_BUFFER_BYTES_MAX.
  *
- * In MODE_TAIL (under a memory checker) and MODE_TOLD (under a recorder) every
- * object is a node of its own below the context.
+ * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
+ * recorder) every object is a node of its own below the context.
  *
  * Strings in them: linear-string.c.
  * Theory: section 7.
@@ -35,7 +35,7 @@
 
 enum
 {
-  MODE_NODES = MODE_TAIL | MODE_TOLD,
+  MODE_NODES = MODE_TRAILING_HEADER | MODE_TRACED,
   LINEAR_ALIGN = 8,
   LINEAR_GAP_BYTES = 8,
   /* The first block.  Half of a compiler's linear contexts hold less than
@@ -90,9 +90,9 @@ sli_context_linear_bytes (const Node *node)
 }
 
 static COLD _Noreturn void
-die_not_linear (const void *linear)
+report_not_linear (const void *linear)
 {
-  sli_diag_die (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
+  sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
 }
 
 /* Of any pointer.  Not in MODE_NODES. */
@@ -102,9 +102,9 @@ prefix_examined (const void *linear, const char *operation)
   const Node *node = sli_context_check (linear, operation);
   LinearPrefix *prefix = prefix_of (linear);
 
-  if (UNLIKELY ((node->parent & NODE_ODD) == 0
+  if (UNLIKELY ((node->parent & NODE_HAS_PREFIX) == 0
                 || prefix->kind != KIND_LINEAR))
-    die_not_linear (linear);
+    report_not_linear (linear);
   return prefix;
 }
 
@@ -130,24 +130,24 @@ require_linear (const void *linear, const char *operation)
 /* --- memory -------------------------------------------------------------- */
 
 CONTEXT_TEXT static void *
-piece_new (size_t bytes)
+memory_new (size_t bytes)
 {
   return bytes <= slab_block_max () ? slice_try_alloc (bytes)
                                     : sli_large_alloc (bytes, false);
 }
 
 CONTEXT_TEXT static void
-piece_free (void *piece, size_t bytes)
+memory_free (void *memory, size_t bytes)
 {
   if (bytes <= slab_block_max ())
-    slice_free1 (bytes, piece);
+    slice_free1 (bytes, memory);
   else
-    sli_large_free (piece);
+    sli_large_free (memory);
 }
 
 /* The whole class, so that nothing of a chunk lies idle. */
 CONTEXT_TEXT static size_t
-piece_bytes (size_t bytes)
+memory_bytes (size_t bytes)
 {
   return bytes <= slab_block_max () ? node_total (bytes - sizeof (Node))
                                     : (bytes + NODE_ALIGN - 1)
@@ -165,11 +165,11 @@ sli_context_linear_release (Node *node)
   for (; buffer != NULL; buffer = next)
     {
       next = buffer->next;
-      piece_free (buffer, buffer->bytes);
+      memory_free (buffer, buffer->bytes);
     }
   if (prefix->block_bytes > slab_block_max ())
     sli_large_map_remove (node + 1);
-  piece_free (prefix, prefix->block_bytes);
+  memory_free (prefix, prefix->block_bytes);
 }
 
 /* --- contexts ------------------------------------------------------------ */
@@ -189,7 +189,7 @@ linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
   prefix->block_bytes = bytes;
   prefix->min_buffer_bytes = min_buffer_bytes;
   prefix->kind = KIND_LINEAR;
-  node->parent = NODE_ODD;
+  node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
   if (bytes > slab_block_max () && !sli_large_map_add (payload, MAP_NODE))
     {
@@ -211,7 +211,7 @@ linear_enter (const void *ctx, void *payload)
       Node *parent_node = head_of (parent);
       if (UNLIKELY (parent_node->parent & NODE_LIMITED))
         {
-          if (!sli_limit_take (parent, prefix_of (payload)->held_bytes))
+          if (!sli_limit_add (parent, prefix_of (payload)->held_bytes))
             {
               sli_context_linear_release (node);
               return NULL;
@@ -254,8 +254,8 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
     bytes = head + size;
   if (bytes < head + min_buffer_bytes)
     bytes = head + min_buffer_bytes;
-  bytes = piece_bytes (bytes);
-  block = piece_new (bytes);
+  bytes = memory_bytes (bytes);
+  block = memory_new (bytes);
   if (UNLIKELY (block == NULL))
     return NULL;
   block = linear_begin (block, bytes, min_buffer_bytes);
@@ -372,13 +372,13 @@ buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
   bool limited = (head_of (linear)->parent & NODE_LIMITED) != 0;
   LinearBuffer *buffer;
 
-  if (limited && !sli_limit_take (linear, bytes))
+  if (limited && !sli_limit_add (linear, bytes))
     return NULL;
-  buffer = piece_new (bytes);
+  buffer = memory_new (bytes);
   if (buffer == NULL)
     {
       if (limited)
-        sli_limit_give (linear, bytes);
+        sli_limit_subtract (linear, bytes);
       return NULL;
     }
   buffer->bytes = bytes;
@@ -399,12 +399,12 @@ next_buffer_bytes (const LinearPrefix *prefix)
     bytes = LINEAR_BUFFER_BYTES_MAX;
   if (min > 0 && bytes < min + sizeof (LinearBuffer))
     bytes = min + sizeof (LinearBuffer);
-  return piece_bytes (bytes);
+  return memory_bytes (bytes);
 }
 
 /* Both ends are 8-aligned: what fits fits rounded up. */
 CONTEXT_TEXT static inline void *
-object_take (LinearPrefix *prefix, char *at, size_t size)
+object_alloc (LinearPrefix *prefix, char *at, size_t size)
 {
   prefix->last = at;
   prefix->at
@@ -430,18 +430,18 @@ object_slow (void *linear, size_t size)
     return ralloc_size (linear, size);
   prefix = prefix_examined (linear, "ralloc_linear_alloc_child");
   if (size <= (size_t) (prefix->end - prefix->at))
-    return object_take (prefix, prefix->at, size);
+    return object_alloc (prefix, prefix->at, size);
   rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
   bytes = next_buffer_bytes (prefix);
   own = rounded > bytes / LINEAR_OVERSIZE_PART;
   if (own)
-    bytes = piece_bytes (sizeof (LinearBuffer) + rounded);
+    bytes = memory_bytes (sizeof (LinearBuffer) + rounded);
   buffer = buffer_new (prefix, linear, bytes);
   if (UNLIKELY (buffer == NULL) && !own)
     {
       own = true;
       buffer = buffer_new (prefix, linear,
-                           piece_bytes (sizeof (LinearBuffer) + rounded));
+                           memory_bytes (sizeof (LinearBuffer) + rounded));
     }
   if (buffer == NULL)
     return NULL;
@@ -467,7 +467,7 @@ object_new (void *linear, size_t size)
   at = prefix->at;
   if (UNLIKELY (size > (size_t) (prefix->end - at)))
     return object_slow (linear, size);
-  return object_take (prefix, at, size);
+  return object_alloc (prefix, at, size);
 }
 
 CONTEXT_TEXT void *
@@ -574,7 +574,7 @@ readable_bytes (void *linear, const char *object)
       if (object >= (const char *) buffer && object < end)
         return (size_t) (end - object);
     }
-  die_not_linear (object);
+  report_not_linear (object);
 }
 
 void *

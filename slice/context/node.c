@@ -39,11 +39,11 @@ mode_decide (void)
   if (probe == NULL)
     return false;
   if (!slice_is_ours (probe))
-    mode |= MODE_TAIL;
+    mode |= MODE_TRAILING_HEADER;
   slice_free1 (NODE_ALIGN, probe);
   if (option_is_on (SLICE_OPTION_DEBUG))
     mode |= MODE_DEBUG | MODE_BULK;
-  if ((mode & MODE_TAIL) == 0
+  if ((mode & MODE_TRAILING_HEADER) == 0
       && (option_is_on (SLICE_OPTION_DEBUG)
           || option_is_on (SLICE_OPTION_HARDENED)))
     mode |= MODE_SLACK;
@@ -56,7 +56,7 @@ mode_decide (void)
       && force_pool == 2 && sli_os_memory_tool () != NULL)
     mode |= MODE_BULK;
   if (trace_is_on ())
-    mode |= MODE_TOLD;
+    mode |= MODE_TRACED;
   if (LOAD_ACQUIRE (&mode_decided))
     return true;
   STORE (&sli_context_mode, sli_context_mode | mode);
@@ -73,33 +73,32 @@ sli_context_init (void)
 /* --- checking a pointer -------------------------------------------------- */
 
 static COLD _Noreturn void
-die_of (const void *payload, const char *operation,
-        const SliceBlockInfo *info)
+report_node (const void *payload, const char *operation,
+             const SliceBlockInfo *info)
 {
   const char *start = info->start;
 
   if (info->kind == SLICE_BLOCK_FREE)
-    sli_diag_die (ERROR_NODE_FREED,
-                  "a node that was freed before: %s (%p)", operation,
-                  payload);
+    sli_diag_abort (ERROR_NODE_FREED, "a node that was freed before: %s (%p)",
+                    operation, payload);
   if (info->kind == SLICE_BLOCK_INTERIOR
       || (info->kind == SLICE_BLOCK_OUT
           && start + sizeof (Node) != (const char *) payload))
-    sli_diag_die (ERROR_NODE_INTERIOR,
-                  "a pointer into a node, not to it: %s (%p), the block "
-                  "begins at %p and has %z bytes",
-                  operation, payload, info->start, info->bytes);
-  sli_diag_die (ERROR_NOT_A_NODE, "a pointer that is no node: %s (%p)",
-                operation, payload);
+    sli_diag_abort (ERROR_NODE_INTERIOR,
+                    "a pointer into a node, not to it: %s (%p), the block "
+                    "begins at %p and has %z bytes",
+                    operation, payload, info->start, info->bytes);
+  sli_diag_abort (ERROR_NOT_A_NODE, "a pointer that is no node: %s (%p)",
+                  operation, payload);
 }
 
 COLD _Noreturn void
 sli_context_damaged (const void *payload, const char *operation)
 {
-  sli_diag_die (ERROR_NODE_DAMAGED,
-                "the links of a node do not fit its neighbours, something "
-                "wrote over them: %s (%p)",
-                operation, payload);
+  sli_diag_abort (ERROR_NODE_DAMAGED,
+                  "the links of a node do not fit its neighbours, something "
+                  "wrote over them: %s (%p)",
+                  operation, payload);
 }
 
 /* May the word at `place' be read?  It lies in the header of another node,
@@ -119,23 +118,23 @@ link_is_readable (void **place, const void *payload)
 }
 
 static COLD void
-die_if_null (const void *payload, const char *operation)
+abort_if_null (const void *payload, const char *operation)
 {
   if (payload == NULL)
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
-                  operation);
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    operation);
 }
 
 /* It is not what it should be: find out what it is, and say so. */
 static COLD _Noreturn void
-die_examined (const void *payload, const char *operation)
+report_examined (const void *payload, const char *operation)
 {
   const Node *node = head_of (payload);
   bool aligned = ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0;
   bool large = aligned && sli_large_map_has (payload, MAP_NODE);
   SliceBlockInfo info, own;
 
-  die_if_null (payload, operation);
+  abort_if_null (payload, operation);
   slice_block_info (node, &info);
   slice_block_info (payload, &own);
   /* At the start of a block that has a smaller header, or none. */
@@ -153,7 +152,7 @@ die_examined (const void *payload, const char *operation)
   else if (info.kind == SLICE_BLOCK_INTERIOR && aligned
            && node_is_dead (node))
     info.kind = SLICE_BLOCK_FREE; /* a linear context */
-  die_of (payload, operation, &info);
+  report_node (payload, operation, &info);
 }
 
 /* Does a node's block begin where it would?  For those that seem to be roots
@@ -164,7 +163,7 @@ is_at_block (const Node *node)
 {
   const char *block = (const char *) node;
 
-  if ((node->parent & NODE_ODD) == 0)
+  if ((node->parent & NODE_HAS_PREFIX) == 0)
     return sli_untraced_begins_block (block);
   return sli_large_map_has (node + 1, MAP_NODE)
          || (((const size_t *) node)[-1] == KIND_LINEAR
@@ -175,21 +174,21 @@ is_at_block (const Node *node)
 /* Behind the payload there is only what the tool lets us see; a pointer to
  * no block of malloc is the tool's to report. */
 static COLD Node *
-check_tail (const void *payload, const char *operation)
+check_trailing (const void *payload, const char *operation)
 {
   SliceBlockInfo info = { SLICE_BLOCK_FOREIGN, 0, 0, NULL };
   Node *node;
 
-  die_if_null (payload, operation);
+  abort_if_null (payload, operation);
   if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
-    die_of (payload, operation, &info);
-  node = sli_context_tail (payload);
+    report_node (payload, operation, &info);
+  node = sli_context_trailing_header (payload);
   if (node->pprev == NODE_DYING && !node_is_dead (node))
     return node;
   if (node_is_dead (node) || *node->pprev != payload)
     {
       info.kind = node_is_dead (node) ? SLICE_BLOCK_FREE : info.kind;
-      die_of (payload, operation, &info);
+      report_node (payload, operation, &info);
     }
   return node;
 }
@@ -209,24 +208,24 @@ sli_context_check (const void *payload, const char *operation)
 {
   Node *node = head_of (payload);
 
-  if (UNLIKELY (sli_context_mode & MODE_TAIL))
-    return check_tail (payload, operation);
+  if (UNLIKELY (sli_context_mode & MODE_TRAILING_HEADER))
+    return check_trailing (payload, operation);
   if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
                 || !(LIKELY (is_in_slabs (node))
                      || sli_large_map_has (payload, MAP_NODE))))
-    die_examined (payload, operation);
+    report_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))
-    die_examined (payload, operation);
+    report_examined (payload, operation);
   if (UNLIKELY (node->pprev == NODE_DYING || node->pprev == &node->next))
     {
       if (UNLIKELY (!is_at_block (node)
                     || (node->pprev != NODE_DYING && node->next != payload)))
-        die_examined (payload, operation);
+        report_examined (payload, operation);
       return node;
     }
   if (UNLIKELY (!link_is_readable (node->pprev, payload)
                 || *node->pprev != payload))
-    die_examined (payload, operation);
+    report_examined (payload, operation);
   return node;
 }
 
@@ -237,9 +236,10 @@ sli_context_block_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
 
-  if ((node->parent & NODE_ODD) == 0)
-    return slice_block_size (sli_context_mode & MODE_TAIL
-                                 ? payload : (const void *) node);
+  if ((node->parent & NODE_HAS_PREFIX) == 0)
+    return slice_block_size (sli_context_mode & MODE_TRAILING_HEADER
+                                 ? payload
+                                 : (const void *) node);
   if (((const size_t *) node)[-1] == KIND_LINEAR)
     return sli_context_linear_bytes (node);
   return ((const LargePrefix *) node)[-1].bytes;
@@ -267,9 +267,9 @@ sli_context_room_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
 
-  if (sli_context_mode & MODE_TAIL)
-    return sli_tail_payload_bytes (payload);
-  if ((node->parent & NODE_ODD) == 0)
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    return sli_trailing_payload_bytes (payload);
+  if ((node->parent & NODE_HAS_PREFIX) == 0)
     return slice_block_size (node) - sizeof (Node);
   if (((const size_t *) node)[-1] == KIND_LINEAR)
     return sli_context_linear_bytes (node) - sizeof (Node)

@@ -33,7 +33,7 @@
  * load away, and the links still mean something where the header is elsewhere
  * (below).
  *
- * parent  the parent's payload, NULL in a root; or, with NODE_FAMILY, the
+ * parent  the parent's payload, NULL in a root; or, with NODE_INDIRECT, the
  *         extension of the parent (see reralloc).  Low four bits: NODE_*.
  *         NODE_DEAD in a node that was freed.
  * child   the youngest child; or, with NODE_EXT, the extension, which then
@@ -50,15 +50,15 @@
  * malloc'd block, with a gap that no one may touch between them.  An overrun
  * then hits the gap, an underrun the tool's own red zone, and a leak check
  * finds a block by a pointer to its start.  The mode is fixed when the first
- * root is made; MODE_TAIL says so. */
+ * root is made; MODE_TRAILING_HEADER says so. */
 typedef RallocHeaderV1 Node;
 
 enum
 {
-  NODE_EXT = 1,     /* child is an extension record */
-  NODE_ODD = 2,     /* the block does not begin at the header: see Prefix */
-  NODE_LIMITED = 4, /* some ancestor, or the node, has a limit */
-  NODE_FAMILY = 8,  /* parent is the parent's extension */
+  NODE_EXT = 1,        /* child is an extension record */
+  NODE_HAS_PREFIX = 2, /* the block does not begin at the header: see Prefix */
+  NODE_LIMITED = 4,    /* some ancestor, or the node, has a limit */
+  NODE_INDIRECT = 8,   /* parent is the parent's extension */
   NODE_FLAGS = 15
 };
 
@@ -91,8 +91,8 @@ enum
 _Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
 _Static_assert (SLICE_SIZE_MAX % NODE_ALIGN == 0, "nodes fill the last class");
 
-/* A block that is no plain slice (NODE_ODD) has a prefix before the header,
- * whose last word, just before the header, tells its kind. */
+/* A block that is no plain slice (NODE_HAS_PREFIX) has a prefix before the
+ * header, whose last word, just before the header, tells its kind. */
 typedef enum
 {
   KIND_LARGE = 0x6c617267,  /* "larg": a malloc of its own */
@@ -135,8 +135,8 @@ struct Extension
   const char *file;              /* where it was allocated, if marked */
   unsigned line;
   uint8_t kind;                  /* ExtensionKind */
-  bool has_family;               /* children with NODE_FAMILY are at the
-                                    end of the list */
+  bool has_indirect;             /* children with NODE_INDIRECT are at the
+                                  end of the list */
   bool asked;                    /* the refusing destructor is running */
   bool tracked;                  /* on the list of roots */
   uintptr_t thread;              /* owner of a root (debug); 0: none */
@@ -148,14 +148,14 @@ struct Extension
 
 enum
 {
-  MODE_TAIL = 1,   /* header behind the payload */
-  MODE_DEBUG = 2,  /* owner threads, places */
-  MODE_ROOTS = 4,  /* keep a list of roots */
-  MODE_BULK = 8,   /* blocks are checked, or stand among canaries: free through
-                      slice_free_bulk only */
-  MODE_TOLD = 16,  /* hooks are told of every node; objects of linear and gc
-                      contexts are nodes, too */
-  MODE_SLACK = 32  /* bytes behind a payload are checked: see slack.c */
+  MODE_TRAILING_HEADER = 1, /* header behind the payload */
+  MODE_DEBUG = 2,           /* owner threads, places */
+  MODE_ROOTS = 4,           /* keep a list of roots */
+  MODE_BULK = 8, /* blocks are checked, or stand among canaries: free through
+                    slice_free_bulk only */
+  MODE_TRACED = 16, /* hooks are told of every node; objects of linear and gc
+                     contexts are nodes, too */
+  MODE_SLACK = 32   /* bytes behind a payload are checked: see slack.c */
 };
 
 /* Any bit set sends every call out of its fast path.  (Said to be hidden, so
@@ -177,7 +177,7 @@ bool sli_context_init (void);
 
 /* --- from payload to header ---------------------------------------------- */
 
-Node *sli_context_tail (const void *payload);
+Node *sli_context_trailing_header (const void *payload);
 
 /* For code that has seen that the mode is 0. */
 static inline Node *
@@ -190,8 +190,8 @@ head_of (const void *payload)
 CONTEXT_TEXT static inline Node *
 node_of (const void *payload)
 {
-  if (UNLIKELY (sli_context_mode & MODE_TAIL))
-    return sli_context_tail (payload);
+  if (UNLIKELY (sli_context_mode & MODE_TRAILING_HEADER))
+    return sli_context_trailing_header (payload);
   return head_of (payload);
 }
 
@@ -221,7 +221,7 @@ node_parent (const Node *node)
 {
   void *parent = (void *) (node->parent & ~(uintptr_t) NODE_FLAGS);
 
-  if (UNLIKELY (node->parent & NODE_FAMILY))
+  if (UNLIKELY (node->parent & NODE_INDIRECT))
     return ((Extension *) parent)->owner;
   return parent;
 }
@@ -236,8 +236,8 @@ node_next (const Node *node, const void *payload)
 static inline void
 node_set_parent (Node *node, const void *parent)
 {
-  node->parent = (uintptr_t) parent
-                 | (node->parent & (NODE_FLAGS & ~NODE_FAMILY));
+  node->parent
+      = (uintptr_t) parent | (node->parent & (NODE_FLAGS & ~NODE_INDIRECT));
 }
 
 /* May a word be read, as it lies in our slabs or where they will be? */
@@ -399,13 +399,13 @@ void sli_context_steal (void *new_ctx, Node *node, void *ptr,
 
 /* How many stand in destructors just now, of all threads.  Which of them are
  * this thread's is asked only if there are any. */
-extern unsigned sli_context_n_standing
+extern unsigned sli_context_n_suspended
     __attribute__ ((visibility ("hidden")));
 
 static inline bool
-context_has_standing (void)
+context_has_suspended (void)
 {
-  return UNLIKELY (LOAD (&sli_context_n_standing) != 0);
+  return UNLIKELY (LOAD (&sli_context_n_suspended) != 0);
 }
 
 /* User code has made a node move. */
@@ -448,11 +448,12 @@ slack_add (size_t size)
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
 }
 
-/* --- nodes in MODE_TAIL (trailing-header.c) ----------------------------------------- */
+/* --- nodes in MODE_TRAILING_HEADER (trailing-header.c)
+ * ----------------------------------------- */
 
-void *sli_tail_new (size_t size, bool zero);
-void sli_tail_free (void *payload);
-size_t sli_tail_payload_bytes (const void *payload);
+void *sli_trailing_new (size_t size, bool zero);
+void sli_trailing_free (void *payload);
+size_t sli_trailing_payload_bytes (const void *payload);
 
 /* --- other files of this floor ------------------------------------------- */
 
@@ -471,16 +472,16 @@ size_t sli_gc_bytes (const void *payload);
 bool sli_gc_is_own (const void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
 /* A surviving owner for a node that its parent lets go; NULL if none. */
-void *sli_reference_heir (void *payload);
+void *sli_reference_new_owner (void *payload);
 
 void sli_reference_target_moved (Extension *extension);
-void sli_reference_target_dies (Extension *extension);
+void sli_reference_target_freed (Extension *extension);
 
 /* Limits above (and at) a context.  Take fails with errno ENOMEM if one of
  * them would be passed. */
-bool sli_limit_take (const void *ctx, size_t bytes);
+bool sli_limit_add (const void *ctx, size_t bytes);
 void sli_limit_force (const void *ctx, size_t bytes);
-void sli_limit_give (const void *ctx, size_t bytes);
+void sli_limit_subtract (const void *ctx, size_t bytes);
 bool sli_limit_has_room (const void *ctx, size_t bytes);
 bool sli_limit_move_has_room (const void *new_ctx, void *ptr);
 void sli_limit_drop (Extension *extension);

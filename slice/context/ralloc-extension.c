@@ -17,7 +17,7 @@
 /* --- the record ---------------------------------------------------------- */
 
 CONTEXT_TEXT static Extension *
-extension_give (void *payload, Extension *extension)
+extension_free (void *payload, Extension *extension)
 {
   Node *node = node_of (payload);
 
@@ -39,7 +39,7 @@ sli_context_extend (void *payload)
   if (extension != NULL)
     return extension;
   extension = slice_try_alloc (sizeof *extension);
-  return extension != NULL ? extension_give (payload, extension) : NULL;
+  return extension != NULL ? extension_free (payload, extension) : NULL;
 }
 
 CONTEXT_TEXT static void
@@ -58,7 +58,7 @@ sli_context_unextend (Node *node)
 
   name_drop (extension);
   sli_limit_drop (extension);
-  sli_reference_target_dies (extension);
+  sli_reference_target_freed (extension);
   node->child = extension->child;
   node->parent &= ~(uintptr_t) NODE_EXT;
   slice_free1 (sizeof *extension, extension);
@@ -70,8 +70,8 @@ extension_of (const void *ptr, const char *operation)
   void *payload = (void *) (uintptr_t) ptr;
 
   if (UNLIKELY (payload == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
-                  operation);
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    operation);
   sli_context_check (payload, operation);
   return sli_context_extend (payload);
 }
@@ -108,7 +108,7 @@ ralloc_set_destructor (const void *ptr, void (*destructor) (void *))
   if (UNLIKELY (!ralloc_try_set_destructor (ptr, destructor)))
     {
       /* slice_alloc() calls the failure handler and does not return NULL. */
-      extension_give ((void *) (uintptr_t) ptr,
+      extension_free ((void *) (uintptr_t) ptr,
                       slice_alloc (sizeof (Extension)));
       ralloc_try_set_destructor (ptr, destructor);
     }
@@ -222,8 +222,8 @@ ralloc_check_name_abort (const void *ptr, const char *name,
   if (UNLIKELY (found == NULL))
     {
       const char *real = ptr != NULL ? ralloc_get_name (ptr) : "NULL";
-      sli_diag_die (ERROR_NODE_TYPE, "%p is no `%s' but `%s': at %s", ptr,
-                    name, real != NULL ? real : "(unnamed)", place);
+      sli_diag_abort (ERROR_NODE_TYPE, "%p is no `%s' but `%s': at %s", ptr,
+                      name, real != NULL ? real : "(unnamed)", place);
     }
   return found;
 }

@@ -16,21 +16,21 @@
  * above the walk, of which the walk knows one, where those that refuse go.
  * The thread's word leads to its walks, the innermost first. */
 CONTEXT_TEXT void
-sli_free_stand (Walk *walk, void *at)
+sli_free_suspend (Walk *walk, void *at)
 {
   sli_free_flush (walk);
   walk->at = at;
   walk->outer = sli_tls_word ();
-  __atomic_fetch_add (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
   /* (Without a key left nobody hears what the destructor frees above.) */
   sli_tls_set_word (walk);
 }
 
 CONTEXT_TEXT void
-sli_free_go_on (Walk *walk)
+sli_free_resume (Walk *walk)
 {
   sli_tls_set_word (walk->outer);
-  __atomic_fetch_sub (&sli_context_n_standing, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
 }
 
 /* Will `payload' go if `top' is freed?  What is dying is off its list, and
@@ -49,18 +49,18 @@ lies_below (const void *top, const void *payload)
 }
 
 static void
-walk_set_refuge (Walk *walk, void *refuge)
+walk_set_fallback_parent (Walk *walk, void *fallback_parent)
 {
-  walk->refuge = refuge;
+  walk->fallback_parent = fallback_parent;
   if (walk->keep == NULL)
-    node_set_parent (node_of (walk->top), refuge);
+    node_set_parent (node_of (walk->top), fallback_parent);
 }
 
 /* User code frees a node.  A walk that was to keep its top, which goes now,
- * takes it along; one whose refuge goes has the next that stays.  True: there
- * is nothing left to be done. */
+ * takes it along; one whose fallback_parent goes has the next that stays.
+ * True: there is nothing left to be done. */
 CONTEXT_TEXT COLD bool
-sli_free_heard (void *ptr, const char *operation)
+sli_free_on_nested (void *ptr, const char *operation)
 {
   bool taken = false;
 
@@ -73,8 +73,9 @@ sli_free_heard (void *ptr, const char *operation)
                             operation);
           walk->keep = NULL;
         }
-      if (!taken && walk->refuge != NULL && lies_below (ptr, walk->refuge))
-        walk_set_refuge (walk, node_parent (node_of (ptr)));
+      if (!taken && walk->fallback_parent != NULL
+          && lies_below (ptr, walk->fallback_parent))
+        walk_set_fallback_parent (walk, node_parent (node_of (ptr)));
     }
   return taken;
 }
@@ -96,7 +97,7 @@ sli_context_walks_moved (void *old, void *payload)
             node_set_parent (node_of (at), payload);
           walk->keep = walk->top = payload;
         }
-      if (walk->refuge == old)
-        walk_set_refuge (walk, payload);
+      if (walk->fallback_parent == old)
+        walk_set_fallback_parent (walk, payload);
     }
 }

@@ -34,7 +34,7 @@ enum
   PREFETCH_BYTES = 640 /* measured: 384 to 768 are much the same */
 };
 
-unsigned sli_context_n_standing; /* here, where each free looks at it */
+unsigned sli_context_n_suspended; /* here, where each free looks at it */
 
 /* In a mode that wants to know of every node that goes. */
 static COLD void
@@ -42,14 +42,14 @@ node_ends (void *payload)
 {
   if (sli_context_mode & MODE_SLACK)
     sli_slack_check (payload, "ralloc_free");
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_died (SLICE_TRACE_CONTEXT, payload, 0);
+  if (sli_context_mode & MODE_TRACED)
+    sli_trace_free (SLICE_TRACE_CONTEXT, payload, 0);
 }
 
 /* --- one node goes ------------------------------------------------------- */
 
 CONTEXT_TEXT static COLD void
-extension_dies (void *payload, Node *node)
+extension_free_at_walk (void *payload, Node *node)
 {
   Extension *extension = node->child;
 
@@ -64,13 +64,14 @@ extension_dies (void *payload, Node *node)
 
 /* An unusual node that is off its list and has no children. */
 CONTEXT_TEXT static COLD void
-node_dies (Walk *walk, void *payload, Node *node)
+node_free_at_walk (Walk *walk, void *payload, Node *node)
 {
   if (node->parent & NODE_LIMITED)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
-    extension_dies (payload, node);
-  if ((node->parent & NODE_ODD) || (sli_context_mode & MODE_TAIL))
+    extension_free_at_walk (payload, node);
+  if ((node->parent & NODE_HAS_PREFIX)
+      || (sli_context_mode & MODE_TRAILING_HEADER))
     {
       sli_context_release (payload);
       return;
@@ -90,9 +91,9 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   if (destructor == NULL)
     return false;
   extension->destructor = NULL;
-  sli_free_stand (walk, payload);
+  sli_free_suspend (walk, payload);
   destructor (payload);
-  sli_free_go_on (walk);
+  sli_free_resume (walk);
   return true;
 }
 
@@ -104,10 +105,10 @@ node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 {
   bool refused;
 
-  sli_free_stand (walk, at);
+  sli_free_suspend (walk, at);
   extension->asked = true;
   refused = extension->refuses (payload);
-  sli_free_go_on (walk);
+  sli_free_resume (walk);
   /* The extension is the node's as long as that lives, and it lives: to free
    * it while it is asked does nothing. */
   extension->asked = false;
@@ -117,19 +118,19 @@ node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 /* A child that has an extension is asked before it is taken.  True: look at
  * the list again; it has moved away, or others may have. */
 CONTEXT_TEXT static COLD bool
-child_escapes (Walk *walk, void *at, void *child)
+child_survives (Walk *walk, void *at, void *child)
 {
   Node *node = node_of (child);
   Extension *extension = node->child;
   bool refused = true;
-  void *heir;
+  void *new_owner;
 
   if (extension->references != NULL)
     {
-      heir = sli_reference_heir (child);
-      if (heir != NULL)
+      new_owner = sli_reference_new_owner (child);
+      if (new_owner != NULL)
         {
-          sli_context_steal (heir, node, child, "ralloc_free");
+          sli_context_steal (new_owner, node, child, "ralloc_free");
           return true;
         }
     }
@@ -147,22 +148,22 @@ child_escapes (Walk *walk, void *at, void *child)
         extension->refuses = NULL; /* asked once */
     }
   if (refused)
-    sli_context_steal (walk->refuge, node, child, "ralloc_free");
+    sli_context_steal (walk->fallback_parent, node, child, "ralloc_free");
   return true;
 }
 
 /* --- the walk ------------------------------------------------------------ */
 
-/* One leaf in MODE_TAIL, where memory must not be looked at once it is freed,
- * not even as an address in the next one's pprev. */
+/* One leaf in MODE_TRAILING_HEADER, where memory must not be looked at once it
+ * is freed, not even as an address in the next one's pprev. */
 static COLD void *
-leaf_dies_tail (void **slot, void *child)
+leaf_free_trailing (void **slot, void *child)
 {
-  void *next = sli_context_tail (child)->next;
+  void *next = sli_context_trailing_header (child)->next;
 
   *slot = next;
   if (next != NULL)
-    sli_context_tail (next)->pprev = slot;
+    sli_context_trailing_header (next)->pprev = slot;
   sli_context_release (child);
   return next;
 }
@@ -172,7 +173,7 @@ leaf_dies_tail (void **slot, void *child)
  * tree spends its time: the end of the batch is in a register.  `told' is a
  * constant where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
-run_dies (Walk *walk, const void *at, void *child, void ***link,
+run_free (Walk *walk, const void *at, void *child, void ***link,
           void ***batch_end, bool told)
 {
   void **end = *batch_end;
@@ -210,11 +211,11 @@ run_dies (Walk *walk, const void *at, void *child, void ***link,
 /* The first child that is more than a leaf or a node with nothing but leaves,
  * or NULL.  All before it are gone, and the list is not written back yet. */
 static inline __attribute__ ((always_inline)) void *
-leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
+leaves_free (Walk *walk, const void *at, void *child, void **link, bool told)
 {
   void **end = walk->leaves.blocks + walk->leaves.n;
 
-  while ((child = run_dies (walk, at, child, &link, &end, told)) != NULL)
+  while ((child = run_free (walk, at, child, &link, &end, told)) != NULL)
     {
       Node *node = head_of (child);
       void **below_link = &node->child;
@@ -222,7 +223,7 @@ leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
 
       if (UNLIKELY (node->parent != (uintptr_t) at))
         break;
-      below = run_dies (walk, child, node->child, &below_link, &end, told);
+      below = run_free (walk, child, node->child, &below_link, &end, told);
       if (below != NULL)
         {
           node->child = below;
@@ -240,15 +241,15 @@ leaves_die (Walk *walk, const void *at, void *child, void **link, bool told)
   return child;
 }
 
-/* The same in MODE_TAIL, of leaves alone. */
+/* The same in MODE_TRAILING_HEADER, of leaves alone. */
 static COLD void *
-leaves_die_tail (void *at, void **slot, bool told)
+leaves_free_trailing (void *at, void **slot, bool told)
 {
   void *child = *slot;
 
   while (child != NULL)
     {
-      Node *node = sli_context_tail (child);
+      Node *node = sli_context_trailing_header (child);
 
       if (UNLIKELY (node->pprev != slot))
         sli_context_damaged (child, "ralloc_free");
@@ -256,7 +257,7 @@ leaves_die_tail (void *at, void **slot, bool told)
         break;
       if (told)
         node_ends (child);
-      child = leaf_dies_tail (slot, child);
+      child = leaf_free_trailing (slot, child);
     }
   return child;
 }
@@ -274,26 +275,27 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   node->pprev = slot;
   if (node_parent (node) != at)
     sli_context_damaged (child, "ralloc_free");
-  return (node->parent & NODE_EXT) == 0 || !child_escapes (walk, at, child);
+  return (node->parent & NODE_EXT) == 0 || !child_survives (walk, at, child);
 }
 
 /* Frees what hangs below `at' and, unless it is walk->keep, the node itself.
- * `tail' and, but in MODE_TAIL, `told' are constants where this is inlined. */
+ * `tail' and, but in MODE_TRAILING_HEADER, `told' are constants where this is
+ * inlined. */
 static inline __attribute__ ((always_inline)) void
 walk_below (Walk *walk, void *at, bool tail, bool told)
 {
   for (;;)
     {
-      Node *at_node = tail ? sli_context_tail (at) : head_of (at);
+      Node *at_node = tail ? sli_context_trailing_header (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = tail ? leaves_die_tail (at, slot, told)
-                         : leaves_die (walk, at, *slot, slot, told);
+      void *child = tail ? leaves_free_trailing (at, slot, told)
+                         : leaves_free (walk, at, *slot, slot, told);
       Node *node;
 
       if (child != NULL)
         {
           /* Taken off the front of the list, to stand on it. */
-          node = tail ? sli_context_tail (child) : head_of (child);
+          node = tail ? sli_context_trailing_header (child) : head_of (child);
           if (UNLIKELY (node->parent != (uintptr_t) at
                         && !unusual_child_is_ours (walk, at, slot, child)))
             {
@@ -303,7 +305,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
           *slot = node->next;
           if (node->next != NULL)
             {
-              Node *next_node = tail ? sli_context_tail (node->next)
+              Node *next_node = tail ? sli_context_trailing_header (node->next)
                                      : head_of (node->next);
               if (UNLIKELY (next_node->pprev != &node->next))
                 sli_context_damaged (node->next, "ralloc_free");
@@ -333,7 +335,7 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
           if (told)
             node_ends (child);
           at = node_parent (at_node);
-          node_dies (walk, child, at_node);
+          node_free_at_walk (walk, child, at_node);
         }
       if (child == walk->top)
         return;
@@ -344,8 +346,8 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
 static COLD void
 walk_unusual (Walk *walk)
 {
-  if (sli_context_mode & MODE_TAIL)
-    walk_below (walk, walk->top, true, (sli_context_mode & MODE_TOLD) != 0);
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    walk_below (walk, walk->top, true, (sli_context_mode & MODE_TRACED) != 0);
   else
     walk_below (walk, walk->top, false, true);
 }
@@ -353,7 +355,9 @@ walk_unusual (Walk *walk)
 CONTEXT_TEXT static NOINLINE void
 walk_all (Walk *walk)
 {
-  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD | MODE_SLACK)) != 0))
+  if (UNLIKELY ((sli_context_mode
+                 & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
+                != 0))
     walk_unusual (walk);
   else
     walk_below (walk, walk->top, false, false);
@@ -367,8 +371,8 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk_begin (&walk, ptr, NULL, NULL);
   node_leaves_tree (&walk, ptr, node, operation);
   walk_all (&walk);
-  if (UNLIKELY (walk.limited_bytes > 0 && walk.refuge != NULL))
-    sli_limit_give (walk.refuge, walk.limited_bytes);
+  if (UNLIKELY (walk.limited_bytes > 0 && walk.fallback_parent != NULL))
+    sli_limit_subtract (walk.fallback_parent, walk.limited_bytes);
   sli_free_flush (&walk);
 }
 
@@ -376,18 +380,18 @@ tree_free (void *ptr, Node *node, const char *operation)
 CONTEXT_TEXT static COLD bool
 top_is_inherited (void *ptr, Node *node, const char *operation)
 {
-  void *heir = NULL;
+  void *new_owner = NULL;
 
   if (((Extension *) node->child)->references != NULL)
-    heir = sli_reference_heir (ptr);
-  if (heir != NULL)
-    sli_context_steal (heir, node, ptr, operation);
-  return heir != NULL;
+    new_owner = sli_reference_new_owner (ptr);
+  if (new_owner != NULL)
+    sli_context_steal (new_owner, node, ptr, operation);
+  return new_owner != NULL;
 }
 
 /* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
 CONTEXT_TEXT static COLD bool
-top_escapes (void **ptr, const char *operation)
+top_survives (void **ptr, const char *operation)
 {
   Node *node = node_of (*ptr);
   Extension *extension = node->child;
@@ -423,11 +427,11 @@ any_free (void *ptr, const char *operation)
     sli_roots_check_thread (ptr, operation);
   if (UNLIKELY ((node->parent & NODE_EXT) != 0))
     {
-      if (top_escapes (&ptr, operation))
+      if (top_survives (&ptr, operation))
         return false;
       node = node_of (ptr);
     }
-  if (context_has_standing () && sli_free_heard (ptr, operation))
+  if (context_has_suspended () && sli_free_on_nested (ptr, operation))
     return true;
   tree_free (ptr, node, operation);
   return true;
@@ -444,7 +448,7 @@ free_node (void *ptr, const char *operation)
 
   if (UNLIKELY (sli_context_mode != 0
                 || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
-                || context_has_standing ()))
+                || context_has_suspended ()))
     return any_free (ptr, operation);
   bytes = sli_untraced_chunk_bytes (node);
   if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
@@ -491,9 +495,9 @@ ralloc_free_children (void *ctx)
   /* A destructor may have freed it: then it is gone, too. */
   if (LIKELY (walk.keep != NULL)
       && node_extension (node_of (walk.keep)) != NULL)
-    node_extension (node_of (walk.keep))->has_family = false;
-  ctx = walk.keep != NULL ? walk.keep : walk.refuge;
+    node_extension (node_of (walk.keep))->has_indirect = false;
+  ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;
   if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
-    sli_limit_give (ctx, walk.limited_bytes);
+    sli_limit_subtract (ctx, walk.limited_bytes);
   sli_free_flush (&walk);
 }

@@ -42,7 +42,7 @@ typedef struct Walk
 {
   void *top;             /* the node whose freeing began it all */
   void *keep;            /* top, if only what is below it goes; else NULL */
-  void *refuge;          /* top's parent: where a refusing node moves */
+  void *fallback_parent; /* top's parent: where a refusing node moves */
   void *at;              /* where it stands while user code runs */
   struct Walk *outer;    /* in whose user code this one runs */
   size_t limited_bytes;  /* to be given back to limits above top */
@@ -56,11 +56,11 @@ typedef struct Walk
 _Static_assert (sizeof (Walk) <= 21 * 1024, "what ralloc_free() says of it");
 
 static inline void
-walk_begin (Walk *walk, void *top, void *keep, void *refuge)
+walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
 {
   walk->top = top;
   walk->keep = keep;
-  walk->refuge = refuge;
+  walk->fallback_parent = fallback_parent;
   walk->limited_bytes = 0;
   walk->is_large = false;
   walk->leaves.n = 0;
@@ -88,21 +88,21 @@ batch_push (Walk *walk, Batch *batch, void *block)
 /* --- ralloc-free-suspend.c ------------------------------------------------- */
 
 /* While user code runs the walk stands at a node; then it goes on. */
-void sli_free_stand (Walk *walk, void *at);
-void sli_free_go_on (Walk *walk);
+void sli_free_suspend (Walk *walk, void *at);
+void sli_free_resume (Walk *walk);
 /* User code frees a node.  True: there is nothing left to be done. */
-bool sli_free_heard (void *ptr, const char *operation);
+bool sli_free_on_nested (void *ptr, const char *operation);
 
 /* The node is to be freed by the walk that began on it. */
 CONTEXT_TEXT static inline void
 node_leaves_tree (Walk *walk, void *payload, Node *node,
                   const char *operation)
 {
-  walk->refuge = node_parent (node);
+  walk->fallback_parent = node_parent (node);
   node_unlink (node, payload, operation);
   /* By address, not by way of the parent's extension: that may go first. */
-  node->parent &= ~(uintptr_t) NODE_FAMILY;
-  node_set_parent (node, walk->refuge);
+  node->parent &= ~(uintptr_t) NODE_INDIRECT;
+  node_set_parent (node, walk->fallback_parent);
   node->pprev = NODE_DYING;
 }
 

@@ -76,7 +76,7 @@ sli_limit_force (const void *ctx, size_t bytes)
 }
 
 bool
-sli_limit_take (const void *ctx, size_t bytes)
+sli_limit_add (const void *ctx, size_t bytes)
 {
   if (!sli_limit_has_room (ctx, bytes))
     {
@@ -88,7 +88,7 @@ sli_limit_take (const void *ctx, size_t bytes)
 }
 
 void
-sli_limit_give (const void *ctx, size_t bytes)
+sli_limit_subtract (const void *ctx, size_t bytes)
 {
   Limit *limit;
 
@@ -182,8 +182,8 @@ ralloc_set_limit (const void *ctx, size_t bytes)
   Limit *limit;
 
   if (UNLIKELY (ctx == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
-                  "ralloc_set_limit");
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    "ralloc_set_limit");
   node = sli_context_check (ctx, "ralloc_set_limit");
   if (bytes == 0)
     return limit_lift (payload, node);

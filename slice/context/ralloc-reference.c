@@ -62,8 +62,8 @@ ralloc_reference (const void *ctx, const void *ptr)
   Reference *reference;
 
   if (UNLIKELY (ctx == NULL || ptr == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a node must be: %s",
-                  "ralloc_reference");
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    "ralloc_reference");
   sli_context_check (ctx, "ralloc_reference");
   if (UNLIKELY (sli_context_check (target, "ralloc_reference")->pprev
                 == NODE_DYING))
@@ -89,7 +89,7 @@ ralloc_reference (const void *ctx, const void *ptr)
 
 /* The target goes although others hold it: they go with it, a little later. */
 CONTEXT_TEXT void
-sli_reference_target_dies (Extension *extension)
+sli_reference_target_freed (Extension *extension)
 {
   Reference *reference = extension->references;
   Reference *next;
@@ -128,7 +128,7 @@ sli_reference_target_moved (Extension *extension)
 /* Will this context go with the tree that is being freed, or with the node
  * itself?  Whatever hangs below a dying node will. */
 static bool
-context_dies (const void *ctx, const void *target)
+context_release (const void *ctx, const void *target)
 {
   for (; ctx != NULL; ctx = node_parent (node_of (ctx)))
     if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
@@ -137,19 +137,19 @@ context_dies (const void *ctx, const void *target)
 }
 
 void *
-sli_reference_heir (void *payload)
+sli_reference_new_owner (void *payload)
 {
   Extension *extension = node_of (payload)->child;
   Reference *reference = extension->references;
-  void *heir;
+  void *new_owner;
 
   for (; reference != NULL; reference = reference->next)
     {
-      heir = node_parent (node_of (reference));
-      if (!context_dies (heir, payload))
+      new_owner = node_parent (node_of (reference));
+      if (!context_release (new_owner, payload))
         {
           ralloc_free (reference);
-          return heir;
+          return new_owner;
         }
     }
   return NULL;

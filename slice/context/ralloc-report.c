@@ -100,14 +100,14 @@ sli_roots_check_thread (const void *payload, const char *operation)
   extension = node_extension (node_of (root));
   if (extension != NULL && extension->thread != 0
       && extension->thread != (uintptr_t) pthread_self ())
-    sli_diag_die (ERROR_NODE_THREAD,
-                  "the tree of root %p belongs to another thread (see "
-                  "ralloc_take_tree): %s (%p)",
-                  root, operation, payload);
+    sli_diag_abort (ERROR_NODE_THREAD,
+                    "the tree of root %p belongs to another thread (see "
+                    "ralloc_measure_tree): %s (%p)",
+                    root, operation, payload);
 }
 
 void
-ralloc_take_tree (const void *ptr)
+ralloc_measure_tree (const void *ptr)
 {
   const void *root = ptr;
   const void *above;
@@ -115,7 +115,7 @@ ralloc_take_tree (const void *ptr)
 
   if (ptr == NULL)
     return;
-  sli_context_check (ptr, "ralloc_take_tree");
+  sli_context_check (ptr, "ralloc_measure_tree");
   if ((sli_context_mode & MODE_DEBUG) == 0)
     return;
   while ((above = node_parent (node_of (root))) != NULL)
@@ -179,7 +179,8 @@ kind_of (const void *payload)
     return "gc";
   if (extension != NULL && extension->kind == EXT_REFERENCE)
     return "reference";
-  if ((node->parent & NODE_ODD) && ((const size_t *) node)[-1] == KIND_LINEAR)
+  if ((node->parent & NODE_HAS_PREFIX)
+      && ((const size_t *) node)[-1] == KIND_LINEAR)
     return "linear";
   return "node";
 }

@@ -17,14 +17,14 @@
 
 /* Children that a moving node corrects one by one; above that it gets an
  * extension, and its children point to that, once and for ever. */
-#define FAMILY_MIN 32
+#define INDIRECT_MIN 32
 
 /* Blocks of malloc above this are likely maps of their own, which grow
  * without copying. */
 #define REALLOC_MIN_BYTES ((size_t) 128 * 1024)
 
 /* The children of a node that has moved still name the old place.  Up to
- * FAMILY_MIN are told; where there are more, all are made to point to the
+ * INDIRECT_MIN are told; where there are more, all are made to point to the
  * extension, which does not move, so the next move finds nothing to do.  New
  * children are put in front, so those that point to the extension are a tail
  * of the list, and the walk ends at the first of them. */
@@ -35,10 +35,11 @@ children_follow (Node *node, void *payload)
   size_t n = 0;
   void *child;
 
-  for (child = node_first_child (node); child != NULL && n <= FAMILY_MIN; n++)
+  for (child = node_first_child (node); child != NULL && n <= INDIRECT_MIN;
+       n++)
     {
       Node *child_node = node_of (child);
-      if (child_node->parent & NODE_FAMILY)
+      if (child_node->parent & NODE_INDIRECT)
         return;
       node_set_parent (child_node, payload);
       child = child_node->next;
@@ -50,16 +51,16 @@ children_follow (Node *node, void *payload)
   for (child = node_first_child (node); child != NULL;)
     {
       Node *child_node = node_of (child);
-      if (child_node->parent & NODE_FAMILY)
+      if (child_node->parent & NODE_INDIRECT)
         break;
       node_set_parent (child_node,
                        extension != NULL ? (void *) extension : payload);
       if (extension != NULL)
-        child_node->parent |= NODE_FAMILY;
+        child_node->parent |= NODE_INDIRECT;
       child = child_node->next;
     }
   if (extension != NULL)
-    extension->has_family = true;
+    extension->has_indirect = true;
 }
 
 /* Everything that pointed to `old' now points to `payload', whose header is
@@ -84,7 +85,7 @@ node_moved (void *old, void *payload)
       extension->owner = payload;
       sli_reference_target_moved (extension);
     }
-  if (context_has_standing ())
+  if (context_has_suspended ())
     sli_context_walks_moved (old, payload);
   child = node_first_child (node);
   if (child == NULL)
@@ -137,7 +138,7 @@ node_move (void *ptr, size_t size, size_t old_size)
 {
   Node *old = node_of (ptr);
   void *payload = sli_context_new (size, false);
-  uintptr_t odd;
+  uintptr_t prefix_flag;
   Node *node;
 
   if (payload == NULL)
@@ -151,22 +152,22 @@ node_move (void *ptr, size_t size, size_t old_size)
     }
   memcpy (payload, ptr, old_size < size ? old_size : size);
   node = node_of (payload);
-  odd = node->parent & NODE_ODD;
+  prefix_flag = node->parent & NODE_HAS_PREFIX;
   *node = *old;
-  node->parent = (node->parent & ~(uintptr_t) NODE_ODD) | odd;
+  node->parent = (node->parent & ~(uintptr_t) NODE_HAS_PREFIX) | prefix_flag;
   node_moved (ptr, payload);
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, payload, size);
+  if (sli_context_mode & MODE_TRACED)
+    sli_trace_realloc (SLICE_TRACE_CONTEXT, ptr, payload, size);
   sli_context_release (ptr);
   return payload;
 }
 
 static COLD _Noreturn void
-die_not_resizable (const void *ptr)
+report_not_resizable (const void *ptr)
 {
-  sli_diag_die (ERROR_NOT_A_NODE,
-                "a linear or gc context can't be resized: reralloc_size (%p)",
-                ptr);
+  sli_diag_abort (
+      ERROR_NOT_A_NODE,
+      "a linear or gc context can't be resized: reralloc_size (%p)", ptr);
 }
 
 /* The room stays if it suffices and at least half of it is used. */
@@ -210,7 +211,7 @@ limited_resize (void *ptr, size_t size, size_t room)
   if (after > before)
     sli_limit_force (payload, after - before);
   else
-    sli_limit_give (payload, before - after);
+    sli_limit_subtract (payload, before - after);
   return payload;
 }
 
@@ -225,14 +226,14 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
       return NULL;
     }
   if ((extension != NULL && extension->kind != EXT_PLAIN)
-      || ((node->parent & NODE_ODD)
+      || ((node->parent & NODE_HAS_PREFIX)
           && ((const size_t *) node)[-1] == KIND_LINEAR))
-    die_not_resizable (ptr);
+    report_not_resizable (ptr);
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, room);
   /* realloc gives the old place away before anyone could be told. */
-  if ((node->parent & NODE_ODD) && size >= REALLOC_MIN_BYTES
-      && (sli_context_mode & MODE_TOLD) == 0)
+  if ((node->parent & NODE_HAS_PREFIX) && size >= REALLOC_MIN_BYTES
+      && (sli_context_mode & MODE_TRACED) == 0)
     return large_resize (ptr, size);
   return node_move (ptr, size, room);
 }
@@ -257,16 +258,17 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ptr, operation);
   room = sli_context_payload_bytes (ptr);
-  if (UNLIKELY ((sli_context_mode & (MODE_TAIL | MODE_TOLD | MODE_SLACK))
+  if (UNLIKELY ((sli_context_mode
+                 & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
                 != 0))
     {
-      if (sli_context_mode & MODE_TAIL)
+      if (sli_context_mode & MODE_TRAILING_HEADER)
         wanted = size;
       else if (sli_context_mode & MODE_SLACK ? slack_fits (ptr, size, room)
                                              : room_fits (size, room))
         {
-          if (sli_context_mode & MODE_TOLD)
-            sli_trace_moved (SLICE_TRACE_CONTEXT, ptr, ptr, size);
+          if (sli_context_mode & MODE_TRACED)
+            sli_trace_realloc (SLICE_TRACE_CONTEXT, ptr, ptr, size);
           return ptr;
         }
     }
@@ -282,9 +284,9 @@ static COLD void
 check_parent (const void *ctx, const void *ptr, const char *operation)
 {
   if (node_parent (sli_context_check (ptr, operation)) != ctx)
-    sli_diag_die (ERROR_NODE_PARENT,
-                  "%p is not the parent of the node: %s (%p)", ctx, operation,
-                  ptr);
+    sli_diag_abort (ERROR_NODE_PARENT,
+                    "%p is not the parent of the node: %s (%p)", ctx,
+                    operation, ptr);
 }
 
 CONTEXT_TEXT void *

@@ -30,22 +30,22 @@ ralloc_parent (const void *ptr)
   if (UNLIKELY (sli_context_mode != 0))
     return unusual_parent (ptr);
   word = head_of (ptr)->parent;
-  if (UNLIKELY ((word & NODE_FAMILY) != 0))
+  if (UNLIKELY ((word & NODE_INDIRECT) != 0))
     return unusual_parent (ptr);
   return (void *) (word & ~(uintptr_t) NODE_FLAGS);
 }
 
 static COLD _Noreturn void
-die_cycle (const void *new_ctx, const void *ptr, const char *operation)
+report_cycle (const void *new_ctx, const void *ptr, const char *operation)
 {
   if (new_ctx == ptr)
-    sli_diag_die (ERROR_NODE_CYCLE,
-                  "a node can't be its own parent: %s (%p, %p)", operation,
-                  new_ctx, ptr);
-  sli_diag_die (ERROR_NODE_CYCLE,
-                "a node can't hang below its own descendant: %s (new parent "
-                "%p, which lies below node %p)",
-                operation, new_ctx, ptr);
+    sli_diag_abort (ERROR_NODE_CYCLE,
+                    "a node can't be its own parent: %s (%p, %p)", operation,
+                    new_ctx, ptr);
+  sli_diag_abort (ERROR_NODE_CYCLE,
+                  "a node can't hang below its own descendant: %s (new parent "
+                  "%p, which lies below node %p)",
+                  operation, new_ctx, ptr);
 }
 
 /* A node without children can have nothing but itself below it. */
@@ -64,7 +64,7 @@ steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
   size_t bytes = sli_limit_subtree_bytes (ptr);
 
   if (node->parent & NODE_LIMITED)
-    sli_limit_give (node_parent (node), bytes);
+    sli_limit_subtract (node_parent (node), bytes);
   if (to_limited)
     sli_limit_force (new_ctx, bytes);
   sli_limit_set_flags (ptr, to_limited);
@@ -190,7 +190,7 @@ far_steal (const void *new_ctx, void *ptr)
   if (node == NULL)
     return;
   if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
-    die_cycle (new_ctx, ptr, "ralloc_steal");
+    report_cycle (new_ctx, ptr, "ralloc_steal");
   sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
                      "ralloc_steal");
 }
@@ -277,15 +277,15 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     {
       sli_context_check (to, "ralloc_adopt");
       if (UNLIKELY (sli_context_is_ancestor (old_ctx, to)))
-        sli_diag_die (ERROR_NODE_CYCLE,
-                      "a node can't adopt its own ancestors: ralloc_adopt "
-                      "(new parent %p, which lies below old parent %p)",
-                      to, old_ctx);
+        sli_diag_abort (ERROR_NODE_CYCLE,
+                        "a node can't adopt its own ancestors: ralloc_adopt "
+                        "(new parent %p, which lies below old parent %p)",
+                        to, old_ctx);
     }
   if (to == NULL)
     adopt_as_roots (old);
   else
     adopt_splice (to, node_of (to), old);
   if (node_extension (old) != NULL)
-    node_extension (old)->has_family = false;
+    node_extension (old)->has_indirect = false;
 }

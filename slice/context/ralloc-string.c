@@ -26,8 +26,8 @@ static void
 require_string (const void *pointer, const char *operation)
 {
   if (UNLIKELY (pointer == NULL))
-    sli_diag_die (ERROR_NODE_NULL, "NULL where a string must be: %s",
-                  operation);
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a string must be: %s",
+                    operation);
 }
 
 CONTEXT_TEXT static char *

@@ -33,7 +33,7 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 /* A node from a block on top of the thread's magazine, as the inline code
  * makes it.  NULL: take the slow path. */
 static inline __attribute__ ((always_inline)) void *
-node_take (const void *ctx, size_t size)
+node_alloc (const void *ctx, size_t size)
 {
   Node *parent = head_of (ctx);
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
@@ -65,7 +65,7 @@ node_take (const void *ctx, size_t size)
 
 /* A root, likewise; where the mode makes no difference to it. */
 static inline void *
-root_take (size_t size)
+root_alloc (size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   SliceEntryV1 *entry;
@@ -90,7 +90,7 @@ root_take (size_t size)
 CONTEXT_TEXT void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  void *payload = ctx == NULL ? root_take (size) : NULL;
+  void *payload = ctx == NULL ? root_alloc (size) : NULL;
 
   return payload != NULL ? payload
                          : sli_context_alloc_slow (ctx, size, false);
@@ -151,7 +151,7 @@ payload_clear (char *payload, size_t bytes)
 CONTEXT_TEXT static NOINLINE void *
 rzalloc_size_slow (const void *ctx, size_t size)
 {
-  void *payload = ctx == NULL ? root_take (size) : NULL;
+  void *payload = ctx == NULL ? root_alloc (size) : NULL;
 
   return payload != NULL ? memset (payload, 0, size)
                          : sli_context_alloc_slow (ctx, size, true);
@@ -160,7 +160,7 @@ rzalloc_size_slow (const void *ctx, size_t size)
 CONTEXT_TEXT void *
 rzalloc_size_v1 (const void *ctx, size_t size)
 {
-  void *payload = node_take (ctx, size);
+  void *payload = node_alloc (ctx, size);
 
   if (UNLIKELY (payload == NULL))
     return rzalloc_size_slow (ctx, size);
@@ -194,7 +194,7 @@ large_new (size_t size, bool zero)
     }
   prefix->bytes = bytes;
   ((size_t *) node)[-1] = KIND_LARGE; /* where it is looked for */
-  node->parent = NODE_ODD;
+  node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
   return node + 1;
 }
@@ -226,13 +226,13 @@ sli_context_new (size_t size, bool zero)
       errno = ENOMEM;
       return NULL;
     }
-  if (sli_context_mode & MODE_TAIL)
+  if (sli_context_mode & MODE_TRAILING_HEADER)
     {
-      payload = sli_tail_new (size, zero);
+      payload = sli_trailing_new (size, zero);
       if (payload != NULL)
         {
-          sli_context_tail (payload)->parent = 0;
-          sli_context_tail (payload)->child = NULL;
+          sli_context_trailing_header (payload)->parent = 0;
+          sli_context_trailing_header (payload)->child = NULL;
         }
       return payload;
     }
@@ -248,13 +248,13 @@ CONTEXT_TEXT void
 sli_context_release (void *payload)
 {
   Node *node = node_of (payload);
-  uintptr_t odd = node->parent & NODE_ODD;
+  uintptr_t prefix_flag = node->parent & NODE_HAS_PREFIX;
   void *block = node;
 
   node->parent = NODE_DEAD;
-  if (sli_context_mode & MODE_TAIL)
-    sli_tail_free (payload);
-  else if (LIKELY (odd == 0))
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    sli_trailing_free (payload);
+  else if (LIKELY (prefix_flag == 0))
     slice_free_bulk (1, &block);
   else if (((const size_t *) node)[-1] == KIND_LINEAR)
     sli_context_linear_release (node);
@@ -267,12 +267,12 @@ sli_context_release (void *payload)
 
 /* In a mode that wants to know. */
 static COLD void
-birth_told (const void *parent, void *payload, size_t size)
+trace_alloc_node (const void *parent, void *payload, size_t size)
 {
   if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
     sli_roots_add (payload);
-  if (sli_context_mode & MODE_TOLD)
-    sli_trace_born (SLICE_TRACE_CONTEXT, payload, size);
+  if (sli_context_mode & MODE_TRACED)
+    sli_trace_alloc (SLICE_TRACE_CONTEXT, payload, size);
 }
 
 CONTEXT_TEXT COLD void *
@@ -303,7 +303,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   payload = sli_context_new (size, zero);
   if (payload == NULL)
     return NULL;
-  if (limited && !sli_limit_take (parent, sli_context_block_bytes (payload)))
+  if (limited && !sli_limit_add (parent, sli_context_block_bytes (payload)))
     {
       sli_context_release (payload);
       errno = ENOMEM;
@@ -314,7 +314,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
     node->parent |= NODE_LIMITED;
   node_link (parent, node, payload);
   if (UNLIKELY (sli_context_mode != 0))
-    birth_told (parent, payload, size);
+    trace_alloc_node (parent, payload, size);
   return payload;
 }
 

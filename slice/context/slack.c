@@ -34,7 +34,7 @@ enum
 static inline bool
 has_slack (const Node *node)
 {
-  return (node->parent & NODE_ODD) == 0
+  return (node->parent & NODE_HAS_PREFIX) == 0
          || ((const size_t *) node)[-1] != KIND_LINEAR;
 }
 
@@ -71,9 +71,10 @@ sli_slack_check (const void *payload, const char *operation)
   n = (size_t) end[-1] - SLACK_COUNT + 1;
   if (UNLIKELY (end[-1] < SLACK_COUNT || n > room
                 || !slack_is_whole (end - n, n)))
-    sli_diag_die (ERROR_NODE_OVERRUN,
-                  "bytes behind a node's payload were written: %s (%p), room "
-                  "for %z bytes",
-                  operation, payload, room - 1);
+    sli_diag_abort (
+        ERROR_NODE_OVERRUN,
+        "bytes behind a node's payload were written: %s (%p), room "
+        "for %z bytes",
+        operation, payload, room - 1);
   return n;
 }

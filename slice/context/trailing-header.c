@@ -43,14 +43,14 @@ extern void __asan_unpoison_memory_region (void const volatile *, size_t)
 
 enum
 {
-  TAIL_GAP_MIN = 16, /* a red zone as wide as memcheck's own */
+  TRAILING_GAP_MIN = 16, /* a red zone as wide as memcheck's own */
   /* Words of the header's end, size included, kept 16-aligned. */
-  TAIL_HEADER = (sizeof (Node) + sizeof (size_t) + NODE_ALIGN - 1)
-                & ~(NODE_ALIGN - 1)
+  TRAILING_HEADER
+  = (sizeof (Node) + sizeof (size_t) + NODE_ALIGN - 1) & ~(NODE_ALIGN - 1)
 };
 
 Node *
-sli_context_tail (const void *payload)
+sli_context_trailing_header (const void *payload)
 {
   size_t usable = sli_os_malloc_bytes (payload);
 
@@ -59,21 +59,21 @@ sli_context_tail (const void *payload)
 }
 
 static size_t *
-tail_size (const void *payload)
+trailing_size (const void *payload)
 {
-  return (size_t *) sli_context_tail (payload) - 1;
+  return (size_t *) sli_context_trailing_header (payload) - 1;
 }
 
 size_t
-sli_tail_payload_bytes (const void *payload)
+sli_trailing_payload_bytes (const void *payload)
 {
-  return *tail_size (payload);
+  return *trailing_size (payload);
 }
 
 static void
 gap_close (char *payload, size_t size)
 {
-  char *end = (char *) tail_size (payload);
+  char *end = (char *) trailing_size (payload);
 
   VALGRIND_MAKE_MEM_NOACCESS (payload + size, end - (payload + size));
   if (&__asan_poison_memory_region != NULL)
@@ -83,7 +83,7 @@ gap_close (char *payload, size_t size)
 static void
 gap_open (char *payload, size_t size)
 {
-  char *end = (char *) tail_size (payload);
+  char *end = (char *) trailing_size (payload);
 
   VALGRIND_MAKE_MEM_UNDEFINED (payload + size, end - (payload + size));
   if (&__asan_unpoison_memory_region != NULL)
@@ -91,23 +91,23 @@ gap_open (char *payload, size_t size)
 }
 
 void *
-sli_tail_new (size_t size, bool zero)
+sli_trailing_new (size_t size, bool zero)
 {
   size_t total = ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1))
-                 + TAIL_GAP_MIN + TAIL_HEADER;
+                 + TRAILING_GAP_MIN + TRAILING_HEADER;
   char *payload;
 
   TRACE_INTERNAL (payload = sli_os_malloc (total, zero));
   if (payload == NULL)
     return NULL;
-  *tail_size (payload) = size;
+  *trailing_size (payload) = size;
   gap_close (payload, size);
   return payload;
 }
 
 void
-sli_tail_free (void *payload)
+sli_trailing_free (void *payload)
 {
-  gap_open (payload, *tail_size (payload));
+  gap_open (payload, *trailing_size (payload));
   TRACE_INTERNAL (free (payload));
 }

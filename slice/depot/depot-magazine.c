@@ -21,7 +21,7 @@ enum
 {
   /* A magazine is scattered if its chunks lie in more than so many times the
    * stretches of 16 KiB that they would fill, and one. */
-  SCATTERED_TIMES = 4,
+  FRAGMENTED_TIMES = 4,
   STRETCH_SHIFT = 14
 };
 
@@ -140,9 +140,9 @@ sli_depot_end_magazine (Magazine *magazine)
 }
 
 COMMON_TEXT void
-sli_depot_drain (Magazine *magazine)
+sli_depot_flush (Magazine *magazine)
 {
-  sli_slab_give_old (magazine->class_index, magazine->n_rounds,
+  sli_slab_free_old (magazine->class_index, magazine->n_rounds,
                      magazine->slots + 1, magazine->pushed_msec, "flush");
   sli_depot_end_magazine (magazine);
 }
@@ -150,7 +150,7 @@ sli_depot_drain (Magazine *magazine)
 /* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
  * quarter of that by themselves is never scattered. */
 COMMON_TEXT bool
-sli_depot_is_scattered (const Magazine *magazine)
+sli_depot_is_fragmented (const Magazine *magazine)
 {
   size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
   size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
@@ -159,5 +159,5 @@ sli_depot_is_scattered (const Magazine *magazine)
   for (unsigned i = 1; i <= magazine->n_rounds; i++)
     seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
                              & 63);
-  return COUNT_BITS (seen) > SCATTERED_TIMES * n_filled + 1;
+  return COUNT_BITS (seen) > FRAGMENTED_TIMES * n_filled + 1;
 }

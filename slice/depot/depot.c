@@ -98,32 +98,6 @@ sli_depot_lock (unsigned class_index)
 
 /* --- through the floor --------------------------------------------------- */
 
-COMMON_TEXT unsigned
-sli_depot_fill (unsigned class_index, unsigned n, void **end)
-{
-  return sli_slab_take (class_index, n, end);
-}
-
-CONTEXT_TEXT unsigned
-sli_depot_fill_zero (unsigned class_index, unsigned n, void **first)
-{
-  return sli_slab_take_zero (class_index, n, first);
-}
-
-void
-sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
-                const char *operation)
-{
-  sli_slab_give (class_index, n, chunks, operation);
-}
-
-void
-sli_depot_give_old (unsigned class_index, unsigned n, void *const *chunks,
-                    uint64_t since_msec, const char *operation)
-{
-  sli_slab_give_old (class_index, n, chunks, since_msec, operation);
-}
-
 /* --- the stack ----------------------------------------------------------- */
 
 UNUSED static bool depot_is_right (Depot *depot); /* for assert_slow () */
@@ -170,7 +144,7 @@ depot_oldest (Depot *depot)
 
 /* The oldest, if it is old enough. */
 static Magazine *
-depot_take_older (Depot *depot, uint64_t now_msec, uint64_t max_age_msec)
+depot_pop_older (Depot *depot, uint64_t now_msec, uint64_t max_age_msec)
 {
   Magazine *magazine;
 
@@ -214,7 +188,7 @@ depot_keep_empty (Depot *depot, Magazine *empty)
 
 /* The empty magazine that came last, if it is large enough. */
 static Magazine *
-depot_take_empty (Depot *depot, unsigned n_wanted)
+depot_pop_empty (Depot *depot, unsigned n_wanted)
 {
   Magazine *empty;
 
@@ -251,7 +225,8 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
   if (magazine != NULL && empty != NULL)
     sli_depot_end_magazine (empty);
   if (magazine != NULL)
-    sli_taker_claim (class_index, magazine->n_rounds, magazine->slots + 1);
+    sli_last_allocator_claim (class_index, magazine->n_rounds,
+                              magazine->slots + 1);
   PROBE2 (depot_pop, class_index, magazine);
   return magazine;
 }
@@ -270,14 +245,14 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
    * free them: each has a few of every line.  In the depot they would stay
    * so, and the lines be fought for; in their slabs neighbours meet again, and
    * go out to one thread. */
-  exchange->is_mixed = sli_taker_is_mixed (class_index, magazine->n_rounds,
-                                           magazine->slots + 1);
+  exchange->is_remote = sli_last_allocator_is_remote (
+      class_index, magazine->n_rounds, magazine->slots + 1);
   exchange->contended = !SEEDED (1) && depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
   depot->n_pushes++;
-  if (exchange->is_mixed || depot->n_chunks * chunk_bytes > limit_bytes)
+  if (exchange->is_remote || depot->n_chunks * chunk_bytes > limit_bytes)
     {
       /* The one that came: its chunks and their slabs are still in the cache. */
       exchange->spare = magazine;
@@ -285,9 +260,9 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
       depot->n_trimmed++;
     }
   else
-    exchange->spare = depot_take_older (depot, now_msec,
-                                        depot_options.working_set_msec);
-  exchange->empty = depot_take_empty (depot, n_wanted);
+    exchange->spare
+        = depot_pop_older (depot, now_msec, depot_options.working_set_msec);
+  exchange->empty = depot_pop_empty (depot, n_wanted);
   assert_slow (depot_is_right (depot));
   if (!SEEDED (1))
     sli_unlock (&depot->lock);
@@ -295,7 +270,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
 }
 
 COMMON_TEXT Magazine *
-sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
+sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec)
 {
   Depot *depot = &depots[class_index];
   Magazine *magazine;
@@ -303,7 +278,7 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
   if (LOAD (&depot->n_magazines) == 0)
     return NULL;
   sli_lock (&depot->lock);
-  magazine = depot_take_older (depot, sli_os_clock_msec (), max_age_msec);
+  magazine = depot_pop_older (depot, sli_os_clock_msec (), max_age_msec);
   sli_unlock (&depot->lock);
   return magazine;
 }
@@ -311,7 +286,7 @@ sli_depot_take_old (unsigned class_index, uint64_t max_age_msec)
 /* --- scattered magazines ------------------------------------------------- */
 
 COMMON_TEXT Magazine *
-sli_depot_take_scattered (unsigned class_index)
+sli_depot_pop_fragmented (unsigned class_index)
 {
   Depot *depot = &depots[class_index];
   Magazine *magazine = NULL;
@@ -320,7 +295,7 @@ sli_depot_take_scattered (unsigned class_index)
     return NULL;
   sli_lock (&depot->lock);
   if (!link_is_alone (&depot->stack)
-      && sli_depot_is_scattered (depot_oldest (depot)))
+      && sli_depot_is_fragmented (depot_oldest (depot)))
     {
       magazine = depot_oldest (depot);
       depot_remove (depot, magazine);
@@ -337,7 +312,7 @@ sli_depot_take_scattered (unsigned class_index)
 /* Drains some magazines of any class that have been there for a working set,
  * going on with the class where the last one stopped; returns how many. */
 static unsigned
-drain_old (unsigned n_max)
+flush_old (unsigned n_max)
 {
   unsigned class_index = LOAD (&upkeep.next_class), n = 0;
   Magazine *magazine;
@@ -346,11 +321,11 @@ drain_old (unsigned n_max)
     {
       class_index = class_index + 1 < N_CLASSES ? class_index + 1 : 1;
       while (n < n_max
-             && (magazine = sli_depot_take_old (
-                     class_index, depot_options.working_set_msec))
+             && (magazine = sli_depot_pop_old (class_index,
+                                               depot_options.working_set_msec))
                     != NULL)
         {
-          sli_depot_drain (magazine);
+          sli_depot_flush (magazine);
           n++;
         }
     }
@@ -383,7 +358,7 @@ sli_depot_upkeep (void)
 
   if (!upkeep_is_due ())
     return;
-  n_drained = drain_old (UPKEEP_MAGAZINES_MAX);
+  n_drained = flush_old (UPKEEP_MAGAZINES_MAX);
   bytes = sli_slab_trim (depot_options.working_set_msec, 1);
   STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
 }
@@ -403,7 +378,7 @@ class_end_empties (unsigned class_index)
   do
     {
       sli_lock (&depot->lock);
-      empty = depot_take_empty (depot, 0);
+      empty = depot_pop_empty (depot, 0);
       sli_unlock (&depot->lock);
       if (empty != NULL)
         sli_depot_end_magazine (empty);
@@ -418,8 +393,8 @@ sli_depot_trim (uint64_t max_age_msec)
 
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
-      while ((magazine = sli_depot_take_old (i, max_age_msec)) != NULL)
-        sli_depot_drain (magazine);
+      while ((magazine = sli_depot_pop_old (i, max_age_msec)) != NULL)
+        sli_depot_flush (magazine);
       class_end_empties (i);
     }
   return sli_slab_trim (max_age_msec, UINT_MAX);

@@ -72,9 +72,9 @@ Magazine *sli_depot_new_magazine (unsigned class_index, unsigned size);
 void sli_depot_end_magazine (Magazine *magazine);
 
 /* Do the chunks of a magazine come from many more slabs than they would fill? */
-bool sli_depot_is_scattered (const Magazine *magazine);
+bool sli_depot_is_fragmented (const Magazine *magazine);
 /* The oldest magazine of a class, if it is scattered; else NULL. */
-Magazine *sli_depot_take_scattered (unsigned class_index);
+Magazine *sli_depot_pop_fragmented (unsigned class_index);
 
 /* Readies this floor and those below. */
 void sli_depot_init (void);
@@ -94,7 +94,7 @@ typedef struct
                        same), for the caller to drain; or NULL */
   Magazine *empty;  /* one to go on with, of the size wanted; or NULL */
   bool contended;   /* another thread held the lock */
-  bool is_mixed;    /* it was drained lest threads share lines */
+  bool is_remote;   /* it was drained lest threads share lines */
 } DepotExchange;
 
 /* Exchanges a magazine with rounds for an empty one of at least n_wanted. */
@@ -103,11 +103,11 @@ void sli_depot_push (Magazine *magazine, unsigned n_wanted,
 
 /* A magazine that has been in the depot for max_age_msec or longer, oldest
  * first; NULL if there is none (any more).  The caller drains and ends it. */
-Magazine *sli_depot_take_old (unsigned class_index, uint64_t max_age_msec);
+Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
 /* Gives a magazine's rounds to their slabs, and the magazine back.  The
  * rounds were last needed when it was pushed (or now, if it never was). */
-void sli_depot_drain (Magazine *magazine);
+void sli_depot_flush (Magazine *magazine);
 
 /* Zeroed memory for a quarantine's ring of n pointers; NULL: none.  And its
  * end. */
@@ -122,15 +122,6 @@ bool sli_depot_is_more_due (void);
 /* Gives back all that has been spare for max_age_msec; returns the bytes that
  * went to the system.  No lock held. */
 size_t sli_depot_trim (uint64_t max_age_msec);
-
-/* Through the floor, for those above: chunks straight from and to slabs. */
-unsigned sli_depot_fill (unsigned class_index, unsigned n, void **end);
-unsigned sli_depot_fill_zero (unsigned class_index, unsigned n, void **first);
-void sli_depot_give (unsigned class_index, unsigned n, void *const *chunks,
-                     const char *operation);
-void sli_depot_give_old (unsigned class_index, unsigned n,
-                         void *const *chunks, uint64_t since_msec,
-                         const char *operation);
 
 /* What the floor counts, for one class. */
 typedef struct

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "adapt.h"
+#include "slab/slab.h"
 #include "base/align.h"
 #include "base/probe.h"
 #include "port/compiler.h"
@@ -22,16 +23,16 @@ enum
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
-  /* SWAPS_PER_LOOK exchanges within so short a time (8,000 a second; at 20 ns
+  /* SWAPS_PER_CHECK exchanges within so short a time (8,000 a second; at 20 ns
    * each, for 50 classes, a hundredth of it) count as a trip: the program
    * swings across the border between its two magazines, and larger ones have
    * fewer borders. */
   SWAPS_MSEC = 128,
   /* What others took is only on its way to the slabs: magazines no larger
    * than this, for what stays in them shares lines. */
-  SIZE_MIXED_MAX = 1,
+  SIZE_REMOTE_MAX = 1,
   /* So many magazines are gathered in a tick. */
-  GATHERED_MAX = 64
+  CONSOLIDATED_MAX = 64
 };
 
 /* --- larger and smaller -------------------------------------------------- */
@@ -49,11 +50,11 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->charged_bytes -= class_bytes (class_index, cache->size);
-  record->charged_bytes += class_bytes (class_index, size);
+  record->accounted_bytes -= class_bytes (class_index, cache->size);
+  record->accounted_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  PROBE3 (magazine_resize, class_index, size, record->charged_bytes);
+  PROBE3 (magazine_resize, class_index, size, record->accounted_bytes);
 }
 
 static void
@@ -67,7 +68,7 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 static bool
 class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 {
-  return record->charged_bytes
+  return record->accounted_bytes
              - class_bytes (class_index, record->caches[class_index].size)
              + class_bytes (class_index, size)
          <= sli_record_bytes_max ();
@@ -76,42 +77,42 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 /* Should others have taken all there is, they begin anew: the smallest of all
  * classes together always fit (THEORY 11). */
 COMMON_TEXT void
-sli_adapt_charge (ThreadRecord *record, unsigned class_index)
+sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
   cache->size = 0;
-  if (record->charged_bytes + class_bytes (class_index, 0)
+  if (record->accounted_bytes + class_bytes (class_index, 0)
       > sli_record_bytes_max ())
     for (unsigned i = 1; i < N_CLASSES; i++)
-      if (record->caches[i].is_charged && record->caches[i].size > 0)
+      if (record->caches[i].is_accounted && record->caches[i].size > 0)
         {
           sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
           class_shrink (record, i, 0);
         }
-  record->charged_bytes += class_bytes (class_index, 0);
-  cache->is_charged = true;
+  record->accounted_bytes += class_bytes (class_index, 0);
+  cache->is_accounted = true;
 }
 
 static void
-class_uncharge (ThreadRecord *record, unsigned class_index)
+class_unaccount (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  record->charged_bytes -= class_bytes (class_index, cache->size);
-  cache->is_charged = false;
+  record->accounted_bytes -= class_bytes (class_index, cache->size);
+  cache->is_accounted = false;
 }
 
 /* Some trips too many, and more is allowed: larger magazines from now on. */
 COMMON_TEXT static void
-class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
-             unsigned size_max)
+class_grow_rounds (ThreadRecord *record, unsigned class_index,
+                   unsigned n_trips, unsigned size_max)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned larger = cache->size + 1u;
 
-  if (!cache->is_charged)
-    sli_adapt_charge (record, class_index);
+  if (!cache->is_accounted)
+    sli_adapt_account (record, class_index);
   if (cache->n_trips < TRIPS_MAX)
     cache->n_trips += n_trips;
   if (cache->n_trips < TRIPS_TO_GROW || larger > size_max
@@ -124,14 +125,15 @@ class_press (ThreadRecord *record, unsigned class_index, unsigned n_trips,
 
 COMMON_TEXT void
 sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
-                      bool contended, bool is_mixed)
+                      bool contended, bool is_remote)
 {
   size_t size_max = sli_depot_size_max (class_index);
 
   record->n_trips++;
-  class_press (record, class_index, contended ? TRIPS_CONTENDED : 1,
-               (unsigned) (is_mixed ? min_size (size_max, SIZE_MIXED_MAX)
-                                    : size_max));
+  class_grow_rounds (record, class_index, contended ? TRIPS_CONTENDED : 1,
+                     (unsigned) (is_remote
+                                     ? min_size (size_max, SIZE_REMOTE_MAX)
+                                     : size_max));
 }
 
 COMMON_TEXT void
@@ -141,7 +143,8 @@ sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index)
   uint32_t now_msec = (uint32_t) sli_os_clock_msec ();
 
   if (now_msec - cache->swaps_msec < SWAPS_MSEC)
-    class_press (record, class_index, 1, sli_depot_size_max (class_index));
+    class_grow_rounds (record, class_index, 1,
+                       sli_depot_size_max (class_index));
   cache->swaps_msec = now_msec;
   cache->n_swaps = 0;
 }
@@ -162,8 +165,8 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
   n_max = sli_depot_rounds (class_index, cache->size);
   if (magazine->n_rounds > n_max)
     {
-      sli_depot_give (class_index, magazine->n_rounds - n_max,
-                      &magazine->slots[n_max + 1], "flush");
+      sli_slab_free (class_index, magazine->n_rounds - n_max,
+                     &magazine->slots[n_max + 1], "flush");
       magazine->n_rounds = n_max;
     }
   if (magazine->n_rounds_max > n_max)
@@ -175,7 +178,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 /* For how many ticks has a class been quiet (no trip), for how many idle (and
  * its magazine stood still whenever it was looked at)? */
 static void
-class_look_over (ThreadRecord *record, unsigned class_index)
+class_review (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   void **top = LOAD (&record->fast.entries[class_index].top);
@@ -194,7 +197,7 @@ class_tick (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  class_look_over (record, class_index);
+  class_review (record, class_index);
   if (cache->n_quiet < TICKS_PER_WORKING_SET)
     return cache->n_quiet == 0;
   sli_record_flush_class (record, class_index,
@@ -204,7 +207,7 @@ class_tick (ThreadRecord *record, unsigned class_index)
   if (cache->size > 0)
     class_shrink (record, class_index, cache->size - 1u);
   else
-    class_uncharge (record, class_index);
+    class_unaccount (record, class_index);
   cache->n_quiet = cache->n_idle = 0;
   return false;
 }
@@ -212,22 +215,22 @@ class_tick (ThreadRecord *record, unsigned class_index)
 /* Gives scattered magazines of a class back to the slabs: the thread's previous
  * and the depot's oldest, at most n_max; returns how many. */
 static unsigned
-class_gather (ThreadRecord *record, unsigned class_index, unsigned n_max)
+class_consolidate (ThreadRecord *record, unsigned class_index, unsigned n_max)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *magazine = cache->previous;
   unsigned n = 0;
 
-  if (magazine != NULL && sli_depot_is_scattered (magazine))
+  if (magazine != NULL && sli_depot_is_fragmented (magazine))
     {
       STORE (&cache->previous, NULL);
-      sli_depot_drain (magazine);
+      sli_depot_flush (magazine);
       n++;
     }
   while (n < n_max
-         && (magazine = sli_depot_take_scattered (class_index)) != NULL)
+         && (magazine = sli_depot_pop_fragmented (class_index)) != NULL)
     {
-      sli_depot_drain (magazine);
+      sli_depot_flush (magazine);
       n++;
     }
   return n;
@@ -236,17 +239,17 @@ class_gather (ThreadRecord *record, unsigned class_index, unsigned n_max)
 COMMON_TEXT void
 sli_adapt_tick (ThreadRecord *record)
 {
-  unsigned first = record->gather_next, n_left = GATHERED_MAX;
+  unsigned first = record->consolidate_next, n_left = CONSOLIDATED_MAX;
 
   for (unsigned n = 1; n < N_CLASSES; n++)
     {
       unsigned i = 1 + (first + n) % (N_CLASSES - 1);
 
-      if (!record->caches[i].is_charged || !class_tick (record, i)
+      if (!record->caches[i].is_accounted || !class_tick (record, i)
           || n_left == 0)
         continue;
-      n_left -= class_gather (record, i, n_left);
+      n_left -= class_consolidate (record, i, n_left);
       if (n_left == 0)
-        record->gather_next = (uint8_t) (i - 1);
+        record->consolidate_next = (uint8_t) (i - 1);
     }
 }

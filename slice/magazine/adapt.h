@@ -17,16 +17,16 @@ enum
 {
   TICKS_PER_WORKING_SET = 8,
   /* So often a class's two magazines are exchanged until that is looked at. */
-  SWAPS_PER_LOOK = 1024
+  SWAPS_PER_CHECK = 1024
 };
 
 /* A class comes into use. */
-void sli_adapt_charge (ThreadRecord *record, unsigned class_index);
+void sli_adapt_account (ThreadRecord *record, unsigned class_index);
 /* A magazine of the class was fetched from the depot or brought there.
- * contended: another thread was there; is_mixed: see DepotExchange. */
+ * contended: another thread was there; is_remote: see DepotExchange. */
 void sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
-                           bool contended, bool is_mixed);
-/* The two magazines have been exchanged SWAPS_PER_LOOK times. */
+                           bool contended, bool is_remote);
+/* The two magazines have been exchanged SWAPS_PER_CHECK times. */
 void sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index);
 /* A magazine from the depot may hold more than this thread's do.  It sets the
  * size where that is allowed; else the surplus goes back. */

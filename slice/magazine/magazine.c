@@ -12,6 +12,7 @@
 #include "magazine.h"
 #include "adapt.h"
 #include "record.h"
+#include "slab/slab.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
@@ -27,7 +28,7 @@ enum
   /* A tick is part of a working set (adapt.h), but at least so long. */
   TICK_MSEC_MIN = 250,
   /* One trip in so many looks at the clock and at what has grown old. */
-  TRIPS_PER_LOOK = 8,
+  TRIPS_PER_CHECK = 8,
   /* Chunks that a window of known zeroes holds. */
   ZERO_WINDOW_CHUNKS = 16
 };
@@ -74,7 +75,7 @@ sli_record_quarantine_chunks (void)
 /* After some trips: has a tick passed?  Then the floors below see to what is
  * due.  The record has been left: this may give memory back. */
 COMMON_TEXT static void
-look_around (ThreadRecord *record)
+review_classes (ThreadRecord *record)
 {
   uint64_t now_msec = sli_os_clock_msec ();
 
@@ -93,12 +94,12 @@ static inline void
 record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {
   bool is_due = record->n_trips != n_trips_before
-                && (record->n_trips % TRIPS_PER_LOOK == 0
+                && (record->n_trips % TRIPS_PER_CHECK == 0
                     || sli_depot_is_more_due ());
 
   sli_record_leave (record);
   if (UNLIKELY (is_due))
-    look_around (record);
+    review_classes (record);
 }
 
 /* --- allocating ---------------------------------------------------------- */
@@ -189,7 +190,7 @@ class_enlarge (ThreadRecord *record, unsigned class_index)
 
 /* Fills the (empty) loaded magazine from the slabs. */
 static bool
-class_fill (ThreadRecord *record, unsigned class_index)
+class_refill_slabs (ThreadRecord *record, unsigned class_index)
 {
   Magazine *magazine = class_empty_magazine (record, class_index);
   unsigned n_rounds_max, n;
@@ -197,7 +198,7 @@ class_fill (ThreadRecord *record, unsigned class_index)
   if (magazine == NULL)
     return false;
   n_rounds_max = magazine->n_rounds_max;
-  n = sli_depot_fill (class_index, n_rounds_max,
+  n = sli_slab_alloc (class_index, n_rounds_max,
                       &magazine->slots[n_rounds_max + 1]);
   if (n > 0 && n < n_rounds_max)
     memmove (&magazine->slots[1], &magazine->slots[n_rounds_max + 1 - n],
@@ -218,7 +219,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
 
   if (cache->previous != NULL && cache->previous->n_rounds > 0)
     {
-      if (++cache->n_swaps >= SWAPS_PER_LOOK)
+      if (++cache->n_swaps >= SWAPS_PER_CHECK)
         {
           sli_adapt_count_swaps (record, class_index);
           class_enlarge (record, class_index);
@@ -237,7 +238,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
     STORE (&cache->previous, empty);
   sli_adapt_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
-    return class_fill (record, class_index);
+    return class_refill_slabs (record, class_index);
   sli_adapt_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
   if (cache->loaded != NULL
@@ -266,7 +267,7 @@ sli_magazine_alloc_slab (unsigned class_index)
 {
   void *chunk[1];
 
-  return sli_depot_fill (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+  return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
 }
 
 /* What most slow calls come to, without a call: the loaded magazine is empty
@@ -281,7 +282,7 @@ class_swap_and_pop (ThreadRecord *record, unsigned class_index)
 
   if (full == NULL || full->n_rounds == 0 || empty == NULL
       || LOAD (&entry->top) != empty->slots || !magazine_options.is_simple
-      || ++cache->n_swaps >= SWAPS_PER_LOOK
+      || ++cache->n_swaps >= SWAPS_PER_CHECK
       || (chunk = full->slots[full->n_rounds]) == NULL)
     return NULL;
   empty->n_rounds = 0;
@@ -345,7 +346,7 @@ class_alloc_zero (ThreadRecord *record, unsigned class_index)
   if ((cache->previous != NULL && cache->previous->n_rounds > 0)
       || sli_depot_has (class_index))
     return NULL;
-  n = sli_depot_fill_zero (class_index, ZERO_WINDOW_CHUNKS, &first);
+  n = sli_slab_alloc_zero (class_index, ZERO_WINDOW_CHUNKS, &first);
   if (n == 0)
     return NULL;
   cache->zero_next = first;
@@ -394,8 +395,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
 
   if (cache->loaded == NULL)
     {
-      if (!cache->is_charged)
-        sli_adapt_charge (record, class_index);
+      if (!cache->is_accounted)
+        sli_adapt_account (record, class_index);
       return class_empty_magazine (record, class_index) != NULL;
     }
   if (cache->previous != NULL
@@ -412,7 +413,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
       STORE (&cache->previous, NULL); /* others may end it from now on */
       sli_depot_push (full, n_wanted, &exchange);
       sli_adapt_count_trip (record, class_index, exchange.contended,
-                            exchange.is_mixed);
+                            exchange.is_remote);
     }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL
@@ -423,7 +424,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
   assert_slow (sli_record_is_right (record, class_index));
   if (exchange.spare != NULL)
-    sli_depot_drain (exchange.spare);
+    sli_depot_flush (exchange.spare);
   return cache->loaded != NULL;
 }
 
@@ -496,7 +497,7 @@ sli_magazine_free (unsigned class_index, void *chunk)
   record = sli_record_enter ();
   if (record == NULL)
     {
-      sli_depot_give (class_index, 1, &chunk, "slice_free1");
+      sli_slab_free (class_index, 1, &chunk, "slice_free1");
       return;
     }
   if (LIKELY (class_swap_and_push (record, class_index, chunk)))
@@ -516,7 +517,7 @@ sli_magazine_free (unsigned class_index, void *chunk)
             magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
-    sli_depot_give (class_index, 1, &chunk, "slice_free1");
+    sli_slab_free (class_index, 1, &chunk, "slice_free1");
 }
 
 static void **

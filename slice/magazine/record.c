@@ -11,6 +11,7 @@
 #include "record.h"
 #include "record-registry.h"
 #include "page/meta.h"
+#include "slab/slab.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
@@ -54,13 +55,14 @@ void *sli_record_nil[2];
 
 /* The zero block: what a thread without magazines stands on.  Its table may
  * stay all zero, for every entry is the same. */
-static SliceThreadV1 zero_block = { .entries
-                 = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
+static SliceThreadV1 empty_sentinel
+    = { .entries = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
 
 __thread SliceThreadV1 *slice_tls_v1
-    __attribute__ ((tls_model ("initial-exec"))) = &zero_block;
+    __attribute__ ((tls_model ("initial-exec")))
+    = &empty_sentinel;
 
 /* Two records that are none: what `self` is before the first slow call, and
  * for good when the thread ends or can have no record.  Their tls is NULL and
@@ -178,7 +180,8 @@ record_new (void)
   memset (record, 0, sizeof *record);
   for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
     record->fast.class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
-  memcpy (record->fast.entries, zero_block.entries, sizeof record->fast.entries);
+  memcpy (record->fast.entries, empty_sentinel.entries,
+          sizeof record->fast.entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
   sli_os_random (&record->random, sizeof record->random);
@@ -231,7 +234,7 @@ sli_record_sort_out (ThreadRecord *record)
 }
 
 void
-sli_record_complain_of_reentry (void)
+sli_record_report_reentry (void)
 {
   sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
 }
@@ -239,7 +242,7 @@ sli_record_complain_of_reentry (void)
 /* --- flushing ------------------------------------------------------------ */
 
 COMMON_TEXT static void
-magazine_put_away (Magazine *magazine, FlushKind kind)
+magazine_flush (Magazine *magazine, FlushKind kind)
 {
   DepotExchange exchange = { .spare = magazine };
 
@@ -253,32 +256,32 @@ magazine_put_away (Magazine *magazine, FlushKind kind)
     magazine->pushed_msec
         = kind == FLUSH_OLD_TO_SLABS ? DEPOT_LONG_AGO_MSEC : 0;
   if (exchange.spare != NULL)
-    sli_depot_drain (exchange.spare);
+    sli_depot_flush (exchange.spare);
 }
 
 static void
-zero_window_put_away (ClassCache *cache, unsigned class_index)
+zero_window_flush (ClassCache *cache, unsigned class_index)
 {
   while (cache->zero_next != cache->zero_end)
     {
       void *chunk = cache->zero_next;
 
       cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
-      sli_depot_give (class_index, 1, &chunk, "flush");
+      sli_slab_free (class_index, 1, &chunk, "flush");
     }
 }
 
 /* The ring itself stays as long as its thread: who asks for statistics looks
  * into it without a lock, and a long one is a mapping of its own. */
 static void
-quarantine_put_away (ClassCache *cache, unsigned class_index)
+quarantine_flush (ClassCache *cache, unsigned class_index)
 {
   unsigned n = sli_record_quarantine_chunks ();
 
   if (cache->quarantine == NULL)
     return;
   /* Places not used yet hold NULL, which is skipped. */
-  sli_depot_give (class_index, n, cache->quarantine, "flush");
+  sli_slab_free (class_index, n, cache->quarantine, "flush");
   for (unsigned i = 0; i < n; i++)
     STORE (&cache->quarantine[i], NULL);
   cache->quarantine_next = 0;
@@ -304,11 +307,11 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   STORE (&cache->loaded, NULL);
   STORE (&cache->previous, NULL);
   sli_record_show (record, class_index);
-  magazine_put_away (loaded, kind);
+  magazine_flush (loaded, kind);
   if (!SEEDED (8))
-    magazine_put_away (previous, kind);
-  zero_window_put_away (cache, class_index);
-  quarantine_put_away (cache, class_index);
+    magazine_flush (previous, kind);
+  zero_window_flush (cache, class_index);
+  quarantine_flush (cache, class_index);
   assert_slow (sli_record_is_right (record, class_index));
 }
 
@@ -353,7 +356,7 @@ self_end (void *value)
 {
   ThreadRecord *record = value;
 
-  STORE (&slice_tls_v1, &zero_block);
+  STORE (&slice_tls_v1, &empty_sentinel);
   self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
   sli_lock (&sli_registry.lock);
   link_remove (&record->link);
@@ -381,10 +384,10 @@ sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
   sli_registry.may_be_inline = is_inline;
-  memcpy (record_new_one.fast.entries, zero_block.entries,
-          sizeof zero_block.entries);
-  memcpy (record_none.fast.entries, zero_block.entries,
-          sizeof zero_block.entries);
+  memcpy (record_new_one.fast.entries, empty_sentinel.entries,
+          sizeof empty_sentinel.entries);
+  memcpy (record_none.fast.entries, empty_sentinel.entries,
+          sizeof empty_sentinel.entries);
   record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&sli_registry.records);
 }
@@ -406,7 +409,7 @@ sli_magazine_show_inline (bool is_shown)
       if (is_shown)
         STORE_RELEASE (&record->attention, RECORD_DETACHED);
       else
-        STORE (record->tls, &zero_block);
+        STORE (record->tls, &empty_sentinel);
     }
   sli_unlock (&sli_registry.lock);
 }
@@ -416,7 +419,7 @@ sli_magazine_show_inline (bool is_shown)
 /* Everything but the top round, which the owner's last inline call may be
  * about to hand out.  The slots themselves are left as they are. */
 static void
-class_take_rounds (ThreadRecord *record, unsigned class_index)
+class_add_rounds (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *previous = cache->previous;
@@ -425,7 +428,7 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
     {
       cache->previous = NULL;
       previous->pushed_msec = DEPOT_LONG_AGO_MSEC;
-      sli_depot_drain (previous);
+      sli_depot_flush (previous);
     }
   if (cache->loaded != NULL && cache->n_taken == 0)
     {
@@ -436,8 +439,8 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
       if (n_rounds < 2)
         return;
       cache->n_taken = (uint16_t) (n_rounds - !SEEDED (9));
-      sli_depot_give_old (class_index, cache->n_taken, slots + 1,
-                          DEPOT_LONG_AGO_MSEC, "trim");
+      sli_slab_free_old (class_index, cache->n_taken, slots + 1,
+                         DEPOT_LONG_AGO_MSEC, "trim");
     }
 }
 
@@ -445,13 +448,13 @@ class_take_rounds (ThreadRecord *record, unsigned class_index)
  * in one when it was to be detached, and has left it with its entries before
  * it again.  Then it is awake, and keeps what it has. */
 static void
-record_take_rounds (ThreadRecord *record)
+record_add_rounds (ThreadRecord *record)
 {
   if (record == self || (LOAD_ACQUIRE (&record->is_busy) && !SEEDED (10))
-      || LOAD (record->tls) != &zero_block)
+      || LOAD (record->tls) != &empty_sentinel)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)
-    class_take_rounds (record, i);
+    class_add_rounds (record, i);
 }
 
 /* Between the two passes every thread passes a barrier.  After it no thread
@@ -471,12 +474,12 @@ sli_magazine_detach_others (void)
       if (record == self)
         continue;
       STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
-      STORE (record->tls, &zero_block);
+      STORE (record->tls, &empty_sentinel);
     }
   SCHEDULE_POINT ("detaching");
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &sli_registry.records)
-      record_take_rounds (LINK_OWNER (link, ThreadRecord, link));
+  record_add_rounds (LINK_OWNER (link, ThreadRecord, link));
   LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);

@@ -41,7 +41,7 @@ typedef struct
   uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
   uint8_t n_quiet;     /* ticks since the last trip */
   uint8_t n_idle;      /* ticks since top was last seen to have moved */
-  bool is_charged;     /* its magazines' size counts in charged_bytes */
+  bool is_accounted;   /* its magazines' size counts in accounted_bytes */
   uint16_t n_swaps;    /* of the two, since they were last looked at */
   uint32_t swaps_msec; /* when that was; the low bits */
   uint16_t quarantine_next; /* where the oldest lies */
@@ -78,11 +78,11 @@ typedef struct
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
                             see to before it goes on */
-  uint8_t gather_next;   /* the class where sli_adapt_tick() goes on */
+  uint8_t consolidate_next; /* the class where sli_adapt_tick() goes on */
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */
-  size_t charged_bytes;  /* that its magazines may hold, by their sizes */
+  size_t accounted_bytes; /* that its magazines may hold, by their sizes */
 } ThreadRecord;
 
 typedef struct
@@ -105,7 +105,7 @@ void sli_record_init (bool is_inline, bool checks_reentry);
  * closes the gaps it left. */
 ThreadRecord *sli_record_begin (void);
 void sli_record_sort_out (ThreadRecord *record);
-_Noreturn void sli_record_complain_of_reentry (void);
+_Noreturn void sli_record_report_reentry (void);
 
 /* Enters the calling thread's record: makes it if there is none, keeps
  * trimmers out, sorts out what one did.  NULL: the thread must do without (it
@@ -118,7 +118,7 @@ sli_record_enter (void)
   if (UNLIKELY (record->tls == NULL) && (record = sli_record_begin ()) == NULL)
     return NULL;
   if (UNLIKELY (LOAD (&record->is_busy)) && sli_record_options.checks_reentry)
-    sli_record_complain_of_reentry ();
+    sli_record_report_reentry ();
   STORE (&record->is_busy, true);
   /* The trimmer's barrier on all threads orders the store above and the loads
    * below; the compiler must not exchange them. */

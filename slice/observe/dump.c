@@ -122,7 +122,7 @@ slice_print_stats (int fd)
       print (fd, "slice: no block was ever asked for\n");
       return;
     }
-  if (sli_alloc_route () == ROUTE_MALLOC)
+  if (sli_alloc_path () == PATH_MALLOC)
     {
       print_mallocs (fd, &stats);
       return;

@@ -19,7 +19,7 @@
 
 enum
 {
-  PLACES_SHOWN = 20 /* the largest; what is beyond is told as a number */
+  SITES_SHOWN = 20 /* the largest; what is beyond is told as a number */
 };
 
 /* All blocks of one place in the program. */
@@ -28,14 +28,14 @@ typedef struct
   const void *site; /* NULL: a free slot */
   size_t n_blocks;
   size_t bytes;
-} Place;
+} ChunkRef;
 
 typedef struct
 {
-  Place *places;   /* a hash table by site */
+  ChunkRef *places; /* a hash table by site */
   size_t n_slots;  /* a power of two, above the number of blocks */
-  size_t n_places;
-  Place all;
+  size_t n_sites;
+  ChunkRef all;
 } Leaks;
 
 static void
@@ -44,10 +44,10 @@ add_block (const void *block, size_t size, const void *site, void *data)
   Leaks *leaks = data;
   const void *key = site != NULL ? site : block;
   size_t i = (size_t) (((uintptr_t) key >> 2) * (uintptr_t) 0x9e3779b1u);
-  Place *place;
+  ChunkRef *place;
 
   /* More than there were when the table was made: other threads. */
-  if (leaks->n_places + 1 >= leaks->n_slots)
+  if (leaks->n_sites + 1 >= leaks->n_slots)
     return;
   for (;; i++)
     {
@@ -55,7 +55,7 @@ add_block (const void *block, size_t size, const void *site, void *data)
       if (place->site == key || place->site == NULL)
         break;
     }
-  leaks->n_places += place->site == NULL;
+  leaks->n_sites += place->site == NULL;
   place->site = key;
   place->n_blocks++;
   place->bytes += size;
@@ -64,14 +64,14 @@ add_block (const void *block, size_t size, const void *site, void *data)
 }
 
 /* The largest that has not been told; NULL: all have. */
-static Place *
+static ChunkRef *
 next_largest (const Leaks *leaks)
 {
-  Place *largest = NULL;
+  ChunkRef *largest = NULL;
 
   for (size_t i = 0; i < leaks->n_slots; i++)
     {
-      Place *place = &leaks->places[i];
+      ChunkRef *place = &leaks->places[i];
 
       if (place->n_blocks != 0
           && (largest == NULL || place->bytes > largest->bytes))
@@ -89,15 +89,15 @@ plural (size_t n)
 static void
 tell_leaks (const Leaks *leaks)
 {
-  Place *place;
+  ChunkRef *place;
   int n = 0;
 
   sli_diag_warn (ERROR_NEVER_FREED,
                  "exit: %z block%s, %z bytes never freed, of %z place%s; "
                  "addr2line -ifp -e FILE 0xOFFSET names the line",
                  leaks->all.n_blocks, plural (leaks->all.n_blocks),
-                 leaks->all.bytes, leaks->n_places, plural (leaks->n_places));
-  while (n++ < PLACES_SHOWN && (place = next_largest (leaks)) != NULL)
+                 leaks->all.bytes, leaks->n_sites, plural (leaks->n_sites));
+  while (n++ < SITES_SHOWN && (place = next_largest (leaks)) != NULL)
     {
       sli_diag_warn (ERROR_NEVER_FREED,
                      "exit: %z block%s, %z bytes never freed, allocated at %a",
@@ -105,27 +105,27 @@ tell_leaks (const Leaks *leaks)
                      (const char *) place->site - 1);
       place->n_blocks = 0;
     }
-  if (leaks->n_places > PLACES_SHOWN)
+  if (leaks->n_sites > SITES_SHOWN)
     sli_diag_warn (ERROR_NEVER_FREED, "exit: and %z place%s more",
-                   leaks->n_places - PLACES_SHOWN,
-                   plural (leaks->n_places - PLACES_SHOWN));
+                   leaks->n_sites - SITES_SHOWN,
+                   plural (leaks->n_sites - SITES_SHOWN));
 }
 
 static void
-look_for_leaks (void)
+find_leaks (void)
 {
   Leaks leaks = { .n_slots = 64 };
 
   while (leaks.n_slots / 2 <= sli_block_check_count ())
     leaks.n_slots *= 2;
-  leaks.places = sli_os_map (leaks.n_slots * sizeof (Place),
-                             sli_os_page_bytes ());
+  leaks.places
+      = sli_os_map (leaks.n_slots * sizeof (ChunkRef), sli_os_page_bytes ());
   if (leaks.places == NULL)
     return;
   sli_block_check_each (add_block, &leaks);
   if (leaks.all.n_blocks != 0)
     tell_leaks (&leaks);
-  sli_os_unmap (leaks.places, leaks.n_slots * sizeof (Place));
+  sli_os_unmap (leaks.places, leaks.n_slots * sizeof (ChunkRef));
 }
 
 /* Threads that are left may be in the middle of anything: what they are about
@@ -145,13 +145,13 @@ sli_observe_exit (void)
 {
   int64_t checks;
 
-  if (sli_alloc_route () != ROUTE_GUARD)
+  if (sli_alloc_path () != PATH_CHECKING)
     return;
   checks = sli_option (SLICE_OPTION_EXIT_CHECK);
   if ((checks == 2 || (checks == 1 && sli_option_is_on (SLICE_OPTION_DEBUG)))
       && is_alone ())
-    sli_guard_check_all ();
+    sli_checking_check_all ();
   if (sli_option_is_on (SLICE_OPTION_LEAKS)
       && sli_option_is_on (SLICE_OPTION_DEBUG))
-    look_for_leaks ();
+    find_leaks ();
 }

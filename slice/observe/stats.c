@@ -24,7 +24,7 @@ _Static_assert ((int) SLICE_N_CLASSES == (int) N_CLASSES,
                 "the public number of classes");
 
 static void
-stats_take_pages (SliceStats *stats)
+stats_add_pages (SliceStats *stats)
 {
   PageCounts counts;
 
@@ -39,7 +39,7 @@ stats_take_pages (SliceStats *stats)
 }
 
 static void
-class_take_geometry (SliceClassStats *stats, unsigned class_index)
+class_add_geometry (SliceClassStats *stats, unsigned class_index)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
@@ -51,7 +51,7 @@ class_take_geometry (SliceClassStats *stats, unsigned class_index)
 }
 
 static void
-class_take_slabs (SliceClassStats *stats, const SlabCounts *counts)
+class_add_slabs (SliceClassStats *stats, const SlabCounts *counts)
 {
   stats->n_slabs = counts->n_slabs;
   stats->n_used = counts->n_out;
@@ -62,7 +62,7 @@ class_take_slabs (SliceClassStats *stats, const SlabCounts *counts)
 }
 
 static void
-class_take_depot (SliceClassStats *stats, unsigned class_index)
+class_add_depot (SliceClassStats *stats, unsigned class_index)
 {
   DepotCounts counts;
 
@@ -77,7 +77,7 @@ class_take_depot (SliceClassStats *stats, unsigned class_index)
 }
 
 static void
-class_take_magazines (SliceClassStats *stats, const MagazineCounts *counts)
+class_add_magazines (SliceClassStats *stats, const MagazineCounts *counts)
 {
   stats->n_cached_threads = counts->n_cached;
   stats->n_hits = counts->n_hits;
@@ -113,17 +113,17 @@ slice_get_stats (SliceStats *stats)
   stats->n_classes = SLICE_N_CLASSES;
   if (!sli_alloc_is_ready ())
     return false;
-  stats_take_pages (stats);
+  stats_add_pages (stats);
   sli_alloc_count_large (&stats->n_large_allocs, &stats->n_large_frees);
   stats->n_threads = sli_magazine_count_all (magazines);
   stats->n_fork_lost = sli_magazine_fork_lost ();
   sli_slab_count_all (slabs);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
-      class_take_geometry (&stats->classes[i], i);
-      class_take_slabs (&stats->classes[i], &slabs[i]);
-      class_take_depot (&stats->classes[i], i);
-      class_take_magazines (&stats->classes[i], &magazines[i]);
+      class_add_geometry (&stats->classes[i], i);
+      class_add_slabs (&stats->classes[i], &slabs[i]);
+      class_add_depot (&stats->classes[i], i);
+      class_add_magazines (&stats->classes[i], &magazines[i]);
     }
   stats_sum_up (stats);
   stats->live_blocks += sli_alloc_count_small_mallocs ();

@@ -74,7 +74,7 @@ list_cached (Notes *notes)
 
 /* False: no memory. */
 static bool
-notes_take (Notes *notes, void (*list) (Notes *notes))
+notes_add (Notes *notes, void (*list) (Notes *notes))
 {
   *notes = (Notes){ NULL, 0, 0 };
   list (notes);
@@ -136,7 +136,7 @@ walk_notes (void (*list) (Notes *notes),
   bool goes_on = true;
   Notes notes;
 
-  if (!notes_take (&notes, list))
+  if (!notes_add (&notes, list))
     return false;
   for (size_t i = 0; goes_on && i < notes.n; i++)
     goes_on = walk (&notes.notes[i], visit, data);
@@ -156,30 +156,31 @@ slice_walk (SliceVisit visit, void *data)
 /* --- the invariants ------------------------------------------------------ */
 
 /* As in THEORY, section 10. */
-static const char *const invariants[]
-    = { "P1: a region in use lies in the ring of its fullness, an idle one in "
-        "`idle' or `clean', one that a trimmer works on in none",
-        "P2: n_free counts the set `free'; a unit is free, or in a run, or a "
-        "trimmer has it",
-        "P3: `fresh' is a subset of `free'",
-        "P4: n_clean counts an extent's clean regions",
-        "P5: the map has the bits of every region that has begun, and no "
-        "other",
-        "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
-        "chunk that is free or not carved",
-        "S2: bits of chunks that are not carved are 0",
-        "S3: n_carved <= n_chunks",
-        "S4: the slabs in rings are at most n_slabs",
-        "S6: a slab in no ring has no free chunk",
-        "D1: every magazine in a depot is of its class, and holds 1 to "
-        "n_rounds_max rounds",
-        "D2: the stack is ordered by pushed_msec, latest first",
-        "D3: n_magazines and n_chunks count the stack",
-        "M1: slots[0] is NULL; base <= top <= end",
-        "M2: the previous magazine is of its class, and its n_rounds is true",
-        "M4: n_taken rounds lie below what the owner may touch",
-        "X1: a cached chunk is of its magazine's class, and out of its slab",
-        "X2: no chunk is cached twice" };
+static const char *const invariants[] = {
+  "P1: a region in use lies in the ring of its fullness, an idle one in "
+  "`idle' or `purged', one that a trimmer works on in none",
+  "P2: n_free counts the set `free'; a granule is free, or in a run, or a "
+  "trimmer has it",
+  "P3: `zeroed' is a subset of `free'",
+  "P4: n_purged counts an extent's purged regions",
+  "P5: the map has the bits of every region that has begun, and no "
+  "other",
+  "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
+  "chunk that is free or not carved",
+  "S2: bits of chunks that are not carved are 0",
+  "S3: n_carved <= n_chunks",
+  "S4: the slabs in rings are at most n_slabs",
+  "S6: a slab in no ring has no free chunk",
+  "D1: every magazine in a depot is of its class, and holds 1 to "
+  "n_rounds_max rounds",
+  "D2: the stack is ordered by pushed_msec, latest first",
+  "D3: n_magazines and n_chunks count the stack",
+  "M1: slots[0] is NULL; base <= top <= end",
+  "M2: the previous magazine is of its class, and its n_rounds is true",
+  "M4: n_taken rounds lie below what the owner may touch",
+  "X1: a cached chunk is of its magazine's class, and out of its slab",
+  "X2: no chunk is cached twice"
+};
 
 /* The whole of an id. */
 static const char *
@@ -231,7 +232,7 @@ check_cached (const void **where)
   const char *broken = NULL;
   Notes notes;
 
-  if (!notes_take (&notes, list_cached))
+  if (!notes_add (&notes, list_cached))
     return NULL;
   notes_sort (&notes);
   for (size_t i = 0; i < notes.n && broken == NULL; i++)
@@ -240,7 +241,7 @@ check_cached (const void **where)
       ChunkInfo chunk;
 
       *where = cached->address;
-      sli_slab_look_up (cached->address, &chunk);
+      sli_slab_lookup (cached->address, &chunk);
       if (chunk.state != CHUNK_OUT
           || chunk.class_index != cached->class_index)
         broken = "X1";

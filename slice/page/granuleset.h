@@ -1,4 +1,4 @@
-/* granuleset.h - a set of the units of one region
+/* granuleset.h - a set of the granules of one region
  *
  * Layer: page.  128 bits, counted from 0.  No locks.
  *
@@ -14,19 +14,19 @@
 
 enum
 {
-  UNITSET_BITS = 128
+  GRANULESET_BITS = 128
 };
 
 typedef struct
 {
   uint64_t word[2]; /* bit i of the set is bit i % 64 of word i / 64 */
-} UnitSet;
+} GranuleSet;
 
-/* The units first ... first + n - 1; none if n is 0. */
-static inline UnitSet
-unitset_stretch (unsigned first, unsigned n)
+/* The granules first ... first + n - 1; none if n is 0. */
+static inline GranuleSet
+granuleset_stretch (unsigned first, unsigned n)
 {
-  UnitSet set = { { 0, 0 } };
+  GranuleSet set = { { 0, 0 } };
 
   for (unsigned i = 0; i < 2; i++)
     {
@@ -41,68 +41,69 @@ unitset_stretch (unsigned first, unsigned n)
   return set;
 }
 
-static inline UnitSet
-unitset_plus (const UnitSet *a, const UnitSet *b)
+static inline GranuleSet
+granuleset_plus (const GranuleSet *a, const GranuleSet *b)
 {
-  return (UnitSet){ { a->word[0] | b->word[0], a->word[1] | b->word[1] } };
+  return (GranuleSet){ { a->word[0] | b->word[0], a->word[1] | b->word[1] } };
 }
 
-static inline UnitSet
-unitset_minus (const UnitSet *a, const UnitSet *b)
+static inline GranuleSet
+granuleset_minus (const GranuleSet *a, const GranuleSet *b)
 {
-  return (UnitSet){ { a->word[0] & ~b->word[0], a->word[1] & ~b->word[1] } };
-}
-
-static inline void
-unitset_add (UnitSet *set, unsigned first, unsigned n)
-{
-  UnitSet stretch = unitset_stretch (first, n);
-
-  *set = unitset_plus (set, &stretch);
+  return (
+      GranuleSet){ { a->word[0] & ~b->word[0], a->word[1] & ~b->word[1] } };
 }
 
 static inline void
-unitset_remove (UnitSet *set, unsigned first, unsigned n)
+granuleset_add (GranuleSet *set, unsigned first, unsigned n)
 {
-  UnitSet stretch = unitset_stretch (first, n);
+  GranuleSet stretch = granuleset_stretch (first, n);
 
-  *set = unitset_minus (set, &stretch);
+  *set = granuleset_plus (set, &stretch);
+}
+
+static inline void
+granuleset_remove (GranuleSet *set, unsigned first, unsigned n)
+{
+  GranuleSet stretch = granuleset_stretch (first, n);
+
+  *set = granuleset_minus (set, &stretch);
 }
 
 static inline unsigned
-unitset_count (const UnitSet *set)
+granuleset_count (const GranuleSet *set)
 {
   return COUNT_BITS (set->word[0]) + COUNT_BITS (set->word[1]);
 }
 
 static inline unsigned
-unitset_count_in (const UnitSet *set, unsigned first, unsigned n)
+granuleset_count_in (const GranuleSet *set, unsigned first, unsigned n)
 {
-  UnitSet in = unitset_stretch (first, n);
+  GranuleSet in = granuleset_stretch (first, n);
 
   in.word[0] &= set->word[0];
   in.word[1] &= set->word[1];
-  return unitset_count (&in);
+  return granuleset_count (&in);
 }
 
 static inline bool
-unitset_has_all (const UnitSet *set, unsigned first, unsigned n)
+granuleset_has_all (const GranuleSet *set, unsigned first, unsigned n)
 {
-  return unitset_count_in (set, first, n) == n;
+  return granuleset_count_in (set, first, n) == n;
 }
 
 /* Is each member of b one of a? */
 static inline bool
-unitset_has_all_of (const UnitSet *a, const UnitSet *b)
+granuleset_has_all_of (const GranuleSet *a, const GranuleSet *b)
 {
   return ((b->word[0] & ~a->word[0]) | (b->word[1] & ~a->word[1])) == 0;
 }
 
 /* Every member that is followed by n - 1 more; n is 1 to 64. */
-static inline UnitSet
-unitset_starts (const UnitSet *set, unsigned n)
+static inline GranuleSet
+granuleset_starts (const GranuleSet *set, unsigned n)
 {
-  UnitSet starts = *set;
+  GranuleSet starts = *set;
 
   for (unsigned i = 1; i < n; i++)
     {
@@ -114,9 +115,9 @@ unitset_starts (const UnitSet *set, unsigned n)
 
 /* The lowest n neighbours; false if there are none. */
 static inline bool
-unitset_find (const UnitSet *set, unsigned n, unsigned *first)
+granuleset_find (const GranuleSet *set, unsigned n, unsigned *first)
 {
-  UnitSet starts = unitset_starts (set, n);
+  GranuleSet starts = granuleset_starts (set, n);
 
   if (starts.word[0] != 0)
     *first = (unsigned) __builtin_ctzll (starts.word[0]);
@@ -129,12 +130,12 @@ unitset_find (const UnitSet *set, unsigned n, unsigned *first)
 
 /* The lowest member and how many follow it without a gap. */
 static inline bool
-unitset_first_stretch (const UnitSet *set, unsigned *first, unsigned *n)
+granuleset_first_stretch (const GranuleSet *set, unsigned *first, unsigned *n)
 {
-  if (!unitset_find (set, 1, first))
+  if (!granuleset_find (set, 1, first))
     return false;
-  for (*n = 1; *first + *n < UNITSET_BITS; ++*n)
-    if (!unitset_has_all (set, *first + *n, 1))
+  for (*n = 1; *first + *n < GRANULESET_BITS; ++*n)
+    if (!granuleset_has_all (set, *first + *n, 1))
       break;
   return true;
 }

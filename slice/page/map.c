@@ -48,7 +48,7 @@ sli_map_needs_leaf (const void *address)
 }
 
 COMMON_TEXT void
-sli_map_give_leaf (const void *address, MapLeaf *leaf)
+sli_map_add_leaf (const void *address, MapLeaf *leaf)
 {
   uint64_t number = leaf_number (address);
   MapLeaf **place = &sli_map_leaves[number % MAP_LEAVES];

@@ -88,7 +88,7 @@ sli_map_has (const void *address)
 /* Makes sure that the leaf for an address exists; leaf is zeroed memory that
  * stays, used only if there is none yet. */
 bool sli_map_needs_leaf (const void *address);
-void sli_map_give_leaf (const void *address, MapLeaf *leaf);
+void sli_map_add_leaf (const void *address, MapLeaf *leaf);
 /* bytes: of the region, whole 256 KiB. */
 void sli_map_set (const void *region, size_t bytes);
 void sli_map_clear (const void *region);

@@ -3,19 +3,19 @@
  * Layer: page.  Below: page.  Lock: meta.lock (rank 15), never held while
  * the pages are asked.  Theory: section 3.
  *
- * A buddy system over runs of one unit (D. E. Knuth, The Art of Computer
+ * A buddy system over runs of one granule (D. E. Knuth, The Art of Computer
  * Programming, volume 1, section 2.5, "The buddy system"; one bit for each
- * pair of halves instead of a tag in each piece):
+ * pair of halves instead of a tag in each block):
  *
- *   size 7   |            a unit, 16 KiB             |     0
+ *   size 7   |            a granule, 16 KiB             |     0
  *   size 6   |         half        |                 |    1 2
  *   size 5   | quarter  |          |        |        |  3 4 5 6  bits of
  *     ...                                                        `halves`
  *   size 0   128 bytes
  *
- * A pair's bit is 1 while just one of its halves is spare.  So when a piece
+ * A pair's bit is 1 while just one of its halves is spare.  So when a block
  * comes back and its pair's bit turns 0, the other half is spare too, and
- * both are joined.  A unit that is whole again goes back to the pages, but
+ * both are joined.  A granule that is whole again goes back to the pages, but
  * for one.
  *
  * SPDX-License-Identifier: MIT
@@ -34,12 +34,12 @@
 
 enum
 {
-  WHOLE = 7,            /* the size of a unit; each one less is half of it */
-  WHOLE_SPARES_KEPT = 1 /* or a piece that comes and goes would take a unit
+  WHOLE = 7, /* the size of a granule; each one less is half of it */
+  WHOLE_SPARES_KEPT = 1 /* or a block that comes and goes would take a granule
                            from the pages and give it back each time */
 };
 
-/* A piece that waits holds nothing but its link, and a unit's state lies in
+/* A block that waits holds nothing but its link, and a granule's state lies in
  * the first bytes of its run's record, where a slab's header has its link. */
 typedef struct
 {
@@ -50,12 +50,12 @@ SLICE_STATIC_ASSERT (sizeof (MetaRun) == META_RECORD_BYTES,
                      "its part of the record");
 SLICE_STATIC_ASSERT ((1 << WHOLE) - 1 <= 8 * sizeof (MetaRun),
                      "a bit for every pair of halves");
-SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a piece holds a link");
+SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a block holds a link");
 
 static struct
 {
   Lock lock;
-  Link spares[WHOLE + 1]; /* by size; begun with the first unit */
+  Link spares[WHOLE + 1]; /* by size; begun with the first granule */
   unsigned n_whole;       /* of spares[WHOLE] */
   size_t held_bytes;
 } meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
@@ -65,7 +65,7 @@ static struct
 static size_t
 size_bytes (unsigned size)
 {
-  return sli_page_unit_bytes () >> (WHOLE - size);
+  return sli_page_granule_bytes () >> (WHOLE - size);
 }
 
 static unsigned
@@ -85,57 +85,57 @@ sli_meta_bytes (size_t bytes)
   return size_bytes (size_for (bytes));
 }
 
-/* Turns the bit of a piece's pair over; returns what it is now.  A whole unit
- * is no half of anything. */
+/* Turns the bit of a block's pair over; returns what it is now.  A whole
+ * granule is no half of anything. */
 COMMON_TEXT static bool
-pair_flip (void *piece, unsigned size)
+pair_flip (void *block, unsigned size)
 {
-  char *unit = align_down_address (piece, sli_page_unit_bytes ());
-  size_t pair = (size_t) ((char *) piece - unit) / size_bytes (size + 1);
+  char *granule = align_down_address (block, sli_page_granule_bytes ());
+  size_t pair = (size_t) ((char *) block - granule) / size_bytes (size + 1);
   size_t bit = ((size_t) 1 << (WHOLE - size - 1)) - 1 + pair;
   void *record = NULL;
   MetaRun *run;
 
-  sli_page_run_of (unit, &record);
+  sli_page_run_of (granule, &record);
   run = record;
   run->halves[bit / 64] ^= (uint64_t) 1 << bit % 64;
   return (run->halves[bit / 64] >> bit % 64 & 1) != 0;
 }
 
 static void *
-piece_buddy (void *piece, unsigned size)
+buddy_of (void *block, unsigned size)
 {
-  char *unit = align_down_address (piece, sli_page_unit_bytes ());
+  char *granule = align_down_address (block, sli_page_granule_bytes ());
 
-  return unit + ((size_t) ((char *) piece - unit) ^ size_bytes (size));
+  return granule + ((size_t) ((char *) block - granule) ^ size_bytes (size));
 }
 
 /* --- spares -------------------------------------------------------------- */
 
 static void
-spare_put (void *piece, unsigned size)
+spare_put (void *block, unsigned size)
 {
   assert_held (&meta.lock);
-  link_init (piece);
-  link_after (piece, &meta.spares[size]);
+  link_init (block);
+  link_after (block, &meta.spares[size]);
   meta.n_whole += size == WHOLE;
 }
 
 static void
-spare_take (void *piece, unsigned size)
+spare_pop (void *block, unsigned size)
 {
   assert_held (&meta.lock);
-  link_remove (piece);
+  link_remove (block);
   meta.n_whole -= size == WHOLE;
 }
 
-/* A piece of the smallest spare that it can be cut from; NULL: there is
+/* A block of the smallest spare that it can be cut from; NULL: there is
  * none.  The upper halves that are cut off become spares. */
 COMMON_TEXT static void *
-meta_take (unsigned size)
+meta_pop (unsigned size)
 {
   unsigned from = size;
-  void *piece;
+  void *block;
 
   assert_held (&meta.lock);
   if (meta.spares[0].next == NULL)
@@ -143,69 +143,69 @@ meta_take (unsigned size)
   while (link_is_alone (&meta.spares[from]))
     if (from++ == WHOLE)
       return NULL;
-  piece = meta.spares[from].next;
-  spare_take (piece, from);
+  block = meta.spares[from].next;
+  spare_pop (block, from);
   if (from < WHOLE)
-    pair_flip (piece, from);
+    pair_flip (block, from);
   while (from > size)
     {
-      void *upper = (char *) piece + size_bytes (--from);
+      void *upper = (char *) block + size_bytes (--from);
 
       spare_put (upper, from);
       pair_flip (upper, from);
     }
-  return piece;
+  return block;
 }
 
-/* Joins a piece with its buddies as long as they are spare. */
+/* Joins a block with its buddies as long as they are spare. */
 static void
-meta_put (void *piece, unsigned size)
+meta_put (void *block, unsigned size)
 {
   assert_held (&meta.lock);
-  while (size < WHOLE && !pair_flip (piece, size))
+  while (size < WHOLE && !pair_flip (block, size))
     {
-      void *buddy = piece_buddy (piece, size);
+      void *buddy = buddy_of (block, size);
 
-      spare_take (buddy, size++);
-      if (buddy < piece)
-        piece = buddy;
+      spare_pop (buddy, size++);
+      if (buddy < block)
+        block = buddy;
     }
-  spare_put (piece, size);
+  spare_put (block, size);
 }
 
-/* A spare unit that is one too many, taken out; or NULL. */
+/* A spare granule that is one too many, taken out; or NULL. */
 COMMON_TEXT static void *
-meta_take_surplus (void)
+meta_pop_surplus (void)
 {
-  void *unit;
+  void *granule;
 
   assert_held (&meta.lock);
   if (meta.n_whole <= WHOLE_SPARES_KEPT)
     return NULL;
-  unit = meta.spares[WHOLE].next;
-  spare_take (unit, WHOLE);
+  granule = meta.spares[WHOLE].next;
+  spare_pop (granule, WHOLE);
   COUNT_UP (&meta.held_bytes, -size_bytes (WHOLE));
-  return unit;
+  return granule;
 }
 
-/* Gives a surplus unit back; the lock is not held.  If it is one idle region
- * too many, the next slab that ends will see to it. */
+/* Gives a surplus granule back; the lock is not held.  If it is one idle
+ * region too many, the next slab that ends will see to it. */
 static void
-surplus_give_back (void *unit)
+surplus_return (void *granule)
 {
-  if (unit != NULL)
-    sli_page_free_run (unit, 1, sli_os_clock_msec ());
+  if (granule != NULL)
+    sli_page_free_run (granule, 1, sli_os_clock_msec ());
 }
 
 static void
-meta_add_run (void *unit, void *record)
+meta_add_run (void *granule, void *record)
 {
   assert_held (&meta.lock);
   *(MetaRun *) record = (MetaRun){ { 0, 0 } };
   if (meta.spares[0].next == NULL)
     for (unsigned size = 0; size <= WHOLE; size++)
       link_init (&meta.spares[size]);
-  spare_put (unit, WHOLE);
+  spare_put (granule, WHOLE);
   COUNT_UP (&meta.held_bytes, size_bytes (WHOLE));
 }
 
@@ -221,39 +221,39 @@ COMMON_TEXT void *
 sli_meta_alloc (size_t bytes)
 {
   unsigned size = size_for (bytes);
-  void *piece, *unit, *record, *surplus;
+  void *block, *granule, *record, *surplus;
   bool is_zero;
 
   sli_lock (&meta.lock);
-  piece = meta_take (size);
+  block = meta_pop (size);
   sli_unlock (&meta.lock);
-  if (LIKELY (piece != NULL))
-    return piece;
+  if (LIKELY (block != NULL))
+    return block;
 
-  unit = sli_page_alloc_run (1, &record, &is_zero);
-  if (unit == NULL)
+  granule = sli_page_alloc_run (1, &record, &is_zero);
+  if (granule == NULL)
     return NULL;
   sli_lock (&meta.lock);
-  meta_add_run (unit, record);
-  piece = meta_take (size);
-  surplus = meta_take_surplus (); /* others may have come back meanwhile */
+  meta_add_run (granule, record);
+  block = meta_pop (size);
+  surplus = meta_pop_surplus (); /* others may have come back meanwhile */
   sli_unlock (&meta.lock);
-  surplus_give_back (surplus);
-  return piece;
+  surplus_return (surplus);
+  return block;
 }
 
 COMMON_TEXT void
-sli_meta_free (void *piece, size_t bytes)
+sli_meta_free (void *block, size_t bytes)
 {
   void *surplus;
 
   sli_lock (&meta.lock);
   if (SCHEDULE_IS_ON) /* who reads it from now on is to be found */
-    memset (piece, 0, bytes);
-  meta_put (piece, size_for (bytes));
-  surplus = meta_take_surplus ();
+    memset (block, 0, bytes);
+  meta_put (block, size_for (bytes));
+  surplus = meta_pop_surplus ();
   sli_unlock (&meta.lock);
-  surplus_give_back (surplus);
+  surplus_return (surplus);
 }
 
 size_t

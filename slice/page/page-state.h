@@ -29,26 +29,27 @@ typedef struct
   Lock lock;
   /* constant after sli_page_init() */
   const SliceSource *source;
-  size_t unit_bytes;
+  size_t granule_bytes;
   size_t huge_after_bytes; /* of mapped memory; SIZE_MAX: never */
-  bool has_marks;
+  bool has_tags;
   /* under the lock */
-  Link fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free unit */
+  Link
+      fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free granule */
   Link idle;              /* of regions, latest first */
-  Link clean;             /* of regions */
+  Link purged;            /* of regions */
   Link extents;           /* of extents */
   Extent *beginning;      /* the one that still has regions to begin */
   uint32_t trim_pass;
-  unsigned n_trimming;    /* regions of which a trimmer has units in hand */
+  unsigned n_trimming;    /* regions of which a trimmer has granules in hand */
   size_t n_used_peak;     /* regions that had runs at once */
-  size_t n_clean;         /* regions that are idle and given back */
+  size_t n_purged;        /* regions that are idle and given back */
   size_t n_plain;         /* regions set apart in extents of huge pages */
   PageCounts counts;
-} PageFloor;
+} PageState;
 
-extern PageFloor sli_page;
+extern PageState sli_page;
 
-/* Puts a region that has runs where its free units say that it belongs. */
+/* Puts a region that has runs where its free granules say that it belongs. */
 void sli_region_file (Region *region);
 /* Puts one without runs among the idle ones, by since when it is. */
 void sli_region_set_idle (Region *region, uint64_t since_msec);
@@ -78,16 +79,16 @@ region_of_link (Link *link)
 
 /* Units that runs may have. */
 static inline unsigned
-region_run_units (const Region *region)
+region_run_granules (const Region *region)
 {
-  return region->n_units - region->n_header;
+  return region->n_granules - region->n_header;
 }
 
 /* Does it hold no run? */
 static inline bool
 region_is_empty (const Region *region)
 {
-  return region->n_free == region_run_units (region);
+  return region->n_free == region_run_granules (region);
 }
 
 static inline Link *
@@ -96,16 +97,16 @@ region_fullness_ring (const Region *region)
   return region->n_free == 0
              ? &sli_page.fullness[FULLNESS_RINGS]
              : &sli_page.fullness[(region->n_free - 1) * FULLNESS_RINGS
-                                  / region->n_units];
+                                  / region->n_granules];
 }
 
-/* Some units hold memory and are free since then. */
+/* Some granules hold memory and are free since then. */
 static inline void
-region_note_dirty (Region *region, unsigned first, unsigned n_units,
+region_note_dirty (Region *region, unsigned first, unsigned n_granules,
                    uint64_t since_msec)
 {
-  for (unsigned unit = first; unit < first + n_units; unit++)
-    region->free_msec[unit] = since_msec;
+  for (unsigned granule = first; granule < first + n_granules; granule++)
+    region->free_msec[granule] = since_msec;
   if (since_msec < region->dirty_msec)
     region->dirty_msec = since_msec;
 }

@@ -20,9 +20,10 @@
 static void
 region_each_run (Region *region, PageVisit visit, void *data)
 {
-  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
-    if (region->run_first[unit] == unit)
-      visit (region_unit (region, unit), region->records[unit], data);
+  for (unsigned granule = region->n_header; granule < region->n_granules;
+       granule++)
+    if (region->run_first[granule] == granule)
+      visit (region_granule (region, granule), region->records[granule], data);
 }
 
 void
@@ -34,7 +35,7 @@ sli_page_each_run (PageVisit visit, void *data)
       {
         Extent *extent = LINK_OWNER (link, Extent, link);
 
-        for (unsigned i = 0; i < extent->n_begun; i++)
+        for (unsigned i = 0; i < extent->n_initialised; i++)
           region_each_run ((Region *) ((char *) extent->start
                                        + i * REGION_BYTES),
                            visit, data);
@@ -59,25 +60,26 @@ region_ring (const Region *region)
 {
   if (region->state == REGION_IDLE)
     return &sli_page.idle;
-  if (region->state == REGION_CLEAN)
-    return &sli_page.clean;
+  if (region->state == REGION_PURGED)
+    return &sli_page.purged;
   return region_fullness_ring (region);
 }
 
-/* Are a unit's run and the set of free ones of one mind? */
+/* Are a granule's run and the set of free ones of one mind? */
 static bool
-unit_is_valid (const Region *region, unsigned unit)
+granule_is_valid (const Region *region, unsigned granule)
 {
-  unsigned first = region->run_first[unit];
+  unsigned first = region->run_first[granule];
 
-  if (unit < region->n_header)
-    return first == 0 && !unitset_has_all (&region->free, unit, 1);
-  if (first == 0) /* a trimmer takes free units out of the set for a while */
-    return unitset_has_all (&region->free, unit, 1)
+  if (granule < region->n_header)
+    return first == 0 && !granuleset_has_all (&region->free, granule, 1);
+  if (first
+      == 0) /* a trimmer takes free granules out of the set for a while */
+    return granuleset_has_all (&region->free, granule, 1)
            || region->state == REGION_IN_TRIM || sli_page.n_trimming > 0;
-  return first <= unit && region->run_first[first] == first
-         && unit < first + region->run_units[first]
-         && !unitset_has_all (&region->free, unit, 1);
+  return first <= granule && region->run_first[first] == first
+         && granule < first + region->run_granules[first]
+         && !granuleset_has_all (&region->free, granule, 1);
 }
 
 /* Does the map say just what is the region's? */
@@ -85,7 +87,7 @@ static bool
 map_is_right (const Region *region)
 {
   const char *start = (const char *) region;
-  size_t bytes = region->n_units * sli_page.unit_bytes;
+  size_t bytes = region->n_granules * sli_page.granule_bytes;
 
   for (size_t at = 0; at < REGION_BYTES; at += SLICE_OURS_BYTES)
     if (sli_map_has (start + at) != (at < bytes))
@@ -97,21 +99,21 @@ static const char *
 region_check (const Region *region)
 {
   assert_held (&sli_page.lock);
-  if (region->n_free != unitset_count (&region->free))
+  if (region->n_free != granuleset_count (&region->free))
     return "P2";
   if (region->state == REGION_IN_TRIM
           ? !link_is_alone (&region->link)
           : !ring_has (region_ring (region), &region->link))
     return "P1";
-  for (unsigned unit = 0; unit < region->n_units; unit++)
-    if (!unit_is_valid (region, unit))
+  for (unsigned granule = 0; granule < region->n_granules; granule++)
+    if (!granule_is_valid (region, granule))
       return "P2";
-  if (unitset_count_in (&region->free, region->n_units,
-                        UNITSET_BITS - region->n_units)
+  if (granuleset_count_in (&region->free, region->n_granules,
+                           GRANULESET_BITS - region->n_granules)
       != 0)
     return "P2";
   if (region->state != REGION_IN_TRIM
-      && !unitset_has_all_of (&region->free, &region->fresh))
+      && !granuleset_has_all_of (&region->free, &region->zeroed))
     return "P3";
   return map_is_right (region) ? NULL : "P5";
 }
@@ -133,7 +135,7 @@ sli_page_is_valid (void)
 static const char *
 extent_check (const Extent *extent, const void **where)
 {
-  unsigned n_clean = 0;
+  unsigned n_purged = 0;
 
   for (unsigned i = 0; i < extent->n_regions; i++)
     {
@@ -141,7 +143,7 @@ extent_check (const Extent *extent, const void **where)
       const char *broken;
 
       *where = region;
-      if (i >= extent->n_begun)
+      if (i >= extent->n_initialised)
         {
           if (sli_map_has (region))
             return "P5";
@@ -150,10 +152,10 @@ extent_check (const Extent *extent, const void **where)
       broken = region_check (region);
       if (broken != NULL)
         return broken;
-      n_clean += region->state == REGION_CLEAN;
+      n_purged += region->state == REGION_PURGED;
     }
   *where = extent;
-  return n_clean != extent->n_clean ? "P4" : NULL;
+  return n_purged != extent->n_purged ? "P4" : NULL;
 }
 
 const char *

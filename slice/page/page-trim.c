@@ -47,7 +47,7 @@ source_takes_extents_only (const SliceSource *source)
 /* Files an idle region after its memory was given back (or could not be).
  * Returns the extent if it is to be unmapped. */
 static Extent *
-idle_put_back (Region *region, size_t dirty_units, bool given_back)
+idle_put_back (Region *region, size_t dirty_granules, bool given_back)
 {
   assert_held (&sli_page.lock);
   assert_here (region->state == REGION_IN_TRIM);
@@ -60,15 +60,16 @@ idle_put_back (Region *region, size_t dirty_units, bool given_back)
     }
   if (given_back)
     {
-      unitset_add (&region->fresh, region->n_header,
-                   region_run_units (region));
-      sli_page.counts.held_bytes -= dirty_units * sli_page.unit_bytes;
-      sli_page.counts.returned_bytes += dirty_units * sli_page.unit_bytes;
+      granuleset_add (&region->zeroed, region->n_header,
+                      region_run_granules (region));
+      sli_page.counts.held_bytes -= dirty_granules * sli_page.granule_bytes;
+      sli_page.counts.returned_bytes
+          += dirty_granules * sli_page.granule_bytes;
     }
-  region->state = REGION_CLEAN;
-  link_after (&region->link, &sli_page.clean);
-  region->extent->n_clean++;
-  sli_page.n_clean++;
+  region->state = REGION_PURGED;
+  link_after (&region->link, &sli_page.purged);
+  region->extent->n_purged++;
+  sli_page.n_purged++;
   return sli_extent_retire (region->extent) ? region->extent : NULL;
 }
 
@@ -77,7 +78,7 @@ static size_t
 trim_one_region (uint64_t max_age_msec, bool *found)
 {
   const SliceSource *source = sli_page.source;
-  size_t dirty_units, returned_bytes;
+  size_t dirty_granules, returned_bytes;
   Region *region;
   Extent *retired;
   bool given_back, turns_plain;
@@ -91,18 +92,19 @@ trim_one_region (uint64_t max_age_msec, bool *found)
 
   if (turns_plain)
     sli_region_advise_huge (region, false);
-  dirty_units = region_run_units (region) - unitset_count (&region->fresh);
+  dirty_granules
+      = region_run_granules (region) - granuleset_count (&region->zeroed);
   given_back = source->advise_away != NULL
                && source->advise_away (
-                   source, region_unit (region, region->n_header),
-                   region_run_units (region) * sli_page.unit_bytes);
-  PROBE2 (page_return, region, dirty_units);
+                   source, region_granule (region, region->n_header),
+                   region_run_granules (region) * sli_page.granule_bytes);
+  PROBE2 (page_return, region, dirty_granules);
   sli_lock (&sli_page.lock);
   returned_bytes = sli_page.counts.returned_bytes;
-  retired = idle_put_back (region, dirty_units, given_back);
+  retired = idle_put_back (region, dirty_granules, given_back);
   returned_bytes = sli_page.counts.returned_bytes - returned_bytes;
   /* A source that can't: do not ask again and again. */
-  *found = region->state == REGION_CLEAN;
+  *found = region->state == REGION_PURGED;
   sli_unlock (&sli_page.lock);
   if (retired != NULL)
     sli_extent_unmap (retired->start, retired->bytes);
@@ -128,25 +130,29 @@ sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
   return bytes;
 }
 
-/* --- single units -------------------------------------------------------- */
+/* --- single granules --------------------------------------------------------
+ */
 
-/* The free units that hold memory and have not been needed for that long. */
-static UnitSet
-region_old_units (Region *region, uint64_t now_msec, uint64_t max_age_msec)
+/* The free granules that hold memory and have not been needed for that long.
+ */
+static GranuleSet
+region_old_granules (Region *region, uint64_t now_msec, uint64_t max_age_msec)
 {
-  UnitSet old = unitset_minus (&region->free, &region->fresh);
+  GranuleSet old = granuleset_minus (&region->free, &region->zeroed);
   uint64_t oldest_msec = UINT64_MAX;
 
   assert_held (&sli_page.lock);
   if (max_age_msec == 0)
     return old;
-  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
-    if (unitset_has_all (&old, unit, 1)
-        && now_msec - region->free_msec[unit] < max_age_msec && !SEEDED (21))
+  for (unsigned granule = region->n_header; granule < region->n_granules;
+       granule++)
+    if (granuleset_has_all (&old, granule, 1)
+        && now_msec - region->free_msec[granule] < max_age_msec
+        && !SEEDED (21))
       {
-        unitset_remove (&old, unit, 1);
-        if (region->free_msec[unit] < oldest_msec)
-          oldest_msec = region->free_msec[unit];
+        granuleset_remove (&old, granule, 1);
+        if (region->free_msec[granule] < oldest_msec)
+          oldest_msec = region->free_msec[granule];
       }
   region->dirty_msec = oldest_msec;
   return old;
@@ -155,21 +161,21 @@ region_old_units (Region *region, uint64_t now_msec, uint64_t max_age_msec)
 /* Takes these out of a region, for a while; false if there are none. */
 static bool
 region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
-                 UnitSet *dirty)
+                 GranuleSet *dirty)
 {
   assert_held (&sli_page.lock);
   if (max_age_msec > 0
       && (region->dirty_msec == UINT64_MAX
           || now_msec - region->dirty_msec < max_age_msec))
     return false;
-  *dirty = region_old_units (region, now_msec, max_age_msec);
-  if (unitset_count (dirty) == 0)
+  *dirty = region_old_granules (region, now_msec, max_age_msec);
+  if (granuleset_count (dirty) == 0)
     return false;
   if (region->state == REGION_IDLE)
     sli_page.counts.n_idle--;
   if (!SEEDED (19))
-    region->free = unitset_minus (&region->free, dirty);
-  region->n_free -= unitset_count (dirty);
+    region->free = granuleset_minus (&region->free, dirty);
+  region->n_free -= granuleset_count (dirty);
   sli_page.n_trimming++;
   link_remove (&region->link);
   region->state = REGION_IN_TRIM;
@@ -179,7 +185,7 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
 /* Of the first region of a ring that this pass has not seen. */
 COMMON_TEXT static Region *
 ring_take_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
-               UnitSet *dirty)
+               GranuleSet *dirty)
 {
   assert_held (&sli_page.lock);
   LINK_EACH (link, ring)
@@ -198,7 +204,7 @@ ring_take_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
 /* Of the first region in use or idle: one that traffic now fills and now
  * leaves never becomes old as a whole. */
 static Region *
-units_take_old (uint64_t max_age_msec, UnitSet *dirty)
+granules_take_old (uint64_t max_age_msec, GranuleSet *dirty)
 {
   uint64_t now_msec = sli_os_clock_msec ();
   Region *region = NULL;
@@ -213,33 +219,34 @@ units_take_old (uint64_t max_age_msec, UnitSet *dirty)
 }
 
 static void
-units_note_dirty (Region *region, const UnitSet *units)
+granules_note_dirty (Region *region, const GranuleSet *granules)
 {
   uint64_t now_msec = sli_os_clock_msec ();
 
-  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
-    if (unitset_has_all (units, unit, 1))
-      region_note_dirty (region, unit, 1, now_msec);
+  for (unsigned granule = region->n_header; granule < region->n_granules;
+       granule++)
+    if (granuleset_has_all (granules, granule, 1))
+      region_note_dirty (region, granule, 1, now_msec);
 }
 
 static void
-units_put_back (Region *region, const UnitSet *dirty, bool given_back)
+granules_put_back (Region *region, const GranuleSet *dirty, bool given_back)
 {
-  unsigned n = unitset_count (dirty);
+  unsigned n = granuleset_count (dirty);
 
   assert_held (&sli_page.lock);
   assert_here (sli_page.n_trimming > 0);
   sli_page.n_trimming--;
-  region->free = unitset_plus (&region->free, dirty);
+  region->free = granuleset_plus (&region->free, dirty);
   region->n_free += n;
   if (given_back)
     {
-      region->fresh = unitset_plus (&region->fresh, dirty);
-      sli_page.counts.held_bytes -= n * sli_page.unit_bytes;
-      sli_page.counts.returned_bytes += n * sli_page.unit_bytes;
+      region->zeroed = granuleset_plus (&region->zeroed, dirty);
+      sli_page.counts.held_bytes -= n * sli_page.granule_bytes;
+      sli_page.counts.returned_bytes += n * sli_page.granule_bytes;
     }
   else /* they wait for as long again */
-    units_note_dirty (region, dirty);
+    granules_note_dirty (region, dirty);
   if (region_is_empty (region))
     sli_region_set_idle (region, region->used_msec);
   else
@@ -247,47 +254,47 @@ units_put_back (Region *region, const UnitSet *dirty, bool given_back)
   assert_slow (sli_region_is_valid (region));
 }
 
-/* Advises away each stretch of units in the set. */
+/* Advises away each stretch of granules in the set. */
 static bool
-units_advise_away (Region *region, UnitSet dirty)
+granules_purge (Region *region, GranuleSet dirty)
 {
   const SliceSource *source = sli_page.source;
   unsigned first, n;
 
-  while (unitset_first_stretch (&dirty, &first, &n))
+  while (granuleset_first_stretch (&dirty, &first, &n))
     {
-      if (!source->advise_away (source, region_unit (region, first),
-                                n * sli_page.unit_bytes))
+      if (!source->advise_away (source, region_granule (region, first),
+                                n * sli_page.granule_bytes))
         return false;
-      unitset_remove (&dirty, first, n);
+      granuleset_remove (&dirty, first, n);
     }
   return true;
 }
 
 COMMON_TEXT size_t
-sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions)
+sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions)
 {
   size_t bytes = 0;
   Region *region;
-  UnitSet dirty;
+  GranuleSet dirty;
 
   if (sli_page.source->advise_away == NULL)
     return 0;
   sli_lock (&sli_page.lock);
   sli_page.trim_pass++;
   while (max_regions-- > 0
-         && (region = units_take_old (max_age_msec, &dirty)) != NULL)
+         && (region = granules_take_old (max_age_msec, &dirty)) != NULL)
     {
       bool given_back, turns_plain = sli_region_set_plain (region, true);
 
       sli_unlock (&sli_page.lock);
       if (turns_plain)
         sli_region_advise_huge (region, false);
-      given_back = units_advise_away (region, dirty);
+      given_back = granules_purge (region, dirty);
       if (given_back)
-        bytes += unitset_count (&dirty) * sli_page.unit_bytes;
+        bytes += granuleset_count (&dirty) * sli_page.granule_bytes;
       sli_lock (&sli_page.lock);
-      units_put_back (region, &dirty, given_back);
+      granules_put_back (region, &dirty, given_back);
     }
   sli_unlock (&sli_page.lock);
   assert_slow (sli_page_is_valid ());
@@ -310,11 +317,12 @@ region_recover (Region *region)
       link_after (&region->link, sli_page.idle.previous);
       return;
     }
-  for (unsigned unit = region->n_header; unit < region->n_units; unit++)
-    if (region->run_first[unit] == 0)
+  for (unsigned granule = region->n_header; granule < region->n_granules;
+       granule++)
+    if (region->run_first[granule] == 0)
       {
         if (!SEEDED (20))
-          unitset_add (&region->free, unit, 1);
+          granuleset_add (&region->free, granule, 1);
         n_free++;
       }
   if (n_free == region->n_free)
@@ -336,7 +344,7 @@ sli_page_fork_child (void)
     {
       Extent *extent = LINK_OWNER (link, Extent, link);
 
-      for (unsigned i = 0; i < extent->n_begun; i++)
+      for (unsigned i = 0; i < extent->n_initialised; i++)
         region_recover ((Region *) ((char *) extent->start
                                     + i * REGION_BYTES));
     }

@@ -1,4 +1,4 @@
-/* page.c - regions, and runs of units cut from them
+/* page.c - regions, and runs of granules cut from them
  *
  * Layer: page.  Lock: sli_page.lock (rank 20); nothing is mapped, unmapped
  * or advised while it is held: sli_page_alloc_run() maps between two attempts,
@@ -38,33 +38,33 @@
 enum
 {
   /* In each ring so many regions are looked at for a run that fits. */
-  FIT_LOOKS_MAX = 8,
+  FIT_PROBES_MAX = 8,
   /* So many idle regions are kept for their working set, or an eighth of the
    * most that were ever in use; more go back at once (128 MiB: THEORY 11). */
   IDLE_REGIONS_KEPT = 64,
   IDLE_REGIONS_SHARE = 8,
   /* One that became idle earlier than others is filed behind at most so
    * many of them. */
-  IDLE_LOOKS_MAX = 64,
+  IDLE_PROBES_MAX = 64,
   /* So many regions may be set apart from the huge pages of their extents:
    * each may be a mapping of its own, of which a process has 65,530. */
   PLAIN_REGIONS_MAX = 8192
 };
 
-SLICE_STATIC_ASSERT (sizeof (Region) + sizeof (MapLeaf) <= UNIT_BYTES_MIN,
-                     "a header and a leaf of the map fit in one unit");
+SLICE_STATIC_ASSERT (sizeof (Region) + sizeof (MapLeaf) <= GRANULE_BYTES_MIN,
+                     "a header and a leaf of the map fit in one granule");
 SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
                      "a bit of the map is what the header promises");
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && EXTENT_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "extents, halved or not, are whole windows");
-SLICE_STATIC_ASSERT ((int) REGION_UNITS_MAX <= (int) UNITSET_BITS,
-                     "a region's units fit in a set");
+SLICE_STATIC_ASSERT ((int) REGION_GRANULES_MAX <= (int) GRANULESET_BITS,
+                     "a region's granules fit in a set");
 
-PageFloor sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
+PageState sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
-unsigned sli_region_unit_shift;
+unsigned sli_region_granule_shift;
 
 /* --- starting ------------------------------------------------------------ */
 
@@ -86,34 +86,34 @@ huge_after_bytes (void)
 COMMON_TEXT void
 sli_page_init (void)
 {
-  size_t unit_bytes = max_size (UNIT_BYTES_MIN, sli_os_page_bytes ());
+  size_t granule_bytes = max_size (GRANULE_BYTES_MIN, sli_os_page_bytes ());
 
   sli_page.source = sli_source_in_force ();
-  sli_page.unit_bytes = unit_bytes;
-  sli_region_unit_shift = (unsigned) __builtin_ctzl (unit_bytes);
+  sli_page.granule_bytes = granule_bytes;
+  sli_region_granule_shift = (unsigned) __builtin_ctzl (granule_bytes);
   sli_page.huge_after_bytes = huge_after_bytes ();
-  sli_page.has_marks = sli_option_is_on (SLICE_OPTION_CHECKED)
-                   || sli_option_is_on (SLICE_OPTION_HARDENED)
-                   || sli_option_is_on (SLICE_OPTION_DEBUG)
-                   || sli_annotate_is_on ();
+  sli_page.has_tags = sli_option_is_on (SLICE_OPTION_CHECKED)
+                      || sli_option_is_on (SLICE_OPTION_HARDENED)
+                      || sli_option_is_on (SLICE_OPTION_DEBUG)
+                      || sli_annotate_is_on ();
   for (int i = 0; i <= FULLNESS_RINGS; i++)
     link_init (&sli_page.fullness[i]);
   link_init (&sli_page.idle);
-  link_init (&sli_page.clean);
+  link_init (&sli_page.purged);
   link_init (&sli_page.extents);
-  sli_page.counts.unit_bytes = unit_bytes;
+  sli_page.counts.granule_bytes = granule_bytes;
 }
 
 COMMON_TEXT size_t
-sli_page_unit_bytes (void)
+sli_page_granule_bytes (void)
 {
-  return sli_page.unit_bytes;
+  return sli_page.granule_bytes;
 }
 
 COMMON_TEXT bool
-sli_page_has_marks (void)
+sli_page_has_tags (void)
 {
-  return sli_page.has_marks;
+  return sli_page.has_tags;
 }
 
 COMMON_TEXT Lock *
@@ -142,9 +142,9 @@ sli_region_set_idle (Region *region, uint64_t since_msec)
   assert_held (&sli_page.lock);
   sli_page.n_used_peak = max_size (sli_page.n_used_peak, n_used);
   link_remove (&region->link);
-  for (unsigned i = 0; i < IDLE_LOOKS_MAX && position->next != &sli_page.idle
-                       && region_of_link (position->next)->idle_msec
-                              > since_msec;
+  for (unsigned i = 0;
+       i < IDLE_PROBES_MAX && position->next != &sli_page.idle
+       && region_of_link (position->next)->idle_msec > since_msec;
        i++)
     position = position->next;
   region->state = REGION_IDLE;
@@ -168,38 +168,40 @@ sli_region_set_plain (Region *region, bool is_plain)
 void
 sli_region_advise_huge (Region *region, bool wanted)
 {
-  sli_os_advise_huge (region, region->n_units * sli_page.unit_bytes, wanted);
+  sli_os_advise_huge (region, region->n_granules * sli_page.granule_bytes,
+                      wanted);
 }
 
-/* Room for marks, behind the header's unit: none of them is set. */
+/* Room for marks, behind the header's granule: none of them is set. */
 static void
-region_begin_marks (Region *region, size_t bytes, bool is_zeroed)
+region_init_tags (Region *region, size_t bytes, bool is_zeroed)
 {
   region->n_header = 1;
-  region->marks_bytes = 0;
-  if (!sli_page.has_marks)
+  region->tags_bytes = 0;
+  if (!sli_page.has_tags)
     return;
-  region->marks_bytes
-      = (uint32_t) (bytes >> MARK_GRAIN_SHIFT) * (uint32_t) sizeof (uint16_t);
-  region->n_header
-      = (uint32_t) ((MARKS_OFFSET + region->marks_bytes + sli_page.unit_bytes - 1)
-                    >> sli_region_unit_shift);
+  region->tags_bytes
+      = (uint32_t) (bytes >> TAG_GRAIN_SHIFT) * (uint32_t) sizeof (uint16_t);
+  region->n_header = (uint32_t) ((TAGS_OFFSET + region->tags_bytes
+                                  + sli_page.granule_bytes - 1)
+                                 >> sli_region_granule_shift);
   if (!is_zeroed)
-    memset ((char *) region + MARKS_OFFSET, 0, region->marks_bytes);
+    memset ((char *) region + TAGS_OFFSET, 0, region->tags_bytes);
 }
 
 /* The map has its leaves in regions: one that is the first of its leaf keeps
- * it, at the end of its header's unit, and its extent for good. */
+ * it, at the end of its header's granule, and its extent for good. */
 static void
-region_give_leaf (Region *region)
+region_return_leaf (Region *region)
 {
-  MapLeaf *leaf = (MapLeaf *) (void *) ((char *) region + UNIT_BYTES_MIN) - 1;
+  MapLeaf *leaf
+      = (MapLeaf *) (void *) ((char *) region + GRANULE_BYTES_MIN) - 1;
 
   if (!sli_map_needs_leaf (region))
     return;
   if (!region->extent->is_zeroed)
     memset (leaf, 0, sizeof *leaf);
-  sli_map_give_leaf (region, leaf);
+  sli_map_add_leaf (region, leaf);
   region->extent->is_permanent = true;
 }
 
@@ -208,37 +210,37 @@ COMMON_TEXT static Region *
 region_begin (Extent *extent)
 {
   Region *region = (Region *) ((char *) extent->start
-                               + extent->n_begun * REGION_BYTES);
-  size_t bytes = min_size (REGION_BYTES,
-                           extent->bytes - extent->n_begun * REGION_BYTES);
+                               + extent->n_initialised * REGION_BYTES);
+  size_t bytes = min_size (
+      REGION_BYTES, extent->bytes - extent->n_initialised * REGION_BYTES);
 
   assert_held (&sli_page.lock);
-  if (extent->n_begun > 0) /* the first was written with the extent */
+  if (extent->n_initialised > 0) /* the first was written with the extent */
     {
       if (!extent->is_zeroed)
         memset (region, 0, sizeof *region);
       region->extent = extent;
     }
   link_init (&region->link);
-  region_begin_marks (region, bytes, extent->is_zeroed);
-  region->n_units = (uint32_t) (bytes >> sli_region_unit_shift);
-  region->n_free = region_run_units (region);
-  unitset_add (&region->free, region->n_header, region->n_free);
+  region_init_tags (region, bytes, extent->is_zeroed);
+  region->n_granules = (uint32_t) (bytes >> sli_region_granule_shift);
+  region->n_free = region_run_granules (region);
+  granuleset_add (&region->free, region->n_header, region->n_free);
   region->dirty_msec = UINT64_MAX;
   if (extent->is_zeroed)
-    unitset_add (&region->fresh, region->n_header, region->n_free);
+    granuleset_add (&region->zeroed, region->n_header, region->n_free);
   else /* what may hold memory counts as if it did */
     {
-      sli_page.counts.held_bytes += region->n_free * sli_page.unit_bytes;
+      sli_page.counts.held_bytes += region->n_free * sli_page.granule_bytes;
       region_note_dirty (region, region->n_header, region->n_free,
                          sli_os_clock_msec ());
     }
-  extent->n_begun++;
+  extent->n_initialised++;
   sli_page.counts.n_regions++;
-  sli_page.counts.held_bytes += region->n_header * sli_page.unit_bytes;
-  region_give_leaf (region);
+  sli_page.counts.held_bytes += region->n_header * sli_page.granule_bytes;
+  region_return_leaf (region);
   sli_map_set (region, bytes);
-  if (extent->n_begun == extent->n_regions)
+  if (extent->n_initialised == extent->n_regions)
     sli_page.beginning = NULL;
   return region;
 }
@@ -250,7 +252,8 @@ static void *
 extent_map (size_t *bytes, bool *is_zeroed)
 {
   const SliceSource *source = sli_page.source;
-  size_t least_bytes = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.unit_bytes);
+  size_t least_bytes
+      = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.granule_bytes);
   void *start;
 
   for (;; *bytes /= 2)
@@ -316,7 +319,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 
   assert_held (&sli_page.lock);
   if (!is_zeroed)
-    memset (first, 0, sli_page.unit_bytes);
+    memset (first, 0, sli_page.granule_bytes);
   first->extent = extent;
   extent->start = start;
   extent->bytes = bytes;
@@ -334,21 +337,22 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 /* Another thread was faster, and the source takes nothing back: all regions
  * of the extent begin at once and wait, idle and never used. */
 static void
-extent_add_begun (void *start, size_t bytes, bool is_zeroed, bool is_huge)
+extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
+                        bool is_huge)
 {
   Extent *in_use = sli_page.beginning, *extent;
 
   assert_held (&sli_page.lock);
   extent_add (start, bytes, is_zeroed, is_huge);
   extent = sli_page.beginning;
-  while (extent->n_begun < extent->n_regions)
+  while (extent->n_initialised < extent->n_regions)
     {
       Region *region = region_begin (extent);
 
-      region->state = REGION_CLEAN;
-      link_after (&region->link, &sli_page.clean);
-      extent->n_clean++;
-      sli_page.n_clean++;
+      region->state = REGION_PURGED;
+      link_after (&region->link, &sli_page.purged);
+      extent->n_purged++;
+      sli_page.n_purged++;
       sli_page.counts.n_idle++;
     }
   sli_page.beginning = in_use;
@@ -359,9 +363,10 @@ extent_add_begun (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 static bool
 extent_new (void)
 {
-  size_t bytes = LOAD (&sli_page.counts.n_maps) == 0
-                     ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.unit_bytes)
-                     : EXTENT_BYTES;
+  size_t bytes
+      = LOAD (&sli_page.counts.n_maps) == 0
+            ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.granule_bytes)
+            : EXTENT_BYTES;
   /* Huge pages only where the option wants them, and never by accident. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
@@ -376,7 +381,7 @@ extent_new (void)
   if (is_wanted)
     extent_add (start, bytes, is_zeroed, huge);
   else if (!can_unmap)
-    extent_add_begun (start, bytes, is_zeroed, huge);
+    extent_add_initialised (start, bytes, is_zeroed, huge);
   sli_unlock (&sli_page.lock);
   if (!is_wanted && can_unmap)
     sli_extent_unmap (start, bytes);
@@ -389,15 +394,15 @@ static void
 region_retire (Region *region)
 {
   size_t dirty_bytes
-      = (region_run_units (region) - unitset_count (&region->fresh))
-        * sli_page.unit_bytes;
+      = (region_run_granules (region) - granuleset_count (&region->zeroed))
+        * sli_page.granule_bytes;
 
   assert_held (&sli_page.lock);
   link_remove (&region->link);
   sli_map_clear (region);
   sli_page.n_plain -= region->is_plain;
   sli_page.counts.held_bytes
-      -= dirty_bytes + region->n_header * sli_page.unit_bytes;
+      -= dirty_bytes + region->n_header * sli_page.granule_bytes;
   sli_page.counts.returned_bytes += dirty_bytes;
 }
 
@@ -405,18 +410,18 @@ bool
 sli_extent_retire (Extent *extent)
 {
   assert_held (&sli_page.lock);
-  if (extent->is_permanent || extent->n_clean != extent->n_begun
+  if (extent->is_permanent || extent->n_purged != extent->n_initialised
       || sli_page.source->unmap == NULL)
     return false;
   if (sli_page.beginning == extent)
     sli_page.beginning = NULL;
   extent_cache_remove (extent->start);
-  for (unsigned i = 0; i < extent->n_begun; i++)
+  for (unsigned i = 0; i < extent->n_initialised; i++)
     region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
   link_remove (&extent->link);
-  sli_page.counts.n_idle -= extent->n_begun;
-  sli_page.n_clean -= extent->n_begun;
-  sli_page.counts.n_regions -= extent->n_begun;
+  sli_page.counts.n_idle -= extent->n_initialised;
+  sli_page.n_purged -= extent->n_initialised;
+  sli_page.counts.n_regions -= extent->n_initialised;
   COUNT_UP (&sli_page.counts.mapped_bytes, -extent->bytes);
   return true;
 }
@@ -425,40 +430,41 @@ sli_extent_retire (Extent *extent)
 
 /* turns_huge: sli_region_advise_huge() is due. */
 static void *
-region_take_run (Region *region, unsigned first, unsigned n_units,
-                 void **record, bool *is_zero, bool *turns_huge)
+region_alloc_run (Region *region, unsigned first, unsigned n_granules,
+                  void **record, bool *is_zero, bool *turns_huge)
 {
   assert_held (&sli_page.lock);
-  assert_here (unitset_has_all (&region->free, first, n_units));
-  *turns_huge = region->state == REGION_CLEAN
-                && sli_region_set_plain (region, false);
+  assert_here (granuleset_has_all (&region->free, first, n_granules));
+  *turns_huge
+      = region->state == REGION_PURGED && sli_region_set_plain (region, false);
   if (region->state != REGION_USED)
     sli_page.counts.n_idle--;
-  if (region->state == REGION_CLEAN)
+  if (region->state == REGION_PURGED)
     {
-      region->extent->n_clean--;
-      sli_page.n_clean--;
+      region->extent->n_purged--;
+      sli_page.n_purged--;
     }
-  *is_zero = unitset_has_all (&region->fresh, first, n_units);
+  *is_zero = granuleset_has_all (&region->zeroed, first, n_granules);
   sli_page.counts.held_bytes
-      += unitset_count_in (&region->fresh, first, n_units) * sli_page.unit_bytes;
-  unitset_remove (&region->free, first, n_units);
+      += granuleset_count_in (&region->zeroed, first, n_granules)
+         * sli_page.granule_bytes;
+  granuleset_remove (&region->free, first, n_granules);
   if (!SEEDED (14))
-    unitset_remove (&region->fresh, first, n_units);
-  region->n_free -= n_units;
-  for (unsigned i = first; i < first + n_units; i++)
+    granuleset_remove (&region->zeroed, first, n_granules);
+  region->n_free -= n_granules;
+  for (unsigned i = first; i < first + n_granules; i++)
     STORE (&region->run_first[i], (uint8_t) first);
-  region->run_units[first] = (uint8_t) n_units;
+  region->run_granules[first] = (uint8_t) n_granules;
   region->used_msec = sli_os_clock_msec ();
   sli_region_file (region);
   assert_slow (sli_region_is_valid (region));
   *record = region->records[first];
-  return region_unit (region, first);
+  return region_granule (region, first);
 }
 
 /* The first region of a ring, among some, with a fitting gap. */
 COMMON_TEXT static Region *
-ring_find (Link *ring, unsigned n_units, unsigned *first)
+ring_find (Link *ring, unsigned n_granules, unsigned *first)
 {
   unsigned looks = 0;
 
@@ -466,9 +472,9 @@ ring_find (Link *ring, unsigned n_units, unsigned *first)
     {
       Region *region = region_of_link (link);
 
-      if (unitset_find (&region->free, n_units, first))
+      if (granuleset_find (&region->free, n_granules, first))
         return region;
-      if (++looks == FIT_LOOKS_MAX)
+      if (++looks == FIT_PROBES_MAX)
         break;
     }
   return NULL;
@@ -477,17 +483,17 @@ ring_find (Link *ring, unsigned n_units, unsigned *first)
 /* Fullest regions first; then what is idle and still in memory; then what
  * was given back; then what was never used. */
 static Region *
-region_find (unsigned n_units, unsigned *first)
+region_find (unsigned n_granules, unsigned *first)
 {
   Region *region = NULL;
 
   assert_held (&sli_page.lock);
   for (int i = 0; region == NULL && i < FULLNESS_RINGS; i++)
-    region = ring_find (&sli_page.fullness[i], n_units, first);
+    region = ring_find (&sli_page.fullness[i], n_granules, first);
   if (region == NULL)
-    region = ring_find (&sli_page.idle, n_units, first);
+    region = ring_find (&sli_page.idle, n_granules, first);
   if (region == NULL)
-    region = ring_find (&sli_page.clean, n_units, first);
+    region = ring_find (&sli_page.purged, n_granules, first);
   if (region == NULL && sli_page.beginning != NULL)
     {
       region = region_begin (sli_page.beginning);
@@ -498,7 +504,7 @@ region_find (unsigned n_units, unsigned *first)
 }
 
 COMMON_TEXT void *
-sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
+sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
 {
   void *run = NULL;
 
@@ -509,10 +515,10 @@ sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
       unsigned first;
 
       sli_lock (&sli_page.lock);
-      region = region_find (n_units, &first);
+      region = region_find (n_granules, &first);
       if (region != NULL)
-        run = region_take_run (region, first, n_units, record, is_zero,
-                               &turns_huge);
+        run = region_alloc_run (region, first, n_granules, record, is_zero,
+                                &turns_huge);
       sli_unlock (&sli_page.lock);
       if (turns_huge)
         sli_region_advise_huge (region, true);
@@ -522,30 +528,29 @@ sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero)
 }
 
 CONTEXT_TEXT bool
-sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec)
+sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
 {
   Region *region = region_of (run);
-  unsigned first = region_unit_of (region, run);
+  unsigned first = region_granule_of (region, run);
   bool is_too_much = false;
 
   sli_lock (&sli_page.lock);
   assert_here (region->run_first[first] == first
-               && region->run_units[first] == n_units);
-  for (unsigned i = first; i < first + n_units; i++)
+               && region->run_granules[first] == n_granules);
+  for (unsigned i = first; i < first + n_granules; i++)
     STORE (&region->run_first[i], 0);
-  unitset_add (&region->free, first, n_units);
-  region->n_free += n_units;
-  region_note_dirty (region, first, n_units, since_msec);
+  granuleset_add (&region->free, first, n_granules);
+  region->n_free += n_granules;
+  region_note_dirty (region, first, n_granules, since_msec);
   /* Clocks of several threads: the latest counts. */
   if (since_msec > region->used_msec)
     region->used_msec = since_msec;
   if (region_is_empty (region))
     {
       sli_region_set_idle (region, region->used_msec);
-      is_too_much
-          = sli_page.counts.n_idle - sli_page.n_clean
-            > max_size (IDLE_REGIONS_KEPT,
-                        sli_page.n_used_peak / IDLE_REGIONS_SHARE);
+      is_too_much = sli_page.counts.n_idle - sli_page.n_purged
+                    > max_size (IDLE_REGIONS_KEPT,
+                                sli_page.n_used_peak / IDLE_REGIONS_SHARE);
     }
   else
     sli_region_file (region);
@@ -573,5 +578,5 @@ sli_page_run_of_record (const void *record)
   size_t offset = (size_t) ((const char *) record
                             - (const char *) region->records);
 
-  return region_unit (region, (unsigned) (offset / RUN_RECORD_BYTES));
+  return region_granule (region, (unsigned) (offset / RUN_RECORD_BYTES));
 }

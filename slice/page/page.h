@@ -1,4 +1,4 @@
-/* page.h - regions, and runs of units cut from them
+/* page.h - regions, and runs of granules cut from them
  *
  * Layer: page.  Above: slab, and meta beside it; below: base, port.
  * Locks: the page lock (rank 20), inside; callers hold none of rank 20 or
@@ -11,12 +11,13 @@
  *   +---------------+---------------+-----+---------------+
  *   |
  *   +--> +--------+------+------+------+-----+------+
- *        | header | unit | unit | unit | ... | unit |   units of 16 KiB
+ *        | header | granule | granule | granule | ... | granule |   granules
+ * of 16 KiB
  *        +--------+------+------+------+-----+------+
  *                 |<--- a run --->|
  *
- * The header holds a record of 64 bytes for every unit; a run's user keeps
- * its own data (a slab's header) in the record of the run's first unit, so
+ * The header holds a record of 64 bytes for every granule; a run's user keeps
+ * its own data (a slab's header) in the record of the run's first granule, so
  * nothing of it lies among the user's bytes.
  *
  * SPDX-License-Identifier: MIT
@@ -37,19 +38,19 @@ enum
 
 /* Readies the floor; once, before all else. */
 void sli_page_init (void);
-/* The size of a unit: 16 KiB, or a system page where that is larger. */
-size_t sli_page_unit_bytes (void);
+/* The size of a granule: 16 KiB, or a system page where that is larger. */
+size_t sli_page_granule_bytes (void);
 /* Do regions keep marks (region.h)? */
-bool sli_page_has_marks (void);
+bool sli_page_has_tags (void);
 
-/* A run of n_units (1 to SLAB_UNITS_MAX + 1), or NULL if there is no memory.
- * record: the run's record; its bytes are what its last user left there.
- * is_zero: every byte of the run reads as zero.  Maps when it must. */
-void *sli_page_alloc_run (unsigned n_units, void **record, bool *is_zero);
+/* A run of n_granules (1 to SLAB_GRANULES_MAX + 1), or NULL if there is no
+ * memory. record: the run's record; its bytes are what its last user left
+ * there. is_zero: every byte of the run reads as zero.  Maps when it must. */
+void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);
 /* Gives one back.  since_msec: when it was last needed, by
  * sli_os_clock_msec().  Never maps, unmaps or advises; true if more regions
  * are idle now than are worth keeping: then call sli_page_trim (0, 1). */
-bool sli_page_free_run (void *run, unsigned n_units, uint64_t since_msec);
+bool sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec);
 
 /* The run that holds an address, and its record; NULL if none does.  Takes
  * no lock: true as long as the caller knows the run to be in use, a guess
@@ -64,9 +65,9 @@ void *sli_page_run_of_record (const void *record);
 /* Gives regions back that have been idle for at least max_age_msec, at most
  * max_regions; returns bytes.  No lock held by the caller. */
 size_t sli_page_trim (uint64_t max_age_msec, unsigned max_regions);
-/* Gives back the units that have been free for at least max_age_msec, of at
+/* Gives back the granules that have been free for at least max_age_msec, of at
  * most max_regions regions, whatever else of them is in use; returns bytes. */
-size_t sli_page_trim_units (uint64_t max_age_msec, unsigned max_regions);
+size_t sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions);
 
 /* Calls `visit` for every run in use, under the page lock. */
 typedef void (*PageVisit) (void *run, void *record, void *data);
@@ -79,9 +80,9 @@ const char *sli_page_check (const void **where);
 /* What the floor counts. */
 typedef struct
 {
-  size_t unit_bytes;
+  size_t granule_bytes;
   size_t mapped_bytes;    /* addresses held */
-  size_t held_bytes;      /* units handed out since they were last fresh */
+  size_t held_bytes;      /* granules handed out since they were last zeroed */
   size_t returned_bytes;  /* given back since the start */
   size_t n_regions;       /* begun */
   size_t n_idle;          /* of these, without a run */

@@ -1,4 +1,5 @@
-/* region.h - what lies in a region's first unit, and the way from an address
+/* region.h - what lies in a region's first granule, and the way from an
+ * address
  *
  * Layer: page.  page.c's own, and inline for who looks addresses up: no
  * lock is needed for that as long as the address's run is in use.
@@ -20,9 +21,9 @@
 
 enum
 {
-  UNIT_BYTES_MIN = 16 * 1024,  /* 32 chunks of 512 bytes; measured against
-                                  4 and 64 KiB (THEORY 11) */
-  REGION_UNITS_MAX = (1 << WINDOW_SHIFT) / UNIT_BYTES_MIN
+  GRANULE_BYTES_MIN = 16 * 1024, /* 32 chunks of 512 bytes; measured against
+                                 4 and 64 KiB (THEORY 11) */
+  REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
 };
 
 /* The checking modes keep a mark of two bytes for each 16 bytes of a region,
@@ -30,8 +31,8 @@ enum
  * where its mark is. */
 enum
 {
-  MARK_GRAIN_SHIFT = 4,
-  MARKS_OFFSET = UNIT_BYTES_MIN /* from the region's start */
+  TAG_GRAIN_SHIFT = 4,
+  TAGS_OFFSET = GRANULE_BYTES_MIN /* from the region's start */
 };
 
 typedef struct
@@ -39,8 +40,8 @@ typedef struct
   void *start;        /* what the source gave */
   size_t bytes;
   unsigned n_regions; /* that fit in */
-  unsigned n_begun;   /* of these, the first so many have headers */
-  unsigned n_clean;   /* begun, idle and given back to the system */
+  unsigned n_initialised; /* of these, the first so many have headers */
+  unsigned n_purged;      /* begun, idle and given back to the system */
   bool is_permanent;  /* holds a leaf of the map, or is the first */
   bool is_zeroed;     /* what was never used reads as zero */
   bool is_huge;       /* the system was asked for huge pages */
@@ -49,14 +50,14 @@ typedef struct
 
 typedef enum
 {
-  REGION_USED,        /* in one of the fullness rings or the full one */
-  REGION_IDLE,        /* in sli_page.idle: no run, memory still held */
-  REGION_CLEAN,       /* in sli_page.clean: no run, memory given back; or, where
-                         a source can't, set aside to go with its extent */
-  REGION_IN_TRIM      /* in no ring: a trimmer works on it unlocked */
+  REGION_USED,   /* in one of the fullness rings or the full one */
+  REGION_IDLE,   /* in sli_page.idle: no run, memory still held */
+  REGION_PURGED, /* in sli_page.purged: no run, memory given back; or, where
+                   a source can't, set aside to go with its extent */
+  REGION_IN_TRIM /* in no ring: a trimmer works on it unlocked */
 } RegionState;
 
-/* Lies in the region's first unit, which is never handed out; nor are the
+/* Lies in the region's first granule, which is never handed out; nor are the
  * next ones, where marks are kept. */
 typedef struct
 {
@@ -64,28 +65,29 @@ typedef struct
   Extent *extent;         /* lies in the extent's first region */
   Extent own_extent;      /* in the first region of an extent only */
   RegionState state;
-  uint32_t n_units;       /* the header's included */
+  uint32_t n_granules;    /* the header's included */
   uint32_t n_header;      /* the header's and the marks' */
-  uint32_t marks_bytes;   /* 0: none are kept */
+  uint32_t tags_bytes;    /* 0: none are kept */
   uint32_t n_free;
-  uint32_t trim_pass;     /* the last pass of sli_page_trim_units() */
+  uint32_t trim_pass;     /* the last pass of sli_page_trim_granules() */
   bool is_plain;          /* in an extent of huge pages, but small ones are
                              asked for, since some of it was given back */
   uint64_t idle_msec;     /* since when it is idle, or its memory unneeded */
   uint64_t used_msec;     /* when a run was last taken or came back */
-  uint64_t dirty_msec;    /* no free unit with memory has been free for
+  uint64_t dirty_msec;    /* no free granule with memory has been free for
                              longer; UINT64_MAX: there is none */
-  UnitSet free;           /* units that are in no run */
-  UnitSet fresh;          /* units that read as zero and hold no memory */
-  uint8_t run_first[REGION_UNITS_MAX]; /* unit -> its run's first; 0: none */
-  uint8_t run_units[REGION_UNITS_MAX]; /* of the run that begins there */
-  uint64_t free_msec[REGION_UNITS_MAX]; /* of a free unit with memory: since
-                                           when it is not needed */
-  _Alignas (64) char records[REGION_UNITS_MAX][RUN_RECORD_BYTES];
+  GranuleSet free;        /* granules that are in no run */
+  GranuleSet zeroed;      /* granules that read as zero and hold no memory */
+  uint8_t run_first[REGION_GRANULES_MAX];    /* of a granule: its run's first
+                                                granule; 0: none */
+  uint8_t run_granules[REGION_GRANULES_MAX]; /* of the run that begins there */
+  uint64_t free_msec[REGION_GRANULES_MAX];   /* of a free granule with memory:
+                                                since when it is unneeded */
+  _Alignas (64) char records[REGION_GRANULES_MAX][RUN_RECORD_BYTES];
 } Region;
 
-/* log2 of a unit's size; constant after sli_page_init(). */
-extern unsigned sli_region_unit_shift;
+/* log2 of a granule's size; constant after sli_page_init(). */
+extern unsigned sli_region_granule_shift;
 
 static inline Region *
 region_of (const void *address)
@@ -94,16 +96,16 @@ region_of (const void *address)
 }
 
 static inline char *
-region_unit (Region *region, unsigned unit)
+region_granule (Region *region, unsigned granule)
 {
-  return (char *) region + ((size_t) unit << sli_region_unit_shift);
+  return (char *) region + ((size_t) granule << sli_region_granule_shift);
 }
 
 static inline unsigned
-region_unit_of (const Region *region, const void *address)
+region_granule_of (const Region *region, const void *address)
 {
   return (unsigned) ((size_t) ((const char *) address - (const char *) region)
-                     >> sli_region_unit_shift);
+                     >> sli_region_granule_shift);
 }
 
 /* See sli_page_is_ours(). */
@@ -116,12 +118,12 @@ region_holds (const void *address)
 /* The mark of a chunk, which is a multiple of 16, of ours, in a mode that
  * keeps marks. */
 static inline uint16_t *
-region_mark_of (const void *chunk)
+region_tag_of (const void *chunk)
 {
   uintptr_t offset = (uintptr_t) chunk & (REGION_BYTES - 1);
 
-  return (uint16_t *) (void *) ((char *) region_of (chunk) + MARKS_OFFSET
-                                + (offset >> (MARK_GRAIN_SHIFT - 1)));
+  return (uint16_t *) (void *) ((char *) region_of (chunk) + TAGS_OFFSET
+                                + (offset >> (TAG_GRAIN_SHIFT - 1)));
 }
 
 /* See sli_page_run_of(). */
@@ -129,16 +131,16 @@ static ALWAYS_INLINE void *
 region_run_of (const void *address, void **record)
 {
   Region *region = region_of (address);
-  unsigned unit, first;
+  unsigned granule, first;
 
   if (UNLIKELY (!sli_map_has (address)))
     return NULL;
-  unit = region_unit_of (region, address);
-  first = LOAD (&region->run_first[unit]);
+  granule = region_granule_of (region, address);
+  first = LOAD (&region->run_first[granule]);
   if (UNLIKELY (first == 0))
     return NULL;
   *record = region->records[first];
-  return region_unit (region, first);
+  return region_granule (region, first);
 }
 
 #endif

@@ -54,7 +54,7 @@ typedef struct
 } Wanted;
 
 static int
-module_look (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
+module_matches (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
 {
   const Wanted *wanted = data;
 
@@ -78,7 +78,7 @@ module_find (uintptr_t address, Module *module)
 {
   Wanted wanted = { address, module };
 
-  return dl_iterate_phdr (module_look, &wanted) == 1;
+  return dl_iterate_phdr (module_matches, &wanted) == 1;
 }
 
 #else

@@ -29,7 +29,7 @@ typedef enum
   SLAB_FULL       /* has none, and is in no ring */
 } SlabState;
 
-/* The header: the record of the run's first unit, 64 bytes.
+/* The header: the record of the run's first granule, 64 bytes.
  *
  * A chunk's bit is 1 while it is free in the slab.  Chunks from `n_carved` on
  * were never handed out and their bits are 0. */
@@ -43,8 +43,8 @@ typedef struct
   uint8_t state;         /* a SlabState; the lock's */
   uint8_t ring;          /* which; the lock's */
   bool is_zero : 1;      /* what is not carved yet reads as zero */
-  bool is_guarded : 1;   /* a unit behind it is a guard */
-  uint16_t taker_tag;    /* of the thread that took from it last (a hint) */
+  bool is_guarded : 1;   /* a granule behind it is a guard */
+  uint16_t last_allocator; /* of the thread that took from it last (a hint) */
   uint64_t own_words[SLAB_INLINE_WORDS];
 } Slab;
 
@@ -60,11 +60,11 @@ typedef struct
   Slab *slab;
   char *run;
   unsigned index;
-} Place;
+} ChunkRef;
 
 /* The one place that knows what must be true of a chunk's address. */
 COMMON_TEXT static ALWAYS_INLINE void
-place_find (const void *address, Place *place)
+chunk_find (const void *address, ChunkRef *place)
 {
   const SizeClass *sizeclass;
   unsigned class_index;
@@ -102,7 +102,7 @@ place_find (const void *address, Place *place)
 
 /* The class of a chunk that is known to be ours; 0 if it is not. */
 static inline unsigned
-place_class_of (const void *chunk)
+chunk_class_of (const void *chunk)
 {
   void *record;
 
@@ -113,9 +113,10 @@ place_class_of (const void *chunk)
 
 /* The same where its region is known to be ours. */
 static inline unsigned
-place_class_in (const Region *region, const void *chunk)
+chunk_class_in (const Region *region, const void *chunk)
 {
-  unsigned first = LOAD (&region->run_first[region_unit_of (region, chunk)]);
+  unsigned first
+      = LOAD (&region->run_first[region_granule_of (region, chunk)]);
 
   return LIKELY (first != 0)
              ? LOAD (&((const Slab *) (const void *) region->records[first])
@@ -124,7 +125,7 @@ place_class_in (const Region *region, const void *chunk)
 }
 
 static inline ErrorNumber
-place_error (const Place *place, unsigned class_index)
+chunk_error (const ChunkRef *place, unsigned class_index)
 {
   switch (place->state)
     {
@@ -147,10 +148,10 @@ place_error (const Place *place, unsigned class_index)
 /* The checking modes keep a mark for each chunk, of their own meaning; 0 since
  * the slab was cut. */
 static inline uint16_t *
-place_mark (const Place *place)
+chunk_tag (const ChunkRef *place)
 {
   KNOWN (place->slab != NULL);
-  return region_mark_of (
+  return region_tag_of (
       place->run + place->slab->first_offset
       + (size_t) place->index
             * sli_sizeclasses[place->slab->class_index].chunk_bytes);
@@ -159,16 +160,16 @@ place_mark (const Place *place)
 /* The mark for an address, if it may be a chunk's at all; what begins no chunk
  * has 0. */
 static inline bool
-place_has_mark (const void *address, uint16_t **mark)
+chunk_has_tag (const void *address, uint16_t **mark)
 {
   uintptr_t offset = (uintptr_t) address & (REGION_BYTES - 1);
 
   if (UNLIKELY (!sli_map_has (address))
-      || UNLIKELY (offset % (1u << MARK_GRAIN_SHIFT) != 0)
-      || UNLIKELY (offset >> (MARK_GRAIN_SHIFT - 1)
-                   >= region_of (address)->marks_bytes))
+      || UNLIKELY (offset % (1u << TAG_GRAIN_SHIFT) != 0)
+      || UNLIKELY (offset >> (TAG_GRAIN_SHIFT - 1)
+                   >= region_of (address)->tags_bytes))
     return false;
-  *mark = region_mark_of (address);
+  *mark = region_tag_of (address);
   return true;
 }
 

@@ -1,7 +1,7 @@
 /* last-allocator.c - whose chunks are these?  Against lines that threads share
  *
- * Layer: slab.  Below: page.  No locks: a slab's taker_tag is a hint, read
- * and written relaxed.  A chunk's slab stays as long as the chunk is out.
+ * Layer: slab.  Below: page.  No locks: a slab's last_allocator is a hint,
+ * read and written relaxed.  A chunk's slab stays as long as the chunk is out.
  * Theory: section 5.
  * Sources: passive false sharing, Berger et al. 2000 (Hoard), section 2.2.
  *
@@ -16,7 +16,7 @@
 enum
 {
   /* So many chunks of a magazine are looked at: first, middle, last. */
-  TAKER_LOOKS = 3
+  LAST_ALLOCATOR_SAMPLES = 3
 };
 
 /* Only these share a line with others. */
@@ -28,7 +28,7 @@ class_shares_lines (unsigned class_index)
 
 /* The slab of what may be no chunk, but a hole or somebody else's. */
 COMMON_TEXT static Slab *
-taker_slab (const void *chunk)
+last_allocator_slab (const void *chunk)
 {
   void *record;
 
@@ -39,47 +39,51 @@ taker_slab (const void *chunk)
 /* Did another thread take this chunk, and is the one that follows in the
  * array not its neighbour? */
 static bool
-chunk_is_dealt (void *const *chunk, size_t chunk_bytes, uint16_t tag)
+chunk_is_remote (void *const *chunk, size_t chunk_bytes, uint16_t tag)
 {
   size_t step = (size_t) ((uintptr_t) chunk[1] - (uintptr_t) chunk[0]);
   const Slab *slab;
 
   if (step == chunk_bytes || step == -chunk_bytes)
     return false;
-  slab = taker_slab (chunk[0]);
-  return slab != NULL && LOAD (&slab->taker_tag) != tag;
+  slab = last_allocator_slab (chunk[0]);
+  return slab != NULL && LOAD (&slab->last_allocator) != tag;
 }
 
 COMMON_TEXT bool
-sli_taker_is_mixed (unsigned class_index, unsigned n, void *const *chunks)
+sli_last_allocator_is_remote (unsigned class_index, unsigned n,
+                              void *const *chunks)
 {
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
-  unsigned n_dealt = 0;
+  unsigned n_remote = 0;
   uint16_t tag;
 
-  if (!class_shares_lines (class_index) || n < TAKER_LOOKS)
+  if (!class_shares_lines (class_index) || n < LAST_ALLOCATOR_SAMPLES)
     return false;
   tag = sli_tls_tag ();
-  for (unsigned look = 0; look < TAKER_LOOKS; look++)
-    n_dealt += chunk_is_dealt (
-        chunks + (n - 2) * look / (TAKER_LOOKS - 1), chunk_bytes, tag);
-  return n_dealt > TAKER_LOOKS / 2;
+  for (unsigned look = 0; look < LAST_ALLOCATOR_SAMPLES; look++)
+    n_remote += chunk_is_remote (
+        chunks + (n - 2) * look / (LAST_ALLOCATOR_SAMPLES - 1), chunk_bytes,
+        tag);
+  return n_remote > LAST_ALLOCATOR_SAMPLES / 2;
 }
 
 COMMON_TEXT void
-sli_taker_claim (unsigned class_index, unsigned n, void *const *chunks)
+sli_last_allocator_claim (unsigned class_index, unsigned n,
+                          void *const *chunks)
 {
   uint16_t tag;
 
   if (!class_shares_lines (class_index) || n == 0)
     return;
   tag = sli_tls_tag ();
-  for (unsigned look = 0; look < TAKER_LOOKS; look++)
+  for (unsigned look = 0; look < LAST_ALLOCATOR_SAMPLES; look++)
     {
-      Slab *slab = taker_slab (chunks[(n - 1) * look / (TAKER_LOOKS - 1)]);
+      Slab *slab = last_allocator_slab (
+          chunks[(n - 1) * look / (LAST_ALLOCATOR_SAMPLES - 1)]);
 
       /* Read first: the line stays everybody's. */
-      if (slab != NULL && LOAD (&slab->taker_tag) != tag)
-        STORE (&slab->taker_tag, tag);
+      if (slab != NULL && LOAD (&slab->last_allocator) != tag)
+        STORE (&slab->last_allocator, tag);
     }
 }

@@ -16,17 +16,18 @@
 
 /* The calling thread takes from a slab. */
 static inline void
-taker_note (Slab *slab)
+last_allocator_note (Slab *slab)
 {
-  STORE (&slab->taker_tag, sli_tls_tag ());
+  STORE (&slab->last_allocator, sli_tls_tag ());
 }
 
 /* Are most of n chunks of a class apart from their neighbours, with which they
  * share cache lines, and had others taken them from their slabs?  A guess, by
  * a few of them; what is no chunk at all does no harm. */
-bool sli_taker_is_mixed (unsigned class_index, unsigned n,
-                         void *const *chunks);
+bool sli_last_allocator_is_remote (unsigned class_index, unsigned n,
+                                   void *const *chunks);
 /* This thread has them now, whoever took them: notes that for a few. */
-void sli_taker_claim (unsigned class_index, unsigned n, void *const *chunks);
+void sli_last_allocator_claim (unsigned class_index, unsigned n,
+                               void *const *chunks);
 
 #endif

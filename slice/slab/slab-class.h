@@ -88,7 +88,8 @@ slab_file (SlabClass *class, Slab *slab, unsigned ring)
  * class's lock. */
 bool sli_slab_is_right (const Slab *slab);
 
-/* Makes the unit behind a slab untouchable, or a unit like others again. */
+/* Makes the granule behind a slab untouchable, or a granule like others again.
+ */
 bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);
 
 /* Two addresses, to be written or compared at once. */

@@ -49,8 +49,8 @@ slab_end (SlabClass *class, Slab *slab)
 
 /* Gives the run of a slab that has ended back. */
 static void
-run_give_back (char *run, unsigned class_index, bool is_guarded,
-               uint64_t since_msec)
+run_return (char *run, unsigned class_index, bool is_guarded,
+            uint64_t since_msec)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
@@ -60,13 +60,14 @@ run_give_back (char *run, unsigned class_index, bool is_guarded,
     sli_annotate_slab_end (run, sizeclass->slab_bytes);
   if (is_guarded)
     (void) sli_slab_set_guard (run, sizeclass, false);
-  if (sli_page_free_run (run, sizeclass->n_units + is_guarded, since_msec))
+  if (sli_page_free_run (run, sizeclass->n_granules + is_guarded, since_msec))
     sli_page_trim (0, 1);
 }
 
 _Noreturn static void
-place_complain (const Place *place, ErrorNumber number, unsigned class_index,
-                const void *chunk, const char *operation)
+chunk_report_misuse (const ChunkRef *place, ErrorNumber number,
+                     unsigned class_index, const void *chunk,
+                     const char *operation)
 {
   size_t real_bytes
       = place->slab == NULL
@@ -84,7 +85,7 @@ place_complain (const Place *place, ErrorNumber number, unsigned class_index,
  * true if the slab has ended and its run is to be given back; false in *ok
  * if a chunk was free already. */
 static bool
-word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
+word_free_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 {
   unsigned class_index = slab->class_index;
   SlabClass *class = &sli_slab_classes[class_index];
@@ -110,7 +111,7 @@ word_give_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 
 /* Sets some bits of one word; false if one was set already. */
 static bool
-word_give (const Place *place, unsigned word, uint64_t bits,
+word_free (const ChunkRef *place, unsigned word, uint64_t bits,
            uint64_t since_msec)
 {
   Slab *slab = place->slab;
@@ -127,10 +128,9 @@ word_give (const Place *place, unsigned word, uint64_t bits,
       if ((old == 0 && !SEEDED (4)) || ((old | bits) & mask) == mask)
         {
           is_guarded = slab->is_guarded;
-          if (word_give_locked (slab, word, bits, &ok))
-            run_give_back (place->run, class_index, is_guarded,
-                           since_msec != 0 ? since_msec
-                                           : sli_os_clock_msec ());
+          if (word_free_locked (slab, word, bits, &ok))
+            run_return (place->run, class_index, is_guarded,
+                        since_msec != 0 ? since_msec : sli_os_clock_msec ());
           return ok;
         }
     }
@@ -150,7 +150,7 @@ typedef struct
 } WordSpan;
 
 static inline WordSpan
-word_span (const Place *place)
+word_span (const ChunkRef *place)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
   unsigned first = place->index & ~(BITS_PER_WORD - 1u);
@@ -215,7 +215,7 @@ count_descending (void *const *chunks, unsigned n, const char *below,
  * as they come back from trees: no division for those.  *next becomes the
  * first chunk not taken. */
 static inline uint64_t
-descending_bits (const Place *place, unsigned n, void *const *chunks,
+descending_bits (const ChunkRef *place, unsigned n, void *const *chunks,
                  unsigned *next)
 {
   size_t chunk_bytes = sli_sizeclasses[place->slab->class_index].chunk_bytes;
@@ -234,8 +234,8 @@ descending_bits (const Place *place, unsigned n, void *const *chunks,
 
 /* Some of n chunks of one word were free already: name the first. */
 _Noreturn static void
-complain_already_free (const Place *place, unsigned class_index, unsigned n,
-                       void *const *chunks, const char *operation)
+report_already_free (const ChunkRef *place, unsigned class_index, unsigned n,
+                     void *const *chunks, const char *operation)
 {
   uint64_t free_bits
       = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
@@ -244,12 +244,12 @@ complain_already_free (const Place *place, unsigned class_index, unsigned n,
 
   while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
     i++;
-  place_complain (place, ERROR_ALREADY_FREE, class_index, chunks[i],
-                  operation);
+  chunk_report_misuse (place, ERROR_ALREADY_FREE, class_index, chunks[i],
+                       operation);
 }
 
 COMMON_TEXT void
-sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
                    uint64_t since_msec, const char *operation)
 {
   for (unsigned i = 0, next; i < n; i = next)
@@ -257,15 +257,15 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
       ErrorNumber error;
       uint64_t bits, bit;
       WordSpan span;
-      Place place;
+      ChunkRef place;
 
       next = i + 1;
       if (chunks[i] == NULL)
         continue;
-      place_find (chunks[i], &place);
-      error = place_error (&place, class_index);
+      chunk_find (chunks[i], &place);
+      error = chunk_error (&place, class_index);
       if (UNLIKELY (error != 0))
-        place_complain (&place, error, class_index, chunks[i], operation);
+        chunk_report_misuse (&place, error, class_index, chunks[i], operation);
       KNOWN (place.slab != NULL);
       /* Neighbours in the array are often neighbours in the slab. */
       bits = descending_bits (&place, n, chunks, &next);
@@ -274,18 +274,18 @@ sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
              && (bits & bit) == 0;
            next++)
         bits |= bit;
-      if (UNLIKELY (!word_give (&place, place.index / BITS_PER_WORD, bits,
+      if (UNLIKELY (!word_free (&place, place.index / BITS_PER_WORD, bits,
                                 since_msec)))
-        complain_already_free (&place, class_index, next - i, chunks + i,
-                               operation);
+        report_already_free (&place, class_index, next - i, chunks + i,
+                             operation);
     }
 }
 
 CONTEXT_TEXT void
-sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                const char *operation)
 {
-  sli_slab_give_old (class_index, n, chunks, 0, operation);
+  sli_slab_free_old (class_index, n, chunks, 0, operation);
 }
 
 COMMON_TEXT size_t
@@ -294,6 +294,6 @@ sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
   size_t bytes = sli_page_trim (max_age_msec, max_regions);
 
   if (bytes == 0 || max_regions > 1)
-    bytes += sli_page_trim_units (max_age_msec, max_regions);
+    bytes += sli_page_trim_granules (max_age_msec, max_regions);
   return bytes;
 }

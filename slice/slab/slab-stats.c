@@ -17,12 +17,12 @@
  * marks and the bitmap of a slab that is seen may be read.  Its class's lock is
  * not held, so the slab itself may end meanwhile, and what is told be past. */
 READS_RACILY static void
-look_up_locked (const void *address, ChunkInfo *info)
+lookup_locked (const void *address, ChunkInfo *info)
 {
   const SizeClass *sizeclass;
-  Place place;
+  ChunkRef place;
 
-  place_find (address, &place);
+  chunk_find (address, &place);
   *info = (ChunkInfo){ .state = place.state };
   if (place.slab == NULL)
     return;
@@ -36,8 +36,8 @@ look_up_locked (const void *address, ChunkInfo *info)
     }
   info->start = place.run + place.slab->first_offset
                 + (size_t) place.index * sizeclass->chunk_bytes;
-  if (sli_page_has_marks ())
-    info->mark = LOAD (region_mark_of (info->start));
+  if (sli_page_has_tags ())
+    info->mark = LOAD (region_tag_of (info->start));
   if (place.state == CHUNK_OUT
       && (LOAD (&place.slab->words[place.index / BITS_PER_WORD])
           >> (place.index % BITS_PER_WORD) & 1) != 0)
@@ -45,13 +45,13 @@ look_up_locked (const void *address, ChunkInfo *info)
 }
 
 void
-sli_slab_look_up (const void *address, ChunkInfo *info)
+sli_slab_lookup (const void *address, ChunkInfo *info)
 {
   *info = (ChunkInfo){ .state = CHUNK_FOREIGN };
   if (!sli_page_is_ours (address))
     return;
   sli_lock (sli_page_lock ());
-  look_up_locked (address, info);
+  lookup_locked (address, info);
   sli_unlock (sli_page_lock ());
 }
 
@@ -64,7 +64,7 @@ sli_slab_is_ours (const void *address)
 unsigned
 sli_slab_class_of (const void *chunk)
 {
-  return place_class_of (chunk);
+  return chunk_class_of (chunk);
 }
 
 /* Without the class's lock: a slab may begin or end meanwhile, and then have
@@ -243,8 +243,7 @@ sli_slab_chunk_locked (const void *run, unsigned index, ChunkInfo *info)
   if (class_index == 0)
     return 0;
   if (index < sli_sizeclasses[class_index].n_chunks)
-    look_up_locked (slab_chunk (record, (char *) (uintptr_t) run, index),
-                    info);
+    lookup_locked (slab_chunk (record, (char *) (uintptr_t) run, index), info);
   return sli_sizeclasses[class_index].n_chunks;
 }
 

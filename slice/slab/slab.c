@@ -28,7 +28,7 @@
 enum
 {
   /* Where a fuller slab may be found so many of a ring are looked at. */
-  SLAB_LOOKS_MAX = 8
+  SLAB_PROBES_MAX = 8
 };
 
 SlabClass sli_slab_classes[N_CLASSES];
@@ -67,8 +67,8 @@ sli_slab_init (void)
   /* A mark belongs to 16 bytes; and canaries and red zones make chunks larger
    * than their blocks: only a spacing of 16 keeps the alignment that the
    * block's own size promises. */
-  sli_sizeclass_init (sli_page_unit_bytes (),
-                      sli_page_has_marks ()
+  sli_sizeclass_init (sli_page_granule_bytes (),
+                      sli_page_has_tags ()
                           || sli_option_is_on (SLICE_OPTION_ALIGN_16));
   colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
@@ -131,9 +131,9 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
                     ? slab->own_words
                     : (uint64_t *) (void *) (run + sizeclass->bitmap_offset);
   memset (slab->words, 0, sizeclass->n_words * sizeof slab->words[0]);
-  if (sli_page_has_marks ())
-    memset (region_mark_of (run), 0,
-            (sizeclass->slab_bytes >> MARK_GRAIN_SHIFT) * sizeof (uint16_t));
+  if (sli_page_has_tags ())
+    memset (region_tag_of (run), 0,
+            (sizeclass->slab_bytes >> TAG_GRAIN_SHIFT) * sizeof (uint16_t));
   slab->first_offset
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
   class->colour += colour_increment;
@@ -152,7 +152,7 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
 
 /* All bits of a word. */
 static inline uint64_t
-words_take (uint64_t *word)
+words_alloc (uint64_t *word)
 {
   if (SEEDED (6))
     {
@@ -167,7 +167,7 @@ words_take (uint64_t *word)
 
 /* Chunks that came back, lowest address first. */
 static unsigned
-slab_take_free (Slab *slab, char *run, unsigned n, void **end)
+slab_alloc_free (Slab *slab, char *run, unsigned n, void **end)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
   unsigned n_words = (LOAD (&slab->n_carved) + BITS_PER_WORD - 1u)
@@ -181,7 +181,7 @@ slab_take_free (Slab *slab, char *run, unsigned n, void **end)
 
       if (LOAD (&slab->words[i]) == 0)
         continue;
-      bits = words_take (&slab->words[i]);
+      bits = words_alloc (&slab->words[i]);
       SCHEDULE_POINT ("words taken");
       base = slab_chunk (slab, run, i * BITS_PER_WORD);
       for (; bits != 0 && taken < n; bits &= bits - 1)
@@ -237,7 +237,7 @@ ring_choose (SlabClass *class, unsigned ring)
   Slab *best = NULL;
 
   for (Link *link = class->rings[ring].next, *next;
-       link != &class->rings[ring] && looks < SLAB_LOOKS_MAX;
+       link != &class->rings[ring] && looks < SLAB_PROBES_MAX;
        link = next, looks++)
     {
       Slab *slab = LINK_OWNER (link, Slab, link);
@@ -277,7 +277,7 @@ class_choose (SlabClass *class)
 
 /* From the slabs at hand. */
 static unsigned
-class_take (SlabClass *class, unsigned n, void **end)
+class_alloc (SlabClass *class, unsigned n, void **end)
 {
   unsigned taken = 0;
   Slab *slab;
@@ -287,8 +287,8 @@ class_take (SlabClass *class, unsigned n, void **end)
     {
       char *run = sli_page_run_of_record (slab);
 
-      taker_note (slab);
-      taken += slab_take_free (slab, run, n - taken, end - taken);
+      last_allocator_note (slab);
+      taken += slab_alloc_free (slab, run, n - taken, end - taken);
       if (taken < n)
         taken += slab_carve (slab, run, n - taken, end - taken);
       /* Nothing can come back into a slab without a free bit but under the
@@ -316,8 +316,8 @@ sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 {
   /* Counted even if it fails: the slab's end counts it off. */
   __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
-  return sli_os_protect (run + sizeclass->slab_bytes, sli_page_unit_bytes (),
-                         on);
+  return sli_os_protect (run + sizeclass->slab_bytes,
+                         sli_page_granule_bytes (), on);
 }
 
 /* A run for one more slab, guarded perhaps; the lock is not held. */
@@ -329,7 +329,7 @@ class_get_run (unsigned class_index, void **record, bool *is_zero,
   void *run;
 
   *is_guarded = take_guard_turn ();
-  run = sli_page_alloc_run (sizeclass->n_units + *is_guarded, record,
+  run = sli_page_alloc_run (sizeclass->n_granules + *is_guarded, record,
                             is_zero);
   if (run != NULL && *is_guarded)
     (void) sli_slab_set_guard (run, sizeclass, true); /* without it: no harm */
@@ -357,12 +357,12 @@ class_grow (SlabClass *class, unsigned class_index)
 
 /* The first chunks of a slab that has none out yet. */
 static unsigned
-slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
+slab_alloc_first (SlabClass *class, Slab *slab, unsigned n, void **end)
 {
   unsigned taken = slab_carve (slab, sli_page_run_of_record (slab), n, end);
 
   assert_held (&class->lock);
-  taker_note (slab);
+  last_allocator_note (slab);
   if (!slab_has_free (slab))
     slab_set_full (slab);
   assert_slow (sli_slab_is_right (slab));
@@ -371,21 +371,21 @@ slab_take_first (SlabClass *class, Slab *slab, unsigned n, void **end)
 }
 
 COMMON_TEXT unsigned
-sli_slab_take (unsigned class_index, unsigned n, void **end)
+sli_slab_alloc (unsigned class_index, unsigned n, void **end)
 {
   SlabClass *class = &sli_slab_classes[class_index];
   unsigned taken;
   Slab *slab;
 
   slab_class_lock (class);
-  taken = class_take (class, n, end);
+  taken = class_alloc (class, n, end);
   sli_unlock (&class->lock);
   /* A quarter of what was asked for is worth a trip: rather that than one
    * more slab while others have holes. */
   while (taken < (n + 3) / 4
          && (slab = class_grow (class, class_index)) != NULL)
     {
-      taken += slab_take_first (class, slab, n - taken, end - taken);
+      taken += slab_alloc_first (class, slab, n - taken, end - taken);
       sli_unlock (&class->lock);
       assert_slow (sli_slab_is_valid (class_index));
     }
@@ -393,7 +393,7 @@ sli_slab_take (unsigned class_index, unsigned n, void **end)
 }
 
 CONTEXT_TEXT unsigned
-sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
+sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first)
 {
   SlabClass *class = &sli_slab_classes[class_index];
   unsigned taken = 0;
@@ -417,7 +417,7 @@ sli_slab_take_zero (unsigned class_index, unsigned n, void **first)
 
       *first = slab_chunk (slab, sli_page_run_of_record (slab),
                            slab->n_carved);
-      taker_note (slab);
+      last_allocator_note (slab);
       taken = n < left ? n : left;
       STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
       if (taken == left)

@@ -26,28 +26,28 @@ void sli_slab_init (void);
  * fall from end[-1] on within a slab, so that a magazine filled with them
  * pops in rising order.  Returns how many; 0: no memory.
  * May map: the caller holds no lock of rank 30 or less. */
-unsigned sli_slab_take (unsigned class_index, unsigned n, void **end);
+unsigned sli_slab_alloc (unsigned class_index, unsigned n, void **end);
 
 /* Takes up to n neighbouring chunks that read as zero, if there are any at
  * hand; returns how many, *first is the lowest. */
-unsigned sli_slab_take_zero (unsigned class_index, unsigned n, void **first);
+unsigned sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first);
 
 /* Gives chunks back that must be of class class_index (0: of any).  The
  * first that is no chunk out of its slab is misuse: the program ends with a
  * message that names `operation`. */
-void sli_slab_give (unsigned class_index, unsigned n, void *const *chunks,
+void sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                     const char *operation);
 /* The same for chunks that were last needed at since_msec: what becomes free
  * by that is as old. */
-void sli_slab_give_old (unsigned class_index, unsigned n, void *const *chunks,
+void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
                         uint64_t since_msec, const char *operation);
 
 /* Gives pages back that have been free for max_age_msec: at most max_regions
- * regions, idle ones or free units of others.  Returns bytes.  No lock
+ * regions, idle ones or free granules of others.  Returns bytes.  No lock
  * held. */
 size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
 
-/* What sli_slab_look_up() found. */
+/* What sli_slab_lookup() found. */
 typedef enum
 {
   CHUNK_FOREIGN,      /* in none of our regions */
@@ -70,7 +70,7 @@ typedef struct
 bool sli_slab_is_ours (const void *address);
 /* Of any address, whatever others do meanwhile: under the page lock, so that
  * what is read stays mapped. */
-void sli_slab_look_up (const void *address, ChunkInfo *info);
+void sli_slab_lookup (const void *address, ChunkInfo *info);
 /* The class of a chunk that is known to be ours; 0 if it is not. */
 unsigned sli_slab_class_of (const void *chunk);
 

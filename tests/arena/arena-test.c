@@ -67,7 +67,7 @@ pattern_holds (const void *object, size_t size, unsigned number)
 }
 
 bool
-is_watched (void)
+is_annotated (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *first = slice_linear_alloc (linear, 8);
@@ -80,7 +80,7 @@ is_watched (void)
 bool
 skip_watched (const char *reason)
 {
-  if (!is_watched ())
+  if (!is_annotated ())
     return false;
   g_test_skip (reason);
   return true;

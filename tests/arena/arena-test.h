@@ -25,7 +25,7 @@ void pattern_fill (void *object, size_t size, unsigned number);
 bool pattern_holds (const void *object, size_t size, unsigned number);
 
 /* Do objects have gaps between them, as a tool watches? */
-bool is_watched (void);
+bool is_annotated (void);
 /* If so, skips the test for that reason. */
 bool skip_watched (const char *reason);
 

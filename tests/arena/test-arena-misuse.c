@@ -41,7 +41,7 @@ enum
 /* How a case ended. */
 typedef struct
 {
-  bool is_watched; /* a tool watches; nothing was tried */
+  bool is_annotated; /* a tool watches; nothing was tried */
   int signal;      /* 0: it went on */
   int number;      /* of the message; 0: none */
   char text[512];
@@ -72,7 +72,7 @@ case_child (Mode mode, int words, void (*body) (const void *),
   setrlimit (RLIMIT_CORE, &none);
   dup2 (words, STDERR_FILENO);
   mode_set (mode);
-  if (is_watched ())
+  if (is_annotated ())
     _exit (EXIT_WATCHED);
   body (data);
   _exit (0);
@@ -103,8 +103,8 @@ case_run (Mode mode, void (*body) (const void *), const void *data)
     end.signal = WTERMSIG (status);
   else
     {
-      end.is_watched = WEXITSTATUS (status) == EXIT_WATCHED;
-      g_assert_true (end.is_watched || WEXITSTATUS (status) == 0);
+      end.is_annotated = WEXITSTATUS (status) == EXIT_WATCHED;
+      g_assert_true (end.is_annotated || WEXITSTATUS (status) == 0);
     }
   return end;
 }
@@ -115,7 +115,7 @@ case_expect (Mode mode, void (*body) (const void *), const void *data,
              const char *name, int number)
 {
   End end = case_run (mode, body, data);
-  if (end.is_watched)
+  if (end.is_annotated)
     return;
   if (end.number != number || end.signal != (number != 0 ? SIGABRT : 0))
     {
@@ -817,7 +817,7 @@ overrun_try (Mode mode, const Overrun *one)
                      : !must && end.signal == 0 && end.number == 0;
   if (one->then >= THEN_TRIM)
     is_good = is_good && end.number == 0;
-  if (end.is_watched || is_good)
+  if (end.is_annotated || is_good)
     return;
   g_test_message ("%s: %d of %d, behind %d, then %s: signal %d, error %d: %s",
                   mode_names[mode], one->n, one->byte, (int) one->behind,
@@ -900,7 +900,7 @@ test_writes (void)
           if (word < 2 || word == 11)
             one.then = value % 3;
           End end = case_run (mode, write_body, &one);
-          if (end.is_watched || (end.number == 332 && end.signal == SIGABRT)
+          if (end.is_annotated || (end.number == 332 && end.signal == SIGABRT)
               || (end.number == 0 && end.signal == 0))
             continue;
           g_test_message ("%s: word %d, value %d, then %d: signal %d, %s",
@@ -920,7 +920,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  if (case_run (MODE_CHECKED, nothing, NULL).is_watched)
+  if (case_run (MODE_CHECKED, nothing, NULL).is_annotated)
     return g_test_run (); /* the tool itself sees it */
   for (size_t i = 0; i < G_N_ELEMENTS (lives); i++)
     {

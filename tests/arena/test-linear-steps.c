@@ -8,7 +8,7 @@
 
 #include "arena-test.h"
 
-extern unsigned sli_chain_n_looks;
+extern unsigned sli_chain_n_probes;
 
 enum
 {
@@ -34,13 +34,13 @@ looks_with_spare (int n_spare, SliceKeep keep)
     {
       SliceArenaStats before, after;
       slice_linear_get_stats (linear, &before);
-      if (!is_watched ())
+      if (!is_annotated ())
         g_assert_cmpuint (before.n_spare_blocks, >=, (unsigned) n_spare / 2);
       char *first = slice_linear_alloc (linear, SMALL);
       slice_linear_alloc (linear, LARGE);
-      sli_chain_n_looks = 0;
+      sli_chain_n_probes = 0;
       slice_linear_rollback (linear, mark);
-      g_assert_cmpuint (sli_chain_n_looks, ==, 2);
+      g_assert_cmpuint (sli_chain_n_probes, ==, 2);
       slice_linear_get_stats (linear, &after);
       g_assert_cmpuint (after.n_blocks, ==, before.n_blocks);
       g_assert_cmpuint (after.n_own_blocks, ==, 0);

@@ -183,7 +183,7 @@ test_joined (void)
   slice_linear_get_stats (linear, &stats);
   assert_stats_add_up (&stats);
   size_t n_blocks = stats.n_blocks;
-  if (!is_watched ())
+  if (!is_annotated ())
     {
       g_assert_cmpuint (n_blocks, <, stats.n_requests / 2);
       g_assert_cmpuint (stats.wasted_bytes, <, stats.held_bytes / 400);
@@ -193,7 +193,7 @@ test_joined (void)
   const unsigned *at_mark = objects[AT_MARK];
   slice_linear_rollback (linear, mark);
   joined_fill (linear, objects, AT_MARK, N);
-  g_assert_true (is_watched () || objects[AT_MARK] == at_mark);
+  g_assert_true (is_annotated () || objects[AT_MARK] == at_mark);
   for (unsigned i = 0; i < N; i++)
     g_assert_true (pattern_holds (objects[i], 40, i));
   size_t n_requests = stats.n_requests;
@@ -239,7 +239,7 @@ page_is_present (const char *address)
 static void
 test_ready (void)
 {
-  if (is_watched () || !system_populates ())
+  if (is_annotated () || !system_populates ())
     {
       g_test_skip ("watched, or the system can't populate");
       return;

@@ -21,12 +21,12 @@ typedef struct
   char *pages;
   size_t bytes;
   unsigned number;
-} Piece;
+} TlsfBlock;
 
 static void
-piece_free (const SliceSource *source, GArray *pieces, guint i)
+tlsf_block_free (const SliceSource *source, GArray *pieces, guint i)
 {
-  Piece piece = g_array_index (pieces, Piece, i);
+  TlsfBlock piece = g_array_index (pieces, TlsfBlock, i);
   g_assert_true (pattern_holds (piece.pages, piece.bytes, piece.number));
   source->unmap (source, piece.pages, piece.bytes);
   g_array_remove_index_fast (pieces, i);
@@ -36,19 +36,19 @@ piece_free (const SliceSource *source, GArray *pieces, guint i)
 static void
 run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
 {
-  GArray *pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
+  GArray *pieces = g_array_new (FALSE, FALSE, sizeof (TlsfBlock));
   for (unsigned i = 0; i < n_operations; i++)
     {
       bool frees = pieces->len > 40 || g_test_rand_int_range (0, 5) < 2;
       if (pieces->len > 0 && frees)
         {
           guint at = (guint) g_test_rand_int_range (0, (gint32) pieces->len);
-          piece_free (source, pieces, at);
+          tlsf_block_free (source, pieces, at);
           continue;
         }
       size_t n = (size_t) g_test_rand_int_range (1, (gint32) n_pages + 1);
       size_t alignment = (size_t) PAGE << g_test_rand_int_range (0, 3);
-      Piece piece = { NULL, n * PAGE, i };
+      TlsfBlock piece = { NULL, n * PAGE, i };
       piece.pages = source->map (source, piece.bytes, alignment);
       if (piece.pages == NULL)
         continue;
@@ -57,7 +57,7 @@ run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
       g_array_append_val (pieces, piece);
     }
   while (pieces->len > 0)
-    piece_free (source, pieces, 0);
+    tlsf_block_free (source, pieces, 0);
   g_array_free (pieces, TRUE);
 }
 
@@ -83,7 +83,7 @@ test_fixed (void)
   while (slice_linear_alloc (linear, 64) != NULL)
     n++;
   g_assert_cmpint (errno, ==, ENOMEM);
-  if (!is_watched ())
+  if (!is_annotated ())
     g_assert_cmpuint (n * 64, >=, 96 * PAGE);
   slice_linear_destroy (linear);
   g_assert_nonnull (source->map (source, 98 * PAGE, PAGE));

@@ -20,13 +20,13 @@ enum
 };
 
 /* A heap over a buffer; objects 1 and 3 are free, 3 is the first of their
- * list, and behind the last object is one large free piece. */
+ * list, and behind the last object is one large free block. */
 typedef struct
 {
   SliceTlsf *tlsf;
   void *objects[N_OBJECTS];
-  Piece *pieces[N_OBJECTS];
-  Piece *rest;
+  TlsfBlock *pieces[N_OBJECTS];
+  TlsfBlock *rest;
   unsigned list; /* of 1 and 3 */
 } Heap;
 
@@ -40,16 +40,16 @@ heap_make (Heap *heap)
   for (unsigned i = 0; i < N_OBJECTS; i++)
     {
       heap->objects[i] = slice_tlsf_alloc (tlsf, SIZE);
-      heap->pieces[i] = object_piece (heap->objects[i]);
+      heap->pieces[i] = object_block (heap->objects[i]);
     }
   slice_tlsf_free (tlsf, heap->objects[1]);
   slice_tlsf_free (tlsf, heap->objects[3]);
-  heap->rest = piece_at (heap->pieces[N_OBJECTS - 1],
-                         piece_stride (heap->pieces[0]));
-  heap->list = sli_tlsf_list_of (piece_stride (heap->pieces[1]));
+  heap->rest = tlsf_block_at (heap->pieces[N_OBJECTS - 1],
+                         tlsf_block_stride (heap->pieces[0]));
+  heap->list = sli_tlsf_list_of (tlsf_block_stride (heap->pieces[1]));
   g_assert_true (slice_tlsf_is_valid (tlsf, NULL));
   g_assert_true (tlsf->lists[heap->list] == heap->pieces[3]);
-  g_assert_true (piece_is_free (heap->rest));
+  g_assert_true (tlsf_block_is_free (heap->rest));
 }
 
 /* --- what is found ------------------------------------------------------- */
@@ -77,24 +77,24 @@ test_pieces (void)
   heap_make (&heap);
   size_t *live = &heap.pieces[0]->stride_and_bits;
   size_t *behind = &heap.pieces[2]->stride_and_bits;
-  Piece *end = piece_at (heap.rest, piece_stride (heap.rest));
+  TlsfBlock *end = tlsf_block_at (heap.rest, tlsf_block_stride (heap.rest));
   /* The two that a wrong size leads to are in order themselves. */
-  piece_at (heap.pieces[0], 16)->stride_and_bits = *live - 16;
-  DAMAGE (*live, 16, "a piece has an impossible size");
+  tlsf_block_at (heap.pieces[0], 16)->stride_and_bits = *live - 16;
+  DAMAGE (*live, 16, "a block has an impossible size");
   size_t *other = &heap.pieces[5]->stride_and_bits;
-  piece_at (heap.pieces[6], 8)->stride_and_bits = *other - 8;
-  DAMAGE (*other, *other + 8, "a piece has an impossible size");
-  DAMAGE (*live, BUFFER_BYTES, "a piece has an impossible size");
-  DAMAGE (*behind, *behind & ~PIECE_BEFORE_FREE,
-          "a piece is wrong about the one before it");
-  DAMAGE (*behind, *behind | PIECE_FREE, "two free pieces are neighbours");
-  DAMAGE (*piece_before_word (heap.pieces[2]), heap.pieces[0],
-          "the last word of a free piece is wrong");
+  tlsf_block_at (heap.pieces[6], 8)->stride_and_bits = *other - 8;
+  DAMAGE (*other, *other + 8, "a block has an impossible size");
+  DAMAGE (*live, BUFFER_BYTES, "a block has an impossible size");
+  DAMAGE (*behind, *behind & ~BLOCK_BEFORE_FREE,
+          "a block is wrong about the one before it");
+  DAMAGE (*behind, *behind | BLOCK_FREE, "two free pieces are neighbours");
+  DAMAGE (*tlsf_block_before_word (heap.pieces[2]), heap.pieces[0],
+          "the last word of a free block is wrong");
   DAMAGE (end->stride_and_bits, end->stride_and_bits | TLSF_UNIT_BYTES,
           "the end of a region was overwritten");
-  DAMAGE (end->stride_and_bits, end->stride_and_bits | PIECE_FREE,
+  DAMAGE (end->stride_and_bits, end->stride_and_bits | BLOCK_FREE,
           "the end of a region was overwritten");
-  DAMAGE (end->stride_and_bits, end->stride_and_bits & ~PIECE_BEFORE_FREE,
+  DAMAGE (end->stride_and_bits, end->stride_and_bits & ~BLOCK_BEFORE_FREE,
           "the end of a region was overwritten");
 }
 
@@ -106,42 +106,42 @@ test_lists (void)
   SliceTlsf *tlsf = heap.tlsf;
   unsigned empty = heap.list + 1;
   DAMAGE (tlsf->lists[heap.list], heap.pieces[1],
-          "a free piece is not in its list");
+          "a free block is not in its list");
   DAMAGE (heap.pieces[3]->next, sli_tlsf_none (tlsf),
-          "a free piece is not in its list");
+          "a free block is not in its list");
   DAMAGE (tlsf->map_map, tlsf->map_map ^ 2, "the map of maps is wrong");
   DAMAGE (tlsf->map_map, tlsf->map_map ^ 1, "the map of maps is wrong");
   DAMAGE (tlsf->maps[0], tlsf->maps[0] ^ (UINT64_C (1) << empty),
           "a map of lists is wrong");
   DAMAGE (tlsf->maps[0], tlsf->maps[0] ^ (UINT64_C (1) << heap.list),
           "a map of lists is wrong");
-  /* A list more, of a live piece, or of one that is in a list already. */
+  /* A list more, of a live block, or of one that is in a list already. */
   tlsf->maps[0] ^= UINT64_C (1) << empty;
   const char *why;
   memset (heap.objects[0], 0xff, SIZE);
   tlsf->lists[empty] = heap.pieces[0];
   g_assert_false (slice_tlsf_is_valid (tlsf, &why));
-  g_assert_cmpstr (why, ==, "a list holds a piece that is not free");
+  g_assert_cmpstr (why, ==, "a list holds a block that is not free");
   tlsf->lists[empty] = heap.pieces[1];
   g_assert_false (slice_tlsf_is_valid (tlsf, &why));
-  g_assert_cmpstr (why, ==, "a list holds a piece that is not free");
+  g_assert_cmpstr (why, ==, "a list holds a block that is not free");
 }
 
 /* --- what stops ---------------------------------------------------------- */
 
-/* The header of a free piece, when it is wanted for a small object and for a
+/* The header of a free block, when it is wanted for a small object and for a
  * large one. */
 static void
 small_header (Heap *heap)
 {
-  heap->pieces[3]->stride_and_bits &= ~PIECE_FREE;
+  heap->pieces[3]->stride_and_bits &= ~BLOCK_FREE;
   slice_tlsf_alloc (heap->tlsf, SIZE);
 }
 
 static void
 large_header (Heap *heap)
 {
-  heap->rest->stride_and_bits &= ~PIECE_FREE;
+  heap->rest->stride_and_bits &= ~BLOCK_FREE;
   slice_tlsf_alloc (heap->tlsf, BUFFER_BYTES / 4);
 }
 
@@ -152,22 +152,22 @@ large_link (Heap *heap)
   slice_tlsf_alloc (heap->tlsf, BUFFER_BYTES / 4);
 }
 
-/* The last word of a free piece, when the one behind is freed. */
+/* The last word of a free block, when the one behind is freed. */
 static void
 last_word_far (Heap *heap)
 {
-  *piece_before_word (heap->pieces[2]) = NULL;
+  *tlsf_block_before_word (heap->pieces[2]) = NULL;
   slice_tlsf_free (heap->tlsf, heap->objects[2]);
 }
 
 static void
 last_word_near (Heap *heap)
 {
-  *piece_before_word (heap->pieces[4]) = heap->pieces[1];
+  *tlsf_block_before_word (heap->pieces[4]) = heap->pieces[1];
   slice_tlsf_free (heap->tlsf, heap->objects[4]);
 }
 
-/* The links of a free piece that another joins: of one in the list, of the
+/* The links of a free block that another joins: of one in the list, of the
  * first, and of one that keeps its place there. */
 static void
 link_behind (Heap *heap)
@@ -202,7 +202,7 @@ live_stride (Heap *heap)
 static void
 live_before (Heap *heap)
 {
-  heap->pieces[6]->stride_and_bits |= PIECE_BEFORE_FREE;
+  heap->pieces[6]->stride_and_bits |= BLOCK_BEFORE_FREE;
   slice_tlsf_free (heap->tlsf, heap->objects[5]);
 }
 
@@ -241,7 +241,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  if (is_watched ())
+  if (is_annotated ())
     return g_test_run (); /* the words are hidden from us, too */
   g_test_add_func ("/slice/tlsf-damage/pieces", test_pieces);
   g_test_add_func ("/slice/tlsf-damage/lists", test_lists);

@@ -445,7 +445,7 @@ test_misuse_overrun (void)
       slice_tlsf_free (tlsf, next);
       return;
     }
-  if (is_watched ())
+  if (is_annotated ())
     g_test_skip ("the tool itself sees it");
   else
     expect_error (332, "overwritten");
@@ -505,7 +505,7 @@ test_joins (void)
   slice_tlsf_destroy (growing);
 }
 
-/* A free piece that loses or gains at an end, in its list and out of it: what
+/* A free block that loses or gains at an end, in its list and out of it: what
  * is asked of the heap is told by is_valid. */
 static void
 test_ends_move (void)

@@ -41,7 +41,7 @@ static struct
 {
   pthread_mutex_t lock;
   Live *places;
-  size_t n_places; /* a power of two */
+  size_t n_sites; /* a power of two */
   size_t n_live;
   uint64_t n_allocs, n_frees;
   uint64_t allocated_bytes, freed_bytes;
@@ -53,16 +53,16 @@ static size_t
 place_hash (uintptr_t address)
 {
   return (size_t) ((address >> 3) * UINT64_C (0x9e3779b97f4a7c15) >> 20)
-         & (table.n_places - 1);
+         & (table.n_sites - 1);
 }
 
 /* The place of an address, or the free place where it would go. */
 static Live *
-place_find (uintptr_t address)
+chunk_find (uintptr_t address)
 {
   size_t i = place_hash (address);
   while (table.places[i].address != 0 && table.places[i].address != address)
-    i = (i + 1) & (table.n_places - 1);
+    i = (i + 1) & (table.n_sites - 1);
   return &table.places[i];
 }
 
@@ -70,12 +70,12 @@ static void
 table_grow (void)
 {
   Live *old = table.places;
-  size_t n_old = table.n_places;
-  table.n_places = n_old != 0 ? 2 * n_old : LIVE_N_MIN;
-  table.places = bench_map (table.n_places * sizeof (Live));
+  size_t n_old = table.n_sites;
+  table.n_sites = n_old != 0 ? 2 * n_old : LIVE_N_MIN;
+  table.places = bench_map (table.n_sites * sizeof (Live));
   for (size_t i = 0; i < n_old; i++)
     if (old[i].address != 0)
-      *place_find (old[i].address) = old[i];
+      *chunk_find (old[i].address) = old[i];
   if (old != NULL)
     bench_unmap (old, n_old * sizeof (Live));
 }
@@ -84,7 +84,7 @@ table_grow (void)
 static void
 place_erase (Live *place)
 {
-  size_t mask = table.n_places - 1, hole = (size_t) (place - table.places);
+  size_t mask = table.n_sites - 1, hole = (size_t) (place - table.places);
   for (size_t i = (hole + 1) & mask; table.places[i].address != 0;
        i = (i + 1) & mask)
     {
@@ -149,9 +149,9 @@ observe_alloc (void *block, size_t size, size_t n_own)
   if ((uintptr_t) block % bench_adaptor_alignment (size) != 0)
     bench_die ("block %p of %zu bytes is badly aligned", block, size);
   pthread_mutex_lock (&table.lock);
-  if (2 * table.n_live >= table.n_places)
+  if (2 * table.n_live >= table.n_sites)
     table_grow ();
-  Live *live = place_find ((uintptr_t) block);
+  Live *live = chunk_find ((uintptr_t) block);
   if (live->address != 0)
     bench_die ("block %p was handed out twice", block);
   *live = (Live){ (uintptr_t) block, table.n_allocs++, size,
@@ -168,7 +168,7 @@ void
 observe_free (void *block, size_t size)
 {
   pthread_mutex_lock (&table.lock);
-  Live *live = place_find ((uintptr_t) block);
+  Live *live = chunk_find ((uintptr_t) block);
   if (live->address == 0)
     bench_die ("block %p is not live", block);
   Live copy = *live;

@@ -285,10 +285,10 @@ run_mode (const char *mode)
 {
   char options[80];
   Left first = { 0 }, last = { 0 };
-  bool has_marks = strcmp (mode, "checked") == 0
+  bool has_tags = strcmp (mode, "checked") == 0
                    || strcmp (mode, "hardened") == 0
                    || strcmp (mode, "debug") == 0;
-  size_t marks_bytes = has_marks ? MARKS_BYTES : 0;
+  size_t tags_bytes = has_tags ? MARKS_BYTES : 0;
 
   snprintf (options, sizeof options, "force-pool:%s", mode);
   setenv ("SLICE_OPTIONS", options, 1);
@@ -300,7 +300,7 @@ run_mode (const char *mode)
       if (round < N_WARM_ROUNDS)
         keep_most (&first, &last);
       else
-        compare (&first, &last, SPARE_BYTES + marks_bytes);
+        compare (&first, &last, SPARE_BYTES + tags_bytes);
     }
   print_left ("after the first rounds", &first);
   print_left ("after the last", &last);
@@ -308,7 +308,7 @@ run_mode (const char *mode)
           options);
   fflush (stdout);
   if (last.resident_bytes
-      > first.resident_bytes + marks_bytes
+      > first.resident_bytes + tags_bytes
             + (first.resident_bytes / 20 > RESIDENT_BYTES_LEAST
                    ? first.resident_bytes / 20
                    : RESIDENT_BYTES_LEAST))

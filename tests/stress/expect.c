@@ -58,7 +58,7 @@ error_number (const char *text)
   return message == NULL ? 0 : atoi (message + sizeof start - 1);
 }
 
-/* Told, ended by abort(), and named. */
+/* Traced, ended by abort(), and named. */
 static bool
 child_was_caught (const ChildResult *result, LieKind kind)
 {

@@ -385,7 +385,7 @@ struct Mix
 
 /* Sizes as a compiler's: most small, a tail of large ones. */
 Mix
-make_mix (std::size_t n, std::size_t n_places, unsigned largest_bits)
+make_mix (std::size_t n, std::size_t n_sites, unsigned largest_bits)
 {
   Mix mix;
   unsigned random = 777;
@@ -396,7 +396,7 @@ make_mix (std::size_t n, std::size_t n_places, unsigned largest_bits)
       random = random * 1664525u + 1013904223u;
       mix.sizes.push_back ((1u << bits >> 1) + (random >> 8) % (1u << bits));
       random = random * 1664525u + 1013904223u;
-      mix.places.push_back ((random >> 8) % unsigned (n_places));
+      mix.places.push_back ((random >> 8) % unsigned (n_sites));
     }
   return mix;
 }
@@ -404,9 +404,9 @@ make_mix (std::size_t n, std::size_t n_places, unsigned largest_bits)
 template <typename Get, typename Put>
 void
 mixed_runs (const char *scenario, const char *contestant, const Mix &mix,
-            std::size_t n_places, Get get, Put put)
+            std::size_t n_sites, Get get, Put put)
 {
-  std::vector<void *> live (n_places, nullptr);
+  std::vector<void *> live (n_sites, nullptr);
   double start = 0;
   for (int pass = 0; pass < 2; pass++)
     {
@@ -429,33 +429,33 @@ mixed_runs (const char *scenario, const char *contestant, const Mix &mix,
 }
 
 void
-mixed_contest (const char *scenario, std::size_t n_places, const Mix &mix)
+mixed_contest (const char *scenario, std::size_t n_sites, const Mix &mix)
 {
   void *(*get) (std::size_t) = the_malloc;
   void (*put) (void *) = the_free;
-  mixed_runs (scenario, "malloc", mix, n_places, get, put);
+  mixed_runs (scenario, "malloc", mix, n_sites, get, put);
   SliceTlsf *tlsf = slice_tlsf_new (nullptr);
   mixed_runs (
-      scenario, "slice TLSF, growing", mix, n_places,
+      scenario, "slice TLSF, growing", mix, n_sites,
       [=] (std::size_t size) { return slice_tlsf_alloc (tlsf, size); },
       [=] (void *object) { slice_tlsf_free (tlsf, object); });
   slice_tlsf_destroy (tlsf);
   static std::vector<char> buffer (256u << 20);
   tlsf = slice_tlsf_new_fixed (buffer.data (), buffer.size ());
   mixed_runs (
-      scenario, "slice TLSF, buffer", mix, n_places,
+      scenario, "slice TLSF, buffer", mix, n_sites,
       [=] (std::size_t size) { return slice_tlsf_alloc (tlsf, size); },
       [=] (void *object) { slice_tlsf_free (tlsf, object); });
   slice_tlsf_destroy (tlsf);
 }
 
 void
-mixed_sizes (const char *scenario, std::size_t n_places, unsigned bits)
+mixed_sizes (const char *scenario, std::size_t n_sites, unsigned bits)
 {
   static std::map<std::string, Mix> mixes;
   if (mixes[scenario].sizes.empty ())
-    mixes[scenario] = make_mix (400000, n_places, bits);
-  mixed_contest (scenario, n_places, mixes[scenario]);
+    mixes[scenario] = make_mix (400000, n_sites, bits);
+  mixed_contest (scenario, n_sites, mixes[scenario]);
 }
 
 /* The working set of slice-bench: 80 % of the replacements hit 64 short-lived

@@ -45,7 +45,7 @@ typedef struct
 {
   SliceTlsf *tlsf;
   size_t bytes;    /* of the heap */
-  size_t n_places; /* in use */
+  size_t n_sites; /* in use */
   void *places[N_PLACES];
   uint64_t random;
   unsigned phase; /* which adversary */
@@ -85,14 +85,14 @@ any_size (Adversary *adversary)
   return 1 + size % (adversary->bytes / 4);
 }
 
-/* Phases, each of 4 * n_places steps: fill with small ones and free every
+/* Phases, each of 4 * n_sites steps: fill with small ones and free every
  * other one, then the rest (each free joins both sides); sizes at the
  * boundaries of classes; any sizes; a single object that takes and gives back
  * the whole. */
 static Operation
 next_operation (Adversary *adversary)
 {
-  size_t n = adversary->n_places;
+  size_t n = adversary->n_sites;
   if (adversary->step++ == 4 * n)
     {
       adversary->step = 1;
@@ -150,7 +150,7 @@ adversary_init (Adversary *adversary, size_t bytes, size_t n_places_max)
   adversary->tlsf = slice_tlsf_new_fixed (map_heap (whole), whole);
   adversary->bytes = bytes;
   size_t n_fit = bytes / 128;
-  adversary->n_places = n_fit < n_places_max ? n_fit : n_places_max;
+  adversary->n_sites = n_fit < n_places_max ? n_fit : n_places_max;
   adversary->random = 88172645463325252;
 }
 

@@ -144,7 +144,7 @@ typedef struct
 
 typedef struct Analysis Analysis;
 
-/* Told of every birth and death, after the numbers are kept; the sites are
+/* Traced of every birth and death, after the numbers are kept; the sites are
  * those of Analysis.sites. */
 typedef struct
 {

@@ -39,7 +39,7 @@ command_measure (const char *command)
   struct rusage usage;
   pid_t pid = fork ();
   if (pid < 0)
-    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     {
       int null = open ("/dev/null", O_WRONLY);
@@ -49,7 +49,7 @@ command_measure (const char *command)
     }
   if (wait4 (pid, &status, 0, &usage) < 0 || !WIFEXITED (status)
       || WEXITSTATUS (status) != 0)
-    sli_tool_die (TOOL_NOT_RUN, "\"%s\" did not succeed", command);
+    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed", command);
   return (Measured){ (double)usage.ru_utime.tv_sec
                          + (double)usage.ru_utime.tv_usec * 1e-6
                          + (double)usage.ru_stime.tv_sec
@@ -133,7 +133,7 @@ variant_measure (Variant *variant, const char *ops_path, size_t round,
                       .preload = variant->preload };
   ReplayResult result = sli_replay_measure (&task);
   if (!result.good)
-    sli_tool_die (TOOL_FAILED, "the replay on %s did not succeed",
+    sli_tool_exit (TOOL_FAILED, "the replay on %s did not succeed",
                   variant->name);
   variant->nsec[round] = result.nsec;
   variant->peak[round] = (double)result.rss_peak;
@@ -283,7 +283,7 @@ sli_command_compare (int argc, char **argv)
   if (replay)
     return traces_compare (argc, argv, &trace.profile, &preloads, n);
   if (argc != 2)
-    sli_tool_die (TOOL_USAGE, "two commands are wanted, each in quotes, or "
+    sli_tool_exit (TOOL_USAGE, "two commands are wanted, each in quotes, or "
                               "--replay and traces");
   return commands_compare (argv, advice_path, n);
 }

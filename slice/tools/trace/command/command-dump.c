@@ -16,13 +16,13 @@
 #include <string.h>
 
 static TraceReader *
-open_or_die (const CommandLine *line, int argc, char **argv)
+open_or_exit (const CommandLine *line, int argc, char **argv)
 {
   char error[512];
   sli_command_line (line, &argc, &argv);
   TraceReader *reader = sli_trace_open (argv[0], error);
   if (reader == NULL)
-    sli_tool_die (TOOL_BAD_INPUT, "%s", error);
+    sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
   return reader;
 }
 
@@ -79,7 +79,7 @@ sli_command_dump (int argc, char **argv)
                              .options = options,
                              .least = 1,
                              .most = 1 };
-  TraceReader *reader = open_or_die (&line, argc, argv);
+  TraceReader *reader = open_or_exit (&line, argc, argv);
   TraceEvent event;
   while (sli_trace_next (reader, &event))
     event_print (reader, &event, reader->head.start_ticks, with_stack);
@@ -98,7 +98,7 @@ sli_command_info (int argc, char **argv)
           .help = "What a trace says of itself, with counts.",
           .least = 1,
           .most = 1 };
-  TraceReader *reader = open_or_die (&line, argc, argv);
+  TraceReader *reader = open_or_exit (&line, argc, argv);
   uint64_t counts[TRACE_N_OPS] = { 0 };
   TraceEvent event;
   uint64_t n = 0;

@@ -239,7 +239,7 @@ export_pprof (const Profile *profile, const char *path)
       || gzwrite (file, pprof.out.bytes, (unsigned)pprof.out.n)
              != (int)pprof.out.n
       || gzclose (file) != Z_OK)
-    sli_tool_die (TOOL_FAILED, "%s could not be written", path);
+    sli_tool_exit (TOOL_FAILED, "%s could not be written", path);
   free (pprof.out.bytes);
   free (pprof.inner.bytes);
   free (pprof.deep.bytes);
@@ -493,7 +493,7 @@ export_operations (const char *trace, const char *output)
   const char *path = output == NULL ? "-" : output;
   TraceReader *reader = sli_trace_open (trace, error);
   if (reader == NULL)
-    sli_tool_die (TOOL_BAD_INPUT, "%s", error);
+    sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
   FILE *file = sli_file_begin (path);
   Operations *operations = sli_operations_new ();
   TraceEvent event;
@@ -521,7 +521,7 @@ format_check (const char *format)
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (strcmp (format, formats[i]) == 0)
       return;
-  sli_tool_die (TOOL_USAGE, "no format %s", format);
+  sli_tool_exit (TOOL_USAGE, "no format %s", format);
 }
 
 int
@@ -546,14 +546,14 @@ sli_command_export (int argc, char **argv)
   sli_trace_options_init (&trace, 1);
   sli_command_line (&line, &argc, &argv);
   if (format == NULL)
-    sli_tool_die (TOOL_USAGE, "export: which --format?");
+    sli_tool_exit (TOOL_USAGE, "export: which --format?");
   format_check (format);
   if (output != NULL)
     sli_file_check (output);
   if (strcmp (format, "operations") == 0)
     return export_operations (argv[0], output);
   if (strcmp (format, "pprof") == 0 && output == NULL)
-    sli_tool_die (TOOL_USAGE, "pprof wants a file: -o");
+    sli_tool_exit (TOOL_USAGE, "pprof wants a file: -o");
   Profile *profile = sli_profile_new (argv[0], &trace.profile);
   bool good = true;
   if (strcmp (format, "pprof") == 0)

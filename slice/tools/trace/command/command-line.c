@@ -236,10 +236,10 @@ thresholds_set (const TextList *list)
       double number = value == NULL ? 0 : strtod (value + 1, &end);
       if (value == NULL || end == value + 1 || *end != '\0'
           || !isfinite (number))
-        sli_tool_die (TOOL_USAGE, "--set: '%s' is not NAME=NUMBER",
+        sli_tool_exit (TOOL_USAGE, "--set: '%s' is not NAME=NUMBER",
                       list->items[i]);
       if (!sli_threshold_set (list->items[i]))
-        sli_tool_die (TOOL_USAGE, "--set: no threshold %.*s",
+        sli_tool_exit (TOOL_USAGE, "--set: no threshold %.*s",
                       (int)(value - list->items[i]), list->items[i]);
     }
 }

@@ -53,7 +53,7 @@ sli_command_patterns (int argc, char **argv)
       return TOOL_OK;
     }
   if (argc != 1)
-    sli_tool_die (TOOL_USAGE, "one trace is wanted");
+    sli_tool_exit (TOOL_USAGE, "one trace is wanted");
   const char *path = options.output;
   sli_file_check (path);
   Profile *profile = profile_open (&options, argv[0]);

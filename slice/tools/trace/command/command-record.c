@@ -80,7 +80,7 @@ spool_make (void)
         return path;
       free (path);
     }
-  sli_tool_die (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+  sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
 }
 
 static void
@@ -116,7 +116,7 @@ pack_until_end (Packer *packer, pid_t pid)
           return status;
         }
       if (ended < 0 && errno != EINTR)
-        sli_tool_die (TOOL_FAILED, "wait: %s", strerror (errno));
+        sli_tool_exit (TOOL_FAILED, "wait: %s", strerror (errno));
       if (sli_pack_step (packer) > 0)
         pause_msec = 1;
       else if (pause_msec < PAUSE_MSEC_MAX)
@@ -148,7 +148,7 @@ summary_say (const PackTotals *totals, const char *output)
                   (unsigned long long)totals->n_unwind_differs);
   if (totals->n_unwind_differs > 0)
     sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
-                  (unsigned long long)totals->unwind_place,
+                  (unsigned long long)totals->unwind_position,
                   (unsigned long long)totals->unwind_pcs[0],
                   (unsigned long long)totals->unwind_pcs[1]);
   if (totals->cut)
@@ -196,7 +196,7 @@ output_check (const char *path)
 {
   FILE *file = fopen (path, "wbe");
   if (file == NULL)
-    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   fclose (file);
   output_remove (path);
 }
@@ -206,7 +206,7 @@ record_run (char **argv, const RecordOptions *options)
 {
   char *recorder = recorder_find ();
   if (access (recorder, R_OK) != 0)
-    sli_tool_die (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
   output_check (options->output);
   sli_signals_begin (); /* no spool is left behind */
   char *spool = spool_make ();
@@ -215,7 +215,7 @@ record_run (char **argv, const RecordOptions *options)
     {
       int error = errno;
       rmdir (spool);
-      sli_tool_die (TOOL_FAILED, "fork: %s", strerror (error));
+      sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (error));
     }
   if (pid == 0)
     {

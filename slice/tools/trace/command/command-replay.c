@@ -165,7 +165,7 @@ program_nsec_per_op (const char *path)
   double nsec = 0, n = 0;
   JsonValue *times = path == NULL ? NULL : sli_json_load (path, error);
   if (path != NULL && times == NULL)
-    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, error);
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, error);
   const JsonValue *sites = sli_json_get (times, "sites");
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     {
@@ -296,7 +296,7 @@ classes_drop (const ReplayOptions *options, const Profile *profile,
       if (!keep[i]
           && pwrite (options->ops.fd, &class, sizeof class, at)
                  != sizeof class)
-        sli_tool_die (TOOL_FAILED, "the operations' file can't be changed");
+        sli_tool_exit (TOOL_FAILED, "the operations' file can't be changed");
     }
 }
 

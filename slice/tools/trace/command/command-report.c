@@ -109,7 +109,7 @@ stage_run (const char *what, char *const *arguments, bool passes_signals)
   fprintf (stderr, "slice-trace: %s\n", what);
   pid_t pid = fork ();
   if (pid < 0)
-    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     {
       if (passes_signals)
@@ -146,7 +146,7 @@ stage_file (RunFiles *run, int file, int source, const char *what,
   run->again = true; /* what comes after is made anew */
   int code = stage_run (what, arguments, false);
   if (code != TOOL_OK && source >= 0)
-    sli_tool_die (code, "%s did not succeed", what);
+    sli_tool_exit (code, "%s did not succeed", what);
   return code;
 }
 
@@ -246,7 +246,7 @@ static void
 command_check (RunFiles *run, char **program)
 {
   if (!is_remembered (run, "command", (const char *const *)program, false))
-    sli_tool_die (TOOL_USAGE_RUN,
+    sli_tool_exit (TOOL_USAGE_RUN,
                   "%s holds another program's stages: choose another "
                   "directory (-o) or remove it",
                   run->directory);
@@ -331,7 +331,7 @@ sli_command_run (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   run.passed = trace.given;
   if (mkdir (run.directory, 0777) != 0 && errno != EEXIST)
-    sli_tool_die (TOOL_FAILED, "%s: %s", run.directory, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", run.directory, strerror (errno));
   for (int i = 0; i < N_FILES; i++)
     run.file[i] = sli_tool_text ("%s/%s", run.directory, file_names[i]);
   command_check (&run, argv);
@@ -379,7 +379,7 @@ directory_make (void)
   char *path
       = sli_tool_text ("%s/slice-time-XXXXXX", place == NULL ? "/tmp" : place);
   if (mkdtemp (path) == NULL)
-    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   return path;
 }
 

@@ -30,9 +30,9 @@ sli_stage_load (const char *path, const char *format)
     return NULL;
   JsonValue *document = sli_json_load (path, error);
   if (document == NULL)
-    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, error);
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, error);
   if (strcmp (sli_json_string (document, "format"), format) != 0)
-    sli_tool_die (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
                   format);
   return document;
 }
@@ -52,7 +52,7 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
   JsonValue *document = sli_json_parse (text, error);
   free (text);
   if (document == NULL)
-    sli_tool_die (TOOL_FAILED, "%s: %s", path, error);
+    sli_tool_exit (TOOL_FAILED, "%s: %s", path, error);
   return document;
 }
 

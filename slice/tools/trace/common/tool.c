@@ -24,7 +24,7 @@ sli_tool_say (const char *format, ...)
 }
 
 void
-sli_tool_die (int code, const char *format, ...)
+sli_tool_exit (int code, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -40,7 +40,7 @@ sli_tool_grow (void *block, size_t n_bytes)
 {
   void *grown = realloc (block, n_bytes == 0 ? 1 : n_bytes);
   if (grown == NULL)
-    sli_tool_die (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
+    sli_tool_exit (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
   return grown;
 }
 
@@ -55,7 +55,7 @@ sli_tool_zero (size_t n_bytes)
 {
   void *block = calloc (1, n_bytes == 0 ? 1 : n_bytes);
   if (block == NULL)
-    sli_tool_die (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
+    sli_tool_exit (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
   return block;
 }
 
@@ -66,7 +66,7 @@ sli_tool_text (const char *format, ...)
   va_list arguments;
   va_start (arguments, format);
   if (vasprintf (&text, format, arguments) < 0)
-    sli_tool_die (TOOL_FAILED, "no memory");
+    sli_tool_exit (TOOL_FAILED, "no memory");
   va_end (arguments);
   return text;
 }
@@ -219,7 +219,7 @@ sli_file_begin (const char *path)
                                         : sli_tool_text ("%s", path);
   FILE *file = fopen (part, "we");
   if (file == NULL)
-    sli_tool_die (TOOL_FAILED, "%s: %s", part, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", part, strerror (errno));
   free (part);
   return file;
 }
@@ -288,7 +288,7 @@ sli_file_unnamed (void)
                               directory == NULL ? "/tmp" : directory);
   int fd = mkstemp (name);
   if (fd < 0)
-    sli_tool_die (TOOL_FAILED, "%s: %s", name, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", name, strerror (errno));
   unlink (name);
   free (name);
   return fd;

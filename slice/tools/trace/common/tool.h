@@ -33,7 +33,7 @@ enum
 /* One line on standard error, after "slice-trace: ". */
 void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
 /* The same, and exit. */
-void sli_tool_die (int code, const char *format, ...) TOOL_PRINTF (2, 3)
+void sli_tool_exit (int code, const char *format, ...) TOOL_PRINTF (2, 3)
     __attribute__ ((noreturn));
 
 /* Memory or the end. */

@@ -456,7 +456,7 @@ unwinds_add (PackTotals *totals, const SpoolHead *head)
 {
   if (totals->n_unwind_differs == 0)
     {
-      totals->unwind_place = head->unwind_place;
+      totals->unwind_position = head->unwind_position;
       totals->unwind_pcs[0] = head->unwind_pcs[0];
       totals->unwind_pcs[1] = head->unwind_pcs[1];
     }

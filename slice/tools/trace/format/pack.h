@@ -33,7 +33,7 @@ typedef struct
 {
   uint64_t n_events, n_bytes, n_dropped_nested, n_dropped_full;
   uint64_t n_unwind_checked, n_unwind_differs;
-  uint64_t unwind_place, unwind_pcs[2]; /* of a first difference */
+  uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
   bool cut, running;
 } PackTotals;

@@ -102,7 +102,7 @@ typedef struct
    * inner end, and what each walk had there */
   _Atomic uint64_t n_unwind_checked;
   _Atomic uint64_t n_unwind_differs;
-  uint64_t unwind_place;
+  uint64_t unwind_position;
   uint64_t unwind_pcs[2];
   uint32_t libgcc_walks; /* there is no libunwind */
 } SpoolHead;

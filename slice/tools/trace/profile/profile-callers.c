@@ -97,7 +97,7 @@ sli_profile_callers (const Profile *profile, uint32_t result,
   regex_t compiled;
   if (expression != NULL
       && regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
-    sli_tool_die (TOOL_USAGE, "%s is no regular expression", expression);
+    sli_tool_exit (TOOL_USAGE, "%s is no regular expression", expression);
   uint32_t depth = profile->sites->sites[profile->results[result].site].depth;
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     if (profile->final_map[node] == result)

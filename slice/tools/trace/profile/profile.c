@@ -85,11 +85,11 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   Profile *profile = sli_tool_zero (sizeof *profile);
   profile->reader = sli_trace_open (path, error);
   if (profile->reader == NULL)
-    sli_tool_die (TOOL_BAD_INPUT, "%s", error);
+    sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
   profile->symbols = sli_symbols_new (profile->reader);
   for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
     if (!sli_symbols_own (profile->symbols, options->own[i]))
-      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+      sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
                     options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
   sites_count (profile, options);

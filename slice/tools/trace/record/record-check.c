@@ -44,7 +44,7 @@ difference_note (uint32_t place, uint64_t ours, uint64_t theirs)
   SpoolHead *head = sli_record.head;
   if (atomic_fetch_add (&head->n_unwind_differs, 1) == 0)
     {
-      head->unwind_place = place;
+      head->unwind_position = place;
       head->unwind_pcs[0] = ours;
       head->unwind_pcs[1] = theirs;
     }

@@ -161,7 +161,7 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
-      if (LIKELY (node != SLI_STACK_OWN))
+      if (LIKELY (node != SLI_STACK_INTERNAL))
         event_write (self, op, (uint64_t)block, size, node, now, extra);
     }
   errno = saved_errno;
@@ -192,7 +192,7 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
   self->line = 0;
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
   self->line = line;
-  if (LIKELY (node != SLI_STACK_OWN))
+  if (LIKELY (node != SLI_STACK_INTERNAL))
     event_write (self, op, (uint64_t)block, 0, node, now, extra);
   errno = saved_errno;
   record_leave (self);

@@ -34,7 +34,7 @@ static const uint8_t death_ops[]
         [SLICE_TRACE_TLSF] = TRACE_OP_TLSF_FREE };
 
 static void
-hook_born (SliceTraceKind kind, const void *block, size_t bytes)
+hook_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
   self->hooked = true;
@@ -43,7 +43,7 @@ hook_born (SliceTraceKind kind, const void *block, size_t bytes)
 }
 
 static void
-hook_died (SliceTraceKind kind, const void *block, size_t bytes)
+hook_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
   (void)bytes;
@@ -54,7 +54,7 @@ hook_died (SliceTraceKind kind, const void *block, size_t bytes)
 
 /* As realloc: whatever was there, it ended by being resized. */
 static void
-hook_moved (SliceTraceKind kind, const void *old_block, const void *block,
+hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
             size_t bytes)
 {
   RecordThread *self = &sli_record_self;
@@ -66,7 +66,7 @@ hook_moved (SliceTraceKind kind, const void *old_block, const void *block,
 }
 
 static void
-hook_own (bool begins)
+hook_internal (bool begins)
 {
   if (begins)
     sli_record_self.inside++;
@@ -74,8 +74,8 @@ hook_own (bool begins)
     sli_record_self.inside--;
 }
 
-static const SliceTraceHooks hooks = { sizeof (SliceTraceHooks), hook_born,
-                                       hook_died, hook_moved, hook_own };
+static const SliceTraceHooks hooks = { sizeof (SliceTraceHooks), hook_alloc,
+                                       hook_free, hook_realloc, hook_internal };
 
 const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside);
 

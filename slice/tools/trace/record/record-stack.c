@@ -426,7 +426,7 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   uint32_t n = (uint32_t)got - own;
   if (n > 0 && pcs[own] >= stack.unwinder_low
       && pcs[own] < stack.unwinder_high)
-    return SLI_STACK_OWN;
+    return SLI_STACK_INTERNAL;
   if (stack.gone_high != 0 || stack.tagged_high != 0)
     pcs_tag (pcs + own, n);
   if (self->line != 0)

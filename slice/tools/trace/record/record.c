@@ -61,7 +61,7 @@ early_alloc (size_t alignment, size_t size)
   size_t at = early.used + 16;
   at = (at + alignment - 1) & ~(alignment - 1);
   if (size > EARLY_BYTES || at + size > EARLY_BYTES)
-    sli_record_die ("slice-trace: the start needs more memory than is set "
+    sli_record_abort ("slice-trace: the start needs more memory than is set "
                     "aside\n");
   early.used = (at + size + 15) & ~(size_t)15;
   memcpy (&early.bytes[at - sizeof size], &size, sizeof size);
@@ -77,7 +77,7 @@ early_size (const void *block)
 }
 
 void
-sli_record_die (const char *text)
+sli_record_abort (const char *text)
 {
   if (write (STDERR_FILENO, text, strlen (text)) < 0)
     _exit (127);
@@ -112,7 +112,7 @@ next_find (void)
   next.usable_size = dlsym (RTLD_NEXT, "malloc_usable_size");
   next.dlclose = dlsym (RTLD_NEXT, "dlclose");
   if (next.malloc == NULL || next.free == NULL || next.realloc == NULL)
-    sli_record_die ("slice-trace: no malloc to be found\n");
+    sli_record_abort ("slice-trace: no malloc to be found\n");
   next_state = FOUND;
 }
 

@@ -93,7 +93,7 @@ bool sli_spool_nodes_room (uint32_t n);
 void sli_spool_command (void);
 
 /* record-stack.c */
-#define SLI_STACK_OWN UINT32_MAX /* the unwinder's own call: no event */
+#define SLI_STACK_INTERNAL UINT32_MAX /* the unwinder's own call: no event */
 void sli_stack_init (void);
 void sli_stack_unwinder_open (void);
 void sli_stack_reset (void);
@@ -113,7 +113,7 @@ uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
 void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);
 
 /* record.c */
-void sli_record_die (const char *text);
+void sli_record_abort (const char *text);
 void *sli_record_next (const char *symbol);
 bool sli_record_next_ready (void);
 

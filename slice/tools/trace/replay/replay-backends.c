@@ -34,7 +34,7 @@ sli_backends_block_bytes (size_t bytes)
 static void
 no_memory (void)
 {
-  sli_tool_die (TOOL_FAILED, "an arena has no memory");
+  sli_tool_exit (TOOL_FAILED, "an arena has no memory");
 }
 
 /* --- none, malloc, slice ------------------------------------------------- */

@@ -50,7 +50,7 @@ memory_map (size_t bytes)
   void *map = mmap (NULL, bytes + 1, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (map == MAP_FAILED)
-    sli_tool_die (TOOL_FAILED, "no memory");
+    sli_tool_exit (TOOL_FAILED, "no memory");
   return map;
 }
 
@@ -60,11 +60,11 @@ ops_map (Run *run, const char *path)
   struct stat status;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat (fd, &status) != 0)
-    sli_tool_die (TOOL_BAD_INPUT, "%s: %s", path, strerror (errno));
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, strerror (errno));
   const uint8_t *map = mmap (NULL, (size_t)status.st_size, PROT_READ,
                              MAP_SHARED | MAP_POPULATE, fd, 0);
   if (map == MAP_FAILED)
-    sli_tool_die (TOOL_FAILED, "%s: %s", path, strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   run->head = (const ReplayHead *)map;
   run->sites = (const ReplaySite *)(run->head + 1);
   run->ops = (const ReplayOp *)(run->sites + run->head->n_sites);

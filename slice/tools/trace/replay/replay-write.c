@@ -313,7 +313,7 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
   sli_analysis_free (analysis);
   groups_settle (&writer);
   if (!ops_save (&writer, file.fd))
-    sli_tool_die (TOOL_FAILED, "the operations' file: %s", strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "the operations' file: %s", strerror (errno));
   free (writer.burst);
   free (writer.group_deaths);
   free (writer.ops);

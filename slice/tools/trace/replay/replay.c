@@ -73,10 +73,10 @@ sli_replay_measure (const ReplayTask *task)
   ReplayResult result = { 0 };
   int ends[2], status;
   if (pipe (ends) != 0)
-    sli_tool_die (TOOL_FAILED, "pipe: %s", strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "pipe: %s", strerror (errno));
   pid_t pid = fork ();
   if (pid < 0)
-    sli_tool_die (TOOL_FAILED, "fork: %s", strerror (errno));
+    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     child_exec (task, ends[1]);
   close (ends[1]);
@@ -93,7 +93,7 @@ int
 sli_command_replay_run (int argc, char **argv)
 {
   if (argc != 9)
-    sli_tool_die (TOOL_USAGE, "replay-run is for slice-trace itself");
+    sli_tool_exit (TOOL_USAGE, "replay-run is for slice-trace itself");
   argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,
@@ -105,6 +105,6 @@ sli_command_replay_run (int argc, char **argv)
                       .deaths = (ReplayDeaths)atoi (argv[7]) };
   task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
   if (task.backend == N_BACKENDS)
-    sli_tool_die (TOOL_FAILED, "%s: no such allocator", argv[1]);
+    sli_tool_exit (TOOL_FAILED, "%s: no such allocator", argv[1]);
   return sli_replay_run (&task);
 }

@@ -367,7 +367,7 @@ sli_sites_settle (Sites *sites)
   for (size_t i = 0; i < sites->n_patterns; i++)
     if (regcomp (&expressions[i], sites->patterns[i], REG_EXTENDED | REG_NOSUB)
         != 0)
-      sli_tool_die (TOOL_USAGE, "%s is no regular expression",
+      sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
                     sites->patterns[i]);
   uint64_t n_births = 0;
   for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
