@@ -520,6 +520,12 @@ test_trim_ends_huge_pages (void)
   g_assert_false (mapping_has_flag (runs[N - 1], " nh"));
 }
 
+static bool
+same_leaf (const void *a, const void *b)
+{
+  return ((uintptr_t) a ^ (uintptr_t) b) >> MAP_LEAF_BITS == 0;
+}
+
 /* The first two extents are known at a glance, until they are given up.  With
  * 32 bits extents are small, and the last run lies in a third, which is not
  * known. */
@@ -547,9 +553,14 @@ test_own_extents (void)
   for (int i = 0; i < n; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
-  g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
   g_assert_true (extent_cache_has (runs[0]));
-  g_assert_false (extent_cache_has (runs[n_known - 1]));
+  /* Where the system puts the second extent into another leaf of the map, it
+   * keeps that leaf, and stays. */
+  if (same_leaf (runs[0], runs[n_known - 1]))
+    {
+      g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
+      g_assert_false (extent_cache_has (runs[n_known - 1]));
+    }
 }
 
 static bool
