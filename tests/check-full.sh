@@ -9,6 +9,7 @@
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/check-lib.sh"
+. "$(dirname "$0")/seeded/seeded-lib.sh"
 
 case $CC in
 *-fsanitize*) skip_all "the compiler's flags are special: $CC" ;;
@@ -16,8 +17,9 @@ esac
 ulimit -c 0
 SLICE_OPTIONS=
 export SLICE_OPTIONS
-flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $top_srcdir/slice -pthread
-  -ftls-model=initial-exec -USLICE_DEBUG"
+tree=$temporary/tree
+flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $tree/slice -pthread
+  -ftls-model=initial-exec -USLICE_DEBUG -include $seeded/fault.h"
 
 # Blocks of some sizes come and go, through magazines, depot and slabs, and
 # what is spare goes back.
@@ -48,9 +50,10 @@ compile ()
   $CC $flags $more -c "$1" -o "$2" || exit 99
 }
 
+seeded_tree "$tree"
 sources=$(for layer in port base page slab depot magazine checking alloc \
                        observe; do
-            ls "$top_srcdir/slice/$layer"/*.c
+            ls "$tree/slice/$layer"/*.c
           done)
 
 # object SET SOURCE: two files may have one name
@@ -65,7 +68,7 @@ build ()
   set=$1
   shift
   mkdir "$temporary/$set"
-  more="$* -DSLICE_SEEDED"
+  more=$*
   for source in $sources "$top_srcdir/tests/seeded/fault.c" \
     "$temporary/load.c"; do
     compile "$source" "$(object $set "$source")"
@@ -95,7 +98,7 @@ else
   fail "without a fault no validator complains" "$said"
 fi
 
-# check FAULT FLOOR VALIDATOR
+# check FAULT LAYER VALIDATOR
 check ()
 {
   said=$(run full $1)

@@ -68,20 +68,13 @@ fork_parent (void)
 }
 
 static void
-lock_renew (Lock *lock)
-{
-  if (!SEEDED (15) || lock->rank != LOCK_RANK_PAGE)
-    sli_lock_renew (lock);
-}
-
-static void
 fork_child (void)
 {
   if (!sli_lock_forking_here ())
     return;
   sli_magazine_fork_child ();
-  fork_class_locks (lock_renew);
-  fork_low_locks (lock_renew);
+  fork_class_locks (sli_lock_renew);
+  fork_low_locks (sli_lock_renew);
   sli_page_fork_child ();
   sli_block_check_fork_child ();
   sli_lock_fork_end ();

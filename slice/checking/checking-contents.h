@@ -47,7 +47,7 @@ canary_is_whole (const char *block, size_t size)
   uint64_t canary = canary_of (block), found;
 
   memcpy (&found, block + size, sizeof found);
-  return found == canary || SEEDED (12);
+  return found == canary;
 }
 
 /* Chunks are whole numbers of 16 bytes, and are looked at or written 64 in a

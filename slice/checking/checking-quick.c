@@ -47,8 +47,7 @@ free_quick_checked (ThreadRecord *record, size_t size, char *block)
   if (UNLIKELY (!chunk_has_tag (block, &mark) || LOAD (mark) != TAG_LIVE + size
                 || !sli_record_push (record, class_index, block)))
     return false;
-  if (!SEEDED (13))
-    STORE (mark, TAG_FREE);
+  STORE (mark, TAG_FREE);
   return true;
 }
 

@@ -132,8 +132,7 @@ depot_remove (Depot *depot, Magazine *magazine)
   SCHEDULE_POINT ("depot pop");
   link_remove (&magazine->link);
   STORE (&depot->n_magazines, depot->n_magazines - 1);
-  if (!SEEDED (2))
-    depot->n_chunks -= magazine->n_rounds;
+  depot->n_chunks -= magazine->n_rounds;
 }
 
 static Magazine *
@@ -247,7 +246,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
    * go out to one thread. */
   exchange->is_remote = sli_last_allocator_is_remote (
       class_index, magazine->n_rounds, magazine->slots + 1);
-  exchange->contended = !SEEDED (1) && depot_lock (depot);
+  exchange->contended = depot_lock (depot);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
   depot_insert (depot, magazine);
@@ -264,8 +263,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
         = depot_pop_older (depot, now_msec, depot_options.working_set_msec);
   exchange->empty = depot_pop_empty (depot, n_wanted);
   assert_slow (depot_is_right (depot));
-  if (!SEEDED (1))
-    sli_unlock (&depot->lock);
+  sli_unlock (&depot->lock);
   PROBE2 (depot_push, class_index, magazine);
 }
 

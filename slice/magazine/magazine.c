@@ -158,11 +158,9 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   /* It is gone from the record before it is gone: see record-stats.c. */
   old = cache->loaded;
   SCHEDULE_POINT ("magazine replaced");
-  if (SEEDED (18) && old != NULL)
-    sli_depot_end_magazine (old);
   STORE (&cache->loaded, magazine);
   sli_record_show (record, class_index);
-  if (!SEEDED (18) && old != NULL)
+  if (old != NULL)
     sli_depot_end_magazine (old);
   return magazine;
 }

@@ -94,8 +94,7 @@ sli_record_show (ThreadRecord *record, unsigned class_index)
       STORE (&entry->end, sli_record_nil);
       return;
     }
-  STORE (&entry->end,
-         &magazine->slots[magazine->n_rounds_max + SEEDED (7)]);
+  STORE (&entry->end, &magazine->slots[magazine->n_rounds_max]);
   STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
 }
 
@@ -122,8 +121,6 @@ class_reattach (ThreadRecord *record, unsigned class_index)
     return;
   sli_record_hide (record, class_index);
   magazine->n_rounds -= cache->n_taken;
-  if (SEEDED (11))
-    magazine->n_rounds += cache->n_taken;
   memmove (&magazine->slots[1], &magazine->slots[1 + cache->n_taken],
            magazine->n_rounds * sizeof magazine->slots[0]);
   cache->n_taken = 0;
@@ -308,8 +305,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   STORE (&cache->previous, NULL);
   sli_record_show (record, class_index);
   magazine_flush (loaded, kind);
-  if (!SEEDED (8))
-    magazine_flush (previous, kind);
+  magazine_flush (previous, kind);
   zero_window_flush (cache, class_index);
   quarantine_flush (cache, class_index);
   assert_slow (sli_record_is_right (record, class_index));
@@ -357,7 +353,7 @@ self_end (void *value)
   ThreadRecord *record = value;
 
   STORE (&slice_tls_v1, &empty_sentinel);
-  self = SEEDED (17) ? RECORD_NEW : RECORD_NONE;
+  self = RECORD_NONE;
   sli_lock (&sli_registry.lock);
   link_remove (&record->link);
   STORE (&sli_registry.n_records, sli_registry.n_records - 1);
@@ -438,7 +434,7 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
 
       if (n_rounds < 2)
         return;
-      cache->n_taken = (uint16_t) (n_rounds - !SEEDED (9));
+      cache->n_taken = (uint16_t) (n_rounds - 1);
       sli_slab_free_old (class_index, cache->n_taken, slots + 1,
                          DEPOT_LONG_AGO_MSEC, "trim");
     }
@@ -450,7 +446,7 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
 static void
 record_add_rounds (ThreadRecord *record)
 {
-  if (record == self || (LOAD_ACQUIRE (&record->is_busy) && !SEEDED (10))
+  if (record == self || LOAD_ACQUIRE (&record->is_busy)
       || LOAD (record->tls) != &empty_sentinel)
     return;
   for (unsigned i = 1; i < N_CLASSES; i++)

@@ -147,8 +147,7 @@ region_old_granules (Region *region, uint64_t now_msec, uint64_t max_age_msec)
   for (unsigned granule = region->n_header; granule < region->n_granules;
        granule++)
     if (granuleset_has_all (&old, granule, 1)
-        && now_msec - region->free_msec[granule] < max_age_msec
-        && !SEEDED (21))
+        && now_msec - region->free_msec[granule] < max_age_msec)
       {
         granuleset_remove (&old, granule, 1);
         if (region->free_msec[granule] < oldest_msec)
@@ -173,8 +172,7 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
     return false;
   if (region->state == REGION_IDLE)
     sli_page.counts.n_idle--;
-  if (!SEEDED (19))
-    region->free = granuleset_minus (&region->free, dirty);
+  region->free = granuleset_minus (&region->free, dirty);
   region->n_free -= granuleset_count (dirty);
   sli_page.n_trimming++;
   link_remove (&region->link);
@@ -321,8 +319,7 @@ region_recover (Region *region)
        granule++)
     if (region->run_first[granule] == 0)
       {
-        if (!SEEDED (20))
-          granuleset_add (&region->free, granule, 1);
+        granuleset_add (&region->free, granule, 1);
         n_free++;
       }
   if (n_free == region->n_free)

@@ -449,8 +449,7 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
       += granuleset_count_in (&region->zeroed, first, n_granules)
          * sli_page.granule_bytes;
   granuleset_remove (&region->free, first, n_granules);
-  if (!SEEDED (14))
-    granuleset_remove (&region->zeroed, first, n_granules);
+  granuleset_remove (&region->zeroed, first, n_granules);
   region->n_free -= n_granules;
   for (unsigned i = first; i < first + n_granules; i++)
     STORE (&region->run_first[i], (uint8_t) first);

@@ -97,15 +97,6 @@ void sli_schedule_point (const char *name);
 # define SCHEDULE_IS_ON 0
 #endif
 
-/* A fault built in on purpose, for the tests to find (tests/seeded), which say
- * when they run which of them it is to be. */
-#ifdef SLICE_SEEDED
-extern int sli_seeded_fault;
-# define SEEDED(number) (sli_seeded_fault == (number))
-#else
-# define SEEDED(number) 0
-#endif
-
 /* Relaxed access to what another thread may read or write meanwhile. */
 #define LOAD(place) __atomic_load_n ((place), __ATOMIC_RELAXED)
 #define STORE(place, value) __atomic_store_n ((place), (value), __ATOMIC_RELAXED)

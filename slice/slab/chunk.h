@@ -92,7 +92,7 @@ chunk_find (const void *address, ChunkRef *place)
     return; /* in the colour (it wraps), the spare bytes or the bitmap */
   place->slab = record;
   place->index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
-  if ((size_t) place->index * sizeclass->chunk_bytes != offset && !SEEDED (16))
+  if ((size_t) place->index * sizeclass->chunk_bytes != offset)
     place->state = CHUNK_INTERIOR;
   else if (place->index >= LOAD (&place->slab->n_carved))
     place->state = CHUNK_UNCARVED;

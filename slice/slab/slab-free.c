@@ -122,10 +122,10 @@ word_free (const ChunkRef *place, unsigned word, uint64_t bits,
 
   do
     {
-      if ((old & bits) != 0 && !SEEDED (5))
+      if ((old & bits) != 0)
         return false;
       SCHEDULE_POINT ("chunk to be given");
-      if ((old == 0 && !SEEDED (4)) || ((old | bits) & mask) == mask)
+      if (old == 0 || ((old | bits) & mask) == mask)
         {
           is_guarded = slab->is_guarded;
           if (word_free_locked (slab, word, bits, &ok))

@@ -154,14 +154,6 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
 static inline uint64_t
 words_alloc (uint64_t *word)
 {
-  if (SEEDED (6))
-    {
-      uint64_t bits = LOAD (word);
-
-      SCHEDULE_POINT ("words read");
-      STORE (word, 0);
-      return bits;
-    }
   return __atomic_exchange_n (word, 0, __ATOMIC_ACQUIRE);
 }
 
@@ -222,7 +214,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   char *chunk = slab_chunk (slab, run, n_carved);
 
   if (n > sizeclass->n_chunks - n_carved)
-    n = sizeclass->n_chunks - n_carved + SEEDED (3);
+    n = sizeclass->n_chunks - n_carved;
   chunks_list (chunk, sizeclass->chunk_bytes, n, end);
   STORE (&slab->n_carved, (uint16_t) (n_carved + n));
   return n;

@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "config.h"
-
-#include "port/compiler.h"
+#include "fault.h"
 
 #include <stdlib.h>
 

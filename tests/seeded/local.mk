@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: MIT
 
 check_scripts += %D%/seeded.sh
-EXTRA_DIST += %D%/fault.c
+EXTRA_DIST += \
+	%D%/fault.c \
+	%D%/fault.h \
+	%D%/faults.patch \
+	%D%/seeded-lib.sh
 
 seeded:
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/seeded.sh all

@@ -7,7 +7,7 @@
 #                          (make check): all, but not 0, which is all other
 #                          tests
 #
-# The faults are where the sources say SEEDED (n).  A stage that still passes
+# The faults are in faults.patch, applied to a copy of the sources.  A stage that still passes
 # with the fault has not found it; one that nobody finds is a hole in the
 # tests.  Without a fault every stage must pass.
 #
@@ -17,14 +17,17 @@
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/seeded-lib.sh"
 srcdir=$top_srcdir
+tree=$temporary/tree
 : "${glib_flags=$(${PKG_CONFIG:-pkg-config} --cflags --libs glib-2.0)}"
 test -n "$scheduled_sources" || skip_all "to be run by make"
 ulimit -c 0
 SLICE_OPTIONS=
 export SLICE_OPTIONS
 
-flags="-std=gnu11 -O1 -w -I. -I$srcdir -iquote $srcdir/slice -pthread"
+flags="-std=gnu11 -O1 -w -I. -I$srcdir -iquote $tree/slice -pthread
+  -include $seeded/fault.h"
 sources="$scheduled_sources slice/port/tls.c"
 unit_tests="page walk fork model"
 
@@ -50,8 +53,11 @@ compile ()
     plain:tests/misuse/*) more='-O0 -fno-builtin' ;;
     plain:*) more= ;;
     esac
-    $CC $flags $glib_flags $more -DSLICE_SEEDED -c \
-      "$srcdir/$source" -o "$(object $set "$source")" || exit 99
+    case $source in
+    slice/*) from=$tree ;;
+    *) from=$srcdir ;;
+    esac
+    $CC $flags $glib_flags $more -c "$from/$source" -o "$(object $set "$source")" || exit 99
   done
 }
 
@@ -64,6 +70,7 @@ link ()
 
 build_all ()
 {
+  seeded_tree "$tree"
   misuse_sources=$(cd "$srcdir" && echo tests/misuse/*.c)
   sources="$sources tests/seeded/fault.c"
   compile plain $sources $misuse_sources tests/testlib.c \
@@ -128,7 +135,7 @@ without_fault ()
 # find FAULT: some stage does not
 find_fault ()
 {
-  where=$(cd "$srcdir" && grep -rlF "SEEDED ($1)" slice)
+  where=$(seeded_files "$1")
   test -n "$where" || { fail "fault $1: in no source"; return; }
   found=
   for stage in $(likely_stage "$1") $stages; do
@@ -144,8 +151,7 @@ find_fault ()
   fi
 }
 
-last=$(cd "$srcdir" && grep -rhoE 'SEEDED \([0-9]+\)' slice \
-       | grep -oE '[0-9]+' | sort -n | tail -1)
+last=$(seeded_last)
 case $* in
 '') set -- $(seq 1 "$last") ;;
 all) set -- $(seq 0 "$last") ;;
