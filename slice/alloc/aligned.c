@@ -34,7 +34,7 @@ is_aligned_by_class (size_t alignment, size_t bytes)
 {
   if (dispatch_goes_to_malloc (bytes))
     return alignment <= ALIGNMENT_OF_MALLOC;
-  if (sli_dispatch.route == PATH_CHECKING)
+  if (sli_dispatch.path == PATH_CHECKING)
     return alignment <= 2 * sizeof (void *);
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
 }
@@ -67,7 +67,7 @@ aligned_bytes (size_t alignment, size_t size, const char *operation,
 static bool
 remembers_malloc (void)
 {
-  return sli_dispatch.checks_blocks || sli_dispatch.route == PATH_CHECKING;
+  return sli_dispatch.checks_blocks || sli_dispatch.path == PATH_CHECKING;
 }
 
 static void *

@@ -26,43 +26,18 @@ attempt_block (size_t alignment UNUSED, size_t size, const void *site)
   return sli_dispatch_alloc (size, site);
 }
 
-static inline void *
-alloc_any (size_t size, bool may_fail, const void *site)
+COMMON_TEXT void *
+sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
+  dispatch_make_ready ();
   if (size == 0)
     return NULL;
   block = sli_dispatch_alloc (size, site);
   if (UNLIKELY (block == NULL))
     block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
   return block;
-}
-
-COMMON_TEXT NOINLINE void *
-sli_alloc_any (size_t size, bool may_fail, const void *site)
-{
-  dispatch_make_ready ();
-  return alloc_any (size, may_fail, site);
-}
-
-/* The program's very first: whether hooks are told is known only now. */
-COMMON_TEXT static COLD void *
-alloc_first (size_t size, bool may_fail, const void *site)
-{
-  sli_dispatch_begin_once ();
-  if (!trace_is_on ())
-    return sli_alloc_any (size, may_fail, site);
-  return may_fail ? sli_dispatch.checked.try_alloc_any (size, site)
-                  : sli_dispatch.checked.alloc_any (size, site);
-}
-
-COMMON_TEXT static NOINLINE void *
-alloc_for_program (size_t size, bool may_fail, const void *site)
-{
-  return LIKELY (LOAD_ACQUIRE (&sli_dispatch.ready))
-             ? alloc_any (size, may_fail, site)
-             : alloc_first (size, may_fail, site);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -77,20 +52,16 @@ slice_alloc_slow_v1 (size_t size)
   if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
-  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
-             ? sli_dispatch.checked.alloc_any (size, CALL_SITE)
-             : alloc_for_program (size, false, CALL_SITE);
+  return LOAD_ACQUIRE (&sli_dispatch.calls.alloc_any) (size, CALL_SITE);
 }
 
 void *
 slice_try_alloc_slow_v1 (size_t size)
 {
-  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
-             ? sli_dispatch.checked.try_alloc_any (size, CALL_SITE)
-             : alloc_for_program (size, true, CALL_SITE);
+  return LOAD_ACQUIRE (&sli_dispatch.calls.try_alloc_any) (size, CALL_SITE);
 }
 
-NOINLINE void
+void
 sli_free_any (size_t size, void *block, const void *site)
 {
   dispatch_make_ready ();
@@ -106,10 +77,8 @@ slice_free_slow_v1 (size_t size, void *block)
 {
   if (dispatch_is_fast (size))
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (LOAD_ACQUIRE (&sli_dispatch.calls_checking))
-    sli_dispatch.checked.free_any (size, block, CALL_SITE);
   else
-    sli_free_any (size, block, CALL_SITE);
+    LOAD_ACQUIRE (&sli_dispatch.calls.free_any) (size, block, CALL_SITE);
 }
 
 /* The checking modes look a block up before its link is read.  If it is none,
@@ -127,7 +96,7 @@ has_link (const void *block)
   {                                                                           \
    const void *mark = NULL;                                                   \
    size_t steps = 0, turn = 1;                                                \
-   bool is_checked = sli_dispatch.route == PATH_CHECKING;                     \
+   bool is_checked = sli_dispatch.path == PATH_CHECKING;                     \
    while ((chain) != NULL)                                                    \
     {                                                                         \
      void *next = NULL;                                                       \

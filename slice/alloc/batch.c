@@ -45,7 +45,7 @@ known_alloc (size_t size, bool *known_zero)
     }
   dispatch_make_ready ();
   if (size != 0 && size <= SLICE_SIZE_MAX
-      && sli_dispatch.route == PATH_MAGAZINES && !sli_dispatch.checks_blocks)
+      && sli_dispatch.path == PATH_MAGAZINES && !sli_dispatch.checks_blocks)
     {
       void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
                                               known_zero);
@@ -83,7 +83,7 @@ clear_freed (void *block)
 {
   ChunkInfo info;
 
-  if (sli_dispatch.route == PATH_MALLOC)
+  if (sli_dispatch.path == PATH_MALLOC)
     {
       memset (block, 0, sli_os_malloc_bytes (block));
       return;
@@ -102,7 +102,7 @@ bulk_free_guarded (void *block, const char *operation, const void *site)
 
   if (LIKELY (!sli_checking_is_large (block)))
     {
-      sli_dispatch.checked.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+      sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
       return;
     }
   /* What no mode has in its slabs ends the program as without the mode. */
@@ -122,7 +122,7 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
     {
       if (blocks[i] == NULL)
         continue;
-      if (sli_dispatch.route == PATH_CHECKING)
+      if (sli_dispatch.path == PATH_CHECKING)
         {
           bulk_free_guarded (blocks[i], operation, site);
           continue;
@@ -132,7 +132,7 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
                                    site);
       if (sli_dispatch.clears_freed)
         clear_freed (blocks[i]);
-      if (sli_dispatch.route == PATH_MALLOC)
+      if (sli_dispatch.path == PATH_MALLOC)
         {
           COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
           TRACE_INTERNAL (free (blocks[i]));
@@ -147,7 +147,7 @@ bulk_free (size_t n, void *const *blocks, const char *operation,
            const void *site)
 {
   dispatch_make_ready ();
-  if (sli_dispatch.route == PATH_CHECKING || sli_dispatch.route == PATH_MALLOC
+  if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.path == PATH_MALLOC
       || sli_dispatch.checks_blocks || sli_dispatch.clears_freed)
     {
       bulk_free_each (n, blocks, operation, site);
@@ -178,9 +178,9 @@ slice_free_bulk (size_t n, void *const *blocks)
 static bool
 is_apart (const void *block)
 {
-  if (sli_dispatch.route == PATH_MALLOC || sli_slab_is_ours (block))
+  if (sli_dispatch.path == PATH_MALLOC || sli_slab_is_ours (block))
     return false;
-  return sli_dispatch.route != PATH_CHECKING
+  return sli_dispatch.path != PATH_CHECKING
          || sli_block_check_size (block) != SIZE_MAX;
 }
 
@@ -197,7 +197,7 @@ slice_free_unsized (void *block)
       bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
       return;
     }
-  if (sli_dispatch.checks_blocks || sli_dispatch.route == PATH_CHECKING)
+  if (sli_dispatch.checks_blocks || sli_dispatch.path == PATH_CHECKING)
     sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
                                "slice_free_unsized", CALL_SITE);
   if (sli_dispatch.clears_freed)
@@ -218,7 +218,7 @@ slice_block_size_v1 (const void *block)
   unsigned class_index = chunk_class_of (block);
   size_t size;
 
-  if (UNLIKELY (sli_dispatch.route == PATH_CHECKING))
+  if (UNLIKELY (sli_dispatch.path == PATH_CHECKING))
     {
       size = sli_checking_block_size (block);
       return size != 0 ? size : sli_checking_large_bytes (block);
@@ -301,7 +301,7 @@ slice_debug_size (const void *address)
   size_t size;
 
   if (!LOAD_ACQUIRE (&sli_dispatch.ready)
-      || (!sli_dispatch.checks_blocks && sli_dispatch.route != PATH_CHECKING))
+      || (!sli_dispatch.checks_blocks && sli_dispatch.path != PATH_CHECKING))
     return 0;
   size = sli_block_check_size (address);
   return size == SIZE_MAX ? 0 : size;
@@ -324,7 +324,7 @@ slice_block_info (const void *address, SliceBlockInfo *info)
   info->class_index = chunk.class_index;
   info->start = chunk.start;
   info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
-  if (sli_dispatch.route == PATH_CHECKING && chunk.start != NULL)
+  if (sli_dispatch.path == PATH_CHECKING && chunk.start != NULL)
     {
       /* The block, not its chunk, is what the program knows. */
       info->start = (char *) chunk.start + sli_checking_front_bytes ();

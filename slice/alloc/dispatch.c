@@ -26,7 +26,48 @@
 
 static pthread_once_t dispatch_once = PTHREAD_ONCE_INIT;
 
-Dispatch sli_dispatch;
+/* --- before the first block ---------------------------------------------- */
+
+COMMON_TEXT static COLD void *
+first_alloc (size_t size, const void *site)
+{
+  sli_dispatch_begin_once ();
+  return sli_dispatch.calls.alloc_any (size, site);
+}
+
+static COLD void *
+first_try_alloc (size_t size, const void *site)
+{
+  sli_dispatch_begin_once ();
+  return sli_dispatch.calls.try_alloc_any (size, site);
+}
+
+static COLD void
+first_free (size_t size, void *block, const void *site)
+{
+  sli_dispatch_begin_once ();
+  sli_dispatch.calls.free_any (size, block, site);
+}
+
+Dispatch sli_dispatch
+    = { .calls = { first_alloc, first_try_alloc, first_free, NULL, NULL } };
+
+/* --- calls of no checking mode ------------------------------------------- */
+
+COMMON_TEXT static void *
+unchecked_alloc (size_t size, const void *site)
+{
+  return sli_alloc_any (size, false, site);
+}
+
+CONTEXT_TEXT static void *
+unchecked_try_alloc (size_t size, const void *site)
+{
+  return sli_alloc_any (size, true, site);
+}
+
+static const CheckingCalls unchecked_calls
+    = { unchecked_alloc, unchecked_try_alloc, sli_free_any, NULL, NULL };
 
 /* --- the first block ----------------------------------------------------- */
 
@@ -70,23 +111,25 @@ dispatch_begin (void)
   sli_option_freeze ();
   if (tool != NULL && sli_option (SLICE_OPTION_FORCE_POOL) == 2)
     sli_annotate_begin ();
-  sli_dispatch.guard = sli_checking_begin (&fallback);
-  sli_dispatch.route = choose_path (tool, sli_dispatch.guard);
-  sli_dispatch.checked = sli_dispatch.inner = *sli_checking_calls ();
-  sli_dispatch.size_max = sli_dispatch.route == PATH_MALLOC ? 0
-                          : sli_dispatch.route == PATH_CHECKING
+  sli_dispatch.mode = sli_checking_begin (&fallback);
+  sli_dispatch.path = choose_path (tool, sli_dispatch.mode);
+  sli_dispatch.untraced = sli_dispatch.path == PATH_CHECKING
+                              ? *sli_checking_calls ()
+                              : unchecked_calls;
+  sli_dispatch.size_max = sli_dispatch.path == PATH_MALLOC ? 0
+                          : sli_dispatch.path == PATH_CHECKING
                               ? sli_checking_size_max ()
                               : SLICE_SIZE_MAX;
   sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
   sli_dispatch.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
   sli_dispatch.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
-  options.is_inline = sli_dispatch.route == PATH_MAGAZINES
+  options.is_inline = sli_dispatch.path == PATH_MAGAZINES
                       && !sli_dispatch.checks_blocks
                       && !sli_dispatch.clears_freed && !options.counts_hits;
-  options.picks_randomly = sli_dispatch.guard >= CHECKING_HARDENED;
-  options.checks_reentry = sli_dispatch.guard >= CHECKING_HARDENED;
-  options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.guard);
+  options.picks_randomly = sli_dispatch.mode >= CHECKING_HARDENED;
+  options.checks_reentry = sli_dispatch.mode >= CHECKING_HARDENED;
+  options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.mode);
   sli_magazine_load ();
   sli_magazine_begin ();
   sli_magazine_init (&options);
@@ -113,7 +156,7 @@ sli_alloc_is_ready (void)
 AllocPath
 sli_alloc_path (void)
 {
-  return sli_dispatch.route;
+  return sli_dispatch.path;
 }
 
 void
@@ -128,7 +171,7 @@ sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees)
 uint64_t
 sli_alloc_count_small_mallocs (void)
 {
-  return sli_dispatch.route == PATH_MALLOC
+  return sli_dispatch.path == PATH_MALLOC
              ? LOAD (&sli_dispatch.n_small_mallocs)
              : 0;
 }
@@ -153,7 +196,7 @@ malloc_alloc (size_t size, const void *site)
   TRACE_INTERNAL (block = sli_os_malloc (size, false));
   if (block == NULL)
     return NULL;
-  if (sli_dispatch.route == PATH_CHECKING
+  if (sli_dispatch.path == PATH_CHECKING
       && !sli_checking_add_large (block, size, site))
     {
       TRACE_INTERNAL (free (block));
@@ -171,22 +214,6 @@ slab_alloc (unsigned class_index)
   void *chunk[1];
 
   return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
-}
-
-static void *
-dispatch_alloc (size_t size, const void *site)
-{
-  if (dispatch_goes_to_malloc (size))
-    return malloc_alloc (size, site);
-  switch (sli_dispatch.route)
-    {
-    case PATH_MAGAZINES:
-      return sli_magazine_alloc (SLICE_CLASS_V1 (size));
-    case PATH_CHECKING:
-      return sli_dispatch.checked.alloc (size, site);
-    default:
-      return slab_alloc (SLICE_CLASS_V1 (size));
-    }
 }
 
 /* A malloc'd block tells how large it is: exactly under a tool, else at
@@ -207,12 +234,12 @@ malloc_free (size_t size, void *block, const void *site)
   if (UNLIKELY (sli_slab_is_ours (block)))
     sli_diag_misuse (
         ERROR_WRONG_SIZE, "slice_free1", block, size,
-        sli_dispatch.route == PATH_CHECKING
+        sli_dispatch.path == PATH_CHECKING
             ? sli_checking_block_size (block)
             : sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
-  if (sli_dispatch.route == PATH_MALLOC)
+  if (sli_dispatch.path == PATH_MALLOC)
     check_malloc_size (size, block);
-  if (sli_dispatch.route == PATH_CHECKING)
+  if (sli_dispatch.path == PATH_CHECKING)
     sli_checking_remove_large (block, size, "slice_free1", site);
   if (size > SLICE_SIZE_MAX)
     COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
@@ -222,39 +249,45 @@ malloc_free (size_t size, void *block, const void *site)
 }
 
 static void
-dispatch_free (size_t size, void *block, const void *site)
+block_free (size_t size, void *block, const void *site)
 {
   if (sli_dispatch.clears_freed)
     memset (block, 0, size);
   if (dispatch_goes_to_malloc (size))
-    {
-      malloc_free (size, block, site);
-      return;
-    }
-  switch (sli_dispatch.route)
-    {
-    case PATH_MAGAZINES:
-      sli_magazine_free (SLICE_CLASS_V1 (size), block);
-      break;
-    case PATH_CHECKING:
-      sli_dispatch.checked.free (size, block, "slice_free1", site);
-      break;
-    default:
-      sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
-      break;
-    }
+    malloc_free (size, block, site);
+  else if (sli_dispatch.path == PATH_MAGAZINES)
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (sli_dispatch.path == PATH_CHECKING)
+    sli_dispatch.untraced.free (size, block, "slice_free1", site);
+  else
+    sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
+}
+
+/* The option debug-blocks; the checking modes have the registry look after
+ * large blocks themselves. */
+static bool
+dispatch_registers (void)
+{
+  return sli_dispatch.checks_blocks && sli_dispatch.path != PATH_CHECKING;
 }
 
 COMMON_TEXT void *
 sli_dispatch_alloc (size_t size, const void *site)
 {
-  void *block = dispatch_alloc (size, site);
+  void *block;
 
-  if (block != NULL && sli_dispatch.checks_blocks
-      && sli_dispatch.route != PATH_CHECKING
+  if (dispatch_goes_to_malloc (size))
+    block = malloc_alloc (size, site);
+  else if (sli_dispatch.path == PATH_MAGAZINES)
+    block = sli_magazine_alloc (SLICE_CLASS_V1 (size));
+  else if (sli_dispatch.path == PATH_CHECKING)
+    return sli_dispatch.untraced.alloc (size, site);
+  else
+    block = slab_alloc (SLICE_CLASS_V1 (size));
+  if (block != NULL && dispatch_registers ()
       && !sli_block_check_add_at (block, size, site))
     {
-      dispatch_free (size, block, site);
+      block_free (size, block, site);
       return NULL;
     }
   return block;
@@ -263,7 +296,7 @@ sli_dispatch_alloc (size_t size, const void *site)
 void
 sli_dispatch_free (size_t size, void *block, const void *site)
 {
-  if (sli_dispatch.checks_blocks && sli_dispatch.route != PATH_CHECKING)
+  if (dispatch_registers ())
     sli_block_check_remove_at (block, size, "slice_free1", site);
-  dispatch_free (size, block, site);
+  block_free (size, block, site);
 }

@@ -22,17 +22,19 @@
 /* Where the user's call was, for the debug mode's messages. */
 #define CALL_SITE __builtin_return_address (0)
 
-/* Constant once `ready`; the counters are shared, and rarely touched. */
+/* Constant once `ready`, but for what hooks change; the counters are shared, and rarely touched. */
 typedef struct
 {
   bool ready;
-  bool calls_checking;  /* ready, and in a checking mode or traced */
-  bool is_inline;       /* nothing but magazines, if no one listens */
-  bool is_fast;         /* ready, inline, and no one listens */
-  AllocPath route;
-  CheckingMode guard;    /* a checking mode, or CHECKING_OFF */
-  CheckingCalls checked; /* what it does; traced: or what tells the hooks */
-  CheckingCalls inner;   /* the same, but tells no one */
+  bool is_inline;       /* nothing but magazines, unless there are hooks */
+  bool is_fast;         /* ready, inline, and no hooks */
+  AllocPath path;
+  CheckingMode mode;    /* a checking mode, or CHECKING_OFF */
+  /* What the entries call where the fast path ends.  Before `ready' these
+   * functions make it ready; with hooks, the first three are those that call
+   * them. */
+  CheckingCalls calls;
+  CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* what is larger goes to the system's malloc */
   bool checks_blocks;   /* debug-blocks */
   bool clears_freed;    /* clear-freed */
@@ -44,7 +46,7 @@ typedef struct
 
 extern Dispatch sli_dispatch;
 
-/* Reads the options and readies the floors, once. */
+/* Reads the options and readies the layers, once. */
 void sli_dispatch_begin_once (void);
 
 /* As the first thing in every slow path. */
@@ -68,6 +70,8 @@ dispatch_goes_to_malloc (size_t size)
 {
   return size > sli_dispatch.size_max;
 }
+
+/* --- dispatch.c --- */
 
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);

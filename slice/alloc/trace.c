@@ -1,8 +1,9 @@
 /* trace.c - the hooks of a recorder, set and called for slices
  *
- * Layer: alloc.  With hooks every thread stands on the all-zero block, as
- * in the checking modes, and the slow entries come here by way of the same
- * pointers: so there is nothing to be tested in what they do without hooks.
+ * Layer: alloc.  With hooks every thread has the empty sentinel for a record,
+ * as in the checking modes, so that no call takes the inline path; and the
+ * entries reach the functions below by the pointers that lead to a checking
+ * mode.  Without hooks nothing is tested.
  *
  * No locks: what is written twice is the same.  Theory: section 13.9.
  *
@@ -19,21 +20,9 @@
 /* --- the entries --------------------------------------------------------- */
 
 static void *
-untraced_alloc (size_t size, const void *site)
-{
-  return sli_alloc_any (size, false, site);
-}
-
-static void *
-untraced_try_alloc (size_t size, const void *site)
-{
-  return sli_alloc_any (size, true, site);
-}
-
-static void *
 traced_alloc (size_t size, const void *site)
 {
-  void *block = sli_dispatch.inner.alloc_any (size, site);
+  void *block = sli_dispatch.untraced.alloc_any (size, site);
 
   sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
@@ -42,7 +31,7 @@ traced_alloc (size_t size, const void *site)
 static void *
 traced_try_alloc (size_t size, const void *site)
 {
-  void *block = sli_dispatch.inner.try_alloc_any (size, site);
+  void *block = sli_dispatch.untraced.try_alloc_any (size, site);
 
   sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
@@ -52,7 +41,7 @@ static void
 traced_free (size_t size, void *block, const void *site)
 {
   sli_trace_free (SLICE_TRACE_SLICE, block, size);
-  sli_dispatch.inner.free_any (size, block, site);
+  sli_dispatch.untraced.free_any (size, block, site);
 }
 
 /* --- setting ------------------------------------------------------------- */
@@ -63,18 +52,17 @@ static bool
 dispatch_follow_once (void)
 {
   bool is_traced = trace_hooks () != NULL;
+  const CheckingCalls *untraced = &sli_dispatch.untraced;
 
-  /* Written once: before anyone reads them, or, where a checking mode does, in
-   * place of what may as well be called once more. */
-  if (is_traced && LOAD (&sli_dispatch.checked.alloc_any) != traced_alloc)
-    {
-      STORE (&sli_dispatch.checked.alloc_any, traced_alloc);
-      STORE (&sli_dispatch.checked.try_alloc_any, traced_try_alloc);
-      STORE (&sli_dispatch.checked.free_any, traced_free);
-    }
+  /* One after the other: what calls the old one of a pair and the new one of
+   * another has its block all the same. */
+  STORE_RELEASE (&sli_dispatch.calls.alloc_any,
+                 is_traced ? traced_alloc : untraced->alloc_any);
+  STORE_RELEASE (&sli_dispatch.calls.try_alloc_any,
+                 is_traced ? traced_try_alloc : untraced->try_alloc_any);
+  STORE_RELEASE (&sli_dispatch.calls.free_any,
+                 is_traced ? traced_free : untraced->free_any);
   STORE_RELEASE (&sli_dispatch.is_fast, sli_dispatch.is_inline && !is_traced);
-  STORE_RELEASE (&sli_dispatch.calls_checking,
-                 is_traced || sli_dispatch.route == PATH_CHECKING);
   sli_magazine_show_inline (!is_traced);
   return is_traced;
 }
@@ -97,12 +85,6 @@ dispatch_follow_hooks (void)
 COMMON_TEXT void
 sli_trace_begin (void)
 {
-  if (sli_dispatch.route != PATH_CHECKING)
-    {
-      sli_dispatch.inner.alloc_any = untraced_alloc;
-      sli_dispatch.inner.try_alloc_any = untraced_try_alloc;
-      sli_dispatch.inner.free_any = sli_free_any;
-    }
   dispatch_follow_hooks ();
 }
 

@@ -21,26 +21,25 @@ sli_untraced_alloc_slow (size_t size)
   if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
-  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
-             ? sli_dispatch.inner.alloc_any (size, CALL_SITE)
-             : sli_alloc_any (size, false, CALL_SITE);
+  dispatch_make_ready ();
+  return sli_dispatch.untraced.alloc_any (size, CALL_SITE);
 }
 
 CONTEXT_TEXT void *
 sli_untraced_try_alloc_slow (size_t size)
 {
-  return LOAD_ACQUIRE (&sli_dispatch.calls_checking)
-             ? sli_dispatch.inner.try_alloc_any (size, CALL_SITE)
-             : sli_alloc_any (size, true, CALL_SITE);
+  dispatch_make_ready ();
+  return sli_dispatch.untraced.try_alloc_any (size, CALL_SITE);
 }
 
 CONTEXT_TEXT void
 sli_untraced_free_slow (size_t size, void *block)
 {
   if (dispatch_is_fast (size))
-    sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (LOAD_ACQUIRE (&sli_dispatch.calls_checking))
-    sli_dispatch.inner.free_any (size, block, CALL_SITE);
-  else
-    sli_free_any (size, block, CALL_SITE);
+    {
+      sli_magazine_free (SLICE_CLASS_V1 (size), block);
+      return;
+    }
+  dispatch_make_ready ();
+  sli_dispatch.untraced.free_any (size, block, CALL_SITE);
 }
