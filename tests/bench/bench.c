@@ -182,8 +182,8 @@ run_workload (const Workload *workload, const Arguments *arguments)
   (arguments->is_json ? bench_report_json : bench_report_line) (&run);
 }
 
-int
-main (int argc, char **argv)
+static int
+bench_run (int argc, char **argv)
 {
   Arguments arguments = { 0 };
   for (int i = 1; i < argc; i++)
@@ -221,4 +221,14 @@ main (int argc, char **argv)
     bench_skip (reason);
   run_workload (workload, &arguments);
   return 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  int code = bench_run (argc, argv);
+  /* of a write that failed before, fflush() says nothing */
+  if (fflush (stdout) != 0 || ferror (stdout) != 0)
+    bench_die ("the output could not be written");
+  return code;
 }

@@ -56,6 +56,14 @@ for program in slice-bench slice-bench-functions slice-bench-malloc \
       --histogram --file="$temporary/small.trace" "$workload"
   done
 done
+for arguments in --help --list "--tiny working-set" \
+    "--tiny --json working-set"; do
+  code=0
+  "$bench/slice-bench" $arguments > /dev/full 2> "$said" || code=$?
+  expect_none "$arguments: output that can't be written is noticed" \
+    "$(test $code = 1 && grep -q 'could not be written' "$said" \
+       || { echo "ended with $code"; cat "$said"; })"
+done
 expect 0 "four threads, checked" \
   "$bench/slice-bench" --checked --tiny --threads=4 working-set
 

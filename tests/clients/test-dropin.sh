@@ -61,6 +61,13 @@ expect_none "slice-run: --help names every option" \
               | grep -q -e "--$option" || echo "$option: not in the manual"
      done)"
 run_expect 0 "--version" --version
+for option in --help --version; do
+  code=0
+  sh "$slice_run" $option > /dev/full 2> "$said" || code=$?
+  expect_none "slice-run: $option that can't be written is noticed" \
+    "$(test $code = 125 && grep -q 'could not be written' "$said" \
+       || { echo "ended with $code"; cat "$said"; })"
+done
 run_expect 125 "an unknown option is refused" --no-such-option true
 run_expect 125 "no program is refused"
 run_expect 127 "a program that is not there" /no/such/program

@@ -408,11 +408,13 @@ options_parse (Options *options, int argc, char **argv)
       if (key == 'h')
         {
           help_print ();
+          stress_output_end ();
           exit (EXIT_GOOD);
         }
       if (key == KEY_VERSION)
         {
           printf ("slice-test %s\n", SLICE_VERSION_STRING);
+          stress_output_end ();
           exit (EXIT_GOOD);
         }
       if (!option_take_value (options, key, optarg)

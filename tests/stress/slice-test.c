@@ -57,8 +57,7 @@ slice_test (int argc, char **argv)
   int code = options.table          ? table_run (&options)
              : options.n_expect > 0 ? expect_caught (&options)
                                     : run_once (&options);
-  if (fflush (stdout) != 0)
-    stress_fail (EXIT_FOUND, "standard output can't be written");
+  stress_output_end ();
   return code;
 }
 

@@ -300,5 +300,6 @@ double clock_thread_sec (void);
 void *stress_alloc (size_t n, size_t size);
 void stress_fail (int code, const char *format, ...)
     __attribute__ ((noreturn, format (printf, 2, 3)));
+void stress_output_end (void);
 
 #endif

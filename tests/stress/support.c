@@ -52,3 +52,12 @@ stress_fail (int code, const char *format, ...)
   fflush (stderr);
   _exit (code);
 }
+
+/* What was printed is out, or the program ends. */
+void
+stress_output_end (void)
+{
+  /* of a write that failed before, fflush() says nothing */
+  if (fflush (stdout) != 0 || ferror (stdout) != 0)
+    stress_fail (EXIT_FOUND, "the output could not be written");
+}

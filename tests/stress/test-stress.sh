@@ -177,6 +177,13 @@ usage "is not an option" table
 expect 0 "--help" --help
 expect_said "--help: shows the modes" '--mode=MODE'
 expect 0 "--version" --version
+for arguments in --help --version --rounds=10 "--rounds=10 --json"; do
+  code=0
+  "$SLICE_TEST" --quiet $arguments > /dev/full 2> "$said" || code=$?
+  expect_none "$arguments: output that can't be written is noticed" \
+    "$(test $code = 1 && grep -q 'could not be written' "$said" \
+       || { echo "ended with $code"; cat "$said"; })"
+done
 
 # --- the table, its figures aside ---
 

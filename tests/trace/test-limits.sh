@@ -62,10 +62,14 @@ compile ends ends.c
 record "$t" "$work/ends" status
 for command in "info $t" "hot $t" "dump $t" "callers $t" "diff $t $t" \
   "patterns $t" "patterns --thresholds" "report --text $t" \
-  "export --format folded $t" --version --help
+  "export --format folded $t" "advise $t" "advise --text $t" "report $t" \
+  "time $work/ends status" --version --help \
+  $("$trace" --help | sed -n 's/^  \([a-z]*\) .*/\1@--help/p') \
+  record@--usage hot@--version
 do
+  command=$(echo "$command" | tr @ ' ')
   "$trace" $command > /dev/full 2> "$work/err"
-  equal "full-${command%% /*}" "$? $(cat "$work/err")" "124 slice-trace: \
+  equal "full-${command%% /*}" "$? $(tail -n 1 "$work/err")" "124 slice-trace: \
 the output could not be written: No space left on device"
 done
 cp "$t" "$work/kept"

@@ -7,7 +7,9 @@
 #include "commands.h"
 #include "slice/version.h"
 #include "tools/trace/common/tool.h"
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct
 {
@@ -67,9 +69,19 @@ command_run (int argc, char **argv)
   return help (stderr, TOOL_USAGE);
 }
 
+/* argp prints its help and exits by itself: what could not be written is
+ * noticed on that way, too. */
+static void
+at_exit (void)
+{
+  if (!sli_output_end ())
+    _exit (TOOL_FAILED);
+}
+
 int
 main (int argc, char **argv)
 {
-  int code = command_run (argc, argv);
-  return sli_output_end () ? code : TOOL_FAILED;
+  if (atexit (at_exit) != 0)
+    sli_tool_exit (TOOL_FAILED, "no memory");
+  return command_run (argc, argv);
 }
