@@ -43,6 +43,8 @@ endif
 	%D%/trace/common/json.h \
 	%D%/trace/format/operations.c \
 	%D%/trace/format/operations.h \
+	%D%/trace/common/origin.c \
+	%D%/trace/common/origin.h \
 	%D%/trace/format/pack.c \
 	%D%/trace/format/pack.h \
 	%D%/trace/profile/profile.c \

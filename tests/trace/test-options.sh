@@ -182,6 +182,53 @@ equal wrapper-matters "$(keys "$work/q.json" | comm -12 - "$work/p.keys" \
   | grep -c .)" 0
 "$trace" advise "$work/p.json" --replay "$work/r.json" -o "$work/a.json"
 equal wrapper-advise "$(grep -c '"verdict":"not replayed"' "$work/a.json")" 0
+
+# --- files made with other options, or of another recording ---
+"$trace" record -q -o "$work/other" "$work/obtained"
+"$trace" patterns $w "$work/other" -o "$work/o.json"
+"$trace" patterns "$t" -o "$work/plain.json"
+differ () # name, command...: refused, with both options
+{
+  name=$1
+  shift
+  "$trace" "$@" > "$work/out" 2> "$work/err"
+  equal "differ-$name" "$? $(grep -c 'was made with.*no options' "$work/err")" \
+    "4 1"
+}
+p=$work/p.json
+r=$work/r.json
+differ advise advise "$work/plain.json" --replay "$r"
+differ advise-trace advise "$t" --replay "$r"
+differ advise-times advise "$p" --times "$work/plain.json"
+differ advise-inputs advise "$p" "$work/plain.json"
+differ report report "$work/plain.json" --replay "$r"
+differ report-times report "$p" --times "$work/plain.json"
+differ diff diff "$work/plain.json" "$p"
+differ given report $w "$work/plain.json"
+"$trace" advise "$work/plain.json" -o "$work/plain.advice"
+differ report-advice report "$p" --advice "$work/plain.advice"
+for command in "advise $work/o.json --replay $r" \
+  "report $work/o.json --advice $work/a.json"
+do
+  "$trace" $command > "$work/out" 2> "$work/err"
+  equal "two-recordings-${command%% *}" \
+    "$? $(grep -c 'are of two recordings' "$work/err")" "4 1"
+done
+# and what goes together does: other order, more pictures, an older file
+"$trace" patterns --own=x $w --hot 3 "$t" -o "$work/order.json"
+"$trace" patterns $w --own=x "$t" -o "$work/order2.json"
+tr '\n' ' ' < "$p" | sed 's/"recording":"[^"]*", *"options":\[[^]]*\], *//' \
+  > "$work/older.json"
+equal together-older "$(grep -c '"recording"' "$work/older.json")" 0
+for command in "diff $work/order.json $work/order2.json" \
+  "diff $work/older.json $work/older.json" "diff $p $work/o.json" \
+  "report $w $p" "advise $w $t --replay $r" \
+  "report $t $w --replay $r --advice $work/a.json --times $work/o.json"
+do
+  "$trace" $command > "$work/out" 2> "$work/err"
+  equal "together-${command%% /*}" "$?$(cat "$work/err")" 0
+done
+
 for command in hot callers patterns "advise --text" "report --text" report \
   "export --format folded" "diff $t"
 do

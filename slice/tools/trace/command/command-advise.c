@@ -14,6 +14,7 @@
  */
 #include "command-line.h"
 #include "commands.h"
+#include "tools/trace/common/origin.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
@@ -407,6 +408,7 @@ advise_run (Advise *advise)
       JsonOut out = { .file = file };
       sli_json_begin (&out, NULL, '{');
       sli_json_text (&out, "format", "slice-trace advice 1");
+      sli_origin_copy (&out, advise->inputs[0]);
       sli_json_uint (&out, "inputs", advise->n_inputs);
       totals_write (&out, advise, advices, n);
       sli_json_begin (&out, "sites", '[');
@@ -450,6 +452,13 @@ sli_command_advise (int argc, char **argv)
   advise.times
       = times == NULL ? NULL : sli_stage_patterns (times, &trace.profile);
   advise.replay = sli_stage_load (replay, "slice-trace replay 1");
+  /* other inputs and times are other recordings; the replay is of the first */
+  OriginFile first = { advise.inputs[0], argv[0] };
+  for (int i = 1; i < argc; i++)
+    sli_origin_options_check (&first,
+                              &(OriginFile){ advise.inputs[i], argv[i] });
+  sli_origin_options_check (&first, &(OriginFile){ advise.times, times });
+  sli_origin_check (&first, &(OriginFile){ advise.replay, replay });
   int code = advise_run (&advise);
   for (size_t i = 0; i < advise.n_inputs; i++)
     sli_json_free (advise.inputs[i]);

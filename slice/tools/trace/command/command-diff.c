@@ -7,6 +7,7 @@
  */
 #include "command-line.h"
 #include "commands.h"
+#include "tools/trace/common/origin.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
@@ -127,6 +128,8 @@ sli_command_diff (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   JsonValue *documents[2] = { sli_stage_patterns (argv[0], &trace.profile),
                               sli_stage_patterns (argv[1], &trace.profile) };
+  sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
+                            &(OriginFile){ documents[1], argv[1] });
   Pair *pairs = NULL;
   size_t n = 0;
   for (int side = 0; side < 2; side++)

@@ -244,6 +244,26 @@ thresholds_set (const TextList *list)
     }
 }
 
+static int
+text_compare (const void *a, const void *b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* What decides the sites, in an order that is not the user's. */
+static const char *const *
+given_sorted (const TextList *given)
+{
+  TextList list = { 0 };
+  for (size_t i = 0; i < given->n; i++)
+    if (strncmp (given->items[i], "--hot=", 6) != 0
+        && strncmp (given->items[i], "--at=", 5) != 0)
+      sli_text_list_add (&list, given->items[i]);
+  if (list.n > 0)
+    qsort (list.items, list.n, sizeof *list.items, text_compare);
+  return list.items;
+}
+
 static void
 trace_options_settle (TraceOptions *options)
 {
@@ -251,6 +271,7 @@ trace_options_settle (TraceOptions *options)
   profile->wrappers = options->wrappers.items;
   profile->own = options->own.items;
   profile->fixed_depth = options->depth;
+  profile->given = given_sorted (&options->given);
   if (profile->to_time <= 0 && profile->from_time > 0)
     profile->to_time = 1e18;
   thresholds_set (&options->thresholds);

@@ -10,6 +10,7 @@
 #include "command-line.h"
 #include "commands.h"
 #include "tools/trace/common/json.h"
+#include "tools/trace/common/origin.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tools/trace/replay/replay.h"
 #include "tools/trace/common/tool.h"
@@ -462,6 +463,7 @@ replay_all (ReplayOptions *options, const char *trace)
   options->pollute_lines = program > 0 ? pollution_find (options, program) : 8;
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace replay 1");
+  sli_origin_write (&out, profile);
   sli_json_uint (&out, "operations", none.n_ops);
   sli_json_uint (&out, "calls", none.n_births);
   sli_json_uint (&out, "bytes", none.bytes);

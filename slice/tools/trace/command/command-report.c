@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "command-line.h"
 #include "commands.h"
+#include "tools/trace/common/origin.h"
 #include "tools/trace/report/report.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
@@ -49,6 +50,10 @@ sli_command_report (int argc, char **argv)
           sli_stage_load (advice, "slice-trace advice 1"),
           sli_stage_load (replay, "slice-trace replay 1"),
           times == NULL ? NULL : sli_stage_patterns (times, &trace.profile) };
+  OriginFile first = { documents[0], argv[0] };
+  sli_origin_check (&first, &(OriginFile){ documents[1], advice });
+  sli_origin_check (&first, &(OriginFile){ documents[2], replay });
+  sli_origin_options_check (&first, &(OriginFile){ documents[3], times });
   Report report = { documents[0], documents[1], documents[2], documents[3] };
   FILE *file = sli_file_begin (path);
   if (text)

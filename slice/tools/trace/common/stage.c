@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "stage.h"
+#include "origin.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tool.h"
 #include <math.h>
@@ -43,7 +44,11 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
   char *text, error[256];
   size_t n;
   if (!is_trace (path))
-    return sli_stage_load (path, "slice-trace patterns 1");
+    {
+      JsonValue *made = sli_stage_load (path, "slice-trace patterns 1");
+      sli_origin_given_check (&(OriginFile){ made, path }, options->given);
+      return made;
+    }
   Profile *profile = sli_profile_new (path, options);
   FILE *file = open_memstream (&text, &n);
   sli_profile_write (profile, file, NULL);

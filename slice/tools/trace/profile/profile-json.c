@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "profile-json.h"
+#include "tools/trace/common/origin.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <stdlib.h>
@@ -551,6 +552,7 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace patterns 1");
   sli_json_text (&out, "command", profile->reader->command);
+  sli_origin_write (&out, profile);
   sli_json_bool (&out, "timed",
                  (profile->reader->head.flags & TRACE_FLAG_TIMED) != 0);
   sli_json_text (&out, "unwinder", sli_trace_unwinder (profile->reader));

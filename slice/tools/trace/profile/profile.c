@@ -83,6 +83,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
 {
   char error[512];
   Profile *profile = sli_tool_zero (sizeof *profile);
+  profile->given = options->given;
   profile->reader = sli_trace_open (path, error);
   if (profile->reader == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s", error);

@@ -73,6 +73,7 @@ typedef struct
   uint64_t *chosen_live;
   double chosen_time; /* seconds; below 0: none */
   struct FreePair *free_pairs; /* of hotlines: FREE_PAIR_SLOTS */
+  const char *const *given;    /* as in the options */
 } Profile;
 
 typedef struct
@@ -83,6 +84,9 @@ typedef struct
   unsigned fixed_depth;      /* 0: adaptive */
   double chosen_time;        /* seconds from the start; below 0: none */
   double from_time, to_time; /* a window in seconds; 0 and 0: all */
+  /* the options that decide what the sites are, sorted, as they were given;
+   * NULL-ended; may be NULL */
+  const char *const *given;
 } ProfileOptions;
 
 /* Exits with a message if the file is no trace. */
