@@ -27,6 +27,8 @@ endif
 	%D%/trace/analyse/analyse-site.c \
 	%D%/trace/analyse/classify.c \
 	%D%/trace/analyse/classify.h \
+	%D%/trace/analyse/classify-numbers.c \
+	%D%/trace/analyse/classify-numbers.h \
 	%D%/trace/command/command-line.c \
 	%D%/trace/command/command-line.h \
 	%D%/trace/command/command-advise.c \
@@ -47,6 +49,8 @@ endif
 	%D%/trace/common/origin.h \
 	%D%/trace/format/pack.c \
 	%D%/trace/format/pack.h \
+	%D%/trace/format/pack-clock.c \
+	%D%/trace/format/pack-clock.h \
 	%D%/trace/profile/profile.c \
 	%D%/trace/profile/profile.h \
 	%D%/trace/profile/profile-callers.c \

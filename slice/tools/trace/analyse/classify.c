@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "tools/trace/common/tool.h"
-#include "classify.h"
+#include "classify-numbers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,240 +241,16 @@ sli_thresholds_print (FILE *file)
            sli_class_name (CLASS_GENERAL));
 }
 
-/* --- numbers ------------------------------------------------------------- */
-
-static double
-ratio (uint64_t part, uint64_t whole)
-{
-  return whole == 0 ? 0 : (double)part / (double)whole;
-}
-
-static double
-least (double a, double b)
-{
-  return a < b ? a : b;
-}
-
-static double
-most (double a, double b)
-{
-  return a > b ? a : b;
-}
-
-static int
-key_compare (const void *a, const void *b)
-{
-  const uint64_t *left = a, *right = b;
-  return left[0] < right[0] ? -1 : left[0] > right[0];
-}
-
-/* Median, the two commonest and the largest of the rounded sizes. */
-static void
-sizes_read (const SiteStats *stats, double *numbers)
-{
-  const SizeMix *mix = &stats->mix;
-  uint64_t first = 0, second = 0, first_size = 0, second_size = 0;
-  uint64_t (*sorted)[2] = sli_tool_alloc ((mix->n + 1) * sizeof *sorted);
-  size_t n = 0;
-  for (uint32_t i = 0; i < mix->n_slots; i++)
-    if (mix->keys[i] != 0)
-      {
-        uint64_t size = (uint64_t)(mix->keys[i] - 1) * ROUND_BYTES;
-        uint64_t count = mix->counts[i];
-        sorted[n][0] = size;
-        sorted[n++][1] = count;
-        if (count > first || (count == first && size < first_size))
-          {
-            second = first;
-            second_size = first_size;
-            first = count;
-            first_size = size;
-          }
-        else if (count > second || (count == second && size < second_size))
-          {
-            second = count;
-            second_size = size;
-          }
-      }
-  qsort (sorted, n, sizeof *sorted, key_compare);
-  uint64_t passed = 0;
-  for (size_t i = 0; i < n && 2 * passed < stats->births; i++)
-    {
-      passed += sorted[i][1];
-      numbers[NUMBER_MEDIAN] = (double)sorted[i][0];
-    }
-  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1][0];
-  numbers[NUMBER_P2] = ratio (first + second, stats->births);
-  numbers[NUMBER_PW] = ratio (
-      stats->peak_n * (first_size > second_size ? first_size : second_size),
-      stats->peak);
-  free (sorted);
-}
-
-static void
-owner_read (const SiteStats *stats, Verdict *verdict)
-{
-  const Owner *best = &stats->owners[0];
-  for (int i = 1; i < N_OWNERS_MAX; i++)
-    if (stats->owners[i].bytes > best->bytes)
-      best = &stats->owners[i];
-  verdict->owner = best->site;
-  verdict->owner_share = least (1, ratio (best->bytes, stats->burst_rounded));
-  /* one parent site, or several that each take whole bursts with them */
-  verdict->numbers[NUMBER_O]
-      = most (verdict->owner_share,
-              least (1, ratio (stats->owned_rounded, stats->burst_rounded)));
-}
-
-static uint64_t
-peaks_sum (const SiteStats *stats)
-{
-  uint64_t peak = stats->past_peak + stats->lane.peak;
-  for (uint32_t i = 0; i < stats->n_lanes; i++)
-    peak += stats->lanes[i].peak;
-  return peak;
-}
-
 double
 sli_threshold_contained (void)
 {
   return thresholds[T_C].value;
 }
 
-/* What all threads have of one function. */
-typedef struct
+double
+sli_threshold_waste (void)
 {
-  uint64_t function, pc, height, n_contained, contained;
-  bool mixed;
-} LifeSum;
-
-static LifeSum
-life_sum (const SiteStats *stats, unsigned k)
-{
-  LifeSum sum = { 0 };
-  for (uint32_t i = 0; i <= stats->n_lanes; i++)
-    {
-      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
-      const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
-      /* the first lane may be another thread's by now, and wait for a birth */
-      if (life == NULL || (life->function == 0 && life->mixed == false))
-        {
-          sum.mixed |= life == NULL && lane->peak > 0;
-          continue;
-        }
-      if (sum.function == 0)
-        {
-          sum.function = life->function;
-          sum.pc = life->pc;
-        }
-      sum.mixed |= life->mixed || life->function != sum.function;
-      sum.height += life->height_most + life->past_height;
-      sum.n_contained += life->n_contained;
-      sum.contained += life->contained;
-    }
-  return sum;
-}
-
-/* The innermost function that a marker's scope could stand for. */
-static void
-lives_read (const SiteStats *stats, Verdict *verdict)
-{
-  double *numbers = verdict->numbers;
-  for (unsigned k = 0; k < N_LIVES; k++)
-    {
-      LifeSum sum = life_sum (stats, k);
-      double contained = least (ratio (sum.n_contained, stats->births),
-                                ratio (sum.contained, stats->rounded));
-      double waste = ratio (sum.height, peaks_sum (stats));
-      if (sum.function == 0 || sum.mixed || contained < thresholds[T_C].value
-          || waste > thresholds[T_W_GOOD].value)
-        continue;
-      numbers[NUMBER_C] = contained;
-      numbers[NUMBER_WF] = waste;
-      verdict->scope_pc = sum.pc;
-      verdict->scope_life = k;
-      return;
-    }
-}
-
-/* The scope with the least waste among those that contain enough. */
-static void
-scope_read (const SiteStats *stats, Verdict *verdict)
-{
-  double *numbers = verdict->numbers;
-  numbers[NUMBER_C] = 0;
-  numbers[NUMBER_WF] = INFINITY;
-  for (uint32_t i = 0; i < stats->n_scopes; i++)
-    {
-      const ScopeSum *scope = &stats->scopes[i];
-      double contained
-          = least (ratio (scope->n_contained, stats->births),
-                   ratio (scope->bytes_contained, stats->rounded));
-      double waste = ratio (scope->sum_bump, scope->sum_peak);
-      bool enough = contained >= thresholds[T_C].value;
-      bool had_enough = numbers[NUMBER_C] >= thresholds[T_C].value;
-      if ((enough && (!had_enough || waste < numbers[NUMBER_WF]))
-          || (!had_enough && contained > numbers[NUMBER_C]))
-        {
-          numbers[NUMBER_C] = contained;
-          numbers[NUMBER_WF] = waste;
-          verdict->scope = scope->name;
-        }
-    }
-}
-
-/* W and SW are those of an arena, or a stack, for each thread: what they grow
- * to, added up, over the peaks, added up. */
-static void
-lanes_read (const SiteStats *stats, double *numbers)
-{
-  uint64_t peak = peaks_sum (stats), epoch = stats->past_epoch;
-  uint64_t height = stats->past_height, peak_n = stats->past_peak_n;
-  for (uint32_t i = 0; i <= stats->n_lanes; i++)
-    {
-      const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
-      epoch += lane->epoch_most;
-      height += lane->height_most;
-      if (lane->peak_n > peak_n)
-        peak_n = lane->peak_n;
-    }
-  numbers[NUMBER_W] = ratio (epoch, peak);
-  numbers[NUMBER_SW] = ratio (height, peak);
-  numbers[NUMBER_WASTE] = (double)epoch - (double)peak;
-  numbers[NUMBER_N1] = (double)peak_n;
-  numbers[NUMBER_T] = (double)stats->n_threads;
-}
-
-static void
-numbers_read (const SiteStats *stats, double share, Verdict *verdict)
-{
-  double *numbers = verdict->numbers;
-  numbers[NUMBER_BIRTHS] = (double)stats->births;
-  numbers[NUMBER_SHARE] = share;
-  numbers[NUMBER_N] = (double)stats->peak_n;
-  numbers[NUMBER_P] = (double)stats->peak;
-  lanes_read (stats, numbers);
-  numbers[NUMBER_L]
-      = least (ratio (stats->youngest_deaths, stats->deaths),
-               ratio (stats->youngest_rounded, stats->dead_rounded));
-  numbers[NUMBER_B] = ratio (stats->burst_rounded, stats->dead_rounded);
-  numbers[NUMBER_R] = ratio (stats->births, stats->peak_n);
-  numbers[NUMBER_Q] = most (ratio (stats->resized, stats->births),
-                            ratio (stats->resized_rounded, stats->rounded));
-  numbers[NUMBER_X]
-      = most (ratio (stats->other_thread, stats->births),
-              ratio (stats->other_thread_rounded, stats->rounded));
-  numbers[NUMBER_V] = least (1 - ratio (stats->deaths, stats->births),
-                             1 - ratio (stats->dead_rounded, stats->rounded));
-  numbers[NUMBER_Z]
-      = stats->one_size ? 1 : ratio (stats->sized_deaths, stats->deaths);
-  sizes_read (stats, numbers);
-  numbers[NUMBER_KNOWN] = most (numbers[NUMBER_P2], numbers[NUMBER_Z]);
-  owner_read (stats, verdict);
-  scope_read (stats, verdict);
-  if (numbers[NUMBER_C] < thresholds[T_C].value
-      || numbers[NUMBER_WF] > thresholds[T_W_GOOD].value)
-    lives_read (stats, verdict);
+  return thresholds[T_W_GOOD].value;
 }
 
 /* --- the list ------------------------------------------------------------ */
@@ -504,6 +280,12 @@ test_print (char *text, size_t size, const Test *test, const double *numbers)
   snprintf (text, size, "%s %.4g %s %g", number_names[test->number],
             numbers[test->number], sign_of (test),
             thresholds[test->threshold].value);
+}
+
+static double
+most (double a, double b)
+{
+  return a > b ? a : b;
 }
 
 /* An arena's absolute waste: more than the guard allows costs a class. */
@@ -573,7 +355,7 @@ sli_classify (const SiteStats *stats, double share, uint64_t peak,
   const size_t n_rules = sizeof rules / sizeof *rules;
   bool guarded = false;
   memset (verdict, 0, sizeof *verdict);
-  numbers_read (stats, share, verdict);
+  sli_numbers_read (stats, share, verdict);
   verdict->class = CLASS_GENERAL;
   size_t at = 0;
   for (; at < n_rules; at++)

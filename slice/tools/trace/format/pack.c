@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "pack.h"
+#include "pack-clock.h"
 #include "spool.h"
 #include "trace-write.h"
 #include <dirent.h>
@@ -103,54 +104,6 @@ msec_now (void)
 
 /* --- new processes ------------------------------------------------------- */
 
-/* The counter's rate, by the system's clock. */
-static uint64_t
-ticks_per_sec (const SpoolHead *head)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_REALTIME, &now);
-  uint64_t ticks = ticks_now ();
-  uint64_t nsec = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-  if (nsec < head->start_unix_nsec + 50000000)
-    {
-      /* too short to tell: measure 20 ms of our own */
-      struct timespec pause = { 0, 20000000 }, then;
-      nanosleep (&pause, NULL);
-      uint64_t more = ticks_now ();
-      clock_gettime (CLOCK_REALTIME, &then);
-      uint64_t passed = (uint64_t)(then.tv_sec - now.tv_sec) * 1000000000u
-                        + (uint64_t)then.tv_nsec - (uint64_t)now.tv_nsec;
-      return (uint64_t)((double)(more - ticks) * 1e9 / (double)passed);
-    }
-  return (uint64_t)((double)(ticks - head->start_ticks) * 1e9
-                    / (double)(nsec - head->start_unix_nsec));
-}
-
-static int
-cost_compare (const void *a, const void *b)
-{
-  uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-  return left < right ? -1 : left > right;
-}
-
-/* What the recorder's measurement costs when there is nothing between. */
-static uint32_t
-empty_cost (void)
-{
-  enum
-  {
-    N = 2001
-  };
-  static uint32_t costs[N];
-  for (int i = 0; i < N; i++)
-    {
-      uint64_t begin = ticks_after ();
-      costs[i] = (uint32_t)(ticks_after () - begin);
-    }
-  qsort (costs, N, sizeof *costs, cost_compare);
-  return costs[N / 2];
-}
-
 static bool
 process_open (Packer *packer, Process *process)
 {
@@ -193,13 +146,13 @@ writer_open (Packer *packer, Process *process)
   TraceFileHead file
       = { .page_bytes = (uint32_t)sysconf (_SC_PAGESIZE),
           .pid = head->pid,
-          .ticks_per_sec = ticks_per_sec (head),
+          .ticks_per_sec = sli_pack_ticks_per_sec (head),
           .start_ticks = head->start_ticks,
           .start_unix_nsec = head->start_unix_nsec,
           .flags = head->flags,
           .stack_depth = head->stack_depth,
           .free_depth = head->free_depth,
-          .empty_cost = head->flags & TRACE_FLAG_TIMED ? empty_cost () : 0 };
+          .empty_cost = head->flags & TRACE_FLAG_TIMED ? sli_pack_empty_cost () : 0 };
   process->writer = sli_trace_create (path, &file);
   if (process->writer == NULL)
     {
