@@ -28,6 +28,22 @@ profile_open (const PatternOptions *options, const char *path)
   return profile;
 }
 
+/* Of a command whose words are one trace. */
+static Profile *
+one_trace_open (PatternOptions *options, const ToolOption *table,
+                const char *help, int argc, char **argv)
+{
+  const CommandLine line = { .words = "TRACE",
+                             .help = help,
+                             .options = table,
+                             .trace = &options->trace,
+                             .least = 1,
+                             .most = 1 };
+  sli_trace_options_init (&options->trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  return profile_open (options, argv[0]);
+}
+
 int
 sli_command_patterns (int argc, char **argv)
 {
@@ -92,15 +108,9 @@ sli_command_hot (int argc, char **argv)
   const ToolOption table[] = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N",
                                  "Lines (20)", 1, UINT32_MAX },
                                { 0 } };
-  const CommandLine line = { .words = "TRACE",
-                             .help = "The sites that allocate most.",
-                             .options = table,
-                             .trace = &options.trace,
-                             .least = 1,
-                             .most = 1 };
-  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
-  sli_command_line (&line, &argc, &argv);
-  Profile *profile = profile_open (&options, argv[0]);
+  Profile *profile = one_trace_open (&options, table,
+                                     "The sites that allocate most.", argc,
+                                     argv);
   hot_print (profile, options.n_rows);
   sli_profile_free (profile);
   return TOOL_OK;
@@ -137,15 +147,9 @@ sli_command_callers (int argc, char **argv)
           OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
                   "The first frame that matches, not the next one"),
           { 0 } };
-  const CommandLine line = { .words = "TRACE",
-                             .help = "Who consumes a site, in percent.",
-                             .options = table,
-                             .trace = &options.trace,
-                             .least = 1,
-                             .most = 1 };
-  sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
-  sli_command_line (&line, &argc, &argv);
-  Profile *profile = profile_open (&options, argv[0]);
+  Profile *profile = one_trace_open (&options, table,
+                                     "Who consumes a site, in percent.", argc,
+                                     argv);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t index = profile->ranked[rank];
