@@ -95,6 +95,29 @@ expect_found "slice-run: the user's setting survives" \
 run_expect 0 "unset stays unset" sh -c 'echo "${SLICE_RUN_G_SLICE-unset}"'
 expect_found "slice-run: no setting, no name" '^unset$' "$(cat "$said")"
 
+# AddressSanitizer ends a program in which another library comes first.
+cat > "$temporary/asan.c" <<'END'
+#include <stdlib.h>
+int
+main (int argc, char **argv)
+{
+  char *volatile block = malloc (10);
+  if (argc > 1)
+    block[10] = *argv[1];
+  free (block);
+  return 0;
+}
+END
+if $CC -g -fsanitize=address "$temporary/asan.c" -o "$temporary/asan" \
+    2> "$said" && "$temporary/asan" 2> "$said"; then
+  run_expect 0 "AddressSanitizer: the program runs" --stats "$temporary/asan"
+  run_expect 1 "AddressSanitizer: faults are found" "$temporary/asan" x
+  expect_found "AddressSanitizer: and told" heap-buffer-overflow \
+    "$(cat "$said")"
+else
+  skip "AddressSanitizer" "the compiler has none"
+fi
+
 # --- the border ---
 
 border=$top_builddir/tests/clients/border

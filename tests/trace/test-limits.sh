@@ -93,6 +93,13 @@ if $CC -static "$work/four.c" -o "$work/four" 2> "$work/err"; then
 else
   skip nothing "no static C library"
 fi
+if $CC -fsanitize=address "$work/four.c" -o "$work/asan" 2> "$work/err"; then
+  record "$t" "$work/asan"
+  equal asan "$? $(grep -c 'built with AddressSanitizer' "$work/err") $(grep \
+    -c 'no room' "$work/err")" "1 1 0"
+else
+  skip asan "the compiler has none"
+fi
 record "$t" "$work/none"
 equal not-found "$? $(grep -c 'nothing was recorded' "$work/err")" "127 0"
 

@@ -165,8 +165,9 @@ exit_code (int status, const PackTotals *totals)
   /* one that was not started has been said */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
-  sli_tool_say ("nothing was recorded: the program is static, setuid, brings "
-                "its own allocator, or allocates nothing");
+  sli_tool_say ("nothing was recorded: the program is static, setuid, built "
+                "with AddressSanitizer, brings its own allocator, or "
+                "allocates nothing");
   return code == 0 ? TOOL_NO_EVENTS : code;
 }
 
