@@ -103,6 +103,23 @@ fi
 record "$t" "$work/none"
 equal not-found "$? $(grep -c 'nothing was recorded' "$work/err")" "127 0"
 
+# --- what is no file ---
+for command in info hot "export --format folded" report
+do
+  cat "$t" | "$trace" $command /dev/stdin > "$work/out" 2> "$work/err"
+  equal "pipe-$command" "$? $(grep -c 'from a file\|no file' "$work/err")" "4 1"
+done
+"$trace" info /dev/stdin < "$work/kept" > "$work/out" 2> "$work/err"
+equal redirected $? 0
+(cd "$work" && "$trace" record -o - "$work/ends" status) > "$work/out" \
+  2> "$work/err"
+equal record-stdout "$? $(grep -c 'goes to a file' "$work/err") $(ls "$work/-" \
+  2> "$work/null")" "125 1 "
+
+# --- a process that becomes another program ---
+record "$t" sh -c "exec $work/ends status"
+equal became "$(grep -c 'became another program' "$work/err")" 1
+
 # --- run: a program that was built again is recorded again ---
 run_program ()
 {

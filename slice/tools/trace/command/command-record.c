@@ -152,7 +152,8 @@ summary_say (const PackTotals *totals, const char *output)
                   (unsigned long long)totals->unwind_pcs[0],
                   (unsigned long long)totals->unwind_pcs[1]);
   if (totals->cut)
-    sli_tool_say ("cut: a process ended without its exit handlers");
+    sli_tool_say ("cut: a process ended without its exit handlers, or became "
+                  "another program (--follow records that one)");
   if (totals->running)
     sli_tool_say ("a child still runs; its trace ends here");
 }
@@ -195,6 +196,9 @@ unwinder_check (bool compared)
 static void
 output_check (const char *path)
 {
+  if (strcmp (path, "-") == 0)
+    sli_tool_exit (TOOL_USAGE_RUN, "-o -: standard output is the program's; a "
+                                  "trace goes to a file");
   FILE *file = fopen (path, "wbe");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));

@@ -43,6 +43,9 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
 {
   char *text, error[256];
   size_t n;
+  if (!sli_file_is_plain (path))
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: no file: a trace or patterns are read "
+                                  "more than once", path);
   if (!is_trace (path))
     {
       JsonValue *made = sli_stage_load (path, "slice-trace patterns 1");

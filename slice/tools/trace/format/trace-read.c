@@ -417,6 +417,12 @@ file_map (TraceReader *reader, const char *path, char *error)
         close (fd);
       return false;
     }
+  if (S_ISFIFO (status.st_mode) || S_ISSOCK (status.st_mode))
+    {
+      snprintf (error, 512, "%s: a pipe: a trace is read from a file", path);
+      close (fd);
+      return false;
+    }
   if (status.st_size < (off_t)sizeof reader->head)
     {
       snprintf (error, 512, "%s: too short to be a trace", path);
