@@ -116,9 +116,31 @@ equal redirected $? 0
 equal record-stdout "$? $(grep -c 'goes to a file' "$work/err") $(ls "$work/-" \
   2> "$work/null")" "125 1 "
 
+# --- the user's limits ---
+for limit in -v -f
+do
+  rm -f "$t" "$work/given"
+  (ulimit -S $limit 300000 && "$trace" record -o "$t" \
+    sh -c 'echo ran > "$0"' "$work/given") > "$work/out" 2> "$work/err"
+  equal "limit$limit" "$? $(grep -c "ulimit $limit is [0-9]* KiB" \
+    "$work/err") $(ls "$t" "$work/given" 2> "$work/null")" "124 1 "
+done
+
+(ulimit -f 1; "$trace" report -o "$work/long.html" "$work/kept") \
+  > "$work/out" 2> "$work/err"
+equal limit-page "$? $(grep -c 'could not be written: File too' "$work/err"\
+  )$(ls "$work" | grep long)" "124 1"
+(ulimit -f 8; "$trace" compare -n 2 true \
+  "head -c 99999 /dev/zero > $work/long; test \$? = 153") > "$work/out" \
+  2> "$work/err"
+equal limit-of-program "$(grep -c '^memory' "$work/out")" 1
+
 # --- a process that becomes another program ---
 record "$t" sh -c "exec $work/ends status"
-equal became "$(grep -c 'became another program' "$work/err")" 1
+equal became "$(grep -c 'another program (--follow' "$work/err")" 1
+"$trace" record --follow -o "$t" sh -c "exec $work/ends status" \
+  > "$work/out" 2> "$work/err"
+equal became-followed "$(grep -c -e '--follow' "$work/err")" 0
 
 # --- run: a program that was built again is recorded again ---
 run_program ()

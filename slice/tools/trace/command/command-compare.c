@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -44,6 +45,7 @@ command_measure (const char *command)
     {
       int null = open ("/dev/null", O_WRONLY);
       dup2 (null, STDOUT_FILENO);
+      signal (SIGXFSZ, SIG_DFL);
       execl ("/bin/sh", "sh", "-c", command, (char *)NULL);
       _exit (TOOL_NOT_RUN);
     }

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,7 +37,7 @@ typedef struct
 {
   const char *output;
   const char *recorder_options;
-  bool quiet;
+  bool quiet, follow;
 } RecordOptions;
 
 /* Beside the program (an uninstalled build), or where it was installed. */
@@ -91,6 +92,7 @@ child_run (char **argv, const char *spool, const char *recorder,
   char *ours = preload != NULL && preload[0] != '\0'
                    ? sli_tool_text ("%s:%s", recorder, preload)
                    : sli_tool_text ("%s", recorder);
+  signal (SIGXFSZ, SIG_DFL);
   setenv ("LD_PRELOAD", ours, 1);
   setenv (SPOOL_ENV, spool, 1);
   setenv (SPOOL_ENV_OPTIONS, options->recorder_options, 1);
@@ -127,8 +129,9 @@ pack_until_end (Packer *packer, pid_t pid)
 }
 
 static void
-summary_say (const PackTotals *totals, const char *output)
+summary_say (const PackTotals *totals, const RecordOptions *options)
 {
+  const char *output = options->output;
   sli_tool_say ("%llu events, %.2f bytes each, in %s%s",
                 (unsigned long long)totals->n_events,
                 totals->n_events == 0
@@ -153,7 +156,8 @@ summary_say (const PackTotals *totals, const char *output)
                   (unsigned long long)totals->unwind_pcs[1]);
   if (totals->cut)
     sli_tool_say ("cut: a process ended without its exit handlers, or became "
-                  "another program (--follow records that one)");
+                  "another program%s",
+                  options->follow ? "" : " (--follow records that one)");
   if (totals->running)
     sli_tool_say ("a child still runs; its trace ends here");
 }
@@ -206,6 +210,21 @@ output_check (const char *path)
   output_remove (path);
 }
 
+/* The spool is a sparse file, mapped whole, in the program and here.  One that
+ * may not grow so large would end the program by a signal. */
+static void
+limit_check (int resource, const char *option)
+{
+  struct rlimit limit;
+  if (getrlimit (resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+      && limit.rlim_cur < SPOOL_FILE_BYTES)
+    sli_tool_exit (TOOL_FAILED,
+                  "ulimit %s is %llu KiB: the spool takes %llu KiB of "
+                  "addresses, few of them of memory; give no such limit",
+                  option, (unsigned long long)limit.rlim_cur / 1024,
+                  (unsigned long long)SPOOL_FILE_BYTES / 1024);
+}
+
 static int
 record_run (char **argv, const RecordOptions *options)
 {
@@ -213,6 +232,8 @@ record_run (char **argv, const RecordOptions *options)
   if (access (recorder, R_OK) != 0)
     sli_tool_exit (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
   output_check (options->output);
+  limit_check (RLIMIT_FSIZE, "-f");
+  limit_check (RLIMIT_AS, "-v");
   sli_signals_begin (); /* no spool is left behind */
   char *spool = spool_make ();
   pid_t pid = fork ();
@@ -243,7 +264,7 @@ record_run (char **argv, const RecordOptions *options)
   if (totals.n_events == 0)
     output_remove (options->output);
   else if (!options->quiet)
-    summary_say (&totals, options->output);
+    summary_say (&totals, options);
   return exit_code (status, &totals);
 }
 
@@ -252,7 +273,7 @@ sli_command_record (int argc, char **argv)
 {
   RecordOptions record = { .output = "slice-trace.trace" };
   uint32_t depth = 128, free_depth = 4;
-  bool timed = false, check = false, follow = false;
+  bool timed = false, check = false;
   const ToolOption options[] = {
     OPTION (TEXT, NULL, 'o', &record.output, "FILE",
             "The trace (slice-trace.trace)"),
@@ -263,7 +284,7 @@ sli_command_record (int argc, char **argv)
     OPTION (FLAG, "timed", 0, &timed, NULL, "Measure each real call"),
     OPTION (FLAG, "check-unwind", 0, &check, NULL,
             "Walk each stack twice, and compare; slow"),
-    OPTION (FLAG, "follow", 0, &follow, NULL,
+    OPTION (FLAG, "follow", 0, &record.follow, NULL,
             "Programs that the program runs, too"),
     OPTION (FLAG, NULL, 'q', &record.quiet, NULL, "Say nothing at the end"),
     { 0 }
@@ -281,6 +302,6 @@ sli_command_record (int argc, char **argv)
   record.recorder_options
       = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
                        (unsigned)free_depth, timed ? ",timed" : "",
-                       follow ? ",follow" : "", check ? ",check-unwind" : "");
+                       record.follow ? ",follow" : "", check ? ",check-unwind" : "");
   return record_run (argv, &record);
 }

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "slice/version.h"
 #include "tools/trace/common/tool.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,5 +84,8 @@ main (int argc, char **argv)
 {
   if (atexit (at_exit) != 0)
     sli_tool_exit (TOOL_FAILED, "no memory");
+  /* a file that may not grow is an error like others; programs that are
+   * started have the signal again */
+  signal (SIGXFSZ, SIG_IGN);
   return command_run (argc, argv);
 }
