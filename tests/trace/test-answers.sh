@@ -20,20 +20,20 @@ $CXX -g -O1 "$clients/answers-cxx.cc" -o "$work/answers-cxx" || exit 1
 sites_of () # patterns
 {
   awk -F'":' '
-    function site_end () { if (line != "" && !own) print line; line = "" }
+    function site_end() { if (line != "" && !own) print line; line = "" }
     { gsub (/^ *"/, ""); value = $2; gsub (/^"|"?,?$/, "", value)
       if ($1 == "name" || $1 == "owner" || $1 == "scope") {
         while (match (value, /[^ ]\(([^()]|\([^()]*\))*\)/))
           value = substr (value, 1, RSTART) substr (value, RSTART + RLENGTH)
         gsub (/ /, "_", value) } }
-    $1 == "key" { site_end (); own = 0 }
+    $1 == "key" { site_end(); own = 0 }
     $1 == "name" { name = value }
     $1 == "temporary" { own = 1 }
     $1 == "class" && value != "rare" { line = value " " name }
     ($1 == "owner" || $1 == "scope") && line != "" && value !~ /^unknown/ {
       line = line " " $1 "=" value }
-    $1 == "series" { site_end () }
-    END { site_end () }' "$1" | LC_ALL=C sort
+    $1 == "series" { site_end() }
+    END { site_end() }' "$1" | LC_ALL=C sort
 }
 
 answer () # program, behaviour, wanted lines

@@ -74,10 +74,10 @@ fi
 # --- callers add up ---
 # sites, and those whose callers are all of it
 equal callers-sum "$("$trace" callers --site site "$t" | awk '
-  function settle () { if (n++ && sum > 99.9 && sum < 100.1) good++; sum = 0 }
-  /^[^ ]/ { settle () }
+  function settle() { if (n++ && sum > 99.9 && sum < 100.1) good++; sum = 0 }
+  /^[^ ]/ { settle() }
   /%/ { sum += $1 }
-  END { settle (); print (n > 1 && good == n - 1) }')" 1
+  END { settle(); print (n > 1 && good == n - 1) }')" 1
 
 # --- callers, counted again from the dump ---
 # Linked to a fixed address, so that addr2line needs to know nothing else.
