@@ -10,7 +10,9 @@
 #include "testlib.h"
 #include "teststats.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ enum { N_CHURNERS = 3, CHILD_SECONDS = 20 };
 /* --- other libraries' handlers, registered before and after ours --- */
 
 static void *handlers_block;
+static bool handlers_work; /* not where the program's first call matters */
 static int n_handled_first, n_handled_last;
 
 static void
@@ -29,6 +32,8 @@ use_in_handler (void)
 {
   void *blocks[40];
 
+  if (!handlers_work)
+    return;
   /* Enough for trips to the depot and the slabs, in whatever state. */
   for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
     {
@@ -158,6 +163,7 @@ fork_often (unsigned n_forks)
   pthread_t threads[N_CHURNERS];
   unsigned n_hung = 0, n_wrong = 0;
 
+  handlers_work = true;
   for (unsigned i = 0; i < N_PARENTS; i++)
     {
       parents_blocks[i] = slice_alloc (size_of (i));
@@ -273,6 +279,7 @@ test_loss_is_counted (void)
   pid_t child;
   int status;
 
+  handlers_work = true;
   pthread_barrier_init (&barrier, NULL, 2);
   pthread_create (&thread, NULL, hold_blocks, &barrier);
   pthread_barrier_wait (&barrier);
@@ -302,6 +309,7 @@ test_generations (void)
 {
   int status = 0;
 
+  handlers_work = true;
   for (unsigned i = 0; i < N_PARENTS; i++)
     {
       parents_blocks[i] = slice_alloc (size_of (i));
@@ -386,6 +394,7 @@ fork_crowd (const char *options)
   pid_t child;
 
   test_options (options);
+  handlers_work = true;
   crowd.blocks = g_new (void *, crowd.n);
   test_gang (2, crowd_join, &crowd);
   fflush (NULL);
@@ -443,6 +452,147 @@ test_before_the_first_block (void)
   use_in_thread (0, NULL);
 }
 
+/* The first one is another library's, between our handlers. */
+static void
+test_first_block_in_a_handler (void)
+{
+  handlers_work = true;
+  test_before_the_first_block ();
+  handlers_work = false;
+}
+
+/* --- a fork beside the first call --- */
+
+#if !TEST_IS_SANITIZED /* which have a pthread_mutex_lock() of their own */
+
+enum
+{
+  N_LOCKS_LOOKED = 12,
+  HELD_USEC = 30000
+};
+
+static sem_t is_inside;
+static __thread int locks_to_go; /* 0: of no interest */
+
+/* In place of the C library's: the lock in question is held for a while. */
+int
+pthread_mutex_lock (pthread_mutex_t *mutex)
+{
+  static int (*real_lock) (pthread_mutex_t *);
+  int result;
+
+  if (__atomic_load_n (&real_lock, __ATOMIC_RELAXED) == NULL)
+    {
+      void *symbol = dlsym (RTLD_NEXT, "pthread_mutex_lock");
+
+      __atomic_store (&real_lock, (int (**) (pthread_mutex_t *)) &symbol,
+                      __ATOMIC_RELAXED);
+    }
+  result = real_lock (mutex);
+  if (locks_to_go > 0 && --locks_to_go == 0)
+    {
+      sem_post (&is_inside);
+      usleep (HELD_USEC);
+    }
+  return result;
+}
+
+static int lock_looked_at;
+
+static void *
+first_call (void *data)
+{
+  locks_to_go = lock_looked_at;
+  if (data != NULL)
+    slice_set_option (SLICE_OPTION_HUGE_PAGES, 0);
+  else
+    slice_free1 (64, slice_alloc (64));
+  if (locks_to_go > 0)
+    sem_post (&is_inside);
+  locks_to_go = 0;
+  return NULL;
+}
+
+static void
+use_after_fork (void)
+{
+  hang_after (CHILD_SECONDS);
+  slice_free1 (64, slice_alloc (64));
+  use_in_thread (0, NULL);
+  slice_trim (0);
+  test_gang (2, use_in_thread, NULL);
+  _exit (0);
+}
+
+/* In a process of its own: the other thread makes the first call (or sets an
+ * option), and holds a lock while this one forks. */
+static void
+fork_beside_first_call (void *data)
+{
+  pthread_t thread;
+  pid_t child;
+  int status;
+
+  sem_init (&is_inside, 0, 0);
+  pthread_create (&thread, NULL, first_call, data);
+  sem_wait (&is_inside);
+  child = fork ();
+  if (child == 0)
+    use_after_fork ();
+  pthread_join (thread, NULL);
+  waitpid (child, &status, 0);
+  if (status != 0)
+    _exit (1);
+  use_after_fork ();
+}
+
+static void
+fork_at_each_lock (void *data)
+{
+  for (lock_looked_at = 1; lock_looked_at < N_LOCKS_LOOKED; lock_looked_at++)
+    {
+      int status;
+      pid_t child;
+
+      handlers_work = false;
+      fflush (NULL);
+      child = fork ();
+      handlers_work = lock_looked_at % 2 == 0;
+      if (child == 0)
+        fork_beside_first_call (data);
+      waitpid (child, &status, 0);
+      g_assert_cmpint (status, ==, 0);
+    }
+}
+
+static void
+test_first_call (void)
+{
+  fork_at_each_lock (NULL);
+}
+
+static void
+test_first_option (void)
+{
+  fork_at_each_lock (&is_inside);
+}
+
+static void
+add_first_calls (void)
+{
+  test_add_fresh ("/slice/fork/first-call", test_first_call);
+  test_add_fresh ("/slice/fork/first-option", test_first_option);
+}
+
+#else
+
+static void
+add_first_calls (void)
+{
+}
+
+#endif
+
 int
 main (int argc, char **argv)
 {
@@ -462,5 +612,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/fork/million-debug", test_million_debug);
   test_add_fresh ("/slice/fork/before-the-first-block",
                   test_before_the_first_block);
+  test_add_fresh ("/slice/fork/first-block-in-a-handler",
+                  test_first_block_in_a_handler);
+  add_first_calls ();
   return g_test_run ();
 }

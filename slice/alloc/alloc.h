@@ -44,5 +44,7 @@ void sli_trim_thread_start (void);
 
 /* Registers the handlers; when the library is loaded. */
 void sli_fork_load (void);
+/* The first call was made, and is not yet known to others. */
+void sli_fork_follow (void);
 
 #endif

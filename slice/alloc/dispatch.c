@@ -1,7 +1,8 @@
 /* dispatch.c - which way a block goes: magazines, a checking mode, slabs, malloc
  *
  * Layer: alloc.  Below: magazine; and, for routing only, slab (magazines
- * bypassed) and the system's malloc (large blocks).  No locks.  Theory: sections 2 and 6.
+ * bypassed) and the system's malloc (large blocks).
+ * Locks: what makes the first call one (rank 70).  Theory: sections 2, 6 and 9.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,11 +21,12 @@
 #include "port/annotate.h"
 #include "port/os.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_once_t dispatch_once = PTHREAD_ONCE_INIT;
+/* Held while the first call readies the layers.  No pthread_once(): a fork waits
+ * for the end of it, and a handler's call may be that first one (fork.c). */
+static Lock begin_lock = LOCK_INIT (LOCK_RANK_BEGIN);
 
 /* --- before the first block ---------------------------------------------- */
 
@@ -135,6 +137,7 @@ dispatch_begin (void)
   sli_magazine_init (&options);
   sli_dispatch.is_inline = options.is_inline;
   sli_trace_begin ();
+  sli_fork_follow ();
   STORE_RELEASE (&sli_dispatch.ready, true);
   sli_trace_follow ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
@@ -144,7 +147,16 @@ dispatch_begin (void)
 COMMON_TEXT void
 sli_dispatch_begin_once (void)
 {
-  pthread_once (&dispatch_once, dispatch_begin);
+  sli_lock (&begin_lock);
+  if (!LOAD_ACQUIRE (&sli_dispatch.ready))
+    dispatch_begin ();
+  sli_unlock (&begin_lock);
+}
+
+COMMON_TEXT Lock *
+sli_route_lock (void)
+{
+  return &begin_lock;
 }
 
 COMMON_TEXT bool

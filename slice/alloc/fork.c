@@ -1,9 +1,10 @@
 /* fork.c - a child that can allocate and free all that its parent held
  *
  * Layer: alloc.  Takes all locks from the top down, classes in order, and
- * gives them back upwards; the child makes them anew.  Between the handlers
- * the forking thread passes through every lock (lock.h), so that other
- * libraries' handlers may use slices in whatever order they run.
+ * gives them back upwards; the child makes them anew.  Before the first call
+ * there are no classes; the first of the locks keeps that call out.  Between
+ * the handlers the forking thread passes through every lock (lock.h), so that
+ * other libraries' handlers may use slices in whatever order they run.
  * Theory: section 9.
  *
  * SPDX-License-Identifier: MIT
@@ -45,15 +46,42 @@ fork_class_locks (LockAct act)
     act (sli_slab_lock (i));
 }
 
+/* Where each block is a malloc nothing lies under these locks: the child makes
+ * them anew, whoever held them.  (Race detectors count 64 locks in one hand.) */
+static bool
+classes_matter (void)
+{
+  return sli_alloc_path () != PATH_MALLOC;
+}
+
+/* What the first call has made. */
+COMMON_TEXT static void
+fork_hold_made (void)
+{
+  sli_magazine_fork_prepare ();
+  if (classes_matter ())
+    fork_class_locks (sli_lock_for_fork);
+}
+
+/* The first call of all waits for the fork, or the fork for it; what needs
+ * none, such as options and handlers, is under the low locks. */
 COMMON_TEXT static void
 fork_prepare (void)
 {
-  if (!sli_alloc_is_ready ())
-    return;
-  sli_magazine_fork_prepare ();
-  fork_class_locks (sli_lock_for_fork);
+  sli_lock_for_fork (sli_route_lock ());
+  if (sli_alloc_is_ready ())
+    fork_hold_made ();
   fork_low_locks (sli_lock_for_fork);
   sli_lock_fork_begin ();
+}
+
+/* The first call comes from another library's handler, between ours: what it
+ * has made is held before others may see it. */
+COMMON_TEXT void
+sli_fork_follow (void)
+{
+  if (sli_lock_forking_here ())
+    fork_hold_made ();
 }
 
 COMMON_TEXT static void
@@ -63,22 +91,40 @@ fork_parent (void)
     return;
   sli_lock_fork_end ();
   fork_low_locks (sli_unlock_after_fork);
-  fork_class_locks (sli_unlock_after_fork);
-  sli_magazine_fork_parent ();
+  if (sli_alloc_is_ready ())
+    {
+      if (classes_matter ())
+        fork_class_locks (sli_unlock_after_fork);
+      sli_magazine_fork_parent ();
+    }
+  sli_unlock_after_fork (sli_route_lock ());
+}
+
+static void
+lock_make_anew (Lock *lock)
+{
+  sli_lock_init (lock, lock->rank);
 }
 
 static void
 fork_child (void)
 {
+  bool is_ready = sli_alloc_is_ready ();
+
   if (!sli_lock_forking_here ())
     return;
-  sli_magazine_fork_child ();
-  fork_class_locks (sli_lock_renew);
+  if (is_ready)
+    {
+      sli_magazine_fork_child ();
+      fork_class_locks (classes_matter () ? sli_lock_renew : lock_make_anew);
+    }
   fork_low_locks (sli_lock_renew);
-  sli_page_fork_child ();
+  if (is_ready)
+    sli_page_fork_child ();
   sli_block_check_fork_child ();
+  sli_lock_renew (sli_route_lock ());
   sli_lock_fork_end ();
-  if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
+  if (is_ready && sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
 }
 

@@ -3,12 +3,13 @@
  * Layer: port.  Lock order is floor order: a thread takes locks of falling
  * rank only.  A debug build asserts it.
  *
- *   rank 60  the registry of threads       rank 20  the pages
- *   rank 40  a class's depot               rank 15  metadata
- *   rank 30  a class's slabs               rank 10  the block registry, options
+ *   rank 70  the first call                rank 20  the pages
+ *   rank 60  the registry of threads       rank 15  metadata
+ *   rank 40  a class's depot               rank 10  the block registry, options
+ *   rank 30  a class's slabs
  *
  * While a thread forks (between the prepare handler and the parent's or the
- * child's) it holds every lock; what it calls then passes through sli_lock()
+ * child's) it holds every lock that there is to be taken; what it calls then passes through sli_lock()
  * as if it had taken it.
  *
  * Theory: section 9.
@@ -23,6 +24,7 @@
 
 enum
 {
+  LOCK_RANK_BEGIN = 70,
   LOCK_RANK_REGISTRY = 60,
   LOCK_RANK_DEPOT = 40,
   LOCK_RANK_SLAB = 30,
