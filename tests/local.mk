@@ -168,6 +168,7 @@ check_scripts = \
 	%D%/check-setuid.sh \
 	%D%/check-32bit.sh \
 	%D%/check-debugging.sh \
+	%D%/check-detector.sh \
 	%D%/check-gdb.sh \
 	%D%/check-races.sh \
 	%D%/check-tools.sh
