@@ -322,10 +322,14 @@ typedef enum
   SLICE_BLOCK_FOREIGN = 0,  /**< not in our slabs (large blocks neither) */
   SLICE_BLOCK_NONE,         /**< our pages, but no block: slab header, unused
                                  page, padding */
-  SLICE_BLOCK_FREE,         /**< a chunk that lies free in its slab */
-  SLICE_BLOCK_OUT,          /**< a chunk out of its slab: a live block, or one
-                                 that rests in a magazine */
-  SLICE_BLOCK_INTERIOR      /**< inside such a chunk, not at its start */
+  SLICE_BLOCK_FREE,         /**< in a chunk that lies free in its slab; in the
+                                 checking modes (checked, hardened, debug) in
+                                 any that no block lives in */
+  SLICE_BLOCK_OUT,          /**< the start of a block whose chunk is out of its
+                                 slab: a live one, or, but in the checking
+                                 modes, one that rests in a magazine */
+  SLICE_BLOCK_INTERIOR      /**< in the chunk of such a block, not at the
+                                 block's start */
 } SliceBlockKind;
 
 /** What slice_block_info() tells. */
@@ -333,8 +337,14 @@ typedef struct
 {
   SliceBlockKind kind;
   unsigned class_index;  /**< its class; 0 if FOREIGN or NONE */
-  size_t bytes;          /**< the chunk's size; 0 if FOREIGN or NONE */
-  void *start;           /**< the chunk's start; NULL if FOREIGN or NONE */
+  size_t bytes;          /**< what may be used from `start` on: the chunk's
+                              size; in the checking modes, of a live block,
+                              the size it was asked for; of a free one, what
+                              the mode leaves of the chunk; 0 if FOREIGN or
+                              NONE */
+  void *start;           /**< where the block begins, or would: the chunk's
+                              start; in debug, 16 bytes behind it; NULL if
+                              FOREIGN or NONE */
 } SliceBlockInfo;
 
 /** Looks an address up, without touching what it points to.

@@ -42,8 +42,9 @@ typedef enum
 typedef struct
 {
   SlicePartKind kind;
-  void *address;        /**< its first byte */
-  size_t bytes;         /**< of it: of a slab, of a chunk */
+  void *address;        /**< a slab's first byte; or a block's, as in
+                             SliceBlockInfo */
+  size_t bytes;         /**< of a slab; or of a block, as there */
   uint32_t class_index; /**< 1 to SLICE_N_CLASSES - 1 */
 } SlicePart;
 

@@ -101,10 +101,12 @@ alloc_tests = \
 observe_tests = \
 	%D%/test-dump \
 	%D%/test-stats \
-	%D%/test-walk
+	%D%/test-walk \
+	%D%/test-block-info
 %C%_test_dump_LDADD = $(observe_test_libs)
 %C%_test_stats_LDADD = $(observe_test_libs)
 %C%_test_walk_LDADD = $(observe_test_libs)
+%C%_test_block_info_LDADD = $(observe_test_libs)
 
 slice_tests = \
 	%D%/test-batch \

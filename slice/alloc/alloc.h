@@ -11,6 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* --- batch.c --- */
+
+/* Where the block of a chunk begins, and its size; of one that is free, what
+ * its block may have.  (ChunkInfo, slab.h) */
+struct ChunkInfo;
+void *sli_alloc_block_of (const struct ChunkInfo *chunk, size_t *bytes);
+
+/* --- dispatch.c --- */
+
 /* Which way blocks go; decided once, from the options. */
 typedef enum
 {

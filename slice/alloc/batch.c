@@ -307,31 +307,48 @@ slice_debug_size (const void *address)
   return size == SIZE_MAX ? 0 : size;
 }
 
+void *
+sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
+{
+  size_t live_bytes = sli_dispatch.route == PATH_CHECKING
+                          ? sli_checking_tag_bytes (chunk->mark)
+                          : 0;
+
+  *bytes = live_bytes != 0
+               ? live_bytes
+               : sli_guard_room_bytes (
+                   sli_sizeclasses[chunk->class_index].chunk_bytes);
+  return (char *) chunk->start + sli_checking_front_bytes ();
+}
+
+/* Does no block live in it?  Who looked into a chunk does not know yet whether
+ * it is out. */
+static bool
+chunk_is_free (const ChunkInfo *chunk)
+{
+  ChunkInfo begin = *chunk;
+
+  if (chunk->state == CHUNK_INTERIOR)
+    sli_slab_lookup (chunk->start, &begin);
+  return begin.state != CHUNK_OUT
+         || (sli_dispatch.route == PATH_CHECKING
+             && sli_checking_tag_bytes (begin.mark) == 0);
+}
+
 void
 slice_block_info (const void *address, SliceBlockInfo *info)
 {
-  static const SliceBlockKind kinds[]
-      = { [CHUNK_FOREIGN] = SLICE_BLOCK_FOREIGN,
-          [CHUNK_NONE] = SLICE_BLOCK_NONE,
-          [CHUNK_INTERIOR] = SLICE_BLOCK_INTERIOR,
-          [CHUNK_UNCARVED] = SLICE_BLOCK_FREE,
-          [CHUNK_FREE] = SLICE_BLOCK_FREE,
-          [CHUNK_OUT] = SLICE_BLOCK_OUT };
   ChunkInfo chunk;
 
   sli_slab_lookup (address, &chunk);
-  info->kind = kinds[chunk.state];
+  *info = (SliceBlockInfo){ .kind = chunk.state == CHUNK_NONE
+                                        ? SLICE_BLOCK_NONE
+                                        : SLICE_BLOCK_FOREIGN };
+  if (chunk.start == NULL)
+    return;
   info->class_index = chunk.class_index;
-  info->start = chunk.start;
-  info->bytes = sli_sizeclasses[chunk.class_index].chunk_bytes;
-  if (sli_dispatch.path == PATH_CHECKING && chunk.start != NULL)
-    {
-      /* The block, not its chunk, is what the program knows. */
-      info->start = (char *) chunk.start + sli_checking_front_bytes ();
-      info->bytes = sli_checking_tag_bytes (chunk.mark);
-      if (chunk.state == CHUNK_OUT || chunk.state == CHUNK_INTERIOR)
-        info->kind = info->bytes == 0          ? SLICE_BLOCK_FREE
-                     : address == info->start ? SLICE_BLOCK_OUT
-                                              : SLICE_BLOCK_INTERIOR;
-    }
+  info->start = sli_alloc_block_of (&chunk, &info->bytes);
+  info->kind = chunk_is_free (&chunk)      ? SLICE_BLOCK_FREE
+               : address == info->start ? SLICE_BLOCK_OUT
+                                        : SLICE_BLOCK_INTERIOR;
 }

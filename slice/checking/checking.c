@@ -72,6 +72,12 @@ sli_checking_front_bytes (void)
 }
 
 size_t
+sli_guard_room_bytes (size_t chunk_bytes)
+{
+  return chunk_bytes - sli_checking.front_bytes - back_of (sli_checking.mode);
+}
+
+size_t
 sli_checking_size_max (void)
 {
   return SIZE_MAX_OF (sli_checking.mode);

@@ -72,7 +72,9 @@ size_t sli_checking_large_bytes (const void *block);
 size_t sli_checking_tag_bytes (uint16_t mark);
 /* The exact size that a live block was asked for with; 0 if it is none. */
 size_t sli_checking_block_size (const void *block);
-/* Bytes between a chunk's start and its block's. */
+/* Bytes between a chunk's start and its block's; and the most that a block of
+ * such a chunk has. */
 size_t sli_checking_front_bytes (void);
+size_t sli_guard_room_bytes (size_t chunk_bytes);
 
 #endif

@@ -107,12 +107,11 @@ walk_slab (const Note *slab, SliceVisit visit, void *data)
   bool goes_on = visit (&part, data);
   ChunkInfo chunk;
 
-  part.bytes = sizeclass->chunk_bytes;
   for (unsigned i = 0;
        goes_on && i < sli_slab_chunk (slab->address, i, &chunk); i++)
     {
       part.kind = chunk.state == CHUNK_OUT ? SLICE_PART_OUT : SLICE_PART_FREE;
-      part.address = chunk.start;
+      part.address = sli_alloc_block_of (&chunk, &part.bytes);
       goes_on = visit (&part, data);
     }
   return goes_on;
@@ -121,10 +120,12 @@ walk_slab (const Note *slab, SliceVisit visit, void *data)
 static bool
 walk_cached (const Note *cached, SliceVisit visit, void *data)
 {
-  SlicePart part = { SLICE_PART_CACHED, cached->address,
-                     sli_sizeclasses[cached->class_index].chunk_bytes,
-                     cached->class_index };
+  const ChunkInfo chunk = { .class_index = cached->class_index,
+                            .start = cached->address };
+  SlicePart part = { .kind = SLICE_PART_CACHED,
+                     .class_index = cached->class_index };
 
+  part.address = sli_alloc_block_of (&chunk, &part.bytes);
   return visit (&part, data);
 }
 

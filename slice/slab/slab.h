@@ -58,7 +58,7 @@ typedef enum
   CHUNK_OUT           /* out of its slab */
 } ChunkState;
 
-typedef struct
+typedef struct ChunkInfo
 {
   ChunkState state;
   unsigned class_index; /* 0 if FOREIGN or NONE */
