@@ -7,6 +7,8 @@
 #include "testlib.h"
 #include "teststats.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -259,6 +261,64 @@ test_at_exit (void)
   g_free (said);
 }
 
+/* --- on the least stack that a thread may have --- */
+
+static void *
+print_both (void *unused G_GNUC_UNUSED)
+{
+  slice_print_stats (2);
+  slice_print_stats_json (2);
+  return NULL;
+}
+
+static void
+print_in_small_thread (void)
+{
+  pthread_attr_t attributes;
+  pthread_t thread;
+
+  use_some ();
+  pthread_attr_init (&attributes);
+  pthread_attr_setstacksize (&attributes, (size_t) PTHREAD_STACK_MIN);
+  g_assert_cmpint (pthread_create (&thread, &attributes, print_both, NULL),
+                   ==, 0);
+  pthread_join (thread, NULL);
+}
+
+static void
+test_small_stack (void)
+{
+  char *said;
+
+  if (TEST_IS_SANITIZED)
+    return; /* it needs more itself */
+  said = said_by (print_in_small_thread);
+  g_assert_nonnull (strstr (said, "]}\n"));
+  g_free (said);
+}
+
+static unsigned
+count_in (const char *text, const char *part)
+{
+  unsigned n = 0;
+
+  for (; (text = strstr (text, part)) != NULL; text++)
+    n++;
+  return n;
+}
+
+static void
+test_json_counts_classes (void)
+{
+  char *said = said_by (print_json);
+  const char *at = strstr (said, "\"n_classes\":");
+
+  g_assert_nonnull (at);
+  g_assert_cmpuint (g_ascii_strtoull (strchr (at, ':') + 1, NULL, 10), ==,
+                    count_in (said, "\"block_bytes\":"));
+  g_free (said);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -269,6 +329,8 @@ main (int argc, char **argv)
   test_add ("/slice/dump/nothing", test_nothing);
   test_add ("/slice/dump/json", test_json);
   test_add ("/slice/dump/json-of-nothing", test_json_of_nothing);
+  test_add ("/slice/dump/small-stack", test_small_stack);
+  test_add ("/slice/dump/json-counts-classes", test_json_counts_classes);
   test_add ("/slice/dump/at-exit", test_at_exit);
   return g_test_run ();
 }

@@ -46,6 +46,26 @@ print (int fd, const char *format, ...)
 #define U(x) ((unsigned long long) (x))
 #define KB(bytes) (U (bytes) / 1024)
 
+/* As large as the least stack that a thread may have: not on it.  NULL: no
+ * memory. */
+static SliceStats *
+stats_take (int fd, bool *has_blocks)
+{
+  SliceStats *stats = sli_os_map (sizeof *stats, sli_os_page_bytes ());
+
+  if (stats == NULL)
+    print (fd, "slice: no memory for the statistics\n");
+  else
+    *has_blocks = slice_get_stats (stats);
+  return stats;
+}
+
+static void
+stats_give (SliceStats *stats)
+{
+  sli_os_unmap (stats, sizeof *stats);
+}
+
 /* --- the table ----------------------------------------------------------- */
 
 /* A number and what it counts: the word, and an s unless it is one. */
@@ -112,28 +132,33 @@ print_class (int fd, const SliceClassStats *class)
          class->rounds_peak);
 }
 
-void
-slice_print_stats (int fd)
+static void
+print_table (int fd, const SliceStats *stats)
 {
-  SliceStats stats;
-
-  if (!slice_get_stats (&stats))
-    {
-      print (fd, "slice: no block was ever asked for\n");
-      return;
-    }
-  if (sli_alloc_path () == PATH_MALLOC)
-    {
-      print_mallocs (fd, &stats);
-      return;
-    }
-  print_totals (fd, &stats);
+  print_totals (fd, stats);
   print (fd, "%6s %9s %8s %8s %7s %10s %9s %9s %8s %8s %6s %6s\n", "size",
          "live", "threads", "depot", "slabs", "hits", "pops", "pushes",
          "contend", "trimmed", "rounds", "peak");
   for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
-    if (class_was_used (&stats.classes[i]))
-      print_class (fd, &stats.classes[i]);
+    if (class_was_used (&stats->classes[i]))
+      print_class (fd, &stats->classes[i]);
+}
+
+void
+slice_print_stats (int fd)
+{
+  bool has_blocks;
+  SliceStats *stats = stats_take (fd, &has_blocks);
+
+  if (stats == NULL)
+    return;
+  if (!has_blocks)
+    print (fd, "slice: no block was ever asked for\n");
+  else if (sli_alloc_path () == PATH_MALLOC)
+    print_mallocs (fd, stats);
+  else
+    print_table (fd, stats);
+  stats_give (stats);
 }
 
 /* --- JSON ---------------------------------------------------------------- */
@@ -156,8 +181,7 @@ static const Field total_fields[] = {
   FIELD (SliceStats, returned_bytes), FIELD (SliceStats, n_regions),
   FIELD (SliceStats, n_regions_empty), FIELD (SliceStats, n_maps),
   FIELD (SliceStats, n_threads),      FIELD (SliceStats, n_large_allocs),
-  FIELD (SliceStats, n_large_frees),  FIELD (SliceStats, n_fork_lost),
-  FIELD (SliceStats, n_classes)
+  FIELD (SliceStats, n_large_frees),  FIELD (SliceStats, n_fork_lost)
 };
 
 static const Field class_fields[] = {
@@ -204,23 +228,33 @@ print_fields (int fd, const void *base, const Field *fields, size_t n)
 
 #define N_FIELDS(table) (sizeof (table) / sizeof (table)[0])
 
-void
-slice_print_stats_json (int fd)
+/* Class 0 is none. */
+static void
+print_json (int fd, const SliceStats *stats)
 {
-  SliceStats stats;
-
-  slice_get_stats (&stats);
   print (fd, "{");
-  print_fields (fd, &stats, total_fields, N_FIELDS (total_fields));
-  print (fd, ",\"classes\":[");
+  print_fields (fd, stats, total_fields, N_FIELDS (total_fields));
+  print (fd, ",\"n_classes\":%u,\"classes\":[", SLICE_N_CLASSES - 1u);
   for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
     {
       print (fd, "%s{", i == 1 ? "" : ",");
-      print_fields (fd, &stats.classes[i], class_fields,
+      print_fields (fd, &stats->classes[i], class_fields,
                     N_FIELDS (class_fields));
       print (fd, "}");
     }
   print (fd, "]}\n");
+}
+
+void
+slice_print_stats_json (int fd)
+{
+  bool has_blocks;
+  SliceStats *stats = stats_take (2, &has_blocks);
+
+  if (stats == NULL)
+    return;
+  print_json (fd, stats);
+  stats_give (stats);
 }
 
 /* --- at exit ------------------------------------------------------------- */
