@@ -189,6 +189,22 @@ test_all (void)
   g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 0);
 }
 
+static void
+test_all_with_value (void)
+{
+  int64_t value;
+
+  set_variable ("all=1");
+  g_assert_true (slice_get_option (SLICE_OPTION_DEBUG, &value));
+  g_assert_cmpint (value, ==, 1);
+  set_variable ("all,all=0");
+  g_assert_true (slice_get_option (SLICE_OPTION_DEBUG, &value));
+  g_assert_cmpint (value, ==, 0);
+  set_variable ("debug all=no");
+  g_assert_true (slice_get_option (SLICE_OPTION_DEBUG, &value));
+  g_assert_cmpint (value, ==, 0);
+}
+
 static const struct
 {
   const char *variable;
@@ -288,7 +304,7 @@ static const struct
   { "nonsense=1", UNKNOWN ("nonsense") },
   { "=1", UNKNOWN ("") },
   { "one,two", UNKNOWN ("one") UNKNOWN ("two") },
-  { "all=1", UNKNOWN ("all") },
+  { "alls=1", UNKNOWN ("alls") },
   { "count=2", BAD ("count=2", SWITCH) },
   { "count=", BAD ("count=", SWITCH) },
   { "count=-1", BAD ("count=-1", SWITCH) },
@@ -435,6 +451,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/option/too-late", test_too_late);
   test_add_fresh ("/slice/option/variable", test_variable);
   test_add_fresh ("/slice/option/all", test_all);
+  test_add_fresh ("/slice/option/all-with-value", test_all_with_value);
   test_add_fresh ("/slice/option/units", test_units);
   test_add_fresh ("/slice/option/source-names", test_source_names);
   test_add ("/slice/option/bad-variables", test_bad_variables);

@@ -355,7 +355,7 @@ print_help (void)
 }
 
 static void
-warn_of_value (const OptionRow *row, const char *value)
+warn_of_value (const OptionRow *row, const char *name, const char *value)
 {
   char range[HELP_BYTES / 2];
 
@@ -363,11 +363,11 @@ warn_of_value (const OptionRow *row, const char *value)
   if (value == NULL)
     sli_diag_warn (ERROR_BAD_OPTION_VALUE,
                    "SLICE_OPTIONS: '%s' is ignored: it wants a value: %s",
-                   row->name, range);
+                   name, range);
   else
     sli_diag_warn (ERROR_BAD_OPTION_VALUE,
                    "SLICE_OPTIONS: '%s=%s' is ignored: its value may be %s",
-                   row->name, value, range);
+                   name, value, range);
 }
 
 /* One item of the variable: NAME or NAME=VALUE.  Quiet when asked only. */
@@ -379,11 +379,6 @@ read_item (char *item, int64_t *values, bool quiet)
   const OptionRow *row;
   int64_t value = 1;
 
-  if (strcmp (item, "all") == 0)
-    {
-      values[SLICE_OPTION_DEBUG] = 1;
-      return;
-    }
   if (strcmp (item, "help") == 0)
     {
       if (!quiet)
@@ -392,7 +387,8 @@ read_item (char *item, int64_t *values, bool quiet)
     }
   if (equals != NULL)
     *equals = '\0';
-  row = option_row (slice_option_by_name (item));
+  row = option_row (strcmp (item, "all") == 0 ? SLICE_OPTION_DEBUG
+                                              : slice_option_by_name (item));
   if (row == NULL)
     {
       if (!quiet)
@@ -404,7 +400,7 @@ read_item (char *item, int64_t *values, bool quiet)
                         : !parse_value (row, text, &value))
     {
       if (!quiet)
-        warn_of_value (row, text);
+        warn_of_value (row, item, text);
     }
   else
     values[row->option] = value;
