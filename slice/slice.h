@@ -410,7 +410,9 @@ SLICE_API void slice_thread_flush (void);
  *                   not fit)
  * @param alignment  the alignment asked for; 0 if none
  * @param data       the handler's own
- * @return           true: something was freed, try again; false: give up
+ * @return           true: something was freed, try again; false: give up.
+ *                   Of a size above PTRDIFF_MAX, which can never fit, the
+ *                   handler is told once, and the answer does not count.
  *
  * It may use slices (free some), longjmp away or end the program; no lock is
  * held when it is called. */

@@ -1196,6 +1196,48 @@ death_handler_gives_up (void)
   slice_alloc (100);
 }
 
+/* What can never fit is asked for once, whatever the handler says. */
+static bool
+says_yes (size_t size, size_t alignment G_GNUC_UNUSED,
+          void *data G_GNUC_UNUSED)
+{
+  static int n_calls;
+
+  if (n_calls++ > 0 || size <= PTRDIFF_MAX)
+    _exit (99);
+  return true;
+}
+
+static void
+death_never_fits (void)
+{
+  slice_set_failure_handler (says_yes, NULL);
+  test_will_die ("slice: error 121: slice_alloc_n: size overflow: %zu times "
+                 "2 bytes [thread %u]",
+                 half, test_thread_id ());
+  slice_alloc_n (half, 2);
+}
+
+static void
+death_never_fits_aligned (void)
+{
+  slice_set_failure_handler (says_yes, NULL);
+  test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: %zu "
+                 "bytes, alignment 64 [thread %u]",
+                 half, test_thread_id ());
+  slice_alloc_aligned (64, half);
+}
+
+static void
+death_never_fits_one (void)
+{
+  slice_set_failure_handler (says_yes, NULL);
+  test_will_die ("slice: error 120: slice_alloc: out of memory: %zu bytes "
+                 "[thread %u]",
+                 half, test_thread_id ());
+  slice_alloc (half);
+}
+
 static void
 death_no_memory (void)
 {
@@ -1321,6 +1363,10 @@ main (int argc, char **argv)
   test_add ("/slice/alloc/check-version", test_check_version);
   test_add_fresh ("/slice/alloc/failure-handler", test_failure_handler);
   test_add_fresh ("/slice/alloc/try-does-not-ask", test_try_does_not_ask);
+  test_add_death ("/slice/alloc/death/never-fits", death_never_fits);
+  test_add_death ("/slice/alloc/death/never-fits-aligned",
+                  death_never_fits_aligned);
+  test_add_death ("/slice/alloc/death/never-fits-one", death_never_fits_one);
   test_add_death ("/slice/alloc/death/handler-gives-up",
                   death_handler_gives_up);
   test_add_death ("/slice/alloc/death/no-memory", death_no_memory);

@@ -14,6 +14,7 @@
 #include "port/os.h"
 
 #include <errno.h>
+#include <stdint.h>
 
 static struct
 {
@@ -55,7 +56,10 @@ sli_oom_ask (size_t size, size_t alignment)
   handler = failure.handler;
   data = failure.data;
   sli_unlock (&failure.lock);
-  return handler != NULL && handler (size, alignment, data);
+  /* What can never fit it is told of, and may end or leave; but nothing that it
+   * frees helps. */
+  return handler != NULL && handler (size, alignment, data)
+         && size <= PTRDIFF_MAX;
 }
 
 _Noreturn COLD static void
