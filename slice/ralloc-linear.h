@@ -215,7 +215,8 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
 /** Frees an object; NULL does nothing.
  * Errors: no live object of a gc context (207). */
 SLICE_API void ralloc_gc_free (void *ptr);
-/** The context of an object, in O(1). */
+/** The context of an object, in O(1).
+ * Errors: no live object of a gc context (207). */
 SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
 /** Begins a sweep: all objects and all nodes that hang on the context count
  * as rubbish until marked (nodes: until stolen away). */

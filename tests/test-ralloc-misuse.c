@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slice/options.h>
@@ -550,73 +549,6 @@ test_misuse (gconstpointer data)
   g_test_trap_assert_stderr (misuse->message);
 }
 
-/* --- random wrong pointers into our slabs --- */
-
-enum
-{
-  N_NODES = 3000,
-  N_POINTERS = 2000,
-  N_POINTERS_SLOW = 100000 /* with -m slow */
-};
-
-/* One child process tries one pointer; a process each is dear, so the death
- * is caught by a handler and the next pointer tried in a fresh fork. */
-static bool
-pointer_is_caught (void *pointer)
-{
-  int status;
-  pid_t pid = fork ();
-
-  if (pid == 0)
-    {
-      g_assert_nonnull (freopen ("/dev/null", "w", stderr));
-      do_free (pointer);
-      _exit (0);
-    }
-  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
-  return WIFSIGNALED (status) && WTERMSIG (status) == SIGABRT;
-}
-
-static void
-test_wrong_pointers (void)
-{
-  Random random = { 99 };
-  char *nodes[N_NODES];
-  void *root;
-  unsigned n_pointers = g_test_slow () ? N_POINTERS_SLOW : N_POINTERS;
-  unsigned n_missed = 0;
-
-  if (is_annotated ())
-    {
-      g_test_skip ("there are no slabs");
-      return;
-    }
-  root = ralloc_context (NULL);
-  for (unsigned i = 0; i < N_NODES; i++)
-    {
-      size_t size = random_below (&random, 300);
-      nodes[i] = ralloc_size (i < 10 ? root : nodes[random_below (&random, i)],
-                              size);
-      memset (nodes[i], (int) i, size);
-    }
-  for (unsigned i = 0; i < n_pointers; i++)
-    {
-      char *at = nodes[random_below (&random, N_NODES)];
-      ptrdiff_t step = (ptrdiff_t) random_below (&random, 400) - 200;
-      unsigned k;
-
-      if (i % 2 == 0)
-        step *= 16;
-      for (k = 0; k < N_NODES && nodes[k] != at + step; k++)
-        ;
-      if (k == N_NODES && at + step != root)
-        n_missed += !pointer_is_caught (at + step);
-    }
-  g_test_message ("%u of %u wrong pointers missed", n_missed, n_pointers);
-  g_assert_cmpuint (n_missed, ==, 0);
-  ralloc_free (root);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -628,7 +560,5 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &misuses[i], test_misuse);
       g_free (path);
     }
-  g_test_add_func ("/slice/ralloc-misuse/wrong-pointers",
-                   test_wrong_pointers);
   return g_test_run ();
 }

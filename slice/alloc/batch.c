@@ -262,6 +262,20 @@ sli_untraced_begins_block (const void *address)
   return place.state == CHUNK_OUT;
 }
 
+bool
+sli_untraced_is_in_slab (const void *address)
+{
+  void *record;
+  const char *run = region_run_of (address, &record);
+  const SizeClass *sizeclass;
+
+  if (run == NULL)
+    return false;
+  /* Class 0 has no bytes.  A guard lies behind them. */
+  sizeclass = &sli_sizeclasses[LOAD (&((const Slab *) record)->class_index)];
+  return (size_t) ((const char *) address - run) < sizeclass->slab_bytes;
+}
+
 /* Pushes a block on its thread's magazine, as slice_free1() does. */
 static inline bool
 push_warm (unsigned class_index, void *block)

@@ -35,4 +35,8 @@ size_t sli_untraced_chunk_bytes (const void *address);
  * freed block.  Not where mallocs stand in for slices. */
 bool sli_untraced_begins_block (const void *address);
 
+/* Does an address, any address, lie in a slab of ours, so that it may be read
+ * even where pages are guarded? */
+bool sli_untraced_is_in_slab (const void *address);
+
 #endif

@@ -491,8 +491,10 @@ ralloc_gc_get_context (void *ptr)
 {
   const GcSlab *slab = slab_of (ptr);
 
-  return LIKELY (slab != NULL) ? slab->gc
-                               : gc_of_node (ptr, "ralloc_gc_get_context");
+  if (UNLIKELY (slab == NULL))
+    return gc_of_node (ptr, "ralloc_gc_get_context");
+  slab_index (slab, ptr, "ralloc_gc_get_context");
+  return slab->gc;
 }
 
 /* --- mark and sweep ------------------------------------------------------ */

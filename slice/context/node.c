@@ -16,6 +16,11 @@
 #include "base/trace.h"
 #include "port/os.h"
 
+enum
+{
+  HEADER_PAGE_BYTES = 4096 /* the smallest that a page is anywhere */
+};
+
 uint8_t sli_context_mode;
 static bool mode_decided;
 
@@ -101,6 +106,26 @@ sli_context_damaged (const void *payload, const char *operation)
                   operation, payload);
 }
 
+/* May a word be read?  With guard pages (hardened and debug) not all that lies
+ * in our regions may. */
+static inline bool
+is_readable (const void *word)
+{
+  return is_in_slabs (word)
+         && (LIKELY ((sli_context_mode & MODE_SLACK) == 0)
+             || sli_untraced_is_in_slab (word));
+}
+
+/* May a header be read?  Half of it may lie in the page before. */
+static inline bool
+header_is_readable (const Node *node)
+{
+  return LIKELY (is_readable (node))
+         && (LIKELY (((uintptr_t) node & (HEADER_PAGE_BYTES - 1))
+                     <= HEADER_PAGE_BYTES - sizeof (Node))
+             || is_readable (&node->pprev));
+}
+
 /* May the word at `place' be read?  It lies in the header of another node,
  * three words before a payload (child) or two (next), or in an extension. */
 static inline bool
@@ -111,8 +136,9 @@ link_is_readable (void **place, const void *payload)
   if (UNLIKELY (((uintptr_t) place & (sizeof (void *) - 1)) != 0
                 || (uintptr_t) place <= (uintptr_t) NODE_DYING))
     return false;
-  return is_same_window (place, payload)
-         || is_in_slabs (place)
+  return (is_same_window (place, payload)
+          && LIKELY ((sli_context_mode & MODE_SLACK) == 0))
+         || is_readable (place)
          || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
          || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
 }
@@ -166,7 +192,8 @@ is_at_block (const Node *node)
   if ((node->parent & NODE_HAS_PREFIX) == 0)
     return sli_untraced_begins_block (block);
   return sli_large_map_has (node + 1, MAP_NODE)
-         || (((const size_t *) node)[-1] == KIND_LINEAR
+         || (is_readable ((const size_t *) node - 1)
+             && ((const size_t *) node)[-1] == KIND_LINEAR
              && sli_untraced_begins_block (block
                                       - sli_context_linear_prefix_bytes ()));
 }
@@ -195,8 +222,8 @@ check_trailing (const void *payload, const char *operation)
 
 /* What must be true of a live node's address and header:
  *   1 it is 16-aligned;
- *   2 the word before the header lies in our slabs, or the map knows a large
- *     node there: so the header may be read;
+ *   2 the header lies in our slabs and in no guard page, or the map knows a
+ *     large node there: so it may be read;
  *   3 its pprev points to a word that may be read, too, and that word points
  *     back to the payload.
  *   4 if that word is its own next, as in a root, a block begins there.
@@ -211,7 +238,7 @@ sli_context_check (const void *payload, const char *operation)
   if (UNLIKELY (sli_context_mode & MODE_TRAILING_HEADER))
     return check_trailing (payload, operation);
   if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
-                || !(LIKELY (is_in_slabs (node))
+                || !(LIKELY (header_is_readable (node))
                      || sli_large_map_has (payload, MAP_NODE))))
     report_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))

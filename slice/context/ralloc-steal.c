@@ -100,12 +100,15 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
     sli_roots_add (ptr);
 }
 
-/* A word that may be read; `far': where most nodes are not. */
+/* A word that may be read, or all of a header; `far': where most nodes are
+ * not. */
 static inline __attribute__ ((always_inline)) bool
 is_at_hand (const void *address, bool far)
 {
   return LIKELY (extent_cache_has (address))
-         || (far && slice_is_ours (address));
+         || (far && slice_is_ours (address)
+             && is_same_window (address,
+                                (const char *) address + sizeof (Node) - 1));
 }
 
 /* As node_is_linked(). */

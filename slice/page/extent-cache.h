@@ -16,7 +16,11 @@
 
 enum
 {
-  CACHED_EXTENTS = 2
+  CACHED_EXTENTS = 2,
+  /* Left out at an extent's end, where a node's header of 32 bytes could begin
+   * that does not end in it: a multiple of 16 that is known to be in an extent
+   * has 32 bytes there. */
+  OWN_EXTENT_END_BYTES = 16
 };
 
 /* The first two extents, a small and a large one, which hold the whole of most

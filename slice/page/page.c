@@ -327,7 +327,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_zeroed = is_zeroed;
   extent->is_huge = is_huge;
   extent->is_permanent = link_is_alone (&sli_page.extents);
-  extent_cache_add (start, bytes);
+  extent_cache_add (start, bytes - OWN_EXTENT_END_BYTES);
   link_after (&extent->link, &sli_page.extents);
   sli_page.beginning = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
