@@ -207,9 +207,9 @@ private:
   }
 
   void
-  do_deallocate (void *block, std::size_t, std::size_t alignment) override
+  do_deallocate (void *block, std::size_t, std::size_t) override
   {
-    detail::tlsf_put (arena (), block, alignment);
+    slice_tlsf_free (arena (), block);
   }
 };
 

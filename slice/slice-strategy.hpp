@@ -269,10 +269,10 @@ public:
   }
 
   void
-  deallocate (void *block, std::size_t, std::size_t alignment) noexcept
+  deallocate (void *block, std::size_t, std::size_t) noexcept
   {
     if (block != nullptr)
-      detail::tlsf_put (arena (), block, alignment);
+      slice_tlsf_free (arena (), block);
   }
 
   void

@@ -147,7 +147,7 @@ aligned (void *block, std::size_t alignment) noexcept
   return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
 }
 
-/* Beyond alignment_max, in an arena: an object inside a block that is so much
+/* Beyond alignment_max, in a linear arena: an object inside a block that is so much
  * larger, with the block's address in front of it. */
 
 /* The block's size; 0 if there is none. */
@@ -261,13 +261,8 @@ inline void *
 tlsf_try_get (SliceTlsf *arena, std::size_t bytes,
               std::size_t alignment) noexcept
 {
-  if (alignment <= 16)
-    return slice_tlsf_alloc (arena, bytes);
-  if (alignment <= alignment_max)
-    return slice_tlsf_alloc_aligned (arena, alignment, bytes);
-  std::size_t wide = wide_bytes (bytes, alignment);
-  return wide != 0 ? wide_object (slice_tlsf_alloc (arena, wide), alignment)
-                   : nullptr;
+  return alignment <= 16 ? slice_tlsf_alloc (arena, bytes)
+                         : slice_tlsf_alloc_aligned (arena, alignment, bytes);
 }
 
 inline void *
@@ -275,14 +270,6 @@ tlsf_get (SliceTlsf *arena, std::size_t bytes, std::size_t alignment)
 {
   return insist (bytes, alignment,
                  [=] { return tlsf_try_get (arena, bytes, alignment); });
-}
-
-inline void
-tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
-{
-  slice_tlsf_free (arena,
-                   alignment > alignment_max ? wide_block (block, alignment)
-                                             : block);
 }
 
 /* Objects on a stack arena that may go in any order: one that is not the top

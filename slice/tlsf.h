@@ -71,7 +71,8 @@ SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
     SLICE_ATTR_ALLOC_SIZE (2);
 
 /** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
- * of two up to SLICE_ARENA_ALIGNMENT_MAX, else misuse (300). */
+ * of two, else misuse (300); of any size, not SLICE_ARENA_ALIGNMENT_MAX at
+ * the most, as it is in other arenas. */
 SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
                                           size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);

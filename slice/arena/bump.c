@@ -116,6 +116,14 @@ sli_require_alignment (size_t alignment)
   return alignment < 8 ? 8 : alignment;
 }
 
+void
+sli_require_power_of_two (size_t alignment)
+{
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+    sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
+                     "alignment %zu is no power of two", alignment);
+}
+
 __attribute__ ((cold, noinline)) static void
 bump_tell (Bump *bump, const void *object, size_t size)
 {

@@ -120,6 +120,8 @@ sli_round8 (size_t size)
 
 /* Ends the program if it is none that arenas give; at least 8. */
 size_t sli_require_alignment (size_t alignment);
+/* The same of any size. */
+void sli_require_power_of_two (size_t alignment);
 
 /* Takes bytes from the current block, or NULL; tells the watching tool, and
  * the hooks. */

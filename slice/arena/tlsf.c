@@ -263,9 +263,14 @@ void *
 slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 {
   sli_tlsf_require (tlsf);
-  alignment = sli_require_alignment (alignment);
+  sli_require_power_of_two (alignment);
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
+  if (size_is_absurd (alignment))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
   size_t stride = stride_for (tlsf, size);
   TlsfBlock *block
       = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);

@@ -5,6 +5,7 @@
 #include <glib.h>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cstdint>
 #include <cstdlib>
@@ -614,6 +615,43 @@ test_wide_twice ()
   g_unsetenv ("SLICE_OPTIONS");
 }
 
+/* As of any other object of a TLSF heap. */
+void
+tlsf_wide_twice ()
+{
+  slice::TlsfPool pool;
+  void *object = pool.allocate (40, 16384);
+  void *kept = pool.allocate (40, 16384);
+  g_assert_cmpuint (reinterpret_cast<std::uintptr_t> (kept) % 16384, ==, 0);
+  pool.deallocate (object, 40, 16384);
+  pool.deallocate (object, 40, 16384);
+}
+
+void
+test_tlsf_wide_twice ()
+{
+  dies (tlsf_wide_twice, "*slice: error 330: *");
+}
+
+/* What is in front of it can't be read. */
+void
+tlsf_wide_foreign ()
+{
+  std::size_t bytes = 65536;
+  char *pages = static_cast<char *> (mmap (nullptr, 2 * bytes, PROT_NONE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                                           0));
+  slice::TlsfPool pool;
+  pool.deallocate (pool.allocate (40, 8192), 40, 8192);
+  pool.deallocate (pages + bytes, 40, 8192);
+}
+
+void
+test_tlsf_wide_foreign ()
+{
+  dies (tlsf_wide_foreign, "*slice: error 331: *");
+}
+
 /* --- resources ----------------------------------------------------------- */
 
 #ifdef SLICE_HAS_PMR
@@ -687,6 +725,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hpp/pages", test_pages);
   g_test_add_func ("/slice/hpp/strategies", test_strategies);
   g_test_add_func ("/slice/hpp/wide-twice", test_wide_twice);
+  g_test_add_func ("/slice/hpp/tlsf-wide-twice", test_tlsf_wide_twice);
+  g_test_add_func ("/slice/hpp/tlsf-wide-foreign", test_tlsf_wide_foreign);
   g_test_add_func ("/slice/hpp/stack/twice", test_stack_twice);
   g_test_add_func ("/slice/hpp/stack/again", test_stack_again);
   g_test_add_func ("/slice/hpp/stack/top-twice", test_stack_top_twice);

@@ -48,7 +48,7 @@ model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
     one.object = slice_tlsf_alloc (tlsf, one.size);
   else
     {
-      alignment = (size_t) 1 << g_test_rand_int_range (0, 11);
+      alignment = (size_t) 1 << g_test_rand_int_range (0, 15);
       one.object = slice_tlsf_alloc_aligned (tlsf, alignment, one.size);
     }
   if (one.object == NULL)
