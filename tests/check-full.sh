@@ -22,16 +22,37 @@ flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $tree/slice -pthread
   -ftls-model=initial-exec -USLICE_DEBUG -include $seeded/fault.h"
 
 # Blocks of some sizes come and go, through magazines, depot and slabs, and
-# what is spare goes back.
+# what is spare goes back; and a tree of contexts.
 cat > "$temporary/load.c" <<'EOF'
+#include <slice/ralloc-extension.h>
+#include <slice/ralloc.h>
 #include <slice/slice.h>
 
 enum { N = 6000 };
 static void *blocks[N];
 
+/* Nodes change parents, get records, and are freed below a limit. */
+static void
+use_contexts (void)
+{
+  void *root = ralloc_context (NULL);
+  void *a = ralloc_context (root);
+  void *b = ralloc_context (root);
+
+  for (int i = 0; i < 100; i++)
+    ralloc_size (ralloc_size (a, 24), 2000);
+  ralloc_adopt (b, a);
+  ralloc_set_name_const (b, "b");
+  ralloc_set_limit (root, 1 << 20);
+  ralloc_free (b);
+  ralloc_set_limit (root, 1 << 19);
+  ralloc_free (root);
+}
+
 int
 main (void)
 {
+  use_contexts ();
   for (int turn = 0; turn < 3; turn++)
     for (size_t size = 24; size <= 2000; size = size * 9 / 2)
       {
@@ -52,7 +73,7 @@ compile ()
 
 seeded_tree "$tree"
 sources=$(for layer in port base page slab depot magazine checking alloc \
-                       observe; do
+                       observe context; do
             ls "$tree/slice/$layer"/*.c
           done)
 
@@ -116,4 +137,7 @@ check 14 page "sli_region_is_valid"
 check 3 slab "sli_slab_is_right"
 check 2 depot "depot_is_right"
 check 7 magazine "sli_record_is_right"
+check 101 context "sli_context_tree_is_right"
+check 102 context "sli_context_node_is_right"
+check 103 context "sli_context_tree_is_right"
 finish

@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/linear-string.c \
 	%D%/node.c \
 	%D%/node.h \
+	%D%/node-valid.c \
 	%D%/ralloc.c \
 	%D%/ralloc-extension.c \
 	%D%/ralloc-free.c \

@@ -18,6 +18,7 @@
 
 #include <slice/ralloc.h>
 
+#include "base/check.h"
 #include "base/diag.h"
 #include "page/extent-cache.h"
 #include "port/compiler.h"
@@ -292,6 +293,14 @@ bool sli_context_is_ancestor (const void *ancestor, const void *ptr);
 /* The next node in a walk over top's subtree: children before siblings;
  * NULL after the last. */
 void *sli_context_walk (const void *top, const void *payload);
+
+/* --- what stays true (node-valid.c) -------------------------------------- */
+
+/* A live or dying node, its links and those of its neighbours, its kind, its
+ * record and its flags; all of that below a node, with the sum of its limit.
+ * For assert_slow (). */
+bool sli_context_node_is_right (const void *payload);
+bool sli_context_tree_is_right (const void *top);
 
 /* --- linking ------------------------------------------------------------- */
 

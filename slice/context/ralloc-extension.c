@@ -28,6 +28,7 @@ extension_free (void *payload, Extension *extension)
     node_of (extension->child)->pprev = &extension->child;
   node->child = extension;
   node->parent |= NODE_EXT;
+  assert_slow (sli_context_node_is_right (payload));
   return extension;
 }
 

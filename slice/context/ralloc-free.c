@@ -373,6 +373,8 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk_all (&walk);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.fallback_parent != NULL))
     sli_limit_subtract (walk.fallback_parent, walk.limited_bytes);
+  assert_slow (walk.fallback_parent == NULL
+               || sli_context_node_is_right (walk.fallback_parent));
   sli_free_flush (&walk);
 }
 
@@ -460,6 +462,8 @@ free_node (void *ptr, const char *operation)
       return true;
     }
   node_unlink_linked (node, ptr, operation, true);
+  assert_slow (node->parent == 0
+               || sli_context_node_is_right ((void *) node->parent));
   node->parent = NODE_DEAD;
   slice_free1 (bytes, node);
   return true;
@@ -499,5 +503,6 @@ ralloc_free_children (void *ctx)
   ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;
   if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
     sli_limit_subtract (ctx, walk.limited_bytes);
+  assert_slow (ctx == NULL || sli_context_tree_is_right (ctx));
   sli_free_flush (&walk);
 }

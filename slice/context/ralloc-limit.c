@@ -170,6 +170,7 @@ limit_lift (void *ctx, Node *node)
     return true;
   sli_limit_drop (node_extension (node));
   sli_limit_set_flags (ctx, parent_is_limited (node));
+  assert_slow (sli_context_tree_is_right (ctx));
   return true;
 }
 
@@ -200,6 +201,7 @@ ralloc_set_limit (const void *ctx, size_t bytes)
       sli_limit_set_flags (payload, parent_is_limited (node));
     }
   extension->limit->max_bytes = bytes;
+  assert_slow (sli_context_tree_is_right (payload));
   return true;
 }
 

@@ -277,6 +277,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   payload = resize_slow (ptr, node, wanted, room);
   if (UNLIKELY (payload == NULL) && wanted > size)
     payload = resize_slow (ptr, node, size, room);
+  assert_slow (payload == NULL || sli_context_tree_is_right (payload));
   return payload;
 }
 

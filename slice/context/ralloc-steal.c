@@ -95,6 +95,8 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
   account_move (new_ctx, node, ptr, operation);
   node_unlink (node, ptr, operation);
   node_link (new_ctx, node, ptr);
+  assert_slow (sli_context_tree_is_right (ptr));
+  assert_slow (new_ctx == NULL || sli_context_tree_is_right (new_ctx));
   if (UNLIKELY (new_ctx == NULL
                 && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS))))
     sli_roots_add (ptr);
@@ -161,6 +163,7 @@ plain_steal (void *new_ctx, void *ptr, bool far)
   if (node->next != NULL)
     head_of (node->next)->pprev = &node->next;
   parent->child = ptr;
+  assert_slow (sli_context_node_is_right (ptr));
   return true;
 }
 
@@ -254,6 +257,7 @@ adopt_splice (void *new_ctx, Node *new_node, Node *old)
   *to = first;
   node_of (first)->pprev = to;
   *from = NULL;
+  assert_slow (sli_context_tree_is_right (new_ctx));
 }
 
 static void
@@ -291,4 +295,5 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     adopt_splice (to, node_of (to), old);
   if (node_extension (old) != NULL)
     node_extension (old)->has_indirect = false;
+  assert_slow (sli_context_node_is_right (old_ctx));
 }

@@ -315,6 +315,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   node_link (parent, node, payload);
   if (UNLIKELY (sli_context_mode != 0))
     trace_alloc_node (parent, payload, size);
+  assert_slow (sli_context_node_is_right (payload));
   return payload;
 }
 

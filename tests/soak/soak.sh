@@ -60,7 +60,7 @@ LC_ALL=C
 SLICE_OPTIONS=
 export LC_ALL SLICE_OPTIONS
 n_faults=$(grep -oE 'SEEDED \([0-9]+\)' "$srcdir/tests/seeded/faults.patch" \
-           | grep -oE '[0-9]+' | sort -n | tail -1)
+           | grep -oE '[0-9]+' | sort -n | awk '$1 <= 100' | tail -1)
 sources=$(cd "$srcdir" && find slice -name '*.[ch]' ! -path 'slice/tools/*' \
           ! -path 'slice/dropin/*' | sort | xargs cat | cksum | cut -d' ' -f1)
 
