@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slice/options.h>
 #include <slice/ralloc.h>
 #include <slice/slice.h>
 #include <slice/stats.h>
@@ -46,6 +47,23 @@ is_annotated (void)
 
   slice_free1 (64, probe);
   return watched;
+}
+
+/* Is an option on, as the environment says?  Checking modes put bytes behind
+ * payloads, fill what is freed, and look all blocks up. */
+static inline bool
+is_on (SliceOption option)
+{
+  int64_t value = 0;
+
+  return slice_get_option (option, &value) && value != 0;
+}
+
+static inline bool
+is_checking (void)
+{
+  return is_on (SLICE_OPTION_CHECKED) || is_on (SLICE_OPTION_HARDENED)
+         || is_on (SLICE_OPTION_DEBUG);
 }
 
 /* Blocks that the program holds; 0 when watched, where nobody counts. */

@@ -243,7 +243,8 @@ count_destroyed (void *node)
 static void
 test_destructor (void)
 {
-  void *node = ralloc_size (NULL, 10);
+  void *root = ralloc_context (NULL); /* with debug it has a record already */
+  void *node = ralloc_size (root, 10);
 
   slice_set_failure_handler (memory_comes, NULL);
   fault.persistent = true;
@@ -255,6 +256,7 @@ test_destructor (void)
   slice_set_failure_handler (NULL, NULL);
   ralloc_free (node);
   g_assert_cmpuint (n_destroyed, ==, 1);
+  ralloc_free (root);
 }
 
 /* --- the first requests of a process --- */

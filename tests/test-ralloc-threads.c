@@ -84,7 +84,11 @@ static void *
 destroy (void *data)
 {
   for (unsigned i = 0; i < n_trees; i++)
-    ralloc_free (queue_get (data));
+    {
+      void *tree = queue_get (data);
+      ralloc_measure_tree (tree); /* for debug */
+      ralloc_free (tree);
+    }
   return NULL;
 }
 
@@ -129,6 +133,8 @@ steal_over (void *data)
       for (unsigned k = 0; k < 50; k++)
         ralloc_size (subtree, k);
       pthread_mutex_lock (&shared.mutex);
+      ralloc_measure_tree (shared.trees[0]);
+      ralloc_measure_tree (shared.trees[1]);
       ralloc_steal (shared.trees[own], subtree);
       if (i % 3 == 0)
         ralloc_adopt (shared.trees[!own], shared.trees[own]);
@@ -152,7 +158,10 @@ test_steal_over (void)
   for (unsigned i = 0; i < 2; i++)
     pthread_join (threads[i], NULL);
   for (unsigned i = 0; i < 2; i++)
-    ralloc_free (shared.trees[i]);
+    {
+      ralloc_measure_tree (shared.trees[i]);
+      ralloc_free (shared.trees[i]);
+    }
 }
 
 int
