@@ -31,6 +31,51 @@ struct Owner
   int value = 7;
 };
 
+/* Types that do not begin the object that they are a base of. */
+struct Other
+{
+  virtual ~Other ()
+  {
+  }
+  int n_other = 1;
+};
+
+struct Node
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Node)
+  virtual ~Node ()
+  {
+    n_destroyed += value == 5;
+  }
+  int value = 5;
+};
+
+struct Second : Other, Node
+{
+  ~Second () override
+  {
+    n_destroyed++;
+  }
+};
+
+struct SecondOwn : Other, Node
+{
+  DECLARE_RALLOC_CXX_OPERATORS (SecondOwn)
+  ~SecondOwn () override
+  {
+    n_destroyed++;
+  }
+};
+
+struct Late : Owner
+{
+  DECLARE_RALLOC_CXX_OPERATORS (Late)
+  virtual ~Late ()
+  {
+    n_destroyed += value == 7;
+  }
+};
+
 struct Throws
 {
   DECLARE_RALLOC_CXX_OPERATORS (Throws)
@@ -65,6 +110,27 @@ check (bool good, const char *what)
 
   std::printf ("%s %d %s\n", good ? "ok" : "not ok", ++n, what);
   failures += !good;
+}
+
+/* delete finds the node through any base with a virtual destructor; and the
+ * tree destroys all of a type that has the operators itself. */
+static void
+check_bases ()
+{
+  void *ctx = ralloc_context (nullptr);
+  n_destroyed = 0;
+  Node *node = new (ctx) Second;
+  check (static_cast<void *> (node) != dynamic_cast<void *> (node),
+         "a second base is elsewhere");
+  delete node;
+  check (n_destroyed == 2, "delete through a second base");
+  Other *other = new (ctx) SecondOwn;
+  delete other;
+  check (n_destroyed == 4, "delete through a base without the operators");
+  new (ctx) SecondOwn;
+  new (ctx) Late;
+  ralloc_free (ctx);
+  check (n_destroyed == 8, "the tree destroys those with their own operators");
 }
 
 int
@@ -110,6 +176,7 @@ main ()
 
   ralloc_free (ctx);
   check (n_destroyed == 4, "a tree destroys each once");
+  check_bases ();
   check (failures == 0, "all");
   return failures != 0;
 }
