@@ -137,7 +137,7 @@ private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::linear_get (arena (), bytes, alignment);
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
@@ -203,7 +203,7 @@ private:
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
-    return detail::tlsf_get (arena (), bytes, alignment);
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void

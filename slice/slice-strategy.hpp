@@ -98,7 +98,7 @@ public:
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::linear_get (arena (), bytes, alignment);
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void
@@ -265,7 +265,7 @@ public:
   void *
   allocate (std::size_t bytes, std::size_t alignment)
   {
-    return detail::tlsf_get (arena (), bytes, alignment);
+    return detail::arena_get (arena (), bytes, alignment);
   }
 
   void

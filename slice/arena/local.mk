@@ -51,8 +51,11 @@ pkginclude_HEADERS += \
 	slice/linear.h \
 	slice/pool.h \
 	slice/slice.hpp \
+	slice/slice-detail.hpp \
 	slice/slice-llvm.hpp \
+	slice/slice-operators.hpp \
 	slice/slice-resource.hpp \
 	slice/slice-strategy.hpp \
+	slice/slice-unique.hpp \
 	slice/stack.h \
 	slice/tlsf.h

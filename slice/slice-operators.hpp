@@ -1,0 +1,143 @@
+/* slice-operators.hpp - operator new and delete of a class
+ *
+ * Public; a part of slice.hpp, which is what to include.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_SLICE_OPERATORS_HPP
+#define SLICE_SLICE_OPERATORS_HPP
+
+#include <slice/slice-detail.hpp>
+
+#include <cstddef>
+#include <new>
+
+namespace slice
+{
+
+inline namespace SLICE_FAILURE_V1
+{
+
+namespace detail
+{
+
+/* A coroutine hands its arguments on to its promise's operator new: with one
+ * pointer they look like placement, and the frame would overwrite what the
+ * pointer points to.  So placement asks for this function, which is found
+ * where the class has none of its name. */
+struct use_SLICE_PROMISE_OPERATORS
+{
+};
+int get_return_object (use_SLICE_PROMISE_OPERATORS);
+
+} // namespace detail
+
+/** Inside a class: its objects, and those of derived classes, are slices.
+ * A class that is deleted through a base needs a virtual destructor there, so
+ * that delete knows the size; arrays go the usual way.  new (std::nothrow)
+ * gives nullptr when there is no memory.
+ *
+ * An alignas is served where the language tells operator new of it: from
+ * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
+ * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).  With the language's alignas
+ * delete looks the size up.
+ *
+ * Not for a coroutine's promise, nor a base of one: there it is
+ * SLICE_PROMISE_OPERATORS. */
+#define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
+
+/** The same for a class whose objects are aligned to `least` at least, a power
+ * of two. */
+#define SLICE_CLASS_OPERATORS_ALIGNED(least)                                  \
+  static void *operator new (std::size_t size)                                \
+  {                                                                           \
+    return ::slice::detail::slice_get (size, (least));                        \
+  }                                                                           \
+  static void *operator new (std::size_t size,                                \
+                                    const std::nothrow_t &) noexcept          \
+  {                                                                           \
+    return ::slice::detail::slice_try_get (size, (least));                    \
+  }                                                                           \
+  static void *operator new (std::size_t, void *place) noexcept               \
+  {                                                                           \
+    static_cast<void> (sizeof (get_return_object (                            \
+        ::slice::detail::use_SLICE_PROMISE_OPERATORS ())));                   \
+    return place;                                                             \
+  }                                                                           \
+  static void operator delete (void *block, std::size_t size) noexcept        \
+  {                                                                           \
+    if (block != nullptr)                                                     \
+      ::slice::detail::slice_put (block, size, (least));                      \
+  }                                                                           \
+  static void operator delete (void *block,                                   \
+                                      const std::nothrow_t &) noexcept        \
+  {                                                                           \
+    ::slice::detail::slice_put_unsized (block, (least));                      \
+  }                                                                           \
+  static void operator delete (void *, void *) noexcept                       \
+  {                                                                           \
+  }                                                                           \
+  SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
+
+/* Delete without a size: new finds no other when a constructor throws, and
+ * where both are declared each delete takes it. */
+#ifdef __cpp_aligned_new
+# define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
+   static void *operator new (std::size_t size,                               \
+                                     std::align_val_t alignment)              \
+   {                                                                          \
+     return ::slice::detail::slice_get (                                      \
+         size, ::slice::detail::larger ((least), alignment));                 \
+   }                                                                          \
+   static void *operator new (std::size_t size,                               \
+                                     std::align_val_t alignment,              \
+                                     const std::nothrow_t &) noexcept         \
+   {                                                                          \
+     return ::slice::detail::slice_try_get (                                  \
+         size, ::slice::detail::larger ((least), alignment));                 \
+   }                                                                          \
+   static void operator delete (void *block,                                  \
+                                       std::align_val_t alignment) noexcept   \
+   {                                                                          \
+     ::slice::detail::slice_put_unsized (                                     \
+         block, ::slice::detail::larger ((least), alignment));                \
+   }                                                                          \
+   static void operator delete (void *block,                                  \
+                                       std::align_val_t alignment,            \
+                                       const std::nothrow_t &) noexcept       \
+   {                                                                          \
+     ::slice::detail::slice_put_unsized (                                     \
+         block, ::slice::detail::larger ((least), alignment));                \
+   }
+
+namespace detail
+{
+
+inline std::size_t
+larger (std::size_t least, std::align_val_t alignment) noexcept
+{
+  std::size_t asked = static_cast<std::size_t> (alignment);
+  return asked > least ? asked : least;
+}
+
+} // namespace detail
+#else
+# define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)
+#endif
+
+/** Inside a coroutine's promise: its frames are slices, whatever the
+ * coroutine's arguments are. */
+#define SLICE_PROMISE_OPERATORS                                               \
+  static void *operator new (std::size_t size)                                \
+  {                                                                           \
+    return ::slice::detail::slice_get (size, 1);                              \
+  }                                                                           \
+  static void operator delete (void *block, std::size_t size) noexcept        \
+  {                                                                           \
+    ::slice::detail::slice_put (block, size, 1);                              \
+  }
+} // inline namespace
+
+} // namespace slice
+
+#endif
