@@ -194,6 +194,7 @@ SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
  * @param source  where from; may be NULL only if size is 0
  * @return        the block
  *
+ * In C++ what `source` points to must be trivially copyable.
  * Errors, Threads, Cost: as slice_alloc(), and the copy.
  * Source: g_slice_copy().
  */
@@ -570,6 +571,21 @@ slice_block_size (const void *block)
 #define SLICE_CHECK_TYPE_(type, block)                                        \
   SLICE_CAST_ (void, SLICE_NULL_ (type *) == (block))
 
+/* Never run; an error in C++ if `type` is more than its bytes.  (A std::pair of
+ * numbers is copied by its bytes, but not assigned.) */
+#ifdef __cplusplus
+# define SLICE_IS_BYTES_(type)                                                \
+   (__is_trivially_copyable (type)                                            \
+    || __is_trivially_constructible (type, const type &))
+# define SLICE_CHECK_BYTES_(type)                                             \
+   [] {                                                                       \
+     static_assert (SLICE_IS_BYTES_ (type),                                   \
+                    #type " is not trivially copyable");                      \
+   } ()
+#else
+# define SLICE_CHECK_BYTES_(type) SLICE_CAST_ (void, 0)
+#endif
+
 /** Allocates a block for one `type`, aligned as the type wants.  gcc 11 and
  * later warn (-Wmismatched-dealloc, in -Wall) where such a block goes to
  * free(): without optimisation always, with it where the type is aligned to
@@ -605,11 +621,13 @@ slice_block_size (const void *block)
                    : slice_try_alloc0_aligned (__alignof__ (type),            \
                                                SLICE_SIZEOF_ (type)))
 
-/** A copy of `*block`.  Source: g_slice_dup(). */
+/** A copy of `*block`.  In C++ `type` must be trivially copyable.
+ * Source: g_slice_dup(). */
 #define slice_dup(type, block)                                                \
   SLICE_CAST_ (type *, 1 ? memcpy (SLICE_CAST_ (void *, slice_new (type)),    \
                                    (block), sizeof (type))                    \
                          : (SLICE_CHECK_TYPE_ (type, block),                  \
+                            SLICE_CHECK_BYTES_ (type),                        \
                             SLICE_NULL_ (void *)))
 
 /** Frees a block of slice_new(); NULL does nothing.
@@ -637,5 +655,20 @@ SLICE_API void slice_free_chain_aligned (size_t alignment, size_t size,
                                          void *chain, size_t next_offset);
 
 SLICE_END_DECLS
+
+#ifdef __cplusplus
+/* What is not bytes alone is not copied as such. */
+extern "C++"
+{
+template <typename Type, size_t = sizeof (Type)>
+inline void *
+slice_copy (size_t size, const Type *source)
+{
+  static_assert (SLICE_IS_BYTES_ (Type),
+                 "slice_copy: the type is not trivially copyable");
+  return slice_copy (size, static_cast<const void *> (source));
+}
+}
+#endif
 
 #endif

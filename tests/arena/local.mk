@@ -59,7 +59,7 @@ arena_examples = \
 	docs/examples/words
 if WITH_TESTS
 check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests) %D%/check-cxx.sh
+TESTS += $(arena_cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
@@ -83,7 +83,7 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-watch.sh %D%/check-arena-examples.sh
-dist_check_SCRIPTS += %D%/check-cxx.sh
+dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh
 check_PROGRAMS += %D%/watch-misuse docs/examples/events docs/examples/messages
 docs_examples_events_SOURCES = docs/examples/events.c
 docs_examples_events_LDADD = slice/libslice.la
