@@ -252,13 +252,19 @@ public:
       : arena_owner ([=] { return slice_tlsf_new (options); })
   {
   }
-  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small is
-   * as options out of range. */
+  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small, or
+   * nullptr, is as options out of range. */
   TlsfPool (void *buffer, std::size_t bytes)
-      : arena_owner ([=] { return slice_tlsf_new_fixed (buffer, bytes); })
+      : arena_owner ([=] {
+          return slice_tlsf_new_fixed (buffer, buffer != nullptr ? bytes : 0);
+        })
   {
   }
-  TlsfPool (std::size_t, std::size_t) : TlsfPool ()
+  /* A template, so that a 0 is a number first, and no buffer. */
+  template <typename Bytes,
+            typename = typename std::enable_if<
+                std::is_convertible<Bytes, std::size_t>::value>::type>
+  TlsfPool (Bytes, std::size_t) : TlsfPool ()
   {
   }
 
@@ -328,6 +334,8 @@ public:
       : strategy_ (std::move (strategy))
   {
   }
+
+  CustomAllocator (std::nullptr_t) = delete; /* there is no strategy */
 
   /* These alone: moving is copying. */
   CustomAllocator (const CustomAllocator &) noexcept = default;

@@ -20,6 +20,39 @@ namespace slice
 inline namespace SLICE_FAILURE_V1
 {
 
+namespace detail
+{
+
+/* Ends an object; an array's last element first. */
+template <typename T>
+void
+end_object (T &object) noexcept
+{
+  object.~T ();
+}
+
+template <typename T, std::size_t N>
+void
+end_object (T (&array)[N]) noexcept
+{
+  for (std::size_t i = N; i > 0; i--)
+    end_object (array[i - 1]);
+}
+
+/* Ends the first `n` objects of a block that has room for `n_room`, the last
+ * one first, and frees it. */
+template <typename T>
+void
+end_block (T *objects, std::size_t n, std::size_t n_room) noexcept
+{
+  const volatile void *block = objects;
+  while (n > 0)
+    end_object (objects[--n]);
+  slice_put (const_cast<void *> (block), n_room * sizeof (T), alignof (T));
+}
+
+} // namespace detail
+
 /** Destroys an object of make_unique() and frees its slice.  T must be the
  * type that it was made with, as the size is not kept. */
 template <typename T> struct deleter
@@ -27,38 +60,58 @@ template <typename T> struct deleter
   void
   operator() (T *object) const noexcept
   {
-    typedef typename std::remove_cv<T>::type Plain;
-    object->~T ();
-    detail::slice_put (const_cast<Plain *> (object), sizeof (T), alignof (T));
+    detail::end_block (object, 1, 1);
   }
 };
 
-/** The same of an array, whose length it keeps. */
+/** The same of an array, whose length it keeps: of one that is not
+ * make_unique()'s, unique_ptr<T[]> (array, deleter<T[]> (n)).  Without a
+ * length, as in unique_ptr<T[]> (array), it frees what has nothing to destroy;
+ * of other types it is misuse (103).  reset (array) takes the array's length
+ * to be that of the one before. */
 template <typename T> class deleter<T[]>
 {
 public:
-  explicit deleter (std::size_t n = 0) noexcept : n_ (n)
+  deleter () noexcept : n_ (unknown)
+  {
+  }
+  explicit deleter (std::size_t n) noexcept : n_ (n)
   {
   }
 
-  /** The array's length. */
+  /** The array's length; 0 if it is not known. */
   std::size_t
   size () const noexcept
   {
-    return n_;
+    return n_ == unknown ? 0 : n_;
   }
 
   void
   operator() (T *array) const noexcept
   {
-    typedef typename std::remove_cv<T>::type Plain;
-    for (std::size_t i = n_; i > 0; i--)
-      array[i - 1].~T ();
-    detail::slice_put (const_cast<Plain *> (array), n_ * sizeof (T),
-                       alignof (T));
+    if (SLICE_LIKELY (n_ != unknown))
+      detail::end_block (array, n_, n_);
+    else
+      end_unknown (array, std::is_trivially_destructible<T> ());
   }
 
 private:
+  /* No array is as long. */
+  static constexpr std::size_t unknown = SIZE_MAX;
+
+  static void
+  end_unknown (const volatile void *array, std::true_type) noexcept
+  {
+    detail::slice_put_unsized (const_cast<void *> (array), alignof (T));
+  }
+
+  /* A block of size 0: error 103. */
+  static void
+  end_unknown (const volatile void *array, std::false_type) noexcept
+  {
+    slice_free1 (0, const_cast<void *> (array));
+  }
+
   std::size_t n_;
 };
 
@@ -84,11 +137,8 @@ public:
   unfinished &operator= (const unfinished &) = delete;
   ~unfinished ()
   {
-    if (block_ == nullptr)
-      return;
-    while (n > 0)
-      static_cast<T *> (block_)[--n].~T ();
-    slice_put (block_, n_room_ * sizeof (T), alignof (T));
+    if (block_ != nullptr)
+      end_block (static_cast<T *> (block_), n, n_room_);
   }
 
   void *

@@ -51,7 +51,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 
 # C++: the header, LLVM's allocators on our pages, and the examples.
 if HAVE_CXX
-arena_cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm
+arena_cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm \
+	%D%/test-objects
 arena_examples = \
 	docs/examples/one-owner \
 	docs/examples/owner-and-consumer \
@@ -67,6 +68,8 @@ endif
 %C%_test_hpp_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_test_containers_SOURCES = %D%/test-containers.cc
 %C%_test_containers_LDADD = slice/libslice.la
+%C%_test_objects_SOURCES = %D%/test-objects.cc
+%C%_test_objects_LDADD = slice/libslice.la
 %C%_test_llvm_SOURCES = %D%/test-llvm.cc
 %C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 %C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
