@@ -51,12 +51,26 @@ end_block (T *objects, std::size_t n, std::size_t n_room) noexcept
   slice_put (const_cast<void *> (block), n_room * sizeof (T), alignof (T));
 }
 
+/* U is T, or less const: the size is the same. */
+template <typename U, typename T>
+using if_less_const = typename std::enable_if<
+    std::is_same<typename std::remove_cv<U>::type,
+                 typename std::remove_cv<T>::type>::value
+    && std::is_convertible<U (*)[], T (*)[]>::value>::type;
+
 } // namespace detail
 
 /** Destroys an object of make_unique() and frees its slice.  T must be the
  * type that it was made with, as the size is not kept. */
 template <typename T> struct deleter
 {
+  deleter () noexcept = default;
+  /** A unique_ptr<const T> takes a unique_ptr<T>. */
+  template <typename U, typename = detail::if_less_const<U, T>>
+  deleter (const deleter<U> &) noexcept
+  {
+  }
+
   void
   operator() (T *object) const noexcept
   {
@@ -69,13 +83,17 @@ template <typename T> struct deleter
  * length, as in unique_ptr<T[]> (array), it frees what has nothing to destroy;
  * of other types it is misuse (103).  reset (array) takes the array's length
  * to be that of the one before. */
-template <typename T> class deleter<T[]>
+template <typename T> struct deleter<T[]>
 {
 public:
   deleter () noexcept : n_ (unknown)
   {
   }
   explicit deleter (std::size_t n) noexcept : n_ (n)
+  {
+  }
+  template <typename U, typename = detail::if_less_const<U, T>>
+  deleter (const deleter<U[]> &other) noexcept : n_ (other.n_)
   {
   }
 
@@ -96,6 +114,8 @@ public:
   }
 
 private:
+  template <typename U> friend struct deleter;
+
   /* No array is as long. */
   static constexpr std::size_t unknown = SIZE_MAX;
 

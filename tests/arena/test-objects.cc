@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,28 @@ test_rows ()
   slice::unique_ptr<const int[][2]> constant
       = slice::make_unique<const int[][2]> (2);
   REQUIRE (constant[1][1] == 0);
+}
+
+/* What may be written is given to those who only read; never another type. */
+struct Derived : Counted
+{
+};
+static_assert (!std::is_convertible<slice::unique_ptr<Derived>,
+                                    slice::unique_ptr<Counted>>::value,
+               "another size");
+static_assert (!std::is_convertible<slice::unique_ptr<const int>,
+                                    slice::unique_ptr<int>>::value,
+               "const stays");
+
+void
+test_const ()
+{
+  slice::unique_ptr<int> one = slice::make_unique<int> (3);
+  slice::unique_ptr<const int> constant = std::move (one);
+  REQUIRE (*constant == 3);
+  constant = slice::make_unique<int> (4);
+  slice::unique_ptr<const int[]> array = slice::make_unique<int[]> (7);
+  REQUIRE (array.get_deleter ().size () == 7 && array[6] == 0);
 }
 
 /* The constructor of one element throws, amid a row. */
@@ -187,6 +210,7 @@ struct Test
 
 const Test tests[] = {
   { "rows", test_rows },
+  { "const", test_const },
   { "rows-throw", test_rows_throw },
   { "adopted", test_adopted },
   { "adopted-misuse", test_adopted_misuse },
