@@ -116,7 +116,7 @@ aligned (void *block, std::size_t alignment) noexcept
   return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
 }
 
-/* Beyond alignment_max, in an arena: an object inside a block that is so much
+/* Beyond alignment_max, in a linear arena: an object inside a block that is so much
  * larger, with the block's address in front of it. */
 
 /* The block's size; 0 if there is none. */
@@ -212,13 +212,8 @@ inline void *
 arena_try_get (SliceTlsf *arena, std::size_t bytes,
                std::size_t alignment) noexcept
 {
-  if (alignment <= 16)
-    return slice_tlsf_alloc (arena, bytes);
-  if (alignment <= alignment_max)
-    return slice_tlsf_alloc_aligned (arena, alignment, bytes);
-  return wide_object (bytes, alignment, [=] (std::size_t wide) {
-    return slice_tlsf_alloc (arena, wide);
-  });
+  return alignment <= 16 ? slice_tlsf_alloc (arena, bytes)
+                         : slice_tlsf_alloc_aligned (arena, alignment, bytes);
 }
 
 /* A SliceLinear or a SliceTlsf. */
@@ -243,14 +238,6 @@ linear_put (SliceLinear *arena, void *block, std::size_t bytes,
       bytes = wide_bytes (bytes, alignment);
     }
   slice_linear_free_last (arena, block, bytes);
-}
-
-inline void
-tlsf_put (SliceTlsf *arena, void *block, std::size_t alignment) noexcept
-{
-  slice_tlsf_free (arena,
-                   alignment > alignment_max ? wide_block (block, alignment)
-                                             : block);
 }
 
 /* Objects on a stack arena that may go in any order: one that is not the top
