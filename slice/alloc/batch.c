@@ -324,13 +324,13 @@ slice_debug_size (const void *address)
 void *
 sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
 {
-  size_t live_bytes = sli_dispatch.route == PATH_CHECKING
+  size_t live_bytes = sli_dispatch.path == PATH_CHECKING
                           ? sli_checking_tag_bytes (chunk->mark)
                           : 0;
 
   *bytes = live_bytes != 0
                ? live_bytes
-               : sli_guard_room_bytes (
+               : sli_checking_room_bytes (
                    sli_sizeclasses[chunk->class_index].chunk_bytes);
   return (char *) chunk->start + sli_checking_front_bytes ();
 }
@@ -345,7 +345,7 @@ chunk_is_free (const ChunkInfo *chunk)
   if (chunk->state == CHUNK_INTERIOR)
     sli_slab_lookup (chunk->start, &begin);
   return begin.state != CHUNK_OUT
-         || (sli_dispatch.route == PATH_CHECKING
+         || (sli_dispatch.path == PATH_CHECKING
              && sli_checking_tag_bytes (begin.mark) == 0);
 }
 

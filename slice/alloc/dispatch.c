@@ -154,7 +154,7 @@ sli_dispatch_begin_once (void)
 }
 
 COMMON_TEXT Lock *
-sli_route_lock (void)
+sli_dispatch_lock (void)
 {
   return &begin_lock;
 }

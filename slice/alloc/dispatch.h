@@ -49,7 +49,7 @@ extern Dispatch sli_dispatch;
 /* Reads the options and readies the layers, once. */
 void sli_dispatch_begin_once (void);
 /* For fork.c. */
-Lock *sli_route_lock (void);
+Lock *sli_dispatch_lock (void);
 
 /* As the first thing in every slow path. */
 static inline void

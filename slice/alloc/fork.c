@@ -68,7 +68,7 @@ fork_hold_made (void)
 COMMON_TEXT static void
 fork_prepare (void)
 {
-  sli_lock_for_fork (sli_route_lock ());
+  sli_lock_for_fork (sli_dispatch_lock ());
   if (sli_alloc_is_ready ())
     fork_hold_made ();
   fork_low_locks (sli_lock_for_fork);
@@ -97,7 +97,7 @@ fork_parent (void)
         fork_class_locks (sli_unlock_after_fork);
       sli_magazine_fork_parent ();
     }
-  sli_unlock_after_fork (sli_route_lock ());
+  sli_unlock_after_fork (sli_dispatch_lock ());
 }
 
 static void
@@ -122,7 +122,7 @@ fork_child (void)
   if (is_ready)
     sli_page_fork_child ();
   sli_block_check_fork_child ();
-  sli_lock_renew (sli_route_lock ());
+  sli_lock_renew (sli_dispatch_lock ());
   sli_lock_fork_end ();
   if (is_ready && sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();

@@ -72,7 +72,7 @@ sli_checking_front_bytes (void)
 }
 
 size_t
-sli_guard_room_bytes (size_t chunk_bytes)
+sli_checking_room_bytes (size_t chunk_bytes)
 {
   return chunk_bytes - sli_checking.front_bytes - back_of (sli_checking.mode);
 }

@@ -75,6 +75,6 @@ size_t sli_checking_block_size (const void *block);
 /* Bytes between a chunk's start and its block's; and the most that a block of
  * such a chunk has. */
 size_t sli_checking_front_bytes (void);
-size_t sli_guard_room_bytes (size_t chunk_bytes);
+size_t sli_checking_room_bytes (size_t chunk_bytes);
 
 #endif
