@@ -4,7 +4,6 @@
 
 dist_doc_DATA += \
 	%D%/BIBLIOGRAPHY \
-	%D%/DEBUGGING \
 	%D%/HACKING \
 	%D%/promises-and-limits \
 	%D%/reliability-checks \
@@ -14,9 +13,7 @@ dist_doc_DATA += \
 	%D%/THEORY-8-ARENAS \
 	%D%/THEORY-13-TRACING \
 	%D%/trace-format \
-	%D%/tracing-checks \
-	%D%/tracing-tutorial \
-	%D%/TUNING
+	%D%/tracing-checks
 
 dist_man_MANS += %D%/man/slice.7 %D%/man/slice-errors.7 \
 	%D%/man/slice-options.7
@@ -43,4 +40,5 @@ clean-local-docs:
 
 .PHONY: docs clean-local-docs
 
+include docs/guide/local.mk
 include docs/ralloc.mk

@@ -4,7 +4,6 @@
 
 dist_doc_DATA += \
 	docs/contexts-checks \
-	docs/porting-from-ralloc-and-talloc \
 	docs/THEORY-7-CONTEXTS
 
 examplesdir = $(docdir)/examples

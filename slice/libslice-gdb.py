@@ -1,8 +1,8 @@
 # libslice-gdb.py - what slice holds, in a debugger
 #
-# gdb loads it by itself with the installed library (docs/DEBUGGING says what it
-# wants to be told first; or: gdb -x), and finds all it needs in the library's
-# debugging information:
+# gdb loads it by itself with the installed library (docs/guide/debugging.md
+# says what it wants to be told first; or: gdb -x), and finds all it needs in
+# the library's debugging information:
 #
 #   slice-owner ADDRESS      whose it is: slab, class, chunk, free, cached, out
 #   slice-magazines          what each thread keeps

@@ -202,7 +202,7 @@ EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
 # gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and
 # then in its own folder, which is under /usr where the system's gdb is.  What
-# lies elsewhere it loads if it is told to (docs/DEBUGGING).
+# lies elsewhere it loads if it is told to (docs/guide/debugging.md).
 gdb_directory = \
 	case '$(prefix)' in \
 	/usr) directory='$(DESTDIR)$(datadir)/gdb/auto-load$(libdir)' ;; \

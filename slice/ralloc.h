@@ -3,9 +3,9 @@
  * Public.  The calls, the macros and their meaning are those of Mesa's
  * util/ralloc.h: what begins with ralloc, rzalloc, reralloc or rerzalloc there
  * needs a new #include and no more.  Its linear_ and gc_ names begin with
- * ralloc_ here; docs/porting-from-ralloc-and-talloc has the list, and headers
- * that keep all of Mesa's names.  This
- * header is all that a program includes; it brings two more, one a topic:
+ * ralloc_ here; docs/guide/porting-from-ralloc-and-talloc.md has the list, and
+ * headers that keep all of Mesa's names.  This header is all that a program
+ * includes; it brings two more, one a topic:
  *
  *   ralloc-linear.h     linear and garbage-collected contexts
  *   ralloc-extension.h  what talloc's users value and ralloc lacks

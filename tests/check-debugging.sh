@@ -1,5 +1,5 @@
 #!/bin/sh
-# check-debugging.sh - docs/DEBUGGING as one who has a fault follows it
+# check-debugging.sh - docs/guide/debugging.md as one who has a fault follows it
 #
 # What a message calls FILE+0xOFFSET, addr2line must take as it stands and name
 # the program's own line: in a program that may lie anywhere (PIE) and in one

@@ -118,11 +118,11 @@ if ! gdb --batch -ex 'python print(1)' > /dev/null 2>&1; then
 else
   $CC -g -O0 $($PKG_CONFIG --cflags slice) -o first first.c \
     $($PKG_CONFIG --libs slice)
-  # As docs/DEBUGGING has it; below DESTDIR pkg-config may not know of it.
+  # As docs/guide/debugging.md has it; below DESTDIR pkg-config may not know of it.
   HOME=$temporary
   export HOME
   sed -n '/^ *echo "add-auto-load/,/gdbinit$/s/^ *//p' \
-    "$DESTDIR$docdir/DEBUGGING" | sed "s|pkg-config|$PKG_CONFIG|" > trust.sh
+    "$DESTDIR$docdir/guide/debugging.md" | sed "s|pkg-config|$PKG_CONFIG|" > trust.sh
   sh -e ./trust.sh
   echo "add-auto-load-safe-path $DESTDIR$libdir" >> .gdbinit
   expect_found "gdb can be told to trust the folder" "^add-.*$libdir\$" \

@@ -5,7 +5,8 @@
  * of checking.c and, for slabs and extents, by their floors; nothing of it is
  * called unless sli_annotate_begin() found a tool.
  * Sources: valgrind's manual, section 4.8 (memory pools), 4.7; the interface
- * headers of the sanitizers.  DEBUGGING says which of them does what.
+ * headers of the sanitizers.  docs/guide/debugging.md says which of them does
+ * what.
  *
  * SPDX-License-Identifier: MIT
  */
