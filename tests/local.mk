@@ -161,6 +161,7 @@ check_scripts = \
 	%D%/check-ralloc-types.sh \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
+	%D%/check-guide.sh \
 	%D%/check-aliasing.sh \
 	%D%/check-fastpath.sh \
 	%D%/check-fallbacks.sh \
