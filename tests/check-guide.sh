@@ -18,6 +18,8 @@
 
 : "${CXX:=}"
 : "${PKG_CONFIG:=pkg-config}"
+# By its path: the name is that of a script below.
+PKG_CONFIG=$(command -v "$PKG_CONFIG" || echo false)
 case " $CC ${LIBRARY_CFLAGS-} " in
 *-fsanitize* | *--coverage* | *-m32*) skip_all "the flags are special" ;;
 esac
@@ -105,10 +107,11 @@ program ()
     $(pkg-config --cflags --libs $packages) -pthread 2>&1
 }
 
-# same: standard input, with what differs from run to run made alike
+# same: standard input, with what differs from run to run made alike, and
+# without the shell's own word of a program that was ended
 same ()
 {
-  sed -E 's/0x[0-9a-f]+/0xADDRESS/g; s/thread [0-9]+/thread N/g'
+  sed -E '/^Aborted/d; s/0x[0-9a-f]+/0xADDRESS/g; s/thread [0-9]+/thread N/g'
 }
 
 # compared EXPECTED SAID: how they differ
