@@ -209,6 +209,9 @@ dangling ()
 {
   grep -o -E '\]\([^)#:]+' "$1" | sed 's/^](//' | sort -u \
     | while read -r link; do
+    case $link in
+    ../design/*) test -d "$source/docs/design" || continue ;;
+    esac
     test -e "$(dirname "$1")/$link" || echo "$link"
   done
 }
