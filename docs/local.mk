@@ -40,5 +40,5 @@ clean-local-docs:
 
 .PHONY: docs clean-local-docs
 
-include docs/guide/local.mk
 include docs/ralloc.mk
+include docs/guide/local.mk

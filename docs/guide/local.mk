@@ -1,4 +1,4 @@
-# docs/guide/local.mk - the guide, for those who use slice
+# docs/guide/local.mk - the guide, for those who use slice; the index of all
 #
 # SPDX-License-Identifier: MIT
 
@@ -13,3 +13,15 @@ dist_guide_DATA = \
 	%D%/start.md \
 	%D%/tracing.md \
 	%D%/tuning.md
+
+# Installed beside the README.
+dist_doc_DATA += docs/README.md
+
+# The examples that chapters lead to, besides that of the contexts.
+dist_examples_DATA += \
+	docs/examples/events.c \
+	docs/examples/many-consumers.cc \
+	docs/examples/messages.c \
+	docs/examples/one-owner.cc \
+	docs/examples/owner-and-consumer.cc \
+	docs/examples/words.cc
