@@ -135,12 +135,11 @@ unserved ()
 {
   case $1 in
   *.cpp) test -n "$CXX" || echo "C++" ;;
-  *.c)
-    if grep -q '<glib' "$1"; then
-      $PKG_CONFIG --exists glib-2.0 2> /dev/null || echo "GLib"
-    fi ;;
   *.sh) missing "$1" ;;
   esac
+  if grep -q -e '<glib' -e ' glib-2.0' -e '^slice-run' "$1"; then
+    $PKG_CONFIG --exists glib-2.0 2> /dev/null || echo "GLib"
+  fi
 }
 
 # run BLOCK OUTPUT: one block, with what it should print if OUTPUT is there
