@@ -2,32 +2,48 @@
 #
 # SPDX-License-Identifier: MIT
 
+# The guides: docs/guide/local.mk lists them.
+
 dist_doc_DATA += \
-	%D%/BIBLIOGRAPHY \
-	%D%/HACKING \
-	%D%/promises-and-limits \
-	%D%/reliability-checks \
-	%D%/replayed-programs \
-	%D%/slice-trace.schema.json \
-	%D%/THEORY \
-	%D%/THEORY-8-ARENAS \
-	%D%/THEORY-13-TRACING \
-	%D%/trace-format \
-	%D%/tracing-checks
+	%D%/hacking.md \
+	%D%/slice-trace.schema.json
 
 dist_man_MANS += %D%/man/slice.7 %D%/man/slice-errors.7 \
 	%D%/man/slice-options.7
 
+dist_design_DATA = \
+	%D%/design/01-words-and-layers.md \
+	%D%/design/02-life-of-a-block.md \
+	%D%/design/03-pages.md \
+	%D%/design/04-slabs.md \
+	%D%/design/05-depot.md \
+	%D%/design/06-magazines-and-modes.md \
+	%D%/design/07-contexts.md \
+	%D%/design/08-arenas.md \
+	%D%/design/09-threads.md \
+	%D%/design/10-invariants.md \
+	%D%/design/11-numbers.md \
+	%D%/design/12-rejected-ideas.md \
+	%D%/design/13-tracing.md \
+	%D%/design/benchmark.md \
+	%D%/design/bibliography.md \
+	%D%/design/promises-and-limits.md \
+	%D%/design/replayed-programs.md \
+	%D%/design/scaling.md \
+	%D%/design/trace-format.md
+designdir = $(docdir)/design
+
 dist_decisions_DATA = \
-	%D%/decisions/0001-where-memory-is-mapped \
-	%D%/decisions/0002-records-without-locks \
-	%D%/decisions/0003-what-a-thread-may-hold \
-	%D%/decisions/0004-the-class-of-a-size \
-	%D%/decisions/0005-lines-that-threads-share \
-	%D%/decisions/0006-what-bounds-the-figures \
-	%D%/decisions/0007-what-bounds-the-contexts \
-	%D%/decisions/0008-what-bounds-the-g_slice-drop-in \
-	%D%/decisions/0009-what-hardened-costs
+	%D%/decisions/README.md \
+	%D%/decisions/0001-where-memory-is-mapped.md \
+	%D%/decisions/0002-records-without-locks.md \
+	%D%/decisions/0003-what-a-thread-may-hold.md \
+	%D%/decisions/0004-the-class-of-a-size.md \
+	%D%/decisions/0005-lines-that-threads-share.md \
+	%D%/decisions/0006-what-bounds-the-figures.md \
+	%D%/decisions/0007-what-bounds-the-contexts.md \
+	%D%/decisions/0008-what-bounds-the-g_slice-drop-in.md \
+	%D%/decisions/0009-what-hardened-costs.md
 decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
@@ -41,4 +57,3 @@ clean-local-docs:
 .PHONY: docs clean-local-docs
 
 include docs/ralloc.mk
-include docs/guide/local.mk

@@ -1,10 +1,6 @@
-# docs/ralloc.mk - documents and the example of the contexts
+# docs/ralloc.mk - the example of the contexts
 #
 # SPDX-License-Identifier: MIT
-
-dist_doc_DATA += \
-	docs/contexts-checks \
-	docs/THEORY-7-CONTEXTS
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \

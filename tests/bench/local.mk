@@ -141,7 +141,6 @@ EXTRA_DIST += \
 	docs/results
 
 EXTRA_DIST += docs/man/slice-bench.1
-dist_doc_DATA += docs/BENCHMARK docs/SCALING
 
 # --- make bench --------------------------------------------------------------
 # About ten minutes.  BENCH_FLAGS goes to compare: BENCH_FLAGS='--set=full
