@@ -40,9 +40,9 @@ dist_decisions_DATA = \
 	%D%/decisions/0003-what-a-thread-may-hold.md \
 	%D%/decisions/0004-the-class-of-a-size.md \
 	%D%/decisions/0005-lines-that-threads-share.md \
-	%D%/decisions/0006-what-bounds-the-figures.md \
-	%D%/decisions/0007-what-bounds-the-contexts.md \
-	%D%/decisions/0008-what-bounds-the-g_slice-drop-in.md \
+	%D%/decisions/0006-where-time-and-memory-go.md \
+	%D%/decisions/0007-where-the-contexts-costs-lie.md \
+	%D%/decisions/0008-the-g_slice-drop-in.md \
 	%D%/decisions/0009-what-hardened-costs.md
 decisionsdir = $(docdir)/decisions
 
