@@ -51,7 +51,53 @@ unnamed ()
 # errors HEADER...: the numbers of the messages
 errors ()
 {
-  sed -n -E 's/^ *(ERROR|ARENA_FAULT)_[A-Z0-9_]* *= *([0-9]+).*/\2/p' "$@"
+  sed -n -E 's/^ *(ERROR|ARENA_[A-Z]+)_[A-Z0-9_]* *= *([0-9]+).*/\2/p' "$@"
+}
+
+# unlisted FOLDER: Markdown files that no fragment of the make installs
+unlisted ()
+{
+  cat "$1"/docs/*.mk "$1"/docs/*/*.mk > "$temporary/fragments" 2> /dev/null
+  (cd "$1/docs" && find . -name '*.md' | sed 's,^\./,,' | sort) \
+    | while read -r file; do
+        grep -q -F -e "${file##*/}" "$temporary/fragments" \
+          || echo "docs/$file: not installed"
+      done
+}
+
+# dead_links FOLDER: links of the documents that lead to no file
+dead_links ()
+{
+  find "$1/docs" -name '*.md' | while read -r file; do
+    grep -o '](\([^)]*\))' "$file" | sed 's/^](//; s/)$//; s/#.*//' \
+      | grep -v -e '^$' -e '^[a-z]*:' | sort -u | while read -r link; do
+          test -e "$(dirname "$file")/$link" \
+            || echo "${file#"$1"/}: no $link"
+        done
+  done
+}
+
+# dead_names FOLDER FILE...: documents that sources name and that there are
+# not; chapters of the design, too
+dead_names ()
+{
+  folder=$1
+  shift
+  grep -o -H -E 'docs/(design|decisions|guide)/[a-z0-9_-]+\.md' "$@" \
+    < /dev/null | while IFS=: read -r file name; do
+      test -e "$folder/$name" || echo "$file: no $name"
+    done
+  grep -o -h -i -E '(design|chapter|chapters)[: ]+[a-z ]*[0-9]+' "$@" \
+    < /dev/null | grep -i -o -E 'chapters? [0-9]+' | sort -u \
+    | while read -r word number; do
+        test -n "$(find "$folder/docs/design" -name "$(printf %02d \
+          "$number")-*.md")" || echo "$word $number: no such chapter"
+      done
+  grep -o -h -E 'decisions/[0-9]{4}' "$@" < /dev/null | sort -u \
+    | while read -r name; do
+        test -n "$(find "$folder/docs/decisions" -name "${name#*/}-*.md")" \
+          || echo "no $name"
+      done
 }
 
 # absent FILE: reads words; says which ones FILE does not have as a word
@@ -83,16 +129,49 @@ fi
 
 header=$top_srcdir/slice/base/errors.h
 if test -f "$man/slice-errors.7" && test -f "$header"; then
-  expect_none "error numbers can be read" \
-    "$(test -n "$(errors "$header")" || echo none)"
+  for file in "$header" "$top_srcdir"/slice/context/errors.h \
+              "$top_srcdir"/slice/arena/misuse.h; do
+    expect_none "error numbers of ${file#"$top_srcdir/"} can be read" \
+      "$(test -n "$(errors "$file")" || echo none)"
+  done
   expect_none "every error is in slice-errors(7)" \
     "$(errors "$header" "$top_srcdir"/slice/context/errors.h \
-         "$top_srcdir"/slice/arena/fault.h | absent "$man/slice-errors.7")"
+         "$top_srcdir"/slice/arena/misuse.h | absent "$man/slice-errors.7")"
 else
   skip "every error is in slice-errors(7)" "no such manual yet"
 fi
 
+expect_none "every document is installed" "$(unlisted "$top_srcdir")"
+expect_none "links between documents lead somewhere" \
+  "$(dead_links "$top_srcdir")"
+sources=$(find "$top_srcdir/slice" "$top_srcdir/tests" -type f \
+            -name '*.[chps]*' ! -name '*.o' ! -name check-docs.sh)
+expect_none "documents that the sources name are there" \
+  "$(dead_names "$top_srcdir" $sources)"
+
 # Can it fail?
+mkdir -p "$temporary/bad/docs/design" "$temporary/bad/docs/decisions"
+echo 'dist_doc_DATA = docs/listed.md' > "$temporary/bad/docs/local.mk"
+echo 'see [it](listed.md#here), [that](gone.md), [web](https://x.org/y.md)' \
+  > "$temporary/bad/docs/listed.md"
+echo > "$temporary/bad/docs/design/03-apart.md"
+cat > "$temporary/bad/source.c" <<'END'
+/* Design: chapter 3.  Design: chapter 77.  docs/design/03-apart.md
+ * docs/design/03-absent.md, decisions/0042 */
+END
+expect_found "a document that is not installed is found" 03-apart \
+  "$(unlisted "$temporary/bad")"
+expect_found "a link to no document is found" 'listed\.md: no gone\.md$' \
+  "$(dead_links "$temporary/bad")"
+expect_none "other links are not found" \
+  "$(dead_links "$temporary/bad" | grep -v gone)"
+found=$(dead_names "$temporary/bad" "$temporary/bad/source.c")
+for name in 03-absent 'chapter 77' decisions/0042; do
+  expect_found "a name that leads nowhere is found: $name" "$name" \
+    "$found"
+done
+expect_none "other names are not found" \
+  "$(echo "$found" | grep -E '03-apart|chapter 3')"
 cat > "$temporary/bad.h" <<'END'
 /** Is documented. */
 SLICE_API void slice_told (void);
