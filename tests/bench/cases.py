@@ -1,4 +1,4 @@
-# cases.py - what `compare' runs: contestants, cases, sets, targets
+# cases.py - what `compare' runs: contestants, cases, sets, main ratios
 #
 # SPDX-License-Identifier: MIT
 from collections import namedtuple
@@ -161,74 +161,68 @@ SETS = {
                 or c.name.endswith(("-t1", "-t2", "-t4"))],
 }
 
-# What the allocator is meant to reach.  against: a contestant, or "peers" (the
+# The ratios that the table begins with.  against: a contestant, or "peers" (the
 # best of the mallocs) or "" (the figure itself).
-Target = namedtuple("Target", "what case figure contestant against bound")
+Ratio = namedtuple("Ratio", "what case figure contestant against")
 
 
-def targets():
+def main_ratios():
     rows = [
-        Target("pair, against the limit", "pair", "ns", "slice", "limit",
-               1.4),
-        Target("pair, against the best malloc", "pair", "ns", "slice",
-               "peers", 0.20),
-        Target("pair, against GSlice", "pair", "ns", "slice", "gslice", 0.09),
+        Ratio("pair, against the limit", "pair", "ns", "slice", "limit"),
+        Ratio("pair, against the best malloc", "pair", "ns", "slice",
+              "peers"),
+        Ratio("pair, against GSlice", "pair", "ns", "slice", "gslice"),
     ]
     for name in ("lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
-        rows += [Target(name + ", against the best malloc", name, "ns",
-                        "slice", "peers", 0.27),
-                 Target("the limit of that, against it", name, "ns", "limit",
-                        "peers", None)]
+        rows += [Ratio(name + ", against the best malloc", name, "ns",
+                       "slice", "peers"),
+                 Ratio("the limit of that, against it", name, "ns", "limit",
+                       "peers")]
     for name in ("pair", "lifo-64", "lifo-1000", "fifo-64", "fifo-1000"):
-        rows.append(Target(name + " through functions", name, "ns",
-                           "slice-functions", "peers", 0.90))
+        rows.append(Ratio(name + " through functions", name, "ns",
+                          "slice-functions", "peers"))
     for size in (512, 1024):
         for n in THREADS:
             name = "slice-test-%d-t%d" % (size, n)
-            for against, bound in (("peers", 0.60), ("gslice", 0.18),
-                                   ("limit", 1.3)):
-                rows.append(Target(name, name, "ns", "slice", against,
-                                   bound))
-    rows.append(Target("slice-test as GLib wrote it", "slice-test-literal",
-                       "ns", "slice", "peers", None))
-    for name, gslice, peers in (("producer", 0.40, 0.60),
-                                ("server-t2", 0.40, 0.70)):
-        rows.append(Target(name, name, "ns", "slice", "gslice", gslice))
-        rows.append(Target(name, name, "ns", "slice", "peers", peers))
-    for figure, bound in (("build_ns", 1.0), ("walk_ns", 0.95),
-                          ("free_ns", 1.0)):
+            for against in ("peers", "gslice", "limit"):
+                rows.append(Ratio(name, name, "ns", "slice", against))
+    rows.append(Ratio("slice-test as GLib wrote it", "slice-test-literal",
+                      "ns", "slice", "peers"))
+    for name in ("producer", "server-t2"):
+        for against in ("gslice", "peers"):
+            rows.append(Ratio(name, name, "ns", "slice", against))
+    for figure in ("build_ns", "walk_ns", "free_ns"):
         for name in ("tree", "tree-cold"):
-            rows.append(Target("%s: %s" % (name, figure), name, figure,
-                               "slice", "peers", bound))
+            rows.append(Ratio("%s: %s" % (name, figure), name, figure,
+                              "slice", "peers"))
     rows += [
-        Target("tree: peak RSS over live bytes", "tree", "rss_over_live",
-               "slice", "", 1.04),
-        Target("the same, against the best malloc", "tree", "rss_over_live",
-               "slice", "peers", 1.0),
-        Target("tree-cold: peak RSS over live bytes", "tree-cold",
-               "rss_over_live", "slice", "", 1.04),
-        Target("RSS per byte, worst of 8..256", "sizes", "worst_to_256",
-               "slice", "", 1.02),
-        Target("the same without huge pages", "sizes-4k", "worst_to_256",
-               "slice-4k", "", 1.02),
-        Target("peak RSS of slice-test", "slice-test-1024-t1",
-               "rss_peak_bytes", "slice", "peers", 0.95),
-        Target("400 MB freed, left after the idle phase (%)", "phases",
-               "idle_left_percent", "slice", "", 4),
-        Target("the same after a trim (%)", "phases", "trim_left_percent",
-               "slice", "", 4),
-        Target("thread churn", "churn", "ns", "slice", "peers", 0.9),
-        Target("thread churn: RSS growth", "churn", "rss_growth", "slice", "",
-               1.05),
-        Target("alloc latency p99.9", "latency", "alloc_p999_ns", "slice",
-               "peers", 1.0),
-        Target("free latency p99.9", "latency", "free_p999_ns", "slice",
-               "peers", 1.0),
-        Target("coloured walk, against uncoloured", "colour", "ns", "slice",
-               "slice-uncoloured", 0.25),
-        Target("lines shared, active (%)", "sharing-active",
-               "shared_percent", "slice", "", 2),
-        Target("lines shared, passive (%)", "sharing-passive",
-               "shared_percent", "slice", "", 2),
+        Ratio("tree: peak RSS over live bytes", "tree", "rss_over_live",
+              "slice", ""),
+        Ratio("the same, against the best malloc", "tree", "rss_over_live",
+              "slice", "peers"),
+        Ratio("tree-cold: peak RSS over live bytes", "tree-cold",
+              "rss_over_live", "slice", ""),
+        Ratio("RSS per byte, worst of 8..256", "sizes", "worst_to_256",
+              "slice", ""),
+        Ratio("the same without huge pages", "sizes-4k", "worst_to_256",
+              "slice-4k", ""),
+        Ratio("peak RSS of slice-test", "slice-test-1024-t1",
+              "rss_peak_bytes", "slice", "peers"),
+        Ratio("400 MB freed, left after the idle phase (%)", "phases",
+              "idle_left_percent", "slice", ""),
+        Ratio("the same after a trim (%)", "phases", "trim_left_percent",
+              "slice", ""),
+        Ratio("thread churn", "churn", "ns", "slice", "peers"),
+        Ratio("thread churn: RSS growth", "churn", "rss_growth", "slice", ""),
+        Ratio("alloc latency p99.9", "latency", "alloc_p999_ns", "slice",
+              "peers"),
+        Ratio("free latency p99.9", "latency", "free_p999_ns", "slice",
+              "peers"),
+        Ratio("coloured walk, against uncoloured", "colour", "ns", "slice",
+              "slice-uncoloured"),
+        Ratio("lines shared, active (%)", "sharing-active",
+              "shared_percent", "slice", ""),
+        Ratio("lines shared, passive (%)", "sharing-passive",
+              "shared_percent", "slice", ""),
     ]
     return rows

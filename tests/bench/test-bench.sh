@@ -182,6 +182,11 @@ expect 0 "a comparison" "$PYTHON" "$source/compare" --tiny --rounds=2 \
   --output="$temporary/results" --no-plots
 expect_found "has its table" 'slice-test-1024-t2: ns' \
   "$(cat "$temporary/results/results.txt")"
+expect_found "has the quartiles of each case as JSON" \
+  '"name":"pair",.*"ns":{"slice":\[' \
+  "$(cat "$temporary/results/summary.json")"
+expect_none "and not the single runs" \
+  "$(grep '"round":' "$temporary/results/summary.json")"
 expect 0 "an absent peer is named and left out" "$PYTHON" \
   "$source/compare" --tiny --rounds=1 --programs="$bench" --set=pair \
   --contestants=slice,nobody --add=nobody=libno-such-malloc.so.1 \

@@ -21,8 +21,8 @@
 
 stages="misuse failures fuzz schedules race models seeded contexts load"
 
-# What is asked of a stage; a smaller count is said in the table.
-asked_of ()
+# The count of a whole run of a stage; the table says where it is smaller.
+whole_of ()
 {
   case $1 in
   failures) echo 2000000 ;;
@@ -112,7 +112,7 @@ heading ()
 table ()
 {
   heading
-  printf '%-10s %12s %12s %9s %8s  %s\n' stage count asked findings seconds of
+  printf '%-10s %12s %12s %9s %8s  %s\n' stage count whole findings seconds of
   status=0
   for stage in $stages; do
     set -- $(cat $directory/$stage-* 2> /dev/null \
@@ -120,17 +120,17 @@ table ()
                  '$1 == stage { if ($4 != sources) old = 1; count += $2;
                                 findings += $3; seconds += $5 }
                   END { printf "%d %d %d %d", count, findings, seconds, old }')
-    asked=$(($(asked_of $stage) / share))
-    printf '%-10s %12d %12d %9d %8d  %s%s%s\n' $stage "$1" "$asked" "$2" "$3" \
-      "$(unit_of $stage)" "$(test "$1" -ge "$asked" || echo ': too few')" \
+    whole=$(($(whole_of $stage) / share))
+    printf '%-10s %12d %12d %9d %8d  %s%s%s\n' $stage "$1" "$whole" "$2" "$3" \
+      "$(unit_of $stage)" "$(test "$1" -ge "$whole" || echo ': too few')" \
       "$(test "$4" = 0 || echo ' (in part of other sources)')"
-    test "$1" -gt 0 && test "$1" -ge "$asked" && test "$2" = 0 || status=1
+    test "$1" -gt 0 && test "$1" -ge "$whole" && test "$2" = 0 || status=1
   done
   for stage in $stages; do
     awk '$1 == "'$stage'" && $3 > 0 { print "a finding: " FILENAME ".log" }' \
       $directory/$stage-* 2> /dev/null
   done
-  test $status != 0 || echo "all that is asked, and 0 findings"
+  test $status != 0 || echo "a whole run, and 0 findings"
   return $status
 }
 

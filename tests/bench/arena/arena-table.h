@@ -1,4 +1,4 @@
-/* arena-table.h - results of the arenas' benchmark, and what was asked
+/* arena-table.h - results of the arenas' benchmark, and their ratios
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,30 +72,27 @@ struct Table
   }
 };
 
-/* --- what was asked, beside what was measured ---------------------------- */
+/* --- ratios --------------------------------------------------------------- */
 
 inline void
-asked_head ()
+ratio_head ()
 {
-  std::printf ("%-62s %8s %9s  %-15s\n", "", "asked", "measured", "spread");
+  std::printf ("%-62s %9s  %-15s\n", "", "measured", "spread");
 }
 
 inline void
-asked_line (const std::string &what, const char *relation, double asked,
-            double measured, const std::string &spread)
+ratio_line (const std::string &what, double measured,
+            const std::string &spread)
 {
-  bool holds = relation[0] == '>' ? measured >= asked : measured <= asked;
-  char bound[32];
-  std::snprintf (bound, sizeof bound, "%s %.4g", relation, asked);
-  std::printf ("%-62s %8s %9.4g  %-15s %s\n", what.c_str (), bound, measured,
-               spread.c_str (), holds ? "" : "NOT MET");
+  std::printf ("%-62s %9.4g  %-15s\n", what.c_str (), measured,
+               spread.c_str ());
 }
 
 /* The ratio of two contestants, round by round: the median, and from the
  * first quartile to the third. */
 inline void
-asked_ratio (const Table &table, const std::string &scenario,
-             const char *contestant, const char *reference, double asked)
+ratio_of (const Table &table, const std::string &scenario,
+          const char *contestant, const char *reference)
 {
   const Table::Row *row = table.find (scenario, contestant);
   const Table::Row *other = table.find (scenario, reference);
@@ -109,8 +106,8 @@ asked_ratio (const Table &table, const std::string &scenario,
   std::snprintf (spread, sizeof spread, "%.3f .. %.3f",
                  ratios[ratios.size () / 4], ratios[ratios.size () * 3 / 4]);
   bool is_none = std::string (contestant).find ("none") != std::string::npos;
-  asked_line (scenario + (is_none ? ", none kept, of " : ", of ") + reference,
-              "<=", asked, median (ratios), spread);
+  ratio_line (scenario + (is_none ? ", none kept, of " : ", of ") + reference,
+              median (ratios), spread);
 }
 
 #endif

@@ -1,7 +1,7 @@
 # tests/bench/arena/local.mk - the arenas' benchmarks
 #
 #   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
-#   make bench-arena-table  what was asked beside what was measured
+#   make bench-arena-table  ratios to each peer, with their spread
 #   make bench-tlsf          TLSF's worst case, in steps and in instructions,
 #                            and its fragmentation
 #   make bench-arena-memory  memory over time, source against source
