@@ -1,4 +1,4 @@
-# docs/local.mk - manuals, and HTML from the headers' comments
+# docs/local.mk - documents, manuals, and a site from them and the headers
 #
 # SPDX-License-Identifier: MIT
 
@@ -46,7 +46,10 @@ dist_decisions_DATA = \
 	%D%/decisions/0009-what-hardened-costs.md
 decisionsdir = $(docdir)/decisions
 
-# `make docs' where Doxygen is installed: HTML and man(3) in docs/api/.
+# `make docs' where Doxygen is installed: a site of all documents and of the
+# headers' comments, and man(3), in docs/api/.
+EXTRA_DIST += %D%/doxygen-filter.awk %D%/groups.dox
+
 docs: docs/Doxyfile $(pkginclude_HEADERS)
 	@test -n '$(DOXYGEN)' || { echo 'docs: install doxygen' >&2; exit 1; }
 	$(AM_V_GEN)$(DOXYGEN) docs/Doxyfile

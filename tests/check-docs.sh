@@ -149,6 +149,11 @@ sources=$(find "$top_srcdir/slice" "$top_srcdir/tests" -type f \
 expect_none "documents that the sources name are there" \
   "$(dead_names "$top_srcdir" $sources)"
 
+expect_none "every public header has a topic in the reference" \
+  "$(for file in "$top_srcdir"/slice/*.h "$top_srcdir"/slice/*.hpp; do
+       awk -f "$top_srcdir/docs/doxygen-filter.awk" "$file" 2>&1 > /dev/null
+     done)"
+
 # Can it fail?
 mkdir -p "$temporary/bad/docs/design" "$temporary/bad/docs/decisions"
 echo 'dist_doc_DATA = docs/listed.md' > "$temporary/bad/docs/local.mk"
@@ -166,6 +171,9 @@ expect_found "a link to no document is found" 'listed\.md: no gone\.md$' \
 expect_none "other links are not found" \
   "$(dead_links "$temporary/bad" | grep -v gone)"
 found=$(dead_names "$temporary/bad" "$temporary/bad/source.c")
+expect_found "a header without a topic is found" 'bad.h has no group' \
+  "$(echo '/* bad.h - x */' > "$temporary/bad.h"
+     awk -f "$top_srcdir/docs/doxygen-filter.awk" "$temporary/bad.h" 2>&1)"
 for name in 03-absent 'chapter 77' decisions/0042; do
   expect_found "a name that leads nowhere is found: $name" "$name" \
     "$found"
