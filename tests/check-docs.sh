@@ -57,12 +57,14 @@ errors ()
 # unlisted FOLDER: Markdown files that no fragment of the make installs
 unlisted ()
 {
-  cat "$1"/docs/*.mk "$1"/docs/*/*.mk > "$temporary/fragments" 2> /dev/null
-  (cd "$1/docs" && find . -name '*.md' | sed 's,^\./,,' | sort) \
-    | while read -r file; do
-        grep -q -F -e "${file##*/}" "$temporary/fragments" \
-          || echo "docs/$file: not installed"
-      done
+  for fragment in "$1"/docs/*.mk "$1"/docs/*/*.mk; do
+    test ! -f "$fragment" || folder=$(dirname "${fragment#"$1/"}") \
+      && sed "s,%D%,$folder," "$fragment" 2> /dev/null
+  done > "$temporary/fragments"
+  (cd "$1" && find docs -name '*.md' | sort) | while read -r file; do
+    grep -q -E -e "(^|[[:space:]])$file([[:space:]]|\$)" \
+      "$temporary/fragments" || echo "$file: not installed"
+  done
 }
 
 # dead_links FOLDER: links of the documents that lead to no file
@@ -149,6 +151,19 @@ sources=$(find "$top_srcdir/slice" "$top_srcdir/tests" -type f \
 expect_none "documents that the sources name are there" \
   "$(dead_names "$top_srcdir" $sources)"
 
+doxyfile=$top_builddir/docs/Doxyfile
+if ! command -v doxygen > /dev/null || test ! -f "$doxyfile" \
+   || test ! -f "$top_srcdir/docs/README.md"; then
+  skip "the site has no link that leads nowhere" "no doxygen, or no front page"
+else
+  said=$({ cat "$doxyfile"
+           echo "OUTPUT_DIRECTORY = $temporary/site"
+           echo "GENERATE_MAN = NO"; } | doxygen - 2>&1)
+  expect_none "the site has no link that leads nowhere" \
+    "$(echo "$said" | grep -E 'unable to|not exist|not a readable|grouping')"
+  expect_none "and has a front page" \
+    "$(test -s "$temporary/site/html/index.html" || echo "$said")"
+fi
 expect_none "every public header has a topic in the reference" \
   "$(for file in "$top_srcdir"/slice/*.h "$top_srcdir"/slice/*.hpp; do
        awk -f "$top_srcdir/docs/doxygen-filter.awk" "$file" 2>&1 > /dev/null
@@ -156,16 +171,22 @@ expect_none "every public header has a topic in the reference" \
 
 # Can it fail?
 mkdir -p "$temporary/bad/docs/design" "$temporary/bad/docs/decisions"
-echo 'dist_doc_DATA = docs/listed.md' > "$temporary/bad/docs/local.mk"
+echo 'dist_doc_DATA = %D%/listed.md' > "$temporary/bad/docs/local.mk"
 echo 'see [it](listed.md#here), [that](gone.md), [web](https://x.org/y.md)' \
   > "$temporary/bad/docs/listed.md"
 echo > "$temporary/bad/docs/design/03-apart.md"
+echo > "$temporary/bad/docs/design/listed.md"
 cat > "$temporary/bad/source.c" <<'END'
 /* Design: chapter 3.  Design: chapter 77.  docs/design/03-apart.md
  * docs/design/03-absent.md, decisions/0042 */
 END
-expect_found "a document that is not installed is found" 03-apart \
-  "$(unlisted "$temporary/bad")"
+found=$(unlisted "$temporary/bad")
+for name in 03-apart listed; do
+  expect_found "a document that is not installed is found: $name" \
+    "^docs/design/$name" "$found"
+done
+expect_none "installed ones are not found" \
+  "$(echo "$found" | grep -E '^docs/listed')"
 expect_found "a link to no document is found" 'listed\.md: no gone\.md$' \
   "$(dead_links "$temporary/bad")"
 expect_none "other links are not found" \
