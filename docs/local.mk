@@ -60,3 +60,4 @@ clean-local-docs:
 .PHONY: docs clean-local-docs
 
 include docs/ralloc.mk
+include docs/guide/local.mk

@@ -646,7 +646,7 @@ tower_check (const Tower *t, void *parent)
 }
 
 static void
-test_refuge_freed (void)
+test_fallback_parent_freed (void)
 {
   Tower t = tower_new ();
 
@@ -694,7 +694,7 @@ resize_victim (void *node)
 
 /* The same places are not freed but move. */
 static void
-test_refuge_moved (void)
+test_fallback_parent_moved (void)
 {
   Tower t = tower_new ();
 
@@ -766,8 +766,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
   g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
-  g_test_add_func ("/slice/ralloc-free/fallback_parent-freed", test_refuge_freed);
-  g_test_add_func ("/slice/ralloc-free/fallback_parent-moved", test_refuge_moved);
+  g_test_add_func ("/slice/ralloc-free/fallback-parent-freed", test_fallback_parent_freed);
+  g_test_add_func ("/slice/ralloc-free/fallback-parent-moved", test_fallback_parent_moved);
   g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
   g_test_add_func ("/slice/ralloc-free/order-asked", test_order_asked);
   g_test_add_func ("/slice/ralloc-free/deep", test_deep);
