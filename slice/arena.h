@@ -36,7 +36,7 @@
  * a gap behind it: overruns, and uses after a release, reset, rollback or
  * free, are reported.
  *
- * Theory: section 8.
+ * Design: chapter 8.
  *
  * SPDX-License-Identifier: MIT
  */

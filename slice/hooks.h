@@ -7,7 +7,7 @@
  * checking modes do, and has new arenas ask at every call, too.  Without
  * hooks nothing is different, by not one instruction of the inline code.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

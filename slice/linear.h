@@ -4,7 +4,7 @@
  * added last can grow, shrink or go; everything back to a mark can go; all
  * can go.  See arena.h for what all arenas share.
  *
- * Theory: section 8.2.
+ * Design: section 8.2.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Public.  See arena.h for what all arenas share.
  *
- * Theory: section 8.4.
+ * Design: section 8.4.
  *
  * SPDX-License-Identifier: MIT
  */

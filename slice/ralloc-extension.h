@@ -5,7 +5,7 @@
  * record of 112 bytes at a node's first.  What is said in ralloc.h of order,
  * memory, threads and misuse holds here, too.
  *
- * Theory: section 7.7.
+ * Design: section 7.7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Public; a part of ralloc.h, which is what to include.  What is said there
  * of order, memory, threads and misuse holds here, too.
  *
- * Theory: section 7.9.
+ * Design: section 7.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -39,7 +39,7 @@
  *
  * Cost is given as instructions on x86-64 where one figure says it.
  *
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

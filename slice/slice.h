@@ -19,7 +19,7 @@
  * freed by another thread than the one that asked for it.  Nothing here may
  * be called from a signal handler.
  *
- * Theory: sections 1, 2 and 6.
+ * Design: chapters 1, 2 and 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * where a block ends: the block that was left stays as a spare one.  See
  * arena.h for what all arenas share.
  *
- * Theory: section 8.3.
+ * Design: section 8.3.
  *
  * SPDX-License-Identifier: MIT
  */

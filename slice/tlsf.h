@@ -8,7 +8,7 @@
  *
  * See arena.h for what all arenas share.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  * Source: M. Masmano, I. Ripoll, A. Crespo, J. Real: TLSF: a new dynamic
  * memory allocator for real-time systems.  ECRTS 2004.
  *

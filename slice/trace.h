@@ -14,7 +14,7 @@
  * after all others then: what they declare under these names would meet the
  * macros.  In C++ the names stay what they are, std::malloc() among them.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

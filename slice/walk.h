@@ -12,7 +12,7 @@
 
 SLICE_BEGIN_DECLS
 
-/** Asks every invariant of every structure (docs/THEORY, section 10): pages,
+/** Asks every invariant of every structure (docs/design, chapter 10): pages,
  * slabs, depots, threads' magazines, and that no chunk is in two places.
  *
  * @param where  where to put the address of the structure that is at fault;

@@ -1,7 +1,7 @@
 /* aligned.c - blocks with an alignment of the caller's choice
  *
  * Layer: alloc.  Below: magazine, by way of dispatch.c.  No locks.
- * Theory: section 4.
+ * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* alloc.c - the entries: slice_alloc() and its family
  *
  * Layer: alloc.  Below: magazine, by way of dispatch.c.  No locks.
- * Theory: sections 2 and 6.
+ * Design: chapters 2 and 6.
  *
  * SPDX-License-Identifier: MIT
  */

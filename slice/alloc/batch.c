@@ -2,7 +2,7 @@
  * address is
  *
  * Layer: alloc.  Below: magazine, and slab as dispatch.c may.  No locks.
- * Theory: sections 4 and 6.
+ * Design: chapters 4 and 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,8 @@
  *
  * Layer: alloc.  Below: magazine; and, for routing only, slab (magazines
  * bypassed) and the system's malloc (large blocks).
- * Locks: what makes the first call one (rank 70).  Theory: sections 2, 6 and 9.
+ * Locks: what makes the first call one (rank 70).  Design: chapters 2, 6 and
+ * 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* dispatch.h - which way a block goes, for the entries
  *
  * Layer: alloc.  alloc.c, aligned.c and batch.c stand on it.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * there are no classes; the first of the locks keeps that call out.  Between
  * the handlers the forking thread passes through every lock (lock.h), so that
  * other libraries' handlers may use slices in whatever order they run.
- * Theory: section 9.
+ * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * entries reach the functions below by the pointers that lead to a checking
  * mode.  Without hooks nothing is tested.
  *
- * No locks: what is written twice is the same.  Theory: section 13.9.
+ * No locks: what is written twice is the same.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* trim.c - giving spare memory back, when asked and by a helper thread
  *
- * Layer: alloc.  Below: magazine.  No locks.  Theory: sections 5 and 9.
+ * Layer: alloc.  Below: magazine.  No locks.  Design: chapters 5 and 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -9,7 +9,7 @@
  * The inline functions are inlined even without optimization, for the bodies
  * that the library exports are traced.
  *
- * Theory: section 13.9.
+ * Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

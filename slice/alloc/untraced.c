@@ -1,7 +1,7 @@
 /* untraced.c - the entries for the library's own upper floors
  *
  * Layer: alloc.  As those of alloc.c, but the hooks do not hear of it:
- * alloc/untraced.h says why.  No locks.  Theory: section 13.9.
+ * alloc/untraced.h says why.  No locks.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: alloc.  For contexts and arenas, through untraced-slice.h.  A program
  * that asks for a node gets a node: a recorder is told of that one, and not
- * of the slice beneath it.  No locks.  Theory: section 13.9.
+ * of the slice beneath it.  No locks.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: arena: above spans and sources, below the kinds of arenas.  No locks of
  * its own.
  *
- * Theory: section 8.1, with the reasons for the growth rule.
+ * Design: section 8.1, with the reasons for the growth rule.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -17,7 +17,7 @@
  *
  * No locks: a chain belongs to one arena and that to one thread.
  *
- * Theory: section 8.1.
+ * Design: section 8.1.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -6,7 +6,7 @@
  * finds it; while the arena is hidden from that code it is in `at`, and
  * head.next, head.end and head.low are all the control block's own address.
  *
- * Theory: section 8.1.
+ * Design: section 8.1.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * arena; so it is freed with its parent, has a parent, and moves by changing
  * that one pointer, however much is in it.
  *
- * Theory: section 8.7.
+ * Design: section 8.7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * When a block becomes too small the object moves to one of at least twice
  * its size, so a byte is copied O(1) times.
  *
- * Theory: section 8.2.
+ * Design: section 8.2.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: arena: above bump.c and the chain of blocks.
  *
- * Theory: section 8.2.
+ * Design: section 8.2.
  *
  * SPDX-License-Identifier: MIT
  */

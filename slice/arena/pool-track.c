@@ -4,7 +4,7 @@
  * is found at the call.  Pools of constructed objects, checked and watched
  * ones are of this kind, and those whose objects are too small for a sign.
  *
- * Theory: section 8.4.
+ * Design: section 8.4.
  *
  * SPDX-License-Identifier: MIT
  */

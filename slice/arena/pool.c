@@ -3,7 +3,7 @@
  * Layer: arena: above the chain of blocks.  Tracked pools, which know each chunk,
  * are in pool-track.c.
  *
- * Theory: section 8.4.
+ * Design: section 8.4.
  *
  * SPDX-License-Identifier: MIT
  */

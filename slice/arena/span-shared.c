@@ -3,7 +3,7 @@
  * Layer: arena: above the span heaps (span.c).  Its lock is held over a fork, so
  * that the child finds the heap whole.
  *
- * Theory: section 8.6.
+ * Design: section 8.6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -6,7 +6,7 @@
  * Locks: each heap's own, rank 70; a new span is mapped and its record made
  * before the lock is taken, an empty one is unmapped after it is left.
  *
- * The heap that arenas share: span-shared.c.  Theory: section 8.6.
+ * The heap that arenas share: span-shared.c.  Design: section 8.6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -9,7 +9,7 @@
  * Locks: one mutex a heap, rank 70; map and unmap of the parent are called
  * with no lock held.
  *
- * Theory: section 8.6.
+ * Design: section 8.6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: arena.  A checked stack keeps an ObjectHead before each object; a release
  * must be the top's, and the head must be whole.
  *
- * Theory: section 8.3.
+ * Design: section 8.3.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: arena: above stack.c's blocks.
  *
- * Theory: section 8.3.
+ * Design: section 8.3.
  *
  * SPDX-License-Identifier: MIT
  */

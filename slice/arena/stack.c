@@ -7,7 +7,7 @@
  * above it in the table were pushed while it was current.  Beyond the blocks
  * in use at most one spare block is kept.
  *
- * Theory: section 8.3.
+ * Design: section 8.3.
  *
  * SPDX-License-Identifier: MIT
  */

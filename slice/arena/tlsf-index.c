@@ -5,7 +5,7 @@
  * word that is not 0: two counts of zeros find the least list that is large
  * enough.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  * Source: Masmano, Ripoll, Crespo, Real: TLSF, ECRTS 2004, section 3.
  *
  * SPDX-License-Identifier: MIT

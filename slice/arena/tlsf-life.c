@@ -3,7 +3,7 @@
  * Layer: arena: above its regions (tlsf-region.c).  Over pages the heap's control
  * block is a slice, or the caller's; over a buffer it lies at its start.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * has a region in each block of its chain; it keeps one empty region and
  * gives a second one back at once.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

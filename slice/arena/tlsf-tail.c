@@ -7,7 +7,7 @@
  * In a watched heap the gap before the object holds its size.  The tool is
  * shown that word only while it is looked at.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: arena.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

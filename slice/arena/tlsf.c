@@ -6,7 +6,7 @@
  * Invariants: no two free pieces are neighbours; the bits of a block and of
  * the one behind it agree; each free block is in the list of its stride.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: arena: shared by tlsf.c and the tlsf-*.c beside it.
  *
- * Theory: section 8.5.
+ * Design: section 8.5.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,7 +8,7 @@
  *   | control block | embedded block | Traced |
  *   |<------------ control_bytes ---------->|
  *
- * Theory: section 13.9.
+ * Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

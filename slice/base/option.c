@@ -2,7 +2,7 @@
  *
  * Layer: base.  The variable is read as GLib reads G_SLICE: words between
  * colons, semicolons, commas or blanks; `all` stands for the mode with all
- * checks; `help` lists them.  Theory: section 6.
+ * checks; `help` lists them.  Design: chapter 6.
  * Locks: option_lock (rank 10).
  *
  * SPDX-License-Identifier: MIT

@@ -1,10 +1,10 @@
 /* sizeclass.c - the classes of sizes, and how each is cut from a slab
  *
  * Layer: base.  No locks: filled once, before the first block.
- * Theory: sections 4 and 11.
+ * Design: chapters 4 and 11.
  * Sources: Bonwick 1994, section 4 (colouring); the spacing by measurement of
  * compilers' sizes (8-byte steps: no internal waste for 24- to 200-byte
- * records, THEORY 11).
+ * records, design chapter 11).
  *
  * SPDX-License-Identifier: MIT
  */

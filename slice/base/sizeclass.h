@@ -2,7 +2,7 @@
  *
  * Layer: base.  Filled once before the first block, constant afterwards.
  * The function from size to class is frozen in slice.h (SLICE_CLASS_V1); the
- * spacing of the chunks is ours to change.  Theory: section 4.
+ * spacing of the chunks is ours to change.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +60,7 @@ size_t sli_sizeclass_round (size_t size);
 size_t sli_sizeclass_alignment (unsigned class_index);
 
 /* offset / chunk_bytes, without a division: exact for offsets below 2^18
- * (THEORY 11). */
+ * (design chapter 11). */
 static inline uint32_t
 sli_sizeclass_index (const SizeClass *sizeclass, uint32_t offset)
 {

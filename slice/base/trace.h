@@ -1,7 +1,7 @@
 /* trace.h - telling the hooks of a recorder
  *
  * Layer: base.  No locks: one pointer, NULL as a rule.
- * Theory: section 13.9.
+ * Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

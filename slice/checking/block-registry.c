@@ -2,7 +2,7 @@
  *
  * Layer: checking.  An open-addressing hash table by address, in memory of
  * the kernel's own, so that neither slices nor malloc are disturbed by what
- * watches them.  Lock: registry.lock (rank 10).  Theory: section 6.
+ * watches them.  Lock: registry.lock (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* block-registry.h - the registry of live blocks (option debug-blocks)
  *
  * Layer: checking.  Every live block's address and size.  Lock: its own
- * (rank 10).  Theory: section 6.
+ * (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* checking-contents.c - what is said of bytes that are not as they were left
  *
  * Layer: checking.  Below: the registry of live blocks, for their sites.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

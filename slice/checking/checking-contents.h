@@ -1,7 +1,7 @@
 /* checking-contents.h - what stands in chunks: canaries, zeroes, red zones
  *
  * Layer: checking.  guard*.c alone.  No locks: the bytes are their owner's.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,7 +53,7 @@ canary_is_whole (const char *block, size_t size)
 /* Chunks are whole numbers of 16 bytes, and are looked at or written 64 in a
  * turn: as two of these where the processor has registers as wide, or as four
  * halves.  A call of memset() costs more than a small chunk itself, and the
- * compiler would make one of the loop (THEORY 11). */
+ * compiler would make one of the loop (design chapter 11). */
 typedef uint64_t Pair
     __attribute__ ((vector_size (16), aligned (8), may_alias));
 typedef uint64_t Quad

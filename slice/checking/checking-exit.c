@@ -1,7 +1,7 @@
 /* checking-exit.c - the checking modes' last look: at every chunk, at exit
  *
  * Layer: checking.  Below: slab, for all chunks.  Takes the page lock for the
- * walk; what is found is told after it.  Theory: section 6.
+ * walk; what is found is told after it.  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

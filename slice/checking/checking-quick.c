@@ -2,7 +2,7 @@
  *
  * Layer: checking.  Below: magazine (the thread's own record), and slab for
  * the marks.  No locks.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: checking.  guard*.c alone.  No locks: constant once the options are
  * frozen.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* checking-tool.c - the pool under a tool, which is told of every block
  *
  * Layer: checking.  Below: magazine, and slab for the marks.  No locks.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

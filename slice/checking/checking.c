@@ -3,9 +3,9 @@
  * Layer: checking.  Below: magazine, and slab for the marks (as alloc.c may).
  * No locks: a mark is written by the one who owns the chunk; if two free it
  * at the same moment, the slab's bitmap finds the second.
- * Theory: section 6.
+ * Design: chapter 6.
  * Sources: the mechanisms that mimalloc, Scudo and hardened_malloc made known,
- * chosen by measured cost (THEORY 11).
+ * chosen by measured cost (design chapter 11).
  *
  *   checked, hardened:                 debug:
  *   | block | canary | (slack) |       | red zone | block | red zone | (slack) |

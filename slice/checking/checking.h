@@ -1,7 +1,8 @@
 /* checking.h - the checking modes: checked, hardened, debug
  *
  * Layer: checking.  Every call of these modes takes the slow path and comes
- * here.  Locks: none of its own.  Theory: section 6; Promises and limits.
+ * here.  Locks: none of its own.  Design: chapter 6;
+ * docs/design/promises-and-limits.md.
  *
  * SPDX-License-Identifier: MIT
  */

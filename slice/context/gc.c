@@ -17,7 +17,7 @@
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
  * recorder) every object is a node, but for those alone in a slab, which no
- * one is told of. Theory: section 7.
+ * one is told of. Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

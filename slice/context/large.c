@@ -17,7 +17,7 @@
  * No locks: levels are put in place by compare-and-swap, and a byte is
  * written by the one owner of the memory at its KiB.  So there is nothing to
  * do at fork.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  No locks.  A string that was handed out last grows where
  * it is; any other moves.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -21,7 +21,7 @@
  * recorder) every object is a node of its own below the context.
  *
  * Strings in them: linear-string.c.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

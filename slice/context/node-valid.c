@@ -4,7 +4,7 @@
  * --enable-debug=full runs at each change of a tree; unlike
  * sli_context_check(), which judges a pointer of the program's, these say
  * whether this folder's own code kept a tree as it must be.  No locks.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

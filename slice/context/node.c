@@ -2,7 +2,7 @@
  *
  * Layer: context.  sli_context_check() is the one place that knows
  * everything that must be true of a node.  No locks.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

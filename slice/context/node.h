@@ -2,7 +2,7 @@
  *
  * Layer: context: a client of slice.h like any program, with the messages
  * of floor 1.  No locks: a tree belongs to one thread at a time.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  No locks.  The record is made at the first need and
  * lives as long as its node; it does not move when the node does.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

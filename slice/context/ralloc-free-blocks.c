@@ -9,7 +9,7 @@
  * neighbours at the price of one, but a walk meets nodes of all sizes in
  * turn, each size in another slab: so the blocks are first put into bins by
  * their address.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  No locks: a thread has its own walks, and its word
  * (port/tls.c) leads to them.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

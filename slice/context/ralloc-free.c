@@ -16,7 +16,7 @@
  *
  * How the blocks go back: ralloc-free-blocks.c; what user code may do in a
  * walk: ralloc-free-suspend.c.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c and
  * ralloc-free-suspend.c alone.  No locks: a walk is its thread's.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -6,7 +6,7 @@
  * below, and that node, carry the flag NODE_LIMITED, which sends their
  * allocations, frees and steals here; who has no limit above pays nothing.
  * Limits may be nested: bytes are counted in each of them.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

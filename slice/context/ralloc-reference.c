@@ -11,7 +11,7 @@
  *                       ^                     |
  *                       +---- references -----+  (in node's extension)
  *
- * Theory: section 7.  Source: talloc_reference(), whose handles cost more.
+ * Design: chapter 7.  Source: talloc_reference(), whose handles cost more.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  One lock, on the list of roots, held for a few stores;
  * nothing is called under it.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: context.  No locks.  A node that moves tells its neighbours,
  * parent and children, and those who walk above it.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* ralloc-steal.c - nodes: parent, steal, adopt
  *
  * Layer: context.  No locks.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * Formatting goes into the room that is there, and again only if that was
  * too small; a string that grows gets half as much again as it needs, so that
  * n appends copy O(n) bytes.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

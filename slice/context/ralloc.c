@@ -4,7 +4,7 @@
  * ralloc-steal.c and ralloc-free.c.  No locks.
  * The fast path of ralloc_size() is inline, in ralloc.h; whatever is unusual
  * (a root, a large node, a mode, a limit) goes to sli_context_alloc_slow().
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

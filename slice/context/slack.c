@@ -13,7 +13,7 @@
  *                 <------------ n bytes ----------------> end of the block
  *
  * No byte of a string in ASCII passes for the last one, nor does its NUL.
- * Theory: section 7.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */

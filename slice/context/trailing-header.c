@@ -15,7 +15,7 @@
  *
  * The header is found by malloc_usable_size(), which memcheck, helgrind and
  * the sanitizers answer exactly and the C library always alike.
- * Theory: section 7.  Source: valgrind manual 3.1 and 4.7.
+ * Design: chapter 7.  Source: valgrind manual 3.1 and 4.7.
  *
  * SPDX-License-Identifier: MIT
  */

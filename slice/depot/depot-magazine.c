@@ -1,7 +1,7 @@
 /* depot-magazine.c - one magazine: how large, its making, its end
  *
  * Layer: depot.  No lock: a magazine is its holder's.
- * Theory: sections 5 and 6.
+ * Design: chapters 5 and 6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,9 +37,9 @@ static Rounds rounds[N_CLASSES];
 
 /* --- sizes --------------------------------------------------------------- */
 
-/* The formula of THEORY 6: as many rounds as the piece of metadata has slots
- * for, but no more bytes of chunks than twice as many for each size up, and
- * never fewer than 4. */
+/* The formula of design chapter 6: as many rounds as the piece of metadata has
+ * slots for, but no more bytes of chunks than twice as many for each size up,
+ * and never fewer than 4. */
 static size_t
 count_rounds (size_t chunk_bytes, unsigned size)
 {

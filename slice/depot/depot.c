@@ -1,6 +1,6 @@
 /* depot.c - full magazines that wait for a thread that needs them
  *
- * Layer: depot.  Locks: depots[i].lock (rank 40).  Theory: section 5.
+ * Layer: depot.  Locks: depots[i].lock (rank 40).  Design: chapter 5.
  * Sources: Bonwick & Adams 2001, sections 3.3 and 3.6 (the depot, its working
  * set); ages as GSlice has them, but by a clock that can't jump.
  *
@@ -28,8 +28,8 @@
 enum
 {
   /* What one class may hold in the depot: at least this, or an eighth of its
-   * slabs.  More hardly pays (THEORY 11): 100,000 blocks in FIFO order cost
-   * 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64 KiB. */
+   * slabs.  More hardly pays (design chapter 11): 100,000 blocks in FIFO order
+   * cost 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64 KiB. */
   DEPOT_BYTES_MIN = 256 * 1024,
   DEPOT_SLAB_SHARE = 8,
   /* The traffic looks for old magazines so often, and drains so many. */
@@ -346,8 +346,8 @@ upkeep_is_due (void)
                                          __ATOMIC_RELAXED);
 }
 
-/* What the traffic does on its way (THEORY 5).  While there is something to
- * give back it is done at every trip, else every so often. */
+/* What the traffic does on its way (design chapter 5).  While there is
+ * something to give back it is done at every trip, else every so often. */
 COMMON_TEXT void
 sli_depot_upkeep (void)
 {
@@ -441,7 +441,7 @@ magazine_check (const Magazine *magazine, unsigned class_index,
   return magazine->pushed_msec > later_msec ? "D2" : NULL;
 }
 
-/* Invariants D1 to D3 of THEORY section 10. */
+/* Invariants D1 to D3 of design chapter 10. */
 static const char *
 depot_check (Depot *depot, const void **where)
 {

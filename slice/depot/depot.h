@@ -2,7 +2,7 @@
  *
  * Layer: depot.  Above: magazine; below: slab.
  * Locks: one a class (rank 40).
- * Theory: section 5.
+ * Design: chapter 5.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -139,7 +139,7 @@ void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
 /* Are all invariants of a class's depot true?  Takes the lock. */
 bool sli_depot_is_valid (unsigned class_index);
-/* The id of one that is not (D1 to D3 of THEORY section 10), and where. */
+/* The id of one that is not (D1 to D3 of design chapter 10), and where. */
 const char *sli_depot_check (unsigned class_index, const void **where);
 
 /* Chunks that lie in a row somewhere; NULLs are holes. */

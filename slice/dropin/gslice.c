@@ -12,7 +12,7 @@
  * What may be freed here is wider than in slice.h: a block that GLib handed
  * out itself (foreign.c).
  *
- * Theory: sections 2 and 6.  Source of the calls: GLib's reference manual,
+ * Design: chapters 2 and 6.  Source of the calls: GLib's reference manual,
  * "Memory Slices".
  *
  * SPDX-License-Identifier: MIT

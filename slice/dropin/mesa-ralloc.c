@@ -12,7 +12,7 @@
  *
  * Linear contexts of the old style and of the new have the same handle (see
  * context/linear.c), so linear_alloc_child() serves both.
- * Theory: section 7.  Source: Mesa's util/ralloc.h (interface only).
+ * Design: chapter 7.  Source: Mesa's util/ralloc.h (interface only).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,10 @@
 /* adapt.c - magazines become what their use asks for
  *
  * Layer: magazine.  Below: depot.  No locks: the record has been entered.
- * Theory: section 6.
+ * Design: chapter 6.
  * Sources: Bonwick & Adams 2001, section 3.4 (growth by contention); growth by
- * misses by measurement: on few cores locks hardly ever collide (THEORY 11).
+ * misses by measurement: on few cores locks hardly ever collide
+ * (design chapter 11).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -75,7 +76,7 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 }
 
 /* Should others have taken all there is, they begin anew: the smallest of all
- * classes together always fit (THEORY 11). */
+ * classes together always fit (design chapter 11). */
 COMMON_TEXT void
 sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {

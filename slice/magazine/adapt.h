@@ -1,7 +1,7 @@
 /* adapt.h - magazines become what their use asks for
  *
  * Layer: magazine.  Used by magazine.c alone, with the record entered.
- * Theory: section 6.
+ * Design: chapter 6.
  *
  * Three clocks: trips to the depot, exchanges of a thread's own two magazines,
  * and ticks, of which a working set has TICKS_PER_WORKING_SET.

@@ -2,7 +2,7 @@
  *
  * Layer: magazine.  Below: depot.  No locks: the record is entered, which
  * keeps a trimmer out (record.h).
- * Theory: section 6.
+ * Design: chapter 6.
  * Source: Bonwick & Adams 2001, section 3 (two magazines, exchanged whole).
  *
  * SPDX-License-Identifier: MIT

@@ -2,7 +2,7 @@
  *
  * Layer: magazine.  Shared by record.c and record-stats.c alone.
  * Lock: sli_registry.lock (rank 60).
- * Theory: sections 6 and 9.
+ * Design: chapters 6 and 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: magazine.  Locks: sli_registry.lock (rank 60), and under it the
  * metadata's, so that what an owner lets go does not end meanwhile.
- * Theory: sections 6 and 10.
+ * Design: chapters 6 and 10.
  *
  * SPDX-License-Identifier: MIT
  */

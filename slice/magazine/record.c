@@ -1,7 +1,7 @@
 /* record.c - what each thread keeps: its magazines, and the registry of all
  *
  * Layer: magazine.  Lock: sli_registry.lock (rank 60).
- * Theory: sections 6 and 9.
+ * Design: chapters 6 and 9.
  *
  * SPDX-License-Identifier: MIT
  */

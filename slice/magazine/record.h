@@ -6,7 +6,7 @@
  * in a slow path (is_busy), a trimmer says that it wants the record
  * (attention), and a barrier on all threads makes each see the other's word;
  * so the owner pays two plain stores.
- * Theory: sections 6 and 9.
+ * Design: chapters 6 and 9.
  *
  *   slice_tls_v1 ------+
  *   self --> ThreadRecord

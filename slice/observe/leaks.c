@@ -1,6 +1,6 @@
 /* leaks.c - the last look, at exit: what is spoilt, and what was never freed
  *
- * Layer: observe.  Memory of the kernel's own.  Theory: section 6.
+ * Layer: observe.  Memory of the kernel's own.  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* stats.c - a snapshot of what the floors count
  *
  * Layer: observe.  Reads the floors through their getters; takes their
- * locks one at a time.  Theory: section 10.
+ * locks one at a time.  Design: chapter 10.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: observe.  Reads the floors through their getters, which take
  * their locks one at a time; what they show is noted in memory of the
  * kernel's own, so that nothing is disturbed and nobody is called with a lock
- * held.  Theory: section 10.
+ * held.  Design: chapter 10.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -156,7 +156,7 @@ slice_walk (SliceVisit visit, void *data)
 
 /* --- the invariants ------------------------------------------------------ */
 
-/* As in THEORY, section 10. */
+/* As in design chapter 10. */
 static const char *const invariants[] = {
   "P1: a region in use lies in the ring of its fullness, an idle one in "
   "`idle' or `purged', one that a trimmer works on in none",

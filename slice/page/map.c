@@ -1,7 +1,7 @@
 /* map.c - is this address ours?
  *
  * Layer: page.  Locks: the callers hold the page lock (rank 20).
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

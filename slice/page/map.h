@@ -13,7 +13,7 @@
  * everywhere, by a hash table for what lies beyond them (5-level paging, arm64
  * with 52 bits, s390x, ...).
  * Locks: writers hold the page lock; readers take none, for a leaf stays.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

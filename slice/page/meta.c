@@ -1,7 +1,7 @@
 /* meta.c - memory for the allocator's own records
  *
  * Layer: page.  Below: page.  Lock: meta.lock (rank 15), never held while
- * the pages are asked.  Theory: section 3.
+ * the pages are asked.  Design: chapter 3.
  *
  * A buddy system over runs of one granule (D. E. Knuth, The Art of Computer
  * Programming, volume 1, section 2.5, "The buddy system"; one bit for each

@@ -4,7 +4,7 @@
  * Pieces are powers of two; what is given back is joined with its spare
  * neighbours, and granules that are whole again go back to the pages.
  * Lock: its own (rank 15).
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: page.  Shared by page.c, page-trim.c and page-stats.c alone.
  * Lock: sli_page.lock (rank 20), held by whoever calls what is below.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* page-stats.c - what the page floor tells of itself, and its invariants
  *
  * Layer: page.  Lock: sli_page.lock (rank 20).
- * Theory: sections 3 and 10.
+ * Design: chapters 3 and 10.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: page.  Lock: sli_page.lock (rank 20), not held while the source
  * works: what is to be given back is taken off its ring first.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: page.  Lock: sli_page.lock (rank 20); nothing is mapped, unmapped
  * or advised while it is held: sli_page_alloc_run() maps between two attempts,
  * the trimmers (page-trim.c) take what they will give back off its ring first.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +40,8 @@ enum
   /* In each ring so many regions are looked at for a run that fits. */
   FIT_PROBES_MAX = 8,
   /* So many idle regions are kept for their working set, or an eighth of the
-   * most that were ever in use; more go back at once (128 MiB: THEORY 11). */
+   * most that were ever in use; more go back at once (128 MiB:
+   * design chapter 11). */
   IDLE_REGIONS_KEPT = 64,
   IDLE_REGIONS_SHARE = 8,
   /* One that became idle earlier than others is filed behind at most so

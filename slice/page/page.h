@@ -3,7 +3,7 @@
  * Layer: page.  Above: slab, and meta beside it; below: base, port.
  * Locks: the page lock (rank 20), inside; callers hold none of rank 20 or
  * less, and call sli_page_alloc_run() with no lock at all, since it may map.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  *   extent (32 MiB; the first 256 KiB)
  *   +---------------+---------------+-----+---------------+
@@ -73,8 +73,8 @@ size_t sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions);
 typedef void (*PageVisit) (void *run, void *record, void *data);
 void sli_page_each_run (PageVisit visit, void *data);
 
-/* The id of an invariant of THEORY section 10 (P1 to P5) that does not hold, and
- * where; NULL if all do.  Takes the lock. */
+/* The id of an invariant of design chapter 10 (P1 to P5) that does not hold,
+ * and where; NULL if all do.  Takes the lock. */
 const char *sli_page_check (const void **where);
 
 /* What the floor counts. */

@@ -3,7 +3,7 @@
  *
  * Layer: page.  page.c's own, and inline for who looks addresses up: no
  * lock is needed for that as long as the address's run is in use.
- * Theory: section 3.
+ * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@
 enum
 {
   GRANULE_BYTES_MIN = 16 * 1024, /* 32 chunks of 512 bytes; measured against
-                                 4 and 64 KiB (THEORY 11) */
+                                 4 and 64 KiB (design chapter 11) */
   REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
 };
 

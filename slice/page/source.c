@@ -1,7 +1,7 @@
 /* source.c - where pages come from: posix_memalign, mmap, memalign, valloc,
  * plain malloc, or the caller's own
  *
- * Layer: page.  Below: port.  No locks.  Theory: section 3.
+ * Layer: page.  Below: port.  No locks.  Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
  */

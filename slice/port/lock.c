@@ -2,7 +2,7 @@
  *
  * Layer: port.  Plain pthread mutexes, which race detectors understand and
  * which cost no more than anything cleverer where it was measured
- * (THEORY 12).
+ * (design chapter 12).
  *
  * SPDX-License-Identifier: MIT
  */

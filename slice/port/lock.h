@@ -12,7 +12,7 @@
  * child's) it holds every lock that there is to be taken; what it calls then passes through sli_lock()
  * as if it had taken it.
  *
- * Theory: section 9.
+ * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: port.  Key destructors run in the order of the keys, so the
  * library makes its key when it is loaded: early, and then everyone else's
  * destructors still find us, in a state that needs no magazines.
- * Theory: section 9.
+ * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /* chunk.h - a slab's header, and where in it a chunk is
  *
  * Layer: slab.  slab.c's own, and inline for the checking modes, which
- * look every chunk up.  Theory: section 4.
+ * look every chunk up.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Layer: slab.  Below: page.  No locks: a slab's last_allocator is a hint,
  * read and written relaxed.  A chunk's slab stays as long as the chunk is out.
- * Theory: section 5.
+ * Design: chapter 5.
  * Sources: passive false sharing, Berger et al. 2000 (Hoard), section 2.2.
  *
  * SPDX-License-Identifier: MIT

@@ -1,7 +1,7 @@
 /* last-allocator.h - whose chunks are these?  Against lines that threads share
  *
  * Layer: slab.  Above: depot.  No locks: the answers are hints.
- * Theory: section 5.
+ * Design: chapter 5.
  *
  * SPDX-License-Identifier: MIT
  */

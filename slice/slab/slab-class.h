@@ -2,7 +2,7 @@
  *
  * Layer: slab.  Shared by slab.c, slab-free.c and slab-stats.c alone.
  * Locks: one a class (rank 30).
- * Theory: section 4.
+ * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* slab-free.c - chunks come back to their slabs
  *
- * Layer: slab.  Locks: one a class (rank 30).  Theory: section 4.
+ * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
  *
  * A chunk comes back without a lock as long as its bitmap word neither was
  * empty nor becomes complete: one compare-and-swap, which also tells a double

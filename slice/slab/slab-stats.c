@@ -1,7 +1,7 @@
 /* slab-stats.c - what is in the slabs: chunks, counts, invariants
  *
  * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where
- * an address may be anybody's.  Theory: section 4.
+ * an address may be anybody's.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -111,7 +111,7 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Invariants S1 to S3 of THEORY section 10, of one slab in a ring. */
+/* Invariants S1 to S3 of design chapter 10, of one slab in a ring. */
 static const char *
 slab_check (const Slab *slab, unsigned class_index, unsigned ring)
 {

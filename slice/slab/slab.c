@@ -1,10 +1,10 @@
 /* slab.c - chunks of one class, cut from runs
  *
- * Layer: slab.  Locks: one a class (rank 30).  Theory: section 4.
+ * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
  * slab-free.c takes chunks back, slab-stats.c looks at all; what the three share
  * is in slab-class.h.
  * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
- * section 2; the bitmaps outside the slab, by measurement (THEORY 11).
+ * section 2; the bitmaps outside the slab, by measurement (design chapter 11).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Layer: slab.  Above: depot, and alloc where blocks pass the magazines by
  * (dispatch.c, batch.c); below: page.
  * Locks: one a class (rank 30).
- * Theory: section 4.
+ * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -92,7 +92,7 @@ size_t sli_slab_held_bytes (unsigned class_index);
 
 /* Are all invariants of a class's slabs true?  Takes the lock. */
 bool sli_slab_is_valid (unsigned class_index);
-/* The id of one that is not (S1 to S4 of THEORY section 10), and where. */
+/* The id of one that is not (S1 to S4 of design chapter 10), and where. */
 const char *sli_slab_check (unsigned class_index, const void **where);
 
 /* S6, of all classes' slabs; threads at work may make it say nonsense. */

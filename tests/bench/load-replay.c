@@ -1,6 +1,6 @@
 /* load-replay.c - replays a recorded sequence of allocations and frees
  *
- * The file's form is in docs/BENCHMARK: a line an operation,
+ * The file's form is in docs/design/benchmark.md: a line an operation,
  *
  *   a THREAD ID SIZE
  *   f THREAD ID

@@ -2,7 +2,7 @@
  *
  * Tests.  Each trace is one behaviour, written with a seeded generator, so
  * that its numbers can be told beforehand: what fraction dies early fixes W,
- * how often the youngest is spared fixes L, and so on (THEORY, section 13).
+ * how often the youngest is spared fixes L, and so on (design chapter 13).
  *
  * SPDX-License-Identifier: MIT
  */

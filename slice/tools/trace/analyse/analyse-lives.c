@@ -20,7 +20,7 @@
  * All this is O(1) for a birth or a death but for the frames that changed, and
  * for a search among the activations that are open.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

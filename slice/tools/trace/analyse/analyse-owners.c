@@ -4,7 +4,7 @@
  * older than all since the previous death of its own site covers these: they
  * died with it, so it is their owner.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

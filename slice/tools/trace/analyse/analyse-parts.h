@@ -5,7 +5,7 @@
  * say about owners, analyse-scopes.c the scopes of a program's markers,
  * analyse-lives.c what lives within one function.
  *
- * Theory: section 13.  SPDX-License-Identifier: MIT
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_ANALYSE_ANALYSE_PARTS_H
 #define SLI_TRACE_ANALYSE_ANALYSE_PARTS_H

@@ -4,7 +4,7 @@
  * born within, how much of that died within the same activation, and what an
  * arena of the scope would have grown to.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

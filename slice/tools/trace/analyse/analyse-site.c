@@ -6,7 +6,7 @@
  * the tail's end.  Its epoch ends when the list is empty: what was born in it
  * is what a bump arena of that thread's would have grown to.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

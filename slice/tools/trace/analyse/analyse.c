@@ -9,7 +9,7 @@
  *
  * An analysis may keep a site at several depths at once (levels).
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

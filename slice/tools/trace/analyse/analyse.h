@@ -1,6 +1,6 @@
 /* analyse.h - the numbers of each site, from one reading of a trace
  *
- * Tools.  Definitions: THEORY section 13 and slice-trace(1).  Memory follows
+ * Tools.  Definitions: design chapter 13 and slice-trace(1).  Memory follows
  * live objects and sites, never events.
  *
  * SPDX-License-Identifier: MIT

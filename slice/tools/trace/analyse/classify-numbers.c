@@ -1,6 +1,6 @@
 /* classify-numbers.c - from a site's sums to the numbers that are classified
  *
- * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
+ * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #include "classify-numbers.h"
 #include "tools/trace/common/tool.h"

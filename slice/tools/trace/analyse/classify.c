@@ -7,7 +7,7 @@
  * 1.25 and 2.0 are the waste of an arena in which 20 % and 50 % of the bytes
  * die early, 1 / (1 - E).
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

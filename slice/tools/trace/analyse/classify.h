@@ -1,6 +1,6 @@
 /* classify.h - the decision list: from a site's numbers to its class
  *
- * Tools.  THEORY section 13; slice-trace(1) prints the list.
+ * Tools.  Design: chapter 13; slice-trace(1) prints the list.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,7 +8,7 @@
  * Advice that the replay does not bear out is not given; the class is shown
  * with the reason.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

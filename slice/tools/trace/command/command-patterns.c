@@ -1,6 +1,6 @@
 /* command-patterns.c - slice-trace hot, patterns, callers: reading a trace
  *
- * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
+ * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #include "command-line.h"
 #include "commands.h"

@@ -3,7 +3,7 @@
  * Tools.  Starts the program with the recorder preloaded and packs its events
  * until it ends.  The program's exit status is ours.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Tools.  Writes JSON: the whole trace on each allocator, each hotline on
  * malloc and on what its class names, and the trace with all advice taken.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* tool.h - slice-trace: what its commands share
  *
- * Tools.  Theory: section 13.
+ * Tools.  Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -27,8 +27,8 @@ typedef struct Operations Operations;
 Operations *sli_operations_new (void);
 void sli_operations_free (Operations *operations);
 
-/* Takes an event in; with a file, writes its line (docs/BENCHMARK has the
- * form). */
+/* Takes an event in; with a file, writes its line (docs/design/benchmark.md
+ * has the form). */
 void sli_operations_add (Operations *operations, const TraceEvent *event,
                          FILE *file);
 const OperationTotals *sli_operations_totals (const Operations *operations);

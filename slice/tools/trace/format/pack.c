@@ -5,7 +5,7 @@
  * process has ended, however it ended, what its threads still held is packed
  * too; nothing depends on the program's own last words.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

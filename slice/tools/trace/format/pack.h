@@ -1,6 +1,6 @@
 /* pack.h - the packer: from the spools of running processes to trace files
  *
- * Tools.  Theory: section 13.
+ * Tools.  Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -11,7 +11,7 @@
  * any length.
  *
  * Locks: none.  Chunk states, the log's end and the tree grow by atomics.
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

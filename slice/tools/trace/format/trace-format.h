@@ -1,8 +1,8 @@
 /* trace-format.h - the trace file: operations, blocks, columns
  *
  * Tools, shared by the recorder (which needs the operations only), the packer
- * that writes a trace and the reader.  docs/trace-format is the description
- * for others; the two are kept together.
+ * that writes a trace and the reader.  docs/design/trace-format.md is the
+ * description for others; the two are kept together.
  *
  *   +--------+-------+-------+-----+-------+--------+---------+
  *   | header | block | block | ... | block | index  | trailer |
@@ -12,7 +12,7 @@
  * Every block stands alone: a file that lost its end is read by walking the
  * block heads, and loses no more than the block that was cut.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

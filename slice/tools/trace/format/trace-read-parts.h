@@ -3,7 +3,8 @@
  * Tools.  trace-read.c opens a file and takes in what is not events;
  * trace-stream.c decodes the events and merges the threads.
  *
- * Theory: section 13; docs/trace-format.  SPDX-License-Identifier: MIT
+ * Design: chapter 13; docs/design/trace-format.md.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_FORMAT_TRACE_READ_PARTS_H
 #define SLI_TRACE_FORMAT_TRACE_READ_PARTS_H

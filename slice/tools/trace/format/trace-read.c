@@ -5,7 +5,7 @@
  * made to fit.  What is allocated for a number is bounded by the file's size.
  * A damaged block is left out and said; the rest is read.
  *
- * Theory: section 13; docs/trace-format.
+ * Design: chapter 13; docs/design/trace-format.md.
  *
  * SPDX-License-Identifier: MIT
  */

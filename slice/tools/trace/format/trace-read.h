@@ -2,7 +2,7 @@
  *
  * Tools.  A reader holds the file mapped, the tree of stacks, the modules and
  * the strings; events are streamed, one open block a thread.
- * Theory: section 13; docs/trace-format.
+ * Design: chapter 13; docs/design/trace-format.md.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * each has decoded ahead.  Every number is checked by its bounds: a hash can
  * be made to fit.
  *
- * Theory: section 13; docs/trace-format.
+ * Design: chapter 13; docs/design/trace-format.md.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -6,7 +6,7 @@
  * backwards, a birth that reuses a block just freed names that death; only
  * the rest are written as differences.
  *
- * Theory: section 13; docs/trace-format.
+ * Design: chapter 13; docs/design/trace-format.md.
  *
  * SPDX-License-Identifier: MIT
  */

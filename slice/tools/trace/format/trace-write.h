@@ -1,7 +1,7 @@
 /* trace-write.h - writing a trace: events to columns, columns to blocks
  *
  * Tools.  Used by the packer and by the tests' generators.
- * Theory: section 13; docs/trace-format.
+ * Design: chapter 13; docs/design/trace-format.md.
  *
  * SPDX-License-Identifier: MIT
  */

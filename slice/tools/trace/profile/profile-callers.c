@@ -3,7 +3,7 @@
  * Tools.  From the tree of stacks, and the pairs of site and freeing node that
  * the last reading has kept.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

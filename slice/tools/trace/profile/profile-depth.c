@@ -5,7 +5,7 @@
  * classes; children that have none are treated the same again.  Depth must
  * be paid for: a site whose classes do not gain stays whole.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * of each site, profile-pictures.c what is drawn; profile.c has the order of
  * it all, profile-callers.c who consumes and who frees.
  *
- * Theory: section 13.  SPDX-License-Identifier: MIT
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_PROFILE_PROFILE_PARTS_H
 #define SLI_TRACE_PROFILE_PROFILE_PARTS_H

@@ -3,7 +3,7 @@
  * Tools.  For each hotline where its blocks were born and died, and who freed
  * them; for the whole the bytes over time, and what is alive at the peak.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

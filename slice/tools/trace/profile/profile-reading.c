@@ -3,7 +3,7 @@
  * Tools.  Those outside of the window of time are left out, and what an
  * analysis will need of those to come is fetched.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  *
  * Tools.  The readings in their order; the verdicts, and which sites are hot.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

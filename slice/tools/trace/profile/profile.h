@@ -4,7 +4,7 @@
  * site has no good class there, its numbers at several depths; pictures of
  * the sites that were chosen.
  *
- * Theory: section 13.  SPDX-License-Identifier: MIT
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_PROFILE_PROFILE_H
 #define SLI_TRACE_PROFILE_PROFILE_H

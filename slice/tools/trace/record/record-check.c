@@ -9,7 +9,7 @@
  * differ by a frame: one shows the entry point, the other stops before it.  A
  * walk that ends two frames and more before the other is a difference.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -9,7 +9,7 @@
  * Compiled with -fexceptions: std::bad_alloc passes through here, and takes
  * the mark with it.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * thread is busy; a call made then (by a signal handler) is served and
  * counted, not recorded.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

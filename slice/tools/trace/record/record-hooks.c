@@ -9,7 +9,7 @@
  * The library's own frames are dropped from the stacks, so that a site is
  * where the program called it.
  *
- * Theory: section 13.9.
+ * Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

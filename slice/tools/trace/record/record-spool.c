@@ -4,7 +4,7 @@
  * Locks: none; a chunk has one owner, everything shared grows by atomics.
  * Only raw system calls and mmap: this runs inside malloc.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -14,7 +14,7 @@
  *
  * Locks: one spin lock around the module table (taken when a new frame is
  * outside the known ones).  The tree is lock-free: nodes are only added.
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * that the launcher put into the environment and maps the spool; a forked
  * child begins one of its own at its first event.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

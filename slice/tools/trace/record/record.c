@@ -9,7 +9,7 @@
  * Before dlsym() has found the next malloc, requests are served from a small
  * static arena; such blocks are never given to a real free().
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -7,7 +7,7 @@
  * record-stack.c the stacks.  Nothing here may allocate: what it needs comes
  * from mmap.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Tools.  The library's own allocators as a program would use them, inline
  * paths and all.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * the same way with no allocator behind it, and subtracted by those who use
  * the results.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

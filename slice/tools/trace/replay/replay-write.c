@@ -5,7 +5,7 @@
  * of a site and what is born under an activation of its scope's function: a
  * group is what an arena of its own would serve.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * parent starts this program anew: its heap is fresh, and another malloc can
  * be preloaded.  The child (replay-run.c) answers with one line.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -3,7 +3,7 @@
  * Tools.  The operations are written once, compactly, into a file; each
  * measurement is a process of its own that maps the file and runs it.
  *
- * Theory: section 13.  SPDX-License-Identifier: MIT
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_REPLAY_REPLAY_H
 #define SLI_TRACE_REPLAY_REPLAY_H

@@ -10,7 +10,7 @@
  * What a library takes for itself and gives back before it returns is nobody
  * else's matter, and stays a site in the library.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

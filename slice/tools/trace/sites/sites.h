@@ -4,7 +4,7 @@
  * that is no allocator's and no wrapper's.  Sites form a tree: one of depth K
  * is a child of one of depth K-1.
  *
- * Theory: section 13.  SPDX-License-Identifier: MIT
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_SITES_SITES_H
 #define SLI_TRACE_SITES_SITES_H

@@ -7,7 +7,7 @@
  * A name counts only if the address lies within the symbol's size: the
  * nearest symbol before it may be some other function's.
  *
- * Theory: section 13.
+ * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* symbols.h - names and source lines of program counters
  *
- * Tools.  Theory: section 13.  SPDX-License-Identifier: MIT
+ * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_SITES_SYMBOLS_H
 #define SLI_TRACE_SITES_SYMBOLS_H
