@@ -15,9 +15,16 @@ slice/source.h slice/version.h}"
 flags="-Wall -Wextra -Wpedantic -Werror -c -o /dev/null"
 includes="-I$top_builddir -I$top_srcdir"
 
-# Languages: standard, and the compiler's name for the language.
-c_standards="c99 c11 c17 gnu17"
-cxx_standards="c++11 c++14 c++17 c++20"
+# The languages; in the first tier the oldest and the newest of them.
+if test "${SLICE_TEST_TIER:-1}" = 1; then
+  c_standards="c99 gnu17"
+  cxx_standards="c++11 c++20"
+  optimisations=-O2
+else
+  c_standards="c99 c11 c17 gnu17"
+  cxx_standards="c++11 c++14 c++17 c++20"
+  optimisations="-O0 -O2"
+fi
 
 # works COMPILER LANGUAGE: true if there is such a compiler
 works ()
@@ -38,7 +45,7 @@ compile ()
 each_way ()
 {
   for standard in $3; do
-    for optimisation in -O0 -O2; do
+    for optimisation in $optimisations; do
       compile "$1" "$2" "$standard" "$optimisation" "$4"
     done
   done

@@ -8,6 +8,10 @@
 # `%C%_test_<file>_LDADD = $(<floor>_test_libs)'; the source follows from the
 # name.
 #
+# There are two tiers.  `make check' is the first, of some minutes; what takes
+# long is in the second, `make check-slow', and what can do with less runs in
+# both, with SLICE_TEST_TIER=2 in the second (check-lib.sh, testlib.h).
+#
 # SPDX-License-Identifier: MIT
 
 if WITH_TESTS
@@ -153,7 +157,6 @@ unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 
 check_scripts = \
 	%D%/check-bootstrap.sh \
-	%D%/check-compilers.sh \
 	%D%/check-configure.sh \
 	%D%/check-layers.sh \
 	%D%/check-layout.sh \
@@ -162,24 +165,39 @@ check_scripts = \
 	%D%/check-exports.sh \
 	%D%/check-docs.sh \
 	%D%/check-guide.sh \
-	%D%/check-aliasing.sh \
 	%D%/check-fastpath.sh \
 	%D%/check-fallbacks.sh \
-	%D%/check-far.sh \
-	%D%/check-full.sh \
 	%D%/check-fortify.sh \
 	%D%/check-setuid.sh \
-	%D%/check-32bit.sh \
 	%D%/check-debugging.sh \
 	%D%/check-detector.sh \
-	%D%/check-gdb.sh \
+	%D%/check-gdb.sh
+
+# These take long, and find little that the others do not: in the second tier
+# alone.
+slow_scripts = \
+	%D%/check-compilers.sh \
+	%D%/check-far.sh \
+	%D%/check-32bit.sh \
+	%D%/check-aliasing.sh \
+	%D%/check-full.sh \
 	%D%/check-races.sh \
 	%D%/check-tools.sh
+# The programs that they alone run.
+slow_programs =
+
+# Less of these in the first tier, and all in the second.
+tiered_tests = %D%/check-headers.sh
+if WITH_TESTS
+tiered_tests += %D%/fuzz/fuzz-arena %D%/fuzz/fuzz-context %D%/fuzz/fuzz-slice
+endif
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
+	$(slow_scripts) \
 	%D%/installcheck.sh \
 	%D%/coverage.sh \
+	%D%/driver.sh \
 	%D%/run-test.sh \
 	%D%/summary.sh
 
@@ -210,8 +228,8 @@ library_sources = \
 	$(slice_arena_libarena_la_SOURCES)
 
 TEST_EXTENSIONS = .sh
-LOG_DRIVER = env AM_TAP_AWK='$(AWK)' \
-	$(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/%D%/driver.sh \
+	$(top_srcdir)/build-aux/tap-driver.sh
 LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/run-test.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/run-test.sh $(SHELL)
@@ -246,8 +264,41 @@ AM_TESTS_ENVIRONMENT = \
 
 if WITH_TESTS
 check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests) $(check_scripts)
+# The scripts first: they take longest, and another processor has the rest.
+TESTS += $(check_scripts) $(unit_tests)
+slow_tests = $(slow_scripts) $(tiered_tests)
 endif
+
+# --- one test --------------------------------------------------------------
+
+# make -s check-one T=tests/test-foo, or a script.  Of the programs the one is
+# built, or those that the script wants: needs_<script> names them, with _ for
+# what can't be in a name.
+one = $(if $(findstring /,$(T)),$(T),tests/$(T))
+one_name = $(basename $(one))
+one_needs = $(if $(filter %.sh,$(one)),all \
+	$(needs_$(subst -,_,$(subst /,_,$(one_name)))))
+check-one: $(BUILT_SOURCES)
+	@case '$(one)' in \
+	tests/) echo 'check-one: T=tests/test-foo, or a script' >&2; exit 1;; \
+	*.sh) test -f '$(top_srcdir)/$(one)';; \
+	*) echo ' $(check_PROGRAMS) ' | grep -q -F ' $(one)$(EXEEXT) ';; \
+	esac || { echo 'check-one: there is no test $(one)' >&2; exit 1; }
+	@needs='$(one_needs)'; \
+	test -z "$$needs" || $(MAKE) $(AM_MAKEFLAGS) $$needs
+	@rm -f $(one_name).log $(one_name).trs
+	@$(MAKE) $(AM_MAKEFLAGS) $(one_name).log
+	@if grep -q '^:test-result: [FXE][^F]' $(one_name).trs; then \
+	  tail -n 60 $(one_name).log; exit 1; fi
+.PHONY: check-one
+
+needs_%C%_check_compilers = \
+	%D%/test-plain %D%/test-sizes %D%/test-model %D%/test-ralloc \
+	%D%/test-ralloc-free %D%/test-ralloc-linear \
+	%D%/test-ralloc-string %D%/test-ralloc-model \
+	%D%/arena/test-linear %D%/arena/test-pool %D%/arena/test-stack \
+	%D%/arena/test-tlsf
+needs_%C%_check_tools = %D%/misuse/misuse
 
 # --- more than `make check' ------------------------------------------------
 
@@ -257,12 +308,10 @@ check-unit: all
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)'
 
 # The programs under memcheck; the slabs stay in use under the tool.
-check-valgrind: all
+check-valgrind:
 	@test -n '$(VALGRIND)' \
 	  || { echo 'check-valgrind: install valgrind' >&2; exit 1; }
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
-	SLICE_TEST_VALGRIND=1 SLICE_TEST_OPTIONS=force-pool \
-	  $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(memcheck_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) check-all STAGES=memcheck
 
 # The programs in builds of their own, one a sanitizer.
 check-sanitize: check-asan check-tsan
@@ -297,23 +346,50 @@ check-installed: all
 	$(MAKE) $(AM_MAKEFLAGS) installcheck-local \
 	  DESTDIR='$(abs_builddir)/stage'
 
-# All of these that a fresh machine can do, and one line of totals.
-check_count = check-count
+# All of these that a fresh machine can do, stage after stage, and one line of
+# totals.  The logs of a stage are in check-logs/STAGE.
+slow_stages = memcheck slow installed
+STAGES = check $(slow_stages)
+summary = $(SHELL) $(top_srcdir)/%D%/summary.sh
 check-all: all
-	@rm -f $(check_count); ulimit -c 0; status=0; \
-	sum='$(SHELL) $(top_srcdir)/%D%/summary.sh $(check_count)'; \
-	$(MAKE) $(AM_MAKEFLAGS) check || status=1; \
-	$$sum add check $(TESTS); \
-	if test -n '$(VALGRIND)'; then \
-	  $(MAKE) $(AM_MAKEFLAGS) check-valgrind || status=1; \
-	  $$sum add valgrind $(memcheck_tests); \
-	fi; \
-	rm -f %D%/installcheck.trs; \
-	$(MAKE) $(AM_MAKEFLAGS) check-installed || status=1; \
-	$$sum add installed %D%/installcheck.sh; \
-	$$sum print || status=1; \
+	@ulimit -c 0; status=0; for stage in $(STAGES); do \
+	  rm -rf check-logs/$$stage check-logs/$$stage.count; \
+	  $(MAKE) $(AM_MAKEFLAGS) stage-$$stage || status=1; \
+	done; \
+	$(summary) print $(STAGES) || status=1; \
 	exit $$status
-MOSTLYCLEANFILES += $(check_count) stage.log
+# The second tier: what check leaves out.
+check-slow:
+	$(MAKE) $(AM_MAKEFLAGS) check-all STAGES='$(slow_stages)'
+
+# What takes longest is run first, so that both processors end together.
+memcheck_first = %D%/test-ralloc-misuse %D%/test-ralloc-slack
+memcheck_order = $(memcheck_first) \
+	$(filter-out $(memcheck_first), $(memcheck_tests))
+stage-check:
+	@status=0; SLICE_TEST_STAGE=check $(MAKE) $(AM_MAKEFLAGS) check \
+	  || status=1; $(summary) check $(TESTS) || status=1; exit $$status
+stage-memcheck:
+	@test -n '$(VALGRIND)' \
+	  || { echo 'memcheck: no valgrind, not run'; exit 0; }; status=0; \
+	SLICE_TEST_STAGE=memcheck SLICE_TEST_VALGRIND=1 \
+	  SLICE_TEST_OPTIONS=force-pool $(MAKE) $(AM_MAKEFLAGS) \
+	  check-TESTS TESTS='$(memcheck_order)' || status=1; \
+	$(summary) memcheck $(memcheck_order) || status=1; exit $$status
+stage-slow:
+	@test -n '$(slow_tests)' || exit 0; status=0; \
+	$(MAKE) $(AM_MAKEFLAGS) $(slow_programs) && \
+	SLICE_TEST_STAGE=slow SLICE_TEST_TIER=2 $(MAKE) $(AM_MAKEFLAGS) \
+	  check-TESTS TESTS='$(slow_tests)' || status=1; \
+	$(summary) slow $(slow_tests) || status=1; exit $$status
+stage-installed:
+	@status=0; rm -f %D%/installcheck.log %D%/installcheck.trs; \
+	SLICE_TEST_STAGE=installed $(MAKE) $(AM_MAKEFLAGS) check-installed \
+	  || status=1; \
+	$(summary) installed %D%/installcheck.sh || status=1; exit $$status
+.PHONY: check-slow stage-check stage-memcheck stage-slow stage-installed
+MOSTLYCLEANFILES += stage.log \
+	$(slow_scripts:.sh=.log) $(slow_scripts:.sh=.trs)
 
 # Lines and branches run by the programs, a line a source file.
 # COVERAGE=missed: and the lines that are never run.  Nothing is inlined, for
@@ -361,7 +437,7 @@ slice_libport_la_SOURCES += %D%/coverage-hook.c
 endif
 
 clean-local-tests:
-	rm -rf build-asan build-tsan build-coverage stage
+	rm -rf build-asan build-tsan build-coverage stage check-logs
 
 .PHONY: check-unit check-valgrind check-sanitize check-asan check-tsan \
 	check-installed check-all coverage check-coverage clean-local-tests
@@ -415,3 +491,6 @@ run stress bench: all
 .PHONY: run stress bench
 
 include tests/ralloc.mk
+
+EXTRA_PROGRAMS += $(slow_programs)
+CLEANFILES += $(slow_programs)

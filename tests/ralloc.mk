@@ -56,6 +56,7 @@ tests_test_ralloc_cxx_LDADD = $(slice_test_libs)
 
 # What memcheck sees.
 dist_check_SCRIPTS += tests/test-ralloc-tools.sh
+needs_tests_test_ralloc_tools = tests/ralloc-faults
 if WITH_TESTS
 check_PROGRAMS += tests/ralloc-faults
 TESTS += tests/test-ralloc-tools.sh
@@ -65,6 +66,7 @@ tests_ralloc_faults_LDADD = slice/libslice.la
 
 # The example compiler on real programs.
 dist_check_SCRIPTS += tests/test-example-pl0.sh
+needs_tests_test_example_pl0 = docs/examples/pl0c
 if WITH_TESTS
 TESTS += tests/test-example-pl0.sh
 endif

@@ -85,9 +85,14 @@ docs_examples_many_consumers_SOURCES = docs/examples/many-consumers.cc
 docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
-check_scripts += %D%/check-watch.sh %D%/check-arena-examples.sh
+check_scripts += %D%/check-arena-examples.sh
+slow_scripts += %D%/check-watch.sh
 dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh
-check_PROGRAMS += %D%/watch-misuse docs/examples/events docs/examples/messages
+slow_programs += %D%/watch-misuse
+check_PROGRAMS += docs/examples/events docs/examples/messages
+needs_%C%_check_watch = %D%/watch-misuse
+needs_%C%_check_arena_examples = docs/examples/events \
+	docs/examples/messages $(arena_examples)
 docs_examples_events_SOURCES = docs/examples/events.c
 docs_examples_events_LDADD = slice/libslice.la
 docs_examples_messages_SOURCES = docs/examples/messages.c

@@ -52,7 +52,8 @@ slice_bench_programs = \
 if WITH_TESTS
 slice_bench_programs += %D%/slice-bench-gslice
 endif
-check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
+slow_programs += $(slice_bench_programs) %D%/slice-bench-faulty
+needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty
 
 %C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h \
 	%D%/adaptor-count.h
@@ -119,7 +120,7 @@ check_PROGRAMS += $(slice_bench_programs) %D%/slice-bench-faulty
 %C%_slice_bench_faulty_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
 
-check_scripts += %D%/test-bench.sh
+slow_scripts += %D%/test-bench.sh
 
 # Real programs, recorded: slice-bench replay-compiler and so on.
 EXTRA_DIST += \
@@ -184,7 +185,7 @@ include tests/bench/ralloc.mk
 
 # What a block costs in each mode, beside GSlice: `make bench-modes'.
 if WITH_TESTS
-check_PROGRAMS += %D%/mode-cost
+slow_programs += %D%/mode-cost
 endif
 %C%_mode_cost_SOURCES = %D%/mode-cost.c %D%/measure.h
 %C%_mode_cost_LDADD = slice/libslice.la $(GLIB_LIBS)

@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-EXTRA_PROGRAMS = tests/bench/ralloc-bench tests/bench/ralloc-replay \
+EXTRA_PROGRAMS += tests/bench/ralloc-bench tests/bench/ralloc-replay \
 	tests/bench/ralloc-extremes
 tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c tests/bench/measure.h
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl

@@ -20,6 +20,7 @@ dropin_libs = slice/dropin/libslice-gslice.la slice/libslice.la
 %C%_border_LDADD = $(GLIB_LIBS) $(SLICE_THREAD_LIBS) $(SLICE_DL_LIBS)
 
 dropin_scripts = %D%/test-dropin.sh
+needs_%C%_test_dropin = $(dropin_tests) %D%/border
 client_scripts = \
 	%D%/clients-glib.sh \
 	%D%/clients-border.sh \

@@ -59,8 +59,10 @@ main (int argc, char **argv)
       = { "force-pool", "force-pool:checked", "force-pool:hardened",
           "force-pool:debug", "force-pool:bypass-magazines",
           "force-pool:debug-blocks:clear-freed", "always-malloc" };
+  const char *tier = getenv ("SLICE_TEST_TIER");
+  unsigned long usual = tier != NULL && strcmp (tier, "2") == 0 ? 2000 : 500;
   unsigned long n = argc > 1 && argv[1][0] != '-' ? strtoul (argv[1], NULL, 10)
-                                                  : 2000;
+                                                  : usual;
   uint64_t seed = argc > 2 ? strtoull (argv[2], NULL, 10) : 1;
   int n_modes = (int) (sizeof modes / sizeof modes[0]), n_failed = 0;
 

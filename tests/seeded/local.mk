@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-check_scripts += %D%/seeded.sh
+slow_scripts += %D%/seeded.sh
 EXTRA_DIST += \
 	%D%/fault.c \
 	%D%/fault.h \

@@ -24,9 +24,12 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-options.sh \
 	%D%/test-limits.sh \
 	%D%/test-record.sh \
-	%D%/test-report.sh %D%/test-trace-tool.sh
+	%D%/test-report.sh
+trace_slow_scripts = %D%/test-trace-tool.sh
+needs_%C%_test_trace_tool = %D%/check-schema
 EXTRA_DIST += \
 	$(trace_scripts) \
+	$(trace_slow_scripts) \
 	%D%/trace-lib.sh \
 	%D%/clients/answers.c \
 	%D%/clients/answers-cxx.cc \
@@ -66,7 +69,8 @@ EXTRA_DIST += \
 if WITH_TRACE
 if WITH_TESTS
 check_PROGRAMS += $(trace_tests) %D%/check-schema
-TESTS += $(trace_tests) $(trace_scripts)
+TESTS += $(trace_scripts) $(trace_tests)
+slow_tests += $(trace_slow_scripts)
 endif
 endif
 

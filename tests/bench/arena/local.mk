@@ -29,11 +29,14 @@
 %C%_tlsf_worst_instructions_SOURCES = %D%/tlsf-worst.c
 %C%_tlsf_worst_instructions_LDFLAGS = -no-install -Wl,-z,now
 %C%_tlsf_worst_instructions_LDADD = slice/libslice.la
-check_PROGRAMS += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
+slow_programs += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
+needs_%C%_check_bench_arena = %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
+	%D%/arena-memory %D%/arena-constant %D%/tlsf-fragmentation \
+	%D%/linear-replay %D%/arena-bench
 
 %C%_arena_memory_SOURCES = %D%/arena-memory.c
 %C%_arena_memory_LDADD = slice/libslice.la
-check_PROGRAMS += %D%/arena-memory
+slow_programs += %D%/arena-memory
 
 %C%_arena_constant_SOURCES = %D%/arena-constant.c
 %C%_arena_constant_LDFLAGS = -no-install
@@ -42,10 +45,10 @@ check_PROGRAMS += %D%/arena-memory
 %C%_tlsf_fragmentation_LDADD = slice/libslice.la
 %C%_linear_replay_SOURCES = %D%/linear-replay.c
 %C%_linear_replay_LDADD = slice/libslice.la
-check_PROGRAMS += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
+slow_programs += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 
 if HAVE_CXX
-check_PROGRAMS += %D%/arena-bench
+slow_programs += %D%/arena-bench
 endif
 %C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h
 %C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
@@ -53,8 +56,8 @@ endif
 %C%_arena_bench_LDFLAGS = -no-install
 %C%_arena_bench_LDADD = slice/libslice.la $(APR_LIBS) $(LLVM_LIBS)
 
-# Each is run a little by `make check', too.
-check_scripts += %D%/check-bench-arena.sh
+# Each is run a little by `make check-slow', too.
+slow_scripts += %D%/check-bench-arena.sh
 EXTRA_DIST += %D%/plot-memory
 
 bench_targets += bench-arena bench-tlsf bench-arena-memory
