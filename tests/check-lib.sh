@@ -1,4 +1,4 @@
-# check-lib.sh - what the check-*.sh share: TAP, a place for temporary files
+# check-lib.sh - what the scripts share: TAP, a place for temporary files
 #
 # Read by `.'.  A check reports findings, one a line, and has no finding when
 # all is well; each check is also shown a fault of its own making and must
@@ -50,6 +50,12 @@ skip_all ()
 {
   echo "1..0 # SKIP $1"
   exit 0
+}
+
+# equal NAME VALUE WANTED
+equal ()
+{
+  if test "$2" = "$3"; then pass "$1"; else fail "$1" "$2, not $3"; fi
 }
 
 # expect_none NAME FINDINGS: passes if there are none

@@ -11,6 +11,7 @@
 . "$(dirname "$0")/trace-lib.sh"
 
 runs=${1:-15}
+failed=0
 for sample in words nodes documents index
 do
   for variant in before after

@@ -20,13 +20,18 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 # Programs of the scripts'.
 %C%_check_schema_SOURCES = %D%/check-schema.c
 %C%_check_schema_LDADD = slice/tools/libtrace.la
+%C%_json_get_SOURCES = %D%/json-get.c
+%C%_json_get_LDADD = slice/tools/libtrace.la
 
 trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-options.sh \
 	%D%/test-limits.sh \
 	%D%/test-record.sh \
 	%D%/test-report.sh
 trace_slow_scripts = %D%/test-trace-tool.sh
-needs_%C%_test_trace_tool = %D%/check-schema
+needs_%C%_test_answers = %D%/json-get
+needs_%C%_test_options = %D%/json-get
+needs_%C%_test_record = %D%/json-get
+needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
 	$(trace_scripts) \
 	$(trace_slow_scripts) \
@@ -68,7 +73,7 @@ EXTRA_DIST += \
 
 if WITH_TRACE
 if WITH_TESTS
-check_PROGRAMS += $(trace_tests) %D%/check-schema
+check_PROGRAMS += $(trace_tests) %D%/check-schema %D%/json-get
 TESTS += $(trace_scripts) $(trace_tests)
 slow_tests += $(trace_slow_scripts)
 endif

@@ -142,11 +142,9 @@ do
   record "$work/t" "$work/answers" $behaviour
   "$trace" replay --hot 3 --repeats 1 -o "$work/r.json" "$work/t" \
     2> "$work/err"
-  equal "replayed-$behaviour" "$(awk -F: '{ gsub (/[",}\]]/, "") }
-    $1 ~ /^ *bytes$/ && all == "" { all = $2 }
-    $1 ~ /^ *name$/ { name = $2 }
-    $1 ~ /^ *new_rss$/ && name ~ /operand_new|token_new/ {
-      print ($2 + 0 > 0 && $2 < all / 4) }' "$work/r.json")" 1
+  equal "replayed-$behaviour" "$(json "$work/r.json" 'sites.*' new_rss name \
+    | awk -v all="$(json "$work/r.json" bytes)" '/operand_new|token_new/ {
+      print ($1 > 0 && $1 < all / 4) }')" 1
 done
 
 # --- a library that is the program's own ---

@@ -119,7 +119,7 @@ refuse () # status, option, value, the range in words, command...
   equal "refuses-$1$refuse_name=$refuse_word" "$? $(sed 1q "$work/err")" \
     "$refuse_status slice-trace $1: $refuse_name: $refuse_wanted"
   if [ -e "$work/given" ]; then
-    not_ok "refuses-$1$refuse_name=$refuse_word-before" "the program ran"
+    fail "refuses-$1$refuse_name=$refuse_word-before" "the program ran"
   fi
 }
 
@@ -163,7 +163,7 @@ equal depth-256 $? 0
 # --- wrappers: every command that makes sites leaves them out ---
 keys () # file: the keys of its sites
 {
-  sed -n 's/^ *"key":"\([0-9a-f]*\)".*/\1/p' "$1" | sort
+  json "$1" 'sites.*.key' | sort
 }
 sites_of () # the two callers, and the wrapper: how often each is named
 {
@@ -175,13 +175,14 @@ w=--wrapper=^obtain\$
 "$trace" replay $w --repeats 1 "$t" -o "$work/r.json"
 keys "$work/p.json" > "$work/p.keys"
 equal wrapper-replay "$(keys "$work/r.json" | comm -23 - "$work/p.keys")" ""
-equal wrapper-replayed "$(sed -n 's/^ *"name":"\([a-z_]*\).*/\1/p' \
-  "$work/r.json" | grep -c '_caller$')" 2
+equal wrapper-replayed "$(json "$work/r.json" 'sites.*.name' \
+  | sed 's/[^a-z_].*//' | grep -c '_caller$')" 2
 "$trace" patterns --context 1 "$t" -o "$work/q.json"
 equal wrapper-matters "$(keys "$work/q.json" | comm -12 - "$work/p.keys" \
   | grep -c .)" 0
 "$trace" advise "$work/p.json" --replay "$work/r.json" -o "$work/a.json"
-equal wrapper-advise "$(grep -c '"verdict":"not replayed"' "$work/a.json")" 0
+equal wrapper-advise "$(json "$work/a.json" 'sites.*.verdict' \
+  | grep -c 'not replayed')" 0
 
 # --- files made with other options, or of another recording ---
 "$trace" record -q -o "$work/other" "$work/obtained"
@@ -244,8 +245,8 @@ rm -rf "$work/all"
 equal wrapper-run "$? $(sites_of "$work/all/report.txt")" "0 some 0"
 equal wrapper-run-keys "$(keys "$work/all/replay.json" \
   | comm -23 - "$work/p.keys")" ""
-equal wrapper-run-advised "$(grep -c '"verdict":"not replayed"' \
-  "$work/all/advice.json")" 0
+equal wrapper-run-advised "$(json "$work/all/advice.json" \
+  'sites.*.verdict' | grep -c 'not replayed')" 0
 # other options: the trace stays, what is made of it does not
 before=$(stat -c %Y.%i "$work/all/trace" "$work/all/time.trace")
 "$trace" run -o "$work/all" --context 1 "$work/obtained" \
@@ -259,10 +260,10 @@ equal options-same "$(grep -c 'patterns$\|replay$' "$work/err")" 0
 # a window of time: the operations within it alone
 "$trace" replay --repeats 1 --to 0.0000001 "$t" -o "$work/w.json" \
   2> "$work/err"
-whole=$(sed -n 's/^ *"calls":\([0-9]*\).*/\1/p' "$work/r.json" | head -n 1)
-part=$(sed -n 's/^ *"calls":\([0-9]*\).*/\1/p' "$work/w.json" | head -n 1)
-if [ "${part:-$whole}" -lt "$whole" ]; then ok window-replay
-else not_ok window-replay "$part of $whole: $(cat "$work/err")"; fi
+whole=$(json "$work/r.json" calls)
+part=$(json "$work/w.json" calls)
+if [ "${part:-$whole}" -lt "$whole" ]; then pass window-replay
+else fail window-replay "$part of $whole: $(cat "$work/err")"; fi
 
 # --- an output that can't be opened, before anything is run ---
 for output in "$work/no/such/file" "$work"

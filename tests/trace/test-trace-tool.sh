@@ -17,8 +17,7 @@ total=$("$trace" dump "$t" | awk '$3 == "malloc" || $3 == "calloc" ||
   $3 == "realloc" { sum += $5 } END { print sum }')
 calls=$("$trace" info "$t" | awk '$1 == "op" && $2 !~ /free/ { sum += $3 }
   END { print sum }')
-json=$(sed -n 's/^  "bytes":\([0-9]*\),*$/\1/p' "$work/p.json" | head -n 1)
-equal json-total "$json" "$total"
+equal json-total "$(json "$work/p.json" totals.bytes)" "$total"
 
 # --- memory over time: the dump added up beside the analysis ---
 # What is alive on the average, and at most: of the totals, of the curve.
@@ -30,13 +29,12 @@ equal json-total "$json" "$total"
   END { printf "%.4g %.0f\n", sum / (last - first), peak }' > "$work/added"
 total_of ()
 {
-  sed -n "s/^  \"$1\":\([0-9.e+]*\),*$/\1/p" "$work/p.json" | head -n 1
+  json "$work/p.json" "totals.$1"
 }
 equal alive-on-average "$(echo "$(total_of byte_seconds) $(total_of seconds)" \
   | awk '{ printf "%.4g", $1 / $2 }')" "$(cut -d ' ' -f 1 "$work/added")"
 equal alive-at-most "$(total_of peak)" "$(cut -d ' ' -f 2 "$work/added")"
-curve=$(tr -d '\n ' < "$work/p.json" \
-  | sed 's/.*"series":{"time":{"total":\[\([0-9,]*\)\].*/\1/' | tr ',' '\n')
+curve=$(json "$work/p.json" 'series.time.total.*')
 equal curve-peak "$(echo "$curve" | sort -n | tail -n 1)" "$(total_of peak)"
 # a column is the most of its moments: never below
 equal curve-average "$(echo "$curve" | awk -v alive="$(cut -d ' ' -f 1 \
@@ -177,31 +175,27 @@ fi
 
 # The text has the JSON's numbers, and the advice.
 equal text-numbers "$(awk '$NF == "site" && $4 == "pool" { print $1, $2, $3 }' \
-  "$work/all/report.txt")" "$(awk -F: '{ gsub (/[",]/, "") }
-    $1 ~ /^ *name$/ { site = $2 == "site" }
-    site && $1 ~ /^ *(calls|bytes|peak)$/ { print $2 }' \
-  "$work/all/patterns.json" | head -n 3 | tr '\n' ' ' | sed 's/ $//')"
+  "$work/all/report.txt")" "$(json "$work/all/patterns.json" 'sites.*' \
+  name calls bytes peak | awk '$1 == "site" { print $2, $3, $4; exit }')"
 equal text-advice "$(grep -c 'Pool: saves' "$work/all/report.txt")" \
-  "$(grep -c '"verdict":"do"' "$work/all/advice.json")"
+  "$(json "$work/all/advice.json" 'sites.*.verdict' | grep -c '^do$')"
 
-sums () # file: calls, bytes, peak
+sums () # file, where: calls, bytes, peak
 {
-  awk '/^ *"(calls|bytes|peak)":/ { gsub (/[^a-z:0-9]/, "")
-    if (!seen[$1]++) print }' FS=: "$1" | sort | tr '\n' ' '
+  for key in calls bytes peak; do
+    json "$1" "${2-}$key"
+  done
 }
 equal replay-sums "$(sums "$work/all/replay.json")" \
-  "$(sums "$work/all/patterns.json")"
+  "$(sums "$work/all/patterns.json" totals.)"
 
 # A pool wins 10 % of time or memory, or is not advised.
 pool_rule ()
 {
-  awk -F: '{ gsub (/[",]/, "") }
-    $1 ~ /^ *class$/ { class = $2 } $1 ~ /^ *win$/ { win = $2 == "true" }
-    $1 ~ /malloc_nsec/ { old = $2 } $1 ~ /new_nsec/ { new = $2 }
-    $1 ~ /malloc_rss/ { had = $2 }
-    $1 ~ /new_rss/ { if (class == "pool") { n++
-      if (win != (new < 0.9 * old || $2 + 0 < 0.9 * had)) bad++ } }
-    END { print n + 0, bad + 0 }' "$1"
+  json "$1" 'sites.*' class win malloc_nsec new_nsec malloc_rss new_rss \
+    | awk '$1 == "pool" { n++
+        if (($2 == "true") != ($4 < 0.9 * $3 || $6 < 0.9 * $5)) bad++ }
+      END { print n + 0, bad + 0 }'
 }
 equal pool-rule "$(pool_rule "$work/all/replay.json")" "1 0"
 for win in true false
@@ -210,9 +204,8 @@ do
     > "$work/won.json"
   "$trace" advise "$work/all/patterns.json" --replay "$work/won.json" \
     -o "$work/won"
-  equal pool-win-$win "$(awk -F: '/"class":"pool"/ { pool = 1 }
-    pool && /"verdict":"do"/ { n++ } /"verdict"/ { pool = 0 }
-    END { print n + 0 }' "$work/won")" "$([ $win = true ] && echo 1 || echo 0)"
+  equal pool-win-$win "$(json "$work/won" 'sites.*' class verdict \
+    | grep -c '^pool	do$')" "$([ $win = true ] && echo 1 || echo 0)"
 done
 
 # Interrupted after any stage: what is there stays, what is not is made.
@@ -273,9 +266,9 @@ fi
 # --- two inputs that differ ---
 "$trace" record -q -o "$work/s" -- "$work/classes" stack
 "$trace" advise "$t" "$work/s" -o "$work/a.json"
-equal unstable "$(tr ',' '\n' < "$work/a.json" \
-  | grep -A1 -c '"classes":\["owner"')" 1
-grep -q '"stable":false' "$work/a.json"
+equal unstable "$(json "$work/a.json" 'sites.*.classes.0' \
+  | grep -c '^owner$')" 1
+json "$work/a.json" 'sites.*.stable' | grep -q false
 equal unstable-said $? 0
 "$trace" diff "$t" "$work/s" > "$work/diff"
 equal diff-differs $? 1

@@ -1,4 +1,4 @@
-# trace-lib.sh - what the tracer's scripts share: TAP, a place for files
+# trace-lib.sh - what the tracer's scripts share, beside check-lib.sh
 #
 # Read by `.', from a script whose $0 says where it is.
 #
@@ -7,35 +7,13 @@
 source=$(realpath "${top_srcdir:-$(dirname "$0")/../..}")
 build=$(realpath "${top_builddir:-.}")
 trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
-: "${CC=cc}" "${CXX=c++}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/slice-trace-XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT
-n=0
-failed=0
+. "$source/tests/check-lib.sh"
+: "${CXX=c++}"
+work=$temporary
 
-ok () # name
+json () # file, path, keys...: the values there (json-get.c)
 {
-  n=$((n + 1))
-  echo "ok $n $1"
-}
-
-not_ok () # name, why
-{
-  n=$((n + 1))
-  failed=1
-  echo "not ok $n $1"
-  printf '%s\n' "$2" | sed 's/^/# /'
-}
-
-skip () # name, why
-{
-  n=$((n + 1))
-  echo "ok $n $1 # SKIP $2"
-}
-
-equal () # name, value, wanted
-{
-  if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "$2, not $3"; fi
+  "$build/tests/trace/json-get" "$@"
 }
 
 compile () # output, the client's source, flags...
@@ -52,10 +30,4 @@ record () # trace, program...
   shift
   rm -f "$file"*
   "$trace" record -o "$file" -- "$@" > "$work/out" 2> "$work/err"
-}
-
-finish () # the plan, and the script's end
-{
-  echo "1..$n"
-  exit $failed
 }
