@@ -67,6 +67,12 @@ test_is_slow (void)
   return test.is_slow;
 }
 
+gboolean
+test_is_second_tier (void)
+{
+  return g_strcmp0 (g_getenv ("SLICE_TEST_TIER"), "2") == 0;
+}
+
 unsigned
 test_times (unsigned n, unsigned least)
 {

@@ -51,6 +51,9 @@ char *test_capture (TestBody body, int *status);
 
 /* Is a tool watching?  Then tests do with less. */
 gboolean test_is_slow (void);
+
+/* TRUE with SLICE_TEST_TIER=2, where a test takes its full count. */
+gboolean test_is_second_tier (void);
 /* n, or a twentieth (at least `least`) under a tool. */
 unsigned test_times (unsigned n, unsigned least);
 
