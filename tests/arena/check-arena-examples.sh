@@ -4,21 +4,15 @@
 #
 # SPDX-License-Identifier: MIT
 
-echo 1..6
-n=0
+. "$(dirname "$0")/../check-lib.sh"
+
 expect ()
 {
-  n=$((n + 1))
   if test ! -x "$top_builddir/docs/examples/$1"; then
-    echo "ok $n $1 # SKIP no C++ compiler"
+    skip "$1" "no C++ compiler"
     return
   fi
-  got=$("$top_builddir/docs/examples/$1")
-  if test "$got" = "$2"; then
-    echo "ok $n $1"
-  else
-    echo "not ok $n $1: $got"
-  fi
+  equal "$1" "$("$top_builddir/docs/examples/$1")" "$2"
 }
 
 expect one-owner 'one owner, a stack: 4096 subsets'
@@ -28,3 +22,4 @@ expect events \
   'a pool: 500 events live, all in order, 0 blocks asked for since'
 expect messages 'TLSF: full at times, sound; all logged'
 expect words 'pmr on a linear arena: 7000'
+finish

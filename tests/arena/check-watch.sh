@@ -7,25 +7,15 @@
 #
 # SPDX-License-Identifier: MIT
 
-: "${top_srcdir=.}" "${top_builddir=.}" "${CC=cc}"
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+. "$(dirname "$0")/../check-lib.sh"
+directory=$temporary
 program=$top_builddir/tests/arena/watch-misuse
 cases=$("$program" --list)
-n_cases=$(echo "$cases" | wc -l)
-echo "1..$((2 * n_cases + 2))"
-n=0
 
 # result STATUS NAME: 0 is ok
 result ()
 {
-  n=$((n + 1))
-  if test "$1" -eq 0; then echo "ok $n $2"; else echo "not ok $n $2"; fi
-}
-skip ()
-{
-  n=$((n + 1))
-  echo "ok $n $1 # SKIP $2"
+  if test "$1" -eq 0; then pass "$2"; else fail "$2"; fi
 }
 
 memcheck ()
@@ -67,3 +57,4 @@ else
     skip "AddressSanitizer: $name" 'the compiler has none'
   done
 fi
+finish

@@ -5,25 +5,21 @@
 #
 # SPDX-License-Identifier: MIT
 
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+. "$(dirname "$0")/../../check-lib.sh"
+directory=$temporary
 bench=$top_builddir/tests/bench/arena
-echo 1..7
-n=0
 expect ()
 {
-  n=$((n + 1))
   name=$1
   shift
   "$@" > "$directory/log" 2>&1
   status=$?
   if test $status -eq 77; then
-    echo "ok $n $name # SKIP $(cat "$directory/log")"
+    skip "$name" "$(cat "$directory/log")"
   elif test $status -eq 0; then
-    echo "ok $n $name"
+    pass "$name"
   else
-    sed 's/^/# /' "$directory/log"
-    echo "not ok $n $name"
+    fail "$name" "$(cat "$directory/log")"
   fi
 }
 
@@ -46,5 +42,6 @@ expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
 else
-  echo 'ok 7 against peers # SKIP no C++ compiler'
+  skip 'against peers' 'no C++ compiler'
 fi
+finish
