@@ -14,7 +14,8 @@ BEGIN {
          "ralloc-extension.h contexts " \
          "arena.h arenas linear.h arenas stack.h arenas pool.h arenas " \
          "tlsf.h arenas " \
-         "slice.hpp cxx slice-llvm.hpp cxx slice-resource.hpp cxx " \
+         "slice.hpp cxx slice-detail.hpp cxx slice-operators.hpp cxx " \
+         "slice-unique.hpp cxx slice-llvm.hpp cxx slice-resource.hpp cxx " \
          "slice-strategy.hpp cxx", words, " ")
   for (i = 1; i in words; i += 2)
     group[words[i]] = words[i + 1]
