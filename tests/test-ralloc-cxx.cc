@@ -139,7 +139,7 @@ main ()
   void *ctx = ralloc_context (nullptr);
   RallocLinear *linear = ralloc_linear_context (ctx);
 
-  std::printf ("1..9\n");
+  std::printf ("1..13\n");
   Plain *plain = new (ctx) Plain;
   check (ralloc_parent (plain) == ctx, "new hangs on the context");
   Plain *stolen = ralloc_stolen (nullptr, plain);
