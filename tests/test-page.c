@@ -782,7 +782,7 @@ test_source_breaks_alignment (void)
   g_assert_cmpint (status, ==, 0);
   g_assert_true (
       g_pattern_match_simple ("slice: warning 132: page source test: "
-                              "piece 0x*1000 can't be used\n",
+                              "memory at 0x*1000 can't be used\n",
                               said));
   g_free (said);
 }

@@ -1,6 +1,6 @@
-/* extent-cache.c - the first extents, for those who look addresses up
+/* extent-cache.c - the first extents, for fast lookups of addresses
  *
- * Layer: page.  Written by the page floor, under its lock.
+ * Layer: page.  Written by page.c, under the page lock.
  *
  * SPDX-License-Identifier: MIT
  */

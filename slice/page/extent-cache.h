@@ -1,7 +1,7 @@
-/* extent-cache.h - memory that is known to be ours at a glance
+/* extent-cache.h - the first extents, for fast lookups of addresses
  *
- * Layer: page.  Set by the page floor, read by upper floors that look many
- * addresses up.  No locks.
+ * Layer: page.  Written by page.c, under the page lock.  Upper layers that
+ * look many addresses up read it without a lock.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,31 +17,32 @@
 enum
 {
   CACHED_EXTENTS = 2,
-  /* Left out at an extent's end, where a node's header of 32 bytes could begin
-   * that does not end in it: a multiple of 16 that is known to be in an extent
-   * has 32 bytes there. */
+  /* Left out at the end of an extent: a header of a node has 32 bytes and
+   * could cross the end.  So behind each multiple of 16 that is found in the
+   * cache, 32 bytes may be read. */
   OWN_EXTENT_END_BYTES = 16
 };
 
-/* The first two extents, a small and a large one, which hold the whole of most
- * heaps: mapped, and nothing but regions, begun or still to begin.  Each is
- * set once, `bytes' last; that becomes 0 for good when it is given up. */
+/* The first two extents, a small and a large one, hold the whole of most
+ * heaps.  They are mapped and hold only regions, initialised or not.  Each
+ * entry is set once. */
 typedef struct
 {
   uintptr_t start;
-  size_t bytes;
+  size_t bytes; /* written last; 0 for good once the extent is unmapped */
 } CachedExtent;
 
 extern CachedExtent sli_extent_cache[CACHED_EXTENTS]
     __attribute__ ((visibility ("hidden")));
 
-/* May an address be read, as it is in memory of ours?  False says nothing. */
+/* Returns true if an address is in a cached extent, and so may be read.  False
+ * means nothing. */
 static inline bool
 extent_cache_has (const void *address)
 {
   for (int i = CACHED_EXTENTS - 1; i >= 0; i--)
     {
-      /* First: with it the start is known. */
+      /* `start' is written before it, so read this first. */
       size_t bytes = LOAD_ACQUIRE (&sli_extent_cache[i].bytes);
 
       if ((uintptr_t) address - LOAD (&sli_extent_cache[i].start) < bytes)

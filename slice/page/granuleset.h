@@ -1,6 +1,6 @@
 /* granuleset.h - a set of the granules of one region
  *
- * Layer: page.  128 bits, counted from 0.  No locks.
+ * Layer: page.  128 bits, numbered from 0.  No locks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -113,7 +113,7 @@ granuleset_starts (const GranuleSet *set, unsigned n)
   return starts;
 }
 
-/* The lowest n neighbours; false if there are none. */
+/* Finds the lowest n neighbours; false if there are none. */
 static inline bool
 granuleset_find (const GranuleSet *set, unsigned n, unsigned *first)
 {
@@ -128,7 +128,8 @@ granuleset_find (const GranuleSet *set, unsigned n, unsigned *first)
   return true;
 }
 
-/* The lowest member and how many follow it without a gap. */
+/* Finds the lowest member and how many neighbours begin with it; false if the
+ * set is empty. */
 static inline bool
 granuleset_first_stretch (const GranuleSet *set, unsigned *first, unsigned *n)
 {

@@ -1,4 +1,4 @@
-/* map.c - is this address ours?
+/* map.c - the address map: which regions exist
  *
  * Layer: page.  Locks: the callers hold the page lock (rank 20).
  * Design: chapter 3.
@@ -22,8 +22,8 @@ leaf_number (const void *address)
   return (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
 }
 
-/* Neighbours lie in chains of their own (Knuth, volume 3, section 6.4,
- * "Fibonacci hashing"). */
+/* Neighbours get different chains (Knuth, volume 3, section 6.4, "Fibonacci
+ * hashing"). */
 COMMON_TEXT static MapLeaf **
 far_chain (uint64_t number)
 {
@@ -51,16 +51,17 @@ COMMON_TEXT void
 sli_map_add_leaf (const void *address, MapLeaf *leaf)
 {
   uint64_t number = leaf_number (address);
-  MapLeaf **place = &sli_map_leaves[number % MAP_LEAVES];
+  MapLeaf **slot = &sli_map_leaves[number % MAP_LEAVES];
 
   assert_here (sli_map_needs_leaf (address));
   if (number >= MAP_LEAVES)
     {
-      place = far_chain (number);
+      slot = far_chain (number);
       leaf->number = number;
-      leaf->next = *place;
+      leaf->next = *slot;
     }
-  STORE_RELEASE (place, leaf);
+  STORE_RELEASE (slot, leaf);
+  assert_here (map_leaf (address) == leaf);
 }
 
 static uint8_t *

@@ -1,18 +1,18 @@
-/* map.h - is this address ours?
+/* map.h - the address map: which regions exist
  *
- * Layer: page.  A byte for each 2 MiB window of the address space, and in
- * it a bit for each 256 KiB, the least that a region has; in two levels.  Set
- * before a region is used and cleared before it is given back, so an address
- * can be asked about without touching what it points to: the map alone says
- * whether it is ours.
+ * Layer: page.  The map has a byte for each window of 2 MiB of the address
+ * space, and in it a bit for each 256 KiB, the least size of a region.  Bits
+ * are set before a region is used and cleared before it is unmapped.  So the
+ * map tells whether an address is ours without touching what it points to.
  *
  *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 21 | 20 .. 18 |
  *                 far       leaf       window      bit
  *
- * Leaves are found by a table for the addresses that user space has nearly
- * everywhere, by a hash table for what lies beyond them (5-level paging, arm64
- * with 52 bits, s390x, ...).
- * Locks: writers hold the page lock; readers take none, for a leaf stays.
+ * A table finds the leaves of the addresses that user space has nearly
+ * everywhere; a hash table those beyond (5-level paging, arm64 with 52 bits,
+ * s390x, ...).
+ * Locks: writers hold the page lock.  Readers take none: a leaf is never
+ * freed.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -46,20 +46,20 @@ enum
 
 typedef struct MapLeaf
 {
-  struct MapLeaf *next; /* in a chain of far ones, for good */
-  uint64_t number;      /* of a far one: address / 8 GiB */
+  struct MapLeaf *next; /* far leaves: in their chain; never removed */
+  uint64_t number;      /* far leaves: address / 8 GiB */
   uint8_t windows[MAP_LEAF_WINDOWS];
 } MapLeaf;
 
-/* By address / 8 GiB; NULL where nothing of ours ever was. */
+/* Indexed by address / 8 GiB; NULL where there was never a region. */
 extern MapLeaf *sli_map_leaves[MAP_LEAVES];
-/* By a hash of that. */
+/* Indexed by a hash of that. */
 extern MapLeaf *sli_map_far[MAP_FAR_CHAINS];
 
-/* The leaf of an address beyond the table. */
+/* The leaf of an address beyond the table; NULL if there is none yet. */
 MapLeaf *sli_map_far_leaf (uint64_t number);
 
-/* NULL: there is none yet. */
+/* The leaf of any address; NULL if there is none yet. */
 static inline MapLeaf *
 map_leaf (const void *address)
 {
@@ -70,7 +70,7 @@ map_leaf (const void *address)
   return LOAD_ACQUIRE (&sli_map_leaves[number]);
 }
 
-/* Does it lie in a region of ours? */
+/* Returns true if an address is in one of our regions. */
 static inline bool
 sli_map_has (const void *address)
 {
@@ -85,11 +85,11 @@ sli_map_has (const void *address)
          & 1;
 }
 
-/* Makes sure that the leaf for an address exists; leaf is zeroed memory that
- * stays, used only if there is none yet. */
+/* Returns true if there is no leaf for an address yet. */
 bool sli_map_needs_leaf (const void *address);
+/* Adds it: zeroed memory that is never freed. */
 void sli_map_add_leaf (const void *address, MapLeaf *leaf);
-/* bytes: of the region, whole 256 KiB. */
+/* Sets the bits of a region of `bytes', a multiple of 256 KiB. */
 void sli_map_set (const void *region, size_t bytes);
 void sli_map_clear (const void *region);
 

@@ -1,7 +1,7 @@
 /* meta.c - memory for the allocator's own records
  *
- * Layer: page.  Below: page.  Lock: meta.lock (rank 15), never held while
- * the pages are asked.  Design: chapter 3.
+ * Layer: page.  Below: page.  Lock: meta.lock (rank 15), not held during calls
+ * of page.h.  Design: chapter 3.
  *
  * A buddy system over runs of one granule (D. E. Knuth, The Art of Computer
  * Programming, volume 1, section 2.5, "The buddy system"; one bit for each
@@ -13,10 +13,10 @@
  *     ...                                                        `halves`
  *   size 0   128 bytes
  *
- * A pair's bit is 1 while just one of its halves is spare.  So when a block
- * comes back and its pair's bit turns 0, the other half is spare too, and
- * both are joined.  A granule that is whole again goes back to the pages, but
- * for one.
+ * The bit of a pair is 1 while exactly one of its halves is spare.  So if the
+ * bit becomes 0 when a block is freed, the other half is spare too, and both
+ * are joined.  One whole granule is kept; others are returned to the page
+ * layer.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,20 +34,20 @@
 
 enum
 {
-  WHOLE = 7, /* the size of a granule; each one less is half of it */
-  WHOLE_SPARES_KEPT = 1 /* or a block that comes and goes would take a granule
-                           from the pages and give it back each time */
+  WHOLE = 7, /* the size of a granule; each smaller size is half of the next */
+  WHOLE_SPARES_KEPT = 1 /* with none, a program that allocates and frees one
+                           block in turn would need a run each time */
 };
 
-/* A block that waits holds nothing but its link, and a granule's state lies in
- * the first bytes of its run's record, where a slab's header has its link. */
+/* A spare block holds only its link.  The state of a granule is in the first
+ * bytes of its run's record, where the header of a slab has its link. */
 typedef struct
 {
   uint64_t halves[2];
 } MetaRun;
 
 SLICE_STATIC_ASSERT (sizeof (MetaRun) == META_RECORD_BYTES,
-                     "its part of the record");
+                     "the part of the record that is metadata's");
 SLICE_STATIC_ASSERT ((1 << WHOLE) - 1 <= 8 * sizeof (MetaRun),
                      "a bit for every pair of halves");
 SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a block holds a link");
@@ -55,9 +55,9 @@ SLICE_STATIC_ASSERT (sizeof (Link) <= META_BYTES_MIN, "a block holds a link");
 static struct
 {
   Lock lock;
-  Link spares[WHOLE + 1]; /* by size; begun with the first granule */
-  unsigned n_whole;       /* of spares[WHOLE] */
-  size_t held_bytes;
+  Link spares[WHOLE + 1]; /* by size; initialised with the first granule */
+  unsigned n_whole;       /* length of spares[WHOLE] */
+  size_t held_bytes;      /* of granules; read without the lock */
 } meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
 
 /* --- sizes and pairs ----------------------------------------------------- */
@@ -85,8 +85,8 @@ sli_meta_bytes (size_t bytes)
   return size_bytes (size_for (bytes));
 }
 
-/* Turns the bit of a block's pair over; returns what it is now.  A whole
- * granule is no half of anything. */
+/* Flips the bit of a block's pair and returns its new value.  A whole granule
+ * has no pair. */
 COMMON_TEXT static bool
 pair_flip (void *block, unsigned size)
 {
@@ -96,6 +96,8 @@ pair_flip (void *block, unsigned size)
   void *record = NULL;
   MetaRun *run;
 
+  assert_held (&meta.lock);
+  assert_here (size < WHOLE && bit < (1 << WHOLE) - 1);
   sli_page_run_of (granule, &record);
   run = record;
   run->halves[bit / 64] ^= (uint64_t) 1 << bit % 64;
@@ -107,6 +109,7 @@ buddy_of (void *block, unsigned size)
 {
   char *granule = align_down_address (block, sli_page_granule_bytes ());
 
+  assert_here (size < WHOLE);
   return granule + ((size_t) ((char *) block - granule) ^ size_bytes (size));
 }
 
@@ -116,6 +119,7 @@ static void
 spare_put (void *block, unsigned size)
 {
   assert_held (&meta.lock);
+  assert_here (((uintptr_t) block & (size_bytes (size) - 1)) == 0);
   link_init (block);
   link_after (block, &meta.spares[size]);
   meta.n_whole += size == WHOLE;
@@ -125,12 +129,14 @@ static void
 spare_pop (void *block, unsigned size)
 {
   assert_held (&meta.lock);
+  assert_here (!link_is_alone (block));
+  assert_here (size < WHOLE || meta.n_whole > 0);
   link_remove (block);
   meta.n_whole -= size == WHOLE;
 }
 
-/* A block of the smallest spare that it can be cut from; NULL: there is
- * none.  The upper halves that are cut off become spares. */
+/* Cuts a block from the smallest spare block that is large enough; NULL: there
+ * is none.  The upper halves become spare. */
 COMMON_TEXT static void *
 meta_pop (unsigned size)
 {
@@ -139,7 +145,7 @@ meta_pop (unsigned size)
 
   assert_held (&meta.lock);
   if (meta.spares[0].next == NULL)
-    return NULL; /* nothing was ever asked */
+    return NULL; /* this is the first call */
   while (link_is_alone (&meta.spares[from]))
     if (from++ == WHOLE)
       return NULL;
@@ -157,7 +163,7 @@ meta_pop (unsigned size)
   return block;
 }
 
-/* Joins a block with its buddies as long as they are spare. */
+/* Joins a freed block with its buddies as long as they are spare. */
 static void
 meta_put (void *block, unsigned size)
 {
@@ -173,7 +179,7 @@ meta_put (void *block, unsigned size)
   spare_put (block, size);
 }
 
-/* A spare granule that is one too many, taken out; or NULL. */
+/* Removes a whole granule, if there are more than are kept; else NULL. */
 COMMON_TEXT static void *
 meta_pop_surplus (void)
 {
@@ -188,8 +194,8 @@ meta_pop_surplus (void)
   return granule;
 }
 
-/* Gives a surplus granule back; the lock is not held.  If it is one idle
- * region too many, the next slab that ends will see to it. */
+/* Returns a surplus granule to the page layer; the lock is not held.  If that
+ * leaves one idle region too many, the next slab that is freed returns it. */
 static void
 surplus_return (void *granule)
 {
@@ -209,7 +215,7 @@ meta_add_run (void *granule, void *record)
   COUNT_UP (&meta.held_bytes, size_bytes (WHOLE));
 }
 
-/* --- from outside -------------------------------------------------------- */
+/* --- interface ----------------------------------------------------------- */
 
 COMMON_TEXT Lock *
 sli_meta_lock (void)
@@ -236,7 +242,7 @@ sli_meta_alloc (size_t bytes)
   sli_lock (&meta.lock);
   meta_add_run (granule, record);
   block = meta_pop (size);
-  surplus = meta_pop_surplus (); /* others may have come back meanwhile */
+  surplus = meta_pop_surplus (); /* others may have been freed meanwhile */
   sli_unlock (&meta.lock);
   surplus_return (surplus);
   return block;
@@ -248,7 +254,7 @@ sli_meta_free (void *block, size_t bytes)
   void *surplus;
 
   sli_lock (&meta.lock);
-  if (SCHEDULE_IS_ON) /* who reads it from now on is to be found */
+  if (SCHEDULE_IS_ON) /* so that the explorer finds reads after the free */
     memset (block, 0, bytes);
   meta_put (block, size_for (bytes));
   surplus = meta_pop_surplus ();

@@ -1,7 +1,7 @@
-/* page-state.h - what the page floor keeps, and its moves
+/* page-state.h - the state of the page layer
  *
  * Layer: page.  Shared by page.c, page-trim.c and page-stats.c alone.
- * Lock: sli_page.lock (rank 20), held by whoever calls what is below.
+ * Lock: sli_page.lock (rank 20).  Callers hold it, unless said otherwise.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -19,8 +19,8 @@
 
 enum
 {
-  /* Regions in use wait in rings by how full they are, fullest first, so
-   * that the emptiest get a chance to become idle. */
+  /* Regions in use are in rings by how full they are.  Runs are allocated from
+   * the fullest, so that the emptiest can become idle. */
   FULLNESS_RINGS = 4
 };
 
@@ -33,42 +33,45 @@ typedef struct
   size_t huge_after_bytes; /* of mapped memory; SIZE_MAX: never */
   bool has_tags;
   /* under the lock */
-  Link
-      fullness[FULLNESS_RINGS + 1]; /* of regions; the last: no free granule */
-  Link idle;              /* of regions, latest first */
-  Link purged;            /* of regions */
-  Link extents;           /* of extents */
-  Extent *beginning;      /* the one that still has regions to begin */
-  uint32_t trim_pass;
-  unsigned n_trimming;    /* regions of which a trimmer has granules in hand */
-  size_t n_used_peak;     /* regions that had runs at once */
-  size_t n_purged;        /* regions that are idle and given back */
-  size_t n_plain;         /* regions set apart in extents of huge pages */
+  Link fullness[FULLNESS_RINGS + 1]; /* of regions in use, fullest first; the
+                                        last ring: no free granule */
+  Link idle;            /* of regions, latest first */
+  Link purged;          /* of regions */
+  Link extents;         /* of extents */
+  Extent *unfinished;   /* the extent with regions to initialise, or NULL */
+  uint32_t trim_pass;   /* of sli_page_trim_granules(); counts up */
+  unsigned n_trimming;  /* regions of which a trimmer holds free granules */
+  size_t n_used_peak;   /* most regions in use at once */
+  size_t n_purged;      /* regions in state REGION_PURGED */
+  size_t n_plain;       /* regions in state is_plain */
   PageCounts counts;
 } PageState;
 
 extern PageState sli_page;
 
-/* Puts a region that has runs where its free granules say that it belongs. */
+/* Moves a region with runs to the ring of its fullness. */
 void sli_region_file (Region *region);
-/* Puts one without runs among the idle ones, by since when it is. */
+/* Moves a region without runs to the idle ones, ordered by since_msec. */
 void sli_region_set_idle (Region *region, uint64_t since_msec);
 
-/* Small pages for a region of which some is given back, or the system would
- * fill it up again to make a huge one; and huge pages once more when it comes
- * into use anew.  True if sli_region_advise_huge() is to be called when the
- * lock is no longer held. */
+/* Marks a region of an extent with huge pages as one with small pages, or the
+ * reverse.  A region gets small pages when a part of it is returned, or the
+ * system would fill it up again to make a huge page; and huge pages when it is
+ * used again.  True if the caller is to call sli_region_advise_huge() after it
+ * has unlocked. */
 bool sli_region_set_plain (Region *region, bool is_plain);
+/* Advises the system; the lock is not held. */
 void sli_region_advise_huge (Region *region, bool wanted);
 
-/* Is a region that has been worked on as it must be (P1, P2, P3, P5)? */
+/* Returns true if P1, P2, P3 and P5 hold for a region. */
 bool sli_region_is_valid (const Region *region);
-/* Are all?  Takes the lock. */
+/* Returns true if P1 to P5 hold for all regions.  Takes the lock. */
 bool sli_page_is_valid (void);
 
-/* Is nothing of an extent in use any more?  Then it leaves the floor's books,
- * and the caller unmaps it, without the lock. */
+/* Removes an extent that has no region in use (P4); false if it has one, or
+ * must stay.  If true, the caller unlocks and calls sli_extent_unmap(). */
 bool sli_extent_retire (Extent *extent);
+/* The lock is not held. */
 void sli_extent_unmap (void *start, size_t bytes);
 
 static inline Region *
@@ -77,14 +80,14 @@ region_of_link (Link *link)
   return LINK_OWNER (link, Region, link);
 }
 
-/* Units that runs may have. */
+/* Granules that runs can use. */
 static inline unsigned
 region_run_granules (const Region *region)
 {
   return region->n_granules - region->n_header;
 }
 
-/* Does it hold no run? */
+/* Returns true if a region has no run. */
 static inline bool
 region_is_empty (const Region *region)
 {
@@ -100,11 +103,13 @@ region_fullness_ring (const Region *region)
                                   / region->n_granules];
 }
 
-/* Some granules hold memory and are free since then. */
+/* Notes since when some granules, which hold memory, are free. */
 static inline void
 region_note_dirty (Region *region, unsigned first, unsigned n_granules,
                    uint64_t since_msec)
 {
+  assert_held (&sli_page.lock);
+  assert_here (first + n_granules <= region->n_granules);
   for (unsigned granule = first; granule < first + n_granules; granule++)
     region->free_msec[granule] = since_msec;
   if (since_msec < region->dirty_msec)

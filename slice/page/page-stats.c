@@ -1,4 +1,4 @@
-/* page-stats.c - what the page floor tells of itself, and its invariants
+/* page-stats.c - runs, counts and invariants of the page layer
  *
  * Layer: page.  Lock: sli_page.lock (rank 20).
  * Design: chapters 3 and 10.
@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/list.h"
 
-/* --- looking ------------------------------------------------------------- */
+/* --- runs ---------------------------------------------------------------- */
 
 static void
 region_each_run (Region *region, PageVisit visit, void *data)
@@ -45,7 +45,6 @@ sli_page_each_run (PageVisit visit, void *data)
 
 /* --- invariants ---------------------------------------------------------- */
 
-/* Where is a region's link? */
 static bool
 ring_has (const Link *ring, const Link *link)
 {
@@ -55,6 +54,7 @@ ring_has (const Link *ring, const Link *link)
   return false;
 }
 
+/* The ring that a region must be in (P1). */
 static const Link *
 region_ring (const Region *region)
 {
@@ -65,7 +65,7 @@ region_ring (const Region *region)
   return region_fullness_ring (region);
 }
 
-/* Are a granule's run and the set of free ones of one mind? */
+/* Returns true if `run_first' and `free' agree about a granule (P2). */
 static bool
 granule_is_valid (const Region *region, unsigned granule)
 {
@@ -73,8 +73,7 @@ granule_is_valid (const Region *region, unsigned granule)
 
   if (granule < region->n_header)
     return first == 0 && !granuleset_has_all (&region->free, granule, 1);
-  if (first
-      == 0) /* a trimmer takes free granules out of the set for a while */
+  if (first == 0) /* free, unless a trimmer has removed it from the set */
     return granuleset_has_all (&region->free, granule, 1)
            || region->state == REGION_IN_TRIM || sli_page.n_trimming > 0;
   return first <= granule && region->run_first[first] == first
@@ -82,7 +81,7 @@ granule_is_valid (const Region *region, unsigned granule)
          && !granuleset_has_all (&region->free, granule, 1);
 }
 
-/* Does the map say just what is the region's? */
+/* Returns true if the map has the bits of a region, and no others (P5). */
 static bool
 map_is_right (const Region *region)
 {

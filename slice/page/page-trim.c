@@ -1,7 +1,7 @@
-/* page-trim.c - giving memory back that no run needs
+/* page-trim.c - returns memory that no run needs to the system
  *
- * Layer: page.  Lock: sli_page.lock (rank 20), not held while the source
- * works: what is to be given back is taken off its ring first.
+ * Layer: page.  Lock: sli_page.lock (rank 20), not held during calls of the
+ * source: a region that is to be purged is removed from its ring first.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -16,11 +16,12 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
-/* --- whole regions, idle ones -------------------------------------------- */
+/* --- idle regions -------------------------------------------------------- */
 
-/* The region that has been idle longest, if that is long enough. */
+/* Removes the region that has been idle longest, if it has for max_age_msec;
+ * else NULL. */
 static Region *
-idle_take_oldest (uint64_t max_age_msec, bool *turns_plain)
+idle_pop_oldest (uint64_t max_age_msec, bool *turns_plain)
 {
   Region *region;
 
@@ -28,6 +29,7 @@ idle_take_oldest (uint64_t max_age_msec, bool *turns_plain)
   if (link_is_alone (&sli_page.idle))
     return NULL;
   region = region_of_link (sli_page.idle.previous);
+  assert_here (region->state == REGION_IDLE && region_is_empty (region));
   if (max_age_msec > 0
       && sli_os_clock_msec () - region->idle_msec < max_age_msec)
     return NULL;
@@ -37,31 +39,34 @@ idle_take_oldest (uint64_t max_age_msec, bool *turns_plain)
   return region;
 }
 
-/* Can a source take memory back only by the extent? */
+/* Returns true if a source can only unmap, and purge nothing. */
 static bool
-source_takes_extents_only (const SliceSource *source)
+source_unmaps_only (const SliceSource *source)
 {
   return source->advise_away == NULL && source->unmap != NULL;
 }
 
-/* Files an idle region after its memory was given back (or could not be).
- * Returns the extent if it is to be unmapped. */
+/* Puts an idle region into the ring of its new state, after an attempt to
+ * purge it.  Returns the extent if it is to be unmapped, else NULL. */
 static Extent *
-idle_put_back (Region *region, size_t dirty_granules, bool given_back)
+idle_put_back (Region *region, size_t dirty_granules, bool is_purged)
 {
   assert_held (&sli_page.lock);
   assert_here (region->state == REGION_IN_TRIM);
-  if (!given_back && !source_takes_extents_only (sli_page.source))
+  assert_here (region_is_empty (region) && link_is_alone (&region->link));
+  if (!is_purged && !source_unmaps_only (sli_page.source))
     {
       region->state = REGION_IDLE;
       region->idle_msec = sli_os_clock_msec ();
       link_after (&region->link, &sli_page.idle);
       return NULL;
     }
-  if (given_back)
+  if (is_purged)
     {
       granuleset_add (&region->zeroed, region->n_header,
                       region_run_granules (region));
+      assert_here (sli_page.counts.held_bytes
+                   >= dirty_granules * sli_page.granule_bytes);
       sli_page.counts.held_bytes -= dirty_granules * sli_page.granule_bytes;
       sli_page.counts.returned_bytes
           += dirty_granules * sli_page.granule_bytes;
@@ -73,7 +78,8 @@ idle_put_back (Region *region, size_t dirty_granules, bool given_back)
   return sli_extent_retire (region->extent) ? region->extent : NULL;
 }
 
-/* Gives one idle region back; returns its bytes, 0 if there is none. */
+/* Purges one idle region; returns how many bytes that frees.  *found: there
+ * was one, and the source can purge. */
 static size_t
 trim_one_region (uint64_t max_age_msec, bool *found)
 {
@@ -81,10 +87,10 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   size_t dirty_granules, returned_bytes;
   Region *region;
   Extent *retired;
-  bool given_back, turns_plain;
+  bool is_purged, turns_plain;
 
   sli_lock (&sli_page.lock);
-  region = idle_take_oldest (max_age_msec, &turns_plain);
+  region = idle_pop_oldest (max_age_msec, &turns_plain);
   sli_unlock (&sli_page.lock);
   *found = region != NULL;
   if (region == NULL)
@@ -94,16 +100,16 @@ trim_one_region (uint64_t max_age_msec, bool *found)
     sli_region_advise_huge (region, false);
   dirty_granules
       = region_run_granules (region) - granuleset_count (&region->zeroed);
-  given_back = source->advise_away != NULL
-               && source->advise_away (
-                   source, region_granule (region, region->n_header),
-                   region_run_granules (region) * sli_page.granule_bytes);
+  is_purged = source->advise_away != NULL
+              && source->advise_away (
+                  source, region_granule (region, region->n_header),
+                  region_run_granules (region) * sli_page.granule_bytes);
   PROBE2 (page_return, region, dirty_granules);
   sli_lock (&sli_page.lock);
   returned_bytes = sli_page.counts.returned_bytes;
-  retired = idle_put_back (region, dirty_granules, given_back);
+  retired = idle_put_back (region, dirty_granules, is_purged);
   returned_bytes = sli_page.counts.returned_bytes - returned_bytes;
-  /* A source that can't: do not ask again and again. */
+  /* If the source can't purge, the caller does not try the next region. */
   *found = region->state == REGION_PURGED;
   sli_unlock (&sli_page.lock);
   if (retired != NULL)
@@ -111,7 +117,7 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   return returned_bytes;
 }
 
-/* A guess; who takes one asks again, locked. */
+/* A guess; idle_pop_oldest() looks again with the lock held. */
 READS_RACILY static bool
 may_have_idle (void)
 {
@@ -130,11 +136,9 @@ sli_page_trim (uint64_t max_age_msec, unsigned max_regions)
   return bytes;
 }
 
-/* --- single granules --------------------------------------------------------
- */
+/* --- single granules ----------------------------------------------------- */
 
-/* The free granules that hold memory and have not been needed for that long.
- */
+/* The free granules that hold memory and have been free for max_age_msec. */
 static GranuleSet
 region_old_granules (Region *region, uint64_t now_msec, uint64_t max_age_msec)
 {
@@ -157,10 +161,11 @@ region_old_granules (Region *region, uint64_t now_msec, uint64_t max_age_msec)
   return old;
 }
 
-/* Takes these out of a region, for a while; false if there are none. */
+/* Removes these from a region, until granules_put_back(); false if there are
+ * none. */
 static bool
-region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
-                 GranuleSet *dirty)
+region_pop_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
+                GranuleSet *dirty)
 {
   assert_held (&sli_page.lock);
   if (max_age_msec > 0
@@ -170,6 +175,7 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
   *dirty = region_old_granules (region, now_msec, max_age_msec);
   if (granuleset_count (dirty) == 0)
     return false;
+  assert_here (region->state == REGION_USED || region->state == REGION_IDLE);
   if (region->state == REGION_IDLE)
     sli_page.counts.n_idle--;
   region->free = granuleset_minus (&region->free, dirty);
@@ -180,10 +186,11 @@ region_take_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
   return true;
 }
 
-/* Of the first region of a ring that this pass has not seen. */
+/* The same for the first region of a ring that has such granules and was not
+ * seen in this pass; NULL if there is none. */
 COMMON_TEXT static Region *
-ring_take_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
-               GranuleSet *dirty)
+ring_pop_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
+              GranuleSet *dirty)
 {
   assert_held (&sli_page.lock);
   LINK_EACH (link, ring)
@@ -193,26 +200,26 @@ ring_take_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
       if (region->trim_pass == sli_page.trim_pass)
         continue;
       region->trim_pass = sli_page.trim_pass;
-      if (region_take_old (region, now_msec, max_age_msec, dirty))
+      if (region_pop_old (region, now_msec, max_age_msec, dirty))
         return region;
     }
   return NULL;
 }
 
-/* Of the first region in use or idle: one that traffic now fills and now
- * leaves never becomes old as a whole. */
+/* The same for all regions in use or idle.  Idle ones count too: a region that
+ * is idle from time to time is never old as a whole. */
 static Region *
-granules_take_old (uint64_t max_age_msec, GranuleSet *dirty)
+granules_pop_old (uint64_t max_age_msec, GranuleSet *dirty)
 {
   uint64_t now_msec = sli_os_clock_msec ();
   Region *region = NULL;
 
   assert_held (&sli_page.lock);
   for (int i = 0; region == NULL && i < FULLNESS_RINGS; i++)
-    region = ring_take_old (&sli_page.fullness[i], now_msec, max_age_msec,
-                            dirty);
+    region
+        = ring_pop_old (&sli_page.fullness[i], now_msec, max_age_msec, dirty);
   if (region == NULL)
-    region = ring_take_old (&sli_page.idle, now_msec, max_age_msec, dirty);
+    region = ring_pop_old (&sli_page.idle, now_msec, max_age_msec, dirty);
   return region;
 }
 
@@ -227,23 +234,25 @@ granules_note_dirty (Region *region, const GranuleSet *granules)
       region_note_dirty (region, granule, 1, now_msec);
 }
 
+/* Puts granules back into their region, after an attempt to purge them. */
 static void
-granules_put_back (Region *region, const GranuleSet *dirty, bool given_back)
+granules_put_back (Region *region, const GranuleSet *dirty, bool is_purged)
 {
   unsigned n = granuleset_count (dirty);
 
   assert_held (&sli_page.lock);
   assert_here (sli_page.n_trimming > 0);
+  assert_here (region->n_free + n <= region_run_granules (region));
   sli_page.n_trimming--;
   region->free = granuleset_plus (&region->free, dirty);
   region->n_free += n;
-  if (given_back)
+  if (is_purged)
     {
       region->zeroed = granuleset_plus (&region->zeroed, dirty);
       sli_page.counts.held_bytes -= n * sli_page.granule_bytes;
       sli_page.counts.returned_bytes += n * sli_page.granule_bytes;
     }
-  else /* they wait for as long again */
+  else /* they are tried again after as long a time */
     granules_note_dirty (region, dirty);
   if (region_is_empty (region))
     sli_region_set_idle (region, region->used_msec);
@@ -281,18 +290,18 @@ sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions)
   sli_lock (&sli_page.lock);
   sli_page.trim_pass++;
   while (max_regions-- > 0
-         && (region = granules_take_old (max_age_msec, &dirty)) != NULL)
+         && (region = granules_pop_old (max_age_msec, &dirty)) != NULL)
     {
-      bool given_back, turns_plain = sli_region_set_plain (region, true);
+      bool is_purged, turns_plain = sli_region_set_plain (region, true);
 
       sli_unlock (&sli_page.lock);
       if (turns_plain)
         sli_region_advise_huge (region, false);
-      given_back = granules_purge (region, dirty);
-      if (given_back)
+      is_purged = granules_purge (region, dirty);
+      if (is_purged)
         bytes += granuleset_count (&dirty) * sli_page.granule_bytes;
       sli_lock (&sli_page.lock);
-      granules_put_back (region, &dirty, given_back);
+      granules_put_back (region, &dirty, is_purged);
     }
   sli_unlock (&sli_page.lock);
   assert_slow (sli_page_is_valid ());
@@ -301,8 +310,8 @@ sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions)
 
 /* --- fork ---------------------------------------------------------------- */
 
-/* What a trimmer of the parent's had taken out goes back, and counts as not
- * given back. */
+/* Puts back what a trimmer of the parent had removed.  It counts as not
+ * purged. */
 static void
 region_recover (Region *region)
 {
@@ -311,7 +320,7 @@ region_recover (Region *region)
   assert_held (&sli_page.lock);
   if (region->state == REGION_IN_TRIM && region_is_empty (region))
     {
-      region->state = REGION_IDLE; /* it had been idle longest */
+      region->state = REGION_IDLE; /* it was the oldest */
       link_after (&region->link, sli_page.idle.previous);
       return;
     }
@@ -325,7 +334,7 @@ region_recover (Region *region)
   if (n_free == region->n_free)
     return;
   region->n_free = n_free;
-  region->dirty_msec = 0; /* or later: it is looked at */
+  region->dirty_msec = 0; /* not known: the next trim looks at all */
   if (region_is_empty (region))
     sli_region_set_idle (region, region->used_msec);
   else

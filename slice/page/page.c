@@ -1,8 +1,8 @@
 /* page.c - regions, and runs of granules cut from them
  *
- * Layer: page.  Lock: sli_page.lock (rank 20); nothing is mapped, unmapped
+ * Layer: page.  Lock: sli_page.lock (rank 20).  Nothing is mapped, unmapped
  * or advised while it is held: sli_page_alloc_run() maps between two attempts,
- * the trimmers (page-trim.c) take what they will give back off its ring first.
+ * and the trimmers (page-trim.c) remove a region from its ring first.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -30,25 +30,25 @@
 #include <string.h>
 
 #define EXTENT_FIRST_BYTES KIB (256)
-/* From here on the last huge page of a heap, which is seldom full, costs at
+/* In a heap of this size the last huge page, which is rarely full, costs at
  * most a sixty-fourth. */
 #define HUGE_AFTER_BYTES MIB (128)
 #define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 enum
 {
-  /* In each ring so many regions are looked at for a run that fits. */
+  /* A search for a free run looks at so many regions of a ring. */
   FIT_PROBES_MAX = 8,
-  /* So many idle regions are kept for their working set, or an eighth of the
-   * most that were ever in use; more go back at once (128 MiB:
-   * design chapter 11). */
+  /* So many idle regions (128 MiB: design chapter 11), or an eighth of the
+   * most that were ever in use, keep their memory for a working set; those
+   * beyond are purged at once. */
   IDLE_REGIONS_KEPT = 64,
   IDLE_REGIONS_SHARE = 8,
-  /* One that became idle earlier than others is filed behind at most so
+  /* A region that became idle earlier than others is put behind at most so
    * many of them. */
   IDLE_PROBES_MAX = 64,
-  /* So many regions may be set apart from the huge pages of their extents:
-   * each may be a mapping of its own, of which a process has 65,530. */
+  /* So many regions may have small pages in extents with huge ones: each may
+   * be a mapping of its own, and a process has at most 65,530. */
   PLAIN_REGIONS_MAX = 8192
 };
 
@@ -67,9 +67,9 @@ PageState sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
 unsigned sli_region_granule_shift;
 
-/* --- starting ------------------------------------------------------------ */
+/* --- initialisation ------------------------------------------------------ */
 
-/* How much memory comes before the first huge page; by the option. */
+/* How much memory is mapped before the first extent with huge pages. */
 static size_t
 huge_after_bytes (void)
 {
@@ -129,6 +129,7 @@ void
 sli_region_file (Region *region)
 {
   assert_held (&sli_page.lock);
+  assert_here (!region_is_empty (region)); /* P1 */
   link_remove (&region->link);
   region->state = REGION_USED;
   link_after (&region->link, region_fullness_ring (region));
@@ -141,6 +142,8 @@ sli_region_set_idle (Region *region, uint64_t since_msec)
   Link *position = &sli_page.idle;
 
   assert_held (&sli_page.lock);
+  assert_here (region_is_empty (region)); /* P1 */
+  assert_here (sli_page.counts.n_idle < sli_page.counts.n_regions);
   sli_page.n_used_peak = max_size (sli_page.n_used_peak, n_used);
   link_remove (&region->link);
   for (unsigned i = 0;
@@ -173,7 +176,7 @@ sli_region_advise_huge (Region *region, bool wanted)
                       wanted);
 }
 
-/* Room for marks, behind the header's granule: none of them is set. */
+/* Reserves room for the tags, behind the header's granule, and clears them. */
 static void
 region_init_tags (Region *region, size_t bytes, bool is_zeroed)
 {
@@ -190,10 +193,10 @@ region_init_tags (Region *region, size_t bytes, bool is_zeroed)
     memset ((char *) region + TAGS_OFFSET, 0, region->tags_bytes);
 }
 
-/* The map has its leaves in regions: one that is the first of its leaf keeps
- * it, at the end of its header's granule, and its extent for good. */
+/* The first region of a leaf of the map has the leaf at the end of its
+ * header's granule, and its extent is never unmapped. */
 static void
-region_return_leaf (Region *region)
+region_init_leaf (Region *region)
 {
   MapLeaf *leaf
       = (MapLeaf *) (void *) ((char *) region + GRANULE_BYTES_MIN) - 1;
@@ -206,9 +209,9 @@ region_return_leaf (Region *region)
   region->extent->is_permanent = true;
 }
 
-/* Writes the header of an extent's next region. */
+/* Initialises the next region of an extent. */
 COMMON_TEXT static Region *
-region_begin (Extent *extent)
+region_init (Extent *extent)
 {
   Region *region = (Region *) ((char *) extent->start
                                + extent->n_initialised * REGION_BYTES);
@@ -216,7 +219,8 @@ region_begin (Extent *extent)
       REGION_BYTES, extent->bytes - extent->n_initialised * REGION_BYTES);
 
   assert_held (&sli_page.lock);
-  if (extent->n_initialised > 0) /* the first was written with the extent */
+  assert_here (extent->n_initialised < extent->n_regions);
+  if (extent->n_initialised > 0) /* extent_add() has cleared the first */
     {
       if (!extent->is_zeroed)
         memset (region, 0, sizeof *region);
@@ -230,7 +234,7 @@ region_begin (Extent *extent)
   region->dirty_msec = UINT64_MAX;
   if (extent->is_zeroed)
     granuleset_add (&region->zeroed, region->n_header, region->n_free);
-  else /* what may hold memory counts as if it did */
+  else /* granules that may hold memory count as if they did */
     {
       sli_page.counts.held_bytes += region->n_free * sli_page.granule_bytes;
       region_note_dirty (region, region->n_header, region->n_free,
@@ -239,16 +243,18 @@ region_begin (Extent *extent)
   extent->n_initialised++;
   sli_page.counts.n_regions++;
   sli_page.counts.held_bytes += region->n_header * sli_page.granule_bytes;
-  region_return_leaf (region);
+  region_init_leaf (region);
+  assert_here (!sli_map_has (region)); /* P5 */
   sli_map_set (region, bytes);
   if (extent->n_initialised == extent->n_regions)
-    sli_page.beginning = NULL;
+    sli_page.unfinished = NULL;
   return region;
 }
 
 /* --- extents ------------------------------------------------------------- */
 
-/* Asks the source, for less and less.  No lock is held. */
+/* Maps *bytes, or half as much again and again if the source has no memory.
+ * No lock is held. */
 static void *
 extent_map (size_t *bytes, bool *is_zeroed)
 {
@@ -268,8 +274,8 @@ extent_map (size_t *bytes, bool *is_zeroed)
   if (((uintptr_t) start & (REGION_BYTES - 1)) != 0)
     {
       sli_diag_warn (ERROR_BAD_SOURCE,
-                     "page source %s: piece %p can't be used", source->name,
-                     start);
+                     "page source %s: memory at %p can't be used",
+                     source->name, start);
       if (source->unmap != NULL)
         TRACE_INTERNAL (source->unmap (source, start, *bytes));
       return NULL;
@@ -290,6 +296,7 @@ sli_extent_unmap (void *start, size_t bytes)
   TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
 }
 
+/* Takes the first entry that was never set, if there is one. */
 static void
 extent_cache_add (const void *start, size_t bytes)
 {
@@ -319,6 +326,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   Extent *extent = &first->own_extent;
 
   assert_held (&sli_page.lock);
+  assert_here (region_of (start) == start);
   if (!is_zeroed)
     memset (first, 0, sli_page.granule_bytes);
   first->extent = extent;
@@ -330,25 +338,26 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_permanent = link_is_alone (&sli_page.extents);
   extent_cache_add (start, bytes - OWN_EXTENT_END_BYTES);
   link_after (&extent->link, &sli_page.extents);
-  sli_page.beginning = extent;
+  sli_page.unfinished = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
   COUNT_UP (&sli_page.counts.n_maps, 1);
 }
 
-/* Another thread was faster, and the source takes nothing back: all regions
- * of the extent begin at once and wait, idle and never used. */
+/* Adds an extent although another thread has added one meanwhile, because the
+ * source can't unmap it.  All its regions are initialised at once; they are
+ * idle and were never used. */
 static void
 extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
                         bool is_huge)
 {
-  Extent *in_use = sli_page.beginning, *extent;
+  Extent *unfinished = sli_page.unfinished, *extent;
 
   assert_held (&sli_page.lock);
   extent_add (start, bytes, is_zeroed, is_huge);
-  extent = sli_page.beginning;
+  extent = sli_page.unfinished;
   while (extent->n_initialised < extent->n_regions)
     {
-      Region *region = region_begin (extent);
+      Region *region = region_init (extent);
 
       region->state = REGION_PURGED;
       link_after (&region->link, &sli_page.purged);
@@ -356,11 +365,11 @@ extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
       sli_page.n_purged++;
       sli_page.counts.n_idle++;
     }
-  sli_page.beginning = in_use;
+  sli_page.unfinished = unfinished;
 }
 
-/* Gets one more extent; false if there is no memory.  If another thread was
- * faster the memory goes back, where the source takes it. */
+/* Maps one more extent; false if there is no memory.  If another thread was
+ * faster, this extent is unmapped again where the source can. */
 static bool
 extent_new (void)
 {
@@ -368,7 +377,7 @@ extent_new (void)
       = LOAD (&sli_page.counts.n_maps) == 0
             ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.granule_bytes)
             : EXTENT_BYTES;
-  /* Huge pages only where the option wants them, and never by accident. */
+  /* Where the option wants no huge pages, the system is told so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
   bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
@@ -378,7 +387,7 @@ extent_new (void)
     return false;
   sli_os_advise_huge (start, bytes, huge);
   sli_lock (&sli_page.lock);
-  is_wanted = sli_page.beginning == NULL;
+  is_wanted = sli_page.unfinished == NULL;
   if (is_wanted)
     extent_add (start, bytes, is_zeroed, huge);
   else if (!can_unmap)
@@ -390,7 +399,8 @@ extent_new (void)
   return true;
 }
 
-/* What no advice has given back goes with the extent. */
+/* Removes a region whose extent is to be unmapped.  Memory of it that was not
+ * purged counts as returned now. */
 static void
 region_retire (Region *region)
 {
@@ -399,6 +409,8 @@ region_retire (Region *region)
         * sli_page.granule_bytes;
 
   assert_held (&sli_page.lock);
+  assert_here (region->state == REGION_PURGED && region_is_empty (region));
+  assert_here (sli_map_has (region)); /* P5 */
   link_remove (&region->link);
   sli_map_clear (region);
   sli_page.n_plain -= region->is_plain;
@@ -414,8 +426,8 @@ sli_extent_retire (Extent *extent)
   if (extent->is_permanent || extent->n_purged != extent->n_initialised
       || sli_page.source->unmap == NULL)
     return false;
-  if (sli_page.beginning == extent)
-    sli_page.beginning = NULL;
+  if (sli_page.unfinished == extent)
+    sli_page.unfinished = NULL;
   extent_cache_remove (extent->start);
   for (unsigned i = 0; i < extent->n_initialised; i++)
     region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
@@ -429,13 +441,15 @@ sli_extent_retire (Extent *extent)
 
 /* --- runs ---------------------------------------------------------------- */
 
-/* turns_huge: sli_region_advise_huge() is due. */
+/* Allocates some free granules of a region.  *turns_huge: the caller unlocks
+ * and calls sli_region_advise_huge(). */
 static void *
 region_alloc_run (Region *region, unsigned first, unsigned n_granules,
                   void **record, bool *is_zero, bool *turns_huge)
 {
   assert_held (&sli_page.lock);
-  assert_here (granuleset_has_all (&region->free, first, n_granules));
+  assert_here (granuleset_has_all (&region->free, first, n_granules)); /* P2 */
+  assert_here (region->state != REGION_IN_TRIM && first >= region->n_header);
   *turns_huge
       = region->state == REGION_PURGED && sli_region_set_plain (region, false);
   if (region->state != REGION_USED)
@@ -462,11 +476,11 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
   return region_granule (region, first);
 }
 
-/* The first region of a ring, among some, with a fitting gap. */
+/* The first of some regions of a ring that has n free neighbours. */
 COMMON_TEXT static Region *
 ring_find (Link *ring, unsigned n_granules, unsigned *first)
 {
-  unsigned looks = 0;
+  unsigned n_probes = 0;
 
   LINK_EACH (link, ring)
     {
@@ -474,14 +488,15 @@ ring_find (Link *ring, unsigned n_granules, unsigned *first)
 
       if (granuleset_find (&region->free, n_granules, first))
         return region;
-      if (++looks == FIT_PROBES_MAX)
+      if (++n_probes == FIT_PROBES_MAX)
         break;
     }
   return NULL;
 }
 
-/* Fullest regions first; then what is idle and still in memory; then what
- * was given back; then what was never used. */
+/* A region with n free neighbours: one in use, the fullest first; else one
+ * that is idle, one that is purged, or a new one.  NULL: an extent is
+ * needed. */
 static Region *
 region_find (unsigned n_granules, unsigned *first)
 {
@@ -494,10 +509,9 @@ region_find (unsigned n_granules, unsigned *first)
     region = ring_find (&sli_page.idle, n_granules, first);
   if (region == NULL)
     region = ring_find (&sli_page.purged, n_granules, first);
-  if (region == NULL && sli_page.beginning != NULL)
+  if (region == NULL && sli_page.unfinished != NULL)
     {
-      region = region_begin (sli_page.beginning);
-      sli_region_file (region);
+      region = region_init (sli_page.unfinished);
       *first = region->n_header;
     }
   return region;
@@ -535,6 +549,8 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
   bool is_too_much = false;
 
   sli_lock (&sli_page.lock);
+  assert_here (region->state == REGION_USED
+               || region->state == REGION_IN_TRIM);
   assert_here (region->run_first[first] == first
                && region->run_granules[first] == n_granules);
   for (unsigned i = first; i < first + n_granules; i++)
@@ -542,7 +558,7 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
   granuleset_add (&region->free, first, n_granules);
   region->n_free += n_granules;
   region_note_dirty (region, first, n_granules, since_msec);
-  /* Clocks of several threads: the latest counts. */
+  /* Threads read the clock before they lock: the latest time counts. */
   if (since_msec > region->used_msec)
     region->used_msec = since_msec;
   if (region_is_empty (region))

@@ -1,8 +1,8 @@
-/* region.h - what lies in a region's first granule, and the way from an
- * address
+/* region.h - the header of a region, and how an address leads to it
  *
- * Layer: page.  page.c's own, and inline for who looks addresses up: no
- * lock is needed for that as long as the address's run is in use.
+ * Layer: page.  Private to page*.c, except for the inline functions that look
+ * addresses up.  Those need no lock as long as the run of the address is in
+ * use.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -26,9 +26,9 @@ enum
   REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
 };
 
-/* The checking modes keep a mark of two bytes for each 16 bytes of a region,
- * for a chunk that begins there, behind the header: an address alone tells
- * where its mark is. */
+/* In the checking modes a region has a tag of two bytes for each 16 bytes,
+ * behind the header, for a chunk that begins there.  So the address of a chunk
+ * alone tells where its tag is. */
 enum
 {
   TAG_GRAIN_SHIFT = 4,
@@ -37,52 +37,60 @@ enum
 
 typedef struct
 {
-  void *start;        /* what the source gave */
+  void *start;            /* what the source returned */
   size_t bytes;
-  unsigned n_regions; /* that fit in */
-  unsigned n_initialised; /* of these, the first so many have headers */
-  unsigned n_purged;      /* begun, idle and given back to the system */
-  bool is_permanent;  /* holds a leaf of the map, or is the first */
-  bool is_zeroed;     /* what was never used reads as zero */
-  bool is_huge;       /* the system was asked for huge pages */
-  Link link;          /* in sli_page.extents */
+  unsigned n_regions;     /* that fit in */
+  unsigned n_initialised; /* the first so many regions have headers */
+  unsigned n_purged;      /* regions in state REGION_PURGED */
+  bool is_permanent;      /* has a leaf of the map, or is the first extent */
+  bool is_zeroed;         /* memory that was never used reads as zero */
+  bool is_huge;           /* the system was advised to use huge pages */
+  Link link;              /* in sli_page.extents */
 } Extent;
 
+/*    USED ---- last run freed ----> IDLE ------ purged ----> PURGED
+ *      ^                             |                          |
+ *      +------- run allocated -------+--------------------------+
+ *
+ * A region in USED or IDLE is IN_TRIM while a trimmer purges it, or some of
+ * its granules; then it is USED, IDLE or PURGED. */
 typedef enum
 {
-  REGION_USED,   /* in one of the fullness rings or the full one */
-  REGION_IDLE,   /* in sli_page.idle: no run, memory still held */
-  REGION_PURGED, /* in sli_page.purged: no run, memory given back; or, where
-                   a source can't, set aside to go with its extent */
-  REGION_IN_TRIM /* in no ring: a trimmer works on it unlocked */
+  REGION_USED,   /* in the ring of its fullness: has runs */
+  REGION_IDLE,   /* in sli_page.idle: no run, but memory */
+  REGION_PURGED, /* in sli_page.purged: no run, no memory; or the source can't
+                    purge, and the region waits for its extent's unmapping */
+  REGION_IN_TRIM /* in no ring: a trimmer works on it without the lock */
 } RegionState;
 
-/* Lies in the region's first granule, which is never handed out; nor are the
- * next ones, where marks are kept. */
+/* The header of a region, in its first granule.  Runs use neither this granule
+ * nor the next ones, which have the tags. */
 typedef struct
 {
-  Link link;              /* in the ring of its state */
-  Extent *extent;         /* lies in the extent's first region */
-  Extent own_extent;      /* in the first region of an extent only */
+  Link link;           /* in the ring of its state (P1) */
+  Extent *extent;      /* in the first region of the extent */
+  Extent own_extent;   /* used in the first region of an extent only */
   RegionState state;
-  uint32_t n_granules;    /* the header's included */
-  uint32_t n_header;      /* the header's and the marks' */
-  uint32_t tags_bytes;    /* 0: none are kept */
-  uint32_t n_free;
-  uint32_t trim_pass;     /* the last pass of sli_page_trim_granules() */
-  bool is_plain;          /* in an extent of huge pages, but small ones are
-                             asked for, since some of it was given back */
-  uint64_t idle_msec;     /* since when it is idle, or its memory unneeded */
-  uint64_t used_msec;     /* when a run was last taken or came back */
-  uint64_t dirty_msec;    /* no free granule with memory has been free for
-                             longer; UINT64_MAX: there is none */
-  GranuleSet free;        /* granules that are in no run */
-  GranuleSet zeroed;      /* granules that read as zero and hold no memory */
-  uint8_t run_first[REGION_GRANULES_MAX];    /* of a granule: its run's first
-                                                granule; 0: none */
-  uint8_t run_granules[REGION_GRANULES_MAX]; /* of the run that begins there */
-  uint64_t free_msec[REGION_GRANULES_MAX];   /* of a free granule with memory:
-                                                since when it is unneeded */
+  uint32_t n_granules; /* all, those of the header and the tags too */
+  uint32_t n_header;   /* those of the header and the tags */
+  uint32_t tags_bytes; /* 0: there are none */
+  uint32_t n_free;     /* members of `free' (P2) */
+  uint32_t trim_pass;  /* the last pass of sli_page_trim_granules() */
+  bool is_plain;       /* in an extent with huge pages, but advised to have
+                          small ones, since a part of it was purged */
+  uint64_t idle_msec;  /* since when it is idle */
+  uint64_t used_msec;  /* when a run was last allocated or last needed */
+  uint64_t dirty_msec; /* no free granule with memory has been free for
+                          longer; UINT64_MAX: there is none */
+  GranuleSet free;     /* granules in no run */
+  GranuleSet zeroed;   /* of these, those that read as zero and hold no memory
+                          (P3) */
+  uint8_t run_first[REGION_GRANULES_MAX];    /* by granule: the first granule
+                                                of its run; 0: none */
+  uint8_t run_granules[REGION_GRANULES_MAX]; /* by first granule of a run: the
+                                                length */
+  uint64_t free_msec[REGION_GRANULES_MAX];   /* by free granule with memory:
+                                                since when it is free */
   _Alignas (64) char records[REGION_GRANULES_MAX][RUN_RECORD_BYTES];
 } Region;
 
@@ -115,8 +123,8 @@ region_holds (const void *address)
   return sli_map_has (address);
 }
 
-/* The mark of a chunk, which is a multiple of 16, of ours, in a mode that
- * keeps marks. */
+/* The tag of one of our chunks, whose address is a multiple of 16, in a mode
+ * that has tags. */
 static inline uint16_t *
 region_tag_of (const void *chunk)
 {

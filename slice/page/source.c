@@ -1,5 +1,5 @@
-/* source.c - where pages come from: posix_memalign, mmap, memalign, valloc,
- * plain malloc, or the caller's own
+/* source.c - the sources of pages: posix_memalign, mmap, memalign, valloc,
+ * malloc, or the program's own
  *
  * Layer: page.  Below: port.  No locks.  Design: chapter 3.
  *
@@ -63,17 +63,17 @@ memalign_map (const SliceSource *source UNUSED, size_t bytes,
 
 /* --- valloc and malloc: aligned by hand ---------------------------------- */
 
-/* What such a system call gives is aligned within a larger piece; the word
- * below the aligned start remembers where the piece began. */
+/* Returns the aligned part of a block that is larger than needed.  The word
+ * before that part points to the block. */
 static void *
-align_by_hand (char *piece, size_t alignment)
+align_by_hand (char *block, size_t alignment)
 {
   char *start;
 
-  if (piece == NULL)
+  if (block == NULL)
     return NULL;
-  start = (char *) align_up ((uintptr_t) piece + sizeof (void *), alignment);
-  ((void **) (void *) start)[-1] = piece;
+  start = (char *) align_up ((uintptr_t) block + sizeof (void *), alignment);
+  ((void **) (void *) start)[-1] = block;
   return start;
 }
 
@@ -84,7 +84,7 @@ by_hand_unmap (const SliceSource *source UNUSED, void *address,
   free (((void **) address)[-1]);
 }
 
-/* What to ask for; where it does not fit, more than there can be. */
+/* The size of the block to allocate; SIZE_MAX, which fails, on overflow. */
 static size_t
 by_hand_bytes (size_t bytes, size_t alignment)
 {
@@ -139,7 +139,7 @@ slice_set_source (const SliceSource *source)
   return sli_option_set_custom_source (source);
 }
 
-/* The order in which a missing source is replaced: GSlice's. */
+/* Sources that a system lacks are replaced in GSlice's order. */
 COMMON_TEXT const SliceSource *
 sli_source_in_force (void)
 {

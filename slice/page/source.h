@@ -1,4 +1,4 @@
-/* source.h - the built-in sources of pages (core's own view)
+/* source.h - the source of pages in use
  *
  * Layer: page.  The public part is <slice/source.h>.
  *
@@ -9,7 +9,7 @@
 
 #include <slice/source.h>
 
-/* The source that the options name; the nearest one that this system has. */
+/* The source that the options name, or if the system lacks it, the next. */
 const SliceSource *sli_source_in_force (void);
 
 #endif
