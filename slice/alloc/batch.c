@@ -325,7 +325,7 @@ void *
 sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
 {
   size_t live_bytes = sli_dispatch.path == PATH_CHECKING
-                          ? sli_checking_tag_bytes (chunk->mark)
+                          ? sli_checking_tag_bytes (chunk->tag)
                           : 0;
 
   *bytes = live_bytes != 0
@@ -346,7 +346,7 @@ chunk_is_free (const ChunkInfo *chunk)
     sli_slab_lookup (chunk->start, &begin);
   return begin.state != CHUNK_OUT
          || (sli_dispatch.path == PATH_CHECKING
-             && sli_checking_tag_bytes (begin.mark) == 0);
+             && sli_checking_tag_bytes (begin.tag) == 0);
 }
 
 void

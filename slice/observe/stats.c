@@ -56,7 +56,7 @@ class_add_slabs (SliceClassStats *stats, const SlabCounts *counts)
   stats->n_slabs = counts->n_slabs;
   stats->n_used = counts->n_out;
   stats->n_slab_locks = counts->n_locks;
-  stats->n_slab_fills = counts->n_taken;
+  stats->n_slab_fills = counts->n_allocs;
   stats->n_slabs_made = counts->n_made;
   stats->n_slabs_freed = counts->n_freed;
 }

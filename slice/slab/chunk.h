@@ -1,7 +1,7 @@
-/* chunk.h - a slab's header, and where in it a chunk is
+/* chunk.h - the header of a slab, and how an address leads to a chunk
  *
- * Layer: slab.  slab.c's own, and inline for the checking modes, which
- * look every chunk up.  Design: chapter 4.
+ * Layer: slab.  Private to slab*.c, except for the checking modes, which look
+ * every chunk up inline.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,27 +24,32 @@ enum
 
 typedef enum
 {
-  SLAB_NONE = 0,  /* this record is no slab's */
-  SLAB_PARTIAL,   /* has free or uncarved chunks, and is in a ring */
-  SLAB_FULL       /* has none, and is in no ring */
+  SLAB_NONE = 0,  /* the record is not that of a slab */
+  SLAB_PARTIAL,   /* has chunks that are free or not carved; in a ring (S1) */
+  SLAB_FULL       /* has none; in no ring (S6) */
 } SlabState;
 
-/* The header: the record of the run's first granule, 64 bytes.
+/* The header of a slab: the record of the run's first granule, 64 bytes.
  *
- * A chunk's bit is 1 while it is free in the slab.  Chunks from `n_carved` on
- * were never handed out and their bits are 0. */
+ *   run:  | colour | chunk 0 | chunk 1 | ... | not carved ... | spare |
+ *                  ^                          ^
+ *                  first_offset               n_carved
+ *
+ * The bit of a chunk is 1 while it is free in the slab.  Chunks from n_carved
+ * on were never allocated, and their bits are 0 (S2). */
 typedef struct
 {
-  Link link;             /* in a ring of its class; the lock's */
-  uint64_t *words;       /* the bitmap: here or at the slab's end */
+  Link link;             /* in a ring of its class; under the class lock */
+  uint64_t *words;       /* the bitmap: own_words, or at the slab's end */
   uint32_t first_offset; /* of chunk 0 in the run: the colour */
   uint16_t class_index;  /* 0: no slab; read without the lock */
   uint16_t n_carved;     /* written under the lock, read without */
-  uint8_t state;         /* a SlabState; the lock's */
-  uint8_t ring;          /* which; the lock's */
-  bool is_zero : 1;      /* what is not carved yet reads as zero */
-  bool is_guarded : 1;   /* a granule behind it is a guard */
-  uint16_t last_allocator; /* of the thread that took from it last (a hint) */
+  uint8_t state;         /* a SlabState; under the lock */
+  uint8_t ring;          /* its number; under the lock */
+  bool is_zero : 1;      /* chunks that are not carved read as zero */
+  bool is_guarded : 1;   /* the granule behind the slab is a guard */
+  uint16_t last_allocator; /* the tag of the thread that was last to allocate
+                              from it (a hint) */
   uint64_t own_words[SLAB_INLINE_WORDS];
 } Slab;
 
@@ -53,54 +58,54 @@ SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
 SLICE_STATIC_ASSERT (offsetof (Slab, class_index) >= META_RECORD_BYTES,
                      "a run of metadata is never taken for a slab");
 
-/* Where a chunk is. */
+/* What chunk_find() finds for an address. */
 typedef struct
 {
-  ChunkState state;    /* CHUNK_OUT also stands for CHUNK_FREE here */
-  Slab *slab;
-  char *run;
-  unsigned index;
+  ChunkState state;    /* CHUNK_OUT stands for CHUNK_FREE too */
+  Slab *slab;          /* NULL: the address is in no chunk */
+  char *run;           /* of the address; NULL: none */
+  unsigned index;      /* of the chunk in its slab */
 } ChunkRef;
 
-/* The one place that knows what must be true of a chunk's address. */
+/* Looks an address up.  No other code decides whether it is a chunk's. */
 COMMON_TEXT static ALWAYS_INLINE void
-chunk_find (const void *address, ChunkRef *place)
+chunk_find (const void *address, ChunkRef *ref)
 {
   const SizeClass *sizeclass;
   unsigned class_index;
   void *record;
   size_t offset;
 
-  place->slab = NULL;
-  place->index = 0;
-  place->run = region_run_of (address, &record);
-  if (place->run == NULL)
+  ref->slab = NULL;
+  ref->index = 0;
+  ref->run = region_run_of (address, &record);
+  if (ref->run == NULL)
     {
-      /* The first region is shorter than its window: what lies in the rest
-       * is not ours. */
-      place->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
+      /* The first region is shorter than its window; an address behind it is
+       * foreign. */
+      ref->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
       return;
     }
   class_index = LOAD (&((Slab *) record)->class_index);
-  place->state = CHUNK_NONE;
+  ref->state = CHUNK_NONE;
   if (class_index == 0 || class_index >= N_CLASSES)
     return;
   sizeclass = &sli_sizeclasses[class_index];
-  offset = (size_t) ((const char *) address - place->run)
+  offset = (size_t) ((const char *) address - ref->run)
            - ((Slab *) record)->first_offset;
   if (offset >= (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes)
-    return; /* in the colour (it wraps), the spare bytes or the bitmap */
-  place->slab = record;
-  place->index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
-  if ((size_t) place->index * sizeclass->chunk_bytes != offset)
-    place->state = CHUNK_INTERIOR;
-  else if (place->index >= LOAD (&place->slab->n_carved))
-    place->state = CHUNK_UNCARVED;
+    return; /* in the colour (where offset wraps), spare bytes or bitmap */
+  ref->slab = record;
+  ref->index = sli_sizeclass_index (sizeclass, (uint32_t) offset);
+  if ((size_t) ref->index * sizeclass->chunk_bytes != offset)
+    ref->state = CHUNK_INTERIOR;
+  else if (ref->index >= LOAD (&ref->slab->n_carved))
+    ref->state = CHUNK_UNCARVED;
   else
-    place->state = CHUNK_OUT;
+    ref->state = CHUNK_OUT;
 }
 
-/* The class of a chunk that is known to be ours; 0 if it is not. */
+/* The class of a chunk; 0 if the address is in no slab. */
 static inline unsigned
 chunk_class_of (const void *chunk)
 {
@@ -111,7 +116,7 @@ chunk_class_of (const void *chunk)
              : 0;
 }
 
-/* The same where its region is known to be ours. */
+/* The same for an address that is known to be in one of our regions. */
 static inline unsigned
 chunk_class_in (const Region *region, const void *chunk)
 {
@@ -124,10 +129,11 @@ chunk_class_in (const Region *region, const void *chunk)
              : 0;
 }
 
+/* The error to report when a chunk is freed with a class (0: any), or 0. */
 static inline ErrorNumber
-chunk_error (const ChunkRef *place, unsigned class_index)
+chunk_error (const ChunkRef *ref, unsigned class_index)
 {
-  switch (place->state)
+  switch (ref->state)
     {
     case CHUNK_FOREIGN:
       return ERROR_FOREIGN;
@@ -138,29 +144,29 @@ chunk_error (const ChunkRef *place, unsigned class_index)
     case CHUNK_UNCARVED:
       return ERROR_NEVER_ALLOCATED;
     default:
-      KNOWN (place->slab != NULL);
-      return class_index != 0 && place->slab->class_index != class_index
+      KNOWN (ref->slab != NULL);
+      return class_index != 0 && ref->slab->class_index != class_index
                  ? ERROR_WRONG_SIZE
                  : (ErrorNumber) 0;
     }
 }
 
-/* The checking modes keep a mark for each chunk, of their own meaning; 0 since
- * the slab was cut. */
+/* The tag of a chunk.  The checking modes give it a meaning; it is 0 in a new
+ * slab. */
 static inline uint16_t *
-chunk_tag (const ChunkRef *place)
+chunk_tag (const ChunkRef *ref)
 {
-  KNOWN (place->slab != NULL);
+  KNOWN (ref->slab != NULL);
   return region_tag_of (
-      place->run + place->slab->first_offset
-      + (size_t) place->index
-            * sli_sizeclasses[place->slab->class_index].chunk_bytes);
+      ref->run + ref->slab->first_offset
+      + (size_t) ref->index
+            * sli_sizeclasses[ref->slab->class_index].chunk_bytes);
 }
 
-/* The mark for an address, if it may be a chunk's at all; what begins no chunk
- * has 0. */
+/* Finds the tag of an address; false if no chunk can begin there.  If none
+ * does, the tag is 0. */
 static inline bool
-chunk_has_tag (const void *address, uint16_t **mark)
+chunk_has_tag (const void *address, uint16_t **tag)
 {
   uintptr_t offset = (uintptr_t) address & (REGION_BYTES - 1);
 
@@ -169,7 +175,7 @@ chunk_has_tag (const void *address, uint16_t **mark)
       || UNLIKELY (offset >> (TAG_GRAIN_SHIFT - 1)
                    >= region_of (address)->tags_bytes))
     return false;
-  *mark = region_tag_of (address);
+  *tag = region_tag_of (address);
   return true;
 }
 

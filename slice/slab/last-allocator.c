@@ -1,7 +1,7 @@
-/* last-allocator.c - whose chunks are these?  Against lines that threads share
+/* last-allocator.c - finds chunks whose cache lines threads would share
  *
  * Layer: slab.  Below: page.  No locks: a slab's last_allocator is a hint,
- * read and written relaxed.  A chunk's slab stays as long as the chunk is out.
+ * read and written relaxed.  A slab is not freed while a chunk is out of it.
  * Design: chapter 5.
  * Sources: passive false sharing, Berger et al. 2000 (Hoard), section 2.2.
  *
@@ -15,18 +15,18 @@
 
 enum
 {
-  /* So many chunks of a magazine are looked at: first, middle, last. */
+  /* So many chunks of a magazine are examined: first, middle, last. */
   LAST_ALLOCATOR_SAMPLES = 3
 };
 
-/* Only these share a line with others. */
+/* Returns true if chunks of a class share cache lines with others. */
 static bool
 class_shares_lines (unsigned class_index)
 {
   return sli_sizeclasses[class_index].chunk_bytes < CACHE_LINE_BYTES;
 }
 
-/* The slab of what may be no chunk, but a hole or somebody else's. */
+/* The slab of a round; NULL if the round is a hole or a foreign block. */
 COMMON_TEXT static Slab *
 last_allocator_slab (const void *chunk)
 {
@@ -36,8 +36,8 @@ last_allocator_slab (const void *chunk)
                                                                  : NULL;
 }
 
-/* Did another thread take this chunk, and is the one that follows in the
- * array not its neighbour? */
+/* Returns true if another thread has allocated chunk[0], and chunk[1] is not
+ * its neighbour in the slab. */
 static bool
 chunk_is_remote (void *const *chunk, size_t chunk_bytes, uint16_t tag)
 {
@@ -61,10 +61,9 @@ sli_last_allocator_is_remote (unsigned class_index, unsigned n,
   if (!class_shares_lines (class_index) || n < LAST_ALLOCATOR_SAMPLES)
     return false;
   tag = sli_tls_tag ();
-  for (unsigned look = 0; look < LAST_ALLOCATOR_SAMPLES; look++)
+  for (unsigned i = 0; i < LAST_ALLOCATOR_SAMPLES; i++)
     n_remote += chunk_is_remote (
-        chunks + (n - 2) * look / (LAST_ALLOCATOR_SAMPLES - 1), chunk_bytes,
-        tag);
+        chunks + (n - 2) * i / (LAST_ALLOCATOR_SAMPLES - 1), chunk_bytes, tag);
   return n_remote > LAST_ALLOCATOR_SAMPLES / 2;
 }
 
@@ -77,12 +76,12 @@ sli_last_allocator_claim (unsigned class_index, unsigned n,
   if (!class_shares_lines (class_index) || n == 0)
     return;
   tag = sli_tls_tag ();
-  for (unsigned look = 0; look < LAST_ALLOCATOR_SAMPLES; look++)
+  for (unsigned i = 0; i < LAST_ALLOCATOR_SAMPLES; i++)
     {
       Slab *slab = last_allocator_slab (
-          chunks[(n - 1) * look / (LAST_ALLOCATOR_SAMPLES - 1)]);
+          chunks[(n - 1) * i / (LAST_ALLOCATOR_SAMPLES - 1)]);
 
-      /* Read first: the line stays everybody's. */
+      /* Read first: if nothing is written, all processors keep the line. */
       if (slab != NULL && LOAD (&slab->last_allocator) != tag)
         STORE (&slab->last_allocator, tag);
     }

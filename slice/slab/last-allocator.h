@@ -1,4 +1,4 @@
-/* last-allocator.h - whose chunks are these?  Against lines that threads share
+/* last-allocator.h - finds chunks whose cache lines threads would share
  *
  * Layer: slab.  Above: depot.  No locks: the answers are hints.
  * Design: chapter 5.
@@ -14,19 +14,19 @@
 #include "port/compiler.h"
 #include "port/tls.h"
 
-/* The calling thread takes from a slab. */
+/* Notes that the calling thread allocates from a slab. */
 static inline void
 last_allocator_note (Slab *slab)
 {
   STORE (&slab->last_allocator, sli_tls_tag ());
 }
 
-/* Are most of n chunks of a class apart from their neighbours, with which they
- * share cache lines, and had others taken them from their slabs?  A guess, by
- * a few of them; what is no chunk at all does no harm. */
+/* Returns true if most of n chunks of a class are remote: another thread has
+ * allocated them, and they are apart from the neighbours with which they share
+ * cache lines.  A guess from a few of them; the others may be anything. */
 bool sli_last_allocator_is_remote (unsigned class_index, unsigned n,
                                    void *const *chunks);
-/* This thread has them now, whoever took them: notes that for a few. */
+/* Notes, for a few of n chunks, that the calling thread has them now. */
 void sli_last_allocator_claim (unsigned class_index, unsigned n,
                                void *const *chunks);
 

@@ -1,4 +1,4 @@
-/* slab-class.h - all slabs of one class, and what may be asked of one
+/* slab-class.h - the state of a class of slabs
  *
  * Layer: slab.  Shared by slab.c, slab-free.c and slab-stats.c alone.
  * Locks: one a class (rank 30).
@@ -18,21 +18,21 @@
 
 enum
 {
-  /* Slabs with free chunks wait in rings by how many are free. */
+  /* Slabs with free chunks are in rings by how many are free. */
   FREE_RINGS = 4
 };
 
-/* All of one class.  The lock protects everything; n_slabs is read without. */
+/* The slabs of one class.  The lock protects everything. */
 typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
   Link rings[FREE_RINGS]; /* slabs with free chunks, fullest first */
   uint32_t colour;        /* of the next slab, in steps */
-  uint64_t n_slabs;
-  uint64_t n_locks;
-  uint64_t n_taken;
-  uint64_t n_made;
-  uint64_t n_freed;
+  uint64_t n_slabs;       /* now; read without the lock */
+  uint64_t n_locks;       /* acquisitions of the lock, ever */
+  uint64_t n_allocs;      /* chunks allocated, ever */
+  uint64_t n_made;        /* slabs initialised, ever */
+  uint64_t n_freed;       /* slabs freed, ever */
 } SlabClass;
 
 extern SlabClass sli_slab_classes[N_CLASSES];
@@ -63,6 +63,7 @@ carved_mask (const Slab *slab, unsigned word)
   return n_carved > first ? ((uint64_t) 1 << (n_carved - first)) - 1 : 0;
 }
 
+/* Chunks that are free or not carved. */
 static ALWAYS_INLINE unsigned
 slab_count_free (const Slab *slab, unsigned class_index)
 {
@@ -74,25 +75,25 @@ slab_count_free (const Slab *slab, unsigned class_index)
   return n;
 }
 
+/* Moves a slab to a ring (S1). */
 static inline void
 slab_file (SlabClass *class, Slab *slab, unsigned ring)
 {
   assert_held (&class->lock);
+  assert_here (ring < FREE_RINGS && slab->class_index != 0);
   link_remove (&slab->link);
   slab->state = SLAB_PARTIAL;
   slab->ring = (uint8_t) ring;
   link_after (&slab->link, &class->rings[ring]);
 }
 
-/* Is a slab that has been worked on as it must be (S1, S2, S3, S6)?  Under its
- * class's lock. */
+/* Returns true if S1, S2, S3 and S6 hold for a slab.  Under the class lock. */
 bool sli_slab_is_right (const Slab *slab);
 
-/* Makes the granule behind a slab untouchable, or a granule like others again.
- */
+/* Makes the granule behind a slab inaccessible, or accessible again. */
 bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);
 
-/* Two addresses, to be written or compared at once. */
+/* Two addresses that are written or compared at once. */
 typedef uintptr_t Pair
     __attribute__ ((vector_size (2 * sizeof (uintptr_t)),
                     aligned (sizeof (void *)), may_alias));

@@ -1,13 +1,13 @@
-/* slab-free.c - chunks come back to their slabs
+/* slab-free.c - frees chunks to their slabs
  *
  * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
  *
- * A chunk comes back without a lock as long as its bitmap word neither was
- * empty nor becomes complete: one compare-and-swap, which also tells a double
- * free.  The two transitions are made under the class lock, for then the slab
- * may have to be linked (it was full) or given back (it is empty).  So nobody
- * touches a slab's header after his chunk is back, unless he holds the lock:
- * the last one may free the slab at once.
+ * A chunk is freed without a lock, unless its bitmap word has no bit yet or
+ * gets its last one (S5): one compare-and-swap, which finds a double free too.
+ * In these two cases the thread locks the class, for the slab may have to be
+ * linked (it was full) or freed (it is empty).  Once a thread has set its bits
+ * without the lock, another may free the slab, so the first does not touch the
+ * header again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,14 +21,15 @@
 #include "port/annotate.h"
 #include "port/os.h"
 
-/* Are all its chunks back?  Only then may the run be given back. */
+/* Returns true if all chunks of a slab are free or not carved: only then may
+ * its run be freed. */
 static bool
 slab_is_empty (const Slab *slab)
 {
   unsigned n_words = sli_sizeclasses[slab->class_index].n_words;
 
-  /* Whoever set a bit has read the header before and does not after: what
-   * follows here is after that. */
+  /* A thread that sets a bit reads the header before, not after.  With the
+   * acquire, the header is written only after all such reads. */
   for (unsigned i = 0; i < n_words; i++)
     if (LOAD_ACQUIRE (&slab->words[i]) != carved_mask (slab, i))
       return false;
@@ -36,10 +37,11 @@ slab_is_empty (const Slab *slab)
 }
 
 static void
-slab_end (SlabClass *class, Slab *slab)
+slab_retire (SlabClass *class, Slab *slab)
 {
   assert_held (&class->lock);
   assert_here (slab->state == SLAB_PARTIAL && class->n_slabs > 0);
+  assert_here (!link_is_alone (&slab->link)); /* S1 */
   link_remove (&slab->link);
   slab->state = SLAB_NONE;
   STORE (&slab->class_index, 0);
@@ -47,7 +49,7 @@ slab_end (SlabClass *class, Slab *slab)
   class->n_freed++;
 }
 
-/* Gives the run of a slab that has ended back. */
+/* Frees the run of a retired slab. */
 static void
 run_return (char *run, unsigned class_index, bool is_guarded,
             uint64_t since_msec)
@@ -65,14 +67,14 @@ run_return (char *run, unsigned class_index, bool is_guarded,
 }
 
 _Noreturn static void
-chunk_report_misuse (const ChunkRef *place, ErrorNumber number,
+chunk_report_misuse (const ChunkRef *ref, ErrorNumber number,
                      unsigned class_index, const void *chunk,
                      const char *operation)
 {
   size_t real_bytes
-      = place->slab == NULL
+      = ref->slab == NULL
             ? 0
-            : sli_sizeclasses[place->slab->class_index].block_bytes;
+            : sli_sizeclasses[ref->slab->class_index].block_bytes;
 
   sli_diag_misuse (number, operation, chunk,
                    class_index == 0
@@ -81,40 +83,42 @@ chunk_report_misuse (const ChunkRef *place, ErrorNumber number,
                    real_bytes);
 }
 
-/* Under the class lock: the word was empty, or becomes complete.  Returns
- * true if the slab has ended and its run is to be given back; false in *ok
- * if a chunk was free already. */
+/* Sets bits of a word that has none, or gets its last.  Returns true if the
+ * slab is retired and the caller is to free its run.  *ok is false if a chunk
+ * was free already. */
 static bool
 word_free_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 {
   unsigned class_index = slab->class_index;
   SlabClass *class = &sli_slab_classes[class_index];
-  bool ended = false;
+  bool is_retired = false;
 
   slab_class_lock (class);
+  assert_here (slab->state != SLAB_NONE && slab->class_index == class_index);
+  assert_here ((bits & ~carved_mask (slab, word)) == 0); /* S2 */
   *ok = (LOAD (&slab->words[word]) & bits) == 0;
   if (*ok)
     {
-      /* Acquires what others wrote to their chunks before they gave them back
-       * without the lock: the run may be another's in a moment. */
+      /* Acquires what other threads wrote to their chunks before they freed
+       * them without the lock: another class may use the run next. */
       __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_ACQ_REL);
       if (slab->state == SLAB_FULL)
         slab_file (class, slab, 0);
-      ended = slab_is_empty (slab);
+      is_retired = slab_is_empty (slab);
       assert_slow (sli_slab_is_right (slab));
-      if (ended)
-        slab_end (class, slab);
+      if (is_retired)
+        slab_retire (class, slab);
     }
   sli_unlock (&class->lock);
-  return ended;
+  return is_retired;
 }
 
 /* Sets some bits of one word; false if one was set already. */
 static bool
-word_free (const ChunkRef *place, unsigned word, uint64_t bits,
+word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
            uint64_t since_msec)
 {
-  Slab *slab = place->slab;
+  Slab *slab = ref->slab;
   unsigned class_index = slab->class_index;
   uint64_t old = LOAD (&slab->words[word]);
   uint64_t mask = carved_mask (slab, word);
@@ -124,12 +128,12 @@ word_free (const ChunkRef *place, unsigned word, uint64_t bits,
     {
       if ((old & bits) != 0)
         return false;
-      SCHEDULE_POINT ("chunk to be given");
+      SCHEDULE_POINT ("chunk to be freed");
       if (old == 0 || ((old | bits) & mask) == mask)
         {
           is_guarded = slab->is_guarded;
           if (word_free_locked (slab, word, bits, &ok))
-            run_return (place->run, class_index, is_guarded,
+            run_return (ref->run, class_index, is_guarded,
                         since_msec != 0 ? since_msec : sli_os_clock_msec ());
           return ok;
         }
@@ -140,8 +144,8 @@ word_free (const ChunkRef *place, unsigned word, uint64_t bits,
   return true;
 }
 
-/* The part of a slab that one word of its bitmap stands for: what is carved
- * of its 64 chunks. */
+/* The part of a slab that one word of its bitmap stands for: those of its 64
+ * chunks that are carved. */
 typedef struct
 {
   const char *start;
@@ -150,20 +154,22 @@ typedef struct
 } WordSpan;
 
 static inline WordSpan
-word_span (const ChunkRef *place)
+word_span (const ChunkRef *ref)
 {
-  const SizeClass *sizeclass = &sli_sizeclasses[place->slab->class_index];
-  unsigned first = place->index & ~(BITS_PER_WORD - 1u);
-  unsigned n = LOAD (&place->slab->n_carved) - first;
+  const SizeClass *sizeclass = &sli_sizeclasses[ref->slab->class_index];
+  unsigned first = ref->index & ~(BITS_PER_WORD - 1u);
+  unsigned n = LOAD (&ref->slab->n_carved) - first;
+
+  assert_here (LOAD (&ref->slab->n_carved) > ref->index); /* S2 */
 
   if (n > BITS_PER_WORD)
     n = BITS_PER_WORD;
-  return (WordSpan){ place->run + place->slab->first_offset
+  return (WordSpan){ ref->run + ref->slab->first_offset
                          + (size_t) first * sizeclass->chunk_bytes,
                      (size_t) n * sizeclass->chunk_bytes, sizeclass };
 }
 
-/* The bit of a chunk if it is one of those; else 0. */
+/* The bit of a chunk if it is in the span; else 0. */
 static inline uint64_t
 span_bit (const WordSpan *span, const void *chunk)
 {
@@ -189,7 +195,7 @@ count_descending (void *const *chunks, unsigned n, const char *below,
   Pair expected = { first, first - chunk_bytes };
   unsigned i = 0;
 
-  /* Eight at a time, if the eighth is as it should be: a difference anywhere
+  /* Compares eight at a time, if the eighth is as expected: any difference
    * leaves a bit. */
   for (; i + 8 <= n
          && (uintptr_t) chunks[i + 7] == expected[0] - 7 * chunk_bytes;
@@ -210,41 +216,42 @@ count_descending (void *const *chunks, unsigned n, const char *below,
   return i;
 }
 
-/* The bits of chunks[*next - 1], which place describes, and of the chunks
- * that follow it in the array, each just below the one before it in the slab,
- * as they come back from trees: no division for those.  *next becomes the
- * first chunk not taken. */
+/* The bits of chunks[*next - 1], which `ref' describes, and of the chunks
+ * behind it in the array, as long as each is just below the one before it in
+ * the slab.  Trees are freed in this order, and it needs no division.  Moves
+ * *next behind those chunks. */
 static inline uint64_t
-descending_bits (const ChunkRef *place, unsigned n, void *const *chunks,
+descending_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
                  unsigned *next)
 {
-  size_t chunk_bytes = sli_sizeclasses[place->slab->class_index].chunk_bytes;
-  unsigned index = place->index % BITS_PER_WORD;
+  size_t chunk_bytes = sli_sizeclasses[ref->slab->class_index].chunk_bytes;
+  unsigned index = ref->index % BITS_PER_WORD;
   const char *below = (const char *) chunks[*next - 1] - chunk_bytes;
   unsigned end = n - *next < index ? n : *next + index;
   unsigned i = *next;
   uint64_t bit = (uint64_t) 1 << index;
 
+  assert_here (*next > 0 && end <= n);
   i += count_descending (chunks + i, end - i, below, chunk_bytes);
-  /* Ones from the lowest taken up to and with bit. */
+  /* The bits from that of the lowest chunk to that of the first. */
   bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
   *next = i;
   return bit;
 }
 
-/* Some of n chunks of one word were free already: name the first. */
+/* Reports the first of n chunks of one word that was free already. */
 _Noreturn static void
-report_already_free (const ChunkRef *place, unsigned class_index, unsigned n,
+report_already_free (const ChunkRef *ref, unsigned class_index, unsigned n,
                      void *const *chunks, const char *operation)
 {
   uint64_t free_bits
-      = LOAD (&place->slab->words[place->index / BITS_PER_WORD]);
-  WordSpan span = word_span (place);
+      = LOAD (&ref->slab->words[ref->index / BITS_PER_WORD]);
+  WordSpan span = word_span (ref);
   unsigned i = 0;
 
   while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
     i++;
-  chunk_report_misuse (place, ERROR_ALREADY_FREE, class_index, chunks[i],
+  chunk_report_misuse (ref, ERROR_ALREADY_FREE, class_index, chunks[i],
                        operation);
 }
 
@@ -257,26 +264,26 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
       ErrorNumber error;
       uint64_t bits, bit;
       WordSpan span;
-      ChunkRef place;
+      ChunkRef ref;
 
       next = i + 1;
       if (chunks[i] == NULL)
         continue;
-      chunk_find (chunks[i], &place);
-      error = chunk_error (&place, class_index);
+      chunk_find (chunks[i], &ref);
+      error = chunk_error (&ref, class_index);
       if (UNLIKELY (error != 0))
-        chunk_report_misuse (&place, error, class_index, chunks[i], operation);
-      KNOWN (place.slab != NULL);
+        chunk_report_misuse (&ref, error, class_index, chunks[i], operation);
+      KNOWN (ref.slab != NULL);
       /* Neighbours in the array are often neighbours in the slab. */
-      bits = descending_bits (&place, n, chunks, &next);
-      span = word_span (&place);
+      bits = descending_bits (&ref, n, chunks, &next);
+      span = word_span (&ref);
       for (; next < n && (bit = span_bit (&span, chunks[next])) != 0
              && (bits & bit) == 0;
            next++)
         bits |= bit;
-      if (UNLIKELY (!word_free (&place, place.index / BITS_PER_WORD, bits,
+      if (UNLIKELY (!word_free (&ref, ref.index / BITS_PER_WORD, bits,
                                 since_msec)))
-        report_already_free (&place, class_index, next - i, chunks + i,
+        report_already_free (&ref, class_index, next - i, chunks + i,
                              operation);
     }
 }

@@ -1,7 +1,7 @@
-/* slab-stats.c - what is in the slabs: chunks, counts, invariants
+/* slab-stats.c - lookup, counts and invariants of slabs
  *
  * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where
- * an address may be anybody's.  Design: chapter 4.
+ * an address may be any address.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,34 +13,34 @@
 
 #include <string.h>
 
-/* With the page lock held no region goes, and no run is given back: headers,
- * marks and the bitmap of a slab that is seen may be read.  Its class's lock is
- * not held, so the slab itself may end meanwhile, and what is told be past. */
+/* While the page lock is held, no region is unmapped and no run is freed, so
+ * headers, tags and the bitmap of a slab may be read.  The class lock is not
+ * held: the slab may be retired meanwhile, and *info be out of date. */
 READS_RACILY static void
 lookup_locked (const void *address, ChunkInfo *info)
 {
   const SizeClass *sizeclass;
-  ChunkRef place;
+  ChunkRef ref;
 
-  chunk_find (address, &place);
-  *info = (ChunkInfo){ .state = place.state };
-  if (place.slab == NULL)
+  chunk_find (address, &ref);
+  *info = (ChunkInfo){ .state = ref.state };
+  if (ref.slab == NULL)
     return;
-  /* Once more, and before its bitmap: that was written first. */
-  info->class_index = LOAD_ACQUIRE (&place.slab->class_index);
+  /* Read again, before the bitmap: slab_init() writes the bitmap first. */
+  info->class_index = LOAD_ACQUIRE (&ref.slab->class_index);
   sizeclass = &sli_sizeclasses[info->class_index];
-  if (info->class_index == 0 || place.index >= sizeclass->n_chunks)
+  if (info->class_index == 0 || ref.index >= sizeclass->n_chunks)
     {
       *info = (ChunkInfo){ .state = CHUNK_NONE };
       return;
     }
-  info->start = place.run + place.slab->first_offset
-                + (size_t) place.index * sizeclass->chunk_bytes;
+  info->start = ref.run + ref.slab->first_offset
+                + (size_t) ref.index * sizeclass->chunk_bytes;
   if (sli_page_has_tags ())
-    info->mark = LOAD (region_tag_of (info->start));
-  if (place.state == CHUNK_OUT
-      && (LOAD (&place.slab->words[place.index / BITS_PER_WORD])
-          >> (place.index % BITS_PER_WORD) & 1) != 0)
+    info->tag = LOAD (region_tag_of (info->start));
+  if (ref.state == CHUNK_OUT
+      && (LOAD (&ref.slab->words[ref.index / BITS_PER_WORD])
+          >> (ref.index % BITS_PER_WORD) & 1) != 0)
     info->state = CHUNK_FREE;
 }
 
@@ -67,8 +67,8 @@ sli_slab_class_of (const void *chunk)
   return chunk_class_of (chunk);
 }
 
-/* Without the class's lock: a slab may begin or end meanwhile, and then have
- * any number of free chunks. */
+/* Without the class lock: a slab that is initialised or retired meanwhile may
+ * seem to have any number of free chunks. */
 READS_RACILY static void
 count_run (void *run UNUSED, void *record, void *data)
 {
@@ -97,7 +97,7 @@ sli_slab_count_all (SlabCounts counts[N_CLASSES])
       sli_lock (&class->lock);
       counts[i].n_slabs = class->n_slabs;
       counts[i].n_locks = class->n_locks;
-      counts[i].n_taken = class->n_taken;
+      counts[i].n_allocs = class->n_allocs;
       counts[i].n_made = class->n_made;
       counts[i].n_freed = class->n_freed;
       sli_unlock (&class->lock);
@@ -111,7 +111,8 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Invariants S1 to S3 of design chapter 10, of one slab in a ring. */
+/* The id of one of S1 to S3 that does not hold for a slab in a ring, or
+ * NULL. */
 static const char *
 slab_check (const Slab *slab, unsigned class_index, unsigned ring)
 {
@@ -143,7 +144,7 @@ sli_slab_is_right (const Slab *slab)
                    && slab_check (slab, class_index, slab->ring) == NULL;
 }
 
-/* The lock is taken quietly: it is not the traffic's. */
+/* Does not count in n_locks, which is about the program's own calls. */
 const char *
 sli_slab_check (unsigned class_index, const void **where)
 {
@@ -181,7 +182,7 @@ sli_slab_is_valid (unsigned class_index)
   return sli_slab_check (class_index, &where) == NULL;
 }
 
-/* S6, of the slabs in no ring. */
+/* Looks at S6 for the slabs in no ring. */
 static void
 check_full_run (void *run UNUSED, void *record, void *data)
 {

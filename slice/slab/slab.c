@@ -1,8 +1,8 @@
 /* slab.c - chunks of one class, cut from runs
  *
  * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
- * slab-free.c takes chunks back, slab-stats.c looks at all; what the three share
- * is in slab-class.h.
+ * slab-free.c frees chunks, slab-stats.c counts and validates; what the three
+ * share is in slab-class.h.
  * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
  * section 2; the bitmaps outside the slab, by measurement (design chapter 11).
  *
@@ -27,16 +27,16 @@
 
 enum
 {
-  /* Where a fuller slab may be found so many of a ring are looked at. */
+  /* A search for the fullest slab looks at so many of a ring. */
   SLAB_PROBES_MAX = 8
 };
 
 SlabClass sli_slab_classes[N_CLASSES];
 static uint32_t colour_increment;
 
-/* Guard pages (hardened and debug): every so many slabs one ends at a page
- * that can't be touched, up to a number that the kernel's limit on mappings
- * (65,530) leaves plenty of room beside. */
+/* Guards (hardened and debug): one slab in so many is followed by a granule
+ * that can't be accessed.  The kernel allows 65,530 mappings; guards use a
+ * small part of them. */
 enum
 {
   GUARD_EVERY_SLABS = 8,
@@ -44,13 +44,14 @@ enum
 };
 
 static bool has_guards;
-static unsigned n_guards;     /* in force now */
-static unsigned n_guard_turn; /* slabs made, to tell whose turn it is */
+static unsigned n_guards;     /* now */
+static unsigned n_guard_turn; /* slabs made: every GUARD_EVERY_SLABS'th gets
+                                 a guard */
 
-/* Does somebody read all memory, as the leak sanitizer does at the end?  It
- * would run into the guard pages. */
+/* Returns true if a tool reads all memory, as the leak sanitizer does at exit:
+ * it would access the guards. */
 static bool
-is_scanned (void)
+tool_scans_memory (void)
 {
   const char *tool = sli_os_memory_tool ();
 
@@ -63,10 +64,10 @@ sli_slab_init (void)
   sli_page_init ();
   has_guards = (sli_option_is_on (SLICE_OPTION_HARDENED)
                 || sli_option_is_on (SLICE_OPTION_DEBUG))
-               && !is_scanned ();
-  /* A mark belongs to 16 bytes; and canaries and red zones make chunks larger
-   * than their blocks: only a spacing of 16 keeps the alignment that the
-   * block's own size promises. */
+               && !tool_scans_memory ();
+  /* There is a tag for each 16 bytes.  And canaries and red zones make chunks
+   * larger than their blocks: only a spacing of 16 keeps the alignment that
+   * the size of the block promises. */
   sli_sizeclass_init (sli_page_granule_bytes (),
                       sli_page_has_tags ()
                           || sli_option_is_on (SLICE_OPTION_ALIGN_16));
@@ -117,10 +118,10 @@ slab_set_full (Slab *slab)
   slab->state = SLAB_FULL;
 }
 
-/* Writes the header of a fresh run. */
+/* Makes a slab of a run. */
 static void
-slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
-            bool is_zero)
+slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab,
+           bool is_zero)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
@@ -148,25 +149,25 @@ slab_begin (SlabClass *class, unsigned class_index, char *run, Slab *slab,
                        (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
-/* --- taking -------------------------------------------------------------- */
+/* --- allocation ---------------------------------------------------------- */
 
-/* All bits of a word. */
+/* Clears a word and returns the bits it had. */
 static inline uint64_t
 words_alloc (uint64_t *word)
 {
   return __atomic_exchange_n (word, 0, __ATOMIC_ACQUIRE);
 }
 
-/* Chunks that came back, lowest address first. */
+/* Allocates chunks that are free in a slab, the lowest address first. */
 static unsigned
 slab_alloc_free (Slab *slab, char *run, unsigned n, void **end)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
   unsigned n_words = (LOAD (&slab->n_carved) + BITS_PER_WORD - 1u)
                      / BITS_PER_WORD;
-  unsigned taken = 0;
+  unsigned n_done = 0;
 
-  for (unsigned i = 0; i < n_words && taken < n; i++)
+  for (unsigned i = 0; i < n_words && n_done < n; i++)
     {
       uint64_t bits;
       char *base;
@@ -174,16 +175,16 @@ slab_alloc_free (Slab *slab, char *run, unsigned n, void **end)
       if (LOAD (&slab->words[i]) == 0)
         continue;
       bits = words_alloc (&slab->words[i]);
-      SCHEDULE_POINT ("words taken");
+      SCHEDULE_POINT ("words cleared");
       base = slab_chunk (slab, run, i * BITS_PER_WORD);
-      for (; bits != 0 && taken < n; bits &= bits - 1)
+      for (; bits != 0 && n_done < n; bits &= bits - 1)
         *--end = base + (size_t) (unsigned) __builtin_ctzll (bits)
                             * sizeclass->chunk_bytes,
-        taken++;
+        n_done++;
       if (bits != 0)
         __atomic_fetch_or (&slab->words[i], bits, __ATOMIC_RELEASE);
     }
-  return taken;
+  return n_done;
 }
 
 /* Writes the addresses of n neighbours below end, the lowest at end[-1]. */
@@ -205,7 +206,8 @@ chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
     *--end = (void *) address;
 }
 
-/* Chunks that were never out: only now does their memory come into use. */
+/* Allocates chunks that were never used.  Until then the system need not give
+ * them memory. */
 COMMON_TEXT static unsigned
 slab_carve (Slab *slab, char *run, unsigned n, void **end)
 {
@@ -213,6 +215,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   unsigned n_carved = LOAD (&slab->n_carved);
   char *chunk = slab_chunk (slab, run, n_carved);
 
+  assert_held (&sli_slab_classes[slab->class_index].lock);
   if (n > sizeclass->n_chunks - n_carved)
     n = sizeclass->n_chunks - n_carved;
   chunks_list (chunk, sizeclass->chunk_bytes, n, end);
@@ -220,17 +223,17 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   return n;
 }
 
-/* The fullest among the first few of a ring; of equals the lowest.  What has
- * changed since it was filed is filed anew on the way. */
+/* The fullest among the first few slabs of a ring; of equals the lowest.
+ * Moves slabs that are in the wrong ring, for chunks were freed since. */
 static Slab *
 ring_choose (SlabClass *class, unsigned ring)
 {
-  unsigned looks = 0, best_free = 0;
+  unsigned n_probes = 0, best_free = 0;
   Slab *best = NULL;
 
   for (Link *link = class->rings[ring].next, *next;
-       link != &class->rings[ring] && looks < SLAB_PROBES_MAX;
-       link = next, looks++)
+       link != &class->rings[ring] && n_probes < SLAB_PROBES_MAX;
+       link = next, n_probes++)
     {
       Slab *slab = LINK_OWNER (link, Slab, link);
       unsigned n_free = slab_count_free (slab, slab->class_index);
@@ -239,7 +242,7 @@ ring_choose (SlabClass *class, unsigned ring)
       next = link->next;
       if (right_ring != ring)
         slab_file (class, slab, right_ring);
-      /* One that belongs among the fuller ones is the better choice. */
+      /* A slab that belongs into an emptier ring is no choice yet. */
       if (right_ring <= ring
           && (best == NULL || n_free < best_free
               || (n_free == best_free && slab < best)))
@@ -251,7 +254,8 @@ ring_choose (SlabClass *class, unsigned ring)
   return best;
 }
 
-/* A slab to take from, as full as is easily found; NULL if there is none. */
+/* A slab to allocate from, as full as is easily found; NULL if there is
+ * none. */
 COMMON_TEXT static Slab *
 class_choose (SlabClass *class)
 {
@@ -260,42 +264,42 @@ class_choose (SlabClass *class)
   assert_held (&class->lock);
   for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
     slab = ring_choose (class, ring);
-  /* All that were looked at may have moved to rings passed already. */
+  /* All slabs examined may have moved to other rings. */
   for (unsigned ring = 0; slab == NULL && ring < FREE_RINGS; ring++)
     if (!link_is_alone (&class->rings[ring]))
       slab = LINK_OWNER (class->rings[ring].next, Slab, link);
   return slab;
 }
 
-/* From the slabs at hand. */
+/* Allocates from the slabs that the class has. */
 static unsigned
 class_alloc (SlabClass *class, unsigned n, void **end)
 {
-  unsigned taken = 0;
+  unsigned n_done = 0;
   Slab *slab;
 
   assert_held (&class->lock);
-  while (taken < n && (slab = class_choose (class)) != NULL)
+  while (n_done < n && (slab = class_choose (class)) != NULL)
     {
       char *run = sli_page_run_of_record (slab);
 
       last_allocator_note (slab);
-      taken += slab_alloc_free (slab, run, n - taken, end - taken);
-      if (taken < n)
-        taken += slab_carve (slab, run, n - taken, end - taken);
-      /* Nothing can come back into a slab without a free bit but under the
-       * lock, so this holds until we let go. */
+      n_done += slab_alloc_free (slab, run, n - n_done, end - n_done);
+      if (n_done < n)
+        n_done += slab_carve (slab, run, n - n_done, end - n_done);
+      /* Chunks of a slab without a set bit are freed under the lock only (S5),
+       * so the slab stays full until we unlock. */
       if (!slab_has_free (slab))
         slab_set_full (slab);
       assert_slow (sli_slab_is_right (slab));
     }
-  class->n_taken += taken;
-  return taken;
+  class->n_allocs += n_done;
+  return n_done;
 }
 
-/* Is it this slab's turn to have a guard? */
+/* Returns true if the next slab is to have a guard. */
 static bool
-take_guard_turn (void)
+guard_is_due (void)
 {
   return has_guards && LOAD (&n_guards) < GUARDS_MAX
          && __atomic_fetch_add (&n_guard_turn, 1, __ATOMIC_RELAXED)
@@ -306,89 +310,90 @@ take_guard_turn (void)
 bool
 sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 {
-  /* Counted even if it fails: the slab's end counts it off. */
+  /* Counted even if it fails, for the slab has is_guarded all the same. */
   __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
   return sli_os_protect (run + sizeclass->slab_bytes,
                          sli_page_granule_bytes (), on);
 }
 
-/* A run for one more slab, guarded perhaps; the lock is not held. */
+/* A run for one more slab; the lock is not held. */
 static void *
-class_get_run (unsigned class_index, void **record, bool *is_zero,
-               bool *is_guarded)
+class_alloc_run (unsigned class_index, void **record, bool *is_zero,
+                 bool *is_guarded)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
   void *run;
 
-  *is_guarded = take_guard_turn ();
+  *is_guarded = guard_is_due ();
   run = sli_page_alloc_run (sizeclass->n_granules + *is_guarded, record,
                             is_zero);
   if (run != NULL && *is_guarded)
-    (void) sli_slab_set_guard (run, sizeclass, true); /* without it: no harm */
+    (void) sli_slab_set_guard (run, sizeclass, true); /* best effort */
   return run;
 }
 
-/* Cuts one more slab and leaves the lock taken; NULL (and the lock let go) if
- * there is no memory.  The caller takes from it at once, so that no slab stays
- * that never had a chunk out. */
+/* Makes one more slab and returns with the class locked; NULL (and not locked)
+ * if there is no memory.  The caller allocates from it before it unlocks, for
+ * only a free can retire a slab. */
 COMMON_TEXT static Slab *
 class_grow (SlabClass *class, unsigned class_index)
 {
   bool is_guarded, is_zero;
-  void *record, *run = class_get_run (class_index, &record, &is_zero,
-                                      &is_guarded);
+  void *record, *run = class_alloc_run (class_index, &record, &is_zero,
+                                        &is_guarded);
 
   if (run == NULL)
     return NULL;
   PROBE2 (slab_new, class_index, run);
   slab_class_lock (class);
-  slab_begin (class, class_index, run, record, is_zero);
+  slab_init (class, class_index, run, record, is_zero);
   ((Slab *) record)->is_guarded = is_guarded;
   return record;
 }
 
-/* The first chunks of a slab that has none out yet. */
+/* Allocates the first chunks of a new slab. */
 static unsigned
 slab_alloc_first (SlabClass *class, Slab *slab, unsigned n, void **end)
 {
-  unsigned taken = slab_carve (slab, sli_page_run_of_record (slab), n, end);
+  unsigned n_done = slab_carve (slab, sli_page_run_of_record (slab), n, end);
 
   assert_held (&class->lock);
+  assert_here (n_done > 0);
   last_allocator_note (slab);
   if (!slab_has_free (slab))
     slab_set_full (slab);
   assert_slow (sli_slab_is_right (slab));
-  class->n_taken += taken;
-  return taken;
+  class->n_allocs += n_done;
+  return n_done;
 }
 
 COMMON_TEXT unsigned
 sli_slab_alloc (unsigned class_index, unsigned n, void **end)
 {
   SlabClass *class = &sli_slab_classes[class_index];
-  unsigned taken;
+  unsigned n_done;
   Slab *slab;
 
   slab_class_lock (class);
-  taken = class_alloc (class, n, end);
+  n_done = class_alloc (class, n, end);
   sli_unlock (&class->lock);
-  /* A quarter of what was asked for is worth a trip: rather that than one
-   * more slab while others have holes. */
-  while (taken < (n + 3) / 4
+  /* A quarter of n is enough: better than to make a slab while others have
+   * free chunks. */
+  while (n_done < (n + 3) / 4
          && (slab = class_grow (class, class_index)) != NULL)
     {
-      taken += slab_alloc_first (class, slab, n - taken, end - taken);
+      n_done += slab_alloc_first (class, slab, n - n_done, end - n_done);
       sli_unlock (&class->lock);
       assert_slow (sli_slab_is_valid (class_index));
     }
-  return taken;
+  return n_done;
 }
 
 CONTEXT_TEXT unsigned
 sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first)
 {
   SlabClass *class = &sli_slab_classes[class_index];
-  unsigned taken = 0;
+  unsigned n_done = 0;
   Slab *slab;
 
   slab_class_lock (class);
@@ -400,7 +405,8 @@ sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first)
       if (slab == NULL)
         return 0;
     }
-  /* Holes come first: zeroes only where all else is taken. */
+  /* Chunks that were used are allocated first: if the slab has any, return
+   * none. */
   if (slab->is_zero
       && slab_count_free (slab, class_index)
              == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
@@ -410,13 +416,13 @@ sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first)
       *first = slab_chunk (slab, sli_page_run_of_record (slab),
                            slab->n_carved);
       last_allocator_note (slab);
-      taken = n < left ? n : left;
-      STORE (&slab->n_carved, (uint16_t) (slab->n_carved + taken));
-      if (taken == left)
+      n_done = n < left ? n : left;
+      STORE (&slab->n_carved, (uint16_t) (slab->n_carved + n_done));
+      if (n_done == left)
         slab_set_full (slab);
       assert_slow (sli_slab_is_right (slab));
-      class->n_taken += taken;
+      class->n_allocs += n_done;
     }
   sli_unlock (&class->lock);
-  return taken;
+  return n_done;
 }

@@ -1,6 +1,6 @@
 /* slab.h - chunks of one class, cut from runs
  *
- * Layer: slab.  Above: depot, and alloc where blocks pass the magazines by
+ * Layer: slab.  Above: depot, and alloc where it bypasses the magazines
  * (dispatch.c, batch.c); below: page.
  * Locks: one a class (rank 30).
  * Design: chapter 4.
@@ -18,42 +18,43 @@
 #include "base/sizeclass.h"
 #include "port/lock.h"
 
-/* Readies this floor and those below; once, after the options are frozen. */
+/* Initialises this layer and those below; once, after the options are
+ * frozen. */
 void sli_slab_init (void);
 
-/* Takes up to n chunks of a class.  They are written below `end`, so that
- * end[-1] is written first and the last one lies at end[-result]; addresses
- * fall from end[-1] on within a slab, so that a magazine filled with them
- * pops in rising order.  Returns how many; 0: no memory.
+/* Allocates up to n chunks of a class; returns how many, 0: no memory.  They
+ * are written downwards, from end[-1] to end[-result], the lowest address of a
+ * slab first.  So a magazine pops them in rising order.
  * May map: the caller holds no lock of rank 30 or less. */
 unsigned sli_slab_alloc (unsigned class_index, unsigned n, void **end);
 
-/* Takes up to n neighbouring chunks that read as zero, if there are any at
- * hand; returns how many, *first is the lowest. */
+/* Allocates up to n neighbouring chunks that read as zero, if the next slab to
+ * allocate from has only such chunks; returns how many, *first is the
+ * lowest. */
 unsigned sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first);
 
-/* Gives chunks back that must be of class class_index (0: of any).  The
- * first that is no chunk out of its slab is misuse: the program ends with a
- * message that names `operation`. */
+/* Frees chunks of class class_index (0: of any).  The first address that is no
+ * chunk out of its slab is misuse: the program ends with a message that names
+ * `operation`. */
 void sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                     const char *operation);
-/* The same for chunks that were last needed at since_msec: what becomes free
- * by that is as old. */
+/* The same for chunks that were last needed at since_msec: pages that become
+ * free are as old. */
 void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
                         uint64_t since_msec, const char *operation);
 
-/* Gives pages back that have been free for max_age_msec: at most max_regions
- * regions, idle ones or free granules of others.  Returns bytes.  No lock
- * held. */
+/* Purges pages that have been free for max_age_msec: at most max_regions idle
+ * regions, or free granules of so many others.  Returns bytes.  The caller
+ * holds no lock. */
 size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
 
 /* What sli_slab_lookup() found. */
 typedef enum
 {
   CHUNK_FOREIGN,      /* in none of our regions */
-  CHUNK_NONE,         /* in ours, in no slab's chunks */
+  CHUNK_NONE,         /* in one of them, but in no chunk */
   CHUNK_INTERIOR,     /* inside a chunk, not at its start */
-  CHUNK_UNCARVED,     /* never handed out since the slab was cut */
+  CHUNK_UNCARVED,     /* never allocated since the slab was initialised */
   CHUNK_FREE,         /* free in its slab */
   CHUNK_OUT           /* out of its slab */
 } ChunkState;
@@ -62,27 +63,27 @@ typedef struct ChunkInfo
 {
   ChunkState state;
   unsigned class_index; /* 0 if FOREIGN or NONE */
-  void *start;          /* the chunk's; NULL if FOREIGN or NONE */
-  uint16_t mark;        /* in a mode that keeps marks; else 0 */
+  void *start;          /* of the chunk; NULL if FOREIGN or NONE */
+  uint16_t tag;         /* 0 in modes without tags */
 } ChunkInfo;
 
-/* Is an address in a region of ours, in a slab or not? */
+/* Returns true if an address is in one of our regions, in a slab or not. */
 bool sli_slab_is_ours (const void *address);
-/* Of any address, whatever others do meanwhile: under the page lock, so that
- * what is read stays mapped. */
+/* Looks any address up, whatever other threads do meanwhile: takes the page
+ * lock, so that nothing is unmapped. */
 void sli_slab_lookup (const void *address, ChunkInfo *info);
-/* The class of a chunk that is known to be ours; 0 if it is not. */
+/* The class of a chunk; 0 if the address is in no slab. */
 unsigned sli_slab_class_of (const void *chunk);
 
-/* What the floor counts, for one class. */
+/* What the layer counts, for one class. */
 typedef struct
 {
   uint64_t n_slabs;      /* now */
   uint64_t n_out;        /* chunks out of their slabs, now */
-  uint64_t n_locks;      /* acquisitions of the lock */
-  uint64_t n_taken;      /* chunks taken, ever */
-  uint64_t n_made;       /* slabs made and freed, ever */
-  uint64_t n_freed;
+  uint64_t n_locks;      /* acquisitions of the lock, ever */
+  uint64_t n_allocs;     /* chunks allocated, ever */
+  uint64_t n_made;       /* slabs initialised, ever */
+  uint64_t n_freed;      /* slabs freed, ever */
 } SlabCounts;
 
 /* Counts chunks by walking all slabs: n_out of every class. */
@@ -90,19 +91,20 @@ void sli_slab_count_all (SlabCounts counts[N_CLASSES]);
 /* Bytes of the class's slabs, without a lock. */
 size_t sli_slab_held_bytes (unsigned class_index);
 
-/* Are all invariants of a class's slabs true?  Takes the lock. */
+/* Returns true if S1 to S4 of design chapter 10 hold for a class.  Takes the
+ * lock. */
 bool sli_slab_is_valid (unsigned class_index);
-/* The id of one that is not (S1 to S4 of design chapter 10), and where. */
+/* The id of one that does not, and where; or NULL. */
 const char *sli_slab_check (unsigned class_index, const void **where);
 
-/* S6, of all classes' slabs; threads at work may make it say nonsense. */
+/* The same for S6 and all classes; wrong if other threads are at work. */
 const char *sli_slab_check_full (const void **where);
 
 /* Calls `visit` for every slab, under the page lock. */
 typedef void (*SlabVisit) (void *run, unsigned class_index, void *data);
 void sli_slab_each (SlabVisit visit, void *data);
-/* Looks one chunk of a slab up, by its number; returns how many there are, 0
- * if no slab is at `run`. */
+/* Looks one chunk of a slab up, by its number; returns how many chunks the
+ * slab has, 0 if there is no slab at `run`. */
 unsigned sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info);
 /* The same with the page lock held, as in a visit of sli_slab_each(). */
 unsigned sli_slab_chunk_locked (const void *run, unsigned index,

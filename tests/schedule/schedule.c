@@ -496,7 +496,7 @@ main (int argc, char **argv)
 {
   static const char *const wanted[]
       = { "lock",        "lock taken", "record entered", "depot push",
-          "depot pop",   "detaching",  "words taken",    "chunk to be given",
+          "depot pop",   "detaching",  "words cleared",    "chunk to be freed",
           "magazine seen", "magazine replaced", "inline alloc: block",
           "inline free: slot" };
   uint64_t n_schedules = 3000, seed = 1, n_bad = 0;
