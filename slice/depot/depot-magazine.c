@@ -1,6 +1,6 @@
-/* depot-magazine.c - one magazine: how large, its making, its end
+/* depot-magazine.c - sizes of magazines; how one is made, flushed and freed
  *
- * Layer: depot.  No lock: a magazine is its holder's.
+ * Layer: depot.  No lock: a magazine belongs to the thread that calls.
  * Design: chapters 5 and 6.
  *
  * SPDX-License-Identifier: MIT
@@ -11,6 +11,7 @@
 #include "page/meta.h"
 #include "slab/slab.h"
 #include "base/align.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -19,42 +20,43 @@
 
 enum
 {
-  /* A magazine is scattered if its chunks lie in more than so many times the
-   * stretches of 16 KiB that they would fill, and one. */
+  /* A magazine is fragmented if its chunks are in more than so many times the
+   * stretches of 16 KiB that they would fill, plus one. */
   FRAGMENTED_TIMES = 4,
   STRETCH_SHIFT = 14
 };
 
 /* How many rounds the magazines of a class have, by size.  Constant after
- * sli_depot_cut_rounds(). */
+ * sli_depot_init_rounds(). */
 typedef struct
 {
   uint16_t of_size[MAGAZINE_SIZES];
-  uint16_t size_max; /* the largest that makes a difference */
+  uint16_t size_max; /* the smallest size with the most rounds */
 } Rounds;
 
 static Rounds rounds[N_CLASSES];
 
 /* --- sizes --------------------------------------------------------------- */
 
-/* The formula of design chapter 6: as many rounds as the piece of metadata has
- * slots for, but no more bytes of chunks than twice as many for each size up,
- * and never fewer than 4. */
+/* The formula of design chapter 6: as many rounds as the block of metadata has
+ * slots for, but no more bytes of chunks than MAGAZINE_CHUNK_BYTES_MIN,
+ * doubled for each larger size; and never fewer than 4. */
 static size_t
 count_rounds (size_t chunk_bytes, unsigned size)
 {
   size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
   size_t n_slots = (bytes - sizeof (Magazine)) / sizeof (void *);
   size_t bytes_max = (size_t) sli_option (SLICE_OPTION_MAGAZINE_BYTES_MAX);
-  size_t n_fit = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size, bytes_max)
-                 / chunk_bytes;
+  size_t n_fit
+      = min_size ((size_t) MAGAZINE_CHUNK_BYTES_MIN << size, bytes_max)
+        / chunk_bytes;
   size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
 
   return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
 }
 
 static void
-class_cut_rounds (unsigned class_index)
+class_init_rounds (unsigned class_index)
 {
   Rounds *of = &rounds[class_index];
 
@@ -62,16 +64,17 @@ class_cut_rounds (unsigned class_index)
     {
       of->of_size[size] = (uint16_t) count_rounds (
           sli_sizeclasses[class_index].chunk_bytes, size);
+      assert_here (of->of_size[size] > 0);
       if (size == 0 || of->of_size[size] > of->of_size[size - 1])
         of->size_max = (uint16_t) size;
     }
 }
 
 COMMON_TEXT void
-sli_depot_cut_rounds (void)
+sli_depot_init_rounds (void)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
-    class_cut_rounds (i);
+    class_init_rounds (i);
 }
 
 COMMON_TEXT unsigned
@@ -86,7 +89,7 @@ sli_depot_size_max (unsigned class_index)
   return rounds[class_index].size_max;
 }
 
-/* --- making and ending --------------------------------------------------- */
+/* --- new and free -------------------------------------------------------- */
 
 COMMON_TEXT Magazine *
 sli_depot_new_magazine (unsigned class_index, unsigned size)
@@ -94,6 +97,7 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
   Magazine *magazine = sli_meta_alloc (bytes);
 
+  assert_here (class_index != 0 && size < MAGAZINE_SIZES);
   if (magazine == NULL)
     return NULL;
   link_init (&magazine->link);
@@ -106,8 +110,7 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
-/* A quarantine's ring may be too long for a piece of metadata: it is mapped,
- * for the modes that have one are in no hurry. */
+/* A ring that is too long for a block of metadata is mapped. */
 void **
 sli_depot_new_ring (size_t n)
 {
@@ -136,25 +139,28 @@ sli_depot_end_ring (void **ring, size_t n)
 COMMON_TEXT void
 sli_depot_end_magazine (Magazine *magazine)
 {
+  assert_here (link_is_alone (&magazine->link)); /* in no depot */
   sli_meta_free (magazine, magazine->meta_bytes);
 }
 
 COMMON_TEXT void
 sli_depot_flush (Magazine *magazine)
 {
+  assert_here (magazine->slots[0] == NULL
+               && magazine->n_rounds <= magazine->n_rounds_max); /* M1, D1 */
   sli_slab_free_old (magazine->class_index, magazine->n_rounds,
                      magazine->slots + 1, magazine->pushed_msec, "flush");
   sli_depot_end_magazine (magazine);
 }
 
-/* Counted by a hash of 64 values, so up to 64: a class whose chunks fill a
- * quarter of that by themselves is never scattered. */
+/* Stretches are counted by a hash of 64 values, so up to 64.  A magazine whose
+ * chunks fill 15 or more stretches never counts as fragmented. */
 COMMON_TEXT bool
 sli_depot_is_fragmented (const Magazine *magazine)
 {
   size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
   size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
-  uint64_t seen = 0;
+  uint64_t seen = 0; /* a bit for each value of the hash */
 
   for (unsigned i = 1; i <= magazine->n_rounds; i++)
     seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)

@@ -1,12 +1,14 @@
-/* depot.c - full magazines that wait for a thread that needs them
+/* depot.c - a stack of full magazines for each class
  *
  * Layer: depot.  Locks: depots[i].lock (rank 40).  Design: chapter 5.
  * Sources: Bonwick & Adams 2001, sections 3.3 and 3.6 (the depot, its working
- * set); ages as GSlice has them, but by a clock that can't jump.
+ * set); magazines have ages as in GSlice, but by a clock that can't jump.
  *
- * The depot is a stack: what was pushed last is popped first, so what lies at
- * the bottom has been spare for longest, and its age is how long it has not
- * been needed.
+ *   push, pop --> | magazine | magazine | ... | magazine | --> trim
+ *                   latest                      oldest
+ *
+ * The magazine that was pushed last is popped first.  So the one at the bottom
+ * has been spare for longest, and its age is how long it was not needed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,56 +29,56 @@
 
 enum
 {
-  /* What one class may hold in the depot: at least this, or an eighth of its
-   * slabs.  More hardly pays (design chapter 11): 100,000 blocks in FIFO order
-   * cost 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64 KiB. */
+  /* The depot of a class may hold so much, or an eighth of its slabs if that
+   * is more.  A higher limit hardly pays (design chapter 11): 100,000 blocks
+   * in FIFO order cost 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64
+   * KiB. */
   DEPOT_BYTES_MIN = 256 * 1024,
   DEPOT_SLAB_SHARE = 8,
-  /* The traffic looks for old magazines so often, and drains so many. */
+  /* Upkeep runs so often, and flushes so many old magazines. */
   UPKEEP_PER_WORKING_SET = 8,
   UPKEEP_MAGAZINES_MAX = 8,
-  /* Empty magazines that wait with a class; more go back to the metadata. */
+  /* Empty magazines that a class keeps; others are freed. */
   EMPTIES_MAX = 4
 };
 
-/* All of one class; the lock protects everything. */
+/* The depot of one class.  The lock protects everything. */
 typedef struct
 {
   _Alignas (2 * CACHE_LINE_BYTES) Lock lock;
-  Link stack;           /* of magazines, latest first */
-  Link empties;         /* some that were given for full ones */
-  unsigned n_empties;
-  uint64_t n_magazines;
-  uint64_t n_chunks;    /* rounds in the stack */
-  uint64_t n_pops;
-  uint64_t n_misses;
+  Link stack;           /* of full magazines, latest first (D1, D2) */
+  Link empties;         /* of magazines that were exchanged for full ones */
+  unsigned n_empties;   /* length of `empties' */
+  uint64_t n_magazines; /* length of `stack' (D3); read without the lock */
+  uint64_t n_chunks;    /* rounds in the stack (D3) */
+  uint64_t n_pops;      /* that found a magazine */
+  uint64_t n_misses;    /* pops that found none */
   uint64_t n_pushes;
-  uint64_t n_contended;
-  uint64_t n_trimmed;
+  uint64_t n_contended; /* times another thread had the lock */
+  uint64_t n_trimmed;   /* magazines removed to be flushed */
 } Depot;
 
 static Depot depots[N_CLASSES];
 
-/* When the traffic last looked for old magazines, and where it stopped. */
 static struct
 {
-  uint64_t last_msec;
-  unsigned next_class;
-  bool is_more_due; /* the last look gave something back */
+  uint64_t last_msec;  /* when it last ran */
+  unsigned next_class; /* the class where it stopped */
+  bool is_more_due;    /* it returned memory, so there may be more */
 } upkeep;
 
 /* Constant after sli_depot_init(). */
 static struct
 {
   uint64_t working_set_msec;
-  size_t limit_bytes; /* 0: by itself */
+  size_t limit_bytes; /* 0: DEPOT_BYTES_MIN and DEPOT_SLAB_SHARE decide */
 } depot_options;
 
 COMMON_TEXT void
 sli_depot_init (void)
 {
   sli_slab_init ();
-  sli_depot_cut_rounds ();
+  sli_depot_init_rounds ();
   depot_options.working_set_msec
       = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
   depot_options.limit_bytes
@@ -96,8 +98,6 @@ sli_depot_lock (unsigned class_index)
   return &depots[class_index].lock;
 }
 
-/* --- through the floor --------------------------------------------------- */
-
 /* --- the stack ----------------------------------------------------------- */
 
 UNUSED static bool depot_is_right (Depot *depot); /* for assert_slow () */
@@ -116,7 +116,8 @@ depot_insert (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
   assert_here (magazine->n_rounds > 0
-               && magazine->n_rounds <= magazine->n_rounds_max);
+               && magazine->n_rounds <= magazine->n_rounds_max); /* D1 */
+  assert_here (link_is_alone (&magazine->link));
   SCHEDULE_POINT ("depot push");
   link_after (&magazine->link, &depot->stack);
   SCHEDULE_POINT ("depot pushed");
@@ -128,7 +129,8 @@ static void
 depot_remove (Depot *depot, Magazine *magazine)
 {
   assert_held (&depot->lock);
-  assert_here (depot->n_magazines > 0);
+  assert_here (depot->n_magazines > 0
+               && depot->n_chunks >= magazine->n_rounds); /* D3 */
   SCHEDULE_POINT ("depot pop");
   link_remove (&magazine->link);
   STORE (&depot->n_magazines, depot->n_magazines - 1);
@@ -141,7 +143,7 @@ depot_oldest (Depot *depot)
   return LINK_OWNER (depot->stack.previous, Magazine, link);
 }
 
-/* The oldest, if it is old enough. */
+/* Removes the oldest magazine, if it is old enough; else NULL. */
 static Magazine *
 depot_pop_older (Depot *depot, uint64_t now_msec, uint64_t max_age_msec)
 {
@@ -173,19 +175,21 @@ sli_depot_has (unsigned class_index)
   return LOAD (&depots[class_index].n_magazines) != 0;
 }
 
-/* Keeps an empty magazine, or returns it if there are enough. */
+/* Keeps an empty magazine; returns it if there are enough, else NULL. */
 static Magazine *
 depot_keep_empty (Depot *depot, Magazine *empty)
 {
   assert_held (&depot->lock);
   if (empty == NULL || depot->n_empties == EMPTIES_MAX)
     return empty;
+  assert_here (link_is_alone (&empty->link));
   link_after (&empty->link, &depot->empties);
   depot->n_empties++;
   return NULL;
 }
 
-/* The empty magazine that came last, if it is large enough. */
+/* Removes the empty magazine that was kept last, if it is large enough; else
+ * NULL. */
 static Magazine *
 depot_pop_empty (Depot *depot, unsigned n_wanted)
 {
@@ -240,20 +244,20 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
   uint64_t now_msec;
 
-  /* Small blocks that one thread allocated and dealt out to others, which
-   * free them: each has a few of every line.  In the depot they would stay
-   * so, and the lines be fought for; in their slabs neighbours meet again, and
-   * go out to one thread. */
+  /* One thread has allocated small blocks, and others free them: each of these
+   * has some blocks of every cache line.  If they went through the depot,
+   * threads would go on to share lines.  Flushed to their slabs, neighbours
+   * are allocated to one thread again. */
   exchange->is_remote = sli_last_allocator_is_remote (
       class_index, magazine->n_rounds, magazine->slots + 1);
   exchange->contended = depot_lock (depot);
   now_msec = sli_os_clock_msec ();
-  magazine->pushed_msec = now_msec; /* under the lock: the stack is in order */
+  magazine->pushed_msec = now_msec; /* under the lock, for D2 */
   depot_insert (depot, magazine);
   depot->n_pushes++;
   if (exchange->is_remote || depot->n_chunks * chunk_bytes > limit_bytes)
     {
-      /* The one that came: its chunks and their slabs are still in the cache. */
+      /* This magazine, because its chunks and slabs are in the cache. */
       exchange->spare = magazine;
       depot_remove (depot, exchange->spare);
       depot->n_trimmed++;
@@ -281,7 +285,7 @@ sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec)
   return magazine;
 }
 
-/* --- scattered magazines ------------------------------------------------- */
+/* --- fragmented magazines ------------------------------------------------ */
 
 COMMON_TEXT Magazine *
 sli_depot_pop_fragmented (unsigned class_index)
@@ -305,10 +309,10 @@ sli_depot_pop_fragmented (unsigned class_index)
   return magazine;
 }
 
-/* --- giving back --------------------------------------------------------- */
+/* --- trim and upkeep ----------------------------------------------------- */
 
-/* Drains some magazines of any class that have been there for a working set,
- * going on with the class where the last one stopped; returns how many. */
+/* Flushes at most n_max magazines that have been in the depot for a working
+ * set; returns how many.  Begins with the class behind the last one. */
 static unsigned
 flush_old (unsigned n_max)
 {
@@ -331,7 +335,7 @@ flush_old (unsigned n_max)
   return n;
 }
 
-/* Is it time to look at all classes?  One thread at a time. */
+/* Returns true if upkeep is due; to one thread only. */
 static bool
 upkeep_is_due (void)
 {
@@ -346,19 +350,19 @@ upkeep_is_due (void)
                                          __ATOMIC_RELAXED);
 }
 
-/* What the traffic does on its way (design chapter 5).  While there is
- * something to give back it is done at every trip, else every so often. */
+/* Design chapter 5.  Due at every call while it returns memory, otherwise
+ * UPKEEP_PER_WORKING_SET times a working set. */
 COMMON_TEXT void
 sli_depot_upkeep (void)
 {
-  unsigned n_drained;
+  unsigned n_flushed;
   size_t bytes;
 
   if (!upkeep_is_due ())
     return;
-  n_drained = flush_old (UPKEEP_MAGAZINES_MAX);
+  n_flushed = flush_old (UPKEEP_MAGAZINES_MAX);
   bytes = sli_slab_trim (depot_options.working_set_msec, 1);
-  STORE (&upkeep.is_more_due, n_drained > 0 || bytes > 0);
+  STORE (&upkeep.is_more_due, n_flushed > 0 || bytes > 0);
 }
 
 COMMON_TEXT bool
@@ -398,9 +402,9 @@ sli_depot_trim (uint64_t max_age_msec)
   return sli_slab_trim (max_age_msec, UINT_MAX);
 }
 
-/* --- looking ------------------------------------------------------------- */
+/* --- statistics and invariants ------------------------------------------- */
 
-/* By looking at every round; only who asks for statistics pays for it. */
+/* Looks at every round: only statistics need the number. */
 static uint64_t
 depot_count_chunks (Depot *depot)
 {
@@ -430,6 +434,8 @@ sli_depot_count (unsigned class_index, DepotCounts *counts)
   sli_unlock (&depot->lock);
 }
 
+/* The id of an invariant that does not hold for a magazine, or NULL.
+ * later_msec: when the one above it was pushed. */
 static const char *
 magazine_check (const Magazine *magazine, unsigned class_index,
                 uint64_t later_msec)
@@ -441,7 +447,7 @@ magazine_check (const Magazine *magazine, unsigned class_index,
   return magazine->pushed_msec > later_msec ? "D2" : NULL;
 }
 
-/* Invariants D1 to D3 of design chapter 10. */
+/* The id of one of D1 to D3 that does not hold, and where; or NULL. */
 static const char *
 depot_check (Depot *depot, const void **where)
 {

@@ -1,4 +1,4 @@
-/* depot.h - full magazines that wait for a thread that needs them
+/* depot.h - a stack of full magazines for each class
  *
  * Layer: depot.  Above: magazine; below: slab.
  * Locks: one a class (rank 40).
@@ -26,20 +26,21 @@
  *   slots:   | NULL | round 1 | round 2 | (stale) | ... | (stale) |
  *               0        1         2                     n_rounds_max
  *
- * While a thread has it loaded, the thread's entry (slice.h) knows top, and
- * n_rounds here is out of date. */
+ * While a thread has it loaded, the thread's entry (slice.h) has `top', and
+ * n_rounds is out of date (M2). */
 typedef struct Magazine
 {
-  Link link;             /* in the depot's stack */
+  Link link;             /* in the depot's stack; else alone */
   uint32_t class_index;
   uint32_t n_rounds_max;
-  uint32_t n_rounds;     /* while nobody has it loaded */
-  uint32_t meta_bytes;   /* of the piece of metadata it lies in */
-  uint64_t pushed_msec;  /* when it came into the depot */
-  void *slots[];         /* n_rounds_max + 1; slots[0] is NULL */
+  uint32_t n_rounds;     /* while no thread has it loaded */
+  uint32_t meta_bytes;   /* size of its block of metadata */
+  uint64_t pushed_msec;  /* when it was pushed to the depot; 0: it was not, or
+                            has been popped since */
+  void *slots[];         /* n_rounds_max + 1; slots[0] is NULL (M1) */
 } Magazine;
 
-/* Chunks among n rounds: a freed NULL has left a hole. */
+/* Chunks among n rounds.  Some may be holes: NULL, which a program freed. */
 static ALWAYS_INLINE uint64_t
 rounds_count_chunks (void *const *first, size_t n)
 {
@@ -60,74 +61,78 @@ enum
   DEPOT_LONG_AGO_MSEC = 1     /* a since_msec before any working set */
 };
 
-/* Readies the sizes of magazines; for sli_depot_init(). */
-void sli_depot_cut_rounds (void);
+/* Computes the sizes of magazines; for sli_depot_init(). */
+void sli_depot_init_rounds (void);
 /* Rounds of a class's magazine of a size (0 to MAGAZINE_SIZES - 1). */
 unsigned sli_depot_rounds (unsigned class_index, unsigned size);
-/* The largest size that makes a difference for a class. */
+/* The size from which on the magazines of a class have no more rounds. */
 unsigned sli_depot_size_max (unsigned class_index);
 
-/* An empty magazine; NULL: no memory.  And its end. */
+/* Makes an empty magazine; NULL: no memory. */
 Magazine *sli_depot_new_magazine (unsigned class_index, unsigned size);
+/* Frees an empty magazine. */
 void sli_depot_end_magazine (Magazine *magazine);
 
-/* Do the chunks of a magazine come from many more slabs than they would fill? */
+/* Returns true if the chunks of a magazine are in many more slabs than they
+ * would fill. */
 bool sli_depot_is_fragmented (const Magazine *magazine);
-/* The oldest magazine of a class, if it is scattered; else NULL. */
+/* Removes the oldest magazine of a class, if it is fragmented; else NULL. */
 Magazine *sli_depot_pop_fragmented (unsigned class_index);
 
-/* Readies this floor and those below. */
+/* Initialises this layer and those below. */
 void sli_depot_init (void);
 
-/* Exchanges an empty magazine (NULL: none at hand) for a full one, the one
- * pushed last.  NULL: there is none, and `empty` stays the caller's.
- * *contended: another thread held the lock. */
+/* Exchanges an empty magazine (or NULL) for the full one that was pushed last.
+ * NULL: there is none, and `empty' stays the caller's.  *contended: another
+ * thread had the lock. */
 Magazine *sli_depot_pop (unsigned class_index, Magazine *empty,
                          bool *contended);
-/* Has it any?  A guess, without a lock. */
+/* Returns true if the depot of a class has a magazine.  A guess, without the
+ * lock. */
 bool sli_depot_has (unsigned class_index);
 
-/* What comes of leaving a magazine in the depot. */
+/* The results of sli_depot_push(). */
 typedef struct
 {
-  Magazine *spare;  /* one that has become too much or too old (perhaps the
-                       same), for the caller to drain; or NULL */
-  Magazine *empty;  /* one to go on with, of the size wanted; or NULL */
-  bool contended;   /* another thread held the lock */
-  bool is_remote;   /* it was drained lest threads share lines */
+  Magazine *spare;  /* for the caller to flush: one too many, or too old, or
+                       the magazine that was pushed; or NULL */
+  Magazine *empty;  /* of the size wanted; or NULL */
+  bool contended;   /* another thread had the lock */
+  bool is_remote;   /* its chunks are remote, so it is `spare' */
 } DepotExchange;
 
 /* Exchanges a magazine with rounds for an empty one of at least n_wanted. */
 void sli_depot_push (Magazine *magazine, unsigned n_wanted,
                      DepotExchange *exchange);
 
-/* A magazine that has been in the depot for max_age_msec or longer, oldest
- * first; NULL if there is none (any more).  The caller drains and ends it. */
+/* Removes the oldest magazine, if it has been in the depot for max_age_msec;
+ * else NULL.  The caller flushes it. */
 Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
-/* Gives a magazine's rounds to their slabs, and the magazine back.  The
- * rounds were last needed when it was pushed (or now, if it never was). */
+/* Frees the rounds of a magazine to their slabs, and the magazine.  The rounds
+ * were last needed when it was pushed, or now if it is not from the depot. */
 void sli_depot_flush (Magazine *magazine);
 
-/* Zeroed memory for a quarantine's ring of n pointers; NULL: none.  And its
- * end. */
+/* Allocates a zeroed ring of n pointers for a quarantine; NULL: no memory. */
 void **sli_depot_new_ring (size_t n);
+/* Frees it. */
 void sli_depot_end_ring (void **ring, size_t n);
 
-/* A bounded bit of what is due; called on the way of depot traffic, with no
- * lock held: at most 8 magazines (UPKEEP_MAGAZINES_MAX), and one region. */
+/* Flushes at most 8 old magazines (UPKEEP_MAGAZINES_MAX) and trims one region,
+ * if that is due.  Called when magazines are exchanged, with no lock held. */
 void sli_depot_upkeep (void);
-/* Did the last upkeep give memory back, so that there may be more to give? */
+/* Returns true if the last upkeep returned memory, so that there may be
+ * more. */
 bool sli_depot_is_more_due (void);
-/* Gives back all that has been spare for max_age_msec; returns the bytes that
- * went to the system.  No lock held. */
+/* Returns all that has been spare for max_age_msec; returns the bytes that the
+ * system got.  The caller holds no lock. */
 size_t sli_depot_trim (uint64_t max_age_msec);
 
-/* What the floor counts, for one class. */
+/* What the layer counts, for one class (see Depot in depot.c). */
 typedef struct
 {
   uint64_t n_magazines;  /* now */
-  uint64_t n_chunks;     /* in them, now: holes are none */
+  uint64_t n_chunks;     /* in them, now, without holes */
   uint64_t n_pops;
   uint64_t n_misses;
   uint64_t n_pushes;
@@ -137,12 +142,13 @@ typedef struct
 
 void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
-/* Are all invariants of a class's depot true?  Takes the lock. */
+/* Returns true if D1 to D3 of design chapter 10 hold for a class.  Takes the
+ * lock. */
 bool sli_depot_is_valid (unsigned class_index);
-/* The id of one that is not (D1 to D3 of design chapter 10), and where. */
+/* The id of one that does not, and where; or NULL. */
 const char *sli_depot_check (unsigned class_index, const void **where);
 
-/* Chunks that lie in a row somewhere; NULLs are holes. */
+/* An array of chunks; NULLs are holes. */
 typedef void (*MagazineVisit) (unsigned class_index, void *const *rounds,
                                size_t n, void *data);
 /* Calls `visit` for the rounds of each magazine, under the lock. */
