@@ -1,4 +1,4 @@
-/* annotate.c - what the pool tells tools that watch memory
+/* annotate.c - makes blocks known to valgrind and the sanitizers
  *
  * Layer: port.  No locks.  The sanitizers' functions are weak symbols, so
  * that one library serves with all of them and with none.
@@ -36,17 +36,18 @@ extern void __tsan_write_range (void *start, unsigned long bytes) WEAK;
 
 enum
 {
-  /* What memcheck goes on to take for the block that an extent came as. */
+  /* memcheck knows an extent as a block of malloc, which is cut to so many
+   * bytes: a stub. */
   STUB_BYTES = 16,
-  /* Extents whose stubs are kept in sight, so that they are no leaks. */
+  /* Stubs that have a pointer to them, so that they are no leaks. */
   EXTENTS_MAX = 1024
 };
 
 static struct
 {
-  bool is_on;
+  bool is_on;                 /* there is a tool */
   bool has_valgrind;
-  void *extents[EXTENTS_MAX];
+  void *extents[EXTENTS_MAX]; /* start of each known extent, or NULL */
 } annotate;
 
 bool
@@ -66,6 +67,7 @@ sli_annotate_is_on (void)
   return annotate.is_on;
 }
 
+/* The entry of an extent, or with NULL a free one; NULL: none. */
 static void **
 extent_slot (const void *wanted)
 {

@@ -1,9 +1,9 @@
-/* annotate.h - what the pool tells tools that watch memory
+/* annotate.h - makes blocks known to valgrind and the sanitizers
  *
- * Layer: port.  For the pool forced under a tool (force-pool=2): each block
- * is then to the tool what a block of malloc is.  Used by the annotated mode
- * of checking.c and, for slabs and extents, by their floors; nothing of it is
- * called unless sli_annotate_begin() found a tool.
+ * Layer: port.  For the pool that is forced under a tool (force-pool=2): the
+ * tool then treats each block like one of malloc.  The annotated mode of
+ * checking.c uses it, and the slab and page layers for slabs and extents.
+ * Nothing of it is called unless sli_annotate_begin() has found a tool.
  * Sources: valgrind's manual, section 4.8 (memory pools), 4.7; the interface
  * headers of the sanitizers.  docs/guide/debugging.md says which of them does
  * what.
@@ -18,24 +18,27 @@
 
 enum
 {
-  ANNOTATE_ZONE_BYTES = 16 /* around each block, out of bounds */
+  ANNOTATE_ZONE_BYTES = 16 /* inaccessible bytes on each side of a block */
 };
 
-/* Is there a tool?  Says so from now on by sli_annotate_is_on(). */
+/* Looks for a tool; returns true if there is one. */
 bool sli_annotate_begin (void);
+/* The same without a look: what sli_annotate_begin() returned. */
 bool sli_annotate_is_on (void);
 
-/* A piece of pages that came from malloc: hides it from the tool, but for its
- * first bytes, so that blocks within are seen as such; and shows it again. */
+/* Hides an extent that came from malloc, except for its first bytes, so that
+ * the tool knows the blocks in it as blocks of their own. */
 void sli_annotate_extent (void *start, size_t bytes);
+/* Makes it a block of malloc again, before it is freed. */
 void sli_annotate_extent_end (void *start, size_t bytes);
-/* The chunks of a slab: nobody's yet; and plain memory again. */
+/* Makes the chunks of a new slab inaccessible. */
 void sli_annotate_slab (void *chunks, size_t bytes);
+/* Makes the memory of a slab accessible, before its run is freed. */
 void sli_annotate_slab_end (void *chunks, size_t bytes);
 
-/* The last thing in an allocation, the first in a free: stacks that the tool
- * shows begin here.  A free of what is not live is the tool's to report: false
- * if it could not. */
+/* Called last in an allocation and first in a free, for the stacks that the
+ * tool shows begin here.  If a freed block is not live, the tool reports it;
+ * false if it could not. */
 void sli_annotate_alloc (void *block, size_t size);
 bool sli_annotate_free (void *block, size_t size, bool is_live);
 

@@ -1,4 +1,4 @@
-/* compiler.h - what we ask of the compiler, under one name each
+/* compiler.h - attributes, atomics and built-ins, each under one name
  *
  * Layer: port.
  *
@@ -11,8 +11,7 @@
 
 #define LIKELY(x) __builtin_expect (!!(x), 1)
 #define UNLIKELY(x) __builtin_expect (!!(x), 0)
-/* What the code before has made sure of, for the compiler and its analyzer,
- * which can't see it. */
+/* Tells the compiler and its analyzer a fact that they can't see. */
 #define KNOWN(condition)                                                      \
   do                                                                          \
     if (!(condition))                                                         \
@@ -21,24 +20,24 @@
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
-/* Where a function's code stands, before its definition: slice/libslice.ld
- * gives each of these sections pages of its own.  What every program runs,
- * from loading to exit; what contexts run, too; and all else, unmarked. */
+/* The section of a function; slice/libslice.ld gives each section pages of its
+ * own.  COMMON_TEXT: every program runs it.  CONTEXT_TEXT: programs with
+ * contexts run it.  Functions without either are rarely run. */
 #define COMMON_TEXT __attribute__ ((section (".text.slice_common")))
 #define CONTEXT_TEXT __attribute__ ((section (".text.slice_context")))
-/* Code for processors with 32-byte registers; who calls it asks first. */
+/* Code for processors with 32-byte registers; callers test HAS_WIDE(). */
 #if defined __x86_64__ && defined __GNUC__
 # include <cpuid.h>
 # define WIDE __attribute__ ((target ("avx2")))
 # define HAS_WIDE() has_wide_registers ()
-/* __builtin_cpu_supports() would link 4 KiB of libgcc that each program runs
- * when it loads us, to learn of all that a processor may have. */
+/* __builtin_cpu_supports() would link 4 KiB of libgcc, and each program would
+ * run them at load time. */
 static inline _Bool
 has_wide_registers (void)
 {
   enum
   {
-    SAVED_STATES = 6 /* the system saves these registers: both halves */
+    SAVED_STATES = 6 /* the system saves both halves of these registers */
   };
   unsigned a, b, c, d;
 
@@ -51,16 +50,16 @@ has_wide_registers (void)
 #endif
 #define EXPORT __attribute__ ((visibility ("default")))
 #define CACHE_LINE_BYTES 64
-/* For what reads others' data while they write it, knowing so: the race
- * detector is to look away.  Of what such a function calls it looks away only
- * where that is compiled into it: ALWAYS_INLINE. */
+/* For functions that knowingly read data while other threads write it: the
+ * race detector ignores their reads.  It ignores those of functions that they
+ * call only if these are inlined: ALWAYS_INLINE. */
 #define READS_RACILY __attribute__ ((no_sanitize ("thread")))
 #define ALWAYS_INLINE inline __attribute__ ((always_inline))
 
-/* The addresses that user space has nearly everywhere: 47 bits on x86-64, 48
- * on arm64 and riscv64.  Maps have a table for them, and a slower way to what
- * lies beyond (5-level paging: 56, arm64 with 52, s390x: 64).  A test says less,
- * so that all lies beyond (tests/check-far.sh). */
+/* The bits of addresses that user space has nearly everywhere: 47 on x86-64,
+ * 48 on arm64 and riscv64.  Maps have a table for these, and a slower way for
+ * addresses beyond (5-level paging: 56, arm64 with 52, s390x: 64).
+ * tests/check-far.sh sets it lower, so that all addresses are beyond. */
 #ifndef ADDRESS_BITS_USUAL
 # if UINTPTR_MAX > UINT32_MAX
 #  define ADDRESS_BITS_USUAL 48
@@ -69,9 +68,9 @@ has_wide_registers (void)
 # endif
 #endif
 
-/* How many bits of a 64-bit word are set.  Without the instruction for it the
- * compiler would call a function of three times the length (Knuth, volume 4,
- * 7.1.3). */
+/* How many bits of a 64-bit word are set.  Where there is no instruction for
+ * it, the compiler would call a function with three times the code (Knuth,
+ * volume 4, 7.1.3). */
 #ifdef __POPCNT__
 # define COUNT_BITS(word) ((unsigned) __builtin_popcountll (word))
 #else
@@ -86,8 +85,8 @@ count_bits (unsigned long long word)
 # define COUNT_BITS(word) count_bits (word)
 #endif
 
-/* Where another thread could come in between: the schedule explorer
- * (tests/schedule) puts one there.  Nothing in any other build. */
+/* A point where the schedule explorer (tests/schedule) may switch to another
+ * thread.  Empty in all other builds. */
 #ifdef SLICE_SCHEDULE
 void sli_schedule_point (const char *name);
 # define SCHEDULE_POINT(name) sli_schedule_point (name)
@@ -97,19 +96,20 @@ void sli_schedule_point (const char *name);
 # define SCHEDULE_IS_ON 0
 #endif
 
-/* Relaxed access to what another thread may read or write meanwhile. */
-#define LOAD(place) __atomic_load_n ((place), __ATOMIC_RELAXED)
-#define STORE(place, value) __atomic_store_n ((place), (value), __ATOMIC_RELAXED)
-#define LOAD_ACQUIRE(place) __atomic_load_n ((place), __ATOMIC_ACQUIRE)
-#define STORE_RELEASE(place, value) \
-  __atomic_store_n ((place), (value), __ATOMIC_RELEASE)
+/* Access to a variable that another thread may read or write meanwhile;
+ * relaxed, unless the name says otherwise. */
+#define LOAD(at) __atomic_load_n ((at), __ATOMIC_RELAXED)
+#define STORE(at, value) __atomic_store_n ((at), (value), __ATOMIC_RELAXED)
+#define LOAD_ACQUIRE(at) __atomic_load_n ((at), __ATOMIC_ACQUIRE)
+#define STORE_RELEASE(at, value)                                              \
+  __atomic_store_n ((at), (value), __ATOMIC_RELEASE)
 
 /* A counter that one thread (or the holder of a lock) writes and any reads. */
-#define COUNT_UP(place, n) STORE ((place), LOAD (place) + (n))
+#define COUNT_UP(at, n) STORE ((at), LOAD (at) + (n))
 /* A counter that several threads write. */
-#define COUNT_UP_SHARED(place, n) \
-  ((void) __atomic_fetch_add ((place), (n), __ATOMIC_RELAXED))
-#define COUNT_DOWN_SHARED(place, n)                                           \
-  ((void) __atomic_fetch_sub ((place), (n), __ATOMIC_RELAXED))
+#define COUNT_UP_SHARED(at, n)                                                \
+  ((void) __atomic_fetch_add ((at), (n), __ATOMIC_RELAXED))
+#define COUNT_DOWN_SHARED(at, n)                                              \
+  ((void) __atomic_fetch_sub ((at), (n), __ATOMIC_RELAXED))
 
 #endif

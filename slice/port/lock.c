@@ -15,13 +15,13 @@
 
 static struct
 {
-  bool active;      /* some thread is between prepare and parent/child */
-  pthread_t thread; /* that one */
+  bool active;      /* a thread is between prepare and parent or child */
+  pthread_t thread; /* the one that forks */
 } forking;
 
 #ifdef SLICE_DEBUG
 
-/* Bit rank/5 is set while a lock of that rank is held. */
+/* Bit rank / 5 is set while this thread holds a lock of that rank. */
 static __thread unsigned held_ranks
     __attribute__ ((tls_model ("initial-exec")));
 
@@ -30,7 +30,7 @@ rank_enter (int rank)
 {
   unsigned bit = 1u << (rank / 5);
 
-  /* No lock of the same or a lower rank may be held already. */
+  /* L1: no lock of the same or a lower rank may be held already. */
   if (!sli_lock_forking_here () && (held_ranks & ((bit << 1) - 1)) != 0)
     abort ();
   held_ranks |= bit;
@@ -68,7 +68,8 @@ sli_lock_rank_held (int rank UNUSED)
 
 #endif
 
-/* The explorer's threads are one: who waits must let the others on. */
+/* The schedule explorer runs all its threads in one: a thread that waits must
+ * switch to another. */
 static inline void
 mutex_lock (pthread_mutex_t *mutex)
 {
@@ -144,9 +145,10 @@ sli_unlock_after_fork (Lock *lock)
   pthread_mutex_unlock (&lock->mutex);
 }
 
-/* Nobody waits any more, but the mutex may remember who did.  It is given back
- * first, by the thread that took it: to race detectors a mutex made anew while
- * it is held stays held. */
+/* The threads that waited do not exist in the child, but the mutex may still
+ * count them, so it is initialised again.  The thread that locked it unlocks
+ * it first: for race detectors, a mutex that is initialised while it is locked
+ * stays locked. */
 void
 sli_lock_renew (Lock *lock)
 {

@@ -1,16 +1,16 @@
 /* lock.h - mutexes that know their rank
  *
- * Layer: port.  Lock order is floor order: a thread takes locks of falling
- * rank only.  A debug build asserts it.
+ * Layer: port.  The order of locks is the order of layers: a thread takes
+ * locks of falling rank only (L1).  A debug build asserts it.
  *
- *   rank 70  the first call                rank 20  the pages
+ *   rank 70  initialisation                rank 20  pages
  *   rank 60  the registry of threads       rank 15  metadata
- *   rank 40  a class's depot               rank 10  the block registry, options
- *   rank 30  a class's slabs
+ *   rank 40  the depot of a class          rank 10  block registry, options
+ *   rank 30  the slabs of a class
  *
- * While a thread forks (between the prepare handler and the parent's or the
- * child's) it holds every lock that there is to be taken; what it calls then passes through sli_lock()
- * as if it had taken it.
+ * A thread that forks holds all locks from the prepare handler to that of the
+ * parent or the child.  Meanwhile sli_lock() and sli_unlock() do nothing in
+ * this thread.
  *
  * Design: chapter 9.
  *
@@ -44,23 +44,24 @@ typedef struct
 /* For locks that are not static. */
 void sli_lock_init (Lock *lock, int rank);
 void sli_lock (Lock *lock);
-/* As sli_lock(), and tells whether it had to wait. */
+/* As sli_lock(); returns true if another thread had the lock. */
 bool sli_lock_contended (Lock *lock);
 bool sli_trylock (Lock *lock);
 void sli_unlock (Lock *lock);
 
-/* Debug builds only (true otherwise): does this thread hold such a rank? */
+/* In debug builds, returns true if this thread holds a lock of that rank; in
+ * others, always. */
 bool sli_lock_rank_held (int rank);
 
-/* What fork.c takes and gives back all locks with: no rank is asked. */
+/* For fork.c: lock and unlock without a look at the rank. */
 void sli_lock_for_fork (Lock *lock);
 void sli_unlock_after_fork (Lock *lock);
-/* What the child does to each of them instead. */
+/* In the child: unlocks and initialises a lock. */
 void sli_lock_renew (Lock *lock);
-/* The forking thread holds everything from here on; until it does not. */
+/* Between these calls the calling thread holds all locks. */
 void sli_lock_fork_begin (void);
 void sli_lock_fork_end (void);
-/* Does the calling thread fork just now? */
+/* Returns true if the calling thread is between these calls. */
 bool sli_lock_forking_here (void);
 
 #endif

@@ -1,7 +1,6 @@
 /* os-linux.c - advice on memory, barriers, thread numbers
  *
- * Layer: port.  No locks.  On other systems every call reports that it
- * can't.
+ * Layer: port.  No locks.  On other systems each call returns that it failed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,8 +21,10 @@
 # include <linux/membarrier.h>
 #endif
 
-/* What is asked about at once: 1 MiB of the smallest pages. */
-#define PRESENT_PAGES 256
+enum
+{
+  PRESENT_PAGES = 256 /* in one call: 1 MiB of the smallest pages */
+};
 
 unsigned
 sli_os_thread_id (void)
@@ -54,7 +55,7 @@ sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
                     bool wanted UNUSED)
 {
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
-  /* Refusal only means that the kernel goes on as it likes. */
+  /* If the kernel refuses, it keeps its own choice. */
   (void) madvise (address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #endif
 }
@@ -63,12 +64,13 @@ bool
 sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__)
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
   unsigned char present[PRESENT_PAGES];
-  if (bytes > PRESENT_PAGES * (size_t) sysconf (_SC_PAGESIZE)
+
+  if (bytes > PRESENT_PAGES * page_bytes
       || mincore (address, bytes, present) != 0)
     return true;
-  size_t n = bytes / (size_t) sysconf (_SC_PAGESIZE);
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < bytes / page_bytes; i++)
     if ((present[i] & 1) != 0)
       return true;
   return false;
@@ -87,8 +89,8 @@ sli_os_populate (void *address UNUSED, size_t bytes UNUSED)
 #endif
 }
 
-/* The race detector does not know this barrier, and would report as races what
- * it orders: under it the system "can't". */
+/* The race detector does not know this barrier, and would report the accesses
+ * that it orders as races.  So with it the call always fails. */
 #if defined(__SANITIZE_THREAD__)
 # define BARRIER_IS_UNDERSTOOD 0
 #elif defined(__has_feature)
@@ -103,8 +105,9 @@ sli_os_populate (void *address UNUSED, size_t bytes UNUSED)
 bool
 sli_os_barrier_all_threads (void)
 {
-#if BARRIER_IS_UNDERSTOOD && defined(HAVE_LINUX_MEMBARRIER_H) && defined(SYS_membarrier)
-  /* Registering again is harmless, and a forked child must. */
+#if BARRIER_IS_UNDERSTOOD && defined(HAVE_LINUX_MEMBARRIER_H)                 \
+    && defined(SYS_membarrier)
+  /* A forked child must register again; otherwise it does no harm. */
   return syscall (SYS_membarrier,
                   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0
          && syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)

@@ -1,8 +1,8 @@
-/* os-module.c - which file an address of code came from, and who called
+/* os-module.c - the file of an address of code, and the program's call
  *
  * Layer: port.  No locks: the loader's _dl_find_object() has none; where it
- * is missing, dl_iterate_phdr() takes the loader's.  On other systems every
- * call reports that it can't.
+ * is missing, dl_iterate_phdr() takes the loader's.  On other systems each
+ * call returns that it failed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,14 +21,14 @@
 
 enum
 {
-  FRAMES_MAX = 32 /* of ours above the program's own: a dozen at most */
+  FRAMES_MAX = 32 /* at most a dozen of ours are above the program's */
 };
 
-/* What the loader knows of an address. */
+/* A loaded file. */
 typedef struct
 {
-  const char *name; /* "" is the program */
-  uintptr_t base;   /* what its addresses are off by */
+  const char *name; /* "": the program */
+  uintptr_t base;   /* what the loader added to its addresses */
 } Module;
 
 #if defined DLFO_STRUCT_HAS_EH_DBASE
@@ -91,7 +91,7 @@ module_find (uintptr_t address UNUSED, Module *module UNUSED)
 
 #endif
 
-/* The program's own file: the kernel knows it. */
+/* The name of the program's file. */
 static size_t
 program_name (char *name, size_t room)
 {
@@ -119,8 +119,8 @@ sli_os_module_of (const void *address, char *name, size_t room,
   return name[0] != '\0';
 }
 
-/* Ours are libslice.so, the drop-ins and the recorder.  In a program that is
- * linked with libslice.a, ours can't be told from its own. */
+/* Returns true for code of libslice.so, the drop-ins and the recorder.  The
+ * code of libslice.a counts as the program's. */
 static bool
 module_is_ours (uintptr_t address)
 {

@@ -1,4 +1,4 @@
-/* os-posix.c - pages, clock, output and environment, as POSIX has them
+/* os-posix.c - pages, clock, output and environment by POSIX
  *
  * Layer: port.  No locks.
  *
@@ -25,8 +25,8 @@ enum
 
 static struct
 {
-  size_t pretended_page_bytes;   /* 0: tell the truth */
-  uint64_t pretended_clock_msec; /* 0: tell the truth */
+  size_t pretended_page_bytes;   /* 0: use the system's */
+  uint64_t pretended_clock_msec; /* 0: use the system's */
 } os;
 
 COMMON_TEXT size_t
@@ -105,8 +105,8 @@ sli_os_getenv (const char *name)
 COMMON_TEXT void
 sli_os_random (void *to, size_t bytes)
 {
-  /* getentropy() is no cancellation point, getrandom() is.  Where a sandbox
-   * forbids it, the clock and an address must do: better than to refuse. */
+  /* getentropy() is no cancellation point, getrandom() is.  If a sandbox
+   * forbids it, the clock and an address are the seed: better than to fail. */
   if (getentropy (to, bytes) != 0)
     {
       uint64_t seed = sli_os_clock_msec () ^ (uint64_t) (uintptr_t) &to
@@ -121,8 +121,7 @@ sli_os_random (void *to, size_t bytes)
     }
 }
 
-/* A mapping of bytes at a multiple of alignment: map as much more as the
- * alignment may cost, then cut both ends off. */
+/* Maps as much more as the alignment may need, then unmaps both ends. */
 void *
 sli_os_map (size_t bytes, size_t alignment)
 {
@@ -249,9 +248,9 @@ sli_os_malloc (size_t bytes, bool zero)
   return block;
 }
 
-/* Where realloc might move the block to a multiple of 8 there would be no way
- * back if memory ran out then, so with 32 bits it is not asked: ARM's malloc
- * aligns to 8, that of i386 does not, but valgrind's does. */
+/* With 32 bits realloc() is not used: it could move the block to a multiple of
+ * 8, and if there were no memory then, the old block would be gone.  malloc
+ * aligns to 8 on ARM, and under valgrind on i386. */
 CONTEXT_TEXT void *
 sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
 {

@@ -1,8 +1,8 @@
-/* os.h - the operating system, as little of it as we need
+/* os.h - the operating system
  *
  * Layer: port.  Above it: everything; below: the C library.
- * Nothing here takes a lock of ours.  Functions that a system lacks report
- * it by their result, so that no #if is needed elsewhere.
+ * Nothing here takes a lock of ours.  A function that a system lacks returns
+ * failure, so that no #if is needed elsewhere.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,44 +17,47 @@
 
 /* The system's page size; a power of two. */
 size_t sli_os_page_bytes (void);
-/* Tests only, before anything else: pretend another page size (a multiple of
- * the real one); 0 ends the pretence. */
+/* Tests only, before anything else: sets the page size that
+ * sli_os_page_bytes() returns (a multiple of the real one); 0: that one. */
 void sli_os_pretend_page_bytes (size_t bytes);
 
 /* Milliseconds of a clock that never jumps (cheap, coarse).  It starts above
  * 0 and wraps only after 500 million years. */
 uint64_t sli_os_clock_msec (void);
-/* Tests only: what sli_os_clock_msec() says from now on; 0 ends it. */
+/* Tests only: sets the time that sli_os_clock_msec() returns; 0: the real
+ * one. */
 void sli_os_pretend_clock_msec (uint64_t msec);
 
-/* Sleeps, if no signal comes. */
+/* Sleeps until the time is over, or a signal arrives. */
 void sli_os_sleep_msec (unsigned msec);
 
-/* The whole text to a file descriptor, as far as it will go. */
+/* Writes all of a text to a file descriptor, or until an error. */
 void sli_os_write (int fd, const char *text, size_t bytes);
 /* An environment variable, or NULL; always NULL in a setuid program. */
 const char *sli_os_getenv (const char *name);
-/* Is this a setuid or setgid program? */
+/* Returns true in a setuid or setgid program. */
 bool sli_os_is_secure (void);
-/* `bytes` (at most 256) random bytes, without a cancellation point. */
+/* Writes `bytes' (at most 256) random bytes; no cancellation point. */
 void sli_os_random (void *to, size_t bytes);
 
-/* Pieces of memory.  NULL if there is none or the system lacks the call.
- * map: pages of the kernel's, at a multiple of alignment. */
+/* Maps pages at a multiple of alignment; NULL: no memory. */
 void *sli_os_map (size_t bytes, size_t alignment);
 void sli_os_unmap (void *address, size_t bytes);
-/* Makes whole pages untouchable, or usable again. */
+/* Makes whole pages inaccessible, or accessible again. */
 bool sli_os_protect (void *address, size_t bytes, bool untouchable);
+/* The functions of the same names; NULL: no memory, or the system lacks it. */
 void *sli_os_posix_memalign (size_t bytes, size_t alignment);
 void *sli_os_memalign (size_t bytes, size_t alignment);
-/* The best there is of these and C11's; bytes is a multiple of alignment. */
+/* The first that the system has of these and C11's aligned_alloc(); bytes is a
+ * multiple of alignment. */
 void *sli_os_aligned_alloc (size_t bytes, size_t alignment);
 void *sli_os_valloc (size_t bytes);
 bool sli_os_has_posix_memalign (void);
 bool sli_os_has_memalign (void);
 bool sli_os_has_valloc (void);
-/* malloc, calloc and realloc, whose blocks of 16 bytes and more are aligned to
- * 16.  With 32 bits the system's may be to 8 only: valgrind's are. */
+/* malloc, calloc and realloc, but blocks of 16 bytes and more are always
+ * aligned to 16.  With 32 bits the system's may be aligned to 8: valgrind's
+ * are. */
 void *sli_os_malloc (size_t bytes, bool zero);
 void *sli_os_realloc (void *block, size_t old_bytes, size_t bytes);
 /* The usable size of a block of malloc; 0 if the system can't tell. */
@@ -62,37 +65,38 @@ size_t sli_os_malloc_bytes (const void *block);
 
 /* --- os-linux.c --- */
 
-/* The kernel's number of this thread, as debuggers show it. */
+/* The kernel's number of this thread, which debuggers show. */
 unsigned sli_os_thread_id (void);
-/* Give the memory of whole pages back; they read as zero afterwards.
- * False if the system can't. */
+/* Returns the memory of whole pages to the system; they read as zero
+ * afterwards.  False if the system can't. */
 bool sli_os_advise_away (void *address, size_t bytes);
-/* Ask for huge pages in a range, or say explicitly that none are wanted. */
+/* Advises the system to use huge pages in a range, or to use none. */
 void sli_os_advise_huge (void *address, size_t bytes, bool wanted);
-/* Has any of the pages memory of its own?  True if the system can't say. */
+/* Returns true if any of the pages has memory, or the system can't say. */
 bool sli_os_is_present (void *address, size_t bytes);
-/* Gives each of the pages memory in one call instead of a fault each.  False
- * if the system can't, or has none: then they fault as they are touched. */
+/* Gives each of the pages memory, in one call instead of a fault for each.
+ * False if the system can't or has no memory: then each page faults when it is
+ * touched. */
 bool sli_os_populate (void *address, size_t bytes);
-/* Every running thread of this process passes a full memory barrier before
- * the call returns.  False if the system can't. */
+/* Returns after each running thread of this process has passed a full memory
+ * barrier.  False if the system can't. */
 bool sli_os_barrier_all_threads (void);
 
 /* --- os-module.c --- */
 
-/* The file that an address of code came from (as it was loaded; "" if its name
- * does not fit), and where in that file, as addr2line counts.  False: unknown.
- * Takes no memory. */
+/* The file that an address of code was loaded from ("" if its name does not
+ * fit), and the offset in that file for addr2line.  False: unknown.  Allocates
+ * nothing. */
 bool sli_os_module_of (const void *address, char *name, size_t room,
                        uintptr_t *offset);
-/* A return address of ours is replaced by that of the program's call which led
- * there; any other is as it was.  Slow where it is ours: a walk up the stack,
- * which at its first may allocate. */
+/* Returns a return address; but if it is in our code, that of the program's
+ * call which led there.  Then it is slow: it walks up the stack, which may
+ * allocate the first time. */
 const void *sli_os_caller_outside (const void *site);
 
 /* --- tool.c --- */
 
-/* The tool that watches this process's memory, or NULL. */
+/* "valgrind" or "sanitizer" if such a tool watches this process, else NULL. */
 const char *sli_os_memory_tool (void);
 
 #endif

@@ -1,8 +1,8 @@
-/* tls.c - a call when a thread ends; a word and a number for each thread
+/* tls.c - a call when a thread ends; a word and a tag for each thread
  *
- * Layer: port.  Key destructors run in the order of the keys, so the
- * library makes its key when it is loaded: early, and then everyone else's
- * destructors still find us, in a state that needs no magazines.
+ * Layer: port.  Destructors of keys run in the order of the keys.  The library
+ * creates its key when it is loaded, so its destructor runs early, and those
+ * of the program can still allocate, without magazines.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
@@ -18,12 +18,12 @@
 static struct
 {
   pthread_key_t key;
-  bool is_open; /* without it, key would be 0: somebody else's */
+  bool is_open; /* key is ours; 0 is a valid key of other code */
 } tls;
 
-/* Where errno lies tells threads apart, without thread-local storage of our
- * own, which is scarce.  These places are at equal distances, perhaps large
- * powers of two: the product spreads them. */
+/* The address of errno is different in each thread, and needs no thread-local
+ * storage of our own, which is scarce.  The addresses are at equal distances,
+ * perhaps a large power of two: the product spreads them. */
 COMMON_TEXT uint16_t
 sli_tls_tag (void)
 {

@@ -1,4 +1,4 @@
-/* tls.h - a call when a thread ends; a word and a number for each thread
+/* tls.h - a call when a thread ends; a word and a tag for each thread
  *
  * Layer: port.
  *
@@ -10,22 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on `leave` is called with the thread's value when a thread that
- * called sli_tls_watch() ends.  To be called once; false if the system has no
- * key left. */
+/* Registers `leave', which is called when a thread that has called
+ * sli_tls_watch() ends.  To be called once; false if the system has no key
+ * left. */
 bool sli_tls_open (void (*leave) (void *value));
-/* Have the end of the calling thread told, with this value (not NULL).
- * False if that can't be had: the caller must do without. */
+/* Makes the end of the calling thread call `leave' with this value (not NULL).
+ * False if the system can't. */
 bool sli_tls_watch (void *value);
 
-/* One word of the calling thread's own, NULL at first, by a key of its own:
- * slower than thread-local storage, which is scarce where libraries are loaded
- * late.  Setting fails if the system has no key left or no memory. */
+/* A word for each thread, NULL at first.  It uses a key, which is slower than
+ * thread-local storage; but that is scarce for libraries that are loaded
+ * late. */
 void *sli_tls_word (void);
+/* False if the system has no key left or no memory. */
 bool sli_tls_set_word (void *word);
 
-/* A number that tells the calling thread from most others; a thread that
- * comes later may have it again. */
+/* A number that is different in most threads; a later thread may have the same
+ * one. */
 uint16_t sli_tls_tag (void);
 
 #endif

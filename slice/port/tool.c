@@ -1,8 +1,8 @@
 /* tool.c - is valgrind or a sanitizer watching?
  *
  * Layer: port.  No locks.
- * Sources: valgrind's client requests (manual, section 3.1); the weak symbol
- * that every sanitizer's run time defines.
+ * Sources: valgrind's client requests (manual, section 3.1); a function of
+ * every sanitizer's run time, which is a weak symbol here.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,8 +17,8 @@
 # define RUNNING_ON_VALGRIND 0
 #endif
 
-/* Defined by the run time of each of the Address-, Thread-, Memory- and
- * LeakSanitizer, also when this library was built without them. */
+/* The run times of AddressSanitizer, ThreadSanitizer, MemorySanitizer and
+ * LeakSanitizer define it, even if this library was built without them. */
 extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
 
 COMMON_TEXT const char *
