@@ -1,8 +1,8 @@
-/* foreign-none.c - no border: the drop-in as GLib's own slices
+/* foreign-none.c - the drop-in as GLib's own slices, without foreign blocks
  *
- * Layer: dropin.  In the place of foreign.c where gslice.c is built into
- * libglib itself, as tests/clients/glib-rebuild.sh does.  All blocks are then
- * ours, there is no GLib behind us and free() is left alone.  No locks.
+ * Layer: dropin.  Replaces foreign.c where gslice.c is built into libglib
+ * itself, as tests/clients/glib-rebuild.sh does.  All blocks are ours then,
+ * and free() is not replaced.  No locks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ sli_foreign_begin (void)
 {
 }
 
-/* A large one, or misuse, which slice_free1() reports. */
+/* The block is large, or slice_free1() reports misuse. */
 void
 sli_foreign_free (size_t size, void *block)
 {
@@ -30,8 +30,8 @@ sli_foreign_free (size_t size, void *block)
 }
 
 void
-sli_foreign_count (uint64_t *n_passed_on, uint64_t *n_sent_home)
+sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 {
-  *n_passed_on = 0;
-  *n_sent_home = 0;
+  *n_to_glib = 0;
+  *n_from_free = 0;
 }

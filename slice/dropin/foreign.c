@@ -1,24 +1,23 @@
-/* foreign.c - blocks that cross the border between GLib's memory and ours
+/* foreign.c - blocks of GLib's freed by the program, and ours freed by GLib
  *
  * Layer: dropin.  Below: the public interface of slices.  No locks.
  *
- * libglib is linked so that its own calls never reach us: its list nodes,
- * hash tables and the rest are its own blocks.  Two crossings follow.
+ * libglib is linked so that its own calls never reach us: its list nodes, hash
+ * tables and the like are its own blocks.  There are two cases:
  *
  *   GLib's block, freed by the program     g_slice_free1 -> here -> GLib's
- *   our block, freed inside GLib           (GLib on malloc) -> free -> here
+ *   our block, freed inside GLib           GLib -> free -> here
  *
- * The first is told by the address: a chunk of ours lies in a region of ours.
- * The second needs a GLib that hands out malloc's blocks: from 2.76 on, or by
- * G_SLICE=always-malloc, which slice-run sets; then what it frees comes
- * through free(), which is ours.  A GLib with slices of its own keeps a list
- * node of ours for its own and there is nothing that could be done here.
+ * In the first case the address decides: our chunks are in our regions.  The
+ * second case needs a GLib that uses malloc: from 2.76 on, or with
+ * G_SLICE=always-malloc, which slice-run sets.  Then GLib calls free(), which
+ * is ours.  A GLib with slices of its own would keep our block as its own, and
+ * nothing here could prevent it.
  *
- * Blocks of ours that are malloc's (large ones; all, with always-malloc or
- * under a tool) have no address to tell them by.  They need not be told from
- * GLib's when GLib's are malloc's as well: free() is right for both.  Where
- * they are not, or a mode is on that looks at every free, the registry of
- * debug-blocks tells (slice_debug_size()).
+ * Some of our blocks are malloc's: large ones; and all, with always-malloc or
+ * under a tool.  Their addresses decide nothing.  If GLib's blocks are
+ * malloc's too, free() is right for both.  Otherwise, or if a mode checks
+ * every free, the registry of debug-blocks decides (slice_debug_size()).
  * (GLib never cuts blocks of more than SLICE_SIZE_MAX from slabs on pages of
  * up to 16 KiB.)
  *
@@ -54,28 +53,29 @@ static void free_first (void *block);
 
 static struct
 {
-  bool registered;         /* slice_debug_size() knows all our live blocks that
-                              are malloc's; constant after the first block */
-  bool mallocs;            /* every block of ours is malloc's; constant too */
-  FreeSlice glib_free;     /* GLib's g_slice_free1; NULL: not found yet */
-  FreeBlock libc_free;     /* the free() behind ours; NULL: not found yet */
-  FreeBlock free_other;    /* for what is no chunk of ours: that free(), or
-                              what is due before it */
-  uint64_t n_passed_on;    /* GLib's blocks that went on to it */
-  uint64_t n_sent_home;    /* ours that came through free() */
+  bool registered;      /* slice_debug_size() knows all our live blocks that
+                           are malloc's; constant after the first block */
+  bool mallocs;         /* all our blocks are malloc's; constant likewise */
+  FreeSlice glib_free;  /* GLib's g_slice_free1; NULL: not found yet */
+  FreeBlock libc_free;  /* the C library's free(); NULL: not found yet */
+  FreeBlock free_other; /* what free() calls for blocks outside our regions:
+                           libc_free, free_first or free_registered */
+  uint64_t n_to_glib;   /* GLib's blocks, freed by GLib's g_slice_free1 */
+  uint64_t n_from_free; /* our blocks, freed by free() */
 } foreign = { .free_other = free_first };
 
-/* --- who is behind us ---------------------------------------------------- */
+/* --- GLib's and the C library's functions -------------------------------- */
 
-/* The next definition of a function after ours; NULL if there is none.  POSIX
- * lets a data pointer become a function this way. */
+/* The next definition of a function after ours; NULL if there is none.  Its
+ * callers convert a data pointer to a function, as POSIX allows. */
 static void *
 next_function (const char *name)
 {
   return dlsym (RTLD_NEXT, name);
 }
 
-/* A GLib that is loaded, but not for all to see (a plug-in's). */
+/* A function or variable of GLib, even if GLib was loaded with RTLD_LOCAL (for
+ * a plug-in); NULL: there is none. */
 static void *
 glib_symbol (const char *name)
 {
@@ -110,7 +110,7 @@ find_glib_free (void)
   return found;
 }
 
-/* Looking it up may free something itself; such a thing is then lost, once. */
+/* dlsym() may call free() itself; that block is lost, once. */
 COLD static void
 find_libc_free (void)
 {
@@ -126,7 +126,7 @@ find_libc_free (void)
 }
 
 static void
-pass_to_libc (void *block)
+free_by_libc (void *block)
 {
   FreeBlock libc_free = LOAD (&foreign.libc_free);
 
@@ -140,23 +140,23 @@ pass_to_libc (void *block)
   libc_free (block);
 }
 
-/* Once it has been found the way to it is short, unless a registry came before
- * (sli_foreign_begin()). */
+/* Replaces itself by libc_free once that is found, unless sli_foreign_begin()
+ * has set free_registered. */
 static void
 free_first (void *block)
 {
   FreeBlock before = free_first;
 
-  pass_to_libc (block);
+  free_by_libc (block);
   if (LOAD (&foreign.libc_free) != NULL)
     __atomic_compare_exchange_n (&foreign.free_other, &before,
                                  foreign.libc_free, false, __ATOMIC_RELAXED,
                                  __ATOMIC_RELAXED);
 }
 
-/* --- how our blocks are told from GLib's --------------------------------- */
+/* --- how our blocks are distinguished from GLib's ------------------------ */
 
-/* Where there is a registry: large blocks of ours, too. */
+/* With a registry: finds our large blocks, too. */
 COLD static void
 free_registered (void *block)
 {
@@ -164,10 +164,10 @@ free_registered (void *block)
 
   if (size == 0)
     {
-      pass_to_libc (block);
+      free_by_libc (block);
       return;
     }
-  COUNT_UP_SHARED (&foreign.n_sent_home, 1);
+  COUNT_UP_SHARED (&foreign.n_from_free, 1);
   slice_free1 (size, block);
 }
 
@@ -213,14 +213,14 @@ sli_foreign_begin (void)
     STORE (&foreign.free_other, free_registered);
 }
 
-/* --- the program frees GLib's -------------------------------------------- */
+/* --- the program frees a block of GLib's --------------------------------- */
 
-/* Is it, or may it be, ours?  For what is no chunk of ours. */
+/* Returns true if a block may be ours although it is no chunk of its size. */
 static bool
 may_be_ours (size_t size, const void *block)
 {
   if (slice_is_ours (block))
-    return true; /* with a size that no chunk has: slice_free1() says so */
+    return true; /* of the wrong size: slice_free1() reports it */
   if (foreign.registered)
     return slice_debug_size (block) != 0;
   return foreign.mallocs || size > SLICE_SIZE_MAX;
@@ -239,28 +239,29 @@ sli_foreign_free (size_t size, void *block)
   glib_free = find_glib_free ();
   if (glib_free == NULL)
     {
-      /* Nobody else's either: straight to its slab, which reports it. */
+      /* There is no GLib, so the block is invalid: the slab layer reports
+       * it. */
       slice_free_bulk (1, &block);
       return;
     }
-  COUNT_UP_SHARED (&foreign.n_passed_on, 1);
+  COUNT_UP_SHARED (&foreign.n_to_glib, 1);
   glib_free (size, block);
 }
 
 void
-sli_foreign_count (uint64_t *n_passed_on, uint64_t *n_sent_home)
+sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 {
-  *n_passed_on = LOAD (&foreign.n_passed_on);
-  *n_sent_home = LOAD (&foreign.n_sent_home);
+  *n_to_glib = LOAD (&foreign.n_to_glib);
+  *n_from_free = LOAD (&foreign.n_from_free);
 }
 
-/* --- GLib frees ours ----------------------------------------------------- */
+/* --- GLib frees one of our blocks ---------------------------------------- */
 
-/* A live block of ours that came to free(); its size is not known there. */
+/* slice_free_bulk() needs no size, which free() does not know. */
 COLD static void
-send_home (void *block)
+free_ours (void *block)
 {
-  COUNT_UP_SHARED (&foreign.n_sent_home, 1);
+  COUNT_UP_SHARED (&foreign.n_from_free, 1);
   slice_free_bulk (1, &block);
 }
 
@@ -268,7 +269,7 @@ void
 free (void *block)
 {
   if (UNLIKELY (slice_is_ours (block)))
-    send_home (block);
+    free_ours (block);
   else
     LOAD (&foreign.free_other) (block);
 }

@@ -1,4 +1,4 @@
-/* foreign.h - blocks that cross the border between GLib's memory and ours
+/* foreign.h - blocks of GLib's freed by the program, and ours freed by GLib
  *
  * Layer: dropin.
  *
@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* When the drop-in is loaded. */
+/* Called when the drop-in is loaded. */
 void sli_foreign_load (void);
-/* Before the first block: decides how our blocks are told from GLib's. */
+/* Called before the first block: decides how our blocks are distinguished from
+ * GLib's. */
 void sli_foreign_begin (void);
-/* Frees a block that is no chunk of ours: a large one of ours, or GLib's. */
+/* Frees a block that is not in one of our slabs: a large one, or GLib's. */
 void sli_foreign_free (size_t size, void *block);
-/* How many of GLib's blocks were passed on, and how many of ours came home
- * through free(). */
-void sli_foreign_count (uint64_t *n_passed_on, uint64_t *n_sent_home);
+/* How many of GLib's blocks were given to GLib, and how many of ours were
+ * freed by free(). */
+void sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free);
 
 #endif

@@ -25,8 +25,8 @@ EXPORT int64_t g_slice_get_config (int ckey);
 EXPORT int64_t *g_slice_get_config_state (int ckey, int64_t address,
                                           unsigned *n_values);
 
-/* foreign.c: the C library's, so that blocks of ours that GLib frees as
- * malloc's come home. */
+/* foreign.c: replace the C library's, so that GLib can free our blocks as
+ * malloc's. */
 EXPORT void free (void *block);
 EXPORT void free_sized (void *block, size_t size);
 EXPORT void free_aligned_sized (void *block, size_t alignment, size_t size);

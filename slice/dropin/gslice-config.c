@@ -1,13 +1,11 @@
-/* gslice-config.c - what GLib's variables and calls set
+/* gslice-config.c - options from GLib's variables and calls
  *
- * Layer: dropin.  Below: the public interface of slices, as any program
- * has it.  G_SLICE and G_DEBUG are honoured as the manual of GLib 2.74 says
- * (Running GLib Applications); they become options of ours, which
- * SLICE_OPTIONS overrides.  No locks.
+ * Layer: dropin.  Below: the public interface of slices.  G_SLICE and G_DEBUG
+ * mean what the manual of GLib 2.74 says (Running GLib Applications).  They
+ * set options of ours, which SLICE_OPTIONS overrides.  No locks.
  *
- * Where slice-run started the program, G_SLICE is what GLib is told, and the
- * user's own setting is in SLICE_RUN_G_SLICE; without that, G_SLICE is meant
- * for both.
+ * In a program that slice-run started, G_SLICE is for GLib, and
+ * SLICE_RUN_G_SLICE has the user's setting; otherwise G_SLICE is for both.
  *
  * Sources: GLib's reference manual, "Running GLib Applications" and
  * g_parse_debug_string(), for what the words mean.
@@ -35,16 +33,16 @@
 
 enum
 {
-  COLOUR_INCREMENT_MAX = 1024, /* the option's; larger ones mean "at random"
-                                  to GLib, and all steps are alike to us */
+  COLOUR_INCREMENT_MAX = 1024, /* the option's; to GLib larger ones mean "at
+                                  random", to us all steps are equal */
   WORKING_SET_MSEC_MAX = 86400000,
-  /* GSlice's magazines hold no more: what a pipeline passes from thread to
-   * thread does not pile up on the way (decisions/0008). */
+  /* As in GSlice: with larger magazines, blocks that one thread allocates and
+   * another frees would pile up in them (decisions/0008). */
   MAGAZINE_BYTES_MAX = 16 * 1024,
   STATE_VALUES = 3             /* size, contention, rounds */
 };
 
-/* The words of a variable, bit by bit. */
+/* The words that a variable can have; a bit for each. */
 static const char *const slice_words[] = { "always-malloc", "debug-blocks" };
 enum
 {
@@ -60,16 +58,16 @@ enum
 
 static pthread_once_t config_once = PTHREAD_ONCE_INIT;
 
-/* Constant once loaded. */
+/* Constant after sli_gslice_config_load(). */
 static struct
 {
   unsigned words;     /* of the setting that is for us */
-  bool glib_mallocs;  /* GLib was told always-malloc, or sees valgrind */
+  bool glib_mallocs;  /* GLib uses malloc, by G_SLICE or under valgrind */
 } config;
 
 /* --- reading a variable -------------------------------------------------- */
 
-/* Letters in any case; GLib takes an underscore for a dash. */
+/* Ignores case; as in GLib, an underscore is equal to a dash. */
 static bool
 word_is (const char *word, size_t length, const char *name)
 {
@@ -100,11 +98,11 @@ print_words (const char *variable, const char *const *names, unsigned n)
   strncat (line, " all help\n", sizeof line - strlen (line) - 1);
   length = strlen (line);
   if (write (STDERR_FILENO, line, length) < 0)
-    return; /* nowhere to tell it */
+    return; /* the error can't be reported */
 }
 
-/* The words of `value` as bits.  "all" turns the meaning of the others round;
- * what is not known is passed over, as GLib does. */
+/* The words of `value' as bits.  With "all", these are the words that `value'
+ * does not have.  Unknown words are ignored, as in GLib. */
 static unsigned
 read_words (const char *variable, const char *value, const char *const *names,
             unsigned n, bool helps)
@@ -149,7 +147,7 @@ debug_words_of (const char *value)
 
 /* --- setting options ----------------------------------------------------- */
 
-/* Then GLib takes malloc, unless G_SLICE is set to whatever. */
+/* Under valgrind GLib uses malloc, unless G_SLICE is set to anything. */
 static bool
 valgrind_watches (void)
 {
@@ -161,23 +159,23 @@ valgrind_watches (void)
 static void
 config_load (void)
 {
-  const char *told = secure_getenv ("G_SLICE");
-  const char *mine = secure_getenv ("SLICE_RUN") != NULL
-                         ? secure_getenv ("SLICE_RUN_G_SLICE")
-                         : told;
+  const char *for_glib = secure_getenv ("G_SLICE");
+  const char *for_us = secure_getenv ("SLICE_RUN") != NULL
+                           ? secure_getenv ("SLICE_RUN_G_SLICE")
+                           : for_glib;
 
   config.glib_mallocs
-      = told == NULL ? valgrind_watches ()
-                     : (slice_words_of (told, false) & WORD_ALWAYS_MALLOC)
-                           != 0;
-  config.words = slice_words_of (mine, true);
-  /* GLib promises alignment to two pointers, in practice. */
+      = for_glib == NULL
+            ? valgrind_watches ()
+            : (slice_words_of (for_glib, false) & WORD_ALWAYS_MALLOC) != 0;
+  config.words = slice_words_of (for_us, true);
+  /* GLib's blocks are in practice aligned to two pointers. */
   slice_set_option (SLICE_OPTION_ALIGN_16, 1);
   slice_set_option (SLICE_OPTION_MAGAZINE_BYTES_MAX, MAGAZINE_BYTES_MAX);
   if (config.words & WORD_ALWAYS_MALLOC)
     slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
-  /* G_SLICE that is set, to nothing even, keeps the slabs under valgrind. */
-  else if (mine != NULL)
+  /* If G_SLICE is set, even if it is empty, slabs are used under valgrind. */
+  else if (for_us != NULL)
     slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
   if (config.words & WORD_DEBUG_BLOCKS)
     slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
@@ -248,7 +246,7 @@ sli_gslice_config_set (int key, int64_t value)
       && slice_set_option (option, option_value (key, value))
              == SLICE_SET_TOO_LATE
       && write (STDERR_FILENO, too_late, sizeof too_late - 1) < 0)
-    return; /* nowhere to tell it */
+    return; /* the error can't be reported */
 }
 
 int64_t
@@ -258,7 +256,7 @@ sli_gslice_config_get (int key)
 
   sli_gslice_config_load ();
   if (key == GSLICE_CHUNK_SIZES)
-    return SLICE_N_CLASSES - 1; /* class 0 is no class to GLib */
+    return SLICE_N_CLASSES - 1; /* GLib does not count class 0 */
   slice_get_option (option_of (key), &value);
   return value;
 }
@@ -281,7 +279,7 @@ sli_gslice_config_state (int key, int64_t index, unsigned *n_values)
     {
       const SliceClassStats *class = &stats->classes[index + 1];
 
-      /* The first block, so that the classes are known. */
+      /* The classes are known only after the first block. */
       sli_gslice_config_load ();
       slice_free1 (1, slice_alloc (1));
       slice_get_stats (stats);

@@ -1,4 +1,4 @@
-/* gslice-config.h - what GLib's variables and calls set
+/* gslice-config.h - options from GLib's variables and calls
  *
  * Layer: dropin.
  *
@@ -24,11 +24,11 @@ typedef enum
 /* Reads G_SLICE and G_DEBUG and sets our options by them; once, and before
  * the first block.  Later calls do nothing. */
 void sli_gslice_config_load (void);
-/* Does GLib itself hand out malloc's blocks, by what G_SLICE says to it?
- * Only after sli_gslice_config_load(). */
+/* Returns true if G_SLICE makes GLib itself use malloc.  Only after
+ * sli_gslice_config_load(). */
 bool sli_gslice_config_glib_mallocs (void);
 
-/* What the calls of the same name do. */
+/* Implement g_slice_set_config() and so on. */
 void sli_gslice_config_set (int key, int64_t value);
 int64_t sli_gslice_config_get (int key);
 int64_t *sli_gslice_config_state (int key, int64_t index, unsigned *n_values);

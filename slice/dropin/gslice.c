@@ -1,16 +1,16 @@
-/* gslice.c - GLib's slice calls on our layers, for programs as they are
+/* gslice.c - GLib's slice calls, for programs that are not compiled again
  *
  * Layer: dropin.  Below: the public interface of slices; beside it
  * gslice-config.c (variables and settings) and foreign.c (blocks that are not
- * ours).  Linked to libslice, and not to GLib: it serves any GLib, and works
- * before and without it.  No locks.
+ * ours).  Linked to libslice, but not to GLib: it works with any GLib, before
+ * GLib is loaded, and without it.  No locks.
  *
- * The inline code of slice.h is written out once more here, because the first
- * call of all has something to do before: while a thread has no magazines its
- * entry is the empty one, so the first call comes to the slow path.
+ * The code repeats the inline functions of slice.h, because the first call
+ * must load the settings.  A thread without magazines has the empty sentinel,
+ * so its first call takes the slow path, which does that.
  *
- * What may be freed here is wider than in slice.h: a block that GLib handed
- * out itself (foreign.c).
+ * Unlike slice_free1(), g_slice_free1() takes blocks that GLib has allocated
+ * itself, too (foreign.c).
  *
  * Design: chapters 2 and 6.  Source of the calls: GLib's reference manual,
  * "Memory Slices".
@@ -37,10 +37,10 @@ static pthread_once_t dropin_once = PTHREAD_ONCE_INIT;
 
 static struct
 {
-  bool ready;          /* set once, after all else */
+  bool ready;          /* set last */
   bool counts;         /* option `count': every call takes the slow path */
-  uint64_t n_allocs;   /* only if it counts */
-  uint64_t n_frees;
+  uint64_t n_allocs;   /* with the option `count' */
+  uint64_t n_frees;    /* likewise */
 } dropin;
 
 /* --- the first call ------------------------------------------------------ */
@@ -64,7 +64,7 @@ dropin_make_ready (void)
     pthread_once (&dropin_once, dropin_begin);
 }
 
-/* The program may still set options after this. */
+/* The program may still set options after this constructor. */
 __attribute__ ((constructor)) static void
 dropin_load (void)
 {
@@ -114,7 +114,7 @@ free_slow (size_t size, void *block)
     slice_free_slow_v1 (size, block);
 }
 
-/* A block that is not near the one freed before it: ours or GLib's? */
+/* Frees a block that is not near the round on top: it may be GLib's. */
 NOINLINE static void
 free_far (size_t size, void *block)
 {
@@ -134,9 +134,9 @@ free_far (size_t size, void *block)
   free_slow (size, block);
 }
 
-/* What lies in one piece with the round on top is ours as that is, which
- * spares most calls the question.  (An empty magazine has NULL there, which no
- * block is near to but NULL.) */
+/* A block within the same aligned SLICE_OURS_BYTES as the round on top is
+ * ours, so most calls need no lookup.  (In an empty magazine NULL is on top,
+ * and only NULL is near it.) */
 static inline void
 block_free (size_t size, void *block)
 {
@@ -147,7 +147,7 @@ block_free (size_t size, void *block)
       void **top = SLICE_LOAD (&entry->top);
       uintptr_t distance = (uintptr_t) *top ^ (uintptr_t) block;
 
-      /* Not 0: that would be the round itself. */
+      /* A distance of 0 is a double free: it wraps, and fails this test. */
       if (LIKELY (distance - 1 < SLICE_OURS_BYTES - 1 && top != entry->end))
         {
           SLICE_STORE (top + 1, block);
@@ -186,7 +186,7 @@ g_slice_free1 (size_t block_size, void *mem_block)
   block_free (block_size, mem_block);
 }
 
-/* The chain may hold blocks of GLib's as well, so each is looked at. */
+/* The chain may have blocks of GLib's, so each is freed by itself. */
 void
 g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
                                 size_t next_offset)
@@ -234,14 +234,14 @@ say (const char *format, ...)
   length = vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
   if (length > 0 && write (STDERR_FILENO, line, (size_t) length) < 0)
-    return; /* nowhere to tell it */
+    return; /* the error can't be reported */
 }
 
-/* Before the table of libslice, which is unloaded after us. */
+/* Runs before libslice prints its table, for libslice is unloaded later. */
 __attribute__ ((destructor)) static void
 dropin_report (void)
 {
-  uint64_t n_passed_on, n_sent_home;
+  uint64_t n_to_glib, n_from_free;
   int64_t wanted;
 
   slice_get_option (SLICE_OPTION_STATS, &wanted);
@@ -251,8 +251,8 @@ dropin_report (void)
     say ("slice-gslice: %llu blocks allocated, %llu freed\n",
          (unsigned long long) LOAD (&dropin.n_allocs),
          (unsigned long long) LOAD (&dropin.n_frees));
-  sli_foreign_count (&n_passed_on, &n_sent_home);
+  sli_foreign_count (&n_to_glib, &n_from_free);
   say ("slice-gslice: %llu blocks of GLib's passed on, %llu of ours came "
        "through free\n",
-       (unsigned long long) n_passed_on, (unsigned long long) n_sent_home);
+       (unsigned long long) n_to_glib, (unsigned long long) n_from_free);
 }

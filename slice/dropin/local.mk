@@ -23,8 +23,7 @@ endif
 	%D%/gslice-config.c \
 	%D%/gslice-config.h \
 	slice/port/tool.c
-# Its free() must not be taken for the C library's, with what the compiler
-# believes about that.
+# The compiler must not treat its free() like the C library's.
 %C%_libslice_gslice_la_CFLAGS = \
 	$(slice_cflags) \
 	$(SLICE_DROPIN_CFLAGS) \

@@ -5,10 +5,9 @@
  * Every function here takes Mesa's arguments (counts and linear sizes are
  * `unsigned' there) and jumps to libslice's.
  *
- * Both libraries export, for instance, ralloc_size.  Ours here has the
- * version SLICE_MESA_0, libslice's has SLICE_0; the references below name
- * that version, so the one can call the other, whatever the order in which
- * they were loaded.
+ * Both libraries export, for instance, ralloc_size: this one with the version
+ * SLICE_MESA_0, libslice with SLICE_0.  The references below name SLICE_0, so
+ * they reach libslice in whatever order the two are loaded.
  *
  * Linear contexts of the old style and of the new have the same handle (see
  * context/linear.c), so linear_alloc_child() serves both.
@@ -24,18 +23,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is defined here is declared here: Mesa's own header, or one of our
- * stand-ins, needs more of Mesa.  No caller may pass its linear_ctx as
- * anything but a pointer, so void * it is. */
+/* Functions are declared here, because Mesa's header and our stand-ins for it
+ * need more of Mesa.  A linear_ctx is only ever passed as a pointer, so void *
+ * stands for it. */
 #define EXPORTED __attribute__ ((visibility ("default")))
 
-/* A function of libslice, by its version, under the name slice_<name>. */
+/* Declares a function of libslice, by its version, as sli_<name>. */
 #define LIBSLICE(type, name, parameters)                                      \
   extern type sli_##name parameters;                                          \
   __asm__(".symver sli_" #name ", " #name "@SLICE_0")
 
-/* A function of ours that does what one of libslice does: declared, defined,
- * and on its way. */
+/* Defines a function that calls one of libslice. */
 #define FORWARD(type, name, parameters, real, arguments)                      \
   EXPORTED type name parameters;                                              \
   type name parameters                                                        \
@@ -49,7 +47,8 @@
     sli_##real arguments;                                                     \
   }
 
-/* One that takes its arguments after fmt as a list elsewhere. */
+/* The same for a function with variable arguments after fmt; libslice's takes
+ * a va_list. */
 #define FORWARD_FORMAT(type, name, parameters, real, arguments)               \
   EXPORTED type name parameters;                                              \
   type name parameters                                                        \

@@ -1,11 +1,11 @@
 # slice/dropin/mesa-ralloc.mk - Mesa's ralloc: library and stand-in headers
 #
-# The library's names carry versions, so it needs a linker that knows them;
-# its object must not be optimised across files, which would lose them.
+# The library's symbols have versions, so it needs a linker that knows them;
+# link-time optimisation would lose them.
 #
 # SPDX-License-Identifier: MIT
 
-# A static form could not be told its own names from libslice's.
+# In a static library its names would clash with libslice's.
 if WITH_SHARED
 if HAVE_VERSION_SCRIPT
 lib_LTLIBRARIES += slice/libslice-ralloc.la

@@ -46,10 +46,10 @@ print (int fd, const char *format, ...)
 #define U(x) ((unsigned long long) (x))
 #define KB(bytes) (U (bytes) / 1024)
 
-/* As large as the least stack that a thread may have: not on it.  NULL: no
- * memory. */
+/* The statistics, in a mapping: they are as large as the smallest stack that a
+ * thread may have.  NULL: no memory. */
 static SliceStats *
-stats_take (int fd, bool *has_blocks)
+stats_new (int fd, bool *has_blocks)
 {
   SliceStats *stats = sli_os_map (sizeof *stats, sli_os_page_bytes ());
 
@@ -61,7 +61,7 @@ stats_take (int fd, bool *has_blocks)
 }
 
 static void
-stats_give (SliceStats *stats)
+stats_free (SliceStats *stats)
 {
   sli_os_unmap (stats, sizeof *stats);
 }
@@ -92,14 +92,14 @@ print_totals (int fd, const SliceStats *stats)
            N (stats->n_fork_lost, "chunk"));
 }
 
-/* Where no block is a chunk there is nothing to be told of classes. */
+/* If each block is a malloc of its own, classes have no statistics. */
 static void
 print_mallocs (int fd, const SliceStats *stats)
 {
   const char *tool = sli_os_memory_tool ();
 
-  print (fd, "slice: %llu live %s, each a malloc of its own (%s%s): sizes and "
-         "places are the tool's to tell\n",
+  print (fd, "slice: %llu live %s, each a malloc of its own (%s%s): their "
+         "sizes are not known here\n",
          N (stats->live_blocks, "block"),
          tool != NULL ? "as always under " : "always-malloc",
          tool == NULL                     ? ""
@@ -148,7 +148,7 @@ void
 slice_print_stats (int fd)
 {
   bool has_blocks;
-  SliceStats *stats = stats_take (fd, &has_blocks);
+  SliceStats *stats = stats_new (fd, &has_blocks);
 
   if (stats == NULL)
     return;
@@ -158,12 +158,12 @@ slice_print_stats (int fd)
     print_mallocs (fd, stats);
   else
     print_table (fd, stats);
-  stats_give (stats);
+  stats_free (stats);
 }
 
 /* --- JSON ---------------------------------------------------------------- */
 
-/* A field of a structure of 64-bit (or 32-bit) unsigned numbers. */
+/* A field of a structure: an unsigned number of 64 or 32 bits. */
 typedef struct
 {
   const char *name;
@@ -228,7 +228,7 @@ print_fields (int fd, const void *base, const Field *fields, size_t n)
 
 #define N_FIELDS(table) (sizeof (table) / sizeof (table)[0])
 
-/* Class 0 is none. */
+/* Leaves out class 0, which has no chunks. */
 static void
 print_json (int fd, const SliceStats *stats)
 {
@@ -249,12 +249,12 @@ void
 slice_print_stats_json (int fd)
 {
   bool has_blocks;
-  SliceStats *stats = stats_take (2, &has_blocks);
+  SliceStats *stats = stats_new (2, &has_blocks);
 
   if (stats == NULL)
     return;
   print_json (fd, stats);
-  stats_give (stats);
+  stats_free (stats);
 }
 
 /* --- at exit ------------------------------------------------------------- */

@@ -1,12 +1,13 @@
-/* leaks.c - the last look, at exit: what is spoilt, and what was never freed
+/* leaks.c - checks at exit: damaged blocks, and blocks that were never freed
  *
- * Layer: observe.  Memory of the kernel's own.  Design: chapter 6.
+ * Layer: observe.  Uses mappings only, no blocks.  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "leaks.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/errors.h"
 #include "base/option.h"
@@ -19,23 +20,23 @@
 
 enum
 {
-  SITES_SHOWN = 20 /* the largest; what is beyond is told as a number */
+  SITES_SHOWN = 20 /* the largest; of the others only the number is shown */
 };
 
-/* All blocks of one place in the program. */
+/* The live blocks that one call in the program has allocated. */
 typedef struct
 {
-  const void *site; /* NULL: a free slot */
-  size_t n_blocks;
+  const void *address; /* of the call; NULL: a free slot */
+  size_t n_blocks;     /* 0 once it is shown */
   size_t bytes;
-} ChunkRef;
+} Site;
 
 typedef struct
 {
-  ChunkRef *places; /* a hash table by site */
-  size_t n_slots;  /* a power of two, above the number of blocks */
+  Site *sites;    /* a hash table by address */
+  size_t n_slots; /* a power of two, above the number of blocks */
   size_t n_sites;
-  ChunkRef all;
+  Site all;       /* the sum */
 } Leaks;
 
 static void
@@ -44,38 +45,38 @@ add_block (const void *block, size_t size, const void *site, void *data)
   Leaks *leaks = data;
   const void *key = site != NULL ? site : block;
   size_t i = (size_t) (((uintptr_t) key >> 2) * (uintptr_t) 0x9e3779b1u);
-  ChunkRef *place;
+  Site *slot;
 
-  /* More than there were when the table was made: other threads. */
+  /* Other threads have allocated since the table was made. */
   if (leaks->n_sites + 1 >= leaks->n_slots)
     return;
   for (;; i++)
     {
-      place = &leaks->places[i & (leaks->n_slots - 1)];
-      if (place->site == key || place->site == NULL)
+      slot = &leaks->sites[i & (leaks->n_slots - 1)];
+      if (slot->address == key || slot->address == NULL)
         break;
     }
-  leaks->n_sites += place->site == NULL;
-  place->site = key;
-  place->n_blocks++;
-  place->bytes += size;
+  leaks->n_sites += slot->address == NULL;
+  slot->address = key;
+  slot->n_blocks++;
+  slot->bytes += size;
   leaks->all.n_blocks++;
   leaks->all.bytes += size;
 }
 
-/* The largest that has not been told; NULL: all have. */
-static ChunkRef *
+/* The largest that was not shown yet; NULL: all were. */
+static Site *
 next_largest (const Leaks *leaks)
 {
-  ChunkRef *largest = NULL;
+  Site *largest = NULL;
 
   for (size_t i = 0; i < leaks->n_slots; i++)
     {
-      ChunkRef *place = &leaks->places[i];
+      Site *site = &leaks->sites[i];
 
-      if (place->n_blocks != 0
-          && (largest == NULL || place->bytes > largest->bytes))
-        largest = place;
+      if (site->n_blocks != 0
+          && (largest == NULL || site->bytes > largest->bytes))
+        largest = site;
     }
   return largest;
 }
@@ -87,9 +88,9 @@ plural (size_t n)
 }
 
 static void
-tell_leaks (const Leaks *leaks)
+report_leaks (const Leaks *leaks)
 {
-  ChunkRef *place;
+  Site *site;
   int n = 0;
 
   sli_diag_warn (ERROR_NEVER_FREED,
@@ -97,13 +98,13 @@ tell_leaks (const Leaks *leaks)
                  "addr2line -ifp -e FILE 0xOFFSET names the line",
                  leaks->all.n_blocks, plural (leaks->all.n_blocks),
                  leaks->all.bytes, leaks->n_sites, plural (leaks->n_sites));
-  while (n++ < SITES_SHOWN && (place = next_largest (leaks)) != NULL)
+  while (n++ < SITES_SHOWN && (site = next_largest (leaks)) != NULL)
     {
       sli_diag_warn (ERROR_NEVER_FREED,
                      "exit: %z block%s, %z bytes never freed, allocated at %a",
-                     place->n_blocks, plural (place->n_blocks), place->bytes,
-                     (const char *) place->site - 1);
-      place->n_blocks = 0;
+                     site->n_blocks, plural (site->n_blocks), site->bytes,
+                     (const char *) site->address - 1);
+      site->n_blocks = 0;
     }
   if (leaks->n_sites > SITES_SHOWN)
     sli_diag_warn (ERROR_NEVER_FREED, "exit: and %z place%s more",
@@ -118,19 +119,19 @@ find_leaks (void)
 
   while (leaks.n_slots / 2 <= sli_block_check_count ())
     leaks.n_slots *= 2;
-  leaks.places
-      = sli_os_map (leaks.n_slots * sizeof (ChunkRef), sli_os_page_bytes ());
-  if (leaks.places == NULL)
+  leaks.sites
+      = sli_os_map (leaks.n_slots * sizeof (Site), sli_os_page_bytes ());
+  if (leaks.sites == NULL)
     return;
   sli_block_check_each (add_block, &leaks);
+  assert_here (leaks.n_sites < leaks.n_slots);
   if (leaks.all.n_blocks != 0)
-    tell_leaks (&leaks);
-  sli_os_unmap (leaks.places, leaks.n_slots * sizeof (ChunkRef));
+    report_leaks (&leaks);
+  sli_os_unmap (leaks.sites, leaks.n_slots * sizeof (Site));
 }
 
-/* Threads that are left may be in the middle of anything: what they are about
- * to fill is not looked at.  In a forked child those count, too, that the fork
- * left behind. */
+/* Returns true if no other thread can be writing to a block just now, or was
+ * when this process was forked. */
 static bool
 is_alone (void)
 {

@@ -1,7 +1,7 @@
-/* stats.c - a snapshot of what the floors count
+/* stats.c - a snapshot of what the layers count
  *
- * Layer: observe.  Reads the floors through their getters; takes their
- * locks one at a time.  Design: chapter 10.
+ * Layer: observe.  Reads the layers through their getters; takes their locks
+ * one at a time.  Design: chapter 10.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include <slice/stats.h>
 
-#include "base/option.h"
+#include "base/check.h"
 #include "base/sizeclass.h"
 #include "alloc/alloc.h"
 #include "depot/depot.h"
@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-_Static_assert ((int) SLICE_N_CLASSES == (int) N_CLASSES,
-                "the public number of classes");
+SLICE_STATIC_ASSERT ((int) SLICE_N_CLASSES == (int) N_CLASSES,
+                     "the public number of classes");
 
 static void
 stats_add_pages (SliceStats *stats)
@@ -87,7 +87,8 @@ class_add_magazines (SliceClassStats *stats, const MagazineCounts *counts)
   stats->rounds_peak = counts->rounds_peak;
 }
 
-/* Live is what is out of the slabs and rests in no magazine. */
+/* Live blocks are the chunks that are out of their slabs and not cached.  The
+ * counts are not of one moment, so a difference may be below 0. */
 static void
 stats_sum_up (SliceStats *stats)
 {

@@ -1,9 +1,9 @@
 /* walk.c - slice_walk() and slice_validate()
  *
- * Layer: observe.  Reads the floors through their getters, which take
- * their locks one at a time; what they show is noted in memory of the
- * kernel's own, so that nothing is disturbed and nobody is called with a lock
- * held.  Design: chapter 10.
+ * Layer: observe.  Reads the layers through their getters, which take their
+ * locks one at a time.  What they show is noted in a mapping: so the walk
+ * allocates no block, and calls the program with no lock held.
+ * Design: chapter 10.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-/* --- a list that grows nowhere: counted first, then filled --------------- */
+/* --- notes: counted first, then written ---------------------------------- */
 
 typedef struct
 {
@@ -31,9 +31,9 @@ typedef struct
 
 typedef struct
 {
-  Note *notes; /* NULL: being counted */
+  Note *notes; /* NULL: they are only counted */
   size_t n;
-  size_t room;
+  size_t room; /* for so many; those beyond are lost */
 } Notes;
 
 static void
@@ -72,7 +72,7 @@ list_cached (Notes *notes)
   sli_magazine_each (note_rounds, notes);
 }
 
-/* False: no memory. */
+/* Lists twice, to count and to note; false if there is no memory. */
 static bool
 notes_add (Notes *notes, void (*list) (Notes *notes))
 {
@@ -85,13 +85,13 @@ notes_add (Notes *notes, void (*list) (Notes *notes))
   if (notes->notes == NULL)
     return false;
   list (notes);
-  if (notes->n > notes->room)
+  if (notes->n > notes->room) /* other threads were at work meanwhile */
     notes->n = notes->room;
   return true;
 }
 
 static void
-notes_end (Notes *notes)
+notes_free (Notes *notes)
 {
   sli_os_unmap (notes->notes, notes->room * sizeof notes->notes[0]);
 }
@@ -104,17 +104,17 @@ walk_slab (const Note *slab, SliceVisit visit, void *data)
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
   SlicePart part = { SLICE_PART_SLAB, slab->address, sizeclass->slab_bytes,
                      slab->class_index };
-  bool goes_on = visit (&part, data);
+  bool wants_more = visit (&part, data);
   ChunkInfo chunk;
 
   for (unsigned i = 0;
-       goes_on && i < sli_slab_chunk (slab->address, i, &chunk); i++)
+       wants_more && i < sli_slab_chunk (slab->address, i, &chunk); i++)
     {
       part.kind = chunk.state == CHUNK_OUT ? SLICE_PART_OUT : SLICE_PART_FREE;
       part.address = sli_alloc_block_of (&chunk, &part.bytes);
-      goes_on = visit (&part, data);
+      wants_more = visit (&part, data);
     }
-  return goes_on;
+  return wants_more;
 }
 
 static bool
@@ -134,15 +134,15 @@ walk_notes (void (*list) (Notes *notes),
             bool (*walk) (const Note *note, SliceVisit visit, void *data),
             SliceVisit visit, void *data)
 {
-  bool goes_on = true;
+  bool wants_more = true;
   Notes notes;
 
   if (!notes_add (&notes, list))
     return false;
-  for (size_t i = 0; goes_on && i < notes.n; i++)
-    goes_on = walk (&notes.notes[i], visit, data);
-  notes_end (&notes);
-  return goes_on;
+  for (size_t i = 0; wants_more && i < notes.n; i++)
+    wants_more = walk (&notes.notes[i], visit, data);
+  notes_free (&notes);
+  return wants_more;
 }
 
 bool
@@ -164,7 +164,7 @@ static const char *const invariants[] = {
   "trimmer has it",
   "P3: `zeroed' is a subset of `free'",
   "P4: n_purged counts an extent's purged regions",
-  "P5: the map has the bits of every region that has begun, and no "
+  "P5: the map has the bits of every region that was initialised, and no "
   "other",
   "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
   "chunk that is free or not carved",
@@ -183,7 +183,7 @@ static const char *const invariants[] = {
   "X2: no chunk is cached twice"
 };
 
-/* The whole of an id. */
+/* The text of an invariant. */
 static const char *
 invariant_text (const char *id)
 {
@@ -195,7 +195,8 @@ invariant_text (const char *id)
   return id;
 }
 
-/* Heap sort by address: no memory, no recursion, no worst case. */
+/* Heap sort by address, because it needs no memory, no recursion, and never
+ * quadratic time. */
 static void
 notes_sift (Note *notes, size_t at, size_t n)
 {
@@ -227,6 +228,7 @@ notes_sort (Notes *notes)
     }
 }
 
+/* The id of X1 or X2 if it does not hold, and where; or NULL. */
 static const char *
 check_cached (const void **where)
 {
@@ -249,7 +251,7 @@ check_cached (const void **where)
       else if (i > 0 && notes.notes[i - 1].address == cached->address)
         broken = "X2";
     }
-  notes_end (&notes);
+  notes_free (&notes);
   return broken;
 }
 
