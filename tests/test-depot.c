@@ -77,8 +77,8 @@ full_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
-/* Pushes, and drains what comes back as any caller does; true if something
- * did. */
+/* Pushes, and flushes the spare magazine as any caller does; true if there was
+ * one. */
 static bool
 push (Magazine *magazine)
 {
@@ -127,7 +127,8 @@ test_last_in_first_out (void)
   g_assert_cmpuint (counts_of (CLASS).n_chunks, ==, 0);
 }
 
-/* Empty ones go with the exchange, and a large enough one comes back. */
+/* An exchange keeps the empty magazine, and returns it if it is large
+ * enough. */
 static void
 test_exchange (void)
 {
@@ -152,7 +153,7 @@ test_exchange (void)
   g_assert_cmpuint (chunks_out (CLASS), ==, 0);
 }
 
-/* --- what magazines hold --- */
+/* --- sizes of magazines --- */
 
 static void
 test_rounds (void)
@@ -208,7 +209,7 @@ test_rounds_bytes_max (void)
 
 /* --- bounds --- */
 
-/* Never more than the limit, and the oldest goes first. */
+/* The depot never has more than its limit. */
 static void
 test_limit (void)
 {
@@ -249,7 +250,7 @@ test_keeps_working_set (void)
   g_assert_true (push (full_magazine (CLASS, LARGEST)));
   sli_depot_flush (sli_depot_pop_old (CLASS, 15000));
   g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 10);
-  /* What was used meanwhile is young again. */
+  /* A magazine that was used meanwhile is young again. */
   for (int i = 0; i < 10; i++)
     {
       Magazine *magazines[10];
@@ -264,7 +265,7 @@ test_keeps_working_set (void)
   check_valid ();
 }
 
-/* Only what lies at the bottom and is not needed grows old. */
+/* Only magazines at the bottom, which are not needed, become old. */
 static void
 test_unused_part_grows_old (void)
 {
@@ -292,7 +293,7 @@ test_working_set_of_nothing (void)
   g_assert_cmpuint (chunks_out (CLASS), ==, 0);
 }
 
-/* --- upkeep: any traffic ages every class --- */
+/* --- upkeep: traffic in one class flushes old magazines of all --- */
 
 static void
 test_upkeep (void)
@@ -308,7 +309,7 @@ test_upkeep (void)
   sli_depot_upkeep ();
   g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 303);
   sli_os_pretend_clock_msec (1000000 + 15000);
-  /* Some of it at each call, a bounded number, and in the end all of it. */
+  /* Each call flushes a bounded number, and in the end all are flushed. */
   for (bool any = true; any;)
     {
       uint64_t before = 0, after = 0;
@@ -328,8 +329,8 @@ test_upkeep (void)
   check_valid ();
 }
 
-/* Where nothing is old, the clock decides how often all classes are looked
- * at; it never keeps the old ones waiting for ever. */
+/* If nothing is old, the clock decides how often all classes are examined; old
+ * magazines never wait for ever. */
 static void
 test_upkeep_of_one_class (void)
 {
@@ -454,7 +455,7 @@ wait_for_depot (void *data)
   return NULL;
 }
 
-/* Contention on purpose: it is told, and counted. */
+/* Contention on purpose is reported and counted. */
 static void
 test_contention (void)
 {

@@ -76,7 +76,7 @@ test_counted (void)
   g_free (said);
 }
 
-/* Blocks that are mallocs are counted, and not taken for none. */
+/* Blocks that are mallocs are counted. */
 static void
 print_mallocs (void)
 {

@@ -1,6 +1,6 @@
 /* test-leaks.c - slice/observe/leaks.c and slice/checking/checking-exit.c
  *
- * Links the library as a program does: what is looked at is what it leaves.
+ * Links the library as a program does, and examines what it writes at exit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -93,7 +93,7 @@ test_off (void)
     expect_said ("always-malloc debug", leave_blocks, "");
 }
 
-/* Many places: the largest, and a number. */
+/* With many sites, the largest are shown and the others counted. */
 #define LEAK_1(n) ((char *) slice_alloc (16 + (n)))[0] = 1;
 #define LEAK_4(n) LEAK_1 (n) LEAK_1 (n + 1) LEAK_1 (n + 2) LEAK_1 (n + 3)
 
@@ -250,8 +250,8 @@ test_spoilt_off (void)
   expect_said ("hardened exit-check=2", leave_none, "");
 }
 
-/* Who is still at work may be found with a block half made: nothing is said of
- * contents then. */
+/* Another thread may be writing to a block at exit: contents are not checked
+ * then. */
 static int n_ready;
 
 static void *

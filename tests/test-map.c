@@ -31,7 +31,7 @@ give_leaf (uintptr_t address)
     sli_map_add_leaf (at (address), g_new0 (MapLeaf, 1));
 }
 
-/* A region of some bytes, and its neighbours on all sides. */
+/* Checks a region of some bytes, and the addresses around it. */
 static void
 check_region (uintptr_t region, size_t bytes)
 {
@@ -88,8 +88,7 @@ test_far (void)
   check_region (0 - 2 * WINDOW, WINDOW);
 }
 
-/* The first and the last that the table holds, and the first that it does
- * not. */
+/* The first and the last address of the table, and the first beyond it. */
 static void
 test_border (void)
 {
@@ -99,8 +98,8 @@ test_border (void)
   g_assert_true (sli_map_far_leaf (TABLE_END / LEAF_SPAN) != NULL);
 }
 
-/* As many far leaves as there are chains, many times; each region is found,
- * and none that is not there. */
+/* Many times as many far leaves as there are chains: each region is found, and
+ * no other. */
 static void
 test_many_far (void)
 {
@@ -111,7 +110,7 @@ test_many_far (void)
   test_random_init (&random, 2);
   for (unsigned i = 0; i < N; i++)
     {
-      /* Some stand side by side, most anywhere. */
+      /* Some are neighbours, most are anywhere. */
       regions[i] = i % 4 == 3 ? regions[i - 1] + LEAF_SPAN
                               : ((uintptr_t) test_random (&random)
                                  | TABLE_END << 3) / WINDOW * WINDOW;
@@ -129,7 +128,7 @@ test_many_far (void)
 }
 #endif
 
-/* No address at all makes it fault. */
+/* A lookup of any address never faults. */
 static void
 test_any_address (void)
 {
@@ -146,7 +145,7 @@ test_any_address (void)
     g_assert_false (sli_map_has (at ((uintptr_t) test_random (&random))));
 }
 
-/* Against a table of booleans: neighbours never disturb each other. */
+/* The map agrees with a table of booleans: neighbours are independent. */
 static void
 check_model (uintptr_t first)
 {

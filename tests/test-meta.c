@@ -31,22 +31,22 @@ test_sizes (void)
   g_assert_cmpuint (sli_meta_bytes (16384), ==, 16384);
   for (size_t bytes = 1; bytes <= META_BYTES_MAX; bytes += 97)
     {
-      char *piece = sli_meta_alloc (bytes);
+      char *block = sli_meta_alloc (bytes);
 
-      g_assert_nonnull (piece);
-      g_assert_cmpuint ((uintptr_t) piece % 64, ==, 0);
-      memset (piece, 1, sli_meta_bytes (bytes));
-      sli_meta_free (piece, bytes);
+      g_assert_nonnull (block);
+      g_assert_cmpuint ((uintptr_t) block % 64, ==, 0);
+      memset (block, 1, sli_meta_bytes (bytes));
+      sli_meta_free (block, bytes);
     }
 }
 
-/* Pieces of all sizes at random: none overlaps another, and when all are
- * back, they have been joined to whole granules, of which one is kept. */
+/* Blocks of all sizes at random: none overlaps another, and when all are
+ * freed, they are joined to whole granules, of which one is kept. */
 static void
 test_random_run (unsigned index, void *data G_GNUC_UNUSED)
 {
   enum { N = 200 };
-  char *pieces[N] = { NULL };
+  char *blocks[N] = { NULL };
   size_t bytes[N] = { 0 };
   TestRandom random;
 
@@ -55,70 +55,70 @@ test_random_run (unsigned index, void *data G_GNUC_UNUSED)
     {
       unsigned i = test_random_below (&random, N);
 
-      if (pieces[i] == NULL)
+      if (blocks[i] == NULL)
         {
           bytes[i] = 1 + (test_random (&random)
                           & ((1u << test_random_below (&random, 14)) - 1));
-          pieces[i] = sli_meta_alloc (bytes[i]);
-          test_fill (pieces[i], bytes[i], i);
+          blocks[i] = sli_meta_alloc (bytes[i]);
+          test_fill (blocks[i], bytes[i], i);
         }
       else
         {
-          g_assert_true (test_is_filled (pieces[i], bytes[i], i));
-          sli_meta_free (pieces[i], bytes[i]);
-          pieces[i] = NULL;
+          g_assert_true (test_is_filled (blocks[i], bytes[i], i));
+          sli_meta_free (blocks[i], bytes[i]);
+          blocks[i] = NULL;
         }
     }
   for (unsigned i = 0; i < N; i++)
-    if (pieces[i] != NULL)
-      sli_meta_free (pieces[i], bytes[i]);
+    if (blocks[i] != NULL)
+      sli_meta_free (blocks[i], bytes[i]);
 }
 
 static void
-test_random_pieces (void)
+test_random_blocks (void)
 {
   begin ();
   test_gang (3, test_random_run, NULL);
   g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_granule_bytes ());
 }
 
-/* One piece that stays keeps its own granule and no other. */
+/* One live block keeps its own granule and no other. */
 static void
 test_one_stays (void)
 {
-  void *pieces[1000], *one = NULL;
+  void *blocks[1000], *one = NULL;
 
   begin ();
-  for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
-    pieces[i] = sli_meta_alloc (META_BYTES_MIN << i % 5);
-  for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = sli_meta_alloc (META_BYTES_MIN << i % 5);
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
     if (i == 500)
-      one = pieces[i];
+      one = blocks[i];
     else
-      sli_meta_free (pieces[i], META_BYTES_MIN << i % 5);
+      sli_meta_free (blocks[i], META_BYTES_MIN << i % 5);
   g_assert_cmpuint (sli_meta_held_bytes (), ==, 2 * sli_page_granule_bytes ());
   memset (one, 1, META_BYTES_MIN);
   sli_meta_free (one, META_BYTES_MIN);
   g_assert_cmpuint (sli_meta_held_bytes (), ==, sli_page_granule_bytes ());
 }
 
-/* What comes back is used again: no growth. */
+/* Freed blocks are used again: no growth. */
 static void
 test_reuse (void)
 {
-  void *pieces[1000];
+  void *blocks[1000];
   size_t held;
 
   begin ();
   for (int turn = 0; turn < 20; turn++)
     {
-      for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
-        pieces[i] = sli_meta_alloc (1024);
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        blocks[i] = sli_meta_alloc (1024);
       if (turn == 0)
         held = sli_meta_held_bytes ();
       g_assert_cmpuint (sli_meta_held_bytes (), ==, held);
-      for (size_t i = 0; i < G_N_ELEMENTS (pieces); i++)
-        sli_meta_free (pieces[i], 1024);
+      for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+        sli_meta_free (blocks[i], 1024);
     }
   g_assert_cmpuint (held, <=, 1000 * 1024 + 2 * 16384);
 }
@@ -136,7 +136,7 @@ test_no_memory (void)
   while (sli_meta_alloc (META_BYTES_MAX) != NULL)
     n++;
   g_assert_cmpint (n, ==, 15);
-  /* Smaller ones may still be had from what is left, and no more than fit. */
+  /* The 15 granules are used up, for smaller blocks too. */
   g_assert_null (sli_meta_alloc (META_BYTES_MAX));
   g_assert_null (sli_meta_alloc (64));
 }
@@ -167,7 +167,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/meta/sizes", test_sizes);
-  test_add_fresh ("/slice/meta/random-pieces", test_random_pieces);
+  test_add_fresh ("/slice/meta/random-blocks", test_random_blocks);
   test_add_fresh ("/slice/meta/one-stays", test_one_stays);
   test_add_fresh ("/slice/meta/reuse", test_reuse);
   test_add_fresh ("/slice/meta/no-memory", test_no_memory);

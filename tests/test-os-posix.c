@@ -79,7 +79,7 @@ on_alarm (int number G_GNUC_UNUSED)
 {
 }
 
-/* A writer that a signal interrupts while the pipe is full goes on. */
+/* sli_os_write() continues after a signal that interrupts it. */
 static void
 write_much (unsigned index, void *data)
 {

@@ -37,7 +37,7 @@ counts_now (void)
   return counts;
 }
 
-/* The floor on a source that is watched. */
+/* The page layer on a source that counts its calls. */
 static void
 begin (void)
 {
@@ -106,7 +106,7 @@ test_foreign (void)
   g_assert_null (sli_page_run_of ((void *) UINTPTR_MAX, &record));
   g_assert_false (sli_page_is_ours (elsewhere));
   g_assert_false (sli_page_is_ours (NULL));
-  /* The rest of the window that the short first extent begins. */
+  /* The rest of the window of the short first extent. */
   g_assert_null (sli_page_run_of (run + MIB, &record));
   g_assert_false (sli_page_is_ours (run + MIB));
   g_free (elsewhere);
@@ -149,8 +149,8 @@ run_check (const Run *run, unsigned key)
     }
 }
 
-/* Runs of all lengths, taken and given back at random, trimmed now and then:
- * none overlaps another, what is said to be zero is. */
+/* Runs of all lengths are allocated and freed at random, and trimmed now and
+ * then: none overlaps another, and those that are said to be zero are. */
 static void
 random_runs (unsigned n_turns)
 {
@@ -292,7 +292,7 @@ test_each_run (void)
   g_assert_cmpuint (n, ==, 500);
 }
 
-/* --- giving back --- */
+/* --- trimming --- */
 
 enum { MANY = 2000 };
 static void *many[MANY];
@@ -318,7 +318,7 @@ give_many (void)
     free_run (many[i], 4);
 }
 
-/* All 125 MiB go back; only the permanent extents stay mapped. */
+/* All 125 MiB are returned; only the permanent extents stay mapped. */
 static void
 test_trim_returns_all (void)
 {
@@ -338,7 +338,7 @@ test_trim_returns_all (void)
   g_assert_cmpuint (pages.mapped_bytes, <=, 2 * 32 * MIB + 256 * KIB);
   g_assert_cmpuint (counts.held_bytes, ==,
                     counts.n_regions * counts.granule_bytes);
-  /* And all can be had again. */
+  /* All can be allocated again. */
   take_many ();
   give_many ();
 }
@@ -377,7 +377,7 @@ test_trim_by_age (void)
   g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * 64 * KIB);
 }
 
-/* Free granules between used ones go back too, and read as zero again. */
+/* Free granules between used ones are purged too, and read as zero again. */
 static void
 test_trim_units (void)
 {
@@ -406,8 +406,8 @@ test_trim_units (void)
     }
 }
 
-/* Each granule has its own age: what else of its region is in use, or was until a
- * moment ago, is no matter. */
+/* Each granule has its own age, whatever else of its region is in use or was
+ * until a moment ago. */
 static void
 test_trim_units_by_age (void)
 {
@@ -446,7 +446,8 @@ test_trim_units_by_age (void)
                     sli_page_granule_bytes ());
 }
 
-/* What became idle late, but was last needed early, need not wait. */
+/* The age of a region counts from when it was last needed, not from when it
+ * became idle. */
 static void
 test_idle_by_age (void)
 {
@@ -469,7 +470,8 @@ test_idle_by_age (void)
                     G_N_ELEMENTS (second) * 4 * sli_page_granule_bytes ());
 }
 
-/* Is an address in a mapping with that flag (man 5 proc, VmFlags)? */
+/* Returns true if an address is in a mapping with that flag (man 5 proc,
+ * VmFlags). */
 static bool
 mapping_has_flag (const void *address, const char *flag)
 {
@@ -488,8 +490,8 @@ mapping_has_flag (const void *address, const char *flag)
   return has;
 }
 
-/* A region that was given back is no longer to be made a huge page: the
- * system would fill it with memory again.  In use once more, it is. */
+/* A purged region is advised to have small pages: the system would fill a huge
+ * one with memory again.  When it is used again, it gets huge pages. */
 static void
 test_trim_ends_huge_pages (void)
 {
@@ -526,9 +528,8 @@ same_leaf (const void *a, const void *b)
   return ((uintptr_t) a ^ (uintptr_t) b) >> MAP_LEAF_BITS == 0;
 }
 
-/* The first two extents are known at a glance, until they are given up.  With
- * 32 bits extents are small, and the last run lies in a third, which is not
- * known. */
+/* The cache has the first two extents until they are unmapped.  With 32 bits
+ * extents are small, and the last run is in a third, which is not cached. */
 static void
 test_own_extents (void)
 {
@@ -554,8 +555,8 @@ test_own_extents (void)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
   g_assert_true (extent_cache_has (runs[0]));
-  /* Where the system puts the second extent into another leaf of the map, it
-   * keeps that leaf, and stays. */
+  /* If the second extent is in another leaf of the map, it has that leaf and
+   * is permanent. */
   if (same_leaf (runs[0], runs[n_known - 1]))
     {
       g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
@@ -597,8 +598,8 @@ test_huge_late (void)
   g_assert_false (huge_from_the_start ());
 }
 
-/* Only so many idle regions wait for their working set; those whose memory
- * went back already are none of them. */
+/* Only so many idle regions keep their memory for a working set; purged ones
+ * do not count. */
 static void
 test_idle_share (void)
 {
@@ -633,7 +634,7 @@ test_idle_share (void)
   g_assert_cmpuint (counts_now ().n_idle, ==, n_idle);
 }
 
-/* Half-used regions are filled up before empty ones are begun. */
+/* Half-used regions are filled before new ones are initialised. */
 static void
 test_fullest_first (void)
 {
@@ -712,7 +713,7 @@ use_small_pieces (void)
   g_assert_cmpint (pages.n_maps, >, 1);
 }
 
-/* Runs a body in a process of its own. */
+/* Runs a function in a process of its own. */
 static void
 run_apart (TestBody body)
 {
@@ -724,7 +725,7 @@ run_apart (TestBody body)
   g_free (said);
 }
 
-/* Extents halve until the source has such a piece. */
+/* Extents become smaller by half until the source has the memory. */
 static void
 test_source_of_small_pieces (void)
 {
@@ -772,7 +773,7 @@ use_askew_source (void)
   g_assert_cmpuint (pages.mapped_bytes, ==, 0);
 }
 
-/* A piece at a wrong alignment is refused, told of, and given back. */
+/* Memory at a wrong alignment is reported and unmapped. */
 static void
 test_source_breaks_alignment (void)
 {
@@ -795,7 +796,7 @@ refuse_advice (const SliceSource *source G_GNUC_UNUSED,
   return false;
 }
 
-/* Advice that fails costs one try a trim, and nothing is said to be zero. */
+/* Advice that fails is tried once a trim, and nothing counts as zero. */
 static void
 test_source_refuses_advice (void)
 {
@@ -830,9 +831,10 @@ test_source_never_unmaps (void)
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
 }
 
-enum { FIRST_UNITS = 15 }; /* of the first extent, to be had */
+enum { FIRST_UNITS = 15 }; /* of the first extent, for runs */
 
-/* Nor does it unmap what came a moment too late: that is used as well. */
+/* Without unmap, an extent that another thread has made superfluous is used as
+ * well. */
 static void *(*map_of_pages) (const SliceSource *, size_t, size_t);
 
 static void
@@ -879,7 +881,7 @@ test_late_extent_is_kept (void)
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
 }
 
-/* What is held is never less than nothing. */
+/* held_bytes never wraps. */
 static void
 test_source_of_dirty_memory (void)
 {
@@ -895,14 +897,14 @@ test_source_of_dirty_memory (void)
   g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
 }
 
-/* --- where extents lie --- */
+/* --- addresses of extents --- */
 
-/* The map's leaf holds so much. */
+/* The addresses of one leaf of the map. */
 #define LEAF_SPAN ((uintptr_t) 1 << (WINDOW_SHIFT + MAP_LEAF_SHIFT) % 64)
 
 static uintptr_t next_border;
 
-/* Just there, or nowhere. */
+/* Maps at this address, or fails. */
 static void *
 map_at (uintptr_t address, size_t bytes)
 {
@@ -916,7 +918,7 @@ map_at (uintptr_t address, size_t bytes)
   return NULL;
 }
 
-/* Extents of which half lies in one leaf of the map and half in the next. */
+/* Maps extents half of which are in one leaf of the map, half in the next. */
 static void *
 map_astride (const SliceSource *source, size_t bytes, size_t alignment)
 {
@@ -956,7 +958,7 @@ check_astride (bool is_zeroed)
   give_many ();
   sli_page_trim (0, 10000);
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
-  /* What holds a leaf stays. */
+  /* An extent with a leaf stays mapped. */
   g_assert_cmpint (pages.n_unmaps, ==, n_unmaps);
   take_many ();
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
@@ -1034,13 +1036,13 @@ test_source_high (void)
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
 }
 
-/* --- a fork while a trimmer is at work --- */
+/* --- a fork during a trim --- */
 
 static void *first_runs[FIRST_UNITS];
 static pid_t forked = -1;
 static unsigned n_free_then;
 
-/* All that the parent's trimmer had in hand is there. */
+/* The child has all granules that the parent's trimmer had removed. */
 static void
 child_of_trimmer (void)
 {
@@ -1105,7 +1107,7 @@ test_fork_in_trim (void)
   g_assert_cmpint (forked, >, 0);
 }
 
-/* What is being given back nobody gets meanwhile, granules or whole regions. */
+/* Granules and regions that are being purged are not allocated meanwhile. */
 static char *advised;
 static size_t advised_bytes;
 

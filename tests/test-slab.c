@@ -69,9 +69,9 @@ offset_in_run (void *chunk)
   return (size_t) ((char *) chunk - (char *) sli_page_run_of (chunk, &record));
 }
 
-/* --- taking and giving --- */
+/* --- alloc and free --- */
 
-/* A fresh slab's chunks come in rising order, next to each other. */
+/* The chunks of a new slab are neighbours in rising order. */
 static void
 test_order (void)
 {
@@ -81,7 +81,7 @@ test_order (void)
   g_assert_cmpuint (sli_slab_alloc (3, 100, chunks + 100), ==, 100);
   for (int i = 0; i < 99; i++)
     g_assert_true ((char *) chunks[i] == (char *) chunks[i + 1] + 24);
-  /* Holes are filled lowest first. */
+  /* Free chunks are allocated lowest first. */
   sli_slab_free (3, 100, chunks, "test");
   g_assert_true (take_one (3) == chunks[99]);
   g_assert_true (take_one (3) == chunks[98]);
@@ -130,7 +130,7 @@ test_every_class (void)
   check_valid ();
 }
 
-/* Long random sequences against a table of what is out. */
+/* Long random sequences agree with a table of the chunks that are out. */
 static void
 random_run (unsigned index, void *data G_GNUC_UNUSED)
 {
@@ -169,7 +169,7 @@ random_run (unsigned index, void *data G_GNUC_UNUSED)
           check_valid ();
         }
     }
-  /* What is left goes back at once, classes mixed. */
+  /* The rest is freed in one call, classes mixed. */
   sli_slab_free (0, N, chunks, "test");
   g_free (chunks);
   g_free (class_of);
@@ -239,9 +239,9 @@ test_relay (void)
   check_nothing_is_out ();
 }
 
-/* --- where chunks come from --- */
+/* --- which slab is chosen --- */
 
-/* Slabs with few free chunks are emptied of them before others. */
+/* Slabs with few free chunks are filled before others. */
 static void
 test_fullest_first (void)
 {
@@ -275,7 +275,7 @@ test_fullest_first (void)
   g_assert_cmpuint (counts_of (class_index).n_made, ==, SLABS);
 }
 
-/* A slab that has become empty leaves at once. */
+/* An empty slab is freed at once. */
 static void
 test_empty_slab_leaves (void)
 {
@@ -290,7 +290,7 @@ test_empty_slab_leaves (void)
 
 /* --- colours --- */
 
-/* Is this a slab's first chunk?  Then nothing lies before it. */
+/* Returns true for the first chunk of a slab: no chunk is before it. */
 static bool
 slab_begins_at (void *chunk, const SizeClass *class)
 {
@@ -359,7 +359,7 @@ test_large_increment (void)
 {
   test_options ("colour-increment=1024");
   begin ();
-  /* 256 has 5 colours, and 1024 steps of 5 come round by 4. */
+  /* 256 has 5 colours.  1024 modulo 5 is 4, so all of them are used. */
   g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (256), 100), ==,
                     5);
 }
@@ -378,7 +378,7 @@ test_take_zero (void)
   g_assert_true (test_is_zero (first, 16 * 64));
   for (unsigned i = 0; i < n; i++)
     give_one (8, (char *) first + 64 * i);
-  /* Used memory is not called zero, also when it has been to the pages. */
+  /* Used memory is not called zero, even if its run was freed meanwhile. */
   memset (first, 1, 64);
   for (int turn = 0; turn < 100; turn++)
     {
@@ -403,7 +403,7 @@ test_take_zero (void)
   check_nothing_is_out ();
 }
 
-/* --- looking up --- */
+/* --- lookup --- */
 
 static void
 check_look_up (const void *address, ChunkState state, unsigned class_index,
@@ -435,7 +435,7 @@ test_look_up (void)
   check_look_up (run + sli_sizeclasses[5].slab_bytes - 1, CHUNK_NONE, 0, NULL);
   check_look_up (run - 1, CHUNK_NONE, 0, NULL); /* the region's header */
   check_look_up (&record, CHUNK_FOREIGN, 0, NULL);
-  /* What follows the short first extent in its window is not ours. */
+  /* Addresses behind the short first extent are foreign. */
   check_look_up (run + (1 << 20), CHUNK_FOREIGN, 0, NULL);
   check_look_up (NULL, CHUNK_FOREIGN, 0, NULL);
   check_look_up ((void *) UINTPTR_MAX, CHUNK_FOREIGN, 0, NULL);
@@ -514,7 +514,7 @@ death_already_free (void)
   give_one (5, second);
 }
 
-/* The one that is named is the one that was free. */
+/* The message names the chunk that was free. */
 static void
 death_already_free_among (void)
 {
@@ -571,7 +571,7 @@ test_no_memory (void)
     n++;
   g_assert_cmpuint (n, ==, 3 * 31); /* 15 granules, 4 for a slab */
   g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 0);
-  /* Other classes fit in what is left. */
+  /* Other classes fit in the rest. */
   g_assert_cmpuint (sli_slab_alloc (2, 100, chunks + 100), ==, 100);
   g_assert_cmpuint (sli_slab_alloc_zero (73, 1, &first), ==, 0);
   pages.n_until_failure = -1;
@@ -579,20 +579,20 @@ test_no_memory (void)
   check_valid ();
 }
 
-/* --- whose chunks --- */
+/* --- remote chunks --- */
 
 enum
 {
-  DEALT = 100,
-  DEALT_CLASS = 2 /* 16 bytes: four a line */
+  EACH = 100,
+  SMALL_CLASS = 2 /* 16 bytes: four a line */
 };
 
-/* Chunks that one thread took, for another one to judge. */
+/* Chunks that one thread allocates and another examines. */
 typedef struct
 {
-  void *rising[DEALT];   /* neighbours */
-  void *dealt[DEALT];    /* every other one */
-  void *large[DEALT];    /* 64 bytes, every other one */
+  void *rising[EACH];   /* neighbours */
+  void *apart[EACH];    /* every other one */
+  void *large[EACH];    /* 64 bytes, every other one */
   uint16_t tag;
 } Dealt;
 
@@ -602,45 +602,45 @@ dealt_judge (unsigned index G_GNUC_UNUSED, void *data)
   Dealt *d = data;
 
   if (sli_tls_tag () == d->tag)
-    return; /* rare: two threads of one tag can't be told apart */
-  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->rising));
-  g_assert_false (sli_last_allocator_is_remote (8, DEALT, d->large));
-  g_assert_true (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->dealt));
-  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, 2, d->dealt));
-  sli_last_allocator_claim (DEALT_CLASS, DEALT, d->dealt);
-  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d->dealt));
+    return; /* rare: the two threads have the same tag */
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, d->rising));
+  g_assert_false (sli_last_allocator_is_remote (8, EACH, d->large));
+  g_assert_true (sli_last_allocator_is_remote (SMALL_CLASS, EACH, d->apart));
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, 2, d->apart));
+  sli_last_allocator_claim (SMALL_CLASS, EACH, d->apart);
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, d->apart));
   d->tag = 0;
 }
 
 static void
 test_taker (void)
 {
-  void *chunks[2 * DEALT], *strange[DEALT] = { NULL };
+  void *chunks[2 * EACH], *strange[EACH] = { NULL };
   Dealt d;
 
   begin ();
   g_assert_cmpuint (
-      sli_slab_alloc (DEALT_CLASS, 2 * DEALT, chunks + 2 * DEALT), ==,
-      2 * DEALT);
-  for (int i = 0; i < DEALT; i++)
+      sli_slab_alloc (SMALL_CLASS, 2 * EACH, chunks + 2 * EACH), ==,
+      2 * EACH);
+  for (int i = 0; i < EACH; i++)
     {
       d.rising[i] = chunks[i];
-      d.dealt[i] = chunks[2 * i];
+      d.apart[i] = chunks[2 * i];
     }
-  g_assert_cmpuint (sli_slab_alloc (8, 2 * DEALT, chunks + 2 * DEALT), ==,
-                    2 * DEALT);
-  for (int i = 0; i < DEALT; i++)
+  g_assert_cmpuint (sli_slab_alloc (8, 2 * EACH, chunks + 2 * EACH), ==,
+                    2 * EACH);
+  for (int i = 0; i < EACH; i++)
     d.large[i] = chunks[2 * i];
-  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d.dealt));
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart));
   d.tag = sli_tls_tag ();
   test_gang (1, dealt_judge, &d);
-  g_assert_cmpint (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, d.dealt), ==,
-                   d.tag == 0);
-  /* Holes, and what is none of ours, are for the slab to complain of. */
-  for (int i = 0; i < DEALT; i += 3)
+  g_assert_cmpint (
+      sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart), ==, d.tag == 0);
+  /* Holes and foreign addresses do no harm: the slab layer reports them. */
+  for (int i = 0; i < EACH; i += 3)
     strange[i] = chunks + i;
-  g_assert_false (sli_last_allocator_is_remote (DEALT_CLASS, DEALT, strange));
-  sli_last_allocator_claim (DEALT_CLASS, DEALT, strange);
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, strange));
+  sli_last_allocator_claim (SMALL_CLASS, EACH, strange);
   check_valid ();
 }
 
@@ -700,8 +700,8 @@ use_many_slabs (bool is_refused)
     give_one (class_index, chunks[i]);
 }
 
-/* A guard that the system refused is no guard, and is counted off like one
- * when its slab ends: there are others afterwards. */
+/* A guard that the system refuses is counted until its slab is freed: then
+ * there are others. */
 static void
 test_guards_refused (void)
 {

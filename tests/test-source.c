@@ -35,7 +35,7 @@ check_piece (const SliceSource *source, size_t bytes, size_t alignment)
   source->unmap (source, piece, bytes);
 }
 
-/* Each gives aligned pieces, and back goes what it gave. */
+/* Each source maps aligned memory, and unmaps it. */
 static void
 test_builtin (void)
 {
@@ -87,7 +87,7 @@ test_too_much (void)
       if (source == NULL)
         continue;
       g_assert_null (source->map (source, SIZE_MAX / 2 - 8 * MIB, 2 * MIB));
-      /* What an alignment adds does not wrap. */
+      /* The bytes that an alignment adds do not wrap. */
       g_assert_null (source->map (source, SIZE_MAX - MIB + 1, 2 * MIB));
     }
 }
@@ -130,8 +130,8 @@ test_custom_too_late (void)
   g_assert_true (sli_source_in_force () == before);
 }
 
-/* An option names what is built in, or is refused; by the environment the
- * nearest that is built in takes its place. */
+/* An option must name a source that is built in; in the environment, another
+ * source is replaced by the next that is built in. */
 static void
 test_option (void)
 {
@@ -179,7 +179,7 @@ test_default (void)
 
 /* --- what is set while the options are frozen --- */
 
-/* Reading the environment takes as long as somebody lets the warnings wait. */
+/* The environment is read for as long as the reader of the warnings waits. */
 static unsigned freezing_thread;
 
 static void *
@@ -246,7 +246,7 @@ test_set_while_frozen (void)
   dup2 (standard, STDERR_FILENO);
   close (ends[1]);
   pthread_join (drain, NULL);
-  /* What was said to be set is in force, and nothing else. */
+  /* Exactly the options that were reported as set are in force. */
   g_assert_true ((sli_option (SLICE_OPTION_COLOUR_INCREMENT) == 77)
                  == (result == SLICE_SET_OK));
   g_assert_true (sli_source_in_force ()

@@ -146,7 +146,7 @@ test_adaptation_shows (void)
   g_assert_cmpuint (class->n_hits, ==, 0); /* only with `count' */
 }
 
-/* Who looks is not in the way of who is at work. */
+/* Statistics can be read while other threads work. */
 static int is_looking = 1;
 
 static void
