@@ -279,15 +279,26 @@ test_order_asked (void)
 enum
 {
   DEPTH = 5000000,
+  DEPTH_DEBUG = 200000,
   DEPTH_WATCHED = 20000,
   SMALL_STACK_BYTES = 64 * 1024
 };
 
 static unsigned n_deep;
 
+/* (The option debug notes a backtrace for each block.) */
+static unsigned
+tree_nodes (void)
+{
+  if (is_annotated ())
+    return DEPTH_WATCHED;
+  return is_on (SLICE_OPTION_DEBUG) ? DEPTH_DEBUG : DEPTH;
+}
+
 static void *
 free_chain (void *chain)
 {
+  ralloc_measure_tree (chain); /* for debug */
   ralloc_free (chain);
   return NULL;
 }
@@ -314,7 +325,7 @@ test_deep (void)
   void *chain = ralloc_context (NULL);
   void *node = chain;
 
-  n_deep = is_annotated () ? DEPTH_WATCHED : DEPTH;
+  n_deep = tree_nodes ();
   for (unsigned i = 0; i < n_deep; i++)
     node = ralloc_size (node, 0);
   g_assert_cmpuint (ralloc_total_nodes (chain), ==, n_deep + 1);
@@ -329,7 +340,7 @@ static void
 test_wide (void)
 {
   void *root = ralloc_context (NULL);
-  unsigned n = is_annotated () ? DEPTH_WATCHED : DEPTH;
+  unsigned n = tree_nodes ();
 
   for (unsigned i = 0; i < n; i++)
     ralloc_size (root, 0);

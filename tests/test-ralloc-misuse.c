@@ -399,6 +399,49 @@ other_thread (void)
 }
 
 static void
+in_other_thread (void *(*function) (void *), void *tree)
+{
+  pthread_t thread;
+
+  pthread_create (&thread, NULL, function, tree);
+  pthread_join (thread, NULL);
+}
+
+static void *
+steal_into_tree (void *tree)
+{
+  void *own = ralloc_context (NULL);
+
+  ralloc_steal (own, ralloc_size (own, 10));
+  fputs ("own\n", stderr);
+  ralloc_steal (tree, own);
+  return NULL;
+}
+
+static void
+other_thread_steal (void)
+{
+  debug_on ();
+  in_other_thread (steal_into_tree, ralloc_context (NULL));
+}
+
+/* Nothing that the first owner's calls have found out is believed later. */
+static void
+first_owner (void)
+{
+  void *root;
+  void *node;
+
+  debug_on ();
+  root = ralloc_context (NULL);
+  node = ralloc_size (ralloc_context (root), 10);
+  ralloc_size (node, 10);
+  in_other_thread (take_and_use_tree, node);
+  fputs ("taken\n", stderr);
+  ralloc_size (node, 10);
+}
+
+static void
 wrong_parent (void)
 {
   void *root, *node;
@@ -527,6 +570,9 @@ static const Misuse misuses[]
           "*error 210*ralloc_linear_strcat*", false },
         { "type-of-null", type_of_null, "*error 208*int*NULL*here*", false },
         { "other-thread", other_thread, "*taken*error 209*", false },
+        { "other-thread-steal", other_thread_steal, "*own*error 209*",
+          false },
+        { "first-owner", first_owner, "*taken*error 209*", false },
         { "wrong-parent", wrong_parent, "*error 205*", false } };
 
 static void

@@ -507,6 +507,8 @@ char *sli_context_format (size_t length, const char *fmt, va_list args)
 void sli_roots_add (void *payload);
 void sli_roots_remove (void *payload);
 void sli_roots_check_thread (const void *payload, const char *operation);
+/* A node is freed, or moves: what was found of its owner no longer holds. */
+void sli_roots_forget_owner (const void *payload);
 void sli_roots_print (FILE *f, bool full);
 
 #endif

@@ -42,6 +42,8 @@ node_ends (void *payload)
 {
   if (sli_context_mode & MODE_SLACK)
     sli_slack_check (payload, "ralloc_free");
+  if (sli_context_mode & MODE_DEBUG)
+    sli_roots_forget_owner (payload);
   if (sli_context_mode & MODE_TRACED)
     sli_trace_free (SLICE_TRACE_CONTEXT, payload, 0);
 }
@@ -347,7 +349,8 @@ static COLD void
 walk_unusual (Walk *walk)
 {
   if (sli_context_mode & MODE_TRAILING_HEADER)
-    walk_below (walk, walk->top, true, (sli_context_mode & MODE_TRACED) != 0);
+    walk_below (walk, walk->top, true,
+                (sli_context_mode & (MODE_TRACED | MODE_DEBUG)) != 0);
   else
     walk_below (walk, walk->top, false, true);
 }

@@ -85,6 +85,8 @@ node_moved (void *old, void *payload)
       extension->owner = payload;
       sli_reference_target_moved (extension);
     }
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_forget_owner (old);
   if (context_has_suspended ())
     sli_context_walks_moved (old, payload);
   child = node_first_child (node);

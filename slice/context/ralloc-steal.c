@@ -83,6 +83,8 @@ account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
   if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
     {
       sli_roots_check_thread (ptr, operation);
+      if (new_ctx != NULL)
+        sli_roots_check_thread (new_ctx, operation);
       if (node->next == ptr)
         sli_roots_remove (ptr);
     }
