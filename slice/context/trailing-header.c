@@ -1,8 +1,8 @@
-/* trailing-header.c - nodes with the header behind the payload, for memory checkers
+/* trailing-header.c - nodes whose header follows the payload
  *
- * Layer: context.  Where every slice is a malloc of its own (valgrind, the
- * sanitizers, the option always-malloc), a node is laid out so that the tool
- * sees what it would see of a plain malloc:
+ * Layer: context.  Where every slice is a malloc (valgrind, the sanitizers,
+ * the option always-malloc), a node is laid out so that the tool sees what it
+ * would see of a plain malloc:
  *
  *   malloc's block
  *   |
@@ -11,10 +11,14 @@
  *   +----------------+-----------------------+--------+----------+
  *                                                     ^ usable - sizeof
  *
- * bytes  the payload's size as it was asked for.
+ * bytes  the payload's size as the caller requested it.
  *
  * The header is found by malloc_usable_size(), which memcheck, helgrind and
- * the sanitizers answer exactly and the C library always alike.
+ * the sanitizers answer exactly, and the C library always in the same way.
+ *
+ * This file decides the layout and port/annotate.c talks to the tools.  What
+ * the pool's blocks and an arena's objects are to a tool does not matter
+ * here: see port/annotate.h, which names all three.
  * Design: chapter 7.  Source: valgrind manual 3.1 and 4.7.
  *
  * SPDX-License-Identifier: MIT
@@ -26,25 +30,13 @@
 
 #include "node.h"
 #include "base/trace.h"
+#include "port/annotate.h"
 #include "port/os.h"
-
-#ifdef HAVE_VALGRIND_MEMCHECK_H
-# include <valgrind/memcheck.h>
-#else
-# define VALGRIND_MAKE_MEM_NOACCESS(a, n) ((void) 0)
-# define VALGRIND_MAKE_MEM_UNDEFINED(a, n) ((void) 0)
-#endif
-
-/* AddressSanitizer's own, in the program or not there. */
-extern void __asan_poison_memory_region (void const volatile *, size_t)
-    __attribute__ ((weak));
-extern void __asan_unpoison_memory_region (void const volatile *, size_t)
-    __attribute__ ((weak));
 
 enum
 {
   TRAILING_GAP_MIN = 16, /* a red zone as wide as memcheck's own */
-  /* Words of the header's end, size included, kept 16-aligned. */
+  /* The header and the size, rounded up to 16. */
   TRAILING_HEADER
   = (sizeof (Node) + sizeof (size_t) + NODE_ALIGN - 1) & ~(NODE_ALIGN - 1)
 };
@@ -70,24 +62,13 @@ sli_trailing_payload_bytes (const void *payload)
   return *trailing_size (payload);
 }
 
-static void
-gap_close (char *payload, size_t size)
+/* The bytes between a payload and its size. */
+static size_t
+gap_bytes (const char *payload)
 {
-  char *end = (char *) trailing_size (payload);
+  const size_t *end = trailing_size (payload);
 
-  VALGRIND_MAKE_MEM_NOACCESS (payload + size, end - (payload + size));
-  if (&__asan_poison_memory_region != NULL)
-    __asan_poison_memory_region (payload + size, end - (payload + size));
-}
-
-static void
-gap_open (char *payload, size_t size)
-{
-  char *end = (char *) trailing_size (payload);
-
-  VALGRIND_MAKE_MEM_UNDEFINED (payload + size, end - (payload + size));
-  if (&__asan_unpoison_memory_region != NULL)
-    __asan_unpoison_memory_region (payload + size, end - (payload + size));
+  return (size_t) ((const char *) end - payload) - *end;
 }
 
 void *
@@ -101,13 +82,16 @@ sli_trailing_new (size_t size, bool zero)
   if (payload == NULL)
     return NULL;
   *trailing_size (payload) = size;
-  gap_close (payload, size);
+  assert_here (gap_bytes (payload) >= TRAILING_GAP_MIN);
+  sli_annotate_no_access (payload + size, gap_bytes (payload));
   return payload;
 }
 
 void
 sli_trailing_free (void *payload)
 {
-  gap_open (payload, *trailing_size (payload));
+  char *gap = (char *) payload + *trailing_size (payload);
+
+  sli_annotate_access (gap, gap_bytes (payload));
   TRACE_INTERNAL (free (payload));
 }

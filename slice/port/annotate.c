@@ -103,19 +103,19 @@ sli_annotate_extent_end (void *start, size_t bytes UNUSED)
 }
 
 void
-sli_annotate_slab (void *chunks, size_t bytes)
+sli_annotate_no_access (void *start, size_t bytes)
 {
-  (void) VALGRIND_MAKE_MEM_NOACCESS (chunks, bytes);
+  (void) VALGRIND_MAKE_MEM_NOACCESS (start, bytes);
   if (&__asan_poison_memory_region != NULL)
-    __asan_poison_memory_region (chunks, bytes);
+    __asan_poison_memory_region (start, bytes);
 }
 
 void
-sli_annotate_slab_end (void *chunks, size_t bytes)
+sli_annotate_access (void *start, size_t bytes)
 {
-  (void) VALGRIND_MAKE_MEM_DEFINED (chunks, bytes);
+  (void) VALGRIND_MAKE_MEM_DEFINED (start, bytes);
   if (&__asan_unpoison_memory_region != NULL)
-    __asan_unpoison_memory_region (chunks, bytes);
+    __asan_unpoison_memory_region (start, bytes);
 }
 
 void

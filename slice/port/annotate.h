@@ -3,7 +3,11 @@
  * Layer: port.  For the pool that is forced under a tool (force-pool=2): the
  * tool then treats each block like one of malloc.  The annotated mode of
  * checking.c uses it, and the slab and page layers for slabs and extents.
- * Nothing of it is called unless sli_annotate_begin() has found a tool.
+ * They call it only if sli_annotate_begin() has found a tool.
+ *
+ * Two other files speak to tools.  context/trailing-header.c lays out the nodes
+ * of contexts where slices are mallocs, and hides their gaps by what is here;
+ * arena/annotate.c shows the objects of arenas as valgrind's memory pools.
  * Sources: valgrind's manual, section 4.8 (memory pools), 4.7; the interface
  * headers of the sanitizers.  docs/guide/debugging.md says which of them does
  * what.
@@ -31,10 +35,11 @@ bool sli_annotate_is_on (void);
 void sli_annotate_extent (void *start, size_t bytes);
 /* Makes it a block of malloc again, before it is freed. */
 void sli_annotate_extent_end (void *start, size_t bytes);
-/* Makes the chunks of a new slab inaccessible. */
-void sli_annotate_slab (void *chunks, size_t bytes);
-/* Makes the memory of a slab accessible, before its run is freed. */
-void sli_annotate_slab_end (void *chunks, size_t bytes);
+/* Makes memory inaccessible: the free chunks of a slab, the gap behind a node;
+ * and accessible again.  Without a tool both do nothing, whether
+ * sli_annotate_begin() was called or not. */
+void sli_annotate_no_access (void *start, size_t bytes);
+void sli_annotate_access (void *start, size_t bytes);
 
 /* Called last in an allocation and first in a free, for the stacks that the
  * tool shows begin here.  If a freed block is not live, the tool reports it;

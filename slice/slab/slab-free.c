@@ -59,7 +59,7 @@ run_return (char *run, unsigned class_index, bool is_guarded,
   PROBE2 (slab_free, class_index, run);
   assert_slow (sli_slab_is_valid (class_index));
   if (sli_annotate_is_on ())
-    sli_annotate_slab_end (run, sizeclass->slab_bytes);
+    sli_annotate_access (run, sizeclass->slab_bytes);
   if (is_guarded)
     (void) sli_slab_set_guard (run, sizeclass, false);
   if (sli_page_free_run (run, sizeclass->n_granules + is_guarded, since_msec))

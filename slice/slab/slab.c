@@ -145,7 +145,7 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab,
   STORE (&class->n_slabs, class->n_slabs + 1);
   class->n_made++;
   if (sli_annotate_is_on ())
-    sli_annotate_slab (slab_chunk (slab, run, 0),
+    sli_annotate_no_access (slab_chunk (slab, run, 0),
                        (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
