@@ -285,7 +285,8 @@ SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
 /** Gives all children of one node to another, in the same order, in front of
  * those that it has.
  *
- * @param new_ctx  the new parent; NULL makes each child a root
+ * @param new_ctx  the new parent; NULL makes each child a root, and the
+ *                 references that old_ctx holds stay with it
  * @param old_ctx  the old parent; NULL does nothing; new_ctx itself does
  *                 nothing
  *

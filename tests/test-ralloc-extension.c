@@ -87,6 +87,25 @@ test_references (void)
   ralloc_free (two);
 }
 
+/* What a context holds it still holds when its children become roots. */
+static void
+test_reference_adopt (void)
+{
+  void *one = ralloc_context (NULL);
+  void *two = ralloc_context (NULL);
+  void *node = ralloc_size (one, 10);
+  void *child = ralloc_size (two, 10);
+
+  ralloc_reference (two, node);
+  ralloc_adopt (NULL, two);
+  g_assert_null (ralloc_parent (child));
+  g_assert_cmpuint (ralloc_total_nodes (two), ==, 2);
+  ralloc_free (one);
+  g_assert_true (ralloc_parent (node) == two);
+  ralloc_free (two);
+  ralloc_free (child);
+}
+
 static void
 test_unlink (void)
 {
@@ -622,6 +641,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-extension/" name, function)
   ADD ("names", test_names);
   ADD ("references", test_references);
+  ADD ("reference-adopt", test_reference_adopt);
   ADD ("unlink", test_unlink);
   ADD ("reference-inside", test_reference_inside);
   ADD ("reference-dying", test_reference_dying);

@@ -140,7 +140,7 @@ test_model (void)
   g_free (objects);
 }
 
-/* Nodes that hang on the context are rubbish in a sweep, unless stolen. */
+/* A sweep frees the nodes below the context, but for those that were stolen. */
 static void
 test_nodes (void)
 {
@@ -159,6 +159,24 @@ test_nodes (void)
   ralloc_gc_alloc_size (gc, 2000, 8);
   ralloc_gc_sweep_start (gc);
   ralloc_free (root);
+}
+
+/* A reference that the context holds is no object: it survives a sweep. */
+static void
+test_reference (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (NULL);
+  void *node = ralloc_size (root, 10);
+
+  ralloc_reference (gc, node);
+  ralloc_gc_alloc_size (gc, 2000, 8);
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 1);
+  ralloc_free (root);
+  g_assert_true (ralloc_parent (node) == gc);
+  ralloc_free (gc);
 }
 
 static void
@@ -215,6 +233,7 @@ main (int argc, char **argv)
   ADD ("alignment", test_alignment);
   ADD ("model", test_model);
   ADD ("nodes", test_nodes);
+  ADD ("reference", test_reference);
   ADD ("held", test_held);
   ADD ("overflow", test_overflow);
   return g_test_run ();

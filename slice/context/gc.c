@@ -499,6 +499,23 @@ ralloc_gc_get_context (void *ptr)
 
 /* --- mark and sweep ------------------------------------------------------ */
 
+/* The references that the context holds are no objects of it. */
+static void
+references_return (RallocGc *gc)
+{
+  void *child = node_first_child (node_of (gc->condemned));
+  void *next;
+  Node *node;
+
+  for (; child != NULL; child = next)
+    {
+      node = node_of (child);
+      next = node->next;
+      if (sli_reference_is_own (node))
+        sli_context_steal (gc, node, child, "ralloc_gc_sweep_start");
+    }
+}
+
 /* Where there is no memory for the condemned there is no sweep: nothing will
  * be freed, which is always right. */
 void
@@ -519,6 +536,7 @@ ralloc_gc_sweep_start (RallocGc *gc)
       gc->condemned = condemned;
     }
   ralloc_adopt (gc->condemned, gc);
+  references_return (gc);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
       memset (slab->bits + slab->n_words, 0,

@@ -136,8 +136,6 @@ struct Extension
   const char *file;              /* where it was allocated, if marked */
   unsigned line;
   uint8_t kind;                  /* ExtensionKind */
-  bool has_indirect;             /* children with NODE_INDIRECT are at the
-                                  end of the list */
   bool asked;                    /* the refusing destructor is running */
   bool tracked;                  /* on the list of roots */
   uintptr_t thread;              /* owner of a root (debug); 0: none */
@@ -482,6 +480,14 @@ bool sli_gc_is_own (const void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
 /* A surviving owner for a node that its parent lets go; NULL if none. */
 void *sli_reference_new_owner (void *payload);
+
+/* Is a node the reference that a context holds? */
+static inline bool
+sli_reference_is_own (const Node *node)
+{
+  return (node->parent & NODE_EXT) != 0
+         && ((const Extension *) node->child)->kind == EXT_REFERENCE;
+}
 
 void sli_reference_target_moved (Extension *extension);
 void sli_reference_target_freed (Extension *extension);

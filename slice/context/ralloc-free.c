@@ -499,10 +499,7 @@ ralloc_free_children (void *ctx)
     sli_roots_check_thread (ctx, "ralloc_free_children");
   walk_begin (&walk, ctx, ctx, node_parent (node));
   walk_all (&walk);
-  /* A destructor may have freed it: then it is gone, too. */
-  if (LIKELY (walk.keep != NULL)
-      && node_extension (node_of (walk.keep)) != NULL)
-    node_extension (node_of (walk.keep))->has_indirect = false;
+  /* A destructor may have freed ctx as well. */
   ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;
   if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
     sli_limit_subtract (ctx, walk.limited_bytes);

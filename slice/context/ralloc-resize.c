@@ -59,8 +59,6 @@ children_follow (Node *node, void *payload)
         child_node->parent |= NODE_INDIRECT;
       child = child_node->next;
     }
-  if (extension != NULL)
-    extension->has_indirect = true;
 }
 
 /* Everything that pointed to `old' now points to `payload', whose header is

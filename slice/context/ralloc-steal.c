@@ -262,13 +262,22 @@ adopt_splice (void *new_ctx, Node *new_node, Node *old)
   assert_slow (sli_context_tree_is_right (new_ctx));
 }
 
+/* References stay: without a context nobody could give them up, and the
+ * parent of their target would free it. */
 static void
 adopt_as_roots (Node *old)
 {
-  void *child;
+  void *child = node_first_child (old);
+  void *next;
+  Node *node;
 
-  while ((child = node_first_child (old)) != NULL)
-    sli_context_steal (NULL, node_of (child), child, "ralloc_adopt");
+  for (; child != NULL; child = next)
+    {
+      node = node_of (child);
+      next = node->next;
+      if (!sli_reference_is_own (node))
+        sli_context_steal (NULL, node, child, "ralloc_adopt");
+    }
 }
 
 void
@@ -295,7 +304,5 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     adopt_as_roots (old);
   else
     adopt_splice (to, node_of (to), old);
-  if (node_extension (old) != NULL)
-    node_extension (old)->has_indirect = false;
   assert_slow (sli_context_node_is_right (old_ctx));
 }
