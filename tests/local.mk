@@ -145,8 +145,8 @@ memcheck_tests = \
 	$(observe_tests) \
 	$(slice_tests)
 
-# This leaves blocks behind on purpose, which memcheck would tell.
-leak_tests = %D%/test-leaks
+# These leave blocks behind on purpose, which memcheck would tell.
+leak_tests = %D%/test-leaks %D%/arena/test-arena-leaks
 
 unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 

@@ -77,6 +77,13 @@ sli_untraced_try_alloc_known (size_t size, bool *known_zero)
   return LIKELY (block != NULL) ? block : sli_untraced_try_alloc_slow (size);
 }
 
+void
+sli_untraced_keep (const void *block)
+{
+  if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.checks_blocks)
+    sli_block_check_exempt (block);
+}
+
 /* Zeroes a block of unknown size; what is none is left for others to find. */
 static void
 clear_freed (void *block)

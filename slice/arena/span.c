@@ -278,11 +278,21 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
 
 /* --- growing and shrinking ----------------------------------------------- */
 
+/* A heap keeps empty spans when the arenas are gone: no leak of theirs. */
+static void *
+record_alloc (size_t bytes)
+{
+  void *record = slice_try_alloc (bytes);
+  if (record != NULL)
+    sli_untraced_keep (record);
+  return record;
+}
+
 static Span *
 span_new (const SpanHeap *heap)
 {
   size_t n_pages = heap->span_bytes / SPAN_PAGE_BYTES;
-  Span *span = slice_try_alloc (span_record_bytes (n_pages));
+  Span *span = record_alloc (span_record_bytes (n_pages));
   if (span == NULL)
     return NULL;
   memset (span, 0, span_record_bytes (n_pages));
@@ -349,7 +359,7 @@ heap_grow (SpanHeap *heap)
       slice_free1 (n_spare * sizeof (Span *), spare);
       if (fits)
         return true;
-      spare = slice_try_alloc (n_want * sizeof (Span *));
+      spare = record_alloc (n_want * sizeof (Span *));
       n_spare = spare != NULL ? n_want : 0;
       if (spare == NULL)
         {

@@ -14,6 +14,8 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <limits.h>
+
 enum
 {
   SLOTS_INITIAL = 4096 /* a power of two; doubled at three quarters full */
@@ -31,6 +33,8 @@ typedef struct
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
+/* Of a block that no process has to free. */
+#define GENERATION_NONE UINT_MAX
 
 static struct
 {
@@ -164,6 +168,18 @@ sli_block_check_knows (const void *block)
   is_known = table_lookup (block) != NULL;
   sli_unlock (&registry.lock);
   return is_known;
+}
+
+void
+sli_block_check_exempt (const void *block)
+{
+  Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (block);
+  if (slot != NULL)
+    slot->generation = GENERATION_NONE;
+  sli_unlock (&registry.lock);
 }
 
 /* A return address may be the next line's, or the next function's: what is

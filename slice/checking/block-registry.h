@@ -27,10 +27,12 @@ void sli_block_check_remove_at (const void *block, size_t size,
 void sli_block_check_describe (const void *block, char *to, size_t room);
 /* The size of a live block; SIZE_MAX if it is none. */
 size_t sli_block_check_size (const void *block);
+/* A live block is the library's own: sli_block_check_each() leaves it out. */
+void sli_block_check_exempt (const void *block);
 /* Is anything known of it: does it live, or did it lately? */
 bool sli_block_check_knows (const void *block);
-/* Calls `visit' for each block that lives and was allocated in this process,
- * not in one that forked it, under the registry's lock. */
+/* Calls `visit' for each live block of the program's that was allocated in
+ * this process, not in one that forked it, under the registry's lock. */
 void sli_block_check_each (void (*visit) (const void *block, size_t size,
                                           const void *site, void *data),
                            void *data);

@@ -16,6 +16,8 @@ arena_tests = \
 slice_tests += $(arena_tests)
 
 arena_test_sources = %D%/arena-test.c %D%/arena-test.h
+%C%_test_arena_leaks_SOURCES = %D%/test-arena-leaks.c
+%C%_test_arena_leaks_LDADD = $(slice_test_libs)
 %C%_test_arena_misuse_SOURCES = %D%/test-arena-misuse.c $(arena_test_sources)
 %C%_test_arena_misuse_LDADD = $(slice_test_libs)
 %C%_test_arena_oom_SOURCES = %D%/test-arena-oom.c $(arena_test_sources)
