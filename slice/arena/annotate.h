@@ -1,12 +1,13 @@
 /* annotate.h - what arenas tell valgrind and AddressSanitizer
  *
- * Layer: arena.  When a tool watches, arenas are asked at every call and tell it
- * which bytes are an object's and which are nobody's.  Without a tool nothing
- * here runs: the arena's own mode decides, once for each slow call.
+ * Layer: arena.  When a tool watches, arenas take the slow path at every call
+ * and tell the tool which bytes belong to an object and which may not be
+ * accessed.  Without a tool nothing here runs: a flag of the arena decides,
+ * once in each slow call.
  *
- * valgrind's headers are needed at build time only, and without them only
- * AddressSanitizer is told.  Its functions are weak symbols, so that a plain
- * build of the library serves a program built with -fsanitize=address.
+ * Only the build needs valgrind's headers; without them only AddressSanitizer
+ * is served.  Its functions are weak symbols, so that a plain build of the
+ * library serves a program built with -fsanitize=address.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,31 +17,34 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The gap behind each object when a tool watches: an overrun by up to as much
- * meets nobody's memory. */
-#define ANNOTATE_GAP_BYTES 16
+enum
+{
+  /* The gap behind each object when a tool watches: the tool finds an overrun
+   * of up to this size. */
+  ANNOTATE_GAP_BYTES = 16
+};
 
 /* Does a tool watch? */
 bool sli_annotate_active (void);
 
-/* Nobody's: any access is an error. */
+/* Any access is an error. */
 void sli_annotate_hide (const void *start, size_t bytes);
 /* Accessible, contents undefined. */
 void sli_annotate_show (const void *start, size_t bytes);
 /* Accessible, contents as they are. */
 void sli_annotate_show_defined (const void *start, size_t bytes);
 
-/* An object of a block (the block's start names it to valgrind) comes and
- * goes. */
+/* A block is in use from now on; its start identifies it to valgrind. */
 void sli_annotate_block (const void *block);
+/* An object in a block is allocated, and freed. */
 void sli_annotate_object (const void *block, const void *object, size_t size);
 void sli_annotate_object_gone (const void *block, const void *object,
                                size_t size);
-/* All objects from `from` on are gone. */
+/* All objects from `from' on are freed. */
 void sli_annotate_cut (const void *block, const void *from, const void *end);
-/* The block goes back to where it came from. */
+/* The block is returned and accessible again. */
 void sli_annotate_block_gone (const void *block, size_t bytes);
-/* The same, and it stays nobody's: to the spans that arenas share. */
+/* The block is returned to the spans that arenas share, and stays hidden. */
 void sli_annotate_block_kept (const void *block, size_t bytes);
 
 #endif

@@ -54,12 +54,12 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
   bump->chain.is_traced = (options->flags & ARENA_TRACED) != 0;
   if (bump->chain.is_traced)
     sli_traced_init (bump);
-  bump->is_asked_always = bump->chain.is_annotated || bump->chain.is_traced;
+  bump->is_always_hidden = bump->chain.is_annotated || bump->chain.is_traced;
   bump->current = BLOCK_NONE;
   sli_bump_hide (bump);
   if (embedded != 0)
     sli_bump_enter (bump, BLOCK_EMBEDDED, bump->chain.embedded);
-  if (!bump->is_asked_always)
+  if (!bump->is_always_hidden)
     sli_bump_unhide (bump);
 }
 
@@ -83,12 +83,14 @@ sli_bump_end (Bump *bump)
   bump->kind = ARENA_DEAD;
 }
 
-/* Without a block it stays hidden: there is nothing to take or release. */
+/* An arena without a block stays hidden: it has nothing to allocate from or to
+ * release. */
 void
 sli_bump_unhide (Bump *bump)
 {
-  if (bump->is_asked_always || bump->current == BLOCK_NONE)
+  if (bump->is_always_hidden || bump->current == BLOCK_NONE)
     return;
+  assert_here (bump->kind != ARENA_DEAD && bump->at <= bump->block_end);
   bump->is_hidden = false;
   bump->head.next = bump->at;
   bump->head.end = bump->block_end;
@@ -102,14 +104,14 @@ sli_bump_enter (Bump *bump, int32_t index, char *at)
   bump->current = index;
   bump->at = at;
   bump->block_end = block.start + sli_block_bytes (&block);
+  assert_here (at >= block.start && at <= bump->block_end);
   sli_bump_unhide (bump);
 }
 
 size_t
 sli_require_alignment (size_t alignment)
 {
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0
-      || alignment > SLICE_ARENA_ALIGNMENT_MAX)
+  if (!is_power_of_two (alignment) || alignment > SLICE_ARENA_ALIGNMENT_MAX)
     sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
                              "alignment %zu is no power of two up to %d",
                              alignment, SLICE_ARENA_ALIGNMENT_MAX);
@@ -119,13 +121,13 @@ sli_require_alignment (size_t alignment)
 void
 sli_require_power_of_two (size_t alignment)
 {
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+  if (!is_power_of_two (alignment))
     sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
-                     "alignment %zu is no power of two", alignment);
+                             "alignment %zu is no power of two", alignment);
 }
 
-__attribute__ ((cold, noinline)) static void
-bump_tell (Bump *bump, const void *object, size_t size)
+COLD static void
+bump_report (Bump *bump, const void *object, size_t size)
 {
   if (bump->chain.is_annotated)
     sli_annotate_object (sli_bump_start (bump), object, size);
@@ -142,9 +144,10 @@ sli_bump_alloc (Bump *bump, size_t alignment, size_t size)
   char *object = sli_align (sli_bump_at (bump), alignment);
   if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
+  assert_here (object >= sli_bump_start (bump));
   sli_bump_set_at (bump, object + need);
-  if (SLICE_UNLIKELY (bump->is_asked_always))
-    bump_tell (bump, object, size);
+  if (UNLIKELY (bump->is_always_hidden))
+    bump_report (bump, object, size);
   return object;
 }
 

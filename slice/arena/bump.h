@@ -2,9 +2,13 @@
  *
  * Layer: arena: above the chain of blocks, below linear and stack.
  *
- * The place where the next object goes is in head.next, where the inline code
- * finds it; while the arena is hidden from that code it is in `at`, and
- * head.next, head.end and head.low are all the control block's own address.
+ *   shown to the inline code:          hidden from it:
+ *     head.next  the next object         head.next, .end, .low  the control
+ *     head.end   end of the block                               block itself
+ *     at         unused                  at      the next object
+ *
+ * A hidden arena has neither room nor anything to release in the eyes of the
+ * inline code, so every call takes the slow path.
  *
  * Design: section 8.1.
  *
@@ -13,12 +17,15 @@
 #ifndef SLI_ARENA_BUMP_H
 #define SLI_ARENA_BUMP_H
 
+#include "arena-options.h"
 #include "block-source.h"
 #include "annotate.h"
+#include "base/check.h"
+#include "port/compiler.h"
 
 typedef enum
 {
-  ARENA_LINEAR = 0x4c696e31, /* "Lin1" and so on: a handle is known by it */
+  ARENA_LINEAR = 0x4c696e31, /* "Lin1" and so on: it identifies a handle */
   ARENA_STACK = 0x53746b31,
   ARENA_POOL = 0x506f6f31,
   ARENA_TLSF = 0x546c7331,
@@ -27,28 +34,28 @@ typedef enum
 
 typedef struct
 {
-  SliceBumpV1 head;     /* first: the inline code's */
-  char *at;             /* while hidden: the place of the next object */
+  SliceBumpV1 head;     /* first: the inline code reads it */
+  char *at;             /* while hidden: address of the next object */
   char *block_end;      /* of the current block */
-  size_t left_bytes;    /* in objects of regular blocks that were left */
-  size_t own_bytes;     /* in objects of own blocks */
-  void (*end) (void *); /* what destroy calls: fini, and free the control
+  size_t left_bytes;    /* in objects of earlier regular blocks */
+  size_t own_bytes;     /* in objects of dedicated blocks */
+  void (*end) (void *); /* destroy calls it: fini, and free the control
                            block */
   ArenaKind kind;
   int32_t current;        /* index of the current block; BLOCK_NONE: none */
   uint32_t control_bytes; /* with the embedded block */
-  bool is_hidden;         /* from the inline code, now */
-  bool is_asked_always;   /* hidden for good: checked, watched or told of */
+  bool is_hidden;         /* from the inline code, at present */
+  bool is_always_hidden;  /* checked, traced or watched by a tool */
   BlockChain chain;
 } Bump;
 
 _Noreturn void sli_arena_report_handle (const void *handle, ArenaKind want);
 
-/* Ends the program if the handle is no arena of that kind. */
+/* Reports misuse if the handle is no arena of that kind. */
 static inline void
 sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
 {
-  if (SLICE_UNLIKELY (have != want))
+  if (UNLIKELY (have != want))
     sli_arena_report_handle (handle, want);
 }
 
@@ -71,15 +78,15 @@ sli_bump_set_at (Bump *bump, char *at)
     bump->head.next = at;
 }
 
-/* Makes a block the current one, with the next object at `at`. */
+/* Makes a block the current one, with the next object at `at'. */
 void sli_bump_enter (Bump *bump, int32_t index, char *at);
 
-/* Hides the place from the inline code, and shows it again. */
+/* Hides the current block from the inline code, and shows it again. */
 void sli_bump_hide (Bump *bump);
 void sli_bump_unhide (Bump *bump);
 
-/* The arena is no more: every call takes the slow path and finds that out, for
- * as long as the control block's memory is nobody else's. */
+/* Marks the arena as ended.  Every further call takes the slow path and
+ * reports misuse, until the memory of the control block is used again. */
 void sli_bump_end (Bump *bump);
 
 static inline size_t
@@ -97,7 +104,7 @@ sli_bump_start (const Bump *bump)
              : sli_chain_block (&bump->chain, bump->current).start;
 }
 
-/* What an object of that size is aligned to when nothing is said. */
+/* The alignment of an object of that size if the caller asks for none. */
 static inline size_t
 sli_natural_alignment (size_t size)
 {
@@ -115,16 +122,17 @@ sli_align (char *address, size_t alignment)
 static inline size_t
 sli_round8 (size_t size)
 {
-  return (size + 7) & ~(size_t) 7;
+  return align_up (size, 8);
 }
 
-/* Ends the program if it is none that arenas give; at least 8. */
+/* Returns the alignment, 8 if it is less.  Reports misuse of what arenas do
+ * not support. */
 size_t sli_require_alignment (size_t alignment);
-/* The same of any size. */
+/* Reports misuse of what is no power of two; there is no upper bound. */
 void sli_require_power_of_two (size_t alignment);
 
-/* Takes bytes from the current block, or NULL; tells the watching tool, and
- * the hooks. */
+/* Allocates from the current block; NULL if there is no room.  Tells a watching
+ * tool and the hooks. */
 char *sli_bump_alloc (Bump *bump, size_t alignment, size_t size);
 
 void sli_bump_stats (const Bump *bump, size_t control_bytes,

@@ -17,7 +17,7 @@
 #include "arena-private.h"
 #include "traced.h"
 
-_Static_assert(offsetof (SliceLinear, bump.head) == 0,
+SLICE_STATIC_ASSERT (offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");
 
 #define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
@@ -310,7 +310,7 @@ linear_tell_resized (SliceLinear *linear, const void *object, void *resized,
                      size_t new_size)
 {
   Bump *bump = &linear->bump;
-  if (SLICE_LIKELY (!bump->chain.is_traced) || resized == NULL)
+  if (LIKELY (!bump->chain.is_traced) || resized == NULL)
     return resized;
   if (resized == object)
     sli_traced_realloc (bump, object, object, new_size);

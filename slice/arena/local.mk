@@ -6,7 +6,10 @@ noinst_LTLIBRARIES += %D%/libarena.la
 %C%_libarena_la_SOURCES = \
 	%D%/annotate.c \
 	%D%/annotate.h \
+	%D%/arena-options.c \
+	%D%/arena-options.h \
 	%D%/arena-private.h \
+	%D%/block-growth.c \
 	%D%/block-source.c \
 	%D%/block-source.h \
 	%D%/bump.c \

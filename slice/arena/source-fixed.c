@@ -14,22 +14,17 @@
 #include <slice/arena.h>
 
 #include <errno.h>
+#include "base/align.h"
 #include "span.h"
-
-static size_t
-round_up (size_t bytes, size_t unit)
-{
-  return (bytes + unit - 1) & ~(unit - 1);
-}
 
 const SliceSource *
 slice_source_fixed_new (void *buffer, size_t bytes)
 {
-  uintptr_t start = round_up ((uintptr_t) buffer, 16);
+  uintptr_t start = align_up ((uintptr_t) buffer, 16);
   uintptr_t end = (uintptr_t) buffer + bytes;
   size_t n_most = bytes / SPAN_PAGE_BYTES;
-  uintptr_t record = start + round_up (sizeof (SpanHeap), 16);
-  uintptr_t first = round_up (
+  uintptr_t record = start + align_up (sizeof (SpanHeap), 16);
+  uintptr_t first = align_up (
       record + sli_span_bytes (n_most) + sizeof (Span *), SPAN_PAGE_BYTES);
   if (end < first || end - first < SPAN_PAGE_BYTES)
     {

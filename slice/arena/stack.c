@@ -58,7 +58,7 @@ sli_arena_stack_setup (void *memory, const SliceArenaOptions *options,
   stack->is_checked
       = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ();
   if (stack->is_checked)
-    stack->bump.is_asked_always = true;
+    stack->bump.is_always_hidden = true;
   stack->pad_max = 16;
   if (stack->bump.chain.embedded != NULL)
     sli_chain_set_growth (&stack->bump.chain, GROWTH_PART, NEXT_BYTES_MIN);

@@ -27,7 +27,7 @@ typedef struct
 
 /* The inline code knows no other padding than that between objects: were the
  * first one padded, its release would leave the block looking used. */
-_Static_assert(sizeof (BlockHead) % 16 == 0, "first objects need no padding");
+SLICE_STATIC_ASSERT (sizeof (BlockHead) % 16 == 0, "first objects need no padding");
 
 /* Before each object of a checked stack. */
 typedef struct

@@ -136,7 +136,7 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
   if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
     return 0;
   size_t control = CONTROL_BYTES (TLSF_N_LISTS_MAX);
-  size_t region = sli_options_one_block (options, sli_tlsf_region_least ());
+  size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
   return sli_options_allow (options, control + region) ? control : 0;
 }
 

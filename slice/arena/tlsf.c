@@ -27,7 +27,7 @@
  *
  *   | stride | front gap: links | object | back gap ... last word |
  */
-__attribute__ ((cold, noinline)) static char *
+COLD static char *
 annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
 {
   char *object = tlsf_block_object (block) + tlsf->front_bytes;
@@ -47,7 +47,7 @@ annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
 
 /* The whole object is hidden, and the heap's own words are shown; and the
  * hooks are told. */
-__attribute__ ((cold, noinline)) static void
+COLD static void
 annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
 {
   if (tlsf->chain.is_traced)
@@ -67,7 +67,7 @@ annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
 static void
 annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  if (SLICE_LIKELY (!tlsf->is_annotated))
+  if (LIKELY (!tlsf->is_annotated))
     return;
   sli_annotate_show (block, sizeof *block);
   sli_annotate_show (tlsf_block_before_word (tlsf_block_at (block, stride)),
@@ -169,7 +169,7 @@ tlsf_block_fills_region (const TlsfBlock *block)
 }
 
 /* A region that was empty is so no more. */
-__attribute__ ((cold, noinline)) static void
+COLD static void
 tlsf_block_leaves_region (SliceTlsf *tlsf, const TlsfBlock *block)
 {
   if (sli_tlsf_is_region (tlsf, block, tlsf_block_stride (block)))
@@ -182,20 +182,20 @@ static inline TlsfBlock *
 tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 {
   TlsfBlock *block = sli_tlsf_find (tlsf, stride);
-  if (SLICE_UNLIKELY (block == NULL) && sli_tlsf_grow (tlsf, stride))
+  if (UNLIKELY (block == NULL) && sli_tlsf_grow (tlsf, stride))
     block = sli_tlsf_find (tlsf, stride);
-  if (SLICE_UNLIKELY (block == NULL))
+  if (UNLIKELY (block == NULL))
     {
       errno = ENOMEM;
       return NULL;
     }
-  if (SLICE_UNLIKELY (tlsf->n_empty > 0) && tlsf_block_fills_region (block))
+  if (UNLIKELY (tlsf->n_empty > 0) && tlsf_block_fills_region (block))
     tlsf_block_leaves_region (tlsf, block);
   return block;
 }
 
 /* Any size, in any heap. */
-__attribute__ ((noinline)) static void *
+NOINLINE static void *
 alloc_any (SliceTlsf *tlsf, size_t size)
 {
   sli_tlsf_require (tlsf);
@@ -209,7 +209,7 @@ alloc_any (SliceTlsf *tlsf, size_t size)
   if (block == NULL)
     return NULL;
   tlsf_block_cut (tlsf, block, stride);
-  if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
+  if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
     return annotate_out (tlsf, block, size + (size == 0));
   return tlsf_block_object (block);
 }
@@ -219,7 +219,7 @@ alloc_any (SliceTlsf *tlsf, size_t size)
 void *
 slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
 {
-  if (SLICE_UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
+  if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
       || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - BLOCK_HEAD_BYTES)
     return alloc_any (tlsf, size);
   size_t stride = stride_of (size);
@@ -232,7 +232,7 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   TlsfBlock *block = tlsf->lists[list];
   TLSF_STEP ();
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (block->stride_and_bits != (have | BLOCK_FREE)))
+  if (UNLIKELY (block->stride_and_bits != (have | BLOCK_FREE)))
     sli_tlsf_report_damaged (tlsf, block);
   sli_tlsf_list_pop (tlsf, list, block);
   if (have - stride < BLOCK_STRIDE_MIN)
@@ -303,19 +303,19 @@ tlsf_block_require (const SliceTlsf *tlsf, const void *object,
 {
   TlsfBlock *block = object_block ((const char *) object - front_bytes);
   size_t offset = (uintptr_t) block - tlsf->low;
-  if (SLICE_UNLIKELY (offset >= tlsf->span_bytes)
-      || SLICE_UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
+  if (UNLIKELY (offset >= tlsf->span_bytes)
+      || UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
     sli_tlsf_report_object (tlsf, object);
   size_t stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
   TLSF_STEP ();
-  if (SLICE_UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
-      || SLICE_UNLIKELY (stride - BLOCK_STRIDE_MIN
+  if (UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
+      || UNLIKELY (stride - BLOCK_STRIDE_MIN
                          >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
     sli_tlsf_report_object (tlsf, object);
   size_t after = tlsf_block_at (block, stride)->stride_and_bits;
   size_t tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE))
+  if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE))
                       != 0))
     sli_tlsf_report_object (tlsf, object);
   return block;
@@ -355,7 +355,7 @@ stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
   size_t bits = after->stride_and_bits;
   if ((bits & BLOCK_FREE) == 0)
     return 0;
-  if (SLICE_UNLIKELY (
+  if (UNLIKELY (
           !sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
     sli_tlsf_report_damaged (tlsf, after);
   return bits ^ BLOCK_FREE;
@@ -367,8 +367,8 @@ tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
 {
   TlsfBlock *before = *tlsf_block_before_word (block);
   TLSF_STEP ();
-  if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, before))
-      || SLICE_UNLIKELY (
+  if (UNLIKELY (!sli_tlsf_in_range (tlsf, before))
+      || UNLIKELY (
           before->stride_and_bits
           != ((size_t) ((char *) block - (char *) before) | BLOCK_FREE)))
     sli_tlsf_report_damaged (tlsf, block);
@@ -376,7 +376,7 @@ tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
 }
 
 /* A free block has become a region, it seems. */
-__attribute__ ((cold, noinline)) static void
+COLD static void
 tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
 {
   size_t stride = tlsf_block_stride (block);
@@ -422,12 +422,12 @@ tlsf_block_give (SliceTlsf *tlsf, TlsfBlock *block)
     tlsf_block_mark_free (block, stride);
   else
     sli_tlsf_insert (tlsf, block, stride);
-  if (SLICE_UNLIKELY (tlsf_block_at (block, stride)->stride_and_bits
+  if (UNLIKELY (tlsf_block_at (block, stride)->stride_and_bits
                       == (tlsf->tag | BLOCK_BEFORE_FREE)))
     tlsf_block_ends_region (tlsf, block);
 }
 
-__attribute__ ((cold, noinline)) static TlsfBlock *
+COLD static TlsfBlock *
 free_asked (const SliceTlsf *tlsf, const void *object)
 {
   TlsfBlock *block = tlsf_block_asked (tlsf, object);
@@ -438,9 +438,9 @@ free_asked (const SliceTlsf *tlsf, const void *object)
 void
 slice_tlsf_free (SliceTlsf *tlsf, void *object)
 {
-  if (SLICE_UNLIKELY (object == NULL))
+  if (UNLIKELY (object == NULL))
     return;
-  TlsfBlock *block = SLICE_LIKELY (tlsf->quick_kind == ARENA_TLSF)
+  TlsfBlock *block = LIKELY (tlsf->quick_kind == ARENA_TLSF)
                          ? tlsf_block_require (tlsf, object, 0)
                          : free_asked (tlsf, object);
   tlsf_block_give (tlsf, block);

@@ -262,7 +262,7 @@ sli_tlsf_next_of (const SliceTlsf *tlsf, const TlsfBlock *block)
   TlsfBlock *none = sli_tlsf_none (tlsf);
   /* Without a branch on whether it ends, which is guessed wrong often. */
   TlsfBlock *look = sli_tlsf_in_range (tlsf, next) ? next : none;
-  if (SLICE_UNLIKELY ((next != none)
+  if (UNLIKELY ((next != none)
                       & ((look != next) | (look->prev != block))))
     sli_tlsf_report_damaged (tlsf, block);
   return next;
@@ -275,12 +275,12 @@ sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
   TlsfBlock *prev = block->prev;
   if (prev != sli_tlsf_none (tlsf))
     {
-      if (SLICE_UNLIKELY (!sli_tlsf_in_range (tlsf, prev)
+      if (UNLIKELY (!sli_tlsf_in_range (tlsf, prev)
                           || prev->next != block))
         sli_tlsf_report_damaged (tlsf, block);
       return &prev->next;
     }
-  if (SLICE_UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != block))
+  if (UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != block))
     sli_tlsf_report_damaged (tlsf, block);
   return &tlsf->lists[list];
 }
@@ -332,7 +332,7 @@ sli_tlsf_insert_large (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 static inline void
 sli_tlsf_insert (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
-  if (SLICE_LIKELY (stride < TLSF_EXACT_BELOW))
+  if (LIKELY (stride < TLSF_EXACT_BELOW))
     sli_tlsf_insert_exact (tlsf, block, stride);
   else
     sli_tlsf_insert_large (tlsf, block, stride);
@@ -398,7 +398,7 @@ sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
 static inline unsigned
 sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
 {
-  if (SLICE_UNLIKELY (list >= tlsf->n_lists))
+  if (UNLIKELY (list >= tlsf->n_lists))
     return TLSF_N_LISTS_MAX;
   unsigned word = list / TLSF_MAP_BITS;
   TLSF_STEP ();
@@ -423,7 +423,7 @@ static inline TlsfBlock *
 sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 {
   unsigned list = sli_tlsf_list_next (tlsf, sli_tlsf_list_for (stride));
-  if (SLICE_UNLIKELY (list == TLSF_N_LISTS_MAX))
+  if (UNLIKELY (list == TLSF_N_LISTS_MAX))
     {
       list = sli_tlsf_list_of (stride);
       if (list >= tlsf->n_lists)
@@ -434,7 +434,7 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
   if (block == sli_tlsf_none (tlsf))
     return NULL;
   size_t have = block->stride_and_bits ^ BLOCK_FREE;
-  if (SLICE_UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
+  if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
                       || block->prev != sli_tlsf_none (tlsf)))
     sli_tlsf_report_damaged (tlsf, block);
   return have < stride ? NULL : block;

@@ -1,4 +1,4 @@
-/* traced.c - linear and stack arenas that tell a recorder's hooks
+/* traced.c - linear and stack arenas that report to the hooks
  *
  * Layer: arena.  See traced.h.
  *
@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-#define N_ROOM_MIN 64
+enum
+{
+  N_ROOM_MIN = 64
+};
 
 static Traced *
 traced_of (const Bump *bump)
@@ -38,40 +41,41 @@ sli_traced_mark (Bump *bump, uint64_t stamp)
 }
 
 static bool
-traced_has_room (Traced *told)
+traced_has_room (Traced *traced)
 {
-  if (told->n < told->n_room)
+  if (traced->n < traced->n_room)
     return true;
-  uint32_t n = told->n_room == 0 ? N_ROOM_MIN : told->n_room * 2;
+  uint32_t n = traced->n_room == 0 ? N_ROOM_MIN : traced->n_room * 2;
   TracedObject *objects = slice_try_alloc (n * sizeof *objects);
   if (objects == NULL)
     return false;
-  if (told->n > 0)
-    memcpy (objects, told->objects, told->n * sizeof *objects);
-  slice_free1 (told->n_room * sizeof *objects, told->objects);
-  told->objects = objects;
-  told->n_room = n;
+  if (traced->n > 0)
+    memcpy (objects, traced->objects, traced->n * sizeof *objects);
+  slice_free1 (traced->n_room * sizeof *objects, traced->objects);
+  traced->objects = objects;
+  traced->n_room = n;
   return true;
 }
 
-/* An object whose death could not be told of is better not told of at all. */
+/* Without room in the list the end of the object could not be reported, so its
+ * allocation is not either. */
 void
 sli_traced_alloc (Bump *bump, const void *object, size_t size)
 {
-  Traced *told = traced_of (bump);
-  if (!traced_has_room (told))
+  Traced *traced = traced_of (bump);
+  if (!traced_has_room (traced))
     return;
-  told->objects[told->n++] = (TracedObject){ object, told->stamp };
+  traced->objects[traced->n++] = (TracedObject){ object, traced->stamp };
   sli_trace_alloc (traced_kind (bump), object, size);
 }
 
-/* Its place in the list plus one, 0 if it is not there; most are near the
- * end. */
+/* The index in the list plus one, 0 if it is not there.  Most objects are near
+ * the end. */
 static uint32_t
-traced_find (const Traced *told, const void *object)
+traced_find (const Traced *traced, const void *object)
 {
-  uint32_t i = told->n;
-  while (i > 0 && told->objects[i - 1].object != object)
+  uint32_t i = traced->n;
+  while (i > 0 && traced->objects[i - 1].object != object)
     i--;
   return i;
 }
@@ -80,24 +84,24 @@ void
 sli_traced_realloc (Bump *bump, const void *old_object, const void *object,
                     size_t size)
 {
-  const Traced *told = traced_of (bump);
-  uint32_t i = traced_find (told, old_object);
+  const Traced *traced = traced_of (bump);
+  uint32_t i = traced_find (traced, old_object);
   if (i == 0)
     return;
-  told->objects[i - 1].object = object;
+  traced->objects[i - 1].object = object;
   sli_trace_realloc (traced_kind (bump), old_object, object, size);
 }
 
 void
 sli_traced_free (Bump *bump, const void *object)
 {
-  Traced *told = traced_of (bump);
-  uint32_t i = traced_find (told, object);
+  Traced *traced = traced_of (bump);
+  uint32_t i = traced_find (traced, object);
   if (i == 0)
     return;
-  memmove (told->objects + i - 1, told->objects + i,
-           (told->n - i) * sizeof *told->objects);
-  told->n--;
+  memmove (traced->objects + i - 1, traced->objects + i,
+           (traced->n - i) * sizeof *traced->objects);
+  traced->n--;
   sli_trace_free (traced_kind (bump), object, 0);
 }
 
@@ -105,9 +109,9 @@ sli_traced_free (Bump *bump, const void *object)
 static void
 traced_cut_to (Bump *bump, uint32_t n)
 {
-  Traced *told = traced_of (bump);
-  while (told->n > n)
-    sli_trace_free (traced_kind (bump), told->objects[--told->n].object, 0);
+  Traced *traced = traced_of (bump);
+  while (traced->n > n)
+    sli_trace_free (traced_kind (bump), traced->objects[--traced->n].object, 0);
 }
 
 void
@@ -121,9 +125,9 @@ sli_traced_cut (Bump *bump, const void *object)
 void
 sli_traced_cut_mark (Bump *bump, uint64_t stamp)
 {
-  const Traced *told = traced_of (bump);
-  uint32_t n = told->n;
-  while (n > 0 && told->objects[n - 1].stamp >= stamp)
+  const Traced *traced = traced_of (bump);
+  uint32_t n = traced->n;
+  while (n > 0 && traced->objects[n - 1].stamp >= stamp)
     n--;
   traced_cut_to (bump, n);
 }
@@ -137,8 +141,8 @@ sli_traced_cut_all (Bump *bump)
 void
 sli_traced_fini (Bump *bump)
 {
-  Traced *told = traced_of (bump);
+  Traced *traced = traced_of (bump);
   traced_cut_to (bump, 0);
-  slice_free1 (told->n_room * sizeof *told->objects, told->objects);
-  memset (told, 0, sizeof *told);
+  slice_free1 (traced->n_room * sizeof *traced->objects, traced->objects);
+  memset (traced, 0, sizeof *traced);
 }

@@ -1,9 +1,9 @@
-/* traced.h - linear and stack arenas that tell a recorder's hooks
+/* traced.h - linear and stack arenas that report to the hooks
  *
- * Layer: arena.  An arena that was made while hooks were set is asked at every
- * call and tells of each object.  As objects have no headers, it keeps a list
- * of those that live, for what takes many off at once.  The list's head lies
- * behind the embedded block, where other arenas end:
+ * Layer: arena.  An arena made while hooks are set takes the slow path at every
+ * call and reports each object.  As objects have no headers, it lists the live
+ * ones, for calls that end many at once.  The head of the list lies behind the
+ * embedded block, where other arenas end:
  *
  *   | control block | embedded block | Traced |
  *   |<------------ control_bytes ---------->|
@@ -24,7 +24,7 @@
 typedef struct
 {
   const char *object;
-  uint64_t stamp; /* the newest mark when it came */
+  uint64_t stamp; /* of the newest mark when it was allocated */
 } TracedObject;
 
 typedef struct
@@ -32,10 +32,10 @@ typedef struct
   _Alignas (16) TracedObject *objects; /* oldest first */
   uint32_t n;
   uint32_t n_room;
-  uint64_t stamp;
+  uint64_t stamp; /* of the newest mark */
 } Traced;
 
-/* What options of an arena that tells carry. */
+/* A flag in the options of an arena that is traced. */
 #define ARENA_TRACED (1u << 31)
 
 static inline size_t
@@ -46,7 +46,7 @@ sli_traced_bytes (const SliceArenaOptions *options)
 
 void sli_traced_init (Bump *bump);
 
-/* The next objects come after this mark. */
+/* Objects from now on are newer than this mark. */
 void sli_traced_mark (Bump *bump, uint64_t stamp);
 
 void sli_traced_alloc (Bump *bump, const void *object, size_t size);
@@ -54,13 +54,13 @@ void sli_traced_realloc (Bump *bump, const void *old_object,
                          const void *object, size_t size);
 void sli_traced_free (Bump *bump, const void *object);
 
-/* The object and all that came after it go; all that came after a mark; all.
- */
+/* Reports the end of an object and all newer ones; of all newer than a mark;
+ * of all. */
 void sli_traced_cut (Bump *bump, const void *object);
 void sli_traced_cut_mark (Bump *bump, uint64_t stamp);
 void sli_traced_cut_all (Bump *bump);
 
-/* As the last, and gives the list back. */
+/* Reports the end of all, and frees the list. */
 void sli_traced_fini (Bump *bump);
 
 #endif

@@ -29,6 +29,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_linear_steps_SOURCES = \
 	%D%/test-linear-steps.c \
 	$(arena_test_sources) \
+	slice/arena/arena-options.c \
+	slice/arena/block-growth.c \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/misuse.c \

@@ -17,6 +17,8 @@
 	slice/arena/tlsf-region.c \
 	slice/arena/tlsf-tail.c \
 	slice/arena/tlsf-walk.c \
+	slice/arena/arena-options.c \
+	slice/arena/block-growth.c \
 	slice/arena/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \

@@ -1,0 +1,113 @@
+/* arena-options.c - the options of an arena, with defaults and limits
+ *
+ * Layer: arena: below the kinds of arenas.  No locks.
+ *
+ * Design: section 8.1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "arena-options.h"
+
+#include <errno.h>
+#include "block-source.h"
+#include "span.h"
+#include "traced.h"
+
+enum
+{
+  FIRST_BYTES_MIN = 64,
+  BLOCK_BYTES_MAX = 1 << 30
+};
+
+static bool
+options_are_valid (const SliceArenaOptions *options)
+{
+  return options->first_bytes >= FIRST_BYTES_MIN
+         && options->first_bytes <= options->cap_bytes
+         && options->cap_bytes <= BLOCK_BYTES_MAX
+         && (options->flags & ~(unsigned) SLICE_ARENA_CHECKED) == 0
+         && (options->source == NULL || options->source->map != NULL);
+}
+
+bool
+sli_options_fill (const SliceArenaOptions *given, size_t default_first,
+                  size_t default_cap, SliceArenaOptions *options)
+{
+  SliceArenaOptions all = { 0 };
+  bool has_cap = given != NULL && given->cap_bytes != 0;
+  bool is_valid;
+  if (given != NULL)
+    all = *given;
+  if (all.first_bytes == 0)
+    all.first_bytes = all.source != NULL ? SPAN_PAGE_BYTES : default_first;
+  if (!has_cap)
+    {
+      all.cap_bytes = default_cap != 0 ? default_cap : CAP_BYTES_DEFAULT;
+      if (all.cap_bytes < all.first_bytes)
+        all.cap_bytes = all.first_bytes;
+    }
+  if (all.limit_bytes == 0)
+    all.limit_bytes = SIZE_MAX;
+  is_valid = options_are_valid (&all);
+  if (is_valid)
+    all.first_bytes = align_up (all.first_bytes,
+                                all.source != NULL ? SPAN_PAGE_BYTES : 16);
+  else
+    errno = EINVAL;
+  if (trace_is_on ())
+    all.flags |= ARENA_TRACED;
+  *options = all;
+  return is_valid;
+}
+
+/* The most that a control block and the first block may come to together.  A
+ * checking mode puts its own bytes around them, and only then fills and
+ * quarantines them, so that a use after the arena's end is found. */
+static size_t
+record_bytes_max (void)
+{
+  return sli_arena_all_checked () ? SLICE_SIZE_MAX - CHECKS_BYTES_MAX
+                                  : SLICE_SIZE_MAX;
+}
+
+size_t
+sli_options_embedded (const SliceArenaOptions *options, size_t control_bytes)
+{
+  bool fits = options->source == NULL
+              && options->first_bytes + control_bytes <= record_bytes_max ();
+  return fits ? options->first_bytes : 0;
+}
+
+bool
+sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
+{
+  if (options->limit_bytes >= empty_bytes)
+    return true;
+  errno = EINVAL;
+  return false;
+}
+
+bool
+sli_arena_all_checked (void)
+{
+  static const SliceOption modes[]
+      = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+  static int known; /* 0: not asked yet, 1: no, 2: yes */
+  int state = LOAD (&known);
+  if (state == 0)
+    {
+      state = 1;
+      for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        {
+          int64_t value = 0;
+          slice_get_option (modes[i], &value);
+          if (value != 0)
+            state = 2;
+        }
+      STORE (&known, state);
+    }
+  return state == 2;
+}

@@ -1,0 +1,40 @@
+/* arena-options.h - the options of an arena, with defaults and limits
+ *
+ * Layer: arena: below the kinds of arenas.
+ *
+ * Design: section 8.1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_ARENA_OPTIONS_H
+#define SLI_ARENA_ARENA_OPTIONS_H
+
+#include <slice/arena.h>
+
+enum
+{
+  /* Room for the bytes that a checking mode puts around a block.  Only a block
+   * that is a slice together with them is filled and quarantined when it is
+   * freed. */
+  CHECKS_BYTES_MAX = 64
+};
+
+/* The options with the defaults filled in; false with errno EINVAL.
+ * default_cap: 0 means that of all arenas. */
+bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,
+                       size_t default_cap, SliceArenaOptions *options);
+
+/* The size of the block to embed behind a control block.  0 if blocks come
+ * from a source of the caller's, or if the first one is too large. */
+size_t sli_options_embedded (const SliceArenaOptions *options,
+                             size_t control_bytes);
+
+/* Is the limit at least what an empty arena holds?  False with errno
+ * EINVAL. */
+bool sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes);
+
+/* Is one of the options `checked', `hardened' and `debug' set?  The answer is
+ * remembered. */
+bool sli_arena_all_checked (void);
+
+#endif
