@@ -1,7 +1,7 @@
-/* arena-private.h - making an arena in memory that is there already
+/* arena-private.h - making an arena in memory of the caller's
  *
- * Layer: arena.  For arenas that are nodes of a context's tree: the node is the
- * control block, and its destructor the arena's end.
+ * Layer: arena.  For arenas that are nodes of a context's tree: the node is
+ * the control block, and its destructor ends the arena.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 
 #include <slice/arena.h>
 
-/* Bytes of control block and embedded block together; 0 with errno EINVAL if
- * the options are bad, which are filled in else. */
+/* The size of control block and embedded block together, with the options
+ * filled in.  0 with errno EINVAL if an option is out of range. */
 size_t sli_arena_linear_bytes (const SliceArenaOptions *given,
                                SliceArenaOptions *options);
 size_t sli_arena_stack_bytes (const SliceArenaOptions *given,
@@ -21,7 +21,7 @@ size_t sli_arena_pool_bytes (const SlicePoolOptions *given,
 size_t sli_arena_tlsf_bytes (const SliceArenaOptions *given,
                              SliceArenaOptions *options);
 
-/* `end` is what destroy calls with the control block. */
+/* Destroy calls `end' with the control block. */
 SliceLinear *sli_arena_linear_setup (void *memory,
                                      const SliceArenaOptions *options,
                                      void (*end) (void *));
@@ -30,12 +30,12 @@ SliceStack *sli_arena_stack_setup (void *memory,
                                    void (*end) (void *));
 SlicePool *sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
                                  void (*end) (void *));
-/* NULL with errno ENOMEM if there is none for the first region. */
+/* NULL with errno ENOMEM if there is no memory for the first region. */
 SliceTlsf *sli_arena_tlsf_setup (void *memory,
                                  const SliceArenaOptions *options,
                                  void (*end) (void *));
 
-/* All but freeing the control block. */
+/* Ends an arena, but does not free its control block. */
 void sli_arena_linear_fini (void *linear);
 void sli_arena_stack_fini (void *stack);
 void sli_arena_pool_fini (void *pool);

@@ -407,7 +407,8 @@ chain_pop_last (BlockChain *chain, uint32_t n_least)
   Block joined = *last;
   bool may_join = chain->source == NULL && !chain->is_annotated
                   && block_is_joinable (last);
-  while (may_join && last > end && sli_block_bytes (&joined) <= JOINED_BYTES_MAX
+  while (may_join && last > end
+         && sli_block_bytes (&joined) <= JOINED_BYTES_MAX
          && block_is_joinable (last - 1)
          && last[-1].start + sli_block_bytes (last - 1) == joined.start)
     {

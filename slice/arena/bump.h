@@ -131,8 +131,8 @@ size_t sli_require_alignment (size_t alignment);
 /* Reports misuse of what is no power of two; there is no upper bound. */
 void sli_require_power_of_two (size_t alignment);
 
-/* Allocates from the current block; NULL if there is no room.  Tells a watching
- * tool and the hooks. */
+/* Allocates from the current block; NULL if there is no room.  Tells a
+ * watching tool and the hooks. */
 char *sli_bump_alloc (Bump *bump, size_t alignment, size_t size);
 
 void sli_bump_stats (const Bump *bump, size_t control_bytes,

@@ -1,7 +1,7 @@
 /* exports.c - the inline functions of the arenas, exported
  *
- * Layer: arena.  For callers that take an address, build without optimisation or
- * bind from another language.
+ * Layer: arena.  For callers that take the address of a function, are built
+ * without optimisation or are written in another language.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,9 @@
 /* in-context.c - arenas that are nodes of a context's tree
  *
- * Layer: arena: the one place where arenas know contexts.  The control block, with
- * the embedded block behind it, is an ordinary node whose destructor ends the
- * arena; so it is freed with its parent, has a parent, and moves by changing
- * that one pointer, however much is in it.
+ * Layer: arena: only this file knows contexts.  The control block, with the
+ * embedded block behind it, is an ordinary node whose destructor ends the
+ * arena.  So the arena is freed with its parent, and moves to another parent
+ * by a change of that one pointer, however much is in it.
  *
  * Design: section 8.7.
  *
@@ -26,9 +26,9 @@ node_new (const void *context, size_t bytes)
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
 }
 
-/* What ends it, and what reports call it until it is given another name.
- * Without memory for the record that holds both the arena ends here; returns
- * it, or NULL. */
+/* Gives the node the destructor that ends the arena, and a name for reports.
+ * Without memory for the record that holds both the arena ends here.  Returns
+ * the node, or NULL. */
 static void *
 node_is_arena (void *node, const char *kind, void (*fini) (void *))
 {

@@ -1,9 +1,9 @@
-/* linear-grow.c - an object that grows at a linear arena's end
+/* linear-grow.c - an object that grows at the end of a linear arena
  *
- * Layer: arena.  While it grows the arena is hidden from the inline code; the
- * object starts at the place of the next object and is added when finished.
- * When a block becomes too small the object moves to one of at least twice
- * its size, so a byte is copied O(1) times.
+ * Layer: arena.  While an object grows the arena is hidden from the inline
+ * code.  The object starts where the next one would, and is added when it is
+ * finished.  If its block becomes too small it moves to one of at least twice
+ * its size, so each byte is copied O(1) times.
  *
  * Design: section 8.2.
  *
@@ -24,7 +24,7 @@ grow_require (const SliceLinear *linear)
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
 }
 
-/* A watched arena is asked at each character. */
+/* Under a tool each character takes the slow path. */
 static void
 grow_set_end (Bump *bump)
 {
@@ -68,8 +68,8 @@ grow_room (const SliceLinear *linear)
   return room > gap ? room - gap : 0;
 }
 
-/* Adds a block with room for `size` bytes, and for as many again if there is
- * memory for these. */
+/* Adds a block with room for twice `size' bytes, or for `size' if there is no
+ * memory for more. */
 static bool
 grow_push (Bump *bump, size_t size)
 {
@@ -78,8 +78,8 @@ grow_push (Bump *bump, size_t size)
          || sli_chain_push (&bump->chain, need);
 }
 
-/* Moves the object to a block that has room for `more` further bytes.  A
- * block that was entered for this object alone goes back at once. */
+/* Moves the object to a block that has room for `more' further bytes.  A block
+ * that was pushed for this object alone is returned at once. */
 static bool
 grow_move (SliceLinear *linear, size_t more)
 {
@@ -110,8 +110,8 @@ grow_move (SliceLinear *linear, size_t more)
   return true;
 }
 
-/* Where in the growing object an address lies, which may move; SIZE_MAX:
- * elsewhere. */
+/* The offset of an address in the growing object, which may move; SIZE_MAX:
+ * the address lies elsewhere. */
 static size_t
 grow_offset (const SliceLinear *linear, const void *address)
 {
@@ -130,7 +130,7 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
   size_t inside = grow_offset (linear, source);
   if (size > grow_room (linear) && !grow_move (linear, size))
     {
-      if (is_first) /* there is none, and others may be added */
+      if (is_first) /* no object grows, and others may be added */
         slice_linear_abandon (linear);
       return false;
     }
@@ -141,6 +141,7 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
   if (source != NULL)
     memcpy (bump->head.growing, source, size);
   bump->head.growing += size;
+  assert_here (bump->head.growing <= bump->block_end);
   grow_set_end (bump);
   return true;
 }
@@ -158,6 +159,7 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
         size, have);
   if (size == 0)
     return;
+  assert_here (linear->is_growing);
   bump->head.growing -= size;
   if (bump->chain.is_annotated)
     sli_annotate_hide (bump->head.growing, size);
@@ -174,7 +176,7 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
   return is_there ? linear->bump.at : NULL;
 }
 
-/* Ends the growing state; the place stays at the object's start. */
+/* Ends the growing state; the next object starts where this one did. */
 static void
 grow_end (SliceLinear *linear)
 {

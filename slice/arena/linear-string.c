@@ -13,10 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Strings need no alignment beyond what every object has. */
-#define STRING_ALIGNMENT 8
+enum
+{
+  STRING_ALIGNMENT = 8 /* which every object has */
+};
 
-/* Asked first: a string of an arena that is no more need not end. */
+/* Comes before any strlen(): a string of an arena that has ended may have no
+ * end. */
 static void
 string_require (const SliceLinear *linear)
 {
@@ -75,8 +78,8 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
   return true;
 }
 
-/* Where there is room the text is written once, to the place where the next
- * object goes, and added then. */
+/* If there is room the text is written only once, to the address of the next
+ * object, and then added. */
 SLICE_ATTR_PRINTF (3, 0) static char *
 string_print_in_place (SliceLinear *linear, size_t room, const char *format,
                        va_list arguments, int *length)

@@ -1,4 +1,4 @@
-/* linear.c - linear arenas: objects are added, and all die at once
+/* linear.c - linear arenas: objects are added, and all end at once
  *
  * Layer: arena: above bump.c and the chain of blocks.
  *
@@ -20,11 +20,15 @@
 SLICE_STATIC_ASSERT (offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");
 
-#define CONTROL_BYTES ((sizeof (SliceLinear) + 15) & ~(size_t) 15)
+#define CONTROL_BYTES align_up (sizeof (SliceLinear), 16)
 
-/* Control block and first block together: a slice class, so nothing is lost;
- * small, for half of a compiler's arenas hold 64 bytes or less. */
-#define NEW_BYTES 320
+enum
+{
+  /* Control block and first block together.  It is a class of slices, so
+   * nothing is lost, and small, as half of a compiler's arenas hold 64 bytes
+   * or less. */
+  NEW_BYTES = 320
+};
 
 static SliceLinear *
 linear_checked (const SliceLinear *linear)
@@ -127,8 +131,8 @@ sli_arena_linear_enter_pushed (SliceLinear *linear)
   sli_bump_enter (bump, index, bump->chain.table[index].start);
 }
 
-/* The block that was pushed is the current one from now on, or the current
- * one's end if it lies behind that. */
+/* Makes the block that was pushed the current one, or joins it to the current
+ * one if it lies right behind that. */
 static void
 linear_resume (SliceLinear *linear)
 {
@@ -213,7 +217,7 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
 {
   size_t bytes;
   if (__builtin_mul_overflow (n, size, &bytes))
-    bytes = SIZE_MAX; /* which there is no memory for */
+    bytes = SIZE_MAX; /* there is no memory for that */
   return slice_linear_alloc_aligned (linear, alignment, bytes);
 }
 
@@ -237,7 +241,7 @@ linear_is_last (const SliceLinear *linear, const char *object, size_t size)
          && sli_bump_at (bump) == object + whole;
 }
 
-/* Cuts the last object off; the place is the next object's then. */
+/* Removes the last object; the next one takes its address. */
 static void
 linear_cut_last (SliceLinear *linear, char *object)
 {
@@ -247,8 +251,8 @@ linear_cut_last (SliceLinear *linear, char *object)
   sli_bump_set_at (bump, object);
 }
 
-/* Gives an own block back, if it came last of all blocks and the object is
- * what it holds. */
+/* Returns a dedicated block, if it is the last of all blocks and holds the
+ * object. */
 static bool
 linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 {
@@ -263,6 +267,7 @@ linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
     return false;
   if (bump->chain.is_traced)
     sli_traced_free (bump, object);
+  assert_here (bump->own_bytes >= sli_round8 (size + (size == 0)));
   bump->own_bytes -= sli_round8 (size + (size == 0));
   sli_chain_drop (&bump->chain, n_used - 1);
   return true;
@@ -282,7 +287,7 @@ slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
   return true;
 }
 
-/* The contents are as they were, in place as nothing was written since. */
+/* Grows or shrinks the last object in place; its contents stay. */
 static bool
 linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
                     size_t new_size)
@@ -304,9 +309,9 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   return true;
 }
 
-/* Tells that an object has another size, or is another one; returns it. */
+/* Tells the hooks that an object has another size or was moved; returns it. */
 static void *
-linear_tell_resized (SliceLinear *linear, const void *object, void *resized,
+linear_report_resized (SliceLinear *linear, const void *object, void *resized,
                      size_t new_size)
 {
   Bump *bump = &linear->bump;
@@ -315,7 +320,7 @@ linear_tell_resized (SliceLinear *linear, const void *object, void *resized,
   if (resized == object)
     sli_traced_realloc (bump, object, object, new_size);
   else
-    sli_traced_free (bump, object); /* the new one's birth was told of */
+    sli_traced_free (bump, object); /* the allocation was reported */
   return resized;
 }
 
@@ -330,17 +335,17 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
-    return linear_tell_resized (linear, object, object, new_size);
-  /* (Compared as they are first: the largest wrap when they are rounded.) */
+    return linear_report_resized (linear, object, object, new_size);
+  /* The sizes are compared unrounded first, as the largest ones wrap. */
   bool is_smaller = new_size <= old_size
                     || (new_size <= SIZE_MAX / 4
                         && sli_round8 (new_size) <= sli_round8 (old_size));
   if (is_smaller && is_aligned && !linear->bump.chain.is_annotated)
-    return linear_tell_resized (linear, object, object, new_size);
+    return linear_report_resized (linear, object, object, new_size);
   void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
-  return linear_tell_resized (linear, object, moved, new_size);
+  return linear_report_resized (linear, object, moved, new_size);
 }
 
 void *
@@ -353,8 +358,8 @@ slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
 
 /* --- reset, marks -------------------------------------------------------- */
 
-/* The first block again, a spare one if there is no embedded block; none if
- * none was kept. */
+/* Starts in the embedded block again.  Without one the arena has no current
+ * block, and the next object takes a spare one. */
 static void
 linear_start_over (SliceLinear *linear)
 {
@@ -406,7 +411,7 @@ slice_linear_mark (SliceLinear *linear)
   return mark;
 }
 
-/* Is the mark's place at or below the present one, and not undone? */
+/* Is the mark at or below the next object, and was it not undone? */
 static bool
 mark_holds (const SliceLinear *linear, const SliceMark *mark)
 {
@@ -425,6 +430,7 @@ static void
 linear_return_to (SliceLinear *linear, const SliceMark *mark)
 {
   Bump *bump = &linear->bump;
+  assert_here (mark->current < (int32_t) mark->n_used);
   sli_chain_cut (&bump->chain, mark->n_used);
   bump->left_bytes = mark->left_bytes;
   bump->own_bytes = mark->own_bytes;
@@ -457,6 +463,7 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   if (linear->bump.chain.is_traced)
     sli_traced_cut_mark (&linear->bump, mark.stamp);
   linear_return_to (linear, &mark);
+  assert_here (linear->first < mark.stamp && mark.stamp <= linear->stamp);
   linear->undone_from = mark.stamp;
   linear->undone_to = linear->stamp;
 }
@@ -475,7 +482,7 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   Cleanup *cleanup = slice_linear_alloc (linear, sizeof *cleanup);
   if (cleanup == NULL)
     return false;
-  if (linear->bump.chain.is_traced) /* it is no object of the program's */
+  if (linear->bump.chain.is_traced) /* not the program's object */
     sli_traced_free (&linear->bump, cleanup);
   cleanup->cleanup = function;
   cleanup->data = data;

@@ -11,7 +11,7 @@
 
 typedef struct Cleanup Cleanup;
 
-/* An object of the arena itself. */
+/* A cleanup is an object in its arena. */
 struct Cleanup
 {
   void (*cleanup) (void *data);
@@ -23,21 +23,21 @@ struct SliceLinear
 {
   Bump bump;         /* first */
   Cleanup *cleanups; /* newest first */
-  /* Marks carry stamps that count up.  Those that still hold have
-   * first < stamp <= undone_from  or  undone_to < stamp <= stamp. */
+  /* Marks carry stamps that count up.  A mark m still holds if
+   * first < m <= undone_from  or  undone_to < m <= stamp. */
   uint64_t stamp;       /* of the newest mark */
-  uint64_t first;       /* what a reset has undone ends here */
-  uint64_t undone_from; /* what the last rollback has undone: from here */
-  uint64_t undone_to;   /* to here */
-  bool is_growing;      /* at sli_bump_at (), aligned; ends at
+  uint64_t first;       /* the last reset undid the marks up to here */
+  uint64_t undone_from; /* the last rollback undid the marks above this */
+  uint64_t undone_to;   /* up to this */
+  bool is_growing;      /* an object grows from sli_bump_at() to
                            head.growing */
-  bool grows_alone;     /* its block was entered for it */
+  bool grows_alone;     /* the current block was pushed for it */
 };
 
-/* Ends the program while an object grows. */
+/* Reports misuse while an object grows. */
 void sli_arena_linear_require_still (const SliceLinear *linear);
 
-/* An object with an alignment. */
+/* Adds an object with an alignment. */
 void *sli_arena_linear_add (SliceLinear *linear, size_t alignment,
                             size_t size);
 

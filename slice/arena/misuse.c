@@ -1,6 +1,6 @@
-/* misuse.c - how arenas end a program that misuses them
+/* misuse.c - how arenas report misuse
  *
- * Layer: arena.  The one place through which arenas report misuse.
+ * Layer: arena.  All reports of arenas pass through here.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include "base/diag.h"
 
-/* A line with two addresses and three sizes needs under 200. */
-#define MISUSE_LINE_BYTES 320
+enum
+{
+  MISUSE_LINE_BYTES = 320 /* two addresses and three sizes need under 200 */
+};
 
 void
 sli_arena_report_misuse (ArenaMisuse number, const char *format, ...)

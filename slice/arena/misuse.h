@@ -1,4 +1,4 @@
-/* misuse.h - how arenas end a program that misuses them
+/* misuse.h - how arenas report misuse
  *
  * Layer: arena.  Error numbers 300 to 399; slice-errors(7) explains each.
  *
@@ -12,15 +12,15 @@
 typedef enum
 {
   ARENA_MISUSE_ALIGNMENT = 300,     /* no power of two, or above a page */
-  ARENA_MISUSE_NOT_IN_ARENA = 301,  /* export of an object that is not there */
+  ARENA_MISUSE_NOT_IN_ARENA = 301,  /* export of an object of another arena */
   ARENA_MISUSE_GROWING = 302,       /* allocation while an object grows */
   ARENA_MISUSE_FOREIGN_MARK = 303,  /* a mark of another arena */
   ARENA_MISUSE_STALE_MARK = 304,    /* a mark that was undone */
-  ARENA_MISUSE_SHRINK = 305,        /* more taken off than has grown */
+  ARENA_MISUSE_SHRINK = 305,        /* by more than the size that has grown */
   ARENA_MISUSE_HANDLE = 306,        /* no arena of this kind */
   ARENA_MISUSE_SOURCE_BUSY = 307,   /* a source ended while in use */
   ARENA_MISUSE_SOURCE_KIND = 308,   /* a source that can't be ended */
-  ARENA_MISUSE_UNMAP = 309,         /* pages given back that are not out */
+  ARENA_MISUSE_UNMAP = 309,         /* pages returned that are not in use */
   ARENA_MISUSE_ORDER = 310,         /* stack: release out of order */
   ARENA_MISUSE_TWICE = 311,         /* stack: second release */
   ARENA_MISUSE_FOREIGN = 312,       /* stack: not of this stack */
@@ -31,7 +31,7 @@ typedef enum
   ARENA_MISUSE_POOL_WRITTEN = 323,  /* pool: written to after free */
   ARENA_MISUSE_TLSF_TWICE = 330,    /* TLSF: second free */
   ARENA_MISUSE_TLSF_FOREIGN = 331,  /* TLSF: no object of this heap */
-  ARENA_MISUSE_TLSF_DAMAGED = 332,  /* TLSF: what the heap keeps there was
+  ARENA_MISUSE_TLSF_DAMAGED = 332,  /* TLSF: a header or link was
                                       overwritten */
   ARENA_MISUSE_OPTIONS = 340        /* C++: an option out of range */
 } ArenaMisuse;

@@ -1,8 +1,9 @@
 /* pool-track.c - pools that know each of their chunks
  *
- * Layer: arena.  A bit for each chunk says whether it is live, so every bad free
- * is found at the call.  Pools of constructed objects, checked and watched
- * ones are of this kind, and those whose objects are too small for a sign.
+ * Layer: arena.  A bit for each chunk says whether it is live, so every bad
+ * free is found at the call.  A pool is of this kind if its objects are
+ * constructed or too small for a sign, or if it is checked, traced or watched
+ * by a tool.
  *
  * Design: section 8.4.
  *
@@ -19,11 +20,14 @@
 #include "traced.h"
 #include "port/compiler.h"
 
-#define WORD_BITS 64
-#define N_TRACKS_MIN 4
+enum
+{
+  WORD_BITS = 64,
+  N_TRACKS_MIN = 4,
 
-/* What a checked pool's free objects are filled with. */
-#define FILL_BYTE 0xdb
+  /* Fills the free objects of a checked pool. */
+  FILL_BYTE = 0xdb
+};
 
 static size_t
 live_bytes (const Track *track)
@@ -31,7 +35,7 @@ live_bytes (const Track *track)
   return (track->n_chunks + WORD_BITS - 1) / WORD_BITS * sizeof (uint64_t);
 }
 
-/* A bit for each chunk, none live; false: no memory. */
+/* Allocates the bits, none of them set; false: no memory. */
 static bool
 live_alloc (SlicePool *pool, Track *track)
 {
@@ -109,7 +113,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
     return true;
   if (!tracks_have_room (pool))
     return false;
-  /* Hooks are to hear of each death, and of each once. */
+  /* The hooks hear of each end exactly once, which takes the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))
     return false;
   uint32_t rank = track_rank (pool, start);
@@ -117,6 +121,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
            (pool->n_tracks - rank) * sizeof (Track));
   pool->tracks[rank] = track;
   pool->n_tracks++;
+  assert_here (pool->n_tracks <= pool->n_tracks_room);
   return true;
 }
 
@@ -246,7 +251,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* Constructs it if it never was; tells the watching tool. */
+/* Constructs an object that never was; tells a watching tool of it. */
 static bool
 chunk_ready (SlicePool *pool, Track *track, size_t index)
 {
@@ -281,8 +286,8 @@ chunk_hide (SlicePool *pool, char *object)
                             pool->options.object_bytes);
 }
 
-/* Takes the next chunk that was never out; the place moves on only when it is
- * constructed. */
+/* Allocates the next chunk that was never handed out.  If its construction
+ * fails it stays the next one. */
 static char *
 pool_cut_one (SlicePool *pool)
 {
@@ -299,6 +304,7 @@ pool_cut_one (SlicePool *pool)
       return NULL;
     }
   track->n_cut = (uint32_t) index + 1;
+  assert_here (track->n_cut <= track->n_chunks);
   pool->cut_at += pool->chunk_bytes;
   return chunk;
 }
@@ -312,10 +318,10 @@ track_flip (const SlicePool *pool, Track *track, const char *chunk)
     track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
 }
 
-/* The first free in a block makes its bits: until then all that was cut is
- * live, and a pool that only grows needs none. */
+/* The first free in a block allocates its bits.  Until then all that was cut
+ * is live, and a pool that only grows needs no bits. */
 static void
-track_begin (SlicePool *pool, Track *track)
+track_make_bits (SlicePool *pool, Track *track)
 {
   if (track->live != NULL || track->is_blind)
     return;
@@ -358,7 +364,7 @@ sli_pool_track_alloc (SlicePool *pool)
 }
 
 void
-sli_pool_track_tell_end (const SlicePool *pool)
+sli_pool_track_report_end (const SlicePool *pool)
 {
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
@@ -389,7 +395,7 @@ sli_pool_report_interior (const SlicePool *pool, const void *object,
                            pool->options.object_bytes);
 }
 
-/* The track of a live object; anything else ends the program. */
+/* The track of a live object; reports misuse of any other address. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {
@@ -413,8 +419,9 @@ void
 sli_pool_track_free (SlicePool *pool, void *object)
 {
   Track *track = track_require (pool, object);
-  track_begin (pool, track);
+  track_make_bits (pool, track);
   track_flip (pool, track, object);
+  assert_here (pool->n_live > 0);
   pool->n_live--;
   if (pool->is_traced)
     sli_trace_free (SLICE_TRACE_POOL, object, 0);

@@ -1,7 +1,7 @@
 /* pool.c - pools: objects of one size, freed in any order or all at once
  *
- * Layer: arena: above the chain of blocks.  Tracked pools, which know each chunk,
- * are in pool-track.c.
+ * Layer: arena: above the chain of blocks.  pool-track.c has tracked pools,
+ * which know each chunk.
  *
  * Design: section 8.4.
  *
@@ -18,20 +18,26 @@
 #include "arena-private.h"
 #include "traced.h"
 
-#define CONTROL_BYTES ((sizeof (SlicePool) + 15) & ~(size_t) 15)
-#define NEW_BYTES 512
-#define OBJECT_BYTES_MAX ((size_t) 1 << 20)
+#define CONTROL_BYTES align_up (sizeof (SlicePool), 16)
 
-/* The stack of addresses: what it starts with when it is first needed, then
- * it doubles. */
-#define STACK_ROOM_MIN 64
+enum
+{
+  NEW_BYTES = 512,
+  OBJECT_BYTES_MAX = MIB (1),
 
-/* What is cut at a time: enough to make the call rare, so little
- * that no page is touched long before its use. */
-#define CUT_BYTES 2048
+  /* Addresses in the stack when it is first allocated; then it doubles. */
+  STACK_ROOM_MIN = 64,
 
-/* A plain pool's free object holds a sign, and a link before it. */
-#define PLAIN_BYTES_MIN (2 * sizeof (void *))
+  /* How much of a block is cut into chunks at a time: enough to make the call
+   * rare, and so little that no page is touched long before its use. */
+  CUT_BYTES = 2048,
+
+  /* A free object of a plain pool holds a sign, and a link before it. */
+  PLAIN_BYTES_MIN = 2 * sizeof (void *),
+
+  /* The largest block that a reserve adds. */
+  RESERVE_BYTES_MAX = 1 << 30
+};
 
 void
 sli_pool_require (const SlicePool *pool)
@@ -49,7 +55,7 @@ sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
     options->alignment = sli_natural_alignment (given->object_bytes);
   size_t alignment = options->alignment;
   if (given->object_bytes == 0 || given->object_bytes > OBJECT_BYTES_MAX
-      || (alignment & (alignment - 1)) != 0
+      || !is_power_of_two (alignment)
       || alignment > SLICE_ARENA_ALIGNMENT_MAX)
     {
       errno = EINVAL;
@@ -82,8 +88,7 @@ pool_lay_out (SlicePool *pool)
   pool->link_offset = links_behind ? object : 0;
   size_t chunk = object + (links_behind ? sizeof (void *) : 0);
   chunk += is_annotated ? ANNOTATE_GAP_BYTES : 0;
-  size_t mask = options->alignment - 1;
-  pool->chunk_bytes = (chunk + mask) & ~mask;
+  pool->chunk_bytes = align_up (chunk, options->alignment);
 }
 
 SlicePool *
@@ -111,7 +116,7 @@ stack_room (const SlicePool *pool)
   return (size_t) (pool->head.limit - pool->head.bottom);
 }
 
-/* Lets the stack of addresses go, which is empty. */
+/* Frees the stack of addresses, which is empty. */
 static void
 stack_drop (SlicePool *pool)
 {
@@ -127,7 +132,7 @@ sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
   if (pool->is_traced)
-    sli_pool_track_tell_end (pool);
+    sli_pool_track_report_end (pool);
   stack_drop (pool);
   if (pool->is_tracked)
     sli_pool_track_fini (pool);
@@ -188,7 +193,7 @@ pool_n_chunks_in (const SlicePool *pool, Block block)
   return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
 }
 
-/* Chunks are cut from a block next. */
+/* Makes a block the one that chunks are cut from. */
 static void
 pool_enter (SlicePool *pool, Block block)
 {
@@ -260,8 +265,8 @@ stack_grow (SlicePool *pool)
   return true;
 }
 
-/* Cuts the next few chunks, which come onto the stack so that the lowest is
- * handed out first; one alone is handed out at once. */
+/* Cuts the next few chunks and returns the lowest.  The others go onto the
+ * stack, the next higher one on top. */
 static void **
 pool_cut (SlicePool *pool)
 {
@@ -270,7 +275,7 @@ pool_cut (SlicePool *pool)
   size_t chunk = pool->chunk_bytes;
   size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
-  /* Without a block beyond the embedded one the stack need not be there. */
+  /* A pool that has only its embedded block does without a stack. */
   if (stack_room (pool) == 0 && pool->chain.n_used > 0)
     stack_grow (pool);
   if (n_most > stack_room (pool))
@@ -285,10 +290,12 @@ pool_cut (SlicePool *pool)
       *pool->head.top++ = words;
     }
   pool->cut_at = first + n * chunk;
+  assert_here (pool->cut_at <= pool->cut_end);
+  assert_here (pool->head.top <= pool->head.limit);
   return (void **) (void *) first;
 }
 
-/* A chunk when the stack is empty. */
+/* A chunk, when the stack is empty. */
 static void **
 pool_alloc (SlicePool *pool)
 {
@@ -313,8 +320,8 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   return words;
 }
 
-/* The first chunk of the block, in use or spare, that an address lies in;
- * NULL: in none. */
+/* The first chunk of the block that an address lies in, whether in use or
+ * spare; NULL: in none. */
 static const char *
 pool_chunks_of (const SlicePool *pool, const void *address)
 {
@@ -329,7 +336,8 @@ pool_chunks_of (const SlicePool *pool, const void *address)
   return NULL;
 }
 
-/* No live object has the address; what carries the sign was free once. */
+/* No live object has this address.  A chunk that carries the sign was free
+ * before. */
 static _Noreturn void
 report_free (const SlicePool *pool, const void *object, bool has_sign)
 {
@@ -345,8 +353,8 @@ report_free (const SlicePool *pool, const void *object, bool has_sign)
       (const void *) pool, object, pool->options.object_bytes);
 }
 
-/* Does a chunk that carries the sign really lie free?  Known as such, or in
- * what was not cut since the pool last started over. */
+/* Is a chunk that carries the sign really free?  It is if it is on the stack
+ * or in the list, or in what was not cut since the pool last started over. */
 static bool
 pool_has_free (const SlicePool *pool, const void *object)
 {
@@ -387,6 +395,7 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
       pool->spilt = words;
     }
   pool->head.n_live--;
+  assert_here (pool->head.n_live >= pool->bias);
   if (pool->head.n_live == 0)
     sli_pool_start_over (pool);
 }
@@ -399,9 +408,6 @@ slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
 }
 
 /* --- reserve ------------------------------------------------------------- */
-
-/* What the blocks beyond the reserve may come to, each. */
-#define RESERVE_BYTES_MAX ((size_t) 1 << 30)
 
 /* Chunks in all blocks, in use and spare. */
 static size_t
@@ -416,8 +422,8 @@ pool_n_chunks (const SlicePool *pool)
   return n;
 }
 
-/* A spare block for n chunks, or for as many as fit into one; its track, too,
- * so that it needs nothing when it comes into use. */
+/* Adds a spare block for n chunks, or for as many as fit into one, and its
+ * track, so that nothing has to be allocated when it comes into use. */
 static bool
 pool_add_spare (SlicePool *pool, size_t n)
 {
@@ -436,7 +442,7 @@ pool_add_spare (SlicePool *pool, size_t n)
   return false;
 }
 
-/* Takes back what was added. */
+/* Returns the spare blocks beyond the first n_blocks. */
 static void
 pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
 {
@@ -486,7 +492,7 @@ slice_pool_reset (SlicePool *pool, SliceKeep keep)
 {
   sli_pool_require (pool);
   if (pool->is_traced)
-    sli_pool_track_tell_end (pool);
+    sli_pool_track_report_end (pool);
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
   pool_return_spare (pool, n_keep);
   sli_pool_start_over (pool);
@@ -520,7 +526,7 @@ slice_pool_chunk_bytes (const SlicePool *pool)
   return pool->chunk_bytes;
 }
 
-/* What does not fit a chunk is lost at the end of each block in use. */
+/* The bytes at both ends of each block in use that are part of no chunk. */
 static size_t
 pool_wasted (const SlicePool *pool)
 {

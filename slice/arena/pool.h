@@ -9,18 +9,18 @@
 
 #include "bump.h"
 
-/* What a tracked pool knows of a block in use or spare. */
+/* What a tracked pool knows of a block, in use or spare. */
 typedef struct
 {
   char *start; /* of the first chunk */
   uint32_t n_chunks;
-  uint32_t n_cut;         /* the first so many have been handed out */
-  uint32_t n_constructed; /* the first so many are constructed */
-  bool is_blind;          /* there was no memory for the bits: what is freed
-                             twice is not found */
+  uint32_t n_cut;         /* so many, from the first on, were handed out */
+  uint32_t n_constructed; /* so many, from the first on, are constructed */
+  bool is_blind;          /* there was no memory for the bits: a second free
+                             is not detected */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
-                             the first n_cut are live (a pool that is told
-                             of has them from the start) */
+                             the first n_cut are live (a traced pool has the
+                             bits from the start) */
 } Track;
 
 /* A chunk, of a plain pool and of a tracked one:
@@ -30,32 +30,33 @@ typedef struct
  *   +------+------+----- ... -+       +----------- ... --+------+-----+
  *    (while it is free)                link_offset -------^
  *
- * A plain pool's free chunks are on the stack of addresses in head; those that
- * it had no memory for are linked through their first word, from `spilt`.
+ * The free chunks of a plain pool are on the stack of addresses in head.  If
+ * there is no memory for a larger stack, further ones are linked through their
+ * first word, from `spilt'.
  *
- * The link of a tracked pool's chunk lies behind the object, so that free
- * objects stay constructed, filled or hidden; but for objects of 8 bytes that
- * are merely too small for a sign it lies in them. */
+ * In a tracked pool the link lies behind the object, so that free objects stay
+ * constructed, filled or hidden.  It lies in the object if the pool is tracked
+ * only because its objects, of 8 bytes, are too small for a sign. */
 struct SlicePool
 {
-  SlicePoolV1 head; /* first: the inline code's */
+  SlicePoolV1 head; /* first: the inline code reads it */
   ArenaKind kind;
   uint32_t control_bytes; /* with the embedded block */
   void (*end) (void *);
-  void **spilt;             /* plain: free chunks that the stack has no
-                               room for */
+  void **spilt;             /* plain: list of free chunks that the stack has
+                               no room for */
   SlicePoolOptions options; /* with alignment filled in */
   size_t chunk_bytes;
   size_t link_offset;
-  char *cut_at; /* the next chunk to be cut, of the block in use
-                   last; NULL: none in use */
+  char *cut_at; /* the next chunk to be cut, of the last block in use;
+                   NULL: no block is in use */
   char *cut_end;
-  ptrdiff_t bias; /* head.n_live is so much too high: 1 while no more
-                     than a block is in use, so that the last free
-                     need not be noticed */
+  ptrdiff_t bias; /* head.n_live is so much too high: 1 while at most one
+                     block is in use, so that the last free does not take
+                     the slow path */
   bool is_tracked;
-  bool is_traced; /* of its objects hooks are told: it is tracked, too */
-  bool is_filled; /* free objects are filled and looked at */
+  bool is_traced; /* hooks hear of its objects; it is tracked, too */
+  bool is_filled; /* free objects are filled, and checked when reused */
   /* tracked only */
   size_t n_live; /* head.n_live is always 1 */
   void *free;    /* the first free chunk */
@@ -65,35 +66,35 @@ struct SlicePool
   BlockChain chain;
 };
 
-/* Ends the program unless it is a pool. */
+/* Reports misuse of a handle that is no pool. */
 void sli_pool_require (const SlicePool *pool);
 
-/* Ends the program: an address that is none of this pool's, or none of a
- * chunk's start. */
+/* Report an address that lies in no chunk of this pool, and one inside a
+ * chunk. */
 _Noreturn void sli_pool_report_foreign (const SlicePool *pool,
                                         const void *object);
 _Noreturn void sli_pool_report_interior (const SlicePool *pool,
                                          const void *object, size_t offset);
 
-/* Puts a block into use, for at least a chunk. */
+/* Puts a block into use that has room for at least one chunk. */
 bool sli_pool_push_block (SlicePool *pool);
 
-/* All blocks are spare, the embedded one is in use; nothing is live. */
+/* Makes all blocks spare but the embedded one; nothing is live. */
 void sli_pool_start_over (SlicePool *pool);
 
 void *sli_pool_track_alloc (SlicePool *pool);
 void sli_pool_track_free (SlicePool *pool, void *object);
 
-/* Notes the block in use last, if it is new; false with errno ENOMEM. */
+/* Makes a track for a block that has none yet; false with errno ENOMEM. */
 bool sli_pool_track_block (SlicePool *pool, Block block);
-/* A block is about to go. */
+/* A block is about to be returned. */
 void sli_pool_track_block_gone (SlicePool *pool, Block block);
 /* Nothing is live any more. */
 void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
-/* Tells hooks that all live objects die. */
-void sli_pool_track_tell_end (const SlicePool *pool);
-/* Chunks in the blocks that it knows. */
+/* Tells the hooks that all live objects end. */
+void sli_pool_track_report_end (const SlicePool *pool);
+/* Chunks in all tracked blocks. */
 size_t sli_pool_track_n_chunks (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 

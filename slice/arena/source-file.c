@@ -1,9 +1,16 @@
 /* source-file.c - pages of a file
  *
- * Layer: arena: a span heap over one shared mapping of the file, which reserves
- * the addresses for the file's largest size.  Regions are taken from the end
- * of the file, which grows; a region that comes back is punched out, and
- * handed out again before the file grows further.
+ * Layer: arena: a span heap over one shared mapping of the file, which
+ * reserves addresses for the file's largest size:
+ *
+ *   start                            file_bytes            max_bytes
+ *     +------+------+------+------+------+- - - - - - - - - - -+
+ *     | used | hole | used | used | hole |  no file as yet     |
+ *     +------+------+------+------+------+- - - - - - - - - - -+
+ *             free_units: 0 1 0 0 1
+ *
+ * A unit that is returned is punched out of the file, and used again before
+ * the file grows further.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,14 +24,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/align.h"
 #include "span.h"
 #include "source-owned.h"
 #include "port/os.h"
 
-/* A file grows by this much. */
-#define FILE_SPAN_BYTES ((size_t) 1 << 20)
+/* The unit by which a file grows. */
+#define FILE_SPAN_BYTES MIB (1)
 
-/* Empty regions that stay: one, against growing and punching in turn. */
+/* One empty unit stays, so that the file does not grow and shrink in turn. */
 #define FILE_KEEP_BYTES FILE_SPAN_BYTES
 
 typedef struct
@@ -34,10 +42,10 @@ typedef struct
   int fd;
   char *start;          /* of the mapping */
   size_t max_bytes;     /* of it; a multiple of FILE_SPAN_BYTES */
-  pthread_mutex_t lock; /* for the rest; rank 71 */
+  pthread_mutex_t lock; /* for the fields below; rank 71 */
   size_t file_bytes;
-  uint64_t *free_units; /* a bit for each unit below file_bytes that came
-                           back */
+  uint64_t *free_units; /* a bit for each unit: 1 = below file_bytes, and
+                           returned */
 } FileSource;
 
 static size_t
@@ -58,7 +66,7 @@ unit_flip (FileSource *file, size_t unit)
   file->free_units[unit / 64] ^= UINT64_C (1) << (unit % 64);
 }
 
-/* A run of n units that came back, or SIZE_MAX. */
+/* The first of n returned units in a row, or SIZE_MAX. */
 static size_t
 file_find_free (const FileSource *file, size_t n)
 {
@@ -72,7 +80,7 @@ file_find_free (const FileSource *file, size_t n)
   return SIZE_MAX;
 }
 
-/* Grows the file; the lock is held, as its size is what the lock is for. */
+/* Grows the file, under the lock, which protects its size. */
 static size_t
 file_append (FileSource *file, size_t n)
 {
@@ -103,7 +111,8 @@ file_map (const SliceSource *source, size_t bytes, size_t alignment)
   return unit != SIZE_MAX ? file->start + unit * FILE_SPAN_BYTES : NULL;
 }
 
-/* Punched before it may be handed out again, so with no lock held. */
+/* The memory is punched out before another thread may get it, so no lock need
+ * be held. */
 static void
 file_unmap (const SliceSource *source, void *address, size_t bytes)
 {
@@ -134,7 +143,7 @@ file_end (OwnedSource *owned)
   slice_free1 (sizeof *file, file);
 }
 
-/* The file's memory; what fails is undone by file_end(). */
+/* Opens and maps the file; file_end() undoes it if a part fails. */
 static bool
 file_open (FileSource *file, int fd)
 {
@@ -142,7 +151,7 @@ file_open (FileSource *file, int fd)
   file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
   if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
-  /* Addresses first, for the file alone would lie at any page. */
+  /* Reserve the addresses first: mmap() aligns a file to pages only. */
   file->start = sli_os_map (file->max_bytes, FILE_SPAN_BYTES);
   return file->start != NULL
          && mmap (file->start, file->max_bytes, PROT_READ | PROT_WRITE,

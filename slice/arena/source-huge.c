@@ -1,7 +1,8 @@
 /* source-huge.c - pages cut from huge pages
  *
- * Layer: arena: a span heap whose spans are 2 MiB regions.  Regions come from the
- * system's reserve of huge pages, or are ordinary memory advised to be huge.
+ * Layer: arena: a span heap whose spans are regions of 2 MiB.  They come from
+ * the system's reserve of huge pages, or are ordinary memory that is advised
+ * to be huge.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,11 +13,14 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include "base/align.h"
 #include "span.h"
 #include "source-owned.h"
 
-/* A huge page of x86-64, and of most others with 4 KiB pages. */
-#define HUGE_BYTES ((size_t) 2 << 20)
+enum
+{
+  HUGE_BYTES = MIB (2) /* on x86-64, and most others with 4 KiB pages */
+};
 
 #ifdef MAP_HUGETLB
 # define MAP_HUGE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB)
@@ -34,7 +38,7 @@ huge_map_reserved (size_t bytes)
   return start != MAP_FAILED ? start : NULL;
 }
 
-/* Maps an alignment too much and cuts both ends off. */
+/* Maps more by the alignment, and unmaps both ends. */
 static void *
 huge_map_advised (size_t bytes, size_t alignment)
 {

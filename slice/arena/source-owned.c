@@ -12,7 +12,7 @@
 #include <slice/arena.h>
 #include "misuse.h"
 
-/* `data` of a source that may be destroyed points here. */
+/* The `data' of a source that may be destroyed points here. */
 static char owned_tag;
 
 const SliceSource *

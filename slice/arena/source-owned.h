@@ -13,11 +13,11 @@ typedef struct OwnedSource OwnedSource;
 
 struct OwnedSource
 {
-  SpanHeap heap; /* first: its source is the public one */
+  SpanHeap heap; /* first: users see its source */
   void (*end) (OwnedSource *);
 };
 
-/* The public source; its `data` says that it may be destroyed. */
+/* Returns the public source; its `data' says that it may be destroyed. */
 const SliceSource *sli_owned_source (OwnedSource *owned,
                                      void (*end) (OwnedSource *));
 

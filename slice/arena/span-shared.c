@@ -1,7 +1,8 @@
-/* span-shared.c - the span heap that arenas without a source of their own share
+/* span-shared.c - the span heap that arenas without a source of their own
+ * share
  *
- * Layer: arena: above the span heaps (span.c).  Its lock is held over a fork, so
- * that the child finds the heap whole.
+ * Layer: arena: above the span heaps (span.c).  A fork holds the lock, so that
+ * the child finds the heap consistent.
  *
  * Design: section 8.6.
  *
@@ -16,13 +17,17 @@
 #include "base/trace.h"
 #include "port/os.h"
 
-/* What the shared heap asks its parent for: large enough that the system's
- * malloc maps it by itself (its threshold starts at 128 KiB and stops at 32
- * MiB, so that a free of it returns memory), small enough that one arena does
- * not reserve much. */
-#define SHARED_SPAN_BYTES ((size_t) 1 << 20)
-/* What it keeps for the next arena: a compiler's phase or two. */
-#define SHARED_KEEP_BYTES ((size_t) 8 << 20)
+enum
+{
+  /* The size of a span.  It is large enough that the system's malloc maps it
+   * separately (its threshold starts at 128 KiB and stops at 32 MiB), so that
+   * a free returns the memory; and so small that one arena does not reserve
+   * much. */
+  SHARED_SPAN_BYTES = MIB (1),
+  /* The heap keeps so much for the next arena: what a compiler uses in a phase
+   * or two. */
+  SHARED_KEEP_BYTES = MIB (8)
+};
 
 static SpanHeap shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
@@ -39,7 +44,7 @@ shared_after_fork (void)
   pthread_mutex_unlock (&shared.lock);
 }
 
-/* Its spans come from where the slices' pages come from. */
+/* The spans come from the same source as the pages of slices. */
 static void
 shared_init (void)
 {
@@ -60,8 +65,8 @@ sli_shared_source (void)
   return &shared.source;
 }
 
-/* On memory that a process never had most of a fill's time are page faults:
- * given 64 KiB at a time they cost 13 % less, 32 KiB 9 %, 16 KiB 2 %. */
+/* When memory is filled that the process never had, page faults take most of
+ * the time.  64 KiB at a time they take 13 % less, 32 KiB 9 %, 16 KiB 2 %. */
 void *
 sli_shared_map_ready (size_t bytes)
 {

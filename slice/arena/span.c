@@ -1,10 +1,11 @@
-/* span.c - pages cut from larger pieces of another source
+/* span.c - pages cut from larger mappings of another source
  *
- * Layer: arena: above the page sources, below the chains of blocks.  Records and
- * tables are slices, except for a fixed buffer's, which lie in the buffer.
+ * Layer: arena: above the page sources, below the chains of blocks.  Records
+ * and tables are slices, except for those of a fixed buffer, which lie in the
+ * buffer.
  *
- * Locks: each heap's own, rank 70; a new span is mapped and its record made
- * before the lock is taken, an empty one is unmapped after it is left.
+ * Locks: one in each heap, rank 70.  A new span is mapped and gets its record
+ * before the lock is taken, and an empty one is unmapped after it is released.
  *
  * The heap that arenas share: span-shared.c.  Design: section 8.6.
  *
@@ -20,17 +21,20 @@
 #include <string.h>
 #include "misuse.h"
 #include "annotate.h"
+#include "base/align.h"
+#include "base/check.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
-/* How many pages get memory at once where they all will be used. */
-#define READY_PAGES 16
-
-#define WORD_BITS 64
+enum
+{
+  READY_PAGES = 16, /* get memory at once where all will be used */
+  WORD_BITS = 64
+};
 
 /* A span:
  *
- *   record:  start ----+      bits: 1 = page is out
+ *   record:  start ----+      bits: 1 = page is in use
  *            bits[]    v
  *                      +------+------+------+---  ---+------+
  *                      | page | page | page |   ...  | page |
@@ -41,11 +45,11 @@ struct Span
   char *start;
   size_t n_pages;
   size_t n_free;
-  size_t first_free; /* no page below is free */
-  size_t fresh;      /* from this page on none was out, nor has memory yet */
-  Span *next_open;   /* links of the heap's list of spans with room */
-  Span **open_link;  /* NULL: not in it */
-  bool is_fixed;     /* never given back */
+  size_t first_free;  /* no page below is free */
+  size_t first_bare;  /* from this page on none was ever used or has memory */
+  Span *next_open;    /* links of the heap's list of spans with room */
+  Span **open_link;   /* NULL: not in the list */
+  bool is_fixed;      /* never returned */
   uint64_t bits[];
 };
 
@@ -69,14 +73,14 @@ span_bytes (const Span *span)
 
 /* --- bits ---------------------------------------------------------------- */
 
-/* The first page from `page` on whose bit is `out`, or n_pages. */
+/* The first page from `page' on that is in use, or free; or n_pages. */
 static size_t
-span_next (const Span *span, size_t page, bool out)
+span_next (const Span *span, size_t page, bool in_use)
 {
   while (page < span->n_pages)
     {
       uint64_t word = span->bits[page / WORD_BITS];
-      if (!out)
+      if (!in_use)
         word = ~word;
       word >>= page % WORD_BITS;
       if (word != 0)
@@ -90,7 +94,7 @@ span_next (const Span *span, size_t page, bool out)
 }
 
 static void
-span_set (Span *span, size_t page, size_t n, bool out)
+span_set (Span *span, size_t page, size_t n, bool in_use)
 {
   while (n > 0)
     {
@@ -99,7 +103,7 @@ span_set (Span *span, size_t page, size_t n, bool out)
       uint64_t mask = n_here == WORD_BITS
                           ? ~(uint64_t) 0
                           : (((uint64_t) 1 << n_here) - 1) << shift;
-      if (out)
+      if (in_use)
         span->bits[page / WORD_BITS] |= mask;
       else
         span->bits[page / WORD_BITS] &= ~mask;
@@ -116,7 +120,7 @@ span_find (const Span *span, size_t n, size_t alignment)
   while (page < span->n_pages)
     {
       uintptr_t address = (uintptr_t) span->start + page * SPAN_PAGE_BYTES;
-      uintptr_t aligned = (address + alignment - 1) & ~(alignment - 1);
+      uintptr_t aligned = align_up (address, alignment);
       size_t skip = (aligned - address) / SPAN_PAGE_BYTES;
       size_t end = span_next (span, page, true);
       if (end - page >= skip && end - page - skip >= n)
@@ -147,20 +151,19 @@ span_close (Span *span)
   span->open_link = NULL;
 }
 
-/* Pages go out.  If the caller wants them with memory and they have none,
- * *n_ready is how many are to get it now, the next ones among them. */
+/* Records that pages are used.  If the caller wants them with memory and they
+ * have none, *n_ready is how many are to get it now, further ones included. */
 static void
-span_note_out (Span *span, size_t page, size_t n, size_t *n_ready)
+span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
 {
   size_t end = page + n;
-  if (n_ready != NULL && page >= span->fresh)
+  if (n_ready != NULL && page >= span->first_bare)
     {
-      end = (end + READY_PAGES - 1) & ~(size_t) (READY_PAGES - 1);
-      end = end < span->n_pages ? end : span->n_pages;
+      end = min_size (align_up (end, READY_PAGES), span->n_pages);
       *n_ready = end - page;
     }
-  if (end > span->fresh)
-    span->fresh = end;
+  if (end > span->first_bare)
+    span->first_bare = end;
 }
 
 static char *
@@ -174,13 +177,14 @@ span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
     return NULL;
   if (span->n_free == span->n_pages)
     heap->empty_bytes -= span_bytes (span);
+  assert_here (page + n <= span->n_pages && span->open_link != NULL);
   span_set (span, page, n, true);
   span->n_free -= n;
   if (page == span->first_free)
     span->first_free = page + n;
   if (span->n_free == 0)
     span_close (span);
-  span_note_out (span, page, n, n_ready);
+  span_note_use (span, page, n, n_ready);
   return span->start + page * SPAN_PAGE_BYTES;
 }
 
@@ -195,6 +199,7 @@ span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
   if (span->n_free == 0)
     span_open (heap, span);
   span->n_free += n;
+  assert_here (span->n_free <= span->n_pages);
   if (page < span->first_free)
     span->first_free = page;
   if (span->n_free == span->n_pages)
@@ -236,6 +241,7 @@ static void
 heap_insert (SpanHeap *heap, Span *span)
 {
   size_t rank = heap_rank (heap, span->start);
+  assert_here (heap->n_spans < heap->n_room);
   memmove (heap->spans + rank + 1, heap->spans + rank,
            (heap->n_spans - rank) * sizeof (Span *));
   heap->spans[rank] = span;
@@ -248,6 +254,8 @@ static void
 heap_remove (SpanHeap *heap, Span *span)
 {
   size_t rank = heap_rank (heap, span->start);
+  assert_here (rank > 0 && heap->spans[rank - 1] == span);
+  assert_here (heap->empty_bytes >= span_bytes (span));
   memmove (heap->spans + rank - 1, heap->spans + rank,
            (heap->n_spans - rank) * sizeof (Span *));
   heap->n_spans--;
@@ -255,8 +263,9 @@ heap_remove (SpanHeap *heap, Span *span)
   span_close (span);
 }
 
-/* Makes room for one more; `spare` is a larger table made without the lock,
- * or NULL.  The table to free afterwards comes back in its place. */
+/* Makes room for one more span.  `*spare' is a larger table that was allocated
+ * without the lock, or NULL; it becomes the table that the caller has to
+ * free. */
 static bool
 heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
 {
@@ -278,7 +287,8 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
 
 /* --- growing and shrinking ----------------------------------------------- */
 
-/* A heap keeps empty spans when the arenas are gone: no leak of theirs. */
+/* A heap keeps empty spans after the arenas ended, so their records are no
+ * leaks of the program's. */
 static void *
 record_alloc (size_t bytes)
 {
@@ -306,12 +316,12 @@ span_new (const SpanHeap *heap)
   span->n_pages = n_pages;
   span->n_free = n_pages;
   if (sli_os_is_present (span->start, heap->span_bytes))
-    span->fresh = n_pages;
+    span->first_bare = n_pages;
   return span;
 }
 
-/* Watched arenas leave their pages hidden; the parent gets them as they came.
- */
+/* Under a tool arenas leave their pages hidden; the parent gets them back as
+ * accessible as it gave them. */
 static void
 heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
 {
@@ -321,7 +331,7 @@ heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
     heap->parent->unmap (heap->parent, address, bytes);
 }
 
-/* Gives the memory of a list of spans back, linked by next_open. */
+/* Returns the memory of a list of spans, linked by next_open. */
 static size_t
 spans_unmap (const SpanHeap *heap, Span *span)
 {
@@ -370,30 +380,31 @@ heap_grow (SpanHeap *heap)
     }
 }
 
-/* Takes empty spans out until at most keep_bytes of such remain. */
+/* Removes empty spans until at most keep_bytes of them remain; returns their
+ * list. */
 static Span *
-heap_alloc_empty (SpanHeap *heap, size_t keep_bytes)
+heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
 {
-  Span *taken = NULL;
+  Span *removed = NULL;
   for (size_t i = heap->n_spans; i > 0 && heap->empty_bytes > keep_bytes; i--)
     {
       Span *span = heap->spans[i - 1];
       if (span->n_free != span->n_pages || span->is_fixed)
         continue;
       heap_remove (heap, span);
-      span->next_open = taken;
-      taken = span;
+      span->next_open = removed;
+      removed = span;
     }
-  return taken;
+  return removed;
 }
 
 size_t
 sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
 {
   pthread_mutex_lock (&heap->lock);
-  Span *taken = heap_alloc_empty (heap, keep_bytes);
+  Span *removed = heap_remove_empty (heap, keep_bytes);
   pthread_mutex_unlock (&heap->lock);
-  return spans_unmap (heap, taken);
+  return spans_unmap (heap, removed);
 }
 
 /* --- the source ---------------------------------------------------------- */
@@ -404,7 +415,7 @@ heap_of (const SliceSource *source)
   return (SpanHeap *) ((uintptr_t) source - offsetof (SpanHeap, source));
 }
 
-/* Is it too large to be cut from spans without much waste? */
+/* Is the request too large to be cut from spans without much waste? */
 static bool
 heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
 {
@@ -442,9 +453,9 @@ static void *
 heap_map_direct (SpanHeap *heap, size_t bytes, size_t alignment)
 {
   size_t unit = heap->span_alignment;
-  bytes = (bytes + unit - 1) & ~(unit - 1);
+  bytes = align_up (bytes, unit);
   void *pages = heap->parent->map (heap->parent, bytes,
-                                   alignment > unit ? alignment : unit);
+                                   max_size (alignment, unit));
   if (pages != NULL)
     {
       pthread_mutex_lock (&heap->lock);
@@ -468,16 +479,16 @@ heap_map (const SliceSource *source, size_t bytes, size_t alignment)
 static void
 heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
 {
-  size_t unit = heap->span_alignment;
-  bytes = (bytes + unit - 1) & ~(unit - 1);
+  bytes = align_up (bytes, heap->span_alignment);
   pthread_mutex_lock (&heap->lock);
+  assert_here (heap->direct_bytes >= bytes);
   heap->direct_bytes -= bytes;
   pthread_mutex_unlock (&heap->lock);
   heap_unmap_parent (heap, address, bytes);
 }
 
-/* Gives back as much as lies in one span; returns the pages, 0 if the address
- * is in none. */
+/* Frees as many of n pages as lie in the address's span; returns their number,
+ * 0 if the address is in none. */
 static size_t
 heap_free (SpanHeap *heap, void *address, size_t n)
 {
@@ -495,24 +506,24 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   SpanHeap *heap = heap_of (source);
   size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
-  size_t n_given = 0;
+  size_t n_freed = 0;
   size_t n_here;
-  Span *taken = NULL;
+  Span *removed = NULL;
   pthread_mutex_lock (&heap->lock);
   do
     {
-      char *at = (char *) address + n_given * SPAN_PAGE_BYTES;
-      n_here = heap_free (heap, at, n - n_given);
-      n_given += n_here;
+      char *at = (char *) address + n_freed * SPAN_PAGE_BYTES;
+      n_here = heap_free (heap, at, n - n_freed);
+      n_freed += n_here;
     }
-  while (n_here > 0 && n_given < n);
+  while (n_here > 0 && n_freed < n);
   if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
-    taken = heap_alloc_empty (heap, heap->keep_bytes);
+    removed = heap_remove_empty (heap, heap->keep_bytes);
   pthread_mutex_unlock (&heap->lock);
-  spans_unmap (heap, taken);
-  if (n_given == n)
+  spans_unmap (heap, removed);
+  if (n_freed == n)
     return;
-  if (n_given == 0 && heap->parent != NULL)
+  if (n_freed == 0 && heap->parent != NULL)
     heap_unmap_direct (heap, address, bytes);
   else
     sli_arena_report_misuse (ARENA_MISUSE_UNMAP,

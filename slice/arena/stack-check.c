@@ -1,7 +1,7 @@
-/* stack-check.c - checked stacks, and what a bad release is told
+/* stack-check.c - checked stacks, and reports of bad releases
  *
- * Layer: arena.  A checked stack keeps an ObjectHead before each object; a release
- * must be the top's, and the head must be whole.
+ * Layer: arena.  A checked stack keeps an ObjectHead before each object.  Only
+ * the top may be released, and its head must be intact.
  *
  * Design: section 8.3.
  *
@@ -25,7 +25,7 @@ object_head (const char *object)
   return (ObjectHead *) (uintptr_t) (object - sizeof (ObjectHead));
 }
 
-/* Tools hide the heads from the program. */
+/* A watching tool hides the heads; they are shown while they are read. */
 static ObjectHead
 head_read (const SliceStack *stack, const char *object)
 {
@@ -65,7 +65,7 @@ sli_stack_check_note (SliceStack *stack, char *object, size_t size)
   stack->top = object;
 }
 
-/* Is the address where an object with a head could begin, in any block? */
+/* Could an object with a head begin at that address, in any block? */
 static bool
 stack_could_hold (const SliceStack *stack, const char *object)
 {
@@ -82,7 +82,7 @@ stack_could_hold (const SliceStack *stack, const char *object)
   return false;
 }
 
-/* Does it lie where the next objects will? */
+/* Does the address lie above the top, where the next objects will be? */
 static bool
 stack_is_above (const SliceStack *stack, const char *object)
 {

@@ -1,4 +1,4 @@
-/* stack-resize.c - stack arenas: the top object's size changes
+/* stack-resize.c - stack arenas: resizing the top object
  *
  * Layer: arena: above stack.c's blocks.
  *
@@ -15,7 +15,7 @@
 #include <string.h>
 #include "traced.h"
 
-/* The last block in use if it is the object's own, else NULL. */
+/* The last block in use if it is dedicated to the object, else NULL. */
 static const Block *
 stack_dedicated_block (const SliceStack *stack, const char *object)
 {
@@ -44,7 +44,7 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
          && sli_stack_is_at (stack, object + whole);
 }
 
-/* Tells the watching tool that the top object has changed its size. */
+/* Tells a watching tool the new size of the top object. */
 static void
 stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
                         char *object, size_t kept, size_t new_size)
@@ -56,7 +56,7 @@ stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
   sli_annotate_show_defined (object, kept);
 }
 
-/* Grows or shrinks it where it is, if its block has room. */
+/* Grows or shrinks the object in place, if its block has room. */
 static bool
 stack_resize_here (SliceStack *stack, char *object, size_t kept,
                    size_t new_size)
@@ -76,7 +76,7 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   return true;
 }
 
-/* The own block below what was just put on goes; indexes move down. */
+/* Drops the dedicated block below the one just pushed; indexes move down. */
 static void
 stack_drop_dedicated (SliceStack *stack, uint32_t index)
 {
@@ -87,9 +87,9 @@ stack_drop_dedicated (SliceStack *stack, uint32_t index)
     bump->current--;
 }
 
-/* Hooks are told of a move while both places are the program's. */
+/* The hooks hear of a move while both addresses belong to the program. */
 static void
-stack_tell_moved (SliceStack *stack, const char *object, const char *moved,
+stack_report_moved (SliceStack *stack, const char *object, const char *moved,
                   size_t new_size)
 {
   if (stack->bump.chain.is_traced)
@@ -103,7 +103,7 @@ stack_add_again (SliceStack *stack, size_t size)
   return sli_stack_add (stack, sli_natural_alignment (size), size);
 }
 
-/* What lies in an own block goes after its copy was put on. */
+/* A dedicated block is dropped after its object was copied. */
 static char *
 stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
                       size_t new_size)
@@ -113,13 +113,13 @@ stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
   if (moved == NULL)
     return NULL;
   memcpy (moved, object, kept);
-  stack_tell_moved (stack, object, moved, new_size);
+  stack_report_moved (stack, object, moved, new_size);
   stack_drop_dedicated (stack, index);
   return moved;
 }
 
-/* What lies in the current block is taken off first, which leaves its bytes
- * alone. */
+/* An object of the current block is released first, which does not change its
+ * bytes. */
 static char *
 stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
 {
@@ -134,8 +134,8 @@ stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
   return moved;
 }
 
-/* The same when a tool must not see an object in the place of another: the
- * bytes wait elsewhere. */
+/* The same under a tool, which must not see two objects at one address: the
+ * bytes are kept elsewhere meanwhile. */
 static char *
 stack_move_annotated (SliceStack *stack, char *object, size_t kept,
                       size_t old_size, size_t new_size)
@@ -159,7 +159,7 @@ stack_move_annotated (SliceStack *stack, char *object, size_t kept,
   return moved;
 }
 
-/* Moves the top object, which keeps its place in the order. */
+/* Moves the top object, which stays the top. */
 static char *
 stack_resize_move (SliceStack *stack, char *object, size_t old_size,
                    size_t new_size)
@@ -172,7 +172,7 @@ stack_resize_move (SliceStack *stack, char *object, size_t old_size,
             ? stack_move_annotated (stack, object, kept, old_size, new_size)
             : stack_move_here (stack, object, kept, new_size);
   if (moved != NULL)
-    stack_tell_moved (stack, object, moved, new_size);
+    stack_report_moved (stack, object, moved, new_size);
   return moved;
 }
 
@@ -197,7 +197,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
     sli_stack_check_release (stack, top);
   bool is_here = stack_resize_here (stack, top, kept, new_size);
   if (is_here)
-    stack_tell_moved (stack, top, top, new_size);
+    stack_report_moved (stack, top, top, new_size);
   char *moved
       = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
   if (stack->is_checked)

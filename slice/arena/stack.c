@@ -1,11 +1,11 @@
-/* stack.c - stack arenas: the object that came last goes first
+/* stack.c - stack arenas: the object allocated last is released first
  *
  * Layer: arena: above bump.c and the chain of blocks.  Checks are in
  * stack-check.c.
  *
- * Invariants: the current block is the last regular one in use; own blocks
- * above it in the table were pushed while it was current.  Beyond the blocks
- * in use at most one spare block is kept.
+ * Invariants: the current block is the last regular one in use.  Dedicated
+ * blocks above it in the table were pushed while it was current.  At most one
+ * spare block is kept.
  *
  * Design: section 8.3.
  *
@@ -22,13 +22,18 @@
 #include "arena-private.h"
 #include "traced.h"
 
-#define CONTROL_BYTES ((sizeof (SliceStack) + 15) & ~(size_t) 15)
-/* A stack rises and falls over the same depth, and each block's end on the
- * way costs a call: so blocks are large from the start and double. */
-#define NEW_BYTES 2048
-#define GROWTH_PART 1
-#define NEXT_BYTES_MIN 4096
-#define N_SPARE_BLOCKS 1
+#define CONTROL_BYTES align_up (sizeof (SliceStack), 16)
+
+/* A stack grows and shrinks over the same depth again and again, and each end
+ * of a block on the way costs a call.  So blocks are large from the start and
+ * double. */
+enum
+{
+  NEW_BYTES = 2048,
+  GROWTH_PART = 1,
+  NEXT_BYTES_MIN = 4096,
+  N_SPARE_BLOCKS = 1
+};
 
 /* --- making and ending --------------------------------------------------- */
 
@@ -55,8 +60,8 @@ sli_arena_stack_setup (void *memory, const SliceArenaOptions *options,
   SliceStack *stack = memory;
   memset (stack, 0, sizeof *stack);
   sli_bump_init (&stack->bump, ARENA_STACK, options, CONTROL_BYTES, end);
-  stack->is_checked
-      = (options->flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ();
+  stack->is_checked = (options->flags & SLICE_ARENA_CHECKED) != 0
+                      || sli_arena_all_checked ();
   if (stack->is_checked)
     stack->bump.is_always_hidden = true;
   stack->pad_max = 16;
@@ -111,7 +116,7 @@ sli_stack_block_head (const SliceStack *stack, int32_t index)
   return (BlockHead *) sli_chain_block (&stack->bump.chain, index).start;
 }
 
-/* Shows the inline code the lower bound of what it may release. */
+/* Sets the lowest object that the inline code may release. */
 static void
 stack_set_low (SliceStack *stack, char *low)
 {
@@ -121,7 +126,7 @@ stack_set_low (SliceStack *stack, char *low)
     stack->bump.head.low = low;
 }
 
-/* Makes a block that holds nothing yet the current one. */
+/* Makes an empty block the current one. */
 static void
 stack_enter_empty (SliceStack *stack, int32_t index, char *below)
 {
@@ -151,7 +156,7 @@ stack_enter_bottom (SliceStack *stack)
     }
 }
 
-/* The regular block in use below the current one; BLOCK_NONE if none. */
+/* The regular block in use below the current one, or BLOCK_NONE. */
 static int32_t
 stack_block_below (const SliceStack *stack)
 {
@@ -171,14 +176,16 @@ stack_block_is_empty (const SliceStack *stack)
          || sli_bump_at (&stack->bump) == stack->low;
 }
 
-/* Leaves the current block, which is empty and the last in use, for the one
- * below; it becomes the spare one. */
+/* Makes the block below the current one.  The block that is left is empty and
+ * the last in use; it becomes the spare one. */
 static void
 stack_step_back (SliceStack *stack)
 {
   Bump *bump = &stack->bump;
   char *below = sli_stack_block_head (stack, bump->current)->below;
   int32_t index = stack_block_below (stack);
+  assert_here (stack_block_is_empty (stack));
+  assert_here (bump->current == (int32_t) bump->chain.n_used - 1);
   sli_chain_cut (&bump->chain, (uint32_t) bump->current);
   sli_chain_trim (&bump->chain, N_SPARE_BLOCKS);
   if (index == BLOCK_NONE)
@@ -188,15 +195,16 @@ stack_step_back (SliceStack *stack)
       return;
     }
   BlockHead *head = sli_stack_block_head (stack, index);
+  assert_here (bump->left_bytes >= (size_t) (below - (char *) head));
   bump->left_bytes -= (size_t) (below - (char *) head);
   sli_bump_enter (bump, index, below);
   stack_set_low (stack, head->first);
 }
 
-/* Where the next object would go, for the block that comes into use on top; an
- * empty block is used from its start again. */
+/* The address of the next object, which the head of a new block above records.
+ * An empty block is used from its start again. */
 static char *
-stack_place (SliceStack *stack)
+stack_next_place (SliceStack *stack)
 {
   Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE)
@@ -210,7 +218,6 @@ stack_place (SliceStack *stack)
   return sli_bump_at (bump);
 }
 
-/* The top object lies in the current block, or in an own one, afterwards. */
 void
 sli_stack_leave_empty (SliceStack *stack)
 {
@@ -222,8 +229,8 @@ sli_stack_leave_empty (SliceStack *stack)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* From the current block.  The first object may start higher than the block
- * does: it then is the lower bound for the inline release. */
+/* Allocates from the current block.  The first object may start above the
+ * block's start; it then is the lowest that the inline code releases. */
 static char *
 stack_place_object (SliceStack *stack, size_t alignment, size_t size)
 {
@@ -268,7 +275,7 @@ stack_alloc_dedicated (SliceStack *stack, size_t alignment, size_t size,
       sli_annotate_show (head, (size_t) (object - (char *) head));
       sli_annotate_object (head, object, size);
     }
-  head->below = stack_place (stack);
+  head->below = stack_next_place (stack);
   head->first = object;
   bump->own_bytes += sli_block_bytes (&bump->chain.table[index]);
   return object;
@@ -288,7 +295,7 @@ sli_stack_add (SliceStack *stack, size_t alignment, size_t size)
     return stack_alloc_dedicated (stack, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  char *below = stack_place (stack);
+  char *below = stack_next_place (stack);
   if (below != NULL)
     bump->left_bytes += (size_t) (below - sli_bump_start (bump));
   stack_enter_empty (stack, (int32_t) bump->chain.n_used - 1, below);
@@ -331,7 +338,6 @@ slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 
 /* --- release ------------------------------------------------------------- */
 
-/* Is the place of the next object `place`, but for padding that was left? */
 bool
 sli_stack_is_at (const SliceStack *stack, const char *place)
 {
@@ -341,8 +347,8 @@ sli_stack_is_at (const SliceStack *stack, const char *place)
   return (uintptr_t) sli_bump_at (bump) - (uintptr_t) place < stack->pad_max;
 }
 
-/* Releases it if it is the object of the last own block, and nothing was put
- * into the current block since. */
+/* Releases the object if it is that of the last dedicated block, and nothing
+ * was put into the current block since. */
 static bool
 stack_release_dedicated (SliceStack *stack, uint32_t index, const char *object)
 {
@@ -358,14 +364,12 @@ stack_release_dedicated (SliceStack *stack, uint32_t index, const char *object)
   return true;
 }
 
-/* Releases it if it lies in the current block, not below an own block that
- * came later. */
 bool
-sli_stack_release_here (SliceStack *stack, char *object, const char *floor)
+sli_stack_release_here (SliceStack *stack, char *object, const char *lowest)
 {
   Bump *bump = &stack->bump;
   if (bump->current == BLOCK_NONE || object < stack->low
-      || object >= sli_bump_at (bump) || object < floor)
+      || object >= sli_bump_at (bump) || object < lowest)
     return false;
   char *start = object - sli_stack_head_bytes (stack);
   sli_bump_set_at (bump, start);
@@ -386,10 +390,10 @@ stack_release (SliceStack *stack, char *object)
         last = bump->chain.table[n_used - 1];
       if (n_used > 0 && sli_block_is_dedicated (&last))
         {
-          const char *floor = ((BlockHead *) last.start)->below;
+          const char *lowest = ((BlockHead *) last.start)->below;
           return sli_block_has (last, object)
                      ? stack_release_dedicated (stack, n_used - 1, object)
-                     : sli_stack_release_here (stack, object, floor);
+                     : sli_stack_release_here (stack, object, lowest);
         }
       if (sli_stack_release_here (stack, object, NULL))
         return true;
@@ -432,7 +436,7 @@ slice_stack_trim (SliceStack *stack)
   return sli_chain_trim (&stack->bump.chain, 0);
 }
 
-/* Blocks may be in use without an object in any. */
+/* Blocks may be in use though none has an object. */
 bool
 slice_stack_is_empty (const SliceStack *stack)
 {

@@ -1,9 +1,9 @@
-/* tlsf-index.c - the lists of free pieces, and the maps that find them
+/* tlsf-index.c - the lists of free blocks, and the maps that find them
  *
- * Layer: arena.  A row for each power of two, a column for each 32nd of it; a
- * bit for each list that has a block, in words of two rows, and a bit for each
- * word that is not 0: two counts of zeros find the least list that is large
- * enough.
+ * Layer: arena.  The lists have a row for each power of two and a column for
+ * each 32nd of it.  A bit for each list says whether it has a block, in words
+ * of two rows, and a bit for each word whether it is not 0.  Two counts of
+ * zeros find the first list whose blocks are large enough.
  *
  * Design: section 8.5.
  * Source: Masmano, Ripoll, Crespo, Real: TLSF, ECRTS 2004, section 3.

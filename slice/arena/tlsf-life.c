@@ -1,7 +1,8 @@
 /* tlsf-life.c - how a TLSF heap is made, reset and ended
  *
- * Layer: arena: above its regions (tlsf-region.c).  Over pages the heap's control
- * block is a slice, or the caller's; over a buffer it lies at its start.
+ * Layer: arena: above its regions (tlsf-region.c).  The control block of a
+ * heap over pages is a slice, or memory of the caller's; over a buffer it lies
+ * at the start of that.
  *
  * Design: section 8.5.
  *
@@ -18,16 +19,19 @@
 #include "traced.h"
 
 #define CONTROL_BYTES(n_lists)                                                \
- ((sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *) + 15) & ~(size_t) 15)
+ align_up (sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *), 16)
 
-/* The first block of a heap that grows, and the largest that it asks for
- * ahead of need. */
-#define TLSF_FIRST_BYTES ((size_t) 64 << 10)
-#define TLSF_CAP_BYTES ((size_t) 1 << 20)
+enum
+{
+  /* The first block of a heap that grows, and the largest block that it
+   * requests ahead of need. */
+  TLSF_FIRST_BYTES = KIB (64),
+  TLSF_CAP_BYTES = MIB (1)
+};
 
 /* --- making and ending --------------------------------------------------- */
 
-/* Some of the bits that differ between two heaps' addresses; never 0. */
+/* Bits that differ from heap to heap, made of its address; never 0. */
 static size_t
 tlsf_tag (const SliceTlsf *tlsf)
 {
@@ -36,7 +40,7 @@ tlsf_tag (const SliceTlsf *tlsf)
   return (bits & BLOCK_TAG_MASK) | least;
 }
 
-/* A tool that watches finds more, and tells it better. */
+/* Under a tool a heap is not checked, as the tool finds more. */
 static void
 tlsf_set_checked (SliceTlsf *tlsf)
 {
@@ -66,7 +70,7 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
   sli_tlsf_index_clear (tlsf);
 }
 
-/* Of a heap without objects. */
+/* The heap has no objects yet. */
 static void
 tlsf_set_traced (SliceTlsf *tlsf)
 {
@@ -75,7 +79,7 @@ tlsf_set_traced (SliceTlsf *tlsf)
 }
 
 static bool
-tell_end_of (const void *object, size_t bytes, bool is_live, void *data)
+report_end_of (const void *object, size_t bytes, bool is_live, void *data)
 {
   (void) bytes;
   (void) data;
@@ -132,8 +136,7 @@ size_t
 sli_arena_tlsf_bytes (const SliceArenaOptions *given,
                       SliceArenaOptions *options)
 {
-  size_t first = TLSF_FIRST_BYTES;
-  if (!sli_options_fill (given, first, TLSF_CAP_BYTES, options))
+  if (!sli_options_fill (given, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
     return 0;
   size_t control = CONTROL_BYTES (TLSF_N_LISTS_MAX);
   size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
@@ -159,7 +162,7 @@ sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
   if (tlsf->chain.is_traced)
-    slice_tlsf_walk (tlsf, tell_end_of, NULL);
+    slice_tlsf_walk (tlsf, report_end_of, NULL);
   tlsf->kind = ARENA_DEAD;
   tlsf->quick_kind = ARENA_DEAD;
   if (!tlsf->is_fixed)
@@ -206,7 +209,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
   sli_tlsf_require (tlsf);
   if (tlsf->chain.is_traced)
-    slice_tlsf_walk (tlsf, tell_end_of, NULL);
+    slice_tlsf_walk (tlsf, report_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
   tlsf->span_bytes = 0;
   tlsf->span_units = 0;

@@ -1,8 +1,8 @@
-/* tlsf-region.c - the regions that a TLSF heap lies in
+/* tlsf-region.c - the regions of a TLSF heap
  *
- * Layer: arena.  A heap over a buffer has one region for good.  A heap that grows
- * has a region in each block of its chain; it keeps one empty region and
- * gives a second one back at once.
+ * Layer: arena.  A heap over a buffer has one region for good.  A heap that
+ * grows has a region in each block of its chain; it keeps one empty region and
+ * returns a second one at once.
  *
  * Design: section 8.5.
  *
@@ -16,11 +16,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define N_EMPTY_REGIONS_MAX 1
+enum
+{
+  N_EMPTY_REGIONS_MAX = 1,
 
-/* What a region needs beside its pieces: padding in front and the end block's
- * header. */
-#define REGION_EXTRA_BYTES 32
+  /* What a region needs beside its blocks: padding in front, and the header of
+   * the end block. */
+  REGION_EXTRA_BYTES = 32
+};
 
 static char *
 region_first (char *start)
@@ -39,7 +42,7 @@ region_block_bytes (char *start, size_t bytes)
   return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
 }
 
-/* The range that holds all pieces grows. */
+/* Extends the range that holds all blocks. */
 static void
 range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
 {
@@ -54,7 +57,7 @@ range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
   tlsf->span_units = tlsf->span_bytes >> TLSF_UNIT_BITS;
 }
 
-/* A region's one free block, but for the heap's own words in it. */
+/* Hides the one free block of a region, except for the heap's words in it. */
 static void
 region_hide (TlsfBlock *block, size_t stride)
 {
@@ -69,19 +72,19 @@ bool
 sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                          Region *region)
 {
-  size_t tlsf_block_bytes = region_block_bytes (start, bytes);
-  if (tlsf_block_bytes < BLOCK_STRIDE_MIN)
+  size_t stride = region_block_bytes (start, bytes);
+  if (stride < BLOCK_STRIDE_MIN)
     return false;
   if (tlsf->is_annotated)
     sli_annotate_show (start, bytes);
   TlsfBlock *block = (TlsfBlock *) (void *) region_first (start);
   region->first = block;
-  region->bytes = tlsf_block_bytes;
-  tlsf_block_at (block, tlsf_block_bytes)->stride_and_bits = tlsf->tag;
-  sli_tlsf_insert (tlsf, block, tlsf_block_bytes);
+  region->bytes = stride;
+  tlsf_block_at (block, stride)->stride_and_bits = tlsf->tag;
+  sli_tlsf_insert (tlsf, block, stride);
   if (tlsf->is_annotated)
-    region_hide (block, tlsf_block_bytes);
-  range_include (tlsf, (uintptr_t) block, tlsf_block_bytes);
+    region_hide (block, stride);
+  range_include (tlsf, (uintptr_t) block, stride);
   return true;
 }
 
@@ -128,8 +131,8 @@ sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
   return region;
 }
 
-/* Its end follows it, and what is in front of it is the region's start: only
- * a region's first block is 8 above a block's alignment. */
+/* A block is a whole region if it is the region's first and the end follows
+ * it. */
 bool
 sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
                     size_t stride)
@@ -162,6 +165,7 @@ sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
     }
   sli_tlsf_remove (tlsf, block, stride);
   int32_t index = sli_chain_find (&tlsf->chain, block);
+  assert_here (index >= 0);
   sli_chain_drop (&tlsf->chain, (uint32_t) index);
 }
 
@@ -176,6 +180,7 @@ slice_tlsf_trim (SliceTlsf *tlsf)
       if (!tlsf_block_is_free (region.first)
           || tlsf_block_stride (region.first) != region.bytes)
         continue;
+      assert_here (tlsf->n_empty > 0);
       sli_tlsf_remove (tlsf, region.first, region.bytes);
       sli_chain_drop (&tlsf->chain, i - 1);
       tlsf->n_empty--;

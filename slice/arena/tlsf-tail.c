@@ -1,11 +1,11 @@
-/* tlsf-tail.c - what tells the size of an object in a checked or watched heap
+/* tlsf-tail.c - sizes of objects in a checked heap, and in one under a tool
  *
- * Layer: arena.  Each live block ends in its object's size and a guard; the
- * bytes between are filled.  So an overrun by a single byte is found when the
- * object is freed, resized or asked for.
+ * Layer: arena.  In a checked heap each live block ends in its object's size
+ * and a guard; the bytes between are filled.  So an overrun by a single byte
+ * is found when the object is freed or resized, or its size is requested.
  *
- * In a watched heap the gap before the object holds its size.  The tool is
- * shown that word only while it is looked at.
+ * Under a tool the gap before the object holds its size.  That word is hidden
+ * from the tool except while it is read.
  *
  * Design: section 8.5.
  *

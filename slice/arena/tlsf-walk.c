@@ -1,4 +1,4 @@
-/* tlsf-walk.c - looking through a TLSF heap
+/* tlsf-walk.c - walking, counting and validating the blocks of a TLSF heap
  *
  * Layer: arena.
  *
@@ -13,9 +13,9 @@
 
 #include "misuse.h"
 
-/* --- sound pieces -------------------------------------------------------- */
+/* --- sound blocks -------------------------------------------------------- */
 
-/* What is wrong with a header, or NULL.  All before it are sound. */
+/* What is wrong with a header, or NULL.  All blocks before it are sound. */
 static const char *
 header_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
                const TlsfBlock *end, bool before_is_free)
@@ -27,7 +27,7 @@ header_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
   if (tlsf_block_before_is_free (block) != before_is_free)
     return "a block is wrong about the one before it";
   if (tlsf_block_is_free (block) && before_is_free)
-    return "two free pieces are neighbours";
+    return "two free blocks are neighbours";
   size_t tag = tlsf_block_is_free (block) ? 0 : tlsf->tag;
   if ((block->stride_and_bits & BLOCK_TAG_MASK) != tag)
     return "a header was overwritten";
@@ -44,10 +44,10 @@ end_is_sound (const SliceTlsf *tlsf, const TlsfBlock *end, bool before_is_free)
          == (tlsf->tag | (before_is_free ? BLOCK_BEFORE_FREE : 0));
 }
 
-/* --- what a bad address is ----------------------------------------------- */
+/* --- bad addresses ------------------------------------------------------- */
 
-/* The free block that a freed object was joined to leaves its header, with
- * that bit. */
+/* A freed object that was joined to a free block keeps its old header, with
+ * the bit BLOCK_FREE. */
 _Noreturn static void
 report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
                const TlsfBlock *block, const void *object)
@@ -62,8 +62,8 @@ report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
                            (const void *) tlsf, object);
 }
 
-/* The first block of the region that is not sound is to blame; if that is none
- * up to the one behind the object's, the address is. */
+/* Reports the first block of the region that is not sound.  If all are sound
+ * up to the one behind the object's, the address is wrong. */
 void
 sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
 {
@@ -95,19 +95,19 @@ sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
   report_within (tlsf, last, block, object);
 }
 
-/* --- pieces in order ----------------------------------------------------- */
+/* --- blocks in order ----------------------------------------------------- */
 
 typedef struct
 {
   const SliceTlsf *tlsf;
-  uint32_t region;    /* the next one */
+  uint32_t region;        /* the next one */
   const TlsfBlock *block; /* the next one in the present region, or NULL */
   const TlsfBlock *end;   /* of that region */
   bool before_is_free;
 } TlsfBlockWalk;
 
-/* The next block, or NULL.  Ends of regions are not told.  A damaged heap ends
- * the program. */
+/* The next block, or NULL; leaves out the ends of regions.  Reports a damaged
+ * heap. */
 static const TlsfBlock *
 walk_next (TlsfBlockWalk *walk)
 {
@@ -132,13 +132,13 @@ walk_next (TlsfBlockWalk *walk)
 static size_t
 tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  size_t taken = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
+  size_t overhead = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
   if (tlsf->is_annotated && !tlsf_block_is_free (block))
     return sli_tlsf_gap_size (block);
   if (tlsf->is_checked && !tlsf_block_is_free (block))
     return sli_tlsf_tail_size (block);
   size_t stride = tlsf_block_stride (block);
-  return stride > taken ? stride - taken : 0;
+  return stride > overhead ? stride - overhead : 0;
 }
 
 bool
@@ -211,8 +211,8 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 
 /* --- validity ------------------------------------------------------------ */
 
-/* The next one of a list, or NULL if the link does not lead to one whose link
- * leads back: then no list comes back to itself but to its head. */
+/* The next block of a list, or NULL if the link does not lead to a block whose
+ * link leads back, or leads to the head.  So a walk of any list ends. */
 static const TlsfBlock *
 listed_next (const SliceTlsf *tlsf, const TlsfBlock *head,
              const TlsfBlock *block)
@@ -268,16 +268,16 @@ region_damage (const SliceTlsf *tlsf, const Region *region, size_t *n_free)
   return NULL;
 }
 
-/* Lists hold free pieces of their stride alone, as many as there are; maps
- * say which are empty. */
+/* The lists must hold all free blocks and no others, and the maps must say
+ * which lists are empty. */
 static const char *
 index_damage (const SliceTlsf *tlsf, size_t n_free)
 {
   for (unsigned list = 0; list < tlsf->n_lists; list++)
     {
       unsigned word = list / TLSF_MAP_BITS;
-      bool is_traced = (tlsf->map_map >> word & 1) != 0;
-      if (is_traced != (word > 0 && tlsf->maps[word] != 0))
+      bool is_mapped = (tlsf->map_map >> word & 1) != 0;
+      if (is_mapped != (word > 0 && tlsf->maps[word] != 0))
         return "the map of maps is wrong";
       bool bit = (tlsf->maps[word] >> (list % TLSF_MAP_BITS) & 1) != 0;
       const TlsfBlock *block = tlsf->lists[list];

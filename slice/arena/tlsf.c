@@ -3,7 +3,7 @@
  * Layer: arena: above its index (tlsf-index.c) and its regions
  * (tlsf-region.c).  How a heap is made, reset and ended: tlsf-life.c.
  *
- * Invariants: no two free pieces are neighbours; the bits of a block and of
+ * Invariants: no two free blocks are neighbours; the bits of a block and of
  * the one behind it agree; each free block is in the list of its stride.
  *
  * Design: section 8.5.
@@ -20,10 +20,10 @@
 #include "misuse.h"
 #include "traced.h"
 
-/* --- watched objects ----------------------------------------------------- */
+/* --- objects under a tool ------------------------------------------------ */
 
-/* Under a tool an object has a gap on both sides; the words that the heap
- * needs in a free block lie in these:
+/* Under a tool an object has a gap on both sides.  The words that the heap
+ * needs in a free block lie in the gaps:
  *
  *   | stride | front gap: links | object | back gap ... last word |
  */
@@ -45,8 +45,8 @@ annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
   return object;
 }
 
-/* The whole object is hidden, and the heap's own words are shown; and the
- * hooks are told. */
+/* Hides an object and shows the heap's words around it, and tells the hooks of
+ * its end. */
 COLD static void
 annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -63,7 +63,7 @@ annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
                      sizeof (TlsfBlock *));
 }
 
-/* Shows the heap's words in a block that is to be free. */
+/* Shows the heap's words in a block that becomes free. */
 static void
 annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -76,12 +76,11 @@ annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* Of an object of so many bytes, gaps included. */
+/* The stride of an object of so many bytes, gaps included. */
 static inline size_t
 stride_of (size_t size)
 {
-  size_t stride = (size + BLOCK_HEAD_BYTES + TLSF_UNIT_BYTES - 1)
-                  & ~(TLSF_UNIT_BYTES - 1);
+  size_t stride = align_up (size + BLOCK_HEAD_BYTES, TLSF_UNIT_BYTES);
   return stride < BLOCK_STRIDE_MIN ? BLOCK_STRIDE_MIN : stride;
 }
 
@@ -91,8 +90,8 @@ stride_for (const SliceTlsf *tlsf, size_t size)
   return stride_of (size + tlsf->extra_bytes);
 }
 
-/* More than a quarter of what the lists can hold; or of all addresses, where
- * these have fewer bits. */
+/* Is the size more than a quarter of what the lists can hold, or of all
+ * addresses if those have fewer bits? */
 static bool
 size_is_absurd (size_t size)
 {
@@ -103,7 +102,7 @@ size_is_absurd (size_t size)
   return size >> (bits - 2) != 0;
 }
 
-/* The header of a block that starts where none did. */
+/* Writes the header of a block that starts where none did. */
 static void
 tlsf_block_set_stride (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -112,7 +111,7 @@ tlsf_block_set_stride (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   block->stride_and_bits = stride;
 }
 
-/* The whole of a block goes to an object. */
+/* Uses a whole block for an object. */
 static inline void
 tlsf_block_mark_live (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride,
                       size_t bits)
@@ -122,7 +121,7 @@ tlsf_block_mark_live (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride,
   tlsf_block_at (block, stride)->stride_and_bits &= ~BLOCK_BEFORE_FREE;
 }
 
-/* Marks a block that is in no list as live; what is beyond `stride` becomes a
+/* Marks a block that is in no list as live; the rest beyond `stride' becomes a
  * free block. */
 static inline void
 tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
@@ -140,8 +139,8 @@ tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   sli_tlsf_insert (tlsf, tlsf_block_at (block, stride), rest);
 }
 
-/* The same with a block that is still the first of its list: if its rest
- * belongs there, it stays. */
+/* The same with a block that is still the first of its list.  If the rest
+ * belongs to that list, it replaces the block there. */
 static inline void
 tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -158,7 +157,7 @@ tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   block->stride_and_bits = stride | tlsf->tag;
 }
 
-/* Does it look as if it were a whole region? */
+/* Can the block be a whole region?  sli_tlsf_is_region() makes sure. */
 static inline bool
 tlsf_block_fills_region (const TlsfBlock *block)
 {
@@ -168,7 +167,7 @@ tlsf_block_fills_region (const TlsfBlock *block)
                 == 0;
 }
 
-/* A region that was empty is so no more. */
+/* Accounts for a region that was empty and gets an object. */
 COLD static void
 tlsf_block_leaves_region (SliceTlsf *tlsf, const TlsfBlock *block)
 {
@@ -176,8 +175,8 @@ tlsf_block_leaves_region (SliceTlsf *tlsf, const TlsfBlock *block)
     tlsf->n_empty--;
 }
 
-/* A free block that is the first of its list; the heap grows if it must.
- * NULL with errno ENOMEM. */
+/* Finds a free block that is the first of its list; the heap grows if there is
+ * none.  NULL with errno ENOMEM. */
 static inline TlsfBlock *
 tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 {
@@ -194,7 +193,7 @@ tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
   return block;
 }
 
-/* Any size, in any heap. */
+/* Allocates any size from any heap. */
 NOINLINE static void *
 alloc_any (SliceTlsf *tlsf, size_t size)
 {
@@ -214,7 +213,7 @@ alloc_any (SliceTlsf *tlsf, size_t size)
   return tlsf_block_object (block);
 }
 
-/* Small sizes, from a list of the first map: its pieces all have the same
+/* Small sizes come from a list of the first map.  Its blocks all have the same
  * stride, and none of them is a whole region. */
 void *
 slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
@@ -246,8 +245,8 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   return tlsf_block_object (block);
 }
 
-/* Where in a block an aligned object starts, so that what is in front of it
- * is nothing or large enough for a block. */
+/* The offset of an aligned object in a block.  Before it is nothing, or room
+ * enough for a block. */
 static size_t
 aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
                 size_t alignment)
@@ -293,10 +292,10 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 
 /* --- free ---------------------------------------------------------------- */
 
-/* The block of a live object.  What is looked at is the heap's as soon as the
- * address lies in its range, so the looks are safe over a buffer.  The header
- * must be this heap's, and the block behind a sound one that does not take
- * this one for free: else it was freed and joined. */
+/* The block of a live object.  Once the address lies in the heap's range, all
+ * that is read belongs to the heap, so this is safe over a buffer.  The header
+ * must be this heap's.  The block behind must be sound and must not say that
+ * this one is free: else it was freed and joined. */
 static inline TlsfBlock *
 tlsf_block_require (const SliceTlsf *tlsf, const void *object,
                     size_t front_bytes)
@@ -310,19 +309,18 @@ tlsf_block_require (const SliceTlsf *tlsf, const void *object,
   TLSF_STEP ();
   if (UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
       || UNLIKELY (stride - BLOCK_STRIDE_MIN
-                         >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
+                   >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
     sli_tlsf_report_object (tlsf, object);
   size_t after = tlsf_block_at (block, stride)->stride_and_bits;
   size_t tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
-  if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE))
-                      != 0))
+  if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE)) != 0))
     sli_tlsf_report_object (tlsf, object);
   return block;
 }
 
-/* The same in any heap.  In a checked one nothing is looked at that lies in
- * none of its regions, and the block's end must be whole. */
+/* The same in any heap.  A checked heap reads nothing outside its regions, and
+ * the end of the block must be intact. */
 static TlsfBlock *
 tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
 {
@@ -336,7 +334,7 @@ tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
   return block;
 }
 
-/* Bytes that may be used of a live object. */
+/* How many bytes of a live object the program may use. */
 static size_t
 tlsf_block_room (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
@@ -347,7 +345,7 @@ tlsf_block_room (const SliceTlsf *tlsf, const TlsfBlock *block)
                                 - tlsf->extra_bytes;
 }
 
-/* The stride of the free block behind a live one, whose header was looked at;
+/* The stride of the free block behind a live one, whose header was checked;
  * 0 if that is not free. */
 static inline size_t
 stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
@@ -355,13 +353,12 @@ stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
   size_t bits = after->stride_and_bits;
   if ((bits & BLOCK_FREE) == 0)
     return 0;
-  if (UNLIKELY (
-          !sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
+  if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
     sli_tlsf_report_damaged (tlsf, after);
   return bits ^ BLOCK_FREE;
 }
 
-/* Where the free block in front of a block starts. */
+/* The free block before a block. */
 static inline TlsfBlock *
 tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -375,7 +372,7 @@ tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
   return before;
 }
 
-/* A free block has become a region, it seems. */
+/* A free block has perhaps become a whole region. */
 COLD static void
 tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -394,7 +391,7 @@ tlsf_block_stays (size_t old_stride, size_t stride)
 
 /* A live block becomes free, and one with its free neighbours. */
 static inline void
-tlsf_block_give (SliceTlsf *tlsf, TlsfBlock *block)
+tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
 {
   size_t bits = block->stride_and_bits;
   size_t stride = (bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
@@ -443,7 +440,7 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
   TlsfBlock *block = LIKELY (tlsf->quick_kind == ARENA_TLSF)
                          ? tlsf_block_require (tlsf, object, 0)
                          : free_asked (tlsf, object);
-  tlsf_block_give (tlsf, block);
+  tlsf_block_free (tlsf, block);
 }
 
 /* --- resize -------------------------------------------------------------- */
@@ -454,7 +451,7 @@ slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
   return tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
 }
 
-/* Gives up the end of a live block; it joins what is free behind. */
+/* Frees the end of a live block; it joins a free block behind. */
 static void
 tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -475,8 +472,8 @@ tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
       = stride | tlsf->tag | (block->stride_and_bits & BLOCK_BEFORE_FREE);
 }
 
-/* Takes what it needs of the free block behind; false if there is not enough.
- */
+/* Extends a block into the free block behind it; false if that is too small or
+ * not free. */
 static bool
 tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -525,7 +522,7 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   size_t have = tlsf_block_stride (block);
   size_t room = tlsf_block_room (tlsf, block);
   size_t kept = room < size ? room : size;
-  /* A tool is told of a move, as it can't be told of a change in place. */
+  /* Under a tool the object moves, as a tool knows no change in place. */
   if (tlsf->is_annotated)
     {
       sli_annotate_show_defined (object, kept);

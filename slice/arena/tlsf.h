@@ -11,10 +11,9 @@
 
 #include "bump.h"
 
-/* Strides (a block's bytes with its header) are multiples of 16; below 1024
- * each has a list of its own, above each power of two is cut in 32.  So a
- * free block is at most 1/32 larger than the least one that its list may
- * hold. */
+/* A stride is a block's size with its header, a multiple of 16.  Below 1024
+ * each stride has its own list; above, each power of two is cut in 32.  So a
+ * free block is at most 1/32 larger than the smallest one of its list. */
 #define TLSF_UNIT_BITS 4
 #define TLSF_UNIT_BYTES ((size_t) 1 << TLSF_UNIT_BITS)
 #define TLSF_COLUMN_BITS 5
@@ -30,8 +29,8 @@
 #define TLSF_MAP_BITS 64
 #define TLSF_N_MAPS_MAX (TLSF_N_LISTS_MAX / TLSF_MAP_BITS)
 
-/* The strides whose lists the first word tells: a block of theirs has just
- * the stride of its list. */
+/* The first word of the maps is for strides below this, of which each has its
+ * own list. */
 #define TLSF_EXACT_BELOW ((size_t) TLSF_MAP_BITS << TLSF_UNIT_BITS)
 
 /* A block of a region; the object starts at `links`:
@@ -44,24 +43,24 @@
  *   free:   | stride | next | prev |                     | start  |
  *           +--------+------+------+--- ... -------------+--------+
  *
- * The stride's low bits say whether the block is free and whether the one
- * before it is; then, and only then, that one's last word tells where it
- * starts.  Its high bits are the heap's own in a live block and in the end of
- * a region, and 0 in a free one: so another heap's object, and most of what
- * an overrun leaves, is no header.  Objects are aligned to 16, so pieces start
- * 8 below. */
+ * The low bits of the stride say whether the block is free and whether the one
+ * before it is.  Only if that is free its last word points to its start.  The
+ * high bits are the heap's tag in a live block and in the end of a region, and
+ * 0 in a free block.  So an object of another heap has no valid header, nor
+ * has most of what an overrun leaves.  Objects are aligned to 16, so blocks
+ * start 8 below. */
 typedef struct TlsfBlock TlsfBlock;
 struct TlsfBlock
 {
   size_t stride_and_bits;
-  TlsfBlock *next; /* in its list; free pieces only */
+  TlsfBlock *next; /* in its list; free blocks only */
   TlsfBlock *prev;
 };
 
 #define BLOCK_FREE ((size_t) 1)
 #define BLOCK_BEFORE_FREE ((size_t) 2)
 #define BLOCK_BITS ((size_t) 3)
-/* Where sizes have 32 bits there are none to spare. */
+/* Sizes of 32 bits have no bits to spare for a tag. */
 #define BLOCK_TAG_SHIFT 44
 #define BLOCK_TAG_MASK                                                        \
  (sizeof (size_t) == 8 ? ~(size_t) 0 << BLOCK_TAG_SHIFT % SIZE_BITS           \
@@ -71,17 +70,19 @@ struct TlsfBlock
 /* Header, two links and the last word. */
 #define BLOCK_STRIDE_MIN ((size_t) 32)
 
-/* What ends a live block of a checked heap. */
+/* The end of a live block of a checked heap. */
 typedef struct
 {
-  size_t size;  /* that was asked for */
+  size_t size;  /* requested */
   size_t guard; /* depends on it and on the address */
 } TlsfBlockTail;
 
-/* Between an object and its tail. */
-#define BLOCK_FILL 0xfb
+enum
+{
+  BLOCK_FILL = 0xfb /* between an object and its tail */
+};
 
-/* A region: pieces, then an empty block that is never free.
+/* A region: blocks, then an empty block that is never free.
  *
  *   +-----+-------+-------+-- ... --+-------+-----+
  *   | pad | block | block |         | block | end |
@@ -91,26 +92,27 @@ typedef struct
 typedef struct
 {
   TlsfBlock *first;
-  size_t bytes;   /* of all pieces, the end block not counted */
+  size_t bytes;   /* of all blocks, the end block not counted */
   uint32_t block; /* its index in the chain */
 } Region;
 
 struct SliceTlsf
 {
   ArenaKind kind;
-  ArenaKind quick_kind; /* the same; but 0 when a tool watches, hooks are
-                           told or the heap is checked, so that alloc and
-                           free take their slow paths */
+  ArenaKind quick_kind; /* the same; but 0 if the heap is checked, traced or
+                           watched by a tool, so that alloc and free take
+                           their slow paths */
   uint32_t control_bytes;
   uint32_t n_lists;
-  uintptr_t low;     /* all pieces lie at or above */
-  size_t span_bytes; /* and end so far above */
+  uintptr_t low;     /* start of the range that holds all blocks */
+  size_t span_bytes; /* its size */
   size_t span_units; /* the same, in units */
   size_t tag;        /* the high bits of live headers */
-  uint32_t map_map;  /* words of maps that are not 0, but for the first */
+  uint32_t map_map;  /* a bit for each word of maps that is not 0, except
+                        for the first word */
   bool is_fixed;
   bool is_annotated;
-  bool is_checked;      /* live pieces have tails; never when watched */
+  bool is_checked;      /* live blocks have tails; never under a tool */
   uint16_t extra_bytes; /* of a live block, beside header and object */
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
@@ -125,8 +127,8 @@ struct SliceTlsf
 
 /* --- steps --------------------------------------------------------------- */
 
-/* A step is a look at a block's header, at a list or at a bitmap word.  The
- * worst-case test builds these files with TLSF_COUNT_STEPS. */
+/* A step reads a block's header, a list or a bitmap word.  The worst-case test
+ * builds these files with TLSF_COUNT_STEPS. */
 #ifdef TLSF_COUNT_STEPS
 extern unsigned sli_tlsf_n_steps;
 # define TLSF_STEP() (sli_tlsf_n_steps++)
@@ -134,7 +136,7 @@ extern unsigned sli_tlsf_n_steps;
 # define TLSF_STEP() ((void) 0)
 #endif
 
-/* --- pieces -------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 static inline size_t
 tlsf_block_stride (const TlsfBlock *block)
@@ -189,25 +191,25 @@ void sli_tlsf_index_clear (SliceTlsf *tlsf);
 _Noreturn void sli_tlsf_report_damaged (const SliceTlsf *tlsf,
                                         const void *block);
 
-/* --- what is sound ------------------------------------------------------- */
+/* --- sound links --------------------------------------------------------- */
 
-/* A word that was written over is not followed, and nothing is written through
- * it: a link leads to a block whose link leads back, a free block's last word
- * to its start.  That the range of the heap is looked at, not each region, is
- * what keeps it cheap: in a heap of several regions a stray link may lead into
- * a gap between two. */
+/* The heap does not follow a word that was overwritten, nor write through it.
+ * A link must lead to a block whose link leads back, and the last word of a
+ * free block to its start.  To keep this cheap a link is compared with the
+ * range of the heap, not with each region: in a heap of several regions a
+ * damaged link may lead into a gap between two. */
 
 static inline bool
 sli_tlsf_in_range (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
   size_t offset = (uintptr_t) block - tlsf->low;
-  /* In units; what is no multiple of one is beyond all of them. */
+  /* In units; an offset that is no multiple of one becomes too large. */
   size_t units = offset >> TLSF_UNIT_BITS
                  | offset << (SIZE_BITS - TLSF_UNIT_BITS);
   return units < tlsf->span_units;
 }
 
-/* Is this a free block's stride?  The block is in range. */
+/* Can this be the stride of a free block?  The block is in range. */
 static inline bool
 sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
                           size_t stride)
@@ -226,8 +228,7 @@ sli_log2_floor (size_t value)
          ^ (unsigned) __builtin_clzl (value);
 }
 
-/* The list of a stride.  Rows 0 and 1 are cut alike, so that the lists of
- * both are numbered by units. */
+/* The list of a stride.  Rows 0 and 1 both have a list for each unit. */
 static inline unsigned
 sli_tlsf_list_of (size_t stride)
 {
@@ -236,8 +237,8 @@ sli_tlsf_list_of (size_t stride)
          + (unsigned) (stride >> (bits - TLSF_COLUMN_BITS));
 }
 
-/* The first list that holds only pieces of at least the stride: it rounds up
- * to the next one. */
+/* The first list all of whose blocks have at least the stride: the stride is
+ * rounded up to the next list's. */
 static inline unsigned
 sli_tlsf_list_for (size_t stride)
 {
@@ -246,37 +247,36 @@ sli_tlsf_list_for (size_t stride)
   return sli_tlsf_list_of (stride + round);
 }
 
-/* What ends each list on both sides.  A block is linked to it as to a real
- * one, so that no branch is needed; its contents mean nothing. */
+/* The sentinel at both ends of each list.  It is linked like a real block, so
+ * that no branch is needed; its contents mean nothing. */
 static inline TlsfBlock *
 sli_tlsf_none (const SliceTlsf *tlsf)
 {
   return (TlsfBlock *) (uintptr_t) &tlsf->none;
 }
 
-/* Its link forward, which leads back to it or ends the list. */
+/* The next block of the list, whose link leads back, or the sentinel. */
 static inline TlsfBlock *
 sli_tlsf_next_of (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
   TlsfBlock *next = block->next;
   TlsfBlock *none = sli_tlsf_none (tlsf);
-  /* Without a branch on whether it ends, which is guessed wrong often. */
-  TlsfBlock *look = sli_tlsf_in_range (tlsf, next) ? next : none;
+  /* No branch on the end of the list, as it would often be mispredicted. */
+  TlsfBlock *safe = sli_tlsf_in_range (tlsf, next) ? next : none;
   if (UNLIKELY ((next != none)
-                      & ((look != next) | (look->prev != block))))
+                & ((safe != next) | (safe->prev != block))))
     sli_tlsf_report_damaged (tlsf, block);
   return next;
 }
 
-/* The place that leads to a block of a list. */
+/* The link that leads to a block of a list. */
 static inline TlsfBlock **
 sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
 {
   TlsfBlock *prev = block->prev;
   if (prev != sli_tlsf_none (tlsf))
     {
-      if (UNLIKELY (!sli_tlsf_in_range (tlsf, prev)
-                          || prev->next != block))
+      if (UNLIKELY (!sli_tlsf_in_range (tlsf, prev) || prev->next != block))
         sli_tlsf_report_damaged (tlsf, block);
       return &prev->next;
     }
@@ -285,8 +285,8 @@ sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
   return &tlsf->lists[list];
 }
 
-/* The header and the last word of a free block, and what the one behind it
- * says. */
+/* Writes the header and the last word of a free block, and the flag in the
+ * block behind it. */
 static inline void
 tlsf_block_mark_free (TlsfBlock *block, size_t stride)
 {
@@ -307,8 +307,8 @@ sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, TlsfBlock *block)
   tlsf->lists[list] = block;
 }
 
-/* Makes a free block of less than TLSF_EXACT_BELOW known, flags and last word
- * too.  A tool must have been shown the words. */
+/* Inserts a free block of less than TLSF_EXACT_BELOW, and writes its flags and
+ * last word.  Under a tool the words must be accessible. */
 static inline void
 sli_tlsf_insert_exact (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -338,7 +338,7 @@ sli_tlsf_insert (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
     sli_tlsf_insert_large (tlsf, block, stride);
 }
 
-/* The first block of a list goes. */
+/* Removes the first block of a list. */
 static inline void
 sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const TlsfBlock *block)
 {
@@ -352,7 +352,7 @@ sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const TlsfBlock *block)
     tlsf->map_map &= ~(UINT32_C (1) << (list / TLSF_MAP_BITS));
 }
 
-/* Takes a free block out. */
+/* Removes a free block from its list. */
 static inline void
 sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -370,8 +370,8 @@ sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   sli_tlsf_list_pop (tlsf, list, block);
 }
 
-/* A free block has got another start or another stride.  It keeps its place
- * if its list is the same. */
+/* Gives a free block another start or another stride.  It keeps its place in
+ * the list if the list stays the same. */
 static inline void
 sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
                TlsfBlock *block, size_t stride)
@@ -415,9 +415,9 @@ sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
   return word * TLSF_MAP_BITS + (unsigned) __builtin_ctzll (map);
 }
 
-/* The first block of the first list whose pieces are all large enough.  When
- * there is none the first block of the stride's own list may do: one look
- * more, so a heap over a tight buffer can be filled.  It stays in its list.
+/* The first block of the first list whose blocks are all large enough.  If
+ * there is none, the first block of the stride's own list is tried, so that a
+ * heap over a tight buffer can be filled.  The block stays in its list.
  * NULL: none. */
 static inline TlsfBlock *
 sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
@@ -435,24 +435,25 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
     return NULL;
   size_t have = block->stride_and_bits ^ BLOCK_FREE;
   if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
-                      || block->prev != sli_tlsf_none (tlsf)))
+                || block->prev != sli_tlsf_none (tlsf)))
     sli_tlsf_report_damaged (tlsf, block);
   return have < stride ? NULL : block;
 }
 
 /* --- tlsf-region.c: memory ----------------------------------------------- */
 
-/* Makes memory one free block; false if it is too small. */
+/* Makes a region of one free block; false if the memory is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
-/* Adds a region for a block of `stride`, and of at least TLSF_EXACT_BELOW, so
- * that a block of an exact list is never a whole region; false with errno
- * ENOMEM. */
+/* Adds a region for a block of `stride'.  It has room for TLSF_EXACT_BELOW at
+ * least, so that a block of an exact list is never a whole region.  False with
+ * errno ENOMEM. */
 bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
-/* Is this free block a whole region?  Look first whether an end follows. */
+/* Is this free block a whole region?  Slow: check first whether an end
+ * follows. */
 bool sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
                          size_t stride);
-/* A free block has become a region: it may go back. */
+/* A free block has become a whole region, which may be returned. */
 void sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block,
                               size_t stride);
 /* Bytes of the smallest region. */
@@ -466,20 +467,20 @@ bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
 
 /* --- tlsf-walk.c --------------------------------------------------------- */
 
-/* Says what is wrong with an address that no live object has, or whose block
- * is not sound, and ends the program. */
+/* Reports what is wrong with an address that no live object has, or whose
+ * block is not sound. */
 _Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
                                        const void *object);
 
-/* --- tlsf-tail.c: checked and watched heaps ------------------------------ */
+/* --- tlsf-tail.c: checked heaps, and heaps under a tool ------------------ */
 
-/* Notes the size of the object that a live block holds. */
+/* Writes the tail of a live block, with the size of its object. */
 void sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size);
-/* Is the end of a live block as it was left?  Its header is sound. */
+/* Is the end of a live block intact?  Its header is sound. */
 bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block);
-/* The noted size. */
+/* The size that the tail has. */
 size_t sli_tlsf_tail_size (const TlsfBlock *block);
-/* The same of a live block of a watched heap. */
+/* The same for a live block of a heap under a tool. */
 void sli_tlsf_gap_note (const TlsfBlock *block, size_t size);
 size_t sli_tlsf_gap_size (const TlsfBlock *block);
 

@@ -111,7 +111,8 @@ traced_cut_to (Bump *bump, uint32_t n)
 {
   Traced *traced = traced_of (bump);
   while (traced->n > n)
-    sli_trace_free (traced_kind (bump), traced->objects[--traced->n].object, 0);
+    sli_trace_free (traced_kind (bump),
+                    traced->objects[--traced->n].object, 0);
 }
 
 void

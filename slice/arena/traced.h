@@ -1,9 +1,9 @@
 /* traced.h - linear and stack arenas that report to the hooks
  *
- * Layer: arena.  An arena made while hooks are set takes the slow path at every
- * call and reports each object.  As objects have no headers, it lists the live
- * ones, for calls that end many at once.  The head of the list lies behind the
- * embedded block, where other arenas end:
+ * Layer: arena.  An arena made while hooks are set takes the slow path at
+ * every call and reports each object.  As objects have no headers, it lists
+ * the live ones, for calls that end many at once.  The head of the list lies
+ * behind the embedded block, where other arenas end:
  *
  *   | control block | embedded block | Traced |
  *   |<------------ control_bytes ---------->|

@@ -87,7 +87,7 @@ test_pieces (void)
   DAMAGE (*live, BUFFER_BYTES, "a block has an impossible size");
   DAMAGE (*behind, *behind & ~BLOCK_BEFORE_FREE,
           "a block is wrong about the one before it");
-  DAMAGE (*behind, *behind | BLOCK_FREE, "two free pieces are neighbours");
+  DAMAGE (*behind, *behind | BLOCK_FREE, "two free blocks are neighbours");
   DAMAGE (*tlsf_block_before_word (heap.pieces[2]), heap.pieces[0],
           "the last word of a free block is wrong");
   DAMAGE (end->stride_and_bits, end->stride_and_bits | TLSF_UNIT_BYTES,
