@@ -597,7 +597,7 @@ typedef struct
 } Dealt;
 
 static void
-dealt_judge (unsigned index G_GNUC_UNUSED, void *data)
+examine_apart (unsigned index G_GNUC_UNUSED, void *data)
 {
   Dealt *d = data;
 
@@ -633,7 +633,7 @@ test_taker (void)
     d.large[i] = chunks[2 * i];
   g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart));
   d.tag = sli_tls_tag ();
-  test_gang (1, dealt_judge, &d);
+  test_gang (1, examine_apart, &d);
   g_assert_cmpint (
       sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart), ==, d.tag == 0);
   /* Holes and foreign addresses do no harm: the slab layer reports them. */

@@ -80,6 +80,14 @@ region_of_link (Link *link)
   return LINK_OWNER (link, Region, link);
 }
 
+/* A region of an extent, by its number. */
+static inline Region *
+extent_region (const Extent *extent, unsigned i)
+{
+  assert_here (i < extent->n_regions);
+  return (Region *) (void *) ((char *) extent->start + i * REGION_BYTES);
+}
+
 /* Granules that runs can use. */
 static inline unsigned
 region_run_granules (const Region *region)

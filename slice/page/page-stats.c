@@ -36,9 +36,7 @@ sli_page_each_run (PageVisit visit, void *data)
         Extent *extent = LINK_OWNER (link, Extent, link);
 
         for (unsigned i = 0; i < extent->n_initialised; i++)
-          region_each_run ((Region *) ((char *) extent->start
-                                       + i * REGION_BYTES),
-                           visit, data);
+          region_each_run (extent_region (extent, i), visit, data);
       }
   sli_unlock (&sli_page.lock);
 }
@@ -138,7 +136,7 @@ extent_check (const Extent *extent, const void **where)
 
   for (unsigned i = 0; i < extent->n_regions; i++)
     {
-      Region *region = (Region *) ((char *) extent->start + i * REGION_BYTES);
+      Region *region = extent_region (extent, i);
       const char *broken;
 
       *where = region;

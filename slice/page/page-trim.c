@@ -351,8 +351,7 @@ sli_page_fork_child (void)
       Extent *extent = LINK_OWNER (link, Extent, link);
 
       for (unsigned i = 0; i < extent->n_initialised; i++)
-        region_recover ((Region *) ((char *) extent->start
-                                    + i * REGION_BYTES));
+        region_recover (extent_region (extent, i));
     }
   sli_unlock (&sli_page.lock);
 }

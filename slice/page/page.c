@@ -213,8 +213,7 @@ region_init_leaf (Region *region)
 COMMON_TEXT static Region *
 region_init (Extent *extent)
 {
-  Region *region = (Region *) ((char *) extent->start
-                               + extent->n_initialised * REGION_BYTES);
+  Region *region = extent_region (extent, extent->n_initialised);
   size_t bytes = min_size (
       REGION_BYTES, extent->bytes - extent->n_initialised * REGION_BYTES);
 
@@ -430,7 +429,7 @@ sli_extent_retire (Extent *extent)
     sli_page.unfinished = NULL;
   extent_cache_remove (extent->start);
   for (unsigned i = 0; i < extent->n_initialised; i++)
-    region_retire ((Region *) ((char *) extent->start + i * REGION_BYTES));
+    region_retire (extent_region (extent, i));
   link_remove (&extent->link);
   sli_page.counts.n_idle -= extent->n_initialised;
   sli_page.n_purged -= extent->n_initialised;

@@ -151,16 +151,21 @@ chunk_error (const ChunkRef *ref, unsigned class_index)
     }
 }
 
+/* The address of a chunk, by its number. */
+static inline char *
+slab_chunk (const Slab *slab, char *run, unsigned index)
+{
+  return run + slab->first_offset
+         + (size_t) index * sli_sizeclasses[slab->class_index].chunk_bytes;
+}
+
 /* The tag of a chunk.  The checking modes give it a meaning; it is 0 in a new
  * slab. */
 static inline uint16_t *
 chunk_tag (const ChunkRef *ref)
 {
   KNOWN (ref->slab != NULL);
-  return region_tag_of (
-      ref->run + ref->slab->first_offset
-      + (size_t) ref->index
-            * sli_sizeclasses[ref->slab->class_index].chunk_bytes);
+  return region_tag_of (slab_chunk (ref->slab, ref->run, ref->index));
 }
 
 /* Finds the tag of an address; false if no chunk can begin there.  If none

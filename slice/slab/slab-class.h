@@ -44,13 +44,6 @@ slab_class_lock (SlabClass *class)
   class->n_locks++;
 }
 
-static inline char *
-slab_chunk (const Slab *slab, char *run, unsigned index)
-{
-  return run + slab->first_offset
-         + (size_t) index * sli_sizeclasses[slab->class_index].chunk_bytes;
-}
-
 /* The bits of a word whose chunks are carved. */
 static inline uint64_t
 carved_mask (const Slab *slab, unsigned word)
