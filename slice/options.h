@@ -17,7 +17,8 @@
 
 SLICE_BEGIN_DECLS
 
-/** The options.  In SLICE_OPTIONS each has the name given in brackets. */
+/** The options.  In SLICE_OPTIONS each has the name given in brackets.
+ * Numbers left out belonged to options that are gone. */
 typedef enum
 {
   SLICE_OPTION_ALWAYS_MALLOC = 1,   /**< [always-malloc] 0 or 1: every block
@@ -30,19 +31,8 @@ typedef enum
   SLICE_OPTION_WORKING_SET_MSEC,    /**< [working-set-msec] how long spare
                                          memory is kept; 0 to 86400000,
                                          15000 by default; 0 keeps nothing */
-  SLICE_OPTION_COLOUR_INCREMENT,    /**< [colour-increment] colour steps from
-                                         slab to slab; 0 (all slabs alike) to
-                                         1024, 1 by default */
-  SLICE_OPTION_PAGE_SOURCE,         /**< [page-source] a SlicePageSource */
-  SLICE_OPTION_DEPOT_LIMIT_BYTES,   /**< [depot-limit-bytes] most bytes that
-                                         full magazines of one class may hold
-                                         in the depot; 0 (the default) means
-                                         the larger of 256 KiB and an eighth
-                                         of the class's slabs */
-  SLICE_OPTION_MAGAZINE_ROUNDS_MAX, /**< [magazine-rounds-max] 4 to 250, 250
-                                         by default: the most a magazine may
-                                         grow to */
-  SLICE_OPTION_HUGE_PAGES,          /**< [huge-pages] 0: never; 1 (default): ask
+  SLICE_OPTION_PAGE_SOURCE = 6,     /**< [page-source] a SlicePageSource */
+  SLICE_OPTION_HUGE_PAGES = 9,      /**< [huge-pages] 0: never; 1 (default): ask
                                          for huge pages once the heap is
                                          large; 2: from the start */
   SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1: a helper thread
@@ -56,9 +46,7 @@ typedef enum
   SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1: chunks 16 bytes
                                          apart, so that every block is
                                          16-aligned */
-  SLICE_OPTION_CLEAR_FREED,         /**< [clear-freed] 0 or 1: zero every
-                                         block when it is freed */
-  SLICE_OPTION_FORCE_POOL,          /**< [force-pool] 1: use the slabs under
+  SLICE_OPTION_FORCE_POOL = 15,     /**< [force-pool] 1: use the slabs under
                                          valgrind and the sanitizers, too; 2:
                                          and tell the tool of every block;
                                          0 by default */

@@ -246,7 +246,7 @@ test_gathers_in_turn (void)
   enum { OTHER = CLASS + 1, N_A_TICK = 64 };
   uint64_t n_magazines, n_others;
 
-  sli_option_set (SLICE_OPTION_DEPOT_LIMIT_BYTES, INT64_MAX);
+  sli_depot_limits.bytes = SIZE_MAX;
   begin ();
   leave_scattered (CLASS);
   leave_scattered (OTHER);
@@ -296,7 +296,7 @@ test_quiet_is_not_idle (void)
 {
   uint64_t n_before;
 
-  sli_option_set (SLICE_OPTION_DEPOT_LIMIT_BYTES, INT64_MAX);
+  sli_depot_limits.bytes = SIZE_MAX;
   begin ();
   wave (CLASS, 10000);
   wave (CLASS + 1, 10000);

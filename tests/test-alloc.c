@@ -19,8 +19,8 @@ enum { SIZE_LAST = 5000 };
 
 static const char *const modes[]
     = { "",          "bypass-magazines", "always-malloc", "debug-blocks",
-        "count",     "align-16",         "clear-freed",   "checked",
-        "page-source=mmap", "magazine-rounds-max=4", "working-set-msec=0",
+        "count",     "align-16",         "page-source=mmap", "checked",
+        "magazine-bytes-max=4096",       "working-set-msec=0",
         "always-malloc debug-blocks", "bypass-magazines debug-blocks" };
 
 /* What the compiler would warn of. */
@@ -988,43 +988,6 @@ test_bypass (void)
   g_assert_cmpuint (test_stats ()->cached_bytes, ==, 0);
 }
 
-/* Every byte of a freed block is zero. */
-static void
-clear_freed (void)
-{
-  for (size_t size = 1; size <= SLICE_SIZE_MAX; size += 61)
-    {
-      char *block = slice_alloc (size);
-      void *again;
-
-      memset (block, 0xff, size);
-      slice_free1 (size, block);
-      g_assert_true (test_is_zero (block, size));
-      block = slice_alloc (size);
-      memset (block, 0xff, size);
-      again = block;
-      slice_free_bulk (1, &again);
-      if (slice_is_ours (block)
-          && info_of (block).kind != SLICE_BLOCK_NONE)
-        g_assert_true (test_is_zero (block, size));
-    }
-}
-
-static void
-test_clear_freed (void)
-{
-  test_options ("clear-freed");
-  clear_freed ();
-}
-
-/* The quick way of checked does not look at contents. */
-static void
-test_clear_freed_checked (void)
-{
-  test_options ("clear-freed checked");
-  clear_freed ();
-}
-
 /* Blocks of every size go back in bulk, canaries and red zones or not. */
 static void
 bulk_every_size (void)
@@ -1352,9 +1315,6 @@ main (int argc, char **argv)
                   test_before_the_first_block);
   test_add_fresh ("/slice/alloc/always-malloc", test_always_malloc);
   test_add_fresh ("/slice/alloc/bypass-magazines", test_bypass);
-  test_add_fresh ("/slice/alloc/clear-freed", test_clear_freed);
-  test_add_fresh ("/slice/alloc/clear-freed-checked",
-                  test_clear_freed_checked);
   test_add_fresh ("/slice/alloc/bulk-hardened", test_bulk_hardened);
   test_add_fresh ("/slice/alloc/bulk-debug", test_bulk_debug);
   test_add_fresh ("/slice/alloc/count", test_count);

@@ -32,6 +32,13 @@ begin_with (const char *options)
   begin ();
 }
 
+static void
+begin_without_limit (void)
+{
+  sli_depot_limits.bytes = SIZE_MAX;
+  begin ();
+}
+
 static DepotCounts
 counts_of (unsigned class_index)
 {
@@ -188,7 +195,8 @@ test_rounds (void)
 static void
 test_rounds_max (void)
 {
-  begin_with ("magazine-rounds-max=7");
+  sli_depot_limits.rounds_max = 7;
+  begin ();
   for (unsigned i = 1; i < N_CLASSES; i++)
     g_assert_cmpuint (sli_depot_rounds (i, LARGEST), <=, 7);
   g_assert_cmpuint (sli_depot_size_max (1), ==, 0);
@@ -213,7 +221,8 @@ test_rounds_bytes_max (void)
 static void
 test_limit (void)
 {
-  begin_with ("depot-limit-bytes=100000");
+  sli_depot_limits.bytes = 100000;
+  begin ();
   for (int i = 0; i < 50; i++)
     {
       push (full_magazine (CLASS, LARGEST));
@@ -240,7 +249,7 @@ test_limit_by_itself (void)
 static void
 test_keeps_working_set (void)
 {
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (int i = 0; i < 10; i++)
     push (full_magazine (CLASS, LARGEST));
   sli_os_pretend_clock_msec (1000000 + 14999);
@@ -269,7 +278,7 @@ test_keeps_working_set (void)
 static void
 test_unused_part_grows_old (void)
 {
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (int i = 0; i < 20; i++)
     push (full_magazine (CLASS, LARGEST));
   for (unsigned second = 0; second < 30; second++)
@@ -300,7 +309,7 @@ test_upkeep (void)
 {
   unsigned n_calls = 0;
 
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (int i = 0; i < 300; i++)
     push (full_magazine (CLASS, LARGEST));
   for (unsigned i = 1; i < N_CLASSES; i++)
@@ -334,7 +343,7 @@ test_upkeep (void)
 static void
 test_upkeep_of_one_class (void)
 {
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (int i = 0; i < 100; i++)
     push (full_magazine (CLASS, LARGEST));
   for (unsigned i = 0; i < 100; i++)
@@ -351,7 +360,7 @@ test_fifty_days (void)
 {
   uint64_t start = (uint64_t) UINT32_MAX - 86400000;
 
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (uint64_t t = 0; t < (uint64_t) 50 * 86400000;
        t += test_is_slow () ? 3000000 : 30000)
     {
@@ -368,7 +377,7 @@ test_fifty_days (void)
 static void
 test_trim (void)
 {
-  begin_with ("depot-limit-bytes=1000000000");
+  begin_without_limit ();
   for (unsigned i = 1; i < N_CLASSES; i++)
     for (int k = 0; k < 20; k++)
       push (full_magazine (i, LARGEST));

@@ -178,13 +178,6 @@ death_bulk_foreign (void)
   slice_free_bulk (3, blocks);
 }
 
-static void
-death_bulk_foreign_cleared (void)
-{
-  test_options ("clear-freed");
-  death_bulk_foreign ();
-}
-
 /* --- the checking modes: found at the call --- */
 
 static const char *const checking[] = { "checked", "hardened", "debug" };
@@ -624,7 +617,7 @@ static void
 test_debug_layers (void)
 {
   static const char *const all[]
-      = { "always-malloc", "bypass-magazines", "count", "clear-freed" };
+      = { "always-malloc", "bypass-magazines", "count" };
 
   /* (Where blocks are malloc's a sanitizer is there first.) */
   for (size_t l = TEST_IS_SANITIZED ? 1 : 0; l < G_N_ELEMENTS (all); l++)
@@ -818,8 +811,6 @@ main (int argc, char **argv)
   test_add_death ("/slice/misuse/never-allocated", death_never_allocated);
   test_add_death ("/slice/misuse/bypass", death_bypass);
   test_add_death ("/slice/misuse/bulk-foreign", death_bulk_foreign);
-  test_add_death ("/slice/misuse/bulk-foreign-cleared",
-                  death_bulk_foreign_cleared);
   test_add_death ("/slice/misuse/bulk-twice", death_bulk_twice);
   test_add ("/slice/misuse/cyclic-chain", test_cyclic_chain);
   test_add ("/slice/misuse/wild-chain", test_wild_chain);

@@ -6,6 +6,7 @@
 
 #include "testlib.h"
 #include "teststats.h"
+#include "depot/depot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +98,7 @@ test_spare_is_given_up (void)
   void *chain = NULL, *block;
   size_t n;
 
-  test_options ("depot-limit-bytes=1000000000");
+  sli_depot_limits.bytes = SIZE_MAX;
   limit_memory (96 * MIB);
   chain = take_all (64, &n);
   slice_free_chain_with_offset (64, chain, 0);

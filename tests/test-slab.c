@@ -343,27 +343,6 @@ test_colours (void)
     }
 }
 
-static void
-test_no_colours (void)
-{
-  test_options ("colour-increment=0");
-  begin ();
-  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (256), 100), ==,
-                    1);
-  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (2064), 100), ==,
-                    1);
-}
-
-static void
-test_large_increment (void)
-{
-  test_options ("colour-increment=1024");
-  begin ();
-  /* 256 has 5 colours.  1024 modulo 5 is 4, so all of them are used. */
-  g_assert_cmpuint (count_colours ((unsigned) SLICE_CLASS_V1 (256), 100), ==,
-                    5);
-}
-
 /* --- known zeroes --- */
 
 static void
@@ -730,8 +709,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
   test_add_fresh ("/slice/slab/colours", test_colours);
-  test_add_fresh ("/slice/slab/no-colours", test_no_colours);
-  test_add_fresh ("/slice/slab/large-increment", test_large_increment);
   test_add_fresh ("/slice/slab/take-zero", test_take_zero);
   test_add_fresh ("/slice/slab/look-up", test_look_up);
   test_add_death ("/slice/slab/death/foreign", death_foreign);

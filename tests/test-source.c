@@ -237,9 +237,9 @@ test_set_while_frozen (void)
   while (__atomic_load_n (&freezing_thread, __ATOMIC_ACQUIRE) == 0)
     sched_yield ();
   test_wait_asleep (freezing_thread);
-  result = slice_set_option (SLICE_OPTION_COLOUR_INCREMENT, 77);
-  g_assert_true (slice_get_option (SLICE_OPTION_COLOUR_INCREMENT, &value));
-  g_assert_true ((value == 77) == (result == SLICE_SET_OK));
+  result = slice_set_option (SLICE_OPTION_MAGAZINE_BYTES_MAX, 7777);
+  g_assert_true (slice_get_option (SLICE_OPTION_MAGAZINE_BYTES_MAX, &value));
+  g_assert_true ((value == 7777) == (result == SLICE_SET_OK));
   g_assert_cmpint (slice_set_source (&second.source), ==, result);
   pthread_create (&drain, NULL, drain_run, &ends[0]);
   pthread_join (thread, NULL);
@@ -247,7 +247,7 @@ test_set_while_frozen (void)
   close (ends[1]);
   pthread_join (drain, NULL);
   /* Exactly the options that were reported as set are in force. */
-  g_assert_true ((sli_option (SLICE_OPTION_COLOUR_INCREMENT) == 77)
+  g_assert_true ((sli_option (SLICE_OPTION_MAGAZINE_BYTES_MAX) == 7777)
                  == (result == SLICE_SET_OK));
   g_assert_true (sli_source_in_force ()
                  == (result == SLICE_SET_OK ? &second.source : &first.source));

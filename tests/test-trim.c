@@ -10,6 +10,7 @@
 #include "day-clock.h"
 #include "testlib.h"
 #include "teststats.h"
+#include "depot/depot.h"
 #include "port/os.h"
 
 #include <pthread.h>
@@ -329,7 +330,7 @@ test_bounded_work (void)
   uint64_t now_msec = START_MSEC, most_trimmed = 0, most_bytes = 0;
   uint64_t trimmed, bytes;
 
-  test_options ("depot-limit-bytes=2000000");
+  sli_depot_limits.bytes = 2000000;
   begin ();
   use_and_free (load_bytes, 2000);
   use_and_free (4 * MIB, 16);

@@ -84,22 +84,6 @@ sli_untraced_keep (const void *block)
     sli_block_check_exempt (block);
 }
 
-/* Zeroes a block of unknown size; what is none is left for others to find. */
-static void
-clear_freed (void *block)
-{
-  ChunkInfo info;
-
-  if (sli_dispatch.path == PATH_MALLOC)
-    {
-      memset (block, 0, sli_os_malloc_bytes (block));
-      return;
-    }
-  sli_slab_lookup (block, &info);
-  if (info.state == CHUNK_OUT)
-    memset (block, 0, sli_sizeclasses[info.class_index].chunk_bytes);
-}
-
 /* In a checking mode the largest blocks are mallocs, for their canaries and
  * red zones need room, too. */
 static void
@@ -137,8 +121,6 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
       if (sli_dispatch.checks_blocks)
         sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
                                    site);
-      if (sli_dispatch.clears_freed)
-        clear_freed (blocks[i]);
       if (sli_dispatch.path == PATH_MALLOC)
         {
           COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
@@ -155,7 +137,7 @@ bulk_free (size_t n, void *const *blocks, const char *operation,
 {
   dispatch_make_ready ();
   if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.path == PATH_MALLOC
-      || sli_dispatch.checks_blocks || sli_dispatch.clears_freed)
+      || sli_dispatch.checks_blocks)
     {
       bulk_free_each (n, blocks, operation, site);
       return;
@@ -207,8 +189,6 @@ slice_free_unsized (void *block)
   if (sli_dispatch.checks_blocks || sli_dispatch.path == PATH_CHECKING)
     sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
                                "slice_free_unsized", CALL_SITE);
-  if (sli_dispatch.clears_freed)
-    memset (block, 0, sli_os_malloc_bytes (block));
   COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   TRACE_INTERNAL (free (block));
 }

@@ -125,11 +125,9 @@ dispatch_begin (void)
                               : SLICE_SIZE_MAX;
   sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
   sli_dispatch.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
-  sli_dispatch.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
   options.is_inline = sli_dispatch.path == PATH_MAGAZINES
-                      && !sli_dispatch.checks_blocks
-                      && !sli_dispatch.clears_freed && !options.counts_hits;
+                      && !sli_dispatch.checks_blocks && !options.counts_hits;
   options.picks_randomly = sli_dispatch.mode >= CHECKING_HARDENED;
   options.checks_reentry = sli_dispatch.mode >= CHECKING_HARDENED;
   options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.mode);
@@ -264,8 +262,6 @@ malloc_free (size_t size, void *block, const void *site)
 static void
 block_free (size_t size, void *block, const void *site)
 {
-  if (sli_dispatch.clears_freed)
-    memset (block, 0, size);
   if (dispatch_goes_to_malloc (size))
     malloc_free (size, block, site);
   else if (sli_dispatch.path == PATH_MAGAZINES)

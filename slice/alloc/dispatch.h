@@ -37,7 +37,6 @@ typedef struct
   CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* what is larger goes to the system's malloc */
   bool checks_blocks;   /* debug-blocks */
-  bool clears_freed;    /* clear-freed */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;

@@ -25,8 +25,6 @@ enum
   HELP_BYTES = 256,             /* longest line of the help, two in one */
   WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
   WORKING_SET_MSEC_MAX = 86400000,
-  MAGAZINE_ROUNDS_MIN = 4,
-  MAGAZINE_ROUNDS_MAX = 250,    /* what a 2 KiB magazine holds */
   MAGAZINE_CHUNK_BYTES_LOW = 4096,    /* two of the largest blocks */
   MAGAZINE_CHUNK_BYTES_HIGH = 131072  /* decisions/0003 */
 };
@@ -35,7 +33,6 @@ enum
 typedef enum
 {
   UNIT_SWITCH, /* a number, or a word: yes, no */
-  UNIT_COUNT,
   UNIT_MSEC,
   UNIT_BYTES,
   UNIT_SOURCE  /* the name of a page source */
@@ -67,18 +64,10 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_WORKING_SET_MSEC, UNIT_MSEC, "working-set-msec", 0,
     WORKING_SET_MSEC_MAX, WORKING_SET_MSEC,
     "how long spare memory is kept" },
-  { SLICE_OPTION_COLOUR_INCREMENT, UNIT_COUNT, "colour-increment", 0, 1024, 1,
-    "colour steps from slab to slab" },
   { SLICE_OPTION_PAGE_SOURCE, UNIT_SOURCE, "page-source", 0,
     SLICE_PAGES_MALLOC,
     SLICE_PAGES_POSIX_MEMALIGN,
     "where pages come from" },
-  { SLICE_OPTION_DEPOT_LIMIT_BYTES, UNIT_BYTES, "depot-limit-bytes", 0,
-    INT64_MAX, 0,
-    "most bytes of one class in the depot; 0: by itself" },
-  { SLICE_OPTION_MAGAZINE_ROUNDS_MAX, UNIT_COUNT, "magazine-rounds-max",
-    MAGAZINE_ROUNDS_MIN, MAGAZINE_ROUNDS_MAX, MAGAZINE_ROUNDS_MAX,
-    "the most a magazine may grow to" },
   { SLICE_OPTION_HUGE_PAGES, UNIT_SWITCH, "huge-pages", 0, 2, 1,
     "ask for huge pages: 1: once the heap is large; 2: from the start" },
   { SLICE_OPTION_TRIM_THREAD, UNIT_SWITCH, "trim-thread", 0, 1, 0,
@@ -89,8 +78,6 @@ static const OptionRow option_rows[] = {
     "print statistics at exit" },
   { SLICE_OPTION_ALIGN_16, UNIT_SWITCH, "align-16", 0, 1, 0,
     "chunks 16 bytes apart" },
-  { SLICE_OPTION_CLEAR_FREED, UNIT_SWITCH, "clear-freed", 0, 1, 0,
-    "zero every block when it is freed" },
   { SLICE_OPTION_FORCE_POOL, UNIT_SWITCH, "force-pool", 0, 2, 0,
     "1: use the slabs under valgrind and sanitizers, too; 2: and tell" },
   { SLICE_OPTION_CHECKED, UNIT_SWITCH, "checked", 0, 1, 0,
@@ -112,10 +99,12 @@ static const OptionRow option_rows[] = {
 
 enum
 {
-  N_ROWS = sizeof option_rows / sizeof option_rows[0]
+  N_ROWS = sizeof option_rows / sizeof option_rows[0],
+  N_GONE = 4 /* numbers of options.h that no option has any more */
 };
 
-SLICE_STATIC_ASSERT (N_ROWS == SLICE_N_OPTIONS - 1, "a row for every option");
+SLICE_STATIC_ASSERT (N_ROWS == SLICE_N_OPTIONS - 1 - N_GONE,
+                     "a row for every option");
 
 /* The page sources' names, by SlicePageSource. */
 static const char *const source_names[] = { "posix_memalign", "mmap",
@@ -292,10 +281,9 @@ static void
 describe_range (const OptionRow *row, char *to, size_t room)
 {
   static const char *const units[]
-      = { [UNIT_SWITCH] = "", [UNIT_COUNT] = "", [UNIT_SOURCE] = "",
+      = { [UNIT_SWITCH] = "", [UNIT_SOURCE] = "",
           [UNIT_MSEC] = " ms (or as 500ms, 15s, 2min, 1h)",
           [UNIT_BYTES] = " bytes (or as 16K, 1M, 1G)" };
-  size_t length;
 
   if (row->unit == UNIT_SOURCE)
     sli_diag_format (to, room, "%s, %s, %s, %s or %s", source_names[0],
@@ -306,14 +294,8 @@ describe_range (const OptionRow *row, char *to, size_t room)
                                                 : "no or yes (0 or %z)",
                      (size_t) row->maximum);
   else
-    {
-      length = sli_diag_format (to, room, "%z ", (size_t) row->minimum);
-      length += row->maximum == INT64_MAX
-                    ? sli_diag_format (to + length, room - length, "or more")
-                    : sli_diag_format (to + length, room - length, "to %z",
-                                       (size_t) row->maximum);
-      sli_diag_format (to + length, room - length, "%s", units[row->unit]);
-    }
+    sli_diag_format (to, room, "%z to %z%s", (size_t) row->minimum,
+                     (size_t) row->maximum, units[row->unit]);
 }
 
 static void

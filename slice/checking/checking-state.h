@@ -52,8 +52,6 @@ typedef struct
   size_t front_bytes; /* of that mode */
   uint64_t key;       /* of the canaries */
   uint8_t free_byte;  /* what a free chunk is filled with */
-  bool clears_freed;  /* clear-freed; the modes that look at contents fill a
-                         freed chunk anyway */
   CheckingFallback fallback;
 } Checking;
 

@@ -51,7 +51,6 @@ sli_checking_begin (const CheckingFallback *fallback)
   sli_checking.front_bytes = front_of (sli_checking.mode);
   sli_checking.free_byte
       = sli_checking.mode == CHECKING_DEBUG ? BYTE_FREED : 0;
-  sli_checking.clears_freed = sli_option_is_on (SLICE_OPTION_CLEAR_FREED);
   if (sli_checking.mode >= CHECKING_HARDENED)
     sli_os_random (&sli_checking.key, sizeof sli_checking.key);
   return sli_checking.mode;
@@ -266,8 +265,6 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
       if (mode == CHECKING_DEBUG)
         sli_block_check_remove_at (block, real_bytes, operation, site);
     }
-  else if (UNLIKELY (sli_checking.clears_freed))
-    memset (block, 0, sli_sizeclasses[class_index].chunk_bytes);
   STORE (mark, TAG_FREE);
   push_round (mode, record, class_index, chunk);
 }
@@ -360,10 +357,6 @@ sli_checking_calls (void)
   static const CheckingCalls checked
       = { sli_checked_alloc_quick, checked_try_alloc_any,
           sli_checked_free_quick, checked_alloc, checked_free };
-  /* The quick way of checked does not look at contents. */
-  static const CheckingCalls checked_clearing
-      = { sli_checked_alloc_quick, checked_try_alloc_any, sli_checked_free,
-          checked_alloc, checked_free };
   static const CheckingCalls hardened
       = { sli_hardened_alloc_quick, hardened_try_alloc_any,
           sli_hardened_free_quick, hardened_alloc, hardened_free };
@@ -389,7 +382,7 @@ sli_checking_calls (void)
     case CHECKING_ANNOTATED:
       return &sli_checking_tool_calls;
     default:
-      return sli_checking.clears_freed ? &checked_clearing : &checked;
+      return &checked;
     }
 }
 

@@ -52,7 +52,7 @@ count_rounds (size_t chunk_bytes, unsigned size)
         / chunk_bytes;
   size_t n = min_size (n_slots - 1, max_size (n_fit, MAGAZINE_ROUNDS_MIN));
 
-  return min_size (n, (size_t) sli_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX));
+  return min_size (n, sli_depot_limits.rounds_max);
 }
 
 static void

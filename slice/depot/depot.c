@@ -71,8 +71,9 @@ static struct
 static struct
 {
   uint64_t working_set_msec;
-  size_t limit_bytes; /* 0: DEPOT_BYTES_MIN and DEPOT_SLAB_SHARE decide */
 } depot_options;
+
+DepotLimits sli_depot_limits = { .rounds_max = MAGAZINE_ROUNDS_MAX };
 
 COMMON_TEXT void
 sli_depot_init (void)
@@ -81,8 +82,6 @@ sli_depot_init (void)
   sli_depot_init_rounds ();
   depot_options.working_set_msec
       = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
-  depot_options.limit_bytes
-      = (size_t) sli_option (SLICE_OPTION_DEPOT_LIMIT_BYTES);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
       memset (&depots[i], 0, sizeof depots[i]);
@@ -163,8 +162,8 @@ depot_pop_older (Depot *depot, uint64_t now_msec, uint64_t max_age_msec)
 static size_t
 depot_limit_bytes (unsigned class_index)
 {
-  if (depot_options.limit_bytes != 0)
-    return depot_options.limit_bytes;
+  if (sli_depot_limits.bytes != 0)
+    return sli_depot_limits.bytes;
   return max_size (DEPOT_BYTES_MIN,
                    sli_slab_held_bytes (class_index) / DEPOT_SLAB_SHARE);
 }

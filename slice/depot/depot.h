@@ -56,10 +56,22 @@ enum
   MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 rounds on 64 bits */
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
+  MAGAZINE_ROUNDS_MAX = 250,  /* what a magazine of 2 KiB holds */
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise, up to
                                           the option magazine-bytes-max */
   DEPOT_LONG_AGO_MSEC = 1     /* a since_msec before any working set */
 };
+
+/* Constant; tests set other limits before sli_depot_init(). */
+typedef struct
+{
+  size_t bytes;      /* of the full magazines of a class; 0: a share of its
+                        slabs */
+  size_t rounds_max; /* of any magazine */
+} DepotLimits;
+
+extern DepotLimits sli_depot_limits
+    __attribute__ ((visibility ("hidden")));
 
 /* Computes the sizes of magazines; for sli_depot_init(). */
 void sli_depot_init_rounds (void);

@@ -20,6 +20,7 @@
 #include <slice/options.h>
 #include <slice/stats.h>
 
+#include "port/compiler.h"
 #include "port/os.h"
 
 #include <pthread.h>
@@ -33,8 +34,6 @@
 
 enum
 {
-  COLOUR_INCREMENT_MAX = 1024, /* the option's; to GLib larger ones mean "at
-                                  random", to us all steps are equal */
   WORKING_SET_MSEC_MAX = 86400000,
   /* As in GSlice: with larger magazines, blocks that one thread allocates and
    * another frees would pile up in them (decisions/0008). */
@@ -64,6 +63,10 @@ static struct
   unsigned words;     /* of the setting that is for us */
   bool glib_mallocs;  /* GLib uses malloc, by G_SLICE or under valgrind */
 } config;
+
+/* What was last set: nothing follows from it, for one step of colour is as
+ * good as another.  GLib's own value at first. */
+static int64_t colour_increment = 1;
 
 /* --- reading a variable -------------------------------------------------- */
 
@@ -179,8 +182,9 @@ config_load (void)
     slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
   if (config.words & WORD_DEBUG_BLOCKS)
     slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
+  /* hardened zeroes what is freed, and hands out zeroes. */
   if (debug_words_of (secure_getenv ("G_DEBUG")) & WORD_GC_FRIENDLY)
-    slice_set_option (SLICE_OPTION_CLEAR_FREED, 1);
+    slice_set_option (SLICE_OPTION_HARDENED, 1);
 }
 
 void
@@ -209,10 +213,9 @@ option_of (int key)
   static const SliceOption options[]
       = { [GSLICE_ALWAYS_MALLOC] = SLICE_OPTION_ALWAYS_MALLOC,
           [GSLICE_BYPASS_MAGAZINES] = SLICE_OPTION_BYPASS_MAGAZINES,
-          [GSLICE_WORKING_SET_MSECS] = SLICE_OPTION_WORKING_SET_MSEC,
-          [GSLICE_COLOUR_INCREMENT] = SLICE_OPTION_COLOUR_INCREMENT };
+          [GSLICE_WORKING_SET_MSECS] = SLICE_OPTION_WORKING_SET_MSEC };
 
-  return key >= GSLICE_ALWAYS_MALLOC && key <= GSLICE_COLOUR_INCREMENT
+  return key >= GSLICE_ALWAYS_MALLOC && key <= GSLICE_WORKING_SET_MSECS
              ? options[key]
              : (SliceOption) 0;
 }
@@ -226,10 +229,8 @@ option_value (int key, int64_t value)
       return value != 0 || (config.words & WORD_ALWAYS_MALLOC) != 0;
     case GSLICE_BYPASS_MAGAZINES:
       return value != 0;
-    case GSLICE_WORKING_SET_MSECS:
-      return clamp (value, 0, WORKING_SET_MSEC_MAX);
     default:
-      return clamp (value, 0, COLOUR_INCREMENT_MAX);
+      return clamp (value, 0, WORKING_SET_MSEC_MAX);
     }
 }
 
@@ -242,6 +243,8 @@ sli_gslice_config_set (int key, int64_t value)
   SliceOption option = option_of (key);
 
   sli_gslice_config_load ();
+  if (key == GSLICE_COLOUR_INCREMENT)
+    STORE (&colour_increment, value);
   if (option != 0
       && slice_set_option (option, option_value (key, value))
              == SLICE_SET_TOO_LATE
@@ -257,6 +260,8 @@ sli_gslice_config_get (int key)
   sli_gslice_config_load ();
   if (key == GSLICE_CHUNK_SIZES)
     return SLICE_N_CLASSES - 1; /* GLib does not count class 0 */
+  if (key == GSLICE_COLOUR_INCREMENT)
+    return LOAD (&colour_increment);
   slice_get_option (option_of (key), &value);
   return value;
 }

@@ -25,6 +25,12 @@
 
 #include <string.h>
 
+/* Colour steps from slab to slab (Bonwick 1994, section 4.3); with 0 all slabs
+ * are alike, which a build with -DSLAB_COLOUR_INCREMENT=0 measures. */
+#ifndef SLAB_COLOUR_INCREMENT
+# define SLAB_COLOUR_INCREMENT 1
+#endif
+
 enum
 {
   /* A search for the fullest slab looks at so many of a ring. */
@@ -32,7 +38,6 @@ enum
 };
 
 SlabClass sli_slab_classes[N_CLASSES];
-static uint32_t colour_increment;
 
 /* Guards (hardened and debug): one slab in so many is followed by a granule
  * that can't be accessed.  The kernel allows 65,530 mappings; guards use a
@@ -71,7 +76,6 @@ sli_slab_init (void)
   sli_sizeclass_init (sli_page_granule_bytes (),
                       sli_page_has_tags ()
                           || sli_option_is_on (SLICE_OPTION_ALIGN_16));
-  colour_increment = (uint32_t) sli_option (SLICE_OPTION_COLOUR_INCREMENT);
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
       memset (&sli_slab_classes[i], 0, sizeof sli_slab_classes[i]);
@@ -137,7 +141,7 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab,
             (sizeclass->slab_bytes >> TAG_GRAIN_SHIFT) * sizeof (uint16_t));
   slab->first_offset
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
-  class->colour += colour_increment;
+  class->colour += SLAB_COLOUR_INCREMENT;
   STORE (&slab->n_carved, 0);
   slab->is_zero = is_zero;
   STORE_RELEASE (&slab->class_index, (uint16_t) class_index);

@@ -21,8 +21,6 @@ def contestant(name, program, kind, preload=None, **environment):
 CONTESTANTS = [
     contestant("slice", "slice-bench", "slice"),
     contestant("slice-functions", "slice-bench-functions", "slice"),
-    contestant("slice-uncoloured", "slice-bench", "slice",
-               SLICE_OPTIONS="colour-increment=0"),
     contestant("slice-4k", "slice-bench", "slice",
                SLICE_OPTIONS="huge-pages=0"),
     contestant("tlsf", "slice-bench-tlsf", "arena"),
@@ -42,7 +40,7 @@ CONTESTANTS = [
 ]
 
 # Run only where a case names them.
-SPECIAL = {"slice-uncoloured", "slice-4k"}
+SPECIAL = {"slice-4k"}
 
 
 def case(name, workload, arguments="", figures="ns", statistic="median",
@@ -110,8 +108,8 @@ CASES += [
     case("sharing-direct", "sharing-direct", "--laps=1", "shared_percent "
          "write_ns", statistic="first", without=("limit",), once=True),
     case("colour", "colour",
-         only={"slice", "slice-uncoloured", "gslice", "glibc", "jemalloc",
-               "tcmalloc", "mimalloc"}),
+         only={"slice", "gslice", "glibc", "jemalloc", "tcmalloc",
+               "mimalloc"}),
     case("sizes", "sizes", "", "worst_to_256 mean_to_256", **MEMORY),
     case("sizes-4k", "sizes", "", "worst_to_256 mean_to_256",
          only={"slice-4k"}, once=True),
@@ -218,8 +216,7 @@ def main_ratios():
               "peers"),
         Ratio("free latency p99.9", "latency", "free_p999_ns", "slice",
               "peers"),
-        Ratio("coloured walk, against uncoloured", "colour", "ns", "slice",
-              "slice-uncoloured"),
+        Ratio("coloured walk", "colour", "ns", "slice", "peers"),
         Ratio("lines shared, active (%)", "sharing-active",
               "shared_percent", "slice", ""),
         Ratio("lines shared, passive (%)", "sharing-passive",

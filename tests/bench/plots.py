@@ -14,7 +14,7 @@ import figures
 # ours are the darkest, what is measured twice has a lighter shade.
 STYLES = {
     "slice": ("#000000", 7), "slice-functions": ("#777777", 6),
-    "slice-uncoloured": ("#bbbbbb", 6), "slice-4k": ("#999999", 6),
+    "slice-4k": ("#999999", 6),
     "tlsf": ("#0b3d91", 4), "pool": ("#7a1f5c", 3),
     "gslice": ("#d55e00", 5), "glibc": ("#0072b2", 9),
     "jemalloc": ("#009e73", 11), "jemalloc-sized": ("#66c5ab", 10),

@@ -369,8 +369,9 @@ test_config (void)
                    1);
   g_assert_cmpint (g_slice_get_config (G_SLICE_CONFIG_WORKING_SET_MSECS), ==,
                    5000);
+  /* It is kept, and nothing follows from it. */
   g_assert_cmpint (g_slice_get_config (G_SLICE_CONFIG_COLOR_INCREMENT), ==,
-                   1024);
+                   0x7fffffff);
   g_assert_cmpint (g_slice_get_config (G_SLICE_CONFIG_ALWAYS_MALLOC), ==, 0);
   g_assert_cmpint (g_slice_get_config (G_SLICE_CONFIG_CHUNK_SIZES), ==,
                    SLICE_N_CLASSES - 1);
@@ -531,6 +532,10 @@ test_gc_friendly (void)
   g_slice_free1 (64, block);
   /* It lies in our slab: it may be read. */
   g_assert_true (is_filled (block, 64, 0));
+  /* The next block of its class is zero, too. */
+  block = g_slice_alloc (64);
+  g_assert_true (is_filled (block, 64, 0));
+  g_slice_free1 (64, block);
 }
 
 /* --- misuse, with debug-blocks ------------------------------------------- */

@@ -58,7 +58,7 @@ main (int argc, char **argv)
   static const char *const modes[]
       = { "force-pool", "force-pool:checked", "force-pool:hardened",
           "force-pool:debug", "force-pool:bypass-magazines",
-          "force-pool:debug-blocks:clear-freed", "always-malloc" };
+          "force-pool:debug-blocks", "always-malloc" };
   const char *tier = getenv ("SLICE_TEST_TIER");
   unsigned long usual = tier != NULL && strcmp (tier, "2") == 0 ? 2000 : 500;
   unsigned long n = argc > 1 && argv[1][0] != '-' ? strtoul (argv[1], NULL, 10)

@@ -31,6 +31,7 @@
 #include <slice/libslice.h>
 
 #include "tests/hang.h"
+#include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "magazine/record.h"
 #include "port/os.h"
@@ -414,8 +415,8 @@ run_schedule (uint64_t seed)
 
   random_state = seed * 0x9e3779b97f4a7c15u + 1;
   /* Few rounds make many trips; magazines that may grow are replaced. */
-  slice_set_option (SLICE_OPTION_MAGAZINE_ROUNDS_MAX, seed % 2 == 0 ? 4 : 32);
-  slice_set_option (SLICE_OPTION_DEPOT_LIMIT_BYTES, 65536);
+  sli_depot_limits.rounds_max = seed % 2 == 0 ? 4 : 32;
+  sli_depot_limits.bytes = 65536;
   slice_set_option (SLICE_OPTION_HUGE_PAGES, 0);
   slice_free1 (64, slice_alloc (64)); /* readies all, in the program's own */
   begin (new_record, new_tls);
