@@ -25,10 +25,7 @@ typedef enum
                                          is a malloc of its own */
   SLICE_OPTION_BYPASS_MAGAZINES,    /**< [bypass-magazines] 0 or 1: every
                                          call goes straight to a slab */
-  SLICE_OPTION_DEBUG_BLOCKS,        /**< [debug-blocks] 0 or 1: address and
-                                         size of every live block are kept
-                                         and every free is checked */
-  SLICE_OPTION_WORKING_SET_MSEC,    /**< [working-set-msec] how long spare
+  SLICE_OPTION_WORKING_SET_MSEC = 4, /**< [working-set-msec] how long spare
                                          memory is kept; 0 to 86400000,
                                          15000 by default; 0 keeps nothing */
   SLICE_OPTION_PAGE_SOURCE = 6,     /**< [page-source] a SlicePageSource */
@@ -51,7 +48,9 @@ typedef enum
                                          and tell the tool of every block;
                                          0 by default */
   SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1: find bad frees at
-                                         the call; see Promises and limits */
+                                         the call; see Promises and limits.
+                                         debug-blocks, GLib's word, is another
+                                         name for it */
   SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1 */
   SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1 */
   SLICE_OPTION_MAGAZINE_BYTES_MAX,  /**< [magazine-bytes-max] 4096 to 131072,

@@ -372,15 +372,20 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
  */
 SLICE_API bool slice_is_ours (const void *address);
 
-/** The size that a live block was asked for, where it is written down: of all
- * blocks with the option debug-blocks, of large ones in the checking modes
- * (checked, hardened, debug).  A layer that takes over another allocator's
- * calls tells its own large blocks from the other's by it.
+/** The size that a live block was asked for, where the library remembers it.
+ * A layer that takes over another allocator's calls tells its own blocks from
+ * the other's by it.
+ *
+ *   checked, hardened, debug                  of every live block
+ *   one of these together with always-malloc  of every live block
+ *   force-pool=2                              of blocks that are not malloc's
+ *   any other                                 of none
  *
  * @param address  anything, valid or not
- * @return         bytes; 0 if no such block starts there
+ * @return         bytes, exactly as asked for; 0 if no such block starts there
  *
- * Threads: any.  Cost: a lock and a look into a hash table.
+ * Threads: any.  Cost: a few loads; for blocks of malloc's a lock and a look
+ *   into a hash table.
  */
 SLICE_API size_t slice_debug_size (const void *address);
 

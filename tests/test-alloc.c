@@ -887,7 +887,7 @@ check_block_size (const char *options, bool is_exact)
       hidden = slice_alloc_aligned (64, size);
       block = hidden;
       bytes = slice_block_size (block);
-      g_assert_cmpuint (bytes, >=, (size + 63) / 64 * 64);
+      g_assert_cmpuint (bytes, >=, is_exact ? size : (size + 63) / 64 * 64);
       g_assert_cmpuint (bytes, <=, size + size / 8 + 256);
       memset (block, 1, bytes);
       slice_free_aligned (64, size, block);
@@ -909,7 +909,7 @@ test_block_size_bypass (void)
 static void
 test_block_size_debug_blocks (void)
 {
-  check_block_size ("debug-blocks", false);
+  check_block_size ("debug-blocks", true);
 }
 
 static void
@@ -1166,7 +1166,7 @@ says_yes (size_t size, size_t alignment G_GNUC_UNUSED,
 {
   static int n_calls;
 
-  if (n_calls++ > 0 || size <= PTRDIFF_MAX)
+  if (n_calls++ > 0 || size <= PTRDIFF_MAX - 64)
     _exit (99);
   return true;
 }
@@ -1189,6 +1189,17 @@ death_never_fits_aligned (void)
                  "bytes, alignment 64 [thread %u]",
                  half, test_thread_id ());
   slice_alloc_aligned (64, half);
+}
+
+/* Rounded up to its alignment it does not. */
+static void
+death_never_fits_rounded (void)
+{
+  slice_set_failure_handler (says_yes, NULL);
+  test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: %zu "
+                 "bytes, alignment 64 [thread %u]",
+                 half - 10, test_thread_id ());
+  slice_alloc_aligned (64, half - 10);
 }
 
 static void
@@ -1227,8 +1238,7 @@ death_no_memory_aligned (void)
   test_limit_space ();
   test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: %zu "
                  "bytes, alignment 4096 [thread %u]",
-                 (SIZE_MAX / 2 - 100000) / 4096 * 4096 + 4096,
-                 test_thread_id ());
+                 SIZE_MAX / 2 - 100000, test_thread_id ());
   slice_alloc_aligned (4096, SIZE_MAX / 2 - 100000);
 }
 
@@ -1326,6 +1336,8 @@ main (int argc, char **argv)
   test_add_death ("/slice/alloc/death/never-fits", death_never_fits);
   test_add_death ("/slice/alloc/death/never-fits-aligned",
                   death_never_fits_aligned);
+  test_add_death ("/slice/alloc/death/never-fits-rounded",
+                  death_never_fits_rounded);
   test_add_death ("/slice/alloc/death/never-fits-one", death_never_fits_one);
   test_add_death ("/slice/alloc/death/handler-gives-up",
                   death_handler_gives_up);

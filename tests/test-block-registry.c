@@ -122,7 +122,7 @@ test_debug_size (void)
 static void
 test_debug_size_checked (void)
 {
-  check_debug_size ("checked", 0, LARGE);
+  check_debug_size ("checked", SMALL, LARGE);
 }
 
 static void

@@ -85,7 +85,7 @@ death_out_of_memory_aligned (void)
 {
   limit_memory (96 * MIB);
   test_will_die ("slice: error 120: slice_alloc_aligned: out of memory: "
-                 "102400 bytes, alignment 4096 [thread %u]",
+                 "100000 bytes, alignment 4096 [thread %u]",
                  test_thread_id ());
   for (;;)
     *(void **) slice_alloc_aligned (4096, 100000) = NULL;

@@ -20,7 +20,6 @@ static const struct
 } rows[] = {
   { SLICE_OPTION_ALWAYS_MALLOC, "always-malloc", 0, 0, 1 },
   { SLICE_OPTION_BYPASS_MAGAZINES, "bypass-magazines", 0, 0, 1 },
-  { SLICE_OPTION_DEBUG_BLOCKS, "debug-blocks", 0, 0, 1 },
   { SLICE_OPTION_WORKING_SET_MSEC, "working-set-msec", 15000, 0, 86400000 },
   { SLICE_OPTION_HUGE_PAGES, "huge-pages", 1, 0, 2 },
   { SLICE_OPTION_TRIM_THREAD, "trim-thread", 0, 0, 1 },
@@ -165,7 +164,7 @@ test_variable (void)
       g_assert_cmpint (value_of (SLICE_OPTION_COUNT), ==, 1);
       g_assert_cmpint (value_of (SLICE_OPTION_STATS), ==, 1);
       g_assert_cmpint (value_of (SLICE_OPTION_ALIGN_16), ==, 1);
-      g_assert_cmpint (value_of (SLICE_OPTION_DEBUG_BLOCKS), ==, 1);
+      g_assert_cmpint (value_of (SLICE_OPTION_CHECKED), ==, 1);
       g_assert_cmpint (value_of (SLICE_OPTION_HUGE_PAGES), ==, 0);
       g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==,
                        SLICE_PAGES_MMAP);

@@ -24,19 +24,40 @@
 enum
 {
   ALIGNMENT_MAX = 4096,     /* of slice_alloc_aligned() */
+  ALIGNMENT_OF_TAGGED = 16, /* of chunks in the checking modes */
   ALIGNMENT_OF_MALLOC = 16  /* what sli_os_malloc() gives blocks of 16 bytes
-                               and more; ours have their alignment's size */
+                               and more */
 };
 
-/* The size to ask for, and whether its class is aligned by itself. */
+/* What a block is asked for with.  Where its size is remembered that is the
+ * exact one, which messages show; a checking mode's chunks lie at multiples of
+ * 16 whatever their size is. */
+static size_t
+class_bytes (size_t alignment, size_t size)
+{
+  return sli_dispatch.registers ? size : align_up (size, alignment);
+}
+
+/* Is a block of that size aligned by itself? */
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
   if (dispatch_goes_to_malloc (bytes))
-    return alignment <= ALIGNMENT_OF_MALLOC;
+    return alignment <= sizeof (void *)
+           || (alignment <= ALIGNMENT_OF_MALLOC
+               && bytes >= ALIGNMENT_OF_MALLOC);
   if (sli_dispatch.path == PATH_CHECKING)
-    return alignment <= 2 * sizeof (void *);
+    return alignment <= ALIGNMENT_OF_TAGGED;
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
+}
+
+/* Would slice_free1() put such a block into another class than the one that
+ * it is of without the mode? */
+static bool
+is_noted (size_t alignment, size_t size)
+{
+  return sli_dispatch.path == PATH_CHECKING && !dispatch_goes_to_malloc (size)
+         && align_up (size, alignment) != align_up (size, 8);
 }
 
 _Noreturn COLD static void
@@ -54,32 +75,37 @@ report_alignment (const char *operation, size_t alignment, size_t size,
                   sli_os_thread_id ());
 }
 
-static size_t
-aligned_bytes (size_t alignment, size_t size, const char *operation,
-               const void *block)
+static void
+check_alignment (size_t alignment, size_t size, const char *operation,
+                 const void *block)
 {
   if (UNLIKELY (!is_power_of_two (alignment) || alignment > ALIGNMENT_MAX))
     report_alignment (operation, alignment, size, block);
-  return align_up (size, alignment);
-}
-
-/* Are blocks of the system's malloc remembered, too? */
-static bool
-remembers_malloc (void)
-{
-  return sli_dispatch.checks_blocks || sli_dispatch.path == PATH_CHECKING;
 }
 
 static void *
-attempt_aligned (size_t alignment, size_t bytes, const void *site)
+alloc_by_class (size_t alignment, size_t size, const void *site)
 {
+  void *block = sli_dispatch_alloc (class_bytes (alignment, size), site);
+
+  if (block != NULL && is_noted (alignment, size))
+    sli_checking_note_aligned (block);
+  return block;
+}
+
+static void *
+attempt_aligned (size_t alignment, size_t size, const void *site)
+{
+  size_t bytes = align_up (size, alignment);
   void *block;
 
-  if (is_aligned_by_class (alignment, bytes))
-    return sli_dispatch_alloc (bytes, site);
+  if (UNLIKELY (bytes < size)) /* it wrapped */
+    return NULL;
+  if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
+    return alloc_by_class (alignment, size, site);
   TRACE_INTERNAL (block = sli_os_aligned_alloc (bytes, alignment));
-  if (block != NULL && remembers_malloc ()
-      && !sli_block_check_add_at (block, bytes, site))
+  if (block != NULL && sli_dispatch.registers
+      && !sli_block_check_add_at (block, size, site))
     {
       TRACE_INTERNAL (free (block));
       return NULL;
@@ -90,19 +116,16 @@ attempt_aligned (size_t alignment, size_t bytes, const void *site)
 }
 
 static void *
-alloc_rounded (size_t alignment, size_t size, size_t bytes, bool may_fail,
-               const void *site)
+alloc_rounded (size_t alignment, size_t size, bool may_fail, const void *site)
 {
   void *block;
 
   dispatch_make_ready ();
   if (size == 0)
     return NULL;
-  /* Rounding up may have wrapped. */
-  block = bytes < size ? NULL : attempt_aligned (alignment, bytes, site);
+  block = attempt_aligned (alignment, size, site);
   if (UNLIKELY (block == NULL))
-    block = sli_oom_retry (attempt_aligned, alignment,
-                           bytes < size ? SIZE_MAX : bytes, may_fail, site);
+    block = sli_oom_retry (attempt_aligned, alignment, size, may_fail, site);
   if (trace_is_on ())
     sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   return block;
@@ -112,9 +135,8 @@ static void *
 alloc_aligned (size_t alignment, size_t size, bool may_fail,
                const char *operation, const void *site)
 {
-  return alloc_rounded (alignment, size,
-                        aligned_bytes (alignment, size, operation, NULL),
-                        may_fail, site);
+  check_alignment (alignment, size, operation, NULL);
+  return alloc_rounded (alignment, size, may_fail, site);
 }
 
 void *
@@ -150,30 +172,35 @@ slice_try_alloc0_aligned (size_t alignment, size_t size)
 }
 
 static void
-free_rounded (size_t alignment, size_t size, size_t bytes, void *block)
+free_by_class (size_t alignment, size_t size, void *block)
+{
+  if (is_noted (alignment, size))
+    sli_checking_unnote_aligned (size, block, "slice_free_aligned");
+  size = class_bytes (alignment, size);
+  /* The hooks heard of the free already. */
+  if (trace_is_on ())
+    sli_untraced_free_slow (size, block);
+  else
+    slice_free1 (size, block);
+}
+
+static void
+free_rounded (size_t alignment, size_t size, void *block)
 {
   dispatch_make_ready ();
   if (block == NULL)
     return;
   if (trace_is_on ())
+    sli_trace_free (SLICE_TRACE_SLICE, block, size);
+  if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
     {
-      /* Of the size that it was born with; what goes back is told to no one. */
-      sli_trace_free (SLICE_TRACE_SLICE, block, size);
-      if (is_aligned_by_class (alignment, bytes))
-        {
-          sli_untraced_free_slow (bytes, block);
-          return;
-        }
-    }
-  if (is_aligned_by_class (alignment, bytes))
-    {
-      slice_free1 (bytes, block);
+      free_by_class (alignment, size, block);
       return;
     }
-  if (remembers_malloc ())
-    sli_block_check_remove_at (block, bytes, "slice_free_aligned", CALL_SITE);
   if (UNLIKELY (sli_slab_is_ours (block)))
-    sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free_aligned", block, bytes, 0);
+    sli_dispatch_report_chunk (size, block, "slice_free_aligned");
+  if (sli_dispatch.registers)
+    sli_block_check_remove_at (block, size, "slice_free_aligned", CALL_SITE);
   COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   TRACE_INTERNAL (free (block));
 }
@@ -181,9 +208,8 @@ free_rounded (size_t alignment, size_t size, size_t bytes, void *block)
 void
 slice_free_aligned (size_t alignment, size_t size, void *block)
 {
-  free_rounded (alignment, size,
-                aligned_bytes (alignment, size, "slice_free_aligned", block),
-                block);
+  check_alignment (alignment, size, "slice_free_aligned", block);
+  free_rounded (alignment, size, block);
 }
 
 /* --- above ALIGNMENT_MAX, for C++, whose types may want it ---------------- */
@@ -191,12 +217,11 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
 void *
 slice_try_alloc_wide_v1 (size_t alignment, size_t size)
 {
-  return alloc_rounded (alignment, size, align_up (size, alignment), true,
-                        CALL_SITE);
+  return alloc_rounded (alignment, size, true, CALL_SITE);
 }
 
 void
 slice_free_wide_v1 (size_t alignment, size_t size, void *block)
 {
-  free_rounded (alignment, size, align_up (size, alignment), block);
+  free_rounded (alignment, size, block);
 }

@@ -45,7 +45,7 @@ known_alloc (size_t size, bool *known_zero)
     }
   dispatch_make_ready ();
   if (size != 0 && size <= SLICE_SIZE_MAX
-      && sli_dispatch.path == PATH_MAGAZINES && !sli_dispatch.checks_blocks)
+      && sli_dispatch.path == PATH_MAGAZINES)
     {
       void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
                                               known_zero);
@@ -118,16 +118,11 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
           bulk_free_guarded (blocks[i], operation, site);
           continue;
         }
-      if (sli_dispatch.checks_blocks)
+      if (sli_dispatch.registers)
         sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
                                    site);
-      if (sli_dispatch.path == PATH_MALLOC)
-        {
-          COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
-          TRACE_INTERNAL (free (blocks[i]));
-        }
-      else
-        sli_slab_free (0, 1, &blocks[i], operation);
+      COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
+      TRACE_INTERNAL (free (blocks[i]));
     }
 }
 
@@ -136,8 +131,7 @@ bulk_free (size_t n, void *const *blocks, const char *operation,
            const void *site)
 {
   dispatch_make_ready ();
-  if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.path == PATH_MALLOC
-      || sli_dispatch.checks_blocks)
+  if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.path == PATH_MALLOC)
     {
       bulk_free_each (n, blocks, operation, site);
       return;
@@ -186,7 +180,7 @@ slice_free_unsized (void *block)
       bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
       return;
     }
-  if (sli_dispatch.checks_blocks || sli_dispatch.path == PATH_CHECKING)
+  if (sli_dispatch.registers)
     sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
                                "slice_free_unsized", CALL_SITE);
   COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
@@ -299,12 +293,14 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
 size_t
 slice_debug_size (const void *address)
 {
-  size_t size;
+  size_t size = 0;
 
-  if (!LOAD_ACQUIRE (&sli_dispatch.ready)
-      || (!sli_dispatch.checks_blocks && sli_dispatch.path != PATH_CHECKING))
+  if (!LOAD_ACQUIRE (&sli_dispatch.ready) || !sli_dispatch.registers)
     return 0;
-  size = sli_block_check_size (address);
+  if (sli_dispatch.path == PATH_CHECKING)
+    size = sli_checking_block_size (address);
+  if (size == 0)
+    size = sli_block_check_size (address);
   return size == SIZE_MAX ? 0 : size;
 }
 

@@ -104,6 +104,16 @@ malloc_tells_exactly (const char *tool)
   return is_exact;
 }
 
+/* Only who asks for both always-malloc and a mode has every malloc registered:
+ * a tool finds bad frees of mallocs by itself, and reports them better. */
+static bool
+registers_mallocs (void)
+{
+  return sli_dispatch.path == PATH_CHECKING
+         || (sli_dispatch.mode != CHECKING_OFF
+             && sli_option_is_on (SLICE_OPTION_ALWAYS_MALLOC));
+}
+
 COMMON_TEXT static void
 dispatch_begin (void)
 {
@@ -124,10 +134,10 @@ dispatch_begin (void)
                               ? sli_checking_size_max ()
                               : SLICE_SIZE_MAX;
   sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
-  sli_dispatch.checks_blocks = sli_option_is_on (SLICE_OPTION_DEBUG_BLOCKS);
+  sli_dispatch.registers = registers_mallocs ();
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
-  options.is_inline = sli_dispatch.path == PATH_MAGAZINES
-                      && !sli_dispatch.checks_blocks && !options.counts_hits;
+  options.is_inline
+      = sli_dispatch.path == PATH_MAGAZINES && !options.counts_hits;
   options.picks_randomly = sli_dispatch.mode >= CHECKING_HARDENED;
   options.checks_reentry = sli_dispatch.mode >= CHECKING_HARDENED;
   options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.mode);
@@ -207,8 +217,7 @@ malloc_alloc (size_t size, const void *site)
   TRACE_INTERNAL (block = sli_os_malloc (size, false));
   if (block == NULL)
     return NULL;
-  if (sli_dispatch.path == PATH_CHECKING
-      && !sli_checking_add_large (block, size, site))
+  if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))
     {
       TRACE_INTERNAL (free (block));
       return NULL;
@@ -239,19 +248,25 @@ check_malloc_size (size_t size, void *block)
     sli_diag_misuse (ERROR_MALLOC_SIZE, "slice_free1", block, size, bytes);
 }
 
+COLD void
+sli_dispatch_report_chunk (size_t size, const void *block,
+                           const char *operation)
+{
+  if (sli_dispatch.path == PATH_CHECKING)
+    sli_checking_report_free (size, block, operation);
+  sli_diag_misuse (ERROR_WRONG_SIZE, operation, block, size,
+                   sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
+}
+
 static void
 malloc_free (size_t size, void *block, const void *site)
 {
   if (UNLIKELY (sli_slab_is_ours (block)))
-    sli_diag_misuse (
-        ERROR_WRONG_SIZE, "slice_free1", block, size,
-        sli_dispatch.path == PATH_CHECKING
-            ? sli_checking_block_size (block)
-            : sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
-  if (sli_dispatch.path == PATH_MALLOC)
-    check_malloc_size (size, block);
-  if (sli_dispatch.path == PATH_CHECKING)
+    sli_dispatch_report_chunk (size, block, "slice_free1");
+  if (sli_dispatch.registers)
     sli_checking_remove_large (block, size, "slice_free1", site);
+  else if (sli_dispatch.path == PATH_MALLOC)
+    check_malloc_size (size, block);
   if (size > SLICE_SIZE_MAX)
     COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
   else
@@ -259,8 +274,8 @@ malloc_free (size_t size, void *block, const void *site)
   TRACE_INTERNAL (free (block));
 }
 
-static void
-block_free (size_t size, void *block, const void *site)
+void
+sli_dispatch_free (size_t size, void *block, const void *site)
 {
   if (dispatch_goes_to_malloc (size))
     malloc_free (size, block, site);
@@ -272,40 +287,14 @@ block_free (size_t size, void *block, const void *site)
     sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
 }
 
-/* The option debug-blocks; the checking modes have the registry look after
- * large blocks themselves. */
-static bool
-dispatch_registers (void)
-{
-  return sli_dispatch.checks_blocks && sli_dispatch.path != PATH_CHECKING;
-}
-
 COMMON_TEXT void *
 sli_dispatch_alloc (size_t size, const void *site)
 {
-  void *block;
-
   if (dispatch_goes_to_malloc (size))
-    block = malloc_alloc (size, site);
-  else if (sli_dispatch.path == PATH_MAGAZINES)
-    block = sli_magazine_alloc (SLICE_CLASS_V1 (size));
-  else if (sli_dispatch.path == PATH_CHECKING)
+    return malloc_alloc (size, site);
+  if (sli_dispatch.path == PATH_MAGAZINES)
+    return sli_magazine_alloc (SLICE_CLASS_V1 (size));
+  if (sli_dispatch.path == PATH_CHECKING)
     return sli_dispatch.untraced.alloc (size, site);
-  else
-    block = slab_alloc (SLICE_CLASS_V1 (size));
-  if (block != NULL && dispatch_registers ()
-      && !sli_block_check_add_at (block, size, site))
-    {
-      block_free (size, block, site);
-      return NULL;
-    }
-  return block;
-}
-
-void
-sli_dispatch_free (size_t size, void *block, const void *site)
-{
-  if (dispatch_registers ())
-    sli_block_check_remove_at (block, size, "slice_free1", site);
-  block_free (size, block, site);
+  return slab_alloc (SLICE_CLASS_V1 (size));
 }

@@ -36,7 +36,7 @@ typedef struct
   CheckingCalls calls;
   CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* what is larger goes to the system's malloc */
-  bool checks_blocks;   /* debug-blocks */
+  bool registers;       /* mallocs are in the registry of live blocks */
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;
@@ -73,6 +73,10 @@ dispatch_goes_to_malloc (size_t size)
 }
 
 /* --- dispatch.c --- */
+
+/* The end of the program: a block of a slab is freed as a malloc. */
+_Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
+                                          const char *operation);
 
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);

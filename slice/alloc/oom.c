@@ -59,7 +59,7 @@ sli_oom_ask (size_t size, size_t alignment)
   /* What can never fit it is told of, and may end or leave; but nothing that it
    * frees helps. */
   return handler != NULL && handler (size, alignment, data)
-         && size <= PTRDIFF_MAX;
+         && size <= PTRDIFF_MAX && alignment <= PTRDIFF_MAX - size;
 }
 
 _Noreturn COLD static void

@@ -18,8 +18,8 @@ typedef enum
   ERROR_ALREADY_FREE = 105,      /* the chunk lies free in its slab */
   ERROR_NEVER_ALLOCATED = 106,   /* the chunk was never handed out */
   ERROR_BAD_ALIGNMENT = 107,     /* no power of two, or too large */
-  ERROR_NOT_A_BLOCK = 108,       /* debug-blocks: no such live block */
-  ERROR_NOT_THAT_SIZE = 109,     /* debug-blocks: live with another size */
+  ERROR_NOT_A_BLOCK = 108,       /* registry: no such live block */
+  ERROR_NOT_THAT_SIZE = 109,     /* registry: live with another size */
   ERROR_MALLOC_SIZE = 110,       /* a malloc'd block of another size */
   ERROR_CYCLIC_CHAIN = 111,      /* a chain that comes back to itself */
   ERROR_NO_SLAB = 112,           /* in pages of ours that hold no slab now */

@@ -59,8 +59,6 @@ static const OptionRow option_rows[] = {
     "every block is a malloc of its own" },
   { SLICE_OPTION_BYPASS_MAGAZINES, UNIT_SWITCH, "bypass-magazines", 0, 1, 0,
     "every call goes straight to a slab" },
-  { SLICE_OPTION_DEBUG_BLOCKS, UNIT_SWITCH, "debug-blocks", 0, 1, 0,
-    "keep every live block's size, check every free" },
   { SLICE_OPTION_WORKING_SET_MSEC, UNIT_MSEC, "working-set-msec", 0,
     WORKING_SET_MSEC_MAX, WORKING_SET_MSEC,
     "how long spare memory is kept" },
@@ -81,7 +79,7 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_FORCE_POOL, UNIT_SWITCH, "force-pool", 0, 2, 0,
     "1: use the slabs under valgrind and sanitizers, too; 2: and tell" },
   { SLICE_OPTION_CHECKED, UNIT_SWITCH, "checked", 0, 1, 0,
-    "find bad frees at the call" },
+    "find bad frees at the call (also: debug-blocks)" },
   { SLICE_OPTION_HARDENED, UNIT_SWITCH, "hardened", 0, 1, HARDENED_INITIAL,
     "canaries, quarantine, zeroing, guard pages" },
   { SLICE_OPTION_DEBUG, UNIT_SWITCH, "debug", 0, 1, 0,
@@ -100,7 +98,7 @@ static const OptionRow option_rows[] = {
 enum
 {
   N_ROWS = sizeof option_rows / sizeof option_rows[0],
-  N_GONE = 4 /* numbers of options.h that no option has any more */
+  N_GONE = 5 /* numbers of options.h that no option has any more */
 };
 
 SLICE_STATIC_ASSERT (N_ROWS == SLICE_N_OPTIONS - 1 - N_GONE,
@@ -137,6 +135,8 @@ slice_option_by_name (const char *name)
   for (int i = 0; i < N_ROWS; i++)
     if (strcmp (option_rows[i].name, name) == 0)
       return option_rows[i].option;
+  if (strcmp (name, "debug-blocks") == 0)
+    return SLICE_OPTION_CHECKED; /* as GLib calls it */
   return (SliceOption) 0;
 }
 

@@ -1,4 +1,4 @@
-/* block-registry.c - the registry of live blocks (option debug-blocks)
+/* block-registry.c - the registry of live blocks: mallocs, and debug's sites
  *
  * Layer: checking.  An open-addressing hash table by address, in memory of
  * the kernel's own, so that neither slices nor malloc are disturbed by what

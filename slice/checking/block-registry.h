@@ -1,6 +1,8 @@
-/* block-registry.h - the registry of live blocks (option debug-blocks)
+/* block-registry.h - the registry of live blocks: mallocs, and debug's sites
  *
- * Layer: checking.  Every live block's address and size.  Lock: its own
+ * Layer: checking.  In the checking modes, the address and size of every live
+ * block that is malloc's; in debug of all, and who allocated and freed them.
+ * Lock: its own
  * (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT

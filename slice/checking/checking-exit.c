@@ -27,8 +27,8 @@ chunk_is_spoilt (char *chunk, size_t chunk_bytes, uint16_t mark)
     return !chunk_is (chunk, chunk_bytes, sli_checking.free_byte);
   return sli_checking.mode == CHECKING_DEBUG
              ? !sli_checking_zones_are_whole (
-                 chunk + ZONE_BYTES, mark - (size_t) TAG_LIVE, chunk_bytes)
-             : !canary_is_whole (chunk, mark - (size_t) TAG_LIVE);
+                 chunk + ZONE_BYTES, tag_size (mark), chunk_bytes)
+             : !canary_is_whole (chunk, tag_size (mark));
 }
 
 static void
@@ -70,7 +70,7 @@ sli_checking_check_all (void)
         spoilt.chunk, sli_sizeclasses[spoilt.class_index].chunk_bytes,
         DIAG_SIZE_UNKNOWN, "exit");
   block = spoilt.chunk + sli_checking.front_bytes;
-  size = spoilt.mark - (size_t) TAG_LIVE;
+  size = tag_size (spoilt.mark);
   if (sli_checking.mode == CHECKING_DEBUG)
     sli_checking_check_zones (
         block, size, sli_sizeclasses[spoilt.class_index].chunk_bytes, "exit");

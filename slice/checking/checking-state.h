@@ -23,7 +23,9 @@ enum
 {
   TAG_NEW = 0, /* never handed out since the slab was cut */
   TAG_FREE = 1,
-  TAG_LIVE = 16 /* plus the size that was asked for */
+  TAG_LIVE = 16, /* plus the size that was asked for */
+  TAG_ALIGNED = 1 << 15 /* with that: slice_free_aligned() frees the block,
+                           and slice_free1() must not */
 };
 
 enum
@@ -42,8 +44,15 @@ enum
  * next object lies at end. */
 SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
 
-SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX <= UINT16_MAX,
-                     "a mark holds every size");
+SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
+                     "a tag holds every size");
+
+/* The size that a live block was asked for with. */
+static inline size_t
+tag_size (uint16_t tag)
+{
+  return (tag & (TAG_ALIGNED - 1u)) - (size_t) TAG_LIVE;
+}
 
 /* Constant after sli_checking_begin(). */
 typedef struct
@@ -133,15 +142,14 @@ call_end (ThreadRecord *record)
 
 /* --- checking.c --- */
 
-/* The end of the program, with what is known of the block. */
-_Noreturn void sli_checking_report_misuse (ErrorNumber number,
-                                           const char *operation,
-                                           const void *block,
-                                           size_t given_bytes,
-                                           size_t real_bytes);
+/* The end of the program, with what is known of the block: it lives, and is
+ * freed with another size or not by the function that it is to be freed by. */
+_Noreturn void sli_checking_report_size (uint16_t tag, size_t size,
+                                         const void *block,
+                                         const char *operation);
 /* The same for what is no live block: says what it is. */
 _Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
-                                          const void *block, unsigned expected,
+                                          const void *block,
                                           const char *operation);
 
 /* The public calls of each mode, whatever the case. */

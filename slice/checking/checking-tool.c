@@ -48,13 +48,12 @@ annotated_free (size_t size, void *block, const char *operation,
       /* Of what is not the pool's the tool may think otherwise. */
       if (place.state == CHUNK_FOREIGN
           || !sli_annotate_free (block, size, false))
-        sli_checking_report_chunk (&place, size, block, 0, operation);
+        sli_checking_report_chunk (&place, size, block, operation);
       return;
     }
-  if (size != DIAG_SIZE_UNKNOWN && size != mark - (size_t) TAG_LIVE)
-    sli_checking_report_misuse (ERROR_WRONG_SIZE, operation, block, size,
-                                mark - (size_t) TAG_LIVE);
-  (void) sli_annotate_free (block, mark - (size_t) TAG_LIVE, true);
+  if (size != DIAG_SIZE_UNKNOWN && mark != TAG_LIVE + size)
+    sli_checking_report_size (mark, size, block, operation);
+  (void) sli_annotate_free (block, tag_size (mark), true);
   KNOWN (place.slab != NULL);
   STORE (chunk_tag (&place), TAG_FREE);
   sli_magazine_free_late (place.slab->class_index, chunk);

@@ -96,7 +96,7 @@ _Noreturn COLD static void
 report_live (const void *chunk, size_t size, uint16_t mark)
 {
   sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
-                   mark - (size_t) TAG_LIVE);
+                   tag_size (mark));
 }
 
 /* The registry of live blocks had no room. */
@@ -144,28 +144,39 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
   return chunk + front_of (mode);
 }
 
-void
-sli_checking_report_misuse (ErrorNumber number, const char *operation,
-                            const void *block, size_t given_bytes,
-                            size_t real_bytes)
+/* `words` are some more on the block. */
+_Noreturn static void
+report_misuse (ErrorNumber number, const char *operation, const void *block,
+               size_t given_bytes, size_t real_bytes, const char *words)
 {
-  char more[DIAG_MORE_BYTES] = "";
+  char more[DIAG_MORE_BYTES];
+  size_t length = sli_diag_format (more, sizeof more, "%s", words);
 
   if (sli_checking.mode == CHECKING_DEBUG)
-    sli_block_check_describe (block, more, sizeof more);
+    sli_block_check_describe (block, more + length, sizeof more - length);
   sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
                         more);
 }
 
 COLD void
-sli_checking_report_chunk (const ChunkRef *place, size_t size,
-                           const void *block, unsigned expected,
-                           const char *operation)
+sli_checking_report_size (uint16_t tag, size_t size, const void *block,
+                          const char *operation)
 {
-  ErrorNumber error = chunk_error (place, expected);
+  report_misuse (ERROR_WRONG_SIZE, operation, block, size, tag_size (tag),
+                 size != tag_size (tag) ? ""
+                 : (tag & TAG_ALIGNED) != 0
+                     ? ", from slice_alloc_aligned"
+                     : ", not from slice_alloc_aligned");
+}
+
+COLD void
+sli_checking_report_chunk (const ChunkRef *place, size_t size,
+                           const void *block, const char *operation)
+{
+  ErrorNumber error = chunk_error (place, 0);
   uint16_t mark = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
 
-  size_t real_bytes = mark >= TAG_LIVE ? mark - (size_t) TAG_LIVE : 0;
+  size_t real_bytes = mark >= TAG_LIVE ? tag_size (mark) : 0;
   size_t known_bytes = sli_block_check_size (block);
 
   if (mark < TAG_LIVE)
@@ -179,7 +190,7 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
            && sli_block_check_knows (block))
     error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
-  sli_checking_report_misuse (error, operation, block, size, real_bytes);
+  report_misuse (error, operation, block, size, real_bytes, "");
 }
 
 /* The mark of a live block by the long way, which finds out what it is if it
@@ -188,10 +199,6 @@ COLD static uint16_t *
 live_tag (size_t size, char *block, unsigned *class_index,
           const char *operation)
 {
-  unsigned expected = size == DIAG_SIZE_UNKNOWN
-                          ? 0
-                          : (unsigned) SLICE_CLASS_V1 (
-                              chunk_size_for (sli_checking.mode, size));
   uint16_t *mark = NULL;
   ChunkRef place;
 
@@ -202,9 +209,10 @@ live_tag (size_t size, char *block, unsigned *class_index,
       mark = chunk_tag (&place);
       *class_index = place.slab->class_index;
     }
-  if (UNLIKELY (mark == NULL || LOAD (mark) < TAG_LIVE
-                || (expected != 0 && expected != *class_index)))
-    sli_checking_report_chunk (&place, size, block, expected, operation);
+  if (UNLIKELY (mark == NULL || LOAD (mark) < TAG_LIVE))
+    sli_checking_report_chunk (&place, size, block, operation);
+  if (UNLIKELY (size != DIAG_SIZE_UNKNOWN && LOAD (mark) != TAG_LIVE + size))
+    sli_checking_report_size (LOAD (mark), size, block, operation);
   return mark;
 }
 
@@ -255,11 +263,7 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
     }
   if (mode != CHECKING_CHECKED)
     {
-      real_bytes = LOAD (mark) - (size_t) TAG_LIVE;
-      /* Another size of the same class is harmless: checked lets it pass. */
-      if (UNLIKELY (size != real_bytes && size != DIAG_SIZE_UNKNOWN))
-        sli_checking_report_misuse (ERROR_WRONG_SIZE, operation, block, size,
-                                    real_bytes);
+      real_bytes = tag_size (LOAD (mark));
       contents_end (mode, block, real_bytes,
                     sli_sizeclasses[class_index].chunk_bytes, operation);
       if (mode == CHECKING_DEBUG)
@@ -430,19 +434,62 @@ sli_checking_large_bytes (const void *block)
                                                  : 0;
 }
 
+/* The tag of a live block at any address; NULL: there is none. */
+static uint16_t *
+tag_if_live (const void *block, ChunkRef *place)
+{
+  chunk_find ((const char *) block - sli_checking.front_bytes, place);
+  return place->state == CHUNK_OUT && LOAD (chunk_tag (place)) >= TAG_LIVE
+             ? chunk_tag (place)
+             : NULL;
+}
+
+void
+sli_checking_note_aligned (void *block)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  require (tag != NULL);
+  STORE (tag, (uint16_t) (LOAD (tag) | TAG_ALIGNED));
+}
+
+void
+sli_checking_unnote_aligned (size_t size, void *block, const char *operation)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  if (tag == NULL)
+    return;
+  if (UNLIKELY (LOAD (tag) != (TAG_ALIGNED | (TAG_LIVE + size))))
+    sli_checking_report_size (LOAD (tag), size, block, operation);
+  STORE (tag, (uint16_t) (TAG_LIVE + size));
+}
+
+COLD void
+sli_checking_report_free (size_t size, const void *block,
+                          const char *operation)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  if (tag == NULL)
+    sli_checking_report_chunk (&place, size, block, operation);
+  sli_checking_report_size (LOAD (tag), size, block, operation);
+}
+
 size_t
 sli_checking_tag_bytes (uint16_t mark)
 {
-  return mark >= TAG_LIVE ? mark - (size_t) TAG_LIVE : 0;
+  return mark >= TAG_LIVE ? tag_size (mark) : 0;
 }
 
 size_t
 sli_checking_block_size (const void *block)
 {
   ChunkRef place;
+  const uint16_t *tag = tag_if_live (block, &place);
 
-  chunk_find ((const char *) block - sli_checking.front_bytes, &place);
-  return place.state == CHUNK_OUT
-             ? sli_checking_tag_bytes (LOAD (chunk_tag (&place)))
-             : 0;
+  return tag != NULL ? tag_size (LOAD (tag)) : 0;
 }

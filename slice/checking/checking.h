@@ -64,6 +64,16 @@ void sli_checking_remove_large (const void *block, size_t size,
  * other thread may use slices meanwhile. */
 void sli_checking_check_all (void);
 
+/* Blocks of slice_alloc_aligned() whose class is not that of their size: the
+ * tag of one says so while it lives.  Unnoting one that was not noted, or has
+ * another size, ends the program; what is no live block is left alone. */
+void sli_checking_note_aligned (void *block);
+void sli_checking_unnote_aligned (size_t size, void *block,
+                                  const char *operation);
+/* The end of the program: that address in a slab is freed as a malloc. */
+_Noreturn void sli_checking_report_free (size_t size, const void *block,
+                                         const char *operation);
+
 /* Is it a live one of these? */
 bool sli_checking_is_large (const void *block);
 /* Its size, as it was asked for where that is known; 0 if it is none. */

@@ -52,8 +52,7 @@ mode_decide (void)
       && (option_is_on (SLICE_OPTION_DEBUG)
           || option_is_on (SLICE_OPTION_HARDENED)))
     mode |= MODE_SLACK;
-  if (option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
-      || option_is_on (SLICE_OPTION_CHECKED)
+  if (option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
     mode |= MODE_BULK;
   /* The tool's zones around a block of the pool need room as well. */

@@ -16,8 +16,8 @@
  *
  * Some of our blocks are malloc's: large ones; and all, with always-malloc or
  * under a tool.  Their addresses decide nothing.  If GLib's blocks are
- * malloc's too, free() is right for both.  Otherwise, or if a mode checks
- * every free, the registry of debug-blocks decides (slice_debug_size()).
+ * malloc's too, free() is right for both.  Otherwise always-malloc and checked
+ * are set, and the registry of blocks decides (slice_debug_size()).
  * (GLib never cuts blocks of more than SLICE_SIZE_MAX from slabs on pages of
  * up to 16 KiB.)
  *
@@ -202,13 +202,15 @@ sli_foreign_begin (void)
             && !option_is_on (SLICE_OPTION_FORCE_POOL));
   if (foreign.mallocs && !sli_gslice_config_glib_mallocs ()
       && !glib_has_no_slices ())
-    slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
-  foreign.registered
-      = option_is_on (SLICE_OPTION_DEBUG_BLOCKS)
-        || (!foreign.mallocs
-            && (option_is_on (SLICE_OPTION_CHECKED)
-                || option_is_on (SLICE_OPTION_HARDENED)
-                || option_is_on (SLICE_OPTION_DEBUG)));
+    {
+      slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
+      slice_set_option (SLICE_OPTION_CHECKED, 1);
+    }
+  foreign.registered = (!foreign.mallocs
+                        || option_is_on (SLICE_OPTION_ALWAYS_MALLOC))
+                       && (option_is_on (SLICE_OPTION_CHECKED)
+                           || option_is_on (SLICE_OPTION_HARDENED)
+                           || option_is_on (SLICE_OPTION_DEBUG));
   if (foreign.registered)
     STORE (&foreign.free_other, free_registered);
 }

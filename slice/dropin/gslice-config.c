@@ -181,7 +181,7 @@ config_load (void)
   else if (for_us != NULL)
     slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
   if (config.words & WORD_DEBUG_BLOCKS)
-    slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1);
+    slice_set_option (SLICE_OPTION_CHECKED, 1);
   /* hardened zeroes what is freed, and hands out zeroes. */
   if (debug_words_of (secure_getenv ("G_DEBUG")) & WORD_GC_FRIENDLY)
     slice_set_option (SLICE_OPTION_HARDENED, 1);

@@ -471,7 +471,7 @@ check_setting (void)
   g_assert_true (slice_is_ours (block) == !setting->mallocs);
   g_assert_cmpint (option (SLICE_OPTION_ALWAYS_MALLOC), ==, setting->mallocs);
   /* What is called at once may be found with both on malloc without it. */
-  g_assert_cmpint (option (SLICE_OPTION_DEBUG_BLOCKS), ==, setting->checks);
+  g_assert_cmpint (option (SLICE_OPTION_CHECKED), ==, setting->checks);
   g_assert_cmpuint (slice_debug_size (block), ==, setting->checks ? 40 : 0);
   g_assert_cmpint (g_slice_get_config (G_SLICE_CONFIG_ALWAYS_MALLOC), ==,
                    setting->mallocs);
@@ -596,13 +596,13 @@ free_chain_twice (void)
 static void
 test_misuse_twice (void)
 {
-  misuse ("*slice*108*", free_twice);
+  misuse ("*slice*105*", free_twice);
 }
 
 static void
 test_misuse_size (void)
 {
-  misuse ("*slice*109*48*40*", free_wrong_size);
+  misuse ("*slice*103*48*40*", free_wrong_size);
 }
 
 static void
@@ -614,13 +614,13 @@ test_misuse_large (void)
 static void
 test_misuse_interior (void)
 {
-  misuse ("*slice*108*", free_interior);
+  misuse ("*slice*104*", free_interior);
 }
 
 static void
 test_misuse_chain (void)
 {
-  misuse ("*slice*108*", free_chain_twice);
+  misuse ("*slice*105*", free_chain_twice);
 }
 
 /* --- threads and processes ----------------------------------------------- */

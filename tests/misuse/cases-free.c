@@ -415,7 +415,7 @@ const Case free_cases[] = {
   { 8, "64 bytes freed as 32", smaller_class,
     { "L103", "103", "103", "103" }, true, "ma" },
   { 9, "60 bytes freed as 64", other_size_same_class,
-    { "N", "N", "103", "103" }, true, "ma" },
+    { "N", "103", "103", "103" }, true, "ma" },
   { 10, "48 bytes freed as 4096", slice_as_large,
     { "103", "103", "103", "103" }, true, "ma" },
   { 11, "4096 bytes freed as 48", large_as_slice,

@@ -116,7 +116,7 @@ static bool
 truth_passes (const Options *options)
 {
   ChildResult result;
-  if (setenv ("SLICE_OPTIONS", "debug-blocks", 1) != 0
+  if (setenv ("SLICE_OPTIONS", "checked", 1) != 0
       || !child_of (options, LIE_NONE, 1, &result))
     stress_fail (EXIT_FOUND, "a child could not be made");
   unsetenv ("SLICE_OPTIONS");

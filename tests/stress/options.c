@@ -116,7 +116,7 @@ static const char help_tail[]
       "  --touch             write each new block's first and last byte\n"
       "  --check             fill each block, verify it before its free\n"
       "  --share             threads free each other's blocks (and --check)\n"
-      "  --lie[=KIND]        now and then free wrongly, with debug-blocks\n"
+      "  --lie[=KIND]        now and then free wrongly, with checked\n"
       "                      on; the allocator must end the program.  KIND:\n"
       "                      size-up, size-down, pointer, interior, twice,\n"
       "                      twice-later, foreign, stack, any (any)\n"

@@ -16,7 +16,7 @@ slice_prepare (const Options *options)
       && slice_set_option (SLICE_OPTION_COUNT, 1) != SLICE_SET_OK)
     return "the option count was refused";
   if (options->lie != LIE_NONE
-      && slice_set_option (SLICE_OPTION_DEBUG_BLOCKS, 1) != SLICE_SET_OK)
-    return "the option debug-blocks was refused";
+      && slice_set_option (SLICE_OPTION_CHECKED, 1) != SLICE_SET_OK)
+    return "the option checked was refused";
   return NULL;
 }
