@@ -123,10 +123,10 @@ noinst_LTLIBRARIES += \
 %C%_libchecking_la_SOURCES = \
 	%D%/checking/block-registry.c \
 	%D%/checking/block-registry.h \
-	%D%/checking/checking-contents.c \
+	%D%/checking/checking-blocks.c \
 	%D%/checking/checking-contents.h \
 	%D%/checking/checking-exit.c \
-	%D%/checking/checking-quick.c \
+	%D%/checking/checking-report.c \
 	%D%/checking/checking-state.h \
 	%D%/checking/checking-tool.c \
 	%D%/checking/checking.c \

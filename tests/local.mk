@@ -86,7 +86,7 @@ alloc_tests = \
 	%D%/test-alloc \
 	%D%/test-block-registry \
 	%D%/test-fork \
-	%D%/test-checking-quick \
+	%D%/test-checking \
 	%D%/test-misuse \
 	%D%/test-oom \
 	%D%/test-threads \
@@ -95,7 +95,7 @@ alloc_tests = \
 %C%_test_alloc_LDADD = $(observe_test_libs)
 %C%_test_block_registry_LDADD = $(alloc_test_libs)
 %C%_test_fork_LDADD = $(observe_test_libs)
-%C%_test_checking_quick_LDADD = $(observe_test_libs)
+%C%_test_checking_LDADD = $(observe_test_libs)
 %C%_test_misuse_LDADD = $(observe_test_libs)
 %C%_test_oom_LDADD = $(observe_test_libs)
 %C%_test_threads_LDADD = $(observe_test_libs)

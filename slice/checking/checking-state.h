@@ -140,7 +140,7 @@ call_end (ThreadRecord *record)
   STORE (&record->call, CALL_NONE);
 }
 
-/* --- checking.c --- */
+/* --- checking-report.c --- */
 
 /* The end of the program, with what is known of the block: it lives, and is
  * freed with another size or not by the function that it is to be freed by. */
@@ -152,18 +152,10 @@ _Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
                                           const void *block,
                                           const char *operation);
 
-/* The public calls of each mode, whatever the case. */
-void *sli_checked_alloc (size_t size, const void *site);
-void sli_checked_free (size_t size, void *block, const void *site);
-void *sli_hardened_alloc (size_t size, const void *site);
-void sli_hardened_free (size_t size, void *block, const void *site);
-void *sli_debug_alloc (size_t size, const void *site);
-void sli_debug_free (size_t size, void *block, const void *site);
+/* --- checking.c --- */
 
-/* --- checking-quick.c: the same in the usual case --- */
-
-void *sli_checked_alloc_quick (size_t size, const void *site);
-void sli_checked_free_quick (size_t size, void *block, const void *site);
+/* The public calls of hardened in the usual case; for tests, which try both
+ * whatever the processor. */
 void *sli_hardened_alloc_quick (size_t size, const void *site);
 void sli_hardened_free_quick (size_t size, void *block, const void *site);
 #ifdef WIDE

@@ -11,8 +11,8 @@
  *   | block | canary | (slack) |       | red zone | block | red zone | (slack) |
  *            8 bytes (hardened)          16 bytes            16 bytes
  *
- * checking-contents.h: canaries, zeroes, red zones; checking-quick.c: checked and
- * hardened in the usual case; checking-tool.c: under a tool.
+ * checking-contents.h: canaries, zeroes, red zones; checking-report.c: what is
+ * said of faults; checking-tool.c: under a tool.
  *
  * The mark of a chunk says what it is: fresh, free, or live with the exact
  * size that was asked for.
@@ -62,24 +62,6 @@ sli_checking_quarantine_chunks (CheckingMode mode)
   return mode >= CHECKING_DEBUG      ? QUARANTINE_DEBUG
          : mode == CHECKING_HARDENED ? QUARANTINE_HARDENED
                                      : 0;
-}
-
-size_t
-sli_checking_front_bytes (void)
-{
-  return sli_checking.front_bytes;
-}
-
-size_t
-sli_checking_room_bytes (size_t chunk_bytes)
-{
-  return chunk_bytes - sli_checking.front_bytes - back_of (sli_checking.mode);
-}
-
-size_t
-sli_checking_size_max (void)
-{
-  return SIZE_MAX_OF (sli_checking.mode);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -142,55 +124,6 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
       && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
     return undo_alloc (chunk, class_index, mark);
   return chunk + front_of (mode);
-}
-
-/* `words` are some more on the block. */
-_Noreturn static void
-report_misuse (ErrorNumber number, const char *operation, const void *block,
-               size_t given_bytes, size_t real_bytes, const char *words)
-{
-  char more[DIAG_MORE_BYTES];
-  size_t length = sli_diag_format (more, sizeof more, "%s", words);
-
-  if (sli_checking.mode == CHECKING_DEBUG)
-    sli_block_check_describe (block, more + length, sizeof more - length);
-  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
-                        more);
-}
-
-COLD void
-sli_checking_report_size (uint16_t tag, size_t size, const void *block,
-                          const char *operation)
-{
-  report_misuse (ERROR_WRONG_SIZE, operation, block, size, tag_size (tag),
-                 size != tag_size (tag) ? ""
-                 : (tag & TAG_ALIGNED) != 0
-                     ? ", from slice_alloc_aligned"
-                     : ", not from slice_alloc_aligned");
-}
-
-COLD void
-sli_checking_report_chunk (const ChunkRef *place, size_t size,
-                           const void *block, const char *operation)
-{
-  ErrorNumber error = chunk_error (place, 0);
-  uint16_t mark = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
-
-  size_t real_bytes = mark >= TAG_LIVE ? tag_size (mark) : 0;
-  size_t known_bytes = sli_block_check_size (block);
-
-  if (mark < TAG_LIVE)
-    error = mark == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
-  if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
-    {
-      /* A large one, malloc's, freed as a small one. */
-      error = ERROR_WRONG_SIZE;
-      real_bytes = known_bytes;
-    }
-  else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
-           && sli_block_check_knows (block))
-    error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
-  report_misuse (error, operation, block, size, real_bytes, "");
 }
 
 /* The mark of a live block by the long way, which finds out what it is if it
@@ -328,6 +261,7 @@ free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
     sli_checking.fallback.free (size, block, site);
 }
 
+/* The usual case saves no registers: what is behind it stays apart. */
 #define CALLS_OF(name, mode)                                                  \
  static void *name##_alloc (size_t size, const void *site)                    \
  {                                                                            \
@@ -338,7 +272,7 @@ free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
  {                                                                            \
   free_in (mode, size, block, operation, site);                               \
  }                                                                            \
- void *sli_##name##_alloc (size_t size, const void *site)                     \
+ static NOINLINE void *name##_alloc_any (size_t size, const void *site)       \
  {                                                                            \
   return alloc_any_in (mode, size, false, site);                              \
  }                                                                            \
@@ -346,7 +280,8 @@ free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
  {                                                                            \
   return alloc_any_in (mode, size, true, site);                               \
  }                                                                            \
- void sli_##name##_free (size_t size, void *block, const void *site)          \
+ static NOINLINE void name##_free_any (size_t size, void *block,              \
+                                       const void *site)                      \
  {                                                                            \
   free_any_in (mode, size, block, site);                                      \
  }
@@ -355,12 +290,172 @@ CALLS_OF (checked, CHECKING_CHECKED)
 CALLS_OF (hardened, CHECKING_HARDENED)
 CALLS_OF (debug, CHECKING_DEBUG)
 
+/* --- checked and hardened in the usual case ------------------------------ */
+
+/* No function is called, so nothing is saved: what is unusual in any way is
+ * left, untouched, to the calls above. */
+static ALWAYS_INLINE void *
+alloc_quick (CheckingMode mode, ThreadRecord *record, size_t size)
+{
+  unsigned class_index = class_for (mode, record, size);
+  const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  void **top = LOAD (&entry->top);
+  char *chunk = *top;
+  uint16_t *mark;
+
+  if (UNLIKELY (chunk == NULL))
+    return NULL;
+  mark = region_tag_of (chunk);
+  if (mode == CHECKING_CHECKED ? UNLIKELY (LOAD (mark) >= TAG_LIVE)
+                               : UNLIKELY (LOAD (mark) != TAG_FREE))
+    return NULL;
+  if (mode == CHECKING_HARDENED
+      && UNLIKELY (!chunk_is (chunk, sizeclass->chunk_bytes, 0)))
+    return NULL;
+  STORE (&entry->top, top - 1);
+  STORE (mark, (uint16_t) (TAG_LIVE + size));
+  if (mode == CHECKING_HARDENED)
+    canary_write (chunk, size);
+  return chunk;
+}
+
+static inline bool
+free_quick_checked (ThreadRecord *record, size_t size, char *block)
+{
+  unsigned class_index = class_for (CHECKING_CHECKED, record, size);
+  uint16_t *mark;
+
+  if (UNLIKELY (!chunk_has_tag (block, &mark) || LOAD (mark) != TAG_LIVE + size
+                || !sli_record_push (record, class_index, block)))
+    return false;
+  STORE (mark, TAG_FREE);
+  return true;
+}
+
+static ALWAYS_INLINE bool
+free_quick_hardened (ThreadRecord *record, size_t size, char *block,
+                     size_t fill_bytes)
+{
+  unsigned class_index = class_for (CHECKING_HARDENED, record, size);
+  size_t chunk_bytes = sli_sizeclasses[class_index].chunk_bytes;
+  ClassCache *cache = &record->caches[class_index];
+  SliceEntryV1 *entry = &record->fast.entries[class_index];
+  void **top = LOAD (&entry->top);
+  uint16_t *mark;
+  void *oldest;
+
+  if (UNLIKELY (!chunk_has_tag (block, &mark) || LOAD (mark) != TAG_LIVE + size
+                || !canary_is_whole (block, size) || chunk_bytes > fill_bytes
+                || cache->quarantine == NULL || top == entry->end))
+    return false;
+  chunk_fill_inline (block, chunk_bytes, 0);
+  STORE (mark, TAG_FREE);
+  oldest = quarantine_exchange (CHECKING_HARDENED, cache, block);
+  if (LIKELY (oldest != NULL))
+    {
+      void **pick = sli_record_pick (record, cache, ++top);
+
+      STORE (&entry->top, top);
+      STORE (top, oldest);
+      STORE (top, *pick);
+      STORE (pick, oldest);
+    }
+  return true;
+}
+
+/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
+ * are unusual without a question. */
+static ALWAYS_INLINE void *
+hardened_alloc_quick (size_t size, const void *site)
+{
+  ThreadRecord *record = sli_record_self;
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (CHECKING_HARDENED)) && call_begin (record))
+    {
+      block = alloc_quick (CHECKING_HARDENED, record, size);
+      call_end (record);
+      if (LIKELY (block != NULL))
+        return block;
+    }
+  return hardened_alloc_any (size, site);
+}
+
+static ALWAYS_INLINE void
+hardened_free_quick (size_t size, void *block, const void *site,
+                     size_t fill_bytes)
+{
+  ThreadRecord *record = sli_record_self;
+  bool is_done;
+
+  if (LIKELY (size <= SIZE_MAX_OF (CHECKING_HARDENED)) && call_begin (record))
+    {
+      is_done = free_quick_hardened (record, size, block, fill_bytes);
+      call_end (record);
+      if (LIKELY (is_done))
+        return;
+    }
+  hardened_free_any (size, block, site);
+}
+
+void *
+sli_hardened_alloc_quick (size_t size, const void *site)
+{
+  return hardened_alloc_quick (size, site);
+}
+
+void
+sli_hardened_free_quick (size_t size, void *block, const void *site)
+{
+  hardened_free_quick (size, block, site, FILL_INLINE_BYTES);
+}
+
+/* The same code with wider registers, and for chunks of any size: memset() is
+ * no faster then (decisions/0009). */
+#ifdef WIDE
+WIDE void *
+sli_hardened_alloc_wide (size_t size, const void *site)
+{
+  return hardened_alloc_quick (size, site);
+}
+
+WIDE void
+sli_hardened_free_wide (size_t size, void *block, const void *site)
+{
+  hardened_free_quick (size, block, site, SIZE_MAX);
+}
+#endif
+
+static void *
+checked_alloc_quick (size_t size, const void *site)
+{
+  void *block;
+
+  if (LIKELY (size <= SIZE_MAX_OF (CHECKING_CHECKED))
+      && LIKELY (
+          (block = alloc_quick (CHECKING_CHECKED, sli_record_self, size))
+          != NULL))
+    return block;
+  return checked_alloc_any (size, site);
+}
+
+static void
+checked_free_quick (size_t size, void *block, const void *site)
+{
+  if (UNLIKELY (size > SIZE_MAX_OF (CHECKING_CHECKED)
+                || !free_quick_checked (sli_record_self, size, block)))
+    checked_free_any (size, block, site);
+}
+
+/* --- by mode -------------------------------------------------------------- */
+
 COMMON_TEXT const CheckingCalls *
 sli_checking_calls (void)
 {
   static const CheckingCalls checked
-      = { sli_checked_alloc_quick, checked_try_alloc_any,
-          sli_checked_free_quick, checked_alloc, checked_free };
+      = { checked_alloc_quick, checked_try_alloc_any,
+          checked_free_quick, checked_alloc, checked_free };
   static const CheckingCalls hardened
       = { sli_hardened_alloc_quick, hardened_try_alloc_any,
           sli_hardened_free_quick, hardened_alloc, hardened_free };
@@ -370,7 +465,7 @@ sli_checking_calls (void)
           sli_hardened_free_wide, hardened_alloc, hardened_free };
 #endif
   static const CheckingCalls debug
-      = { sli_debug_alloc, debug_try_alloc_any, sli_debug_free, debug_alloc,
+      = { debug_alloc_any, debug_try_alloc_any, debug_free_any, debug_alloc,
           debug_free };
 
   switch (sli_checking.mode)
@@ -388,108 +483,4 @@ sli_checking_calls (void)
     default:
       return &checked;
     }
-}
-
-bool
-sli_checking_add_large (void *block, size_t size, const void *site)
-{
-  /* The tool knows the size of malloc's blocks. */
-  return sli_checking.mode == CHECKING_ANNOTATED
-         || sli_block_check_add_at (block, size, site);
-}
-
-void
-sli_checking_remove_large (const void *block, size_t size,
-                           const char *operation, const void *site)
-{
-  size_t real_bytes;
-
-  if (sli_checking.mode != CHECKING_ANNOTATED)
-    {
-      sli_block_check_remove_at (block, size, operation, site);
-      return;
-    }
-  real_bytes = sli_os_malloc_bytes (block);
-  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
-    sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
-}
-
-bool
-sli_checking_is_large (const void *block)
-{
-  if (sli_slab_is_ours (block))
-    return false;
-  return sli_checking.mode == CHECKING_ANNOTATED
-         || sli_block_check_size (block) != SIZE_MAX;
-}
-
-size_t
-sli_checking_large_bytes (const void *block)
-{
-  size_t size = sli_block_check_size (block);
-
-  if (size != SIZE_MAX)
-    return size;
-  return sli_checking.mode == CHECKING_ANNOTATED ? sli_os_malloc_bytes (block)
-                                                 : 0;
-}
-
-/* The tag of a live block at any address; NULL: there is none. */
-static uint16_t *
-tag_if_live (const void *block, ChunkRef *place)
-{
-  chunk_find ((const char *) block - sli_checking.front_bytes, place);
-  return place->state == CHUNK_OUT && LOAD (chunk_tag (place)) >= TAG_LIVE
-             ? chunk_tag (place)
-             : NULL;
-}
-
-void
-sli_checking_note_aligned (void *block)
-{
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
-
-  require (tag != NULL);
-  STORE (tag, (uint16_t) (LOAD (tag) | TAG_ALIGNED));
-}
-
-void
-sli_checking_unnote_aligned (size_t size, void *block, const char *operation)
-{
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
-
-  if (tag == NULL)
-    return;
-  if (UNLIKELY (LOAD (tag) != (TAG_ALIGNED | (TAG_LIVE + size))))
-    sli_checking_report_size (LOAD (tag), size, block, operation);
-  STORE (tag, (uint16_t) (TAG_LIVE + size));
-}
-
-COLD void
-sli_checking_report_free (size_t size, const void *block,
-                          const char *operation)
-{
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
-
-  if (tag == NULL)
-    sli_checking_report_chunk (&place, size, block, operation);
-  sli_checking_report_size (LOAD (tag), size, block, operation);
-}
-
-size_t
-sli_checking_tag_bytes (uint16_t mark)
-{
-  return mark >= TAG_LIVE ? tag_size (mark) : 0;
-}
-
-size_t
-sli_checking_block_size (const void *block)
-{
-  ChunkRef place;
-  const uint16_t *tag = tag_if_live (block, &place);
-
-  return tag != NULL ? tag_size (LOAD (tag)) : 0;
 }

@@ -25,9 +25,9 @@ scheduled_sources = \
 	slice/alloc/oom.c \
 	slice/alloc/fork.c \
 	slice/checking/checking.c \
-	slice/checking/checking-contents.c \
+	slice/checking/checking-blocks.c \
 	slice/checking/checking-exit.c \
-	slice/checking/checking-quick.c \
+	slice/checking/checking-report.c \
 	slice/checking/checking-tool.c \
 	slice/magazine/adapt.c \
 	slice/magazine/magazine.c \

@@ -1,4 +1,4 @@
-/* test-checking-quick.c - slice/checking/checking-quick.c, and what stands in chunks
+/* test-checking.c - slice/checking/checking.c, and what stands in chunks
  *
  * hardened in the usual case, as compiled for any processor and for one with
  * registers of 32 bytes: whatever the machine would choose, both are tried.
@@ -189,16 +189,16 @@ int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
-  test_add ("/slice/guard-quick/chunks", chunks_narrow);
-  test_add_fresh ("/slice/guard-quick/blocks", blocks_narrow);
-  test_add_death ("/slice/guard-quick/death/written-free", death_narrow);
+  test_add ("/slice/checking/chunks", chunks_narrow);
+  test_add_fresh ("/slice/checking/blocks", blocks_narrow);
+  test_add_death ("/slice/checking/death/written-free", death_narrow);
 #ifdef WIDE
   g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
   if (HAS_WIDE ())
     {
-      test_add ("/slice/guard-quick/wide/chunks", chunks_wide);
-      test_add_fresh ("/slice/guard-quick/wide/blocks", blocks_wide);
-      test_add_death ("/slice/guard-quick/wide/death/written-free", death_wide);
+      test_add ("/slice/checking/wide/chunks", chunks_wide);
+      test_add_fresh ("/slice/checking/wide/blocks", blocks_wide);
+      test_add_death ("/slice/checking/wide/death/written-free", death_wide);
     }
 #endif
   return g_test_run ();

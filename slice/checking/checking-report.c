@@ -1,4 +1,4 @@
-/* checking-contents.c - what is said of bytes that are not as they were left
+/* checking-report.c - what the checking modes say of faults
  *
  * Layer: checking.  Below: the registry of live blocks, for their sites.
  * Design: chapter 6.
@@ -9,6 +9,8 @@
 
 #include "checking-contents.h"
 #include "block-registry.h"
+
+/* --- contents ------------------------------------------------------------ */
 
 /* Does each byte have this value? */
 static bool
@@ -88,4 +90,55 @@ sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
   if (!bytes_are (block + size, back_bytes, BYTE_ZONE))
     report_bytes (ERROR_OVERRUN, operation, block, size, block + size,
                   back_bytes, BYTE_ZONE);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+/* `words` are some more on the block. */
+_Noreturn static void
+report_misuse (ErrorNumber number, const char *operation, const void *block,
+               size_t given_bytes, size_t real_bytes, const char *words)
+{
+  char more[DIAG_MORE_BYTES];
+  size_t length = sli_diag_format (more, sizeof more, "%s", words);
+
+  if (sli_checking.mode == CHECKING_DEBUG)
+    sli_block_check_describe (block, more + length, sizeof more - length);
+  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
+                        more);
+}
+
+COLD void
+sli_checking_report_size (uint16_t tag, size_t size, const void *block,
+                          const char *operation)
+{
+  report_misuse (ERROR_WRONG_SIZE, operation, block, size, tag_size (tag),
+                 size != tag_size (tag) ? ""
+                 : (tag & TAG_ALIGNED) != 0
+                     ? ", from slice_alloc_aligned"
+                     : ", not from slice_alloc_aligned");
+}
+
+COLD void
+sli_checking_report_chunk (const ChunkRef *place, size_t size,
+                           const void *block, const char *operation)
+{
+  ErrorNumber error = chunk_error (place, 0);
+  uint16_t mark = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
+
+  size_t real_bytes = mark >= TAG_LIVE ? tag_size (mark) : 0;
+  size_t known_bytes = sli_block_check_size (block);
+
+  if (mark < TAG_LIVE)
+    error = mark == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
+  if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
+    {
+      /* A large one, malloc's, freed as a small one. */
+      error = ERROR_WRONG_SIZE;
+      real_bytes = known_bytes;
+    }
+  else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
+           && sli_block_check_knows (block))
+    error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
+  report_misuse (error, operation, block, size, real_bytes, "");
 }
