@@ -1,40 +1,38 @@
 /* arena.h - memory for lifetimes that a program knows: what all kinds share
  *
- * Public; the four kinds come with it.  An arena hands out objects that die
- * together, or in an order that is known beforehand, and so need no header of
- * their own:
+ * Public; it includes the four kinds.  The objects of an arena end together,
+ * or in an order that is known beforehand, and so need no headers:
  *
- *   linear.h  objects are only added, and all die at once (or down to a mark)
- *   stack.h   the object that came last goes first
+ *   linear.h  objects are only added, and all end at once (or down to a mark)
+ *   stack.h   the object allocated last is released first
  *   pool.h    objects of one size, freed in any order, or all at once
  *   tlsf.h    any size in any order, each call in bounded time
  *
- * All take memory in blocks from one kind of chain.  The first block is small
- * and lies behind the arena's own control block; further ones double from 256
- * bytes up to a cap, each size as soon as it is at most an eighth of what the
- * arena holds, beyond 4 KiB a 32nd (a half where the first block is large or
- * the arena has a page source of its own; a stack doubles from 4 KiB).  A
- * request too large for that gets a block of its own and leaves the current
- * block current.  The table of blocks lies outside the blocks, so an arena can
- * be emptied without touching its memory.
+ * All allocate from a chain of blocks.  The first block is small and lies
+ * behind the arena's control block.  Further ones double from 256 bytes up to
+ * a cap, each size as soon as it is at most an eighth of what the arena holds,
+ * beyond 4 KiB a 32nd.  (It is a half if the first block is large or the arena
+ * has its own page source; a stack doubles from 4 KiB.)  A request too large
+ * for that gets a dedicated block, and the current block stays the current
+ * one.  The table of blocks lies outside the blocks, so an arena can be
+ * emptied without touching its memory.
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a
- * multiple of 8; the _aligned functions give more.
+ * multiple of 8.  The _aligned functions align to more.
  *
- * No memory: every function that asks for some returns NULL or false with
- * errno ENOMEM, and the arena is as it was.  Misuse ends the program with one
+ * Without memory a function that allocates returns NULL or false with errno
+ * ENOMEM, and the arena is as it was.  Misuse ends the program with one
  * numbered line on standard error (slice-errors(7), 300 to 399).  So does each
  * call with an arena that was destroyed (306): with the options hardened and
  * debug while its control block is in quarantine, otherwise until that memory
- * is handed out again.
+ * is allocated again.
  *
  * Threads: an arena belongs to one thread at a time; two threads may use two
  * arenas at once, whatever page source these share.
  *
- * Under valgrind and AddressSanitizer each object is known to the tool, with
- * a gap behind it: overruns, and uses after a release, reset, rollback or
- * free, are reported.
+ * Valgrind and AddressSanitizer know each object, and the gap behind it.  They
+ * report overruns, and uses after a release, reset, rollback or free.
  *
  * Design: chapter 8.
  *
@@ -67,41 +65,41 @@ SLICE_BEGIN_DECLS
 typedef enum
 {
   SLICE_ARENA_DEFAULT = 0,
-  SLICE_ARENA_CHECKED = 1 << 0   /**< stack: size and serial are kept before
-                                      each object, and each release must be
-                                      the top's; pool: live objects are kept
-                                      in a bitmap, and what is free is filled
-                                      and looked at when it is handed out
-                                      again; TLSF: each object ends in its
-                                      size and a guard, which are looked at
-                                      with the object.  The options `checked`,
-                                      `hardened` and `debug` set it for all
-                                      arenas */
+  SLICE_ARENA_CHECKED = 1 << 0   /**< stack: a size and a serial number
+                                      precede each object, and only the top
+                                      may be released; pool: a bitmap says
+                                      which objects are live, and a free
+                                      object is filled, and checked when it is
+                                      allocated again; TLSF: each object ends
+                                      in its size and a guard, which are
+                                      checked with the object.  The options
+                                      `checked`, `hardened` and `debug` set it
+                                      for all arenas */
 } SliceArenaFlags;
 
 /** How an arena gets its memory.  All zero is the default for each. */
 typedef struct
 {
-  /** Where blocks come from.  NULL: blocks of up to 2048 bytes are slices,
+  /** The source of blocks.  NULL: blocks of up to 2048 bytes are slices;
    * larger ones come from page spans that all arenas share and that are kept
    * for the next one.  Otherwise every block is mapped from this source, in
-   * whole pages, and given back to it at once; it is used by reference and
-   * must outlive the arena. */
+   * whole pages, and returned to it at once; the source must outlive the
+   * arena. */
   const SliceSource *source;
 
   /** Bytes of the first block, 64 to 2^30; 0: about 100, which makes it 320
-   * with a linear arena's control block.  With a source of one's own: whole
-   * pages, 0: one. */
+   * with a linear arena's control block.  With a source: whole pages, 0:
+   * one. */
   size_t first_bytes;
 
-  /** Largest block that the chain grows to by itself, first_bytes to 2^30;
+  /** Largest regular block of the chain, first_bytes to 2^30;
    * 0: 64 KiB, or first_bytes if that is more. */
   size_t cap_bytes;
 
   /** Most bytes that the arena may hold, blocks and control block together;
-   * 0: no limit.  Less than the empty arena holds: EINVAL.  A limit of the
-   * context that an arena belongs to counts its node alone, with the first
-   * block where that is in it, and none of its further blocks. */
+   * 0: no limit.  Less than the empty arena holds: EINVAL.  If the arena
+   * belongs to a context, a limit of that counts only the arena's node, with
+   * the first block if that is in it, and none of the further blocks. */
   size_t limit_bytes;
 
   /** SliceArenaFlags. */
@@ -111,9 +109,9 @@ typedef struct
 /** What a reset keeps for the next use. */
 typedef enum
 {
-  SLICE_KEEP_NONE = 0,   /**< nothing (the block that lies behind the control
-                              block always stays) */
-  SLICE_KEEP_FIRST,      /**< the block that was asked for first */
+  SLICE_KEEP_NONE = 0,   /**< nothing (the block behind the control block
+                              always stays) */
+  SLICE_KEEP_FIRST,      /**< the block that was allocated first */
   SLICE_KEEP_LARGEST,    /**< the largest block */
   SLICE_KEEP_ALL         /**< all, except blocks of single large objects */
 } SliceKeep;
@@ -125,22 +123,21 @@ typedef struct
                               padding between them */
   size_t room_bytes;     /**< free: in the current block, in spare blocks, and
                               (pool, TLSF) between live objects */
-  size_t wasted_bytes;   /**< in tails of blocks that were left for another */
+  size_t wasted_bytes;   /**< at the ends of blocks that objects did not fit */
   size_t control_bytes;  /**< control block, block table, bitmaps, headers */
   size_t held_bytes;     /**< everything */
   size_t n_blocks;       /**< blocks held, the first one included */
   size_t n_own_blocks;   /**< of these, blocks of single large objects */
-  size_t n_spare_blocks; /**< of these, blocks that wait for their use */
-  size_t n_requests;     /**< blocks asked from the source since the start */
+  size_t n_spare_blocks; /**< of these, blocks that are not in use */
+  size_t n_requests;     /**< blocks requested from the source so far */
 } SliceArenaStats;
 
-/** Gives back the pages that the arenas' shared spans keep for the next
- * arena.
+/** Returns the pages that the arenas' shared spans keep for the next arena.
  *
- * @param keep_bytes  how much may stay; 0 gives everything back
- * @return            bytes given back
+ * @param keep_bytes  how much may stay; 0 returns everything
+ * @return            bytes returned
  *
- * Threads: any.  Cost: one lock and a call for each span given back.
+ * Threads: any.  Cost: one lock, and a call for each span returned.
  */
 SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 
@@ -149,10 +146,10 @@ SLICE_API void slice_arena_bad_options_v1 (void);
 
 /* --- further page sources ------------------------------------------------ */
 
-/** A source over a buffer of the caller's: pages are handed out and taken
- * back inside it, and no system call is ever made.
+/** A source over a buffer of the caller's.  All its pages lie in the buffer,
+ * and it never makes a system call.
  *
- * @param buffer  used until the source is no longer; not NULL
+ * @param buffer  must outlive the source; not NULL
  * @param bytes   its size; two pages at least.  The source's own data (a bit
  *                for each page and 200 bytes) lies at its start
  * @return        the source, inside the buffer, or NULL with errno EINVAL if
@@ -170,7 +167,7 @@ typedef enum
 {
   SLICE_HUGE_ADVISED = 0,  /**< 2 MiB regions of ordinary memory, advised to
                                 be huge (transparent huge pages) */
-  SLICE_HUGE_RESERVED      /**< from the system's reserve (MAP_HUGETLB); when
+  SLICE_HUGE_RESERVED      /**< from the system's reserve (MAP_HUGETLB); if
                                 that is empty, as above */
 } SliceHugeKind;
 
@@ -178,7 +175,7 @@ typedef enum
  *
  * @param kind        where the huge pages come from
  * @param keep_bytes  how much spare memory may stay for the next request;
- *                    beyond that, empty 2 MiB regions go back at once
+ *                    beyond that, empty 2 MiB regions are returned at once
  * @return            the source, or NULL with errno ENOMEM
  *
  * Threads: any may use the source at once.
@@ -187,9 +184,9 @@ typedef enum
 SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
                                                     size_t keep_bytes);
 
-/** A source whose memory is a file's: larger than the machine's memory, or in
- * a place of one's choice.  The file grows as needed, and what is given back
- * is punched out of it where the file system can.
+/** A source of the memory of a file, which may be larger than the machine's
+ * memory.  The file grows as needed.  Returned memory is punched out of it if
+ * the file system can do that.
  *
  * @param fd         a regular file open for reading and writing, or a memfd.
  *                   It is duplicated; its contents are overwritten
@@ -203,8 +200,7 @@ SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
  */
 SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
 
-/** Ends a huge-page or file source.  Nothing of its memory may be in use any
- * more.
+/** Ends a huge-page or file source.  None of its memory may be in use.
  *
  * @param source  of slice_source_huge_new() or slice_source_file_new(); NULL
  *                does nothing
@@ -224,10 +220,10 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  *   |  (pad)  |  objects   |  room                   |   the current block
  *   +---------+------------+-------------------------+
  *
- * next is a multiple of 8 and end of 16.  An arena that must be asked at
- * every call (checked, watched by a tool, or with an object growing) has all
- * three at the same multiple of 16: there is no room and nothing to release,
- * so that every call takes the slow path. */
+ * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
+ * watched by a tool, or an object grows in it, all three are the same multiple
+ * of 16: there is no room and nothing to release, so that every call takes the
+ * slow path. */
 typedef struct
 {
   char *next;
@@ -237,8 +233,8 @@ typedef struct
   char *growing_end; /* linear: the room for it ends here */
 } SliceBumpV1;
 
-/** Not for callers: takes `size` bytes from the current block, or NULL.  The
- * difference size-1 sends size 0 to the slow path. */
+/** Not for callers: allocates `size` bytes from the current block, or NULL.
+ * The difference size-1 sends size 0 to the slow path. */
 SLICE_ARENA_INLINE void *slice_bump_take_v1 (SliceBumpV1 *bump, size_t size);
 SLICE_ARENA_INLINE void *
 slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)

@@ -1,8 +1,8 @@
-/* linear.h - linear arenas: objects are added, and all die at once
+/* linear.h - linear arenas: objects are added, and all end at once
  *
- * Public.  An object costs a handful of instructions and no header.  What was
- * added last can grow, shrink or go; everything back to a mark can go; all
- * can go.  See arena.h for what all arenas share.
+ * Public.  An object costs a handful of instructions and no header.  The last
+ * object can be resized or freed, and so can all objects back to a mark, or
+ * all of the arena.  See arena.h for what all arenas share.
  *
  * Design: section 8.2.
  *
@@ -18,7 +18,7 @@ SLICE_BEGIN_DECLS
 /** A linear arena. */
 typedef struct SliceLinear SliceLinear;
 
-/** A place in a linear arena to come back to.  The members are private. */
+/** A state of a linear arena to return to.  The members are private. */
 typedef struct
 {
   SliceLinear *linear;
@@ -42,7 +42,7 @@ typedef struct
 SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
 
 /** Makes a linear arena that belongs to a context: it is freed with the
- * context, or by ralloc_free() on the arena, and moves by ralloc_steal().
+ * context, or by ralloc_free() on the arena, and ralloc_steal() moves it.
  *
  * @param context  the parent; NULL: a root
  * @param options  NULL: the defaults
@@ -71,7 +71,7 @@ SLICE_API void *slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size);
  *
  * Errors: an allocation while an object grows is misuse (302).
  * Threads: the arena's owner.
- * Cost: 7 instructions for a constant size; a block now and then.
+ * Cost: 7 instructions for a constant size; sometimes a block.
  */
 SLICE_ARENA_INLINE void *slice_linear_alloc (SliceLinear *linear, size_t size)
     SLICE_ATTR_ALLOC_SIZE (2);
@@ -132,68 +132,67 @@ SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
- * @param old_size  the size it was asked for with
+ * @param old_size  the size it was allocated with
  * @param new_size  bytes; 0 is taken as 1
- * @return          the object; NULL with errno ENOMEM, the old one then
- *                  stands
+ * @return          the object; NULL with errno ENOMEM, and the old one stays
+ *                  as it was
  *
  * Threads: the arena's owner.  Cost: as slice_linear_alloc(), and the copy.
  */
 SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
                                      size_t old_size, size_t new_size);
 
-/** Takes the last object back.
+/** Frees the last object.
  *
  * @param linear  the arena; not NULL
  * @param object  NULL does nothing
- * @param size    the size it was asked for with
- * @return        true if it was the last (of the large ones that got a block
- *                of their own: the last of these, in front of the next block)
- *                and its memory is free again; else, and while an object
- *                grows, nothing is done
+ * @param size    the size it was allocated with
+ * @return        true if it was the last object and was freed.  A large object
+ *                with a dedicated block is the last one if no block came after
+ *                that.  Otherwise, and while an object grows, nothing is done
  */
 SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
                                        size_t size);
 
-/** Empties an arena: runs its cleanups and forgets all objects.
+/** Empties an arena: runs its cleanups and frees all objects.
  *
  * @param linear  the arena; not NULL
  * @param keep    which blocks stay for the next use
  *
- * Errors: a growing object is given up, too.
+ * A growing object is abandoned, too.
  * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
  */
 SLICE_API void slice_linear_reset (SliceLinear *linear, SliceKeep keep);
 
-/** Remembers the place that an arena has come to.
+/** Remembers the present state of an arena.
  * Errors: while an object grows it is misuse (302). */
 SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
 
-/** Goes back to a mark: what was added since is gone, cleanups that were
- * added since have run, newest first.  The blocks stay as spare ones, so that
- * the next objects lie where these did; the mark stays valid.
+/** Returns to a mark: runs the cleanups that were added since, newest first,
+ * and frees the objects that were added since.  Their blocks stay as spare
+ * ones for the next objects.  The mark stays valid.
  *
  * @param linear  the arena; not NULL
- * @param mark    of this arena, at or below the present place
+ * @param mark    of this arena, at or below its end
  *
  * Errors: a mark of another arena (303), and one that a rollback or reset has
- *   undone (304), are misuse.  A mark that was undone earlier than by the
- *   last rollback is only found while it lies above the present place.
+ *   undone (304), are misuse.  A mark that an earlier rollback than the last
+ *   has undone is only found while it lies above the arena's end.
  * Threads: the arena's owner.
  * Cost: O(blocks since the mark), and the cleanups.
  */
 SLICE_API void slice_linear_rollback (SliceLinear *linear, SliceMark mark);
 
-/** Gives spare blocks back to the source: what rollbacks have left.
- * @return  bytes given back */
+/** Returns spare blocks, which rollbacks have left, to the source.
+ * @return  bytes returned */
 SLICE_API size_t slice_linear_trim (SliceLinear *linear);
 
-/** Runs `cleanup (data)` before the memory that is there now goes: at a
- * reset, at destroy, at a rollback to before this call; newest first.
+/** Runs `cleanup (data)` before the present objects are freed: at a reset, at
+ * destroy, at a rollback to before this call; newest first.
  *
  * @param linear   the arena; not NULL
  * @param cleanup  not NULL; it must not use the arena
- * @param data     handed to it
+ * @param data     passed to it
  * @return         false with errno ENOMEM
  */
 SLICE_API bool slice_linear_add_cleanup (SliceLinear *linear,
@@ -209,9 +208,8 @@ SLICE_API void slice_linear_get_stats (const SliceLinear *linear,
 SLICE_API bool slice_linear_owns (const SliceLinear *linear,
                                   const void *address);
 
-/** Copies one object out to a context, so that it outlives the arena and the
- * arena's blocks need not outlive it: for the few things that change their
- * parent.
+/** Copies one object to a context, so that it outlives the arena: for the few
+ * objects that change their owner.
  *
  * @param linear   the arena that the object is in; not NULL
  * @param object   not NULL
@@ -228,16 +226,16 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
 
 /* --- growing objects ----------------------------------------------------- */
 
-/* One object at a time may grow at the arena's end, moving to a larger block
- * as needed, until it is finished.  Meanwhile nothing else can be added. */
+/* One object at a time may grow at the arena's end, until it is finished.  It
+ * moves to a larger block as needed.  Meanwhile nothing else can be added. */
 
 /** Appends to the growing object, or starts one.
  *
  * @param linear  the arena; not NULL
  * @param size    bytes to append
- * @param source  where from, which may be in the growing object; NULL: they
- *                are left undefined
- * @return        false with errno ENOMEM, the object then stands as it was
+ * @param source  the bytes, which may lie in the growing object; NULL: the new
+ *                bytes are undefined
+ * @return        false with errno ENOMEM, and the object is as it was
  *
  * Cost: the copy; O(1) amortised.
  * Source: obstack_grow(), obstack_blank().
@@ -259,22 +257,22 @@ slice_linear_grow_char (SliceLinear *linear, char c)
   return slice_linear_grow (linear, 1, &c);
 }
 
-/** Takes `size` bytes off the growing object's end; more than it has is
+/** Removes `size` bytes from the growing object's end; more than it has is
  * misuse (305). */
 SLICE_API void slice_linear_shrink (SliceLinear *linear, size_t size);
 
-/** The growing object as it is now, NULL if none; it may still move.
- * @param size  where to put its bytes; may be NULL */
+/** The growing object, NULL if there is none; it may still move.
+ * @param size  receives its size; may be NULL */
 SLICE_API void *slice_linear_growing (const SliceLinear *linear, size_t *size);
 
-/** Ends the growing: the object is as any other from now on.
+/** Finishes the growing object, which becomes an object like any other.
  *
- * @param size  where to put its bytes; may be NULL
- * @return      the object; with nothing grown an object of size 1
+ * @param size  receives its size; may be NULL
+ * @return      the object; if nothing has grown, an object of size 1
  */
 SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
 
-/** Gives the growing object up. */
+/** Abandons the growing object. */
 SLICE_API void slice_linear_abandon (SliceLinear *linear);
 
 /* --- strings ------------------------------------------------------------- */
@@ -289,11 +287,11 @@ SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
  * @param string  *string NULL counts as empty; it is changed when the string
  *                moves
  * @param suffix  not NULL
- * @return        false with errno ENOMEM, *string then stands
+ * @return        false with errno ENOMEM, and *string is as it was
  */
 SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
                                     const char *suffix);
-/** A formatted string, written where it stays if the current block has room.
+/** A formatted string, written in place if the current block has room.
  * @return  NULL with errno ENOMEM, or as vsnprintf() sets it */
 SLICE_API char *slice_linear_printf (SliceLinear *linear, const char *format,
                                      ...) SLICE_ATTR_PRINTF (2, 3);
@@ -304,7 +302,7 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
 
 /* --- typed macros -------------------------------------------------------- */
 
-/** Adds one `type`, aligned as the type wants. */
+/** Adds one `type`, with the alignment of the type. */
 #define slice_linear_new_object(linear, type)                                 \
   SLICE_CAST_ (type *,                                                        \
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \
@@ -312,8 +310,8 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
                    : slice_linear_alloc_aligned (                             \
                            (linear), __alignof__ (type), SLICE_SIZEOF_ (type)))
 
-/** Adds an array of `n` of `type`, aligned as the type wants; a product that
- * does not fit is the same as no memory. */
+/** Adds an array of `n` of `type`, with the alignment of the type; a product
+ * that does not fit is the same as no memory. */
 #define slice_linear_new_array(linear, type, n)                               \
   SLICE_CAST_ (type *,                                                        \
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \

@@ -26,19 +26,19 @@ typedef struct
    * that divides object_bytes rounded up to 8. */
   size_t alignment;
 
-  /** Not NULL: an object is constructed once, before it is handed out first,
-   * and stays constructed while it is free.  False: it can't be done, the
-   * allocation fails. */
+  /** Not NULL: constructs an object once, before its first allocation.  The
+   * object stays constructed while it is free.  False: the allocation
+   * fails. */
   bool (*construct) (void *object, void *data);
 
-  /** Called for each constructed object before its memory goes; may be
+  /** Called for each constructed object before its memory is returned; may be
    * NULL. */
   void (*destruct) (void *object, void *data);
 
-  /** Handed to both. */
+  /** Passed to both. */
   void *data;
 
-  /** How memory is got. */
+  /** How the pool gets its memory. */
   SliceArenaOptions arena;
 } SlicePoolOptions;
 
@@ -50,7 +50,7 @@ typedef struct
  */
 SLICE_API SlicePool *slice_pool_new (const SlicePoolOptions *options);
 
-/** Makes a pool of plain objects of one size, otherwise by default. */
+/** Makes a pool of plain objects of one size, with the default options. */
 SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
 
 /** Makes a pool that belongs to a context; see slice_linear_new_in(). */
@@ -61,16 +61,17 @@ SLICE_API SlicePool *slice_pool_new_in (const void *context,
 SLICE_API void slice_pool_destroy (SlicePool *pool);
 
 /* What the inline functions see (version 1).  The addresses of free objects
- * are on a stack outside the objects: if they were linked, an allocation would
- * wait for the line of the object before it.  A free object carries `sign` in
- * its second word, which no live object is likely to hold there.  A pool that
- * must be asked at every call (objects of 8 bytes, constructed, checked or
- * watched by a tool) shows an empty stack without room, and one live object. */
+ * are on a stack outside the objects: if the objects were linked, an
+ * allocation would wait for the cache line of the previous one.  A free object
+ * has `sign` in its second word, which a live object is unlikely to have
+ * there.  A pool whose calls must all take the slow path (objects of 8 bytes,
+ * constructed, checked, traced or watched by a tool) shows an empty stack
+ * without room, and one live object. */
 typedef struct
 {
-  void **top;        /* behind the address that is handed out next */
-  void **bottom;     /* the stack is empty when top is here */
-  void **limit;      /* and full when it is here */
+  void **top;        /* behind the address that is allocated next */
+  void **bottom;     /* the stack is empty if top is here */
+  void **limit;      /* and full if top is here */
   ptrdiff_t n_live;
   void *sign;
 } SlicePoolV1;
@@ -78,7 +79,7 @@ typedef struct
 SLICE_API void *slice_pool_alloc_slow_v1 (SlicePool *pool);
 SLICE_API void slice_pool_free_slow_v1 (SlicePool *pool, void *object);
 
-/** Takes an object.
+/** Allocates an object.
  *
  * @param pool  not NULL
  * @return      the object: constructed, or with undefined contents; NULL with
@@ -104,20 +105,20 @@ slice_pool_alloc (SlicePool *pool)
   return slice_pool_alloc_slow_v1 (pool);
 }
 
-/** Gives an object back; it is the next to be handed out.
+/** Frees an object; it is the next to be allocated.
  *
  * @param pool    not NULL
  * @param object  of this pool; NULL does nothing
  *
  * Errors: freeing a free object is misuse (320), found as long as its second
- *   word has not been written meanwhile.  A checked pool also finds objects
- *   of others (321), addresses inside an object (322) and writes to free
- *   objects (323), as does every pool with constructed or 8-byte objects
- *   (the first two); the first free in a block then makes a bitmap for it,
- *   and without memory for that, what is freed twice there is not found.
+ *   word was not written meanwhile.  A checked pool also finds objects of
+ *   another pool (321), addresses inside an object (322) and writes to free
+ *   objects (323).  Every pool with constructed or 8-byte objects finds the
+ *   first two of these.  The first free in a block of such a pool allocates a
+ *   bitmap; without memory for that a second free there is not found.
  * Threads: the pool's owner.
- * Cost: 10 instructions.  When the last live object comes back the pool
- *   starts afresh in the order of addresses: O(blocks).
+ * Cost: 10 instructions.  When the last live object is freed the pool starts
+ *   over in the order of addresses: O(blocks).
  */
 SLICE_ARENA_INLINE void slice_pool_free (SlicePool *pool, void *object);
 SLICE_ARENA_INLINE void
@@ -139,36 +140,37 @@ slice_pool_free (SlicePool *pool, void *object)
   slice_pool_free_slow_v1 (pool, object);
 }
 
-/** Gives `n` objects back.  NULLs are skipped. */
+/** Frees `n` objects.  NULLs are skipped. */
 SLICE_API void slice_pool_free_bulk (SlicePool *pool, size_t n,
                                      void *const *objects);
 
 /** Gets the memory for objects that will be needed.
  *
  * @param pool  not NULL
- * @param n     so many can be taken next, as long as none is reset, trimmed or
- *              destroyed, without asking for memory (a constructor may still
- *              fail); what is free already counts
+ * @param n     so many objects, free ones included, can be allocated next
+ *              without a request for memory, until the pool is reset, trimmed
+ *              or destroyed (a constructor may still fail)
  * @return      false with errno ENOMEM; the pool is as it was
  *
  * Threads: the pool's owner.
- * Cost: O(blocks); one block at most is asked for, or as many as it takes for
+ * Cost: O(blocks); it requests one block at most, or as many as it takes for
  *   more than 1 GiB.
  */
 SLICE_API bool slice_pool_reserve (SlicePool *pool, size_t n);
 
 /** Frees all objects.  Constructed ones are destructed, if they have a
- * destructor, in blocks that are given back; in blocks that stay they stay
+ * destructor, in blocks that are returned; in blocks that stay they stay
  * constructed.
  *
  * Cost: O(blocks); with constructed objects O(objects).
  */
 SLICE_API void slice_pool_reset (SlicePool *pool, SliceKeep keep);
 
-/** Gives all blocks back if no object is live.  @return  bytes given back */
+/** Returns the spare blocks, or all if no object is live.
+ * @return  bytes returned */
 SLICE_API size_t slice_pool_trim (SlicePool *pool);
 
-/** Objects that are out now. */
+/** The number of live objects. */
 SLICE_API size_t slice_pool_n_live (const SlicePool *pool);
 
 /** Bytes from one object to the next in a block. */

@@ -1,4 +1,4 @@
-/* slice-detail.hpp - memory as the other parts of slice.hpp ask for it
+/* slice-detail.hpp - how the other parts of slice.hpp allocate
  *
  * Public; a part of slice.hpp, which is what to include.
  *
@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <new>
 
-/* What is done when there is no memory is in the names, so that units with and
- * without exceptions may be in one program: none gets the other's functions. */
+/* The names say what happens without memory, so that units with and without
+ * exceptions may be in one program: neither gets the other's functions. */
 #if defined __cpp_exceptions || defined __EXCEPTIONS
 # define SLICE_FAILURE_V1 throwing
 #else
@@ -31,10 +31,10 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* The largest alignment that slices and arenas know. */
+/* The largest alignment that slices and arenas support. */
 constexpr std::size_t alignment_max = SLICE_ARENA_ALIGNMENT_MAX;
 
-/* There is no memory.  If this returns, it is worth another try. */
+/* Handles a lack of memory.  If this returns, the caller tries again. */
 #if defined __cpp_exceptions || defined __EXCEPTIONS
 [[noreturn]] inline void
 no_memory (std::size_t, std::size_t)
@@ -42,7 +42,7 @@ no_memory (std::size_t, std::size_t)
   throw std::bad_alloc ();
 }
 
-/* No try is worth another. */
+/* Handles a request that can never succeed. */
 [[noreturn]] inline void
 never_fits ()
 {
@@ -61,7 +61,7 @@ no_memory (std::size_t bytes, std::size_t alignment)
   slice_out_of_memory (bytes, alignment);
 }
 
-/* The handler is asked, as always, but can't help. */
+/* Calls the handler, as always, though it can't help. */
 [[noreturn]] inline void
 never_fits ()
 {
@@ -79,7 +79,7 @@ bad_options ()
 }
 #endif
 
-/* What `attempt` gives, which is no nullptr in the end. */
+/* Repeats `attempt` until it returns no nullptr; returns that. */
 template <typename Attempt>
 inline void *
 insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
@@ -93,7 +93,8 @@ insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
   return block;
 }
 
-/* n objects of `size`; a product that does not fit is no memory. */
+/* The size of n objects; a product that does not fit is handled as no memory.
+ */
 inline std::size_t
 array_bytes (std::size_t n, std::size_t size)
 {
@@ -108,7 +109,7 @@ rounded (std::size_t bytes, std::size_t alignment) noexcept
   return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/* `block`, moved up to a multiple of `alignment`. */
+/* `block`, rounded up to a multiple of `alignment`. */
 inline void *
 aligned (void *block, std::size_t alignment) noexcept
 {
@@ -116,8 +117,9 @@ aligned (void *block, std::size_t alignment) noexcept
   return static_cast<char *> (block) + ((0 - address) & (alignment - 1));
 }
 
-/* Beyond alignment_max, in a linear arena: an object inside a block that is so much
- * larger, with the block's address in front of it. */
+/* For alignments above alignment_max in a linear arena: an object inside a
+ * block that is larger by the alignment and a pointer; the pointer before the
+ * object is the block's address. */
 
 /* The block's size; 0 if there is none. */
 inline std::size_t
@@ -127,7 +129,7 @@ wide_bytes (std::size_t bytes, std::size_t alignment) noexcept
   return bytes <= SIZE_MAX / 2 && alignment <= SIZE_MAX / 4 ? bytes + more : 0;
 }
 
-/* `get` allocates so many bytes, or gives nullptr. */
+/* `get` allocates so many bytes, or returns nullptr. */
 template <typename Get>
 inline void *
 wide_object (std::size_t bytes, std::size_t alignment, Get get) noexcept
@@ -142,8 +144,8 @@ wide_object (std::size_t bytes, std::size_t alignment, Get get) noexcept
   return object;
 }
 
-/* The object itself, which is no block's start, if what is in front of it can
- * not be the block's address. */
+/* The block of an object.  If the word before the object can't be the block's
+ * address, the object itself, which is no block's start. */
 inline void *
 wide_block (void *object, std::size_t alignment) noexcept
 {
@@ -194,7 +196,8 @@ slice_put_unsized (void *block, std::size_t) noexcept
   slice_free_unsized (block);
 }
 
-/* Of an arena, or nullptr: a size's own alignment is at least 8. */
+/* Allocates from an arena, or nullptr.  The natural alignment of any size is
+ * at least 8. */
 inline void *
 arena_try_get (SliceLinear *arena, std::size_t bytes,
                std::size_t alignment) noexcept
@@ -225,7 +228,7 @@ arena_get (Arena *arena, std::size_t bytes, std::size_t alignment)
                  [=] { return arena_try_get (arena, bytes, alignment); });
 }
 
-/* The last object's memory comes back. */
+/* Frees the last object; the memory of others stays until the reset. */
 inline void
 linear_put (SliceLinear *arena, void *block, std::size_t bytes,
             std::size_t alignment) noexcept
@@ -240,15 +243,15 @@ linear_put (SliceLinear *arena, void *block, std::size_t bytes,
   slice_linear_free_last (arena, block, bytes);
 }
 
-/* Objects on a stack arena that may go in any order: one that is not the top
- * waits until what lies above it has gone.
+/* Objects on a stack arena that may be freed in any order: one that is not the
+ * top waits until all above it are freed.
  *
  *   | (padding) | below, block, sign | object |
  *   ^
- *   block, as the arena handed it out
+ *   block, as the arena allocated it
  *
- * The sign is live's or dead's, and tells this stack's objects from all else:
- * nothing is written by a head before it was asked.
+ * The sign identifies a live or a waiting object of this stack.  Nothing is
+ * written through a head before its sign was checked.
  */
 class stack_order
 {
@@ -317,7 +320,7 @@ private:
            ^ (reinterpret_cast<std::uintptr_t> (this) << 7);
   }
 
-  /* Its sign is not that of a live object. */
+  /* The error number; the sign is not that of a live object. */
   int
   fault_of (const Head *head) const noexcept
   {

@@ -20,12 +20,12 @@ inline namespace SLICE_FAILURE_V1
 {
 
 /** Slabs for LLVM from a page source: the allocator parameter of
- * llvm::BumpPtrAllocatorImpl.  Pages are mapped for each slab and given back
+ * llvm::BumpPtrAllocatorImpl.  Pages are mapped for each slab and returned
  * with it.
  *
  *   typedef llvm::BumpPtrAllocatorImpl<slice::llvm_allocator<>> Bump;
  *
- * Needs nothing of LLVM's headers.
+ * It needs no header of LLVM's.
  */
 template <SlicePageSource Which = SLICE_PAGES_MMAP> class llvm_allocator
 {

@@ -21,10 +21,10 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* A coroutine hands its arguments on to its promise's operator new: with one
- * pointer they look like placement, and the frame would overwrite what the
- * pointer points to.  So placement asks for this function, which is found
- * where the class has none of its name. */
+/* A coroutine passes its arguments to its promise's operator new.  A single
+ * pointer looks like placement, and the frame would overwrite what the pointer
+ * points to.  So placement needs this function, which the compiler finds only
+ * if the class has none of its name, as a promise has. */
 struct use_SLICE_PROMISE_OPERATORS
 {
 };
@@ -34,16 +34,16 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
 
 /** Inside a class: its objects, and those of derived classes, are slices.
  * A class that is deleted through a base needs a virtual destructor there, so
- * that delete knows the size; arrays go the usual way.  new (std::nothrow)
- * gives nullptr when there is no memory.
+ * that delete knows the size.  Arrays are allocated as usual.
+ * new (std::nothrow) returns nullptr if there is no memory.
  *
- * An alignas is served where the language tells operator new of it: from
- * C++17 on, or with -faligned-new.  Before, a class that wants more than 16
- * says so: SLICE_CLASS_OPERATORS_ALIGNED (64).  With the language's alignas
- * delete looks the size up.
+ * An alignas works if the language passes it to operator new: from C++17 on,
+ * or with -faligned-new.  Before, a class that needs an alignment above 16 has
+ * SLICE_CLASS_OPERATORS_ALIGNED (64).  With the language's alignas delete
+ * looks the size up.
  *
- * Not for a coroutine's promise, nor a base of one: there it is
- * SLICE_PROMISE_OPERATORS. */
+ * A coroutine's promise, or a base of one, has SLICE_PROMISE_OPERATORS
+ * instead. */
 #define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
 
 /** The same for a class whose objects are aligned to `least` at least, a power
@@ -79,8 +79,8 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
   }                                                                           \
   SLICE_CLASS_OPERATORS_OF_ALIGNAS_ (least)
 
-/* Delete without a size: new finds no other when a constructor throws, and
- * where both are declared each delete takes it. */
+/* Delete without a size: if a constructor throws the compiler calls only this
+ * one, and if both are declared every delete calls it. */
 #ifdef __cpp_aligned_new
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
    static void *operator new (std::size_t size,                               \

@@ -1,7 +1,7 @@
 /* slice-resource.hpp - resources for std::pmr
  *
- * Public; a part of slice.hpp, which is what to include.  Where there is no
- * std::pmr (before C++17) it is empty.
+ * Public; a part of slice.hpp, which is what to include.  It is empty without
+ * std::pmr (before C++17).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +24,7 @@
 
 #ifdef SLICE_HAS_PMR
 
-/* Classes without a function of their own out of line: each unit has the
+/* These classes have no out-of-line function, so each unit has their virtual
  * tables. */
 #ifdef __clang__
 # pragma clang diagnostic push
@@ -40,9 +40,10 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* `other`, if it is a Type; `same` is one.  It is if its functions are those
- * of `same`, to which the first word of both points; what derives from Type is
- * then none.  Not by dynamic_cast: units without RTTI share these classes. */
+/* `other`, if it is a Type, as `same` is.  It is a Type if its virtual table,
+ * to which the first word points, is that of `same`; a class derived from Type
+ * has another one.  Units without RTTI share these classes, so dynamic_cast
+ * can't be used. */
 template <typename Type>
 const Type *
 resource_as (const std::pmr::memory_resource *other,
@@ -81,7 +82,7 @@ class memory_resource : public std::pmr::memory_resource
   }
 };
 
-/** The one that may be shared by all; it never ends. */
+/** A resource that all may share; it is never destroyed. */
 inline memory_resource *
 default_resource () noexcept
 {
@@ -94,7 +95,7 @@ default_resource () noexcept
 namespace detail
 {
 
-/* Equal is what stands on the same arena. */
+/* Two resources are equal if they use the same arena. */
 template <typename Derived, typename Arena>
 class arena_resource : public std::pmr::memory_resource
 {
@@ -125,8 +126,8 @@ private:
 
 } // namespace detail
 
-/** A linear arena, which it does not own: the last object's memory comes back
- * when it is deallocated, all else at reset. */
+/** A linear arena, which it does not own.  Deallocating the last object frees
+ * its memory; all other memory is freed at reset. */
 class linear_resource final
     : public detail::arena_resource<linear_resource, SliceLinear>
 {
@@ -148,10 +149,10 @@ private:
   }
 };
 
-/** A stack arena, which it does not own.  What is deallocated out of order
- * waits for what lies above it: see StackPool.  It is equal to itself alone,
- * for it knows the order of its own objects: what else is put on the arena
- * must be off again when the next object is deallocated.  Errors: as
+/** A stack arena, which it does not own.  An object that is deallocated out of
+ * order waits for those above it: see StackPool.  The resource is equal to
+ * itself only, as it knows the order of its own objects: anything else on the
+ * arena must be released before the next object is deallocated.  Errors: as
  * StackPool. */
 class stack_resource final : public std::pmr::memory_resource
 {
@@ -213,9 +214,9 @@ private:
   }
 };
 
-/** A pool, which it does not own; what does not fit its objects goes to
- * another resource, slices if none is named.  Equal is what stands on the same
- * pool, with the same size and an equal other one. */
+/** A pool, which it does not own.  A request that does not fit the pool's
+ * objects is passed to another resource; the default is slices.  Two are equal
+ * if they use the same pool and size, and equal other resources. */
 class pool_resource final : public std::pmr::memory_resource
 {
 public:
@@ -236,8 +237,8 @@ public:
   }
 
 private:
-  /* A size's own alignment is all that a pool promises; one that was asked for
-   * less may keep less between its objects. */
+  /* A pool promises only the natural alignment of its size, and one that was
+   * made for less may have less space between its objects. */
   bool
   fits (std::size_t bytes, std::size_t alignment) const noexcept
   {

@@ -26,7 +26,7 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* Owns an arena; can't be copied. */
+/* Owns an arena; it can't be copied. */
 template <typename Arena, void (*Destroy) (Arena *)> class arena_owner
 {
 public:
@@ -40,7 +40,7 @@ public:
   }
 
 protected:
-  /* `make` gives an arena, or nullptr. */
+  /* `make` returns an arena, or nullptr. */
   template <typename Make>
   explicit arena_owner (Make make)
       : arena_ (static_cast<Arena *> (
@@ -53,7 +53,7 @@ protected:
   }
 
 private:
-  /* What a message calls an arena's size. */
+  /* The size that messages name for an arena. */
   static constexpr std::size_t control_bytes = 512;
 
   template <typename Make>
@@ -71,7 +71,7 @@ private:
 
 } // namespace detail
 
-/* A strategy serves CustomAllocator.  A program may have its own:
+/* A strategy of CustomAllocator.  A program may write its own:
  *
  *   S (std::size_t bytes, std::size_t alignment)   of the objects to come
  *   void *allocate (std::size_t bytes, std::size_t alignment)
@@ -80,8 +80,8 @@ private:
  *   void reset (SliceKeep)                         if it is called
  */
 
-/** Objects that all die at once; the last one's memory comes back when it is
- * deallocated. */
+/** Objects that all end at once; only the last one's memory is freed when it
+ * is deallocated. */
 class LinearPool
     : public detail::arena_owner<SliceLinear, slice_linear_destroy>
 {
@@ -90,7 +90,7 @@ public:
       : arena_owner ([=] { return slice_linear_new (options); })
   {
   }
-  /* For CustomAllocator, which says what it will ask for. */
+  /* For CustomAllocator, which passes its objects' size and alignment. */
   LinearPool (std::size_t, std::size_t) : LinearPool ()
   {
   }
@@ -114,15 +114,16 @@ public:
   }
 };
 
-/** Objects that die in the reverse order of their birth, mostly: one that is
- * deallocated out of order waits for those above it.  So standard containers
- * may stand on it, though a vector that grows leaves its old place to be had
- * back when the new one goes.  Each object has three words in front of it.
+/** Objects that mostly end in the reverse order of their allocation.  One that
+ * is deallocated out of order waits for those above it.  So standard
+ * containers can use it, but the old array of a vector that grows is freed
+ * only with the new one.  Three words precede each object.
  *
- * Errors: what is no live object of this pool (312), was deallocated before
- * (311), or has been overrun from below (313) is misuse.
+ * Errors: it is misuse to deallocate an address that is no live object of this
+ * pool (312) or was deallocated before (311), or an object that was overrun
+ * from below (313).
  *
- * What else is put on its arena must be off again when the next object is
+ * Anything else on its arena must be released before the next object is
  * deallocated. */
 class StackPool
     : public detail::arena_owner<SliceStack, slice_stack_destroy>
@@ -159,8 +160,8 @@ private:
   detail::stack_order order_;
 };
 
-/** Objects of one size that die in any order; what is larger (an array) or
- * wants more alignment is a slice. */
+/** Objects of one size that end in any order.  A larger one (an array), or one
+ * that needs more alignment, is a slice. */
 class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
@@ -203,7 +204,7 @@ public:
   }
 
 private:
-  /* Of the pool or a slice?  The same answer at both ends of its life. */
+  /* Is an object the pool's, or a slice?  Allocation and free must agree. */
   bool
   fits (std::size_t bytes, std::size_t alignment) const noexcept
   {
@@ -243,7 +244,7 @@ private:
   std::size_t alignment_;
 };
 
-/** Objects of any size that die in any order, each call in bounded time: over
+/** Objects of any size that end in any order, each call in bounded time: over
  * a buffer of the caller's, or growing. */
 class TlsfPool : public detail::arena_owner<SliceTlsf, slice_tlsf_destroy>
 {
@@ -252,8 +253,8 @@ public:
       : arena_owner ([=] { return slice_tlsf_new (options); })
   {
   }
-  /** Over a buffer: see slice_tlsf_new_fixed(); one that is too small, or
-   * nullptr, is as options out of range. */
+  /** Over a buffer: see slice_tlsf_new_fixed().  One that is too small, or
+   * nullptr, is handled as options out of range. */
   TlsfPool (void *buffer, std::size_t bytes)
       : arena_owner ([=] {
           return slice_tlsf_new_fixed (buffer, buffer != nullptr ? bytes : 0);
@@ -289,8 +290,8 @@ public:
 };
 
 /** Objects of type T by a strategy: LinearPool, StackPool, Pool or TlsfPool.
- * It is a standard allocator, too.  Who owns the strategy, and for how long,
- * is said where it is made:
+ * It is a standard allocator, too.  The constructor says who owns the
+ * strategy, and for how long:
  *
  *   CustomAllocator<T, S> a;           one owner: a's, and its copies'
  *   CustomAllocator<T, S> b (pool);    owner and consumer apart: `pool` must
@@ -298,11 +299,11 @@ public:
  *   CustomAllocator<T, S> c (shared);  many consumers share it: a
  *                                      std::shared_ptr; the last one ends it
  *
- * A copy, and one for another type, shares the strategy and is equal.  One
- * that was moved from is as it was: a container that was moved from may be
- * used again.  a's pool is made for objects of type T; a container that puts
- * more into its nodes (a list, a map) asks for larger ones, which are slices,
- * unless it is given a pool of that size: Pool (sizeof (T) + 64, 16).
+ * A copy, also one for another type, shares the strategy and is equal.  An
+ * allocator that was moved from is unchanged, so a container that was moved
+ * from may be used again.  The pool of a is made for objects of type T.  The
+ * nodes of a container (a list, a map) are larger; they are slices unless the
+ * container has a pool of their size: Pool (sizeof (T) + 64, 16).
  *
  * Errors: std::bad_alloc.  Threads: as the arena: one at a time.
  * Cost: the strategy's; copying counts a reference.
@@ -337,7 +338,7 @@ public:
 
   CustomAllocator (std::nullptr_t) = delete; /* there is no strategy */
 
-  /* These alone: moving is copying. */
+  /* No move functions: moving is copying. */
   CustomAllocator (const CustomAllocator &) noexcept = default;
   CustomAllocator &operator= (const CustomAllocator &) noexcept = default;
   ~CustomAllocator () = default;
@@ -385,7 +386,7 @@ public:
     deallocate (object, 1);
   }
 
-  /** Forgets all objects.  Their destructors are not run, so T's must have
+  /** Frees all objects.  Their destructors are not run, so T's must have
    * nothing to do. */
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
@@ -402,7 +403,7 @@ public:
   }
 
 private:
-  /* Frees a block whose object could not be made. */
+  /* Frees a block whose object could not be constructed. */
   struct Guard
   {
     Guard (CustomAllocator *a, T *b) noexcept : self (a), block (b)

@@ -23,7 +23,7 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* Ends an object; an array's last element first. */
+/* Destroys an object; the last element of an array first. */
 template <typename T>
 void
 end_object (T &object) noexcept
@@ -39,8 +39,8 @@ end_object (T (&array)[N]) noexcept
     end_object (array[i - 1]);
 }
 
-/* Ends the first `n` objects of a block that has room for `n_room`, the last
- * one first, and frees it. */
+/* Destroys the first `n` objects of a block that has room for `n_room`, the
+ * last one first, and frees the block. */
 template <typename T>
 void
 end_block (T *objects, std::size_t n, std::size_t n_room) noexcept
@@ -61,11 +61,11 @@ using if_less_const = typename std::enable_if<
 } // namespace detail
 
 /** Destroys an object of make_unique() and frees its slice.  T must be the
- * type that it was made with, as the size is not kept. */
+ * type that the object was made with, as its size is not stored. */
 template <typename T> struct deleter
 {
   deleter () noexcept = default;
-  /** A unique_ptr<const T> takes a unique_ptr<T>. */
+  /** Converts a unique_ptr<T> to a unique_ptr<const T>. */
   template <typename U, typename = detail::if_less_const<U, T>>
   deleter (const deleter<U> &) noexcept
   {
@@ -78,11 +78,11 @@ template <typename T> struct deleter
   }
 };
 
-/** The same of an array, whose length it keeps: of one that is not
- * make_unique()'s, unique_ptr<T[]> (array, deleter<T[]> (n)).  Without a
- * length, as in unique_ptr<T[]> (array), it frees what has nothing to destroy;
- * of other types it is misuse (103).  reset (array) takes the array's length
- * to be that of the one before. */
+/** The same for an array, whose length it stores.  For an array that
+ * make_unique() did not make it is unique_ptr<T[]> (array, deleter<T[]> (n)).
+ * Without a length, as in unique_ptr<T[]> (array), it frees the array if T has
+ * no destructor to run; for other types that is misuse (103).  reset (array)
+ * keeps the length of the previous array. */
 template <typename T> struct deleter<T[]>
 {
 public:
@@ -116,7 +116,7 @@ public:
 private:
   template <typename U> friend struct deleter;
 
-  /* No array is as long. */
+  /* No array has this length. */
   static constexpr std::size_t unknown = SIZE_MAX;
 
   static void
@@ -135,15 +135,15 @@ private:
   std::size_t n_;
 };
 
-/** A std::unique_ptr that frees a slice: the size of a pointer; of an array,
- * of two.  An array's length is get_deleter ().size (). */
+/** A std::unique_ptr that frees a slice.  It has the size of a pointer; for an
+ * array, of two.  An array's length is get_deleter ().size (). */
 template <typename T> using unique_ptr = std::unique_ptr<T, deleter<T>>;
 
 namespace detail
 {
 
-/* Frees a block that did not become an object, or an array of which `n` did.
- */
+/* Frees a block if the object, or all but `n` of an array, could not be
+ * constructed. */
 template <typename T> class unfinished
 {
 public:
@@ -167,7 +167,7 @@ public:
     return static_cast<char *> (block_) + n * sizeof (T);
   }
 
-  /* It is the caller's from now on. */
+  /* Passes the block to the caller. */
   T *
   finished () noexcept
   {

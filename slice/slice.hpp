@@ -20,17 +20,17 @@
  *                        strategy
  *   slice-llvm.hpp       slice::llvm_allocator: pages for LLVM's
  *                        BumpPtrAllocatorImpl
- *   slice-detail.hpp     what the others stand on: nothing for programs
+ *   slice-detail.hpp     private functions of the others
  *
- * Any alignment is served; those above 4096 at the cost of so many bytes.
+ * Any alignment is possible; one above 4096 costs that many bytes.
  *
- * Everything throws std::bad_alloc when there is no memory, and where an
- * arena's options are out of range (without exceptions that is error 340).
- * Where exceptions are off (-fno-exceptions) it does what slice_alloc() does:
- * the failure handler is asked, and if it gives up the program ends with error
- * 120, which tells the size.  RTTI is not needed.  Units with and without
- * either may be in one program; types of slice:: in what they tell each other
- * are of one kind of unit as to exceptions, or do not link.
+ * Everything throws std::bad_alloc if there is no memory, or if an arena's
+ * options are out of range.  Without exceptions (-fno-exceptions) the second
+ * is error 340, and the first is handled as by slice_alloc(): it calls the
+ * failure handler, and if that gives up the program ends with error 120, which
+ * has the size.  RTTI is not needed.  Units with and without exceptions or
+ * RTTI may be in one program.  A unit with exceptions and one without can't
+ * pass types of slice:: to each other: that does not link.
  *
  * SPDX-License-Identifier: MIT
  */

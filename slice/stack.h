@@ -1,8 +1,8 @@
-/* stack.h - stack arenas: the object that came last goes first
+/* stack.h - stack arenas: the object allocated last is released first
  *
- * Public.  Allocate and release cost a handful of instructions each, also
- * where a block ends: the block that was left stays as a spare one.  See
- * arena.h for what all arenas share.
+ * Public.  Allocation and release cost a handful of instructions each, also at
+ * the end of a block, as the block above stays as a spare one.  See arena.h
+ * for what all arenas share.
  *
  * Design: section 8.3.
  *
@@ -37,9 +37,9 @@ SLICE_API void slice_stack_destroy (SliceStack *stack);
 
 SLICE_API void *slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size);
 SLICE_API void slice_stack_release_slow_v1 (SliceStack *stack, void *object);
-/* For slice.hpp, whose objects lie in the arena's: ends the program if nothing
- * of the arena that is out can lie there, or by the fault (311, 312, 313) if
- * that is not 0. */
+/* For slice.hpp, whose objects lie inside those of the arena.  Reports misuse
+ * if no live object of the arena can lie there, or the fault (311, 312, 313)
+ * if that is not 0. */
 SLICE_API void slice_stack_check_v1 (const SliceStack *stack,
                                      const void *object, int fault);
 
@@ -50,7 +50,7 @@ SLICE_API void slice_stack_check_v1 (const SliceStack *stack,
  * @return       the object, contents undefined; NULL with errno ENOMEM
  *
  * Threads: the arena's owner.
- * Cost: 7 instructions for a constant size; a block now and then.
+ * Cost: 7 instructions for a constant size; sometimes a block.
  */
 SLICE_ARENA_INLINE void *slice_stack_alloc (SliceStack *stack, size_t size)
     SLICE_ATTR_ALLOC_SIZE (2);
@@ -68,17 +68,17 @@ SLICE_API void *slice_stack_alloc_aligned (SliceStack *stack, size_t alignment,
                                            size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);
 
-/** Takes the top object off.
+/** Releases the top object.
  *
  * @param stack   the arena; not NULL
  * @param object  the top; NULL does nothing
  *
  * Errors: an object of another arena (312), a second release (311) and one
  *   out of order (310) are misuse.  A checked arena finds each at the call,
- *   and an overrun into the data kept before an object (313).  Any other
- *   finds what lies outside the current block and is not the top, and what
- *   lies above the top; but a release of a lower object in the current block
- *   takes all above it off.
+ *   and an overrun into the data kept before an object (313).  Any other finds
+ *   an address outside the current block that is not the top, and one above
+ *   the top; but the release of a lower object in the current block releases
+ *   all above it.
  * Threads: the arena's owner.
  * Cost: 6 instructions; O(1) where a block becomes empty.
  */
@@ -98,29 +98,30 @@ slice_stack_release (SliceStack *stack, void *object)
  * in a larger block.
  *
  * @param object    the top; NULL: as slice_stack_alloc()
- * @param old_size  the size it was asked for with
+ * @param old_size  the size it was allocated with
  * @param new_size  bytes; 0 is taken as 1
- * @return          the object; NULL with errno ENOMEM, the old one stands
+ * @return          the object; NULL with errno ENOMEM, and the old one stays
+ *                  as it was
  *
  * Errors: an object that is not the top is misuse (310).
  */
 SLICE_API void *slice_stack_resize (SliceStack *stack, void *object,
                                     size_t old_size, size_t new_size);
 
-/** Takes everything off. */
+/** Releases everything. */
 SLICE_API void slice_stack_reset (SliceStack *stack, SliceKeep keep);
 
-/** Gives the spare block back to the source.  @return  bytes given back */
+/** Returns the spare block to the source.  @return  bytes returned */
 SLICE_API size_t slice_stack_trim (SliceStack *stack);
 
-/** Is nothing on it? */
+/** Does the stack have no object? */
 SLICE_API bool slice_stack_is_empty (const SliceStack *stack);
 
 /** Fills in what the arena holds.  Cost: O(blocks). */
 SLICE_API void slice_stack_get_stats (const SliceStack *stack,
                                       SliceArenaStats *stats);
 
-/** Puts one `type` on the stack, aligned as the type wants. */
+/** Puts one `type` on the stack, with the alignment of the type. */
 #define slice_stack_new_object(stack, type)                                   \
   SLICE_CAST_ (type *,                                                        \
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \

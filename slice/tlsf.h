@@ -1,10 +1,10 @@
 /* tlsf.h - two-level segregated fit: any size, any order, bounded time
  *
- * Public.  A heap in which every operation takes a bounded number of steps,
- * whatever has happened before and however large the heap is.  Over a fixed
- * buffer it never makes a system call, so that real-time threads may use it;
- * it may also grow from a page source, and then the bound holds but for the
- * calls that map or unmap.  A free joins its neighbours before it returns.
+ * Public.  Every operation on such a heap takes a bounded number of steps,
+ * whatever happened before and however large the heap is.  Over a fixed buffer
+ * it makes no system call, so that real-time threads may use it.  A heap may
+ * also grow from a page source; then the bound holds except for calls that map
+ * or unmap.  A free joins its neighbours before it returns.
  *
  * See arena.h for what all arenas share.
  *
@@ -24,13 +24,13 @@ SLICE_BEGIN_DECLS
 /** A two-level segregated fit heap. */
 typedef struct SliceTlsf SliceTlsf;
 
-/** Bytes of a fixed buffer that are enough to serve one object of `bytes`:
- * the control block and the headers come to this. */
+/** The size of a fixed buffer that has room for one object of `bytes`, with
+ * the control block and the headers. */
 SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
 
 /** Makes a heap over a buffer of the caller's.
  *
- * @param buffer  any address; used until the heap is no longer; not NULL
+ * @param buffer  any address; must outlive the heap; not NULL
  * @param bytes   its size; slice_tlsf_buffer_bytes (16) at least
  * @return        the heap, inside the buffer, or NULL with errno EINVAL if
  *                the buffer is too small
@@ -63,33 +63,33 @@ SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
  * @param size  bytes; 0 is taken as 1
  * @return      an object aligned to 16; NULL with errno ENOMEM
  *
- * Errors: a damaged heap, where one is met, is misuse (332).
+ * Errors: damage that the call meets is misuse (332).
  * Threads: the heap's owner.
- * Cost: bounded; two bitmap words and at most three blocks are looked at.
+ * Cost: bounded; it reads two bitmap words and at most three blocks.
  */
 SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
     SLICE_ATTR_ALLOC_SIZE (2);
 
 /** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
- * of two, else misuse (300); of any size, not SLICE_ARENA_ALIGNMENT_MAX at
- * the most, as it is in other arenas. */
+ * of two, else misuse (300).  Unlike in other arenas it may exceed
+ * SLICE_ARENA_ALIGNMENT_MAX. */
 SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
                                           size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);
 
-/** Frees, and joins the neighbours that are free at once.
+/** Frees, and at once joins the neighbours that are free.
  *
  * @param tlsf    not NULL
  * @param object  of this heap; NULL does nothing
  *
  * Errors: a free object (330) and an address that no object of this heap has
- *   (331) are misuse.  So is damage (332): of a header or a link that is met,
- *   before anything is written by it; in a checked heap also one byte too many
- *   in this object.  Addresses of another heap are found where size_t has 64
+ *   (331) are misuse.  So is a damaged header or link that the call meets
+ *   (332), before it writes by it, and in a checked heap an overrun of this
+ *   object by one byte.  Addresses of another heap are found if size_t has 64
  *   bits, or one of the heaps is over a buffer, or the heap is checked.
  * Threads: the heap's owner.
- * Cost: bounded; at most three blocks are looked at.  A heap that grows keeps
- *   one empty region and gives a second one back.
+ * Cost: bounded; it reads at most three blocks.  A heap that grows keeps one
+ *   empty region and returns a second one.
  */
 SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
 
@@ -98,7 +98,8 @@ SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
  *
  * @param object  NULL: as slice_tlsf_alloc()
  * @param size    bytes; 0 is taken as 1
- * @return        the object; NULL with errno ENOMEM, the old one stands
+ * @return        the object; NULL with errno ENOMEM, and the old one stays as
+ *                it was
  *
  * Errors: as slice_tlsf_free().
  * Cost: bounded in place; else the copy.
@@ -109,10 +110,10 @@ SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
 SLICE_API size_t slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf,
                                              const void *object);
 
-/** The bytes that may be used of an object: at least what was asked for; in a
- * checked heap, and when valgrind or AddressSanitizer watches, just that; and
- * where the compiler sees how it was allocated no more, either: see
- * slice_block_size().  Errors: as slice_tlsf_free(). */
+/** The bytes of an object that may be used: at least its size.  They are just
+ * its size in a checked heap, under valgrind or AddressSanitizer, and where
+ * the compiler sees how it was allocated: see slice_block_size().
+ * Errors: as slice_tlsf_free(). */
 SLICE_ARENA_INLINE size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
                                                    const void *object)
     SLICE_ARENA_ALWAYS_V1;
@@ -124,14 +125,14 @@ slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
   return bytes < known ? bytes : known;
 }
 
-/** Frees all objects.  With KEEP_NONE a heap that grows gives all regions
- * back but the first. */
+/** Frees all objects.  With KEEP_NONE a heap that grows returns all its
+ * regions. */
 SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
 
-/** Gives regions back in which nothing is live.  @return  their bytes */
+/** Returns regions without a live object.  @return  their bytes */
 SLICE_API size_t slice_tlsf_trim (SliceTlsf *tlsf);
 
-/** How broken up the free memory is. */
+/** What a heap holds, and how fragmented its free memory is. */
 typedef struct
 {
   SliceArenaStats arena;
@@ -140,7 +141,7 @@ typedef struct
   size_t free_bytes;        /**< in free blocks */
   size_t largest_free;      /**< the largest object that fits into one of them
                                  now */
-  unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 when
+  unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 if
                                         nothing is free */
 } SliceTlsfStats;
 
@@ -163,9 +164,9 @@ SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
                                                void *data),
                                 void *data);
 
-/** Looks at everything: sizes, neighbours, flags, lists and bitmaps.
+/** Validates everything: sizes, neighbours, flags, lists and bitmaps.
  *
- * @param why  where to put what is wrong, or NULL if nothing; may be NULL
+ * @param why  receives what is wrong, or NULL if nothing; may be NULL
  * @return     true if the heap is sound
  *
  * Cost: O(blocks and objects).
