@@ -21,44 +21,44 @@ typedef struct
   char *pages;
   size_t bytes;
   unsigned number;
-} TlsfBlock;
+} Run;
 
 static void
-tlsf_block_free (const SliceSource *source, GArray *pieces, guint i)
+run_free (const SliceSource *source, GArray *runs, guint i)
 {
-  TlsfBlock piece = g_array_index (pieces, TlsfBlock, i);
-  g_assert_true (pattern_holds (piece.pages, piece.bytes, piece.number));
-  source->unmap (source, piece.pages, piece.bytes);
-  g_array_remove_index_fast (pieces, i);
+  Run run = g_array_index (runs, Run, i);
+  g_assert_true (pattern_holds (run.pages, run.bytes, run.number));
+  source->unmap (source, run.pages, run.bytes);
+  g_array_remove_index_fast (runs, i);
 }
 
-/* Pieces of random sizes and alignments come and go; none overlaps. */
+/* Runs of random sizes and alignments are mapped and unmapped; none overlaps. */
 static void
 run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
 {
-  GArray *pieces = g_array_new (FALSE, FALSE, sizeof (TlsfBlock));
+  GArray *runs = g_array_new (FALSE, FALSE, sizeof (Run));
   for (unsigned i = 0; i < n_operations; i++)
     {
-      bool frees = pieces->len > 40 || g_test_rand_int_range (0, 5) < 2;
-      if (pieces->len > 0 && frees)
+      bool frees = runs->len > 40 || g_test_rand_int_range (0, 5) < 2;
+      if (runs->len > 0 && frees)
         {
-          guint at = (guint) g_test_rand_int_range (0, (gint32) pieces->len);
-          tlsf_block_free (source, pieces, at);
+          guint at = (guint) g_test_rand_int_range (0, (gint32) runs->len);
+          run_free (source, runs, at);
           continue;
         }
       size_t n = (size_t) g_test_rand_int_range (1, (gint32) n_pages + 1);
       size_t alignment = (size_t) PAGE << g_test_rand_int_range (0, 3);
-      TlsfBlock piece = { NULL, n * PAGE, i };
-      piece.pages = source->map (source, piece.bytes, alignment);
-      if (piece.pages == NULL)
+      Run run = { NULL, n * PAGE, i };
+      run.pages = source->map (source, run.bytes, alignment);
+      if (run.pages == NULL)
         continue;
-      g_assert_cmpuint ((uintptr_t) piece.pages % alignment, ==, 0);
-      pattern_fill (piece.pages, piece.bytes, i);
-      g_array_append_val (pieces, piece);
+      g_assert_cmpuint ((uintptr_t) run.pages % alignment, ==, 0);
+      pattern_fill (run.pages, run.bytes, i);
+      g_array_append_val (runs, run);
     }
-  while (pieces->len > 0)
-    tlsf_block_free (source, pieces, 0);
-  g_array_free (pieces, TRUE);
+  while (runs->len > 0)
+    run_free (source, runs, 0);
+  g_array_free (runs, TRUE);
 }
 
 static void
@@ -238,7 +238,7 @@ test_misuse_unmap (void)
   expect_error (309, "unmap of pages that are not out");
 }
 
-/* --- a source whose pieces adjoin ---------------------------------------- */
+/* --- a source whose runs adjoin ---------------------------------------- */
 
 static char *rising_next, *rising_end;
 
@@ -265,7 +265,7 @@ static const SliceSource rising = { .name = "rising",
                                     .unmap = rising_unmap,
                                     .is_zeroed = true };
 
-/* Heaps that fill a span, and one more block right behind it that is a piece
+/* Heaps that fill a span, and one more block right behind it that is a run
  * of its own: it must not go back together with the span's last. */
 static void
 test_adjoining (void)
