@@ -1,9 +1,9 @@
 /* ralloc-extension.h - nodes: names, references, limits, refusals, reports
  *
- * Public; a part of ralloc.h, which is what to include.  What Mesa's ralloc
- * lacks and talloc's users value; paid by the nodes that use it, with a
- * record of 112 bytes at a node's first.  What is said in ralloc.h of order,
- * memory, threads and misuse holds here, too.
+ * Public; a part of ralloc.h, which programs include.  Mesa's ralloc lacks
+ * these calls and users of talloc value them.  Only nodes that use them pay,
+ * by a record of 112 bytes at the first use.  The rules of ralloc.h on order,
+ * memory, threads and misuse hold here, too.
  *
  * Design: section 7.7.
  *
@@ -27,11 +27,11 @@ SLICE_API void ralloc_free_children (void *ctx);
  * Threads: tree.  Cost: O(depth).  Source: talloc_is_parent(). */
 SLICE_API bool ralloc_is_ancestor (const void *ancestor, const void *ptr);
 
-/* As ralloc_usable_size(), whatever the compiler knows of the node. */
+/* As ralloc_usable_size(), without regard to what the compiler knows. */
 SLICE_API size_t ralloc_usable_size_v1 (const void *ptr);
 
 /** Bytes of payload of one node that may be used; 0 of NULL.  Where the
- * compiler sees how it was allocated, no more than was asked for: see
+ * compiler sees how it was allocated, no more than was requested: see
  * slice_block_size().
  * Threads: tree.  Cost: some loads. */
 RALLOC_INLINE size_t ralloc_usable_size (const void *ptr) RALLOC_ALWAYS_V1;
@@ -44,8 +44,8 @@ ralloc_usable_size (const void *ptr)
 }
 
 /** Elements of `*ptr` for which a node has room, as ralloc_usable_size(): at
- * least as many as were asked for, and more where the node's block is larger.
- * So it says when an array must grow, not how many elements are in use. */
+ * least as many as were requested, and more where the node's block is larger.
+ * So it tells when an array must grow, not how many elements are in use. */
 #define ralloc_array_length(ptr) (ralloc_usable_size (ptr) / sizeof (*(ptr)))
 
 /** Nodes in a tree, the top included; 0 of NULL.
@@ -54,28 +54,28 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
 
 /* --- destructors that may refuse ----------------------------------------- */
 
-/** Sets a function that is asked before a node and its descendants are freed.
+/** Sets a function that decides whether a node and its descendants are freed.
  *
  * @param ptr      the node, not NULL
- * @param refuses  called with the node *before* its descendants go (so from
- *                 the top of a tree downwards); true keeps the node and its
- *                 subtree.  NULL clears it.
+ * @param refuses  called with the node *before* its descendants are freed (so
+ *                 from the top of a tree downwards); true keeps the node and
+ *                 its subtree.  NULL clears it.
  * @return         false if there is no memory for the record
  *
- * A node that is kept while its parent goes moves to the parent of the node
- * whose freeing began it all (to the roots, if that had none).  The function
- * may free others, add children, or steal its node away, which keeps it; so
- * does to free its node's parent, whatever it returns: the node moves as if it
- * had refused.
- * A node may have a destructor as well: that runs when the node goes.
+ * A node that is kept while its parent is freed moves to the parent of the
+ * node that the program freed, or becomes a root if that had none.  The
+ * function may free other nodes, add children, or steal its node away, which
+ * keeps it.  If it frees the parent of its node, the node is kept, whatever it
+ * returns, and moves as if it had refused.
+ * A node may have a destructor as well, which runs when the node is freed.
  *
  * Threads: tree.  Source: talloc_set_destructor().
  */
 SLICE_API bool ralloc_set_refusing_destructor (const void *ptr,
                                                bool (*refuses) (void *));
 
-/** As ralloc_free(), and says what became of it.
- * @return  true if ptr is gone (or NULL); false if it was refused, kept by a
+/** As ralloc_free(), with a result.
+ * @return  true if ptr was freed (or NULL); false if it refused, was kept by a
  *          reference, or is being freed already */
 SLICE_API bool ralloc_try_free (void *ptr);
 
@@ -88,7 +88,7 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
  * leave room for the subtree (errno ENOMEM). */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
-/** ralloc_steal(), and the pointer that was stolen, of its own type:
+/** ralloc_steal(), which returns the stolen pointer in its own type:
  * `self->name = ralloc_stolen (self, name);`.  A macro in C. */
 #ifdef __cplusplus
 }
@@ -117,7 +117,7 @@ ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
 
 /** Names a node.
  * @param ptr   the node, not NULL
- * @param name  copied; NULL takes the name away
+ * @param name  copied; NULL removes the name
  * @return      false with errno ENOMEM
  * Threads: tree.  Cost: a record at a node's first.
  * Source: talloc_set_name(). */
@@ -130,7 +130,7 @@ SLICE_API const char *ralloc_get_name (const void *ptr);
  * Source: talloc_find_parent_byname(). */
 SLICE_API void *ralloc_find_parent_by_name (const void *ptr,
                                             const char *name);
-/** Allocates a zeroed node that bears a name; kept by address. */
+/** Allocates a zeroed node with a name, which is kept by address. */
 SLICE_API void *ralloc_named_const (const void *ctx, size_t size,
                                     const char *name);
 /** ptr if its name is `name`, else NULL. */
@@ -159,21 +159,21 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
 
 /** Makes ctx a second owner of ptr.
  *
- * @param ctx  who shall keep ptr alive; any node, not NULL
+ * @param ctx  the context that keeps ptr alive; any node, not NULL
  * @param ptr  the node to be kept, not NULL
  * @return     ptr, or NULL with errno ENOMEM; in ptr's own destructor, when it
  *             is too late, NULL with errno EINVAL and a warning (211)
  *
- * A node has one parent always.  When that lets it go (by ralloc_free() on
- * the node or on an ancestor), the node moves to the oldest context that
- * holds a reference and is not dying with it; that reference is used up.
+ * A node always has one parent.  When the node would be freed (by
+ * ralloc_free() on it or on an ancestor), it moves to the oldest context that
+ * holds a reference and is not freed as well; that reference is used up.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().
  */
 SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
-/** Gives up what ctx holds of ptr: a reference of it, else, if ctx is the
- * parent, as ralloc_free().
+/** Gives up a reference of ctx to ptr; without one, if ctx is the parent, as
+ * ralloc_free().
  * @return  false if ctx held nothing
  * Errors: as ralloc_free(), of both.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
@@ -187,10 +187,10 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  * @param ctx    the top of the subtree, which counts
  * @param bytes  most bytes of blocks, headers included; 0 lifts the limit
  * @return       false with errno ENOMEM if there is no memory for the record;
- *               a limit below what is held now is set, and nothing more is
- *               given out until enough is freed
+ *               a limit below what is held now is set, and allocations fail
+ *               until enough is freed
  *
- * An allocation under it that would pass the limit gives NULL with errno
+ * An allocation under it that would exceed the limit gives NULL with errno
  * ENOMEM.  Limits may be nested; a steal by ralloc_steal() is counted but
  * never refused, see ralloc_try_steal().  Of an arena that belongs to a
  * context (slice_linear_new_in() and the like) the limit, and
@@ -208,7 +208,7 @@ SLICE_API size_t ralloc_limit_used (const void *ctx);
 /* --- reports ------------------------------------------------------------- */
 
 /** Prints a tree: names, kinds, nodes and bytes, one line a node, indented.
- * @param f    where to
+ * @param f    the stream
  * @param ptr  the node; NULL prints the tracked roots
  * Threads: tree.  Source: talloc_report_full(). */
 SLICE_API void ralloc_report (FILE *f, const void *ptr);

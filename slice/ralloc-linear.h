@@ -1,7 +1,7 @@
 /* ralloc-linear.h - linear and garbage-collected contexts
  *
- * Public; a part of ralloc.h, which is what to include.  What is said there
- * of order, memory, threads and misuse holds here, too.
+ * Public; a part of ralloc.h, which programs include.  Its rules on order,
+ * memory, threads and misuse hold here, too.
  *
  * Design: section 7.9.
  *
@@ -16,12 +16,12 @@ SLICE_BEGIN_DECLS
 
 /* --- linear contexts -------------------------------------------------------
  *
- * Many small objects that die together: no header each, 8-aligned, no free.
- * The context is an ordinary node (free it, steal it, hang nodes on it); the
- * objects lie in its buffers, none of them at the context's own address, and
- * are no nodes: to free, steal or use one as a parent ends the program (202).
- * Mesa's names without the prefix `ralloc_` are
- * exported by libslice-ralloc only. */
+ * Many small objects that are freed together: without a header each, aligned
+ * to 8, never freed alone.  The context is an ordinary node (free it, steal
+ * it, allocate nodes below it).  The objects lie in its buffers, none of them
+ * at the context's own address, and are no nodes: to free or steal one, or to
+ * use it as a parent, ends the program (202).  Only libslice-ralloc exports
+ * Mesa's names without the prefix `ralloc_`. */
 
 /** A linear context: a node as well. */
 typedef struct RallocLinear RallocLinear;
@@ -63,8 +63,8 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
  * @param size    bytes; 0 gives a pointer that must not be read
  * @return        8-aligned memory, contents undefined; or NULL with ENOMEM
  *
- * What is larger than a quarter of the current buffer and does not fit gets
- * a buffer of its own, and the current one stays.
+ * An object that does not fit and is larger than a quarter of the next buffer
+ * gets a buffer of its own, and the current one stays.
  *
  * Errors: not a linear context (206).
  * Threads: tree.  Cost: 14 instructions while the buffer lasts.
@@ -121,8 +121,8 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
 SLICE_API void *ralloc_linear_realloc (void *linear, void *old,
                                        size_t new_size);
 
-/** The string calls for linear contexts: as their ralloc_ fellows; the
- * string is reallocated in `linear`, in place if it is the last object. */
+/** The string calls for linear contexts: as those of ralloc.h; the string is
+ * reallocated in `linear`, in place if it is the last object. */
 SLICE_API char *ralloc_linear_strdup (void *linear, const char *str)
     SLICE_ATTR_MALLOC;
 /** A copy of n bytes. */
@@ -183,7 +183,7 @@ SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
 /* --- garbage-collected contexts --------------------------------------------
  *
  * Objects that are freed one by one or by mark and sweep, without a header
- * each.  The context is an ordinary node; its objects die with it. */
+ * each.  The context is an ordinary node; its objects are freed with it. */
 
 /** A garbage-collected context: a node as well. */
 typedef struct RallocGc RallocGc;
@@ -197,7 +197,7 @@ SLICE_API RallocGc *ralloc_gc_context (const void *parent);
  *
  * @param gc     the context, not NULL
  * @param size   bytes; 0 gives a real object
- * @param align  a power of two up to 4096, kept in every build
+ * @param align  a power of two up to 4096, honoured in every build
  * @return       the object, or NULL with errno ENOMEM
  *
  * Between ralloc_gc_sweep_start() and _end() new objects count as marked.
@@ -218,18 +218,19 @@ SLICE_API void ralloc_gc_free (void *ptr);
 /** The context of an object, in O(1).
  * Errors: no live object of a gc context (207). */
 SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
-/** Begins a sweep: all objects and all nodes that hang on the context count
- * as rubbish until marked (nodes: until stolen away). */
+/** Begins a sweep: all objects of the context and all its children count as
+ * unreachable until marked (nodes: until stolen away).  References that the
+ * context holds stay. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
 /** Marks an object of the context as live; twice is once. */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
-/** Ends a sweep: what is not marked is freed. */
+/** Ends a sweep: frees all objects that are not marked. */
 SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
 
 /* The most that a gc context aligns to. */
 #define RALLOC_GC_ALIGN_MAX_V1 4096
 
-/* size * count, or more than anyone has. */
+/* size * count, or SIZE_MAX if that does not fit. */
 static __inline__ size_t
 ralloc_product_ (size_t size, size_t count)
 {
@@ -262,7 +263,7 @@ SLICE_END_DECLS
 
 /** In a class: `new (linear) Type` and `new (linear) Type[n]` allocate from a
  * linear context; `delete` runs the destructor and frees nothing.  The type
- * must have a trivial destructor, since nobody would run it.
+ * must have a trivial destructor, since it would not run.
  * Source: Mesa DECLARE_LINEAR_ALLOC_CXX_OPERATORS(). */
 # define DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)       \
 public:                                                                       \

@@ -11,18 +11,20 @@
  *   ralloc-extension.h  what talloc's users value and ralloc lacks
  *
  * Every allocation is a node: it has a parent (or is a root), may have
- * children, and dies with its parent.  Any node may serve as a context.  A
+ * children, and is freed with its parent.  Any node may serve as a context.  A
  * node costs 32 bytes beside its payload (16 on 32-bit machines); the rest
  * (destructor, name, limit, references) is paid by the nodes that use it.
  *
  * Order: a tree is destroyed from its leaves to its root, among siblings the
  * youngest first.  A node's destructor runs when all its descendants are
- * gone, its parent's payload still stands and ralloc_parent() still answers.
+ * freed, the payload of its parent is still valid and ralloc_parent() still
+ * works.
  *
  * Alignment: a payload is aligned to 16 bytes.
  *
  * No memory: NULL or false, errno ENOMEM, and the tree is as it was.  A size
- * or a product that does not fit is no memory.  Size 0 gives a real node.
+ * or a product that does not fit counts as no memory.  Size 0 gives a real
+ * node.
  *
  * Threads: a tree belongs to one thread at a time (the caller locks, or
  * hands over); different trees may be used by different threads at will, and
@@ -31,11 +33,11 @@
  *
  * Misuse (a node freed twice, a pointer that is no node, a cycle by steal, a
  * damaged list) ends the program with a numbered line: slice-errors(7).  With
- * the options checked, hardened and debug every function looks at every node
- * that it is given.  In the default mode so do all but allocation,
- * ralloc_parent() and the calls for objects of linear and gc contexts, which
- * look at a word or two of their context: what has been freed they find, until
- * its memory is used again, but not what never was a node.
+ * the options checked, hardened and debug every function checks every node
+ * that it gets.  In the default mode allocation, ralloc_parent() and the calls
+ * for objects of linear and gc contexts check only a word or two of their
+ * context: they find one that was freed, until its memory is used again, but
+ * not a pointer that never was a node.  All other functions check fully.
  *
  * Cost is given as instructions on x86-64 where one figure says it.
  *
@@ -58,9 +60,9 @@ SLICE_BEGIN_DECLS
 
 /* --- the fast path's frozen layout (version 1) --------------------------- */
 
-/* What lies before a payload of a program that no memory checker watches.
- * Nobody but the inline code below and the library may look at it.  (What the
- * words mean is drawn in context/node.h.) */
+/* The words before a payload, in a program that no memory checker watches.
+ * Only the inline code below and the library may use them.  (context/node.h
+ * explains them.) */
 typedef struct
 {
   uintptr_t parent;
@@ -70,7 +72,7 @@ typedef struct
 } RallocHeaderV1;
 
 /* Bits of a parent word that send an allocation below that node out of the
- * inline code: an extension, a limit, death. */
+ * inline code: it has an extension or a limit, or was freed. */
 #define RALLOC_UNUSUAL_V1 ((uintptr_t) 5)
 /* The inline code serves what slices serve. */
 #define RALLOC_INLINE_MAX_V1 (SLICE_SIZE_MAX - sizeof (RallocHeaderV1))
@@ -88,16 +90,15 @@ typedef struct
                                                 + sizeof (RallocHeaderV1)     \
                                                 + 15) / 16 * 2]))
 
-/* The line of the block that is taken so many calls from now is fetched, to be
- * written: a tree that outgrows the near caches is built a tenth to a third
- * faster, one that does not up to a twentieth slower.  (Near the end of a
- * magazine there is no such block: what the words in front of the sentinel
- * seem to name is asked for in vain.) */
+/* Prefetches, for writing, the line of the block that is allocated so many
+ * calls from now.  A tree that outgrows the near caches is built a tenth to a
+ * third faster, a smaller one up to a twentieth slower.  (Near the end of a
+ * magazine there is no such block, and the prefetch has no effect.) */
 #define RALLOC_AHEAD_V1 (SLICE_FRONT_WORDS_V1 + 1)
 #define RALLOC_FETCH_V1(top)                                                  \
   __builtin_prefetch (SLICE_LOAD (&(top)[-RALLOC_AHEAD_V1]), 1)
 
-/* Where the inline code gives up. */
+/* What the inline code leaves to the library. */
 SLICE_API void *ralloc_size_slow_v1 (const void *ctx, size_t size);
 SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
 
@@ -152,8 +153,8 @@ ralloc_size (const void *ctx, size_t size)
       RallocHeaderV1 *parent
           = (RallocHeaderV1 *) (uintptr_t) (const void *) ctx - 1;
 
-      /* Where headers lie elsewhere there are no magazines: so no header is
-       * looked at before a block is there. */
+      /* Where headers lie elsewhere the magazines are empty: so no header is
+       * read before there is a block. */
       if (SLICE_LIKELY (node != NULL
                         && (parent->parent & RALLOC_UNUSUAL_V1) == 0))
         {
@@ -176,7 +177,7 @@ ralloc_size (const void *ctx, size_t size)
 }
 
 /** As ralloc_size(), with the payload zero.  Memory that is known to be
- * fresh from the system is not cleared again.
+ * zeroed by the system is not cleared again.
  * Source: Mesa rzalloc_size(). */
 RALLOC_INLINE void *rzalloc_size (const void *ctx, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
@@ -197,7 +198,7 @@ rzalloc_size (const void *ctx, size_t size)
 /** Changes the size of a node.
  *
  * @param ctx   parent of ptr; used only if ptr is NULL
- * @param ptr   the node; NULL allocates a fresh one
+ * @param ptr   the node; NULL allocates a new one
  * @param size  new bytes of payload; 0 keeps the node and its children
  * @return      the payload, which may have moved; or NULL with errno ENOMEM,
  *              ptr untouched
@@ -217,7 +218,7 @@ SLICE_API void *reralloc_size (const void *ctx, void *ptr, size_t size);
 
 /** As reralloc_size(), and bytes from old_size up to new_size become zero.
  *
- * @param old_size  bytes that hold data now: the caller's word
+ * @param old_size  bytes that hold data now, as the caller knows
  * Source: Mesa rerzalloc_size(). */
 SLICE_API void *rerzalloc_size (const void *ctx, void *ptr, size_t old_size,
                                 size_t new_size);
@@ -254,9 +255,9 @@ SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
  *
  * @param ptr  the node; NULL does nothing
  *
- * A node that others hold references to is not destroyed, it moves to one of
- * these (ralloc_reference()); one whose refusing destructor refuses stays,
- * or if its parent goes, moves to the parent of what was freed.  Freeing a
+ * A node to which contexts hold references is not destroyed but moves to one
+ * of these (ralloc_reference()).  A node whose refusing destructor refuses
+ * stays, or, if its parent is freed, moves to the parent of ptr.  Freeing a
  * node that is being freed already (from a destructor) does nothing.
  *
  * Errors: freed before (201), no node (200), inside a node (202), damaged
@@ -301,15 +302,15 @@ SLICE_API void ralloc_adopt (const void *new_ctx, void *old_ctx);
  * Threads: tree.  Cost: 8 instructions.  Source: Mesa ralloc_parent(). */
 SLICE_API void *ralloc_parent (const void *ptr);
 
-/** Sets the function that is called just before a node goes.
+/** Sets the function that is called just before a node is freed.
  *
  * @param ptr         the node, not NULL
  * @param destructor  called once, with the node, after all its descendants
- *                    are gone; NULL clears it
+ *                    were freed; NULL clears it
  *
  * It may allocate, free other nodes, and add children to the node or to its
- * parent (they are freed).  It must return: what leaves it by longjmp() or by
- * an exception leaves a tree half freed, and a walk noted that is no more.
+ * parent (they are freed).  It must return: longjmp() or an exception out of
+ * it leaves a tree half freed, and the list of suspended walks wrong.
  *
  * Errors: as ralloc_free(); where there is no memory for the record, the
  *   failure handler is called and the program ended, as slice_alloc() does;
@@ -351,7 +352,7 @@ extern "C" {
 
 /** A new node for one `type`.  A type that must be aligned to more than 16
  * bytes is refused by the compiler, here and in the macros below; a gc context
- * serves it (ralloc_gc_alloc()). */
+ * can allocate it (ralloc_gc_alloc()). */
 #define ralloc(ctx, type)                                                     \
   SLICE_CAST_ (type *,                                                        \
                ralloc_size ((ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1)))
@@ -471,7 +472,7 @@ enum
 };
 
 /** Prints a node and its descendants, a line each, and totals.
- * @param f      where to
+ * @param f      the stream
  * @param ptr    the node; NULL prints nothing
  * @param flags  0 or RALLOC_PRINT_INFO_SUMMARY_ONLY
  * Threads: tree.  Source: Mesa ralloc_print_info(). */

@@ -1,7 +1,8 @@
-/* errors.h - the numbers of the contexts' messages, stable for ever
+/* errors.h - the numbers of the contexts' messages
  *
- * Layer: context.  Explained in slice-errors(7), with those of the floors
- * below (base/errors.h).  A number is never used again for something else.
+ * Layer: context.  Stable for ever: no number is used again for another
+ * message.  slice-errors(7) explains them, with those of the layers below
+ * (base/errors.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +12,8 @@
 enum
 {
   /* The program is ended. */
-  ERROR_NOT_A_NODE = 200,      /* no node of ours at that address */
-  ERROR_NODE_FREED = 201,      /* was one, and was freed */
+  ERROR_NOT_A_NODE = 200,      /* no node at that address */
+  ERROR_NODE_FREED = 201,      /* a node that was freed */
   ERROR_NODE_INTERIOR = 202,   /* into a block, not to a payload's start */
   ERROR_NODE_DAMAGED = 203,    /* links and neighbours do not fit */
   ERROR_NODE_CYCLE = 204,      /* a steal or adoption that closes a cycle */

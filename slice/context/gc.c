@@ -11,13 +11,14 @@
  *   +--------+---------+---------+-----+----------+----------+-----
  *   ^ a multiple of GC_SLAB_BYTES, in the map of large.c
  *
- * Larger objects are nodes below the context; larger ones with an alignment
- * that nodes don't have get a slab alone.  During a sweep the nodes hang on
+ * Larger objects are nodes below the context; those with an alignment that
+ * nodes don't have get a slab alone.  During a sweep the nodes are children of
  * another root, the condemned, until they are marked or the sweep ends.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
- * recorder) every object is a node, but for those alone in a slab, which no
- * one is told of. Design: chapter 7.
+ * recorder) every object is a node, except those alone in a slab, which tool
+ * and recorder do not see.
+ * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,8 +37,8 @@
 enum
 {
   GC_SLAB_BYTES = 16 * 1024,
-  /* Sixteen less are asked for, so that malloc, which puts its own words
-   * between two blocks, can lay slabs side by side. */
+  /* Sixteen bytes less are requested, so that malloc, which puts words of its
+   * own between two blocks, can place slabs side by side. */
   GC_SLAB_ASKED = GC_SLAB_BYTES - 16,
   GC_STEP_BYTES = 16,
   GC_SMALL_MAX = 512,
@@ -50,8 +51,7 @@ enum
 };
 
 #define GC_MAGIC ((size_t) 0x67632d63)      /* a context */
-#define CONDEMNED_MAGIC                                                       \
- ((size_t) 0x67632d72) /* what hangs on one in a sweep */
+#define CONDEMNED_MAGIC ((size_t) 0x67632d72) /* its nodes in a sweep */
 
 typedef struct GcSlab GcSlab;
 struct GcSlab
@@ -61,7 +61,7 @@ struct GcSlab
   GcSlab **pprev;
   GcSlab *room_next;      /* those with room */
   GcSlab **room_pprev;    /* NULL: full, on no such list */
-  size_t bytes;           /* as asked for */
+  size_t bytes;           /* as requested */
   uint32_t object_bytes;
   uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
   uint16_t n_objects;
@@ -102,16 +102,16 @@ report_not_gc (const void *pointer, const char *operation)
                   operation, pointer);
 }
 
-/* Of any pointer. */
+/* Checks any pointer. */
 static void
 gc_examine (const RallocGc *gc, const char *operation)
 {
   sli_context_check (gc, operation);
-  if (UNLIKELY (!sli_gc_is_own (gc)))
+  if (UNLIKELY (!sli_gc_is_context (gc)))
     report_not_gc (gc, operation);
 }
 
-/* Looks at one word, if no mode wants more. */
+/* Checks one word, if no mode asks for more. */
 static inline void
 gc_require (const RallocGc *gc, const char *operation)
 {
@@ -122,7 +122,7 @@ gc_require (const RallocGc *gc, const char *operation)
 /* --- slabs --------------------------------------------------------------- */
 
 static void
-room_enter (GcSlab *slab)
+room_link (GcSlab *slab)
 {
   GcSlab **head = &slab->gc->buckets[slab->bucket].room;
 
@@ -134,8 +134,9 @@ room_enter (GcSlab *slab)
 }
 
 static void
-room_leave (GcSlab *slab)
+room_unlink (GcSlab *slab)
 {
+  assert_here (slab->room_pprev != NULL && *slab->room_pprev == slab);
   *slab->room_pprev = slab->room_next;
   if (slab->room_next != NULL)
     slab->room_next->room_pprev = slab->room_pprev;
@@ -176,7 +177,7 @@ slab_unmap (GcSlab *slab)
   RallocGc *gc = slab->gc;
 
   if (slab->room_pprev != NULL)
-    room_leave (slab);
+    room_unlink (slab);
   *slab->pprev = slab->next;
   if (slab->next != NULL)
     slab->next->pprev = slab->pprev;
@@ -193,8 +194,8 @@ align_up (size_t n, size_t align)
   return (n + align - 1) & ~(align - 1);
 }
 
-/* Bitmaps and objects share the slab: the bitmaps are made for the number of
- * objects that would fit without them, at most a word too long. */
+/* Bitmaps and objects share the slab: the bitmaps have room for the number of
+ * objects that would fit without them, so they are at most a word too long. */
 static void
 slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
 {
@@ -235,7 +236,7 @@ slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
   if (slab->next != NULL)
     slab->next->pprev = &slab->next;
   gc->buckets[bucket].slabs = slab;
-  room_enter (slab);
+  room_link (slab);
   return slab;
 }
 
@@ -272,7 +273,7 @@ slab_alloc (GcSlab *slab)
   if (UNLIKELY (slab->gc->condemned != NULL))
     slab->bits[slab->n_words + word] |= bit;
   if (UNLIKELY (++slab->n_used == slab->n_objects))
-    room_leave (slab);
+    room_unlink (slab);
   return (char *) slab + slab->first_offset
          + (size_t) index * slab->object_bytes;
 }
@@ -287,7 +288,7 @@ slab_of (const void *object)
   return sli_large_map_has (slab, MAP_GC_SLAB) ? slab : NULL;
 }
 
-/* Where an object's bits are; dies unless it is a live object. */
+/* The index of an object's bits; ends the program unless it is live. */
 static unsigned
 slab_index (const GcSlab *slab, const void *object, const char *operation)
 {
@@ -353,7 +354,7 @@ sli_gc_release (void *payload)
 }
 
 bool
-sli_gc_is_own (const void *payload)
+sli_gc_is_context (const void *payload)
 {
   const Extension *extension = node_extension (node_of (payload));
 
@@ -385,8 +386,8 @@ object_small (RallocGc *gc, size_t size, size_t align)
   return slab_alloc (slab);
 }
 
-/* The whole of the first GC_SLAB_BYTES has to be ours: whatever else lay
- * there would be taken for an object of this slab. */
+/* The slab takes all of the first GC_SLAB_BYTES: anything else there would be
+ * mistaken for an object of this slab. */
 static COLD void *
 object_alone (RallocGc *gc, size_t size, size_t align)
 {
@@ -443,18 +444,18 @@ ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
   return object;
 }
 
-/* The context of an object that is a node.  In a sweep it hangs on condemned.
- */
+/* The context of an object that is a node.  In a sweep its parent is the
+ * condemned. */
 static RallocGc *
 gc_of_node (const void *ptr, const char *operation)
 {
   void *parent = node_parent (sli_context_check (ptr, operation));
 
-  if (parent != NULL && !sli_gc_is_own (parent)
+  if (parent != NULL && !sli_gc_is_context (parent)
       && sli_context_room_bytes (parent) >= sizeof (Condemned)
       && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
     parent = ((const Condemned *) parent)->gc;
-  if (UNLIKELY (parent == NULL || !sli_gc_is_own (parent)))
+  if (UNLIKELY (parent == NULL || !sli_gc_is_context (parent)))
     report_not_gc (ptr, operation);
   return parent;
 }
@@ -481,7 +482,7 @@ ralloc_gc_free (void *ptr)
   slab->bits[slab->n_words + index / GC_WORD_BITS] &= ~bit;
   slab->hint = (uint16_t) (index / GC_WORD_BITS);
   if (UNLIKELY (slab->room_pprev == NULL))
-    room_enter (slab);
+    room_link (slab);
   if (UNLIKELY (--slab->n_used == 0))
     slab_emptied (slab);
 }
@@ -511,13 +512,13 @@ references_return (RallocGc *gc)
     {
       node = node_of (child);
       next = node->next;
-      if (sli_reference_is_own (node))
+      if (node_is_reference (node))
         sli_context_steal (gc, node, child, "ralloc_gc_sweep_start");
     }
 }
 
-/* Where there is no memory for the condemned there is no sweep: nothing will
- * be freed, which is always right. */
+/* Without memory for the condemned there is no sweep: nothing is freed, which
+ * is always right. */
 void
 ralloc_gc_sweep_start (RallocGc *gc)
 {
@@ -574,10 +575,11 @@ slab_sweep (GcSlab *slab)
       slab->bits[i] &= slab->bits[slab->n_words + i];
       n_used += COUNT_BITS (slab->bits[i]);
     }
+  assert_here (n_used <= slab->n_used);
   slab->n_used = (uint16_t) n_used;
   slab->hint = 0;
   if (n_used < slab->n_objects && slab->room_pprev == NULL)
-    room_enter (slab);
+    room_link (slab);
   if (n_used == 0)
     slab_unmap (slab);
 }

@@ -1,22 +1,20 @@
-/* large.c - nodes too large for a slice, and the map of where they are
+/* large.c - nodes too large for a slice, and the map of their addresses
  *
- * Layer: context.  A large node is a malloc of its own; the system's
- * realloc can grow it without copying.  Nothing about an address outside our
- * slabs may be believed before we know that a node is there, so the
- * addresses of large nodes (and of gc slabs) are kept in a map: a byte for
- * each KiB of address space, in three levels that are made when first needed
- * and never taken away.  A large node is longer than a KiB, so no two begin
- * in one.
+ * Layer: context.  A large node is a block of malloc; the system's realloc can
+ * grow it without copying.  Memory outside the slabs may not be read before
+ * it is known that a node is there.  So a map has the addresses of large nodes
+ * and of gc slabs: a byte for each KiB of address space, in three levels that
+ * are allocated when first needed and never freed.  A large node is longer
+ * than a KiB, so no two begin in one.
  *
  *   address:  | 63 .. 35 | 34 .. 22 | 21 .. 10 | 9 .. 4 |
  *               root 8192  mid 8192   leaf 4096   step + 1 (1 to 64)
  *
- * The root is a table for 48 bits; mids for what lies beyond are found by a
+ * The root is a table for 48 bits; mids of higher addresses are found by a
  * hash, in chains.
  *
- * No locks: levels are put in place by compare-and-swap, and a byte is
- * written by the one owner of the memory at its KiB.  So there is nothing to
- * do at fork.
+ * No locks: levels are linked by compare-and-swap, and only the owner of the
+ * memory at a KiB writes its byte.  So there is nothing to do at fork.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -58,7 +56,7 @@ typedef struct Mid
 static Mid *root[ROOT_ENTRIES];
 static Mid *far[1 << FAR_SHIFT]; /* by a hash of the number */
 
-/* For the one caller that can't go back: see sli_large_map_spare(). */
+/* For large_resize(), which cannot undo: see sli_large_map_spare(). */
 static Mid *spare_mid;
 static uint8_t *spare_leaf;
 
@@ -94,7 +92,7 @@ sli_large_free (void *block)
 
 /* --- the map ------------------------------------------------------------- */
 
-/* Zeroed memory; NULL: there is none. */
+/* Zeroed memory, the spare if there is no other; NULL: no memory. */
 CONTEXT_TEXT static void *
 level_new (void *spare, size_t bytes)
 {
@@ -106,7 +104,7 @@ level_new (void *spare, size_t bytes)
   return level;
 }
 
-/* Puts zeroed memory at *place unless another thread was faster. */
+/* Sets *place to zeroed memory unless another thread was faster. */
 static bool
 level_fill (void *place, void *spare, size_t bytes)
 {

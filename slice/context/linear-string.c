@@ -1,7 +1,7 @@
 /* linear-string.c - strings in linear contexts
  *
- * Layer: context.  No locks.  A string that was handed out last grows where
- * it is; any other moves.
+ * Layer: context.  No locks.  The string that was allocated last grows in
+ * place; any other moves.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ ralloc_linear_strdup (void *linear, const char *str)
              : NULL;
 }
 
-/* `old' of `start' characters, with room for `length' more and a NUL. */
+/* Gives `old', of `start' characters, room for `length' more and a NUL. */
 static char *
 string_grow (void *linear, char *old, size_t start, size_t length)
 {

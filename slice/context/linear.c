@@ -11,14 +11,14 @@
  *                             ^ the handle, old style and new
  *
  * So the state lies at a fixed distance from the handle, and the handle is a
- * node like any other.  Behind it are 8 bytes that no one uses, so that no
- * object has the context's address: whoever frees one is told.  In the old
- * style the handle is the first object as well, and there is no gap.
- * When the first buffer is full others follow, chained; each makes the sum
- * twice as large, up to LINEAR_BUFFER_BYTES_MAX.
+ * node like any other.  Behind it are 8 unused bytes, so that no object has
+ * the address of the context: a free of the first object is reported.  In the
+ * old style the handle is the first object as well, and there is no gap.
+ * When the first buffer is full, others are chained to it.  Each doubles the
+ * sum, up to LINEAR_BUFFER_BYTES_MAX.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
- * recorder) every object is a node of its own below the context.
+ * recorder) every object is a node below the context.
  *
  * Strings in them: linear-string.c.
  * Design: chapter 7.
@@ -51,15 +51,15 @@ enum
 typedef struct LinearBuffer LinearBuffer;
 struct LinearBuffer
 {
-  _Alignas (NODE_ALIGN) LinearBuffer *next; /* the one before it in time */
+  _Alignas (NODE_ALIGN) LinearBuffer *next; /* the next older one */
   size_t bytes;                             /* this header included */
 };
 
 typedef struct
 {
-  _Alignas (NODE_ALIGN) char *at; /* where the next object goes */
+  _Alignas (NODE_ALIGN) char *at; /* the address of the next object */
   char *end;                      /* of the current buffer */
-  char *last;                     /* the object handed out last */
+  char *last;                     /* the object allocated last */
   LinearBuffer *buffers;          /* all but the first */
   size_t held_bytes;              /* of all, this block included */
   size_t block_bytes;             /* of this block */
@@ -69,7 +69,7 @@ typedef struct
 
 _Static_assert (offsetof (LinearPrefix, kind) + sizeof (size_t)
                     == sizeof (LinearPrefix),
-                "the kind stands just before the header");
+                "the kind lies just before the header");
 
 static inline LinearPrefix *
 prefix_of (const void *linear)
@@ -95,7 +95,7 @@ report_not_linear (const void *linear)
   sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
 }
 
-/* Of any pointer.  Not in MODE_NODES. */
+/* The prefix of any pointer, checked.  Not in MODE_NODES. */
 static LinearPrefix *
 prefix_examined (const void *linear, const char *operation)
 {
@@ -108,7 +108,7 @@ prefix_examined (const void *linear, const char *operation)
   return prefix;
 }
 
-/* Looks at one word, if no mode wants more. */
+/* Checks one word, if no mode asks for more. */
 static inline LinearPrefix *
 prefix_checked (const void *linear, const char *operation)
 {
@@ -119,7 +119,7 @@ prefix_checked (const void *linear, const char *operation)
   return prefix;
 }
 
-/* For calls that are those of any node otherwise; NULL passes. */
+/* For calls that then do what they do for any node; NULL passes. */
 static void
 require_linear (const void *linear, const char *operation)
 {
@@ -145,7 +145,7 @@ memory_free (void *memory, size_t bytes)
     sli_large_free (memory);
 }
 
-/* The whole class, so that nothing of a chunk lies idle. */
+/* Rounds up to the whole class, so that no part of a chunk is wasted. */
 CONTEXT_TEXT static size_t
 memory_bytes (size_t bytes)
 {
@@ -175,7 +175,7 @@ sli_context_linear_release (Node *node)
 /* --- contexts ------------------------------------------------------------ */
 
 static void *
-linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
+linear_init (char *block, size_t bytes, size_t min_buffer_bytes)
 {
   LinearPrefix *prefix = (LinearPrefix *) block;
   Node *node = (Node *) (prefix + 1);
@@ -199,9 +199,9 @@ linear_begin (char *block, size_t bytes, size_t min_buffer_bytes)
   return payload;
 }
 
-/* Hangs a new linear node on its parent, as ralloc_size() would. */
+/* Links a new linear context to its parent, as ralloc_size() would. */
 static void *
-linear_enter (const void *ctx, void *payload)
+linear_link (const void *ctx, void *payload)
 {
   void *parent = (void *) (uintptr_t) ctx;
   Node *node = head_of (payload);
@@ -247,7 +247,7 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
     return NULL;
   if (sli_context_mode & MODE_NODES)
     return ralloc_size (ctx, size);
-  /* First: the new block may be the one that a freed parent was. */
+  /* Before the allocation, which may return the block of a freed parent. */
   if (ctx != NULL)
     sli_context_check (ctx, "ralloc_linear_context");
   if (bytes < head + size)
@@ -258,8 +258,8 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
   block = memory_new (bytes);
   if (UNLIKELY (block == NULL))
     return NULL;
-  block = linear_begin (block, bytes, min_buffer_bytes);
-  return LIKELY (block != NULL) ? linear_enter (ctx, block) : NULL;
+  block = linear_init (block, bytes, min_buffer_bytes);
+  return LIKELY (block != NULL) ? linear_link (ctx, block) : NULL;
 }
 
 /* In the new style: the first object is not the handle. */
@@ -388,7 +388,7 @@ buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
   return buffer;
 }
 
-/* What the next buffer will have: as much as all before it together. */
+/* The size of the next buffer: as much as all before it together. */
 static size_t
 next_buffer_bytes (const LinearPrefix *prefix)
 {
@@ -402,10 +402,11 @@ next_buffer_bytes (const LinearPrefix *prefix)
   return memory_bytes (bytes);
 }
 
-/* Both ends are 8-aligned: what fits fits rounded up. */
+/* `at' and `end' are 8-aligned: an object that fits also fits rounded up. */
 CONTEXT_TEXT static inline void *
 object_alloc (LinearPrefix *prefix, char *at, size_t size)
 {
+  assert_here (size <= (size_t) (prefix->end - at));
   prefix->last = at;
   prefix->at
       = at + ((size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1));
@@ -419,7 +420,7 @@ object_slow (void *linear, size_t size)
   LinearBuffer *buffer;
   size_t rounded;
   size_t bytes;
-  bool own;
+  bool is_alone;
 
   if (size > (size_t) PTRDIFF_MAX / 2)
     {
@@ -433,19 +434,19 @@ object_slow (void *linear, size_t size)
     return object_alloc (prefix, prefix->at, size);
   rounded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
   bytes = next_buffer_bytes (prefix);
-  own = rounded > bytes / LINEAR_OVERSIZE_PART;
-  if (own)
+  is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
+  if (is_alone)
     bytes = memory_bytes (sizeof (LinearBuffer) + rounded);
   buffer = buffer_new (prefix, linear, bytes);
-  if (UNLIKELY (buffer == NULL) && !own)
+  if (UNLIKELY (buffer == NULL) && !is_alone)
     {
-      own = true;
+      is_alone = true;
       buffer = buffer_new (prefix, linear,
                            memory_bytes (sizeof (LinearBuffer) + rounded));
     }
   if (buffer == NULL)
     return NULL;
-  if (!own)
+  if (!is_alone)
     {
       prefix->last = (char *) (buffer + 1);
       prefix->at = prefix->last + rounded;
@@ -460,8 +461,8 @@ object_new (void *linear, size_t size)
   LinearPrefix *prefix = prefix_of (linear);
   char *at;
 
-  /* In a mode that checks, all is left to the slow path; in the default one
-   * word tells what was a linear context and is no more. */
+  /* In a mode that checks, the slow path does everything; in the default mode
+   * one word tells a linear context from a freed one. */
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
   at = prefix->at;
@@ -479,8 +480,8 @@ ralloc_linear_alloc_child (void *linear, size_t size)
 typedef long long Words
     __attribute__ ((vector_size (16), aligned (LINEAR_ALIGN), may_alias));
 
-/* Most are short: two or four stores, from both ends towards the middle, cost
- * less than a call to memset(). */
+/* Most objects are short: two or four stores, from both ends towards the
+ * middle, cost less than a call to memset(). */
 static inline void
 object_clear (char *object, size_t size)
 {
@@ -509,7 +510,7 @@ ralloc_linear_zalloc_child (void *linear, size_t size)
 
   if (UNLIKELY (object == NULL))
     return NULL;
-  /* An object that is a node of its own ends where it ends. */
+  /* An object that is a node has no bytes beyond its size. */
   if (UNLIKELY (sli_context_mode & MODE_NODES))
     return memset (object, 0, size);
   object_clear (object, size);
@@ -554,7 +555,7 @@ sli_context_linear_extend (void *linear, char *object, size_t new_size)
   return true;
 }
 
-/* Bytes from an object on that surely are the context's memory. */
+/* Bytes from an object on that certainly belong to the context. */
 static size_t
 readable_bytes (void *linear, const char *object)
 {

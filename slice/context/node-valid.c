@@ -2,8 +2,8 @@
  *
  * Layer: context.  For assert_slow(), which a build with
  * --enable-debug=full runs at each change of a tree; unlike
- * sli_context_check(), which judges a pointer of the program's, these say
- * whether this folder's own code kept a tree as it must be.  No locks.
+ * sli_context_check(), which examines a pointer of the program's, these tell
+ * whether the code of this folder left a tree as it must be.  No locks.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -17,8 +17,8 @@
 
 enum
 {
-  /* Of a tree so many nodes are looked at: a change of a large one must not
-   * cost what the whole of it does. */
+  /* So many nodes of a tree are examined: a change of a large tree must not
+   * cost a walk over all of it. */
   VALID_NODES_MAX = 1000
 };
 
@@ -110,7 +110,7 @@ sli_context_node_is_right (const void *payload)
          && children_are_right (node, payload);
 }
 
-/* (What a free under way takes is given back to limits at its end.) */
+/* (A free that is under way subtracts from limits at its end.) */
 static bool
 limit_is_right (const void *payload)
 {

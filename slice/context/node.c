@@ -1,7 +1,7 @@
 /* node.c - the mode of this process, and what a pointer is
  *
- * Layer: context.  sli_context_check() is the one place that knows
- * everything that must be true of a node.  No locks.
+ * Layer: context.  sli_context_check() alone knows everything that must be
+ * true of a node's address and header.  No locks.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -32,8 +32,8 @@ option_is_on (SliceOption option)
   return slice_get_option (option, &value) && value != 0;
 }
 
-/* Slices that lie in no slab of ours are mallocs: a tool is watching, or the
- * user wants it so.  Two threads may decide at once: they decide alike. */
+/* Slices that lie in no slab are mallocs: a tool is watching, or an option
+ * asks for it.  Two threads may decide at once; they decide alike. */
 CONTEXT_TEXT static COLD bool
 mode_decide (void)
 {
@@ -105,8 +105,8 @@ sli_context_damaged (const void *payload, const char *operation)
                   operation, payload);
 }
 
-/* May a word be read?  With guard pages (hardened and debug) not all that lies
- * in our regions may. */
+/* May a word be read?  With guard pages (hardened and debug) not every word of
+ * a region may. */
 static inline bool
 is_readable (const void *word)
 {
@@ -150,7 +150,7 @@ abort_if_null (const void *payload, const char *operation)
                     operation);
 }
 
-/* It is not what it should be: find out what it is, and say so. */
+/* A pointer failed a test: finds out what it is and reports that. */
 static COLD _Noreturn void
 report_examined (const void *payload, const char *operation)
 {
@@ -180,9 +180,9 @@ report_examined (const void *payload, const char *operation)
   report_node (payload, operation, &info);
 }
 
-/* Does a node's block begin where it would?  For those that seem to be roots
- * or dying: of a payload, a list's tail pointer that names the first element
- * behind it, or one word 2 at the right place, is enough to look so. */
+/* Does a block begin where the node's block would?  For nodes that seem to be
+ * roots or dying.  Words in a payload can look like either: a list's tail
+ * pointer that points to the first element behind it, or a single word 2. */
 static bool
 is_at_block (const Node *node)
 {
@@ -197,8 +197,8 @@ is_at_block (const Node *node)
                                       - sli_context_linear_prefix_bytes ()));
 }
 
-/* Behind the payload there is only what the tool lets us see; a pointer to
- * no block of malloc is the tool's to report. */
+/* The same checks in MODE_TRAILING_HEADER.  The tool itself reports a pointer
+ * that is not a block of malloc's. */
 static COLD Node *
 check_trailing (const void *payload, const char *operation)
 {
@@ -221,14 +221,14 @@ check_trailing (const void *payload, const char *operation)
 
 /* What must be true of a live node's address and header:
  *   1 it is 16-aligned;
- *   2 the header lies in our slabs and in no guard page, or the map knows a
+ *   2 the header lies in the slabs and in no guard page, or the map has a
  *     large node there: so it may be read;
  *   3 its pprev points to a word that may be read, too, and that word points
- *     back to the payload.
+ *     back to the payload;
  *   4 if that word is its own next, as in a root, a block begins there.
- * A freed node says so in its parent word; no block of another kind satisfies
- * the third, and no interior pointer the third and the fourth, unless a word
- * before it is made to name a word elsewhere that names it. */
+ * A freed node is recognised by its parent word.  A block of another kind
+ * fails the third test, and an interior pointer the third or the fourth,
+ * unless a word before it happens to point to a word that points to it. */
 CONTEXT_TEXT Node *
 sli_context_check (const void *payload, const char *operation)
 {
@@ -275,7 +275,7 @@ size_t
 sli_context_held_bytes (const void *payload)
 {
   return sli_context_block_bytes (payload)
-         + (sli_gc_is_own (payload) ? sli_gc_bytes (payload) : 0);
+         + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
 }
 
 CONTEXT_TEXT size_t
@@ -376,7 +376,7 @@ ralloc_total_size (const void *ptr)
   for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
     {
       bytes += sli_context_payload_bytes (at);
-      if (sli_gc_is_own (at))
+      if (sli_gc_is_context (at))
         bytes += sli_gc_bytes (at);
     }
   return bytes;

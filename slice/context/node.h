@@ -1,7 +1,7 @@
 /* node.h - the node of a context: its layout and how to reach it
  *
  * Layer: context: a client of slice.h like any program, with the messages
- * of floor 1.  No locks: a tree belongs to one thread at a time.
+ * of the base layer.  No locks: a tree belongs to one thread at a time.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -30,8 +30,8 @@
  *   | parent|F | child    | next     | pprev    | payload ...
  *   +----------+----------+----------+----------+---------------
  *
- * Every link holds a payload's address, not a header's; so a parent is a
- * load away, and the links still mean something where the header is elsewhere
+ * Every link holds the address of a payload, not of a header.  So a parent is
+ * one load away, and the links stay valid where the header lies elsewhere
  * (below).
  *
  * parent  the parent's payload, NULL in a root; or, with NODE_INDIRECT, the
@@ -43,15 +43,15 @@
  * pprev   the address of the word that points to this node: the parent's
  *         (or its extension's) child, or the younger sibling's next, or in a
  *         root its own next.  So `*pprev == payload' holds for every live
- *         node, and unlinking asks no questions.  NODE_DYING in a node that
+ *         node, and unlinking has no special case.  NODE_DYING in a node that
  *         is being destroyed.
  *
  * In a program that runs under valgrind or a sanitizer, and whenever slices
  * are plain mallocs, the header lies behind the payload, at the end of the
- * malloc'd block, with a gap that no one may touch between them.  An overrun
+ * malloc'd block, with a gap between them that nothing may access.  An overrun
  * then hits the gap, an underrun the tool's own red zone, and a leak check
- * finds a block by a pointer to its start.  The mode is fixed when the first
- * root is made; MODE_TRAILING_HEADER says so. */
+ * finds a block by a pointer to its start.  The first root that is made
+ * decides the mode (MODE_TRAILING_HEADER). */
 typedef RallocHeaderV1 Node;
 
 enum
@@ -63,10 +63,10 @@ enum
   NODE_FLAGS = 15
 };
 
-/* The parent word of a node that was freed: all flags, and FAMILY without a
- * family, which no live node has.  So whoever looks at the flags anyway, as
- * allocation and free do, finds it for nothing.  A freed chunk keeps it until
- * it is written to, so a second free finds it. */
+/* The parent word of a node that was freed: all flags and no address, which no
+ * live node has.  Allocation and free test the flags in any case, so the test
+ * for a freed node costs nothing.  A freed chunk keeps the word until it is
+ * written to, so a second free recognises it. */
 #define NODE_DEAD ((uintptr_t) NODE_FLAGS)
 /* The pprev of one that is being destroyed. */
 #define NODE_DYING ((void **) (uintptr_t) 2)
@@ -93,10 +93,10 @@ _Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
 _Static_assert (SLICE_SIZE_MAX % NODE_ALIGN == 0, "nodes fill the last class");
 
 /* A block that is no plain slice (NODE_HAS_PREFIX) has a prefix before the
- * header, whose last word, just before the header, tells its kind. */
+ * header.  The prefix's last word, just before the header, is its kind. */
 typedef enum
 {
-  KIND_LARGE = 0x6c617267,  /* "larg": a malloc of its own */
+  KIND_LARGE = 0x6c617267,  /* "larg": a block of malloc */
   KIND_LINEAR = 0x6c696e65  /* "line": a linear context, see linear.c */
 } PrefixKind;
 
@@ -123,14 +123,15 @@ typedef enum
 
 struct Extension
 {
-  /* The youngest child; must be first.  Aligned, as children of a family
-   * keep flags in the low bits of the record's address. */
+  /* The youngest child; must be first.  Aligned, as the parent words of
+   * children with NODE_INDIRECT keep flags in the low bits of the record's
+   * address. */
   _Alignas (NODE_ALIGN) void *child;
   void *owner;                   /* the node's payload, as it moves */
   void (*destructor) (void *);
   bool (*refuses) (void *);
   const char *name;
-  size_t name_bytes;             /* of a name of our own; 0: a literal */
+  size_t name_bytes;             /* of a copied name; 0: a literal */
   Reference *references;         /* oldest first */
   Limit *limit;
   const char *file;              /* where it was allocated, if marked */
@@ -150,18 +151,18 @@ enum
   MODE_TRAILING_HEADER = 1, /* header behind the payload */
   MODE_DEBUG = 2,           /* owner threads, places */
   MODE_ROOTS = 4,           /* keep a list of roots */
-  MODE_BULK = 8, /* blocks are checked, or stand among canaries: free through
-                    slice_free_bulk only */
-  MODE_TRACED = 16, /* hooks are told of every node; objects of linear and gc
-                     contexts are nodes, too */
+  MODE_BULK = 8, /* blocks are checked or surrounded by canaries: freed by
+                    slice_free_bulk() only */
+  MODE_TRACED = 16, /* hooks see every node; objects of linear and gc contexts
+                       are nodes, too */
   MODE_SLACK = 32   /* bytes behind a payload are checked: see slack.c */
 };
 
-/* Any bit set sends every call out of its fast path.  (Said to be hidden, so
- * that it is compared where it stands.) */
+/* Any bit set sends every call out of its fast path.  (Declared hidden, so
+ * that code compares it in memory, without the global offset table.) */
 extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
 
-/* The largest block that is sure to lie in our slabs.  Where canaries and red
+/* The largest block that certainly lies in the slabs.  Where canaries and red
  * zones need room in a chunk, the blocks of the last class are mallocs. */
 static inline size_t
 slab_block_max (void)
@@ -178,11 +179,11 @@ bool sli_context_init (void);
 
 Node *sli_context_trailing_header (const void *payload);
 
-/* For code that has seen that the mode is 0. */
+/* For code that has tested that the header comes first. */
 static inline Node *
 head_of (const void *payload)
 {
-  /* (In numbers: callers may ask for that of NULL before they look.) */
+  /* (In integers: callers may compute this of NULL before they test it.) */
   return (Node *) ((uintptr_t) payload - sizeof (Node));
 }
 
@@ -225,7 +226,7 @@ node_parent (const Node *node)
   return parent;
 }
 
-/* A root's next is itself, so that its pprev has something to point to. */
+/* A root's next is the root itself: the word that its pprev points to. */
 static inline void *
 node_next (const Node *node, const void *payload)
 {
@@ -239,23 +240,23 @@ node_set_parent (Node *node, const void *parent)
       = (uintptr_t) parent | (node->parent & (NODE_FLAGS & ~NODE_INDIRECT));
 }
 
-/* May a word be read, as it lies in our slabs or where they will be? */
+/* May a word be read, because it lies in the slabs or where they will be? */
 static inline bool
 is_in_slabs (const void *address)
 {
   return LIKELY (extent_cache_has (address)) || slice_is_ours (address);
 }
 
-/* Of both slice_is_ours() says the same. */
+/* Does slice_is_ours() certainly return the same for both? */
 static inline bool
 is_same_window (const void *a, const void *b)
 {
   return LIKELY (((uintptr_t) a ^ (uintptr_t) b) < SLICE_OURS_BYTES);
 }
 
-/* Does what points to a node lie where it may be read, in our slabs, and does
- * it point back?  False of a dying node, and of one whose neighbour is
- * large: sli_context_check() looks at those. */
+/* Does the word that points to a node lie in the slabs, where it may be read,
+ * and does it point back?  False for a dying node and for one whose neighbour
+ * is large: these are for sli_context_check(). */
 CONTEXT_TEXT static inline bool
 node_is_linked (const Node *node, const void *payload)
 {
@@ -270,9 +271,9 @@ node_is_linked (const Node *node, const void *payload)
 
 /* --- finding out what a pointer is (node.c) ------------------------------ */
 
-/* The header of a live node, or the end of the program: nothing of a header
- * is believed before its address is known to be good.  `operation' is the
- * function that the user called.  A dying node is returned, too. */
+/* The header of a live or dying node; anything else ends the program.  The
+ * address is checked before the header is read.  `operation' is the function
+ * that the user called. */
 Node *sli_context_check (const void *payload, const char *operation);
 _Noreturn void sli_context_damaged (const void *payload,
                                     const char *operation);
@@ -292,7 +293,7 @@ bool sli_context_is_ancestor (const void *ancestor, const void *ptr);
  * NULL after the last. */
 void *sli_context_walk (const void *top, const void *payload);
 
-/* --- what stays true (node-valid.c) -------------------------------------- */
+/* --- invariants (node-valid.c) ------------------------------------------- */
 
 /* A live or dying node, its links and those of its neighbours, its kind, its
  * record and its flags; all of that below a node, with the sum of its limit.
@@ -330,8 +331,8 @@ node_link (void *parent, Node *node, void *payload)
   *slot = payload;
 }
 
-/* Takes a live node out of its list, whose pprev has been checked.  Headers
- * are where `is_head' says, for code that knows the mode. */
+/* Takes a live node out of its list; its pprev has been checked.  `is_head':
+ * the caller knows that headers come first. */
 static inline __attribute__ ((always_inline)) void
 node_unlink_linked (Node *node, void *payload, const char *operation,
                     bool is_head)
@@ -369,8 +370,8 @@ node_product (size_t a, size_t b, size_t *bytes)
   return false;
 }
 
-/* The block of a small payload of a plain node: a class's full size, so that
- * size, class and room are one thing. */
+/* The block of a small payload of a plain node: the full size of a class, so
+ * that its size, its class and its room are one number. */
 static inline size_t
 node_total (size_t size)
 {
@@ -383,29 +384,30 @@ node_total (size_t size)
   return total;
 }
 
-/* Sizes whose header would not fit, or that no object may have. */
+/* A larger size leaves no room for a header, or is more than an object may
+ * have. */
 #define SIZE_LIMIT ((size_t) PTRDIFF_MAX - 4096)
 
 /* A node that is not linked yet: parent word (flags only) and child set.
  * Any size, any mode.  NULL with errno ENOMEM. */
 void *sli_context_new (size_t size, bool zero);
-/* Gives the block of a node back; its extension is gone already. */
+/* Frees the block of a node; its extension was freed before. */
 void sli_context_release (void *payload);
 /* Allocation out of the fast path: roots, large, modes, limits. */
 void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero);
 
-/* ptr made `size' bytes, or `wanted' if it has to move.  NULL: no memory, or
- * the node is being destroyed. */
+/* Resizes ptr to `size' bytes, or to `wanted' if it has to move.  NULL: no
+ * memory, or the node is being destroyed. */
 void *sli_context_resize (void *ptr, size_t size, size_t wanted,
                           const char *operation);
-/* Another parent for a node; everything has been checked. */
+/* Gives a node another parent; the caller has checked everything. */
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
 
-/* --- frees under way (ralloc-free.c, ralloc-free-suspend.c) ---------------- */
+/* --- walks that free (ralloc-free.c, ralloc-free-suspend.c) -------------- */
 
-/* How many stand in destructors just now, of all threads.  Which of them are
- * this thread's is asked only if there are any. */
+/* The number of walks, of all threads, that are suspended in user code.  Only
+ * if there are any does a call look for those of its own thread. */
 extern unsigned sli_context_n_suspended
     __attribute__ ((visibility ("hidden")));
 
@@ -423,14 +425,14 @@ void sli_context_walks_moved (void *old, void *payload);
 void *sli_large_alloc (size_t bytes, bool zero);
 void *sli_large_realloc (void *block, size_t old_bytes, size_t bytes);
 void sli_large_free (void *block);
-/* Remembers that a node or gc slab is at an address, or forgets it. */
+/* Add and remove note whether a node or gc slab is at an address. */
 typedef enum
 {
   MAP_NOTHING = 0,
   MAP_NODE = 1,     /* plus the 16-byte step within the KiB */
   MAP_GC_SLAB = 128
 } MapEntry;
-/* Makes sure that the next addition can't fail for want of memory. */
+/* Allocates what the next addition may need, so that it cannot fail. */
 bool sli_large_map_spare (void);
 bool sli_large_map_add (const void *address, MapEntry entry);
 void sli_large_map_remove (const void *address);
@@ -443,9 +445,9 @@ enum
   SLACK_BYTES_MAX = 128
 };
 
-/* The bytes behind `size' are marked, at least 1 and at most SLACK_BYTES_MAX. */
+/* Marks the bytes behind `size': at least 1, at most SLACK_BYTES_MAX. */
 void sli_slack_write (void *payload, size_t size);
-/* How many are; ends the program if they are not as they were. */
+/* Their number; ends the program if they were written to. */
 size_t sli_slack_check (const void *payload, const char *operation);
 
 /* What a payload needs of a block. */
@@ -455,35 +457,35 @@ slack_add (size_t size)
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
 }
 
-/* --- nodes in MODE_TRAILING_HEADER (trailing-header.c)
- * ----------------------------------------- */
+/* --- nodes in MODE_TRAILING_HEADER (trailing-header.c) ------------------- */
 
 void *sli_trailing_new (size_t size, bool zero);
 void sli_trailing_free (void *payload);
 size_t sli_trailing_payload_bytes (const void *payload);
 
-/* --- other files of this floor ------------------------------------------- */
+/* --- other files of this layer ------------------------------------------- */
 
 /* The node's extension, made if there is none.  NULL with errno ENOMEM. */
 Extension *sli_context_extend (void *payload);
 /* Takes the extension off a node and frees it. */
 void sli_context_unextend (Node *node);
 
-void sli_context_linear_release (Node *node);      /* linear.c: buffers and block */
-/* Makes the object handed out last longer, if it is that and there is room. */
+/* linear.c: frees buffers and block. */
+void sli_context_linear_release (Node *node);
+/* Extends an object in place if it was allocated last and there is room. */
 bool sli_context_linear_extend (void *linear, char *object, size_t new_size);
 size_t sli_context_linear_bytes (const Node *node);
 size_t sli_context_linear_prefix_bytes (void);
 void sli_gc_release (void *payload);       /* gc.c: slabs */
 size_t sli_gc_bytes (const void *payload);
-bool sli_gc_is_own (const void *payload);
+bool sli_gc_is_context (const void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
-/* A surviving owner for a node that its parent lets go; NULL if none. */
+/* The new owner of a node whose parent frees it; NULL if there is none. */
 void *sli_reference_new_owner (void *payload);
 
 /* Is a node the reference that a context holds? */
 static inline bool
-sli_reference_is_own (const Node *node)
+node_is_reference (const Node *node)
 {
   return (node->parent & NODE_EXT) != 0
          && ((const Extension *) node->child)->kind == EXT_REFERENCE;
@@ -492,8 +494,8 @@ sli_reference_is_own (const Node *node)
 void sli_reference_target_moved (Extension *extension);
 void sli_reference_target_freed (Extension *extension);
 
-/* Limits above (and at) a context.  Take fails with errno ENOMEM if one of
- * them would be passed. */
+/* Limits above (and at) a context.  sli_limit_add() fails with errno ENOMEM
+ * where one of them would be exceeded; sli_limit_force() never fails. */
 bool sli_limit_add (const void *ctx, size_t bytes);
 void sli_limit_force (const void *ctx, size_t bytes);
 void sli_limit_subtract (const void *ctx, size_t bytes);
@@ -503,8 +505,9 @@ void sli_limit_drop (Extension *extension);
 size_t sli_limit_subtree_bytes (const void *top);
 void sli_limit_set_flags (void *top, bool limited);
 
-/* A text of `length' bytes in a block of one more, for slice_free1(): before
- * the string that it goes into moves, as it may be made of that.  NULL: no
+/* Formats a text of `length' bytes into a block of length + 1 bytes, which the
+ * caller frees by slice_free1().  A text that may be made of the string that
+ * it is written to is formatted here before that string moves.  NULL: no
  * memory. */
 char *sli_context_format (size_t length, const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (2, 0);
@@ -513,7 +516,7 @@ char *sli_context_format (size_t length, const char *fmt, va_list args)
 void sli_roots_add (void *payload);
 void sli_roots_remove (void *payload);
 void sli_roots_check_thread (const void *payload, const char *operation);
-/* A node is freed, or moves: what was found of its owner no longer holds. */
+/* A node is freed or moves: forgets which thread owns its tree. */
 void sli_roots_forget_owner (const void *payload);
 void sli_roots_print (FILE *f, bool full);
 

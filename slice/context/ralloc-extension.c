@@ -1,7 +1,7 @@
 /* ralloc-extension.c - what few nodes have: destructors, names, types
  *
- * Layer: context.  No locks.  The record is made at the first need and
- * lives as long as its node; it does not move when the node does.
+ * Layer: context.  No locks.  The record is allocated when it is first needed
+ * and freed with its node; it does not move when the node does.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -17,7 +17,7 @@
 /* --- the record ---------------------------------------------------------- */
 
 CONTEXT_TEXT static Extension *
-extension_free (void *payload, Extension *extension)
+extension_init (void *payload, Extension *extension)
 {
   Node *node = node_of (payload);
 
@@ -40,7 +40,7 @@ sli_context_extend (void *payload)
   if (extension != NULL)
     return extension;
   extension = slice_try_alloc (sizeof *extension);
-  return extension != NULL ? extension_free (payload, extension) : NULL;
+  return extension != NULL ? extension_init (payload, extension) : NULL;
 }
 
 CONTEXT_TEXT static void
@@ -109,7 +109,7 @@ ralloc_set_destructor (const void *ptr, void (*destructor) (void *))
   if (UNLIKELY (!ralloc_try_set_destructor (ptr, destructor)))
     {
       /* slice_alloc() calls the failure handler and does not return NULL. */
-      extension_free ((void *) (uintptr_t) ptr,
+      extension_init ((void *) (uintptr_t) ptr,
                       slice_alloc (sizeof (Extension)));
       ralloc_try_set_destructor (ptr, destructor);
     }

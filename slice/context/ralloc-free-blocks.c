@@ -1,14 +1,13 @@
-/* ralloc-free-blocks.c - the blocks of a tree go back to their slabs
+/* ralloc-free-blocks.c - how a walk frees the blocks of a tree
  *
  * Layer: context.  No locks.
  *
- * A few blocks go to the magazines, where the next allocation finds them
- * warm; many go to their slabs, which keeps the order of addresses (the
- * magazines would deal it out anew each time, and a tree that is built and
- * freed again and again would end up scattered).  A slab takes back many
- * neighbours at the price of one, but a walk meets nodes of all sizes in
- * turn, each size in another slab: so the blocks are first put into bins by
- * their address.
+ * A few blocks go to the magazines, where the next allocation finds them in
+ * the cache.  Many go to their slabs, which keeps the order of addresses:
+ * magazines are last-in first-out, so a tree that is built and freed again and
+ * again would end up fragmented.  A slab takes neighbours back at the price
+ * of one block.  But a walk meets nodes of all sizes in turn, each size in
+ * another slab, so the blocks are first sorted into bins by their addresses.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -52,7 +51,7 @@ is_near (const void *a, const void *b)
   return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
 }
 
-/* Samples will do: where they deceive, it only takes a little longer. */
+/* By samples: where they mislead, the free only takes a little longer. */
 static inline bool
 batch_is_in_order (const Batch *batch)
 {
@@ -65,7 +64,7 @@ batch_is_in_order (const Batch *batch)
 }
 
 CONTEXT_TEXT NOINLINE void
-sli_free_batch_leaves (Walk *walk, Batch *batch)
+sli_free_batch (Walk *walk, Batch *batch)
 {
   /* Fibonacci hashing (Knuth, volume 3, 6.4). */
   const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
@@ -103,8 +102,8 @@ sli_free_flush (Walk *walk)
       walk->leaves.n = walk->others.n = 0;
       return;
     }
-  sli_free_batch_leaves (walk, &walk->leaves);
-  sli_free_batch_leaves (walk, &walk->others);
+  sli_free_batch (walk, &walk->leaves);
+  sli_free_batch (walk, &walk->others);
   for (i = 0; i < N_BINS; i++)
     if (walk->bin_ends[i] != walk->bins[i].blocks)
       {

@@ -1,7 +1,7 @@
-/* ralloc-free-suspend.c - walks that stand in user code
+/* ralloc-free-suspend.c - walks that are suspended while user code runs
  *
- * Layer: context.  No locks: a thread has its own walks, and its word
- * (port/tls.c) leads to them.
+ * Layer: context.  No locks: each thread has its walks, and its word
+ * (port/tls.c) points to the innermost.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -12,9 +12,8 @@
 #include "ralloc-free.h"
 #include "port/tls.h"
 
-/* What user code does while a walk stands: it may free or move the nodes
- * above the walk, of which the walk knows one, where those that refuse go.
- * The thread's word leads to its walks, the innermost first. */
+/* User code may free or move nodes above a suspended walk.  The walk refers to
+ * one of these, the fallback parent, to which nodes that refuse move. */
 CONTEXT_TEXT void
 sli_free_suspend (Walk *walk, void *at)
 {
@@ -22,7 +21,8 @@ sli_free_suspend (Walk *walk, void *at)
   walk->at = at;
   walk->outer = sli_tls_word ();
   __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
-  /* (Without a key left nobody hears what the destructor frees above.) */
+  /* (This fails if the system has no key left: then the walk does not learn
+   * what the destructor frees above it.) */
   sli_tls_set_word (walk);
 }
 
@@ -33,8 +33,8 @@ sli_free_resume (Walk *walk)
   __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
 }
 
-/* Will `payload' go if `top' is freed?  What is dying is off its list, and
- * goes with its own walk. */
+/* Is `payload' freed if `top' is freed?  A dying node is off its list, and is
+ * freed by its walk. */
 static bool
 lies_below (const void *top, const void *payload)
 {
@@ -56,9 +56,9 @@ walk_set_fallback_parent (Walk *walk, void *fallback_parent)
     node_set_parent (node_of (walk->top), fallback_parent);
 }
 
-/* User code frees a node.  A walk that was to keep its top, which goes now,
- * takes it along; one whose fallback_parent goes has the next that stays.
- * True: there is nothing left to be done. */
+/* User code frees a node.  A walk that was to keep its top frees that as well
+ * if it is in the freed tree.  A walk whose fallback parent is freed takes the
+ * next surviving ancestor.  True: a walk frees the node itself. */
 CONTEXT_TEXT COLD bool
 sli_free_on_nested (void *ptr, const char *operation)
 {
@@ -69,7 +69,7 @@ sli_free_on_nested (void *ptr, const char *operation)
       if (walk->keep != NULL && lies_below (ptr, walk->keep))
         {
           taken |= walk->keep == ptr;
-          node_leaves_tree (walk, walk->keep, node_of (walk->keep),
+          walk_detach (walk, walk->keep, node_of (walk->keep),
                             operation);
           walk->keep = NULL;
         }
@@ -88,7 +88,7 @@ sli_context_walks_moved (void *old, void *payload)
       if (walk->keep == old)
         {
           void *at = walk->at;
-          /* The node under way that hangs on it, or did. */
+          /* The dying child of `keep' that the walk is in, if any. */
           while (at != old && node_parent (node_of (at)) != old)
             at = node_parent (node_of (at));
           if (at == old)

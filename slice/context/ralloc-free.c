@@ -1,20 +1,19 @@
-/* ralloc-free.c - a node and all below it go back
+/* ralloc-free.c - frees a node and all its descendants
  *
  * Layer: context.  No locks, no recursion, 21 KiB of stack for the blocks
- * on their way back.
+ * that the walk has collected.
  *
- * The walk is post-order, the youngest sibling first.  It stands on a node
- * (`at') and looks at the list of its children: leaves that are nothing but
- * leaves go at once, one after the other; the first child that is more ends
- * the run.  If it has something to say in the matter (an owner elsewhere, a
- * destructor that may refuse) it is asked; then it is taken off the list and
- * the walk stands on it.  When the list is empty the node itself goes, after
- * its destructor, and the walk is back on its parent.
+ * The walk is post-order, the youngest sibling first.  At each node (`at') it
+ * reads the list of children.  It frees plain leaves at once, one after the
+ * other; the first child that is more ends the run.  Such a child may survive
+ * (it has a reference, or a destructor that refuses).  Otherwise the walk
+ * takes it off the list and descends to it.  When the list is empty, the walk
+ * calls the destructor of the node, frees the node and returns to its parent.
  *
- * User code sees whole lists: it runs when the list at hand is written back
- * and the blocks that are under way have been returned.
+ * Before user code runs, the walk writes the current list back and frees the
+ * collected blocks, so user code finds every list whole.
  *
- * How the blocks go back: ralloc-free-blocks.c; what user code may do in a
+ * How blocks are freed: ralloc-free-blocks.c; what user code may do in a
  * walk: ralloc-free-suspend.c.
  * Design: chapter 7.
  *
@@ -34,11 +33,11 @@ enum
   PREFETCH_BYTES = 640 /* measured: 384 to 768 are much the same */
 };
 
-unsigned sli_context_n_suspended; /* here, where each free looks at it */
+unsigned sli_context_n_suspended; /* here, near the code that reads it */
 
-/* In a mode that wants to know of every node that goes. */
+/* Examines a node that is freed next, in a mode that asks for it. */
 static COLD void
-node_ends (void *payload)
+node_examine (void *payload)
 {
   if (sli_context_mode & MODE_SLACK)
     sli_slack_check (payload, "ralloc_free");
@@ -48,10 +47,10 @@ node_ends (void *payload)
     sli_trace_free (SLICE_TRACE_CONTEXT, payload, 0);
 }
 
-/* --- one node goes ------------------------------------------------------- */
+/* --- one node ------------------------------------------------------------ */
 
 CONTEXT_TEXT static COLD void
-extension_free_at_walk (void *payload, Node *node)
+extension_release (void *payload, Node *node)
 {
   Extension *extension = node->child;
 
@@ -66,12 +65,12 @@ extension_free_at_walk (void *payload, Node *node)
 
 /* An unusual node that is off its list and has no children. */
 CONTEXT_TEXT static COLD void
-node_free_at_walk (Walk *walk, void *payload, Node *node)
+node_release (Walk *walk, void *payload, Node *node)
 {
   if (node->parent & NODE_LIMITED)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
-    extension_free_at_walk (payload, node);
+    extension_release (payload, node);
   if ((node->parent & NODE_HAS_PREFIX)
       || (sli_context_mode & MODE_TRAILING_HEADER))
     {
@@ -99,9 +98,9 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   return true;
 }
 
-/* --- those that may stay ------------------------------------------------- */
+/* --- nodes that may survive ---------------------------------------------- */
 
-/* Asks the refusing destructor.  True: the node stays alive. */
+/* Calls the refusing destructor.  True: the node stays alive. */
 static COLD bool
 node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
 {
@@ -111,14 +110,14 @@ node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
   extension->asked = true;
   refused = extension->refuses (payload);
   sli_free_resume (walk);
-  /* The extension is the node's as long as that lives, and it lives: to free
-   * it while it is asked does nothing. */
+  /* The extension is still valid: a free of the node while its refusing
+   * destructor runs does nothing. */
   extension->asked = false;
   return refused;
 }
 
-/* A child that has an extension is asked before it is taken.  True: look at
- * the list again; it has moved away, or others may have. */
+/* Does a child that has an extension survive?  True: read the list again; the
+ * child has moved away, or others may have. */
 CONTEXT_TEXT static COLD bool
 child_survives (Walk *walk, void *at, void *child)
 {
@@ -138,16 +137,17 @@ child_survives (Walk *walk, void *at, void *child)
     }
   if (extension->refuses == NULL)
     return false;
-  /* Who is being asked, and frees the parent meanwhile, gets no answer. */
+  /* A refusing destructor that frees the parent of its node is not called
+   * again: the node moves as if it had refused. */
   if (!extension->asked)
     {
       refused = node_refuses (walk, at, child, extension);
       child = extension->owner; /* it may have been resized */
       node = node_of (child);
       if (node->pprev == &node->next || node_parent (node) != walk->at)
-        return true; /* it stole itself away */
+        return true; /* it stole its node away */
       if (!refused)
-        extension->refuses = NULL; /* asked once */
+        extension->refuses = NULL; /* called once */
     }
   if (refused)
     sli_context_steal (walk->fallback_parent, node, child, "ralloc_free");
@@ -156,8 +156,8 @@ child_survives (Walk *walk, void *at, void *child)
 
 /* --- the walk ------------------------------------------------------------ */
 
-/* One leaf in MODE_TRAILING_HEADER, where memory must not be looked at once it
- * is freed, not even as an address in the next one's pprev. */
+/* One leaf in MODE_TRAILING_HEADER, where nothing may refer to freed memory,
+ * not even the pprev of the next leaf. */
 static COLD void *
 leaf_free_trailing (void **slot, void *child)
 {
@@ -171,12 +171,12 @@ leaf_free_trailing (void **slot, void *child)
 }
 
 /* Frees leaves from `child' on, which *link should point to, and returns the
- * first that is more, or NULL; *link is what points to that.  Here a large
- * tree spends its time: the end of the batch is in a register.  `told' is a
- * constant where this is inlined. */
+ * first child that is more, or NULL; *link then points to that one.  The walk
+ * of a large tree spends its time here, so the end of the batch is kept in a
+ * register.  `examined' is a constant where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
 run_free (Walk *walk, const void *at, void *child, void ***link,
-          void ***batch_end, bool told)
+          void ***batch_end, bool examined)
 {
   void **end = *batch_end;
 
@@ -188,10 +188,10 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
-      if (told)
-        node_ends (child);
-      /* Leaves of one size come back from high to low addresses.  Of two
-       * neighbouring lines one holds a header, unless chunks are long. */
+      if (examined)
+        node_examine (child);
+      /* Leaves of one size are met from high to low addresses.  One of two
+       * neighbouring lines holds a header, unless chunks are long. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
       __builtin_prefetch ((char *) node - PREFETCH_BYTES - CACHE_LINE_BYTES,
                           1);
@@ -202,7 +202,7 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
       if (UNLIKELY (end == walk->leaves.blocks + BATCH_BLOCKS))
         {
           walk->leaves.n = BATCH_BLOCKS;
-          sli_free_batch_leaves (walk, &walk->leaves);
+          sli_free_batch (walk, &walk->leaves);
           end = walk->leaves.blocks;
         }
     }
@@ -210,14 +210,15 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
   return child;
 }
 
-/* The first child that is more than a leaf or a node with nothing but leaves,
- * or NULL.  All before it are gone, and the list is not written back yet. */
+/* Frees leaves and nodes that have only leaves, up to the first child that is
+ * more, which it returns, or NULL.  The list is not written back yet. */
 static inline __attribute__ ((always_inline)) void *
-leaves_free (Walk *walk, const void *at, void *child, void **link, bool told)
+leaves_free (Walk *walk, const void *at, void *child, void **link,
+             bool examined)
 {
   void **end = walk->leaves.blocks + walk->leaves.n;
 
-  while ((child = run_free (walk, at, child, &link, &end, told)) != NULL)
+  while ((child = run_free (walk, at, child, &link, &end, examined)) != NULL)
     {
       Node *node = head_of (child);
       void **below_link = &node->child;
@@ -225,15 +226,15 @@ leaves_free (Walk *walk, const void *at, void *child, void **link, bool told)
 
       if (UNLIKELY (node->parent != (uintptr_t) at))
         break;
-      below = run_free (walk, child, node->child, &below_link, &end, told);
+      below = run_free (walk, child, node->child, &below_link, &end, examined);
       if (below != NULL)
         {
           node->child = below;
           head_of (below)->pprev = &node->child;
           break;
         }
-      if (told)
-        node_ends (child);
+      if (examined)
+        node_examine (child);
       link = &node->next;
       child = node->next;
       node->parent = NODE_DEAD;
@@ -243,9 +244,9 @@ leaves_free (Walk *walk, const void *at, void *child, void **link, bool told)
   return child;
 }
 
-/* The same in MODE_TRAILING_HEADER, of leaves alone. */
+/* The same in MODE_TRAILING_HEADER, for leaves alone. */
 static COLD void *
-leaves_free_trailing (void *at, void **slot, bool told)
+leaves_free_trailing (void *at, void **slot, bool examined)
 {
   void *child = *slot;
 
@@ -257,16 +258,16 @@ leaves_free_trailing (void *at, void **slot, bool told)
         sli_context_damaged (child, "ralloc_free");
       if (node->parent != (uintptr_t) at || node->child != NULL)
         break;
-      if (told)
-        node_ends (child);
+      if (examined)
+        node_examine (child);
       child = leaf_free_trailing (slot, child);
     }
   return child;
 }
 
-/* May the child at the front of a list be taken?  If not, look again: it has
- * moved away, or the list has changed.  Writes the list back before anyone
- * may see it. */
+/* May the walk descend to the child at the front of a list?  False: read the
+ * list again; the child has moved away, or the list has changed.  Writes the
+ * list back first, as user code may run. */
 CONTEXT_TEXT static COLD bool
 unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
@@ -280,28 +281,28 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   return (node->parent & NODE_EXT) == 0 || !child_survives (walk, at, child);
 }
 
-/* Frees what hangs below `at' and, unless it is walk->keep, the node itself.
- * `tail' and, but in MODE_TRAILING_HEADER, `told' are constants where this is
- * inlined. */
+/* Frees the descendants of `at' and, unless it is walk->keep, the node itself.
+ * `tail' (the header is behind the payload) and, unless it is set, `examined'
+ * are constants where this is inlined. */
 static inline __attribute__ ((always_inline)) void
-walk_below (Walk *walk, void *at, bool tail, bool told)
+walk_below (Walk *walk, void *at, bool tail, bool examined)
 {
   for (;;)
     {
       Node *at_node = tail ? sli_context_trailing_header (at) : head_of (at);
       void **slot = node_children (at_node);
-      void *child = tail ? leaves_free_trailing (at, slot, told)
-                         : leaves_free (walk, at, *slot, slot, told);
+      void *child = tail ? leaves_free_trailing (at, slot, examined)
+                         : leaves_free (walk, at, *slot, slot, examined);
       Node *node;
 
       if (child != NULL)
         {
-          /* Taken off the front of the list, to stand on it. */
+          /* Take it off the front of the list and descend. */
           node = tail ? sli_context_trailing_header (child) : head_of (child);
           if (UNLIKELY (node->parent != (uintptr_t) at
                         && !unusual_child_is_ours (walk, at, slot, child)))
             {
-              at = walk->at; /* only one that is kept can have moved */
+              at = walk->at; /* only walk->keep can have moved */
               continue;
             }
           *slot = node->next;
@@ -324,8 +325,8 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
       if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
         {
           at = (void *) at_node->parent;
-          if (told)
-            node_ends (child);
+          if (examined)
+            node_examine (child);
           at_node->parent = NODE_DEAD;
           batch_push (walk, &walk->others, at_node);
         }
@@ -334,17 +335,17 @@ walk_below (Walk *walk, void *at, bool tail, bool told)
           if ((at_node->parent & NODE_EXT) != 0
               && destructor_ran (walk, at, at_node))
             continue;
-          if (told)
-            node_ends (child);
+          if (examined)
+            node_examine (child);
           at = node_parent (at_node);
-          node_free_at_walk (walk, child, at_node);
+          node_release (walk, child, at_node);
         }
       if (child == walk->top)
         return;
     }
 }
 
-/* Headers behind the payloads, or each node that goes is looked at, or both. */
+/* Headers are behind payloads, or each node is examined, or both. */
 static COLD void
 walk_unusual (Walk *walk)
 {
@@ -372,7 +373,7 @@ tree_free (void *ptr, Node *node, const char *operation)
   Walk walk;
 
   walk_begin (&walk, ptr, NULL, NULL);
-  node_leaves_tree (&walk, ptr, node, operation);
+  walk_detach (&walk, ptr, node, operation);
   walk_all (&walk);
   if (UNLIKELY (walk.limited_bytes > 0 && walk.fallback_parent != NULL))
     sli_limit_subtract (walk.fallback_parent, walk.limited_bytes);
@@ -381,9 +382,9 @@ tree_free (void *ptr, Node *node, const char *operation)
   sli_free_flush (&walk);
 }
 
-/* Does another owner take the top of a tree? */
+/* Moves the top of a tree to a context that has a reference to it, if any. */
 CONTEXT_TEXT static COLD bool
-top_is_inherited (void *ptr, Node *node, const char *operation)
+top_has_new_owner (void *ptr, Node *node, const char *operation)
 {
   void *new_owner = NULL;
 
@@ -394,7 +395,7 @@ top_is_inherited (void *ptr, Node *node, const char *operation)
   return new_owner != NULL;
 }
 
-/* Has the top of a tree a reason to stay?  *ptr may move meanwhile. */
+/* Does the top of a tree survive?  *ptr may move meanwhile. */
 CONTEXT_TEXT static COLD bool
 top_survives (void **ptr, const char *operation)
 {
@@ -405,7 +406,7 @@ top_survives (void **ptr, const char *operation)
 
   if (extension->asked)
     return true;
-  if (top_is_inherited (*ptr, node, operation))
+  if (top_has_new_owner (*ptr, node, operation))
     return true;
   if (extension->refuses == NULL)
     return false;
@@ -413,11 +414,11 @@ top_survives (void **ptr, const char *operation)
   refused = extension->refuses (*ptr);
   extension->asked = false;
   *ptr = extension->owner;
-  /* If it has stolen itself away it stays as well. */
+  /* If the destructor stole its node away, the node survives as well. */
   if (refused || node_parent (node_of (*ptr)) != parent)
     return true;
   extension->refuses = NULL;
-  return top_is_inherited (*ptr, node_of (*ptr), operation);
+  return top_has_new_owner (*ptr, node_of (*ptr), operation);
 }
 
 /* Any pointer, in any mode. */

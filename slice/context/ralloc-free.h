@@ -22,16 +22,16 @@ enum
   BIN_BLOCKS = 64
 };
 
-/* Blocks that probably lie in one slab.  Aligned to its size, so that the
- * place for the next one tells when the bin is full. */
+/* Blocks that probably lie in one slab.  The bin is aligned to its size, so
+ * the address of the next entry shows when it is full. */
 typedef struct
 {
   _Alignas (BIN_BLOCKS * sizeof (void *)) void *blocks[BIN_BLOCKS];
 } Bin;
 
 /* Blocks in the order in which the walk met them.  Leaves and other nodes
- * are kept apart: of a tree that was built level by level each of them comes
- * along in the order of addresses, but not the two mixed. */
+ * are kept apart: in a tree that was built level by level each kind comes in
+ * the order of addresses, but not both together. */
 typedef struct
 {
   unsigned n;
@@ -40,16 +40,16 @@ typedef struct
 
 typedef struct Walk
 {
-  void *top;             /* the node whose freeing began it all */
-  void *keep;            /* top, if only what is below it goes; else NULL */
+  void *top;             /* the node that the user freed */
+  void *keep;            /* top, if only its descendants are freed, or NULL */
   void *fallback_parent; /* top's parent: where a refusing node moves */
-  void *at;              /* where it stands while user code runs */
-  struct Walk *outer;    /* in whose user code this one runs */
-  size_t limited_bytes;  /* to be given back to limits above top */
+  void *at;              /* the current node, valid while user code runs */
+  struct Walk *outer;    /* the walk whose user code began this one */
+  size_t limited_bytes;  /* to be subtracted from limits above top */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
-  void **bin_ends[N_BINS]; /* where the next goes; valid if is_large */
+  void **bin_ends[N_BINS]; /* the next free entry; valid if is_large */
   Bin bins[N_BINS];
 } Walk;
 
@@ -69,9 +69,10 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
 
 /* --- ralloc-free-blocks.c ------------------------------------------------ */
 
-/* Puts a batch into bins, or straight back to its slabs if it is in order. */
-void sli_free_batch_leaves (Walk *walk, Batch *batch);
-/* Nothing stays under way: user code runs next, or the walk is over. */
+/* Sorts a batch into bins, or frees it to its slabs if it is in order. */
+void sli_free_batch (Walk *walk, Batch *batch);
+/* Frees all blocks that the walk has collected: user code runs next, or the
+ * walk is over. */
 void sli_free_flush (Walk *walk);
 
 static inline __attribute__ ((always_inline)) void
@@ -82,25 +83,26 @@ batch_push (Walk *walk, Batch *batch, void *block)
   batch->blocks[n] = block;
   batch->n = n + 1;
   if (UNLIKELY (n + 1 == BATCH_BLOCKS))
-    sli_free_batch_leaves (walk, batch);
+    sli_free_batch (walk, batch);
 }
 
-/* --- ralloc-free-suspend.c ------------------------------------------------- */
+/* --- ralloc-free-suspend.c ----------------------------------------------- */
 
-/* While user code runs the walk stands at a node; then it goes on. */
+/* A walk is suspended at a node while user code runs, and resumed then. */
 void sli_free_suspend (Walk *walk, void *at);
 void sli_free_resume (Walk *walk);
-/* User code frees a node.  True: there is nothing left to be done. */
+/* User code frees a node.  True: a suspended walk frees it. */
 bool sli_free_on_nested (void *ptr, const char *operation);
 
-/* The node is to be freed by the walk that began on it. */
+/* Takes the node that the walk frees off its list. */
 CONTEXT_TEXT static inline void
-node_leaves_tree (Walk *walk, void *payload, Node *node,
+walk_detach (Walk *walk, void *payload, Node *node,
                   const char *operation)
 {
   walk->fallback_parent = node_parent (node);
   node_unlink (node, payload, operation);
-  /* By address, not by way of the parent's extension: that may go first. */
+  /* By address and not through the parent's extension, which may be freed
+   * first. */
   node->parent &= ~(uintptr_t) NODE_INDIRECT;
   node_set_parent (node, walk->fallback_parent);
   node->pprev = NODE_DYING;

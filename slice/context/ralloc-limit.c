@@ -2,10 +2,10 @@
  *
  * Layer: context.  No locks.
  *
- * A limit hangs on the extension of the node that it was set on.  All nodes
- * below, and that node, carry the flag NODE_LIMITED, which sends their
- * allocations, frees and steals here; who has no limit above pays nothing.
- * Limits may be nested: bytes are counted in each of them.
+ * The extension of the node that a limit was set on has the limit.  That node
+ * and all nodes below it carry the flag NODE_LIMITED, which sends their
+ * allocations, frees and steals to this file.  A node without a limit above it
+ * pays nothing.  Limits may be nested: bytes are counted in each of them.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -93,7 +93,10 @@ sli_limit_subtract (const void *ctx, size_t bytes)
   Limit *limit;
 
   while ((limit = limit_next (&ctx)) != NULL)
-    limit->used_bytes -= bytes;
+    {
+      assert_here (limit->used_bytes >= bytes);
+      limit->used_bytes -= bytes;
+    }
 }
 
 CONTEXT_TEXT void
@@ -115,7 +118,7 @@ sli_limit_subtree_bytes (const void *top)
   return bytes;
 }
 
-/* Only what is not counted above already is new. */
+/* A limit that is above ptr already counts its bytes. */
 bool
 sli_limit_move_has_room (const void *new_ctx, void *ptr)
 {

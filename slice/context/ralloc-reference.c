@@ -1,11 +1,11 @@
-/* ralloc-reference.c - a node kept alive by others than its parent
+/* ralloc-reference.c - contexts other than the parent that keep a node
  *
  * Layer: context.  No locks.
  *
- * A reference is a small node below the context that holds it, so it goes
- * when that goes; its payload is on the list of its target's references.  A
- * node always has exactly one parent.  When the parent lets it go, the oldest
- * reference whose context will outlive that becomes the parent.
+ * A reference is a small node below the context that holds it, and is freed
+ * with that context.  Its payload is on the list of its target's references.
+ * A node always has exactly one parent.  When the parent frees it, the oldest
+ * context that holds a reference and survives becomes the parent.
  *
  *   ctx --child--> [Reference] --target--> node
  *                       ^                     |
@@ -25,7 +25,7 @@
 
 struct Reference
 {
-  void *target;         /* the node that is kept */
+  void *target;         /* the node that is kept; NULL: was freed */
   Reference *next;      /* the next younger one */
   Reference **pprev;    /* what points here */
 };
@@ -51,6 +51,7 @@ reference_append (Extension *extension, Reference *reference, void *target)
   reference->next = NULL;
   reference->pprev = place;
   *place = reference;
+  assert_here (*reference->pprev == reference);
 }
 
 void *
@@ -87,7 +88,8 @@ ralloc_reference (const void *ctx, const void *ptr)
   return target;
 }
 
-/* The target goes although others hold it: they go with it, a little later. */
+/* The target is freed although references exist: their contexts are freed in
+ * the same walk. */
 CONTEXT_TEXT void
 sli_reference_target_freed (Extension *extension)
 {
@@ -111,6 +113,7 @@ sli_reference_release (void *payload)
 
   if (reference->pprev == NULL)
     return;
+  assert_here (*reference->pprev == reference);
   *reference->pprev = reference->next;
   if (reference->next != NULL)
     reference->next->pprev = reference->pprev;
@@ -125,10 +128,10 @@ sli_reference_target_moved (Extension *extension)
     reference->target = extension->owner;
 }
 
-/* Will this context go with the tree that is being freed, or with the node
- * itself?  Whatever hangs below a dying node will. */
+/* Is this context freed with the tree that is being freed, or with the node
+ * itself?  Every descendant of a dying node is. */
 static bool
-context_release (const void *ctx, const void *target)
+context_is_freed_with (const void *ctx, const void *target)
 {
   for (; ctx != NULL; ctx = node_parent (node_of (ctx)))
     if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
@@ -146,7 +149,7 @@ sli_reference_new_owner (void *payload)
   for (; reference != NULL; reference = reference->next)
     {
       new_owner = node_parent (node_of (reference));
-      if (!context_release (new_owner, payload))
+      if (!context_is_freed_with (new_owner, payload))
         {
           ralloc_free (reference);
           return new_owner;

@@ -1,4 +1,4 @@
-/* ralloc-report.c - trees for people and programs to read; roots and owners
+/* ralloc-report.c - reports of trees; the list of roots and their owners
  *
  * Layer: context.  One lock, on the list of roots, held for a few stores;
  * nothing is called under it.
@@ -29,7 +29,7 @@ static struct
   pthread_mutex_t mutex;
   void *first;      /* an Extension; linked by root_next, root_pprev */
   bool at_exit;     /* the exit function is registered */
-  bool report;      /* and shall print */
+  bool report;      /* it prints the roots */
   bool full;
 } roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
@@ -69,7 +69,7 @@ roots_unlock (void)
 void
 sli_roots_add (void *payload)
 {
-  /* Without memory for the record the root is not on the list, no more. */
+  /* Without memory for the record the root is not on the list; no more. */
   Extension *extension = sli_context_extend (payload);
 
   if (extension == NULL)
@@ -234,7 +234,7 @@ ralloc_track_roots (bool on)
   roots_unlock ();
 }
 
-/* --- what a line says ---------------------------------------------------- */
+/* --- the line of a node -------------------------------------------------- */
 
 static const char *
 kind_of (const void *payload)
@@ -256,7 +256,7 @@ static size_t
 own_bytes (const void *payload)
 {
   return sli_context_payload_bytes (payload)
-         + (sli_gc_is_own (payload) ? sli_gc_bytes (payload) : 0);
+         + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
 }
 
 static void
@@ -389,7 +389,7 @@ ralloc_report (FILE *f, const void *ptr)
     }
 }
 
-/* Closes what ends between a node that has no children and the next one. */
+/* Closes the brackets between a node that has no children and the next one. */
 static const void *
 json_leave (FILE *f, const void *top, const void *at, unsigned *depth)
 {
@@ -469,7 +469,7 @@ ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
            ralloc_total_nodes (ptr) * sizeof (Node));
 }
 
-/* --- roots that are still there ------------------------------------------ */
+/* --- roots at exit ------------------------------------------------------- */
 
 void
 sli_roots_print (FILE *f, bool full)

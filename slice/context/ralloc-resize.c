@@ -1,7 +1,7 @@
 /* ralloc-resize.c - nodes: another size
  *
- * Layer: context.  No locks.  A node that moves tells its neighbours,
- * parent and children, and those who walk above it.
+ * Layer: context.  No locks.  When a node moves, its neighbours, parent,
+ * children, references and suspended walks are corrected.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -15,19 +15,20 @@
 #include "node.h"
 #include "base/trace.h"
 
-/* Children that a moving node corrects one by one; above that it gets an
- * extension, and its children point to that, once and for ever. */
-#define INDIRECT_MIN 32
+enum
+{
+  /* Children that a moving node corrects one by one.  A node with more gets an
+   * extension, to which its children point from then on. */
+  INDIRECT_MIN = 32,
+  /* Larger blocks of malloc are likely mappings: they grow without a copy. */
+  REALLOC_MIN_BYTES = 128 * 1024
+};
 
-/* Blocks of malloc above this are likely maps of their own, which grow
- * without copying. */
-#define REALLOC_MIN_BYTES ((size_t) 128 * 1024)
-
-/* The children of a node that has moved still name the old place.  Up to
- * INDIRECT_MIN are told; where there are more, all are made to point to the
- * extension, which does not move, so the next move finds nothing to do.  New
- * children are put in front, so those that point to the extension are a tail
- * of the list, and the walk ends at the first of them. */
+/* The children of a node that has moved still point to its old address.  Up to
+ * INDIRECT_MIN of them are corrected.  Where there are more, all are made to
+ * point to the extension, which does not move, so later moves have nothing to
+ * do.  New children are linked in front, so the children that point to the
+ * extension are the end of the list, and the loop stops at the first. */
 static void
 children_follow (Node *node, void *payload)
 {
@@ -94,8 +95,8 @@ node_moved (void *old, void *payload)
   children_follow (node, payload);
 }
 
-/* Resizes a large node by the system's realloc.  The map may not claim an
- * address that is no longer ours, so it forgets first. */
+/* Resizes a large node by the system's realloc.  The map must never have an
+ * address that another thread may get, so the entry is removed first. */
 static void *
 large_resize (void *ptr, size_t size)
 {
@@ -122,7 +123,7 @@ large_resize (void *ptr, size_t size)
   return payload;
 }
 
-/* The limits above a node that moves would be passed by the new block. */
+/* Would the new block of a node that moves exceed a limit above it? */
 static COLD bool
 passes_limits (const void *ptr, const void *payload)
 {
@@ -132,7 +133,7 @@ passes_limits (const void *ptr, const void *payload)
   return after > before && !sli_limit_has_room (ptr, after - before);
 }
 
-/* A new block, a copy of payload and header, and the old block goes. */
+/* Copies payload and header to a new block and frees the old one. */
 CONTEXT_TEXT static void *
 node_move (void *ptr, size_t size, size_t old_size)
 {
@@ -178,8 +179,8 @@ room_fits (size_t size, size_t room)
          && size + 2 * sizeof (Node) >= (room + sizeof (Node)) / 2;
 }
 
-/* The same where the slack is marked.  A payload that shrinks by more than can
- * be marked keeps its end. */
+/* The same in MODE_SLACK, which marks the new end.  A payload that shrinks by
+ * more than can be marked keeps its old end. */
 static COLD bool
 slack_fits (void *ptr, size_t size, size_t old_size)
 {
@@ -198,7 +199,7 @@ limited_resize (void *ptr, size_t size, size_t room)
   void *payload;
   size_t after;
 
-  /* At least as much more: what can't be is not tried. */
+  /* The node grows by at least this much: without room, nothing is tried. */
   if (size > room && !sli_limit_has_room (ptr, size - room))
     {
       errno = ENOMEM;
@@ -231,14 +232,14 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
     report_not_resizable (ptr);
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, room);
-  /* realloc gives the old place away before anyone could be told. */
+  /* (Traced, realloc would free the old address before the trace has it.) */
   if ((node->parent & NODE_HAS_PREFIX) && size >= REALLOC_MIN_BYTES
       && (sli_context_mode & MODE_TRACED) == 0)
     return large_resize (ptr, size);
   return node_move (ptr, size, room);
 }
 
-/* `geometric' bytes are wanted, `size' are needed: strings that grow ask for
+/* `size' bytes are needed and `wanted' preferred: strings that grow ask for
  * more than they need now. */
 CONTEXT_TEXT void *
 sli_context_resize (void *ptr, size_t size, size_t wanted,

@@ -13,7 +13,7 @@
 #include "errors.h"
 #include "node.h"
 
-/* In a mode that checks, of a child of a family, or of what was freed. */
+/* In a mode that checks, with NODE_INDIRECT, or for a freed node. */
 static NOINLINE void *
 unusual_parent (const void *ptr)
 {
@@ -70,8 +70,8 @@ steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
   sli_limit_set_flags (ptr, to_limited);
 }
 
-/* What a node's change of parent means for limits and for the list of
- * roots, but for what must come after it is linked. */
+/* Accounts a node's change of parent in limits and in the list of roots;
+ * sli_context_steal() does what must follow the linking. */
 static inline void
 account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
 {
@@ -104,8 +104,8 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
     sli_roots_add (ptr);
 }
 
-/* A word that may be read, or all of a header; `far': where most nodes are
- * not. */
+/* May a word, or all of a header, be read?  Without `far' only the first
+ * extents are known, where most nodes lie. */
 static inline __attribute__ ((always_inline)) bool
 is_at_hand (const void *address, bool far)
 {
@@ -127,8 +127,8 @@ is_linked_at_hand (const Node *node,
          && LIKELY (*place == payload);
 }
 
-/* May this be no node, but a list's tail pointer that names the first element
- * behind it?  `far': take a look. */
+/* Might this be no root, but a list's tail pointer that points to the first
+ * element behind it?  With `far' the slab tells. */
 static inline __attribute__ ((always_inline)) bool
 may_be_payload (const Node *node, bool far)
 {
@@ -136,10 +136,9 @@ may_be_payload (const Node *node, bool far)
          && !(far && sli_untraced_begins_block (node));
 }
 
-/* A node of no particular kind below another one, in no particular mode; with
- * the same checks as sli_context_check() makes.  False: it is not that
- * simple.  What is not `far' calls nothing, and is for a node without
- * children. */
+/* Steals a plain node to a plain parent in the default mode, with the same
+ * checks as sli_context_check().  False: it is not that simple.  Without `far'
+ * this calls nothing, and serves nodes without children. */
 static inline __attribute__ ((always_inline)) bool
 plain_steal (void *new_ctx, void *ptr, bool far)
 {
@@ -266,8 +265,8 @@ adopt_splice (void *new_ctx, Node *new_node, Node *old)
   assert_slow (sli_context_tree_is_right (new_ctx));
 }
 
-/* References stay: without a context nobody could give them up, and the
- * parent of their target would free it. */
+/* References stay: one without a context could not be given up, and would not
+ * keep its target. */
 static void
 adopt_as_roots (Node *old)
 {
@@ -279,7 +278,7 @@ adopt_as_roots (Node *old)
     {
       node = node_of (child);
       next = node->next;
-      if (!sli_reference_is_own (node))
+      if (!node_is_reference (node))
         sli_context_steal (NULL, node, child, "ralloc_adopt");
     }
 }

@@ -2,9 +2,9 @@
  *
  * Layer: context.  No locks.
  *
- * Formatting goes into the room that is there, and again only if that was
- * too small; a string that grows gets half as much again as it needs, so that
- * n appends copy O(n) bytes.
+ * A text is formatted into a buffer on the stack, and a second time only if
+ * that was too small.  A string that grows gets half as much again as it
+ * needs, so that n appends copy O(n) bytes.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -165,9 +165,9 @@ sli_context_format (size_t length, const char *fmt, va_list args)
   return text;
 }
 
-/* What is there is not lost if there is no room for more: the text is
- * formatted beside it first, and written over the tail when all is well.  So
- * the text may be made of the string itself, too. */
+/* The text is formatted elsewhere first, and written over the tail when there
+ * is room.  So a failure leaves the string as it was, and the text may be made
+ * of the string itself. */
 CONTEXT_TEXT bool
 ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
                                va_list args)

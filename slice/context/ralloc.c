@@ -11,12 +11,12 @@
 #include "config.h"
 #include "alloc/untraced-slice.h"
 
-/* This file is where the inline functions of ralloc.h get their bodies. */
+/* This file defines the bodies of the inline functions of ralloc.h. */
 #define RALLOC_DEFINE_EXPORTS
 #include "port/compiler.h"
 
 #include <stddef.h>
-/* The bodies that the header has for us. */
+/* Declared here for their section, before ralloc.h defines them. */
 CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
 CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
@@ -25,10 +25,13 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include "node.h"
 #include "base/trace.h"
 
-/* A chunk that is known to be zero is handed out alone, a hundred
- * instructions each, and others by the dozen: below this, clearing costs
- * less than asking. */
-#define KNOWN_MIN_BYTES 256
+enum
+{
+  /* Chunks that are known to be zero come one by one, at a hundred
+   * instructions each, and others by the dozen: below this size, clearing is
+   * cheaper than asking. */
+  KNOWN_MIN_BYTES = 256
+};
 
 /* A node from a block on top of the thread's magazine, as the inline code
  * makes it.  NULL: take the slow path. */
@@ -47,7 +50,7 @@ node_alloc (const void *ctx, size_t size)
   entry = RALLOC_ENTRY_V1 (thread, size);
   top = SLICE_LOAD (&entry->top);
   node = *top;
-  /* In every mode that makes a difference the magazines are empty. */
+  /* In each mode that matters here the magazines are empty. */
   if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
     return NULL;
   SLICE_STORE (&entry->top, top - 1);
@@ -63,7 +66,7 @@ node_alloc (const void *ctx, size_t size)
   return payload;
 }
 
-/* A root, likewise; where the mode makes no difference to it. */
+/* The same for a root, if no mode is set. */
 static inline void *
 root_alloc (size_t size)
 {
@@ -110,8 +113,8 @@ clear_ends (char *start, char *end)
   ((Step *) end)[-1] = zero;
 }
 
-/* (Out of line, the compiler knows of no bound, and leaves it to libc: what it
- * makes of memset() for up to 2000 bytes is `rep stos', slow to begin.) */
+/* (Out of line, so that the compiler calls libc: where it knows a bound of
+ * 2000 bytes it emits `rep stos', which is slow to start.) */
 CONTEXT_TEXT static NOINLINE void *
 clear_many (void *payload, size_t bytes)
 {
@@ -193,7 +196,7 @@ large_new (size_t size, bool zero)
       return NULL;
     }
   prefix->bytes = bytes;
-  ((size_t *) node)[-1] = KIND_LARGE; /* where it is looked for */
+  ((size_t *) node)[-1] = KIND_LARGE;
   node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
   return node + 1;
@@ -265,7 +268,7 @@ sli_context_release (void *payload)
     }
 }
 
-/* In a mode that wants to know. */
+/* In a mode that lists roots or traces nodes. */
 static COLD void
 trace_alloc_node (const void *parent, void *payload, size_t size)
 {
@@ -291,8 +294,8 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   else
     {
       node = node_of (parent);
-      /* In the default mode nothing but an empty magazine may have led
-       * here. */
+      /* In the default mode only an empty magazine may have led here: then
+       * the parent is not examined, as in the inline code. */
       if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
           || (node->parent & RALLOC_UNUSUAL_V1) != 0)
         sli_context_check (parent, "ralloc_size");

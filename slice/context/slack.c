@@ -3,16 +3,17 @@
  * Layer: context.  No locks.
  *
  * Where contents are checked (hardened, debug) no payload fills its room: at
- * least one byte is left, and what is left is marked, so that a node's exact
- * size is known and a write past it is found when the node goes, is resized
- * or is asked for its size.
+ * least one byte is left over, and the rest of the room is filled.  So the
+ * exact size of a node is known, and a write past its end is found when the
+ * node is freed, resized or asked for its size.
  *
  *   +-------------+--------+-----+--------+-------------+
  *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |
  *   +-------------+--------+-----+--------+-------------+
  *                 <------------ n bytes ----------------> end of the block
  *
- * No byte of a string in ASCII passes for the last one, nor does its NUL.
+ * The last byte is no ASCII character and no NUL, so a string that is too
+ * long is found.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
