@@ -84,8 +84,6 @@ node_moved (void *old, void *payload)
       extension->owner = payload;
       sli_reference_target_moved (extension);
     }
-  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    sli_roots_forget_owner (old);
   if (context_has_suspended ())
     sli_context_walks_moved (old, payload);
   child = node_first_child (node);
@@ -257,7 +255,10 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
       return NULL;
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    sli_roots_check_thread (ptr, operation);
+    {
+      sli_roots_check_thread (ptr, operation);
+      sli_roots_forget_owner (ptr); /* it may move */
+    }
   room = sli_context_payload_bytes (ptr);
   if (UNLIKELY ((sli_context_mode
                  & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
