@@ -93,10 +93,7 @@ sli_limit_subtract (const void *ctx, size_t bytes)
   Limit *limit;
 
   while ((limit = limit_next (&ctx)) != NULL)
-    {
-      assert_here (limit->used_bytes >= bytes);
-      limit->used_bytes -= bytes;
-    }
+    limit->used_bytes -= bytes;
 }
 
 CONTEXT_TEXT void
