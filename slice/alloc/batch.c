@@ -80,7 +80,7 @@ sli_untraced_try_alloc_known (size_t size, bool *known_zero)
 void
 sli_untraced_keep (const void *block)
 {
-  if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.checks_blocks)
+  if (sli_dispatch.path == PATH_CHECKING)
     sli_block_check_exempt (block);
 }
 
