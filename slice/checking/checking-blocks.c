@@ -1,0 +1,140 @@
+/* checking-blocks.c - what the checking modes know of blocks
+ *
+ * Layer: checking.  Below: slab, for the tags, and the registry, for blocks
+ * that are malloc's.  No locks of its own.  Design: chapter 6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "checking-state.h"
+#include "block-registry.h"
+#include "base/diag.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+/* --- chunks -------------------------------------------------------------- */
+
+size_t
+sli_checking_front_bytes (void)
+{
+  return sli_checking.front_bytes;
+}
+
+size_t
+sli_checking_room_bytes (size_t chunk_bytes)
+{
+  return chunk_bytes - sli_checking.front_bytes - back_of (sli_checking.mode);
+}
+
+size_t
+sli_checking_size_max (void)
+{
+  return SIZE_MAX_OF (sli_checking.mode);
+}
+
+/* The tag of a live block at any address; NULL: there is none. */
+static uint16_t *
+tag_if_live (const void *block, ChunkRef *place)
+{
+  chunk_find ((const char *) block - sli_checking.front_bytes, place);
+  return place->state == CHUNK_OUT && LOAD (chunk_tag (place)) >= TAG_LIVE
+             ? chunk_tag (place)
+             : NULL;
+}
+
+void
+sli_checking_note_aligned (void *block)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  require (tag != NULL);
+  STORE (tag, (uint16_t) (LOAD (tag) | TAG_ALIGNED));
+}
+
+void
+sli_checking_unnote_aligned (size_t size, void *block, const char *operation)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  if (tag == NULL)
+    return;
+  if (UNLIKELY (LOAD (tag) != (TAG_ALIGNED | (TAG_LIVE + size))))
+    sli_checking_report_size (LOAD (tag), size, block, operation);
+  STORE (tag, (uint16_t) (TAG_LIVE + size));
+}
+
+COLD void
+sli_checking_report_free (size_t size, const void *block,
+                          const char *operation)
+{
+  ChunkRef place;
+  uint16_t *tag = tag_if_live (block, &place);
+
+  if (tag == NULL)
+    sli_checking_report_chunk (&place, size, block, operation);
+  sli_checking_report_size (LOAD (tag), size, block, operation);
+}
+
+size_t
+sli_checking_tag_bytes (uint16_t mark)
+{
+  return mark >= TAG_LIVE ? tag_size (mark) : 0;
+}
+
+size_t
+sli_checking_block_size (const void *block)
+{
+  ChunkRef place;
+  const uint16_t *tag = tag_if_live (block, &place);
+
+  return tag != NULL ? tag_size (LOAD (tag)) : 0;
+}
+
+/* --- mallocs ------------------------------------------------------------- */
+
+bool
+sli_checking_add_large (void *block, size_t size, const void *site)
+{
+  /* The tool knows the size of malloc's blocks. */
+  return sli_checking.mode == CHECKING_ANNOTATED
+         || sli_block_check_add_at (block, size, site);
+}
+
+void
+sli_checking_remove_large (const void *block, size_t size,
+                           const char *operation, const void *site)
+{
+  size_t real_bytes;
+
+  if (sli_checking.mode != CHECKING_ANNOTATED)
+    {
+      sli_block_check_remove_at (block, size, operation, site);
+      return;
+    }
+  real_bytes = sli_os_malloc_bytes (block);
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
+}
+
+bool
+sli_checking_is_large (const void *block)
+{
+  if (sli_slab_is_ours (block))
+    return false;
+  return sli_checking.mode == CHECKING_ANNOTATED
+         || sli_block_check_size (block) != SIZE_MAX;
+}
+
+size_t
+sli_checking_large_bytes (const void *block)
+{
+  size_t size = sli_block_check_size (block);
+
+  if (size != SIZE_MAX)
+    return size;
+  return sli_checking.mode == CHECKING_ANNOTATED ? sli_os_malloc_bytes (block)
+                                                 : 0;
+}
