@@ -177,7 +177,7 @@ free_by_class (size_t alignment, size_t size, void *block)
   if (is_noted (alignment, size))
     sli_checking_unnote_aligned (size, block, "slice_free_aligned");
   size = class_bytes (alignment, size);
-  /* The hooks heard of the free already. */
+  /* The hooks have been called already. */
   if (trace_is_on ())
     sli_untraced_free_slow (size, block);
   else

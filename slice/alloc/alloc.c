@@ -47,8 +47,8 @@ slice_alloc_slow_v1 (size_t size)
 {
   void *block;
 
-  /* Mostly one magazine is empty and the other is not; and the checking modes
-   * come here with every call.  A short way for both. */
+  /* Mostly one magazine is empty and the other is not; and every call of the
+   * checking modes arrives here.  Both are kept short. */
   if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
@@ -89,8 +89,8 @@ has_link (const void *block)
   return sli_untraced_begins_block (block) || sli_checking_is_large (block);
 }
 
-/* Brent's way to notice a chain that comes back to itself: a mark that is
- * moved on after 1, 2, 4, ... steps. */
+/* Brent's cycle detection: compares each block with one that is remembered
+ * anew after 1, 2, 4, ... steps. */
 #define CHAIN_FREE(chain, next_offset, free_one)                              \
  do                                                                           \
   {                                                                           \

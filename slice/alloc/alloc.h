@@ -20,7 +20,7 @@ void *sli_alloc_block_of (const struct ChunkInfo *chunk, size_t *bytes);
 
 /* --- dispatch.c --- */
 
-/* Which way blocks go; decided once, from the options. */
+/* What serves blocks; decided once, from the options. */
 typedef enum
 {
   PATH_MAGAZINES, /* all four layers */

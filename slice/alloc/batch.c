@@ -1,5 +1,4 @@
-/* batch.c - what layers above stand on: known zeroes, frees in bulk, what an
- * address is
+/* batch.c - for layers above: known zeroes, frees in bulk, chunk lookup
  *
  * Layer: alloc.  Below: magazine, and slab as dispatch.c may.  No locks.
  * Design: chapters 4 and 6.
@@ -24,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the magazines, or past them if what they can free_any is no zeroes;
- * NULL: as slice_try_alloc() then. */
+/* From the magazines, or a window of known zeroes; NULL: slice_try_alloc()
+ * serves the call. */
 static inline void *
 known_alloc (size_t size, bool *known_zero)
 {
@@ -87,7 +86,7 @@ sli_untraced_keep (const void *block)
 /* In a checking mode the largest blocks are mallocs, for their canaries and
  * red zones need room, too. */
 static void
-bulk_free_guarded (void *block, const char *operation, const void *site)
+bulk_free_checked (void *block, const char *operation, const void *site)
 {
   size_t size;
 
@@ -104,7 +103,7 @@ bulk_free_guarded (void *block, const char *operation, const void *site)
   TRACE_INTERNAL (free (block));
 }
 
-/* Where blocks are looked at one by one. */
+/* Checks and frees blocks one by one. */
 static void
 bulk_free_each (size_t n, void *const *blocks, const char *operation,
                 const void *site)
@@ -115,7 +114,7 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
         continue;
       if (sli_dispatch.path == PATH_CHECKING)
         {
-          bulk_free_guarded (blocks[i], operation, site);
+          bulk_free_checked (blocks[i], operation, site);
           continue;
         }
       if (sli_dispatch.registers)
@@ -318,8 +317,8 @@ sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
   return (char *) chunk->start + sli_checking_front_bytes ();
 }
 
-/* Does no block live in it?  Who looked into a chunk does not know yet whether
- * it is out. */
+/* Does no block live in it?  The lookup of an interior address does not say
+ * whether its chunk is out. */
 static bool
 chunk_is_free (const ChunkInfo *chunk)
 {

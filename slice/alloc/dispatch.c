@@ -1,4 +1,4 @@
-/* dispatch.c - which way a block goes: magazines, a checking mode, slabs, malloc
+/* dispatch.c - serves a block by magazines, a checking mode, slabs or malloc
  *
  * Layer: alloc.  Below: magazine; and, for routing only, slab (magazines
  * bypassed) and the system's malloc (large blocks).
@@ -25,8 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Held while the first call readies the layers.  No pthread_once(): a fork waits
- * for the end of it, and a handler's call may be that first one (fork.c). */
+/* Held while the first call initialises the layers.  No pthread_once(): a fork
+ * waits for the end of it, and a handler's call may be that first one
+ * (fork.c). */
 static Lock begin_lock = LOCK_INIT (LOCK_RANK_BEGIN);
 
 /* --- before the first block ---------------------------------------------- */
@@ -187,8 +188,8 @@ sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees)
   *n_frees = LOAD (&sli_dispatch.n_large_frees);
 }
 
-/* In the checking modes the largest of our sizes are mallocs, too: these the
- * registry knows, and nobody asks for their number here. */
+/* In the checking modes the largest of our sizes are mallocs, too.  The
+ * registry counts these. */
 uint64_t
 sli_alloc_count_small_mallocs (void)
 {
@@ -236,8 +237,8 @@ slab_alloc (unsigned class_index)
   return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
 }
 
-/* A malloc'd block tells how large it is: exactly under a tool, else at
- * least. */
+/* malloc knows a block's size: exactly under a tool, else at least what was
+ * asked for. */
 static void
 check_malloc_size (size_t size, void *block)
 {

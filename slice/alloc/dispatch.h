@@ -1,6 +1,6 @@
-/* dispatch.h - which way a block goes, for the entries
+/* dispatch.h - what serves a block, for the entries
  *
- * Layer: alloc.  alloc.c, aligned.c and batch.c stand on it.
+ * Layer: alloc.  For alloc.c, aligned.c and batch.c.
  * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@
 /* Where the user's call was, for the debug mode's messages. */
 #define CALL_SITE __builtin_return_address (0)
 
-/* Constant once `ready`, but for what hooks change; the counters are shared, and rarely touched. */
+/* Constant once `ready', but for what hooks change and for the counters. */
 typedef struct
 {
   bool ready;
@@ -45,7 +45,7 @@ typedef struct
 
 extern Dispatch sli_dispatch;
 
-/* Reads the options and readies the layers, once. */
+/* Reads the options and initialises the layers, once. */
 void sli_dispatch_begin_once (void);
 /* For fork.c. */
 Lock *sli_dispatch_lock (void);
@@ -58,7 +58,7 @@ dispatch_make_ready (void)
     sli_dispatch_begin_once ();
 }
 
-/* May a block of this size come from the magazines without another look? */
+/* May a block of this size come from the magazines without further checks? */
 static inline bool
 dispatch_is_fast (size_t size)
 {
@@ -84,8 +84,8 @@ void sli_dispatch_free (size_t size, void *block, const void *site);
 
 /* --- trace.c --- */
 
-/* Says which way the entries go: through the hooks if there are any.  When all
- * is there but the word that it is; and once more when that is said. */
+/* Leads the entries through the hooks if there are any: before `ready' is set,
+ * and once more after it. */
 void sli_trace_begin (void);
 void sli_trace_follow (void);
 /* Asks the recorder, if there is one. */
@@ -103,7 +103,7 @@ bool sli_oom_ask (size_t size, size_t alignment);
 /* One attempt to get a block in whatever manner. */
 typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
 
-/* What the manual promises when an attempt has failed: free_any back what is
+/* What the manual promises when an attempt has failed: give back what is
  * spare and try again; then, if NULL may not be the answer, the handler, as
  * often as it says so; then the end. */
 void *sli_oom_retry (Attempt attempt, size_t alignment, size_t size,

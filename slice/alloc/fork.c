@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-/* What is done to a lock on the way. */
+/* What a handler does to a lock. */
 typedef void (*LockAct) (Lock *lock);
 
 COMMON_TEXT static void

@@ -56,8 +56,8 @@ sli_oom_ask (size_t size, size_t alignment)
   handler = failure.handler;
   data = failure.data;
   sli_unlock (&failure.lock);
-  /* What can never fit it is told of, and may end or leave; but nothing that it
-   * frees helps. */
+  /* The handler hears of a size that can never fit, too, and may end the
+   * program or jump out; but nothing that it frees helps. */
   return handler != NULL && handler (size, alignment, data)
          && size <= PTRDIFF_MAX && alignment <= PTRDIFF_MAX - size;
 }

@@ -67,7 +67,7 @@ dispatch_follow_once (void)
   return is_traced;
 }
 
-/* Hooks that are set and taken away at once: whoever comes last must have
+/* Hooks that are set and taken away at once: the last call must have
  * seen what they are in the end. */
 COMMON_TEXT static void
 dispatch_follow_hooks (void)

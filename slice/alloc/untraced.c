@@ -1,6 +1,6 @@
-/* untraced.c - the entries for the library's own upper floors
+/* untraced.c - the entries for the library's own upper layers
  *
- * Layer: alloc.  As those of alloc.c, but the hooks do not hear of it:
+ * Layer: alloc.  As those of alloc.c, but they call no hooks:
  * alloc/untraced.h says why.  No locks.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-/* untraced.h - slices for the library's own use, which no recorder hears of
+/* untraced.h - slices for the library's own use, which no recorder sees
  *
  * Layer: alloc.  For contexts and arenas, through untraced-slice.h.  A program
  * that asks for a node gets a node: a recorder is told of that one, and not

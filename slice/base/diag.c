@@ -26,7 +26,7 @@ enum
 static DiagHook diag_hook;
 
 /* What to call at the end.  It is read without a lock, for there may be none
- * to be had: so a pair is written where nobody looks, and then shown. */
+ * to be had: so a pair is written unseen, and then published. */
 static struct
 {
   struct

@@ -1,4 +1,4 @@
-/* errors.h - the numbers of all messages, stable for ever
+/* errors.h - the numbers of all messages; they never change
  *
  * Layer: base.  The texts are in diag.c, the explanations in
  * slice-errors(7).  A number is never used again for something else.

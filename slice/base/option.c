@@ -112,10 +112,10 @@ static Lock option_lock = LOCK_INIT (LOCK_RANK_BASE);
 
 static struct
 {
-  bool have_initials;              /* values below are meant */
-  bool freezing;                   /* no change any more: the environment is
+  bool have_initials;              /* the values below are set */
+  bool freezing;                   /* too late for changes: the environment is
                                       being read */
-  bool frozen;                     /* and no other value */
+  bool frozen;                     /* all values are final */
   const void *source;              /* the caller's own page source */
   int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
 } options;
@@ -186,7 +186,7 @@ row_allows (const OptionRow *row, int64_t value)
              || sli_option_has_source ((SlicePageSource) value));
 }
 
-/* A word of a table; false if it is none. */
+/* A word of a table and what it stands for. */
 typedef struct
 {
   const char *word;
@@ -352,7 +352,7 @@ warn_of_value (const OptionRow *row, const char *name, const char *value)
                    name, value, range);
 }
 
-/* One item of the variable: NAME or NAME=VALUE.  Quiet when asked only. */
+/* One item of the variable: NAME or NAME=VALUE.  Quiet: without warnings. */
 static void
 read_item (char *item, int64_t *values, bool quiet)
 {
@@ -438,7 +438,7 @@ sli_option_freeze (void)
 
   if (sli_option_is_frozen ())
     return;
-  /* From here on who sets an option is too late: it would be lost. */
+  /* From here on setting an option is too late: the value would be lost. */
   sli_lock (&option_lock);
   options.freezing = true;
   sli_unlock (&option_lock);

@@ -12,7 +12,7 @@
 
 #include "port/compiler.h"
 
-/* (Said to be hidden, so that it is tested where it stands.) */
+/* (Hidden, so that a test of it needs no indirection.) */
 extern const SliceTraceHooks *sli_trace_hooks
     __attribute__ ((visibility ("hidden")));
 
@@ -28,7 +28,7 @@ trace_is_on (void)
   return UNLIKELY (trace_hooks () != NULL);
 }
 
-/* Out of line: who calls them is on a path that is slow anyway. */
+/* Out of line: their callers are slow paths. */
 void sli_trace_alloc (SliceTraceKind kind, const void *block, size_t bytes);
 void sli_trace_free (SliceTraceKind kind, const void *block, size_t bytes);
 void sli_trace_realloc (SliceTraceKind kind, const void *old_block,

@@ -1,8 +1,8 @@
 /* block-registry.c - the registry of live blocks: mallocs, and debug's sites
  *
  * Layer: checking.  An open-addressing hash table by address, in memory of
- * the kernel's own, so that neither slices nor malloc are disturbed by what
- * watches them.  Lock: registry.lock (rank 10).  Design: chapter 6.
+ * the kernel's own, so that the registry needs neither slices nor malloc.
+ * Lock: registry.lock (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -67,7 +67,7 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
     }
 }
 
-/* A table with only the live ones, twice as large if these are many. */
+/* A copy of the table with the live blocks alone; NULL: no memory. */
 static Slot *
 table_copy (const Slot *old, size_t n_old, size_t n_new)
 {
@@ -81,8 +81,8 @@ table_copy (const Slot *old, size_t n_old, size_t n_new)
   return slots;
 }
 
-/* Room for one more.  The debug mode may map under its lock: it has nobody
- * to hurry for. */
+/* Makes room for one more slot.  It may map memory under its lock
+ * (decisions/0001): these modes are slow anyway. */
 static bool
 table_make_room (void)
 {
@@ -90,6 +90,8 @@ table_make_room (void)
   Slot *slots;
 
   assert_held (&registry.lock);
+  assert_here (registry.n_live <= registry.n_used);
+  assert_here (registry.n_used <= registry.n_slots);
   if (registry.n_slots != 0
       && (registry.n_used + 1) * 4 <= registry.n_slots * 3)
     return true;
@@ -104,6 +106,7 @@ table_make_room (void)
   registry.slots = slots;
   registry.n_slots = n_new;
   registry.n_used = registry.n_live;
+  assert_here ((registry.n_used + 1) * 4 <= registry.n_slots * 3);
   return true;
 }
 
@@ -182,8 +185,8 @@ sli_block_check_exempt (const void *block)
   sli_unlock (&registry.lock);
 }
 
-/* A return address may be the next line's, or the next function's: what is
- * shown lies within the call. */
+/* A return address may belong to the next line or function.  The address
+ * before it lies within the call. */
 static const void *
 call_before (const void *site)
 {

@@ -18,7 +18,7 @@
 
 #define BLOCK_CHECK_ANY_SIZE SIZE_MAX
 
-/* A block came to life; false: no memory to remember it.  site: the return
+/* A block was allocated; false: no memory to register it.  site: the return
  * address of the call, for messages; NULL if unknown. */
 bool sli_block_check_add_at (const void *block, size_t size,
                              const void *site);
@@ -31,7 +31,7 @@ void sli_block_check_describe (const void *block, char *to, size_t room);
 size_t sli_block_check_size (const void *block);
 /* A live block is the library's own: sli_block_check_each() leaves it out. */
 void sli_block_check_exempt (const void *block);
-/* Is anything known of it: does it live, or did it lately? */
+/* Is it registered, live or lately freed? */
 bool sli_block_check_knows (const void *block);
 /* Calls `visit' for each live block of the program's that was allocated in
  * this process, not in one that forked it, under the registry's lock. */

@@ -79,9 +79,9 @@ sli_checking_report_free (size_t size, const void *block,
 }
 
 size_t
-sli_checking_tag_bytes (uint16_t mark)
+sli_checking_tag_bytes (uint16_t tag)
 {
-  return mark >= TAG_LIVE ? tag_size (mark) : 0;
+  return tag >= TAG_LIVE ? tag_size (tag) : 0;
 }
 
 size_t

@@ -1,6 +1,6 @@
-/* checking-contents.h - what stands in chunks: canaries, zeroes, red zones
+/* checking-contents.h - contents of chunks: canaries, zeroes, red zones
  *
- * Layer: checking.  guard*.c alone.  No locks: the bytes are their owner's.
+ * Layer: checking; private to it.  No locks: a chunk's owner owns its bytes.
  * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -24,8 +24,8 @@ bool sli_checking_zones_are_whole (const char *block, size_t size,
 void sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
                                const char *operation);
 
-/* Who reads one canary knows the key, whatever is done with both: so as little
- * as can be.  No byte is 0, so that a string that is one too long shows. */
+/* One canary gives the key away, however the two are combined, so this does
+ * the least.  No byte is 0: a string that is one too long overwrites one. */
 static inline uint64_t
 canary_of (const void *block)
 {
@@ -50,8 +50,8 @@ canary_is_whole (const char *block, size_t size)
   return found == canary;
 }
 
-/* Chunks are whole numbers of 16 bytes, and are looked at or written 64 in a
- * turn: as two of these where the processor has registers as wide, or as four
+/* Chunks are multiples of 16 bytes.  The loops read or write 64 bytes a turn:
+ * two of these where the processor has registers of that width, else four
  * halves.  A call of memset() costs more than a small chunk itself, and the
  * compiler would make one of the loop (design chapter 11). */
 typedef uint64_t Pair

@@ -124,13 +124,13 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
                            const void *block, const char *operation)
 {
   ErrorNumber error = chunk_error (place, 0);
-  uint16_t mark = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
+  uint16_t tag = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
 
-  size_t real_bytes = mark >= TAG_LIVE ? tag_size (mark) : 0;
+  size_t real_bytes = tag >= TAG_LIVE ? tag_size (tag) : 0;
   size_t known_bytes = sli_block_check_size (block);
 
-  if (mark < TAG_LIVE)
-    error = mark == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
+  if (tag < TAG_LIVE)
+    error = tag == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
   if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
     {
       /* A large one, malloc's, freed as a small one. */

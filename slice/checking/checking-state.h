@@ -1,6 +1,6 @@
 /* checking-state.h - what the files of the checking modes share
  *
- * Layer: checking.  guard*.c alone.  No locks: constant once the options are
+ * Layer: checking; private to it.  No locks: constant once the options are
  * frozen.
  * Design: chapter 6.
  *
@@ -21,7 +21,7 @@
 
 enum
 {
-  TAG_NEW = 0, /* never handed out since the slab was cut */
+  TAG_NEW = 0, /* never handed out since the slab was made */
   TAG_FREE = 1,
   TAG_LIVE = 16, /* plus the size that was asked for */
   TAG_ALIGNED = 1 << 15 /* with that: slice_free_aligned() frees the block,
@@ -39,9 +39,9 @@ enum
   BYTE_FREED = 0xd7            /* debug: what was freed */
 };
 
-/* An arena's control block is such a block, too, and the inline code finds it
- * without room: next is a multiple of 8 as it is, so what it takes for the
- * next object lies at end. */
+/* An arena's control block is such a block, too.  Filled with this byte it
+ * leaves the inline code no room: next is a multiple of 8 already, so the next
+ * object would lie at end. */
 SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
 
 SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
@@ -51,6 +51,7 @@ SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
 static inline size_t
 tag_size (uint16_t tag)
 {
+  assert_here (tag >= TAG_LIVE);
   return (tag & (TAG_ALIGNED - 1u)) - (size_t) TAG_LIVE;
 }
 
@@ -106,8 +107,8 @@ class_for (CheckingMode mode, const ThreadRecord *record, size_t size)
   return record->fast.class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
 }
 
-/* Into the quarantine, and what has been there longest out of it; NULL: none
- * was. */
+/* Puts a chunk into the quarantine and returns the oldest one there; NULL:
+ * there was none. */
 static inline void *
 quarantine_exchange (CheckingMode mode, ClassCache *cache, void *chunk)
 {
@@ -115,14 +116,15 @@ quarantine_exchange (CheckingMode mode, ClassCache *cache, void *chunk)
   unsigned at = cache->quarantine_next;
   void *oldest = cache->quarantine[at];
 
+  assert_here (at < n);
   cache->quarantine[at] = chunk;
   cache->quarantine_next = (uint16_t) ((at + 1) % n);
   return oldest;
 }
 
-/* hardened and debug say of each thread whether it is in a call: who finds
- * himself in one already is a signal handler that interrupted it.  A thread
- * that has no record does without. */
+/* In hardened and debug each record says whether its thread is in a call.  A
+ * call that begins within another is a signal handler's.  A thread without a
+ * record is not checked. */
 static inline bool
 call_begin (ThreadRecord *record)
 {
@@ -136,6 +138,7 @@ call_begin (ThreadRecord *record)
 static inline void
 call_end (ThreadRecord *record)
 {
+  assert_here (LOAD (&record->call) == CALL_IN);
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
   STORE (&record->call, CALL_NONE);
 }

@@ -1,6 +1,6 @@
-/* checking-tool.c - the pool under a tool, which is told of every block
+/* checking-tool.c - the slabs under a tool that is told of every block
  *
- * Layer: checking.  Below: magazine, and slab for the marks.  No locks.
+ * Layer: checking.  Below: magazine, and slab for the tags.  No locks.
  * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@
 SLICE_STATIC_ASSERT ((int) ZONE_BYTES == (int) ANNOTATE_ZONE_BYTES,
                      "the tool's zones fit around a block");
 
-/* Contents are the tool's to look after. */
+/* The tool checks contents. */
 static void *
 annotated_alloc (size_t size, const void *site UNUSED)
 {
@@ -31,29 +31,29 @@ annotated_alloc (size_t size, const void *site UNUSED)
   return chunk + ZONE_BYTES;
 }
 
-/* What the tool has complained of is left alone, for it goes on. */
+/* The program goes on after a report of the tool: the block stays as it is. */
 static void
 annotated_free (size_t size, void *block, const char *operation,
                 const void *site UNUSED)
 {
   char *chunk = (char *) block - ZONE_BYTES;
-  uint16_t mark = TAG_FREE;
+  uint16_t tag = TAG_FREE;
   ChunkRef place;
 
   chunk_find (chunk, &place);
   if (place.state == CHUNK_OUT)
-    mark = LOAD (chunk_tag (&place));
-  if (mark < TAG_LIVE)
+    tag = LOAD (chunk_tag (&place));
+  if (tag < TAG_LIVE)
     {
-      /* Of what is not the pool's the tool may think otherwise. */
+      /* The tool knows nothing of foreign blocks. */
       if (place.state == CHUNK_FOREIGN
           || !sli_annotate_free (block, size, false))
         sli_checking_report_chunk (&place, size, block, operation);
       return;
     }
-  if (size != DIAG_SIZE_UNKNOWN && mark != TAG_LIVE + size)
-    sli_checking_report_size (mark, size, block, operation);
-  (void) sli_annotate_free (block, tag_size (mark), true);
+  if (size != DIAG_SIZE_UNKNOWN && tag != TAG_LIVE + size)
+    sli_checking_report_size (tag, size, block, operation);
+  (void) sli_annotate_free (block, tag_size (tag), true);
   KNOWN (place.slab != NULL);
   STORE (chunk_tag (&place), TAG_FREE);
   sli_magazine_free_late (place.slab->class_index, chunk);

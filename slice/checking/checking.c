@@ -1,8 +1,8 @@
 /* checking.c - the checking modes: checked, hardened, debug
  *
- * Layer: checking.  Below: magazine, and slab for the marks (as alloc.c may).
- * No locks: a mark is written by the one who owns the chunk; if two free it
- * at the same moment, the slab's bitmap finds the second.
+ * Layer: checking.  Below: magazine, and slab for the tags (as alloc.c may).
+ * No locks: the owner of a chunk writes its tag.  If two threads free it at
+ * the same moment, the slab's bitmap finds the second free.
  * Design: chapter 6.
  * Sources: the mechanisms that mimalloc, Scudo and hardened_malloc made known,
  * chosen by measured cost (design chapter 11).
@@ -14,7 +14,7 @@
  * checking-contents.h: canaries, zeroes, red zones; checking-report.c: what is
  * said of faults; checking-tool.c: under a tool.
  *
- * The mark of a chunk says what it is: fresh, free, or live with the exact
+ * The tag of a chunk says what the chunk is: new, free, or live with the exact
  * size that was asked for.
  *
  * SPDX-License-Identifier: MIT
@@ -66,7 +66,7 @@ sli_checking_quarantine_chunks (CheckingMode mode)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* A chunk by the long way, and its class. */
+/* A chunk from the magazine layer's slow path, and its class. */
 COLD static void *
 alloc_chunk_slowly (size_t size, unsigned *class_index)
 {
@@ -75,31 +75,31 @@ alloc_chunk_slowly (size_t size, unsigned *class_index)
 }
 
 _Noreturn COLD static void
-report_live (const void *chunk, size_t size, uint16_t mark)
+report_live (const void *chunk, size_t size, uint16_t tag)
 {
   sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
-                   tag_size (mark));
+                   tag_size (tag));
 }
 
 /* The registry of live blocks had no room. */
 COLD static void *
-undo_alloc (char *chunk, unsigned class_index, uint16_t *mark)
+undo_alloc (char *chunk, unsigned class_index, uint16_t *tag)
 {
   chunk_fill (chunk, sli_sizeclasses[class_index].chunk_bytes, BYTE_FREED);
-  STORE (mark, TAG_FREE);
+  STORE (tag, TAG_FREE);
   sli_magazine_free (class_index, chunk);
   return NULL;
 }
 
-/* Compiled once for each mode.  Trimmers let the records of these modes
- * alone, so they are used without being entered. */
+/* Compiled once for each mode.  Trimmers leave the records of these modes
+ * alone, so a call uses its record without entering it. */
 static inline __attribute__ ((always_inline)) void *
 alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
             const void *site)
 {
   unsigned class_index = class_for (mode, record, size);
   const SizeClass *sizeclass;
-  uint16_t *mark;
+  uint16_t *tag;
   char *chunk;
 
   chunk = sli_record_pop (record, class_index);
@@ -113,43 +113,44 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
       class_index = real_class;
     }
   sizeclass = &sli_sizeclasses[class_index];
-  mark = region_tag_of (chunk);
-  if (UNLIKELY (LOAD (mark) >= TAG_LIVE))
-    report_live (chunk, size, LOAD (mark));
+  assert_here (chunk_size_for (mode, size) <= sizeclass->chunk_bytes);
+  tag = region_tag_of (chunk);
+  if (UNLIKELY (LOAD (tag) >= TAG_LIVE))
+    report_live (chunk, size, LOAD (tag));
   if (mode != CHECKING_CHECKED)
     contents_begin (mode, chunk, size, sizeclass->chunk_bytes,
-                    LOAD (mark) == TAG_NEW);
-  STORE (mark, (uint16_t) (TAG_LIVE + size));
+                    LOAD (tag) == TAG_NEW);
+  STORE (tag, (uint16_t) (TAG_LIVE + size));
   if (mode == CHECKING_DEBUG
       && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
-    return undo_alloc (chunk, class_index, mark);
+    return undo_alloc (chunk, class_index, tag);
   return chunk + front_of (mode);
 }
 
-/* The mark of a live block by the long way, which finds out what it is if it
- * is none. */
+/* The tag of a live block, by a chunk lookup.  Ends the program, and says what
+ * the address is, if no such block lives there. */
 COLD static uint16_t *
 live_tag (size_t size, char *block, unsigned *class_index,
           const char *operation)
 {
-  uint16_t *mark = NULL;
+  uint16_t *tag = NULL;
   ChunkRef place;
 
   chunk_find (block - sli_checking.front_bytes, &place);
   if (LIKELY (place.state == CHUNK_OUT))
     {
       KNOWN (place.slab != NULL);
-      mark = chunk_tag (&place);
+      tag = chunk_tag (&place);
       *class_index = place.slab->class_index;
     }
-  if (UNLIKELY (mark == NULL || LOAD (mark) < TAG_LIVE))
+  if (UNLIKELY (tag == NULL || LOAD (tag) < TAG_LIVE))
     sli_checking_report_chunk (&place, size, block, operation);
-  if (UNLIKELY (size != DIAG_SIZE_UNKNOWN && LOAD (mark) != TAG_LIVE + size))
-    sli_checking_report_size (LOAD (mark), size, block, operation);
-  return mark;
+  if (UNLIKELY (size != DIAG_SIZE_UNKNOWN && LOAD (tag) != TAG_LIVE + size))
+    sli_checking_report_size (LOAD (tag), size, block, operation);
+  return tag;
 }
 
-/* A chunk whose mark says that it is free goes back to the magazines. */
+/* Returns a chunk to the magazines; its tag says free already. */
 static inline void
 push_round (CheckingMode mode, ThreadRecord *record, unsigned class_index,
             void *chunk)
@@ -183,26 +184,27 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
                              ? class_for (mode, record, size)
                              : 0;
   size_t real_bytes;
-  uint16_t *mark;
+  uint16_t *tag;
 
-  /* A thread without a record has an empty table: no class. */
-  if (UNLIKELY (class_index == 0 || !chunk_has_tag (chunk, &mark)
-                || LOAD (mark) != TAG_LIVE + size))
+  /* The table of a thread without a record has no class for any size. */
+  if (UNLIKELY (class_index == 0 || !chunk_has_tag (chunk, &tag)
+                || LOAD (tag) != TAG_LIVE + size))
     {
       unsigned real_class; /* class_index stays in a register */
 
-      mark = live_tag (size, block, &real_class, operation);
+      tag = live_tag (size, block, &real_class, operation);
       class_index = real_class;
     }
   if (mode != CHECKING_CHECKED)
     {
-      real_bytes = tag_size (LOAD (mark));
+      real_bytes = tag_size (LOAD (tag));
       contents_end (mode, block, real_bytes,
                     sli_sizeclasses[class_index].chunk_bytes, operation);
       if (mode == CHECKING_DEBUG)
         sli_block_check_remove_at (block, real_bytes, operation, site);
     }
-  STORE (mark, TAG_FREE);
+  assert_here (LOAD (tag) >= TAG_LIVE);
+  STORE (tag, TAG_FREE);
   push_round (mode, record, class_index, chunk);
 }
 
@@ -240,7 +242,7 @@ free_in (CheckingMode mode, size_t size, void *block, const char *operation,
     call_end (record);
 }
 
-/* What the public calls come to at once; alloc.c does what is unusual. */
+/* The public calls; the fallbacks of alloc.c serve the unusual cases. */
 static inline __attribute__ ((always_inline)) void *
 alloc_any_in (CheckingMode mode, size_t size, bool may_fail, const void *site)
 {
@@ -261,7 +263,7 @@ free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
     sli_checking.fallback.free (size, block, site);
 }
 
-/* The usual case saves no registers: what is behind it stays apart. */
+/* Not inlined: the usual case below saves no registers. */
 #define CALLS_OF(name, mode)                                                  \
  static void *name##_alloc (size_t size, const void *site)                    \
  {                                                                            \
@@ -292,8 +294,8 @@ CALLS_OF (debug, CHECKING_DEBUG)
 
 /* --- checked and hardened in the usual case ------------------------------ */
 
-/* No function is called, so nothing is saved: what is unusual in any way is
- * left, untouched, to the calls above. */
+/* These call no function, so they save no registers.  They leave unusual cases
+ * unchanged to the calls above. */
 static ALWAYS_INLINE void *
 alloc_quick (CheckingMode mode, ThreadRecord *record, size_t size)
 {
@@ -302,19 +304,19 @@ alloc_quick (CheckingMode mode, ThreadRecord *record, size_t size)
   SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
   char *chunk = *top;
-  uint16_t *mark;
+  uint16_t *tag;
 
   if (UNLIKELY (chunk == NULL))
     return NULL;
-  mark = region_tag_of (chunk);
-  if (mode == CHECKING_CHECKED ? UNLIKELY (LOAD (mark) >= TAG_LIVE)
-                               : UNLIKELY (LOAD (mark) != TAG_FREE))
+  tag = region_tag_of (chunk);
+  if (mode == CHECKING_CHECKED ? UNLIKELY (LOAD (tag) >= TAG_LIVE)
+                               : UNLIKELY (LOAD (tag) != TAG_FREE))
     return NULL;
   if (mode == CHECKING_HARDENED
       && UNLIKELY (!chunk_is (chunk, sizeclass->chunk_bytes, 0)))
     return NULL;
   STORE (&entry->top, top - 1);
-  STORE (mark, (uint16_t) (TAG_LIVE + size));
+  STORE (tag, (uint16_t) (TAG_LIVE + size));
   if (mode == CHECKING_HARDENED)
     canary_write (chunk, size);
   return chunk;
@@ -324,12 +326,12 @@ static inline bool
 free_quick_checked (ThreadRecord *record, size_t size, char *block)
 {
   unsigned class_index = class_for (CHECKING_CHECKED, record, size);
-  uint16_t *mark;
+  uint16_t *tag;
 
-  if (UNLIKELY (!chunk_has_tag (block, &mark) || LOAD (mark) != TAG_LIVE + size
+  if (UNLIKELY (!chunk_has_tag (block, &tag) || LOAD (tag) != TAG_LIVE + size
                 || !sli_record_push (record, class_index, block)))
     return false;
-  STORE (mark, TAG_FREE);
+  STORE (tag, TAG_FREE);
   return true;
 }
 
@@ -342,15 +344,15 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block,
   ClassCache *cache = &record->caches[class_index];
   SliceEntryV1 *entry = &record->fast.entries[class_index];
   void **top = LOAD (&entry->top);
-  uint16_t *mark;
+  uint16_t *tag;
   void *oldest;
 
-  if (UNLIKELY (!chunk_has_tag (block, &mark) || LOAD (mark) != TAG_LIVE + size
+  if (UNLIKELY (!chunk_has_tag (block, &tag) || LOAD (tag) != TAG_LIVE + size
                 || !canary_is_whole (block, size) || chunk_bytes > fill_bytes
                 || cache->quarantine == NULL || top == entry->end))
     return false;
   chunk_fill_inline (block, chunk_bytes, 0);
-  STORE (mark, TAG_FREE);
+  STORE (tag, TAG_FREE);
   oldest = quarantine_exchange (CHECKING_HARDENED, cache, block);
   if (LIKELY (oldest != NULL))
     {
@@ -364,8 +366,8 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block,
   return true;
 }
 
-/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: both
- * are unusual without a question. */
+/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: neither
+ * needs a test here. */
 static ALWAYS_INLINE void *
 hardened_alloc_quick (size_t size, const void *site)
 {

@@ -19,11 +19,11 @@ typedef enum
   CHECKING_HARDENED, /* and contents: canary, zeroes, quarantine, random picks,
                      guard pages */
   CHECKING_DEBUG,    /* and red zones, patterns, who allocated and freed */
-  CHECKING_ANNOTATED /* a tool watches, and is told of every block */
+  CHECKING_ANNOTATED /* a tool is told of every block */
 } CheckingMode;
 
-/* The layer above: for sizes that these modes leave to malloc, size 0, a NULL
- * block, and memory that is not there.  site: where the call came from. */
+/* The layer above serves sizes that these modes leave to malloc, size 0, NULL
+ * blocks, and calls without memory.  site: where the call came from. */
 typedef struct
 {
   void *(*alloc) (size_t size, bool may_fail, const void *site);
@@ -79,8 +79,8 @@ bool sli_checking_is_large (const void *block);
 /* Its size, as it was asked for where that is known; 0 if it is none. */
 size_t sli_checking_large_bytes (const void *block);
 
-/* The size of the live block that a mark (ChunkInfo) tells of; 0: of none. */
-size_t sli_checking_tag_bytes (uint16_t mark);
+/* The size of the live block that a tag stands for; 0: none. */
+size_t sli_checking_tag_bytes (uint16_t tag);
 /* The exact size that a live block was asked for with; 0 if it is none. */
 size_t sli_checking_block_size (const void *block);
 /* Bytes between a chunk's start and its block's; and the most that a block of

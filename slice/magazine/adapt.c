@@ -1,4 +1,4 @@
-/* adapt.c - magazines become what their use asks for
+/* adapt.c - magazines grow and shrink with their use
  *
  * Layer: magazine.  Below: depot.  No locks: the record has been entered.
  * Design: chapter 6.
@@ -20,19 +20,20 @@
 enum
 {
   /* So many trips to the depot within a tick make the magazines grow; a trip
-   * that met another thread counts for four, so contention is heard first. */
+   * that waited for another thread counts for four, so that contention makes
+   * them grow first. */
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
   /* SWAPS_PER_CHECK exchanges within so short a time (8,000 a second; at 20 ns
    * each, for 50 classes, a hundredth of it) count as a trip: the program
-   * swings across the border between its two magazines, and larger ones have
-   * fewer borders. */
+   * crosses the border between its two magazines over and over, which it does
+   * less often with larger ones. */
   SWAPS_MSEC = 128,
-  /* What others took is only on its way to the slabs: magazines no larger
-   * than this, for what stays in them shares lines. */
+  /* Magazines of remote frees grow no larger: their chunks are on their way
+   * to the slabs, and those that stay share lines. */
   SIZE_REMOTE_MAX = 1,
-  /* So many magazines are gathered in a tick. */
+  /* At most so many magazines are consolidated in a tick. */
   CONSOLIDATED_MAX = 64
 };
 
@@ -75,8 +76,8 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
          <= sli_record_bytes_max ();
 }
 
-/* Should others have taken all there is, they begin anew: the smallest of all
- * classes together always fit (design chapter 11). */
+/* If the thread's share is used up, its classes begin again with the smallest
+ * size: these always fit together (design chapter 11). */
 COMMON_TEXT void
 sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {
@@ -104,7 +105,7 @@ class_unaccount (ThreadRecord *record, unsigned class_index)
   cache->is_accounted = false;
 }
 
-/* Some trips too many, and more is allowed: larger magazines from now on. */
+/* Grows the magazines of a class that makes too many trips, where allowed. */
 COMMON_TEXT static void
 class_grow_rounds (ThreadRecord *record, unsigned class_index,
                    unsigned n_trips, unsigned size_max)
@@ -176,8 +177,8 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 
 /* --- ticks --------------------------------------------------------------- */
 
-/* For how many ticks has a class been quiet (no trip), for how many idle (and
- * its magazine stood still whenever it was looked at)? */
+/* For how many ticks has a class made no trip, and for how many has its
+ * magazine not moved either? */
 static void
 class_review (ThreadRecord *record, unsigned class_index)
 {
@@ -192,7 +193,7 @@ class_review (ThreadRecord *record, unsigned class_index)
   cache->n_trips = 0;
 }
 
-/* One class's part of sli_adapt_tick(); true if it is at work. */
+/* One class's part of sli_adapt_tick(); true if it is active. */
 static bool
 class_tick (ThreadRecord *record, unsigned class_index)
 {
@@ -213,8 +214,8 @@ class_tick (ThreadRecord *record, unsigned class_index)
   return false;
 }
 
-/* Gives scattered magazines of a class back to the slabs: the thread's previous
- * and the depot's oldest, at most n_max; returns how many. */
+/* Returns fragmented magazines of a class to the slabs, the thread's previous
+ * one and the depot's oldest, at most n_max.  Returns how many. */
 static unsigned
 class_consolidate (ThreadRecord *record, unsigned class_index, unsigned n_max)
 {

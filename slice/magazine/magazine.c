@@ -27,7 +27,7 @@ enum
 {
   /* A tick is part of a working set (adapt.h), but at least so long. */
   TICK_MSEC_MIN = 250,
-  /* One trip in so many looks at the clock and at what has grown old. */
+  /* One trip in so many reads the clock and trims what is old. */
   TRIPS_PER_CHECK = 8,
   /* Chunks that a window of known zeroes holds. */
   ZERO_WINDOW_CHUNKS = 16
@@ -72,7 +72,7 @@ sli_record_quarantine_chunks (void)
 
 /* --- as time passes ------------------------------------------------------ */
 
-/* After some trips: has a tick passed?  Then the floors below see to what is
+/* After some trips: has a tick passed?  Then the layers below trim what is
  * due.  The record has been left: this may give memory back. */
 COMMON_TEXT static void
 review_classes (ThreadRecord *record)
@@ -89,7 +89,7 @@ review_classes (ThreadRecord *record)
   sli_depot_upkeep ();
 }
 
-/* Called when a slow call is done: did it make one trip too many? */
+/* At the end of a slow call: is a review due after its trips? */
 static inline void
 record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {

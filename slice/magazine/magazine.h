@@ -15,12 +15,12 @@
 #include "base/sizeclass.h"
 #include "port/lock.h"
 
-/* When the library is loaded: asks to be told of threads' ends. */
+/* When the library is loaded: registers for the end of threads. */
 void sli_magazine_load (void);
 
-/* Before the first block: readies the floors below. */
+/* Before the first block: initialises the layers below. */
 void sli_magazine_begin (void);
-/* Then this floor. */
+/* Then this layer. */
 typedef struct
 {
   bool is_inline;       /* the inline code may use the magazines; else every
@@ -40,12 +40,11 @@ void sli_magazine_show_inline (bool is_shown);
 
 /* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
 void *sli_magazine_alloc (unsigned class_index);
-/* The same, for who wants to know whether it reads as zero. */
+/* The same, and whether the chunk is known to read as zero. */
 void *sli_magazine_alloc_known (unsigned class_index, bool *known_zero);
 /* A chunk back; NULL does nothing. */
 void sli_magazine_free (unsigned class_index, void *chunk);
-/* A chunk into the quarantine; the one that has been there longest goes back
- * instead. */
+/* Puts a chunk into the quarantine and frees the oldest one there. */
 void sli_magazine_free_late (unsigned class_index, void *chunk);
 
 /* Past the magazines. */
@@ -59,7 +58,7 @@ void sli_magazine_detach_others (void);
 /* Gives back all that has been spare for max_age_msec; returns bytes. */
 size_t sli_magazine_trim (uint64_t max_age_msec);
 
-/* What the floor counts, for one class. */
+/* What the layer counts, for one class. */
 typedef struct
 {
   uint64_t n_cached;    /* chunks in threads' magazines, now */
@@ -88,7 +87,7 @@ void sli_magazine_each (void (*visit) (unsigned class_index,
                                        void *data),
                         void *data);
 
-/* For fork.c: all locks of the floor, and the child's clean-up. */
+/* For fork.c: all locks of the layer, and the child's clean-up. */
 void sli_magazine_fork_prepare (void);
 void sli_magazine_fork_parent (void);
 void sli_magazine_fork_child (void);

@@ -1,4 +1,4 @@
-/* record-stats.c - what the threads' records tell, and their invariants
+/* record-stats.c - statistics of the threads' records, and their invariants
  *
  * Layer: magazine.  Locks: sli_registry.lock (rank 60), and under it the
  * metadata's, so that what an owner lets go does not end meanwhile.

@@ -44,7 +44,7 @@ SLICE_STATIC_ASSERT (offsetof (Magazine, slots)
 SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
                      "the table has a place for every size");
 
-/* A shared NULL for entries without a magazine: top and end both stand on it,
+/* A shared NULL for entries without a magazine: top and end both point to it,
  * so that it is empty and full at once.  Nobody ever writes it. */
 void *sli_record_nil[2];
 
@@ -53,8 +53,8 @@ void *sli_record_nil[2];
   ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
       ENTRY_NIL, ENTRY_NIL
 
-/* The zero block: what a thread without magazines stands on.  Its table may
- * stay all zero, for every entry is the same. */
+/* The empty sentinel: what a thread without magazines points to.  Its table
+ * may stay all zero, because every entry is the same. */
 static SliceThreadV1 empty_sentinel
     = { .entries = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
@@ -64,10 +64,10 @@ __thread SliceThreadV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec")))
     = &empty_sentinel;
 
-/* Two records that are none: what `self` is before the first slow call, and
- * for good when the thread ends or can have no record.  Their tls is NULL and
- * their entries stand on the shared NULL, so that they may be used like any
- * other: nothing is in them, and nothing goes in. */
+/* Two empty records: `self` points to the first until the thread's first slow
+ * call, and to the second once it ends or if it can have no record.  Their tls is NULL and
+ * their entries point to the shared NULL, so that code may use them
+ * like any other: they hold nothing and take nothing. */
 static ThreadRecord record_new_one, record_none;
 #define RECORD_NEW (&record_new_one)
 #define RECORD_NONE (&record_none)
@@ -128,9 +128,9 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   assert_slow (sli_record_is_right (record, class_index));
 }
 
-/* The registry's lock keeps trimmers away: one that came now would have its
- * word, or the zero block that it points the thread at, overwritten, and would
- * take rounds of a thread at work. */
+/* The registry's lock keeps trimmers away.  A trimmer that came now would have
+ * its state, or its pointer to the empty sentinel, overwritten, and would take
+ * rounds of a running thread. */
 static void
 record_reattach (ThreadRecord *record)
 {
@@ -199,7 +199,7 @@ self_begin (void)
 {
   ThreadRecord *record;
 
-  /* Should sli_tls_watch() allocate through us, it must not come here. */
+  /* sli_tls_watch() may allocate through slices: it must not recurse. */
   self = RECORD_NONE;
   record = record_new ();
   if (record == NULL)
@@ -218,8 +218,8 @@ sli_record_begin (void)
   return sli_record_peek ();
 }
 
-/* A trimmer has the record, or had it.  Either way its lock is the one to
- * wait for, with the record left, so that it need not be spared. */
+/* A trimmer has the record, or had it.  Either way the owner leaves the record
+ * and waits for the trimmer's lock. */
 void
 sli_record_sort_out (ThreadRecord *record)
 {
@@ -268,8 +268,8 @@ zero_window_flush (ClassCache *cache, unsigned class_index)
     }
 }
 
-/* The ring itself stays as long as its thread: who asks for statistics looks
- * into it without a lock, and a long one is a mapping of its own. */
+/* The ring itself stays as long as its thread: statistics read it without a
+ * lock, and a long one is a mapping of its own. */
 static void
 quarantine_flush (ClassCache *cache, unsigned class_index)
 {
@@ -284,7 +284,7 @@ quarantine_flush (ClassCache *cache, unsigned class_index)
   cache->quarantine_next = 0;
 }
 
-/* Only where nobody can reach the record any more. */
+/* Only where no other thread can reach the record any more. */
 static void
 quarantine_end (ClassCache *cache)
 {
@@ -326,7 +326,7 @@ sli_magazine_flush (bool to_slabs)
 
 /* --- a thread's end ------------------------------------------------------ */
 
-/* What a thread counted outlives it. */
+/* Keeps the counts of a thread that ends. */
 static void
 counts_keep (const ThreadRecord *record)
 {
@@ -345,8 +345,8 @@ counts_keep (const ThreadRecord *record)
     }
 }
 
-/* The thread's key destructor.  First the thread is set to do without a
- * record, so that whatever comes later goes to the slabs directly. */
+/* The thread's key destructor.  It takes the record away first, so that later
+ * calls of the thread use the slabs directly. */
 COMMON_TEXT static void
 self_end (void *value)
 {
@@ -359,7 +359,7 @@ self_end (void *value)
   STORE (&sli_registry.n_records, sli_registry.n_records - 1);
   counts_keep (record);
   sli_unlock (&sli_registry.lock);
-  /* Nobody else can reach it now. */
+  /* No other thread can reach it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       class_reattach (record, i);
@@ -440,9 +440,9 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
     }
 }
 
-/* If its owner is in no slow path, nobody uses its magazines: unless it was
- * in one when it was to be detached, and has left it with its entries before
- * it again.  Then it is awake, and keeps what it has. */
+/* If its owner is in no slow path, nothing uses its magazines, unless the owner
+ * was in one when it was detached, and has left it with its entries back in
+ * place.  Then it is awake, and keeps its rounds. */
 static void
 record_add_rounds (ThreadRecord *record)
 {
@@ -455,8 +455,8 @@ record_add_rounds (ThreadRecord *record)
 
 /* Between the two passes every thread passes a barrier.  After it no thread
  * is in an inline call that began before, but for what it had loaded already:
- * one call at most, on one magazine's top.  And whoever is in a slow path is
- * seen to be, or sees that he is to wait. */
+ * one call at most, on one magazine's top.  A thread in a slow path is
+ * seen there, or sees that it has to wait. */
 void
 sli_magazine_detach_others (void)
 {
@@ -501,7 +501,7 @@ sli_magazine_fork_parent (void)
 }
 
 /* Other threads' magazines changed without locks while the kernel copied the
- * pages: what they hold is out for ever in the child, and counted. */
+ * pages: what they hold is lost to the child, and counted. */
 void
 sli_magazine_fork_child (void)
 {

@@ -1,7 +1,7 @@
 /* record.h - what each thread keeps: its magazines, and the registry of all
  *
- * Layer: magazine.  Used by the floor's own files, and by checking-state.h of
- * the floor above.
+ * Layer: magazine.  Used by the layer's own files, and by checking-state.h of
+ * the layer above.
  * Locks: the registry (rank 60).  A record has none: its owner says that it is
  * in a slow path (is_busy), a trimmer says that it wants the record
  * (attention), and a barrier on all threads makes each see the other's word;
@@ -31,7 +31,7 @@
  * holds the record; the zero window is always the owner's. */
 typedef struct
 {
-  Magazine *loaded;    /* NULL: the entry stands on the shared NULL */
+  Magazine *loaded;    /* NULL: the entry points to the shared NULL */
   Magazine *previous;  /* NULL: none yet */
   char *zero_next;     /* chunks that read as zero, for allocations that ask */
   char *zero_end;
@@ -56,7 +56,7 @@ typedef struct
 enum
 {
   RECORD_HELD = 1,     /* a trimmer wants it: wait */
-  RECORD_DETACHED = 2  /* tls stands on the zero block, and rounds may have
+  RECORD_DETACHED = 2  /* tls points to the empty sentinel, and rounds may have
                           been taken */
 };
 
@@ -201,7 +201,7 @@ sli_record_peek (void)
   return UNLIKELY (record->tls == NULL) ? NULL : record;
 }
 
-/* Where the entry of a class without a loaded magazine stands. */
+/* The shared NULL, for entries without a loaded magazine. */
 extern void *sli_record_nil[2];
 
 /* Are its magazines of a class as they must be (M1, M2, M4)?  The owner's, or
