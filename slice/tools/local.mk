@@ -67,6 +67,8 @@ endif
 	%D%/trace/replay/replay-write.c \
 	%D%/trace/replay/resample.c \
 	%D%/trace/replay/resample.h \
+	%D%/trace/report/page.c \
+	%D%/trace/report/page.h \
 	%D%/trace/report/report-html.c \
 	%D%/trace/report/report-svg.c \
 	%D%/trace/report/report-text.c \
@@ -88,10 +90,21 @@ endif
 	%D%/trace/format/trace-write.c \
 	%D%/trace/format/trace-write.h \
 	%D%/trace/format/xxh64.c
+nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"'
 %C%_libtrace_la_CFLAGS = $(trace_cflags)
 %C%_libtrace_la_LIBADD = $(trace_libs)
+
+# The report's HTML and CSS, in the program.
+trace_page = %D%/trace/report/page.html %D%/trace/report/page.css \
+	%D%/trace/report/shapes.html %D%/trace/report/shares.html \
+	%D%/trace/report/site.html
+EXTRA_DIST += %D%/trace/report/embed.awk $(trace_page)
+CLEANFILES += %D%/trace/report/page-files.c
+%D%/trace/report/page-files.c: %D%/trace/report/embed.awk $(trace_page)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)LC_ALL=C $(AWK) -f $^ > $@-tmp && mv -f $@-tmp $@
 
 %C%_slice_trace_SOURCES = %D%/trace/command/main.c
 %C%_slice_trace_CFLAGS = $(trace_cflags)

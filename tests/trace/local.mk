@@ -102,6 +102,7 @@ fuzz-trace fuzz-json: all
 	  $(srcdir)/%D%/$@.c \
 	  $(addprefix $(srcdir)/, $(filter %.c, \
 	    $(slice_tools_libtrace_la_SOURCES))) \
+	  $(nodist_slice_tools_libtrace_la_SOURCES) \
 	  slice/.libs/libslice.a $(LIBDW_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) \
 	  -ldl -lm -o %D%/$@-libfuzzer
 	%D%/$@-libfuzzer $(trace_fuzz_run) fuzz-corpus/$(@:fuzz-%=%)

@@ -111,15 +111,23 @@ equal report-status $? 0
 equal report-no-script "$(grep -c '<script' "$work/r.html")" 0
 equal report-no-address "$(grep -cE '(src|href)="?(https?:|//)' \
   "$work/r.html")" 0
+equal report-filled "$(grep -cE '\{\{|\}\}' "$work/r.html")" 0
+for element in svg table details p div li
+do
+  equal "report-closes-$element" \
+    "$(grep -oE "<$element[ >]" "$work/r.html" | wc -l)" \
+    "$(grep -o "</$element>" "$work/r.html" | wc -l)"
+done
 "$trace" report --text "$work/p.json" -o "$work/r.txt"
 equal text-width "$(awk 'length ($0) > 100' "$work/r.txt" | wc -l)" 0
 
 # --- names that would break the page ---
 sed 's/"command":"/"command":"<script>alert(1)<\/script>\\u0007/
-  s/"name":"/"name":"<img src=x onerror=alert(1)>/' "$work/p.json" \
+  s/"name":"/"name":"<img src=x onerror=alert(1)>{{>page.css}}/' "$work/p.json" \
   > "$work/bad.json"
 "$trace" report "$work/bad.json" -o "$work/bad.html"
 equal escaped "$(grep -cE '<script|<img' "$work/bad.html")" 0
+equal marks-in-names "$(grep -c '^main {' "$work/bad.html")" 1
 "$trace" report "$work/r.txt" 2> "$work/err"
 equal bad-input $? 4
 "$trace" report "$work/none" 2> "$work/err"

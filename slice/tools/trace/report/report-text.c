@@ -38,16 +38,6 @@ put_cut (FILE *file, const char *text, size_t columns)
   fputc ('\n', file);
 }
 
-const char *
-sli_report_unwinder (const Report *report)
-{
-  const char *unwinder = sli_json_string (report->patterns, "unwinder");
-  return strcmp (unwinder, "libgcc") == 0
-             ? "libunwind was not found: libgcc walked the stacks, and the "
-               "program took longer."
-             : NULL;
-}
-
 static void
 totals_put (const Report *report, FILE *file)
 {
@@ -68,9 +58,10 @@ totals_put (const Report *report, FILE *file)
              sli_human_nsec (sli_json_number (saved, "saved_nsec_high")));
   if (sli_json_number (totals, "cut") != 0)
     fputs ("The trace is cut.\n", file);
-  const char *warning = sli_report_unwinder (report);
-  if (warning != NULL)
-    fprintf (file, "%s\n", warning);
+  if (strcmp (text_of (report->patterns, "unwinder"), "libgcc") == 0)
+    fputs ("libunwind was not found: libgcc walked the stacks, and the "
+           "program took longer.\n",
+           file);
 }
 
 /* A name that is too long for the rest of the line has one of its own. */

@@ -17,9 +17,6 @@ typedef struct
 void sli_report_html (const Report *report, FILE *file);
 void sli_report_text (const Report *report, FILE *file);
 
-/* A line about what walked the stacks, if that was not libunwind; or NULL. */
-const char *sli_report_unwinder (const Report *report);
-
 /* report-svg.c: each writes one <svg> with title and role. */
 /* end  the axis's right end, in words */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
@@ -30,8 +27,6 @@ void sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_offset (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_flame (FILE *file, const JsonValue *root, const char *title);
 void sli_svg_curves (FILE *file, const JsonValue *whole);
-/* The shapes to know: one small picture a class. */
-void sli_svg_legend (FILE *file);
 /* Text made safe for HTML, at most so many characters. */
 void sli_html_text (FILE *file, const char *text, size_t most);
 
