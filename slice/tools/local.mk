@@ -76,6 +76,8 @@ endif
 	%D%/trace/sites/sites.c \
 	%D%/trace/sites/sites.h \
 	%D%/trace/format/spool.h \
+	%D%/trace/common/table.c \
+	%D%/trace/common/table.h \
 	%D%/trace/common/stage.c \
 	%D%/trace/common/stage.h \
 	%D%/trace/sites/symbols.c \

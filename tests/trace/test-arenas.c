@@ -161,22 +161,12 @@ result_at (const Profile *profile, uint64_t pc)
 static uint32_t
 pool_bytes_of (const SiteStats *stats)
 {
-  uint32_t best[2] = { 0 }, sizes[2] = { 0 };
-  for (uint32_t at = 0; at < stats->mix.n_slots; at++)
-    {
-      uint32_t count = stats->mix.keys[at] == 0 ? 0 : stats->mix.counts[at];
-      unsigned place = count > best[0] ? 0 : 1;
-      if (count <= best[place])
-        continue;
-      if (place == 0)
-        {
-          best[1] = best[0];
-          sizes[1] = sizes[0];
-        }
-      best[place] = count;
-      sizes[place] = (stats->mix.keys[at] - 1) * ROUND_BYTES;
-    }
-  return MAX (sizes[0], sizes[1]);
+  size_t n;
+  SizeCount *sizes = sli_sizes_sorted (stats, &n);
+  uint64_t first = n > 0 ? sizes[0].size : 0;
+  uint64_t second = n > 1 ? sizes[1].size : 0;
+  free (sizes);
+  return (uint32_t)MAX (first, second);
 }
 
 static void

@@ -8,6 +8,7 @@
  */
 #include "make-trace.h"
 #include "tools/trace/profile/profile-json.h"
+#include "tools/trace/common/table.h"
 #include "tools/trace/report/report.h"
 #include <glib.h>
 #include <string.h>
@@ -287,6 +288,61 @@ test_report (gconstpointer which)
   sli_json_free (others);
 }
 
+/* --- the table ----------------------------------------------------------- */
+
+#define N_KEYS 3000
+
+/* Keys that collide (they differ in bits that the home does not keep) and 0,
+ * added and removed at random, against a plain array. */
+static void
+test_table (void)
+{
+  Table table = { 0 };
+  uint32_t *values = g_new0 (uint32_t, N_KEYS), n = 0;
+  for (guint32 i = 1; i < 60 * N_KEYS; i++)
+    {
+      guint32 which = g_test_rand_int_range (0, N_KEYS);
+      guint64 key = (guint64)which << (which % 3 * 20);
+      g_assert_cmpuint (table_get (&table, key), ==, values[which]);
+      if (g_test_rand_int_range (0, 3) > 0 || i < N_KEYS)
+        {
+          guint32 *value = sli_table_add (&table, key);
+          g_assert_cmpuint (*value, ==, values[which]);
+          n += *value == 0;
+          *value = values[which] = i;
+        }
+      else
+        {
+          g_assert_cmpuint (sli_table_remove (&table, key), ==,
+                            values[which]);
+          n -= values[which] != 0;
+          values[which] = 0;
+        }
+      g_assert_cmpuint (table.n, ==, n);
+    }
+  sli_table_clear (&table);
+  g_assert_cmpuint (table_get (&table, 0), ==, 0);
+  sli_table_free (&table);
+  g_assert_cmpuint (sli_table_remove (&table, 1), ==, 0);
+  g_free (values);
+}
+
+static void
+test_table_text (void)
+{
+  const char *const names[] = { "", "one", "two", "three" };
+  Table table = { 0 };
+  for (guint32 round = 0; round < 2; round++)
+    for (guint32 i = 0; i < G_N_ELEMENTS (names); i++)
+      {
+        guint32 *value
+            = sli_table_add_text (&table, names[i], names, sizeof *names);
+        g_assert_cmpuint (*value, ==, round == 0 ? 0 : i + 1);
+        *value = i + 1;
+      }
+  sli_table_free (&table);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -300,5 +356,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/slice/json/report/patterns", "patterns",
                         test_report);
   g_test_add_data_func ("/slice/json/report/others", "others", test_report);
+  g_test_add_func ("/slice/table/numbers", test_table);
+  g_test_add_func ("/slice/table/texts", test_table_text);
   return g_test_run ();
 }

@@ -75,19 +75,6 @@ void sli_lanes_init (SiteStats *stats);
 void sli_lanes_free (SiteStats *stats);
 Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
 
-static inline uint32_t
-mix_home (const SizeMix *mix, uint32_t key)
-{
-  return (key * 2654435769u) >> 8 & (mix->n_slots - 1);
-}
-
-static inline uint32_t
-mix_key (uint64_t rounded)
-{
-  uint64_t units = rounded / ROUND_BYTES + 1;
-  return units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
-}
-
 /* --- analyse-owners.c --- */
 
 /* A death joins its thread's run; a birth ends it. */

@@ -18,46 +18,35 @@
 
 /* --- sizes --------------------------------------------------------------- */
 
-static uint32_t
-mix_slot (const SizeMix *mix, uint32_t key)
+static void
+size_add (SiteStats *stats, uint64_t rounded)
 {
-  uint32_t at = mix_home (mix, key);
-  while (mix->keys[at] != 0 && mix->keys[at] != key)
-    at = (at + 1) & (mix->n_slots - 1);
-  return at;
+  uint32_t *count = sli_table_add (&stats->sizes, rounded);
+  if (*count < UINT32_MAX)
+    ++*count;
 }
 
-static void
-mix_grow (SizeMix *mix)
+static int
+size_compare (const void *a, const void *b)
 {
-  SizeMix old = *mix;
-  mix->n_slots = old.n_slots == 0 ? 4 : old.n_slots * 2;
-  mix->keys = sli_tool_zero (mix->n_slots * sizeof *mix->keys);
-  mix->counts = sli_tool_zero (mix->n_slots * sizeof *mix->counts);
-  for (uint32_t i = 0; i < old.n_slots; i++)
-    if (old.keys[i] != 0)
-      {
-        uint32_t at = mix_slot (mix, old.keys[i]);
-        mix->keys[at] = old.keys[i];
-        mix->counts[at] = old.counts[i];
-      }
-  free (old.keys);
-  free (old.counts);
+  const SizeCount *left = a, *right = b;
+  if (left->count != right->count)
+    return left->count < right->count ? 1 : -1;
+  return left->size < right->size ? -1 : left->size > right->size;
 }
 
-static void
-mix_add (SizeMix *mix, uint64_t rounded)
+SizeCount *
+sli_sizes_sorted (const SiteStats *stats, size_t *n)
 {
-  uint32_t key = mix_key (rounded);
-  if (2 * mix->n >= mix->n_slots)
-    mix_grow (mix);
-  uint32_t at = mix_slot (mix, key);
-  if (mix->keys[at] == 0)
-    {
-      mix->keys[at] = key;
-      mix->n++;
-    }
-  mix->counts[at]++;
+  const Table *sizes = &stats->sizes;
+  SizeCount *sorted = sli_tool_alloc ((sizes->n + 1) * sizeof *sorted);
+  *n = 0;
+  for (size_t i = 0; i < sizes->n_slots; i++)
+    if (sizes->entries[i].value != 0)
+      sorted[(*n)++] = (SizeCount){ sizes->entries[i].key,
+                                    sizes->entries[i].value };
+  qsort (sorted, *n, sizeof *sorted, size_compare);
+  return sorted;
 }
 
 /* --- lanes --------------------------------------------------------------- */
@@ -259,7 +248,7 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
   lane_birth (analysis, level, lane, index, rounded);
   if ((extra & 31) > stats->max_alignment)
     stats->max_alignment = extra & 31;
-  mix_add (&stats->mix, rounded);
+  size_add (stats, rounded);
   cost_add (analysis, stats, extra, false);
 }
 

@@ -35,71 +35,7 @@ thread_of (Analysis *analysis, uint32_t thread)
   return &threads[thread];
 }
 
-/* --- the table of live objects ------------------------------------------- */
-
-static size_t
-table_home (const Analysis *analysis, uint64_t address)
-{
-  /* the product's upper half is the better mixed one */
-  return (size_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 32)
-         & (analysis->n_table - 1);
-}
-
-static size_t
-table_find (const Analysis *analysis, uint64_t address)
-{
-  size_t at = table_home (analysis, address);
-  while (analysis->table[at].object != NO_OBJECT
-         && analysis->table[at].address != address)
-    at = (at + 1) & (analysis->n_table - 1);
-  return at;
-}
-
-static void
-table_make (Analysis *analysis, size_t n)
-{
-  analysis->n_table = n;
-  analysis->table = sli_tool_alloc (n * sizeof *analysis->table);
-  for (size_t i = 0; i < n; i++)
-    analysis->table[i].object = NO_OBJECT;
-}
-
-static void
-table_grow (Analysis *analysis)
-{
-  void *old = analysis->table;
-  table_make (analysis, analysis->n_table * 2);
-  for (uint32_t i = 0; i < analysis->n_objects; i++)
-    if (analysis->objects[i].address != 0)
-      {
-        size_t at = table_find (analysis, analysis->objects[i].address);
-        analysis->table[at].address = analysis->objects[i].address;
-        analysis->table[at].object = i;
-      }
-  free (old);
-}
-
-/* Takes an entry out and moves back those that its place had pushed on. */
-static void
-table_remove (Analysis *analysis, size_t hole)
-{
-  size_t mask = analysis->n_table - 1;
-  size_t at = hole;
-  for (;;)
-    {
-      at = (at + 1) & mask;
-      if (analysis->table[at].object == NO_OBJECT)
-        break;
-      size_t home = table_home (analysis, analysis->table[at].address);
-      if (((at - home) & mask) >= ((at - hole) & mask))
-        {
-          analysis->table[hole] = analysis->table[at];
-          hole = at;
-        }
-    }
-  analysis->table[hole].object = NO_OBJECT;
-  analysis->n_table_used--;
-}
+/* --- live objects -------------------------------------------------------- */
 
 static uint32_t
 object_new (Analysis *analysis)
@@ -138,9 +74,8 @@ totals_death (Analysis *analysis, const LiveObject *object)
 }
 
 static void
-object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
+object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
 {
-  uint32_t index = analysis->table[slot].object;
   LiveObject *object = &analysis->objects[index];
   ThreadState *thread = thread_of (analysis, event->thread);
   uint32_t site0 = object->site;
@@ -176,7 +111,6 @@ object_die (Analysis *analysis, size_t slot, const TraceEvent *event)
   object->address = 0;
   object->next_free = analysis->free_object;
   analysis->free_object = index;
-  table_remove (analysis, slot);
 }
 
 static void
@@ -204,22 +138,18 @@ totals_birth (Analysis *analysis, const TraceEvent *event)
 static void
 object_born (Analysis *analysis, const TraceEvent *event)
 {
-  size_t slot = table_find (analysis, event->address);
-  if (analysis->table[slot].object != NO_OBJECT)
+  uint32_t lost_object = sli_table_remove (&analysis->live, event->address);
+  if (lost_object != 0)
     {
       /* its death was not seen: a call that was dropped */
       TraceEvent lost = *event;
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;
       analysis->totals.n_lost_deaths++;
-      object_die (analysis, slot, &lost);
+      object_die (analysis, lost_object - 1, &lost);
     }
-  if (2 * ++analysis->n_table_used > analysis->n_table)
-    table_grow (analysis);
-  slot = table_find (analysis, event->address);
   uint32_t index = object_new (analysis);
-  analysis->table[slot].address = event->address;
-  analysis->table[slot].object = index;
+  *sli_table_add (&analysis->live, event->address) = index + 1;
   analysis->objects[index]
       = (LiveObject){ .address = event->address,
                       .size = event->size,
@@ -284,11 +214,11 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
     }
   else if (trace_op_is_death (event->op))
     {
-      size_t slot = table_find (analysis, event->address);
-      if (analysis->table[slot].object == NO_OBJECT)
+      uint32_t object = sli_table_remove (&analysis->live, event->address);
+      if (object == 0)
         totals->n_unknown_deaths++;
       else
-        object_die (analysis, slot, event);
+        object_die (analysis, object - 1, event);
     }
   else if (event->op == TRACE_OP_SCOPE_BEGIN
            || event->op == TRACE_OP_SCOPE_END)
@@ -299,7 +229,7 @@ static void
 stats_fetch (const SiteStats *stats)
 {
   for (size_t at = 0; at < 4 * CACHE_LINE; at += CACHE_LINE)
-    __builtin_prefetch ((const char *)stats + at, 1);
+    memory_prefetch ((const char *)stats + at);
 }
 
 static void
@@ -309,20 +239,14 @@ birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
     {
       const uint32_t *site = &analysis->maps[level][event->node];
       if (step == 0)
-        __builtin_prefetch (site);
+        memory_prefetch (site);
       else if (*site == SITE_NONE)
         continue;
       else if (step == 1)
         stats_fetch (&analysis->stats[level][*site]);
       else
-        {
-          const SizeMix *mix = &analysis->stats[level][*site].mix;
-          if (mix->n_slots == 0)
-            continue;
-          uint32_t at = mix_home (mix, mix_key (rounded_size (event->size)));
-          __builtin_prefetch (&mix->keys[at]);
-          __builtin_prefetch (&mix->counts[at], 1);
-        }
+        table_prefetch (&analysis->stats[level][*site].sizes,
+                        rounded_size (event->size));
     }
 }
 
@@ -332,15 +256,14 @@ death_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 {
   if (step == 0)
     return;
-  uint32_t index
-      = analysis->table[table_find (analysis, event->address)].object;
+  uint32_t index = table_get (&analysis->live, event->address) - 1;
   if (index == NO_OBJECT)
     return;
   if (step == 1)
-    __builtin_prefetch (&analysis->objects[index], 1);
+    memory_prefetch (&analysis->objects[index]);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     if (step == 1)
-      __builtin_prefetch (link_of (analysis, index, level), 1);
+      memory_prefetch (link_of (analysis, index, level));
     else if (link_of (analysis, index, level)->site != SITE_NONE)
       stats_fetch (
           &analysis->stats[level][link_of (analysis, index, level)->site]);
@@ -351,8 +274,7 @@ sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                      unsigned step)
 {
   if (step == 0)
-    __builtin_prefetch (
-        &analysis->table[table_home (analysis, event->address)], 1);
+    table_prefetch (&analysis->live, event->address);
   if (trace_op_is_birth (event->op))
     birth_expect (analysis, event, step);
   else if (trace_op_is_death (event->op))
@@ -380,7 +302,6 @@ sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
   analysis->sites = n_levels > 0 ? maps[0] : NULL;
   analysis->n_first_sites = n_levels > 0 ? n_sites[0] : 0;
   analysis->free_object = NO_OBJECT;
-  table_make (analysis, 1 << 16);
   for (unsigned level = 0; level < n_levels; level++)
     {
       analysis->maps[level] = maps[level];
@@ -425,8 +346,7 @@ sli_analysis_free (Analysis *analysis)
     {
       for (uint32_t i = 0; i < analysis->n_sites[level]; i++)
         {
-          free (analysis->stats[level][i].mix.keys);
-          free (analysis->stats[level][i].mix.counts);
+          sli_table_free (&analysis->stats[level][i].sizes);
           free (analysis->stats[level][i].scopes);
           sli_lanes_free (&analysis->stats[level][i]);
         }
@@ -435,7 +355,7 @@ sli_analysis_free (Analysis *analysis)
   sli_scratch_free (analysis);
   free (analysis->objects);
   free (analysis->links);
-  free (analysis->table);
+  sli_table_free (&analysis->live);
   free (analysis);
 }
 

@@ -8,6 +8,7 @@
 #ifndef SLI_TRACE_ANALYSE_ANALYSE_H
 #define SLI_TRACE_ANALYSE_ANALYSE_H
 
+#include "tools/trace/common/table.h"
 #include "tools/trace/sites/sites.h"
 
 #define N_LEVELS_MAX 6
@@ -17,14 +18,6 @@
 #define N_LOG2 48
 /* Lanes that a site keeps at once, beside the first. */
 #define N_LANES_MAX 64
-
-/* Sizes and how often: two arrays in one open table. */
-typedef struct
-{
-  uint32_t *keys; /* rounded size / 16, plus 1; 0: free */
-  uint32_t *counts;
-  uint32_t n, n_slots;
-} SizeMix;
 
 typedef struct
 {
@@ -97,7 +90,7 @@ typedef struct
   uint64_t deaths, dead_rounded, dead_bytes;
   uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
   double sum_life, sum_life2;              /* lives in events */
-  SizeMix mix;
+  Table sizes; /* how often, by rounded size */
   bool one_size;
   uint64_t burst_rounded, burst_n;
   uint64_t resized, resized_rounded;
@@ -142,6 +135,11 @@ typedef struct
   double live_integral; /* bytes x ticks */
 } Totals;
 
+typedef struct
+{
+  uint64_t size, count;
+} SizeCount;
+
 typedef struct Analysis Analysis;
 
 /* Traced of every birth and death, after the numbers are kept; the sites are
@@ -175,12 +173,7 @@ struct Analysis
   LiveObject *objects;
   void *links;
   uint32_t n_objects, n_objects_room, free_object;
-  struct
-  {
-    uint64_t address;
-    uint32_t object;
-  } * table;
-  size_t n_table, n_table_used;
+  Table live; /* by address: the object's index plus 1 */
   void *threads;
   uint32_t n_threads_room;
   void *scratch;
@@ -200,6 +193,8 @@ Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
 /* Ends open runs, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);
+/* A site's rounded sizes, the commonest first; the caller frees them. */
+SizeCount *sli_sizes_sorted (const SiteStats *stats, size_t *n);
 /* Visits what is alive now. */
 void sli_analysis_each_live (const Analysis *analysis,
                              void (*visit) (void *, const LiveObject *),

@@ -26,51 +26,32 @@ most (double a, double b)
 }
 
 static int
-key_compare (const void *a, const void *b)
+size_compare (const void *a, const void *b)
 {
-  const uint64_t *left = a, *right = b;
-  return left[0] < right[0] ? -1 : left[0] > right[0];
+  const SizeCount *left = a, *right = b;
+  return left->size < right->size ? -1 : left->size > right->size;
 }
 
 /* Median, the two commonest and the largest of the rounded sizes. */
 static void
 sizes_read (const SiteStats *stats, double *numbers)
 {
-  const SizeMix *mix = &stats->mix;
-  uint64_t first = 0, second = 0, first_size = 0, second_size = 0;
-  uint64_t (*sorted)[2] = sli_tool_alloc ((mix->n + 1) * sizeof *sorted);
-  size_t n = 0;
-  for (uint32_t i = 0; i < mix->n_slots; i++)
-    if (mix->keys[i] != 0)
-      {
-        uint64_t size = (uint64_t)(mix->keys[i] - 1) * ROUND_BYTES;
-        uint64_t count = mix->counts[i];
-        sorted[n][0] = size;
-        sorted[n++][1] = count;
-        if (count > first || (count == first && size < first_size))
-          {
-            second = first;
-            second_size = first_size;
-            first = count;
-            first_size = size;
-          }
-        else if (count > second || (count == second && size < second_size))
-          {
-            second = count;
-            second_size = size;
-          }
-      }
-  qsort (sorted, n, sizeof *sorted, key_compare);
+  size_t n;
+  SizeCount *sorted = sli_sizes_sorted (stats, &n);
+  const SizeCount none = { 0 };
+  const SizeCount first = n > 0 ? sorted[0] : none;
+  const SizeCount second = n > 1 ? sorted[1] : none;
+  qsort (sorted, n, sizeof *sorted, size_compare);
   uint64_t passed = 0;
   for (size_t i = 0; i < n && 2 * passed < stats->births; i++)
     {
-      passed += sorted[i][1];
-      numbers[NUMBER_MEDIAN] = (double)sorted[i][0];
+      passed += sorted[i].count;
+      numbers[NUMBER_MEDIAN] = (double)sorted[i].size;
     }
-  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1][0];
-  numbers[NUMBER_P2] = ratio (first + second, stats->births);
+  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1].size;
+  numbers[NUMBER_P2] = ratio (first.count + second.count, stats->births);
   numbers[NUMBER_PW] = ratio (
-      stats->peak_n * (first_size > second_size ? first_size : second_size),
+      stats->peak_n * (first.size > second.size ? first.size : second.size),
       stats->peak);
   free (sorted);
 }

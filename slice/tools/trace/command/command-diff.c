@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "tools/trace/common/origin.h"
 #include "tools/trace/common/stage.h"
+#include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <stdlib.h>
@@ -44,6 +45,13 @@ typedef struct
   const char *class[2];
 } Pair;
 
+typedef struct
+{
+  Pair *items;
+  uint32_t n;
+  Table by_chain; /* a pair's index plus 1 */
+} Pairs;
+
 static int
 pair_compare (const void *a, const void *b)
 {
@@ -55,25 +63,26 @@ pair_compare (const void *a, const void *b)
 
 /* Sites of one chain (several calls in one function) are added up. */
 static void
-pairs_add (Pair **pairs, size_t *n, const JsonValue *document, int side)
+pairs_add (Pairs *pairs, const JsonValue *document, int side)
 {
   const JsonValue *sites = sli_json_items (document, "sites");
   for (size_t i = 0; i < sites->n_items; i++)
     {
       const JsonValue *site = &sites->items[i];
       char *chain = chain_of (site);
-      size_t at = 0;
-      while (at < *n && strcmp ((*pairs)[at].chain, chain) != 0)
-        at++;
-      if (at == *n)
+      uint32_t *number = sli_table_add_text (&pairs->by_chain, chain,
+                                             pairs->items, sizeof (Pair));
+      if (*number == 0)
         {
-          *pairs = sli_tool_grow (*pairs, ++*n * sizeof (Pair));
-          (*pairs)[at]
+          *number = ++pairs->n;
+          pairs->items
+              = sli_tool_grow (pairs->items, pairs->n * sizeof (Pair));
+          pairs->items[pairs->n - 1]
               = (Pair){ .chain = chain, .class = { "absent", "absent" } };
         }
       else
         free (chain);
-      Pair *pair = &(*pairs)[at];
+      Pair *pair = &pairs->items[*number - 1];
       pair->name = sli_json_string (site, "name");
       if (pair->calls[side] == 0)
         pair->class[side] = sli_json_string (site, "class");
@@ -130,27 +139,27 @@ sli_command_diff (int argc, char **argv)
                               sli_stage_patterns (argv[1], &trace.profile) };
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
                             &(OriginFile){ documents[1], argv[1] });
-  Pair *pairs = NULL;
-  size_t n = 0;
+  Pairs pairs = { 0 };
   for (int side = 0; side < 2; side++)
-    pairs_add (&pairs, &n, documents[side], side);
+    pairs_add (&pairs, documents[side], side);
   bool differs = totals_print (documents);
-  if (n > 0)
-    qsort (pairs, n, sizeof *pairs, pair_compare);
+  sli_table_free (&pairs.by_chain);
+  if (pairs.n > 0)
+    qsort (pairs.items, pairs.n, sizeof (Pair), pair_compare);
   printf ("\n%10s %10s %11s %11s  %-23s %s\n", "calls", "after", "bytes",
           "after", "class", "site");
-  for (size_t i = 0; i < n && i < n_rows; i++)
+  for (size_t i = 0; i < pairs.n && i < n_rows; i++)
     {
-      const Pair *pair = &pairs[i];
+      const Pair *pair = &pairs.items[i];
       bool same = strcmp (pair->class[0], pair -> class[1]) == 0;
       printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
               pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
               same ? "" : " -> ", same ? "" : pair->class[1], pair -> name);
       differs |= !same;
     }
-  for (size_t i = 0; i < n; i++)
-    free (pairs[i].chain);
-  free (pairs);
+  for (uint32_t i = 0; i < pairs.n; i++)
+    free (pairs.items[i].chain);
+  free (pairs.items);
   sli_json_free (documents[0]);
   sli_json_free (documents[1]);
   return differs ? TOOL_DIFFERS : TOOL_OK;

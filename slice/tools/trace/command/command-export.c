@@ -8,6 +8,7 @@
 #include "command-line.h"
 #include "commands.h"
 #include "tools/trace/common/json.h"
+#include "tools/trace/common/table.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tools/trace/format/operations.h"
 #include "tools/trace/common/tool.h"
@@ -122,14 +123,9 @@ typedef struct
 {
   Buffer out, inner, deep;
   Buffer strings;
-  uint64_t n_strings;
-  /* by name: its string's number, in a table of names */
-  struct
-  {
-    const char *name;
-    uint64_t id;
-  } * table;
-  size_t n_table;
+  const char **names; /* of the strings, by number */
+  uint32_t n_names, n_room;
+  Table by_name; /* a string's number plus 1 */
   uint64_t n_functions;
   uint64_t *location_done; /* by frame node */
 } Pprof;
@@ -137,17 +133,21 @@ typedef struct
 static uint64_t
 string_add (Pprof *pprof, const char *text)
 {
-  size_t at = sli_xxh64 (text, strlen (text), 0) % pprof->n_table;
-  while (pprof->table[at].name != NULL
-         && strcmp (pprof->table[at].name, text) != 0)
-    at = (at + 1) % pprof->n_table;
-  if (pprof->table[at].name == NULL)
+  uint32_t *number = sli_table_add_text (&pprof->by_name, text, pprof->names,
+                                         sizeof *pprof->names);
+  if (*number == 0)
     {
-      pprof->table[at].name = text;
-      pprof->table[at].id = pprof->n_strings++;
+      if (pprof->n_names == pprof->n_room)
+        {
+          pprof->n_room = pprof->n_room * 2 + 64;
+          pprof->names = sli_tool_grow (pprof->names,
+                                        pprof->n_room * sizeof (char *));
+        }
+      pprof->names[pprof->n_names] = text;
+      *number = ++pprof->n_names;
       put_bytes (&pprof->strings, 6, text, strlen (text));
     }
-  return pprof->table[at].id;
+  return *number - 1;
 }
 
 static void
@@ -214,8 +214,7 @@ sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
 static void
 export_pprof (const Profile *profile, const char *path)
 {
-  Pprof pprof = { .n_table = (size_t)profile->reader->n_nodes * 4 + 1024 };
-  pprof.table = sli_tool_zero (pprof.n_table * sizeof *pprof.table);
+  Pprof pprof = { 0 };
   pprof.location_done
       = sli_tool_zero (profile->reader->n_nodes * sizeof (uint64_t));
   string_add (&pprof, "");
@@ -244,7 +243,8 @@ export_pprof (const Profile *profile, const char *path)
   free (pprof.inner.bytes);
   free (pprof.deep.bytes);
   free (pprof.strings.bytes);
-  free (pprof.table);
+  free (pprof.names);
+  sli_table_free (&pprof.by_name);
   free (pprof.location_done);
 }
 

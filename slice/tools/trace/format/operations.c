@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "operations.h"
+#include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,40 +13,33 @@
 
 /* What the text's reader takes: a number of a byte. */
 #define N_THREADS_MAX 256
-#define N_SLOTS_MIN 1024
-
-typedef struct
-{
-  uint64_t address; /* 0: the slot is empty */
-  uint64_t size;
-  uint32_t id;
-} LiveBlock;
+#define ID_NONE UINT32_MAX
 
 struct Operations
 {
   OperationTotals totals;
-  LiveBlock *blocks; /* hashed by address; at most half full */
-  size_t n_slots, n_live;
+  Table live;         /* by address: the block's id plus 1 */
+  uint64_t *sizes;    /* by id */
   uint32_t *free_ids; /* that were used before, the last one first */
-  size_t n_free, n_free_room;
-  uint32_t n_ids;
-  /* by thread: what realloc has ended last, should it have failed */
-  LiveBlock resized[N_THREADS_MAX];
+  uint32_t n_free, n_ids, n_room;
+  /* by thread: what realloc has freed last, should it have failed */
+  struct
+  {
+    uint64_t address, size;
+  } resized[N_THREADS_MAX];
 };
 
 Operations *
 sli_operations_new (void)
 {
-  Operations *operations = sli_tool_zero (sizeof *operations);
-  operations->n_slots = N_SLOTS_MIN;
-  operations->blocks = sli_tool_zero (N_SLOTS_MIN * sizeof (LiveBlock));
-  return operations;
+  return sli_tool_zero (sizeof (Operations));
 }
 
 void
 sli_operations_free (Operations *operations)
 {
-  free (operations->blocks);
+  sli_table_free (&operations->live);
+  free (operations->sizes);
   free (operations->free_ids);
   free (operations);
 }
@@ -56,104 +50,46 @@ sli_operations_totals (const Operations *operations)
   return &operations->totals;
 }
 
-/* --- live blocks --------------------------------------------------------- */
-
-static size_t
-slot_home (const Operations *operations, uint64_t address)
-{
-  return (size_t)((address >> 3) * UINT64_C (0x9E3779B97F4A7C15) >> 20)
-         & (operations->n_slots - 1);
-}
-
-/* Where a block is, or would be. */
-static LiveBlock *
-slot_find (const Operations *operations, uint64_t address)
-{
-  size_t at = slot_home (operations, address);
-  while (operations->blocks[at].address != 0
-         && operations->blocks[at].address != address)
-    at = (at + 1) & (operations->n_slots - 1);
-  return &operations->blocks[at];
-}
-
-static void
-slots_double (Operations *operations)
-{
-  LiveBlock *old = operations->blocks;
-  size_t n_old = operations->n_slots;
-  operations->n_slots = 2 * n_old;
-  operations->blocks
-      = sli_tool_zero (operations->n_slots * sizeof (LiveBlock));
-  for (size_t i = 0; i < n_old; i++)
-    if (old[i].address != 0)
-      *slot_find (operations, old[i].address) = old[i];
-  free (old);
-}
-
-/* Those behind it that would not be found any more move up (Knuth, volume 3,
- * 6.4, algorithm R). */
-static void
-slot_empty (Operations *operations, LiveBlock *block)
-{
-  size_t mask = operations->n_slots - 1;
-  size_t hole = (size_t)(block - operations->blocks);
-  for (size_t at = (hole + 1) & mask; operations->blocks[at].address != 0;
-       at = (at + 1) & mask)
-    {
-      size_t home = slot_home (operations, operations->blocks[at].address);
-      if (((at - home) & mask) < ((at - hole) & mask))
-        continue;
-      operations->blocks[hole] = operations->blocks[at];
-      hole = at;
-    }
-  operations->blocks[hole].address = 0;
-  operations->n_live--;
-}
-
 /* --- events -------------------------------------------------------------- */
 
 static uint32_t
 id_take (Operations *operations)
 {
-  return operations->n_free > 0
-             ? operations->free_ids[--operations->n_free]
-             : operations->n_ids++;
-}
-
-static void
-id_give (Operations *operations, uint32_t id)
-{
-  if (operations->n_free == operations->n_free_room)
+  if (operations->n_free > 0)
+    return operations->free_ids[--operations->n_free];
+  if (operations->n_ids == operations->n_room)
     {
-      operations->n_free_room = 2 * operations->n_free_room + 1024;
-      operations->free_ids
-          = sli_tool_grow (operations->free_ids,
-                           operations->n_free_room * sizeof (uint32_t));
+      operations->n_room = 2 * operations->n_room + 1024;
+      operations->sizes = sli_tool_grow (
+          operations->sizes, operations->n_room * sizeof (uint64_t));
+      operations->free_ids = sli_tool_grow (
+          operations->free_ids, operations->n_room * sizeof (uint32_t));
     }
-  operations->free_ids[operations->n_free++] = id;
+  return operations->n_ids++;
 }
 
 static void
-block_dies (Operations *operations, const TraceEvent *event, unsigned thread,
+block_free (Operations *operations, const TraceEvent *event, unsigned thread,
             FILE *file)
 {
-  LiveBlock *block = slot_find (operations, event->address);
-  if (block->address == 0)
+  uint32_t id = sli_table_remove (&operations->live, event->address) - 1;
+  if (id == ID_NONE)
     {
       operations->totals.n_unknown++;
       return;
     }
+  uint64_t size = operations->sizes[id];
   if (file != NULL)
-    fprintf (file, "f %u %" PRIu32 "\n", thread, block->id);
-  operations->resized[thread] = *block;
+    fprintf (file, "f %u %" PRIu32 "\n", thread, id);
+  operations->resized[thread].address = event->address;
+  operations->resized[thread].size = size;
   operations->totals.n_deaths++;
-  operations->totals.live_bytes -= block->size;
-  id_give (operations, block->id);
-  slot_empty (operations, block);
+  operations->totals.live_bytes -= size;
+  operations->free_ids[operations->n_free++] = id;
 }
 
 static void
-block_is_born (Operations *operations, const TraceEvent *event,
+block_alloc (Operations *operations, const TraceEvent *event,
                unsigned thread, FILE *file)
 {
   OperationTotals *totals = &operations->totals;
@@ -164,22 +100,18 @@ block_is_born (Operations *operations, const TraceEvent *event,
   size += size == 0;
   if (size > UINT32_MAX)
     size = UINT32_MAX;
-  LiveBlock *block = slot_find (operations, event->address);
-  if (block->address != 0) /* its death was lost */
-    {
-      block_dies (operations, event, thread, file);
-      block = slot_find (operations, event->address);
-    }
-  *block = (LiveBlock){ event->address, size, id_take (operations) };
+  if (table_get (&operations->live, event->address) != 0)
+    block_free (operations, event, thread, file); /* its free was lost */
+  uint32_t id = id_take (operations);
+  *sli_table_add (&operations->live, event->address) = id + 1;
+  operations->sizes[id] = size;
   if (file != NULL)
-    fprintf (file, "a %u %" PRIu32 " %" PRIu64 "\n", thread, block->id, size);
+    fprintf (file, "a %u %" PRIu32 " %" PRIu64 "\n", thread, id, size);
   totals->n_births++;
   totals->bytes += size;
   totals->live_bytes += size;
   if (totals->live_bytes > totals->peak_bytes)
     totals->peak_bytes = totals->live_bytes;
-  if (2 * ++operations->n_live > operations->n_slots)
-    slots_double (operations);
 }
 
 /* Threads are numbered from 1 in a trace.  Past what the text can name two of
@@ -190,7 +122,7 @@ sli_operations_add (Operations *operations, const TraceEvent *event,
 {
   unsigned thread = (event->thread - 1) % N_THREADS_MAX;
   if (trace_op_is_birth (event->op))
-    block_is_born (operations, event, thread, file);
+    block_alloc (operations, event, thread, file);
   else if (trace_op_is_death (event->op))
-    block_dies (operations, event, thread, file);
+    block_free (operations, event, thread, file);
 }

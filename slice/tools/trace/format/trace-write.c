@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "trace-write.h"
+#include "tools/trace/common/table.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +19,7 @@
 #include <zstd.h>
 
 #define ZSTD_LEVEL 1
-#define LOOKUP_SLOTS (2 * TRACE_BLOCK_EVENTS)
 #define VARINT_BYTES_MAX 10
-
-/* Where in the block an address was last born or last died. */
-typedef struct
-{
-  uint64_t address;
-  uint32_t ordinal; /* counted from 1; 0: never */
-} Place;
 
 typedef struct
 {
@@ -50,8 +43,8 @@ struct TraceWriter
   size_t n_index, n_index_room;
   Column columns[TRACE_N_COLUMNS];
   Buffer raw, packed; /* of the block that is written */
-  Place *births;
-  Place *deaths;
+  /* by address: its last allocation and free in the block, from 1 */
+  Table births, deaths;
   ZSTD_CCtx *zstd;
 };
 
@@ -94,8 +87,6 @@ sli_trace_create (const char *path, const TraceFileHead *head)
   writer->file = file;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     writer->columns[i].bytes = malloc (TRACE_BLOCK_EVENTS * VARINT_BYTES_MAX);
-  writer->births = malloc (LOOKUP_SLOTS * sizeof (Place));
-  writer->deaths = malloc (LOOKUP_SLOTS * sizeof (Place));
   writer->zstd = ZSTD_createCCtx ();
   TraceFileHead full = *head;
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
@@ -126,15 +117,6 @@ zigzag (int64_t value)
   return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
 
-static Place *
-place_of (Place *table, uint64_t address)
-{
-  size_t at = (address * UINT64_C (0x9E3779B97F4A7C15)) >> 47;
-  while (table[at].ordinal != 0 && table[at].address != address)
-    at = (at + 1) % LOOKUP_SLOTS;
-  return &table[at];
-}
-
 typedef struct
 {
   uint64_t address, node; /* of the last event of this kind */
@@ -145,18 +127,16 @@ typedef struct
  * address; an even one is a difference from the last of this kind. */
 static void
 put_address (Column *column, uint64_t address, Kind *own, const Kind *other,
-             Place *own_table, Place *other_table)
+             Table *own_table, const Table *other_table)
 {
-  const Place *found = place_of (other_table, address);
+  uint32_t found = table_get (other_table, address);
   uint64_t upper = address >> 4;
-  if (found->ordinal != 0)
-    put_varint (column, (uint64_t)(other->n - found->ordinal) << 1 | 1);
+  if (found != 0)
+    put_varint (column, (uint64_t)(other->n - found) << 1 | 1);
   else
     put_varint (column, zigzag ((int64_t)(upper - own->address)) << 1);
   own->address = upper;
-  Place *place = place_of (own_table, address);
-  place->address = address;
-  place->ordinal = ++own->n;
+  *sli_table_add (own_table, address) = ++own->n;
 }
 
 static bool
@@ -178,8 +158,8 @@ put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
       = (uint8_t)(op | (unaligned ? TRACE_OP_UNALIGNED : 0));
   if (has_address_kind (op))
     put_address (&columns[TRACE_COLUMN_ADDRESS], event->address & ~15ull, own,
-                 &kinds[!death], death ? writer->deaths : writer->births,
-                 death ? writer->births : writer->deaths);
+                 &kinds[!death], death ? &writer->deaths : &writer->births,
+                 death ? &writer->births : &writer->deaths);
   else
     put_varint (&columns[TRACE_COLUMN_ADDRESS], event->address);
   if (unaligned)
@@ -292,8 +272,8 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
           .flags
           = (uint8_t)(flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0)) };
   Kind kinds[2] = { { 0 } };
-  memset (writer->births, 0, LOOKUP_SLOTS * sizeof (Place));
-  memset (writer->deaths, 0, LOOKUP_SLOTS * sizeof (Place));
+  sli_table_clear (&writer->births);
+  sli_table_clear (&writer->deaths);
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     writer->columns[i].n = 0;
   uint64_t last = 0;
@@ -360,8 +340,8 @@ sli_trace_finish (TraceWriter *writer)
     good = false;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     free (writer->columns[i].bytes);
-  free (writer->births);
-  free (writer->deaths);
+  sli_table_free (&writer->births);
+  sli_table_free (&writer->deaths);
   free (writer->packed.bytes);
   free (writer->raw.bytes);
   free (writer->index);

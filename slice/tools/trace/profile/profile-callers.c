@@ -24,27 +24,29 @@ caller_compare (const void *a, const void *b)
 typedef struct
 {
   Caller *callers;
-  size_t n, n_room;
+  uint32_t n, n_room;
+  Table by_name; /* a caller's index plus 1 */
 } CallerList;
 
 static void
 caller_add (CallerList *list, const char *function, uint64_t births,
             uint64_t bytes)
 {
-  for (size_t i = 0; i < list->n; i++)
-    if (strcmp (list->callers[i].function, function) == 0)
-      {
-        list->callers[i].births += births;
-        list->callers[i].bytes += bytes;
-        return;
-      }
-  if (list->n + 1 >= list->n_room)
+  uint32_t *number = sli_table_add_text (&list->by_name, function,
+                                         list->callers, sizeof (Caller));
+  if (*number == 0)
     {
-      list->n_room = list->n_room * 2 + 16;
-      list->callers
-          = sli_tool_grow (list->callers, list->n_room * sizeof (Caller));
+      if (list->n + 1 >= list->n_room)
+        {
+          list->n_room = list->n_room * 2 + 16;
+          list->callers
+              = sli_tool_grow (list->callers, list->n_room * sizeof (Caller));
+        }
+      list->callers[list->n] = (Caller){ .function = function };
+      *number = ++list->n;
     }
-  list->callers[list->n++] = (Caller){ function, births, bytes };
+  list->callers[*number - 1].births += births;
+  list->callers[*number - 1].bytes += bytes;
 }
 
 static Caller *
@@ -54,6 +56,7 @@ callers_end (CallerList *list)
     list->callers = sli_tool_alloc (sizeof (Caller));
   qsort (list->callers, list->n, sizeof (Caller), caller_compare);
   list->callers[list->n] = (Caller){ 0 };
+  sli_table_free (&list->by_name);
   return list->callers;
 }
 
@@ -138,12 +141,12 @@ Caller *
 sli_profile_free_sites (const Profile *profile, uint32_t result)
 {
   CallerList list = { 0 };
-  for (size_t i = 0; i < FREE_PAIR_SLOTS; i++)
+  for (uint32_t i = 0; i < profile->n_free_pairs; i++)
     {
       const FreePair *pair = &profile->free_pairs[i];
-      if (pair->key != 0 && (pair->key - 1) >> 32 == result)
-        caller_add (&list, frame_function (profile, (uint32_t)(pair->key - 1)),
-                    pair->n, pair->bytes);
+      if (pair->result == result)
+        caller_add (&list, frame_function (profile, pair->node), pair->n,
+                    pair->bytes);
     }
   return callers_end (&list);
 }

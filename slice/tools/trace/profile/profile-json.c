@@ -99,31 +99,11 @@ moments_write (JsonOut *out, const char *mean_key, const char *sd_key,
   sli_json_real (out, sd_key, variance > 0 ? sqrt (variance) : 0);
 }
 
-typedef struct
-{
-  uint64_t size, count;
-} SizeCount;
-
-static int
-size_compare (const void *a, const void *b)
-{
-  const SizeCount *left = a, *right = b;
-  if (left->count != right->count)
-    return left->count < right->count ? 1 : -1;
-  return left->size < right->size ? -1 : left->size > right->size;
-}
-
 static void
 sizes_write (JsonOut *out, const SiteStats *stats)
 {
-  SizeCount *sorted = sli_tool_alloc ((stats->mix.n + 1) * sizeof *sorted);
-  size_t n = 0;
-  for (uint32_t i = 0; i < stats->mix.n_slots; i++)
-    if (stats->mix.keys[i] != 0)
-      sorted[n++]
-          = (SizeCount){ (uint64_t)(stats->mix.keys[i] - 1) * ROUND_BYTES,
-                         stats->mix.counts[i] };
-  qsort (sorted, n, sizeof *sorted, size_compare);
+  size_t n;
+  SizeCount *sorted = sli_sizes_sorted (stats, &n);
   sli_json_begin (out, "sizes", '[');
   for (size_t i = 0; i < n && i < N_SIZES_MAX; i++)
     {

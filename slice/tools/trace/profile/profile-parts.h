@@ -13,11 +13,11 @@
 #include "tools/trace/common/tool.h"
 
 /* Free sites are kept for hotlines: pairs of site and freeing node. */
-#define FREE_PAIR_SLOTS 65536
+#define FREE_PAIRS_MOST 65536
 
 typedef struct FreePair
 {
-  uint64_t key; /* result << 32 | node, plus 1; 0: free */
+  uint32_t result, node;
   uint64_t n, bytes;
 } FreePair;
 

@@ -131,22 +131,18 @@ cell_mark (Detail *detail, Picture *picture, uint64_t birth, uint64_t death)
 static FreePair *
 free_pair (Profile *profile, uint32_t result, uint32_t node)
 {
-  uint64_t key = ((uint64_t)result << 32 | node) + 1;
-  size_t at = (size_t)((key * UINT64_C (0x9E3779B97F4A7C15)) >> 48)
-              & (FREE_PAIR_SLOTS - 1);
-  for (unsigned tries = 0; tries < 64; tries++)
+  const uint64_t key = (uint64_t)result << 32 | node;
+  if (profile->n_free_pairs == FREE_PAIRS_MOST
+      && table_get (&profile->free_pair_of, key) == 0)
+    return NULL;
+  uint32_t *number = sli_table_add (&profile->free_pair_of, key);
+  if (*number == 0)
     {
-      FreePair *pair
-          = &profile->free_pairs[(at + tries) & (FREE_PAIR_SLOTS - 1)];
-      if (pair->key == key)
-        return pair;
-      if (pair->key == 0)
-        {
-          pair->key = key;
-          return pair;
-        }
+      *number = ++profile->n_free_pairs;
+      profile->free_pairs[*number - 1]
+          = (FreePair){ .result = result, .node = node };
     }
-  return NULL;
+  return &profile->free_pairs[*number - 1];
 }
 
 static void
@@ -264,7 +260,7 @@ sli_detail_run (Profile *profile, const ProfileOptions *options)
                             + (uint64_t)(options->chosen_time
                                          * (double)reader->head.ticks_per_sec);
     }
-  profile->free_pairs = sli_tool_zero (FREE_PAIR_SLOTS * sizeof (FreePair));
+  profile->free_pairs = sli_tool_zero (FREE_PAIRS_MOST * sizeof (FreePair));
   analysis->observer = (Observer){ detail_birth, detail_death, &detail };
   Reading reading;
   const TraceEvent *event;

@@ -160,6 +160,7 @@ sli_profile_free (Profile *profile)
   free (profile->peak_live);
   free (profile->chosen_live);
   free (profile->free_pairs);
+  sli_table_free (&profile->free_pair_of);
   free (profile);
 }
 

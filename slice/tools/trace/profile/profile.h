@@ -72,7 +72,9 @@ typedef struct
   uint64_t *peak_live; /* by node, at the peak: bytes, then counts */
   uint64_t *chosen_live;
   double chosen_time; /* seconds; below 0: none */
-  struct FreePair *free_pairs; /* of hotlines: FREE_PAIR_SLOTS */
+  struct FreePair *free_pairs; /* of hotlines: at most FREE_PAIRS_MOST */
+  uint32_t n_free_pairs;
+  Table free_pair_of; /* by result << 32 | node: its index plus 1 */
   const char *const *given;    /* as in the options */
 } Profile;
 

@@ -36,9 +36,7 @@ typedef struct
   uint32_t n_groups, n_groups_room;
   Burst *burst; /* by site */
   uint32_t *slot_group; /* by slot: what its birth would be in */
-  uint64_t *part_keys;  /* site, lane and nested activation; 0: free */
-  uint32_t *part_groups;
-  uint32_t n_parts, n_part_slots;
+  Table parts; /* the group of a site, lane and nested activation */
   uint64_t bytes, n_births;
 } OpWriter;
 
@@ -86,54 +84,19 @@ group_new (OpWriter *writer)
   return group;
 }
 
-static uint32_t
-part_slot (const OpWriter *writer, uint64_t key)
-{
-  uint32_t at = (uint32_t)((key * UINT64_C (0x9E3779B97F4A7C15)) >> 40)
-                & (writer->n_part_slots - 1);
-  while (writer->part_keys[at] != 0 && writer->part_keys[at] != key)
-    at = (at + 1) & (writer->n_part_slots - 1);
-  return at;
-}
-
-static void
-parts_grow (OpWriter *writer)
-{
-  uint64_t *keys = writer->part_keys;
-  uint32_t *groups = writer->part_groups, n = writer->n_part_slots;
-  writer->n_part_slots = n == 0 ? 256 : n * 2;
-  writer->part_keys
-      = sli_tool_zero (writer->n_part_slots * sizeof (uint64_t));
-  writer->part_groups
-      = sli_tool_zero (writer->n_part_slots * sizeof (uint32_t));
-  for (uint32_t i = 0; i < n; i++)
-    if (keys[i] != 0)
-      {
-        uint32_t at = part_slot (writer, keys[i]);
-        writer->part_keys[at] = keys[i];
-        writer->part_groups[at] = groups[i];
-      }
-  free (keys);
-  free (groups);
-}
-
 /* The group of a thread's part of a site, or of one nested activation's. */
 static uint32_t
 part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
 {
-  if (2 * writer->n_parts >= writer->n_part_slots)
-    parts_grow (writer);
   uint64_t key = (uint64_t)site << 32 | (uint64_t)lane << 16
-                 | (nested & 0x7fff) << 1 | 1;
-  uint32_t at = part_slot (writer, key);
-  if (writer->part_keys[at] == 0)
+                 | (nested & 0xffff);
+  uint32_t *group = sli_table_add (&writer->parts, key);
+  if (*group == 0)
     {
-      writer->part_keys[at] = key;
-      writer->part_groups[at] = group_new (writer);
-      writer->group_deaths[writer->part_groups[at]] = BURST_RUN_MIN;
-      writer->n_parts++;
+      *group = group_new (writer);
+      writer->group_deaths[*group] = BURST_RUN_MIN;
     }
-  return writer->part_groups[at];
+  return *group;
 }
 
 /* Arenas, stacks and pools that each thread has its own of. */
@@ -261,24 +224,15 @@ ops_save (const OpWriter *writer, int fd)
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       const SiteResult *result = &profile->results[i];
-      const SizeMix *mix = &result->stats->mix;
       ReplaySite site = { .class = result->verdict.class,
                           .alignment_log2 = result->stats->max_alignment };
       /* the larger of the two commonest sizes */
-      uint32_t best[2][2] = { { 0 } };
-      for (uint32_t at = 0; at < mix->n_slots; at++)
-        if (mix->keys[at] != 0)
-          {
-            int place = mix->counts[at] > best[0][0] ? 0 : 1;
-            if (place == 0)
-              memcpy (best[1], best[0], sizeof best[0]);
-            if (place == 0 || mix->counts[at] > best[1][0])
-              {
-                best[place][0] = mix->counts[at];
-                best[place][1] = (mix->keys[at] - 1) * ROUND_BYTES;
-              }
-          }
-      site.pool_bytes = best[0][1] > best[1][1] ? best[0][1] : best[1][1];
+      size_t n;
+      SizeCount *sizes = sli_sizes_sorted (result->stats, &n);
+      for (size_t size = 0; size < n && size < 2; size++)
+        if (sizes[size].size > site.pool_bytes)
+          site.pool_bytes = (uint32_t)sizes[size].size;
+      free (sizes);
       fwrite (&site, sizeof site, 1, file);
     }
   fwrite (writer->ops, sizeof (ReplayOp), writer->n_ops, file);
@@ -320,8 +274,7 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
   free (writer.slot_op);
   free (writer.free_slots);
   free (writer.slot_group);
-  free (writer.part_keys);
-  free (writer.part_groups);
+  sli_table_free (&writer.parts);
   return file;
 }
 

@@ -79,8 +79,6 @@ sli_sites_new (const TraceReader *reader, Symbols *symbols)
   sites->gone = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
   sites->temporary = sli_tool_zero (reader->n_nodes);
   libraries_find (sites);
-  sites->n_table = 1024;
-  sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
   for (size_t i = 0; i < sizeof default_patterns / sizeof *default_patterns;
        i++)
     sli_sites_wrapper (sites, default_patterns[i]);
@@ -198,7 +196,7 @@ sli_sites_free (Sites *sites)
   free (sites->depths);
   free (sites->functions);
   free (sites->sites);
-  free (sites->table);
+  sli_table_free (&sites->table);
   free (sites->wrapper_pcs);
   free (sites);
 }
@@ -220,33 +218,25 @@ typedef struct
 typedef struct
 {
   Leaf *leaves;
-  size_t n, n_slots;
+  uint32_t n, n_room;
+  Table by_pc; /* a leaf's index plus 1 */
 } LeafTable;
 
 static Leaf *
 leaf_find (LeafTable *table, uint64_t pc)
 {
-  if (2 * table->n >= table->n_slots)
+  uint32_t *number = sli_table_add (&table->by_pc, pc);
+  if (*number != 0)
+    return &table->leaves[*number - 1];
+  if (table->n == table->n_room)
     {
-      LeafTable grown = { .n_slots = table->n_slots * 2 + 1024 };
-      grown.leaves = sli_tool_zero (grown.n_slots * sizeof (Leaf));
-      for (size_t i = 0; i < table->n_slots; i++)
-        if (table->leaves[i].pc != 0)
-          *leaf_find (&grown, table->leaves[i].pc) = table->leaves[i];
-      grown.n = table->n;
-      free (table->leaves);
-      *table = grown;
+      table->n_room = table->n_room * 2 + 256;
+      table->leaves
+          = sli_tool_grow (table->leaves, table->n_room * sizeof (Leaf));
     }
-  size_t at
-      = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20) % table->n_slots;
-  while (table->leaves[at].pc != 0 && table->leaves[at].pc != pc)
-    at = (at + 1) % table->n_slots;
-  if (table->leaves[at].pc == 0)
-    {
-      table->leaves[at].pc = pc;
-      table->n++;
-    }
-  return &table->leaves[at];
+  table->leaves[table->n] = (Leaf){ .pc = pc };
+  *number = ++table->n;
+  return &table->leaves[table->n - 1];
 }
 
 static bool
@@ -291,7 +281,7 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
 {
   const TraceReader *reader = sites->reader;
   bool any = false;
-  for (size_t i = 0; i < table->n_slots; i++)
+  for (uint32_t i = 0; i < table->n; i++)
     {
       table->leaves[i].births = 0;
       table->leaves[i].n_callers = 0;
@@ -304,10 +294,10 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
         leaf->births += sites->births[node];
         leaf_caller (leaf, reader->pcs[reader->parents[sites->start[node]]]);
       }
-  for (size_t i = 0; i < table->n_slots; i++)
+  for (uint32_t i = 0; i < table->n; i++)
     {
       Leaf *leaf = &table->leaves[i];
-      if (leaf->pc == 0 || leaf->births == 0 || leaf->wrapper)
+      if (leaf->births == 0 || leaf->wrapper)
         continue;
       if (!leaf->checked)
         leaf->named = name_matches (
@@ -381,6 +371,7 @@ sli_sites_settle (Sites *sites)
     regfree (&expressions[i]);
   free (expressions);
   free (table.leaves);
+  sli_table_free (&table.by_pc);
 }
 
 #define FUNCTION_UNKNOWN UINT64_C (1)
@@ -404,30 +395,29 @@ sli_sites_function (Sites *sites, uint32_t node)
 
 /* --- the tree of sites --------------------------------------------------- */
 
-static size_t
-site_slot (const Sites *sites, uint32_t parent, uint64_t pc,
-           uint64_t function)
+/* The table's value of a site that may be new. */
+static uint32_t *
+site_slot (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
 {
-  uint64_t hash = (pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33)
-                  * UINT64_C (0x9E3779B97F4A7C15);
-  size_t at = (size_t)(hash >> 24) & (sites->n_table - 1);
-  while (sites->table[at] != 0)
+  uint64_t key = pc ^ function << 7 ^ ((uint64_t)parent + 1) << 33;
+  for (;; key++)
     {
-      const Site *site = &sites->sites[sites->table[at] - 1];
+      uint32_t *number = sli_table_add (&sites->table, key);
+      if (*number == 0)
+        return number;
+      const Site *site = &sites->sites[*number - 1];
       if (site->parent == parent && site->pc == pc
           && site->function == function)
-        break;
-      at = (at + 1) & (sites->n_table - 1);
+        return number;
     }
-  return at;
 }
 
 static uint32_t
 site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
 {
-  size_t at = site_slot (sites, parent, pc, function);
-  if (sites->table[at] != 0)
-    return sites->table[at] - 1;
+  uint32_t *number = site_slot (sites, parent, pc, function);
+  if (*number != 0)
+    return *number - 1;
   if (sites->n_sites == sites->n_room)
     {
       sites->n_room = sites->n_room * 2 + 256;
@@ -440,18 +430,7 @@ site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
                 .depth = depth,
                 .pc = pc,
                 .function = function };
-  sites->table[at] = ++sites->n_sites;
-  if (sites->n_sites * 2 > sites->n_table)
-    {
-      sites->n_table *= 2;
-      free (sites->table);
-      sites->table = sli_tool_zero (sites->n_table * sizeof (uint32_t));
-      for (uint32_t i = 0; i < sites->n_sites; i++)
-        sites->table[site_slot (sites, sites->sites[i].parent,
-                                sites->sites[i].pc,
-                                sites->sites[i].function)]
-            = i + 1;
-    }
+  *number = ++sites->n_sites;
   return sites->n_sites - 1;
 }
 

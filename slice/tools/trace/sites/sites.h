@@ -10,6 +10,7 @@
 #define SLI_TRACE_SITES_SITES_H
 
 #include "symbols.h"
+#include "tools/trace/common/table.h"
 
 #define SITE_NONE UINT32_MAX
 #define SITE_DEPTH_MAX 8
@@ -61,8 +62,7 @@ typedef struct
   uint32_t n_calls;
   Site *sites;
   uint32_t n_sites, n_room;
-  uint32_t *table; /* hash of (parent, pc) to site + 1 */
-  uint32_t n_table;
+  Table table; /* by hash of parent, pc and function: site + 1 */
   char **patterns; /* extended regular expressions of the user's */
   size_t n_patterns;
   uint64_t *wrapper_pcs; /* found by themselves, for the report */

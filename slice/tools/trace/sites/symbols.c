@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "symbols.h"
+#include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -43,12 +44,6 @@ typedef struct
   size_t n;
 } FunctionTable;
 
-typedef struct
-{
-  uint64_t pc; /* 0: free */
-  Symbol symbol;
-} Slot;
-
 struct Symbols
 {
   const TraceReader *reader;
@@ -56,8 +51,9 @@ struct Symbols
   uint32_t n_sets;
   FunctionTable *tables;
   size_t n_tables;
-  Slot **slots; /* a table of pointers: symbols stay where they are */
-  size_t n_slots, n_used;
+  Symbol **known; /* pointers: symbols stay where they are */
+  uint32_t n_known, n_room;
+  Table by_pc; /* a known symbol's index plus 1 */
   char *(*demangle) (const char *, char *, size_t *, int *);
   bool *own; /* by module: the program's, or named so by the user */
   size_t last_module;
@@ -137,8 +133,6 @@ sli_symbols_new (const TraceReader *reader)
   symbols->own = sli_tool_zero (reader->n_modules + 1);
   /* what was loaded first is the program */
   symbols->own[0] = true;
-  symbols->n_slots = 4096;
-  symbols->slots = sli_tool_zero (symbols->n_slots * sizeof (Slot *));
   void *runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
   if (runtime != NULL)
     symbols->demangle = (char *(*)(const char *, char *, size_t *,
@@ -149,14 +143,14 @@ sli_symbols_new (const TraceReader *reader)
 void
 sli_symbols_free (Symbols *symbols)
 {
-  for (size_t i = 0; i < symbols->n_slots; i++)
-    if (symbols->slots[i] != NULL)
-      {
-        free ((char *)symbols->slots[i]->symbol.function);
-        free ((char *)symbols->slots[i]->symbol.file);
-        free ((char *)symbols->slots[i]->symbol.inlined);
-        free (symbols->slots[i]);
-      }
+  for (uint32_t i = 0; i < symbols->n_known; i++)
+    {
+      free ((char *)symbols->known[i]->function);
+      free ((char *)symbols->known[i]->file);
+      free ((char *)symbols->known[i]->inlined);
+      free (symbols->known[i]);
+    }
+  sli_table_free (&symbols->by_pc);
   for (uint32_t i = 0; i < symbols->n_sets; i++)
     if (symbols->sets[i] != NULL)
       dwfl_end (symbols->sets[i]);
@@ -165,7 +159,7 @@ sli_symbols_free (Symbols *symbols)
   free (symbols->tables);
   free (symbols->sets);
   free (symbols->own);
-  free (symbols->slots);
+  free (symbols->known);
   free (symbols);
 }
 
@@ -460,42 +454,21 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
   symbol_name (symbols, symbol, (uint32_t)(pc >> TRACE_PC_BITS), address);
 }
 
-static size_t
-slot_find (const Symbols *symbols, uint64_t pc)
-{
-  size_t at = (size_t)((pc * UINT64_C (0x9E3779B97F4A7C15)) >> 20)
-              % symbols->n_slots;
-  while (symbols->slots[at] != NULL && symbols->slots[at]->pc != pc)
-    at = (at + 1) % symbols->n_slots;
-  return at;
-}
-
-static void
-slots_grow (Symbols *symbols)
-{
-  Slot **old = symbols->slots;
-  size_t n_old = symbols->n_slots;
-  symbols->n_slots *= 2;
-  symbols->slots = sli_tool_zero (symbols->n_slots * sizeof (Slot *));
-  for (size_t i = 0; i < n_old; i++)
-    if (old[i] != NULL)
-      symbols->slots[slot_find (symbols, old[i]->pc)] = old[i];
-  free (old);
-}
-
 const Symbol *
 sli_symbols_find (Symbols *symbols, uint64_t pc)
 {
-  size_t at = slot_find (symbols, pc);
-  if (symbols->slots[at] == NULL)
+  uint32_t *number = sli_table_add (&symbols->by_pc, pc);
+  if (*number != 0)
+    return symbols->known[*number - 1];
+  if (symbols->n_known == symbols->n_room)
     {
-      Slot *slot = sli_tool_zero (sizeof *slot);
-      slot->pc = pc;
-      symbol_fill (symbols, &slot->symbol, pc);
-      symbols->slots[at] = slot;
-      if (++symbols->n_used * 2 > symbols->n_slots)
-        slots_grow (symbols);
-      return &slot->symbol;
+      symbols->n_room = symbols->n_room * 2 + 256;
+      symbols->known = sli_tool_grow (symbols->known,
+                                      symbols->n_room * sizeof (Symbol *));
     }
-  return &symbols->slots[at]->symbol;
+  Symbol *symbol = sli_tool_zero (sizeof *symbol);
+  symbols->known[symbols->n_known] = symbol;
+  *number = ++symbols->n_known;
+  symbol_fill (symbols, symbol, pc);
+  return symbol;
 }
