@@ -44,7 +44,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0007-where-the-contexts-costs-lie.md \
 	%D%/decisions/0008-the-g_slice-drop-in.md \
 	%D%/decisions/0009-what-hardened-costs.md \
-	%D%/decisions/0010-which-modes-there-are.md
+	%D%/decisions/0010-which-modes-there-are.md \
+	%D%/decisions/0011-our-own-json.md
 decisionsdir = $(docdir)/decisions
 
 # `make docs' where Doxygen is installed: a site of all documents and of the
