@@ -1,8 +1,8 @@
 /* analyse-owners.c - whose blocks they were
  *
- * Tools.  Deaths without a birth between them are a run.  A death that is
- * older than all since the previous death of its own site covers these: they
- * died with it, so it is their owner.
+ * Tools.  A thread's frees without an allocation between them are a batch.  A
+ * freed block that is older than all that were freed since the previous free
+ * of its own site covers these: they were freed with it, so it owns them.
  *
  * Design: chapter 13.
  *
@@ -31,14 +31,14 @@ owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
     *least = (Owner){ owner, rounded };
 }
 
-/* What sli_run_end() works with; as long as the longest run. */
+/* What sli_batch_end() works with; as long as the longest batch. */
 typedef struct
 {
   uint32_t *begin[2]; /* by death and direction: the segment it covers */
   uint32_t *stack;    /* deaths that are the oldest since some point */
   uint32_t room;
   uint32_t *last;    /* by site: its last death in this pass */
-  uint64_t *covered; /* by site: deaths covered, in this run */
+  uint64_t *covered; /* by site: deaths covered, in this batch */
   uint32_t *seen;    /* sites that cover something */
   uint32_t n_seen;
   uint8_t *owned; /* by death: a bit for each level at which it is in a segment
@@ -46,8 +46,8 @@ typedef struct
 } OwnerScratch;
 
 #define NO_SEGMENT UINT32_MAX
-/* A run is cut here: its memory stays bounded. */
-#define RUN_DEATHS_MAX (1u << 20)
+/* A batch is cut here: its memory stays bounded. */
+#define BATCH_MAX (1u << 20)
 #define N_CANDIDATES 4
 
 static OwnerScratch *
@@ -77,14 +77,14 @@ scratch_of (Analysis *analysis, uint32_t n)
 /* Finds, in one direction, which deaths cover the segment since the previous
  * death of their own site: they are older than all in it. */
 static void
-segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
+segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
                unsigned direction)
 {
   uint32_t n_stack = 0;
   uint32_t *begin = scratch->begin[direction];
   for (uint32_t step = 0; step < n; step++)
     {
-      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      const Death *death = &batch[direction == 0 ? step : n - 1 - step];
       uint32_t site = death->site;
       /* last holds the step after the site's previous death, 0 at first */
       uint32_t from = scratch->last[site];
@@ -101,7 +101,8 @@ segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
       if (low < n_stack)
         {
           uint32_t oldest = scratch->stack[low];
-          uint64_t birth = run[direction == 0 ? oldest : n - 1 - oldest].birth;
+          uint64_t birth
+              = batch[direction == 0 ? oldest : n - 1 - oldest].birth;
           if (death->birth < birth)
             {
               begin[step] = from;
@@ -113,7 +114,7 @@ segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
       while (n_stack > 0)
         {
           uint32_t top = scratch->stack[n_stack - 1];
-          if (run[direction == 0 ? top : n - 1 - top].birth < death->birth)
+          if (batch[direction == 0 ? top : n - 1 - top].birth < death->birth)
             break;
           n_stack--;
         }
@@ -121,25 +122,25 @@ segments_find (OwnerScratch *scratch, const Death *run, uint32_t n,
       scratch->last[site] = step + 1;
     }
   for (uint32_t i = 0; i < n; i++)
-    scratch->last[run[i].site] = 0;
+    scratch->last[batch[i].site] = 0;
 }
 
 /* The deaths in the segments that a site covers are its own. */
 static void
 segments_credit (Analysis *analysis, const OwnerScratch *scratch,
-                 const Death *run, uint32_t n, unsigned direction,
+                 const Death *batch, uint32_t n, unsigned direction,
                  uint32_t owner)
 {
   for (uint32_t step = 0; step < n; step++)
     {
       uint32_t from = scratch->begin[direction][step];
-      const Death *death = &run[direction == 0 ? step : n - 1 - step];
+      const Death *death = &batch[direction == 0 ? step : n - 1 - step];
       if (from == NO_SEGMENT || death->site != owner)
         continue;
       for (uint32_t at = from; at < step; at++)
         {
           uint32_t place = direction == 0 ? at : n - 1 - at;
-          const Death *owned = &run[place];
+          const Death *owned = &batch[place];
           for (unsigned level = 0; level < analysis->n_levels; level++)
             /* a site is not its own owner, even if its parts are */
             if (owned->sites[level] != SITE_NONE
@@ -154,16 +155,17 @@ segments_credit (Analysis *analysis, const OwnerScratch *scratch,
     }
 }
 
-/* The run ends: who took what with him?  An owner is the oldest of those that
- * died with it, and went first or last; a run may hold several owners of one
- * site, one after the other, each with its own segment. */
+/* Credits the batch's blocks to their owners.  An owner is the oldest of the
+ * blocks that were freed with it, and the first or the last of them; a batch
+ * may hold several owners of one site, one after the other, each with its own
+ * segment. */
 void
-sli_run_end (Analysis *analysis, ThreadState *thread)
+sli_batch_end (Analysis *analysis, ThreadState *thread)
 {
-  uint32_t n = thread->n_run;
-  bool counts = thread->run_counts;
-  thread->n_run = 0;
-  thread->run_counts = false;
+  uint32_t n = thread->n_batch;
+  bool counts = thread->batch_counts;
+  thread->n_batch = 0;
+  thread->batch_counts = false;
   if (n < 2 || !counts)
     return;
   OwnerScratch *scratch = scratch_of (analysis, n);
@@ -171,7 +173,7 @@ sli_run_end (Analysis *analysis, ThreadState *thread)
   for (unsigned direction = 0; direction < 2; direction++)
     {
       scratch->n_seen = 0;
-      segments_find (scratch, thread->run, n, direction);
+      segments_find (scratch, thread->batch, n, direction);
       for (unsigned candidate = 0; candidate < N_CANDIDATES; candidate++)
         {
           uint32_t best = NO_SEGMENT;
@@ -183,7 +185,8 @@ sli_run_end (Analysis *analysis, ThreadState *thread)
               best = scratch->seen[i];
           if (best == NO_SEGMENT)
             break;
-          segments_credit (analysis, scratch, thread->run, n, direction, best);
+          segments_credit (analysis, scratch, thread->batch, n, direction,
+                           best);
           scratch->covered[best] = 0;
         }
       for (uint32_t i = 0; i < scratch->n_seen; i++)
@@ -193,30 +196,30 @@ sli_run_end (Analysis *analysis, ThreadState *thread)
     for (unsigned level = 0; scratch->owned[i] && level < analysis->n_levels;
          level++)
       if ((scratch->owned[i] >> level & 1) != 0)
-        analysis->stats[level][thread->run[i].sites[level]].owned_rounded
-            += thread->run[i].rounded;
+        analysis->stats[level][thread->batch[i].sites[level]].owned_rounded
+            += thread->batch[i].rounded;
 }
 
 void
-sli_run_death (Analysis *analysis, ThreadState *thread, uint32_t index)
+sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index)
 {
   const LiveObject *object = &analysis->objects[index];
-  if (thread->n_run == RUN_DEATHS_MAX)
-    sli_run_end (analysis, thread);
-  if (thread->n_run == thread->n_run_room)
+  if (thread->n_batch == BATCH_MAX)
+    sli_batch_end (analysis, thread);
+  if (thread->n_batch == thread->n_batch_room)
     {
-      thread->n_run_room = thread->n_run_room * 2 + 16;
-      thread->run
-          = sli_tool_grow (thread->run, thread->n_run_room * sizeof (Death));
+      thread->n_batch_room = thread->n_batch_room * 2 + 16;
+      thread->batch = sli_tool_grow (thread->batch,
+                                     thread->n_batch_room * sizeof (Death));
     }
-  Death *death = &thread->run[thread->n_run++];
+  Death *death = &thread->batch[thread->n_batch++];
   death->birth = object->birth;
   death->rounded = rounded_size (object->size);
   death->site = object->site;
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       death->sites[level] = link_of (analysis, index, level)->site;
-      thread->run_counts |= death->sites[level] != SITE_NONE;
+      thread->batch_counts |= death->sites[level] != SITE_NONE;
     }
 }
 

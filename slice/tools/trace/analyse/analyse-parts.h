@@ -1,8 +1,8 @@
 /* analyse-parts.h - what the parts of an analysis share
  *
  * Tools.  analyse.c has the events and the table of what is alive,
- * analyse-site.c the numbers of one site, analyse-owners.c what runs of deaths
- * say about owners, analyse-scopes.c the scopes of a program's markers,
+ * analyse-site.c the numbers of one site, analyse-owners.c what batches of
+ * frees say about owners, analyse-scopes.c the scopes of a program's markers,
  * analyse-lives.c what lives within one function.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ typedef struct
   uint64_t offset; /* in the tolerant stack */
 } Link;
 
-/* A death in a run of deaths without a birth between, in one thread. */
+/* A free in a batch: one thread's frees without an allocation between. */
 typedef struct
 {
   uint64_t birth, rounded;
@@ -41,10 +41,10 @@ typedef struct
 
 typedef struct
 {
-  /* the run of deaths without a birth in this thread */
-  Death *run;
-  uint32_t n_run, n_run_room;
-  bool run_counts; /* some death in it is of a site that is looked at */
+  /* the frees since this thread's last allocation */
+  Death *batch;
+  uint32_t n_batch, n_batch_room;
+  bool batch_counts; /* some death in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
   /* its stack at the last birth, and of that the frames that have not returned
@@ -77,9 +77,9 @@ Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
 
 /* --- analyse-owners.c --- */
 
-/* A death joins its thread's run; a birth ends it. */
-void sli_run_death (Analysis *analysis, ThreadState *thread, uint32_t index);
-void sli_run_end (Analysis *analysis, ThreadState *thread);
+/* A free joins its thread's batch; an allocation ends it. */
+void sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index);
+void sli_batch_end (Analysis *analysis, ThreadState *thread);
 void sli_scratch_free (Analysis *analysis);
 
 /* --- analyse-lives.c --- */

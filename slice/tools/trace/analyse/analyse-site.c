@@ -186,12 +186,12 @@ lane_death (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
 void
 sli_burst_end (SiteStats *stats)
 {
-  if (stats->run_n >= BURST_RUN_MIN)
+  if (stats->batch_n >= BURST_RUN_MIN)
     {
-      stats->burst_rounded += stats->run_rounded;
-      stats->burst_n += stats->run_n;
+      stats->burst_rounded += stats->batch_rounded;
+      stats->burst_n += stats->batch_n;
     }
-  stats->run_n = stats->run_rounded = 0;
+  stats->batch_n = stats->batch_rounded = 0;
 }
 
 static void
@@ -286,8 +286,8 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
       || event->op == TRACE_OP_DELETE_ARRAY_SIZED
       || event->op == TRACE_OP_SLICE_FREE)
     stats->sized_deaths++;
-  stats->run_n++;
-  stats->run_rounded += rounded;
+  stats->batch_n++;
+  stats->batch_rounded += rounded;
   stats->live -= rounded;
   stats->live_n--;
   lane_death (analysis, level, lane, link, rounded);

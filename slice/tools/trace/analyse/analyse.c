@@ -82,7 +82,7 @@ object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
   analysis->totals.n_deaths++;
   totals_death (analysis, object);
   if (site0 != SITE_NONE && analysis->n_levels > 0)
-    sli_run_death (analysis, thread, index);
+    sli_batch_add (analysis, thread, index);
   if (analysis->frames != NULL)
     sli_lives_trim (analysis, thread, event->node);
   for (unsigned level = 0; level < analysis->n_levels; level++)
@@ -160,7 +160,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
                       .site = analysis->sites[event->node] };
   totals_birth (analysis, event);
   ThreadState *thread = thread_of (analysis, event->thread);
-  sli_run_end (analysis, thread);
+  sli_batch_end (analysis, thread);
   if (analysis->frames != NULL)
     sli_lives_stack (analysis, thread, event->node);
   for (unsigned level = 0; level < analysis->n_levels; level++)
@@ -319,7 +319,7 @@ sli_analysis_finish (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
   for (uint32_t i = 0; i < analysis->n_threads_room; i++)
-    sli_run_end (analysis, &threads[i]);
+    sli_batch_end (analysis, &threads[i]);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     for (uint32_t i = 0; i < analysis->n_sites[level]; i++)
       {
@@ -338,7 +338,7 @@ sli_analysis_free (Analysis *analysis)
   ThreadState *threads = analysis->threads;
   for (uint32_t i = 0; i < analysis->n_threads_room; i++)
     {
-      free (threads[i].run);
+      free (threads[i].batch);
       free (threads[i].opened);
     }
   free (threads);

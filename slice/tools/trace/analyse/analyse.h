@@ -82,7 +82,7 @@ typedef struct
   uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
   uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
   Lane lane;                               /* of the first thread */
-  uint64_t run_n, run_rounded;
+  uint64_t batch_n, batch_rounded;
   double sum_size2;
   uint64_t first_size, last_event;
   uint32_t last_lane;
@@ -190,7 +190,7 @@ void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
 /* The lane that an object was born in, by its number within the site. */
 Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
                          unsigned level, uint32_t *number);
-/* Ends open runs, epochs and scopes. */
+/* Ends open batches, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);
 /* A site's rounded sizes, the commonest first; the caller frees them. */

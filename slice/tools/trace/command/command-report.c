@@ -87,7 +87,7 @@ typedef struct
   char *file[N_FILES];
   TextList passed; /* to the stages that read a trace */
   bool again;
-} RunFiles;
+} Stages;
 
 static const char *const file_names[]
     = { "trace",       "patterns.json", "time.trace", "times.json",
@@ -108,7 +108,7 @@ is_newer (const char *path, const char *than)
 
 /* Each stage is a process: its memory goes with it. */
 static int
-stage_run (const char *what, char *const *arguments, bool passes_signals)
+stage_execute (const char *what, char *const *arguments, bool passes_signals)
 {
   int status;
   fprintf (stderr, "slice-trace: %s\n", what);
@@ -131,25 +131,26 @@ stage_run (const char *what, char *const *arguments, bool passes_signals)
 
 /* The arguments, and the options that are passed on. */
 static char **
-with_passed (const RunFiles *run, char *const *arguments)
+with_passed (const Stages *stages, char *const *arguments)
 {
   TextList list = { 0 };
   for (; *arguments != NULL; arguments++)
     sli_text_list_add (&list, *arguments);
-  for (size_t i = 0; i < run->passed.n; i++)
-    sli_text_list_add (&list, run->passed.items[i]);
+  for (size_t i = 0; i < stages->passed.n; i++)
+    sli_text_list_add (&list, stages->passed.items[i]);
   return (char **)list.items;
 }
 
 static int
-stage_file (RunFiles *run, int file, int source, const char *what,
+stage_file (Stages *stages, int file, int source, const char *what,
             char *const *arguments)
 {
-  if (!run->again
-      && is_newer (run->file[file], source < 0 ? NULL : run->file[source]))
+  if (!stages->again
+      && is_newer (stages->file[file],
+                   source < 0 ? NULL : stages->file[source]))
     return TOOL_OK;
-  run->again = true; /* what comes after is made anew */
-  int code = stage_run (what, arguments, false);
+  stages->again = true; /* what comes after is made anew */
+  int code = stage_execute (what, arguments, false);
   if (code != TOOL_OK && source >= 0)
     sli_tool_exit (code, "%s did not succeed", what);
   return code;
@@ -157,7 +158,7 @@ stage_file (RunFiles *run, int file, int source, const char *what,
 
 /* The arguments of `record`, then the program's. */
 static char **
-record_arguments (RunFiles *run, bool timed, char **program)
+record_arguments (Stages *stages, bool timed, char **program)
 {
   size_t n = 0;
   while (program[n] != NULL)
@@ -167,7 +168,7 @@ record_arguments (RunFiles *run, bool timed, char **program)
   arguments[at++] = (char *)"slice-trace";
   arguments[at++] = (char *)"record";
   arguments[at++] = (char *)"-o";
-  arguments[at++] = run->file[timed ? FILE_TIME_TRACE : FILE_TRACE];
+  arguments[at++] = stages->file[timed ? FILE_TIME_TRACE : FILE_TRACE];
   arguments[at++] = (char *)"-q";
   if (timed)
     arguments[at++] = (char *)"--timed";
@@ -179,8 +180,8 @@ record_arguments (RunFiles *run, bool timed, char **program)
 /* What a file of the directory remembers, a word a line: whether it is this.
  * From now on it is. */
 static bool
-is_remembered (const RunFiles *run, const char *name, const char *const *words,
-               bool change)
+is_remembered (const Stages *stages, const char *name,
+               const char *const *words, bool change)
 {
   char *text = sli_tool_text ("%s", "");
   for (; words != NULL && *words != NULL; words++)
@@ -189,7 +190,7 @@ is_remembered (const RunFiles *run, const char *name, const char *const *words,
       free (text);
       text = longer;
     }
-  char *path = sli_tool_text ("%s/%s", run->directory, name);
+  char *path = sli_tool_text ("%s/%s", stages->directory, name);
   char *known = sli_file_read (path, NULL);
   bool same = strcmp (known == NULL ? "" : known, text) == 0;
   if (known == NULL || (!same && change))
@@ -228,7 +229,7 @@ program_find (const char *name)
 
 /* Whether the program is the file that it was, as far as can be seen. */
 static bool
-program_same (const RunFiles *run, const char *name)
+program_same (const Stages *stages, const char *name)
 {
   struct stat status = { 0 };
   char *path = program_find (name);
@@ -238,7 +239,7 @@ program_same (const RunFiles *run, const char *name)
                               (long long)status.st_mtim.tv_sec,
                               (long)status.st_mtim.tv_nsec);
   const char *const words[] = { text, NULL };
-  bool same = is_remembered (run, "program", words, true);
+  bool same = is_remembered (stages, "program", words, true);
   free (text);
   free (path);
   return same;
@@ -248,77 +249,80 @@ program_same (const RunFiles *run, const char *name)
  * the stages are made anew, and with the program built again the traces,
  * too. */
 static void
-command_check (RunFiles *run, char **program)
+command_check (Stages *stages, char **program)
 {
-  if (!is_remembered (run, "command", (const char *const *)program, false))
+  if (!is_remembered (stages, "command", (const char *const *) program, false))
     sli_tool_exit (TOOL_USAGE_RUN,
-                  "%s holds another program's stages: choose another "
-                  "directory (-o) or remove it",
-                  run->directory);
-  bool rebuilt = !program_same (run, program[0]);
-  if (!is_remembered (run, "options", run->passed.items, true) || rebuilt)
+                   "%s holds another program's stages: choose another "
+                   "directory (-o) or remove it",
+                   stages->directory);
+  bool rebuilt = !program_same (stages, program[0]);
+  if (!is_remembered (stages, "options", stages->passed.items, true)
+      || rebuilt)
     for (int i = 0; i < N_FILES; i++)
       if (rebuilt || (i != FILE_TRACE && i != FILE_TIME_TRACE))
-        unlink (run->file[i]);
+        unlink (stages->file[i]);
 }
 
 #define STAGE(...)                                                            \
  ((char *const[]){ (char *)"slice-trace", __VA_ARGS__, NULL })
 
 static void
-stages_after_record (RunFiles *run, char **program, bool quick)
+stages_after_record (Stages *stages, char **program, bool quick)
 {
-  char **files = run->file;
-  stage_file (run, FILE_PATTERNS, FILE_TRACE, "patterns",
-              with_passed (run, STAGE ((char *)"patterns", files[FILE_TRACE],
-                                       (char *)"-o", files[FILE_PATTERNS])));
+  char **files = stages->file;
+  stage_file (
+      stages, FILE_PATTERNS, FILE_TRACE, "patterns",
+      with_passed (stages, STAGE ((char *) "patterns", files[FILE_TRACE],
+                                  (char *) "-o", files[FILE_PATTERNS])));
   if (!quick)
     {
-      char **record = record_arguments (run, true, program);
+      char **record = record_arguments (stages, true, program);
       if (!is_newer (files[FILE_TIME_TRACE], files[FILE_TRACE]))
-        stage_run ("time: the program again", record, false);
+        stage_execute ("time: the program again", record, false);
       free (record);
       stage_file (
-          run, FILE_TIMES, FILE_TIME_TRACE, "times",
-          with_passed (run, STAGE ((char *)"patterns", files[FILE_TIME_TRACE],
-                                   (char *)"-o", files[FILE_TIMES])));
+          stages, FILE_TIMES, FILE_TIME_TRACE, "times",
+          with_passed (stages,
+                       STAGE ((char *) "patterns", files[FILE_TIME_TRACE],
+                              (char *) "-o", files[FILE_TIMES])));
       stage_file (
-          run, FILE_REPLAY, FILE_TIMES, "replay",
-          with_passed (run, STAGE ((char *)"replay", files[FILE_TRACE],
-                                   (char *)"--times", files[FILE_TIMES],
-                                   (char *)"-o", files[FILE_REPLAY],
-                                   (char *)"--repeats", (char *)"5")));
-      stage_file (run, FILE_ADVICE, FILE_REPLAY, "advise",
-                  STAGE ((char *)"advise", files[FILE_PATTERNS],
-                         (char *)"--times", files[FILE_TIMES],
-                         (char *)"--replay", files[FILE_REPLAY], (char *)"-o",
-                         files[FILE_ADVICE]));
-      stage_file (run, FILE_TEXT, FILE_ADVICE, "report, as text",
-                  STAGE ((char *)"report", (char *)"--text",
-                         files[FILE_PATTERNS], (char *)"--replay",
-                         files[FILE_REPLAY], (char *)"--advice",
-                         files[FILE_ADVICE], (char *)"-o", files[FILE_TEXT]));
-      stage_file (run, FILE_HTML, FILE_ADVICE, "report",
-                  STAGE ((char *)"report", files[FILE_PATTERNS],
-                         (char *)"--times", files[FILE_TIMES],
-                         (char *)"--replay", files[FILE_REPLAY],
-                         (char *)"--advice", files[FILE_ADVICE], (char *)"-o",
-                         files[FILE_HTML]));
+          stages, FILE_REPLAY, FILE_TIMES, "replay",
+          with_passed (stages, STAGE ((char *) "replay", files[FILE_TRACE],
+                                      (char *) "--times", files[FILE_TIMES],
+                                      (char *) "-o", files[FILE_REPLAY],
+                                      (char *) "--repeats", (char *) "5")));
+      stage_file (stages, FILE_ADVICE, FILE_REPLAY, "advise",
+                  STAGE ((char *) "advise", files[FILE_PATTERNS],
+                         (char *) "--times", files[FILE_TIMES],
+                         (char *) "--replay", files[FILE_REPLAY],
+                         (char *) "-o", files[FILE_ADVICE]));
+      stage_file (stages, FILE_TEXT, FILE_ADVICE, "report, as text",
+                  STAGE ((char *) "report", (char *) "--text",
+                         files[FILE_PATTERNS], (char *) "--replay",
+                         files[FILE_REPLAY], (char *) "--advice",
+                         files[FILE_ADVICE], (char *) "-o", files[FILE_TEXT]));
+      stage_file (stages, FILE_HTML, FILE_ADVICE, "report",
+                  STAGE ((char *) "report", files[FILE_PATTERNS],
+                         (char *) "--times", files[FILE_TIMES],
+                         (char *) "--replay", files[FILE_REPLAY],
+                         (char *) "--advice", files[FILE_ADVICE],
+                         (char *) "-o", files[FILE_HTML]));
       return;
     }
-  stage_file (run, FILE_HTML, FILE_PATTERNS, "report",
-              STAGE ((char *)"report", files[FILE_PATTERNS], (char *)"-o",
+  stage_file (stages, FILE_HTML, FILE_PATTERNS, "report",
+              STAGE ((char *) "report", files[FILE_PATTERNS], (char *) "-o",
                      files[FILE_HTML]));
 }
 
 int
 sli_command_run (int argc, char **argv)
 {
-  RunFiles run = { .directory = "slice-trace.out" };
+  Stages stages = { .directory = "slice-trace.out" };
   TraceOptions trace;
   bool quick = false;
   const ToolOption options[]
-      = { OPTION (TEXT, NULL, 'o', &run.directory, "DIRECTORY",
+      = { OPTION (TEXT, NULL, 'o', &stages.directory, "DIRECTORY",
                   "Where the stages' files are (slice-trace.out)"),
           OPTION (FLAG, "quick", 0, &quick, NULL,
                   "Without times, replay and advice"),
@@ -334,21 +338,21 @@ sli_command_run (int argc, char **argv)
           .most = INT_MAX };
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
-  run.passed = trace.given;
-  if (mkdir (run.directory, 0777) != 0 && errno != EEXIST)
-    sli_tool_exit (TOOL_FAILED, "%s: %s", run.directory, strerror (errno));
+  stages.passed = trace.given;
+  if (mkdir (stages.directory, 0777) != 0 && errno != EEXIST)
+    sli_tool_exit (TOOL_FAILED, "%s: %s", stages.directory, strerror (errno));
   for (int i = 0; i < N_FILES; i++)
-    run.file[i] = sli_tool_text ("%s/%s", run.directory, file_names[i]);
-  command_check (&run, argv);
-  char **record = record_arguments (&run, false, argv);
-  int code = stage_file (&run, FILE_TRACE, -1, "record", record);
+    stages.file[i] = sli_tool_text ("%s/%s", stages.directory, file_names[i]);
+  command_check (&stages, argv);
+  char **record = record_arguments (&stages, false, argv);
+  int code = stage_file (&stages, FILE_TRACE, -1, "record", record);
   free (record);
-  if (access (run.file[FILE_TRACE], R_OK) != 0)
+  if (access (stages.file[FILE_TRACE], R_OK) != 0)
     return code == TOOL_OK ? TOOL_NO_EVENTS : code;
-  stages_after_record (&run, argv, quick);
-  fprintf (stderr, "slice-trace: %s\n", run.file[FILE_HTML]);
+  stages_after_record (&stages, argv, quick);
+  fprintf (stderr, "slice-trace: %s\n", stages.file[FILE_HTML]);
   for (int i = 0; i < N_FILES; i++)
-    free (run.file[i]);
+    free (stages.file[i]);
   return TOOL_OK;
 }
 
@@ -400,24 +404,24 @@ directory_remove (const char *path)
   rmdir (path);
 }
 
-/* A timed run.  Signals end the program that is recorded, or not, as it
+/* A timed stages.  Signals end the program that is recorded, or not, as it
  * likes; then its trace is looked at, which has no name any more.
  *
  * Returns the trace's path, NULL if there is none. */
 static char *
 time_record (char **program, int *code)
 {
-  RunFiles run = { 0 };
+  Stages stages = { 0 };
   char *directory = directory_make ();
-  run.file[FILE_TIME_TRACE] = sli_tool_text ("%s/trace", directory);
-  char **record = record_arguments (&run, true, program);
+  stages.file[FILE_TIME_TRACE] = sli_tool_text ("%s/trace", directory);
+  char **record = record_arguments (&stages, true, program);
   sli_signals_begin ();
-  *code = stage_run ("record, timed", record, true);
+  *code = stage_execute ("record, timed", record, true);
   sli_signals_end ();
-  int fd = open (run.file[FILE_TIME_TRACE], O_RDONLY | O_CLOEXEC);
+  int fd = open (stages.file[FILE_TIME_TRACE], O_RDONLY | O_CLOEXEC);
   directory_remove (directory);
   free (record);
-  free (run.file[FILE_TIME_TRACE]);
+  free (stages.file[FILE_TIME_TRACE]);
   free (directory);
   return fd < 0 ? NULL : sli_tool_text ("/proc/self/fd/%d", fd);
 }

@@ -73,6 +73,6 @@ void sli_depths_find (Profile *profile, const ProfileOptions *options,
 
 /* The reading for pictures, series, what is alive at the peak; the numbers
  * are known. */
-void sli_detail_run (Profile *profile, const ProfileOptions *options);
+void sli_detail_read (Profile *profile, const ProfileOptions *options);
 
 #endif

@@ -236,7 +236,7 @@ series_choose (Detail *detail, const Profile *profile)
 /* The reading for pictures, series, what is alive at the peak; the numbers
  * are known. */
 void
-sli_detail_run (Profile *profile, const ProfileOptions *options)
+sli_detail_read (Profile *profile, const ProfileOptions *options)
 {
   const Totals *totals = &profile->totals;
   Analysis *analysis = sli_analysis_new (0, NULL, NULL);

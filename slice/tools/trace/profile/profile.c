@@ -130,7 +130,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   /* the ranking decides who gets a picture, so it comes before */
   results_rank (profile, options->n_hot);
   verdicts_find (profile);
-  sli_detail_run (profile, options);
+  sli_detail_read (profile, options);
   free (stats);
   free (final.sites);
   if (profile->final_map != first.map)

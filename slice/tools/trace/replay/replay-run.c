@@ -40,9 +40,9 @@ typedef struct
   size_t pollute_at;
   size_t visited; /* 0, read from the last block that was visited */
   volatile unsigned sink;
-  /* what was done, counted in the run that is not timed */
+  /* what was done, counted in the round that is not timed */
   uint64_t n_ops, n_births, bytes, live, peak;
-} Run;
+} Replay;
 
 static void *
 memory_map (size_t bytes)
@@ -55,7 +55,7 @@ memory_map (size_t bytes)
 }
 
 static void
-ops_map (Run *run, const char *path)
+ops_map (Replay *replay, const char *path)
 {
   struct stat status;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
@@ -65,45 +65,45 @@ ops_map (Run *run, const char *path)
                              MAP_SHARED | MAP_POPULATE, fd, 0);
   if (map == MAP_FAILED)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
-  run->head = (const ReplayHead *)map;
-  run->sites = (const ReplaySite *)(run->head + 1);
-  run->ops = (const ReplayOp *)(run->sites + run->head->n_sites);
+  replay->head = (const ReplayHead *) map;
+  replay->sites = (const ReplaySite *) (replay->head + 1);
+  replay->ops = (const ReplayOp *) (replay->sites + replay->head->n_sites);
 }
 
 static void
-arenas_make (Run *run)
+arenas_make (Replay *replay)
 {
-  const ReplayTask *task = run->task;
-  for (uint64_t i = 0; i < run->head->n_sites; i++)
+  const ReplayTask *task = replay->task;
+  for (uint64_t i = 0; i < replay->head->n_sites; i++)
     {
-      ReplayArena *arena = &run->arenas[i];
+      ReplayArena *arena = &replay->arenas[i];
       BackendId backend
           = task->advised
-                ? sli_backend_of_class ((SiteClass)run->sites[i].class)
+                ? sli_backend_of_class ((SiteClass) replay->sites[i].class)
                 : task->backend;
       memset (arena, 0, sizeof *arena);
       arena->backend = (uint8_t)backend;
-      arena->pool_bytes = run->sites[i].pool_bytes;
+      arena->pool_bytes = replay->sites[i].pool_bytes;
     }
-  memset (run->groups, 0, run->head->n_groups * sizeof (ReplayArena));
+  memset (replay->groups, 0, replay->head->n_groups * sizeof (ReplayArena));
 }
 
 /* Everything given back, outside of the measured time. */
 static void
-arenas_destroy (Run *run)
+arenas_destroy (Replay *replay)
 {
-  for (uint64_t i = 0; i < run->head->n_sites; i++)
+  for (uint64_t i = 0; i < replay->head->n_sites; i++)
     {
-      ReplayArena *arena = &run->arenas[i];
+      ReplayArena *arena = &replay->arenas[i];
       const Backend *backend = &sli_backends[arena->backend];
       if (arena->arena != NULL && backend->destroy != NULL)
         backend->destroy (arena);
       arena->arena = NULL;
     }
-  for (uint64_t i = 1; i < run->head->n_groups; i++)
-    if (run->groups[i].arena != NULL
-        && sli_backends[run->groups[i].backend].destroy != NULL)
-      sli_backends[run->groups[i].backend].destroy (&run->groups[i]);
+  for (uint64_t i = 1; i < replay->head->n_groups; i++)
+    if (replay->groups[i].arena != NULL
+        && sli_backends[replay->groups[i].backend].destroy != NULL)
+      sli_backends[replay->groups[i].backend].destroy (&replay->groups[i]);
 }
 
 static void
@@ -117,26 +117,26 @@ touch (void *block, uint32_t size)
 }
 
 static void
-pollute (Run *run)
+pollute (Replay *replay)
 {
   unsigned sum = 0;
-  for (unsigned i = 0; i < run->task->pollute_lines; i++)
+  for (unsigned i = 0; i < replay->task->pollute_lines; i++)
     {
-      sum += run->polluter[run->pollute_at];
-      run->pollute_at
-          = (run->pollute_at + 37 * CACHE_LINE) & (POLLUTE_BYTES - 1);
+      sum += replay->polluter[replay->pollute_at];
+      replay->pollute_at
+          = (replay->pollute_at + 37 * CACHE_LINE) & (POLLUTE_BYTES - 1);
     }
-  run->sink = sum;
+  replay->sink = sum;
 }
 
 /* A group has its own arena, if the site gets one by its class. */
 static ReplayArena *
-arena_of (Run *run, const ReplayOp *op, uint32_t group)
+arena_of (Replay *replay, const ReplayOp *op, uint32_t group)
 {
-  ReplayArena *arena = &run->arenas[op->site];
-  if (group == 0 || arena->backend == BACKEND_MALLOC || !run->task->advised)
+  ReplayArena *arena = &replay->arenas[op->site];
+  if (group == 0 || arena->backend == BACKEND_MALLOC || !replay->task->advised)
     return arena;
-  ReplayArena *part = &run->groups[group];
+  ReplayArena *part = &replay->groups[group];
   if (part->arena == NULL && part->n_live == 0)
     {
       part->backend = arena->backend;
@@ -147,9 +147,9 @@ arena_of (Run *run, const ReplayOp *op, uint32_t group)
 }
 
 static void
-birth_run (Run *run, const ReplayOp *op, ReplayArena *arena)
+alloc_replay (Replay *replay, const ReplayOp *op, ReplayArena *arena)
 {
-  ReplaySlot *slot = &run->slots[op->slot_birth >> 1];
+  ReplaySlot *slot = &replay->slots[op->slot_birth >> 1];
   arena->n_live++;
   slot->size = op->size;
   slot->block = sli_backends[arena->backend].alloc (
@@ -158,7 +158,7 @@ birth_run (Run *run, const ReplayOp *op, ReplayArena *arena)
 }
 
 static void
-death_run (ReplaySlot *slot, ReplayArena *arena)
+free_replay (ReplaySlot *slot, ReplayArena *arena)
 {
   const Backend *backend = &sli_backends[arena->backend];
   backend->free (arena, slot);
@@ -170,10 +170,10 @@ death_run (ReplaySlot *slot, ReplayArena *arena)
 /* As along a list: where the next block is says the one before.  (The words
  * read are those of no allocator's block, and zero.) */
 static void
-visit (Run *run, const ReplaySlot *slot)
+visit (Replay *replay, const ReplaySlot *slot)
 {
   const char *word = (const char *)slot->block + sizeof (size_t);
-  run->visited = *(const volatile size_t *)(word + run->visited);
+  replay->visited = *(const volatile size_t *) (word + replay->visited);
 }
 
 static double
@@ -220,62 +220,64 @@ litter_make (void)
 }
 
 static void
-op_count (Run *run, const ReplayOp *op)
+op_count (Replay *replay, const ReplayOp *op)
 {
-  run->n_ops++;
+  replay->n_ops++;
   if (op->slot_birth & 1)
     {
-      run->n_births++;
-      run->bytes += op->size;
-      run->live += op->size;
-      if (run->live > run->peak)
-        run->peak = run->live;
+      replay->n_births++;
+      replay->bytes += op->size;
+      replay->live += op->size;
+      if (replay->live > replay->peak)
+        replay->peak = replay->live;
     }
   else
-    run->live -= run->slots[op->slot_birth >> 1].size;
+    replay->live -= replay->slots[op->slot_birth >> 1].size;
 }
 
 static void
-ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
+ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
+            uint64_t before)
 {
-  const uint64_t n_ops = run->head->n_ops;
-  const uint32_t only = run->task->only_site;
-  const ReplayDeaths deaths = run->task->deaths;
-  const uint64_t n_sites = run->head->n_sites;
+  const uint64_t n_ops = replay->head->n_ops;
+  const uint32_t only = replay->task->only_site;
+  const ReplayDeaths deaths = replay->task->deaths;
+  const uint64_t n_sites = replay->head->n_sites;
   uint64_t next_sample = 0;
   for (uint64_t i = 0; i < n_ops; i++)
     {
-      const ReplayOp *op = &run->ops[i];
+      const ReplayOp *op = &replay->ops[i];
       if (only != SITE_NONE && op->site != only)
         continue;
       if (deaths == DEATHS_NONE && !(op->slot_birth & 1))
         continue;
-      if (run->task->pollute_lines > 0)
-        pollute (run);
+      if (replay->task->pollute_lines > 0)
+        pollute (replay);
       uint32_t slot = op->slot_birth >> 1;
       if (op->slot_birth & 1)
         {
           uint32_t group = op->group_align >> 5;
-          ReplayArena *arena = arena_of (run, op, group);
-          slot_arena[slot] = arena == &run->arenas[op->site]
+          ReplayArena *arena = arena_of (replay, op, group);
+          slot_arena[slot] = arena == &replay->arenas[op->site]
                                  ? op->site
-                                 : (uint32_t)(n_sites + group);
-          birth_run (run, op, arena);
+                                 : (uint32_t) (n_sites + group);
+          alloc_replay (replay, op, arena);
         }
       else
         {
           if (deaths == DEATHS_VISIT)
-            visit (run, &run->slots[slot]);
+            visit (replay, &replay->slots[slot]);
           else if (deaths == DEATHS_READ)
-            run->sink = *(const volatile uint8_t *)run->slots[slot].block;
+            replay->sink
+                = *(const volatile uint8_t *) replay->slots[slot].block;
           uint32_t number = slot_arena[slot];
-          death_run (&run->slots[slot], number < n_sites
-                                            ? &run->arenas[number]
-                                            : &run->groups[number - n_sites]);
+          free_replay (&replay->slots[slot],
+                       number < n_sites ? &replay->arenas[number]
+                                        : &replay->groups[number - n_sites]);
         }
       if (curve == NULL)
         continue;
-      op_count (run, op);
+      op_count (replay, op);
       if (i >= next_sample)
         {
           uint64_t now = anonymous_bytes ();
@@ -287,24 +289,25 @@ ops_run (Run *run, uint32_t *slot_arena, uint64_t *curve, uint64_t before)
 }
 
 static void
-rest_free (Run *run, const uint32_t *slot_arena)
+rest_free (Replay *replay, const uint32_t *slot_arena)
 {
-  for (uint64_t i = 0; i < run->head->n_slots; i++)
+  for (uint64_t i = 0; i < replay->head->n_slots; i++)
     {
-      ReplaySlot *slot = &run->slots[i];
+      ReplaySlot *slot = &replay->slots[i];
       if (slot->block == NULL)
         continue;
       uint32_t number = slot_arena[i];
-      ReplayArena *arena = number < run->head->n_sites
-                               ? &run->arenas[number]
-                               : &run->groups[number - run->head->n_sites];
+      ReplayArena *arena
+          = number < replay->head->n_sites
+                ? &replay->arenas[number]
+                : &replay->groups[number - replay->head->n_sites];
       if (arena->backend == BACKEND_MALLOC || arena->backend == BACKEND_SLICE
           || arena->backend == BACKEND_TLSF
           || (arena->backend == BACKEND_POOL && slot->place))
         sli_backends[arena->backend].free (arena, slot);
       slot->block = NULL;
     }
-  arenas_destroy (run);
+  arenas_destroy (replay);
 }
 
 static int
@@ -317,44 +320,45 @@ double_compare (const void *a, const void *b)
 int
 sli_replay_run (const ReplayTask *task)
 {
-  Run run = { .task = task };
+  Replay replay = { .task = task };
   double times[N_REPEATS_MAX];
   uint64_t curve[N_CURVE] = { 0 }, peak = 0;
   unsigned n = task->n_repeats < 1               ? 1
                : task->n_repeats > N_REPEATS_MAX ? N_REPEATS_MAX
                                                  : task->n_repeats;
-  ops_map (&run, task->ops_path);
+  ops_map (&replay, task->ops_path);
   if (task->block_bytes > 0)
     sli_backends_block_bytes (task->block_bytes);
-  run.slots = memory_map (run.head->n_slots * sizeof (ReplaySlot));
-  run.arenas = memory_map (run.head->n_sites * sizeof (ReplayArena));
-  run.groups = memory_map (run.head->n_groups * sizeof (ReplayArena));
-  run.polluter = memory_map (POLLUTE_BYTES);
-  uint32_t *slot_arena = memory_map (run.head->n_slots * sizeof (uint32_t));
+  replay.slots = memory_map (replay.head->n_slots * sizeof (ReplaySlot));
+  replay.arenas = memory_map (replay.head->n_sites * sizeof (ReplayArena));
+  replay.groups = memory_map (replay.head->n_groups * sizeof (ReplayArena));
+  replay.polluter = memory_map (POLLUTE_BYTES);
+  uint32_t *slot_arena = memory_map (replay.head->n_slots * sizeof (uint32_t));
   if (task->litter)
     litter_make ();
   uint64_t before = anonymous_bytes ();
   /* memory apart, so that looking at it costs no time below, and first, on
    * a fresh heap */
-  arenas_make (&run);
-  ops_run (&run, slot_arena, curve, before);
-  rest_free (&run, slot_arena);
+  arenas_make (&replay);
+  ops_replay (&replay, slot_arena, curve, before);
+  rest_free (&replay, slot_arena);
   for (unsigned i = 0; i < n; i++)
     {
-      arenas_make (&run);
+      arenas_make (&replay);
       double start = seconds_now ();
-      ops_run (&run, slot_arena, NULL, before);
+      ops_replay (&replay, slot_arena, NULL, before);
       times[i] = seconds_now () - start;
-      rest_free (&run, slot_arena);
+      rest_free (&replay, slot_arena);
     }
   qsort (times, n, sizeof *times, double_compare);
   for (int i = 0; i < N_CURVE; i++)
     if (curve[i] > peak)
       peak = curve[i];
-  printf ("%llu %llu %llu %llu %.9f %.9f %llu", (unsigned long long)run.n_ops,
-          (unsigned long long)run.n_births, (unsigned long long)run.bytes,
-          (unsigned long long)run.peak, times[0], times[n / 2],
-          (unsigned long long)peak);
+  printf ("%llu %llu %llu %llu %.9f %.9f %llu",
+          (unsigned long long) replay.n_ops,
+          (unsigned long long) replay.n_births,
+          (unsigned long long) replay.bytes, (unsigned long long) replay.peak,
+          times[0], times[n / 2], (unsigned long long) peak);
   for (int i = 0; i < N_CURVE; i++)
     printf (" %llu", (unsigned long long)curve[i]);
   putchar ('\n');
