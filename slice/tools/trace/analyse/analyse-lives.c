@@ -1,24 +1,25 @@
-/* analyse-lives.c - blocks that live and die within one function's activation
+/* analyse-lives.c - blocks freed within the activation that allocated them
  *
- * Tools.  Nobody tells the recorder when a function returns.  But two stacks
- * of one thread, one after the other, tell what has: the frames that they
- * share from the outer end are still there; in the first frame that differs
- * the function is the same one if it has called something else since, or it
- * has returned; all further in have returned.  A free's stack is short.  It
- * tells the same where its outermost function is on the thread's stack once.
+ * Tools.  The recorder does not see when a function returns, but two
+ * successive stacks of one thread show which functions have: the frames that
+ * both share from the outer end are still active.  In the first frame that
+ * differs the function has either made another call or returned.  All frames
+ * further in have returned.  The stack of a free is short; it shows the same
+ * if its outermost function is on the thread's stack only once.
  *
  * For each site and each of the functions next to it (the site's own, its
- * caller, and so on) an arena is thought of that is marked when an activation
- * begins and rolled back to the mark when it has ended.  What lives on is not
- * contained in it.  What such an arena grows to, over the peak, is the waste.
+ * caller, and so on) an arena is simulated.  It is marked when an activation
+ * begins and rolled back to the mark when the activation has ended.  Blocks
+ * that are still live then are not contained in it.  The size that such an
+ * arena grows to, over the peak, is the waste.
  *
  * A function that is called again from the same place, with nothing else
- * between, cannot be told from one that goes on.  So a mark is also rolled
- * back to when next to nothing of what was born since is alive: as little as
- * the share that need not be contained.
+ * between, looks like one that has not returned.  So an arena is also rolled
+ * back to its mark when almost nothing that was allocated since is live: no
+ * more than the share that need not be contained.
  *
- * All this is O(1) for a birth or a death but for the frames that changed, and
- * for a search among the activations that are open.
+ * All this is O(1) for an allocation or a free but for the frames that
+ * changed, and for a search among the activations that are open.
  *
  * Design: chapter 13.
  *
@@ -60,7 +61,7 @@ frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
   return kept < thread->n_frames ? kept : thread->n_frames;
 }
 
-/* A birth's stack is known from end to end. */
+/* An allocation's stack is known from end to end. */
 void
 sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
@@ -126,7 +127,7 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
   return last;
 }
 
-/* A death tells what has returned, and nothing of what is open now. */
+/* A free shows which activations have returned, not which are open. */
 void
 sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
@@ -204,7 +205,7 @@ life_birth (Life *life, const ThreadState *thread, uint32_t frame,
     life->height_most = life->height;
 }
 
-/* The mark that a block was born after: the last one that is older. */
+/* The mark that a block was allocated after: the last one that is older. */
 static LifeMark *
 mark_of_death (Life *life, uint64_t birth)
 {

@@ -1,4 +1,4 @@
-/* analyse-owners.c - whose blocks they were
+/* analyse-owners.c - which object owns a freed block
  *
  * Tools.  A thread's frees without an allocation between them are a batch.  A
  * freed block that is older than all that were freed since the previous free
@@ -34,14 +34,14 @@ owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
 /* What sli_batch_end() works with; as long as the longest batch. */
 typedef struct
 {
-  uint32_t *begin[2]; /* by death and direction: the segment it covers */
-  uint32_t *stack;    /* deaths that are the oldest since some point */
+  uint32_t *begin[2]; /* by free and direction: the segment it covers */
+  uint32_t *stack;    /* frees that are the oldest since some point */
   uint32_t room;
-  uint32_t *last;    /* by site: its last death in this pass */
-  uint64_t *covered; /* by site: deaths covered, in this batch */
+  uint32_t *last;    /* by site: its last free in this pass */
+  uint64_t *covered; /* by site: frees covered, in this batch */
   uint32_t *seen;    /* sites that cover something */
   uint32_t n_seen;
-  uint8_t *owned; /* by death: a bit for each level at which it is in a segment
+  uint8_t *owned; /* by free: a bit for each level at which it is in a segment
                      as long as a burst */
 } OwnerScratch;
 
@@ -74,8 +74,8 @@ scratch_of (Analysis *analysis, uint32_t n)
   return scratch;
 }
 
-/* Finds, in one direction, which deaths cover the segment since the previous
- * death of their own site: they are older than all in it. */
+/* Finds, in one direction, which frees cover the segment since the previous
+ * free of their own site: they are older than all in it. */
 static void
 segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
                unsigned direction)
@@ -86,7 +86,7 @@ segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
     {
       const Death *death = &batch[direction == 0 ? step : n - 1 - step];
       uint32_t site = death->site;
-      /* last holds the step after the site's previous death, 0 at first */
+      /* last holds the step after the site's previous free, 0 at first */
       uint32_t from = scratch->last[site];
       uint32_t low = 0, high = n_stack;
       while (low < high)
@@ -125,7 +125,7 @@ segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
     scratch->last[batch[i].site] = 0;
 }
 
-/* The deaths in the segments that a site covers are its own. */
+/* The frees in the segments that a site covers are its own. */
 static void
 segments_credit (Analysis *analysis, const OwnerScratch *scratch,
                  const Death *batch, uint32_t n, unsigned direction,

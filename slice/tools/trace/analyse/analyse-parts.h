@@ -1,6 +1,6 @@
 /* analyse-parts.h - what the parts of an analysis share
  *
- * Tools.  analyse.c has the events and the table of what is alive,
+ * Tools.  analyse.c has the events and the table of what is live,
  * analyse-site.c the numbers of one site, analyse-owners.c what batches of
  * frees say about owners, analyse-scopes.c the scopes of a program's markers,
  * analyse-lives.c what lives within one function.
@@ -44,11 +44,12 @@ typedef struct
   /* the frees since this thread's last allocation */
   Death *batch;
   uint32_t n_batch, n_batch_room;
-  bool batch_counts; /* some death in it is of a site that is looked at */
+  bool batch_counts; /* some free in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
-  /* its stack at the last birth, and of that the frames that have not returned
-   * as far as is known, each with the event at which it was first seen */
+  /* its stack at the last allocation, and of that the frames that have not
+   * returned as far as is known, each with the event at which it was first
+   * seen */
   uint32_t stack, trimmed_by;
   uint64_t *opened;
   uint32_t n_frames, n_frames_room;
@@ -99,7 +100,7 @@ void sli_scope_event (Analysis *analysis, ThreadState *thread,
                       const TraceEvent *event);
 void sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
                        uint64_t rounded);
-/* A death within the activation that saw the birth. */
+/* A free within the activation that saw the allocation. */
 void sli_scopes_death (const ThreadState *thread, SiteStats *stats,
                        uint64_t birth, uint64_t rounded);
 void sli_scope_close (ScopeSum *scope);

@@ -1,8 +1,8 @@
 /* analyse-scopes.c - the scopes of a program's markers
  *
- * Tools.  For each site and each scope that was open at a birth: how much was
- * born within, how much of that died within the same activation, and what an
- * arena of the scope would have grown to.
+ * Tools.  For each site and each scope that was open at an allocation: how
+ * much was allocated within, how much of that was freed within the same
+ * activation, and what an arena of the scope would have grown to.
  *
  * Design: chapter 13.
  *
@@ -57,7 +57,7 @@ sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
     }
 }
 
-/* A death within the activation that saw the birth. */
+/* A free within the activation that saw the allocation. */
 void
 sli_scopes_death (const ThreadState *thread, SiteStats *stats, uint64_t birth,
                   uint64_t rounded)

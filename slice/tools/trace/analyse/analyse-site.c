@@ -1,10 +1,11 @@
 /* analyse-site.c - the numbers of one site
  *
  * Tools.  What a thread has of it is a lane.  The live objects of a lane form
- * a list in the order of birth, so the youngest is its tail, and a stack that
- * tolerates disorder (a dead object goes when all above it are dead) ends at
- * the tail's end.  Its epoch ends when the list is empty: what was born in it
- * is what a bump arena of that thread's would have grown to.
+ * a list in the order of allocation, so the youngest is its tail, and a stack
+ * that tolerates disorder (a freed object is removed when all above it are
+ * freed) ends at the tail's end.  A lane's epoch ends when the list is empty:
+ * what was allocated in it is what a bump arena of that thread would have
+ * grown to.
  *
  * Design: chapter 13.
  *
@@ -71,8 +72,8 @@ sli_lanes_free (SiteStats *stats)
   free (stats->lanes);
 }
 
-/* A lane with nothing alive is another thread's from now on: a program may
- * start a thread for each of its tasks. */
+/* Gives an empty lane to another thread: a program may start a thread for
+ * each of its tasks. */
 static void
 lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
 {
@@ -85,8 +86,8 @@ lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
   *lane = (Lane){ .tail = NO_OBJECT, .thread = thread, .lives = lane->lives };
 }
 
-/* The lane of a thread that is not the one of the last birth.  If more threads
- * than there are lanes hold something, some share a lane. */
+/* The lane of a thread that is not the one of the last allocation.  If more
+ * threads than there are lanes hold something, some share a lane. */
 static uint32_t
 lane_find (SiteStats *stats, uint32_t thread)
 {

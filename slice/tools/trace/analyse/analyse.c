@@ -141,7 +141,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
   uint32_t lost_object = sli_table_remove (&analysis->live, event->address);
   if (lost_object != 0)
     {
-      /* its death was not seen: a call that was dropped */
+      /* its free was not seen: a call that was dropped */
       TraceEvent lost = *event;
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;

@@ -12,7 +12,7 @@
 #include "tools/trace/sites/sites.h"
 
 #define N_LEVELS_MAX 6
-#define BURST_RUN_MIN 8 /* deaths in a row that count as a burst */
+#define BURST_RUN_MIN 8 /* frees in a row that count as a burst */
 #define ROUND_BYTES 16  /* what sizes are rounded to */
 #define N_OWNERS_MAX 8
 #define N_LOG2 48
@@ -44,11 +44,11 @@ typedef struct
   uint64_t function; /* where it begins */
   uint64_t pc;       /* within it */
   bool mixed;        /* not always that function */
-  bool within;       /* the last death that could be was within */
+  bool within;       /* the last free that could be was within */
   LifeMark *marks;
   uint32_t n_marks, n_marks_room;
   uint64_t height, height_most, past_height;
-  uint64_t n_contained, contained; /* blocks that died within, and bytes */
+  uint64_t n_contained, contained; /* blocks freed within, and bytes */
 } Life;
 
 /* What one thread has of a site: an arena or a stack is one thread's, so what
@@ -88,7 +88,7 @@ typedef struct
   uint32_t last_lane;
   uint32_t max_alignment;                  /* log2 */
   uint64_t deaths, dead_rounded, dead_bytes;
-  uint64_t youngest_deaths, youngest_rounded; /* deaths of the youngest */
+  uint64_t youngest_deaths, youngest_rounded; /* frees of the youngest */
   double sum_life, sum_life2;              /* lives in events */
   Table sizes; /* how often, by rounded size */
   bool one_size;
@@ -110,7 +110,7 @@ typedef struct
   uint32_t n_scopes;
 } SiteStats;
 
-/* An object that is alive. */
+/* An object that is live. */
 typedef struct
 {
   uint64_t address, size, birth; /* birth: event number */
@@ -125,7 +125,7 @@ typedef struct
 {
   uint64_t n_events, n_births, n_deaths, n_unknown_deaths, n_lost_deaths;
   uint64_t bytes, live, live_n, peak, peak_n, peak_event, peak_ticks;
-  uint64_t peak_total_n; /* most objects alive at once */
+  uint64_t peak_total_n; /* most objects live at once */
   uint64_t end_live, end_live_n;
   uint64_t first_ticks, last_ticks;
   uint64_t by_op[TRACE_N_OPS];
@@ -142,8 +142,8 @@ typedef struct
 
 typedef struct Analysis Analysis;
 
-/* Traced of every birth and death, after the numbers are kept; the sites are
- * those of Analysis.sites. */
+/* Called for every allocation and free, after the numbers are kept; the sites
+ * are those of Analysis.sites. */
 typedef struct
 {
   void (*birth) (void *user, const Analysis *analysis, LiveObject *object,
@@ -187,7 +187,7 @@ void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
  * and 2, some events apart; each needs what the one before fetched. */
 void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                           unsigned step);
-/* The lane that an object was born in, by its number within the site. */
+/* The lane that an object was allocated in, by its number within the site. */
 Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
                          unsigned level, uint32_t *number);
 /* Ends open batches, epochs and scopes. */
@@ -195,7 +195,7 @@ void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);
 /* A site's rounded sizes, the commonest first; the caller frees them. */
 SizeCount *sli_sizes_sorted (const SiteStats *stats, size_t *n);
-/* Visits what is alive now. */
+/* Visits what is live now. */
 void sli_analysis_each_live (const Analysis *analysis,
                              void (*visit) (void *, const LiveObject *),
                              void *user);

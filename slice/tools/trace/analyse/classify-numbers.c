@@ -95,7 +95,8 @@ life_sum (const SiteStats *stats, unsigned k)
     {
       const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
       const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
-      /* the first lane may be another thread's by now, and wait for a birth */
+      /* the first lane may be another thread's by now, and wait for an
+         allocation */
       if (life == NULL || (life->function == 0 && life->mixed == false))
         {
           sum.mixed |= life == NULL && lane->peak > 0;

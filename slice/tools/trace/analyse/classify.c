@@ -5,7 +5,7 @@
  * and the less favourable one counts.
  *
  * 1.25 and 2.0 are the waste of an arena in which 20 % and 50 % of the bytes
- * die early, 1 / (1 - E).
+ * are freed early, 1 / (1 - E).
  *
  * Design: chapter 13.
  *

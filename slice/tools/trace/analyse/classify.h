@@ -31,7 +31,7 @@ typedef enum
 typedef enum
 {
   NUMBER_BIRTHS,
-  NUMBER_SHARE, /* of the program's time in the allocator, or of births */
+  NUMBER_SHARE, /* of the program's time in the allocator, or of allocations */
   NUMBER_MEDIAN,
   NUMBER_N,
   NUMBER_P,
@@ -74,15 +74,15 @@ typedef struct
 const char *sli_class_name (SiteClass class);  /* a word, for files */
 const char *sli_class_title (SiteClass class); /* a phrase, for people */
 const char *sli_number_name (SiteNumber number);
-/* A class that tells where the memory should come from. */
+/* Whether the class says where the memory should come from. */
 bool sli_class_is_good (SiteClass class);
 /* "W-good=1.3"; false if there is no such threshold. */
 bool sli_threshold_set (const char *assignment);
 void sli_thresholds_print (FILE *file);
-/* The share of a site that must die within its scope. */
+/* The share of a site that must be freed within its scope. */
 double sli_threshold_contained (void);
 
-/* share  of the site in the program's time, or births
+/* share  of the site in the program's time, or allocations
  * peak   the program's, in bytes */
 void sli_classify (const SiteStats *stats, double share, uint64_t peak,
                    Verdict *verdict);

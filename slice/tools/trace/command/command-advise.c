@@ -311,8 +311,8 @@ whole_of (const JsonValue *replay, const char *backend)
 }
 
 /* All that is to be done, at once.  The replay's own difference is that of
- * the whole trace, where sites share what malloc and the cache have; the
- * program may go through the blocks besides, before they die. */
+ * the whole trace, where sites share malloc's lists and the cache; the program
+ * may also visit the blocks before it frees them. */
 static void
 total_saving (const Advise *advise, const Advice *advices, size_t n,
               double *low, double *high)

@@ -315,10 +315,9 @@ together_measure (const ReplayOptions *options, unsigned n_repeats,
   return sli_replay_measure (&task).nsec;
 }
 
-/* A site alone on malloc costs less than among others: they share malloc's
- * lists, and the cache.  And what lies apart from the others lies closer
- * together, which whoever goes through it has of it: a look at each block
- * takes less then. */
+/* A site alone on malloc costs less than among others, which share malloc's
+ * lists and the cache.  Blocks apart from the others also are closer together:
+ * to visit each of them takes less time. */
 static void
 together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
 {

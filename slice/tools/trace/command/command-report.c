@@ -106,7 +106,7 @@ is_newer (const char *path, const char *than)
              && own.st_mtim.tv_nsec >= other.st_mtim.tv_nsec);
 }
 
-/* Each stage is a process: its memory goes with it. */
+/* Each stage is a process, which frees its memory by ending. */
 static int
 stage_execute (const char *what, char *const *arguments, bool passes_signals)
 {
@@ -149,7 +149,7 @@ stage_file (Stages *stages, int file, int source, const char *what,
       && is_newer (stages->file[file],
                    source < 0 ? NULL : stages->file[source]))
     return TOOL_OK;
-  stages->again = true; /* what comes after is made anew */
+  stages->again = true; /* the stages after it are made again */
   int code = stage_execute (what, arguments, false);
   if (code != TOOL_OK && source >= 0)
     sli_tool_exit (code, "%s did not succeed", what);

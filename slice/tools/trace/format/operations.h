@@ -1,6 +1,6 @@
 /* operations.h - a trace as a sequence of numbered operations
  *
- * Tools.  What a benchmark needs to repeat a trace: births and deaths in
+ * Tools.  What a benchmark needs to repeat a trace: allocations and frees in
  * order, blocks numbered from 0 and numbers used again.
  *
  * SPDX-License-Identifier: MIT
@@ -15,9 +15,9 @@
 typedef struct
 {
   uint64_t n_births;
-  uint64_t n_deaths;  /* of blocks that were born */
+  uint64_t n_deaths;  /* of blocks that were allocated */
   uint64_t n_unknown; /* of others, left out */
-  uint64_t bytes;     /* of all births */
+  uint64_t bytes;     /* of all allocations */
   uint64_t live_bytes;
   uint64_t peak_bytes;
 } OperationTotals;

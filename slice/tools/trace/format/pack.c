@@ -285,7 +285,7 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
           high = (uint64_t)raw->size << 32;
           continue;
         }
-      /* a realloc that failed: nothing died, and nothing was born */
+      /* a realloc that failed: nothing was freed or allocated */
       if (op == TRACE_OP_REALLOC_KEPT && n_out > 0
           && events[n_out - 1].op == TRACE_OP_REALLOC_FREE
           && events[n_out - 1].address == raw->address_op >> 8)

@@ -1,4 +1,4 @@
-/* profile-callers.c - who consumes a site, and who frees its blocks
+/* profile-callers.c - the callers of a site, and what frees its blocks
  *
  * Tools.  From the tree of stacks, and the pairs of site and freeing node that
  * the last reading has kept.

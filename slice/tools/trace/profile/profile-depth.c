@@ -1,7 +1,7 @@
 /* profile-depth.c - the depth at which each site is looked at
  *
  * Tools.  A site that has no good class at depth 1 is looked at deeper, and
- * split at the shallowest depth where most of its births fall into good
+ * split at the shallowest depth where most of its allocations fall into good
  * classes; children that have none are treated the same again.  Depth must
  * be paid for: a site whose classes do not gain stays whole.
  *
@@ -270,8 +270,8 @@ parts_are_worth (const Parts *parts, uint64_t births)
              && (double)parts->clear >= SPLIT_CLEAR_SHARE * (double)births);
 }
 
-/* For each part at level `deep` of each site at level `high`: births in all
- * and births in better classes, and with that the split. */
+/* For each part at level `deep` of each site at level `high`: allocations in
+ * all and allocations in better classes, and with that the split. */
 static void
 splits_try (Depths *depths, unsigned high, unsigned deep)
 {

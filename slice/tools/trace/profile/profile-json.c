@@ -41,7 +41,7 @@ frames_write (JsonOut *out, const Profile *profile, uint32_t site)
 }
 
 /* The innermost two functions, and the outermost one of a deeper site, which
- * is what tells it from its neighbours. */
+ * is what distinguishes it from its neighbours. */
 char *
 sli_profile_site_name (const Profile *profile, uint32_t site)
 {
@@ -411,7 +411,7 @@ totals_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, '}');
 }
 
-/* Stacks of what was alive, for the flame graphs: folded to functions, the
+/* Stacks of what was live, for the flame graphs: folded to functions, the
  * outermost first, small ones left out. */
 typedef struct FlameNode
 {

@@ -2,7 +2,7 @@
  *
  * Tools.  profile-reading.c gives the events, profile-depth.c finds the depth
  * of each site, profile-pictures.c what is drawn; profile.c has the order of
- * it all, profile-callers.c who consumes and who frees.
+ * it all, profile-callers.c the callers and what frees.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -71,7 +71,7 @@ void sli_depths_find (Profile *profile, const ProfileOptions *options,
 
 /* --- profile-pictures.c --- */
 
-/* The reading for pictures, series, what is alive at the peak; the numbers
+/* The reading for pictures, series, what is live at the peak; the numbers
  * are known. */
 void sli_detail_read (Profile *profile, const ProfileOptions *options);
 

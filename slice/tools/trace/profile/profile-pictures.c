@@ -1,7 +1,7 @@
 /* profile-pictures.c - what a report draws, from one more reading
  *
- * Tools.  For each hotline where its blocks were born and died, and who freed
- * them; for the whole the bytes over time, and what is alive at the peak.
+ * Tools.  For each hotline where its blocks were allocated and freed, and
+ * from where; for the whole the bytes over time, and what is live at the peak.
  *
  * Design: chapter 13.
  *
@@ -69,7 +69,7 @@ series_step (Detail *detail, const Analysis *analysis)
         column = 0;
       if (column >= SERIES_COLUMNS)
         column = SERIES_COLUMNS - 1;
-      /* a column begins with what was alive before this event */
+      /* a column begins with what was live before this event */
       while ((int)detail->column[axis] < column)
         {
           uint32_t at = ++detail->column[axis];
@@ -233,7 +233,7 @@ series_choose (Detail *detail, const Profile *profile)
     }
 }
 
-/* The reading for pictures, series, what is alive at the peak; the numbers
+/* The reading for pictures, series, what is live at the peak; the numbers
  * are known. */
 void
 sli_detail_read (Profile *profile, const ProfileOptions *options)

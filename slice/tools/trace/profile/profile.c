@@ -127,7 +127,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
       profile->results[i].owner_sites
           = is_first ? profile->first_sites : profile->deeper_sites;
     }
-  /* the ranking decides who gets a picture, so it comes before */
+  /* the ranking decides which sites get a picture, so it is made first */
   results_rank (profile, options->n_hot);
   verdicts_find (profile);
   sli_detail_read (profile, options);

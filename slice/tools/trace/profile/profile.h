@@ -104,7 +104,7 @@ typedef struct
   uint64_t births, bytes;
 } Caller;
 
-/* Sorted by births; ends with function NULL; freed by the caller. */
+/* Sorted by allocations; ends with function NULL; freed by the caller. */
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
 const char *sli_profile_common (const Profile *profile, uint32_t result);

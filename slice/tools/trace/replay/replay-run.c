@@ -2,8 +2,8 @@
  *
  * Tools.  Runs the operations several times and prints one line.  What the
  * loop itself costs (reading the operations, touching the blocks) is measured
- * the same way with no allocator behind it, and subtracted by those who use
- * the results.
+ * the same way with no allocator behind it, and the users of the
+ * results subtract it.
  *
  * Design: chapter 13.
  *

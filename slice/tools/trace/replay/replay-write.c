@@ -1,9 +1,9 @@
 /* replay-write.c - the operations of a trace, for its replays
  *
- * Tools.  Births and deaths become operations on numbered slots.  What dies
- * with its owner is put into a group of its own, and so is what a thread has
- * of a site and what is born under an activation of its scope's function: a
- * group is what an arena of its own would serve.
+ * Tools.  Allocations and frees become operations on numbered slots.  What is
+ * freed with its owner is put into a group of its own, and so is what a thread
+ * has of a site and what is allocated under an activation of its scope's
+ * function: a group is what an arena of its own would serve.
  *
  * Design: chapter 13.
  *
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Deaths of one site in a row, in one thread: the group of its owner. */
+/* Frees of one site in a row, in one thread: the group of its owner. */
 typedef struct
 {
   uint32_t group;
@@ -29,13 +29,13 @@ typedef struct
   const Profile *profile;
   ReplayOp *ops;
   size_t n_ops, n_room;
-  uint32_t *slot_op; /* by slot: the birth's place in ops */
+  uint32_t *slot_op; /* by slot: the allocation's place in ops */
   uint32_t *free_slots;
   uint32_t n_slots, n_free, n_slots_room;
   uint32_t *group_deaths; /* by group */
   uint32_t n_groups, n_groups_room;
   Burst *burst; /* by site */
-  uint32_t *slot_group; /* by slot: what its birth would be in */
+  uint32_t *slot_group; /* by slot: what its allocation would be in */
   Table parts; /* the group of a site, lane and nested activation */
   uint64_t bytes, n_births;
 } OpWriter;
@@ -132,7 +132,7 @@ group_of_birth (OpWriter *writer, const Analysis *analysis,
   return part_group (writer, site, number, life->n_marks);
 }
 
-/* What its function did not see die is no part of the arena. */
+/* What is freed after its function returned is no part of the arena. */
 static uint32_t
 group_of_death (const OpWriter *writer, const Analysis *analysis,
                 const LiveObject *object, const SiteResult *result)
@@ -167,7 +167,7 @@ op_birth (void *user, const Analysis *analysis, LiveObject *object,
   writer->bytes += object->size;
 }
 
-/* What died alone, before its owner, is in no group. */
+/* What was freed alone, before its owner, is in no group. */
 static void
 groups_settle (OpWriter *writer)
 {
@@ -179,7 +179,7 @@ groups_settle (OpWriter *writer)
     }
 }
 
-/* The site's deaths since its last birth are one group. */
+/* The site's frees since its last allocation are one group. */
 static void
 op_death (void *user, const Analysis *analysis, const LiveObject *object,
           uint32_t unused, unsigned kind)
@@ -201,7 +201,7 @@ op_death (void *user, const Analysis *analysis, const LiveObject *object,
     birth->group_align
         |= group_of_death (writer, analysis, object, result) << 5;
   uint32_t site = birth->site;
-  ReplayOp *op = op_add (writer); /* may move birth */
+  ReplayOp *op = op_add (writer); /* may move *birth */
   *op = (ReplayOp){ .slot_birth = object->slot << 1, .site = site };
   writer->free_slots[writer->n_free++] = object->slot;
 }

@@ -25,8 +25,8 @@ typedef enum
 
 typedef struct
 {
-  uint32_t slot_birth; /* slot << 1 | 1 for a birth */
-  uint32_t size;       /* births; capped */
+  uint32_t slot_birth; /* slot << 1 | 1 for an allocation */
+  uint32_t size;       /* allocations; capped */
   uint32_t site;
   uint32_t group_align; /* owner's group << 5 | log2 of the alignment */
 } ReplayOp;
@@ -53,7 +53,7 @@ typedef enum
   DEATHS_NONE   /* not even that */
 } ReplayDeaths;
 
-/* What one measurement is told. */
+/* The parameters of one measurement. */
 typedef struct
 {
   const char *ops_path;

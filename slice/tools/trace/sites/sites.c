@@ -1,14 +1,15 @@
 /* sites.c - call sites: stacks cut at a depth, allocators and wrappers dropped
  *
- * Tools.  A wrapper is a frame that says nothing of who wants the memory: by
- * its name (operator new, xmalloc, g_malloc), by the user's word, or because
- * a large share of all births comes through it from many callers.
+ * Tools.  A wrapper is a frame that does not show what the memory is for: by
+ * its name (operator new, xmalloc, g_malloc), by an option of the user, or
+ * because a large share of all allocations passes through it from many
+ * callers.
  *
- * A library's frames say as little: who reads the advice can change the call
- * of asprintf(), not asprintf().  So a site begins with the first frame of the
- * program's own that is not far; the library's function is kept as a detail.
- * What a library takes for itself and gives back before it returns is nobody
- * else's matter, and stays a site in the library.
+ * A library's frames show as little: the reader of the advice can change the
+ * call of asprintf(), not asprintf().  So a site begins with the first frame
+ * of the program itself, if it is near; the library's function is kept as a
+ * detail.  Blocks that a library allocates and frees before it returns concern
+ * nobody else, and stay a site in the library.
  *
  * Design: chapter 13.
  *
@@ -128,7 +129,7 @@ call_birth (Sites *sites, const TraceEvent *event)
   call->blocks[call->n++] = event->address;
 }
 
-/* Is this death within the library's call that the thread was in?  Its stack
+/* Is this free within the library's call that the thread was in?  Its stack
  * is short: where it shows no frame of the program's, it is. */
 static bool
 death_within (const Sites *sites, const LibraryCall *call, uint32_t node)

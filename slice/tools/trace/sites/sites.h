@@ -14,8 +14,8 @@
 
 #define SITE_NONE UINT32_MAX
 #define SITE_DEPTH_MAX 8
-/* What makes an unnamed return address a wrapper: a share of all births and
- * a number of distinct callers. */
+/* What makes an unnamed return address a wrapper: a share of all allocations
+ * and a number of distinct callers. */
 #define WRAPPER_SHARE 0.20
 #define WRAPPER_CALLERS 16
 /* So many frames of libraries are looked through for the program's own. */
@@ -54,7 +54,7 @@ typedef struct
   uint32_t *outside; /* by node: the first one outward that is no library's, if
                         it is near; else the node itself */
   uint8_t *depth_in; /* by node: frames of libraries at its inner end */
-  uint64_t *gone;    /* by node: blocks that died within the call */
+  uint64_t *gone;    /* by node: blocks that were freed within the call */
   bool *temporary;   /* by node: nearly all did */
   uint16_t *depths;   /* by node: frames from the outer end */
   uint64_t *functions; /* by node, when it is asked for: see below */
