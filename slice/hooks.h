@@ -1,11 +1,11 @@
-/* hooks.h - what a recorder hears of slices, contexts and arenas
+/* hooks.h - functions that a recorder has called for each block
  *
- * Public, for those who write a tracer; slice-trace(1) is one, and a program
- * that runs under it need do nothing.
+ * Public, for those who write a tracer.  slice-trace(1) is one; a program that
+ * it records needs no hooks of its own.
  *
- * A set of hooks makes every call of the slices take its slow path, as the
- * checking modes do, and has new arenas ask at every call, too.  Without
- * hooks nothing is different, by not one instruction of the inline code.
+ * With hooks every call for a slice takes its slow path, as in the checking
+ * modes, and so does every call for an arena that is made from then on.
+ * Without hooks the inline code is the same to the instruction.
  *
  * Design: chapter 13.
  *
@@ -18,8 +18,9 @@
 
 SLICE_BEGIN_DECLS
 
-/** Who gave a block to the program.  What a layer takes from the one below is
- * its on_internal affair and told to nobody: a node is no slice as well. */
+/** The layer that the program called.  The blocks that a layer gets from the
+ * one beneath it are internal, and no hook is called for them: a node is not a
+ * slice as well. */
 typedef enum
 {
   SLICE_TRACE_SLICE = 0,
@@ -30,49 +31,50 @@ typedef enum
   SLICE_TRACE_TLSF
 } SliceTraceKind;
 
-/** What is called, in the thread that makes the call and with no lock of the
- * library held.  A hook must not call the library, nor longjmp. */
+/** The hooks.  The library calls them in the thread that called it, and holds
+ * none of its locks meanwhile.  A hook must neither call the library nor
+ * longjmp(). */
 typedef struct
 {
   size_t struct_bytes; /**< sizeof (SliceTraceHooks) */
 
-  /** The program got a block: after it was taken.  NULL is not told.
-   * bytes: as asked for. */
+  /** After an allocation that returned a block.
+   * bytes: the size that was asked for. */
   void (*on_alloc) (SliceTraceKind kind, const void *block, size_t bytes);
 
-  /** It goes back: before it may be handed out again.  A reset, a rollback
-   * and the end of an arena or a tree call this for each that goes.
-   * bytes: as the freeing code gave them; 0: it did not say. */
+  /** Before a block is freed.  A reset, a rollback and the end of an arena or a
+   * tree call it for each block that they free.
+   * bytes: the size that the call gave; 0: it gave none. */
   void (*on_free) (SliceTraceKind kind, const void *block, size_t bytes);
 
-  /** It has another size, and perhaps another place: while both are the
-   * program's. */
+  /** After a block changed its size, and perhaps its address.  Both addresses
+   * are still the program's. */
   void (*on_realloc) (SliceTraceKind kind, const void *old_block,
-                 const void *block, size_t bytes);
+                      const void *block, size_t bytes);
 
-  /** Begins, or ends, a call to the system's malloc or a page source that is
-   * the library's on_internal: it holds what is told of elsewhere.  They nest. */
+  /** Before (true) and after (false) the library calls the system's malloc or
+   * a page source for itself.  A recorder of malloc leaves these calls out,
+   * for their memory holds the blocks above.  The calls nest. */
   void (*on_internal) (bool begins);
 } SliceTraceHooks;
 
 /** Sets the hooks.
  *
- * @param hooks  kept by reference, for good; none of its functions may be
- *               NULL; NULL ends the telling
+ * @param hooks  the library keeps the address for good; no function may be
+ *               NULL.  NULL: no hooks from now on
  *
- * Slices are told of from here on, whatever was done before: the calling
- * thread's next call is, and that of each other thread after the one it may
- * be in.  An arena is if it was made while hooks were set, contexts are if
- * hooks were set when the first root was made: both for good, for a layer's
- * objects are told of from their birth or not at all.  So a death may be told
- * of a slice whose birth was not.
+ * For slices the hooks are called from now on: by the calling thread at its
+ * next call, by another thread after the call that it may be in.  So on_free
+ * may be called for a slice that was allocated before.  For an arena they are
+ * called if they were set when it was made; for contexts, if they were set
+ * when the first root was made.  Both stay as they are for good, so on_free is
+ * called only for objects that on_alloc was called for.
  *
- * A shared libslice asks for hooks itself when it is loaded, of a function
- * slice_trace_hooks_v1() if there is one: so a recorder that is preloaded
- * serves plugins, too.
+ * When a shared libslice is loaded it calls slice_trace_hooks_v1(), if some
+ * object defines that function, and sets the hooks that it returns.  So a
+ * preloaded recorder also serves plugins.
  *
- * Errors: a struct_bytes that is not that of this version is ignored, and
- *   nothing set.
+ * Errors: hooks whose struct_bytes is not that of this version are ignored.
  * Threads: any.  Cost: one lock.
  */
 SLICE_API void slice_set_trace_hooks (const SliceTraceHooks *hooks);

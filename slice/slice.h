@@ -418,7 +418,7 @@ SLICE_API void slice_thread_flush (void);
  * @param data       the handler's own
  * @return           true: something was freed, try again; false: give up.
  *                   Of a size above PTRDIFF_MAX, which can never fit, the
- *                   handler is told once, and the answer does not count.
+ *                   handler is called once, and its answer is ignored.
  *
  * It may use slices (free some), longjmp away or end the program; no lock is
  * held when it is called. */

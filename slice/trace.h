@@ -57,7 +57,7 @@ slice_trace_scope_begin (const char *name)
     slice_trace_scope_begin_v1 (name);
 }
 
-/** Ends the innermost scope of that name, and those begun within it. */
+/** Ends the innermost scope of that name, and those that began within it. */
 static inline void
 slice_trace_scope_end (const char *name)
 {

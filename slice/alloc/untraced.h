@@ -1,8 +1,8 @@
 /* untraced.h - slices for the library's own use, which no recorder sees
  *
  * Layer: alloc.  For contexts and arenas, through untraced-slice.h.  A program
- * that asks for a node gets a node: a recorder is told of that one, and not
- * of the slice beneath it.  No locks.  Design: section 13.9.
+ * that asks for a node gets a node: the hooks are called for that one, and not
+ * for the slice beneath it.  No locks.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
-/* checking-tool.c - the slabs under a tool that is told of every block
+/* checking-tool.c - slabs under a tool, which knows every block
  *
  * Layer: checking.  Below: magazine, and slab for the tags.  No locks.
  * Design: chapter 6.

@@ -19,7 +19,7 @@ typedef enum
   CHECKING_HARDENED, /* and contents: canary, zeroes, quarantine, random picks,
                      guard pages */
   CHECKING_DEBUG,    /* and red zones, patterns, who allocated and freed */
-  CHECKING_ANNOTATED /* a tool is told of every block */
+  CHECKING_ANNOTATED /* every block is made known to a tool */
 } CheckingMode;
 
 /* The layer above serves sizes that these modes leave to malloc, size 0, NULL

@@ -20,7 +20,7 @@ typedef struct
   Lock lock;
   Link records;
   unsigned n_records;
-  bool is_open;            /* threads' ends are told */
+  bool is_open;            /* a key exists, so that threads' ends are noticed */
   bool may_be_inline;      /* no option keeps the inline code out */
   uint64_t n_fork_lost;
   bool lost_threads; /* a fork left other threads behind */

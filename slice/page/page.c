@@ -376,7 +376,7 @@ extent_new (void)
       = LOAD (&sli_page.counts.n_maps) == 0
             ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.granule_bytes)
             : EXTENT_BYTES;
-  /* Where the option wants no huge pages, the system is told so. */
+  /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
   bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
