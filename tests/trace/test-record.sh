@@ -149,8 +149,32 @@ equal cut-file "$(info "$work/cut" cut)" file
 got=$(info "$work/cut" events)
 if [ "$got" -gt 0 ] && [ "$got" -lt "$whole" ]; then pass cut-file-events
 else fail cut-file-events "$got of $whole"; fi
-"$trace" dump "$work/cut" > /dev/null 2> "$work/err"
-equal cut-file-status $? 4
+
+# every command that reads a trace tells, and shows what is left
+damaged () # name, file, "block[s] damaged"
+{
+  for command in "info $2" "dump $2" "hot $2" "callers $2" "patterns $2" \
+    "diff $t $2" "report $2" "report --text $2" "export --format folded $2" \
+    "export --format operations $2"
+  do
+    "$trace" $command > "$work/out" 2> "$work/err"
+    equal "$1-$(echo "$command" | sed 's/ *[^ ]*\/.*//; s/ /-/g')" \
+      "$? $(grep -c "$3" "$work/err") $(test -s "$work/out"; echo $?)" "4 1 0"
+  done
+  "$trace" patterns "$2" > "$work/bad.json" 2> "$work/err"
+  equal "$1-counted" "$(json "$work/bad.json" totals.damaged_blocks)" 1
+  "$trace" report --text "$work/bad.json" > "$work/out" 2> "$work/err"
+  equal "$1-patterns" "$? $(grep -c damaged "$work/err") $(grep -c \
+    'damaged blocks' "$work/out")" "4 1 1"
+}
+damaged cut-file "$work/cut" "damaged.*cut off"
+# a bit in the middle of a block of events
+offset=$((size / 2))
+byte=$(od -An -tu1 -j $offset -N 1 "$t" | tr -d ' ')
+cp "$t" "$work/flipped"
+printf "\\$(printf %03o $((byte ^ 1)))" \
+  | dd of="$work/flipped" bs=1 seek=$offset conv=notrunc 2> "$work/err"
+damaged flipped "$work/flipped" "damaged.*checksum"
 
 # --- threads ---
 for threads in 1 2 4 16

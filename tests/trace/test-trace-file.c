@@ -132,6 +132,7 @@ test_cut (void)
       uint64_t events = events_read (reader);
       g_assert_cmpuint (events, >=, least);
       g_assert_true (reader->has_index == (length == n));
+      g_assert_true (sli_trace_is_whole (reader) == reader->has_summary);
       least = events;
       sli_trace_close (reader);
     }
@@ -140,6 +141,36 @@ test_cut (void)
   g_remove (cut);
   g_free (path);
   g_free (cut);
+  g_free (bytes);
+}
+
+/* Damage is counted once, though the profile reads the file several times and
+ * rewinds before the first one. */
+static void
+test_damage_counted (void)
+{
+  char *path = sample_make (), *bad = trace_path ("counted"), *bytes;
+  char error[512];
+  gsize n;
+  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  TraceReader *reader = sli_trace_open (path, error);
+  const TraceIndexEntry *block = &reader->blocks[reader->n_blocks / 2];
+  bytes[block->offset + block->bytes - 1] ^= 1;
+  sli_trace_close (reader);
+  g_assert_true (g_file_set_contents (bad, bytes, (gssize)n, NULL));
+  reader = sli_trace_open (bad, error);
+  g_assert_cmpuint (reader->n_damaged, ==, 0);
+  for (int reading = 0; reading < 3; reading++)
+    {
+      sli_trace_rewind (reader);
+      events_read (reader);
+      g_assert_cmpuint (reader->n_damaged, ==, 1);
+    }
+  sli_trace_close (reader);
+  g_remove (path);
+  g_remove (bad);
+  g_free (path);
+  g_free (bad);
   g_free (bytes);
 }
 
@@ -383,6 +414,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/trace-file/round-trip", test_round_trip);
   g_test_add_func ("/slice/trace-file/cut", test_cut);
+  g_test_add_func ("/slice/trace-file/damage-counted", test_damage_counted);
   g_test_add_func ("/slice/trace-file/flipped-bits", test_flipped);
   g_test_add_func ("/slice/trace-file/lying-blocks", test_lying);
   for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)

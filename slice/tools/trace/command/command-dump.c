@@ -83,11 +83,9 @@ sli_command_dump (int argc, char **argv)
   TraceEvent event;
   while (sli_trace_next (reader, &event))
     event_print (reader, &event, reader->head.start_ticks, with_stack);
-  int code = reader->n_damaged > 0 ? TOOL_BAD_INPUT : TOOL_OK;
-  if (code != TOOL_OK)
-    sli_tool_say ("%u damaged: %s", reader->n_damaged, reader->damage);
+  sli_trace_is_whole (reader);
   sli_trace_close (reader);
-  return code;
+  return TOOL_OK;
 }
 
 int
@@ -109,6 +107,7 @@ sli_command_info (int argc, char **argv)
       counts[event.op < TRACE_N_OPS ? event.op : 0]++;
       n++;
     }
+  sli_trace_is_whole (reader);
   printf ("command %s\n", reader->command);
   printf ("pid %u\nversion %u\nflags %u\n", reader->head.pid,
           reader->head.version, reader->head.flags);

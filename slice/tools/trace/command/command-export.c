@@ -504,13 +504,11 @@ export_operations (const char *trace, const char *output)
   if (totals->n_unknown > 0)
     fprintf (file, "# %llu frees of unknown blocks were left out\n",
              (unsigned long long)totals->n_unknown);
-  bool good = reader->n_damaged == 0;
-  if (!good)
-    sli_tool_say ("%u damaged: %s", reader->n_damaged, reader->damage);
-  good = sli_file_end (file, path) && good;
+  sli_trace_is_whole (reader);
+  bool good = sli_file_end (file, path);
   sli_operations_free (operations);
   sli_trace_close (reader);
-  return good ? TOOL_OK : TOOL_BAD_INPUT;
+  return good ? TOOL_OK : TOOL_FAILED;
 }
 
 static void

@@ -151,7 +151,11 @@ stage_file (Stages *stages, int file, int source, const char *what,
     return TOOL_OK;
   stages->again = true; /* the stages after it are made again */
   int code = stage_execute (what, arguments, false);
-  if (code != TOOL_OK && source >= 0)
+  /* The file was made, of what is not damaged. */
+  if (code == TOOL_BAD_INPUT && source >= 0
+      && is_newer (stages->file[file], stages->file[source]))
+    sli_tool_bad_input ();
+  else if (code != TOOL_OK && source >= 0)
     sli_tool_exit (code, "%s did not succeed", what);
   return code;
 }

@@ -64,7 +64,7 @@ command_run (int argc, char **argv)
     if (strcmp (argv[1], commands[i].name) == 0)
       {
         argv[1] = sli_tool_text ("slice-trace %s", argv[1]);
-        return commands[i].run (argc - 1, argv + 1);
+        return sli_tool_status (commands[i].run (argc - 1, argv + 1));
       }
   sli_tool_say ("no command %s", argv[1]);
   return help (stderr, TOOL_USAGE);

@@ -38,6 +38,19 @@ sli_stage_load (const char *path, const char *format)
   return document;
 }
 
+/* Patterns of a damaged trace are as wrong as those of the trace itself. */
+static void
+damage_check (const JsonValue *patterns, const char *path)
+{
+  double n = sli_json_number (sli_json_get (patterns, "totals"),
+                              "damaged_blocks");
+  if (n <= 0)
+    return;
+  sli_tool_say ("%s: of a trace in which %.0f block%s damaged", path, n,
+                n == 1 ? " is" : "s are");
+  sli_tool_bad_input ();
+}
+
 JsonValue *
 sli_stage_patterns (const char *path, const ProfileOptions *options)
 {
@@ -50,6 +63,7 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
     {
       JsonValue *made = sli_stage_load (path, "slice-trace patterns 1");
       sli_origin_given_check (&(OriginFile){ made, path }, options->given);
+      damage_check (made, path);
       return made;
     }
   Profile *profile = sli_profile_new (path, options);

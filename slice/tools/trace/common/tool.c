@@ -35,6 +35,22 @@ sli_tool_exit (int code, const char *format, ...)
   exit (code);
 }
 
+static bool input_is_bad;
+
+void
+sli_tool_bad_input (void)
+{
+  input_is_bad = true;
+}
+
+int
+sli_tool_status (int code)
+{
+  return input_is_bad && (code == TOOL_OK || code == TOOL_DIFFERS)
+             ? TOOL_BAD_INPUT
+             : code;
+}
+
 void *
 sli_tool_grow (void *block, size_t n_bytes)
 {

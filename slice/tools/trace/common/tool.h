@@ -35,6 +35,10 @@ void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
 /* The same, and exit. */
 void sli_tool_exit (int code, const char *format, ...) TOOL_PRINTF (2, 3)
     __attribute__ ((noreturn));
+/* An input was damaged: what is left of it is shown, but the status tells. */
+void sli_tool_bad_input (void);
+/* A command's exit status, after that. */
+int sli_tool_status (int code);
 
 /* Memory or the end. */
 void *sli_tool_alloc (size_t n_bytes);

@@ -87,7 +87,8 @@ sli_trace_op_name (unsigned op)
 void
 sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what)
 {
-  /* later passes would find the same again */
+  /* the blocks of events are first opened by the first reading; later ones
+   * would find the same again */
   if (reader->n_passes <= 1 && reader->n_damaged++ == 0)
     snprintf (reader->damage, sizeof reader->damage, "block at byte %llu: %s",
               (unsigned long long)offset, what);
@@ -166,6 +167,26 @@ sli_trace_payload_read (TraceReader *reader, uint64_t offset,
       return NULL;
     }
   return *buffer;
+}
+
+bool
+sli_trace_is_whole (TraceReader *reader)
+{
+  /* cut between two blocks: the ones that are missing count as one */
+  if (!reader->has_summary && reader->n_damaged == 0)
+    {
+      reader->n_damaged = 1;
+      snprintf (reader->damage, sizeof reader->damage,
+                "block at byte %zu: the file is cut off before it",
+                reader->n_map);
+    }
+  if (reader->n_damaged == 0)
+    return true;
+  sli_tool_say ("%s: %u block%s damaged, left out: %s", reader->path,
+                reader->n_damaged, reader->n_damaged == 1 ? "" : "s",
+                reader->damage);
+  sli_tool_bad_input ();
+  return false;
 }
 
 static bool

@@ -55,7 +55,8 @@ typedef struct
   TraceStream **heap;
   size_t n_streams, n_heap;
   uint64_t bytes_read;
-  unsigned n_passes;
+  unsigned n_passes; /* readings that were begun */
+  bool is_reading;
 } TraceReader;
 
 /* NULL, with one line in error (of at least 512 bytes), if it is no trace. */
@@ -63,6 +64,9 @@ TraceReader *sli_trace_open (const char *path, char *error);
 void sli_trace_close (TraceReader *reader);
 /* From the start again. */
 void sli_trace_rewind (TraceReader *reader);
+/* After a reading: whether no block was left out.  Else this is said, and the
+ * exit status is TOOL_BAD_INPUT. */
+bool sli_trace_is_whole (TraceReader *reader);
 /* The next event in the order of time; false at the end. */
 bool sli_trace_next (TraceReader *reader, TraceEvent *event);
 /* "libunwind", "libgcc"; "unknown" if the file is cut. */

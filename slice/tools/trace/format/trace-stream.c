@@ -257,7 +257,7 @@ sli_trace_rewind (TraceReader *reader)
 {
   reader->n_heap = 0;
   reader->bytes_read = 0;
-  reader->n_passes++;
+  reader->is_reading = false;
   for (size_t i = 0; i < reader->n_streams; i++)
     {
       TraceStream *stream = &reader->streams[i];
@@ -274,6 +274,9 @@ sli_trace_rewind (TraceReader *reader)
 bool
 sli_trace_next (TraceReader *reader, TraceEvent *event)
 {
+  if (!reader->is_reading)
+    reader->n_passes++;
+  reader->is_reading = true;
   while (reader->n_heap > 0)
     {
       TraceStream *stream = reader->heap[0];

@@ -135,9 +135,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   free (final.sites);
   if (profile->final_map != first.map)
     free (first.map);
-  if (profile->reader->n_damaged > 0)
-    sli_tool_say ("%s: %u damaged, left out: %s", path,
-                  profile->reader->n_damaged, profile->reader->damage);
+  sli_trace_is_whole (profile->reader);
   return profile;
 }
 

@@ -58,6 +58,9 @@ totals_put (const Report *report, FILE *file)
              sli_human_nsec (sli_json_number (saved, "saved_nsec_high")));
   if (sli_json_number (totals, "cut") != 0)
     fputs ("The trace is cut.\n", file);
+  if (sli_json_number (totals, "damaged_blocks") > 0)
+    fprintf (file, "%.0f damaged blocks of the trace are left out.\n",
+             sli_json_number (totals, "damaged_blocks"));
   if (strcmp (text_of (report->patterns, "unwinder"), "libgcc") == 0)
     fputs ("libunwind was not found: libgcc walked the stacks, and the "
            "program took longer.\n",
