@@ -64,7 +64,7 @@ result_print (const Options *options, const Stream *stream,
   printf ("\n");
   if (options->check || options->share)
     printf ("  every pattern held%s\n",
-            options->contestant->is_slice
+            options->contestant->is_slice && !result->kept_blocks
                 ? ", and the statistics show no block alive at the end"
                 : "");
 }

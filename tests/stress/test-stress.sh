@@ -68,6 +68,10 @@ expect 1 "a changed byte is noticed in malloc's blocks, too" \
 if test -z "${SLICE_TEST_SANITIZED:-}"; then
   expect 1 "a forgotten block is noticed" --check --sabotage=leak --rounds=1
   expect_said "and said" 'blocks alive'
+  code=0
+  "$SLICE_TEST" --check --sabotage=leak --rounds=1 >"$said" 2>&1 || code=$?
+  expect_none "and nothing else is said of them" \
+    "$(grep 'no block alive' "$said")"
 fi
 
 # --- lies ---
