@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_THREADS 8
+#define N_THREADS 256
 #define N_NODES 4096
 
 struct Maker
@@ -473,6 +473,30 @@ batches (Maker *maker)
   parents (maker, 64, 0, false);
 }
 
+/* As parents of 8, but what one thread allocates another one frees. */
+static void
+parents_elsewhere (Maker *maker)
+{
+  enum
+  {
+    CHILDREN = 100
+  };
+  uint32_t child_site = maker_site (maker, 0x1000, 0x2000, 0);
+  uint32_t parent_site = maker_site (maker, 0x3000, 0x2000, 0);
+  uint64_t blocks[8][CHILDREN + 1] = { { 0 } };
+  for (int step = 0; step < 500; step++)
+    {
+      uint64_t *at = blocks[maker_random (maker, 8)];
+      maker_thread (maker, 2);
+      for (int i = 0; at[0] != 0 && i <= CHILDREN; i++)
+        maker_free (maker, at[i]);
+      maker_thread (maker, 1);
+      at[0] = maker_alloc (maker, parent_site, 200);
+      for (int i = 1; i <= CHILDREN; i++)
+        at[i] = maker_alloc (maker, child_site, maker_size (maker));
+    }
+}
+
 /* At most four alive, the youngest goes first. */
 static void
 scratch (Maker *maker)
@@ -636,6 +660,8 @@ const KnownTrace known_traces[] = {
   { "two-sizes", "pool", .002, -1, -1, 60, 1, 0, two_sizes },
   { "any-size", "general", .002, -1, -1, 60, .05, 0, any_size },
   { "parents-8", "owner", -1, -1, -1, -1, .45, 1, parents_8 },
+  { "parents-elsewhere", "general", -1, -1, -1, -1, .45, 1,
+    parents_elsewhere },
   { "parents-64", "owner", -1, -1, -1, -1, .45, 1, parents_64 },
   { "parents-15-early", "owner", -1, -1, -1, -1, .45, .85, parents_early },
   { "random-batches", "general", -1, -1, -1, -1, .45, 1, batches },
