@@ -155,6 +155,15 @@ do
   "$trace" patterns --set "$value" "$t" > "$work/out" 2> "$work/err"
   equal "refuses-set-$value" "$? $(grep -c -e '--set: ' "$work/err")" "2 1"
 done
+for command in callers patterns
+do
+  "$trace" $command --passes '[' "$t" > "$work/out" 2> "$work/err"
+  equal "refuses-passes-$command" "$? $(wc -c < "$work/out") $(grep -c \
+    'no regular expression' "$work/err")" "2 0 1"
+done
+"$trace" callers --site nosuch "$t" > "$work/out" 2> "$work/err"
+equal no-such-site "$? $(wc -c < "$work/out") $(grep -c nosuch "$work/err")" \
+  "2 0 1"
 "$trace" record -q --depth 0 --free-depth 0 -o "$work/none" "$work/obtained"
 equal depth-0 "$? $("$trace" info "$work/none" | sed -n 's/^nodes //p')" "0 2"
 "$trace" record -q --depth 256 -o "$work/none" "$work/obtained"

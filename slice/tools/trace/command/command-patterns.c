@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tools/trace/common/tool.h"
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,22 @@ typedef struct
   uint32_t n_rows;
 } PatternOptions;
 
+/* Before the trace is read, and before anything is printed. */
+static void
+passes_check (const char *passes)
+{
+  regex_t compiled;
+  if (passes == NULL)
+    return;
+  if (regcomp (&compiled, passes, REG_EXTENDED | REG_NOSUB) != 0)
+    sli_tool_exit (TOOL_USAGE, "%s is no regular expression", passes);
+  regfree (&compiled);
+}
+
 static Profile *
 profile_open (const PatternOptions *options, const char *path)
 {
+  passes_check (options->passes);
   Profile *profile = sli_profile_new (path, &options->trace.profile);
   if (profile->totals.n_births == 0)
     {
@@ -147,6 +161,7 @@ sli_command_callers (int argc, char **argv)
           OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
                   "The first frame that matches, not the next one"),
           { 0 } };
+  bool any = false;
   Profile *profile = one_trace_open (&options, table,
                                      "Who consumes a site, in percent.", argc,
                                      argv);
@@ -157,9 +172,14 @@ sli_command_callers (int argc, char **argv)
           = sli_profile_site_name (profile, profile->results[index].site);
       if (options.site == NULL ? rank < options.n_rows
                                : strstr (name, options.site) != NULL)
-        callers_print (profile, index, options.passes);
+        {
+          callers_print (profile, index, options.passes);
+          any = true;
+        }
       free (name);
     }
   sli_profile_free (profile);
+  if (!any)
+    sli_tool_exit (TOOL_USAGE, "no site has '%s' in its name", options.site);
   return TOOL_OK;
 }
