@@ -226,6 +226,72 @@ test_callers (void)
   g_free (path);
 }
 
+/* More threads than are looked through one by one, all with blocks at once,
+ * each a strict stack; and the first ten come back. */
+static void
+test_many_threads (void)
+{
+  enum
+  {
+    THREADS = 200,
+    BLOCKS = 50
+  };
+  char *path = trace_path ("threads");
+  Maker *maker = maker_new (path, 1);
+  uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  static uint64_t blocks[THREADS][BLOCKS];
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    for (uint32_t thread = 0; thread < THREADS; thread++)
+      {
+        maker_thread (maker, thread + 1);
+        blocks[thread][i] = maker_alloc (maker, site, 64);
+      }
+  for (uint32_t i = BLOCKS; i-- > 0;)
+    for (uint32_t thread = 0; thread < THREADS; thread++)
+      {
+        maker_thread (maker, thread + 1);
+        maker_free (maker, blocks[thread][i]);
+      }
+  for (uint32_t thread = 0; thread < THREADS; thread += THREADS / 10)
+    {
+      maker_thread (maker, thread + 1);
+      maker_free (maker, maker_alloc (maker, site, 64));
+    }
+  maker_end (maker);
+  Profile *profile = sli_profile_new (path, &plain);
+  const double *numbers = result_at (profile, 0x1000)->verdict.numbers;
+  g_assert_cmpfloat (numbers[NUMBER_T], ==, THREADS);
+  g_assert_cmpfloat (numbers[NUMBER_N1], ==, BLOCKS);
+  g_assert_cmpfloat (numbers[NUMBER_L], ==, 1);
+  g_assert_cmpfloat (numbers[NUMBER_SW], ==, 1);
+  sli_profile_free (profile);
+  g_remove (path);
+  g_free (path);
+}
+
+/* One after the other: each counts once, however many lanes were given on. */
+static void
+test_threads_again (void)
+{
+  char *path = trace_path ("again");
+  Maker *maker = maker_new (path, 1);
+  uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  for (int round = 0; round < 5; round++)
+    for (uint32_t thread = 0; thread < 80; thread++)
+      {
+        maker_thread (maker, thread + 1);
+        maker_free (maker, maker_alloc (maker, site, 64));
+      }
+  maker_end (maker);
+  Profile *profile = sli_profile_new (path, &plain);
+  const double *numbers = result_at (profile, 0x1000)->verdict.numbers;
+  g_assert_cmpfloat (numbers[NUMBER_T], ==, 80);
+  g_assert_cmpfloat (numbers[NUMBER_N1], ==, 1);
+  sli_profile_free (profile);
+  g_remove (path);
+  g_free (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -242,5 +308,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/trace/wrapper-whole", test_wrapper_whole);
   g_test_add_func ("/slice/trace/wrapper-found", test_wrapper_found);
   g_test_add_func ("/slice/trace/callers", test_callers);
+  g_test_add_func ("/slice/trace/many-threads", test_many_threads);
+  g_test_add_func ("/slice/trace/threads-again", test_threads_again);
   return g_test_run ();
 }

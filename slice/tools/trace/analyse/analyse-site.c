@@ -70,6 +70,8 @@ sli_lanes_free (SiteStats *stats)
   for (uint32_t i = 0; i <= stats->n_lanes; i++)
     sli_lives_free (sli_lane_at (stats, i)->lives);
   free (stats->lanes);
+  free (stats->lane_of);
+  free (stats->had_lane);
 }
 
 /* Gives an empty lane to another thread: a program may start a thread for
@@ -86,34 +88,94 @@ lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
   *lane = (Lane){ .tail = NO_OBJECT, .thread = thread, .lives = lane->lives };
 }
 
-/* The lane of a thread that is not the one of the last allocation.  If more
- * threads than there are lanes hold something, some share a lane. */
+static void
+thread_count (SiteStats *stats, uint32_t thread)
+{
+  uint32_t word = thread / 64, n = stats->n_had_lane;
+  uint64_t bit = UINT64_C (1) << thread % 64;
+  if (word >= n)
+    {
+      stats->n_had_lane = 2 * word + 1;
+      stats->had_lane = sli_tool_grow (
+          stats->had_lane, stats->n_had_lane * sizeof *stats->had_lane);
+      for (; n < stats->n_had_lane; n++)
+        stats->had_lane[n] = 0;
+    }
+  stats->n_threads += (stats->had_lane[word] & bit) == 0;
+  stats->had_lane[word] |= bit;
+}
+
+/* Remembers a thread's lane where there are too many to look through. */
+static void
+lane_note (SiteStats *stats, uint32_t thread, uint32_t lane)
+{
+  uint32_t n = stats->n_lane_of;
+  if (stats->n_lanes <= N_LANES_KEPT)
+    return;
+  if (thread >= n)
+    {
+      stats->n_lane_of = 2 * thread + 1;
+      stats->lane_of = sli_tool_grow (
+          stats->lane_of, stats->n_lane_of * sizeof *stats->lane_of);
+      for (; n < stats->n_lane_of; n++)
+        stats->lane_of[n] = 0;
+    }
+  stats->lane_of[thread] = lane;
+}
+
+/* The thread's lane; UINT32_MAX if it has none.  The first lanes are looked
+ * through, which is as fast as a table for a few. */
+static uint32_t
+lane_known (const SiteStats *stats, uint32_t thread)
+{
+  for (uint32_t i = 0; i <= stats->n_lanes && i <= N_LANES_KEPT; i++)
+    if (sli_lane_at ((SiteStats *)stats, i)->thread == thread)
+      return i;
+  uint32_t lane = thread < stats->n_lane_of ? stats->lane_of[thread] : 0;
+  return lane > 0 && stats->lanes[lane - 1].thread == thread ? lane
+                                                             : UINT32_MAX;
+}
+
+/* An empty lane, looked for from where the last one was. */
+static uint32_t
+lane_empty (SiteStats *stats)
+{
+  uint32_t n = stats->n_lanes + 1;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      uint32_t at = (stats->next_empty + i) % n;
+      if (sli_lane_at (stats, at)->live_n == 0)
+        {
+          stats->next_empty = at + 1;
+          return at;
+        }
+    }
+  return UINT32_MAX;
+}
+
+/* The lane of a thread that is not the one of the last allocation. */
 static uint32_t
 lane_find (SiteStats *stats, uint32_t thread)
 {
-  uint32_t empty = UINT32_MAX;
-  for (uint32_t i = 0; i <= stats->n_lanes; i++)
-    {
-      const Lane *lane = sli_lane_at (stats, i);
-      if (lane->thread == thread)
-        return i;
-      if (lane->live_n == 0)
-        empty = i;
-    }
-  stats->n_threads++;
-  if (stats->n_lanes < N_LANES_MAX)
+  uint32_t lane = lane_known (stats, thread);
+  if (lane != UINT32_MAX)
+    return lane;
+  thread_count (stats, thread);
+  if (stats->n_lanes >= N_LANES_KEPT)
+    lane = lane_empty (stats);
+  if (lane != UINT32_MAX)
+    lane_take_over (stats, sli_lane_at (stats, lane), thread);
+  else
     {
       if ((stats->n_lanes & (stats->n_lanes - 1)) == 0)
         stats->lanes = sli_tool_grow (
             stats->lanes, (stats->n_lanes * 2 + 1) * sizeof (Lane));
       stats->lanes[stats->n_lanes++]
           = (Lane){ .tail = NO_OBJECT, .thread = thread };
-      return stats->n_lanes;
+      lane = stats->n_lanes;
     }
-  if (empty == UINT32_MAX)
-    return thread % (N_LANES_MAX + 1);
-  lane_take_over (stats, sli_lane_at (stats, empty), thread);
-  return empty;
+  lane_note (stats, thread, lane);
+  return lane;
 }
 
 static Lane *
@@ -122,7 +184,7 @@ lane_of_birth (SiteStats *stats, uint32_t thread, uint32_t *index)
   if (stats->births == 1)
     {
       stats->lane.thread = thread;
-      stats->n_threads = 1;
+      thread_count (stats, thread);
     }
   if (sli_lane_at (stats, stats->last_lane)->thread != thread)
     stats->last_lane = lane_find (stats, thread);

@@ -16,8 +16,9 @@
 #define ROUND_BYTES 16  /* what sizes are rounded to */
 #define N_OWNERS_MAX 8
 #define N_LOG2 48
-/* Lanes that a site keeps at once, beside the first. */
-#define N_LANES_MAX 64
+/* Lanes of a site, beside the first, before an empty one is taken over by a
+ * thread that has none; only where none is empty there are more. */
+#define N_LANES_KEPT 64
 
 typedef struct
 {
@@ -102,7 +103,12 @@ typedef struct
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
   Lane *lanes; /* of other threads */
-  uint32_t n_lanes;
+  uint32_t n_lanes, next_empty;
+  uint32_t *lane_of; /* by thread: its lane, if that has its number still; NULL
+                        while there are few */
+  uint32_t n_lane_of;
+  uint64_t *had_lane; /* a bit a thread */
+  uint32_t n_had_lane; /* words of that */
   uint32_t n_threads; /* that had a lane */
   /* of threads whose lanes were taken over when they were empty */
   uint64_t past_peak, past_epoch, past_height, past_peak_n;

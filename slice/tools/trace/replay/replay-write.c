@@ -88,7 +88,7 @@ group_new (OpWriter *writer)
 static uint32_t
 part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
 {
-  uint64_t key = (uint64_t)site << 32 | (uint64_t)lane << 16
+  uint64_t key = (uint64_t)site << 32 | (uint64_t)(lane & 0xffff) << 16
                  | (nested & 0xffff);
   uint32_t *group = sli_table_add (&writer->parts, key);
   if (*group == 0)
