@@ -292,6 +292,29 @@ test_threads_again (void)
   g_free (path);
 }
 
+/* The peak of a site is what its callers asked for, as the program's is. */
+static void
+test_peak (void)
+{
+  char *path = trace_path ("peak");
+  Maker *maker = maker_new (path, 1);
+  uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  uint64_t first = maker_alloc (maker, site, 100);
+  for (int i = 1; i < 1000; i++)
+    maker_alloc (maker, site, 100);
+  maker_free (maker, first);
+  maker_alloc (maker, site, 10);
+  maker_end (maker);
+  Profile *profile = sli_profile_new (path, &plain);
+  const SiteResult *result = result_at (profile, 0x1000);
+  g_assert_cmpuint (result->stats->peak_bytes, ==, 100000);
+  g_assert_cmpuint (profile->totals.peak, ==, 100000);
+  g_assert_cmpfloat (result->verdict.numbers[NUMBER_P], ==, 112000);
+  sli_profile_free (profile);
+  g_remove (path);
+  g_free (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -310,5 +333,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/trace/callers", test_callers);
   g_test_add_func ("/slice/trace/many-threads", test_many_threads);
   g_test_add_func ("/slice/trace/threads-again", test_threads_again);
+  g_test_add_func ("/slice/trace/peak", test_peak);
   return g_test_run ();
 }

@@ -301,6 +301,9 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
   stats->bytes += object->size;
   stats->rounded += rounded;
   stats->sum_size2 += (double)object->size * (double)object->size;
+  stats->live_bytes += object->size;
+  if (stats->live_bytes > stats->peak_bytes)
+    stats->peak_bytes = stats->live_bytes;
   sli_burst_end (stats);
   stats->live += rounded;
   if (stats->live > stats->peak)
@@ -352,6 +355,7 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   stats->batch_n++;
   stats->batch_rounded += rounded;
   stats->live -= rounded;
+  stats->live_bytes -= object->size;
   stats->live_n--;
   lane_death (analysis, level, lane, link, rounded);
   cost_add (analysis, stats, event->extra, true);

@@ -108,7 +108,7 @@ hot_print (const Profile *profile, uint32_t n_rows)
       printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %.38s\n",
               (unsigned long long)result->stats->births,
               (unsigned long long)result->stats->bytes,
-              (unsigned long long)result->stats->peak,
+              (unsigned long long)result->stats->peak_bytes,
               sli_class_name (verdict->class), verdict->numbers[NUMBER_W],
               verdict->numbers[NUMBER_L], name);
       free (name);

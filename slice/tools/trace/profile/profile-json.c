@@ -255,7 +255,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   sli_json_uint (out, "calls", stats->births);
   sli_json_uint (out, "bytes", stats->bytes);
   sli_json_uint (out, "frees", stats->deaths);
-  sli_json_uint (out, "peak", stats->peak);
+  sli_json_uint (out, "peak", stats->peak_bytes);
   sli_json_uint (out, "depth", profile->sites->sites[result->site].depth);
   moments_write (out, "size_mean", "size_sd", (double)stats->bytes,
                  stats->sum_size2, (double)stats->births);
