@@ -73,6 +73,8 @@ endif
 	%D%/trace/report/report-svg.c \
 	%D%/trace/report/report-text.c \
 	%D%/trace/report/report.h \
+	%D%/trace/sites/names.c \
+	%D%/trace/sites/names.h \
 	%D%/trace/sites/sites.c \
 	%D%/trace/sites/sites.h \
 	%D%/trace/format/spool.h \

@@ -23,12 +23,14 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 %C%_json_get_SOURCES = %D%/json-get.c
 %C%_json_get_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-options.sh \
+trace_scripts = %D%/test-answers.sh %D%/test-headers.sh \
+	%D%/test-hooks.sh %D%/test-options.sh \
 	%D%/test-limits.sh \
 	%D%/test-record.sh \
 	%D%/test-report.sh
 trace_slow_scripts = %D%/test-trace-tool.sh
 needs_%C%_test_answers = %D%/json-get
+needs_%C%_test_headers = %D%/json-get
 needs_%C%_test_options = %D%/json-get
 needs_%C%_test_record = %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
@@ -40,6 +42,7 @@ EXTRA_DIST += \
 	%D%/clients/answers-cxx.cc \
 	%D%/clients/answers-lib.c \
 	%D%/clients/answers-lib.h \
+	%D%/clients/before-after.c \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
 	%D%/clients/documents.c \
@@ -47,6 +50,7 @@ EXTRA_DIST += \
 	%D%/clients/entries.cc \
 	%D%/clients/failed.c \
 	%D%/clients/forks.c \
+	%D%/clients/headers.cc \
 	%D%/clients/index.c \
 	%D%/clients/lines.c \
 	%D%/clients/lines-cxx.cc \

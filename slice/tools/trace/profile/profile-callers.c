@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "profile-parts.h"
+#include "tools/trace/sites/names.h"
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,19 @@ sli_profile_common (const Profile *profile, uint32_t result)
   return common == UINT32_MAX ? "" : frame_function (profile, common);
 }
 
+/* The frame of the program's own that frees: what is inline in headers, and
+ * an operator delete, is not. */
+static uint32_t
+free_node (const Profile *profile, uint32_t node)
+{
+  const TraceReader *reader = profile->reader;
+  uint32_t at = node;
+  while (at >= TRACE_N_FIXED_NODES
+         && sli_name_is_library (frame_function (profile, at)))
+    at = reader->parents[at];
+  return at < TRACE_N_FIXED_NODES ? node : at;
+}
+
 Caller *
 sli_profile_free_sites (const Profile *profile, uint32_t result)
 {
@@ -145,8 +159,9 @@ sli_profile_free_sites (const Profile *profile, uint32_t result)
     {
       const FreePair *pair = &profile->free_pairs[i];
       if (pair->result == result)
-        caller_add (&list, frame_function (profile, pair->node), pair->n,
-                    pair->bytes);
+        caller_add (&list,
+                    frame_function (profile, free_node (profile, pair->node)),
+                    pair->n, pair->bytes);
     }
   return callers_end (&list);
 }

@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "sites.h"
+#include "names.h"
 #include "tools/trace/common/tool.h"
 #include <regex.h>
 #include <stdlib.h>
@@ -25,11 +26,11 @@
 #define TEMPORARY_SHARE 0.99
 
 static const char *const default_patterns[]
-    = { "^operator (new|delete)",
+    = { "(^|::)operator (new|delete)",
         "^(__libc_|__)?(malloc|calloc|realloc|reallocarray|memalign|valloc|"
         "pvalloc|posix_memalign|aligned_alloc|strdup|strndup|wcsdup)$",
-        "^(std::|__gnu_cxx::)",
-        "^(void|[a-z ]+\\*?) ?std::",
+        /* what stands behind a container of std's, or of std::pmr */
+        "::(do_)?allocate(_[a-z_]+)?(<.*>)?\\(",
         "^g_(try_)?(malloc|realloc|memdup|strdup|strndup|strdup_printf|"
         "slice_alloc)[0-9a-z_]*$",
         "^(x|check_|safe_|my_|do_x|xx?)(malloc|calloc|realloc|zalloc|strdup|"
@@ -240,6 +241,7 @@ leaf_find (LeafTable *table, uint64_t pc)
   return &table->leaves[table->n - 1];
 }
 
+/* By the patterns: an allocator's. */
 static bool
 name_matches (const Sites *sites, const regex_t *expressions,
               const Symbol *symbol)
@@ -252,7 +254,8 @@ name_matches (const Sites *sites, const regex_t *expressions,
   return false;
 }
 
-/* What only wrappers call, as the functions behind their pointers, is one. */
+/* What only allocators call, as the functions behind their pointers, is one.
+ * Not so what a library's template calls, the program's own function. */
 static bool
 callers_are_named (const Sites *sites, const regex_t *expressions,
                    const Leaf *leaf)
@@ -301,8 +304,12 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
       if (leaf->births == 0 || leaf->wrapper)
         continue;
       if (!leaf->checked)
-        leaf->named = name_matches (
-            sites, expressions, sli_symbols_find (sites->symbols, leaf->pc));
+        {
+          const Symbol *symbol = sli_symbols_find (sites->symbols, leaf->pc);
+          leaf->named = name_matches (sites, expressions, symbol)
+                        || (symbol->named
+                            && sli_name_is_library (symbol->function));
+        }
       leaf->checked = true;
       if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
         leaf->named = callers_are_named (sites, expressions, leaf);
@@ -326,7 +333,12 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
         continue;
       if (leaf_find (table, reader->pcs[start])->wrapper)
         {
-          sites->start[node] = sites->outside[reader->parents[start]];
+          uint32_t next = sites->outside[reader->parents[start]];
+          /* where only a library is further out, as at the start of a thread,
+           * this is the program's own innermost frame */
+          if (sites->depth_in[next] > 0 && sites->depth_in[start] == 0)
+            continue;
+          sites->start[node] = next;
           any = true;
         }
     }
@@ -364,8 +376,9 @@ sli_sites_settle (Sites *sites)
   for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
     n_births += sites->births[node];
   LeafTable table = { 0 };
-  /* as deep as wrappers of wrappers of wrappers go */
-  for (int round = 0; round < 12; round++)
+  /* as deep as wrappers of wrappers of wrappers go, and templates that are
+   * not inlined */
+  for (int round = 0; round < 40; round++)
     if (!wrappers_round (sites, &table, expressions, n_births))
       break;
   for (size_t i = 0; i < sites->n_patterns; i++)

@@ -7,12 +7,18 @@
 
 #include "tools/trace/format/trace-read.h"
 
+/* Templates and inline functions of a library's headers are compiled into the
+ * program.  Where the function at a pc is one, but a function of the program
+ * was inlined into it (a lambda that a std::thread runs), that is the function
+ * here; file and line are those where the first function that is no library's
+ * calls. */
 typedef struct
 {
   const char *function; /* demangled; "libfoo.so+0x12" where not known */
   const char *file;     /* NULL where not known */
   const char *module;   /* its file name */
-  const char *inlined;  /* functions inlined here, inner first; or NULL */
+  const char *inlined;  /* functions inlined here, inner first, from the first
+                           one that is no library's on; or NULL */
   uint64_t offset;      /* of the call in the module's file */
   uint64_t key;         /* of module and offset, the same in every run */
   uint32_t line;
