@@ -158,8 +158,9 @@ damaged () # name, file, "block[s] damaged"
     "export --format operations $2"
   do
     "$trace" $command > "$work/out" 2> "$work/err"
+    status=$?
     equal "$1-$(echo "$command" | sed 's/ *[^ ]*\/.*//; s/ /-/g')" \
-      "$? $(grep -c "$3" "$work/err") $(test -s "$work/out"; echo $?)" "4 1 0"
+      "$status $(grep -c "$3" "$work/err") $(test -s "$work/out"; echo $?)" "4 1 0"
   done
   "$trace" patterns "$2" > "$work/bad.json" 2> "$work/err"
   equal "$1-counted" "$(json "$work/bad.json" totals.damaged_blocks)" 1
