@@ -57,9 +57,9 @@ typedef struct
 /** The whole. */
 typedef struct
 {
-  uint64_t live_blocks;        /**< blocks that the program holds, large ones
-                                    not counted; where each block is a malloc
-                                    (under a tool, always-malloc), too */
+  uint64_t live_blocks;        /**< blocks that the program holds in slabs;
+                                    where each block is a malloc (under a tool,
+                                    always-malloc), all that it holds */
   uint64_t live_bytes;         /**< the same in chunk bytes; mallocs have
                                     none */
   uint64_t cached_bytes;       /**< in magazines of threads and depot */
@@ -72,7 +72,9 @@ typedef struct
   uint64_t n_regions_empty;    /**< of these, without a slab */
   uint64_t n_maps;             /**< requests to the page source */
   uint64_t n_threads;          /**< threads with magazines now */
-  uint64_t n_large_allocs;     /**< blocks handed to the system's malloc */
+  uint64_t n_large_allocs;     /**< blocks handed to the system's malloc for
+                                    their size or alignment; none where each
+                                    block is a malloc */
   uint64_t n_large_frees;      /**< and back */
   uint64_t n_fork_lost;        /**< chunks in magazines of threads that a fork
                                     left behind (in the child) */

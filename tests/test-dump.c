@@ -101,7 +101,7 @@ test_mallocs (void)
   g_assert_true (
       g_str_has_prefix (said, "slice: 2 live blocks, each a malloc of its "
                               "own ("));
-  g_assert_nonnull (strstr (said, "\nslice: large: 1 allocated, 1 freed\n"));
+  g_assert_null (strstr (said, "large"));
   g_assert_null (strstr (said, "regions"));
   g_free (said);
 }

@@ -174,6 +174,124 @@ test_beside_quarantines (void)
   test_gang (2, flush_or_look, NULL);
 }
 
+/* --- however a block comes and goes --------------------------------------- */
+
+enum
+{
+  FREE_SIZED,
+  FREE_UNSIZED,
+  FREE_CHAIN,
+  FREE_BULK,
+  N_FREES
+};
+
+static void *
+alloc_by (unsigned way, size_t alignment, size_t size)
+{
+  if (alignment != 0)
+    return way == 0   ? slice_alloc_aligned (alignment, size)
+           : way == 1 ? slice_alloc0_aligned (alignment, size)
+                      : slice_try_alloc_aligned (alignment, size);
+  return way == 0   ? slice_alloc (size)
+         : way == 1 ? slice_alloc0_n (1, size)
+                    : slice_try_alloc_n (1, size);
+}
+
+static void
+free_by (unsigned way, size_t alignment, size_t size, void *block)
+{
+  if (way == FREE_UNSIZED)
+    slice_free_unsized (block);
+  else if (way == FREE_BULK)
+    slice_free_bulk (1, &block);
+  else if (way == FREE_CHAIN)
+    {
+      *(void **) block = NULL;
+      if (alignment != 0)
+        slice_free_chain_aligned (alignment, size, block, 0);
+      else
+        slice_free_chain_with_offset (size, block, 0);
+    }
+  else if (alignment != 0)
+    slice_free_aligned (alignment, size, block);
+  else
+    slice_free1 (size, block);
+}
+
+/* slice_free_bulk() is for what is no malloc, in any mode. */
+static bool
+is_for_bulk (size_t alignment, size_t size)
+{
+  return size <= SLICE_SIZE_MAX && alignment <= 16;
+}
+
+static void
+expect_held (unsigned way, size_t alignment, size_t size, uint64_t n)
+{
+  const SliceStats *stats = test_stats ();
+
+  if (stats->live_blocks + stats->n_large_allocs - stats->n_large_frees != n)
+    g_error ("way %u, alignment %zu, size %zu: %d live, %d and %d large", way,
+             alignment, size, (int) stats->live_blocks,
+             (int) stats->n_large_allocs, (int) stats->n_large_frees);
+}
+
+static void
+each_way (size_t alignment, size_t size)
+{
+  for (unsigned way = 0; way < 3 * N_FREES; way++)
+    {
+      uint64_t n_live = test_live ();
+      void *block;
+
+      if (way % N_FREES == FREE_BULK && !is_for_bulk (alignment, size))
+        continue;
+      block = alloc_by (way / N_FREES, alignment, size);
+      expect_held (way, alignment, size, 1);
+      free_by (way % N_FREES, alignment, size, block);
+      expect_held (way, alignment, size, 0);
+      g_assert_cmpuint (test_live (), ==, n_live);
+    }
+}
+
+static const char *options_now;
+
+static void
+each_way_in_mode (void)
+{
+  static const size_t sizes[]
+      = { 8, 100, 1000, 2033, 2048, 2057, 2064, 2065, 2080, 3000, 70000 };
+
+  test_options (options_now);
+  for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      each_way (0, sizes[i]);
+      for (size_t alignment = 8; alignment <= 4096; alignment *= 2)
+        each_way (alignment, sizes[i]);
+    }
+}
+
+static void
+test_each_way (void)
+{
+  static const char *const modes[]
+      = { "", "checked", "hardened", "debug", "always-malloc", "debug-blocks",
+          "bypass-magazines", "count", "always-malloc,debug-blocks",
+          "force-pool=2" };
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      int status;
+      char *said;
+
+      options_now = modes[i];
+      said = test_capture (each_way_in_mode, &status);
+      if (status != 0)
+        g_error ("%s: %s", options_now, said);
+      g_free (said);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -182,6 +300,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/stats/geometry", test_geometry);
   test_add_fresh ("/slice/stats/live-is-exact", test_live_is_exact);
   test_add_fresh ("/slice/stats/sums", test_sums);
+  test_add ("/slice/stats/each-way", test_each_way);
   test_add_fresh ("/slice/stats/adaptation-shows", test_adaptation_shows);
   test_add_fresh ("/slice/stats/beside-quarantines", test_beside_quarantines);
   return g_test_run ();

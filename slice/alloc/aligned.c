@@ -111,7 +111,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
       return NULL;
     }
   if (block != NULL)
-    COUNT_UP_SHARED (&sli_dispatch.n_large_allocs, 1);
+    sli_dispatch_count_malloc ();
   return block;
 }
 
@@ -201,7 +201,7 @@ free_rounded (size_t alignment, size_t size, void *block)
     sli_dispatch_report_chunk (size, block, "slice_free_aligned");
   if (sli_dispatch.registers)
     sli_block_check_remove_at (block, size, "slice_free_aligned", CALL_SITE);
-  COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
+  sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 

@@ -32,10 +32,11 @@ typedef enum
 /* Has a block been asked for? */
 bool sli_alloc_is_ready (void);
 AllocPath sli_alloc_path (void);
-/* Blocks handed to malloc and back, because of their size. */
+/* Blocks handed to malloc and back, because of their size or alignment; none
+ * where each block is a malloc. */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
-/* Live blocks that are mallocs though they are small. */
-uint64_t sli_alloc_count_small_mallocs (void);
+/* Live blocks where each is a malloc; else 0. */
+uint64_t sli_alloc_count_live_mallocs (void);
 
 /* Any size, any block, no memory: what the short paths leave.  site: where the
  * call came from. */

@@ -100,6 +100,7 @@ bulk_free_checked (void *block, const char *operation, const void *site)
   if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
     sli_diag_misuse (ERROR_FOREIGN, operation, block, DIAG_SIZE_UNKNOWN, 0);
   sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 
@@ -120,7 +121,7 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
       if (sli_dispatch.registers)
         sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
                                    site);
-      COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
+      sli_dispatch_count_malloc_free ();
       TRACE_INTERNAL (free (blocks[i]));
     }
 }
@@ -182,7 +183,7 @@ slice_free_unsized (void *block)
   if (sli_dispatch.registers)
     sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
                                "slice_free_unsized", CALL_SITE);
-  COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
+  sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 

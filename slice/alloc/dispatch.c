@@ -188,14 +188,28 @@ sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees)
   *n_frees = LOAD (&sli_dispatch.n_large_frees);
 }
 
-/* In the checking modes the largest of our sizes are mallocs, too.  The
- * registry counts these. */
 uint64_t
-sli_alloc_count_small_mallocs (void)
+sli_alloc_count_live_mallocs (void)
 {
-  return sli_dispatch.path == PATH_MALLOC
-             ? LOAD (&sli_dispatch.n_small_mallocs)
-             : 0;
+  return LOAD (&sli_dispatch.n_live_mallocs);
+}
+
+void
+sli_dispatch_count_malloc (void)
+{
+  COUNT_UP_SHARED (sli_dispatch.path == PATH_MALLOC
+                       ? &sli_dispatch.n_live_mallocs
+                       : &sli_dispatch.n_large_allocs,
+                   1);
+}
+
+void
+sli_dispatch_count_malloc_free (void)
+{
+  if (sli_dispatch.path == PATH_MALLOC)
+    COUNT_DOWN_SHARED (&sli_dispatch.n_live_mallocs, 1);
+  else
+    COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
 }
 
 /* Early, so that our key is destroyed and our prepare handler called in the
@@ -223,9 +237,7 @@ malloc_alloc (size_t size, const void *site)
       TRACE_INTERNAL (free (block));
       return NULL;
     }
-  COUNT_UP_SHARED (size > SLICE_SIZE_MAX ? &sli_dispatch.n_large_allocs
-                                         : &sli_dispatch.n_small_mallocs,
-                   1);
+  sli_dispatch_count_malloc ();
   return block;
 }
 
@@ -268,10 +280,7 @@ malloc_free (size_t size, void *block, const void *site)
     sli_checking_remove_large (block, size, "slice_free1", site);
   else if (sli_dispatch.path == PATH_MALLOC)
     check_malloc_size (size, block);
-  if (size > SLICE_SIZE_MAX)
-    COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
-  else
-    COUNT_DOWN_SHARED (&sli_dispatch.n_small_mallocs, 1);
+  sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 

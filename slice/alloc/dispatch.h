@@ -40,7 +40,7 @@ typedef struct
   bool malloc_is_exact; /* malloc tells the exact size that was asked for */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;
-  _Alignas (8) uint64_t n_small_mallocs; /* live; PATH_MALLOC */
+  _Alignas (8) uint64_t n_live_mallocs; /* of any size; PATH_MALLOC */
 } Dispatch;
 
 extern Dispatch sli_dispatch;
@@ -81,6 +81,11 @@ _Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);
 void sli_dispatch_free (size_t size, void *block, const void *site);
+
+/* Counts a block of the system's malloc, whichever way it comes and goes: who
+ * frees it may not know its size. */
+void sli_dispatch_count_malloc (void);
+void sli_dispatch_count_malloc_free (void);
 
 /* --- trace.c --- */
 

@@ -105,8 +105,6 @@ print_mallocs (int fd, const SliceStats *stats)
          tool == NULL                     ? ""
          : strcmp (tool, "valgrind") == 0 ? tool
                                           : "a sanitizer");
-  print (fd, "slice: large: %llu allocated, %llu freed\n",
-         U (stats->n_large_allocs), U (stats->n_large_frees));
 }
 
 static bool

@@ -127,6 +127,6 @@ slice_get_stats (SliceStats *stats)
       class_add_magazines (&stats->classes[i], &magazines[i]);
     }
   stats_sum_up (stats);
-  stats->live_blocks += sli_alloc_count_small_mallocs ();
+  stats->live_blocks += sli_alloc_count_live_mallocs ();
   return true;
 }
