@@ -139,8 +139,10 @@ typedef struct
   size_t n_live;            /**< objects */
   size_t n_free;            /**< free blocks */
   size_t free_bytes;        /**< in free blocks */
-  size_t largest_free;      /**< the largest object that fits into one of them
-                                 now */
+  size_t largest_free;      /**< the largest object that slice_tlsf_alloc()
+                                 puts into one of them now; of blocks of almost
+                                 the same size it tries one, so a block may be
+                                 up to a 32nd larger */
   unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 if
                                         nothing is free */
 } SliceTlsfStats;

@@ -160,6 +160,17 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
 
 /* --- statistics ---------------------------------------------------------- */
 
+/* The largest stride that sli_tlsf_find() has a block for.  In the list of the
+ * largest block it looks at the first one only, and all larger lists are
+ * empty. */
+static size_t
+largest_to_find (const SliceTlsf *tlsf, size_t largest)
+{
+  if (largest == 0)
+    return 0;
+  return tlsf_block_stride (tlsf->lists[sli_tlsf_list_of (largest)]);
+}
+
 /* Returns the largest free stride. */
 static size_t
 stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
@@ -169,7 +180,6 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
   for (const TlsfBlock *block = walk_next (&walk); block != NULL;
        block = walk_next (&walk))
     {
-      size_t usable = tlsf_block_usable (tlsf, block);
       if (!tlsf_block_is_free (block))
         {
           stats->n_live++;
@@ -182,9 +192,10 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
       stats->free_bytes += tlsf_block_stride (block);
       if (tlsf_block_stride (block) > largest)
         largest = tlsf_block_stride (block);
-      if (usable > stats->largest_free)
-        stats->largest_free = usable;
     }
+  size_t overhead = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
+  size_t found = largest_to_find (tlsf, largest);
+  stats->largest_free = found > overhead ? found - overhead : 0;
   return largest;
 }
 

@@ -255,6 +255,50 @@ test_largest (void)
   g_free (buffer);
 }
 
+/* Fragments a heap, and asks for an object of what is said to be the largest
+ * free. */
+static void
+expect_largest (SliceTlsf *tlsf)
+{
+  void *objects[60] = { NULL };
+  SliceTlsfStats before, after;
+  for (int i = 0; i < 200; i++)
+    {
+      void **object = &objects[g_test_rand_int_range (0, 60)];
+      if (*object == NULL)
+        *object = slice_tlsf_alloc_aligned (
+            tlsf, (size_t) 16 << g_test_rand_int_range (0, 6),
+            (size_t) g_test_rand_int_range (0, 3000));
+      else
+        {
+          slice_tlsf_free (tlsf, *object);
+          *object = NULL;
+        }
+    }
+  slice_tlsf_get_stats (tlsf, &before);
+  if (before.largest_free != 0)
+    {
+      g_assert_nonnull (slice_tlsf_alloc (tlsf, before.largest_free));
+      slice_tlsf_get_stats (tlsf, &after);
+      g_assert_cmpuint (after.arena.n_requests, ==, before.arena.n_requests);
+    }
+  slice_tlsf_destroy (tlsf);
+}
+
+static void
+test_largest_of_fragments (void)
+{
+  static char buffer[65536];
+  const SliceArenaOptions checked = { .flags = SLICE_ARENA_CHECKED };
+  for (int turn = 0; turn < 300; turn++)
+    {
+      size_t bytes = (size_t) g_test_rand_int_range (60000, 65000);
+      expect_largest (slice_tlsf_new (NULL));
+      expect_largest (slice_tlsf_new (&checked));
+      expect_largest (slice_tlsf_new_fixed (buffer, bytes));
+    }
+}
+
 /* NULL to free is nothing, NULL to resize a new object. */
 static void
 test_null (void)
@@ -535,6 +579,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/buffer-bytes", test_buffer_bytes);
   g_test_add_func ("/slice/tlsf/small-buffers", test_small_buffers);
   g_test_add_func ("/slice/tlsf/largest", test_largest);
+  g_test_add_func ("/slice/tlsf/largest-of-fragments",
+                   test_largest_of_fragments);
   g_test_add_func ("/slice/tlsf/null", test_null);
   g_test_add_func ("/slice/tlsf/walk-ends", test_walk_ends);
   g_test_add_func ("/slice/tlsf/resize-in-place", test_resize_in_place);
