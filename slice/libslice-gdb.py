@@ -198,13 +198,39 @@ def count(n, word):
     return "%d %s%s" % (n, word, "" if n == 1 else "s")
 
 
-class Owner(gdb.Command):
+def require_symbols():
+    """Ends the command if the library's data has no types."""
+    try:
+        value("sli_registry")["records"]
+        type_of("ThreadRecord")
+    except gdb.error:
+        raise gdb.GdbError(
+            "libslice is not loaded, or has no debugging information: "
+            "build it with -g and do not strip it") from None
+
+
+class Command(gdb.Command):
+    """A command that ends with a message where its work can't be done."""
+
+    def __init__(self, name):
+        super().__init__(name, gdb.COMMAND_DATA)
+        self.name = name
+
+    def invoke(self, argument, from_tty):
+        require_symbols()
+        try:
+            self.run(argument)
+        except (gdb.error, ValueError) as error:
+            raise gdb.GdbError("%s: %s" % (self.name, error)) from None
+
+
+class Owner(Command):
     """slice-owner ADDRESS: whose it is."""
 
     def __init__(self):
-        super().__init__("slice-owner", gdb.COMMAND_DATA)
+        super().__init__("slice-owner")
 
-    def invoke(self, argument, from_tty):
+    def run(self, argument):
         address = int(gdb.parse_and_eval(argument).cast(type_of("long")))
         address &= (1 << 64) - 1
         print("%#x: %s" % (address, self.words(address)))
@@ -245,13 +271,13 @@ class Owner(gdb.Command):
         return words + ", " + (where_cached(start, index) or "out")
 
 
-class Magazines(gdb.Command):
+class Magazines(Command):
     """slice-magazines: what each thread keeps."""
 
     def __init__(self):
-        super().__init__("slice-magazines", gdb.COMMAND_DATA)
+        super().__init__("slice-magazines")
 
-    def invoke(self, argument, from_tty):
+    def run(self, _argument):
         for record in records():
             print("thread with record %#x%s" % (
                 int(record.address),
@@ -271,13 +297,13 @@ class Magazines(gdb.Command):
                 print(line)
 
 
-class Depots(gdb.Command):
+class Depots(Command):
     """slice-depot: full magazines that wait."""
 
     def __init__(self):
-        super().__init__("slice-depot", gdb.COMMAND_DATA)
+        super().__init__("slice-depot")
 
-    def invoke(self, argument, from_tty):
+    def run(self, _argument):
         for index, depot in depots():
             if int(depot["n_magazines"]) != 0:
                 print("class %4d: %s, %s" % (
@@ -286,13 +312,13 @@ class Depots(gdb.Command):
                     count(int(depot["n_chunks"]), "chunk")))
 
 
-class Slabs(gdb.Command):
+class Slabs(Command):
     """slice-slabs [CLASS]: a line a class; or a line a slab of one class."""
 
     def __init__(self):
-        super().__init__("slice-slabs", gdb.COMMAND_DATA)
+        super().__init__("slice-slabs")
 
-    def invoke(self, argument, from_tty):
+    def run(self, argument):
         wanted = int(argument) if argument else None
         sums = {}
         for run, slab in slabs():

@@ -85,4 +85,31 @@ expect_found "a node" '= node 0x[0-9a-f]*: parent word ' "$said"
 expect_none "no complaint of the script's" \
   "$(echo "$said" | grep -i -e 'traceback' -e 'Python Exception' \
      -e '^Error occurred')"
+
+# Without debugging information, or with an argument that makes no sense.
+soname=$($OBJDUMP -p "$top_builddir/slice/.libs/libslice.so" \
+         | awk '$1 == "SONAME" { print $2 }')
+mkdir "$temporary/plain"
+objcopy --strip-debug "$top_builddir/slice/.libs/libslice.so" \
+  "$temporary/plain/$soname"
+$CC -g -O1 -I"$top_srcdir" -I"$top_builddir" "$temporary/program.c" \
+  -o "$temporary/bare" "$temporary/plain/$soname" \
+  -Wl,-rpath,"$temporary/plain" > "$temporary/build.log" 2>&1 \
+  || cat "$temporary/build.log"
+for command in 'slice-owner live' slice-magazines slice-depot slice-slabs; do
+  SLICE_OPTIONS= gdb --batch -nx -x "$script" -ex 'break stop_here' -ex run \
+    -ex "$command" "$temporary/bare" 2>&1 < /dev/null
+done > "$temporary/said"
+expect_found "each command says that debugging information is missing" '^4$' \
+  "$(grep -c '^libslice is not loaded, or has no debugging information: ' \
+     "$temporary/said")"
+for command in 'slice-slabs no-number' 'slice-owner no_name'; do
+  SLICE_OPTIONS= gdb --batch -nx -x "$script" -ex 'break stop_here' -ex run \
+    -ex "$command" "$temporary/program" 2>&1 < /dev/null
+done >> "$temporary/said"
+expect_found "a bad number" '^slice-slabs: .*no-number' "$(cat "$temporary/said")"
+expect_found "a bad name" '^slice-owner: .*no_name' "$(cat "$temporary/said")"
+expect_none "and no complaint of Python's" \
+  "$(grep -i -e 'traceback' -e 'Python Exception' -e '^Error occurred' \
+     "$temporary/said")"
 finish
