@@ -207,7 +207,9 @@ SLICE_INLINE void *slice_copy (size_t size, const void *source)
  * @param chain        the first; NULL does nothing
  * @param next_offset  bytes from a block's start to its pointer to the next
  *
- * Errors: as slice_free1().  Threads: any.  Cost: O(length).
+ * Errors: as slice_free1(); a chain that comes back to itself (111).  A wild
+ * link is followed; the checking modes look up each block first.
+ * Threads: any.  Cost: O(length).
  * Source: g_slice_free_chain_with_offset().
  */
 SLICE_API void slice_free_chain_with_offset (size_t size, void *chain,
