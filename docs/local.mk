@@ -48,6 +48,24 @@ dist_decisions_DATA = \
 	%D%/decisions/0011-our-own-json.md
 decisionsdir = $(docdir)/decisions
 
+dist_results_DATA = \
+	%D%/results/arenas.txt \
+	%D%/results/clients.txt \
+	%D%/results/contexts.txt \
+	%D%/results/latency.svg \
+	%D%/results/live.svg \
+	%D%/results/memory-linear.svg \
+	%D%/results/memory-tlsf.svg \
+	%D%/results/memory.txt \
+	%D%/results/phases.svg \
+	%D%/results/ratios.svg \
+	%D%/results/results.txt \
+	%D%/results/sizes.svg \
+	%D%/results/soak.txt \
+	%D%/results/summary.json \
+	%D%/results/threads.svg
+resultsdir = $(docdir)/results
+
 # `make docs' where Doxygen is installed: a site of all documents and of the
 # headers' comments, and man(3), in docs/api/.
 EXTRA_DIST += %D%/doxygen-filter.awk %D%/groups.dox

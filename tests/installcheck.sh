@@ -96,7 +96,7 @@ unknown ()
   grep -o -E '(docs|slice)/[A-Za-z0-9_-]+(\.[a-z]+)?(/[A-Za-z0-9_.-]+)?' "$1" \
     | sed 's/[.]$//' | sort -u | while read -r name; do
     case $name in
-    */NAME* | docs/results* | slice/dropin/* | slice/.libs*) ;; # said to be source
+    */NAME* | slice/dropin/* | slice/.libs*) ;; # said to be source
     docs/*) test -e "$DESTDIR$docdir/${name#docs/}" \
       || test -e "$DESTDIR$docdir/${name#docs/}c.c" || echo "$name" ;;
     slice/*.h | slice/*.hpp)
@@ -106,6 +106,35 @@ unknown ()
 }
 expect_none "what the README names is installed" \
   "$(unknown "$DESTDIR$docdir/README")"
+
+# --- what documents and manuals refer to is installed ---
+
+# dangling FILE: the manuals and results that it refers to, and programs of the
+# benchmark, which are not there, unless the paragraph, or for a program any
+# paragraph, says that they are in the source tree
+dangling ()
+{
+  sed 's/\\-/-/g;s/\\f.//g;s/^[.][BI]R* *//;s/ (\([1-9]\))/(\1)/;s/^[.].*$//' \
+    "$1" > text.txt
+  grep -q 'source tree' text.txt || grep -o 'slice-bench' text.txt | sort -u
+  awk -v RS= '!/source tree/' text.txt \
+    | grep -o -E 'slice(-[a-z]+)?\([17]\)|(docs|^|[(])/?results/[a-z.-]+' \
+    | sed 's/^(//;s|^docs/||' | sort -u | while read -r name; do
+    case $name in
+    results/*) test -e "$DESTDIR$docdir/$name" || echo "$name" ;;
+    *)
+      page=${name%(*} section=${name#*(}
+      section=${section%)}
+      test -e "$DESTDIR$mandir/man$section/$page.$section" || echo "$name" ;;
+    esac
+  done
+}
+expect_none "what documents and manuals refer to is installed" \
+  "$(find "$DESTDIR$docdir" "$DESTDIR$mandir" -type f \
+       \( -name README -o -name '*.md' -o -name 'slice*.[17]' \) \
+     | while read -r file; do
+         dangling "$file" | sed "s|^|${file##*/}: |"
+       done)"
 
 # --- manuals and the debugger's commands ---
 
@@ -141,6 +170,10 @@ fi
 printf 'see docs/NOTHING and slice/nothing.h\n' > bad.txt
 expect_found "a document that is not installed is found" '^docs/NOTHING$' \
   "$(unknown bad.txt)"
+printf 'see slice-nothing(1), slice-bench and docs/results/no.txt\n' > bad.md
+expect_found "a reference that leads nowhere is found" \
+  '^slice-bench results/no.txt slice-nothing(1)$' \
+  "$(dangling bad.md | tr '\n' ' ' | sed 's/ $//')"
 expect_found "a header that is not installed is found" '^slice/nothing.h$' \
   "$(unknown bad.txt)"
 clients=$temporary

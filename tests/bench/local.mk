@@ -138,8 +138,7 @@ EXTRA_DIST += \
 	%D%/figures.py \
 	%D%/plots.py \
 	%D%/record-results \
-	%D%/trace-convert \
-	docs/results
+	%D%/trace-convert
 
 EXTRA_DIST += docs/man/slice-bench.1
 
