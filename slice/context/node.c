@@ -150,6 +150,17 @@ abort_if_null (const void *payload, const char *operation)
                     operation);
 }
 
+/* A block of its own begins there, so it never was a node: what lies before
+ * it is another's, unless that is all of a freed node without a payload. */
+static COLD bool
+is_plain_block (const void *payload, const SliceBlockInfo *own)
+{
+  const Node *node = head_of (payload);
+
+  return own->kind == SLICE_BLOCK_OUT && own->start == payload
+         && !(header_is_readable (node) && node_is_dead (node));
+}
+
 /* A pointer failed a test: finds out what it is and reports that. */
 static COLD _Noreturn void
 report_examined (const void *payload, const char *operation)
@@ -165,6 +176,8 @@ report_examined (const void *payload, const char *operation)
   /* At the start of a block that has a smaller header, or none. */
   if (own.kind == SLICE_BLOCK_INTERIOR && own.start != info.start)
     info = own;
+  else if (!large && is_plain_block (payload, &own))
+    info.kind = SLICE_BLOCK_FOREIGN;
   else if (large || (info.kind == SLICE_BLOCK_OUT && aligned))
     {
       if (node_is_dead (node))
