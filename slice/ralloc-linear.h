@@ -213,16 +213,20 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
                                        size_t align)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 /** Frees an object; NULL does nothing.
- * Errors: no live object of a gc context (207). */
+ * Errors: no live object of a gc context (207).  Large objects are nodes: of
+ * one that was freed before, and of what is no node either, ralloc_free()'s
+ * (200 to 203). */
 SLICE_API void ralloc_gc_free (void *ptr);
 /** The context of an object, in O(1).
- * Errors: no live object of a gc context (207). */
+ * Errors: as ralloc_gc_free(). */
 SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
 /** Begins a sweep: all objects of the context and all its children count as
  * unreachable until marked (nodes: until stolen away).  References that the
  * context holds stay. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
-/** Marks an object of the context as live; twice is once. */
+/** Marks an object of the context as live; twice is once.
+ * Errors: as ralloc_gc_free(), and an object of another context or a node
+ * elsewhere (207). */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
 /** Ends a sweep: frees all objects that are not marked. */
 SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);

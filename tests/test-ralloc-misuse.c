@@ -310,6 +310,42 @@ resize_linear (void)
   reralloc_size (NULL, ralloc_linear_context (NULL), 5000);
 }
 
+/* Where a node's header would lie there is a freed block. */
+static void
+free_slice_after_freed (void)
+{
+  void *blocks[256];
+  SliceBlockInfo info;
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = slice_alloc (64);
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i += 2)
+    slice_free1 (64, blocks[i]);
+  for (unsigned i = 1; i < G_N_ELEMENTS (blocks); i += 2)
+    {
+      slice_block_info ((char *) blocks[i] - 32, &info);
+      if (info.kind == SLICE_BLOCK_FREE)
+        ralloc_free (blocks[i]);
+    }
+  ralloc_free (blocks[1]);
+}
+
+static void
+gc_mark_node (void)
+{
+  ralloc_gc_mark_live (ralloc_gc_context (NULL), ralloc_size (NULL, 10));
+}
+
+/* Large, so it is a node. */
+static void
+gc_mark_other_large (void)
+{
+  RallocGc *other = ralloc_gc_context (NULL);
+
+  ralloc_gc_mark_live (ralloc_gc_context (NULL),
+                       ralloc_gc_alloc_size (other, 20000, 8));
+}
+
 static void
 gc_of_node (void)
 {
@@ -526,6 +562,8 @@ static const Misuse misuses[]
         { "free-static", free_static, "*error 200*", true },
         { "free-unmapped", free_unmapped, "*error 200*", true },
         { "free-slice", free_slice, "*error 200*", true },
+        { "free-slice-after-freed", free_slice_after_freed, "*error 200*",
+          true },
         { "free-low-address", free_dead_page, "*error 200*", true },
         { "steal-freed", steal_freed, "*error 201*", true },
         { "steal-to-freed", steal_to_freed, "*error 201*", true },
@@ -551,6 +589,8 @@ static const Misuse misuses[]
         { "linear-of-node", linear_of_node, "*error 206*", true },
         { "resize-linear", resize_linear, "*error 200*", true },
         { "gc-of-node", gc_of_node, "*error 207*", false },
+        { "gc-mark-node", gc_mark_node, "*error 207*", false },
+        { "gc-mark-other-large", gc_mark_other_large, "*error 207*", false },
         { "gc-bad-align", gc_bad_align, "*error 207*", false },
         { "gc-free-twice", gc_free_twice, "*error 207*", true },
         { "gc-free-interior", gc_free_interior, "*error 207*", true },

@@ -554,6 +554,8 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
   slab = slab_of (mem);
   if (UNLIKELY (slab == NULL))
     {
+      if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
+        report_not_gc (mem, "ralloc_gc_mark_live");
       ralloc_steal (gc, (void *) (uintptr_t) mem);
       return;
     }
