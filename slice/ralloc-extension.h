@@ -63,7 +63,8 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  * @return         false if there is no memory for the record
  *
  * A node that is kept while its parent is freed moves to the parent of the
- * node that the program freed, or becomes a root if that had none.  The
+ * node that the program freed, or becomes a root if that had none; with
+ * ralloc_free_children (ctx) it moves to the parent of ctx.  The
  * function may free other nodes, add children, or steal its node away, which
  * keeps it.  If it frees the parent of its node, the node is kept, whatever it
  * returns, and moves as if it had refused.
@@ -185,7 +186,10 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
 /** Limits the bytes that a subtree may hold.
  *
  * @param ctx    the top of the subtree, which counts
- * @param bytes  most bytes of blocks, headers included; 0 lifts the limit
+ * @param bytes  most bytes of the nodes' blocks, headers included; 0 lifts the
+ *               limit.  What a node has besides is not counted: a name
+ *               (ralloc_set_name()), and the record of what few nodes have
+ *               (a destructor, a name, a limit, references to it)
  * @return       false with errno ENOMEM if there is no memory for the record;
  *               a limit below what is held now is set, and allocations fail
  *               until enough is freed

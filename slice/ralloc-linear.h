@@ -19,9 +19,11 @@ SLICE_BEGIN_DECLS
  * Many small objects that are freed together: without a header each, aligned
  * to 8, never freed alone.  The context is an ordinary node (free it, steal
  * it, allocate nodes below it).  The objects lie in its buffers, none of them
- * at the context's own address, and are no nodes: to free or steal one, or to
- * use it as a parent, ends the program (202).  Only libslice-ralloc exports
- * Mesa's names without the prefix `ralloc_`. */
+ * at the context's own address, and are no nodes: to free or steal one ends the
+ * program (202).  So does to use one as a parent in the modes checked, hardened
+ * and debug; by default that is not found, and what lies before the object is
+ * overwritten.  Only libslice-ralloc exports Mesa's names without the prefix
+ * `ralloc_`. */
 
 /** A linear context: a node as well. */
 typedef struct RallocLinear RallocLinear;

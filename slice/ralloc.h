@@ -397,7 +397,8 @@ SLICE_API char *ralloc_strndup (const void *ctx, const char *str, size_t n)
  * @return      false with errno ENOMEM, *dest untouched
  *
  * Room grows geometrically: n appends of one byte move the string O(log n)
- * times.
+ * times.  With always-malloc, valgrind and the sanitizers each append moves
+ * it, as blocks have their exact size there, so that an overrun is found.
  *
  * Errors: NULL where none may be (210).
  * Threads: tree.  Cost: O(length of both); ralloc_str_append() does not

@@ -228,6 +228,25 @@ held (void *node)
   return before;
 }
 
+/* Names and records are not counted. */
+static void
+test_limit_names (void)
+{
+  void *root = ralloc_context (NULL);
+  void *node = ralloc_size (root, 10);
+  char name[1000];
+  size_t before;
+
+  memset (name, 'n', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  g_assert_true (ralloc_set_limit (root, 4096));
+  before = ralloc_limit_used (root);
+  ralloc_set_name (node, name);
+  ralloc_set_destructor (node, count_destroyed);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, before);
+  ralloc_free (root);
+}
+
 static void
 test_limit (void)
 {
@@ -646,6 +665,7 @@ main (int argc, char **argv)
   ADD ("reference-inside", test_reference_inside);
   ADD ("reference-dying", test_reference_dying);
   ADD ("limit", test_limit);
+  ADD ("limit-names", test_limit_names);
   ADD ("limit-counts", test_limit_counts);
   ADD ("limit-arenas", test_limit_arenas);
   ADD ("limit-strings", test_limit_strings);
