@@ -172,7 +172,8 @@ is_right (void *const *nodes, char *const *objects, const void *pointer)
 static void
 try_pointers (void *const *nodes, char *const *objects, Random *random)
 {
-  unsigned n_pointers = g_test_slow () ? N_POINTERS_SLOW : N_POINTERS;
+  unsigned n_pointers
+      = g_test_slow () ? N_POINTERS_SLOW : test_times (N_POINTERS, 20);
   unsigned n_missed = 0;
 
   for (unsigned i = 0; i < n_pointers; i++)
