@@ -38,7 +38,7 @@ object ()
 mkdir "$temporary/objects"
 for layer in port base page slab depot magazine checking alloc observe \
              context arena; do
-  for source in "$top_srcdir/slice/$layer"/*.c; do
+  for source in $(find "$top_srcdir/slice/$layer" -name '*.c' | sort); do
     object "$source"
   done
 done

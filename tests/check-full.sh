@@ -74,7 +74,7 @@ compile ()
 seeded_tree "$tree"
 sources=$(for layer in port base page slab depot magazine checking alloc \
                        observe context; do
-            ls "$tree/slice/$layer"/*.c
+            find "$tree/slice/$layer" -name '*.c' | sort
           done)
 
 # object SET SOURCE: two files may have one name

@@ -12,8 +12,8 @@
 #include "arena-options.h"
 
 #include <errno.h>
-#include "block-source.h"
-#include "span.h"
+#include "arena/source/block-source.h"
+#include "arena/source/span.h"
 #include "traced.h"
 
 enum

@@ -9,41 +9,41 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/arena-options.c \
 	%D%/arena-options.h \
 	%D%/arena-private.h \
-	%D%/block-growth.c \
-	%D%/block-source.c \
-	%D%/block-source.h \
+	%D%/source/block-growth.c \
+	%D%/source/block-source.c \
+	%D%/source/block-source.h \
 	%D%/bump.c \
 	%D%/bump.h \
 	%D%/exports.c \
 	%D%/in-context.c \
-	%D%/linear-grow.c \
-	%D%/linear-string.c \
-	%D%/linear.c \
-	%D%/linear.h \
+	%D%/linear/linear-grow.c \
+	%D%/linear/linear-string.c \
+	%D%/linear/linear.c \
+	%D%/linear/linear.h \
 	%D%/misuse.c \
 	%D%/misuse.h \
-	%D%/pool-track.c \
-	%D%/pool.c \
-	%D%/pool.h \
-	%D%/source-file.c \
-	%D%/source-fixed.c \
-	%D%/source-huge.c \
-	%D%/source-owned.c \
-	%D%/source-owned.h \
-	%D%/span-shared.c \
-	%D%/span.c \
-	%D%/span.h \
-	%D%/stack-check.c \
-	%D%/stack-resize.c \
-	%D%/stack.c \
-	%D%/stack.h \
-	%D%/tlsf-index.c \
-	%D%/tlsf-life.c \
-	%D%/tlsf-region.c \
-	%D%/tlsf-tail.c \
-	%D%/tlsf-walk.c \
-	%D%/tlsf.c \
-	%D%/tlsf.h \
+	%D%/pool/pool-track.c \
+	%D%/pool/pool.c \
+	%D%/pool/pool.h \
+	%D%/source/source-file.c \
+	%D%/source/source-fixed.c \
+	%D%/source/source-huge.c \
+	%D%/source/source-owned.c \
+	%D%/source/source-owned.h \
+	%D%/source/span-shared.c \
+	%D%/source/span.c \
+	%D%/source/span.h \
+	%D%/stack/stack-check.c \
+	%D%/stack/stack-resize.c \
+	%D%/stack/stack.c \
+	%D%/stack/stack.h \
+	%D%/tlsf/tlsf-index.c \
+	%D%/tlsf/tlsf-life.c \
+	%D%/tlsf/tlsf-region.c \
+	%D%/tlsf/tlsf-tail.c \
+	%D%/tlsf/tlsf-walk.c \
+	%D%/tlsf/tlsf.c \
+	%D%/tlsf/tlsf.h \
 	%D%/traced.c \
 	%D%/traced.h
 %C%_libarena_la_CFLAGS = $(slice_cflags)

@@ -12,18 +12,18 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/node.c \
 	%D%/node.h \
 	%D%/node-valid.c \
-	%D%/ralloc.c \
-	%D%/ralloc-extension.c \
-	%D%/ralloc-free.c \
-	%D%/ralloc-free.h \
-	%D%/ralloc-free-blocks.c \
-	%D%/ralloc-free-suspend.c \
-	%D%/ralloc-limit.c \
-	%D%/ralloc-reference.c \
-	%D%/ralloc-report.c \
-	%D%/ralloc-resize.c \
-	%D%/ralloc-steal.c \
-	%D%/ralloc-string.c \
+	%D%/ralloc/ralloc.c \
+	%D%/ralloc/ralloc-extension.c \
+	%D%/ralloc/ralloc-free.c \
+	%D%/ralloc/ralloc-free.h \
+	%D%/ralloc/ralloc-free-blocks.c \
+	%D%/ralloc/ralloc-free-suspend.c \
+	%D%/ralloc/ralloc-limit.c \
+	%D%/ralloc/ralloc-reference.c \
+	%D%/ralloc/ralloc-report.c \
+	%D%/ralloc/ralloc-resize.c \
+	%D%/ralloc/ralloc-steal.c \
+	%D%/ralloc/ralloc-string.c \
 	%D%/slack.c \
 	%D%/trailing-header.c
 %C%_libcontext_la_CFLAGS = $(slice_cflags)

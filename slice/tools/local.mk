@@ -47,10 +47,10 @@ endif
 	%D%/trace/format/operations.h \
 	%D%/trace/common/origin.c \
 	%D%/trace/common/origin.h \
-	%D%/trace/format/pack.c \
-	%D%/trace/format/pack.h \
-	%D%/trace/format/pack-clock.c \
-	%D%/trace/format/pack-clock.h \
+	%D%/trace/pack/pack.c \
+	%D%/trace/pack/pack.h \
+	%D%/trace/pack/pack-clock.c \
+	%D%/trace/pack/pack-clock.h \
 	%D%/trace/profile/profile.c \
 	%D%/trace/profile/profile.h \
 	%D%/trace/profile/profile-callers.c \
@@ -77,7 +77,7 @@ endif
 	%D%/trace/sites/names.h \
 	%D%/trace/sites/sites.c \
 	%D%/trace/sites/sites.h \
-	%D%/trace/format/spool.h \
+	%D%/trace/pack/spool.h \
 	%D%/trace/common/table.c \
 	%D%/trace/common/table.h \
 	%D%/trace/common/stage.c \
@@ -127,7 +127,7 @@ CLEANFILES += %D%/trace/report/page-files.c
 	%D%/trace/record/record-spool.c \
 	%D%/trace/record/record-stack.c \
 	%D%/trace/record/record-start.c \
-	%D%/trace/format/spool.h \
+	%D%/trace/pack/spool.h \
 	%D%/trace/format/trace-format.h \
 	%D%/trace/format/xxh64.c
 %C%_slice_trace_record_la_CFLAGS = $(SLICE_WARN_CFLAGS) \

@@ -30,14 +30,14 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	%D%/test-linear-steps.c \
 	$(arena_test_sources) \
 	slice/arena/arena-options.c \
-	slice/arena/block-growth.c \
-	slice/arena/block-source.c \
+	slice/arena/source/block-growth.c \
+	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/misuse.c \
-	slice/arena/linear.c \
-	slice/arena/linear-grow.c \
-	slice/arena/span.c \
-	slice/arena/span-shared.c \
+	slice/arena/linear/linear.c \
+	slice/arena/linear/linear-grow.c \
+	slice/arena/source/span.c \
+	slice/arena/source/span-shared.c \
 	slice/arena/traced.c \
 	slice/arena/annotate.c
 %C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arena/tlsf.h"
+#include "arena/tlsf/tlsf.h"
 
 enum
 {

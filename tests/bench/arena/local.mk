@@ -11,20 +11,20 @@
 # TLSF with its steps counted.
 %C%_tlsf_worst_steps_SOURCES = \
 	%D%/tlsf-worst.c \
-	slice/arena/tlsf.c \
-	slice/arena/tlsf-index.c \
-	slice/arena/tlsf-life.c \
-	slice/arena/tlsf-region.c \
-	slice/arena/tlsf-tail.c \
-	slice/arena/tlsf-walk.c \
+	slice/arena/tlsf/tlsf.c \
+	slice/arena/tlsf/tlsf-index.c \
+	slice/arena/tlsf/tlsf-life.c \
+	slice/arena/tlsf/tlsf-region.c \
+	slice/arena/tlsf/tlsf-tail.c \
+	slice/arena/tlsf/tlsf-walk.c \
 	slice/arena/arena-options.c \
-	slice/arena/block-growth.c \
-	slice/arena/block-source.c \
+	slice/arena/source/block-growth.c \
+	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \
 	slice/arena/misuse.c \
-	slice/arena/span.c \
-	slice/arena/span-shared.c \
+	slice/arena/source/span.c \
+	slice/arena/source/span-shared.c \
 	slice/arena/annotate.c
 %C%_tlsf_worst_steps_CPPFLAGS = $(AM_CPPFLAGS) -DTLSF_COUNT_STEPS
 %C%_tlsf_worst_steps_LDADD = slice/liballoc.la $(SLICE_THREAD_LIBS)

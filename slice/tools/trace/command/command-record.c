@@ -10,8 +10,8 @@
 #define _GNU_SOURCE
 #include "command-line.h"
 #include "commands.h"
-#include "tools/trace/format/pack.h"
-#include "tools/trace/format/spool.h"
+#include "tools/trace/pack/pack.h"
+#include "tools/trace/pack/spool.h"
 #include "tools/trace/common/tool.h"
 #include <dlfcn.h>
 #include <errno.h>

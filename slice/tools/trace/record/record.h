@@ -14,7 +14,7 @@
 #ifndef SLI_TRACE_RECORD_RECORD_H
 #define SLI_TRACE_RECORD_RECORD_H
 
-#include "tools/trace/format/spool.h"
+#include "tools/trace/pack/spool.h"
 #include <stddef.h>
 #include <stdbool.h>
 #include <stdint.h>

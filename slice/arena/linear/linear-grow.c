@@ -1,0 +1,218 @@
+/* linear-grow.c - an object that grows at the end of a linear arena
+ *
+ * Layer: arena.  While an object grows the arena is hidden from the inline
+ * code.  The object starts where the next one would, and is added when it is
+ * finished.  If its block becomes too small it moves to one of at least twice
+ * its size, so each byte is copied O(1) times.
+ *
+ * Design: section 8.2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "linear.h"
+
+#include <errno.h>
+#include <string.h>
+#include "arena/misuse.h"
+
+static void
+grow_require (const SliceLinear *linear)
+{
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+}
+
+/* Under a tool each character takes the slow path. */
+static void
+grow_set_end (Bump *bump)
+{
+  bump->head.growing_end
+      = bump->chain.is_annotated ? bump->head.growing : bump->block_end;
+}
+
+static void
+grow_begin (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  sli_bump_hide (bump);
+  linear->is_growing = true;
+  linear->grows_alone = false;
+  if (bump->current == BLOCK_NONE)
+    return;
+  char *start = sli_align (sli_bump_at (bump), 16);
+  if (start > bump->block_end)
+    start = bump->block_end;
+  bump->at = start;
+  bump->head.growing = start;
+  grow_set_end (bump);
+}
+
+static size_t
+grow_size (const SliceLinear *linear)
+{
+  if (linear->bump.current == BLOCK_NONE)
+    return 0;
+  return (size_t) (linear->bump.head.growing - linear->bump.at);
+}
+
+static size_t
+grow_room (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  if (bump->current == BLOCK_NONE)
+    return 0;
+  size_t room = (size_t) (bump->block_end - bump->head.growing);
+  size_t gap = sli_bump_gap (bump);
+  return room > gap ? room - gap : 0;
+}
+
+/* Adds a block with room for twice `size' bytes, or for `size' if there is no
+ * memory for more. */
+static bool
+grow_push (Bump *bump, size_t size)
+{
+  size_t need = size + sli_bump_gap (bump) + 8;
+  return sli_chain_push (&bump->chain, need + size)
+         || sli_chain_push (&bump->chain, need);
+}
+
+/* Moves the object to a block that has room for `more' further bytes.  A block
+ * that was pushed for this object alone is returned at once. */
+static bool
+grow_move (SliceLinear *linear, size_t more)
+{
+  Bump *bump = &linear->bump;
+  size_t size = grow_size (linear);
+  char *old = bump->at;
+  uint32_t n_used = bump->chain.n_used;
+  if (more > SIZE_MAX / 8 || !grow_push (bump, size + more))
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  bool drops = linear->grows_alone;
+  sli_arena_linear_enter_pushed (linear);
+  sli_bump_hide (bump);
+  if (bump->chain.is_annotated)
+    sli_annotate_show (bump->at, size);
+  if (size > 0)
+    memcpy (bump->at, old, size);
+  bump->head.growing = bump->at + size;
+  if (drops)
+    {
+      sli_chain_drop (&bump->chain, n_used - 1);
+      bump->current--;
+    }
+  linear->grows_alone = true;
+  grow_set_end (bump);
+  return true;
+}
+
+/* The offset of an address in the growing object, which may move; SIZE_MAX:
+ * the address lies elsewhere. */
+static size_t
+grow_offset (const SliceLinear *linear, const void *address)
+{
+  size_t offset = (uintptr_t) address - (uintptr_t) linear->bump.at;
+  return address != NULL && offset < grow_size (linear) ? offset : SIZE_MAX;
+}
+
+bool
+slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  bool is_first = !linear->is_growing;
+  if (is_first)
+    grow_begin (linear);
+  size_t inside = grow_offset (linear, source);
+  if (size > grow_room (linear) && !grow_move (linear, size))
+    {
+      if (is_first) /* no object grows, and others may be added */
+        slice_linear_abandon (linear);
+      return false;
+    }
+  if (inside != SIZE_MAX)
+    source = bump->at + inside;
+  if (bump->chain.is_annotated)
+    sli_annotate_show (bump->head.growing, size);
+  if (source != NULL)
+    memcpy (bump->head.growing, source, size);
+  bump->head.growing += size;
+  assert_here (bump->head.growing <= bump->block_end);
+  grow_set_end (bump);
+  return true;
+}
+
+void
+slice_linear_shrink (SliceLinear *linear, size_t size)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  size_t have = linear->is_growing ? grow_size (linear) : 0;
+  if (size > have)
+    sli_arena_report_misuse (
+        ARENA_MISUSE_SHRINK,
+        "linear arena %p: shrink by %zu of an object of %zu", (void *) linear,
+        size, have);
+  if (size == 0)
+    return;
+  assert_here (linear->is_growing);
+  bump->head.growing -= size;
+  if (bump->chain.is_annotated)
+    sli_annotate_hide (bump->head.growing, size);
+  grow_set_end (bump);
+}
+
+void *
+slice_linear_growing (const SliceLinear *linear, size_t *size)
+{
+  grow_require (linear);
+  if (size != NULL)
+    *size = linear->is_growing ? grow_size (linear) : 0;
+  bool is_there = linear->is_growing && linear->bump.current != BLOCK_NONE;
+  return is_there ? linear->bump.at : NULL;
+}
+
+/* Ends the growing state; the next object starts where this one did. */
+static void
+grow_end (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  linear->is_growing = false;
+  bump->head.growing = NULL;
+  bump->head.growing_end = NULL;
+  sli_bump_unhide (bump);
+}
+
+void *
+slice_linear_finish (SliceLinear *linear, size_t *size_out)
+{
+  grow_require (linear);
+  Bump *bump = &linear->bump;
+  size_t size = linear->is_growing ? grow_size (linear) : 0;
+  if (size_out != NULL)
+    *size_out = size;
+  if (linear->is_growing)
+    grow_end (linear);
+  if (size == 0)
+    return slice_linear_alloc (linear, 1);
+  void *object = sli_bump_alloc (bump, 16, size);
+  if (bump->chain.is_annotated)
+    sli_annotate_show_defined (object, size);
+  return object;
+}
+
+void
+slice_linear_abandon (SliceLinear *linear)
+{
+  grow_require (linear);
+  if (!linear->is_growing)
+    return;
+  size_t size = grow_size (linear);
+  if (linear->bump.chain.is_annotated && size > 0)
+    sli_annotate_hide (linear->bump.at, size);
+  grow_end (linear);
+}

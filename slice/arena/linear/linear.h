@@ -1,0 +1,52 @@
+/* linear.h - inside a linear arena
+ *
+ * Layer: arena: shared by linear.c, linear-grow.c and linear-string.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_LINEAR_LINEAR_H
+#define SLI_ARENA_LINEAR_LINEAR_H
+
+#include "arena/bump.h"
+
+typedef struct Cleanup Cleanup;
+
+/* A cleanup is an object in its arena. */
+struct Cleanup
+{
+  void (*cleanup) (void *data);
+  void *data;
+  Cleanup *next; /* the one added before */
+};
+
+struct SliceLinear
+{
+  Bump bump;         /* first */
+  Cleanup *cleanups; /* newest first */
+  /* Marks carry stamps that count up.  A mark m still holds if
+   * first < m <= undone_from  or  undone_to < m <= stamp. */
+  uint64_t stamp;       /* of the newest mark */
+  uint64_t first;       /* the last reset undid the marks up to here */
+  uint64_t undone_from; /* the last rollback undid the marks above this */
+  uint64_t undone_to;   /* up to this */
+  bool is_growing;      /* an object grows from sli_bump_at() to
+                           head.growing */
+  bool grows_alone;     /* the current block was pushed for it */
+};
+
+/* Reports misuse while an object grows. */
+void sli_arena_linear_require_still (const SliceLinear *linear);
+
+/* Adds an object with an alignment. */
+void *sli_arena_linear_add (SliceLinear *linear, size_t alignment,
+                            size_t size);
+
+/* slice_linear_resize() with an alignment. */
+void *sli_arena_linear_resize (SliceLinear *linear, void *object,
+                               size_t alignment, size_t old_size,
+                               size_t new_size);
+
+/* Leaves the current block for the one that was pushed last. */
+void sli_arena_linear_enter_pushed (SliceLinear *linear);
+
+#endif

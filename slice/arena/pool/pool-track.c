@@ -1,0 +1,435 @@
+/* pool-track.c - pools that know each of their chunks
+ *
+ * Layer: arena.  A bit for each chunk says whether it is live, so every bad
+ * free is found at the call.  A pool is of this kind if its objects are
+ * constructed or too small for a sign, or if it is checked, traced or watched
+ * by a tool.
+ *
+ * Design: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "pool.h"
+
+#include <errno.h>
+#include <string.h>
+#include "arena/misuse.h"
+#include "arena/traced.h"
+#include "port/compiler.h"
+
+enum
+{
+  WORD_BITS = 64,
+  N_TRACKS_MIN = 4,
+
+  /* Fills the free objects of a checked pool. */
+  FILL_BYTE = 0xdb
+};
+
+static size_t
+live_bytes (const Track *track)
+{
+  return (track->n_chunks + WORD_BITS - 1) / WORD_BITS * sizeof (uint64_t);
+}
+
+/* Allocates the bits, none of them set; false: no memory. */
+static bool
+live_alloc (SlicePool *pool, Track *track)
+{
+  track->live = sli_chain_table_alloc (&pool->chain, 0, live_bytes (track));
+  if (track->live != NULL)
+    memset (track->live, 0, live_bytes (track));
+  return track->live != NULL;
+}
+
+static char *
+track_chunk (const SlicePool *pool, const Track *track, size_t index)
+{
+  return track->start + index * pool->chunk_bytes;
+}
+
+/* The number of tracks that start at or below the address. */
+static uint32_t
+track_rank (const SlicePool *pool, const void *address)
+{
+  uint32_t low = 0;
+  uint32_t high = pool->n_tracks;
+  while (low < high)
+    {
+      uint32_t middle = (low + high) / 2;
+      if ((uintptr_t) pool->tracks[middle].start <= (uintptr_t) address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static Track *
+track_of (const SlicePool *pool, const void *address)
+{
+  uint32_t rank = track_rank (pool, address);
+  if (rank == 0)
+    return NULL;
+  Track *track = &pool->tracks[rank - 1];
+  size_t offset = (size_t) ((uintptr_t) address - (uintptr_t) track->start);
+  return offset < track->n_chunks * pool->chunk_bytes ? track : NULL;
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+static bool
+tracks_have_room (SlicePool *pool)
+{
+  if (pool->n_tracks < pool->n_tracks_room)
+    return true;
+  uint32_t n = pool->n_tracks_room * 2;
+  if (n < N_TRACKS_MIN)
+    n = N_TRACKS_MIN;
+  Track *tracks = sli_chain_table_alloc (
+      &pool->chain, pool->n_tracks_room * sizeof (Track), n * sizeof (Track));
+  if (tracks == NULL)
+    return false;
+  if (pool->tracks != NULL)
+    memcpy (tracks, pool->tracks, pool->n_tracks * sizeof (Track));
+  slice_free1 (pool->n_tracks_room * sizeof (Track), pool->tracks);
+  pool->tracks = tracks;
+  pool->n_tracks_room = n;
+  return true;
+}
+
+bool
+sli_pool_track_block (SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  size_t room = end > start ? (size_t) (end - start) : 0;
+  Track track
+      = { .start = start, .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
+  if (track.n_chunks == 0 || track_of (pool, start) != NULL)
+    return true;
+  if (!tracks_have_room (pool))
+    return false;
+  /* The hooks hear of each end exactly once, which takes the bits. */
+  if (pool->is_traced && !live_alloc (pool, &track))
+    return false;
+  uint32_t rank = track_rank (pool, start);
+  memmove (pool->tracks + rank + 1, pool->tracks + rank,
+           (pool->n_tracks - rank) * sizeof (Track));
+  pool->tracks[rank] = track;
+  pool->n_tracks++;
+  assert_here (pool->n_tracks <= pool->n_tracks_room);
+  return true;
+}
+
+static void
+track_end (SlicePool *pool, Track *track)
+{
+  const SlicePoolOptions *options = &pool->options;
+  for (uint32_t i = 0; i < track->n_constructed; i++)
+    {
+      char *object = track_chunk (pool, track, i);
+      if (pool->chain.is_annotated)
+        sli_annotate_show_defined (object, options->object_bytes);
+      if (options->destruct != NULL)
+        options->destruct (object, options->data);
+    }
+  if (track->live != NULL)
+    sli_chain_table_free (&pool->chain, live_bytes (track), track->live);
+}
+
+void
+sli_pool_track_block_gone (SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  Track *track = track_of (pool, start);
+  if (track == NULL)
+    return;
+  track_end (pool, track);
+  pool->n_tracks--;
+  size_t n_above = pool->n_tracks - (size_t) (track - pool->tracks);
+  memmove (track, track + 1, n_above * sizeof (Track));
+}
+
+void
+sli_pool_track_start_over (SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      Track *track = &pool->tracks[i];
+      track->n_cut = 0;
+      track->is_blind = false;
+      if (track->live != NULL)
+        memset (track->live, 0, live_bytes (track));
+    }
+  if (chain->is_annotated && chain->embedded != NULL)
+    sli_annotate_cut (chain->embedded, chain->embedded,
+                      chain->embedded + chain->embedded_bytes);
+  pool->free = NULL;
+  pool->n_live = 0;
+}
+
+void
+sli_pool_track_fini (SlicePool *pool)
+{
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    track_end (pool, &pool->tracks[i]);
+  sli_chain_table_free (&pool->chain, pool->n_tracks_room * sizeof (Track),
+                        pool->tracks);
+  pool->tracks = NULL;
+  pool->n_tracks = 0;
+}
+
+size_t
+sli_pool_track_n_chunks (const SlicePool *pool)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    n += pool->tracks[i].n_chunks;
+  return n;
+}
+
+size_t
+sli_pool_track_bytes (const SlicePool *pool)
+{
+  size_t bytes = pool->n_tracks_room * sizeof (Track);
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    if (pool->tracks[i].live != NULL)
+      bytes += live_bytes (&pool->tracks[i]);
+  return bytes;
+}
+
+/* --- links and contents -------------------------------------------------- */
+
+static void **
+chunk_link (const SlicePool *pool, char *chunk)
+{
+  return (void **) (void *) (chunk + pool->link_offset);
+}
+
+static void
+chunk_push (SlicePool *pool, char *chunk)
+{
+  void **link = chunk_link (pool, chunk);
+  if (pool->chain.is_annotated)
+    sli_annotate_show (link, sizeof *link);
+  *link = pool->free;
+  if (pool->chain.is_annotated)
+    sli_annotate_hide (link, sizeof *link);
+  pool->free = chunk;
+}
+
+static char *
+chunk_pop (SlicePool *pool)
+{
+  char *chunk = pool->free;
+  void **link = chunk_link (pool, chunk);
+  if (pool->chain.is_annotated)
+    sli_annotate_show_defined (link, sizeof *link);
+  pool->free = *link;
+  if (pool->chain.is_annotated)
+    sli_annotate_hide (link, sizeof *link);
+  return chunk;
+}
+
+static void
+chunk_require_filled (const SlicePool *pool, const char *chunk)
+{
+  if (pool->chain.is_annotated)
+    sli_annotate_show_defined (chunk, pool->options.object_bytes);
+  for (size_t i = 0; i < pool->options.object_bytes; i++)
+    if ((unsigned char) chunk[i] != FILL_BYTE)
+      sli_arena_report_misuse (
+          ARENA_MISUSE_POOL_WRITTEN,
+          "pool %p: %p was written to at byte %zu while free",
+          (const void *) pool, (const void *) chunk, i);
+}
+
+/* --- alloc --------------------------------------------------------------- */
+
+/* Constructs an object that never was; tells a watching tool of it. */
+static bool
+chunk_ready (SlicePool *pool, Track *track, size_t index)
+{
+  const SlicePoolOptions *options = &pool->options;
+  char *object = track_chunk (pool, track, index);
+  if (pool->chain.is_annotated)
+    {
+      int32_t at = sli_chain_find (&pool->chain, object);
+      sli_annotate_object (sli_chain_block (&pool->chain, at).start, object,
+                           options->object_bytes);
+    }
+  if (options->construct == NULL)
+    return true;
+  if (index >= track->n_constructed)
+    {
+      if (!options->construct (object, options->data))
+        return false;
+      track->n_constructed = (uint32_t) index + 1;
+    }
+  else if (pool->chain.is_annotated)
+    sli_annotate_show_defined (object, options->object_bytes);
+  return true;
+}
+
+static void
+chunk_hide (SlicePool *pool, char *object)
+{
+  if (!pool->chain.is_annotated)
+    return;
+  int32_t at = sli_chain_find (&pool->chain, object);
+  sli_annotate_object_gone (sli_chain_block (&pool->chain, at).start, object,
+                            pool->options.object_bytes);
+}
+
+/* Allocates the next chunk that was never handed out.  If its construction
+ * fails it stays the next one. */
+static char *
+pool_cut_one (SlicePool *pool)
+{
+  if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
+    return NULL;
+  char *chunk = pool->cut_at;
+  Track *track = track_of (pool, chunk);
+  KNOWN (track != NULL);
+  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+  if (!chunk_ready (pool, track, index))
+    {
+      chunk_hide (pool, chunk);
+      errno = ENOMEM;
+      return NULL;
+    }
+  track->n_cut = (uint32_t) index + 1;
+  assert_here (track->n_cut <= track->n_chunks);
+  pool->cut_at += pool->chunk_bytes;
+  return chunk;
+}
+
+static void
+track_flip (const SlicePool *pool, Track *track, const char *chunk)
+{
+  KNOWN (track != NULL);
+  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+  if (track->live != NULL)
+    track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
+}
+
+/* The first free in a block allocates its bits.  Until then all that was cut
+ * is live, and a pool that only grows needs no bits. */
+static void
+track_make_bits (SlicePool *pool, Track *track)
+{
+  if (track->live != NULL || track->is_blind)
+    return;
+  track->is_blind = !live_alloc (pool, track);
+  for (uint32_t i = 0; i < track->n_cut && track->live != NULL; i++)
+    track->live[i / WORD_BITS] |= UINT64_C (1) << (i % WORD_BITS);
+}
+
+static bool
+track_is_live (const Track *track, size_t index)
+{
+  if (track->live == NULL)
+    return index < track->n_cut;
+  return (track->live[index / WORD_BITS] >> (index % WORD_BITS) & 1) != 0;
+}
+
+void *
+sli_pool_track_alloc (SlicePool *pool)
+{
+  char *chunk;
+  if (pool->free != NULL)
+    {
+      chunk = chunk_pop (pool);
+      if (pool->is_filled)
+        chunk_require_filled (pool, chunk);
+      Track *track = track_of (pool, chunk);
+      KNOWN (track != NULL);
+      size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+      chunk_ready (pool, track, index);
+    }
+  else
+    chunk = pool_cut_one (pool);
+  if (chunk == NULL)
+    return NULL;
+  track_flip (pool, track_of (pool, chunk), chunk);
+  pool->n_live++;
+  if (pool->is_traced)
+    sli_trace_alloc (SLICE_TRACE_POOL, chunk, pool->options.object_bytes);
+  return chunk;
+}
+
+void
+sli_pool_track_report_end (const SlicePool *pool)
+{
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      const Track *track = &pool->tracks[i];
+      for (uint32_t j = 0; j < track->n_cut; j++)
+        if (track_is_live (track, j))
+          sli_trace_free (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
+    }
+}
+
+/* --- free ---------------------------------------------------------------- */
+
+void
+sli_pool_report_foreign (const SlicePool *pool, const void *object)
+{
+  sli_arena_report_misuse (ARENA_MISUSE_POOL_FOREIGN,
+                           "pool %p: %p is not of this pool",
+                           (const void *) pool, object);
+}
+
+void
+sli_pool_report_interior (const SlicePool *pool, const void *object,
+                          size_t offset)
+{
+  sli_arena_report_misuse (ARENA_MISUSE_POOL_INTERIOR,
+                           "pool %p: %p is %zu bytes inside an object of %zu",
+                           (const void *) pool, object, offset,
+                           pool->options.object_bytes);
+}
+
+/* The track of a live object; reports misuse of any other address. */
+static Track *
+track_require (const SlicePool *pool, const char *object)
+{
+  Track *track = track_of (pool, object);
+  if (track == NULL)
+    sli_pool_report_foreign (pool, object);
+  size_t offset = (size_t) (object - track->start);
+  size_t index = offset / pool->chunk_bytes;
+  if (offset % pool->chunk_bytes != 0)
+    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
+  if (!track_is_live (track, index))
+    sli_arena_report_misuse (
+        ARENA_MISUSE_POOL_TWICE,
+        "pool %p: %p (objects of %zu bytes) is free already",
+        (const void *) pool, (const void *) object,
+        pool->options.object_bytes);
+  return track;
+}
+
+void
+sli_pool_track_free (SlicePool *pool, void *object)
+{
+  Track *track = track_require (pool, object);
+  track_make_bits (pool, track);
+  track_flip (pool, track, object);
+  assert_here (pool->n_live > 0);
+  pool->n_live--;
+  if (pool->is_traced)
+    sli_trace_free (SLICE_TRACE_POOL, object, 0);
+  if (pool->is_filled)
+    memset (object, FILL_BYTE, pool->options.object_bytes);
+  chunk_hide (pool, object);
+  chunk_push (pool, object);
+  uint32_t n_in_use = pool->chain.n_used + (pool->chain.embedded != NULL);
+  if (pool->n_live == 0 && n_in_use > 1)
+    sli_pool_start_over (pool);
+}

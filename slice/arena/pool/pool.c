@@ -1,0 +1,561 @@
+/* pool.c - pools: objects of one size, freed in any order or all at once
+ *
+ * Layer: arena: above the chain of blocks.  pool-track.c has tracked pools,
+ * which know each chunk.
+ *
+ * Design: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "pool.h"
+
+#include <errno.h>
+#include <string.h>
+#include "arena/misuse.h"
+#include "arena/arena-private.h"
+#include "arena/traced.h"
+
+#define CONTROL_BYTES align_up (sizeof (SlicePool), 16)
+
+enum
+{
+  NEW_BYTES = 512,
+  OBJECT_BYTES_MAX = MIB (1),
+
+  /* Addresses in the stack when it is first allocated; then it doubles. */
+  STACK_ROOM_MIN = 64,
+
+  /* How much of a block is cut into chunks at a time: enough to make the call
+   * rare, and so little that no page is touched long before its use. */
+  CUT_BYTES = 2048,
+
+  /* A free object of a plain pool holds a sign, and a link before it. */
+  PLAIN_BYTES_MIN = 2 * sizeof (void *),
+
+  /* The largest block that a reserve adds. */
+  RESERVE_BYTES_MAX = 1 << 30
+};
+
+void
+sli_pool_require (const SlicePool *pool)
+{
+  sli_arena_require (pool, pool->kind, ARENA_POOL);
+}
+
+/* --- making and ending --------------------------------------------------- */
+
+size_t
+sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
+{
+  *options = *given;
+  if (options->alignment == 0)
+    options->alignment = sli_natural_alignment (given->object_bytes);
+  size_t alignment = options->alignment;
+  if (given->object_bytes == 0 || given->object_bytes > OBJECT_BYTES_MAX
+      || !is_power_of_two (alignment)
+      || alignment > SLICE_ARENA_ALIGNMENT_MAX)
+    {
+      errno = EINVAL;
+      return 0;
+    }
+  if (alignment < 8)
+    options->alignment = 8;
+  if (!sli_options_fill (&given->arena, NEW_BYTES - CONTROL_BYTES, 0,
+                         &options->arena))
+    return 0;
+  size_t empty = CONTROL_BYTES
+                 + sli_options_embedded (&options->arena, CONTROL_BYTES);
+  return sli_options_allow (&options->arena, empty) ? empty : 0;
+}
+
+static void
+pool_lay_out (SlicePool *pool)
+{
+  const SlicePoolOptions *options = &pool->options;
+  bool is_annotated = pool->chain.is_annotated;
+  size_t object = sli_round8 (options->object_bytes);
+  pool->is_filled = (options->arena.flags & SLICE_ARENA_CHECKED) != 0
+                    || sli_arena_all_checked ();
+  bool links_behind
+      = pool->is_filled || is_annotated || options->construct != NULL;
+  pool->is_filled = pool->is_filled && options->construct == NULL;
+  pool->is_traced = (options->arena.flags & ARENA_TRACED) != 0;
+  pool->is_tracked
+      = links_behind || object < PLAIN_BYTES_MIN || pool->is_traced;
+  pool->link_offset = links_behind ? object : 0;
+  size_t chunk = object + (links_behind ? sizeof (void *) : 0);
+  chunk += is_annotated ? ANNOTATE_GAP_BYTES : 0;
+  pool->chunk_bytes = align_up (chunk, options->alignment);
+}
+
+SlicePool *
+sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
+                      void (*end) (void *))
+{
+  SlicePool *pool = memory;
+  memset (pool, 0, sizeof *pool);
+  size_t embedded = sli_options_embedded (&options->arena, CONTROL_BYTES);
+  pool->kind = ARENA_POOL;
+  pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
+  pool->end = end;
+  pool->options = *options;
+  sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
+                  embedded, CONTROL_BYTES);
+  pool_lay_out (pool);
+  pool->head.sign = (void *) ~(uintptr_t) pool;
+  sli_pool_start_over (pool);
+  return pool;
+}
+
+static size_t
+stack_room (const SlicePool *pool)
+{
+  return (size_t) (pool->head.limit - pool->head.bottom);
+}
+
+/* Frees the stack of addresses, which is empty. */
+static void
+stack_drop (SlicePool *pool)
+{
+  sli_chain_table_free (&pool->chain, stack_room (pool) * sizeof (void *),
+                        pool->head.bottom);
+  pool->head.bottom = NULL;
+  pool->head.limit = NULL;
+  pool->head.top = NULL;
+}
+
+void
+sli_arena_pool_fini (void *memory)
+{
+  SlicePool *pool = memory;
+  if (pool->is_traced)
+    sli_pool_track_report_end (pool);
+  stack_drop (pool);
+  if (pool->is_tracked)
+    sli_pool_track_fini (pool);
+  pool->kind = ARENA_DEAD;
+  sli_chain_fini (&pool->chain);
+}
+
+static void
+pool_end (void *memory)
+{
+  SlicePool *pool = memory;
+  sli_arena_pool_fini (pool);
+  slice_free1 (pool->control_bytes, pool);
+}
+
+SlicePool *
+slice_pool_new (const SlicePoolOptions *given)
+{
+  SlicePoolOptions options;
+  size_t bytes = sli_arena_pool_bytes (given, &options);
+  void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+  return memory != NULL ? sli_arena_pool_setup (memory, &options, pool_end)
+                        : NULL;
+}
+
+SlicePool *
+slice_pool_new_plain (size_t object_bytes)
+{
+  SlicePoolOptions options = { .object_bytes = object_bytes };
+  return slice_pool_new (&options);
+}
+
+void
+slice_pool_destroy (SlicePool *pool)
+{
+  if (pool == NULL)
+    return;
+  sli_pool_require (pool);
+  pool->end (pool);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+static void
+pool_set_bias (SlicePool *pool, ptrdiff_t bias)
+{
+  if (pool->is_tracked)
+    return;
+  pool->head.n_live += bias - pool->bias;
+  pool->bias = bias;
+}
+
+static size_t
+pool_n_chunks_in (const SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
+}
+
+/* Makes a block the one that chunks are cut from. */
+static void
+pool_enter (SlicePool *pool, Block block)
+{
+  pool->cut_at = sli_align (block.start, pool->options.alignment);
+  pool->cut_end
+      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
+}
+
+bool
+sli_pool_push_block (SlicePool *pool)
+{
+  BlockChain *chain = &pool->chain;
+  size_t alignment = pool->options.alignment;
+  size_t extra = alignment > 16 ? alignment : 0;
+  size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
+  size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
+  if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
+    return false;
+  Block block = chain->table[chain->n_used - 1];
+  if (pool->is_tracked && !sli_pool_track_block (pool, block))
+    {
+      sli_chain_drop (chain, chain->n_used - 1);
+      return false;
+    }
+  pool_enter (pool, block);
+  pool_set_bias (pool, chain->n_used + (chain->embedded != NULL) <= 1);
+  return true;
+}
+
+void
+sli_pool_start_over (SlicePool *pool)
+{
+  sli_chain_cut (&pool->chain, 0);
+  if (pool->is_tracked)
+    sli_pool_track_start_over (pool);
+  pool->head.top = pool->head.bottom;
+  pool->spilt = NULL;
+  pool->bias = 1;
+  pool->head.n_live = 1;
+  pool->cut_at = NULL;
+  pool->cut_end = NULL;
+  if (pool->chain.embedded == NULL)
+    return;
+  Block block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
+  if (!pool->is_tracked || sli_pool_track_block (pool, block))
+    pool_enter (pool, block);
+}
+
+/* --- alloc and free of plain pools --------------------------------------- */
+
+/* Doubles the stack of addresses; false if there is no memory. */
+static bool
+stack_grow (SlicePool *pool)
+{
+  SlicePoolV1 *head = &pool->head;
+  size_t n = stack_room (pool);
+  size_t used = (size_t) (head->top - head->bottom);
+  size_t n_new = n == 0 ? STACK_ROOM_MIN : 2 * n;
+  void **bottom = sli_chain_table_alloc (&pool->chain, n * sizeof (void *),
+                                         n_new * sizeof (void *));
+  if (bottom == NULL)
+    return false;
+  if (used > 0)
+    memcpy (bottom, head->bottom, used * sizeof (void *));
+  slice_free1 (n * sizeof (void *), head->bottom);
+  head->bottom = bottom;
+  head->top = bottom + used;
+  head->limit = bottom + n_new;
+  return true;
+}
+
+/* Cuts the next few chunks and returns the lowest.  The others go onto the
+ * stack, the next higher one on top. */
+static void **
+pool_cut (SlicePool *pool)
+{
+  if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
+    return NULL;
+  size_t chunk = pool->chunk_bytes;
+  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
+  size_t n_most = CUT_BYTES / chunk;
+  /* A pool that has only its embedded block does without a stack. */
+  if (stack_room (pool) == 0 && pool->chain.n_used > 0)
+    stack_grow (pool);
+  if (n_most > stack_room (pool))
+    n_most = stack_room (pool);
+  if (n > n_most + 1)
+    n = n_most + 1;
+  char *first = pool->cut_at;
+  for (size_t i = n - 1; i > 0; i--)
+    {
+      void **words = (void **) (void *) (first + i * chunk);
+      words[1] = pool->head.sign;
+      *pool->head.top++ = words;
+    }
+  pool->cut_at = first + n * chunk;
+  assert_here (pool->cut_at <= pool->cut_end);
+  assert_here (pool->head.top <= pool->head.limit);
+  return (void **) (void *) first;
+}
+
+/* A chunk, when the stack is empty. */
+static void **
+pool_alloc (SlicePool *pool)
+{
+  void **words = pool->spilt;
+  if (words == NULL)
+    return pool_cut (pool);
+  pool->spilt = words[0];
+  return words;
+}
+
+void *
+slice_pool_alloc_slow_v1 (SlicePool *pool)
+{
+  sli_pool_require (pool);
+  if (pool->is_tracked)
+    return sli_pool_track_alloc (pool);
+  void **words = pool_alloc (pool);
+  if (words == NULL)
+    return NULL;
+  words[1] = NULL;
+  pool->head.n_live++;
+  return words;
+}
+
+/* The first chunk of the block that an address lies in, whether in use or
+ * spare; NULL: in none. */
+static const char *
+pool_chunks_of (const SlicePool *pool, const void *address)
+{
+  const BlockChain *chain = &pool->chain;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      if ((uintptr_t) address - (uintptr_t) block.start
+          < sli_block_bytes (&block))
+        return sli_align (block.start, pool->options.alignment);
+    }
+  return NULL;
+}
+
+/* No live object has this address.  A chunk that carries the sign was free
+ * before. */
+static _Noreturn void
+report_free (const SlicePool *pool, const void *object, bool has_sign)
+{
+  const char *first = pool_chunks_of (pool, object);
+  if (first == NULL && !has_sign)
+    sli_pool_report_foreign (pool, object);
+  size_t offset = (uintptr_t) object - (uintptr_t) first;
+  if (first != NULL && offset % pool->chunk_bytes != 0)
+    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
+  sli_arena_report_misuse (
+      ARENA_MISUSE_POOL_TWICE,
+      "pool %p: %p (objects of %zu bytes) is free already",
+      (const void *) pool, object, pool->options.object_bytes);
+}
+
+/* Is a chunk that carries the sign really free?  It is if it is on the stack
+ * or in the list, or in what was not cut since the pool last started over. */
+static bool
+pool_has_free (const SlicePool *pool, const void *object)
+{
+  for (void **at = pool->head.bottom; at != pool->head.top; at++)
+    if (*at == object)
+      return true;
+  for (void **words = pool->spilt; words != NULL; words = words[0])
+    if (words == object)
+      return true;
+  if ((uintptr_t) object - (uintptr_t) pool->cut_at
+      < (uintptr_t) pool->cut_end - (uintptr_t) pool->cut_at)
+    return true;
+  return sli_chain_find (&pool->chain, object) == BLOCK_NONE;
+}
+
+void
+slice_pool_free_slow_v1 (SlicePool *pool, void *object)
+{
+  sli_pool_require (pool);
+  if (object == NULL)
+    return;
+  if (pool->is_tracked)
+    {
+      sli_pool_track_free (pool, object);
+      return;
+    }
+  void **words = object;
+  if (pool->head.n_live == pool->bias)
+    report_free (pool, object, false);
+  if (words[1] == pool->head.sign && pool_has_free (pool, object))
+    report_free (pool, object, true);
+  words[1] = pool->head.sign;
+  if (pool->head.top != pool->head.limit || stack_grow (pool))
+    *pool->head.top++ = words;
+  else
+    {
+      words[0] = pool->spilt;
+      pool->spilt = words;
+    }
+  pool->head.n_live--;
+  assert_here (pool->head.n_live >= pool->bias);
+  if (pool->head.n_live == 0)
+    sli_pool_start_over (pool);
+}
+
+void
+slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
+{
+  for (size_t i = 0; i < n; i++)
+    slice_pool_free (pool, objects[i]);
+}
+
+/* --- reserve ------------------------------------------------------------- */
+
+/* Chunks in all blocks, in use and spare. */
+static size_t
+pool_n_chunks (const SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  size_t n = 0;
+  if (pool->is_tracked)
+    return sli_pool_track_n_chunks (pool);
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    n += pool_n_chunks_in (pool, sli_chain_block (chain, i));
+  return n;
+}
+
+/* Adds a spare block for n chunks, or for as many as fit into one, and its
+ * track, so that nothing has to be allocated when it comes into use. */
+static bool
+pool_add_spare (SlicePool *pool, size_t n)
+{
+  BlockChain *chain = &pool->chain;
+  size_t alignment = pool->options.alignment;
+  size_t extra = alignment > 16 ? alignment : 0;
+  size_t n_most = (RESERVE_BYTES_MAX - extra) / pool->chunk_bytes;
+  size_t bytes = (n < n_most ? n : n_most) * pool->chunk_bytes + extra;
+  if (!sli_chain_add_spare (chain, bytes))
+    return false;
+  if (!pool->is_tracked
+      || sli_pool_track_block (pool, chain->table[chain->n_blocks - 1]))
+    return true;
+  sli_chain_drop (chain, chain->n_blocks - 1);
+  errno = ENOMEM;
+  return false;
+}
+
+/* Returns the spare blocks beyond the first n_blocks. */
+static void
+pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
+{
+  BlockChain *chain = &pool->chain;
+  while (chain->n_blocks > n_blocks)
+    {
+      uint32_t last = chain->n_blocks - 1;
+      if (pool->is_tracked)
+        sli_pool_track_block_gone (pool, chain->table[last]);
+      sli_chain_drop (chain, last);
+    }
+}
+
+bool
+slice_pool_reserve (SlicePool *pool, size_t n)
+{
+  sli_pool_require (pool);
+  uint32_t n_blocks = pool->chain.n_blocks;
+  size_t n_live = slice_pool_n_live (pool);
+  while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
+    {
+      size_t n_free = pool_n_chunks (pool) - n_live;
+      if (n <= n_free)
+        return true;
+      if (!pool_add_spare (pool, n - n_free))
+        break;
+    }
+  pool_drop_spare (pool, n_blocks);
+  errno = ENOMEM;
+  return false;
+}
+
+/* --- the rest ------------------------------------------------------------ */
+
+static size_t
+pool_return_spare (SlicePool *pool, uint32_t n_keep)
+{
+  BlockChain *chain = &pool->chain;
+  if (pool->is_tracked)
+    for (uint32_t i = chain->n_used + n_keep; i < chain->n_blocks; i++)
+      sli_pool_track_block_gone (pool, chain->table[i]);
+  return sli_chain_trim (chain, n_keep);
+}
+
+void
+slice_pool_reset (SlicePool *pool, SliceKeep keep)
+{
+  sli_pool_require (pool);
+  if (pool->is_traced)
+    sli_pool_track_report_end (pool);
+  uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
+  pool_return_spare (pool, n_keep);
+  sli_pool_start_over (pool);
+  if (keep == SLICE_KEEP_NONE)
+    stack_drop (pool);
+}
+
+size_t
+slice_pool_trim (SlicePool *pool)
+{
+  sli_pool_require (pool);
+  if (slice_pool_n_live (pool) > 0)
+    return pool_return_spare (pool, 0);
+  size_t before = pool->chain.held_bytes;
+  slice_pool_reset (pool, SLICE_KEEP_NONE);
+  return before - pool->chain.held_bytes;
+}
+
+size_t
+slice_pool_n_live (const SlicePool *pool)
+{
+  sli_pool_require (pool);
+  return pool->is_tracked ? pool->n_live
+                          : (size_t) (pool->head.n_live - pool->bias);
+}
+
+size_t
+slice_pool_chunk_bytes (const SlicePool *pool)
+{
+  sli_pool_require (pool);
+  return pool->chunk_bytes;
+}
+
+/* The bytes at both ends of each block in use that are part of no chunk. */
+static size_t
+pool_wasted (const SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  size_t wasted = 0;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      size_t bytes = sli_block_bytes (&block);
+      /* An empty chain's start is NULL, which has no offsets. */
+      size_t skip = (0 - (uintptr_t) block.start)
+                    & (pool->options.alignment - 1);
+      if (bytes >= skip)
+        wasted += skip + (bytes - skip) % pool->chunk_bytes;
+      else
+        wasted += bytes;
+    }
+  return wasted;
+}
+
+void
+slice_pool_get_stats (const SlicePool *pool, SliceArenaStats *stats)
+{
+  sli_pool_require (pool);
+  size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
+                   + stack_room (pool) * sizeof (void *);
+  sli_chain_stats (&pool->chain, control, stats);
+  stats->asked_bytes = slice_pool_n_live (pool) * pool->chunk_bytes;
+  stats->wasted_bytes = pool_wasted (pool);
+  stats->room_bytes
+      = pool->chain.held_bytes - stats->asked_bytes - stats->wasted_bytes;
+}

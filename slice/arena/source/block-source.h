@@ -1,0 +1,188 @@
+/* block-source.h - the chain of blocks that every arena allocates from
+ *
+ * Layer: arena: above spans and sources, below the kinds of arenas.
+ *
+ * The table of blocks lies outside the blocks.  It lists them in the order in
+ * which they came into use:
+ *
+ *                   n_used          n_blocks     n_room
+ *                      v               v            v
+ *   +----+----+-----+----+-----+-----+------ ... ---+
+ *   | 0  | 1  | 2 d | 3  |spare|spare|   unused     |
+ *   +----+----+-----+----+-----+-----+------ ... ---+
+ *
+ * Many objects share a regular block.  A dedicated block (d) holds a single
+ * large object and never becomes spare.  The embedded block, behind the
+ * control block, is not in the table: its index is -1.
+ *
+ * No locks: a chain belongs to one arena, and that to one thread.
+ *
+ * Design: section 8.1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_SOURCE_BLOCK_SOURCE_H
+#define SLI_ARENA_SOURCE_BLOCK_SOURCE_H
+
+#include <slice/arena.h>
+
+#include "base/align.h"
+
+enum
+{
+  BLOCK_EMBEDDED = -1,
+  BLOCK_NONE = -2,
+  TABLE_ROOM_MIN = 4,
+  /* Blocks of up to this size are slices, larger ones pages.  The size is that
+   * of a class of slices, so nothing is lost. */
+  SLICE_BLOCK_BYTES_MAX = 2048,
+  /* Large enough that the cost of a block (a lock and a bitmap walk, about 100
+   * instructions) vanishes among its objects. */
+  CAP_BYTES_DEFAULT = KIB (64)
+};
+
+/* The low bit of a block's size, as sizes are multiples of 16. */
+#define BLOCK_DEDICATED ((size_t) 1)
+
+typedef struct
+{
+  char *start;
+  size_t bytes_and_dedicated;
+} Block;
+
+typedef struct
+{
+  const SliceSource *source; /* NULL: slices, and the shared one */
+  Block *table;
+  char *embedded;      /* start of the embedded block, or NULL */
+  size_t held_bytes;   /* in blocks, the embedded one included */
+  size_t beside_bytes; /* in tables: this one, and further ones of some kinds
+                          of arenas */
+  size_t limit_bytes;  /* for both; SIZE_MAX: none */
+  uint32_t embedded_bytes;
+  uint32_t first_bytes;
+  uint32_t cap_bytes;
+  uint32_t n_requests; /* blocks requested from the source so far */
+  uint32_t n_used;
+  uint32_t n_blocks;
+  uint32_t n_room;
+  uint32_t next_bytes_min; /* the smallest block that is added */
+  uint16_t growth_part;    /* a new block is at most held / growth_part */
+  bool is_annotated;
+  bool is_traced; /* hooks hear of its objects */
+} BlockChain;
+
+static inline size_t
+sli_block_bytes (const Block *block)
+{
+  return block->bytes_and_dedicated & ~BLOCK_DEDICATED;
+}
+
+static inline bool
+sli_block_is_dedicated (const Block *block)
+{
+  return (block->bytes_and_dedicated & BLOCK_DEDICATED) != 0;
+}
+
+void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
+                     char *embedded, size_t embedded_bytes,
+                     size_t control_bytes);
+
+/* May it hold so many bytes more? */
+static inline bool
+sli_chain_may_hold (const BlockChain *chain, size_t bytes)
+{
+  return bytes <= chain->limit_bytes
+         && chain->held_bytes + chain->beside_bytes
+                <= chain->limit_bytes - bytes;
+}
+
+/* Allocates a table of new_bytes that replaces one of old_bytes, and accounts
+ * for the difference.  NULL if there is no memory or if the limit forbids
+ * it. */
+void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
+                             size_t new_bytes);
+
+/* Frees a table that is accounted for. */
+void sli_chain_table_free (BlockChain *chain, size_t bytes, void *table);
+
+/* A block of the table, or the embedded one for BLOCK_EMBEDDED. */
+Block sli_chain_block (const BlockChain *chain, int32_t index);
+
+/* Puts a regular block of at least `bytes' bytes into use, a spare one if one
+ * fits.  It becomes table[n_used - 1].  False with errno ENOMEM. */
+bool sli_chain_push (BlockChain *chain, size_t bytes);
+
+/* The same; maps a block of `size' bytes if no spare one fits. */
+bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
+
+/* Adds a spare block of `size' bytes, rounded up; false with errno ENOMEM. */
+bool sli_chain_add_spare (BlockChain *chain, size_t size);
+
+/* Joins the last two used blocks, if they are neighbours in the shared spans
+ * and together no larger than the cap.  An arena then has fewer blocks, and
+ * loses no memory at their ends. */
+bool sli_chain_join_last (BlockChain *chain);
+
+/* As sli_chain_push(), with a dedicated block of `bytes' bytes. */
+bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
+
+/* Ends the use of all blocks from n_used on: dedicated ones return to the
+ * source, regular ones become spare. */
+void sli_chain_cut (BlockChain *chain, uint32_t n_used);
+
+/* Returns the block table[index] to the source. */
+void sli_chain_drop (BlockChain *chain, uint32_t index);
+
+/* Returns all spare blocks but the first n_keep; the result is their size. */
+size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
+
+/* Ends the use of all blocks.  Moves those that `keep' means to the front of
+ * the spare ones and returns their number, for sli_chain_trim(). */
+uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
+
+/* Empties the chain and trims it. */
+void sli_chain_reset (BlockChain *chain, SliceKeep keep);
+
+/* Returns everything. */
+void sli_chain_fini (BlockChain *chain);
+
+/* The index of the used block that the address lies in (it may be
+ * BLOCK_EMBEDDED), or BLOCK_NONE. */
+int32_t sli_chain_find (const BlockChain *chain, const void *address);
+
+/* Fills in what the chain knows.  The arena fills in asked_bytes, room_bytes
+ * and wasted_bytes. */
+void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
+                      SliceArenaStats *stats);
+
+/* --- block-growth.c ------------------------------------------------------ */
+
+/* Is a block of so many bytes a slice?  Else it is pages. */
+static inline bool
+sli_chain_uses_slice (const BlockChain *chain, size_t bytes)
+{
+  return chain->source == NULL && bytes <= SLICE_BLOCK_BYTES_MAX;
+}
+
+/* The size of the block that a request for so many bytes gets. */
+size_t sli_chain_round (const BlockChain *chain, size_t bytes);
+
+/* What a chain holds with one block of at least `bytes': that block and a
+ * table. */
+size_t sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes);
+
+/* Sets the rule of growth by whether there is an embedded block. */
+void sli_chain_init_growth (BlockChain *chain, bool has_embedded);
+
+/* Replaces the rule of growth that sli_chain_init() has set. */
+void sli_chain_set_growth (BlockChain *chain, unsigned part,
+                           size_t next_bytes_min);
+
+/* The size that the next regular block will have. */
+size_t sli_chain_next_bytes (const BlockChain *chain);
+
+/* Should an object of so many bytes get a block of its own? */
+bool sli_chain_wants_dedicated (const BlockChain *chain, size_t bytes);
+
+#endif

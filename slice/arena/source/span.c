@@ -1,0 +1,589 @@
+/* span.c - pages cut from larger mappings of another source
+ *
+ * Layer: arena: above the page sources, below the chains of blocks.  Records
+ * and tables are slices, except for those of a fixed buffer, which lie in the
+ * buffer.
+ *
+ * Locks: one in each heap, rank 70.  A new span is mapped and gets its record
+ * before the lock is taken, and an empty one is unmapped after it is released.
+ *
+ * The heap that arenas share: span-shared.c.  Design: section 8.6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "span.h"
+
+#include <slice/arena.h>
+#include <stddef.h>
+#include <string.h>
+#include "arena/misuse.h"
+#include "arena/annotate.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+enum
+{
+  READY_PAGES = 16, /* get memory at once where all will be used */
+  WORD_BITS = 64
+};
+
+/* A span:
+ *
+ *   record:  start ----+      bits: 1 = page is in use
+ *            bits[]    v
+ *                      +------+------+------+---  ---+------+
+ *                      | page | page | page |   ...  | page |
+ *                      +------+------+------+---  ---+------+
+ */
+struct Span
+{
+  char *start;
+  size_t n_pages;
+  size_t n_free;
+  size_t first_free;  /* no page below is free */
+  size_t first_bare;  /* from this page on none was ever used or has memory */
+  Span *next_open;    /* links of the heap's list of spans with room */
+  Span **open_link;   /* NULL: not in the list */
+  bool is_fixed;      /* never returned */
+  uint64_t bits[];
+};
+
+static size_t
+bits_words (size_t n_pages)
+{
+  return (n_pages + WORD_BITS - 1) / WORD_BITS;
+}
+
+static size_t
+span_record_bytes (size_t n_pages)
+{
+  return offsetof (Span, bits) + bits_words (n_pages) * sizeof (uint64_t);
+}
+
+static size_t
+span_bytes (const Span *span)
+{
+  return span->n_pages * SPAN_PAGE_BYTES;
+}
+
+/* --- bits ---------------------------------------------------------------- */
+
+/* The first page from `page' on that is in use, or free; or n_pages. */
+static size_t
+span_next (const Span *span, size_t page, bool in_use)
+{
+  while (page < span->n_pages)
+    {
+      uint64_t word = span->bits[page / WORD_BITS];
+      if (!in_use)
+        word = ~word;
+      word >>= page % WORD_BITS;
+      if (word != 0)
+        {
+          page += (size_t) __builtin_ctzll (word);
+          return page < span->n_pages ? page : span->n_pages;
+        }
+      page = (page / WORD_BITS + 1) * WORD_BITS;
+    }
+  return span->n_pages;
+}
+
+static void
+span_set (Span *span, size_t page, size_t n, bool in_use)
+{
+  while (n > 0)
+    {
+      size_t shift = page % WORD_BITS;
+      size_t n_here = WORD_BITS - shift < n ? WORD_BITS - shift : n;
+      uint64_t mask = n_here == WORD_BITS
+                          ? ~(uint64_t) 0
+                          : (((uint64_t) 1 << n_here) - 1) << shift;
+      if (in_use)
+        span->bits[page / WORD_BITS] |= mask;
+      else
+        span->bits[page / WORD_BITS] &= ~mask;
+      page += n_here;
+      n -= n_here;
+    }
+}
+
+/* The first run of n free pages at an aligned address, or n_pages. */
+static size_t
+span_find (const Span *span, size_t n, size_t alignment)
+{
+  size_t page = span_next (span, span->first_free, false);
+  while (page < span->n_pages)
+    {
+      uintptr_t address = (uintptr_t) span->start + page * SPAN_PAGE_BYTES;
+      uintptr_t aligned = align_up (address, alignment);
+      size_t skip = (aligned - address) / SPAN_PAGE_BYTES;
+      size_t end = span_next (span, page, true);
+      if (end - page >= skip && end - page - skip >= n)
+        return page + skip;
+      page = span_next (span, end, false);
+    }
+  return span->n_pages;
+}
+
+/* --- the list of spans with room ----------------------------------------- */
+
+static void
+span_open (SpanHeap *heap, Span *span)
+{
+  span->next_open = heap->open;
+  span->open_link = &heap->open;
+  if (heap->open != NULL)
+    heap->open->open_link = &span->next_open;
+  heap->open = span;
+}
+
+static void
+span_close (Span *span)
+{
+  *span->open_link = span->next_open;
+  if (span->next_open != NULL)
+    span->next_open->open_link = span->open_link;
+  span->open_link = NULL;
+}
+
+/* Records that pages are used.  If the caller wants them with memory and they
+ * have none, *n_ready is how many are to get it now, further ones included. */
+static void
+span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
+{
+  size_t end = page + n;
+  if (n_ready != NULL && page >= span->first_bare)
+    {
+      end = min_size (align_up (end, READY_PAGES), span->n_pages);
+      *n_ready = end - page;
+    }
+  if (end > span->first_bare)
+    span->first_bare = end;
+}
+
+static char *
+span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
+            size_t *n_ready)
+{
+  if (span->n_free < n)
+    return NULL;
+  size_t page = span_find (span, n, alignment);
+  if (page == span->n_pages)
+    return NULL;
+  if (span->n_free == span->n_pages)
+    heap->empty_bytes -= span_bytes (span);
+  assert_here (page + n <= span->n_pages && span->open_link != NULL);
+  span_set (span, page, n, true);
+  span->n_free -= n;
+  if (page == span->first_free)
+    span->first_free = page + n;
+  if (span->n_free == 0)
+    span_close (span);
+  span_note_use (span, page, n, n_ready);
+  return span->start + page * SPAN_PAGE_BYTES;
+}
+
+static void
+span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
+{
+  if (page + n > span->n_pages || span_next (span, page, false) < page + n)
+    sli_arena_report_misuse (
+        ARENA_MISUSE_UNMAP, "source %s: unmap of pages that are not out: %p",
+        heap->source.name, (void *) (span->start + page * SPAN_PAGE_BYTES));
+  span_set (span, page, n, false);
+  if (span->n_free == 0)
+    span_open (heap, span);
+  span->n_free += n;
+  assert_here (span->n_free <= span->n_pages);
+  if (page < span->first_free)
+    span->first_free = page;
+  if (span->n_free == span->n_pages)
+    heap->empty_bytes += span_bytes (span);
+}
+
+/* --- the table, sorted by address ---------------------------------------- */
+
+/* The number of spans that start at or below the address. */
+static size_t
+heap_rank (const SpanHeap *heap, const void *address)
+{
+  size_t low = 0;
+  size_t high = heap->n_spans;
+  while (low < high)
+    {
+      size_t middle = (low + high) / 2;
+      if ((uintptr_t) heap->spans[middle]->start <= (uintptr_t) address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static Span *
+heap_span_of (const SpanHeap *heap, const void *address)
+{
+  size_t rank = heap_rank (heap, address);
+  if (rank == 0)
+    return NULL;
+  Span *span = heap->spans[rank - 1];
+  bool inside
+      = (uintptr_t) address - (uintptr_t) span->start < span_bytes (span);
+  return inside ? span : NULL;
+}
+
+static void
+heap_insert (SpanHeap *heap, Span *span)
+{
+  size_t rank = heap_rank (heap, span->start);
+  assert_here (heap->n_spans < heap->n_room);
+  memmove (heap->spans + rank + 1, heap->spans + rank,
+           (heap->n_spans - rank) * sizeof (Span *));
+  heap->spans[rank] = span;
+  heap->n_spans++;
+  heap->empty_bytes += span_bytes (span);
+  span_open (heap, span);
+}
+
+static void
+heap_remove (SpanHeap *heap, Span *span)
+{
+  size_t rank = heap_rank (heap, span->start);
+  assert_here (rank > 0 && heap->spans[rank - 1] == span);
+  assert_here (heap->empty_bytes >= span_bytes (span));
+  memmove (heap->spans + rank - 1, heap->spans + rank,
+           (heap->n_spans - rank) * sizeof (Span *));
+  heap->n_spans--;
+  heap->empty_bytes -= span_bytes (span);
+  span_close (span);
+}
+
+/* Makes room for one more span.  `*spare' is a larger table that was allocated
+ * without the lock, or NULL; it becomes the table that the caller has to
+ * free. */
+static bool
+heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
+{
+  if (heap->n_spans < heap->n_room)
+    return true;
+  if (*n_spare <= heap->n_spans)
+    return false;
+  Span **old = heap->spans;
+  size_t n_old = heap->n_room;
+  KNOWN (*spare != NULL);
+  if (old != NULL)
+    memcpy (*spare, old, heap->n_spans * sizeof (Span *));
+  heap->spans = *spare;
+  heap->n_room = *n_spare;
+  *spare = old;
+  *n_spare = n_old;
+  return true;
+}
+
+/* --- growing and shrinking ----------------------------------------------- */
+
+/* A heap keeps empty spans after the arenas ended, so their records are no
+ * leaks of the program's. */
+static void *
+record_alloc (size_t bytes)
+{
+  void *record = slice_try_alloc (bytes);
+  if (record != NULL)
+    sli_untraced_keep (record);
+  return record;
+}
+
+static Span *
+span_new (const SpanHeap *heap)
+{
+  size_t n_pages = heap->span_bytes / SPAN_PAGE_BYTES;
+  Span *span = record_alloc (span_record_bytes (n_pages));
+  if (span == NULL)
+    return NULL;
+  memset (span, 0, span_record_bytes (n_pages));
+  span->start = heap->parent->map (heap->parent, heap->span_bytes,
+                                   heap->span_alignment);
+  if (span->start == NULL)
+    {
+      slice_free1 (span_record_bytes (n_pages), span);
+      return NULL;
+    }
+  span->n_pages = n_pages;
+  span->n_free = n_pages;
+  if (sli_os_is_present (span->start, heap->span_bytes))
+    span->first_bare = n_pages;
+  return span;
+}
+
+/* Under a tool arenas leave their pages hidden; the parent gets them back as
+ * accessible as it gave them. */
+static void
+heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
+{
+  if (sli_annotate_active ())
+    sli_annotate_show (address, bytes);
+  if (heap->parent->unmap != NULL)
+    heap->parent->unmap (heap->parent, address, bytes);
+}
+
+/* Returns the memory of a list of spans, linked by next_open. */
+static size_t
+spans_unmap (const SpanHeap *heap, Span *span)
+{
+  size_t bytes = 0;
+  while (span != NULL)
+    {
+      Span *next = span->next_open;
+      bytes += span_bytes (span);
+      heap_unmap_parent (heap, span->start, span_bytes (span));
+      slice_free1 (span_record_bytes (span->n_pages), span);
+      span = next;
+    }
+  return bytes;
+}
+
+/* Adds a span, with no lock held. */
+static bool
+heap_grow (SpanHeap *heap)
+{
+  if (heap->parent == NULL)
+    return false;
+  Span *span = span_new (heap);
+  if (span == NULL)
+    return false;
+  Span **spare = NULL;
+  size_t n_spare = 0;
+  for (;;)
+    {
+      pthread_mutex_lock (&heap->lock);
+      bool fits = heap_has_room (heap, &spare, &n_spare);
+      if (fits)
+        heap_insert (heap, span);
+      size_t n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
+      pthread_mutex_unlock (&heap->lock);
+      slice_free1 (n_spare * sizeof (Span *), spare);
+      if (fits)
+        return true;
+      spare = record_alloc (n_want * sizeof (Span *));
+      n_spare = spare != NULL ? n_want : 0;
+      if (spare == NULL)
+        {
+          span->next_open = NULL;
+          spans_unmap (heap, span);
+          return false;
+        }
+    }
+}
+
+/* Removes empty spans until at most keep_bytes of them remain; returns their
+ * list. */
+static Span *
+heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
+{
+  Span *removed = NULL;
+  for (size_t i = heap->n_spans; i > 0 && heap->empty_bytes > keep_bytes; i--)
+    {
+      Span *span = heap->spans[i - 1];
+      if (span->n_free != span->n_pages || span->is_fixed)
+        continue;
+      heap_remove (heap, span);
+      span->next_open = removed;
+      removed = span;
+    }
+  return removed;
+}
+
+size_t
+sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
+{
+  pthread_mutex_lock (&heap->lock);
+  Span *removed = heap_remove_empty (heap, keep_bytes);
+  pthread_mutex_unlock (&heap->lock);
+  return spans_unmap (heap, removed);
+}
+
+/* --- the source ---------------------------------------------------------- */
+
+static SpanHeap *
+heap_of (const SliceSource *source)
+{
+  return (SpanHeap *) ((uintptr_t) source - offsetof (SpanHeap, source));
+}
+
+/* Is the request too large to be cut from spans without much waste? */
+static bool
+heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
+{
+  return heap->parent != NULL
+         && (bytes > heap->span_bytes / 2 || alignment > heap->span_alignment);
+}
+
+static char *
+heap_alloc (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
+{
+  char *pages = NULL;
+  pthread_mutex_lock (&heap->lock);
+  for (Span *span = heap->open; span != NULL && pages == NULL;)
+    {
+      Span *next = span->next_open;
+      pages = span_alloc (heap, span, n, alignment, n_ready);
+      span = next;
+    }
+  pthread_mutex_unlock (&heap->lock);
+  return pages;
+}
+
+char *
+sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
+                     size_t *n_ready)
+{
+  size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
+  char *pages = heap_alloc (heap, n, alignment, n_ready);
+  while (pages == NULL && heap_grow (heap))
+    pages = heap_alloc (heap, n, alignment, n_ready);
+  return pages;
+}
+
+static void *
+heap_map_direct (SpanHeap *heap, size_t bytes, size_t alignment)
+{
+  size_t unit = heap->span_alignment;
+  bytes = align_up (bytes, unit);
+  void *pages = heap->parent->map (heap->parent, bytes,
+                                   max_size (alignment, unit));
+  if (pages != NULL)
+    {
+      pthread_mutex_lock (&heap->lock);
+      heap->direct_bytes += bytes;
+      pthread_mutex_unlock (&heap->lock);
+    }
+  return pages;
+}
+
+static void *
+heap_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  SpanHeap *heap = heap_of (source);
+  if (bytes == 0 || bytes > SIZE_MAX / 2)
+    return NULL;
+  if (heap_goes_direct (heap, bytes, alignment))
+    return heap_map_direct (heap, bytes, alignment);
+  return sli_span_heap_alloc (heap, bytes, alignment, NULL);
+}
+
+static void
+heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
+{
+  bytes = align_up (bytes, heap->span_alignment);
+  pthread_mutex_lock (&heap->lock);
+  assert_here (heap->direct_bytes >= bytes);
+  heap->direct_bytes -= bytes;
+  pthread_mutex_unlock (&heap->lock);
+  heap_unmap_parent (heap, address, bytes);
+}
+
+/* Frees as many of n pages as lie in the address's span; returns their number,
+ * 0 if the address is in none. */
+static size_t
+heap_free (SpanHeap *heap, void *address, size_t n)
+{
+  Span *span = heap_span_of (heap, address);
+  if (span == NULL)
+    return 0;
+  size_t page = (size_t) ((char *) address - span->start) / SPAN_PAGE_BYTES;
+  size_t n_here = span->n_pages - page < n ? span->n_pages - page : n;
+  span_free (heap, span, page, n_here);
+  return n_here;
+}
+
+static void
+heap_unmap (const SliceSource *source, void *address, size_t bytes)
+{
+  SpanHeap *heap = heap_of (source);
+  size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
+  size_t n_freed = 0;
+  size_t n_here;
+  Span *removed = NULL;
+  pthread_mutex_lock (&heap->lock);
+  do
+    {
+      char *at = (char *) address + n_freed * SPAN_PAGE_BYTES;
+      n_here = heap_free (heap, at, n - n_freed);
+      n_freed += n_here;
+    }
+  while (n_here > 0 && n_freed < n);
+  if (heap->empty_bytes > heap->keep_bytes && heap->parent != NULL)
+    removed = heap_remove_empty (heap, heap->keep_bytes);
+  pthread_mutex_unlock (&heap->lock);
+  spans_unmap (heap, removed);
+  if (n_freed == n)
+    return;
+  if (n_freed == 0 && heap->parent != NULL)
+    heap_unmap_direct (heap, address, bytes);
+  else
+    sli_arena_report_misuse (ARENA_MISUSE_UNMAP,
+                             "source %s: unmap of foreign %p", source->name,
+                             address);
+}
+
+void
+sli_span_heap_init (SpanHeap *heap, const char *name,
+                    const SliceSource *parent, size_t span_bytes,
+                    size_t span_alignment, size_t keep_bytes)
+{
+  memset (heap, 0, sizeof *heap);
+  heap->source.name = name;
+  heap->source.map = heap_map;
+  heap->source.unmap = heap_unmap;
+  heap->parent = parent;
+  heap->span_bytes = span_bytes;
+  heap->span_alignment = span_alignment;
+  heap->keep_bytes = keep_bytes;
+  pthread_mutex_init (&heap->lock, NULL);
+}
+
+size_t
+sli_span_bytes (size_t n_pages)
+{
+  return span_record_bytes (n_pages);
+}
+
+void
+sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
+                         size_t n_pages)
+{
+  size_t record_bytes = span_record_bytes (n_pages);
+  Span *span = memory;
+  memset (span, 0, record_bytes);
+  span->start = start;
+  span->n_pages = n_pages;
+  span->n_free = n_pages;
+  span->is_fixed = true;
+  heap->spans = (Span **) ((char *) memory + record_bytes);
+  heap->n_room = 1;
+  heap_insert (heap, span);
+}
+
+bool
+sli_span_heap_is_busy (SpanHeap *heap)
+{
+  pthread_mutex_lock (&heap->lock);
+  bool busy = heap->direct_bytes != 0;
+  for (size_t i = 0; i < heap->n_spans && !busy; i++)
+    busy = heap->spans[i]->n_free != heap->spans[i]->n_pages;
+  pthread_mutex_unlock (&heap->lock);
+  return busy;
+}
+
+void
+sli_span_heap_fini (SpanHeap *heap)
+{
+  sli_span_heap_trim (heap, 0);
+  slice_free1 (heap->n_room * sizeof (Span *), heap->spans);
+  pthread_mutex_destroy (&heap->lock);
+}

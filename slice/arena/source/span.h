@@ -1,0 +1,92 @@
+/* span.h - pages cut from larger mappings of another source
+ *
+ * Layer: arena.  A span is a mapping whose pages are allocated and freed in
+ * runs; a bit for each page says whether it is in use.  A span heap is a page
+ * source that cuts from spans and keeps some of the empty ones.  The arenas'
+ * default blocks, the fixed buffer, huge pages and files are span heaps over
+ * different mappings.
+ *
+ *   SpanHeap  spans[] by address:  [0]     [1]     [2]
+ *                                   |       |       |
+ *                                   v       v       v
+ *             open -------------> Span --> Span    Span (no page free)
+ *
+ * Locks: one mutex in each heap, rank 70; map and unmap of the parent are
+ * called with no lock held.
+ *
+ * Design: section 8.6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_SOURCE_SPAN_H
+#define SLI_ARENA_SOURCE_SPAN_H
+
+#include <pthread.h>
+#include <slice/source.h>
+#include "base/align.h"
+
+enum
+{
+  /* The unit in which arenas request memory.  The system's pages may be
+   * larger; mappings are multiples of those. */
+  SPAN_PAGE_BYTES = 4096,
+
+  /* The most that sli_shared_map_ready() maps. */
+  SPAN_READY_BYTES_MAX = KIB (64)
+};
+
+typedef struct Span Span;
+
+typedef struct
+{
+  SliceSource source;        /* users see it; the heap is found from it */
+  const SliceSource *parent; /* the source of spans; NULL: there is one only */
+  size_t span_bytes;         /* of a span; a multiple of SPAN_PAGE_BYTES */
+  size_t span_alignment;
+  size_t keep_bytes;    /* so much of empty spans may stay */
+  pthread_mutex_t lock; /* for all fields below */
+  Span **spans;         /* by address */
+  size_t n_spans;
+  size_t n_room;       /* of the table */
+  Span *open;          /* spans with a free page, last changed first */
+  size_t empty_bytes;  /* in spans without a page in use */
+  size_t direct_bytes; /* in use, mapped by the parent: too large here */
+} SpanHeap;
+
+/* Makes a heap over another source.  The new source is called `name'. */
+void sli_span_heap_init (SpanHeap *heap, const char *name,
+                         const SliceSource *parent, size_t span_bytes,
+                         size_t span_alignment, size_t keep_bytes);
+
+/* Adds a span that stays for good, as the heap's only one. `memory' is for its
+ * record and a table of one: sli_span_bytes () + sizeof (Span *) bytes,
+ * aligned to 8. */
+size_t sli_span_bytes (size_t n_pages);
+void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
+                              size_t n_pages);
+
+/* Allocates pages; NULL if there is no memory.  If n_ready is not NULL, it
+ * becomes the number of pages from the first on that have no memory yet and
+ * should get it now; it may be more than were asked for. */
+char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
+                           size_t *n_ready);
+
+/* Returns empty spans beyond `keep_bytes'; the result is their size. */
+size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
+
+/* Is any page in use? */
+bool sli_span_heap_is_busy (SpanHeap *heap);
+
+/* Returns all spans.  No page may be in use. */
+void sli_span_heap_fini (SpanHeap *heap);
+
+/* --- span-shared.c ------------------------------------------------------- */
+
+/* The source that arenas without one of their own share. */
+const SliceSource *sli_shared_source (void);
+
+/* Maps pages of it that will soon all be written to, at most
+ * SPAN_READY_BYTES_MAX.  They get their memory in one call. */
+void *sli_shared_map_ready (size_t bytes);
+
+#endif

@@ -1,0 +1,108 @@
+/* stack.h - inside a stack arena
+ *
+ * Layer: arena: shared by stack.c, stack-check.c and stack-resize.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_STACK_STACK_H
+#define SLI_ARENA_STACK_STACK_H
+
+#include "arena/bump.h"
+
+/* The head of each block, dedicated ones too.  It makes the step back to the
+ * block below O(1) and records what the top was:
+ *
+ *   block   +-------+-------+---------+---------+---
+ *           | below | first | object  | object  |
+ *           +-------+-------+---------+---------+---
+ */
+typedef struct
+{
+  _Alignas (16) char *below; /* address of the next object in the regular
+                                block below, when this one came into use */
+  char *first;               /* the lowest object, with its head if checked;
+                                the next one's address while there is none.
+                                In a dedicated block the object itself */
+} BlockHead;
+
+/* The inline code knows only the padding between objects.  If the first object
+ * were padded, the block would seem to be in use after its release. */
+SLICE_STATIC_ASSERT (sizeof (BlockHead) % 16 == 0,
+                     "first objects need no padding");
+
+/* Before each object of a checked stack. */
+typedef struct
+{
+  char *below; /* the object below, NULL at the bottom */
+  size_t size;
+  uint64_t serial; /* counts allocations */
+  uint64_t guard;  /* differs for live, released and damaged */
+} ObjectHead;
+
+struct SliceStack
+{
+  Bump bump;      /* first */
+  char *low;      /* of the current block: BlockHead.first */
+  size_t pad_max; /* a release leaves less than this padding below the
+                     released object */
+  bool is_checked;
+  /* checked only */
+  char *top;       /* the top object */
+  uint64_t serial; /* of the last allocation */
+};
+
+/* The head of a block, which stays accessible when a tool watches. */
+BlockHead *sli_stack_block_head (const SliceStack *stack, int32_t index);
+
+/* Bytes kept before each object. */
+static inline size_t
+sli_stack_head_bytes (const SliceStack *stack)
+{
+  return stack->is_checked ? sizeof (ObjectHead) : 0;
+}
+
+/* --- stack.c ------------------------------------------------------------- */
+
+static inline void
+sli_stack_require (const SliceStack *stack)
+{
+  sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
+}
+
+/* Does the address lie in the block? */
+static inline bool
+sli_block_has (Block block, const char *address)
+{
+  return (uintptr_t) address - (uintptr_t) block.start
+         < sli_block_bytes (&block);
+}
+
+/* Steps back from empty blocks.  Afterwards the top object lies in the current
+ * block, or in a dedicated one. */
+void sli_stack_leave_empty (SliceStack *stack);
+
+/* Puts an object on top: in the current block, a new one or a dedicated one.
+ * NULL: no memory. */
+char *sli_stack_add (SliceStack *stack, size_t alignment, size_t size);
+
+/* Is the address of the next object `place', but for padding that a release
+ * has left? */
+bool sli_stack_is_at (const SliceStack *stack, const char *place);
+
+/* Releases an object if it lies in the current block, at or above `lowest':
+ * where the current block stood when the last dedicated block came. */
+bool sli_stack_release_here (SliceStack *stack, char *object,
+                             const char *lowest);
+
+/* --- stack-check.c ------------------------------------------------------- */
+
+/* Records a new top; there is room for an ObjectHead before `object'. */
+void sli_stack_check_note (SliceStack *stack, char *object, size_t size);
+
+/* Reports misuse unless the object is the top; records its release. */
+void sli_stack_check_release (SliceStack *stack, char *object);
+
+/* Reports what is wrong with the release of an address that is not the top. */
+_Noreturn void sli_stack_report (const SliceStack *stack, const char *object);
+
+#endif

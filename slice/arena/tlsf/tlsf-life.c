@@ -1,0 +1,228 @@
+/* tlsf-life.c - how a TLSF heap is made, reset and ended
+ *
+ * Layer: arena: above its regions (tlsf-region.c).  The control block of a
+ * heap over pages is a slice, or memory of the caller's; over a buffer it lies
+ * at the start of that.
+ *
+ * Design: section 8.5.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "tlsf.h"
+
+#include <errno.h>
+#include <string.h>
+#include "arena/arena-private.h"
+#include "arena/traced.h"
+
+#define CONTROL_BYTES(n_lists)                                                \
+ align_up (sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *), 16)
+
+enum
+{
+  /* The first block of a heap that grows, and the largest block that it
+   * requests ahead of need. */
+  TLSF_FIRST_BYTES = KIB (64),
+  TLSF_CAP_BYTES = MIB (1)
+};
+
+/* --- making and ending --------------------------------------------------- */
+
+/* Bits that differ from heap to heap, made of its address; never 0. */
+static size_t
+tlsf_tag (const SliceTlsf *tlsf)
+{
+  size_t bits = (uintptr_t) tlsf * (size_t) UINT64_C (0x9e3779b97f4a7c15);
+  size_t least = BLOCK_TAG_MASK & -BLOCK_TAG_MASK;
+  return (bits & BLOCK_TAG_MASK) | least;
+}
+
+/* Under a tool a heap is not checked, as the tool finds more. */
+static void
+tlsf_set_checked (SliceTlsf *tlsf)
+{
+  if (tlsf->is_annotated)
+    return;
+  tlsf->is_checked = true;
+  tlsf->extra_bytes = sizeof (TlsfBlockTail);
+  tlsf->quick_kind = 0;
+}
+
+static void
+tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
+           void (*end) (void *))
+{
+  memset (tlsf, 0, sizeof *tlsf);
+  tlsf->kind = ARENA_TLSF;
+  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_lists);
+  tlsf->end = end;
+  tlsf->n_lists = n_lists;
+  tlsf->is_annotated = sli_annotate_active ();
+  tlsf->tag = tlsf_tag (tlsf);
+  tlsf->front_bytes = tlsf->is_annotated ? ANNOTATE_GAP_BYTES : 0;
+  tlsf->extra_bytes = 2 * tlsf->front_bytes;
+  tlsf->quick_kind = tlsf->is_annotated ? 0 : ARENA_TLSF;
+  if ((flags & SLICE_ARENA_CHECKED) != 0 || sli_arena_all_checked ())
+    tlsf_set_checked (tlsf);
+  sli_tlsf_index_clear (tlsf);
+}
+
+/* The heap has no objects yet. */
+static void
+tlsf_set_traced (SliceTlsf *tlsf)
+{
+  tlsf->chain.is_traced = true;
+  tlsf->quick_kind = 0;
+}
+
+static bool
+report_end_of (const void *object, size_t bytes, bool is_live, void *data)
+{
+  (void) bytes;
+  (void) data;
+  if (is_live)
+    sli_trace_free (SLICE_TRACE_TLSF, object, 0);
+  return true;
+}
+
+size_t
+slice_tlsf_buffer_bytes (size_t bytes)
+{
+  size_t block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
+  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
+  return control + block + 64;
+}
+
+static void
+tlsf_end_fixed (void *memory)
+{
+  SliceTlsf *tlsf = memory;
+  sli_arena_tlsf_fini (tlsf);
+}
+
+SliceTlsf *
+slice_tlsf_new_fixed (void *buffer, size_t bytes)
+{
+  char *start = sli_align (buffer, 16);
+  size_t skip = (size_t) (start - (char *) buffer);
+  uint32_t n_lists = sli_tlsf_n_lists_for (bytes);
+  size_t control = CONTROL_BYTES (n_lists);
+  if (bytes < skip + control + BLOCK_STRIDE_MIN)
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
+  tlsf_init (tlsf, n_lists, SLICE_ARENA_DEFAULT, tlsf_end_fixed);
+  tlsf->is_fixed = true;
+  tlsf->fixed_bytes = bytes;
+  if (!sli_tlsf_region_lay_out (tlsf, start + control, bytes - skip - control,
+                                &tlsf->fixed))
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  if (tlsf->is_annotated)
+    sli_annotate_block (tlsf->fixed.first);
+  if (trace_is_on ())
+    tlsf_set_traced (tlsf);
+  return tlsf;
+}
+
+size_t
+sli_arena_tlsf_bytes (const SliceArenaOptions *given,
+                      SliceArenaOptions *options)
+{
+  if (!sli_options_fill (given, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
+    return 0;
+  size_t control = CONTROL_BYTES (TLSF_N_LISTS_MAX);
+  size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
+  return sli_options_allow (options, control + region) ? control : 0;
+}
+
+SliceTlsf *
+sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
+                      void (*end) (void *))
+{
+  SliceTlsf *tlsf = memory;
+  tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
+  sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
+  if (!sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN))
+    return NULL;
+  if ((options->flags & ARENA_TRACED) != 0)
+    tlsf_set_traced (tlsf);
+  return tlsf;
+}
+
+void
+sli_arena_tlsf_fini (void *memory)
+{
+  SliceTlsf *tlsf = memory;
+  if (tlsf->chain.is_traced)
+    slice_tlsf_walk (tlsf, report_end_of, NULL);
+  tlsf->kind = ARENA_DEAD;
+  tlsf->quick_kind = ARENA_DEAD;
+  if (!tlsf->is_fixed)
+    sli_chain_fini (&tlsf->chain);
+  else if (tlsf->is_annotated)
+    sli_annotate_block_gone (tlsf->fixed.first, tlsf->fixed.bytes);
+}
+
+static void
+tlsf_end (void *memory)
+{
+  SliceTlsf *tlsf = memory;
+  sli_arena_tlsf_fini (tlsf);
+  slice_free1 (tlsf->control_bytes, tlsf);
+}
+
+SliceTlsf *
+slice_tlsf_new (const SliceArenaOptions *given)
+{
+  SliceArenaOptions options;
+  size_t bytes = sli_arena_tlsf_bytes (given, &options);
+  void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+  if (memory == NULL)
+    return NULL;
+  SliceTlsf *tlsf = sli_arena_tlsf_setup (memory, &options, tlsf_end);
+  if (tlsf == NULL)
+    slice_free1 (bytes, memory);
+  return tlsf;
+}
+
+void
+slice_tlsf_destroy (SliceTlsf *tlsf)
+{
+  if (tlsf == NULL)
+    return;
+  sli_tlsf_require (tlsf);
+  tlsf->end (tlsf);
+}
+
+/* --- reset --------------------------------------------------------------- */
+
+void
+slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
+{
+  sli_tlsf_require (tlsf);
+  if (tlsf->chain.is_traced)
+    slice_tlsf_walk (tlsf, report_end_of, NULL);
+  sli_tlsf_index_clear (tlsf);
+  tlsf->span_bytes = 0;
+  tlsf->span_units = 0;
+  if (tlsf->is_fixed)
+    {
+      Region old = tlsf->fixed;
+      sli_tlsf_region_lay_out (tlsf, (char *) old.first,
+                               old.bytes + BLOCK_HEAD_BYTES, &tlsf->fixed);
+      return;
+    }
+  uint32_t n_keep = sli_chain_empty (&tlsf->chain, keep);
+  sli_chain_trim (&tlsf->chain, n_keep);
+  tlsf->n_empty = 0;
+  while (tlsf->chain.n_used < tlsf->chain.n_blocks)
+    sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN);
+}

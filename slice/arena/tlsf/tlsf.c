@@ -1,0 +1,540 @@
+/* tlsf.c - two-level segregated fit: any size, any order, bounded time
+ *
+ * Layer: arena: above its index (tlsf-index.c) and its regions
+ * (tlsf-region.c).  How a heap is made, reset and ended: tlsf-life.c.
+ *
+ * Invariants: no two free blocks are neighbours; the bits of a block and of
+ * the one behind it agree; each free block is in the list of its stride.
+ *
+ * Design: section 8.5.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "tlsf.h"
+
+#include <errno.h>
+#include <string.h>
+#include "arena/misuse.h"
+#include "arena/traced.h"
+
+/* --- objects under a tool ------------------------------------------------ */
+
+/* Under a tool an object has a gap on both sides.  The words that the heap
+ * needs in a free block lie in the gaps:
+ *
+ *   | stride | front gap: links | object | back gap ... last word |
+ */
+COLD static char *
+annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
+{
+  char *object = tlsf_block_object (block) + tlsf->front_bytes;
+  if (tlsf->is_annotated)
+    {
+      size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+      sli_annotate_hide (tlsf_block_object (block), room);
+      sli_annotate_show (object, size);
+      sli_tlsf_gap_note (block, size);
+    }
+  if (tlsf->is_checked)
+    sli_tlsf_tail_note (tlsf, block, size);
+  if (tlsf->chain.is_traced)
+    sli_trace_alloc (SLICE_TRACE_TLSF, object, size);
+  return object;
+}
+
+/* Hides an object and shows the heap's words around it, and tells the hooks of
+ * its end. */
+COLD static void
+annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
+{
+  if (tlsf->chain.is_traced)
+    sli_trace_free (SLICE_TRACE_TLSF,
+                    tlsf_block_object (block) + tlsf->front_bytes, 0);
+  if (!tlsf->is_annotated)
+    return;
+  size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+  char *start = tlsf_block_object (block);
+  sli_annotate_hide (start, room);
+  sli_annotate_show (start, 2 * sizeof (TlsfBlock *));
+  sli_annotate_show (start + room - sizeof (TlsfBlock *),
+                     sizeof (TlsfBlock *));
+}
+
+/* Shows the heap's words in a block that becomes free. */
+static void
+annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  if (LIKELY (!tlsf->is_annotated))
+    return;
+  sli_annotate_show (block, sizeof *block);
+  sli_annotate_show (tlsf_block_before_word (tlsf_block_at (block, stride)),
+                     sizeof (TlsfBlock *));
+}
+
+/* --- alloc --------------------------------------------------------------- */
+
+/* The stride of an object of so many bytes, gaps included. */
+static inline size_t
+stride_of (size_t size)
+{
+  size_t stride = align_up (size + BLOCK_HEAD_BYTES, TLSF_UNIT_BYTES);
+  return stride < BLOCK_STRIDE_MIN ? BLOCK_STRIDE_MIN : stride;
+}
+
+static size_t
+stride_for (const SliceTlsf *tlsf, size_t size)
+{
+  return stride_of (size + tlsf->extra_bytes);
+}
+
+/* Is the size more than a quarter of what the lists can hold, or of all
+ * addresses if those have fewer bits? */
+static bool
+size_is_absurd (size_t size)
+{
+  const unsigned bits = sizeof (size_t) * 8 < TLSF_STRIDE_BITS_MAX
+                            ? (unsigned) sizeof (size_t) * 8
+                            : TLSF_STRIDE_BITS_MAX;
+
+  return size >> (bits - 2) != 0;
+}
+
+/* Writes the header of a block that starts where none did. */
+static void
+tlsf_block_set_stride (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  if (tlsf->is_annotated)
+    sli_annotate_show (block, BLOCK_HEAD_BYTES);
+  block->stride_and_bits = stride;
+}
+
+/* Uses a whole block for an object. */
+static inline void
+tlsf_block_mark_live (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride,
+                      size_t bits)
+{
+  block->stride_and_bits = stride | bits | tlsf->tag;
+  TLSF_STEP ();
+  tlsf_block_at (block, stride)->stride_and_bits &= ~BLOCK_BEFORE_FREE;
+}
+
+/* Marks a block that is in no list as live; the rest beyond `stride' becomes a
+ * free block. */
+static inline void
+tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  size_t have = tlsf_block_stride (block);
+  size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
+  size_t rest = have - stride;
+  if (rest < BLOCK_STRIDE_MIN)
+    {
+      tlsf_block_mark_live (tlsf, block, have, before);
+      return;
+    }
+  block->stride_and_bits = stride | before | tlsf->tag;
+  annotate_free (tlsf, tlsf_block_at (block, stride), rest);
+  sli_tlsf_insert (tlsf, tlsf_block_at (block, stride), rest);
+}
+
+/* The same with a block that is still the first of its list.  If the rest
+ * belongs to that list, it replaces the block there. */
+static inline void
+tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  size_t have = tlsf_block_stride (block);
+  size_t rest = have - stride;
+  if (rest < BLOCK_STRIDE_MIN)
+    {
+      sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), block);
+      tlsf_block_mark_live (tlsf, block, have, 0);
+      return;
+    }
+  annotate_free (tlsf, tlsf_block_at (block, stride), rest);
+  sli_tlsf_move (tlsf, block, have, tlsf_block_at (block, stride), rest);
+  block->stride_and_bits = stride | tlsf->tag;
+}
+
+/* Can the block be a whole region?  sli_tlsf_is_region() makes sure. */
+static inline bool
+tlsf_block_fills_region (const TlsfBlock *block)
+{
+  return !tlsf_block_before_is_free (block)
+         && tlsf_block_stride (
+                tlsf_block_at (block, tlsf_block_stride (block)))
+                == 0;
+}
+
+/* Accounts for a region that was empty and gets an object. */
+COLD static void
+tlsf_block_leaves_region (SliceTlsf *tlsf, const TlsfBlock *block)
+{
+  if (sli_tlsf_is_region (tlsf, block, tlsf_block_stride (block)))
+    tlsf->n_empty--;
+}
+
+/* Finds a free block that is the first of its list; the heap grows if there is
+ * none.  NULL with errno ENOMEM. */
+static inline TlsfBlock *
+tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
+{
+  TlsfBlock *block = sli_tlsf_find (tlsf, stride);
+  if (UNLIKELY (block == NULL) && sli_tlsf_grow (tlsf, stride))
+    block = sli_tlsf_find (tlsf, stride);
+  if (UNLIKELY (block == NULL))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (UNLIKELY (tlsf->n_empty > 0) && tlsf_block_fills_region (block))
+    tlsf_block_leaves_region (tlsf, block);
+  return block;
+}
+
+/* Allocates any size from any heap. */
+NOINLINE static void *
+alloc_any (SliceTlsf *tlsf, size_t size)
+{
+  sli_tlsf_require (tlsf);
+  if (size_is_absurd (size))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  size_t stride = stride_for (tlsf, size);
+  TlsfBlock *block = tlsf_block_obtain (tlsf, stride);
+  if (block == NULL)
+    return NULL;
+  tlsf_block_cut (tlsf, block, stride);
+  if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
+    return annotate_out (tlsf, block, size + (size == 0));
+  return tlsf_block_object (block);
+}
+
+/* Small sizes come from a list of the first map.  Its blocks all have the same
+ * stride, and none of them is a whole region. */
+void *
+slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
+{
+  if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
+      || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - BLOCK_HEAD_BYTES)
+    return alloc_any (tlsf, size);
+  size_t stride = stride_of (size);
+  TLSF_STEP ();
+  uint64_t map = tlsf->maps[0] & ~UINT64_C (0) << (stride >> TLSF_UNIT_BITS);
+  if (map == 0)
+    return alloc_any (tlsf, size);
+  unsigned list = (unsigned) __builtin_ctzll (map);
+  size_t have = (size_t) list << TLSF_UNIT_BITS;
+  TlsfBlock *block = tlsf->lists[list];
+  TLSF_STEP ();
+  TLSF_STEP ();
+  if (UNLIKELY (block->stride_and_bits != (have | BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, block);
+  sli_tlsf_list_pop (tlsf, list, block);
+  if (have - stride < BLOCK_STRIDE_MIN)
+    tlsf_block_mark_live (tlsf, block, have, 0);
+  else
+    {
+      block->stride_and_bits = stride | tlsf->tag;
+      sli_tlsf_insert_exact (tlsf, tlsf_block_at (block, stride),
+                             have - stride);
+    }
+  return tlsf_block_object (block);
+}
+
+/* The offset of an aligned object in a block.  Before it is nothing, or room
+ * enough for a block. */
+static size_t
+aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
+                size_t alignment)
+{
+  uintptr_t object = (uintptr_t) tlsf_block_object (block) + tlsf->front_bytes;
+  size_t offset = (alignment - (object & (alignment - 1))) & (alignment - 1);
+  while (offset != 0 && offset < BLOCK_STRIDE_MIN)
+    offset += alignment;
+  return offset;
+}
+
+void *
+slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
+{
+  sli_tlsf_require (tlsf);
+  sli_require_power_of_two (alignment);
+  if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
+    return slice_tlsf_alloc (tlsf, size);
+  if (size_is_absurd (alignment))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  size_t stride = stride_for (tlsf, size);
+  TlsfBlock *block
+      = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);
+  if (block == NULL)
+    return NULL;
+  size_t offset = aligned_offset (tlsf, block, alignment);
+  size_t have = tlsf_block_stride (block);
+  sli_tlsf_remove (tlsf, block, have);
+  if (offset > 0)
+    {
+      TlsfBlock *front = block;
+      block = tlsf_block_at (front, offset);
+      tlsf_block_set_stride (tlsf, block, have - offset);
+      annotate_free (tlsf, front, offset);
+      sli_tlsf_insert (tlsf, front, offset);
+    }
+  tlsf_block_use (tlsf, block, stride);
+  return annotate_out (tlsf, block, size + (size == 0));
+}
+
+/* --- free ---------------------------------------------------------------- */
+
+/* The block of a live object.  Once the address lies in the heap's range, all
+ * that is read belongs to the heap, so this is safe over a buffer.  The header
+ * must be this heap's.  The block behind must be sound and must not say that
+ * this one is free: else it was freed and joined. */
+static inline TlsfBlock *
+tlsf_block_require (const SliceTlsf *tlsf, const void *object,
+                    size_t front_bytes)
+{
+  TlsfBlock *block = object_block ((const char *) object - front_bytes);
+  size_t offset = (uintptr_t) block - tlsf->low;
+  if (UNLIKELY (offset >= tlsf->span_bytes)
+      || UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
+    sli_tlsf_report_object (tlsf, object);
+  size_t stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
+  TLSF_STEP ();
+  if (UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
+      || UNLIKELY (stride - BLOCK_STRIDE_MIN
+                   >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
+    sli_tlsf_report_object (tlsf, object);
+  size_t after = tlsf_block_at (block, stride)->stride_and_bits;
+  size_t tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
+  TLSF_STEP ();
+  if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE)) != 0))
+    sli_tlsf_report_object (tlsf, object);
+  return block;
+}
+
+/* The same in any heap.  A checked heap reads nothing outside its regions, and
+ * the end of the block must be intact. */
+static TlsfBlock *
+tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
+{
+  Region region;
+  sli_tlsf_require (tlsf);
+  if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
+    sli_tlsf_report_object (tlsf, object);
+  TlsfBlock *block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
+  if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, block))
+    sli_tlsf_report_object (tlsf, object);
+  return block;
+}
+
+/* How many bytes of a live object the program may use. */
+static size_t
+tlsf_block_room (const SliceTlsf *tlsf, const TlsfBlock *block)
+{
+  if (tlsf->is_annotated)
+    return sli_tlsf_gap_size (block);
+  return tlsf->is_checked ? sli_tlsf_tail_size (block)
+                          : tlsf_block_stride (block) - BLOCK_HEAD_BYTES
+                                - tlsf->extra_bytes;
+}
+
+/* The stride of the free block behind a live one, whose header was checked;
+ * 0 if that is not free. */
+static inline size_t
+stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
+{
+  size_t bits = after->stride_and_bits;
+  if ((bits & BLOCK_FREE) == 0)
+    return 0;
+  if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, after);
+  return bits ^ BLOCK_FREE;
+}
+
+/* The free block before a block. */
+static inline TlsfBlock *
+tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
+{
+  TlsfBlock *before = *tlsf_block_before_word (block);
+  TLSF_STEP ();
+  if (UNLIKELY (!sli_tlsf_in_range (tlsf, before))
+      || UNLIKELY (
+          before->stride_and_bits
+          != ((size_t) ((char *) block - (char *) before) | BLOCK_FREE)))
+    sli_tlsf_report_damaged (tlsf, block);
+  return before;
+}
+
+/* A free block has perhaps become a whole region. */
+COLD static void
+tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
+{
+  size_t stride = tlsf_block_stride (block);
+  if (sli_tlsf_is_region (tlsf, block, stride))
+    sli_tlsf_region_emptied (tlsf, block, stride);
+}
+
+/* Is a free block that grows at its end still in the right list? */
+static inline bool
+tlsf_block_stays (size_t old_stride, size_t stride)
+{
+  return old_stride >= TLSF_EXACT_BELOW
+         && sli_tlsf_list_of (old_stride) == sli_tlsf_list_of (stride);
+}
+
+/* A live block becomes free, and one with its free neighbours. */
+static inline void
+tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
+{
+  size_t bits = block->stride_and_bits;
+  size_t stride = (bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
+  TlsfBlock *after = tlsf_block_at (block, stride);
+  size_t behind = stride_behind (tlsf, after);
+  if (behind != 0)
+    {
+      sli_tlsf_remove (tlsf, after, behind);
+      stride += behind;
+    }
+  bool stays = false;
+  if ((bits & BLOCK_BEFORE_FREE) != 0)
+    {
+      /* A second free of what has been joined is found by this bit. */
+      block->stride_and_bits = bits | BLOCK_FREE;
+      TlsfBlock *before = tlsf_block_before (tlsf, block);
+      size_t more = (size_t) ((char *) block - (char *) before);
+      block = before;
+      stride += more;
+      stays = tlsf_block_stays (more, stride);
+      if (!stays)
+        sli_tlsf_remove (tlsf, before, more);
+    }
+  if (stays)
+    tlsf_block_mark_free (block, stride);
+  else
+    sli_tlsf_insert (tlsf, block, stride);
+  if (UNLIKELY (tlsf_block_at (block, stride)->stride_and_bits
+                      == (tlsf->tag | BLOCK_BEFORE_FREE)))
+    tlsf_block_ends_region (tlsf, block);
+}
+
+COLD static TlsfBlock *
+free_asked (const SliceTlsf *tlsf, const void *object)
+{
+  TlsfBlock *block = tlsf_block_asked (tlsf, object);
+  annotate_in (tlsf, block);
+  return block;
+}
+
+void
+slice_tlsf_free (SliceTlsf *tlsf, void *object)
+{
+  if (UNLIKELY (object == NULL))
+    return;
+  TlsfBlock *block = LIKELY (tlsf->quick_kind == ARENA_TLSF)
+                         ? tlsf_block_require (tlsf, object, 0)
+                         : free_asked (tlsf, object);
+  tlsf_block_free (tlsf, block);
+}
+
+/* --- resize -------------------------------------------------------------- */
+
+size_t
+slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
+{
+  return tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
+}
+
+/* Frees the end of a live block; it joins a free block behind. */
+static void
+tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  size_t have = tlsf_block_stride (block);
+  size_t rest = have - stride;
+  TlsfBlock *after = tlsf_block_at (block, have);
+  TlsfBlock *tail = tlsf_block_at (block, stride);
+  size_t more = stride_behind (tlsf, after);
+  if (more != 0)
+    {
+      sli_tlsf_move (tlsf, after, more, tail, rest + more);
+    }
+  else if (rest >= BLOCK_STRIDE_MIN)
+    sli_tlsf_insert (tlsf, tail, rest);
+  else
+    return;
+  block->stride_and_bits
+      = stride | tlsf->tag | (block->stride_and_bits & BLOCK_BEFORE_FREE);
+}
+
+/* Extends a block into the free block behind it; false if that is too small or
+ * not free. */
+static bool
+tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  size_t have = tlsf_block_stride (block);
+  size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
+  TlsfBlock *after = tlsf_block_at (block, have);
+  size_t more = stride_behind (tlsf, after);
+  if (more == 0 || have + more < stride)
+    return false;
+  size_t rest = have + more - stride;
+  if (rest >= BLOCK_STRIDE_MIN)
+    {
+      sli_tlsf_move (tlsf, after, more, tlsf_block_at (block, stride), rest);
+      block->stride_and_bits = stride | before | tlsf->tag;
+      return true;
+    }
+  sli_tlsf_remove (tlsf, after, more);
+  tlsf_block_mark_live (tlsf, block, have + more, before);
+  return true;
+}
+
+static void *
+resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
+{
+  void *moved = slice_tlsf_alloc (tlsf, size);
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, object, kept);
+  slice_tlsf_free (tlsf, object);
+  return moved;
+}
+
+void *
+slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
+{
+  if (object == NULL)
+    return slice_tlsf_alloc (tlsf, size);
+  sli_tlsf_require (tlsf);
+  if (size_is_absurd (size))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  TlsfBlock *block = tlsf_block_asked (tlsf, object);
+  size_t stride = stride_for (tlsf, size);
+  size_t have = tlsf_block_stride (block);
+  size_t room = tlsf_block_room (tlsf, block);
+  size_t kept = room < size ? room : size;
+  /* Under a tool the object moves, as a tool knows no change in place. */
+  if (tlsf->is_annotated)
+    {
+      sli_annotate_show_defined (object, kept);
+      return resize_move (tlsf, object, kept, size);
+    }
+  if (stride <= have)
+    tlsf_block_shrink (tlsf, block, stride);
+  else if (!tlsf_block_extend (tlsf, block, stride))
+    return resize_move (tlsf, object, kept, size);
+  if (tlsf->is_checked)
+    sli_tlsf_tail_note (tlsf, block, size + (size == 0));
+  if (tlsf->chain.is_traced)
+    sli_trace_realloc (SLICE_TRACE_TLSF, object, object, size);
+  return object;
+}

@@ -1,0 +1,496 @@
+/* tlsf.h - inside a TLSF heap
+ *
+ * Layer: arena: shared by tlsf.c and the tlsf-*.c beside it.
+ *
+ * Design: section 8.5.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_ARENA_TLSF_TLSF_H
+#define SLI_ARENA_TLSF_TLSF_H
+
+#include "arena/bump.h"
+
+/* A stride is a block's size with its header, a multiple of 16.  Below 1024
+ * each stride has its own list; above, each power of two is cut in 32.  So a
+ * free block is at most 1/32 larger than the smallest one of its list. */
+#define TLSF_UNIT_BITS 4
+#define TLSF_UNIT_BYTES ((size_t) 1 << TLSF_UNIT_BITS)
+#define TLSF_COLUMN_BITS 5
+#define TLSF_N_COLUMNS (1 << TLSF_COLUMN_BITS)
+#define TLSF_ROW0_BITS (TLSF_UNIT_BITS + TLSF_COLUMN_BITS)
+
+/* Rows for strides up to 2^40. */
+#define TLSF_STRIDE_BITS_MAX 40
+#define TLSF_N_ROWS_MAX (TLSF_STRIDE_BITS_MAX - TLSF_ROW0_BITS + 1)
+#define TLSF_N_LISTS_MAX (TLSF_N_ROWS_MAX * TLSF_N_COLUMNS)
+
+/* A bit for each list, in words of two rows. */
+#define TLSF_MAP_BITS 64
+#define TLSF_N_MAPS_MAX (TLSF_N_LISTS_MAX / TLSF_MAP_BITS)
+
+/* The first word of the maps is for strides below this, of which each has its
+ * own list. */
+#define TLSF_EXACT_BELOW ((size_t) TLSF_MAP_BITS << TLSF_UNIT_BITS)
+
+/* A block of a region; the object starts at `links`:
+ *
+ *           +--------+----------------- ... -------------+--------+
+ *   live:   | stride | object                                     |
+ *           +--------+------------- ... ---------+-------+--------+
+ *   checked | stride | object           | fill   | size  | guard  |
+ *           +--------+------+------+--- ... -------------+--------+
+ *   free:   | stride | next | prev |                     | start  |
+ *           +--------+------+------+--- ... -------------+--------+
+ *
+ * The low bits of the stride say whether the block is free and whether the one
+ * before it is.  Only if that is free its last word points to its start.  The
+ * high bits are the heap's tag in a live block and in the end of a region, and
+ * 0 in a free block.  So an object of another heap has no valid header, nor
+ * has most of what an overrun leaves.  Objects are aligned to 16, so blocks
+ * start 8 below. */
+typedef struct TlsfBlock TlsfBlock;
+struct TlsfBlock
+{
+  size_t stride_and_bits;
+  TlsfBlock *next; /* in its list; free blocks only */
+  TlsfBlock *prev;
+};
+
+#define BLOCK_FREE ((size_t) 1)
+#define BLOCK_BEFORE_FREE ((size_t) 2)
+#define BLOCK_BITS ((size_t) 3)
+/* Sizes of 32 bits have no bits to spare for a tag. */
+#define BLOCK_TAG_SHIFT 44
+#define BLOCK_TAG_MASK                                                        \
+ (sizeof (size_t) == 8 ? ~(size_t) 0 << BLOCK_TAG_SHIFT % SIZE_BITS           \
+                       : (size_t) 0)
+#define SIZE_BITS (8 * sizeof (size_t))
+#define BLOCK_HEAD_BYTES sizeof (size_t)
+/* Header, two links and the last word. */
+#define BLOCK_STRIDE_MIN ((size_t) 32)
+
+/* The end of a live block of a checked heap. */
+typedef struct
+{
+  size_t size;  /* requested */
+  size_t guard; /* depends on it and on the address */
+} TlsfBlockTail;
+
+enum
+{
+  BLOCK_FILL = 0xfb /* between an object and its tail */
+};
+
+/* A region: blocks, then an empty block that is never free.
+ *
+ *   +-----+-------+-------+-- ... --+-------+-----+
+ *   | pad | block | block |         | block | end |
+ *   +-----+-------+-------+-- ... --+-------+-----+
+ *         ^ first                             stride 0
+ */
+typedef struct
+{
+  TlsfBlock *first;
+  size_t bytes;   /* of all blocks, the end block not counted */
+  uint32_t block; /* its index in the chain */
+} Region;
+
+struct SliceTlsf
+{
+  ArenaKind kind;
+  ArenaKind quick_kind; /* the same; but 0 if the heap is checked, traced or
+                           watched by a tool, so that alloc and free take
+                           their slow paths */
+  uint32_t control_bytes;
+  uint32_t n_lists;
+  uintptr_t low;     /* start of the range that holds all blocks */
+  size_t span_bytes; /* its size */
+  size_t span_units; /* the same, in units */
+  size_t tag;        /* the high bits of live headers */
+  uint32_t map_map;  /* a bit for each word of maps that is not 0, except
+                        for the first word */
+  bool is_fixed;
+  bool is_annotated;
+  bool is_checked;      /* live blocks have tails; never under a tool */
+  uint16_t extra_bytes; /* of a live block, beside header and object */
+  uint16_t front_bytes; /* a gap before each object when a tool watches */
+  void (*end) (void *);
+  Region fixed;                   /* over a buffer: the only region */
+  size_t fixed_bytes;             /* the caller's buffer */
+  BlockChain chain;               /* a heap that grows: a block is a region */
+  uint32_t n_empty;               /* regions without an object */
+  TlsfBlock none;                 /* the end of each list */
+  uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a block */
+  TlsfBlock *lists[];
+};
+
+/* --- steps --------------------------------------------------------------- */
+
+/* A step reads a block's header, a list or a bitmap word.  The worst-case test
+ * builds these files with TLSF_COUNT_STEPS. */
+#ifdef TLSF_COUNT_STEPS
+extern unsigned sli_tlsf_n_steps;
+# define TLSF_STEP() (sli_tlsf_n_steps++)
+#else
+# define TLSF_STEP() ((void) 0)
+#endif
+
+/* --- blocks -------------------------------------------------------------- */
+
+static inline size_t
+tlsf_block_stride (const TlsfBlock *block)
+{
+  TLSF_STEP ();
+  return block->stride_and_bits & ~(BLOCK_BITS | BLOCK_TAG_MASK);
+}
+
+static inline bool
+tlsf_block_is_free (const TlsfBlock *block)
+{
+  return (block->stride_and_bits & BLOCK_FREE) != 0;
+}
+
+static inline bool
+tlsf_block_before_is_free (const TlsfBlock *block)
+{
+  return (block->stride_and_bits & BLOCK_BEFORE_FREE) != 0;
+}
+
+static inline TlsfBlock *
+tlsf_block_at (const void *start, size_t offset)
+{
+  return (TlsfBlock *) ((uintptr_t) start + offset);
+}
+
+/* The word that ends the block before. */
+static inline TlsfBlock **
+tlsf_block_before_word (TlsfBlock *block)
+{
+  return (TlsfBlock **) (void *) ((char *) block - sizeof (TlsfBlock *));
+}
+
+static inline char *
+tlsf_block_object (const TlsfBlock *block)
+{
+  return (char *) (uintptr_t) block + BLOCK_HEAD_BYTES;
+}
+
+static inline TlsfBlock *
+object_block (const void *object)
+{
+  return (TlsfBlock *) ((uintptr_t) object - BLOCK_HEAD_BYTES);
+}
+
+/* --- tlsf-index.c: the lists by size ------------------------------------- */
+
+/* Lists for strides up to `bytes`. */
+uint32_t sli_tlsf_n_lists_for (size_t bytes);
+void sli_tlsf_index_clear (SliceTlsf *tlsf);
+
+_Noreturn void sli_tlsf_report_damaged (const SliceTlsf *tlsf,
+                                        const void *block);
+
+/* --- sound links --------------------------------------------------------- */
+
+/* The heap does not follow a word that was overwritten, nor write through it.
+ * A link must lead to a block whose link leads back, and the last word of a
+ * free block to its start.  To keep this cheap a link is compared with the
+ * range of the heap, not with each region: in a heap of several regions a
+ * damaged link may lead into a gap between two. */
+
+static inline bool
+sli_tlsf_in_range (const SliceTlsf *tlsf, const TlsfBlock *block)
+{
+  size_t offset = (uintptr_t) block - tlsf->low;
+  /* In units; an offset that is no multiple of one becomes too large. */
+  size_t units = offset >> TLSF_UNIT_BITS
+                 | offset << (SIZE_BITS - TLSF_UNIT_BITS);
+  return units < tlsf->span_units;
+}
+
+/* Can this be the stride of a free block?  The block is in range. */
+static inline bool
+sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
+                          size_t stride)
+{
+  size_t room = tlsf->span_bytes - ((uintptr_t) block - tlsf->low);
+  return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= BLOCK_STRIDE_MIN
+         && stride <= room
+         && *(TlsfBlock **) ((uintptr_t) block + stride - sizeof (TlsfBlock *))
+                == block;
+}
+
+static inline unsigned
+sli_log2_floor (size_t value)
+{
+  return (unsigned) (8 * sizeof (unsigned long) - 1)
+         ^ (unsigned) __builtin_clzl (value);
+}
+
+/* The list of a stride.  Rows 0 and 1 both have a list for each unit. */
+static inline unsigned
+sli_tlsf_list_of (size_t stride)
+{
+  unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
+  return ((bits - TLSF_ROW0_BITS) << TLSF_COLUMN_BITS)
+         + (unsigned) (stride >> (bits - TLSF_COLUMN_BITS));
+}
+
+/* The first list all of whose blocks have at least the stride: the stride is
+ * rounded up to the next list's. */
+static inline unsigned
+sli_tlsf_list_for (size_t stride)
+{
+  unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
+  size_t round = ((size_t) 1 << (bits - TLSF_COLUMN_BITS)) - 1;
+  return sli_tlsf_list_of (stride + round);
+}
+
+/* The sentinel at both ends of each list.  It is linked like a real block, so
+ * that no branch is needed; its contents mean nothing. */
+static inline TlsfBlock *
+sli_tlsf_none (const SliceTlsf *tlsf)
+{
+  return (TlsfBlock *) (uintptr_t) &tlsf->none;
+}
+
+/* The next block of the list, whose link leads back, or the sentinel. */
+static inline TlsfBlock *
+sli_tlsf_next_of (const SliceTlsf *tlsf, const TlsfBlock *block)
+{
+  TlsfBlock *next = block->next;
+  TlsfBlock *none = sli_tlsf_none (tlsf);
+  /* No branch on the end of the list, as it would often be mispredicted. */
+  TlsfBlock *safe = sli_tlsf_in_range (tlsf, next) ? next : none;
+  if (UNLIKELY ((next != none)
+                & ((safe != next) | (safe->prev != block))))
+    sli_tlsf_report_damaged (tlsf, block);
+  return next;
+}
+
+/* The link that leads to a block of a list. */
+static inline TlsfBlock **
+sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
+{
+  TlsfBlock *prev = block->prev;
+  if (prev != sli_tlsf_none (tlsf))
+    {
+      if (UNLIKELY (!sli_tlsf_in_range (tlsf, prev) || prev->next != block))
+        sli_tlsf_report_damaged (tlsf, block);
+      return &prev->next;
+    }
+  if (UNLIKELY (list >= tlsf->n_lists || tlsf->lists[list] != block))
+    sli_tlsf_report_damaged (tlsf, block);
+  return &tlsf->lists[list];
+}
+
+/* Writes the header and the last word of a free block, and the flag in the
+ * block behind it. */
+static inline void
+tlsf_block_mark_free (TlsfBlock *block, size_t stride)
+{
+  TlsfBlock *after = tlsf_block_at (block, stride);
+  block->stride_and_bits = stride | BLOCK_FREE;
+  after->stride_and_bits |= BLOCK_BEFORE_FREE;
+  *tlsf_block_before_word (after) = block;
+}
+
+static inline void
+sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, TlsfBlock *block)
+{
+  TlsfBlock *next = tlsf->lists[list];
+  TLSF_STEP ();
+  block->next = next;
+  next->prev = block;
+  block->prev = sli_tlsf_none (tlsf);
+  tlsf->lists[list] = block;
+}
+
+/* Inserts a free block of less than TLSF_EXACT_BELOW, and writes its flags and
+ * last word.  Under a tool the words must be accessible. */
+static inline void
+sli_tlsf_insert_exact (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  unsigned list = (unsigned) (stride >> TLSF_UNIT_BITS) % TLSF_MAP_BITS;
+  tlsf_block_mark_free (block, stride);
+  tlsf->maps[0] |= UINT64_C (1) << list;
+  sli_tlsf_list_push (tlsf, list, block);
+}
+
+static inline void
+sli_tlsf_insert_large (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  unsigned list = sli_tlsf_list_of (stride) % TLSF_N_LISTS_MAX;
+  unsigned word = list / TLSF_MAP_BITS;
+  tlsf_block_mark_free (block, stride);
+  tlsf->maps[word] |= UINT64_C (1) << (list % TLSF_MAP_BITS);
+  tlsf->map_map |= UINT32_C (1) << word;
+  sli_tlsf_list_push (tlsf, list, block);
+}
+
+static inline void
+sli_tlsf_insert (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  if (LIKELY (stride < TLSF_EXACT_BELOW))
+    sli_tlsf_insert_exact (tlsf, block, stride);
+  else
+    sli_tlsf_insert_large (tlsf, block, stride);
+}
+
+/* Removes the first block of a list. */
+static inline void
+sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const TlsfBlock *block)
+{
+  TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
+  uint64_t is_last = next == sli_tlsf_none (tlsf);
+  uint64_t *map = &tlsf->maps[list / TLSF_MAP_BITS];
+  tlsf->lists[list] = next;
+  next->prev = sli_tlsf_none (tlsf);
+  *map &= ~(is_last << (list % TLSF_MAP_BITS));
+  if (list >= TLSF_MAP_BITS && *map == 0)
+    tlsf->map_map &= ~(UINT32_C (1) << (list / TLSF_MAP_BITS));
+}
+
+/* Removes a free block from its list. */
+static inline void
+sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  TlsfBlock *prev = block->prev;
+  TLSF_STEP ();
+  if (prev != sli_tlsf_none (tlsf))
+    {
+      TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
+      *sli_tlsf_link_to (tlsf, block, 0) = next;
+      next->prev = prev;
+      return;
+    }
+  unsigned list = sli_tlsf_list_of (stride);
+  sli_tlsf_link_to (tlsf, block, list);
+  sli_tlsf_list_pop (tlsf, list, block);
+}
+
+/* Gives a free block another start or another stride.  It keeps its place in
+ * the list if the list stays the same. */
+static inline void
+sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
+               TlsfBlock *block, size_t stride)
+{
+  unsigned list = sli_tlsf_list_of (stride);
+  if (sli_tlsf_list_of (old_stride) != list)
+    {
+      sli_tlsf_remove (tlsf, old, old_stride);
+      sli_tlsf_insert (tlsf, block, stride);
+      return;
+    }
+  TlsfBlock *next = sli_tlsf_next_of (tlsf, old);
+  TlsfBlock *prev = old->prev;
+  TlsfBlock **link = sli_tlsf_link_to (tlsf, old, list);
+  TLSF_STEP ();
+  tlsf_block_mark_free (block, stride);
+  block->next = next;
+  block->prev = prev;
+  *link = block;
+  next->prev = block;
+}
+
+/* The first list from `list` on that has a block, or TLSF_N_LISTS_MAX. */
+static inline unsigned
+sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
+{
+  if (UNLIKELY (list >= tlsf->n_lists))
+    return TLSF_N_LISTS_MAX;
+  unsigned word = list / TLSF_MAP_BITS;
+  TLSF_STEP ();
+  uint64_t map = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
+  if (map == 0)
+    {
+      TLSF_STEP ();
+      uint32_t words = tlsf->map_map & ~UINT32_C (1) << word;
+      if (words == 0)
+        return TLSF_N_LISTS_MAX;
+      word = (unsigned) __builtin_ctz (words);
+      map = tlsf->maps[word];
+    }
+  return word * TLSF_MAP_BITS + (unsigned) __builtin_ctzll (map);
+}
+
+/* The first block of the first list whose blocks are all large enough.  If
+ * there is none, the first block of the stride's own list is tried, so that a
+ * heap over a tight buffer can be filled.  The block stays in its list.
+ * NULL: none. */
+static inline TlsfBlock *
+sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
+{
+  unsigned list = sli_tlsf_list_next (tlsf, sli_tlsf_list_for (stride));
+  if (UNLIKELY (list == TLSF_N_LISTS_MAX))
+    {
+      list = sli_tlsf_list_of (stride);
+      if (list >= tlsf->n_lists)
+        return NULL;
+    }
+  TlsfBlock *block = tlsf->lists[list];
+  TLSF_STEP ();
+  if (block == sli_tlsf_none (tlsf))
+    return NULL;
+  size_t have = block->stride_and_bits ^ BLOCK_FREE;
+  if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
+                || block->prev != sli_tlsf_none (tlsf)))
+    sli_tlsf_report_damaged (tlsf, block);
+  return have < stride ? NULL : block;
+}
+
+/* --- tlsf-region.c: memory ----------------------------------------------- */
+
+/* Makes a region of one free block; false if the memory is too small. */
+bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
+                              Region *region);
+/* Adds a region for a block of `stride'.  It has room for TLSF_EXACT_BELOW at
+ * least, so that a block of an exact list is never a whole region.  False with
+ * errno ENOMEM. */
+bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
+/* Is this free block a whole region?  Slow: check first whether an end
+ * follows. */
+bool sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
+                         size_t stride);
+/* A free block has become a whole region, which may be returned. */
+void sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block,
+                              size_t stride);
+/* Bytes of the smallest region. */
+size_t sli_tlsf_region_least (void);
+uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
+Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
+
+/* The region that an address lies in; false: none. */
+bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
+                         Region *region);
+
+/* --- tlsf-walk.c --------------------------------------------------------- */
+
+/* Reports what is wrong with an address that no live object has, or whose
+ * block is not sound. */
+_Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
+                                       const void *object);
+
+/* --- tlsf-tail.c: checked heaps, and heaps under a tool ------------------ */
+
+/* Writes the tail of a live block, with the size of its object. */
+void sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size);
+/* Is the end of a live block intact?  Its header is sound. */
+bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block);
+/* The size that the tail has. */
+size_t sli_tlsf_tail_size (const TlsfBlock *block);
+/* The same for a live block of a heap under a tool. */
+void sli_tlsf_gap_note (const TlsfBlock *block, size_t size);
+size_t sli_tlsf_gap_size (const TlsfBlock *block);
+
+_Noreturn void sli_tlsf_report_overrun (const SliceTlsf *tlsf,
+                                        const TlsfBlock *block);
+
+static inline void
+sli_tlsf_require (const SliceTlsf *tlsf)
+{
+  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* ralloc-extension.c - what few nodes have: destructors, names, types
+ *
+ * Layer: context.  No locks.  The record is allocated when it is first needed
+ * and freed with its node; it does not move when the node does.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+
+/* --- the record ---------------------------------------------------------- */
+
+CONTEXT_TEXT static Extension *
+extension_init (void *payload, Extension *extension)
+{
+  Node *node = node_of (payload);
+
+  memset (extension, 0, sizeof *extension);
+  extension->owner = payload;
+  extension->child = node->child;
+  if (extension->child != NULL)
+    node_of (extension->child)->pprev = &extension->child;
+  node->child = extension;
+  node->parent |= NODE_EXT;
+  assert_slow (sli_context_node_is_right (payload));
+  return extension;
+}
+
+CONTEXT_TEXT Extension *
+sli_context_extend (void *payload)
+{
+  Extension *extension = node_extension (node_of (payload));
+
+  if (extension != NULL)
+    return extension;
+  extension = slice_try_alloc (sizeof *extension);
+  return extension != NULL ? extension_init (payload, extension) : NULL;
+}
+
+CONTEXT_TEXT static void
+name_drop (Extension *extension)
+{
+  if (extension->name_bytes > 0)
+    slice_free1 (extension->name_bytes, (void *) (uintptr_t) extension->name);
+  extension->name = NULL;
+  extension->name_bytes = 0;
+}
+
+CONTEXT_TEXT void
+sli_context_unextend (Node *node)
+{
+  Extension *extension = node->child;
+
+  name_drop (extension);
+  sli_limit_drop (extension);
+  sli_reference_target_freed (extension);
+  node->child = extension->child;
+  node->parent &= ~(uintptr_t) NODE_EXT;
+  slice_free1 (sizeof *extension, extension);
+}
+
+static Extension *
+extension_of (const void *ptr, const char *operation)
+{
+  void *payload = (void *) (uintptr_t) ptr;
+
+  if (UNLIKELY (payload == NULL))
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    operation);
+  sli_context_check (payload, operation);
+  return sli_context_extend (payload);
+}
+
+/* The record of a checked node, if it has one. */
+static Extension *
+extension_if (const void *ptr, const char *operation)
+{
+  return ptr != NULL ? node_extension (sli_context_check (ptr, operation))
+                     : NULL;
+}
+
+/* --- destructors --------------------------------------------------------- */
+
+CONTEXT_TEXT bool
+ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
+{
+  Extension *extension;
+
+  /* Clearing needs no record. */
+  if (destructor == NULL
+      && extension_if (ptr, "ralloc_set_destructor") == NULL)
+    return true;
+  extension = extension_of (ptr, "ralloc_set_destructor");
+  if (extension == NULL)
+    return false;
+  extension->destructor = destructor;
+  return true;
+}
+
+CONTEXT_TEXT void
+ralloc_set_destructor (const void *ptr, void (*destructor) (void *))
+{
+  if (UNLIKELY (!ralloc_try_set_destructor (ptr, destructor)))
+    {
+      /* slice_alloc() calls the failure handler and does not return NULL. */
+      extension_init ((void *) (uintptr_t) ptr,
+                      slice_alloc (sizeof (Extension)));
+      ralloc_try_set_destructor (ptr, destructor);
+    }
+}
+
+bool
+ralloc_set_refusing_destructor (const void *ptr, bool (*refuses) (void *))
+{
+  Extension *extension
+      = extension_of (ptr, "ralloc_set_refusing_destructor");
+
+  if (extension == NULL)
+    return false;
+  extension->refuses = refuses;
+  return true;
+}
+
+/* --- names and types ----------------------------------------------------- */
+
+bool
+ralloc_set_name_const (const void *ptr, const char *name)
+{
+  Extension *extension = extension_of (ptr, "ralloc_set_name_const");
+
+  if (extension == NULL)
+    return false;
+  name_drop (extension);
+  extension->name = name;
+  return true;
+}
+
+bool
+ralloc_set_name (const void *ptr, const char *name)
+{
+  Extension *extension = extension_of (ptr, "ralloc_set_name");
+  size_t bytes = name != NULL ? strlen (name) + 1 : 0;
+  char *copy = NULL;
+
+  if (extension == NULL)
+    return false;
+  if (name != NULL)
+    {
+      copy = slice_try_alloc (bytes);
+      if (copy == NULL)
+        return false;
+      memcpy (copy, name, bytes);
+    }
+  name_drop (extension);
+  extension->name = copy;
+  extension->name_bytes = bytes;
+  return true;
+}
+
+const char *
+ralloc_get_name (const void *ptr)
+{
+  Extension *extension = extension_if (ptr, "ralloc_get_name");
+
+  return extension != NULL ? extension->name : NULL;
+}
+
+static bool
+name_is (const void *ptr, const char *name)
+{
+  const Extension *extension = node_extension (node_of (ptr));
+
+  return extension != NULL && extension->name != NULL
+         && (extension->name == name || strcmp (extension->name, name) == 0);
+}
+
+void *
+ralloc_find_parent_by_name (const void *ptr, const char *name)
+{
+  void *at = NULL;
+
+  if (ptr != NULL)
+    at = node_parent (sli_context_check (ptr, "ralloc_find_parent_by_name"));
+  while (at != NULL && !name_is (at, name))
+    at = node_parent (node_of (at));
+  return at;
+}
+
+void *
+ralloc_named_const (const void *ctx, size_t size, const char *name)
+{
+  void *ptr = rzalloc_size (ctx, size);
+
+  if (ptr != NULL && !ralloc_set_name_const (ptr, name))
+    {
+      ralloc_free (ptr);
+      return NULL;
+    }
+  return ptr;
+}
+
+void *
+ralloc_check_name (const void *ptr, const char *name)
+{
+  if (ptr == NULL)
+    return NULL;
+  sli_context_check (ptr, "ralloc_check_name");
+  return name_is (ptr, name) ? (void *) (uintptr_t) ptr : NULL;
+}
+
+void *
+ralloc_check_name_abort (const void *ptr, const char *name,
+                         const char *place)
+{
+  void *found = ralloc_check_name (ptr, name);
+
+  if (UNLIKELY (found == NULL))
+    {
+      const char *real = ptr != NULL ? ralloc_get_name (ptr) : "NULL";
+      sli_diag_abort (ERROR_NODE_TYPE, "%p is no `%s' but `%s': at %s", ptr,
+                      name, real != NULL ? real : "(unnamed)", place);
+    }
+  return found;
+}

@@ -1,0 +1,509 @@
+/* ralloc-free.c - frees a node and all its descendants
+ *
+ * Layer: context.  No locks, no recursion, 21 KiB of stack for the blocks
+ * that the walk has collected.
+ *
+ * The walk is post-order, the youngest sibling first.  At each node (`at') it
+ * reads the list of children.  It frees plain leaves at once, one after the
+ * other; the first child that is more ends the run.  Such a child may survive
+ * (it has a reference, or a destructor that refuses).  Otherwise the walk
+ * takes it off the list and descends to it.  When the list is empty, the walk
+ * calls the destructor of the node, frees the node and returns to its parent.
+ *
+ * Before user code runs, the walk writes the current list back and frees the
+ * collected blocks, so user code finds every list whole.
+ *
+ * How blocks are freed: ralloc-free-blocks.c; what user code may do in a
+ * walk: ralloc-free-suspend.c.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "context/node.h"
+#include "ralloc-free.h"
+#include "base/trace.h"
+
+enum
+{
+  PREFETCH_BYTES = 640 /* measured: 384 to 768 are much the same */
+};
+
+unsigned sli_context_n_suspended; /* here, near the code that reads it */
+
+/* Examines a node that is freed next, in a mode that asks for it. */
+static COLD void
+node_examine (void *payload)
+{
+  if (sli_context_mode & MODE_SLACK)
+    sli_slack_check (payload, "ralloc_free");
+  if (sli_context_mode & MODE_DEBUG)
+    sli_roots_forget_owner (payload);
+  if (sli_context_mode & MODE_TRACED)
+    sli_trace_free (SLICE_TRACE_CONTEXT, payload, 0);
+}
+
+/* --- one node ------------------------------------------------------------ */
+
+CONTEXT_TEXT static COLD void
+extension_release (void *payload, Node *node)
+{
+  Extension *extension = node->child;
+
+  if (extension->kind == EXT_GC)
+    sli_gc_release (payload);
+  else if (extension->kind == EXT_REFERENCE)
+    sli_reference_release (payload);
+  if (extension->tracked)
+    sli_roots_remove (payload);
+  sli_context_unextend (node);
+}
+
+/* An unusual node that is off its list and has no children. */
+CONTEXT_TEXT static COLD void
+node_release (Walk *walk, void *payload, Node *node)
+{
+  if (node->parent & NODE_LIMITED)
+    walk->limited_bytes += sli_context_block_bytes (payload);
+  if (node->parent & NODE_EXT)
+    extension_release (payload, node);
+  if ((node->parent & NODE_HAS_PREFIX)
+      || (sli_context_mode & MODE_TRAILING_HEADER))
+    {
+      sli_context_release (payload);
+      return;
+    }
+  node->parent = NODE_DEAD;
+  batch_push (walk, &walk->others, node);
+}
+
+/* Runs the destructor, if there is one that has not run.  It may have put
+ * new children on the node, so the walk looks again. */
+CONTEXT_TEXT static COLD bool
+destructor_ran (Walk *walk, void *payload, Node *node)
+{
+  Extension *extension = node->child;
+  void (*destructor) (void *) = extension->destructor;
+
+  if (destructor == NULL)
+    return false;
+  extension->destructor = NULL;
+  sli_free_suspend (walk, payload);
+  destructor (payload);
+  sli_free_resume (walk);
+  return true;
+}
+
+/* --- nodes that may survive ---------------------------------------------- */
+
+/* Calls the refusing destructor.  True: the node stays alive. */
+static COLD bool
+node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
+{
+  bool refused;
+
+  sli_free_suspend (walk, at);
+  extension->asked = true;
+  refused = extension->refuses (payload);
+  sli_free_resume (walk);
+  /* The extension is still valid: a free of the node while its refusing
+   * destructor runs does nothing. */
+  extension->asked = false;
+  return refused;
+}
+
+/* Does a child that has an extension survive?  True: read the list again; the
+ * child has moved away, or others may have. */
+CONTEXT_TEXT static COLD bool
+child_survives (Walk *walk, void *at, void *child)
+{
+  Node *node = node_of (child);
+  Extension *extension = node->child;
+  bool refused = true;
+  void *new_owner;
+
+  if (extension->references != NULL)
+    {
+      new_owner = sli_reference_new_owner (child);
+      if (new_owner != NULL)
+        {
+          sli_context_steal (new_owner, node, child, "ralloc_free");
+          return true;
+        }
+    }
+  if (extension->refuses == NULL)
+    return false;
+  /* A refusing destructor that frees the parent of its node is not called
+   * again: the node moves as if it had refused. */
+  if (!extension->asked)
+    {
+      refused = node_refuses (walk, at, child, extension);
+      child = extension->owner; /* it may have been resized */
+      node = node_of (child);
+      if (node->pprev == &node->next || node_parent (node) != walk->at)
+        return true; /* it stole its node away */
+      if (!refused)
+        extension->refuses = NULL; /* called once */
+    }
+  if (refused)
+    sli_context_steal (walk->fallback_parent, node, child, "ralloc_free");
+  return true;
+}
+
+/* --- the walk ------------------------------------------------------------ */
+
+/* One leaf in MODE_TRAILING_HEADER, where nothing may refer to freed memory,
+ * not even the pprev of the next leaf. */
+static COLD void *
+leaf_free_trailing (void **slot, void *child)
+{
+  void *next = sli_context_trailing_header (child)->next;
+
+  *slot = next;
+  if (next != NULL)
+    sli_context_trailing_header (next)->pprev = slot;
+  sli_context_release (child);
+  return next;
+}
+
+/* Frees leaves from `child' on, which *link should point to, and returns the
+ * first child that is more, or NULL; *link then points to that one.  The walk
+ * of a large tree spends its time here, so the end of the batch is kept in a
+ * register.  `examined' is a constant where this is inlined. */
+static inline __attribute__ ((always_inline)) void *
+run_free (Walk *walk, const void *at, void *child, void ***link,
+          void ***batch_end, bool examined)
+{
+  void **end = *batch_end;
+
+  while (child != NULL)
+    {
+      Node *node = head_of (child);
+
+      if (UNLIKELY (node->pprev != *link))
+        sli_context_damaged (child, "ralloc_free");
+      if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
+        break;
+      if (examined)
+        node_examine (child);
+      /* Leaves of one size are met from high to low addresses.  One of two
+       * neighbouring lines holds a header, unless chunks are long. */
+      __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
+      __builtin_prefetch ((char *) node - PREFETCH_BYTES - CACHE_LINE_BYTES,
+                          1);
+      *link = &node->next;
+      child = node->next;
+      node->parent = NODE_DEAD;
+      *end++ = node;
+      if (UNLIKELY (end == walk->leaves.blocks + BATCH_BLOCKS))
+        {
+          walk->leaves.n = BATCH_BLOCKS;
+          sli_free_batch (walk, &walk->leaves);
+          end = walk->leaves.blocks;
+        }
+    }
+  *batch_end = end;
+  return child;
+}
+
+/* Frees leaves and nodes that have only leaves, up to the first child that is
+ * more, which it returns, or NULL.  The list is not written back yet. */
+static inline __attribute__ ((always_inline)) void *
+leaves_free (Walk *walk, const void *at, void *child, void **link,
+             bool examined)
+{
+  void **end = walk->leaves.blocks + walk->leaves.n;
+
+  while ((child = run_free (walk, at, child, &link, &end, examined)) != NULL)
+    {
+      Node *node = head_of (child);
+      void **below_link = &node->child;
+      void *below;
+
+      if (UNLIKELY (node->parent != (uintptr_t) at))
+        break;
+      below = run_free (walk, child, node->child, &below_link, &end, examined);
+      if (below != NULL)
+        {
+          node->child = below;
+          head_of (below)->pprev = &node->child;
+          break;
+        }
+      if (examined)
+        node_examine (child);
+      link = &node->next;
+      child = node->next;
+      node->parent = NODE_DEAD;
+      batch_push (walk, &walk->others, node);
+    }
+  walk->leaves.n = (unsigned) (end - walk->leaves.blocks);
+  return child;
+}
+
+/* The same in MODE_TRAILING_HEADER, for leaves alone. */
+static COLD void *
+leaves_free_trailing (void *at, void **slot, bool examined)
+{
+  void *child = *slot;
+
+  while (child != NULL)
+    {
+      Node *node = sli_context_trailing_header (child);
+
+      if (UNLIKELY (node->pprev != slot))
+        sli_context_damaged (child, "ralloc_free");
+      if (node->parent != (uintptr_t) at || node->child != NULL)
+        break;
+      if (examined)
+        node_examine (child);
+      child = leaf_free_trailing (slot, child);
+    }
+  return child;
+}
+
+/* May the walk descend to the child at the front of a list?  False: read the
+ * list again; the child has moved away, or the list has changed.  Writes the
+ * list back first, as user code may run. */
+CONTEXT_TEXT static COLD bool
+unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
+{
+  Node *node = node_of (child);
+
+  walk->at = at;
+  *slot = child;
+  node->pprev = slot;
+  if (node_parent (node) != at)
+    sli_context_damaged (child, "ralloc_free");
+  return (node->parent & NODE_EXT) == 0 || !child_survives (walk, at, child);
+}
+
+/* Frees the descendants of `at' and, unless it is walk->keep, the node itself.
+ * `tail' (the header is behind the payload) and, unless it is set, `examined'
+ * are constants where this is inlined. */
+static inline __attribute__ ((always_inline)) void
+walk_below (Walk *walk, void *at, bool tail, bool examined)
+{
+  for (;;)
+    {
+      Node *at_node = tail ? sli_context_trailing_header (at) : head_of (at);
+      void **slot = node_children (at_node);
+      void *child = tail ? leaves_free_trailing (at, slot, examined)
+                         : leaves_free (walk, at, *slot, slot, examined);
+      Node *node;
+
+      if (child != NULL)
+        {
+          /* Take it off the front of the list and descend. */
+          node = tail ? sli_context_trailing_header (child) : head_of (child);
+          if (UNLIKELY (node->parent != (uintptr_t) at
+                        && !unusual_child_is_ours (walk, at, slot, child)))
+            {
+              at = walk->at; /* only walk->keep can have moved */
+              continue;
+            }
+          *slot = node->next;
+          if (node->next != NULL)
+            {
+              Node *next_node = tail ? sli_context_trailing_header (node->next)
+                                     : head_of (node->next);
+              if (UNLIKELY (next_node->pprev != &node->next))
+                sli_context_damaged (node->next, "ralloc_free");
+              next_node->pprev = slot;
+            }
+          node->pprev = NODE_DYING;
+          at = child;
+          continue;
+        }
+      *slot = NULL;
+      if (at == walk->keep)
+        return;
+      child = at;
+      if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
+        {
+          at = (void *) at_node->parent;
+          if (examined)
+            node_examine (child);
+          at_node->parent = NODE_DEAD;
+          batch_push (walk, &walk->others, at_node);
+        }
+      else
+        {
+          if ((at_node->parent & NODE_EXT) != 0
+              && destructor_ran (walk, at, at_node))
+            continue;
+          if (examined)
+            node_examine (child);
+          at = node_parent (at_node);
+          node_release (walk, child, at_node);
+        }
+      if (child == walk->top)
+        return;
+    }
+}
+
+/* Headers are behind payloads, or each node is examined, or both. */
+static COLD void
+walk_unusual (Walk *walk)
+{
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    walk_below (walk, walk->top, true,
+                (sli_context_mode & (MODE_TRACED | MODE_DEBUG)) != 0);
+  else
+    walk_below (walk, walk->top, false, true);
+}
+
+CONTEXT_TEXT static NOINLINE void
+walk_all (Walk *walk)
+{
+  if (UNLIKELY ((sli_context_mode
+                 & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
+                != 0))
+    walk_unusual (walk);
+  else
+    walk_below (walk, walk->top, false, false);
+}
+
+CONTEXT_TEXT static NOINLINE void
+tree_free (void *ptr, Node *node, const char *operation)
+{
+  Walk walk;
+
+  walk_begin (&walk, ptr, NULL, NULL);
+  walk_detach (&walk, ptr, node, operation);
+  walk_all (&walk);
+  if (UNLIKELY (walk.limited_bytes > 0 && walk.fallback_parent != NULL))
+    sli_limit_subtract (walk.fallback_parent, walk.limited_bytes);
+  assert_slow (walk.fallback_parent == NULL
+               || sli_context_node_is_right (walk.fallback_parent));
+  sli_free_flush (&walk);
+}
+
+/* Moves the top of a tree to a context that has a reference to it, if any. */
+CONTEXT_TEXT static COLD bool
+top_has_new_owner (void *ptr, Node *node, const char *operation)
+{
+  void *new_owner = NULL;
+
+  if (((Extension *) node->child)->references != NULL)
+    new_owner = sli_reference_new_owner (ptr);
+  if (new_owner != NULL)
+    sli_context_steal (new_owner, node, ptr, operation);
+  return new_owner != NULL;
+}
+
+/* Does the top of a tree survive?  *ptr may move meanwhile. */
+CONTEXT_TEXT static COLD bool
+top_survives (void **ptr, const char *operation)
+{
+  Node *node = node_of (*ptr);
+  Extension *extension = node->child;
+  void *parent = node_parent (node);
+  bool refused;
+
+  if (extension->asked)
+    return true;
+  if (top_has_new_owner (*ptr, node, operation))
+    return true;
+  if (extension->refuses == NULL)
+    return false;
+  extension->asked = true;
+  refused = extension->refuses (*ptr);
+  extension->asked = false;
+  *ptr = extension->owner;
+  /* If the destructor stole its node away, the node survives as well. */
+  if (refused || node_parent (node_of (*ptr)) != parent)
+    return true;
+  extension->refuses = NULL;
+  return top_has_new_owner (*ptr, node_of (*ptr), operation);
+}
+
+/* Any pointer, in any mode. */
+CONTEXT_TEXT static NOINLINE bool
+any_free (void *ptr, const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    return false;
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_check_thread (ptr, operation);
+  if (UNLIKELY ((node->parent & NODE_EXT) != 0))
+    {
+      if (top_survives (&ptr, operation))
+        return false;
+      node = node_of (ptr);
+    }
+  if (context_has_suspended () && sli_free_on_nested (ptr, operation))
+    return true;
+  tree_free (ptr, node, operation);
+  return true;
+}
+
+/* Frees a node of no particular kind, most often a leaf, in no particular
+ * mode, with the same checks as sli_context_check() makes; or leaves it to
+ * any_free(). */
+static inline __attribute__ ((always_inline)) bool
+free_node (void *ptr, const char *operation)
+{
+  Node *node = head_of (ptr);
+  size_t bytes;
+
+  if (UNLIKELY (sli_context_mode != 0
+                || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
+                || context_has_suspended ()))
+    return any_free (ptr, operation);
+  bytes = sli_untraced_chunk_bytes (node);
+  if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
+                || !node_is_linked (node, ptr)))
+    return any_free (ptr, operation);
+  if (node->child != NULL)
+    {
+      tree_free (ptr, node, operation);
+      return true;
+    }
+  node_unlink_linked (node, ptr, operation, true);
+  assert_slow (node->parent == 0
+               || sli_context_node_is_right ((void *) node->parent));
+  node->parent = NODE_DEAD;
+  slice_free1 (bytes, node);
+  return true;
+}
+
+CONTEXT_TEXT void
+ralloc_free (void *ptr)
+{
+  if (UNLIKELY (ptr == NULL))
+    return;
+  free_node (ptr, "ralloc_free");
+}
+
+bool
+ralloc_try_free (void *ptr)
+{
+  return ptr == NULL || free_node (ptr, "ralloc_try_free");
+}
+
+void
+ralloc_free_children (void *ctx)
+{
+  Walk walk;
+  Node *node;
+
+  if (ctx == NULL)
+    return;
+  node = sli_context_check (ctx, "ralloc_free_children");
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    sli_roots_check_thread (ctx, "ralloc_free_children");
+  walk_begin (&walk, ctx, ctx, node_parent (node));
+  walk_all (&walk);
+  /* A destructor may have freed ctx as well. */
+  ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;
+  if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
+    sli_limit_subtract (ctx, walk.limited_bytes);
+  assert_slow (ctx == NULL || sli_context_tree_is_right (ctx));
+  sli_free_flush (&walk);
+}

@@ -1,0 +1,111 @@
+/* ralloc-free.h - a walk that frees, and the blocks on their way back
+ *
+ * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c and
+ * ralloc-free-suspend.c alone.  No locks: a walk is its thread's.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_RALLOC_RALLOC_FREE_H
+#define SLI_CONTEXT_RALLOC_RALLOC_FREE_H
+
+#include "context/node.h"
+#include "port/compiler.h"
+
+enum
+{
+  /* Four times the bits in a word of a slab's bitmap: most words come back
+   * whole, with one lock instead of two. */
+  BATCH_BLOCKS = 256,
+  BIN_BITS = 5,
+  N_BINS = 1 << BIN_BITS, /* more than size classes in use at a time */
+  BIN_BLOCKS = 64
+};
+
+/* Blocks that probably lie in one slab.  The bin is aligned to its size, so
+ * the address of the next entry shows when it is full. */
+typedef struct
+{
+  _Alignas (BIN_BLOCKS * sizeof (void *)) void *blocks[BIN_BLOCKS];
+} Bin;
+
+/* Blocks in the order in which the walk met them.  Leaves and other nodes
+ * are kept apart: in a tree that was built level by level each kind comes in
+ * the order of addresses, but not both together. */
+typedef struct
+{
+  unsigned n;
+  void *blocks[BATCH_BLOCKS];
+} Batch;
+
+typedef struct Walk
+{
+  void *top;             /* the node that the user freed */
+  void *keep;            /* top, if only its descendants are freed, or NULL */
+  void *fallback_parent; /* top's parent: where a refusing node moves */
+  void *at;              /* the current node, valid while user code runs */
+  struct Walk *outer;    /* the walk whose user code began this one */
+  size_t limited_bytes;  /* to be subtracted from limits above top */
+  bool is_large;         /* the bins are in use: not a small tree */
+  Batch leaves;
+  Batch others;
+  void **bin_ends[N_BINS]; /* the next free entry; valid if is_large */
+  Bin bins[N_BINS];
+} Walk;
+
+_Static_assert (sizeof (Walk) <= 21 * 1024, "what ralloc_free() says of it");
+
+static inline void
+walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
+{
+  walk->top = top;
+  walk->keep = keep;
+  walk->fallback_parent = fallback_parent;
+  walk->limited_bytes = 0;
+  walk->is_large = false;
+  walk->leaves.n = 0;
+  walk->others.n = 0;
+}
+
+/* --- ralloc-free-blocks.c ------------------------------------------------ */
+
+/* Sorts a batch into bins, or frees it to its slabs if it is in order. */
+void sli_free_batch (Walk *walk, Batch *batch);
+/* Frees all blocks that the walk has collected: user code runs next, or the
+ * walk is over. */
+void sli_free_flush (Walk *walk);
+
+static inline __attribute__ ((always_inline)) void
+batch_push (Walk *walk, Batch *batch, void *block)
+{
+  unsigned n = batch->n;
+
+  batch->blocks[n] = block;
+  batch->n = n + 1;
+  if (UNLIKELY (n + 1 == BATCH_BLOCKS))
+    sli_free_batch (walk, batch);
+}
+
+/* --- ralloc-free-suspend.c ----------------------------------------------- */
+
+/* A walk is suspended at a node while user code runs, and resumed then. */
+void sli_free_suspend (Walk *walk, void *at);
+void sli_free_resume (Walk *walk);
+/* User code frees a node.  True: a suspended walk frees it. */
+bool sli_free_on_nested (void *ptr, const char *operation);
+
+/* Takes the node that the walk frees off its list. */
+CONTEXT_TEXT static inline void
+walk_detach (Walk *walk, void *payload, Node *node,
+                  const char *operation)
+{
+  walk->fallback_parent = node_parent (node);
+  node_unlink (node, payload, operation);
+  /* By address and not through the parent's extension, which may be freed
+   * first. */
+  node->parent &= ~(uintptr_t) NODE_INDIRECT;
+  node_set_parent (node, walk->fallback_parent);
+  node->pprev = NODE_DYING;
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* ralloc-reference.c - contexts other than the parent that keep a node
+ *
+ * Layer: context.  No locks.
+ *
+ * A reference is a small node below the context that holds it, and is freed
+ * with that context.  Its payload is on the list of its target's references.
+ * A node always has exactly one parent.  When the parent frees it, the oldest
+ * context that holds a reference and survives becomes the parent.
+ *
+ *   ctx --child--> [Reference] --target--> node
+ *                       ^                     |
+ *                       +---- references -----+  (in node's extension)
+ *
+ * Design: chapter 7.  Source: talloc_reference(), whose handles cost more.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+
+struct Reference
+{
+  void *target;         /* the node that is kept; NULL: was freed */
+  Reference *next;      /* the next younger one */
+  Reference **pprev;    /* what points here */
+};
+
+static Reference *
+reference_of (const Extension *extension, const void *ctx)
+{
+  Reference *reference = extension != NULL ? extension->references : NULL;
+
+  while (reference != NULL && node_parent (node_of (reference)) != ctx)
+    reference = reference->next;
+  return reference;
+}
+
+static void
+reference_append (Extension *extension, Reference *reference, void *target)
+{
+  Reference **place = &extension->references;
+
+  while (*place != NULL)
+    place = &(*place)->next;
+  reference->target = target;
+  reference->next = NULL;
+  reference->pprev = place;
+  *place = reference;
+  assert_here (*reference->pprev == reference);
+}
+
+void *
+ralloc_reference (const void *ctx, const void *ptr)
+{
+  void *target = (void *) (uintptr_t) ptr;
+  Extension *extension;
+  Extension *own;
+  Reference *reference;
+
+  if (UNLIKELY (ctx == NULL || ptr == NULL))
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a node must be: %s",
+                    "ralloc_reference");
+  sli_context_check (ctx, "ralloc_reference");
+  if (UNLIKELY (sli_context_check (target, "ralloc_reference")->pprev
+                == NODE_DYING))
+    {
+      sli_diag_warn (ERROR_NODE_DYING,
+                     "a node that is being destroyed can't be kept: %s (%p)",
+                     "ralloc_reference", target);
+      errno = EINVAL;
+      return NULL;
+    }
+  extension = sli_context_extend (target);
+  reference = extension != NULL ? ralloc_size (ctx, sizeof *reference) : NULL;
+  own = reference != NULL ? sli_context_extend (reference) : NULL;
+  if (own == NULL)
+    {
+      ralloc_free (reference);
+      return NULL;
+    }
+  own->kind = EXT_REFERENCE;
+  reference_append (extension, reference, target);
+  return target;
+}
+
+/* The target is freed although references exist: their contexts are freed in
+ * the same walk. */
+CONTEXT_TEXT void
+sli_reference_target_freed (Extension *extension)
+{
+  Reference *reference = extension->references;
+  Reference *next;
+
+  for (; reference != NULL; reference = next)
+    {
+      next = reference->next;
+      reference->target = NULL;
+      reference->next = NULL;
+      reference->pprev = NULL;
+    }
+  extension->references = NULL;
+}
+
+void
+sli_reference_release (void *payload)
+{
+  Reference *reference = payload;
+
+  if (reference->pprev == NULL)
+    return;
+  assert_here (*reference->pprev == reference);
+  *reference->pprev = reference->next;
+  if (reference->next != NULL)
+    reference->next->pprev = reference->pprev;
+}
+
+void
+sli_reference_target_moved (Extension *extension)
+{
+  Reference *reference = extension->references;
+
+  for (; reference != NULL; reference = reference->next)
+    reference->target = extension->owner;
+}
+
+/* Is this context freed with the tree that is being freed, or with the node
+ * itself?  Every descendant of a dying node is. */
+static bool
+context_is_freed_with (const void *ctx, const void *target)
+{
+  for (; ctx != NULL; ctx = node_parent (node_of (ctx)))
+    if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
+      return true;
+  return false;
+}
+
+void *
+sli_reference_new_owner (void *payload)
+{
+  Extension *extension = node_of (payload)->child;
+  Reference *reference = extension->references;
+  void *new_owner;
+
+  for (; reference != NULL; reference = reference->next)
+    {
+      new_owner = node_parent (node_of (reference));
+      if (!context_is_freed_with (new_owner, payload))
+        {
+          ralloc_free (reference);
+          return new_owner;
+        }
+    }
+  return NULL;
+}
+
+bool
+ralloc_unlink (const void *ctx, void *ptr)
+{
+  Reference *reference;
+  Node *node;
+
+  if (UNLIKELY (ptr == NULL))
+    return false;
+  node = sli_context_check (ptr, "ralloc_unlink");
+  if (ctx != NULL)
+    sli_context_check (ctx, "ralloc_unlink");
+  reference = ctx != NULL ? reference_of (node_extension (node), ctx) : NULL;
+  if (reference != NULL)
+    {
+      ralloc_free (reference);
+      return true;
+    }
+  if (node_parent (node) != ctx)
+    return false;
+  ralloc_free (ptr);
+  return true;
+}
+
+size_t
+ralloc_reference_count (const void *ptr)
+{
+  const Extension *extension;
+  const Reference *reference;
+  size_t n = 0;
+
+  if (ptr == NULL)
+    return 0;
+  extension = node_extension (sli_context_check (ptr,
+                                                 "ralloc_reference_count"));
+  if (extension != NULL)
+    for (reference = extension->references; reference != NULL;
+         reference = reference->next)
+      n++;
+  return n;
+}

@@ -1,0 +1,504 @@
+/* ralloc-report.c - reports of trees; the list of roots and their owners
+ *
+ * Layer: context.  One lock, on the list of roots, held for a few stores;
+ * nothing is called under it.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+
+enum
+{
+  INDENT_DEPTH_MAX = 40, /* deeper levels are not moved further right */
+  TOTALS_DEPTH_MAX = 8   /* deeper nodes don't get subtree totals, which would
+                            make a report of a deep tree quadratic */
+};
+
+static struct
+{
+  pthread_mutex_t mutex;
+  void *first;      /* an Extension; linked by root_next, root_pprev */
+  bool at_exit;     /* the exit function is registered */
+  bool report;      /* it prints the roots */
+  bool full;
+} roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+/* Nodes of which a check found that their tree belongs to a thread: without
+ * them each check would go up to the root, and building a chain would take
+ * quadratic time.  A word tells node and thread.  It is cleared when the node
+ * is freed or moves; a new epoch, when a tree changes hands, makes all words
+ * void.  A steal changes nothing: both trees belong to the thread. */
+enum
+{
+  OWNER_WORDS = 1024
+};
+
+/* Odd, as of Fibonacci hashing (Knuth, volume 3, 6.4). */
+#define OWNER_FACTOR ((uintptr_t) UINT64_C (0x9e3779b97f4a7c15))
+
+static struct
+{
+  uintptr_t epoch;
+  uintptr_t words[OWNER_WORDS];
+} owners;
+
+/* --- the list of roots, and the threads that own them -------------------- */
+
+static void
+roots_lock (void)
+{
+  pthread_mutex_lock (&roots.mutex);
+}
+
+static void
+roots_unlock (void)
+{
+  pthread_mutex_unlock (&roots.mutex);
+}
+
+void
+sli_roots_add (void *payload)
+{
+  /* Without memory for the record the root is not on the list; no more. */
+  Extension *extension = sli_context_extend (payload);
+
+  if (extension == NULL)
+    return;
+  extension->thread = (uintptr_t) pthread_self ();
+  if ((sli_context_mode & MODE_ROOTS) == 0 || extension->tracked)
+    return;
+  roots_lock ();
+  extension->tracked = true;
+  extension->root_next = roots.first;
+  extension->root_pprev = &roots.first;
+  if (roots.first != NULL)
+    ((Extension *) roots.first)->root_pprev = &extension->root_next;
+  roots.first = extension;
+  roots_unlock ();
+}
+
+void
+sli_roots_remove (void *payload)
+{
+  Extension *extension = node_extension (node_of (payload));
+
+  if (extension == NULL)
+    return;
+  extension->thread = 0;
+  if (!extension->tracked)
+    return;
+  roots_lock ();
+  *extension->root_pprev = extension->root_next;
+  if (extension->root_next != NULL)
+    ((Extension *) extension->root_next)->root_pprev = extension->root_pprev;
+  extension->tracked = false;
+  roots_unlock ();
+}
+
+/* A node's word in the cache, which no other node or thread is likely to have:
+ * two owners differ in the factor, so in about half of all bits. */
+static uintptr_t
+owner_word (const void *payload)
+{
+  uintptr_t owner = (uintptr_t) pthread_self () + LOAD (&owners.epoch);
+
+  return (uintptr_t) payload ^ owner * OWNER_FACTOR;
+}
+
+static uintptr_t *
+owner_slot (const void *payload)
+{
+  uintptr_t step = (uintptr_t) payload / NODE_ALIGN;
+
+  return &owners.words[(step ^ step / OWNER_WORDS) % OWNER_WORDS];
+}
+
+static bool
+owner_is_known (const void *payload)
+{
+  return LOAD (owner_slot (payload)) == owner_word (payload);
+}
+
+static void
+owner_remember (const void *payload)
+{
+  STORE (owner_slot (payload), owner_word (payload));
+}
+
+void
+sli_roots_forget_owner (const void *payload)
+{
+  STORE (owner_slot (payload), 0);
+}
+
+void
+sli_roots_check_thread (const void *payload, const char *operation)
+{
+  const void *root = payload;
+  const void *parent = node_parent (node_of (payload));
+  const void *above = parent;
+  const Extension *extension;
+
+  if ((sli_context_mode & MODE_DEBUG) == 0)
+    return;
+  while (!owner_is_known (root) && above != NULL)
+    {
+      root = above;
+      above = node_parent (node_of (root));
+    }
+  if (!owner_is_known (root))
+    {
+      extension = node_extension (node_of (root));
+      if (extension == NULL || extension->thread == 0)
+        return;
+      if (extension->thread != (uintptr_t) pthread_self ())
+        sli_diag_abort (ERROR_NODE_THREAD,
+                        "the tree of root %p belongs to another thread (see "
+                        "ralloc_measure_tree): %s (%p)",
+                        root, operation, payload);
+    }
+  owner_remember (payload);
+  if (parent != NULL)
+    owner_remember (parent);
+}
+
+void
+ralloc_measure_tree (const void *ptr)
+{
+  const void *root = ptr;
+  const void *above;
+  Extension *extension;
+
+  if (ptr == NULL)
+    return;
+  sli_context_check (ptr, "ralloc_measure_tree");
+  if ((sli_context_mode & MODE_DEBUG) == 0)
+    return;
+  while ((above = node_parent (node_of (root))) != NULL)
+    root = above;
+  extension = sli_context_extend ((void *) (uintptr_t) root);
+  if (extension != NULL)
+    extension->thread = (uintptr_t) pthread_self ();
+  __atomic_fetch_add (&owners.epoch, 1, __ATOMIC_RELAXED);
+}
+
+void *
+ralloc_mark_place (const void *ptr, const char *file, unsigned line)
+{
+  void *payload = (void *) (uintptr_t) ptr;
+  Extension *extension;
+
+  if (ptr == NULL || sli_context_mode == 0)
+    return payload;
+  sli_context_check (ptr, "ralloc_mark_place");
+  if (sli_context_mode & MODE_DEBUG)
+    {
+      extension = sli_context_extend (payload);
+      if (extension != NULL)
+        {
+          extension->file = file;
+          extension->line = line;
+        }
+    }
+  return payload;
+}
+
+void
+ralloc_track_roots (bool on)
+{
+  Extension *extension;
+
+  if (!sli_context_init ())
+    return;
+  if (on)
+    {
+      sli_context_mode |= MODE_ROOTS;
+      return;
+    }
+  sli_context_mode &= (uint8_t) ~MODE_ROOTS;
+  roots_lock ();
+  for (extension = roots.first; extension != NULL;
+       extension = extension->root_next)
+    extension->tracked = false;
+  roots.first = NULL;
+  roots_unlock ();
+}
+
+/* --- the line of a node -------------------------------------------------- */
+
+static const char *
+kind_of (const void *payload)
+{
+  const Node *node = node_of (payload);
+  const Extension *extension = node_extension (node);
+
+  if (extension != NULL && extension->kind == EXT_GC)
+    return "gc";
+  if (extension != NULL && extension->kind == EXT_REFERENCE)
+    return "reference";
+  if ((node->parent & NODE_HAS_PREFIX)
+      && ((const size_t *) node)[-1] == KIND_LINEAR)
+    return "linear";
+  return "node";
+}
+
+static size_t
+own_bytes (const void *payload)
+{
+  return sli_context_payload_bytes (payload)
+         + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
+}
+
+static void
+text_enter (FILE *f, const void *payload, unsigned depth)
+{
+  const Extension *extension = node_extension (node_of (payload));
+  const char *name = extension != NULL ? extension->name : NULL;
+  size_t n = depth <= TOTALS_DEPTH_MAX ? ralloc_total_nodes (payload) : 1;
+
+  fprintf (f, "%*s%s: %zu bytes",
+           2 * (int) (depth < INDENT_DEPTH_MAX ? depth : INDENT_DEPTH_MAX),
+           "", name != NULL ? name : kind_of (payload), own_bytes (payload));
+  if (name != NULL && kind_of (payload)[0] != 'n')
+    fprintf (f, " (%s)", kind_of (payload));
+  if (n > 1)
+    fprintf (f, ", %zu bytes in %zu nodes", ralloc_total_size (payload), n);
+  if (extension != NULL && extension->references != NULL)
+    fprintf (f, ", %zu references", ralloc_reference_count (payload));
+  if (extension != NULL && extension->limit != NULL)
+    fprintf (f, ", %zu bytes held under a limit",
+             ralloc_limit_used (payload));
+  if (extension != NULL && extension->file != NULL)
+    fprintf (f, ", at %s:%u", extension->file, extension->line);
+  fputc ('\n', f);
+}
+
+/* How many bytes may follow the first one of a character, and which the second
+ * must be: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+static unsigned
+utf8_more (unsigned char first, unsigned char *low, unsigned char *high)
+{
+  *low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  *high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (first >= 0xf0)
+    return first <= 0xf4 ? 3 : 0;
+  return first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
+}
+
+/* Bytes of the character of UTF-8 at `text', or 0 if there is none.  (A NUL
+ * continues none, so nothing behind it is looked at.) */
+static unsigned
+utf8_length (const unsigned char *text)
+{
+  unsigned char low;
+  unsigned char high;
+  unsigned n = utf8_more (text[0], &low, &high);
+  unsigned i;
+
+  if (text[0] < 0x80)
+    return 1;
+  if (n == 0 || text[1] < low || text[1] > high)
+    return 0;
+  for (i = 2; i <= n; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  return n + 1;
+}
+
+/* Names may be of any bytes. */
+static void
+json_string (FILE *f, const char *string)
+{
+  const unsigned char *text = (const unsigned char *) string;
+  unsigned n;
+
+  fputc ('"', f);
+  for (; *text != '\0'; text += n != 0 ? n : 1)
+    {
+      n = utf8_length (text);
+      if (n == 0)
+        fputs ("\\ufffd", f);
+      else if (*text == '"' || *text == '\\')
+        fprintf (f, "\\%c", *text);
+      else if (*text < ' ')
+        fprintf (f, "\\u%04x", (unsigned) *text);
+      else
+        fwrite (text, 1, n, f);
+    }
+  fputc ('"', f);
+}
+
+static void
+json_enter (FILE *f, const void *payload, unsigned depth)
+{
+  const Extension *extension = node_extension (node_of (payload));
+
+  fprintf (f, "{\"kind\": \"%s\"", kind_of (payload));
+  if (extension != NULL && extension->name != NULL)
+    {
+      fputs (", \"name\": ", f);
+      json_string (f, extension->name);
+    }
+  fprintf (f, ", \"bytes\": %zu", own_bytes (payload));
+  if (depth <= TOTALS_DEPTH_MAX)
+    fprintf (f, ", \"total_bytes\": %zu, \"total_nodes\": %zu",
+             ralloc_total_size (payload), ralloc_total_nodes (payload));
+  if (extension != NULL && extension->references != NULL)
+    fprintf (f, ", \"references\": %zu", ralloc_reference_count (payload));
+  if (extension != NULL && extension->limit != NULL)
+    fprintf (f, ", \"limit_used\": %zu", ralloc_limit_used (payload));
+  if (extension != NULL && extension->file != NULL)
+    {
+      fputs (", \"file\": ", f);
+      json_string (f, extension->file);
+      fprintf (f, ", \"line\": %u", extension->line);
+    }
+}
+
+/* --- trees --------------------------------------------------------------- */
+
+void
+ralloc_report (FILE *f, const void *ptr)
+{
+  const void *at;
+  const void *up;
+  unsigned depth;
+
+  if (ptr == NULL)
+    {
+      sli_roots_print (f, true);
+      return;
+    }
+  sli_context_check (ptr, "ralloc_report");
+  for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
+    {
+      depth = 0;
+      for (up = at; up != ptr && depth <= INDENT_DEPTH_MAX; depth++)
+        up = node_parent (node_of (up));
+      text_enter (f, at, depth);
+    }
+}
+
+/* Closes the brackets between a node that has no children and the next one. */
+static const void *
+json_leave (FILE *f, const void *top, const void *at, unsigned *depth)
+{
+  const void *next;
+
+  for (;;)
+    {
+      fputc ('}', f);
+      if (at == top)
+        return NULL;
+      next = node_next (node_of (at), at);
+      if (next != NULL)
+        {
+          fputs (", ", f);
+          return next;
+        }
+      fputc (']', f);
+      at = node_parent (node_of (at));
+      --*depth;
+    }
+}
+
+static void
+json_tree (FILE *f, const void *top)
+{
+  const void *at = top;
+  unsigned depth = 0;
+
+  while (at != NULL)
+    {
+      json_enter (f, at, depth);
+      if (node_first_child (node_of (at)) != NULL)
+        {
+          fputs (", \"children\": [", f);
+          at = node_first_child (node_of (at));
+          depth++;
+        }
+      else
+        at = json_leave (f, top, at, &depth);
+    }
+}
+
+void
+ralloc_report_json (FILE *f, const void *ptr)
+{
+  const Extension *extension;
+
+  if (ptr != NULL)
+    {
+      sli_context_check (ptr, "ralloc_report_json");
+      json_tree (f, ptr);
+    }
+  else
+    {
+      fputc ('[', f);
+      for (extension = roots.first; extension != NULL;
+           extension = extension->root_next)
+        {
+          json_tree (f, extension->owner);
+          fputs (extension->root_next != NULL ? ", " : "", f);
+        }
+      fputc (']', f);
+    }
+  fputc ('\n', f);
+}
+
+void
+ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
+{
+  if (ptr == NULL)
+    return;
+  sli_context_check (ptr, "ralloc_print_info");
+  if ((flags & RALLOC_PRINT_INFO_SUMMARY_ONLY) == 0)
+    ralloc_report (f, ptr);
+  fprintf (f, "%zu nodes, %zu bytes of content, %zu bytes of metadata\n",
+           ralloc_total_nodes (ptr), ralloc_total_size (ptr),
+           ralloc_total_nodes (ptr) * sizeof (Node));
+}
+
+/* --- roots at exit ------------------------------------------------------- */
+
+void
+sli_roots_print (FILE *f, bool full)
+{
+  const Extension *extension;
+
+  for (extension = roots.first; extension != NULL;
+       extension = extension->root_next)
+    if (full)
+      ralloc_report (f, extension->owner);
+    else
+      text_enter (f, extension->owner, 0);
+}
+
+static void
+report_at_exit (void)
+{
+  if (!roots.report || roots.first == NULL)
+    return;
+  fputs ("slice: roots alive at exit:\n", stderr);
+  sli_roots_print (stderr, roots.full);
+}
+
+void
+ralloc_report_at_exit (bool full)
+{
+  ralloc_track_roots (true);
+  roots.report = true;
+  roots.full = full;
+  if (!roots.at_exit)
+    roots.at_exit = atexit (report_at_exit) == 0;
+}

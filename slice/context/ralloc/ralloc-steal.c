@@ -1,0 +1,311 @@
+/* ralloc-steal.c - nodes: parent, steal, adopt
+ *
+ * Layer: context.  No locks.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+
+/* In a mode that checks, with NODE_INDIRECT, or for a freed node. */
+static NOINLINE void *
+unusual_parent (const void *ptr)
+{
+  return node_parent (sli_context_check (ptr, "ralloc_parent"));
+}
+
+CONTEXT_TEXT void *
+ralloc_parent (const void *ptr)
+{
+  uintptr_t word;
+
+  if (UNLIKELY (ptr == NULL))
+    return NULL;
+  if (UNLIKELY (sli_context_mode != 0))
+    return unusual_parent (ptr);
+  word = head_of (ptr)->parent;
+  if (UNLIKELY ((word & NODE_INDIRECT) != 0))
+    return unusual_parent (ptr);
+  return (void *) (word & ~(uintptr_t) NODE_FLAGS);
+}
+
+static COLD _Noreturn void
+report_cycle (const void *new_ctx, const void *ptr, const char *operation)
+{
+  if (new_ctx == ptr)
+    sli_diag_abort (ERROR_NODE_CYCLE,
+                    "a node can't be its own parent: %s (%p, %p)", operation,
+                    new_ctx, ptr);
+  sli_diag_abort (ERROR_NODE_CYCLE,
+                  "a node can't hang below its own descendant: %s (new parent "
+                  "%p, which lies below node %p)",
+                  operation, new_ctx, ptr);
+}
+
+/* A node without children can have nothing but itself below it. */
+static inline bool
+closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
+{
+  return new_ctx == ptr
+         || (new_ctx != NULL && node_first_child (node) != NULL
+             && sli_context_is_ancestor (ptr, new_ctx));
+}
+
+/* The checks of both nodes are done. */
+static void
+steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
+{
+  size_t bytes = sli_limit_subtree_bytes (ptr);
+
+  if (node->parent & NODE_LIMITED)
+    sli_limit_subtract (node_parent (node), bytes);
+  if (to_limited)
+    sli_limit_force (new_ctx, bytes);
+  sli_limit_set_flags (ptr, to_limited);
+}
+
+/* Accounts a node's change of parent in limits and in the list of roots;
+ * sli_context_steal() does what must follow the linking. */
+static inline void
+account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
+{
+  bool to_limited
+      = new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED) != 0;
+
+  if (UNLIKELY (to_limited || (node->parent & NODE_LIMITED)))
+    steal_limited (new_ctx, node, ptr, to_limited);
+  if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+    {
+      sli_roots_check_thread (ptr, operation);
+      if (new_ctx != NULL)
+        sli_roots_check_thread (new_ctx, operation);
+      if (node->next == ptr)
+        sli_roots_remove (ptr);
+    }
+}
+
+CONTEXT_TEXT void
+sli_context_steal (void *new_ctx, Node *node, void *ptr,
+                   const char *operation)
+{
+  account_move (new_ctx, node, ptr, operation);
+  node_unlink (node, ptr, operation);
+  node_link (new_ctx, node, ptr);
+  /* (In a free under way limits are not right: callers look at the trees.) */
+  assert_slow (sli_context_node_is_right (ptr));
+  if (UNLIKELY (new_ctx == NULL
+                && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS))))
+    sli_roots_add (ptr);
+}
+
+/* May a word, or all of a header, be read?  Without `far' only the first
+ * extents are known, where most nodes lie. */
+static inline __attribute__ ((always_inline)) bool
+is_at_hand (const void *address, bool far)
+{
+  return LIKELY (extent_cache_has (address))
+         || (far && slice_is_ours (address)
+             && is_same_window (address,
+                                (const char *) address + sizeof (Node) - 1));
+}
+
+/* As node_is_linked(). */
+static inline __attribute__ ((always_inline)) bool
+is_linked_at_hand (const Node *node,
+                   const void *payload, bool far)
+{
+  void *const *place = node->pprev;
+
+  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
+                 && is_at_hand (place, far))
+         && LIKELY (*place == payload);
+}
+
+/* Might this be no root, but a list's tail pointer that points to the first
+ * element behind it?  With `far' the slab tells. */
+static inline __attribute__ ((always_inline)) bool
+may_be_payload (const Node *node, bool far)
+{
+  return UNLIKELY (node->pprev == &node->next)
+         && !(far && sli_untraced_begins_block (node));
+}
+
+/* Steals a plain node to a plain parent in the default mode, with the same
+ * checks as sli_context_check().  False: it is not that simple.  Without `far'
+ * this calls nothing, and serves nodes without children. */
+static inline __attribute__ ((always_inline)) bool
+plain_steal (void *new_ctx, void *ptr, bool far)
+{
+  Node *node = head_of (ptr);
+  Node *parent = head_of (new_ctx);
+
+  if (UNLIKELY (sli_context_mode != 0 || new_ctx == ptr
+                || (((uintptr_t) ptr | (uintptr_t) new_ctx)
+                    & (NODE_ALIGN - 1)) != 0
+                || !is_at_hand (node, far)
+                || !is_at_hand (parent, far)
+                || ((node->parent | parent->parent) & NODE_FLAGS) != 0
+                || !is_linked_at_hand (node, ptr, far)
+                || may_be_payload (node, far)
+                || !is_linked_at_hand (parent, new_ctx, far)))
+    return false;
+  if (node->child != NULL && (!far || sli_context_is_ancestor (ptr, new_ctx)))
+    return false;
+  node_unlink_linked (node, ptr, "ralloc_steal", true);
+  node->parent = (uintptr_t) new_ctx;
+  node->next = parent->child;
+  node->pprev = &parent->child;
+  if (node->next != NULL)
+    head_of (node->next)->pprev = &node->next;
+  parent->child = ptr;
+  assert_slow (sli_context_node_is_right (ptr));
+  return true;
+}
+
+/* Both ends of a steal checked; NULL if the node is being destroyed. */
+static Node *
+steal_check (const void *new_ctx, void *ptr, const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+
+  if (new_ctx != NULL)
+    sli_context_check (new_ctx, operation);
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    {
+      sli_diag_warn (ERROR_NODE_DYING,
+                     "a node that is being destroyed can't be kept: %s (%p)",
+                     operation, ptr);
+      return NULL;
+    }
+  return node;
+}
+
+CONTEXT_TEXT static NOINLINE void
+far_steal (const void *new_ctx, void *ptr)
+{
+  Node *node;
+
+  if (new_ctx != NULL && plain_steal ((void *) (uintptr_t) new_ctx, ptr, true))
+    return;
+  node = steal_check (new_ctx, ptr, "ralloc_steal");
+  if (node == NULL)
+    return;
+  if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
+    report_cycle (new_ctx, ptr, "ralloc_steal");
+  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
+                     "ralloc_steal");
+  assert_slow (sli_context_tree_is_right (ptr));
+  assert_slow (sli_context_tree_is_right (new_ctx));
+}
+
+CONTEXT_TEXT void
+ralloc_steal (const void *new_ctx, void *ptr)
+{
+  if (LIKELY (ptr != NULL)
+      && !plain_steal ((void *) (uintptr_t) new_ctx, ptr, false))
+    far_steal (new_ctx, ptr);
+}
+
+bool
+ralloc_try_steal (const void *new_ctx, void *ptr)
+{
+  Node *node;
+
+  if (UNLIKELY (ptr == NULL))
+    return true;
+  node = steal_check (new_ctx, ptr, "ralloc_try_steal");
+  if (node == NULL || closes_cycle (new_ctx, ptr, node))
+    {
+      errno = EINVAL;
+      return false;
+    }
+  if (new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED)
+      && !sli_limit_move_has_room (new_ctx, ptr))
+    {
+      errno = ENOMEM;
+      return false;
+    }
+  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
+                     "ralloc_try_steal");
+  assert_slow (sli_context_tree_is_right (ptr));
+  assert_slow (sli_context_tree_is_right (new_ctx));
+  return true;
+}
+
+/* old has a child. */
+static void
+adopt_splice (void *new_ctx, Node *new_node, Node *old)
+{
+  void **from = node_children (old);
+  void **to = node_children (new_node);
+  void *first = *from;
+  void *child = first;
+  Node *node;
+
+  do
+    {
+      node = node_of (child);
+      account_move (new_ctx, node, child, "ralloc_adopt");
+      node_set_parent (node, new_ctx);
+      child = node->next;
+    }
+  while (child != NULL);
+  node->next = *to;
+  if (node->next != NULL)
+    node_of (node->next)->pprev = &node->next;
+  *to = first;
+  node_of (first)->pprev = to;
+  *from = NULL;
+  assert_slow (sli_context_tree_is_right (new_ctx));
+}
+
+/* References stay: one without a context could not be given up, and would not
+ * keep its target. */
+static void
+adopt_as_roots (Node *old)
+{
+  void *child = node_first_child (old);
+  void *next;
+  Node *node;
+
+  for (; child != NULL; child = next)
+    {
+      node = node_of (child);
+      next = node->next;
+      if (!node_is_reference (node))
+        sli_context_steal (NULL, node, child, "ralloc_adopt");
+    }
+}
+
+void
+ralloc_adopt (const void *new_ctx, void *old_ctx)
+{
+  void *to = (void *) (uintptr_t) new_ctx;
+  Node *old;
+
+  if (UNLIKELY (old_ctx == NULL || old_ctx == new_ctx))
+    return;
+  old = sli_context_check (old_ctx, "ralloc_adopt");
+  if (node_first_child (old) == NULL)
+    return;
+  if (to != NULL)
+    {
+      sli_context_check (to, "ralloc_adopt");
+      if (UNLIKELY (sli_context_is_ancestor (old_ctx, to)))
+        sli_diag_abort (ERROR_NODE_CYCLE,
+                        "a node can't adopt its own ancestors: ralloc_adopt "
+                        "(new parent %p, which lies below old parent %p)",
+                        to, old_ctx);
+    }
+  if (to == NULL)
+    adopt_as_roots (old);
+  else
+    adopt_splice (to, node_of (to), old);
+  assert_slow (sli_context_node_is_right (old_ctx));
+}

@@ -1,0 +1,244 @@
+/* ralloc-string.c - strings that are nodes
+ *
+ * Layer: context.  No locks.
+ *
+ * A text is formatted into a buffer on the stack, and a second time only if
+ * that was too small.  A string that grows gets half as much again as it
+ * needs, so that n appends copy O(n) bytes.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+
+enum
+{
+  FORMAT_ROOM_BYTES = 256 /* on the stack: most texts are shorter */
+};
+
+static void
+require_string (const void *pointer, const char *operation)
+{
+  if (UNLIKELY (pointer == NULL))
+    sli_diag_abort (ERROR_NODE_NULL, "NULL where a string must be: %s",
+                    operation);
+}
+
+CONTEXT_TEXT static char *
+string_new (const void *ctx, const char *str, size_t length)
+{
+  char *copy = ralloc_size (ctx, length + 1);
+
+  if (UNLIKELY (copy == NULL))
+    return NULL;
+  memcpy (copy, str, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+CONTEXT_TEXT char *
+ralloc_strdup (const void *ctx, const char *str)
+{
+  return LIKELY (str != NULL) ? string_new (ctx, str, strlen (str)) : NULL;
+}
+
+char *
+ralloc_strndup (const void *ctx, const char *str, size_t n)
+{
+  return LIKELY (str != NULL) ? string_new (ctx, str, strnlen (str, n)) : NULL;
+}
+
+/* --- appending ----------------------------------------------------------- */
+
+/* Room for `start + length' characters and a NUL.  NULL: no memory, or a sum
+ * that does not fit. */
+static char *
+string_grow (char *str, size_t start, size_t length, const char *operation)
+{
+  size_t bytes;
+
+  if (UNLIKELY (__builtin_add_overflow (start, length, &bytes)
+                || bytes >= (size_t) PTRDIFF_MAX / 2))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  bytes++;
+  return sli_context_resize (str, bytes, bytes + bytes / 2, operation);
+}
+
+CONTEXT_TEXT static bool
+string_append (char **dest, const char *str, size_t existing, size_t length,
+               const char *operation)
+{
+  /* The text may be a part of the string that it is appended to. */
+  size_t inside = (size_t) (str - *dest);
+  bool is_inside = str >= *dest && inside <= existing;
+  char *both = string_grow (*dest, existing, length, operation);
+
+  if (UNLIKELY (both == NULL))
+    return false;
+  memmove (both + existing, is_inside ? both + inside : str, length);
+  both[existing + length] = '\0';
+  *dest = both;
+  return true;
+}
+
+CONTEXT_TEXT bool
+ralloc_strcat (char **dest, const char *str)
+{
+  require_string (dest, "ralloc_strcat");
+  sli_context_check (*dest, "ralloc_strcat");
+  require_string (str, "ralloc_strcat");
+  return string_append (dest, str, strlen (*dest), strlen (str),
+                        "ralloc_strcat");
+}
+
+bool
+ralloc_strncat (char **dest, const char *str, size_t n)
+{
+  require_string (dest, "ralloc_strncat");
+  sli_context_check (*dest, "ralloc_strncat");
+  require_string (str, "ralloc_strncat");
+  return string_append (dest, str, strlen (*dest), strnlen (str, n),
+                        "ralloc_strncat");
+}
+
+bool
+ralloc_str_append (char **dest, const char *str, size_t existing_length,
+                   size_t str_size)
+{
+  require_string (dest, "ralloc_str_append");
+  return string_append (dest, str, existing_length, str_size,
+                        "ralloc_str_append");
+}
+
+/* --- formatting ---------------------------------------------------------- */
+
+CONTEXT_TEXT char *
+ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
+{
+  char room[FORMAT_ROOM_BYTES];
+  va_list again;
+  int length;
+  char *text;
+
+  va_copy (again, args);
+  length = vsnprintf (room, sizeof room, fmt, args);
+  text = length >= 0 ? ralloc_size (ctx, (size_t) length + 1) : NULL;
+  if (LIKELY (text != NULL))
+    {
+      if (LIKELY ((size_t) length < sizeof room))
+        memcpy (text, room, (size_t) length + 1);
+      else
+        vsnprintf (text, (size_t) length + 1, fmt, again);
+    }
+  va_end (again);
+  return text;
+}
+
+CONTEXT_TEXT char *
+ralloc_asprintf (const void *ctx, const char *fmt, ...)
+{
+  va_list args;
+  char *text;
+
+  va_start (args, fmt);
+  text = ralloc_vasprintf (ctx, fmt, args);
+  va_end (args);
+  return text;
+}
+
+char *
+sli_context_format (size_t length, const char *fmt, va_list args)
+{
+  char *text = slice_try_alloc (length + 1);
+
+  if (LIKELY (text != NULL))
+    vsnprintf (text, length + 1, fmt, args);
+  return text;
+}
+
+/* The text is formatted elsewhere first, and written over the tail when there
+ * is room.  So a failure leaves the string as it was, and the text may be made
+ * of the string itself. */
+CONTEXT_TEXT bool
+ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
+                               va_list args)
+{
+  char room[FORMAT_ROOM_BYTES];
+  char *tail = room;
+  char *text = NULL;
+  va_list again;
+  int length;
+
+  require_string (str, "ralloc_vasprintf_rewrite_tail");
+  if (UNLIKELY (*str == NULL))
+    {
+      *str = ralloc_vasprintf (NULL, fmt, args);
+      *start = *str != NULL ? strlen (*str) : 0;
+      return *str != NULL;
+    }
+  va_copy (again, args);
+  length = vsnprintf (room, sizeof room, fmt, args);
+  if (UNLIKELY (length >= (int) sizeof room))
+    tail = sli_context_format ((size_t) length, fmt, again);
+  if (LIKELY (length >= 0 && tail != NULL))
+    text = string_grow (*str, *start, (size_t) length,
+                        "ralloc_vasprintf_rewrite_tail");
+  if (LIKELY (text != NULL))
+    {
+      memcpy (text + *start, tail, (size_t) length + 1);
+      *str = text;
+      *start += (size_t) length;
+    }
+  if (UNLIKELY (tail != room))
+    slice_free1 ((size_t) length + 1, tail);
+  va_end (again);
+  return text != NULL;
+}
+
+bool
+ralloc_asprintf_rewrite_tail (char **str, size_t *start, const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_vasprintf_rewrite_tail (str, start, fmt, args);
+  va_end (args);
+  return done;
+}
+
+CONTEXT_TEXT bool
+ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
+{
+  size_t start;
+
+  require_string (str, "ralloc_vasprintf_append");
+  start = 0;
+  if (*str != NULL)
+    {
+      sli_context_check (*str, "ralloc_vasprintf_append");
+      start = strlen (*str);
+    }
+  return ralloc_vasprintf_rewrite_tail (str, &start, fmt, args);
+}
+
+CONTEXT_TEXT bool
+ralloc_asprintf_append (char **str, const char *fmt, ...)
+{
+  va_list args;
+  bool done;
+
+  va_start (args, fmt);
+  done = ralloc_vasprintf_append (str, fmt, args);
+  va_end (args);
+  return done;
+}

@@ -1,0 +1,373 @@
+/* ralloc.c - nodes: allocation
+ *
+ * Layer: context.  Resizing, moving and freeing are in ralloc-resize.c,
+ * ralloc-steal.c and ralloc-free.c.  No locks.
+ * The fast path of ralloc_size() is inline, in ralloc.h; whatever is unusual
+ * (a root, a large node, a mode, a limit) goes to sli_context_alloc_slow().
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+/* This file defines the bodies of the inline functions of ralloc.h. */
+#define RALLOC_DEFINE_EXPORTS
+#include "port/compiler.h"
+
+#include <stddef.h>
+/* Declared here for their section, before ralloc.h defines them. */
+CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
+CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
+#include <slice/ralloc.h>
+
+#include "context/errors.h"
+#include "context/node.h"
+#include "base/trace.h"
+
+enum
+{
+  /* Chunks that are known to be zero come one by one, at a hundred
+   * instructions each, and others by the dozen: below this size, clearing is
+   * cheaper than asking. */
+  KNOWN_MIN_BYTES = 256
+};
+
+/* A node from a block on top of the thread's magazine, as the inline code
+ * makes it.  NULL: take the slow path. */
+static inline __attribute__ ((always_inline)) void *
+node_alloc (const void *ctx, size_t size)
+{
+  Node *parent = head_of (ctx);
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry;
+  void *payload;
+  void **top;
+  Node *node;
+
+  if (UNLIKELY (ctx == NULL || size > RALLOC_INLINE_MAX_V1))
+    return NULL;
+  entry = RALLOC_ENTRY_V1 (thread, size);
+  top = SLICE_LOAD (&entry->top);
+  node = *top;
+  /* In each mode that matters here the magazines are empty. */
+  if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
+    return NULL;
+  SLICE_STORE (&entry->top, top - 1);
+  RALLOC_FETCH_V1 (top);
+  payload = node + 1;
+  node->parent = (uintptr_t) ctx;
+  node->child = NULL;
+  node->next = parent->child;
+  node->pprev = &parent->child;
+  if (node->next != NULL)
+    head_of (node->next)->pprev = &node->next;
+  parent->child = payload;
+  return payload;
+}
+
+/* The same for a root, if no mode is set. */
+static inline void *
+root_alloc (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  SliceEntryV1 *entry;
+  void **top;
+  Node *node;
+
+  if (UNLIKELY (size > RALLOC_INLINE_MAX_V1 || !sli_context_init ()
+                || sli_context_mode != 0))
+    return NULL;
+  entry = RALLOC_ENTRY_V1 (thread, size);
+  top = SLICE_LOAD (&entry->top);
+  node = *top;
+  if (UNLIKELY (node == NULL))
+    return NULL;
+  SLICE_STORE (&entry->top, top - 1);
+  node->parent = 0;
+  node->child = NULL;
+  node_make_root (node, node + 1);
+  return node + 1;
+}
+
+CONTEXT_TEXT void *
+ralloc_size_slow_v1 (const void *ctx, size_t size)
+{
+  void *payload = ctx == NULL ? root_alloc (size) : NULL;
+
+  return payload != NULL ? payload
+                         : sli_context_alloc_slow (ctx, size, false);
+}
+
+typedef long long Step __attribute__ ((vector_size (16), may_alias));
+
+/* Two steps from each end of a range; they may meet or overlap. */
+static inline void
+clear_ends (char *start, char *end)
+{
+  const Step zero = { 0, 0 };
+
+  ((Step *) start)[0] = zero;
+  ((Step *) start)[1] = zero;
+  ((Step *) end)[-2] = zero;
+  ((Step *) end)[-1] = zero;
+}
+
+/* (Out of line, so that the compiler calls libc: where it knows a bound of
+ * 2000 bytes it emits `rep stos', which is slow to start.) */
+CONTEXT_TEXT static NOINLINE void *
+clear_many (void *payload, size_t bytes)
+{
+  return memset (payload, 0, bytes);
+}
+
+/* Clears a payload, `bytes' a multiple of 16.  Most are short: a few stores,
+ * from both ends towards the middle, cost less than a call to memset(). */
+static inline void *
+payload_clear (char *payload, size_t bytes)
+{
+  char *end = payload + bytes;
+
+  if (LIKELY (bytes <= 64))
+    {
+      if (LIKELY (bytes >= 32))
+        clear_ends (payload, end);
+      else if (bytes > 0)
+        *(Step *) payload = (Step) { 0, 0 };
+    }
+  else if (LIKELY (bytes <= 128))
+    {
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
+    }
+  else if (LIKELY (bytes <= 192))
+    {
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
+      clear_ends (payload + 64, end - 64);
+    }
+  else
+    return clear_many (payload, bytes);
+  return payload;
+}
+
+CONTEXT_TEXT static NOINLINE void *
+rzalloc_size_slow (const void *ctx, size_t size)
+{
+  void *payload = ctx == NULL ? root_alloc (size) : NULL;
+
+  return payload != NULL ? memset (payload, 0, size)
+                         : sli_context_alloc_slow (ctx, size, true);
+}
+
+CONTEXT_TEXT void *
+rzalloc_size_v1 (const void *ctx, size_t size)
+{
+  void *payload = node_alloc (ctx, size);
+
+  if (UNLIKELY (payload == NULL))
+    return rzalloc_size_slow (ctx, size);
+  return payload_clear (payload, (size + NODE_ALIGN - 1)
+                                     & ~(size_t) (NODE_ALIGN - 1));
+}
+
+CONTEXT_TEXT void *
+ralloc_context (const void *ctx)
+{
+  return ralloc_size (ctx, 0);
+}
+
+/* --- blocks for nodes ---------------------------------------------------- */
+
+static void *
+large_new (size_t size, bool zero)
+{
+  size_t bytes = sizeof (LargePrefix) + sizeof (Node)
+                 + ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1));
+  LargePrefix *prefix = sli_large_alloc (bytes, zero);
+  Node *node;
+
+  if (prefix == NULL)
+    return NULL;
+  node = (Node *) (prefix + 1);
+  if (!sli_large_map_add (node + 1, MAP_NODE))
+    {
+      sli_large_free (prefix);
+      return NULL;
+    }
+  prefix->bytes = bytes;
+  ((size_t *) node)[-1] = KIND_LARGE;
+  node->parent = NODE_HAS_PREFIX;
+  node->child = NULL;
+  return node + 1;
+}
+
+static void *
+small_new (size_t size, bool zero)
+{
+  bool known = false;
+  bool ask = zero && size >= KNOWN_MIN_BYTES;
+  Node *node = ask ? slice_try_alloc_known (node_total (size), &known)
+                   : slice_try_alloc (node_total (size));
+
+  if (node == NULL)
+    return NULL;
+  node->parent = 0;
+  node->child = NULL;
+  if (zero && !known)
+    clear_many (node + 1, size);
+  return node + 1;
+}
+
+CONTEXT_TEXT void *
+sli_context_new (size_t size, bool zero)
+{
+  void *payload;
+
+  if (size > SIZE_LIMIT)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    {
+      payload = sli_trailing_new (size, zero);
+      if (payload != NULL)
+        {
+          sli_context_trailing_header (payload)->parent = 0;
+          sli_context_trailing_header (payload)->child = NULL;
+        }
+      return payload;
+    }
+  payload = slack_add (size) > slab_block_max () - sizeof (Node)
+                ? large_new (slack_add (size), zero)
+                : small_new (slack_add (size), zero);
+  if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)
+    sli_slack_write (payload, size);
+  return payload;
+}
+
+CONTEXT_TEXT void
+sli_context_release (void *payload)
+{
+  Node *node = node_of (payload);
+  uintptr_t prefix_flag = node->parent & NODE_HAS_PREFIX;
+  void *block = node;
+
+  node->parent = NODE_DEAD;
+  if (sli_context_mode & MODE_TRAILING_HEADER)
+    sli_trailing_free (payload);
+  else if (LIKELY (prefix_flag == 0))
+    slice_free_bulk (1, &block);
+  else if (((const size_t *) node)[-1] == KIND_LINEAR)
+    sli_context_linear_release (node);
+  else
+    {
+      sli_large_map_remove (payload);
+      sli_large_free ((LargePrefix *) node - 1);
+    }
+}
+
+/* In a mode that lists roots or traces nodes. */
+static COLD void
+trace_alloc_node (const void *parent, void *payload, size_t size)
+{
+  if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+    sli_roots_add (payload);
+  if (sli_context_mode & MODE_TRACED)
+    sli_trace_alloc (SLICE_TRACE_CONTEXT, payload, size);
+}
+
+CONTEXT_TEXT COLD void *
+sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
+{
+  void *parent = (void *) (uintptr_t) ctx;
+  bool limited = false;
+  void *payload;
+  Node *node;
+
+  if (parent == NULL)
+    {
+      if (!sli_context_init ())
+        return NULL;
+    }
+  else
+    {
+      node = node_of (parent);
+      /* In the default mode only an empty magazine may have led here: then
+       * the parent is not examined, as in the inline code. */
+      if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
+          || (node->parent & RALLOC_UNUSUAL_V1) != 0)
+        sli_context_check (parent, "ralloc_size");
+      limited = (node->parent & NODE_LIMITED) != 0;
+      if (sli_context_mode & MODE_DEBUG)
+        sli_roots_check_thread (parent, "ralloc_size");
+    }
+  payload = sli_context_new (size, zero);
+  if (payload == NULL)
+    return NULL;
+  if (limited && !sli_limit_add (parent, sli_context_block_bytes (payload)))
+    {
+      sli_context_release (payload);
+      errno = ENOMEM;
+      return NULL;
+    }
+  node = node_of (payload);
+  if (limited)
+    node->parent |= NODE_LIMITED;
+  node_link (parent, node, payload);
+  if (UNLIKELY (sli_context_mode != 0))
+    trace_alloc_node (parent, payload, size);
+  assert_slow (sli_context_node_is_right (payload));
+  return payload;
+}
+
+/* --- arrays -------------------------------------------------------------- */
+
+CONTEXT_TEXT void *
+ralloc_array_size (const void *ctx, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return node_product (size, count, &bytes) ? ralloc_size (ctx, bytes) : NULL;
+}
+
+CONTEXT_TEXT void *
+rzalloc_array_size (const void *ctx, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return node_product (size, count, &bytes) ? rzalloc_size (ctx, bytes) : NULL;
+}
+
+CONTEXT_TEXT void *
+reralloc_array_size (const void *ctx, void *ptr, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return node_product (size, count, &bytes) ? reralloc_size (ctx, ptr, bytes)
+                                       : NULL;
+}
+
+void *
+rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
+                      size_t old_count, size_t new_count)
+{
+  size_t old_bytes;
+  size_t bytes;
+
+  if (!node_product (size, new_count, &bytes)
+      || !node_product (size, old_count, &old_bytes))
+    return NULL;
+  return rerzalloc_size (ctx, ptr, old_bytes, bytes);
+}
+
+void *
+ralloc_memdup (const void *ctx, const void *mem, size_t n)
+{
+  void *copy = ralloc_size (ctx, n);
+
+  if (LIKELY (copy != NULL && n > 0))
+    memcpy (copy, mem, n);
+  return copy;
+}

@@ -1,0 +1,16 @@
+/* pack-clock.h - the packer's part that measures the clock of the events
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PACK_PACK_CLOCK_H
+#define SLI_TRACE_PACK_PACK_CLOCK_H
+
+#include "spool.h"
+#include <stdint.h>
+
+/* The counter's rate, by the system's clock. */
+uint64_t sli_pack_ticks_per_sec (const SpoolHead *head);
+/* What the recorder's measurement costs when there is nothing between. */
+uint32_t sli_pack_empty_cost (void);
+
+#endif

@@ -1,0 +1,43 @@
+/* pack.h - the packer: from the spools of running processes to trace files
+ *
+ * Tools.  Design: chapter 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PACK_PACK_H
+#define SLI_TRACE_PACK_PACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct Packer Packer;
+
+/* spool_directory  where the recorders put their spools
+ * output           the first process's trace; others get ".PID" after it
+ * first_pid        the process that was started */
+Packer *sli_pack_new (const char *spool_directory, const char *output,
+                      pid_t first_pid);
+/* The program and its arguments, noted in each trace; NULL ends them. */
+void sli_pack_command (Packer *packer, char *const *arguments);
+/* Takes what is there; returns the chunks packed. */
+unsigned sli_pack_step (Packer *packer);
+/* The first process has ended with this status (as wait() gives it). */
+void sli_pack_ended (Packer *packer, int status);
+/* Whether a recorded process still runs. */
+bool sli_pack_running (Packer *packer);
+/* Packs what is left, ends the traces, removes the spools. */
+bool sli_pack_finish (Packer *packer);
+/* Totals, for the line at the end; valid after sli_pack_finish(). */
+typedef struct
+{
+  uint64_t n_events, n_bytes, n_dropped_nested, n_dropped_full;
+  uint64_t n_unwind_checked, n_unwind_differs;
+  uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
+  unsigned n_traces;
+  bool cut, running;
+} PackTotals;
+void sli_pack_totals (const Packer *packer, PackTotals *totals);
+void sli_pack_free (Packer *packer);
+
+#endif

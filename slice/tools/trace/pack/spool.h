@@ -1,0 +1,157 @@
+/* spool.h - the memory that the recorder and the packer share
+ *
+ * One file per recorded process, mapped shared by both, so that what has been
+ * written survives any death of the process.  It is sparse: the sizes below
+ * are places, not memory.
+ *
+ *   head | chunk states | log of modules and strings | stack tree | chunks
+ *
+ * A chunk belongs to one thread until it is full.  The packer turns it into
+ * one block of the trace and gives it back, so a few chunks serve a run of
+ * any length.
+ *
+ * Locks: none.  Chunk states, the log's end and the tree grow by atomics.
+ * Design: chapter 13.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PACK_SPOOL_H
+#define SLI_TRACE_PACK_SPOOL_H
+
+#include "tools/trace/format/trace-format.h"
+#include <stdatomic.h>
+
+#define SPOOL_MAGIC UINT64_C (0x314c4f4f5053)
+#define SPOOL_VERSION 1u
+
+typedef struct
+{
+  uint64_t address_op; /* address << 8 | operation */
+  uint32_t ticks;      /* since the chunk's base */
+  uint32_t node;
+  uint32_t size;  /* low half; TRACE_OP_BIG gives the other */
+  uint32_t extra; /* cost << 5 | log2 of the alignment */
+} RawEvent;
+
+typedef struct
+{
+  uint64_t base_ticks;
+  uint64_t sequence;
+  uint32_t thread;
+  uint32_t tid;
+  _Atomic uint32_t n_events; /* stored after the event is written */
+  uint32_t many_threads;     /* keep every tick */
+  uint64_t pad[4];
+} RawChunkHead;
+
+#define SPOOL_CHUNK_BYTES                                                     \
+ (((sizeof (RawChunkHead) + TRACE_BLOCK_EVENTS * sizeof (RawEvent)) + 4095)   \
+  & ~UINT64_C (4095))
+
+typedef struct
+{
+  RawChunkHead head;
+  RawEvent events[TRACE_BLOCK_EVENTS];
+} RawChunk;
+
+enum
+{
+  SPOOL_CHUNK_FREE,
+  SPOOL_CHUNK_OWNED,
+  SPOOL_CHUNK_FULL
+};
+
+/* A frame of a stack; a path from the root is a stack.  The pc is written
+ * last: a node without one is not finished. */
+typedef struct
+{
+  uint32_t parent;
+  uint32_t next; /* in its hash bucket; the recorder's own */
+  _Atomic uint64_t pc;
+} RawNode;
+
+#define SPOOL_CHUNKS_MAX 16384u
+#define SPOOL_LOG_BYTES (UINT64_C (64) << 20)
+#define SPOOL_NODES_MAX (UINT64_C (1) << 24)
+
+typedef struct
+{
+  uint64_t magic;
+  uint32_t version;
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t flags; /* TRACE_FLAG_* */
+  uint64_t start_ticks;
+  uint64_t start_unix_nsec;
+  uint32_t stack_depth;
+  uint32_t free_depth;
+  _Atomic uint32_t n_chunks; /* that have ever been taken */
+  _Atomic uint32_t n_threads;
+  _Atomic uint32_t n_nodes;
+  _Atomic uint32_t closed; /* the exit handler ran */
+  _Atomic uint64_t log_bytes;
+  _Atomic uint64_t sequence;
+  _Atomic uint64_t n_events; /* of chunks given back; the rest is in chunks */
+  _Atomic uint64_t n_dropped_nested;
+  _Atomic uint64_t n_dropped_full;
+  _Atomic uint64_t n_failed;
+  _Atomic uint64_t n_backing;
+  _Atomic uint32_t n_strings;
+  uint32_t packer_pid;
+  /* stacks walked twice; where the first difference was, counted from the
+   * inner end, and what each walk had there */
+  _Atomic uint64_t n_unwind_checked;
+  _Atomic uint64_t n_unwind_differs;
+  uint64_t unwind_position;
+  uint64_t unwind_pcs[2];
+  uint32_t libgcc_walks; /* there is no libunwind */
+} SpoolHead;
+
+#define LIBUNWIND_NAME "libunwind.so.8"
+
+/* A record of the log: its size is stored last. */
+typedef struct
+{
+  _Atomic uint32_t bytes; /* of the record, this head included */
+  uint32_t type;          /* TRACE_BLOCK_MODULES, _STRINGS or _COMMAND */
+} LogRecord;
+
+#define SPOOL_STATES_OFFSET UINT64_C (4096)
+#define SPOOL_LOG_OFFSET (SPOOL_STATES_OFFSET + SPOOL_CHUNKS_MAX * 4)
+#define SPOOL_NODES_OFFSET (SPOOL_LOG_OFFSET + SPOOL_LOG_BYTES)
+#define SPOOL_CHUNKS_OFFSET                                                   \
+ (SPOOL_NODES_OFFSET + SPOOL_NODES_MAX * sizeof (RawNode))
+#define SPOOL_FILE_BYTES                                                      \
+ (SPOOL_CHUNKS_OFFSET + SPOOL_CHUNKS_MAX * SPOOL_CHUNK_BYTES)
+
+/* How the recorder hears of its task. */
+#define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
+#define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,free=N,timed,... */
+
+static inline uint64_t
+ticks_now (void)
+{
+#if defined __x86_64__ || defined __i386__
+  return __builtin_ia32_rdtsc ();
+#elif defined __aarch64__
+  uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+# error "no tick counter known for this processor"
+#endif
+}
+
+/* As ticks_now(), but not before what precedes it is done. */
+static inline uint64_t
+ticks_after (void)
+{
+#if defined __x86_64__ || defined __i386__
+  __builtin_ia32_lfence ();
+#elif defined __aarch64__
+  __asm__ volatile("isb" ::: "memory");
+#endif
+  return ticks_now ();
+}
+
+#endif
