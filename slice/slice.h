@@ -386,8 +386,8 @@ SLICE_API bool slice_is_ours (const void *address);
  * @param address  anything, valid or not
  * @return         bytes, exactly as asked for; 0 if no such block starts there
  *
- * Threads: any.  Cost: a few loads; for blocks of malloc's a lock and a look
- *   into a hash table.
+ * Threads: any.  Cost: a lock and a few loads; for blocks of malloc's another
+ *   lock and a look into a hash table.
  */
 SLICE_API size_t slice_debug_size (const void *address);
 

@@ -290,20 +290,6 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
     }
 }
 
-size_t
-slice_debug_size (const void *address)
-{
-  size_t size = 0;
-
-  if (!LOAD_ACQUIRE (&sli_dispatch.ready) || !sli_dispatch.registers)
-    return 0;
-  if (sli_dispatch.path == PATH_CHECKING)
-    size = sli_checking_block_size (address);
-  if (size == 0)
-    size = sli_block_check_size (address);
-  return size == SIZE_MAX ? 0 : size;
-}
-
 void *
 sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
 {
@@ -316,6 +302,35 @@ sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
                : sli_checking_room_bytes (
                    sli_sizeclasses[chunk->class_index].chunk_bytes);
   return (char *) chunk->start + sli_checking_front_bytes ();
+}
+
+/* The size of the live block of a checking mode that begins at an address, any
+ * address; 0: none does.  The lookup holds the page lock, for another thread
+ * may give the region back meanwhile. */
+static size_t
+checked_bytes (const void *address)
+{
+  ChunkInfo chunk;
+  size_t bytes;
+
+  sli_slab_lookup (address, &chunk);
+  if (chunk.start == NULL || sli_alloc_block_of (&chunk, &bytes) != address)
+    return 0;
+  return sli_checking_tag_bytes (chunk.tag);
+}
+
+size_t
+slice_debug_size (const void *address)
+{
+  size_t size = 0;
+
+  if (!LOAD_ACQUIRE (&sli_dispatch.ready) || !sli_dispatch.registers)
+    return 0;
+  if (sli_dispatch.path == PATH_CHECKING)
+    size = checked_bytes (address);
+  if (size == 0)
+    size = sli_block_check_size (address);
+  return size == SIZE_MAX ? 0 : size;
 }
 
 /* Does no block live in it?  The lookup of an interior address does not say
