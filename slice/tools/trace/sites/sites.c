@@ -277,14 +277,11 @@ leaf_caller (Leaf *leaf, uint64_t caller)
     leaf->callers[leaf->n_callers++] = caller;
 }
 
-/* One round: which of the pcs that are innermost now are wrappers?  Moves the
- * starts of their stacks outward; false when there are none. */
-static bool
-wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
-                uint64_t n_births)
+/* Counts, for each pc that is innermost now, its allocations and callers. */
+static void
+leaves_count (Sites *sites, LeafTable *table)
 {
   const TraceReader *reader = sites->reader;
-  bool any = false;
   for (uint32_t i = 0; i < table->n; i++)
     {
       table->leaves[i].births = 0;
@@ -298,51 +295,73 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
         leaf->births += sites->births[node];
         leaf_caller (leaf, reader->pcs[reader->parents[sites->start[node]]]);
       }
-  for (uint32_t i = 0; i < table->n; i++)
+}
+
+/* Decides whether a pc is a wrapper: by its name, or because so many call it
+ * for so much. */
+static void
+leaf_judge (Sites *sites, Leaf *leaf, const regex_t *expressions,
+            uint64_t n_births)
+{
+  if (!leaf->checked)
     {
-      Leaf *leaf = &table->leaves[i];
-      if (leaf->births == 0 || leaf->wrapper)
-        continue;
-      if (!leaf->checked)
-        {
-          const Symbol *symbol = sli_symbols_find (sites->symbols, leaf->pc);
-          leaf->named = name_matches (sites, expressions, symbol)
-                        || (symbol->named
-                            && sli_name_is_library (symbol->function));
-        }
-      leaf->checked = true;
-      if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
-        leaf->named = callers_are_named (sites, expressions, leaf);
-      bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
-                   && leaf->n_callers >= WRAPPER_CALLERS;
-      leaf->wrapper = leaf->named || found;
-      if (found && !leaf->named)
-        {
-          sites->wrapper_pcs
-              = sli_tool_grow (sites->wrapper_pcs,
-                               (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
-          sites->wrapper_pcs[sites->n_wrapper_pcs++] = leaf->pc;
-        }
+      const Symbol *symbol = sli_symbols_find (sites->symbols, leaf->pc);
+      leaf->named
+          = name_matches (sites, expressions, symbol)
+            || (symbol->named && sli_name_is_library (symbol->function));
     }
+  leaf->checked = true;
+  if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
+    leaf->named = callers_are_named (sites, expressions, leaf);
+  bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
+               && leaf->n_callers >= WRAPPER_CALLERS;
+  leaf->wrapper = leaf->named || found;
+  if (found && !leaf->named)
+    {
+      sites->wrapper_pcs
+          = sli_tool_grow (sites->wrapper_pcs,
+                           (sites->n_wrapper_pcs + 1) * sizeof (uint64_t));
+      sites->wrapper_pcs[sites->n_wrapper_pcs++] = leaf->pc;
+    }
+}
+
+/* Moves the starts of the stacks that begin in a wrapper outward; false when
+ * there are none. */
+static bool
+starts_move (Sites *sites, LeafTable *table)
+{
+  const TraceReader *reader = sites->reader;
+  bool any = false;
   for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
     {
       uint32_t start = sites->start[node];
       if (sites->births[node] == 0 || start < TRACE_N_FIXED_NODES
           || reader->parents[start] < TRACE_N_FIXED_NODES
-          || sites->temporary[node])
+          || sites->temporary[node]
+          || !leaf_find (table, reader->pcs[start])->wrapper)
         continue;
-      if (leaf_find (table, reader->pcs[start])->wrapper)
-        {
-          uint32_t next = sites->outside[reader->parents[start]];
-          /* where only a library is further out, as at the start of a thread,
-           * this is the program's own innermost frame */
-          if (sites->depth_in[next] > 0 && sites->depth_in[start] == 0)
-            continue;
-          sites->start[node] = next;
-          any = true;
-        }
+      uint32_t next = sites->outside[reader->parents[start]];
+      /* Where only a library is further out, as at the start of a thread, this
+       * is the program's own innermost frame. */
+      if (sites->depth_in[next] > 0 && sites->depth_in[start] == 0)
+        continue;
+      sites->start[node] = next;
+      any = true;
     }
   return any;
+}
+
+/* One round: which of the pcs that are innermost now are wrappers?  False when
+ * no stack begins in one any more. */
+static bool
+wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
+                uint64_t n_births)
+{
+  leaves_count (sites, table);
+  for (uint32_t i = 0; i < table->n; i++)
+    if (table->leaves[i].births > 0 && !table->leaves[i].wrapper)
+      leaf_judge (sites, &table->leaves[i], expressions, n_births);
+  return starts_move (sites, table);
 }
 
 /* Where each stack begins: out of the libraries, but for what is gone before
