@@ -96,3 +96,18 @@ AC_DEFUN([SLICE_CHECK_INITIAL_EXEC],
     [slice_cv_initial_exec=yes], [slice_cv_initial_exec=no])])
 AS_IF([test "x$slice_cv_initial_exec" = xno],
   [AC_MSG_ERROR([__thread with the model initial-exec is needed])])])
+
+dnl SLICE_CHECK_RSEQ
+dnl Does the C library register an area for restartable sequences for each
+dnl thread (glibc 2.35), and does the compiler find it?  The kernel keeps the
+dnl number of the processor there.
+AC_DEFUN([SLICE_CHECK_RSEQ],
+[AC_CACHE_CHECK([for the area of restartable sequences], [slice_cv_rseq],
+  [AC_LINK_IFELSE([AC_LANG_PROGRAM(
+    [[#include <sys/rseq.h>]],
+    [[const char *thread = __builtin_thread_pointer ();
+      return (int) ((const struct rseq *) (thread + __rseq_offset))->cpu_id;]])],
+    [slice_cv_rseq=yes], [slice_cv_rseq=no])])
+AS_IF([test "x$slice_cv_rseq" = xyes],
+  [AC_DEFINE([HAVE_RSEQ], [1],
+    [Define to 1 if each thread has an area of restartable sequences.])])])

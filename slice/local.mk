@@ -36,6 +36,8 @@ noinst_LTLIBRARIES += \
 	%D%/port/os-linux.c \
 	%D%/port/os-module.c \
 	%D%/port/os-posix.c \
+	%D%/port/shard.c \
+	%D%/port/shard.h \
 	%D%/port/tls.c \
 	%D%/port/tls.h \
 	%D%/port/tool.c

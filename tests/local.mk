@@ -38,12 +38,14 @@ port_tests = \
 	%D%/test-os-linux \
 	%D%/test-os-module \
 	%D%/test-os-posix \
+	%D%/test-shard \
 	%D%/test-tls \
 	%D%/test-tool
 %C%_test_lock_LDADD = $(port_test_libs)
 %C%_test_os_linux_LDADD = $(port_test_libs)
 %C%_test_os_module_LDADD = $(port_test_libs)
 %C%_test_os_posix_LDADD = $(port_test_libs)
+%C%_test_shard_LDADD = $(port_test_libs)
 %C%_test_tls_LDADD = $(port_test_libs)
 %C%_test_tool_LDADD = $(port_test_libs)
 
