@@ -32,7 +32,8 @@ test_format (void)
   CHECK_FORMAT ("-1 0 2147483647 -2147483648", "%d %d %d %d", -1, 0, INT_MAX,
                 INT_MIN);
   CHECK_FORMAT (sizeof (size_t) > 4 ? "18446744073709551615" : "4294967295",
-                "%z", SIZE_MAX);
+                "%zu", SIZE_MAX);
+  CHECK_FORMAT ("18446744073709551615", "%llu", ULLONG_MAX);
   CHECK_FORMAT ("0xdeadbeef", "%p", (void *) (uintptr_t) 0xdeadbeef);
   CHECK_FORMAT ("0x0", "%p", NULL);
   CHECK_FORMAT ("0x0", "%a", NULL); /* in no file */
@@ -58,7 +59,7 @@ test_format_cuts (void)
 static void
 warn_once (void)
 {
-  sli_diag_warn (130, "about %s and %z", "this", (size_t) 7);
+  sli_diag_warn (130, "about %s and %zu", "this", (size_t) 7);
 }
 
 static void
@@ -112,7 +113,9 @@ death_misuse (void)
                  "[class 40, thread %u]",
                  test_thread_id ());
   sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1",
-                   (void *) (uintptr_t) 0x1234, 40, 48);
+                   &(BlockFacts){ .address = (void *) (uintptr_t) 0x1234,
+                                  .given_bytes = 40,
+                                  .real_bytes = 48 });
 }
 
 /* The file alone, not where it was compiled. */
@@ -132,18 +135,33 @@ death_size_unknown (void)
                  "[class 48, thread %u]",
                  test_thread_id ());
   sli_diag_misuse (ERROR_ALREADY_FREE, "slice_free_bulk",
-                   (void *) (uintptr_t) 0x1234, DIAG_SIZE_UNKNOWN, 48);
+                   &(BlockFacts){ .address = (void *) (uintptr_t) 0x1234,
+                                  .given_bytes = DIAG_SIZE_UNKNOWN,
+                                  .real_bytes = 48 });
 }
 
+/* All that can be known of a block, in this order. */
 static void
-death_more (void)
+death_facts (void)
 {
+  static const char bytes[] = { 5, 5, 5, 7, 8 };
+
   test_will_die ("slice: error 113: slice_free1: written to behind its end: "
-                 "block 0x1234, given size 41, at byte 3 "
-                 "[class 48, thread %u]",
-                 test_thread_id ());
-  sli_diag_misuse_more (ERROR_OVERRUN, "slice_free1",
-                        (void *) (uintptr_t) 0x1234, 41, 0, ", at byte 3");
+                 "block 0x%zx, given size 41, real size 40, at byte 3: 7 8 0 0"
+                 " (was 5), a word, allocated at 0xf by thread 1, freed at "
+                 "0x1f by thread 2 [class 48, thread %u]",
+                 (size_t) (uintptr_t) bytes, test_thread_id ());
+  sli_diag_misuse (ERROR_OVERRUN, "slice_free1",
+                   &(BlockFacts){ .address = bytes,
+                                  .given_bytes = 41,
+                                  .real_bytes = 40,
+                                  .words = "a word",
+                                  .wrong = bytes,
+                                  .n_wrong = sizeof bytes,
+                                  .expected = 5,
+                                  .sites = { (void *) (uintptr_t) 0x10,
+                                             (void *) (uintptr_t) 0x20, 1,
+                                             2 } });
 }
 
 /* Where no block is at fault none is named. */
@@ -153,7 +171,7 @@ death_no_block (void)
   test_will_die ("slice: error 116: slice: called again before a call had "
                  "ended (in a signal handler?) [thread %u]",
                  test_thread_id ());
-  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL);
 }
 
 static jmp_buf away;
@@ -204,8 +222,9 @@ test_misuse_texts (void)
           misuses[i].number, misuses[i].text, test_thread_id ());
 
       if (setjmp (away) == 0)
-        sli_diag_misuse (misuses[i].number, "call", (void *) (uintptr_t) 16,
-                         8, 0);
+        sli_diag_misuse (misuses[i].number, "call",
+                         &(BlockFacts){ .address = (void *) (uintptr_t) 16,
+                                        .given_bytes = 8 });
       g_assert_cmpint (last_number, ==, (int) misuses[i].number);
       g_assert_cmpstr (last_line, ==, expected);
       g_free (expected);
@@ -224,7 +243,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/diag/die", death_plain);
   test_add_death ("/slice/diag/misuse", death_misuse);
   test_add_death ("/slice/diag/size-unknown", death_size_unknown);
-  test_add_death ("/slice/diag/more", death_more);
+  test_add_death ("/slice/diag/facts", death_facts);
   test_add_death ("/slice/diag/no-block", death_no_block);
   test_add_death ("/slice/diag/require", death_require);
   test_add ("/slice/diag/misuse-texts", test_misuse_texts);

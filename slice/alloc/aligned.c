@@ -69,8 +69,8 @@ report_alignment (const char *operation, size_t alignment, size_t size,
   if (block != NULL)
     sli_diag_format (which, sizeof which, "block %p, ", block);
   sli_diag_abort (ERROR_BAD_ALIGNMENT,
-                  "%s: alignment %z is no power of two up to %z: %sgiven size "
-                  "%z [thread %u]",
+                  "%s: alignment %zu is no power of two up to %zu: %sgiven "
+                  "size %zu [thread %u]",
                   operation, alignment, (size_t) ALIGNMENT_MAX, which, size,
                   sli_os_thread_id ());
 }

@@ -68,7 +68,8 @@ sli_free_any (size_t size, void *block, const void *site)
   if (block == NULL)
     return;
   if (UNLIKELY (size == 0))
-    sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1", block, 0, 0);
+    sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1",
+                     &(BlockFacts){ .address = block });
   sli_dispatch_free (size, block, site);
 }
 
@@ -104,8 +105,9 @@ has_link (const void *block)
      if (!UNLIKELY (is_checked) || has_link (chain))                          \
       next = *(void **) (void *) ((char *) (chain) + (next_offset));          \
      if (UNLIKELY ((chain) == mark))                                          \
-      sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain", (chain), size, \
-                       0);                                                    \
+      sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain",                \
+                       &(BlockFacts){ .address = (chain),                     \
+                                      .given_bytes = size });                 \
      if (++steps == turn)                                                     \
       {                                                                       \
        mark = (chain);                                                        \
@@ -137,7 +139,7 @@ _Noreturn COLD static void
 abort_overflow (const char *operation, size_t n, size_t size)
 {
   sli_diag_abort (ERROR_OVERFLOW,
-                  "%s: size overflow: %z times %z bytes [thread %u]",
+                  "%s: size overflow: %zu times %zu bytes [thread %u]",
                   operation, n, size, sli_os_thread_id ());
 }
 

@@ -98,7 +98,9 @@ bulk_free_checked (void *block, const char *operation, const void *site)
   /* What no mode has in its slabs ends the program as without the mode. */
   size = sli_block_check_size (block);
   if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
-    sli_diag_misuse (ERROR_FOREIGN, operation, block, DIAG_SIZE_UNKNOWN, 0);
+    sli_diag_misuse (ERROR_FOREIGN, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = DIAG_SIZE_UNKNOWN });
   sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));

@@ -258,17 +258,25 @@ check_malloc_size (size_t size, void *block)
 
   if (bytes != 0
       && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
-    sli_diag_misuse (ERROR_MALLOC_SIZE, "slice_free1", block, size, bytes);
+    sli_diag_misuse (ERROR_MALLOC_SIZE, "slice_free1",
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = size,
+                                    .real_bytes = bytes });
 }
 
 COLD void
 sli_dispatch_report_chunk (size_t size, const void *block,
                            const char *operation)
 {
+  const SizeClass *class;
+
   if (sli_dispatch.path == PATH_CHECKING)
     sli_checking_report_free (size, block, operation);
-  sli_diag_misuse (ERROR_WRONG_SIZE, operation, block, size,
-                   sli_sizeclasses[sli_slab_class_of (block)].block_bytes);
+  class = &sli_sizeclasses[sli_slab_class_of (block)];
+  sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = size,
+                                  .real_bytes = class->block_bytes });
 }
 
 static void

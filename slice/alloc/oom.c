@@ -68,8 +68,9 @@ abort_no_memory (const char *operation, size_t size, size_t alignment)
   char aligned[48] = "";
 
   if (alignment != 0)
-    sli_diag_format (aligned, sizeof aligned, ", alignment %z", alignment);
-  sli_diag_abort (ERROR_NO_MEMORY, "%s: out of memory: %z bytes%s [thread %u]",
+    sli_diag_format (aligned, sizeof aligned, ", alignment %zu", alignment);
+  sli_diag_abort (ERROR_NO_MEMORY,
+                  "%s: out of memory: %zu bytes%s [thread %u]",
                   operation, size, aligned, sli_os_thread_id ());
 }
 

@@ -14,7 +14,16 @@
 #include <errno.h>
 #include "arena/source/block-source.h"
 #include "arena/source/span.h"
+#include "base/diag.h"
 #include "traced.h"
+
+void
+slice_arena_bad_options_v1 (void)
+{
+  sli_diag_abort (ARENA_MISUSE_OPTIONS,
+                  "an arena's option is out of range, or its buffer is too"
+                  " small");
+}
 
 enum
 {

@@ -10,7 +10,7 @@
 #include "bump.h"
 
 #include <string.h>
-#include "misuse.h"
+#include "base/diag.h"
 #include "traced.h"
 
 static const char *
@@ -35,7 +35,7 @@ kind_name (ArenaKind kind)
 void
 sli_arena_report_handle (const void *handle, ArenaKind want)
 {
-  sli_arena_report_misuse (ARENA_MISUSE_HANDLE, "%p is no live %s", handle,
+  sli_diag_abort (ARENA_MISUSE_HANDLE, "%p is no live %s", handle,
                            kind_name (want));
 }
 
@@ -112,7 +112,7 @@ size_t
 sli_require_alignment (size_t alignment)
 {
   if (!is_power_of_two (alignment) || alignment > SLICE_ARENA_ALIGNMENT_MAX)
-    sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
+    sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
                              "alignment %zu is no power of two up to %d",
                              alignment, SLICE_ARENA_ALIGNMENT_MAX);
   return alignment < 8 ? 8 : alignment;
@@ -122,7 +122,7 @@ void
 sli_require_power_of_two (size_t alignment)
 {
   if (!is_power_of_two (alignment))
-    sli_arena_report_misuse (ARENA_MISUSE_ALIGNMENT,
+    sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
                              "alignment %zu is no power of two", alignment);
 }
 

@@ -17,7 +17,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "misuse.h"
+#include "base/diag.h"
 #include "arena-private.h"
 
 static void *
@@ -98,7 +98,7 @@ slice_linear_export (const SliceLinear *linear, const void *object,
 {
   const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_NOT_IN_ARENA,
         "linear arena %p: export of %p (%zu bytes), which is not"
         " in it",

@@ -20,8 +20,6 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/linear/linear-string.c \
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \
-	%D%/misuse.c \
-	%D%/misuse.h \
 	%D%/pool/pool-track.c \
 	%D%/pool/pool.c \
 	%D%/pool/pool.h \

@@ -11,13 +11,15 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum
 {
-  LINE_BYTES = 256 + DIAG_MORE_BYTES, /* longest message; what is longer is
+  FILE_BYTES = 512, /* longest name of a file that is shown */
+  LINE_BYTES = 416 + 2 * FILE_BYTES, /* longest message; what is longer is
                                         cut */
   WAIT_MSEC = 10,    /* for another thread's last words: 10 s in all */
   WAITS_MAX = 1000
@@ -78,7 +80,7 @@ text_put_address (Text *text, const void *address)
 static void
 text_put_code (Text *text, const void *address)
 {
-  char name[DIAG_FILE_BYTES];
+  char name[FILE_BYTES];
   uintptr_t offset;
 
   if (!sli_os_module_of (address, name, sizeof name, &offset))
@@ -92,33 +94,44 @@ text_put_code (Text *text, const void *address)
 }
 
 static void
-text_put_argument (Text *text, char kind, va_list *arguments)
+text_put_signed (Text *text, int number)
 {
-  switch (kind)
+  if (number < 0)
+    text_put (text, "-", 1);
+  text_put_number (
+      text, (uintmax_t) (number < 0 ? -(intmax_t) number : number), 10);
+}
+
+static void
+text_put_string (Text *text, const char *string)
+{
+  text_put (text, string, strlen (string));
+}
+
+/* One argument; returns the end of its conversion. */
+static const char *
+text_put_argument (Text *text, const char *at, va_list *arguments)
+{
+  if (strncmp (at, "llu", 3) == 0)
+    {
+      text_put_number (text, va_arg (*arguments, unsigned long long), 10);
+      return at + 3;
+    }
+  if (strncmp (at, "zu", 2) == 0)
+    {
+      text_put_number (text, va_arg (*arguments, size_t), 10);
+      return at + 2;
+    }
+  switch (*at)
     {
     case 's':
-      {
-        const char *string = va_arg (*arguments, const char *);
-
-        text_put (text, string, strlen (string));
-        break;
-      }
+      text_put_string (text, va_arg (*arguments, const char *));
+      break;
     case 'u':
       text_put_number (text, va_arg (*arguments, unsigned), 10);
       break;
     case 'd':
-      {
-        int number = va_arg (*arguments, int);
-
-        if (number < 0)
-          text_put (text, "-", 1);
-        text_put_number (text, (uintmax_t) (number < 0 ? -(intmax_t) number
-                                                       : number),
-                         10);
-        break;
-      }
-    case 'z':
-      text_put_number (text, va_arg (*arguments, size_t), 10);
+      text_put_signed (text, va_arg (*arguments, int));
       break;
     case 'p':
       text_put_address (text, va_arg (*arguments, const void *));
@@ -127,40 +140,48 @@ text_put_argument (Text *text, char kind, va_list *arguments)
       text_put_code (text, va_arg (*arguments, const void *));
       break;
     default:
-      text_put (text, &kind, 1);
+      text_put (text, at, 1);
       break;
     }
+  return at + 1;
 }
 
-COMMON_TEXT size_t
-sli_diag_vformat (char *to, size_t room, const char *format,
-                  va_list arguments)
+static void
+text_vformat (Text *text, const char *format, va_list arguments)
 {
-  Text text = { to, room, 0 };
   va_list rest;
 
   va_copy (rest, arguments);
-  for (const char *at = format; *at != '\0'; at++)
-    if (*at == '%' && at[1] != '\0')
-      text_put_argument (&text, *++at, &rest);
+  while (*format != '\0')
+    if (*format == '%' && format[1] != '\0')
+      format = text_put_argument (text, format + 1, &rest);
     else
-      text_put (&text, at, 1);
+      text_put (text, format++, 1);
   va_end (rest);
-  if (room > 0)
-    to[text.length] = '\0';
-  return text.length;
+  if (text->room > 0)
+    text->to[text->length] = '\0';
+}
+
+static void
+text_format (Text *text, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  text_vformat (text, format, arguments);
+  va_end (arguments);
 }
 
 COMMON_TEXT size_t
 sli_diag_format (char *to, size_t room, const char *format, ...)
 {
+  Text text = { to, room, 0 };
   va_list arguments;
-  size_t length;
 
   va_start (arguments, format);
-  length = sli_diag_vformat (to, room, format, arguments);
+  text_vformat (&text, format, arguments);
   va_end (arguments);
-  return length;
+  return text.length;
 }
 
 void
@@ -206,48 +227,61 @@ say_last_words (int number, const char *line)
     wait_for_last_words ();
 }
 
-/* The line is left in `line', without its end. */
-static void
-diag_say (char line[LINE_BYTES], const char *kind, int number,
-          const char *format, va_list arguments)
+static Text
+line_begin (char line[LINE_BYTES], const char *kind, int number)
 {
-  size_t length = sli_diag_format (line, LINE_BYTES - 1, "slice: %s %d: ",
-                                   kind, number);
+  Text text = { line, LINE_BYTES - 1, 0 };
 
-  length += sli_diag_vformat (line + length, LINE_BYTES - 1 - length, format,
-                              arguments);
-  if (diag_hook != NULL)
-    {
-      diag_hook (number, line);
-      return;
-    }
-  line[length] = '\n';
-  sli_os_write (2, line, length + 1);
-  line[length] = '\0';
+  text_format (&text, "slice: %s %d: ", kind, number);
+  return text;
 }
 
-void
-sli_diag_abort (int number, const char *format, ...)
+/* The line keeps its text, without its end. */
+static void
+line_say (const Text *line, int number)
 {
-  char line[LINE_BYTES];
-  va_list arguments;
+  if (diag_hook != NULL)
+    {
+      diag_hook (number, line->to);
+      return;
+    }
+  line->to[line->length] = '\n';
+  sli_os_write (2, line->to, line->length + 1);
+  line->to[line->length] = '\0';
+}
 
-  va_start (arguments, format);
-  diag_say (line, "error", number, format, arguments);
-  va_end (arguments);
-  say_last_words (number, line);
+_Noreturn static void
+line_die (const Text *line, int number)
+{
+  line_say (line, number);
+  say_last_words (number, line->to);
   abort ();
 }
 
 void
-sli_diag_warn (int number, const char *format, ...)
+sli_diag_abort (ErrorNumber number, const char *format, ...)
 {
-  char line[LINE_BYTES];
+  char bytes[LINE_BYTES];
+  Text line = line_begin (bytes, "error", number);
   va_list arguments;
 
   va_start (arguments, format);
-  diag_say (line, "warning", number, format, arguments);
+  text_vformat (&line, format, arguments);
   va_end (arguments);
+  line_die (&line, number);
+}
+
+void
+sli_diag_warn (ErrorNumber number, const char *format, ...)
+{
+  char bytes[LINE_BYTES];
+  Text line = line_begin (bytes, "warning", number);
+  va_list arguments;
+
+  va_start (arguments, format);
+  text_vformat (&line, format, arguments);
+  va_end (arguments);
+  line_say (&line, number);
 }
 
 static const char *
@@ -289,39 +323,84 @@ misuse_text (ErrorNumber number)
     }
 }
 
-void
-sli_diag_misuse (ErrorNumber number, const char *operation, const void *block,
-                 size_t given_bytes, size_t real_bytes)
+/* Where bytes are wrong, and what they are. */
+static void
+text_put_wrong (Text *text, const BlockFacts *block)
 {
-  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
-                        "");
+  const unsigned char *wrong = block->wrong;
+  size_t n = block->n_wrong, at = 0;
+
+  while (at + 1 < n && wrong[at] == block->expected)
+    at++;
+  text_format (text, ", at byte %d:",
+               (int) (wrong + at - (const unsigned char *) block->address));
+  for (size_t i = at; i < at + 4; i++)
+    text_format (text, " %u", i < n ? (unsigned) wrong[i] : 0u);
+  text_format (text, " (was %u)", (unsigned) block->expected);
+}
+
+/* A return address may belong to the next line or function.  The address
+ * before it lies within the call. */
+static void
+text_put_site (Text *text, const char *what, const void *site, unsigned thread)
+{
+  if (site != NULL)
+    text_format (text, ", %s at %a by thread %u", what,
+                 (const char *) site - 1, thread);
+}
+
+/* The class that a block of that size has. */
+static void
+text_put_class (Text *text, const BlockFacts *block)
+{
+  bool is_given = block->given_bytes != DIAG_SIZE_UNKNOWN;
+  size_t bytes = is_given ? block->given_bytes : block->real_bytes;
+  size_t class_bytes = sli_sizeclass_round (bytes);
+
+  if (bytes == 0 && !is_given)
+    text_put_string (text, "unknown");
+  else if (bytes != 0 && class_bytes == 0)
+    text_put_string (text, "malloc");
+  else
+    text_put_number (text, class_bytes, 10);
+}
+
+static void
+text_put_block (Text *text, const BlockFacts *block)
+{
+  text_format (text, ": block %p, given size ", block->address);
+  if (block->given_bytes != DIAG_SIZE_UNKNOWN)
+    text_put_number (text, block->given_bytes, 10);
+  else
+    text_put_string (text, "unknown");
+  if (block->real_bytes != 0)
+    text_format (text, ", real size %zu", block->real_bytes);
+  if (block->wrong != NULL)
+    text_put_wrong (text, block);
+  if (block->words != NULL)
+    text_format (text, ", %s", block->words);
+  text_put_site (text, "allocated", block->sites.alloc_site,
+                 block->sites.alloc_thread);
+  text_put_site (text, "freed", block->sites.free_site,
+                 block->sites.free_thread);
+  text_put_string (text, " [class ");
+  text_put_class (text, block);
+  text_format (text, ", thread %u]", sli_os_thread_id ());
 }
 
 void
-sli_diag_misuse_more (ErrorNumber number, const char *operation,
-                      const void *block, size_t given_bytes,
-                      size_t real_bytes, const char *more)
+sli_diag_misuse (ErrorNumber number, const char *operation,
+                 const BlockFacts *block)
 {
-  char size[48] = "unknown", real[48] = "", class[32] = "malloc";
-  size_t of_bytes = given_bytes != DIAG_SIZE_UNKNOWN ? given_bytes : real_bytes;
-  size_t class_bytes = sli_sizeclass_round (of_bytes);
+  char bytes[LINE_BYTES];
+  Text line = line_begin (bytes, "error", number);
 
-  if (given_bytes != DIAG_SIZE_UNKNOWN)
-    sli_diag_format (size, sizeof size, "%z", given_bytes);
-  if (real_bytes != 0)
-    sli_diag_format (real, sizeof real, ", real size %z", real_bytes);
-  if (of_bytes == 0 && given_bytes != 0)
-    sli_diag_format (class, sizeof class, "unknown");
-  else if (class_bytes != 0 || of_bytes == 0)
-    sli_diag_format (class, sizeof class, "%z", class_bytes);
-  if (block == NULL) /* no block's, but a call's */
-    sli_diag_abort (number, "%s: %s [thread %u]", operation,
-                    misuse_text (number), sli_os_thread_id ());
-  sli_diag_abort (number,
-                  "%s: %s: block %p, given size %s%s%s "
-                  "[class %s, thread %u]",
-                  operation, misuse_text (number), block, size, real, more,
-                  class, sli_os_thread_id ());
+  text_format (&line, "%s: %s", operation, misuse_text (number));
+  if (block != NULL)
+    text_put_block (&line, block);
+  else
+    text_format (&line, " [thread %u]", sli_os_thread_id ());
+  line_die (&line, number);
 }
 
 void

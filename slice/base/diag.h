@@ -10,43 +10,49 @@
 #ifndef SLI_BASE_DIAG_H
 #define SLI_BASE_DIAG_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "errors.h"
 
-/* Formats like a very small printf: %s, %u (unsigned), %d (int), %z (size_t),
+/* Formats like a very small printf: %s, %u (unsigned), %d (int), %zu, %llu,
  * %p (pointer), %a (an address of code: FILE+0xOFFSET, as addr2line takes
  * both), %%.  Cuts at room - 1 characters; returns the length. */
 size_t sli_diag_format (char *to, size_t room, const char *format, ...);
-size_t sli_diag_vformat (char *to, size_t room, const char *format,
-                         va_list arguments);
 
 /* Writes "slice: error NUMBER: ..." with the format above and aborts. */
-_Noreturn void sli_diag_abort (int number, const char *format, ...);
+_Noreturn void sli_diag_abort (ErrorNumber number, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
 /* Writes "slice: warning NUMBER: ..." and returns. */
-void sli_diag_warn (int number, const char *format, ...);
+void sli_diag_warn (ErrorNumber number, const char *format, ...);
 
-/* The misuse of a block.  operation is the function the user called;
- * given_bytes the size it was given, DIAG_SIZE_UNKNOWN if it takes none;
- * real_bytes what the block's size is in truth, 0 if unknown. */
 #define DIAG_SIZE_UNKNOWN SIZE_MAX
-_Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
-                                const void *block, size_t given_bytes,
-                                size_t real_bytes);
-/* With some more words (at most DIAG_MORE_BYTES), which begin with ", ": room
- * for two addresses of code and their files' names. */
-enum
-{
-  DIAG_FILE_BYTES = 512, /* longest name of a file that is shown */
-  DIAG_MORE_BYTES = 2 * DIAG_FILE_BYTES + 160
-};
 
-_Noreturn void sli_diag_misuse_more (ErrorNumber number,
-                                     const char *operation,
-                                     const void *block, size_t given_bytes,
-                                     size_t real_bytes, const char *more);
+/* Where a block was allocated and freed last: return addresses, NULL if
+ * unknown, and the threads' ids. */
+typedef struct
+{
+  const void *alloc_site, *free_site;
+  unsigned alloc_thread, free_thread;
+} BlockSites;
+
+/* What is known of a block that was misused; 0 and NULL where nothing is. */
+typedef struct
+{
+  const void *address;
+  size_t given_bytes; /* the call's; DIAG_SIZE_UNKNOWN if it takes none */
+  size_t real_bytes;  /* what its size is in truth */
+  const char *words;  /* some more, for people */
+  const void *wrong;  /* bytes that are not all as they were left, */
+  size_t n_wrong;     /* at least one, */
+  uint8_t expected;   /* which is this */
+  BlockSites sites;
+} BlockFacts;
+
+/* The misuse of a block.  operation is the function the user called; block is
+ * NULL if it is the call that is wrong, not a block. */
+_Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
+                                const BlockFacts *block);
 /* An invariant does not hold (see check.h). */
 _Noreturn void sli_diag_broken (const char *file, int line,
                                 const char *condition);

@@ -1,7 +1,8 @@
 /* errors.h - the numbers of all messages; they never change
  *
- * Layer: base.  The texts are in diag.c, the explanations in
- * slice-errors(7).  A number is never used again for something else.
+ * Layer: base.  Slices have 100 to 199, contexts 200 to 299, arenas 300 to
+ * 399.  slice-errors(7) explains them.  A number is never used again for
+ * something else.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +44,49 @@ typedef enum
   ERROR_BAD_SOURCE = 132,        /* a page source that breaks its promise */
 
   /* The allocator itself. */
-  ERROR_BROKEN = 140
+  ERROR_BROKEN = 140,
+
+  /* Contexts: the program is ended. */
+  ERROR_NOT_A_NODE = 200,      /* no node at that address */
+  ERROR_NODE_FREED = 201,      /* a node that was freed */
+  ERROR_NODE_INTERIOR = 202,   /* into a block, not to a payload's start */
+  ERROR_NODE_DAMAGED = 203,    /* links and neighbours do not fit */
+  ERROR_NODE_CYCLE = 204,      /* a steal or adoption that closes a cycle */
+  ERROR_NODE_PARENT = 205,     /* debug: reralloc names a wrong parent */
+  ERROR_NOT_LINEAR = 206,      /* not a linear context */
+  ERROR_NOT_GC = 207,          /* not a gc context or object, bad alignment */
+  ERROR_NODE_TYPE = 208,       /* ralloc_get_type_abort() */
+  ERROR_NODE_THREAD = 209,     /* debug: the tree belongs to another thread */
+  ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
+  ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
+
+  /* Contexts: a warning, the program goes on. */
+  ERROR_NODE_DYING = 211,      /* a node being destroyed is kept or resized */
+
+  /* Arenas: the program is ended. */
+  ARENA_MISUSE_ALIGNMENT = 300,     /* no power of two, or above a page */
+  ARENA_MISUSE_NOT_IN_ARENA = 301,  /* export of an object of another arena */
+  ARENA_MISUSE_GROWING = 302,       /* allocation while an object grows */
+  ARENA_MISUSE_FOREIGN_MARK = 303,  /* a mark of another arena */
+  ARENA_MISUSE_STALE_MARK = 304,    /* a mark that was undone */
+  ARENA_MISUSE_SHRINK = 305,        /* by more than the size that has grown */
+  ARENA_MISUSE_HANDLE = 306,        /* no arena of this kind */
+  ARENA_MISUSE_SOURCE_BUSY = 307,   /* a source ended while in use */
+  ARENA_MISUSE_SOURCE_KIND = 308,   /* a source that can't be ended */
+  ARENA_MISUSE_UNMAP = 309,         /* pages returned that are not in use */
+  ARENA_MISUSE_ORDER = 310,         /* stack: release out of order */
+  ARENA_MISUSE_TWICE = 311,         /* stack: second release */
+  ARENA_MISUSE_FOREIGN = 312,       /* stack: not of this stack */
+  ARENA_MISUSE_OVERRUN = 313,       /* stack: data before an object damaged */
+  ARENA_MISUSE_POOL_TWICE = 320,    /* pool: second free */
+  ARENA_MISUSE_POOL_FOREIGN = 321,  /* pool: not of this pool */
+  ARENA_MISUSE_POOL_INTERIOR = 322, /* pool: inside an object */
+  ARENA_MISUSE_POOL_WRITTEN = 323,  /* pool: written to after free */
+  ARENA_MISUSE_TLSF_TWICE = 330,    /* TLSF: second free */
+  ARENA_MISUSE_TLSF_FOREIGN = 331,  /* TLSF: no object of this heap */
+  ARENA_MISUSE_TLSF_DAMAGED = 332,  /* TLSF: a header or link was
+                                      overwritten */
+  ARENA_MISUSE_OPTIONS = 340        /* C++: an option out of range */
 } ErrorNumber;
 
 #endif

@@ -290,11 +290,11 @@ describe_range (const OptionRow *row, char *to, size_t room)
                      source_names[1], source_names[2], source_names[3],
                      source_names[4]);
   else if (row->unit == UNIT_SWITCH)
-    sli_diag_format (to, room, row->maximum > 1 ? "no, yes, or 0 to %z"
-                                                : "no or yes (0 or %z)",
+    sli_diag_format (to, room, row->maximum > 1 ? "no, yes, or 0 to %zu"
+                                                : "no or yes (0 or %zu)",
                      (size_t) row->maximum);
   else
-    sli_diag_format (to, room, "%z to %z%s", (size_t) row->minimum,
+    sli_diag_format (to, room, "%zu to %zu%s", (size_t) row->minimum,
                      (size_t) row->maximum, units[row->unit]);
 }
 
@@ -306,7 +306,7 @@ describe_initial (const OptionRow *row, char *to, size_t room)
   else if (row->unit == UNIT_SWITCH && row->maximum == 1)
     sli_diag_format (to, room, "%s", row->initial != 0 ? "yes" : "no");
   else
-    sli_diag_format (to, room, "%z", (size_t) row->initial);
+    sli_diag_format (to, room, "%zu", (size_t) row->initial);
 }
 
 static void

@@ -10,7 +10,6 @@
 
 #include "block-registry.h"
 #include "base/check.h"
-#include "base/diag.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -25,11 +24,8 @@ typedef struct
 {
   uintptr_t address; /* 0: never used */
   size_t size;       /* SIZE_MAX: the block has been freed */
-  const void *alloc_site; /* return addresses; NULL: unknown */
-  const void *free_site;
-  unsigned alloc_thread;  /* where sites are known */
-  unsigned free_thread;
-  unsigned generation;    /* of the process that allocated it */
+  BlockSites sites;
+  unsigned generation; /* of the process that allocated it */
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
@@ -128,8 +124,8 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
       STORE (&registry.n_live, registry.n_live + 1);
       *slot = (Slot){ .address = (uintptr_t) block,
                       .size = size,
-                      .alloc_site = site,
-                      .alloc_thread = thread,
+                      .sites = { .alloc_site = site,
+                                 .alloc_thread = thread },
                       .generation = registry.generation };
     }
   sli_unlock (&registry.lock);
@@ -185,34 +181,18 @@ sli_block_check_exempt (const void *block)
   sli_unlock (&registry.lock);
 }
 
-/* A return address may belong to the next line or function.  The address
- * before it lies within the call. */
-static const void *
-call_before (const void *site)
+BlockSites
+sli_block_check_sites (const void *block)
 {
-  return (const char *) site - 1;
-}
-
-void
-sli_block_check_describe (const void *block, char *to, size_t room)
-{
-  Slot slot = { 0 }, *found;
-  size_t length = 0;
+  BlockSites sites = { 0 };
+  const Slot *slot;
 
   sli_lock (&registry.lock);
-  found = table_lookup (block);
-  if (found != NULL)
-    slot = *found;
+  slot = table_lookup (block);
+  if (slot != NULL)
+    sites = slot->sites;
   sli_unlock (&registry.lock);
-  to[0] = '\0';
-  if (slot.alloc_site != NULL)
-    length = sli_diag_format (to, room, ", allocated at %a by thread %u",
-                              call_before (slot.alloc_site),
-                              slot.alloc_thread);
-  if (slot.free_site != NULL)
-    sli_diag_format (to + length, room - length,
-                     ", freed at %a by thread %u",
-                     call_before (slot.free_site), slot.free_thread);
+  return sites;
 }
 
 void
@@ -220,7 +200,6 @@ sli_block_check_remove_at (const void *block, size_t size,
                            const char *operation, const void *site)
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
-  char more[DIAG_MORE_BYTES];
   size_t real_bytes = 0;
   bool is_live;
   Slot *slot;
@@ -233,16 +212,19 @@ sli_block_check_remove_at (const void *block, size_t size,
   if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
     {
       slot->size = SIZE_FREED;
-      slot->free_site = site;
-      slot->free_thread = thread;
+      slot->sites.free_site = site;
+      slot->sites.free_thread = thread;
       STORE (&registry.n_live, registry.n_live - 1);
     }
   sli_unlock (&registry.lock);
   if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
     return;
-  sli_block_check_describe (block, more, sizeof more);
-  sli_diag_misuse_more (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
-                        operation, block, size, real_bytes, more);
+  sli_diag_misuse (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
+                   operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = size,
+                                  .real_bytes = real_bytes,
+                                  .sites = sli_block_check_sites (block) });
 }
 
 void
@@ -257,8 +239,8 @@ sli_block_check_each (void (*visit) (const void *block, size_t size,
 
       if (slot->address != 0 && slot->size != SIZE_FREED
           && slot->generation == registry.generation)
-        visit ((const void *) slot->address, slot->size, slot->alloc_site,
-               data);
+        visit ((const void *) slot->address, slot->size,
+               slot->sites.alloc_site, data);
     }
   sli_unlock (&registry.lock);
 }

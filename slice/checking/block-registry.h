@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "port/lock.h"
 
 #define BLOCK_CHECK_ANY_SIZE SIZE_MAX
@@ -25,8 +26,8 @@ bool sli_block_check_add_at (const void *block, size_t size,
 /* It is freed; if it is not live or not of that size the program ends. */
 void sli_block_check_remove_at (const void *block, size_t size,
                                 const char *operation, const void *site);
-/* Who allocated a block, and who freed it: ", allocated at ...", or "". */
-void sli_block_check_describe (const void *block, char *to, size_t room);
+/* Who allocated a block, and who freed it. */
+BlockSites sli_block_check_sites (const void *block);
 /* The size of a live block; SIZE_MAX if it is none. */
 size_t sli_block_check_size (const void *block);
 /* A live block is the library's own: sli_block_check_each() leaves it out. */

@@ -116,7 +116,10 @@ sli_checking_remove_large (const void *block, size_t size,
     }
   real_bytes = sli_os_malloc_bytes (block);
   if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
-    sli_diag_misuse (ERROR_MALLOC_SIZE, operation, block, size, real_bytes);
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = size,
+                                    .real_bytes = real_bytes });
 }
 
 bool

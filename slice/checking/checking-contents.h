@@ -18,6 +18,9 @@
 _Noreturn void sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes,
                                                size_t size,
                                                const char *operation);
+/* The same: bytes behind a block were. */
+_Noreturn void sli_checking_report_overrun (const char *block, size_t size,
+                                            const char *operation);
 bool sli_checking_zones_are_whole (const char *block, size_t size,
                                    size_t chunk_bytes);
 /* Returns if both red zones around a block are whole. */
@@ -145,7 +148,7 @@ contents_end (CheckingMode mode, char *block, size_t size, size_t chunk_bytes,
   if (mode == CHECKING_DEBUG)
     sli_checking_check_zones (block, size, chunk_bytes, operation);
   else if (UNLIKELY (!canary_is_whole (block, size)))
-    sli_diag_misuse (ERROR_OVERRUN, operation, block, size, 0);
+    sli_checking_report_overrun (block, size, operation);
   chunk_fill (block - front_of (mode), chunk_bytes,
               mode == CHECKING_DEBUG ? BYTE_FREED : 0);
 }

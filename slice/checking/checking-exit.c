@@ -74,5 +74,5 @@ sli_checking_check_all (void)
   if (sli_checking.mode == CHECKING_DEBUG)
     sli_checking_check_zones (
         block, size, sli_sizeclasses[damaged.class_index].chunk_bytes, "exit");
-  sli_diag_misuse (ERROR_OVERRUN, "exit", block, size, 0);
+  sli_checking_report_overrun (block, size, "exit");
 }

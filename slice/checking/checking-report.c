@@ -23,38 +23,34 @@ bytes_are (const char *bytes, size_t n, uint8_t value)
   return wrong == 0;
 }
 
-/* Some words on where bytes are wrong, and what they are: "debug" shows them
- * as numbers. */
-static void
-describe_bytes (char *to, size_t room, const char *block, const char *bytes,
-                size_t n, uint8_t value)
+/* "debug" knows more of a block than the fault shows. */
+_Noreturn static void
+report (ErrorNumber number, const char *operation, BlockFacts facts)
 {
-  size_t at = 0;
-  unsigned shown[4];
-
-  while (at + 1 < n && (uint8_t) bytes[at] == value)
-    at++;
-  for (size_t i = 0; i < 4; i++)
-    shown[i] = at + i < n ? (uint8_t) bytes[at + i] : 0;
-  sli_diag_format (to, room, ", at byte %d: %u %u %u %u (was %u)",
-                   (int) (bytes + at - block), shown[0], shown[1], shown[2],
-                   shown[3], (unsigned) value);
+  if (sli_checking.mode == CHECKING_DEBUG)
+    facts.sites = sli_block_check_sites (facts.address);
+  sli_diag_misuse (number, operation, &facts);
 }
 
+/* Bytes of a block's chunk changed. */
 _Noreturn static void
-report_bytes (ErrorNumber number, const char *operation, char *block,
+report_bytes (ErrorNumber number, const char *operation, const char *block,
               size_t size, const char *bytes, size_t n, uint8_t value)
 {
-  char more[DIAG_MORE_BYTES], where[DIAG_MORE_BYTES];
+  report (number, operation,
+          (BlockFacts){ .address = block,
+                        .given_bytes = size,
+                        .wrong = bytes,
+                        .n_wrong = n,
+                        .expected = value });
+}
 
-  describe_bytes (where, sizeof where, block, bytes, n, value);
-  if (sli_checking.mode == CHECKING_DEBUG)
-    sli_block_check_describe (block, more, sizeof more);
-  else
-    more[0] = '\0';
-  sli_diag_format (where + strlen (where), sizeof where - strlen (where),
-                   "%s", more);
-  sli_diag_misuse_more (number, operation, block, size, 0, where);
+COLD void
+sli_checking_report_overrun (const char *block, size_t size,
+                             const char *operation)
+{
+  sli_diag_misuse (ERROR_OVERRUN, operation,
+                   &(BlockFacts){ .address = block, .given_bytes = size });
 }
 
 COLD void
@@ -94,29 +90,18 @@ sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* `words` are some more on the block. */
-_Noreturn static void
-report_misuse (ErrorNumber number, const char *operation, const void *block,
-               size_t given_bytes, size_t real_bytes, const char *words)
-{
-  char more[DIAG_MORE_BYTES];
-  size_t length = sli_diag_format (more, sizeof more, "%s", words);
-
-  if (sli_checking.mode == CHECKING_DEBUG)
-    sli_block_check_describe (block, more + length, sizeof more - length);
-  sli_diag_misuse_more (number, operation, block, given_bytes, real_bytes,
-                        more);
-}
-
 COLD void
 sli_checking_report_size (uint16_t tag, size_t size, const void *block,
                           const char *operation)
 {
-  report_misuse (ERROR_WRONG_SIZE, operation, block, size, tag_size (tag),
-                 size != tag_size (tag) ? ""
-                 : (tag & TAG_ALIGNED) != 0
-                     ? ", from slice_alloc_aligned"
-                     : ", not from slice_alloc_aligned");
+  report (ERROR_WRONG_SIZE, operation,
+          (BlockFacts){ .address = block,
+                        .given_bytes = size,
+                        .real_bytes = tag_size (tag),
+                        .words = size != tag_size (tag) ? NULL
+                                 : (tag & TAG_ALIGNED) != 0
+                                     ? "from slice_alloc_aligned"
+                                     : "not from slice_alloc_aligned" });
 }
 
 COLD void
@@ -140,5 +125,8 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
            && sli_block_check_knows (block))
     error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
-  report_misuse (error, operation, block, size, real_bytes, "");
+  report (error, operation,
+          (BlockFacts){ .address = block,
+                        .given_bytes = size,
+                        .real_bytes = real_bytes });
 }

@@ -77,8 +77,10 @@ alloc_chunk_slowly (size_t size, unsigned *class_index)
 _Noreturn COLD static void
 report_live (const void *chunk, size_t size, uint16_t tag)
 {
-  sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc", chunk, size,
-                   tag_size (tag));
+  sli_diag_misuse (ERROR_ALREADY_FREE, "slice_alloc",
+                   &(BlockFacts){ .address = chunk,
+                                  .given_bytes = size,
+                                  .real_bytes = tag_size (tag) });
 }
 
 /* The registry of live blocks had no room. */

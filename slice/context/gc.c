@@ -29,7 +29,6 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
 #include "base/trace.h"
 #include "port/os.h"

@@ -11,7 +11,6 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
 
 enum

@@ -30,7 +30,6 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
 
 enum

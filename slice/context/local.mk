@@ -4,7 +4,6 @@
 
 noinst_LTLIBRARIES += %D%/libcontext.la
 %C%_libcontext_la_SOURCES = \
-	%D%/errors.h \
 	%D%/gc.c \
 	%D%/large.c \
 	%D%/linear.c \

@@ -11,7 +11,6 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
 #include "base/trace.h"
 #include "port/os.h"
@@ -90,7 +89,7 @@ report_node (const void *payload, const char *operation,
           && start + sizeof (Node) != (const char *) payload))
     sli_diag_abort (ERROR_NODE_INTERIOR,
                     "a pointer into a node, not to it: %s (%p), the block "
-                    "begins at %p and has %z bytes",
+                    "begins at %p and has %zu bytes",
                     operation, payload, info->start, info->bytes);
   sli_diag_abort (ERROR_NOT_A_NODE, "a pointer that is no node: %s (%p)",
                   operation, payload);

@@ -23,7 +23,6 @@
 
 #include <slice/ralloc.h>
 
-#include "errors.h"
 #include "node.h"
 
 enum
@@ -75,7 +74,7 @@ sli_slack_check (const void *payload, const char *operation)
     sli_diag_abort (
         ERROR_NODE_OVERRUN,
         "bytes behind a node's payload were written: %s (%p), room "
-        "for %z bytes",
+        "for %zu bytes",
         operation, payload, room - 1);
   return n;
 }

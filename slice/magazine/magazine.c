@@ -483,6 +483,16 @@ class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
   return true;
 }
 
+_Noreturn COLD static void
+report_freed_twice (unsigned class_index, const void *chunk)
+{
+  sli_diag_misuse (
+      ERROR_FREED_TWICE, "slice_free1",
+      &(BlockFacts){ .address = chunk,
+                     .given_bytes
+                     = sli_sizeclasses[class_index].block_bytes });
+}
+
 COMMON_TEXT void
 sli_magazine_free (unsigned class_index, void *chunk)
 {
@@ -507,8 +517,7 @@ sli_magazine_free (unsigned class_index, void *chunk)
   if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
     {
       sli_record_leave (record);
-      sli_diag_misuse (ERROR_FREED_TWICE, "slice_free1", chunk,
-                       sli_sizeclasses[class_index].block_bytes, 0);
+      report_freed_twice (class_index, chunk);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
   COUNT_UP (&record->caches[class_index].n_hits,

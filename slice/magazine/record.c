@@ -233,7 +233,7 @@ sli_record_sort_out (ThreadRecord *record)
 void
 sli_record_report_reentry (void)
 {
-  sli_diag_misuse (ERROR_REENTERED, "slice", NULL, DIAG_SIZE_UNKNOWN, 0);
+  sli_diag_misuse (ERROR_REENTERED, "slice", NULL);
 }
 
 /* --- flushing ------------------------------------------------------------ */

@@ -94,20 +94,21 @@ report_leaks (const Leaks *leaks)
   int n = 0;
 
   sli_diag_warn (ERROR_NEVER_FREED,
-                 "exit: %z block%s, %z bytes never freed, of %z place%s; "
+                 "exit: %zu block%s, %zu bytes never freed, of %zu place%s; "
                  "addr2line -ifp -e FILE 0xOFFSET names the line",
                  leaks->all.n_blocks, plural (leaks->all.n_blocks),
                  leaks->all.bytes, leaks->n_sites, plural (leaks->n_sites));
   while (n++ < SITES_SHOWN && (site = next_largest (leaks)) != NULL)
     {
       sli_diag_warn (ERROR_NEVER_FREED,
-                     "exit: %z block%s, %z bytes never freed, allocated at %a",
+                     "exit: %zu block%s, %zu bytes never freed, "
+                     "allocated at %a",
                      site->n_blocks, plural (site->n_blocks), site->bytes,
                      (const char *) site->address - 1);
       site->n_blocks = 0;
     }
   if (leaks->n_sites > SITES_SHOWN)
-    sli_diag_warn (ERROR_NEVER_FREED, "exit: and %z place%s more",
+    sli_diag_warn (ERROR_NEVER_FREED, "exit: and %zu place%s more",
                    leaks->n_sites - SITES_SHOWN,
                    plural (leaks->n_sites - SITES_SHOWN));
 }

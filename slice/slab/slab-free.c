@@ -71,16 +71,14 @@ chunk_report_misuse (const ChunkRef *ref, ErrorNumber number,
                      unsigned class_index, const void *chunk,
                      const char *operation)
 {
-  size_t real_bytes
-      = ref->slab == NULL
-            ? 0
-            : sli_sizeclasses[ref->slab->class_index].block_bytes;
+  const SizeClass *given = &sli_sizeclasses[class_index];
+  BlockFacts facts = { .address = chunk, .given_bytes = DIAG_SIZE_UNKNOWN };
 
-  sli_diag_misuse (number, operation, chunk,
-                   class_index == 0
-                       ? DIAG_SIZE_UNKNOWN
-                       : sli_sizeclasses[class_index].block_bytes,
-                   real_bytes);
+  if (class_index != 0)
+    facts.given_bytes = given->block_bytes;
+  if (ref->slab != NULL)
+    facts.real_bytes = sli_sizeclasses[ref->slab->class_index].block_bytes;
+  sli_diag_misuse (number, operation, &facts);
 }
 
 /* Sets bits of a word that has none, or gets its last.  Returns true if the

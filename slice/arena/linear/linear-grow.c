@@ -16,7 +16,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 
 static void
 grow_require (const SliceLinear *linear)
@@ -153,7 +153,7 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
   Bump *bump = &linear->bump;
   size_t have = linear->is_growing ? grow_size (linear) : 0;
   if (size > have)
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_SHRINK,
         "linear arena %p: shrink by %zu of an object of %zu", (void *) linear,
         size, have);

@@ -13,7 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/arena-private.h"
 #include "arena/traced.h"
 
@@ -41,7 +41,7 @@ void
 sli_arena_linear_require_still (const SliceLinear *linear)
 {
   if (linear->is_growing)
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_GROWING,
         "linear arena %p: used while an object grows in it",
         (const void *) linear);
@@ -450,11 +450,11 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
 {
   linear_checked (linear);
   if (mark.linear != linear)
-    sli_arena_report_misuse (ARENA_MISUSE_FOREIGN_MARK,
+    sli_diag_abort (ARENA_MISUSE_FOREIGN_MARK,
                              "linear arena %p: rollback to a mark of %p",
                              (void *) linear, (void *) mark.linear);
   if (!mark_holds (linear, &mark))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_STALE_MARK,
         "linear arena %p: rollback to a mark that was undone",
         (void *) linear);

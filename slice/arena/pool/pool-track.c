@@ -16,7 +16,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/traced.h"
 #include "port/compiler.h"
 
@@ -243,7 +243,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
     sli_annotate_show_defined (chunk, pool->options.object_bytes);
   for (size_t i = 0; i < pool->options.object_bytes; i++)
     if ((unsigned char) chunk[i] != FILL_BYTE)
-      sli_arena_report_misuse (
+      sli_diag_abort (
           ARENA_MISUSE_POOL_WRITTEN,
           "pool %p: %p was written to at byte %zu while free",
           (const void *) pool, (const void *) chunk, i);
@@ -380,7 +380,7 @@ sli_pool_track_report_end (const SlicePool *pool)
 void
 sli_pool_report_foreign (const SlicePool *pool, const void *object)
 {
-  sli_arena_report_misuse (ARENA_MISUSE_POOL_FOREIGN,
+  sli_diag_abort (ARENA_MISUSE_POOL_FOREIGN,
                            "pool %p: %p is not of this pool",
                            (const void *) pool, object);
 }
@@ -389,7 +389,7 @@ void
 sli_pool_report_interior (const SlicePool *pool, const void *object,
                           size_t offset)
 {
-  sli_arena_report_misuse (ARENA_MISUSE_POOL_INTERIOR,
+  sli_diag_abort (ARENA_MISUSE_POOL_INTERIOR,
                            "pool %p: %p is %zu bytes inside an object of %zu",
                            (const void *) pool, object, offset,
                            pool->options.object_bytes);
@@ -407,7 +407,7 @@ track_require (const SlicePool *pool, const char *object)
   if (offset % pool->chunk_bytes != 0)
     sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_POOL_TWICE,
         "pool %p: %p (objects of %zu bytes) is free already",
         (const void *) pool, (const void *) object,

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/arena-private.h"
 #include "arena/traced.h"
 
@@ -347,7 +347,7 @@ report_free (const SlicePool *pool, const void *object, bool has_sign)
   size_t offset = (uintptr_t) object - (uintptr_t) first;
   if (first != NULL && offset % pool->chunk_bytes != 0)
     sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
-  sli_arena_report_misuse (
+  sli_diag_abort (
       ARENA_MISUSE_POOL_TWICE,
       "pool %p: %p (objects of %zu bytes) is free already",
       (const void *) pool, object, pool->options.object_bytes);

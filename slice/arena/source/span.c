@@ -19,7 +19,7 @@
 #include <slice/arena.h>
 #include <stddef.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/annotate.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -192,7 +192,7 @@ static void
 span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
 {
   if (page + n > span->n_pages || span_next (span, page, false) < page + n)
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_UNMAP, "source %s: unmap of pages that are not out: %p",
         heap->source.name, (void *) (span->start + page * SPAN_PAGE_BYTES));
   span_set (span, page, n, false);
@@ -526,7 +526,7 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   if (n_freed == 0 && heap->parent != NULL)
     heap_unmap_direct (heap, address, bytes);
   else
-    sli_arena_report_misuse (ARENA_MISUSE_UNMAP,
+    sli_diag_abort (ARENA_MISUSE_UNMAP,
                              "source %s: unmap of foreign %p", source->name,
                              address);
 }

@@ -12,7 +12,7 @@
 
 #include "stack.h"
 
-#include "arena/misuse.h"
+#include "base/diag.h"
 
 /* Two odd constants, so that a live head's guard and a released one's differ
  * in half their bits and from address to address. */
@@ -100,21 +100,21 @@ report_checked (const SliceStack *stack, const char *object)
   if (stack->top != NULL)
     top = head_read (stack, stack->top);
   if (head.guard == head_guard (object, &head, GUARD_RELEASED))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_TWICE,
         "stack arena %p: %p (%zu bytes, serial %llu) was released"
         " before",
         (const void *) stack, (const void *) object, head.size,
         (unsigned long long) head.serial);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
         "stack arena %p: no object begins at %p, or the data"
         " before it are damaged; the top is %p (%zu bytes,"
         " serial %llu)",
         (const void *) stack, (const void *) object, (const void *) stack->top,
         top.size, (unsigned long long) top.serial);
-  sli_arena_report_misuse (
+  sli_diag_abort (
       ARENA_MISUSE_ORDER,
       "stack arena %p: release of %p (%zu bytes, serial %llu)"
       " out of order; the top is %p (%zu bytes, serial %llu)",
@@ -129,7 +129,7 @@ sli_stack_report (const SliceStack *stack, const char *object)
   const Bump *bump = &stack->bump;
   char *at = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
   if (!stack_could_hold (stack, object))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
         "stack arena %p: %p is not of this stack; the place of"
         " the next object is %p",
@@ -137,12 +137,12 @@ sli_stack_report (const SliceStack *stack, const char *object)
   if (stack->is_checked)
     report_checked (stack, object);
   if (stack_is_above (stack, object))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_TWICE,
         "stack arena %p: %p was released before; the place of"
         " the next object is %p",
         (const void *) stack, (const void *) object, (void *) at);
-  sli_arena_report_misuse (
+  sli_diag_abort (
       ARENA_MISUSE_ORDER,
       "stack arena %p: release of %p out of order; the place of"
       " the next object is %p",
@@ -158,17 +158,17 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
   else if (stack_is_above (stack, object))
     fault = ARENA_MISUSE_TWICE;
   if (fault == ARENA_MISUSE_TWICE)
-    sli_arena_report_misuse (ARENA_MISUSE_TWICE,
+    sli_diag_abort (ARENA_MISUSE_TWICE,
                              "stack arena %p: %p was released before",
                              (const void *) stack, object);
   if (fault == ARENA_MISUSE_OVERRUN)
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_OVERRUN,
         "stack arena %p: the data before the top %p are damaged:"
         " an overrun of the object below",
         (const void *) stack, object);
   if (fault != 0)
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
         "stack arena %p: no object begins at %p, or the data"
         " before it are damaged",
@@ -182,7 +182,7 @@ sli_stack_check_release (SliceStack *stack, char *object)
     sli_stack_report (stack, object);
   ObjectHead head = head_read (stack, object);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
-    sli_arena_report_misuse (
+    sli_diag_abort (
         ARENA_MISUSE_OVERRUN,
         "stack arena %p: the data before the top %p are damaged:"
         " an overrun of the object below",

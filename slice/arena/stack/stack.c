@@ -18,7 +18,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/arena-private.h"
 #include "arena/traced.h"
 

@@ -16,7 +16,7 @@
 #include "tlsf.h"
 
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 
 #ifdef TLSF_COUNT_STEPS
 unsigned sli_tlsf_n_steps;
@@ -43,7 +43,7 @@ sli_tlsf_index_clear (SliceTlsf *tlsf)
 void
 sli_tlsf_report_damaged (const SliceTlsf *tlsf, const void *block)
 {
-  sli_arena_report_misuse (ARENA_MISUSE_TLSF_DAMAGED,
+  sli_diag_abort (ARENA_MISUSE_TLSF_DAMAGED,
                            "TLSF heap %p: the header at %p was overwritten",
                            (const void *) tlsf, block);
 }

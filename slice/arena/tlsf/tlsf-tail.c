@@ -17,7 +17,7 @@
 #include "tlsf.h"
 
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 
 /* An odd constant: a change of any bit of a size changes half the guard. */
 #define GUARD_FACTOR ((size_t) UINT64_C (0x9e3779b97f4a7c15))
@@ -96,7 +96,7 @@ sli_tlsf_gap_size (const TlsfBlock *block)
 void
 sli_tlsf_report_overrun (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
-  sli_arena_report_misuse (
+  sli_diag_abort (
       ARENA_MISUSE_TLSF_DAMAGED,
       "TLSF heap %p: the bytes behind %p were overwritten",
       (const void *) tlsf, (const void *) tlsf_block_object (block));

@@ -11,7 +11,7 @@
 
 #include "tlsf.h"
 
-#include "arena/misuse.h"
+#include "base/diag.h"
 
 /* --- sound blocks -------------------------------------------------------- */
 
@@ -54,10 +54,10 @@ report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
 {
   if (tlsf_block_is_free (outer)
       && (outer == block || tlsf_block_is_free (block)))
-    sli_arena_report_misuse (ARENA_MISUSE_TLSF_TWICE,
+    sli_diag_abort (ARENA_MISUSE_TLSF_TWICE,
                              "TLSF heap %p: %p is free already",
                              (const void *) tlsf, object);
-  sli_arena_report_misuse (ARENA_MISUSE_TLSF_FOREIGN,
+  sli_diag_abort (ARENA_MISUSE_TLSF_FOREIGN,
                            "TLSF heap %p: %p is no object of this heap",
                            (const void *) tlsf, object);
 }

@@ -17,7 +17,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/misuse.h"
+#include "base/diag.h"
 #include "arena/traced.h"
 
 /* --- objects under a tool ------------------------------------------------ */

@@ -11,7 +11,6 @@
 
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 
 /* --- the record ---------------------------------------------------------- */

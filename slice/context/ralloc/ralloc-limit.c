@@ -15,7 +15,6 @@
 
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 
 struct Limit

@@ -20,7 +20,6 @@
 
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 
 struct Reference

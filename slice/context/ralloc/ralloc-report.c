@@ -14,7 +14,6 @@
 
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 
 enum

@@ -10,7 +10,6 @@
 
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 
 /* In a mode that checks, with NODE_INDIRECT, or for a freed node. */

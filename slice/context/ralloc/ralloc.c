@@ -21,7 +21,6 @@ CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
 CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
 
-#include "context/errors.h"
 #include "context/node.h"
 #include "base/trace.h"
 
