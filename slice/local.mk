@@ -198,8 +198,6 @@ pkginclude_HEADERS += \
 	%D%/walk.h
 nodist_pkginclude_HEADERS += %D%/version.h
 
-pkgconfig_DATA = %D%/slice.pc
-
 EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
 # gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and
@@ -229,3 +227,4 @@ include slice/context/local.mk
 include slice/arena/local.mk
 include slice/dropin/local.mk
 include slice/tools/local.mk
+include slice/packaging/local.mk

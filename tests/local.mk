@@ -195,10 +195,13 @@ tiered_tests += %D%/test-failures %D%/fuzz/fuzz-arena \
 	%D%/fuzz/fuzz-context %D%/fuzz/fuzz-slice
 endif
 
+# Programs outside the tree, against what was installed.
+installed_tests = %D%/installcheck.sh %D%/installcheck-packages.sh
+
 dist_check_SCRIPTS = \
 	$(check_scripts) \
 	$(slow_scripts) \
-	%D%/installcheck.sh \
+	$(installed_tests) \
 	%D%/coverage.sh \
 	%D%/driver.sh \
 	%D%/run-test.sh \
@@ -209,6 +212,9 @@ EXTRA_DIST += \
 	%D%/clients/aliasing.c \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/clients/cmake/CMakeLists.txt \
+	%D%/clients/meson/meson.build \
+	%D%/clients/ralloc.c \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
 	%D%/hang.h \
@@ -335,11 +341,11 @@ build_elsewhere = \
 	&& SLICE_TEST_SANITIZED=1 SLICE_TEST_OPTIONS=force-pool \
 	   $(MAKE) $(AM_MAKEFLAGS) check-unit
 
-# A C and a C++ program outside the tree, against what was installed.
 installcheck-local:
 	INSTALLCHECK_DESTDIR='$(DESTDIR)' $(MAKE) $(AM_MAKEFLAGS) \
-	  check-TESTS TESTS=%D%/installcheck.sh
-MOSTLYCLEANFILES += %D%/installcheck.log %D%/installcheck.trs
+	  check-TESTS TESTS='$(installed_tests)'
+MOSTLYCLEANFILES += \
+	$(installed_tests:.sh=.log) $(installed_tests:.sh=.trs)
 
 # The same without installing for good.
 check-installed: all
@@ -386,10 +392,10 @@ stage-slow:
 	  check-TESTS TESTS='$(slow_tests)' || status=1; \
 	$(summary) slow $(slow_tests) || status=1; exit $$status
 stage-installed:
-	@status=0; rm -f %D%/installcheck.log %D%/installcheck.trs; \
+	@status=0; rm -f $(installed_tests:.sh=.log) $(installed_tests:.sh=.trs); \
 	SLICE_TEST_STAGE=installed $(MAKE) $(AM_MAKEFLAGS) check-installed \
 	  || status=1; \
-	$(summary) installed %D%/installcheck.sh || status=1; exit $$status
+	$(summary) installed $(installed_tests) || status=1; exit $$status
 .PHONY: check-slow stage-check stage-memcheck stage-slow stage-installed
 MOSTLYCLEANFILES += stage.log \
 	$(slow_scripts:.sh=.log) $(slow_scripts:.sh=.trs)
