@@ -33,7 +33,6 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/source/block-growth.c \
 	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
-	slice/arena/misuse.c \
 	slice/arena/linear/linear.c \
 	slice/arena/linear/linear-grow.c \
 	slice/arena/source/span.c \

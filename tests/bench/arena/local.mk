@@ -22,7 +22,6 @@
 	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \
-	slice/arena/misuse.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-shared.c \
 	slice/arena/annotate.c
