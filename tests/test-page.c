@@ -11,6 +11,7 @@
 #include "page/extent-cache.h"
 #include "page/map.h"
 #include "page/page.h"
+#include "page/region.h"
 #include "port/lock.h"
 #include "port/os.h"
 
@@ -79,16 +80,16 @@ test_one_run (void)
   g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
   for (size_t offset = 0; offset < 48 * KIB; offset += 1000)
     {
-      g_assert_true (sli_page_run_of (run + offset, &found) == run);
+      g_assert_true (region_run_of (run + offset, &found) == run);
       g_assert_true (found == record);
-      g_assert_true (sli_page_is_ours (run + offset));
+      g_assert_true (sli_map_has (run + offset));
     }
   g_assert_true (sli_page_run_of_record (record) == run);
-  g_assert_null (sli_page_run_of (run + 48 * KIB, &found));
-  g_assert_true (sli_page_is_ours (run + 48 * KIB));
+  g_assert_null (region_run_of (run + 48 * KIB, &found));
+  g_assert_true (sli_map_has (run + 48 * KIB));
   free_run (run, 3);
-  g_assert_null (sli_page_run_of (run, &found));
-  g_assert_true (sli_page_is_ours (run));
+  g_assert_null (region_run_of (run, &found));
+  g_assert_true (sli_map_has (run));
 }
 
 static void
@@ -100,15 +101,15 @@ test_foreign (void)
 
   begin_plain ();
   run = sli_page_alloc_run (1, &record, &is_zero);
-  g_assert_null (sli_page_run_of (elsewhere, &record));
-  g_assert_null (sli_page_run_of (&run, &record));
-  g_assert_null (sli_page_run_of (NULL, &record));
-  g_assert_null (sli_page_run_of ((void *) UINTPTR_MAX, &record));
-  g_assert_false (sli_page_is_ours (elsewhere));
-  g_assert_false (sli_page_is_ours (NULL));
+  g_assert_null (region_run_of (elsewhere, &record));
+  g_assert_null (region_run_of (&run, &record));
+  g_assert_null (region_run_of (NULL, &record));
+  g_assert_null (region_run_of ((void *) UINTPTR_MAX, &record));
+  g_assert_false (sli_map_has (elsewhere));
+  g_assert_false (sli_map_has (NULL));
   /* The rest of the window of the short first extent. */
-  g_assert_null (sli_page_run_of (run + MIB, &record));
-  g_assert_false (sli_page_is_ours (run + MIB));
+  g_assert_null (region_run_of (run + MIB, &record));
+  g_assert_false (sli_map_has (run + MIB));
   g_free (elsewhere);
 }
 
@@ -144,7 +145,7 @@ run_check (const Run *run, unsigned key)
       g_assert_cmpuint (at[0], ==, key);
       g_assert_cmpuint (at[63], ==, key);
       g_assert_cmpuint (at[granule - 1], ==, key);
-      g_assert_true (sli_page_run_of (at + 99, &record) == run->start);
+      g_assert_true (region_run_of (at + 99, &record) == run->start);
       g_assert_true (record == run->record);
     }
 }
@@ -1029,7 +1030,7 @@ test_source_high (void)
   take_many ();
   g_assert_cmpuint ((uintptr_t) many[MANY - 1], >,
                     (uintptr_t) 1 << 48 % (8 * sizeof (void *)));
-  g_assert_true (sli_page_is_ours (many[0]));
+  g_assert_true (sli_map_has (many[0]));
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
   give_many ();
   sli_page_trim (0, 10000);

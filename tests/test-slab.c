@@ -9,6 +9,7 @@
 #include "testlib.h"
 #include "base/option.h"
 #include "page/page.h"
+#include "slab/chunk.h"
 #include "slab/slab.h"
 #include "slab/last-allocator.h"
 #include "port/os.h"
@@ -66,7 +67,7 @@ offset_in_run (void *chunk)
 {
   void *record;
 
-  return (size_t) ((char *) chunk - (char *) sli_page_run_of (chunk, &record));
+  return (size_t) ((char *) chunk - (char *) region_run_of (chunk, &record));
 }
 
 /* --- alloc and free --- */
@@ -269,8 +270,8 @@ test_fullest_first (void)
       {
         void *chunk = take_one (class_index);
 
-        g_assert_true (sli_page_run_of (chunk, &record)
-                       == sli_page_run_of (chunks[s][n - 1], &record));
+        g_assert_true (region_run_of (chunk, &record)
+                       == region_run_of (chunks[s][n - 1], &record));
       }
   g_assert_cmpuint (counts_of (class_index).n_made, ==, SLABS);
 }
@@ -410,7 +411,7 @@ test_look_up (void)
   check_look_up (chunks[0] + 40, CHUNK_UNCARVED, 5, chunks[0] + 40);
   give_one (5, chunks[1]);
   check_look_up (chunks[1], CHUNK_FREE, 5, chunks[1]);
-  run = sli_page_run_of (chunks[0], &record);
+  run = region_run_of (chunks[0], &record);
   check_look_up (run + sli_sizeclasses[5].slab_bytes - 1, CHUNK_NONE, 0, NULL);
   check_look_up (run - 1, CHUNK_NONE, 0, NULL); /* the region's header */
   check_look_up (&record, CHUNK_FOREIGN, 0, NULL);
@@ -418,8 +419,8 @@ test_look_up (void)
   check_look_up (run + (1 << 20), CHUNK_FOREIGN, 0, NULL);
   check_look_up (NULL, CHUNK_FOREIGN, 0, NULL);
   check_look_up ((void *) UINTPTR_MAX, CHUNK_FOREIGN, 0, NULL);
-  g_assert_cmpuint (sli_slab_class_of (chunks[0]), ==, 5);
-  g_assert_cmpuint (sli_slab_class_of (&record), ==, 0);
+  g_assert_cmpuint (chunk_class_of (chunks[0]), ==, 5);
+  g_assert_cmpuint (chunk_class_of (&record), ==, 0);
   give_one (5, chunks[0]);
   give_one (5, chunks[2]);
   check_look_up (chunks[0], CHUNK_NONE, 0, NULL);

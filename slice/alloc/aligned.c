@@ -12,7 +12,7 @@
 #include "checking/block-registry.h"
 #include "dispatch.h"
 #include "untraced.h"
-#include "slab/slab.h"
+#include "slab/chunk.h"
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/sizeclass.h"
@@ -197,7 +197,7 @@ free_rounded (size_t alignment, size_t size, void *block)
       free_by_class (alignment, size, block);
       return;
     }
-  if (UNLIKELY (sli_slab_is_ours (block)))
+  if (UNLIKELY (sli_map_has (block)))
     sli_dispatch_report_chunk (size, block, "slice_free_aligned");
   if (sli_dispatch.registers)
     sli_block_check_remove_at (block, size, "slice_free_aligned", CALL_SITE);

@@ -45,8 +45,6 @@ void sli_free_any (size_t size, void *block, const void *site);
 
 /* --- trim.c --- */
 
-/* Gives everything spare back. */
-size_t sli_trim_all (void);
 /* Starts the helper thread; again in a forked child. */
 void sli_trim_thread_start (void);
 

@@ -163,7 +163,7 @@ slice_free_bulk (size_t n, void *const *blocks)
 static bool
 is_apart (const void *block)
 {
-  if (sli_dispatch.path == PATH_MALLOC || sli_slab_is_ours (block))
+  if (sli_dispatch.path == PATH_MALLOC || sli_map_has (block))
     return false;
   return sli_dispatch.path != PATH_CHECKING
          || sli_block_check_size (block) != SIZE_MAX;
@@ -214,7 +214,7 @@ slice_block_size_v1 (const void *block)
 COMMON_TEXT bool
 slice_is_ours (const void *address)
 {
-  return region_holds (address);
+  return sli_map_has (address);
 }
 
 CONTEXT_TEXT size_t

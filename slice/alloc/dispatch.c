@@ -15,6 +15,7 @@
 #include "checking/block-registry.h"
 #include "magazine/magazine.h"
 #include "dispatch.h"
+#include "slab/chunk.h"
 #include "slab/slab.h"
 #include "base/diag.h"
 #include "base/option.h"
@@ -146,7 +147,7 @@ dispatch_begin (void)
   sli_magazine_begin ();
   sli_magazine_init (&options);
   sli_dispatch.is_inline = options.is_inline;
-  sli_trace_begin ();
+  sli_trace_follow_hooks ();
   sli_fork_follow ();
   STORE_RELEASE (&sli_dispatch.ready, true);
   sli_trace_follow ();
@@ -272,7 +273,7 @@ sli_dispatch_report_chunk (size_t size, const void *block,
 
   if (sli_dispatch.path == PATH_CHECKING)
     sli_checking_report_free (size, block, operation);
-  class = &sli_sizeclasses[sli_slab_class_of (block)];
+  class = &sli_sizeclasses[chunk_class_of (block)];
   sli_diag_misuse (ERROR_WRONG_SIZE, operation,
                    &(BlockFacts){ .address = block,
                                   .given_bytes = size,
@@ -282,7 +283,7 @@ sli_dispatch_report_chunk (size_t size, const void *block,
 static void
 malloc_free (size_t size, void *block, const void *site)
 {
-  if (UNLIKELY (sli_slab_is_ours (block)))
+  if (UNLIKELY (sli_map_has (block)))
     sli_dispatch_report_chunk (size, block, "slice_free1");
   if (sli_dispatch.registers)
     sli_checking_remove_large (block, size, "slice_free1", site);

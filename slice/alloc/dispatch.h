@@ -91,7 +91,7 @@ void sli_dispatch_count_malloc_free (void);
 
 /* Leads the entries through the hooks if there are any: before `ready' is set,
  * and once more after it. */
-void sli_trace_begin (void);
+void sli_trace_follow_hooks (void);
 void sli_trace_follow (void);
 /* Asks the recorder, if there is one. */
 void sli_trace_load (void);

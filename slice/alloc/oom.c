@@ -9,6 +9,7 @@
 #include <slice/slice.h>
 
 #include "dispatch.h"
+#include "magazine/magazine.h"
 #include "base/diag.h"
 #include "port/lock.h"
 #include "port/os.h"
@@ -89,7 +90,7 @@ sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
       = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
   void *block;
 
-  sli_trim_all ();
+  sli_magazine_trim (0);
   block = attempt (alignment, size, site);
   while (block == NULL && !may_fail)
     {

@@ -69,8 +69,8 @@ dispatch_follow_once (void)
 
 /* Hooks that are set and taken away at once: the last call must have
  * seen what they are in the end. */
-COMMON_TEXT static void
-dispatch_follow_hooks (void)
+COMMON_TEXT void
+sli_trace_follow_hooks (void)
 {
   bool is_traced;
 
@@ -82,12 +82,6 @@ dispatch_follow_hooks (void)
   while ((trace_hooks () != NULL) != is_traced);
 }
 
-COMMON_TEXT void
-sli_trace_begin (void)
-{
-  dispatch_follow_hooks ();
-}
-
 /* Hooks that were set meanwhile have found that all was ready, or are found
  * here. */
 COMMON_TEXT void
@@ -95,7 +89,7 @@ sli_trace_follow (void)
 {
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (trace_hooks () != NULL)
-    dispatch_follow_hooks ();
+    sli_trace_follow_hooks ();
 }
 
 void
@@ -106,7 +100,7 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
   STORE_RELEASE (&sli_trace_hooks, hooks);
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (sli_alloc_is_ready ())
-    dispatch_follow_hooks ();
+    sli_trace_follow_hooks ();
 }
 
 /* The recorder's, if there is one: it wants to know whose frames ours are. */

@@ -31,12 +31,6 @@ slice_trim (unsigned max_age_msec)
   return sli_alloc_is_ready () ? sli_magazine_trim (max_age_msec) : 0;
 }
 
-size_t
-sli_trim_all (void)
-{
-  return sli_magazine_trim (0);
-}
-
 void
 slice_thread_flush (void)
 {

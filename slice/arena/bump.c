@@ -36,7 +36,7 @@ void
 sli_arena_report_handle (const void *handle, ArenaKind want)
 {
   sli_diag_abort (ARENA_MISUSE_HANDLE, "%p is no live %s", handle,
-                           kind_name (want));
+                  kind_name (want));
 }
 
 void
@@ -113,8 +113,8 @@ sli_require_alignment (size_t alignment)
 {
   if (!is_power_of_two (alignment) || alignment > SLICE_ARENA_ALIGNMENT_MAX)
     sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
-                             "alignment %zu is no power of two up to %d",
-                             alignment, SLICE_ARENA_ALIGNMENT_MAX);
+                    "alignment %zu is no power of two up to %d",
+                    alignment, SLICE_ARENA_ALIGNMENT_MAX);
   return alignment < 8 ? 8 : alignment;
 }
 
@@ -123,7 +123,7 @@ sli_require_power_of_two (size_t alignment)
 {
   if (!is_power_of_two (alignment))
     sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
-                             "alignment %zu is no power of two", alignment);
+                    "alignment %zu is no power of two", alignment);
 }
 
 COLD static void

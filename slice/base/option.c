@@ -479,7 +479,7 @@ option_store (SliceOption option, int64_t value, const void *source)
 }
 
 COMMON_TEXT SliceSetResult
-sli_option_set (SliceOption option, int64_t value)
+slice_set_option (SliceOption option, int64_t value)
 {
   const OptionRow *row = option_row (option);
 
@@ -508,7 +508,7 @@ sli_option_custom_source (void)
 }
 
 COMMON_TEXT bool
-sli_option_get (SliceOption option, int64_t *value)
+slice_get_option (SliceOption option, int64_t *value)
 {
   int64_t values[SLICE_N_OPTIONS] = { 0 };
 
@@ -520,18 +520,6 @@ sli_option_get (SliceOption option, int64_t *value)
     read_environment (values, true);
   *value = values[option];
   return true;
-}
-
-COMMON_TEXT SliceSetResult
-slice_set_option (SliceOption option, int64_t value)
-{
-  return sli_option_set (option, value);
-}
-
-COMMON_TEXT bool
-slice_get_option (SliceOption option, int64_t *value)
-{
-  return sli_option_get (option, value);
 }
 
 COMMON_TEXT Lock *

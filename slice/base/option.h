@@ -26,9 +26,6 @@ sli_option_is_on (SliceOption option)
  * not understand.  Later calls do nothing. */
 void sli_option_freeze (void);
 bool sli_option_is_frozen (void);
-/* What slice_set_option() and slice_get_option() do. */
-SliceSetResult sli_option_set (SliceOption option, int64_t value);
-bool sli_option_get (SliceOption option, int64_t *value);
 /* Is it built in, on this system?  (A caller's own is not.) */
 bool sli_option_has_source (SlicePageSource which);
 /* For the page source, which has a setter of its own: both are set, or

@@ -125,7 +125,7 @@ sli_checking_remove_large (const void *block, size_t size,
 bool
 sli_checking_is_large (const void *block)
 {
-  if (sli_slab_is_ours (block))
+  if (sli_map_has (block))
     return false;
   return sli_checking.mode == CHECKING_ANNOTATED
          || sli_block_check_size (block) != SIZE_MAX;

@@ -30,6 +30,7 @@
 #include <slice/ralloc.h>
 
 #include "node.h"
+#include "base/align.h"
 #include "base/trace.h"
 #include "port/os.h"
 
@@ -185,12 +186,6 @@ slab_unmap (GcSlab *slab)
     sli_limit_subtract (gc, slab->bytes);
   sli_large_map_remove (slab);
   TRACE_INTERNAL (free (slab));
-}
-
-static size_t
-align_up (size_t n, size_t align)
-{
-  return (n + align - 1) & ~(align - 1);
 }
 
 /* Bitmaps and objects share the slab: the bitmaps have room for the number of

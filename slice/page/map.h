@@ -70,7 +70,7 @@ map_leaf (const void *address)
   return LOAD_ACQUIRE (&sli_map_leaves[number]);
 }
 
-/* Returns true if an address is in one of our regions. */
+/* Returns true if an address is in one of our regions, used or not. */
 static inline bool
 sli_map_has (const void *address)
 {

@@ -23,7 +23,7 @@
 #include "config.h"
 
 #include "meta.h"
-#include "page.h"
+#include "region.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/list.h"
@@ -98,7 +98,7 @@ pair_flip (void *block, unsigned size)
 
   assert_held (&meta.lock);
   assert_here (size < WHOLE && bit < (1 << WHOLE) - 1);
-  sli_page_run_of (granule, &record);
+  region_run_of (granule, &record);
   run = record;
   run->halves[bit / 64] ^= (uint64_t) 1 << bit % 64;
   return (run->halves[bit / 64] >> bit % 64 & 1) != 0;

@@ -575,18 +575,6 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
 }
 
 COMMON_TEXT void *
-sli_page_run_of (const void *address, void **record)
-{
-  return region_run_of (address, record);
-}
-
-bool
-sli_page_is_ours (const void *address)
-{
-  return region_holds (address);
-}
-
-COMMON_TEXT void *
 sli_page_run_of_record (const void *record)
 {
   Region *region = region_of (record);

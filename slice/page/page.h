@@ -51,13 +51,6 @@ void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);
  * worth keeping: then the caller calls sli_page_trim (0, 1). */
 bool sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec);
 
-/* The run that has an address, and its record; NULL if there is none.  Takes
- * no lock: exact as long as the caller knows that the run is in use, otherwise
- * a guess.  Never faults while the region is mapped. */
-void *sli_page_run_of (const void *address, void **record);
-
-/* Returns true if an address is in one of our regions, used or not. */
-bool sli_page_is_ours (const void *address);
 /* The run of a record. */
 void *sli_page_run_of_record (const void *record);
 

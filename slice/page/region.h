@@ -116,13 +116,6 @@ region_granule_of (const Region *region, const void *address)
                      >> sli_region_granule_shift);
 }
 
-/* See sli_page_is_ours(). */
-static inline bool
-region_holds (const void *address)
-{
-  return sli_map_has (address);
-}
-
 /* The tag of one of our chunks, whose address is a multiple of 16, in a mode
  * that has tags. */
 static inline uint16_t *
@@ -134,7 +127,9 @@ region_tag_of (const void *chunk)
                                 + (offset >> (TAG_GRAIN_SHIFT - 1)));
 }
 
-/* See sli_page_run_of(). */
+/* The run that has an address, and its record; NULL if there is none.  Takes
+ * no lock: exact as long as the caller knows that the run is in use, otherwise
+ * a guess.  Never faults while the region is mapped. */
 static ALWAYS_INLINE void *
 region_run_of (const void *address, void **record)
 {

@@ -83,7 +83,7 @@ chunk_find (const void *address, ChunkRef *ref)
     {
       /* The first region is shorter than its window; an address behind it is
        * foreign. */
-      ref->state = sli_page_is_ours (address) ? CHUNK_NONE : CHUNK_FOREIGN;
+      ref->state = sli_map_has (address) ? CHUNK_NONE : CHUNK_FOREIGN;
       return;
     }
   class_index = LOAD (&((Slab *) record)->class_index);

@@ -48,23 +48,11 @@ void
 sli_slab_lookup (const void *address, ChunkInfo *info)
 {
   *info = (ChunkInfo){ .state = CHUNK_FOREIGN };
-  if (!sli_page_is_ours (address))
+  if (!sli_map_has (address))
     return;
   sli_lock (sli_page_lock ());
   lookup_locked (address, info);
   sli_unlock (sli_page_lock ());
-}
-
-bool
-sli_slab_is_ours (const void *address)
-{
-  return sli_page_is_ours (address);
-}
-
-unsigned
-sli_slab_class_of (const void *chunk)
-{
-  return chunk_class_of (chunk);
 }
 
 /* Without the class lock: a slab that is initialised or retired meanwhile may
@@ -238,7 +226,7 @@ sli_slab_chunk_locked (const void *run, unsigned index, ChunkInfo *info)
 
   assert_held (sli_page_lock ());
   *info = (ChunkInfo){ .state = CHUNK_NONE };
-  if (sli_page_run_of (run, &record) == NULL)
+  if (region_run_of (run, &record) == NULL)
     return 0;
   class_index = LOAD (&((Slab *) record)->class_index);
   if (class_index == 0)

@@ -67,13 +67,9 @@ typedef struct ChunkInfo
   uint16_t tag;         /* 0 in modes without tags */
 } ChunkInfo;
 
-/* Returns true if an address is in one of our regions, in a slab or not. */
-bool sli_slab_is_ours (const void *address);
 /* Looks any address up, whatever other threads do meanwhile: takes the page
  * lock, so that nothing is unmapped. */
 void sli_slab_lookup (const void *address, ChunkInfo *info);
-/* The class of a chunk; 0 if the address is in no slab. */
-unsigned sli_slab_class_of (const void *chunk);
 
 /* What the layer counts, for one class. */
 typedef struct

@@ -381,8 +381,8 @@ void
 sli_pool_report_foreign (const SlicePool *pool, const void *object)
 {
   sli_diag_abort (ARENA_MISUSE_POOL_FOREIGN,
-                           "pool %p: %p is not of this pool",
-                           (const void *) pool, object);
+                  "pool %p: %p is not of this pool",
+                  (const void *) pool, object);
 }
 
 void
@@ -390,9 +390,9 @@ sli_pool_report_interior (const SlicePool *pool, const void *object,
                           size_t offset)
 {
   sli_diag_abort (ARENA_MISUSE_POOL_INTERIOR,
-                           "pool %p: %p is %zu bytes inside an object of %zu",
-                           (const void *) pool, object, offset,
-                           pool->options.object_bytes);
+                  "pool %p: %p is %zu bytes inside an object of %zu",
+                  (const void *) pool, object, offset,
+                  pool->options.object_bytes);
 }
 
 /* The track of a live object; reports misuse of any other address. */

@@ -37,8 +37,8 @@ slice_source_destroy (const SliceSource *source)
   OwnedSource *owned = (OwnedSource *) (uintptr_t) source;
   if (sli_span_heap_is_busy (&owned->heap))
     sli_diag_abort (ARENA_MISUSE_SOURCE_BUSY,
-                             "source %s: ended while its memory is in use",
-                             source->name);
+                    "source %s: ended while its memory is in use",
+                    source->name);
   sli_span_heap_fini (&owned->heap);
   owned->end (owned);
 }

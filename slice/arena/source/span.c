@@ -59,8 +59,8 @@ bits_words (size_t n_pages)
   return (n_pages + WORD_BITS - 1) / WORD_BITS;
 }
 
-static size_t
-span_record_bytes (size_t n_pages)
+size_t
+sli_span_bytes (size_t n_pages)
 {
   return offsetof (Span, bits) + bits_words (n_pages) * sizeof (uint64_t);
 }
@@ -302,15 +302,15 @@ static Span *
 span_new (const SpanHeap *heap)
 {
   size_t n_pages = heap->span_bytes / SPAN_PAGE_BYTES;
-  Span *span = record_alloc (span_record_bytes (n_pages));
+  Span *span = record_alloc (sli_span_bytes (n_pages));
   if (span == NULL)
     return NULL;
-  memset (span, 0, span_record_bytes (n_pages));
+  memset (span, 0, sli_span_bytes (n_pages));
   span->start = heap->parent->map (heap->parent, heap->span_bytes,
                                    heap->span_alignment);
   if (span->start == NULL)
     {
-      slice_free1 (span_record_bytes (n_pages), span);
+      slice_free1 (sli_span_bytes (n_pages), span);
       return NULL;
     }
   span->n_pages = n_pages;
@@ -341,7 +341,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
       Span *next = span->next_open;
       bytes += span_bytes (span);
       heap_unmap_parent (heap, span->start, span_bytes (span));
-      slice_free1 (span_record_bytes (span->n_pages), span);
+      slice_free1 (sli_span_bytes (span->n_pages), span);
       span = next;
     }
   return bytes;
@@ -526,9 +526,8 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   if (n_freed == 0 && heap->parent != NULL)
     heap_unmap_direct (heap, address, bytes);
   else
-    sli_diag_abort (ARENA_MISUSE_UNMAP,
-                             "source %s: unmap of foreign %p", source->name,
-                             address);
+    sli_diag_abort (ARENA_MISUSE_UNMAP, "source %s: unmap of foreign %p",
+                    source->name, address);
 }
 
 void
@@ -547,17 +546,11 @@ sli_span_heap_init (SpanHeap *heap, const char *name,
   pthread_mutex_init (&heap->lock, NULL);
 }
 
-size_t
-sli_span_bytes (size_t n_pages)
-{
-  return span_record_bytes (n_pages);
-}
-
 void
 sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
                          size_t n_pages)
 {
-  size_t record_bytes = span_record_bytes (n_pages);
+  size_t record_bytes = sli_span_bytes (n_pages);
   Span *span = memory;
   memset (span, 0, record_bytes);
   span->start = start;

@@ -159,8 +159,8 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
     fault = ARENA_MISUSE_TWICE;
   if (fault == ARENA_MISUSE_TWICE)
     sli_diag_abort (ARENA_MISUSE_TWICE,
-                             "stack arena %p: %p was released before",
-                             (const void *) stack, object);
+                    "stack arena %p: %p was released before",
+                    (const void *) stack, object);
   if (fault == ARENA_MISUSE_OVERRUN)
     sli_diag_abort (
         ARENA_MISUSE_OVERRUN,

@@ -55,11 +55,11 @@ report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
   if (tlsf_block_is_free (outer)
       && (outer == block || tlsf_block_is_free (block)))
     sli_diag_abort (ARENA_MISUSE_TLSF_TWICE,
-                             "TLSF heap %p: %p is free already",
-                             (const void *) tlsf, object);
+                    "TLSF heap %p: %p is free already",
+                    (const void *) tlsf, object);
   sli_diag_abort (ARENA_MISUSE_TLSF_FOREIGN,
-                           "TLSF heap %p: %p is no object of this heap",
-                           (const void *) tlsf, object);
+                  "TLSF heap %p: %p is no object of this heap",
+                  (const void *) tlsf, object);
 }
 
 /* Reports the first block of the region that is not sound.  If all are sound
