@@ -30,7 +30,20 @@ struct use_SLICE_PROMISE_OPERATORS
 };
 int get_return_object (use_SLICE_PROMISE_OPERATORS);
 
+/* Of a coroutine's frame.  Compilers do not say what a frame wants: clang takes
+ * for granted what ::operator new gives, also where the size is no multiple of
+ * it. */
+#ifdef __STDCPP_DEFAULT_NEW_ALIGNMENT__
+constexpr std::size_t frame_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+#else
+constexpr std::size_t frame_alignment = 16;
+#endif
+
 } // namespace detail
+
+/* All or none of them are inlined: gcc, which may see new as the function that
+ * it calls and delete as delete, would say that they do not match. */
+#define SLICE_OPERATOR_ SLICE_ATTR_ALWAYS_INLINE static
 
 /** Inside a class: its objects, and those of derived classes, are slices.
  * A class that is deleted through a base needs a virtual destructor there, so
@@ -43,18 +56,18 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
  * looks the size up.
  *
  * A coroutine's promise, or a base of one, has SLICE_PROMISE_OPERATORS
- * instead. */
+ * instead, or SLICE_PROMISE_OPERATORS_NOTHROW. */
 #define SLICE_CLASS_OPERATORS SLICE_CLASS_OPERATORS_ALIGNED (1)
 
 /** The same for a class whose objects are aligned to `least` at least, a power
  * of two. */
 #define SLICE_CLASS_OPERATORS_ALIGNED(least)                                  \
-  static void *operator new (std::size_t size)                                \
+  SLICE_OPERATOR_ void *operator new (std::size_t size)                       \
   {                                                                           \
     return ::slice::detail::slice_get (size, (least));                        \
   }                                                                           \
-  static void *operator new (std::size_t size,                                \
-                                    const std::nothrow_t &) noexcept          \
+  SLICE_OPERATOR_ void *operator new (std::size_t size,                       \
+                                      const std::nothrow_t &) noexcept        \
   {                                                                           \
     return ::slice::detail::slice_try_get (size, (least));                    \
   }                                                                           \
@@ -64,13 +77,14 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
         ::slice::detail::use_SLICE_PROMISE_OPERATORS ())));                   \
     return place;                                                             \
   }                                                                           \
-  static void operator delete (void *block, std::size_t size) noexcept        \
+  SLICE_OPERATOR_ void operator delete (void *block,                          \
+                                        std::size_t size) noexcept            \
   {                                                                           \
     if (block != nullptr)                                                     \
       ::slice::detail::slice_put (block, size, (least));                      \
   }                                                                           \
-  static void operator delete (void *block,                                   \
-                                      const std::nothrow_t &) noexcept        \
+  SLICE_OPERATOR_ void operator delete (void *block,                          \
+                                        const std::nothrow_t &) noexcept      \
   {                                                                           \
     ::slice::detail::slice_put_unsized (block, (least));                      \
   }                                                                           \
@@ -83,28 +97,28 @@ int get_return_object (use_SLICE_PROMISE_OPERATORS);
  * one, and if both are declared every delete calls it. */
 #ifdef __cpp_aligned_new
 # define SLICE_CLASS_OPERATORS_OF_ALIGNAS_(least)                             \
-   static void *operator new (std::size_t size,                               \
-                                     std::align_val_t alignment)              \
+   SLICE_OPERATOR_ void *operator new (std::size_t size,                      \
+                                       std::align_val_t alignment)            \
    {                                                                          \
      return ::slice::detail::slice_get (                                      \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   static void *operator new (std::size_t size,                               \
-                                     std::align_val_t alignment,              \
-                                     const std::nothrow_t &) noexcept         \
+   SLICE_OPERATOR_ void *operator new (std::size_t size,                      \
+                                       std::align_val_t alignment,            \
+                                       const std::nothrow_t &) noexcept       \
    {                                                                          \
      return ::slice::detail::slice_try_get (                                  \
          size, ::slice::detail::larger ((least), alignment));                 \
    }                                                                          \
-   static void operator delete (void *block,                                  \
-                                       std::align_val_t alignment) noexcept   \
+   SLICE_OPERATOR_ void operator delete (void *block,                         \
+                                         std::align_val_t alignment) noexcept \
    {                                                                          \
      ::slice::detail::slice_put_unsized (                                     \
          block, ::slice::detail::larger ((least), alignment));                \
    }                                                                          \
-   static void operator delete (void *block,                                  \
-                                       std::align_val_t alignment,            \
-                                       const std::nothrow_t &) noexcept       \
+   SLICE_OPERATOR_ void operator delete (void *block,                         \
+                                         std::align_val_t alignment,          \
+                                         const std::nothrow_t &) noexcept     \
    {                                                                          \
      ::slice::detail::slice_put_unsized (                                     \
          block, ::slice::detail::larger ((least), alignment));                \
@@ -126,16 +140,32 @@ larger (std::size_t least, std::align_val_t alignment) noexcept
 #endif
 
 /** Inside a coroutine's promise: its frames are slices, whatever the
- * coroutine's arguments are. */
+ * coroutine's arguments are.  They are aligned to 16 bytes. */
 #define SLICE_PROMISE_OPERATORS                                               \
-  static void *operator new (std::size_t size)                                \
+  SLICE_OPERATOR_ void *operator new (std::size_t size)                       \
   {                                                                           \
-    return ::slice::detail::slice_get (size, 1);                              \
+    return ::slice::detail::slice_get (size, ::slice::detail::frame_alignment);\
   }                                                                           \
-  static void operator delete (void *block, std::size_t size) noexcept        \
+  SLICE_PROMISE_DELETE_
+
+/** The same for a promise with get_return_object_on_allocation_failure(),
+ * which makes the coroutine's result if there is no memory for its frame. */
+#define SLICE_PROMISE_OPERATORS_NOTHROW                                       \
+  SLICE_OPERATOR_ void *operator new (std::size_t size) noexcept              \
   {                                                                           \
-    ::slice::detail::slice_put (block, size, 1);                              \
+    return ::slice::detail::slice_try_get (size,                              \
+                                           ::slice::detail::frame_alignment); \
+  }                                                                           \
+  SLICE_PROMISE_DELETE_
+
+#define SLICE_PROMISE_DELETE_                                                 \
+  SLICE_OPERATOR_ void operator delete (void *block,                          \
+                                        std::size_t size) noexcept            \
+  {                                                                           \
+    ::slice::detail::slice_put (block, size,                                  \
+                                ::slice::detail::frame_alignment);            \
   }
+
 } // inline namespace
 
 } // namespace slice

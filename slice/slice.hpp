@@ -10,7 +10,8 @@
  *                        slice::unique_ptr<T[]>, slice::make_unique<T[]> (n)
  *   slice-operators.hpp  SLICE_CLASS_OPERATORS: operator new and delete of a
  *                        class, sized;
- *                        SLICE_PROMISE_OPERATORS: of a coroutine's promise
+ *                        SLICE_PROMISE_OPERATORS[_NOTHROW]: of a coroutine's
+ *                        promise
  *   slice-resource.hpp   slice::memory_resource, over slices, and over arenas
  *                        linear_resource, stack_resource, pool_resource,
  *                        tlsf_resource: std::pmr (C++17)

@@ -259,11 +259,14 @@ expect_found "one program: without exceptions it ends by 120" \
   'slice: error 120: ' "$(mixed with without -fno-exceptions fail)"
 
 # A coroutine with one argument, a pointer: its frame is a slice, and does not
-# overwrite what the pointer points to.
+# overwrite what the pointer points to.  Frames of all sizes are aligned.  With
+# FAILS a promise makes the result where there is no memory for the frame.
 cat > "$temporary/frame.cc" <<'END'
 #include <slice/slice.hpp>
 #include <coroutine>
+#include <cstdint>
 #include <cstring>
+#include <sys/resource.h>
 
 struct Task
 {
@@ -275,6 +278,13 @@ struct Task
     {
       return { std::coroutine_handle<promise_type>::from_promise (*this) };
     }
+#ifdef FAILS
+    static Task
+    get_return_object_on_allocation_failure ()
+    {
+      return { nullptr };
+    }
+#endif
     std::suspend_always
     initial_suspend () noexcept
     {
@@ -302,8 +312,9 @@ struct Named
   char name[256];
 };
 
+/* Not inlined: clang would put the frame on the stack. */
 template <typename Place>
-Task
+__attribute__ ((noinline)) Task
 rename (Place *place)
 {
   std::strcpy (static_cast<Named *> (place)->name, "new");
@@ -324,29 +335,166 @@ run ()
   return right;
 }
 
+template <std::size_t bytes>
+struct Bytes
+{
+  char bytes_[bytes];
+};
+
+/* What is used after the pause is in the frame. */
+template <std::size_t bytes>
+__attribute__ ((noinline)) Task
+keep (void (*look) (void *))
+{
+  Bytes<bytes> kept;
+  look (&kept);
+  co_await std::suspend_always ();
+  look (&kept);
+}
+
+static void
+clear (void *place)
+{
+  *static_cast<char *> (place) = 0;
+}
+
+template <std::size_t bytes>
+bool
+aligned ()
+{
+  const std::size_t n = 4;
+  std::uintptr_t bits = 0;
+  std::coroutine_handle<> frames[n];
+  for (std::size_t i = 0; i < n; i++)
+    {
+      frames[i] = keep<bytes> (clear).handle;
+      bits |= reinterpret_cast<std::uintptr_t> (frames[i].address ());
+    }
+  for (std::size_t i = 0; i < n; i++)
+    frames[i].destroy ();
+  return bits % __STDCPP_DEFAULT_NEW_ALIGNMENT__ == 0;
+}
+
+static bool
+all_aligned ()
+{
+  return aligned<8> () && aligned<16> () && aligned<24> () && aligned<32> ()
+         && aligned<72> () && aligned<80> ();
+}
+
+#ifdef FAILS
+/* A frame that is larger than what the system gives, and not than the stack:
+ * clang has a copy there. */
+static bool
+fails ()
+{
+  const rlimit limit = { 1 << 20, RLIM_INFINITY };
+  setrlimit (RLIMIT_DATA, &limit);
+  Task task = keep<(4 << 20)> (clear);
+  return task.handle == nullptr;
+}
+#else
+static bool
+fails ()
+{
+  return true;
+}
+#endif
+
 int
 main ()
 {
-  return run<Named> () && run<void> () ? 7 : 0;
+  return !run<Named> () || !run<void> () ? 1
+         : !all_aligned ()               ? 2
+         : !fails ()                     ? 3
+                                         : 7;
 }
 END
 
-# frame OPERATORS FLAGS: what building and running it says
+# frame COMPILER OPERATORS FLAGS: what building and running it says
 frame ()
 {
-  ($CXX -std=c++20 -DOPERATORS=$1 $2 $flags "$temporary/frame.cc" \
+  ($1 -std=c++20 -DOPERATORS=$2 $3 $flags "$temporary/frame.cc" \
      $libs -o "$temporary/frame" && "$temporary/frame"; echo "status $?") 2>&1
 }
 
-if echo '#include <coroutine>' \
-    | $CXX -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then
-  expect_found "a coroutine's frame is a slice" 'status 7' \
-    "$(frame SLICE_PROMISE_OPERATORS)"
-  expect_found "a promise with the operators of a class does not build" \
-    'error: .*get_return_object' "$(frame SLICE_CLASS_OPERATORS -fsyntax-only)"
-else
-  skip "coroutines" "not known here"
-fi
+# frames COMPILER
+frames ()
+{
+  if ! printf '%s\n' '#include <coroutine>' 'std::suspend_always pause;' \
+      | $1 -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then
+    skip "$1: coroutines" "not known here"
+    return
+  fi
+  for level in -O0 -O2; do
+    expect_found "$1 $level: a coroutine's frame is a slice, and aligned" \
+      'status 7' "$(frame "$1" SLICE_PROMISE_OPERATORS $level)"
+    expect_found "$1 $level: a frame without memory is the promise's matter" \
+      'status 7' \
+      "$(frame "$1" SLICE_PROMISE_OPERATORS_NOTHROW "$level -DFAILS")"
+  done
+  expect_found "$1: a promise with the operators of a class does not build" \
+    'error: .*\(get_return_object\|non-static member\)' \
+    "$(frame "$1" SLICE_CLASS_OPERATORS -fsyntax-only)"
+}
+
+for compiler in "$CXX" "${CLANGXX-}"; do
+  test -z "$compiler" || frames "$compiler"
+done
+
+# Where gcc stops to inline in the middle of a function, as it does in a large
+# one, new and delete still match.
+cat > "$temporary/large.cc" <<'END'
+#include <slice/slice.hpp>
+
+struct Page
+{
+  SLICE_CLASS_OPERATORS
+  char bytes[20000];
+};
+
+struct Line
+{
+  SLICE_CLASS_OPERATORS_ALIGNED (64)
+  char bytes[64];
+};
+
+void use (void *object);
+void some ();
+
+template <typename T>
+static inline void
+once ()
+{
+  T *object = new T;
+  use (object);
+  delete object;
+  object = new (std::nothrow) T;
+  use (object);
+  delete object;
+}
+
+void
+some ()
+{
+  once<Page> ();
+  once<Line> ();
+}
+END
+
+# large FLAGS: what is said of it
+large ()
+{
+  $CXX -std=c++11 -Wall -Wextra $1 $flags -c "$temporary/large.cc" \
+    -o "$temporary/large.o" 2>&1
+}
+
+limit="-fno-early-inlining --param large-function-insns=0"
+limit="$limit --param large-function-growth=0"
+case $($CXX --version) in *clang*) limit= ;; esac
+for level in -O0 -O1 -O2 "-O2 $limit" -Os; do
+  expect_none "no warning: $level" "$(large "$level")"
+done
 
 # in_language COMPILER FLAGS: the containers
 in_language ()
