@@ -919,7 +919,11 @@ map_at (uintptr_t address, size_t bytes)
   return NULL;
 }
 
-/* Maps extents half of which are in one leaf of the map, half in the next. */
+/* Maps extents half of which are in one leaf of the map, half in the next.
+ * Where a border is not to be had, one twice as high is tried: the address
+ * sanitizer's shadow memory has the lower 16 TiB, 2^44 bytes. */
+enum { TRIES = 10 }; /* from 2^37 to 2^46 */
+
 static void *
 map_astride (const SliceSource *source, size_t bytes, size_t alignment)
 {
@@ -928,9 +932,11 @@ map_astride (const SliceSource *source, size_t bytes, size_t alignment)
 
   if (bytes < 4 * MIB)
     return pages_map (source, bytes, alignment);
-  for (int i = 0; start == NULL && i < 200;
-       i++, next_border += 2 * LEAF_SPAN)
-    start = map_at (next_border - bytes / 2, bytes);
+  for (int i = 0; start == NULL && i < TRIES; i++)
+    {
+      start = map_at (next_border - bytes / 2, bytes);
+      next_border += start != NULL ? 2 * LEAF_SPAN : next_border;
+    }
   g_assert_nonnull (start);
   counted->n_maps++;
   counted->mapped_bytes += bytes;

@@ -657,7 +657,9 @@ in_mode (const char *options, bool strict)
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   g_assert_true (results != MAP_FAILED);
   g_assert_cmpint (pipe (said), ==, 0);
-  g_assert_cmpint (fcntl (said[0], F_SETFL, O_NONBLOCK), ==, 0);
+  /* Words that nobody reads must not stop who says them, either. */
+  for (unsigned i = 0; i < G_N_ELEMENTS (said); i++)
+    g_assert_cmpint (fcntl (said[i], F_SETFL, O_NONBLOCK), ==, 0);
   for (unsigned i = 0; i < N_FUNCTIONS; i += step)
     n_wrong += try_function (i);
   g_assert_cmpuint (n_wrong, ==, 0);
@@ -687,10 +689,15 @@ debug (void)
   in_mode ("debug", true);
 }
 
-/* Under a memory checker, of which there are two ways to see it. */
+/* Under a memory checker, of which there are two ways to see it.  A real one
+ * reports what is freed itself (check-tools.sh). */
 static void
 told_tool (void)
 {
+#ifdef __SANITIZE_ADDRESS__
+  g_test_skip ("the sanitizer reports it first");
+  return;
+#endif
   in_mode ("force-pool=2", false);
 }
 
