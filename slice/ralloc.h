@@ -150,11 +150,13 @@ ralloc_size (const void *ctx, size_t size)
       SliceEntryV1 *entry = RALLOC_ENTRY_V1 (thread, size);
       void **top = SLICE_LOAD (&entry->top);
       RallocHeaderV1 *node = (RallocHeaderV1 *) *top;
+      /* An integer's sum, since ctx may be no pointer at all.  Where headers
+       * lie elsewhere the magazines are empty: so no header is read before
+       * there is a block. */
       RallocHeaderV1 *parent
-          = (RallocHeaderV1 *) (uintptr_t) (const void *) ctx - 1;
+          = (RallocHeaderV1 *) ((uintptr_t) (const void *) ctx
+                                - sizeof (RallocHeaderV1));
 
-      /* Where headers lie elsewhere the magazines are empty: so no header is
-       * read before there is a block. */
       if (SLICE_LIKELY (node != NULL
                         && (parent->parent & RALLOC_UNUSUAL_V1) == 0))
         {
