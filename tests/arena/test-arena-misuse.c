@@ -44,7 +44,7 @@ typedef struct
   bool is_annotated; /* a tool watches; nothing was tried */
   int signal;      /* 0: it went on */
   int number;      /* of the message; 0: none */
-  char text[512];
+  char text[16384]; /* the thread sanitizer says much before it */
 } End;
 
 /* The environment, or the build, may have set another. */
