@@ -28,14 +28,6 @@ def value(name):
     return gdb.parse_and_eval(name)
 
 
-def static(name, file):
-    """A static variable of one of our files."""
-    try:
-        return gdb.parse_and_eval("'%s'::%s" % (file, name))
-    except gdb.error:
-        return gdb.lookup_static_symbol(name).value()
-
-
 def type_of(name):
     return gdb.lookup_type(name)
 
@@ -163,10 +155,13 @@ def rounds_at(slots, n):
     return [int(base[i]) for i in range(1, n + 1)]
 
 
-def depots():
-    all_depots = static("depots", "depot.c")
-    for index in range(1, n_classes()):
-        yield index, all_depots[index]
+def stacks(index):
+    """The depot's stacks of a class that are made."""
+    made = int(value("sli_depot_classes")[index]["made"])
+    of_shards = value("sli_depot_stacks")
+    for shard in range(of_shards.type.range()[1] + 1):
+        if made >> shard & 1:
+            yield of_shards[shard][index]
 
 
 def where_cached(address, index):
@@ -183,13 +178,13 @@ def where_cached(address, index):
                 int(previous["n_rounds"])):
             return "cached in the previous magazine of the thread with " \
                    "record %#x" % int(record.address)
-    depot = static("depots", "depot.c")[index]
-    for link in links(depot["stack"]):
-        magazine = owner(link, "Magazine", "link")
-        if address in rounds_at(int(magazine["slots"].address),
-                                int(magazine["n_rounds"])):
-            return "cached in magazine %#x of the depot" \
-                   % int(magazine.address)
+    for stack in stacks(index):
+        for link in links(stack["full"]):
+            magazine = owner(link, "Magazine", "link")
+            if address in rounds_at(int(magazine["slots"].address),
+                                    int(magazine["n_rounds"])):
+                return "cached in magazine %#x of the depot" \
+                       % int(magazine.address)
     return None
 
 
@@ -304,12 +299,15 @@ class Depots(Command):
         super().__init__("slice-depot")
 
     def run(self, _argument):
-        for index, depot in depots():
-            if int(depot["n_magazines"]) != 0:
+        for index in range(1, n_classes()):
+            made = list(stacks(index))
+            magazines = sum(int(stack["n_magazines"]) for stack in made)
+            if magazines != 0:
                 print("class %4d: %s, %s" % (
                     int(sizeclass(index)["block_bytes"]),
-                    count(int(depot["n_magazines"]), "magazine"),
-                    count(int(depot["n_chunks"]), "chunk")))
+                    count(magazines, "magazine"),
+                    count(sum(int(stack["n_chunks"]) for stack in made),
+                          "chunk")))
 
 
 class Slabs(Command):

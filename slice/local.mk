@@ -100,9 +100,13 @@ noinst_LTLIBRARIES += \
 # --- layer 4: full and empty magazines ---
 
 %C%_libdepot_la_SOURCES = \
+	%D%/depot/depot-check.c \
 	%D%/depot/depot-magazine.c \
+	%D%/depot/depot-trim.c \
 	%D%/depot/depot.c \
-	%D%/depot/depot.h
+	%D%/depot/depot.h \
+	%D%/depot/stack.c \
+	%D%/depot/stack.h
 %C%_libdepot_la_CFLAGS = $(slice_cflags)
 %C%_libdepot_la_LIBADD = %D%/libslab.la
 

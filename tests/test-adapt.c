@@ -182,6 +182,19 @@ contended_run (void *data)
   return NULL;
 }
 
+/* A magazine of one round, for the next trip to pop. */
+static void
+leave_magazine (unsigned class_index)
+{
+  Magazine *magazine = sli_depot_new_magazine (class_index, 0);
+  DepotExchange exchange;
+
+  g_assert_nonnull (magazine);
+  magazine->n_rounds = sli_slab_alloc (class_index, 1, &magazine->slots[2]);
+  sli_depot_push (magazine, UINT_MAX, &exchange);
+  g_assert_null (exchange.spare);
+}
+
 static void
 test_grows_by_contention (void)
 {
@@ -194,10 +207,11 @@ test_grows_by_contention (void)
   while (__atomic_load_n (&contended.thread_id, __ATOMIC_ACQUIRE) == 0)
     g_thread_yield ();
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 0);
-  sli_lock (sli_depot_lock (CLASS));
+  leave_magazine (CLASS);
+  sli_lock (sli_depot_lock (CLASS, 0));
   __atomic_store_n (&contended.go, true, __ATOMIC_RELEASE);
   test_wait_asleep (contended.thread_id);
-  sli_unlock (sli_depot_lock (CLASS));
+  sli_unlock (sli_depot_lock (CLASS, 0));
   pthread_join (contended.thread, NULL);
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 1);
 }

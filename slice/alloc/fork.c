@@ -1,10 +1,11 @@
 /* fork.c - a child that can allocate and free all that its parent held
  *
- * Layer: alloc.  Takes all locks from the top down, classes in order, and
- * gives them back upwards; the child makes them anew.  Before the first call
- * there are no classes; the first of the locks keeps that call out.  Between
- * the handlers the forking thread passes through every lock (lock.h), so that
- * other libraries' handlers may use slices in whatever order they run.
+ * Layer: alloc.  Takes all locks from the top down, classes in order and the
+ * shards of each, and gives them back upwards; the child makes them anew.
+ * Before the first call there are no classes; the first of the locks keeps
+ * that call out.  Between the handlers the forking thread passes through every
+ * lock (lock.h), so that other libraries' handlers may use slices in whatever
+ * order they run.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
@@ -21,6 +22,7 @@
 #include "slab/slab.h"
 #include "base/option.h"
 #include "port/lock.h"
+#include "port/shard.h"
 
 #include <pthread.h>
 
@@ -37,11 +39,26 @@ fork_low_locks (LockAct act)
   act (sli_oom_lock ());
 }
 
+/* The lock of the first shard keeps others from being made meanwhile, so it is
+ * taken first and given back last. */
+static void
+fork_depot_locks (unsigned class_index, LockAct act)
+{
+  for (unsigned n = 0; n < SHARDS; n++)
+    {
+      unsigned shard = act == sli_lock_for_fork ? n : SHARDS - 1 - n;
+      Lock *lock = sli_depot_lock (class_index, shard);
+
+      if (lock != NULL)
+        act (lock);
+    }
+}
+
 static void
 fork_class_locks (LockAct act)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
-    act (sli_depot_lock (i));
+    fork_depot_locks (i, act);
   for (unsigned i = 1; i < N_CLASSES; i++)
     act (sli_slab_lock (i));
 }

@@ -1,7 +1,7 @@
-/* depot.h - a stack of full magazines for each class
+/* depot.h - stacks of full magazines for each class
  *
  * Layer: depot.  Above: magazine; below: slab.
- * Locks: one a class (rank 40).
+ * Locks: one a class and shard (rank 40).
  * Design: chapter 5.
  *
  * SPDX-License-Identifier: MIT
@@ -88,19 +88,19 @@ void sli_depot_end_magazine (Magazine *magazine);
 /* Returns true if the chunks of a magazine are in many more slabs than they
  * would fill. */
 bool sli_depot_is_fragmented (const Magazine *magazine);
-/* Removes the oldest magazine of a class, if it is fragmented; else NULL. */
+/* Removes the oldest magazine of a shard, if it is fragmented; else NULL. */
 Magazine *sli_depot_pop_fragmented (unsigned class_index);
 
 /* Initialises this layer and those below. */
 void sli_depot_init (void);
 
-/* Exchanges an empty magazine (or NULL) for the full one that was pushed last.
- * NULL: there is none, and `empty' stays the caller's.  *contended: another
- * thread had the lock. */
+/* Exchanges an empty magazine (or NULL) for the full one that was pushed last
+ * in the caller's shard, or the oldest of another shard.  NULL: there is none,
+ * and `empty' stays the caller's.  *contended: another thread had a lock. */
 Magazine *sli_depot_pop (unsigned class_index, Magazine *empty,
                          bool *contended);
-/* Returns true if the depot of a class has a magazine.  A guess, without the
- * lock. */
+/* Returns true if any shard has a magazine of a class.  A guess, without the
+ * locks. */
 bool sli_depot_has (unsigned class_index);
 
 /* The results of sli_depot_push(). */
@@ -117,8 +117,8 @@ typedef struct
 void sli_depot_push (Magazine *magazine, unsigned n_wanted,
                      DepotExchange *exchange);
 
-/* Removes the oldest magazine, if it has been in the depot for max_age_msec;
- * else NULL.  The caller flushes it. */
+/* Removes a magazine that has been in the depot for max_age_msec; NULL: no
+ * shard has one.  The caller flushes it. */
 Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
 /* Frees the rounds of a magazine to their slabs, and the magazine.  The rounds
@@ -140,7 +140,8 @@ bool sli_depot_is_more_due (void);
  * system got.  The caller holds no lock. */
 size_t sli_depot_trim (uint64_t max_age_msec);
 
-/* What the layer counts, for one class (see Depot in depot.c). */
+/* What the layer counts, for one class over all shards (see DepotStack in
+ * stack.h). */
 typedef struct
 {
   uint64_t n_magazines;  /* now */
@@ -154,8 +155,8 @@ typedef struct
 
 void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
-/* Returns true if D1 to D3 of design chapter 10 hold for a class.  Takes the
- * lock. */
+/* Returns true if D1 to D3 of design chapter 10 hold for a class.  Takes its
+ * locks, one at a time. */
 bool sli_depot_is_valid (unsigned class_index);
 /* The id of one that does not, and where; or NULL. */
 const char *sli_depot_check (unsigned class_index, const void **where);
@@ -163,10 +164,11 @@ const char *sli_depot_check (unsigned class_index, const void **where);
 /* An array of chunks; NULLs are holes. */
 typedef void (*MagazineVisit) (unsigned class_index, void *const *rounds,
                                size_t n, void *data);
-/* Calls `visit` for the rounds of each magazine, under the lock. */
+/* Calls `visit` for the rounds of each magazine, under its stack's lock. */
 void sli_depot_each (unsigned class_index, MagazineVisit visit, void *data);
 
-/* For fork.c. */
-Lock *sli_depot_lock (unsigned class_index);
+/* For fork.c: the lock of a shard's stack, or NULL; the first shard always has
+ * one, and while that is held no others are made. */
+Lock *sli_depot_lock (unsigned class_index, unsigned shard);
 
 #endif

@@ -21,7 +21,10 @@ scheduled_sources = \
 	slice/checking/block-registry.c \
 	slice/alloc/batch.c \
 	slice/depot/depot.c \
+	slice/depot/depot-check.c \
 	slice/depot/depot-magazine.c \
+	slice/depot/depot-trim.c \
+	slice/depot/stack.c \
 	slice/alloc/oom.c \
 	slice/alloc/fork.c \
 	slice/checking/checking.c \
@@ -54,6 +57,7 @@ scheduled_sources = \
 	slice/port/os-linux.c \
 	slice/port/os-module.c \
 	slice/port/os-posix.c \
+	slice/port/shard.c \
 	slice/port/tool.c
 
 %C%_schedule_SOURCES = %D%/schedule.c $(scheduled_sources)

@@ -1,0 +1,184 @@
+/* stack.c - the depot's stacks: one for each class and shard
+ *
+ * Layer: depot.  Locks: one a stack (rank 40).  Design: chapter 5.
+ *
+ * The magazine that was pushed last is popped first.  So the one at the bottom
+ * has been spare for longest, and its age is how long it was not needed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "stack.h"
+
+#include <string.h>
+
+enum
+{
+  /* Empty magazines that a stack keeps; others are freed. */
+  EMPTIES_MAX = 4
+};
+
+DepotStack sli_depot_stacks[SHARDS][N_CLASSES];
+DepotClass sli_depot_classes[N_CLASSES];
+
+COMMON_TEXT static void
+stack_init (DepotStack *stack)
+{
+  memset (stack, 0, sizeof *stack);
+  sli_lock_init (&stack->lock, LOCK_RANK_DEPOT);
+  link_init (&stack->full);
+}
+
+COMMON_TEXT void
+sli_stack_init_all (void)
+{
+  for (unsigned i = 0; i < N_CLASSES; i++)
+    {
+      stack_init (&sli_depot_stacks[0][i]);
+      sli_depot_classes[i] = (DepotClass){ .made = 1 };
+    }
+}
+
+static void
+stack_make (unsigned class_index, unsigned shard)
+{
+  DepotStack *first = &sli_depot_stacks[0][class_index];
+  DepotClass *class = &sli_depot_classes[class_index];
+
+  sli_lock (&first->lock);
+  if (stack_at (class_index, shard) == NULL)
+    {
+      stack_init (&sli_depot_stacks[shard][class_index]);
+      STORE_RELEASE (&class->made, (uint16_t) (class->made | 1u << shard));
+    }
+  sli_unlock (&first->lock);
+}
+
+/* While this thread forks, it holds the locks of the stacks that were made
+ * before; so it makes no others. */
+COMMON_TEXT DepotStack *
+sli_stack_own (unsigned class_index)
+{
+  unsigned shard = sli_shard ();
+
+  if (UNLIKELY (stack_at (class_index, shard) == NULL))
+    {
+      if (sli_lock_forking_here ())
+        return &sli_depot_stacks[0][class_index];
+      stack_make (class_index, shard);
+    }
+  return &sli_depot_stacks[shard][class_index];
+}
+
+/* --- full magazines ------------------------------------------------------ */
+
+COMMON_TEXT void
+sli_stack_insert (DepotStack *stack, Magazine *magazine)
+{
+  assert_held (&stack->lock);
+  assert_here (magazine->n_rounds > 0
+               && magazine->n_rounds <= magazine->n_rounds_max); /* D1 */
+  assert_here (link_is_alone (&magazine->link));
+  SCHEDULE_POINT ("depot push");
+  link_after (&magazine->link, &stack->full);
+  SCHEDULE_POINT ("depot pushed");
+  STORE (&stack->n_magazines, stack->n_magazines + 1);
+  STORE (&stack->n_chunks, stack->n_chunks + magazine->n_rounds);
+}
+
+/* Counts a stack among those with more than their part, or no longer. */
+static void
+stack_set_large (DepotStack *stack, DepotClass *class, bool is_large)
+{
+  if (stack->is_large == is_large)
+    return;
+  stack->is_large = is_large;
+  (void) __atomic_fetch_add (&class->n_large, is_large ? 1 : -1,
+                             __ATOMIC_RELAXED);
+}
+
+COMMON_TEXT void
+sli_stack_remove (DepotStack *stack, Magazine *magazine)
+{
+  assert_held (&stack->lock);
+  assert_here (stack->n_magazines > 0
+               && stack->n_chunks >= magazine->n_rounds); /* D3 */
+  SCHEDULE_POINT ("depot pop");
+  link_remove (&magazine->link);
+  STORE (&stack->n_magazines, stack->n_magazines - 1);
+  STORE (&stack->n_chunks, stack->n_chunks - magazine->n_rounds);
+  if (stack->n_magazines == 0)
+    stack_set_large (stack, &sli_depot_classes[magazine->class_index], false);
+}
+
+COMMON_TEXT Magazine *
+sli_stack_pop_older (DepotStack *stack, uint64_t now_msec,
+                     uint64_t max_age_msec)
+{
+  Magazine *magazine = stack_oldest (stack);
+
+  assert_held (&stack->lock);
+  if (magazine == NULL || now_msec - magazine->pushed_msec < max_age_msec)
+    return NULL;
+  sli_stack_remove (stack, magazine);
+  stack->n_trimmed++;
+  return magazine;
+}
+
+/* Each shard has an equal part of the limit.  While no stack has more than its
+ * part, a thread looks at its own alone: the others' lines are with other
+ * processors.  A stack stays large until it has half of its part, so that
+ * n_large is rarely written.  Threads that push at the same time may each
+ * leave one magazine too many. */
+COMMON_TEXT bool
+sli_stack_is_over (DepotStack *stack, unsigned class_index, uint64_t n_max)
+{
+  DepotClass *class = &sli_depot_classes[class_index];
+  uint64_t part = n_max / SHARDS, n = 0;
+
+  assert_held (&stack->lock);
+  stack_set_large (stack, class,
+                   stack->n_chunks > (stack->is_large ? part / 2 : part));
+  if (LOAD (&class->n_large) == 0)
+    return false;
+  for (unsigned shard = 0; shard < SHARDS; shard++)
+    {
+      const DepotStack *other = stack_at (class_index, shard);
+
+      n += other != NULL ? LOAD (&other->n_chunks) : 0;
+    }
+  return n > n_max;
+}
+
+/* --- empty magazines ----------------------------------------------------- */
+
+COMMON_TEXT Magazine *
+sli_stack_keep_empty (DepotStack *stack, Magazine *empty)
+{
+  assert_held (&stack->lock);
+  if (empty == NULL || stack->n_empties == EMPTIES_MAX)
+    return empty;
+  assert_here (link_is_alone (&empty->link));
+  empty->link.next = stack->empties;
+  stack->empties = &empty->link;
+  stack->n_empties++;
+  return NULL;
+}
+
+COMMON_TEXT Magazine *
+sli_stack_pop_empty (DepotStack *stack, unsigned n_wanted)
+{
+  Magazine *empty;
+
+  assert_held (&stack->lock);
+  if (stack->n_empties == 0)
+    return NULL;
+  empty = LINK_OWNER (stack->empties, Magazine, link);
+  if (empty->n_rounds_max < n_wanted)
+    return NULL;
+  stack->empties = empty->link.next;
+  stack->n_empties--;
+  link_init (&empty->link);
+  return empty;
+}
