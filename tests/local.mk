@@ -61,11 +61,13 @@ base_tests = \
 
 page_tests = \
 	%D%/test-map \
+	%D%/test-map-notes \
 	%D%/test-meta \
 	%D%/test-page \
 	%D%/test-source \
 	%D%/test-granuleset
 %C%_test_map_LDADD = $(page_test_libs)
+%C%_test_map_notes_LDADD = $(page_test_libs)
 %C%_test_meta_LDADD = $(page_test_libs)
 %C%_test_page_LDADD = $(page_test_libs)
 %C%_test_source_LDADD = $(page_test_libs)

@@ -23,10 +23,6 @@ ralloc_tests = \
 
 slice_tests += $(ralloc_tests)
 
-# Stands on what no program sees.
-slice_tests += tests/test-large
-tests_test_large_LDADD = slice/context/libcontext.la $(observe_test_libs)
-
 EXTRA_DIST += tests/ralloc-testlib.h
 tests_test_ralloc_LDADD = $(slice_test_libs)
 tests_test_ralloc_bad_nodes_LDADD = $(slice_test_libs)

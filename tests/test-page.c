@@ -21,11 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KIB ((size_t) 1 << 10)
-#define MIB ((size_t) 1 << 20)
 
 /* All extents but the first, which has 256 KiB. */
-#define EXTENT_BYTES (sizeof (void *) > 4 ? 32 * MIB : 4 * MIB)
+#define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 static TestPages pages;
 
@@ -70,23 +68,23 @@ test_one_run (void)
   char *run;
 
   begin_plain ();
-  g_assert_cmpuint (sli_page_granule_bytes (), ==, 16 * KIB);
+  g_assert_cmpuint (sli_page_granule_bytes (), ==, KIB (16));
   run = sli_page_alloc_run (3, &record, &is_zero);
   g_assert_nonnull (run);
   g_assert_true (is_zero);
-  g_assert_true (test_is_zero (run, 48 * KIB));
-  g_assert_cmpuint ((uintptr_t) run % (16 * KIB), ==, 0);
+  g_assert_true (test_is_zero (run, KIB (48)));
+  g_assert_cmpuint ((uintptr_t) run % KIB (16), ==, 0);
   /* The first extent is small. */
-  g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
-  for (size_t offset = 0; offset < 48 * KIB; offset += 1000)
+  g_assert_cmpuint (pages.mapped_bytes, ==, KIB (256));
+  for (size_t offset = 0; offset < KIB (48); offset += 1000)
     {
       g_assert_true (region_run_of (run + offset, &found) == run);
       g_assert_true (found == record);
       g_assert_true (sli_map_has (run + offset));
     }
   g_assert_true (sli_page_run_of_record (record) == run);
-  g_assert_null (region_run_of (run + 48 * KIB, &found));
-  g_assert_true (sli_map_has (run + 48 * KIB));
+  g_assert_null (region_run_of (run + KIB (48), &found));
+  g_assert_true (sli_map_has (run + KIB (48)));
   free_run (run, 3);
   g_assert_null (region_run_of (run, &found));
   g_assert_true (sli_map_has (run));
@@ -108,8 +106,8 @@ test_foreign (void)
   g_assert_false (sli_map_has (elsewhere));
   g_assert_false (sli_map_has (NULL));
   /* The rest of the window of the short first extent. */
-  g_assert_null (region_run_of (run + MIB, &record));
-  g_assert_false (sli_map_has (run + MIB));
+  g_assert_null (region_run_of (run + MIB (1), &record));
+  g_assert_false (sli_map_has (run + MIB (1)));
   g_free (elsewhere);
 }
 
@@ -308,7 +306,7 @@ take_many (void)
     {
       many[i] = sli_page_alloc_run (4, &record, &is_zero);
       g_assert_nonnull (many[i]);
-      memset (many[i], 1, 64 * KIB);
+      memset (many[i], 1, KIB (64));
     }
 }
 
@@ -328,15 +326,15 @@ test_trim_returns_all (void)
 
   begin_plain ();
   take_many ();
-  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * 64 * KIB);
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * KIB (64));
   g_assert_cmpuint (sli_page_trim (0, 10000), ==, 0);
   give_many ();
   bytes = sli_page_trim (0, 10000);
-  g_assert_cmpuint (bytes, >=, MANY * 64 * KIB);
+  g_assert_cmpuint (bytes, >=, MANY * KIB (64));
   counts = counts_now ();
   g_assert_cmpuint (counts.returned_bytes, ==, bytes);
   g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
-  g_assert_cmpuint (pages.mapped_bytes, <=, 2 * 32 * MIB + 256 * KIB);
+  g_assert_cmpuint (pages.mapped_bytes, <=, 2 * MIB (32) + KIB (256));
   g_assert_cmpuint (counts.held_bytes, ==,
                     counts.n_regions * counts.granule_bytes);
   /* All can be allocated again. */
@@ -355,7 +353,7 @@ test_trim_is_bounded (void)
     {
       int before = pages.n_advised;
 
-      g_assert_cmpuint (sli_page_trim (0, n), <=, n * 2 * MIB);
+      g_assert_cmpuint (sli_page_trim (0, n), <=, n * MIB (2));
       g_assert_cmpint (pages.n_advised - before, ==, (int) n);
     }
   g_assert_cmpuint (sli_page_trim (0, 0), ==, 0);
@@ -375,7 +373,7 @@ test_trim_by_age (void)
   g_assert_cmpuint (sli_page_trim (15000, 10000), ==, 0);
   g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
   sli_os_pretend_clock_msec (16000);
-  g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * KIB (64));
 }
 
 /* Free granules between used ones are purged too, and read as zero again. */
@@ -391,11 +389,11 @@ test_trim_units (void)
   for (int i = 0; i < MANY; i += 2)
     free_run (many[i], 4);
   held = counts_now ().held_bytes;
-  g_assert_cmpuint (sli_page_trim (0, 10000), <=, 256 * KIB);
+  g_assert_cmpuint (sli_page_trim (0, 10000), <=, KIB (256));
   g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), >=,
-                    (MANY / 2 - 4) * 64 * KIB);
+                    (MANY / 2 - 4) * KIB (64));
   g_assert_cmpuint (counts_now ().held_bytes, <=,
-                    held - (MANY / 2 - 4) * 64 * KIB);
+                    held - (MANY / 2 - 4) * KIB (64));
   g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), ==, 0);
   for (int i = 1; i < MANY; i += 2)
     g_assert_cmpint (*(char *) many[i], ==, 1);
@@ -403,7 +401,7 @@ test_trim_units (void)
     {
       many[i] = sli_page_alloc_run (4, &record, &is_zero);
       if (is_zero)
-        g_assert_true (test_is_zero (many[i], 64 * KIB));
+        g_assert_true (test_is_zero (many[i], KIB (64)));
     }
 }
 
@@ -546,7 +544,7 @@ test_own_extents (void)
       runs[n] = sli_page_alloc_run (4, &record, &is_zero);
       n_known += pages.n_maps <= CACHED_EXTENTS;
       g_assert_true (extent_cache_has (runs[n]) == (n_known == n + 1));
-      g_assert_true (extent_cache_has ((char *) runs[n] + 64 * KIB - 1)
+      g_assert_true (extent_cache_has ((char *) runs[n] + KIB (64) - 1)
                      == (n_known == n + 1));
     }
   g_assert_true (sizeof (void *) > 4 ? n_known == N : n_known > 32);
@@ -560,7 +558,7 @@ test_own_extents (void)
    * is permanent. */
   if (same_leaf (runs[0], runs[n_known - 1]))
     {
-      g_assert_cmpuint (pages.mapped_bytes, ==, 256 * KIB);
+      g_assert_cmpuint (pages.mapped_bytes, ==, KIB (256));
       g_assert_false (extent_cache_has (runs[n_known - 1]));
     }
 }
@@ -608,7 +606,7 @@ test_idle_share (void)
   {
     REGIONS = 160,
     RUNS_A_REGION = 31,
-    RUNS_AN_EXTENT = EXTENT_BYTES / (2 * MIB) * RUNS_A_REGION
+    RUNS_AN_EXTENT = EXTENT_BYTES / MIB (2) * RUNS_A_REGION
   };
   static void *runs[REGIONS * RUNS_A_REGION];
   unsigned n = G_N_ELEMENTS (runs), n_too_much = 0;
@@ -667,13 +665,13 @@ test_source_fails (void)
   begin ();
   while (sli_page_alloc_run (1, &record, &is_zero) != NULL)
     n++;
-  g_assert_cmpuint (n * 16 * KIB, >, EXTENT_BYTES * 31 / 32);
+  g_assert_cmpuint (n * KIB (16), >, EXTENT_BYTES * 31 / 32);
   g_assert_cmpint (pages.n_maps, ==, 2);
   g_assert_cmpint (pages.n_failed, >=, 1);
   /* It is asked for less and less, down to 256 KiB, and again the next
    * time. */
   g_assert_cmpuint (pages.n_failed, ==,
-                    g_bit_storage (EXTENT_BYTES / (256 * KIB)));
+                    g_bit_storage (EXTENT_BYTES / KIB (256)));
   pages.n_until_failure = -1;
   g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
 }
@@ -731,7 +729,7 @@ static void
 test_source_of_small_pieces (void)
 {
   static const size_t largest[]
-      = { 256 * KIB, MIB, 2 * MIB, 3 * MIB, 16 * MIB };
+      = { KIB (256), MIB (1), MIB (2), MIB (3), MIB (16) };
 
   for (size_t i = 0; i < G_N_ELEMENTS (largest); i++)
     {
@@ -751,7 +749,7 @@ map_askew (const SliceSource *source, size_t bytes, size_t alignment)
 static void
 unmap_askew (const SliceSource *source, void *address, size_t bytes)
 {
-  g_assert_cmpuint ((uintptr_t) address % (2 * MIB), ==, 4096);
+  g_assert_cmpuint ((uintptr_t) address % MIB (2), ==, 4096);
   pages.n_unmaps++;
   pages.mapped_bytes -= bytes + 4096;
   munmap ((char *) address - 4096, bytes + 4096);
@@ -826,7 +824,7 @@ test_source_never_unmaps (void)
   begin ();
   take_many ();
   give_many ();
-  g_assert_cmpuint (sli_page_trim (0, 10000), >=, MANY * 64 * KIB);
+  g_assert_cmpuint (sli_page_trim (0, 10000), >=, MANY * KIB (64));
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
   take_many ();
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
@@ -891,7 +889,7 @@ test_source_of_dirty_memory (void)
   pages.source.is_zeroed = false;
   begin ();
   take_many ();
-  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * 64 * KIB);
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * KIB (64));
   g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
   give_many ();
   sli_page_trim (0, 10000);
@@ -930,7 +928,7 @@ map_astride (const SliceSource *source, size_t bytes, size_t alignment)
   TestPages *counted = (TestPages *) source->data;
   void *start = NULL;
 
-  if (bytes < 4 * MIB)
+  if (bytes < MIB (4))
     return pages_map (source, bytes, alignment);
   for (int i = 0; start == NULL && i < TRIES; i++)
     {
@@ -1023,7 +1021,7 @@ test_source_high (void)
   void *piece;
 
   test_pages_init (&pages);
-  piece = map_high (&pages.source, EXTENT_BYTES, 2 * MIB);
+  piece = map_high (&pages.source, EXTENT_BYTES, MIB (2));
   if (piece == NULL)
     {
       g_test_skip ("no addresses above 47 bits here: see check-far.sh");
@@ -1173,7 +1171,7 @@ use_pretended_pages (void)
 static void
 test_pretended_pages (void)
 {
-  static const size_t sizes[] = { 16 * KIB, 64 * KIB };
+  static const size_t sizes[] = { KIB (16), KIB (64) };
 
   for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
     {

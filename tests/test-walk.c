@@ -398,7 +398,7 @@ test_map (void)
   while (extent->n_initialised == extent->n_regions)
     extent = region_of (slice_alloc (SLICE_SIZE_MAX))->extent;
   unbegun = (char *) extent->start + extent->n_initialised * REGION_BYTES;
-  g_assert_false (sli_map_needs_leaf (unbegun));
+  g_assert_nonnull (map_leaf (unbegun));
   sli_map_set (unbegun, SLICE_OURS_BYTES);
   expect_broken ("P5", unbegun);
   sli_map_clear (unbegun);

@@ -9,7 +9,7 @@
  *   +--------+---------+---------+-----+----------+----------+-----
  *   | GcSlab | used .. | marked..| pad | object 0 | object 1 | ...
  *   +--------+---------+---------+-----+----------+----------+-----
- *   ^ a multiple of GC_SLAB_BYTES, in the map of large.c
+ *   ^ a multiple of GC_SLAB_BYTES, noted in the address map
  *
  * Larger objects are nodes below the context; those with an alignment that
  * nodes don't have get a slab alone.  During a sweep the nodes are children of
@@ -154,7 +154,7 @@ slab_map (RallocGc *gc, size_t bytes)
   TRACE_INTERNAL (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
   if (slab == NULL && slice_trim (0) > 0)
     TRACE_INTERNAL (slab = sli_os_aligned_alloc (bytes, GC_SLAB_BYTES));
-  if (slab != NULL && !sli_large_map_add (slab, MAP_GC_SLAB))
+  if (slab != NULL && !sli_map_note (slab, NOTE_GC_SLAB))
     {
       TRACE_INTERNAL (free (slab));
       slab = NULL;
@@ -184,7 +184,7 @@ slab_unmap (GcSlab *slab)
   gc->slab_bytes -= slab->bytes;
   if (node_of (gc)->parent & NODE_LIMITED)
     sli_limit_subtract (gc, slab->bytes);
-  sli_large_map_remove (slab);
+  sli_map_forget (slab);
   TRACE_INTERNAL (free (slab));
 }
 
@@ -279,7 +279,7 @@ slab_of (const void *object)
   GcSlab *slab
       = (GcSlab *) ((uintptr_t) object & ~(uintptr_t) (GC_SLAB_BYTES - 1));
 
-  return sli_large_map_has (slab, MAP_GC_SLAB) ? slab : NULL;
+  return sli_map_is_noted (slab, NOTE_GC_SLAB) ? slab : NULL;
 }
 
 /* The index of an object's bits; ends the program unless it is live. */

@@ -167,7 +167,7 @@ sli_context_linear_release (Node *node)
       memory_free (buffer, buffer->bytes);
     }
   if (prefix->block_bytes > slab_block_max ())
-    sli_large_map_remove (node + 1);
+    sli_map_forget (node + 1);
   memory_free (prefix, prefix->block_bytes);
 }
 
@@ -190,7 +190,7 @@ linear_init (char *block, size_t bytes, size_t min_buffer_bytes)
   prefix->kind = KIND_LINEAR;
   node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
-  if (bytes > slab_block_max () && !sli_large_map_add (payload, MAP_NODE))
+  if (bytes > slab_block_max () && !sli_map_note (payload, NOTE_NODE))
     {
       sli_large_free (block);
       return NULL;

@@ -86,7 +86,7 @@ kind_is_right (const Node *node, const void *payload)
     return true;
   kind = ((const size_t *) node)[-1];
   return kind == KIND_LINEAR
-         || (kind == KIND_LARGE && sli_large_map_has (payload, MAP_NODE));
+         || (kind == KIND_LARGE && sli_map_is_noted (payload, NOTE_NODE));
 }
 
 bool

@@ -137,8 +137,8 @@ link_is_readable (void **place, const void *payload)
   return (is_same_window (place, payload)
           && LIKELY ((sli_context_mode & MODE_SLACK) == 0))
          || is_readable (place)
-         || sli_large_map_has (at + 3 * sizeof (void *), MAP_NODE)
-         || sli_large_map_has (at + 2 * sizeof (void *), MAP_NODE);
+         || sli_map_is_noted (at + 3 * sizeof (void *), NOTE_NODE)
+         || sli_map_is_noted (at + 2 * sizeof (void *), NOTE_NODE);
 }
 
 static COLD void
@@ -166,7 +166,7 @@ report_examined (const void *payload, const char *operation)
 {
   const Node *node = head_of (payload);
   bool aligned = ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0;
-  bool large = aligned && sli_large_map_has (payload, MAP_NODE);
+  bool large = aligned && sli_map_is_noted (payload, NOTE_NODE);
   SliceBlockInfo info, own;
 
   abort_if_null (payload, operation);
@@ -202,7 +202,7 @@ is_at_block (const Node *node)
 
   if ((node->parent & NODE_HAS_PREFIX) == 0)
     return sli_untraced_begins_block (block);
-  return sli_large_map_has (node + 1, MAP_NODE)
+  return sli_map_is_noted (node + 1, NOTE_NODE)
          || (is_readable ((const size_t *) node - 1)
              && ((const size_t *) node)[-1] == KIND_LINEAR
              && sli_untraced_begins_block (block
@@ -250,7 +250,7 @@ sli_context_check (const void *payload, const char *operation)
     return check_trailing (payload, operation);
   if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
                 || !(LIKELY (header_is_readable (node))
-                     || sli_large_map_has (payload, MAP_NODE))))
+                     || sli_map_is_noted (payload, NOTE_NODE))))
     report_examined (payload, operation);
   if (UNLIKELY (node_is_dead (node)))
     report_examined (payload, operation);

@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "page/extent-cache.h"
+#include "page/map.h"
 #include "port/compiler.h"
 
 /* A node in the ordinary layout, four words before the payload:
@@ -425,18 +426,6 @@ void sli_context_walks_moved (void *old, void *payload);
 void *sli_large_alloc (size_t bytes, bool zero);
 void *sli_large_realloc (void *block, size_t old_bytes, size_t bytes);
 void sli_large_free (void *block);
-/* Add and remove note whether a node or gc slab is at an address. */
-typedef enum
-{
-  MAP_NOTHING = 0,
-  MAP_NODE = 1,     /* plus the 16-byte step within the KiB */
-  MAP_GC_SLAB = 128
-} MapEntry;
-/* Allocates what the next addition may need, so that it cannot fail. */
-bool sli_large_map_spare (void);
-bool sli_large_map_add (const void *address, MapEntry entry);
-void sli_large_map_remove (const void *address);
-bool sli_large_map_has (const void *address, MapEntry entry);
 
 /* --- the end of a payload in MODE_SLACK (slack.c) ------------------------ */
 

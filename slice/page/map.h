@@ -1,4 +1,4 @@
-/* map.h - the address map: which regions exist
+/* map.h - the address map: which regions exist, and where large nodes begin
  *
  * Layer: page.  The map has a byte for each window of 2 MiB of the address
  * space, and in it a bit for each 256 KiB, the least size of a region.  Bits
@@ -8,11 +8,19 @@
  *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 21 | 20 .. 18 |
  *                 far       leaf       window      bit
  *
+ * Outside of the regions the map has notes: a byte for each KiB, on what
+ * begins there.  Contexts note their large nodes, which are blocks of malloc
+ * and longer than a KiB, so that no two begin in one.
+ *
+ *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 22 | 21 .. 10 | 9 .. 4 |
+ *                 far       leaf       table      byte      step
+ *
  * A table finds the leaves of the addresses that user space has nearly
  * everywhere; a hash table those beyond (5-level paging, arm64 with 52 bits,
  * s390x, ...).
- * Locks: writers hold the page lock.  Readers take none: a leaf is never
- * freed.
+ * Locks: who sets a region's bits holds the page lock, and only the owner of
+ * the memory at a KiB writes its note.  Levels are linked by compare-and-swap
+ * and never freed, so readers take no lock, and a fork has nothing to do.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -31,7 +39,11 @@ enum
   WINDOW_SHIFT = 21,          /* 2 MiB: a region is one window */
   OURS_SHIFT = 18,            /* 256 KiB: SLICE_OURS_BYTES */
   MAP_LEAF_SHIFT = 12,        /* windows of a leaf: 8 GiB in 4 KiB */
-  MAP_LEAF_WINDOWS = 1 << MAP_LEAF_SHIFT
+  MAP_LEAF_WINDOWS = 1 << MAP_LEAF_SHIFT,
+  NOTE_SHIFT = 10,            /* 1 KiB: smaller than what is noted */
+  NOTE_STEP_SHIFT = 4,        /* which begins at a multiple of 16 */
+  NOTE_BYTES_SHIFT = 12,      /* notes of 4 MiB in 4 KiB */
+  NOTE_BYTES = 1 << NOTE_BYTES_SHIFT
 };
 
 enum
@@ -41,13 +53,20 @@ enum
                                                       : MAP_LEAF_BITS,
   MAP_LEAVES = 1 << (MAP_TABLE_BITS - MAP_LEAF_BITS),
   MAP_FAR_BITS = 8,
-  MAP_FAR_CHAINS = 1 << MAP_FAR_BITS
+  MAP_FAR_CHAINS = 1 << MAP_FAR_BITS,
+  NOTE_TABLE_ENTRIES = 1 << (MAP_LEAF_BITS - NOTE_SHIFT - NOTE_BYTES_SHIFT)
 };
+
+typedef struct
+{
+  uint8_t *bytes[NOTE_TABLE_ENTRIES]; /* NULL: nothing was ever noted */
+} NoteTable;
 
 typedef struct MapLeaf
 {
   struct MapLeaf *next; /* far leaves: in their chain; never removed */
-  uint64_t number;      /* far leaves: address / 8 GiB */
+  uint64_t number;      /* address / 8 GiB */
+  NoteTable *notes;     /* NULL: nothing was ever noted */
   uint8_t windows[MAP_LEAF_WINDOWS];
 } MapLeaf;
 
@@ -85,12 +104,26 @@ sli_map_has (const void *address)
          & 1;
 }
 
-/* Returns true if there is no leaf for an address yet. */
-bool sli_map_needs_leaf (const void *address);
-/* Adds it: zeroed memory that is never freed. */
-void sli_map_add_leaf (const void *address, MapLeaf *leaf);
+/* Adds the leaf of an address: zeroed memory that is never freed.  False: it
+ * had one already. */
+bool sli_map_add_leaf (const void *address, MapLeaf *leaf);
 /* Sets the bits of a region of `bytes', a multiple of 256 KiB. */
 void sli_map_set (const void *region, size_t bytes);
 void sli_map_clear (const void *region);
+
+/* What begins at an address. */
+typedef enum
+{
+  NOTE_NOTHING = 0,
+  NOTE_NODE = 1,     /* plus the 16-byte step within the KiB */
+  NOTE_GC_SLAB = 128 /* at the KiB's start */
+} Note;
+
+/* False: no memory. */
+bool sli_map_note (const void *address, Note note);
+void sli_map_forget (const void *address);
+bool sli_map_is_noted (const void *address, Note note);
+/* Gets what the next note may need, so that it cannot fail. */
+bool sli_map_note_reserve (void);
 
 #endif

@@ -201,12 +201,12 @@ region_init_leaf (Region *region)
   MapLeaf *leaf
       = (MapLeaf *) (void *) ((char *) region + GRANULE_BYTES_MIN) - 1;
 
-  if (!sli_map_needs_leaf (region))
+  if (map_leaf (region) != NULL)
     return;
   if (!region->extent->is_zeroed)
     memset (leaf, 0, sizeof *leaf);
-  sli_map_add_leaf (region, leaf);
-  region->extent->is_permanent = true;
+  if (sli_map_add_leaf (region, leaf))
+    region->extent->is_permanent = true;
 }
 
 /* Initialises the next region of an extent. */

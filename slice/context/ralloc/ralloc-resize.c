@@ -103,16 +103,16 @@ large_resize (void *ptr, size_t size)
                     & ~(size_t) (NODE_ALIGN - 1));
   void *payload = NULL;
 
-  if (!sli_large_map_spare ())
+  if (!sli_map_note_reserve ())
     return NULL;
-  sli_large_map_remove (ptr);
+  sli_map_forget (ptr);
   prefix = sli_large_realloc (prefix, prefix->bytes, bytes);
   if (prefix != NULL)
     {
       prefix->bytes = bytes;
       payload = (Node *) (prefix + 1) + 1;
     }
-  sli_large_map_add (payload != NULL ? payload : ptr, MAP_NODE);
+  sli_map_note (payload != NULL ? payload : ptr, NOTE_NODE);
   if (payload != NULL && payload != ptr)
     node_moved (ptr, payload);
   if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)

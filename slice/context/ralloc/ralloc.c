@@ -189,7 +189,7 @@ large_new (size_t size, bool zero)
   if (prefix == NULL)
     return NULL;
   node = (Node *) (prefix + 1);
-  if (!sli_large_map_add (node + 1, MAP_NODE))
+  if (!sli_map_note (node + 1, NOTE_NODE))
     {
       sli_large_free (prefix);
       return NULL;
@@ -262,7 +262,7 @@ sli_context_release (void *payload)
     sli_context_linear_release (node);
   else
     {
-      sli_large_map_remove (payload);
+      sli_map_forget (payload);
       sli_large_free ((LargePrefix *) node - 1);
     }
 }

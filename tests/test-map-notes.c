@@ -1,4 +1,4 @@
-/* test-large.c - slice/context/large.c: the map of large nodes
+/* test-map-notes.c - slice/page/map.c: what is noted outside of the regions
  *
  * With addresses that are made up: nothing at them is ever touched.
  *
@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "testlib.h"
-#include "context/node.h"
+#include "page/map.h"
 
 #define KIB ((uintptr_t) 1 << 10)
 
@@ -21,20 +21,20 @@ at (uintptr_t address)
 static void
 check_node (uintptr_t address)
 {
-  g_assert_false (sli_large_map_has (at (address), MAP_NODE));
-  g_assert_true (sli_large_map_add (at (address), MAP_NODE));
-  g_assert_true (sli_large_map_has (at (address), MAP_NODE));
-  g_assert_false (sli_large_map_has (at (address), MAP_GC_SLAB));
-  g_assert_false (sli_large_map_has (at (address + 8), MAP_NODE));
-  g_assert_false (sli_large_map_has (at (address ^ 16), MAP_NODE));
+  g_assert_false (sli_map_is_noted (at (address), NOTE_NODE));
+  g_assert_true (sli_map_note (at (address), NOTE_NODE));
+  g_assert_true (sli_map_is_noted (at (address), NOTE_NODE));
+  g_assert_false (sli_map_is_noted (at (address), NOTE_GC_SLAB));
+  g_assert_false (sli_map_is_noted (at (address + 8), NOTE_NODE));
+  g_assert_false (sli_map_is_noted (at (address ^ 16), NOTE_NODE));
   for (unsigned bit = 10; bit < 8 * sizeof address; bit++)
     g_assert_false (
-        sli_large_map_has (at (address ^ (uintptr_t) 1 << bit), MAP_NODE));
-  sli_large_map_remove (at (address));
-  g_assert_false (sli_large_map_has (at (address), MAP_NODE));
-  g_assert_true (sli_large_map_add (at (address & -KIB), MAP_GC_SLAB));
-  g_assert_true (sli_large_map_has (at (address & -KIB), MAP_GC_SLAB));
-  sli_large_map_remove (at (address & -KIB));
+        sli_map_is_noted (at (address ^ (uintptr_t) 1 << bit), NOTE_NODE));
+  sli_map_forget (at (address));
+  g_assert_false (sli_map_is_noted (at (address), NOTE_NODE));
+  g_assert_true (sli_map_note (at (address & -KIB), NOTE_GC_SLAB));
+  g_assert_true (sli_map_is_noted (at (address & -KIB), NOTE_GC_SLAB));
+  sli_map_forget (at (address & -KIB));
 }
 
 /* Around each border, up to the last address of all. */
@@ -63,13 +63,13 @@ test_any_address (void)
   TestRandom random;
 
   test_random_init (&random, 0);
-  g_assert_false (sli_large_map_has (at (UINTPTR_MAX - 15), MAP_NODE));
+  g_assert_false (sli_map_is_noted (at (UINTPTR_MAX - 15), NOTE_NODE));
   for (int i = 0; i < 100000; i++)
     {
       uintptr_t address = (uintptr_t) test_random (&random) & -(uintptr_t) 16;
 
-      g_assert_false (sli_large_map_has (at (address), MAP_NODE));
-      sli_large_map_remove (at (address));
+      g_assert_false (sli_map_is_noted (at (address), NOTE_NODE));
+      sli_map_forget (at (address));
     }
 }
 
@@ -94,8 +94,8 @@ race_run (unsigned thread, void *data)
 
   for (unsigned turn = 0; turn < n_turns; turn++)
     for (unsigned place = 0; place < PLACES; place++)
-      g_assert_true (sli_large_map_add (
-          at (place_of (turn, place, thread) & -KIB), MAP_GC_SLAB));
+      g_assert_true (sli_map_note (
+          at (place_of (turn, place, thread) & -KIB), NOTE_GC_SLAB));
 }
 
 static void
@@ -107,16 +107,16 @@ test_race (void)
   for (unsigned turn = 0; turn < n_turns; turn++)
     for (unsigned place = 0; place < PLACES; place++)
       for (unsigned thread = 0; thread < THREADS; thread++)
-        g_assert_true (sli_large_map_has (
-            at (place_of (turn, place, thread) & -KIB), MAP_GC_SLAB));
+        g_assert_true (sli_map_is_noted (
+            at (place_of (turn, place, thread) & -KIB), NOTE_GC_SLAB));
 }
 
 int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
-  test_add_fresh ("/slice/large/any-address", test_any_address);
-  test_add_fresh ("/slice/large/borders", test_borders);
-  test_add_fresh ("/slice/large/race", test_race);
+  test_add_fresh ("/slice/map/notes-any-address", test_any_address);
+  test_add_fresh ("/slice/map/notes-borders", test_borders);
+  test_add_fresh ("/slice/map/notes-race", test_race);
   return g_test_run ();
 }
