@@ -51,9 +51,11 @@ findings ()
       if (to == "public") return 1
       if (from == "public") return 0
       if (area_of(path) == area_of(target)) return 1
-      # The slices, the extents and the address map as contexts and arenas may see them.
+      # The slices, the runs and the address map, as contexts and arenas may
+      # see them.
       if (area_of(path) ~ /^(context|arena)$/ \
-          && target ~ /^(alloc\/untraced-slice|page\/(extent-cache|map))\.h$/)
+          && (target == "alloc/untraced-slice.h" \
+              || target ~ /^page\/(extent-cache|map|page|region)\.h$/))
         return 1
       if (area_of(path) ~ /^(context|arena)$/) return to <= height["base"]
       if (to >= from) return 0

@@ -195,6 +195,35 @@ test_held (void)
   ralloc_free (gc);
 }
 
+/* Small objects lie in our pages, which keep a slab for the next context and
+ * are given back by a trim. */
+static void
+test_pages (void)
+{
+  enum { N = 10000 };
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (root);
+  SliceStats *stats = g_new0 (SliceStats, 1);
+  size_t held;
+  char *object;
+
+  for (unsigned i = 0; i < N; i++)
+    {
+      object = ralloc_gc_alloc_size (gc, 200, 8);
+      memset (object, 1, 200);
+      g_assert_true (is_annotated () || slice_is_ours (object));
+    }
+  slice_get_stats (stats);
+  held = stats->held_bytes;
+  ralloc_free (gc);
+  slice_trim (0);
+  slice_get_stats (stats);
+  if (!is_annotated ())
+    g_assert_cmpuint (stats->held_bytes + 200 * N, <=, held);
+  g_free (stats);
+  ralloc_free (root);
+}
+
 /* A product that does not fit is no memory, never a short block. */
 static void
 test_overflow (void)
@@ -235,6 +264,7 @@ main (int argc, char **argv)
   ADD ("nodes", test_nodes);
   ADD ("reference", test_reference);
   ADD ("held", test_held);
+  ADD ("pages", test_pages);
   ADD ("overflow", test_overflow);
   return g_test_run ();
 }

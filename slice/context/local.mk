@@ -4,7 +4,9 @@
 
 noinst_LTLIBRARIES += %D%/libcontext.la
 %C%_libcontext_la_SOURCES = \
-	%D%/gc.c \
+	%D%/gc/gc.c \
+	%D%/gc/gc-slab.c \
+	%D%/gc/gc-slab.h \
 	%D%/large.c \
 	%D%/linear.c \
 	%D%/linear-string.c \

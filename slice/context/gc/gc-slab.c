@@ -1,0 +1,234 @@
+/* gc-slab.c - the slabs of gc contexts
+ *
+ * Layer: context.  No locks.  Beneath: runs of pages, and the address map.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <stdlib.h>
+
+#include "gc-slab.h"
+#include "base/trace.h"
+#include "page/page.h"
+#include "port/annotate.h"
+#include "port/os.h"
+
+COLD void
+sli_gc_report (const void *pointer, const char *operation)
+{
+  sli_diag_abort (ERROR_NOT_GC,
+                  "no gc context, no live object of one, or a bad alignment: "
+                  "%s (%p)",
+                  operation, pointer);
+}
+
+/* --- slabs with room ----------------------------------------------------- */
+
+void
+sli_gc_room_link (GcSlab *slab)
+{
+  GcSlab **head = &slab->gc->buckets[slab->bucket].room;
+
+  slab->room_next = *head;
+  slab->room_pprev = head;
+  if (*head != NULL)
+    (*head)->room_pprev = &slab->room_next;
+  *head = slab;
+}
+
+void
+sli_gc_room_unlink (GcSlab *slab)
+{
+  assert_here (slab->room_pprev != NULL && *slab->room_pprev == slab);
+  *slab->room_pprev = slab->room_next;
+  if (slab->room_next != NULL)
+    slab->room_next->room_pprev = slab->room_pprev;
+  slab->room_pprev = NULL;
+}
+
+/* --- their memory -------------------------------------------------------- */
+
+static void *
+run_alloc (void)
+{
+  void *record;
+  bool is_zero;
+  char *run = sli_page_alloc_run (1, &record, &is_zero);
+
+  if (run != NULL && sli_annotate_is_on ())
+    sli_annotate_access (run, sli_page_granule_bytes ());
+  return run;
+}
+
+static void *
+memory_alloc (unsigned bucket, size_t bytes)
+{
+  void *memory;
+
+  if (bucket != GC_ALONE)
+    return run_alloc ();
+  TRACE_INTERNAL (
+      memory = sli_os_aligned_alloc (bytes, sli_page_granule_bytes ()));
+  return memory;
+}
+
+static void
+memory_free (unsigned bucket, void *memory)
+{
+  if (bucket == GC_ALONE)
+    TRACE_INTERNAL (free (memory));
+  else if (sli_page_free_run (memory, 1, sli_os_clock_msec ()))
+    sli_page_trim (0, 1);
+}
+
+static GcSlab *
+slab_map (RallocGc *gc, unsigned bucket, size_t bytes)
+{
+  bool limited = (node_of (gc)->parent & NODE_LIMITED) != 0;
+  GcSlab *slab;
+
+  if (limited && !sli_limit_add (gc, bytes))
+    return NULL;
+  slab = memory_alloc (bucket, bytes);
+  if (slab == NULL && slice_trim (0) > 0)
+    slab = memory_alloc (bucket, bytes);
+  if (slab != NULL && !sli_map_note (slab, NOTE_GC_SLAB))
+    {
+      memory_free (bucket, slab);
+      slab = NULL;
+    }
+  if (slab == NULL)
+    {
+      if (limited)
+        sli_limit_subtract (gc, bytes);
+      errno = ENOMEM;
+      return NULL;
+    }
+  slab->bytes = bytes;
+  gc->slab_bytes += bytes;
+  return slab;
+}
+
+void
+sli_gc_slab_end (GcSlab *slab)
+{
+  RallocGc *gc = slab->gc;
+
+  if (slab->room_pprev != NULL)
+    sli_gc_room_unlink (slab);
+  *slab->pprev = slab->next;
+  if (slab->next != NULL)
+    slab->next->pprev = slab->pprev;
+  gc->slab_bytes -= slab->bytes;
+  if (node_of (gc)->parent & NODE_LIMITED)
+    sli_limit_subtract (gc, slab->bytes);
+  sli_map_forget (slab);
+  memory_free (slab->bucket, slab);
+}
+
+/* Bitmaps and objects share the slab: the bitmaps have room for the number of
+ * objects that would fit without them, so they are at most a word too long. */
+static void
+slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
+{
+  size_t n = (slab->bytes - sizeof (GcSlab)) / object_bytes;
+  size_t first;
+
+  if (n > n_max)
+    n = n_max;
+  slab->n_words = (uint16_t) ((n + GC_WORD_BITS - 1) / GC_WORD_BITS);
+  first = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t) * slab->n_words,
+                    align);
+  if (n > (slab->bytes - first) / object_bytes)
+    n = (slab->bytes - first) / object_bytes;
+  slab->first_offset = (uint16_t) first;
+  slab->n_objects = (uint16_t) n;
+  slab->object_bytes = (uint32_t) object_bytes;
+  slab->reciprocal
+      = (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT) + object_bytes - 1)
+                    / object_bytes);
+}
+
+static GcSlab *
+slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
+          size_t align)
+{
+  GcSlab *slab = slab_map (gc, bucket, bytes);
+
+  if (slab == NULL)
+    return NULL;
+  slab->gc = gc;
+  slab->bucket = (uint16_t) bucket;
+  slab->n_used = 0;
+  slab->hint = 0;
+  slab_lay_out (slab, object_bytes, bucket == GC_ALONE ? 1 : SIZE_MAX, align);
+  memset (slab->bits, 0, 2 * sizeof (uint64_t) * slab->n_words);
+  slab->next = gc->buckets[bucket].slabs;
+  slab->pprev = &gc->buckets[bucket].slabs;
+  if (slab->next != NULL)
+    slab->next->pprev = &slab->next;
+  gc->buckets[bucket].slabs = slab;
+  sli_gc_room_link (slab);
+  return slab;
+}
+
+GcSlab *
+sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes)
+{
+  return slab_new (gc, bucket, object_bytes, sli_page_granule_bytes (),
+                   GC_SMALL_ALIGN_MAX);
+}
+
+/* The slab takes all of its first granule: anything else there would be
+ * mistaken for an object of this slab. */
+GcSlab *
+sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes, size_t align)
+{
+  size_t bytes = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
+                 + align_up (object_bytes, GC_STEP_BYTES);
+
+  return slab_new (gc, GC_ALONE, object_bytes,
+                   max_size (bytes, sli_page_granule_bytes ()), align);
+}
+
+/* --- emptied and swept --------------------------------------------------- */
+
+/* One slab of a size stays when it is empty, for the next object. */
+void
+sli_gc_slab_emptied (GcSlab *slab)
+{
+  const Bucket *bucket = &slab->gc->buckets[slab->bucket];
+
+  if (slab->bucket == GC_ALONE
+      || !(bucket->room == slab && slab->room_next == NULL))
+    sli_gc_slab_end (slab);
+}
+
+void
+sli_gc_slab_unmark (GcSlab *slab)
+{
+  memset (slab->bits + slab->n_words, 0, sizeof (uint64_t) * slab->n_words);
+}
+
+void
+sli_gc_slab_sweep (GcSlab *slab)
+{
+  unsigned n_used = 0;
+  unsigned i;
+
+  for (i = 0; i < slab->n_words; i++)
+    {
+      slab->bits[i] &= slab->bits[slab->n_words + i];
+      n_used += COUNT_BITS (slab->bits[i]);
+    }
+  assert_here (n_used <= slab->n_used);
+  slab->n_used = (uint16_t) n_used;
+  slab->hint = 0;
+  if (n_used < slab->n_objects && slab->room_pprev == NULL)
+    sli_gc_room_link (slab);
+  if (n_used == 0)
+    sli_gc_slab_end (slab);
+}

@@ -1,0 +1,143 @@
+/* gc-slab.h - the slabs of gc contexts
+ *
+ * Layer: context.  No locks.  Beneath: runs of pages, and the address map.
+ *
+ * Small objects lie in slabs of one size each.  A slab is a run of one
+ * granule, so that an object finds its slab by masking; used and marked are
+ * bits in the slab, and an object has no header.
+ *
+ *   +--------+---------+---------+-----+----------+----------+-----
+ *   | GcSlab | used .. | marked..| pad | object 0 | object 1 | ...
+ *   +--------+---------+---------+-----+----------+----------+-----
+ *   ^ a multiple of a granule, noted in the address map
+ *
+ * An object with an alignment that nodes don't have, too large for such a
+ * slab, has one alone, of the system's memory.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_GC_SLAB_H
+#define SLI_CONTEXT_GC_SLAB_H
+
+#include <slice/ralloc.h>
+
+#include "context/node.h"
+#include "base/align.h"
+#include "page/region.h"
+
+enum
+{
+  GC_STEP_BYTES = 16,
+  GC_SMALL_MAX = 512,
+  GC_SMALL_ALIGN_MAX = 64, /* slabs' objects begin at a multiple of it */
+  GC_BUCKETS = GC_SMALL_MAX / GC_STEP_BYTES,
+  GC_ALONE = GC_BUCKETS,   /* the bucket of slabs with one object */
+  GC_WORD_BITS = 64,
+  GC_RECIPROCAL_SHIFT = 32
+};
+
+typedef struct GcSlab GcSlab;
+struct GcSlab
+{
+  RallocGc *gc;
+  GcSlab *next;           /* all slabs of the bucket */
+  GcSlab **pprev;
+  GcSlab *room_next;      /* those with room */
+  GcSlab **room_pprev;    /* NULL: full, on no such list */
+  size_t bytes;           /* as requested */
+  uint32_t object_bytes;
+  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
+  uint16_t n_objects;
+  uint16_t n_used;
+  uint16_t n_words;       /* of each of the two bitmaps */
+  uint16_t first_offset;  /* of object 0 */
+  uint16_t bucket;
+  uint16_t hint;          /* a word that may have a free object */
+  uint64_t bits[];        /* used, then marked */
+};
+
+typedef struct
+{
+  GcSlab *slabs;
+  GcSlab *room;
+} Bucket;
+
+struct RallocGc
+{
+  size_t magic;
+  void *condemned; /* not NULL: a sweep is under way */
+  size_t slab_bytes;
+  Bucket buckets[GC_BUCKETS + 1];
+};
+
+/* --- gc-slab.c --- */
+
+/* The end of the program: no gc context, or no live object of one. */
+_Noreturn void sli_gc_report (const void *pointer, const char *operation);
+/* A slab of a bucket, with room; NULL: no memory. */
+GcSlab *sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes);
+/* A slab for one object. */
+GcSlab *sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes,
+                               size_t align);
+void sli_gc_slab_end (GcSlab *slab);
+/* Its last object is gone. */
+void sli_gc_slab_emptied (GcSlab *slab);
+/* Before and after the marks are set. */
+void sli_gc_slab_unmark (GcSlab *slab);
+void sli_gc_slab_sweep (GcSlab *slab);
+/* The list of those with room. */
+void sli_gc_room_link (GcSlab *slab);
+void sli_gc_room_unlink (GcSlab *slab);
+
+/* --- objects ------------------------------------------------------------- */
+
+/* A free object's index; the slab has room. */
+static inline unsigned
+slab_find (GcSlab *slab)
+{
+  unsigned word = slab->hint;
+  unsigned index;
+
+  for (;;)
+    {
+      uint64_t unused = ~slab->bits[word];
+      if (LIKELY (unused != 0))
+        {
+          index = word * GC_WORD_BITS + (unsigned) __builtin_ctzll (unused);
+          if (LIKELY (index < slab->n_objects))
+            break;
+        }
+      word = word + 1u < slab->n_words ? word + 1 : 0;
+    }
+  slab->hint = (uint16_t) word;
+  return index;
+}
+
+static inline void *
+slab_alloc (GcSlab *slab)
+{
+  unsigned index = slab_find (slab);
+  unsigned word = index / GC_WORD_BITS;
+  uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+
+  slab->bits[word] |= bit;
+  if (UNLIKELY (slab->gc->condemned != NULL))
+    slab->bits[slab->n_words + word] |= bit;
+  if (UNLIKELY (++slab->n_used == slab->n_objects))
+    sli_gc_room_unlink (slab);
+  return (char *) slab + slab->first_offset
+         + (size_t) index * slab->object_bytes;
+}
+
+/* The slab of an object, or NULL: then it is a node. */
+static inline GcSlab *
+slab_of (const void *object)
+{
+  size_t granule_bytes = (size_t) 1 << sli_region_granule_shift;
+  GcSlab *slab = align_down_address (object, granule_bytes);
+
+  return sli_map_is_noted (slab, NOTE_GC_SLAB) ? slab : NULL;
+}
+
+#endif

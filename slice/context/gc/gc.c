@@ -1,0 +1,336 @@
+/* gc.c - contexts whose objects are freed one by one or by mark and sweep
+ *
+ * Layer: context.  No locks.
+ *
+ * Objects up to GC_SMALL_MAX lie in slabs (gc-slab.h).  Larger objects are
+ * nodes below the context; those with an alignment that nodes don't have get a
+ * slab alone.  During a sweep the nodes are children of another root, the
+ * condemned, until they are marked or the sweep ends.
+ *
+ * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
+ * recorder) every object is a node, except those alone in a slab, which tool
+ * and recorder do not see.
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "gc-slab.h"
+
+enum
+{
+  GC_ALIGN_MAX = 4096
+};
+
+#define GC_MAGIC ((size_t) 0x67632d63)      /* a context */
+#define CONDEMNED_MAGIC ((size_t) 0x67632d72) /* its nodes in a sweep */
+
+typedef struct
+{
+  size_t magic;
+  RallocGc *gc;
+} Condemned;
+
+/* Checks any pointer. */
+static void
+gc_examine (const RallocGc *gc, const char *operation)
+{
+  sli_context_check (gc, operation);
+  if (UNLIKELY (!sli_gc_is_context (gc)))
+    sli_gc_report (gc, operation);
+}
+
+/* Checks one word, if no mode asks for more. */
+static inline void
+gc_require (const RallocGc *gc, const char *operation)
+{
+  if (UNLIKELY (sli_context_mode != 0 || gc == NULL || gc->magic != GC_MAGIC))
+    gc_examine (gc, operation);
+}
+
+/* --- contexts ------------------------------------------------------------ */
+
+RallocGc *
+ralloc_gc_context (const void *parent)
+{
+  RallocGc *gc = rzalloc_size (parent, sizeof (RallocGc));
+  Extension *extension = gc != NULL ? sli_context_extend (gc) : NULL;
+
+  if (extension == NULL)
+    {
+      ralloc_free (gc);
+      return NULL;
+    }
+  extension->kind = EXT_GC;
+  gc->magic = GC_MAGIC;
+  return gc;
+}
+
+void
+sli_gc_release (void *payload)
+{
+  RallocGc *gc = payload;
+  unsigned i;
+
+  if (gc->condemned != NULL)
+    ralloc_free (gc->condemned);
+  for (i = 0; i <= GC_BUCKETS; i++)
+    for (GcSlab *slab = gc->buckets[i].slabs, *next; slab != NULL; slab = next)
+      {
+        next = slab->next;
+        sli_gc_slab_end (slab);
+      }
+  gc->magic = 0;
+}
+
+bool
+sli_gc_is_context (const void *payload)
+{
+  const Extension *extension = node_extension (node_of (payload));
+
+  return extension != NULL && extension->kind == EXT_GC;
+}
+
+size_t
+sli_gc_bytes (const void *payload)
+{
+  return ((const RallocGc *) payload)->slab_bytes;
+}
+
+/* --- slabs' objects ------------------------------------------------------- */
+
+/* The index of an object's bits; ends the program unless it is live. */
+static unsigned
+slab_index (const GcSlab *slab, const void *object, const char *operation)
+{
+  size_t offset = (size_t) ((const char *) object - (const char *) slab)
+                  - slab->first_offset;
+  size_t index = (size_t) (((uint64_t) offset * slab->reciprocal)
+                           >> GC_RECIPROCAL_SHIFT);
+
+  if (slab->bucket == GC_ALONE)
+    index = 0;
+  if (UNLIKELY (offset >= slab->bytes || index >= slab->n_objects
+                || index * slab->object_bytes != offset
+                || ((slab->bits[index / GC_WORD_BITS]
+                     >> (index % GC_WORD_BITS)) & 1) == 0))
+    sli_gc_report (object, operation);
+  return (unsigned) index;
+}
+
+static inline void
+slab_free (GcSlab *slab, unsigned index)
+{
+  unsigned word = index / GC_WORD_BITS;
+  uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+
+  slab->bits[word] &= ~bit;
+  slab->bits[slab->n_words + word] &= ~bit;
+  slab->hint = (uint16_t) word;
+  if (UNLIKELY (slab->room_pprev == NULL))
+    sli_gc_room_link (slab);
+  if (UNLIKELY (--slab->n_used == 0))
+    sli_gc_slab_emptied (slab);
+}
+
+/* --- objects ------------------------------------------------------------- */
+
+/* Up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
+static inline __attribute__ ((always_inline)) void *
+object_small (RallocGc *gc, size_t size, size_t align)
+{
+  size_t bytes = size > 0 ? align_up (size, align) : align;
+  unsigned bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
+  GcSlab *slab = gc->buckets[bucket].room;
+
+  if (UNLIKELY (slab == NULL))
+    {
+      slab = sli_gc_slab_new (gc, bucket, bytes);
+      if (slab == NULL)
+        return NULL;
+    }
+  return slab_alloc (slab);
+}
+
+/* In a mode that checks, or large, or not a gc context. */
+static COLD void *
+object_slow (RallocGc *gc, size_t size, size_t align)
+{
+  GcSlab *slab;
+
+  gc_examine (gc, "ralloc_gc_alloc_size");
+  if (size <= GC_SMALL_MAX && align <= GC_SMALL_ALIGN_MAX
+      && (sli_context_mode & (MODE_TRAILING_HEADER | MODE_TRACED)) == 0)
+    return object_small (gc, size, align);
+  if (size > (size_t) PTRDIFF_MAX / 2)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (align <= NODE_ALIGN)
+    return ralloc_size (gc, size);
+  slab = sli_gc_slab_new_alone (gc, max_size (size, 1), align);
+  return slab != NULL ? slab_alloc (slab) : NULL;
+}
+
+void *
+ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
+                || align > GC_ALIGN_MAX))
+    sli_gc_report (gc, "ralloc_gc_alloc_size");
+  if (align < GC_STEP_BYTES)
+    align = GC_STEP_BYTES;
+  if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
+                || sli_context_mode != 0 || gc == NULL
+                || gc->magic != GC_MAGIC))
+    return object_slow (gc, size, align);
+  return object_small (gc, size, align);
+}
+
+void *
+ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  void *object = ralloc_gc_alloc_size (gc, size, align);
+
+  if (LIKELY (object != NULL))
+    memset (object, 0, size);
+  return object;
+}
+
+/* The context of an object that is a node.  In a sweep its parent is the
+ * condemned. */
+static RallocGc *
+gc_of_node (const void *ptr, const char *operation)
+{
+  void *parent = node_parent (sli_context_check (ptr, operation));
+
+  if (parent != NULL && !sli_gc_is_context (parent)
+      && sli_context_room_bytes (parent) >= sizeof (Condemned)
+      && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
+    parent = ((const Condemned *) parent)->gc;
+  if (UNLIKELY (parent == NULL || !sli_gc_is_context (parent)))
+    sli_gc_report (ptr, operation);
+  return parent;
+}
+
+void
+ralloc_gc_free (void *ptr)
+{
+  GcSlab *slab;
+
+  if (UNLIKELY (ptr == NULL))
+    return;
+  slab = slab_of (ptr);
+  if (UNLIKELY (slab == NULL))
+    {
+      gc_of_node (ptr, "ralloc_gc_free");
+      ralloc_free (ptr);
+      return;
+    }
+  slab_free (slab, slab_index (slab, ptr, "ralloc_gc_free"));
+}
+
+RallocGc *
+ralloc_gc_get_context (void *ptr)
+{
+  const GcSlab *slab = slab_of (ptr);
+
+  if (UNLIKELY (slab == NULL))
+    return gc_of_node (ptr, "ralloc_gc_get_context");
+  slab_index (slab, ptr, "ralloc_gc_get_context");
+  return slab->gc;
+}
+
+/* --- mark and sweep ------------------------------------------------------ */
+
+/* The references that the context holds are no objects of it. */
+static void
+references_return (RallocGc *gc)
+{
+  void *child = node_first_child (node_of (gc->condemned));
+  void *next;
+  Node *node;
+
+  for (; child != NULL; child = next)
+    {
+      node = node_of (child);
+      next = node->next;
+      if (node_is_reference (node))
+        sli_context_steal (gc, node, child, "ralloc_gc_sweep_start");
+    }
+}
+
+/* Without memory for the condemned there is no sweep: nothing is freed, which
+ * is always right. */
+void
+ralloc_gc_sweep_start (RallocGc *gc)
+{
+  Condemned *condemned;
+  GcSlab *slab;
+  unsigned i;
+
+  gc_examine (gc, "ralloc_gc_sweep_start");
+  if (gc->condemned == NULL)
+    {
+      condemned = ralloc_size (NULL, sizeof *condemned);
+      if (condemned == NULL)
+        return;
+      condemned->magic = CONDEMNED_MAGIC;
+      condemned->gc = gc;
+      gc->condemned = condemned;
+    }
+  ralloc_adopt (gc->condemned, gc);
+  references_return (gc);
+  for (i = 0; i <= GC_BUCKETS; i++)
+    for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
+      sli_gc_slab_unmark (slab);
+}
+
+void
+ralloc_gc_mark_live (RallocGc *gc, const void *mem)
+{
+  GcSlab *slab;
+  unsigned index;
+
+  gc_require (gc, "ralloc_gc_mark_live");
+  slab = slab_of (mem);
+  if (UNLIKELY (slab == NULL))
+    {
+      if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
+        sli_gc_report (mem, "ralloc_gc_mark_live");
+      ralloc_steal (gc, (void *) (uintptr_t) mem);
+      return;
+    }
+  if (UNLIKELY (slab->gc != gc))
+    sli_gc_report (mem, "ralloc_gc_mark_live");
+  index = slab_index (slab, mem, "ralloc_gc_mark_live");
+  slab->bits[slab->n_words + index / GC_WORD_BITS]
+      |= (uint64_t) 1 << (index % GC_WORD_BITS);
+}
+
+void
+ralloc_gc_sweep_end (RallocGc *gc)
+{
+  GcSlab *slab;
+  GcSlab *next;
+  void *condemned;
+  unsigned i;
+
+  gc_examine (gc, "ralloc_gc_sweep_end");
+  condemned = gc->condemned;
+  if (condemned == NULL)
+    return;
+  for (i = 0; i <= GC_BUCKETS; i++)
+    for (slab = gc->buckets[i].slabs; slab != NULL; slab = next)
+      {
+        next = slab->next;
+        sli_gc_slab_sweep (slab);
+      }
+  gc->condemned = NULL;
+  ralloc_free (condemned);
+}
