@@ -399,10 +399,12 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
 
 /** Gives spare memory back to the system now: the caller's own magazines,
  * what the depot has held longer than `max_age_msec`, slabs and pages that
- * become free by that, and the magazines of threads that sleep.
+ * become free by that, and the magazines of threads that sleep.  In the
+ * checking modes and with the option `count` sleeping threads keep theirs.
  *
  * @param max_age_msec  milliseconds; 0 gives everything back
- * @return              bytes given back to the system
+ * @return              bytes given back to the system: what
+ *                      SliceStats.held_bytes falls by
  *
  * Threads: any.  Cost: in proportion to what is given back.
  */

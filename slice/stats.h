@@ -66,8 +66,12 @@ typedef struct
   uint64_t held_bytes;         /**< pages held: regions, less what was advised
                                     away */
   uint64_t mapped_bytes;       /**< addresses held */
-  uint64_t meta_bytes;         /**< magazines, thread records, tables */
-  uint64_t returned_bytes;     /**< given back to the system since the start */
+  uint64_t meta_bytes;         /**< magazines, thread records, tables; of the
+                                    checking modes also quarantines and the
+                                    records of live blocks, which are mapped
+                                    beside the pages held */
+  uint64_t returned_bytes;     /**< given back to the system since the start:
+                                    what `held_bytes` fell by */
   uint64_t n_regions;          /**< 2 MiB regions now */
   uint64_t n_regions_empty;    /**< of these, without a slab */
   uint64_t n_maps;             /**< requests to the page source */

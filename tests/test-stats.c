@@ -41,6 +41,25 @@ test_geometry (void)
     }
 }
 
+/* What debug remembers of each live block is metadata, too. */
+static void
+test_debug_records (void)
+{
+  enum { N = 20000, RECORD_BYTES_MIN = 5 * sizeof (void *) };
+  static void *blocks[N];
+  uint64_t before;
+
+  test_options ("debug");
+  slice_free1 (40, slice_alloc (40));
+  before = test_stats ()->meta_bytes;
+  for (unsigned i = 0; i < N; i++)
+    blocks[i] = slice_alloc (40);
+  g_assert_cmpuint (test_stats ()->meta_bytes, >=,
+                    before + N * RECORD_BYTES_MIN);
+  for (unsigned i = 0; i < N; i++)
+    slice_free1 (40, blocks[i]);
+}
+
 /* Live blocks and bytes against a counter beside them, a million times. */
 static void
 test_live_is_exact (void)
@@ -297,6 +316,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/stats/nothing-yet", test_nothing_yet);
+  test_add_fresh ("/slice/stats/debug-records", test_debug_records);
   test_add_fresh ("/slice/stats/geometry", test_geometry);
   test_add_fresh ("/slice/stats/live-is-exact", test_live_is_exact);
   test_add_fresh ("/slice/stats/sums", test_sums);

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "block-registry.h"
+#include "page/meta.h"
 #include "base/check.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -67,7 +68,7 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
 static Slot *
 table_copy (const Slot *old, size_t n_old, size_t n_new)
 {
-  Slot *slots = sli_os_map (n_new * sizeof *slots, sli_os_page_bytes ());
+  Slot *slots = sli_meta_map (n_new * sizeof *slots);
 
   if (slots == NULL)
     return NULL;
@@ -98,7 +99,7 @@ table_make_room (void)
   if (slots == NULL)
     return false;
   if (registry.slots != NULL)
-    sli_os_unmap (registry.slots, registry.n_slots * sizeof *slots);
+    sli_meta_unmap (registry.slots, registry.n_slots * sizeof *slots);
   registry.slots = slots;
   registry.n_slots = n_new;
   registry.n_used = registry.n_live;

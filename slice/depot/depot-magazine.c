@@ -118,7 +118,7 @@ sli_depot_new_ring (size_t n)
   void **ring;
 
   if (bytes > META_BYTES_MAX)
-    return sli_os_map (bytes, sli_os_page_bytes ());
+    return sli_meta_map (bytes);
   ring = sli_meta_alloc (bytes);
   if (ring != NULL)
     memset (ring, 0, bytes);
@@ -131,7 +131,7 @@ sli_depot_end_ring (void **ring, size_t n)
   size_t bytes = n * sizeof (void *);
 
   if (bytes > META_BYTES_MAX)
-    sli_os_unmap (ring, bytes);
+    sli_meta_unmap (ring, bytes);
   else
     sli_meta_free (ring, bytes);
 }

@@ -58,6 +58,7 @@ static struct
   Link spares[WHOLE + 1]; /* by size; initialised with the first granule */
   unsigned n_whole;       /* length of spares[WHOLE] */
   size_t held_bytes;      /* of granules; read without the lock */
+  size_t mapped_bytes;    /* of sli_meta_map(); without the lock */
 } meta = { .lock = LOCK_INIT (LOCK_RANK_META) };
 
 /* --- sizes and pairs ----------------------------------------------------- */
@@ -262,8 +263,25 @@ sli_meta_free (void *block, size_t bytes)
   surplus_return (surplus);
 }
 
+void *
+sli_meta_map (size_t bytes)
+{
+  void *pages = sli_os_map (bytes, sli_os_page_bytes ());
+
+  if (pages != NULL)
+    COUNT_UP_SHARED (&meta.mapped_bytes, bytes);
+  return pages;
+}
+
+void
+sli_meta_unmap (void *pages, size_t bytes)
+{
+  sli_os_unmap (pages, bytes);
+  COUNT_DOWN_SHARED (&meta.mapped_bytes, bytes);
+}
+
 size_t
 sli_meta_held_bytes (void)
 {
-  return LOAD (&meta.held_bytes);
+  return LOAD (&meta.held_bytes) + LOAD (&meta.mapped_bytes);
 }

@@ -28,13 +28,16 @@ enum
  * META_BYTES_MIN; contents undefined.  NULL: no memory.  The caller may hold
  * locks of a rank above 20, but the call may map an extent. */
 void *sli_meta_alloc (size_t bytes);
+/* The same for more bytes: zeroed pages of the kernel's own. */
+void *sli_meta_map (size_t bytes);
+void sli_meta_unmap (void *pages, size_t bytes);
 /* The size of the block that sli_meta_alloc() returns for `bytes`. */
 size_t sli_meta_bytes (size_t bytes);
 /* bytes: what sli_meta_alloc() was called with.  Callers hold no lock of rank
  * 20 or less. */
 void sli_meta_free (void *block, size_t bytes);
 
-/* Bytes of the granules that metadata has now. */
+/* Bytes of the granules and of the mapped pages that metadata has now. */
 size_t sli_meta_held_bytes (void);
 
 /* For fork.c. */

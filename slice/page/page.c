@@ -399,13 +399,12 @@ extent_new (void)
 }
 
 /* Removes a region whose extent is to be unmapped.  Memory of it that was not
- * purged counts as returned now. */
+ * purged counts as returned now, and so do its header and tags. */
 static void
 region_retire (Region *region)
 {
-  size_t dirty_bytes
-      = (region_run_granules (region) - granuleset_count (&region->zeroed))
-        * sli_page.granule_bytes;
+  size_t bytes = (region->n_granules - granuleset_count (&region->zeroed))
+                 * sli_page.granule_bytes;
 
   assert_held (&sli_page.lock);
   assert_here (region->state == REGION_PURGED && region_is_empty (region));
@@ -413,9 +412,8 @@ region_retire (Region *region)
   link_remove (&region->link);
   sli_map_clear (region);
   sli_page.n_plain -= region->is_plain;
-  sli_page.counts.held_bytes
-      -= dirty_bytes + region->n_header * sli_page.granule_bytes;
-  sli_page.counts.returned_bytes += dirty_bytes;
+  sli_page.counts.held_bytes -= bytes;
+  sli_page.counts.returned_bytes += bytes;
 }
 
 bool
