@@ -19,7 +19,10 @@ SLICE_BEGIN_DECLS
 /* --- trees --------------------------------------------------------------- */
 
 /** Frees all children of a node, not the node itself; NULL does nothing.
- * Source: talloc_free_children(). */
+ * A child that refuses stays where it is, and what refuses further below
+ * becomes a child of ctx.  References that ctx holds are given up.
+ * Threads: tree.
+ * Source: talloc_free_children(), which gives what refuses to ctx's parent. */
 SLICE_API void ralloc_free_children (void *ctx);
 
 /** Is `ancestor` an ancestor of ptr (or ptr itself)?  NULL is ancestor of
@@ -64,8 +67,9 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  *
  * A node that is kept while its parent is freed moves to the parent of the
  * node that the program freed, or becomes a root if that had none; with
- * ralloc_free_children (ctx) it moves to the parent of ctx.  The
- * function may free other nodes, add children, or steal its node away, which
+ * ralloc_free_children (ctx) it becomes a child of ctx, or stays one.  A node
+ * that holds a reference, or has such a node below it, is asked before what it
+ * keeps is freed.  The function may free other nodes, add children, or steal its node away, which
  * keeps it.  If it frees the parent of its node, the node is kept, whatever it
  * returns, and moves as if it had refused.
  * A node may have a destructor as well, which runs when the node is freed.
@@ -168,6 +172,9 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  * A node always has one parent.  When the node would be freed (by
  * ralloc_free() on it or on an ancestor), it moves to the oldest context that
  * holds a reference and is not freed as well; that reference is used up.
+ * Where all of these lie in the tree that is freed, one of them may survive
+ * that (by a reference to it or to a node above it, or because one refuses):
+ * then it moves out first, and the node to it.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().

@@ -212,6 +212,143 @@ test_reference_dying (void)
   g_test_trap_assert_stderr ("*211*can't be kept: ralloc_reference*");
 }
 
+/* --- references from contexts that survive themselves --- */
+
+static bool answer;
+
+static bool
+answer_refuses (void *node)
+{
+  (void) node;
+  return answer;
+}
+
+/*  keep , p ( user ( holder ) , n ): the holder keeps n. */
+static struct
+{
+  void *keep, *p, *user, *holder, *n;
+} tied;
+
+static void
+tied_new (void)
+{
+  n_destroyed = 0;
+  tied.keep = ralloc_context (NULL);
+  tied.p = ralloc_context (NULL);
+  tied.user = ralloc_size (tied.p, 10);
+  tied.holder = ralloc_size (ralloc_size (tied.user, 10), 10);
+  tied.n = ralloc_size (tied.p, 10);
+  ralloc_set_destructor (tied.n, count_destroyed);
+  ralloc_reference (tied.holder, tied.n);
+}
+
+static void
+tied_check (void *parent_of_user)
+{
+  g_assert_cmpuint (n_destroyed, ==, 0);
+  g_assert_true (ralloc_parent (tied.user) == parent_of_user);
+  g_assert_true (ralloc_parent (tied.n) == tied.holder);
+  g_assert_cmpuint (ralloc_reference_count (tied.n), ==, 0);
+  ralloc_set_refusing_destructor (tied.user, NULL);
+  ralloc_free (parent_of_user != NULL ? parent_of_user : tied.user);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  if (parent_of_user != tied.keep)
+    ralloc_free (tied.keep);
+}
+
+/* The user of a node survives, so the node does, though it comes first. */
+static void
+test_reference_survives (void)
+{
+  tied_new ();
+  ralloc_reference (tied.keep, tied.user);
+  ralloc_free (tied.p);
+  tied_check (tied.keep);
+
+  answer = true;
+  tied_new ();
+  ralloc_set_refusing_destructor (tied.user, answer_refuses);
+  ralloc_free (tied.p);
+  tied_check (NULL);
+
+  /* By way of another node that comes first. */
+  tied_new ();
+  void *between = ralloc_size (tied.p, 10);
+  ralloc_unlink (tied.holder, tied.n);
+  ralloc_reference (tied.holder, between);
+  ralloc_reference (ralloc_size (between, 1), tied.n);
+  ralloc_reference (tied.keep, tied.user);
+  ralloc_free (tied.p);
+  g_assert_cmpuint (n_destroyed, ==, 0);
+  g_assert_true (ralloc_parent (between) == tied.holder);
+  g_assert_true (ralloc_is_ancestor (between, tied.n));
+  ralloc_free (tied.keep);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+
+  /* One that may refuse and does not: all goes. */
+  answer = false;
+  tied_new ();
+  ralloc_set_refusing_destructor (tied.user, answer_refuses);
+  ralloc_free (tied.p);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  ralloc_free (tied.keep);
+}
+
+/* The holder lies below the node that is freed. */
+static void
+test_reference_survives_below (void)
+{
+  tied_new ();
+  ralloc_steal (tied.n, tied.user);
+  ralloc_reference (tied.keep, tied.user);
+  g_assert_false (ralloc_try_free (tied.n));
+  tied_check (tied.keep);
+  ralloc_free (tied.p);
+
+  answer = true;
+  tied_new ();
+  ralloc_steal (tied.n, tied.user);
+  ralloc_set_refusing_destructor (tied.user, answer_refuses);
+  g_assert_false (ralloc_try_free (tied.n));
+  tied_check (tied.p);
+}
+
+enum
+{
+  N_CHAIN = 20000,
+  N_CHAIN_WATCHED = 1000
+};
+
+/* Long chains of references, and rings: each node is looked at a few times. */
+static void
+test_reference_chain (void)
+{
+  unsigned n = is_annotated () || is_checking () ? N_CHAIN_WATCHED : N_CHAIN;
+
+  for (int is_kept = 0; is_kept <= 1; is_kept++)
+    {
+      void *keep = ralloc_context (NULL);
+      void *p = ralloc_context (NULL);
+      void *first = ralloc_size (p, 10);
+      void *last = first;
+      for (unsigned i = 0; i < n; i++)
+        {
+          void *node = ralloc_size (p, 10);
+          ralloc_set_destructor (node, count_destroyed);
+          ralloc_reference (last, node);
+          last = node;
+        }
+      ralloc_reference (last, first);
+      if (is_kept)
+        ralloc_reference (keep, first);
+      n_destroyed = 0;
+      ralloc_free (p);
+      g_assert_cmpuint (n_destroyed, ==, is_kept ? 0 : n);
+      ralloc_free (keep);
+      g_assert_cmpuint (n_destroyed, ==, n);
+    }
+}
+
 /* --- limits --- */
 
 static size_t
@@ -229,6 +366,119 @@ held (void *node)
 }
 
 /* Names and records are not counted. */
+/* --- limits while a tree is freed --- */
+
+/*  root ( upper ( top ( last , first ) ) ): `first' is the younger, and so is
+ * freed first; then the destructor of `last' runs. */
+static struct
+{
+  void *root, *upper, *top, *other;
+  size_t used;
+  bool done;
+} freed;
+
+static void
+freed_new (void (*destructor) (void *))
+{
+  freed.root = ralloc_context (NULL);
+  freed.other = ralloc_context (NULL);
+  freed.upper = ralloc_size (freed.root, 100);
+  freed.top = ralloc_size (freed.upper, 100);
+  ralloc_set_destructor (ralloc_size (freed.top, 1000), destructor);
+  ralloc_size (freed.top, 1000);
+  freed.done = false;
+}
+
+/* What a limit counts is what is there. */
+static void
+limit_check (const void *ctx)
+{
+  size_t used = ralloc_limit_used (ctx);
+
+  g_assert_true (ralloc_set_limit (ctx, 0));
+  g_assert_true (ralloc_set_limit (ctx, 1 << 20));
+  g_assert_cmpuint (ralloc_limit_used (ctx), ==, used);
+}
+
+static void
+steal_into_root (void *node)
+{
+  void *node_1000 = ralloc_size (NULL, 1000);
+
+  freed.used = ralloc_limit_used (freed.root);
+  freed.done = ralloc_try_steal (freed.root, node_1000);
+  g_assert_true (ralloc_limit_used (ralloc_parent (node)) == 0
+                 || ralloc_limit_used (freed.top) < freed.used);
+}
+
+static void
+move_upper (void *node)
+{
+  (void) node;
+  ralloc_steal (freed.other, freed.upper);
+  freed.used = ralloc_limit_used (freed.root);
+}
+
+static void
+limit_upper (void *node)
+{
+  (void) node;
+  g_assert_true (ralloc_set_limit (freed.upper, 1 << 20));
+  freed.used = ralloc_limit_used (freed.upper);
+}
+
+static void
+test_limit_freeing (void)
+{
+  size_t full;
+
+  /* The room of what is freed already may be used. */
+  freed_new (steal_into_root);
+  ralloc_set_limit (freed.root, 1 << 20);
+  full = ralloc_limit_used (freed.root);
+  ralloc_set_limit (freed.root, full);
+  ralloc_set_limit (freed.top, full);
+  ralloc_free (freed.top);
+  g_assert_cmpuint (freed.used, <=, full - 1000);
+  g_assert_true (freed.done);
+  limit_check (freed.root);
+  ralloc_free (freed.root);
+  ralloc_free (freed.other);
+
+  /* Of ralloc_free_children() as well. */
+  freed_new (steal_into_root);
+  ralloc_set_limit (freed.root, full);
+  ralloc_free_children (freed.top);
+  g_assert_true (freed.done);
+  limit_check (freed.root);
+  ralloc_free (freed.root);
+  ralloc_free (freed.other);
+
+  /* What is being freed moves with the node above it. */
+  for (int is_limited = 0; is_limited <= 1; is_limited++)
+    {
+      freed_new (move_upper);
+      ralloc_set_limit (freed.root, 1 << 20);
+      if (is_limited)
+        ralloc_set_limit (freed.other, 1 << 20);
+      ralloc_free (freed.top);
+      limit_check (freed.root);
+      g_assert_cmpuint (freed.used, ==, ralloc_limit_used (freed.root));
+      if (is_limited)
+        limit_check (freed.other);
+      ralloc_free (freed.root);
+      ralloc_free (freed.other);
+    }
+
+  /* A limit that is set above it counts it. */
+  freed_new (limit_upper);
+  ralloc_free (freed.top);
+  g_assert_cmpuint (freed.used, >, 1000);
+  limit_check (freed.upper);
+  ralloc_free (freed.root);
+  ralloc_free (freed.other);
+}
+
 static void
 test_limit_names (void)
 {
@@ -664,7 +914,11 @@ main (int argc, char **argv)
   ADD ("unlink", test_unlink);
   ADD ("reference-inside", test_reference_inside);
   ADD ("reference-dying", test_reference_dying);
+  ADD ("reference-survives", test_reference_survives);
+  ADD ("reference-survives-below", test_reference_survives_below);
+  ADD ("reference-chain", test_reference_chain);
   ADD ("limit", test_limit);
+  ADD ("limit-freeing", test_limit_freeing);
   ADD ("limit-names", test_limit_names);
   ADD ("limit-counts", test_limit_counts);
   ADD ("limit-arenas", test_limit_arenas);

@@ -230,6 +230,183 @@ test_free_children (void)
   g_assert_cmpuint (n_calls, ==, 2);
 }
 
+/* Of the children of a node, one that refuses stays where it is; one from
+ * further below moves to that node. */
+static void
+test_free_children_refused (void)
+{
+  void *root = ralloc_context (NULL);
+  void *ctx = ralloc_size (root, 10);
+  void *older = ralloc_size (ctx, 10);
+  void *stays = ralloc_size (ctx, 10);
+  void *younger = ralloc_size (ctx, 10);
+  void *below = ralloc_size (younger, 10);
+
+  ralloc_set_destructor (older, count_call);
+  ralloc_set_refusing_destructor (stays, refuse);
+  ralloc_set_refusing_destructor (below, refuse);
+  ralloc_size (stays, 1);
+  n_calls = 0;
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (n_calls, ==, 3);
+  g_assert_true (ralloc_parent (stays) == ctx);
+  g_assert_true (ralloc_parent (below) == ctx);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 5);
+  /* Each time anew. */
+  ralloc_size (ctx, 10);
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (n_calls, ==, 5);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 5);
+  ralloc_set_refusing_destructor (stays, NULL);
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 3);
+  /* References that the node itself holds are given up. */
+  stays = ralloc_size (ctx, 10);
+  ralloc_reference (ctx, stays);
+  ralloc_steal (ctx, stays);
+  ralloc_reference (ctx, below);
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 3);
+  ralloc_set_refusing_destructor (below, NULL);
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 2);
+  ralloc_free (root);
+}
+
+/* --- children that stay, and what user code does with them --- */
+
+enum
+{
+  N_STAY = 10,
+  STAY_MANY = 20000,
+  STAY_MANY_WATCHED = 500
+};
+
+static struct
+{
+  void *other, *ctx; /* ctx is a child of other */
+  void *last;        /* the child that was asked last */
+  bool refuses;
+} stay;
+
+static bool
+stay_here (void *node)
+{
+  (void) node;
+  return stay.refuses;
+}
+
+static bool
+stay_and_free_last (void *node)
+{
+  void *last = stay.last;
+
+  stay.last = node;
+  if (last != NULL && stay.refuses)
+    {
+      ralloc_set_refusing_destructor (last, NULL);
+      ralloc_free (last);
+    }
+  return stay.refuses;
+}
+
+static bool
+stay_and_steal_last (void *node)
+{
+  if (stay.last != NULL && stay.refuses)
+    ralloc_steal (stay.other, stay.last);
+  stay.last = node;
+  return stay.refuses;
+}
+
+static bool
+stay_and_adopt (void *node)
+{
+  (void) node;
+  if (stay.refuses)
+    {
+      ralloc_adopt (stay.other, stay.ctx);
+      ralloc_set_destructor (ralloc_size (stay.ctx, 1), count_call);
+    }
+  return stay.refuses;
+}
+
+static bool
+stay_and_resize (void *node)
+{
+  if (!stay.refuses)
+    return false;
+  if (stay.last != NULL)
+    reralloc_size (stay.ctx, stay.last, 3000);
+  stay.last = node;
+  stay.ctx = reralloc_size (stay.other, stay.ctx, 5000 + N_STAY);
+  return true;
+}
+
+static bool
+stay_and_repeat (void *node)
+{
+  ralloc_set_refusing_destructor (node, stay_here);
+  if (stay.refuses)
+    {
+      ralloc_size (stay.ctx, 10);
+      ralloc_free_children (stay.ctx);
+    }
+  return stay.refuses;
+}
+
+/* n_left of the children stay, and the other node gets n_other. */
+static void
+stay_run (bool (*refuses) (void *), size_t n_left, size_t n_other)
+{
+  stay.other = ralloc_context (NULL);
+  stay.ctx = ralloc_size (stay.other, 10);
+  stay.last = NULL;
+  stay.refuses = true;
+  for (unsigned i = 0; i < N_STAY; i++)
+    {
+      ralloc_set_refusing_destructor (ralloc_size (stay.ctx, 10), refuses);
+      ralloc_size (stay.ctx, 10);
+    }
+  ralloc_free_children (stay.ctx);
+  g_assert_cmpuint (ralloc_total_nodes (stay.ctx), ==, 1 + n_left);
+  g_assert_cmpuint (ralloc_total_nodes (stay.other), ==, 2 + n_left + n_other);
+  stay.refuses = false;
+  ralloc_free (stay.other);
+}
+
+static void
+test_stays_changed (void)
+{
+  uint64_t before = live_blocks ();
+
+  stay_run (stay_here, N_STAY, 0);
+  stay_run (stay_and_free_last, 1, 0);
+  stay_run (stay_and_steal_last, 1, N_STAY - 1);
+  stay_run (stay_and_adopt, 0, 2 * N_STAY - 1);
+  stay_run (stay_and_resize, N_STAY, 0);
+  stay_run (stay_and_repeat, N_STAY, 0);
+  g_assert_cmpuint (live_blocks (), ==, before);
+}
+
+/* Each that stays is passed a few times, however many there are: in quadratic
+ * time this would not end. */
+static void
+test_many_stay (void)
+{
+  unsigned n
+      = is_annotated () || is_checking () ? STAY_MANY_WATCHED : STAY_MANY;
+  void *ctx = ralloc_context (NULL);
+
+  stay.refuses = true;
+  for (unsigned i = 0; i < n; i++)
+    ralloc_set_refusing_destructor (ralloc_size (ctx, 10), stay_here);
+  ralloc_free_children (ctx);
+  g_assert_cmpuint (ralloc_total_nodes (ctx), ==, n + 1);
+  stay.refuses = false;
+  ralloc_free (ctx);
+}
+
 /* --- order with both kinds of destructors --- */
 
 static GString *order;
@@ -680,7 +857,8 @@ test_fallback_parent_freed (void)
   tower_check (&t, NULL);
   ralloc_free (t.stays);
 
-  /* The children of a node, which its youngest child frees: it goes last. */
+  /* The children of a node, which its youngest child frees: it goes last, and
+   * what refuses goes to its parent. */
   t = tower_new ();
   victim = t.top;
   ralloc_free_children (t.top);
@@ -780,6 +958,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/fallback-parent-freed", test_fallback_parent_freed);
   g_test_add_func ("/slice/ralloc-free/fallback-parent-moved", test_fallback_parent_moved);
   g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
+  g_test_add_func ("/slice/ralloc-free/free-children-refused",
+                   test_free_children_refused);
+  g_test_add_func ("/slice/ralloc-free/stays-changed", test_stays_changed);
+  g_test_add_func ("/slice/ralloc-free/many-stay", test_many_stay);
   g_test_add_func ("/slice/ralloc-free/order-asked", test_order_asked);
   g_test_add_func ("/slice/ralloc-free/deep", test_deep);
   g_test_add_func ("/slice/ralloc-free/wide", test_wide);

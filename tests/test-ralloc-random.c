@@ -44,6 +44,9 @@ typedef struct
   bool has_destructor;
   bool refuses;
   bool is_dying;
+  bool stays;          /* among those that do_free_children () frees */
+  unsigned search;     /* the last search that met it */
+  int from;            /* what it may save */
 } Place;
 
 static Place places[N_PLACES];
@@ -179,48 +182,161 @@ model_ends_with (int ctx, int target)
   return false;
 }
 
+/* The node whose children are freed, or -1. */
+static int model_keep = -1;
+
+static void
+model_move_out (int to, int i)
+{
+  model_move (to, i);
+  places[i].stays = to >= 0 && to == model_keep;
+}
+
+/* The first node above the part of a tree that goes. */
+static int
+model_fallback (int at, int target)
+{
+  while (at != target && !places[at].is_dying)
+    at = places[at].parent;
+  while (at >= 0 && (at == target || places[at].is_dying))
+    at = places[at].parent;
+  return at;
+}
+
+/* Moves a node to the oldest holder that does not go. */
 static bool
-model_is_inherited (int i)
+model_take (int i, int target)
 {
   for (unsigned k = 0; k < places[i].references->len; k++)
     {
       int reference = INDEX (places[i].references, k);
       int owner = places[reference].parent;
-      if (!model_ends_with (owner, i))
+      if (owner != model_keep && !model_ends_with (owner, target))
         {
           model_unlink (reference);
           model_end (reference);
-          model_move (owner, i);
+          model_move_out (owner, i);
           return true;
         }
     }
   return false;
 }
 
+/* Notes the nodes with references from a holder up to the part that goes.  The
+ * topmost one that refuses moves. */
+static bool
+model_way_up (int at, int from, int target, GArray *queue, unsigned search)
+{
+  int refuser = -1;
+
+  for (; at != model_keep && at != target && !places[at].is_dying
+         && places[at].search != search;
+       at = places[at].parent)
+    {
+      if (places[at].refuses)
+        refuser = at;
+      if (places[at].references->len > 0)
+        {
+          places[at].search = search;
+          places[at].from = from;
+          g_array_append_val (queue, at);
+        }
+    }
+  if (refuser >= 0)
+    model_move_out (model_fallback (refuser, target), refuser);
+  return refuser >= 0;
+}
+
+/* One search.  True: something has moved, the target or one that refuses. */
+static bool
+model_search (int target, bool *is_moved)
+{
+  static unsigned n_searches;
+  GArray *queue = g_array_new (FALSE, FALSE, sizeof (int));
+  bool found = false;
+
+  n_searches++;
+  g_array_append_val (queue, target);
+  for (unsigned q = 0; q < queue->len && !found; q++)
+    {
+      int at = INDEX (queue, q);
+      found = model_take (at, target);
+      while (found && at != target)
+        {
+          at = places[at].from;
+          g_assert_true (model_take (at, target));
+        }
+      *is_moved = found;
+      for (unsigned k = 0; k < places[at].references->len && !found; k++)
+        found = model_way_up (places[INDEX (places[at].references, k)].parent,
+                              at, target, queue, n_searches);
+    }
+  g_array_free (queue, TRUE);
+  return found;
+}
+
+/* Is a node kept by a context that survives?  That may lie in the tree that
+ * goes, and move out of it first. */
+static bool
+model_is_kept (int i)
+{
+  bool is_moved = false;
+
+  while (!is_moved && places[i].references->len > 0
+         && model_search (i, &is_moved))
+    ;
+  return is_moved;
+}
+
+static int
+model_first (int at)
+{
+  for (unsigned k = 0; k < places[at].children->len; k++)
+    {
+      int child = INDEX (places[at].children, k);
+      if (at != model_keep || !places[child].stays)
+        return child;
+    }
+  return -1;
+}
+
 static void
 model_walk (int at, int fallback)
 {
-  while (places[at].children->len > 0)
+  int child;
+
+  while ((child = model_first (at)) >= 0)
     {
-      int child = INDEX (places[at].children, 0);
-      if (model_is_inherited (child))
+      if (model_is_kept (child))
         continue;
-      if (places[child].refuses)
+      if (places[child].refuses && at == model_keep)
+        places[child].stays = true;
+      else if (places[child].refuses)
+        model_move_out (fallback, child);
+      else
         {
-          model_move (fallback, child);
-          continue;
+          model_unlink (child);
+          places[child].is_dying = true;
+          model_walk (child, fallback);
+          model_end (child);
         }
-      model_unlink (child);
-      places[child].is_dying = true;
-      model_walk (child, fallback);
-      model_end (child);
     }
+}
+
+static void
+model_free_children (int i)
+{
+  model_keep = i;
+  model_walk (i, i);
+  model_keep = -1;
+  for (unsigned k = 0; k < places[i].children->len; k++)
+    places[INDEX (places[i].children, k)].stays = false;
 }
 
 static bool
 model_free (int i)
 {
-  if (model_is_inherited (i) || places[i].refuses)
+  if (model_is_kept (i) || places[i].refuses)
     return false;
   model_unlink (i);
   places[i].is_dying = true;
@@ -372,6 +488,8 @@ place_begin (int i, int parent, Kind kind, void *node)
   place->limit = 0;
   place->name = 0;
   place->has_destructor = place->refuses = place->is_dying = false;
+  place->stays = false;
+  place->search = 0;
   place->target = -1;
   if (node != NULL)
     g_hash_table_insert (by_node, node, GINT_TO_POINTER (i));
@@ -553,7 +671,7 @@ do_free_children (void)
   if (i < 0 || places[i].children->len > 5)
     return;
   ralloc_free_children (places[i].node);
-  model_walk (i, places[i].parent);
+  model_free_children (i);
 }
 
 static void

@@ -140,9 +140,22 @@ struct Extension
   uint8_t kind;                  /* ExtensionKind */
   bool asked;                    /* the refusing destructor is running */
   bool tracked;                  /* on the list of roots */
+  bool stays;                    /* where ralloc_free_children() frees others */
   uintptr_t thread;              /* owner of a root (debug); 0: none */
-  void *root_next;               /* the list of roots, if tracked */
-  void **root_pprev;
+  union
+  {
+    struct
+    {
+      void *next;                /* the list of roots, if tracked */
+      void **pprev;
+    } root;
+    struct                       /* of a node with a parent, in a search for */
+    {                            /* holders that survive */
+      Extension *next;
+      Extension *from;           /* what it may save */
+    } search;
+  };
+  uintptr_t search_serial;       /* the last search that met it */
 };
 
 /* --- the mode ------------------------------------------------------------ */
@@ -418,8 +431,15 @@ context_has_suspended (void)
   return UNLIKELY (LOAD (&sli_context_n_suspended) != 0);
 }
 
-/* User code has made a node move. */
+/* User code has resized a node, which moved. */
 void sli_context_walks_moved (void *old, void *payload);
+/* User code has given nodes another parent. */
+void sli_context_walks_stolen (void);
+/* A node that was to stay among those that are freed is no more there. */
+void sli_context_walks_left (Extension *extension);
+/* The dying trees below a node: the bytes that they hold, and their flags. */
+size_t sli_context_walks_bytes (const void *top);
+void sli_context_walks_set_flags (const void *top);
 
 /* --- large nodes (large.c) ----------------------------------------------- */
 
@@ -469,8 +489,9 @@ void sli_gc_release (void *payload);       /* gc.c: slabs */
 size_t sli_gc_bytes (const void *payload);
 bool sli_gc_is_context (const void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
-/* The new owner of a node whose parent frees it; NULL if there is none. */
-void *sli_reference_new_owner (void *payload);
+/* The references to a node, oldest first: payloads of nodes.  NULL: none. */
+void *sli_reference_first (const Extension *extension);
+void *sli_reference_next (const void *reference);
 
 /* Is a node the reference that a context holds? */
 static inline bool
@@ -491,8 +512,12 @@ void sli_limit_subtract (const void *ctx, size_t bytes);
 bool sli_limit_has_room (const void *ctx, size_t bytes);
 bool sli_limit_move_has_room (const void *new_ctx, void *ptr);
 void sli_limit_drop (Extension *extension);
+/* All below a node, and with it the trees that are being freed below it; or
+ * only what the lists lead to. */
 size_t sli_limit_subtree_bytes (const void *top);
+size_t sli_limit_listed_bytes (const void *top);
 void sli_limit_set_flags (void *top, bool limited);
+void sli_limit_set_listed_flags (void *top, bool limited);
 
 /* Formats a text of `length' bytes into a block of length + 1 bytes, which the
  * caller frees by slice_free1().  A text that may be made of the string that

@@ -56,6 +56,8 @@ sli_context_unextend (Node *node)
 {
   Extension *extension = node->child;
 
+  if (UNLIKELY (extension->stays))
+    sli_context_walks_left (extension);
   name_drop (extension);
   sli_limit_drop (extension);
   sli_reference_target_freed (extension);

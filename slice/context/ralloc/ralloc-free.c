@@ -13,8 +13,9 @@
  * Before user code runs, the walk writes the current list back and frees the
  * collected blocks, so user code finds every list whole.
  *
- * How blocks are freed: ralloc-free-blocks.c; what user code may do in a
- * walk: ralloc-free-suspend.c.
+ * How blocks are freed: ralloc-free-blocks.c; which nodes survive:
+ * ralloc-free-survive.c; what user code may do in a walk:
+ * ralloc-free-suspend.c.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -95,62 +96,6 @@ destructor_ran (Walk *walk, void *payload, Node *node)
   sli_free_suspend (walk, payload);
   destructor (payload);
   sli_free_resume (walk);
-  return true;
-}
-
-/* --- nodes that may survive ---------------------------------------------- */
-
-/* Calls the refusing destructor.  True: the node stays alive. */
-static COLD bool
-node_refuses (Walk *walk, void *at, void *payload, Extension *extension)
-{
-  bool refused;
-
-  sli_free_suspend (walk, at);
-  extension->asked = true;
-  refused = extension->refuses (payload);
-  sli_free_resume (walk);
-  /* The extension is still valid: a free of the node while its refusing
-   * destructor runs does nothing. */
-  extension->asked = false;
-  return refused;
-}
-
-/* Does a child that has an extension survive?  True: read the list again; the
- * child has moved away, or others may have. */
-CONTEXT_TEXT static COLD bool
-child_survives (Walk *walk, void *at, void *child)
-{
-  Node *node = node_of (child);
-  Extension *extension = node->child;
-  bool refused = true;
-  void *new_owner;
-
-  if (extension->references != NULL)
-    {
-      new_owner = sli_reference_new_owner (child);
-      if (new_owner != NULL)
-        {
-          sli_context_steal (new_owner, node, child, "ralloc_free");
-          return true;
-        }
-    }
-  if (extension->refuses == NULL)
-    return false;
-  /* A refusing destructor that frees the parent of its node is not called
-   * again: the node moves as if it had refused. */
-  if (!extension->asked)
-    {
-      refused = node_refuses (walk, at, child, extension);
-      child = extension->owner; /* it may have been resized */
-      node = node_of (child);
-      if (node->pprev == &node->next || node_parent (node) != walk->at)
-        return true; /* it stole its node away */
-      if (!refused)
-        extension->refuses = NULL; /* called once */
-    }
-  if (refused)
-    sli_context_steal (walk->fallback_parent, node, child, "ralloc_free");
   return true;
 }
 
@@ -265,20 +210,62 @@ leaves_free_trailing (void *at, void **slot, bool examined)
   return child;
 }
 
+/* The word that points to the next child to be freed: what stays is behind. */
+static inline void **
+walk_slot (const Walk *walk, const void *at, Node *at_node)
+{
+  if (UNLIKELY (at == walk->keep) && walk->stayed != NULL)
+    return &node_of (walk->stayed)->next;
+  return node_children (at_node);
+}
+
+/* The list of the node that is kept has come to its end.  Where user code ran,
+ * it may have put children in front of those that stay: then the walk looks
+ * once more. */
+static COLD bool
+keep_is_done (Walk *walk, void *keep)
+{
+  bool again = walk->is_changed && walk->stayed != NULL;
+  void *child = again ? NULL : node_first_child (node_of (keep));
+
+  walk->is_changed = false;
+  walk->stayed = NULL;
+  for (; child != NULL; child = node_of (child)->next)
+    {
+      Extension *extension = node_extension (node_of (child));
+      if (extension != NULL && extension->stays)
+        sli_context_walks_left (extension);
+    }
+  return !again;
+}
+
 /* May the walk descend to the child at the front of a list?  False: read the
- * list again; the child has moved away, or the list has changed.  Writes the
- * list back first, as user code may run. */
+ * list again; the child stays or has moved away, or the list has changed.
+ * Writes the list back first, as user code may run. */
 CONTEXT_TEXT static COLD bool
 unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
   Node *node = node_of (child);
+  Extension *extension = node_extension (node);
 
   walk->at = at;
   *slot = child;
   node->pprev = slot;
   if (node_parent (node) != at)
     sli_context_damaged (child, "ralloc_free");
-  return (node->parent & NODE_EXT) == 0 || !child_survives (walk, at, child);
+  if (extension == NULL)
+    return true;
+  if (at == walk->keep && extension->stays)
+    {
+      walk->stayed = child;
+      return false;
+    }
+  if (sli_free_child_survives (walk, at, child))
+    return false;
+  /* Its own limit does not count what was freed beside it. */
+  if (extension->limit != NULL)
+    walk_settle_limits (walk, at);
+  return true;
 }
 
 /* Frees the descendants of `at' and, unless it is walk->keep, the node itself.
@@ -290,7 +277,7 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
   for (;;)
     {
       Node *at_node = tail ? sli_context_trailing_header (at) : head_of (at);
-      void **slot = node_children (at_node);
+      void **slot = walk_slot (walk, at, at_node);
       void *child = tail ? leaves_free_trailing (at, slot, examined)
                          : leaves_free (walk, at, *slot, slot, examined);
       Node *node;
@@ -319,8 +306,12 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
           continue;
         }
       *slot = NULL;
-      if (at == walk->keep)
-        return;
+      if (UNLIKELY (at == walk->keep))
+        {
+          if (keep_is_done (walk, at))
+            return;
+          continue;
+        }
       child = at;
       if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
         {
@@ -375,50 +366,10 @@ tree_free (void *ptr, Node *node, const char *operation)
   walk_begin (&walk, ptr, NULL, NULL);
   walk_detach (&walk, ptr, node, operation);
   walk_all (&walk);
-  if (UNLIKELY (walk.limited_bytes > 0 && walk.fallback_parent != NULL))
-    sli_limit_subtract (walk.fallback_parent, walk.limited_bytes);
+  walk_settle_limits (&walk, walk.fallback_parent);
   assert_slow (walk.fallback_parent == NULL
                || sli_context_node_is_right (walk.fallback_parent));
   sli_free_flush (&walk);
-}
-
-/* Moves the top of a tree to a context that has a reference to it, if any. */
-CONTEXT_TEXT static COLD bool
-top_has_new_owner (void *ptr, Node *node, const char *operation)
-{
-  void *new_owner = NULL;
-
-  if (((Extension *) node->child)->references != NULL)
-    new_owner = sli_reference_new_owner (ptr);
-  if (new_owner != NULL)
-    sli_context_steal (new_owner, node, ptr, operation);
-  return new_owner != NULL;
-}
-
-/* Does the top of a tree survive?  *ptr may move meanwhile. */
-CONTEXT_TEXT static COLD bool
-top_survives (void **ptr, const char *operation)
-{
-  Node *node = node_of (*ptr);
-  Extension *extension = node->child;
-  void *parent = node_parent (node);
-  bool refused;
-
-  if (extension->asked)
-    return true;
-  if (top_has_new_owner (*ptr, node, operation))
-    return true;
-  if (extension->refuses == NULL)
-    return false;
-  extension->asked = true;
-  refused = extension->refuses (*ptr);
-  extension->asked = false;
-  *ptr = extension->owner;
-  /* If the destructor stole its node away, the node survives as well. */
-  if (refused || node_parent (node_of (*ptr)) != parent)
-    return true;
-  extension->refuses = NULL;
-  return top_has_new_owner (*ptr, node_of (*ptr), operation);
 }
 
 /* Any pointer, in any mode. */
@@ -433,7 +384,7 @@ any_free (void *ptr, const char *operation)
     sli_roots_check_thread (ptr, operation);
   if (UNLIKELY ((node->parent & NODE_EXT) != 0))
     {
-      if (top_survives (&ptr, operation))
+      if (sli_free_top_survives (&ptr, operation))
         return false;
       node = node_of (ptr);
     }
@@ -491,19 +442,17 @@ void
 ralloc_free_children (void *ctx)
 {
   Walk walk;
-  Node *node;
 
   if (ctx == NULL)
     return;
-  node = sli_context_check (ctx, "ralloc_free_children");
+  sli_context_check (ctx, "ralloc_free_children");
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
-  walk_begin (&walk, ctx, ctx, node_parent (node));
+  walk_begin (&walk, ctx, ctx, ctx);
   walk_all (&walk);
   /* A destructor may have freed ctx as well. */
   ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;
-  if (UNLIKELY (walk.limited_bytes > 0 && ctx != NULL))
-    sli_limit_subtract (ctx, walk.limited_bytes);
+  walk_settle_limits (&walk, ctx);
   assert_slow (ctx == NULL || sli_context_tree_is_right (ctx));
   sli_free_flush (&walk);
 }

@@ -1,7 +1,7 @@
 /* ralloc-free.h - a walk that frees, and the blocks on their way back
  *
- * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c and
- * ralloc-free-suspend.c alone.  No locks: a walk is its thread's.
+ * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c,
+ * ralloc-free-suspend.c and ralloc-free-survive.c alone.  No locks: a walk is its thread's.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -42,10 +42,17 @@ typedef struct Walk
 {
   void *top;             /* the node that the user freed */
   void *keep;            /* top, if only its descendants are freed, or NULL */
-  void *fallback_parent; /* top's parent: where a refusing node moves */
+  void *fallback_parent; /* where a refusing node moves: top's parent, or
+                            keep */
   void *at;              /* the current node, valid while user code runs */
   struct Walk *outer;    /* the walk whose user code began this one */
-  size_t limited_bytes;  /* to be subtracted from limits above top */
+  size_t limited_bytes;  /* to be subtracted from limits at and above the
+                            current node */
+  uintptr_t search_serial; /* of the last search that found nothing, if no user
+                              code has run since; or 0 */
+  void *stayed;          /* the child of keep that stays and was passed last,
+                            or NULL */
+  bool is_changed;       /* user code ran since the list was begun */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
@@ -62,6 +69,9 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->keep = keep;
   walk->fallback_parent = fallback_parent;
   walk->limited_bytes = 0;
+  walk->search_serial = 0;
+  walk->stayed = NULL;
+  walk->is_changed = false;
   walk->is_large = false;
   walk->leaves.n = 0;
   walk->others.n = 0;
@@ -93,6 +103,24 @@ void sli_free_suspend (Walk *walk, void *at);
 void sli_free_resume (Walk *walk);
 /* User code frees a node.  True: a suspended walk frees it. */
 bool sli_free_on_nested (void *ptr, const char *operation);
+
+/* Bytes that were freed leave the limits at and above `at'. */
+static inline void
+walk_settle_limits (Walk *walk, const void *at)
+{
+  if (UNLIKELY (walk->limited_bytes > 0) && at != NULL)
+    sli_limit_subtract (at, walk->limited_bytes);
+  walk->limited_bytes = 0;
+}
+
+/* --- ralloc-free-survive.c ----------------------------------------------- */
+
+/* Does a child of the walk's node, or the top of a tree, survive?  It has an
+ * extension.  User code may run, *ptr may move. */
+bool sli_free_child_survives (Walk *walk, void *at, void *child);
+bool sli_free_top_survives (void **ptr, const char *operation);
+
+/* --- taking a tree off --------------------------------------------------- */
 
 /* Takes the node that the walk frees off its list. */
 CONTEXT_TEXT static inline void

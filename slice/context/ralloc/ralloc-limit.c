@@ -104,7 +104,7 @@ sli_limit_drop (Extension *extension)
 }
 
 size_t
-sli_limit_subtree_bytes (const void *top)
+sli_limit_listed_bytes (const void *top)
 {
   const void *at;
   size_t bytes = 0;
@@ -112,6 +112,15 @@ sli_limit_subtree_bytes (const void *top)
   for (at = top; at != NULL; at = sli_context_walk (top, at))
     bytes += sli_context_held_bytes (at);
   return bytes;
+}
+
+size_t
+sli_limit_subtree_bytes (const void *top)
+{
+  size_t bytes = sli_limit_listed_bytes (top);
+
+  return context_has_suspended () ? bytes + sli_context_walks_bytes (top)
+                                  : bytes;
 }
 
 /* A limit that is above ptr already counts its bytes. */
@@ -136,7 +145,7 @@ sli_limit_move_has_room (const void *new_ctx, void *ptr)
 /* A node is limited if it or one above it, up to top, has a limit of its
  * own, or if `limited' says that something above top has. */
 void
-sli_limit_set_flags (void *top, bool limited)
+sli_limit_set_listed_flags (void *top, bool limited)
 {
   void *at;
 
@@ -152,6 +161,14 @@ sli_limit_set_flags (void *top, bool limited)
       else
         node->parent &= ~(uintptr_t) NODE_LIMITED;
     }
+}
+
+void
+sli_limit_set_flags (void *top, bool limited)
+{
+  sli_limit_set_listed_flags (top, limited);
+  if (context_has_suspended ())
+    sli_context_walks_set_flags (top);
 }
 
 static bool

@@ -127,34 +127,16 @@ sli_reference_target_moved (Extension *extension)
     reference->target = extension->owner;
 }
 
-/* Is this context freed with the tree that is being freed, or with the node
- * itself?  Every descendant of a dying node is. */
-static bool
-context_is_freed_with (const void *ctx, const void *target)
+void *
+sli_reference_first (const Extension *extension)
 {
-  for (; ctx != NULL; ctx = node_parent (node_of (ctx)))
-    if (ctx == target || node_of (ctx)->pprev == NODE_DYING)
-      return true;
-  return false;
+  return extension->references;
 }
 
 void *
-sli_reference_new_owner (void *payload)
+sli_reference_next (const void *reference)
 {
-  Extension *extension = node_of (payload)->child;
-  Reference *reference = extension->references;
-  void *new_owner;
-
-  for (; reference != NULL; reference = reference->next)
-    {
-      new_owner = node_parent (node_of (reference));
-      if (!context_is_freed_with (new_owner, payload))
-        {
-          ralloc_free (reference);
-          return new_owner;
-        }
-    }
-  return NULL;
+  return ((const Reference *) reference)->next;
 }
 
 bool

@@ -26,7 +26,7 @@ enum
 static struct
 {
   pthread_mutex_t mutex;
-  void *first;      /* an Extension; linked by root_next, root_pprev */
+  void *first;      /* an Extension; linked by root.next, root.pprev */
   bool at_exit;     /* the exit function is registered */
   bool report;      /* it prints the roots */
   bool full;
@@ -78,10 +78,10 @@ sli_roots_add (void *payload)
     return;
   roots_lock ();
   extension->tracked = true;
-  extension->root_next = roots.first;
-  extension->root_pprev = &roots.first;
+  extension->root.next = roots.first;
+  extension->root.pprev = &roots.first;
   if (roots.first != NULL)
-    ((Extension *) roots.first)->root_pprev = &extension->root_next;
+    ((Extension *) roots.first)->root.pprev = &extension->root.next;
   roots.first = extension;
   roots_unlock ();
 }
@@ -97,9 +97,9 @@ sli_roots_remove (void *payload)
   if (!extension->tracked)
     return;
   roots_lock ();
-  *extension->root_pprev = extension->root_next;
-  if (extension->root_next != NULL)
-    ((Extension *) extension->root_next)->root_pprev = extension->root_pprev;
+  *extension->root.pprev = extension->root.next;
+  if (extension->root.next != NULL)
+    ((Extension *) extension->root.next)->root.pprev = extension->root.pprev;
   extension->tracked = false;
   roots_unlock ();
 }
@@ -227,7 +227,7 @@ ralloc_track_roots (bool on)
   sli_context_mode &= (uint8_t) ~MODE_ROOTS;
   roots_lock ();
   for (extension = roots.first; extension != NULL;
-       extension = extension->root_next)
+       extension = extension->root.next)
     extension->tracked = false;
   roots.first = NULL;
   roots_unlock ();
@@ -445,10 +445,10 @@ ralloc_report_json (FILE *f, const void *ptr)
     {
       fputc ('[', f);
       for (extension = roots.first; extension != NULL;
-           extension = extension->root_next)
+           extension = extension->root.next)
         {
           json_tree (f, extension->owner);
-          fputs (extension->root_next != NULL ? ", " : "", f);
+          fputs (extension->root.next != NULL ? ", " : "", f);
         }
       fputc (']', f);
     }
@@ -476,7 +476,7 @@ sli_roots_print (FILE *f, bool full)
   const Extension *extension;
 
   for (extension = roots.first; extension != NULL;
-       extension = extension->root_next)
+       extension = extension->root.next)
     if (full)
       ralloc_report (f, extension->owner);
     else

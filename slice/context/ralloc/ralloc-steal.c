@@ -47,12 +47,14 @@ report_cycle (const void *new_ctx, const void *ptr, const char *operation)
                   operation, new_ctx, ptr);
 }
 
-/* A node without children can have nothing but itself below it. */
+/* A node without children can have nothing but itself below it, unless a tree
+ * below it is being freed and off its list. */
 static inline bool
 closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
 {
   return new_ctx == ptr
-         || (new_ctx != NULL && node_first_child (node) != NULL
+         || (new_ctx != NULL
+             && (node_first_child (node) != NULL || context_has_suspended ())
              && sli_context_is_ancestor (ptr, new_ctx));
 }
 
@@ -76,7 +78,10 @@ account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
 {
   bool to_limited
       = new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED) != 0;
+  Extension *extension = node_extension (node);
 
+  if (UNLIKELY (extension != NULL && extension->stays))
+    sli_context_walks_left (extension);
   if (UNLIKELY (to_limited || (node->parent & NODE_LIMITED)))
     steal_limited (new_ctx, node, ptr, to_limited);
   if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
@@ -144,7 +149,8 @@ plain_steal (void *new_ctx, void *ptr, bool far)
   Node *node = head_of (ptr);
   Node *parent = head_of (new_ctx);
 
-  if (UNLIKELY (sli_context_mode != 0 || new_ctx == ptr
+  if (UNLIKELY (sli_context_mode != 0 || context_has_suspended ()
+                || new_ctx == ptr
                 || (((uintptr_t) ptr | (uintptr_t) new_ctx)
                     & (NODE_ALIGN - 1)) != 0
                 || !is_at_hand (node, far)
@@ -199,6 +205,8 @@ far_steal (const void *new_ctx, void *ptr)
     report_cycle (new_ctx, ptr, "ralloc_steal");
   sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
                      "ralloc_steal");
+  if (context_has_suspended ())
+    sli_context_walks_stolen ();
   assert_slow (sli_context_tree_is_right (ptr));
   assert_slow (sli_context_tree_is_right (new_ctx));
 }
@@ -232,6 +240,8 @@ ralloc_try_steal (const void *new_ctx, void *ptr)
     }
   sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
                      "ralloc_try_steal");
+  if (context_has_suspended ())
+    sli_context_walks_stolen ();
   assert_slow (sli_context_tree_is_right (ptr));
   assert_slow (sli_context_tree_is_right (new_ctx));
   return true;
@@ -306,5 +316,7 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     adopt_as_roots (old);
   else
     adopt_splice (to, node_of (to), old);
+  if (context_has_suspended ())
+    sli_context_walks_stolen ();
   assert_slow (sli_context_node_is_right (old_ctx));
 }
