@@ -227,6 +227,7 @@ uninstall-gdb:
 	$(gdb_directory); rm -f "$$directory"/libslice.*-gdb.py
 .PHONY: install-gdb uninstall-gdb
 
+include slice/heap/local.mk
 include slice/context/local.mk
 include slice/arena/local.mk
 include slice/dropin/local.mk

@@ -73,8 +73,8 @@ findings ()
           && area_of(target) == "slab") return 1
       # A fork takes the locks of every layer.
       if (path == "alloc/fork.c") return 1
-      # Observers read every layer.
-      if (area_of(path) == "observe") return 1
+      # Observers read every layer.  The heap looks up every address.
+      if (area_of(path) ~ /^(observe|heap)$/) return 1
       return 0
     }
     BEGIN {
@@ -83,6 +83,7 @@ findings ()
       for (i = 1; i <= n_layers; i++)
         height[layers[i]] = i - 1
       height["context"] = height["arena"] = height["observe"] = n_layers
+      height["heap"] = n_layers
       height["dropin"] = height["tools"] = n_layers + 1
       while ((getline path < list) > 0)
         {

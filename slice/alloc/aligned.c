@@ -197,7 +197,7 @@ free_rounded (size_t alignment, size_t size, void *block)
       free_by_class (alignment, size, block);
       return;
     }
-  if (UNLIKELY (sli_map_has (block)))
+  if (UNLIKELY (chunk_may_be_at (block)))
     sli_dispatch_report_chunk (size, block, "slice_free_aligned");
   if (sli_dispatch.registers)
     sli_block_check_remove_at (block, size, "slice_free_aligned", CALL_SITE);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port/lock.h"
+
 /* --- batch.c --- */
 
 /* Where the block of a chunk begins, and its size; of one that is free, what
@@ -52,6 +54,10 @@ void sli_trim_thread_start (void);
 
 /* Registers the handlers; when the library is loaded. */
 void sli_fork_load (void);
+/* Names the locks of a layer above: `each' does something to all of them, in
+ * the order in which they are taken.  Once. */
+typedef void (*ForkLocks) (void (*act) (Lock *lock));
+void sli_fork_add_locks (ForkLocks each);
 /* The first call was made, and is not yet known to others. */
 void sli_fork_follow (void);
 

@@ -163,7 +163,7 @@ slice_free_bulk (size_t n, void *const *blocks)
 static bool
 is_apart (const void *block)
 {
-  if (sli_dispatch.path == PATH_MALLOC || sli_map_has (block))
+  if (sli_dispatch.path == PATH_MALLOC || chunk_may_be_at (block))
     return false;
   return sli_dispatch.path != PATH_CHECKING
          || sli_block_check_size (block) != SIZE_MAX;

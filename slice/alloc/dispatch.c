@@ -283,7 +283,7 @@ sli_dispatch_report_chunk (size_t size, const void *block,
 static void
 malloc_free (size_t size, void *block, const void *site)
 {
-  if (UNLIKELY (sli_map_has (block)))
+  if (UNLIKELY (chunk_may_be_at (block)))
     sli_dispatch_report_chunk (size, block, "slice_free1");
   if (sli_dispatch.registers)
     sli_checking_remove_large (block, size, "slice_free1", site);

@@ -29,6 +29,16 @@
 /* What a handler does to a lock. */
 typedef void (*LockAct) (Lock *lock);
 
+/* The locks of a layer above, which are taken first. */
+static ForkLocks upper_locks; /* NULL: there is none */
+static ForkLocks upper_held;  /* by the thread that forks */
+
+void
+sli_fork_add_locks (ForkLocks each)
+{
+  STORE_RELEASE (&upper_locks, each);
+}
+
 COMMON_TEXT static void
 fork_low_locks (LockAct act)
 {
@@ -85,7 +95,12 @@ fork_hold_made (void)
 COMMON_TEXT static void
 fork_prepare (void)
 {
+  ForkLocks upper = LOAD_ACQUIRE (&upper_locks);
+
+  if (upper != NULL)
+    upper (sli_lock_for_fork);
   sli_lock_for_fork (sli_dispatch_lock ());
+  upper_held = upper;
   if (sli_alloc_is_ready ())
     fork_hold_made ();
   fork_low_locks (sli_lock_for_fork);
@@ -104,6 +119,8 @@ sli_fork_follow (void)
 COMMON_TEXT static void
 fork_parent (void)
 {
+  ForkLocks upper = upper_held;
+
   if (!sli_lock_forking_here ())
     return;
   sli_lock_fork_end ();
@@ -115,6 +132,8 @@ fork_parent (void)
       sli_magazine_fork_parent ();
     }
   sli_unlock_after_fork (sli_dispatch_lock ());
+  if (upper != NULL)
+    upper (sli_unlock_after_fork);
 }
 
 static void
@@ -140,6 +159,8 @@ fork_child (void)
     sli_page_fork_child ();
   sli_block_check_fork_child ();
   sli_lock_renew (sli_dispatch_lock ());
+  if (upper_held != NULL)
+    upper_held (sli_lock_renew);
   sli_lock_fork_end ();
   if (is_ready && sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();

@@ -388,6 +388,28 @@ text_put_block (Text *text, const BlockFacts *block)
   text_format (text, ", thread %u]", sli_os_thread_id ());
 }
 
+/* What the program calls slice_alloc() and slice_free1(). */
+static struct
+{
+  const char *alloc;
+  const char *free;
+} names = { "slice_alloc", "slice_free1" };
+
+void
+sli_diag_rename (const char *alloc_name, const char *free_name)
+{
+  STORE (&names.alloc, alloc_name);
+  STORE (&names.free, free_name);
+}
+
+static const char *
+name_of (const char *operation)
+{
+  return strcmp (operation, "slice_alloc") == 0   ? LOAD (&names.alloc)
+         : strcmp (operation, "slice_free1") == 0 ? LOAD (&names.free)
+                                                  : operation;
+}
+
 void
 sli_diag_misuse (ErrorNumber number, const char *operation,
                  const BlockFacts *block)
@@ -395,7 +417,7 @@ sli_diag_misuse (ErrorNumber number, const char *operation,
   char bytes[LINE_BYTES];
   Text line = line_begin (bytes, "error", number);
 
-  text_format (&line, "%s: %s", operation, misuse_text (number));
+  text_format (&line, "%s: %s", name_of (operation), misuse_text (number));
   if (block != NULL)
     text_put_block (&line, block);
   else

@@ -53,6 +53,9 @@ typedef struct
  * NULL if it is the call that is wrong, not a block. */
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const BlockFacts *block);
+/* From now on messages call slice_alloc() and slice_free1() by these names: of
+ * the layer whose calls they serve. */
+void sli_diag_rename (const char *alloc_name, const char *free_name);
 /* An invariant does not hold (see check.h). */
 _Noreturn void sli_diag_broken (const char *file, int line,
                                 const char *condition);

@@ -125,7 +125,7 @@ sli_checking_remove_large (const void *block, size_t size,
 bool
 sli_checking_is_large (const void *block)
 {
-  if (sli_map_has (block))
+  if (chunk_may_be_at (block))
     return false;
   return sli_checking.mode == CHECKING_ANNOTATED
          || sli_block_check_size (block) != SIZE_MAX;

@@ -29,6 +29,7 @@
 #include "gslice-calls.h"
 #include "gslice-config.h"
 
+#include <slice/heap.h>
 #include <slice/slice.h>
 #include <slice/options.h>
 
@@ -221,7 +222,7 @@ sli_foreign_begin (void)
 static bool
 may_be_ours (size_t size, const void *block)
 {
-  if (slice_is_ours (block))
+  if (size <= SLICE_SIZE_MAX && slice_is_ours (block))
     return true; /* of the wrong size: slice_free1() reports it */
   if (foreign.registered)
     return slice_debug_size (block) != 0;
@@ -259,12 +260,12 @@ sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 
 /* --- GLib frees one of our blocks ---------------------------------------- */
 
-/* slice_free_bulk() needs no size, which free() does not know. */
+/* It may be a block of libslice-malloc's. */
 COLD static void
 free_ours (void *block)
 {
   COUNT_UP_SHARED (&foreign.n_from_free, 1);
-  slice_free_bulk (1, &block);
+  slice_heap_free (block);
 }
 
 void

@@ -25,6 +25,9 @@ EXPORT int64_t g_slice_get_config (int ckey);
 EXPORT int64_t *g_slice_get_config_state (int ckey, int64_t address,
                                           unsigned *n_values);
 
+/* Reads the settings, so that they hold for libslice-malloc's first block. */
+EXPORT void slice_gslice_load_v1 (void);
+
 /* foreign.c: replace the C library's, so that GLib can free our blocks as
  * malloc's. */
 EXPORT void free (void *block);

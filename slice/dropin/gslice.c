@@ -200,6 +200,13 @@ g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
     }
 }
 
+/* For libslice-malloc, which may have the first block before us. */
+void
+slice_gslice_load_v1 (void)
+{
+  sli_gslice_config_load ();
+}
+
 /* --- settings ------------------------------------------------------------ */
 
 void

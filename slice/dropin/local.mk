@@ -1,4 +1,4 @@
-# slice/dropin/local.mk - drop-ins (layer 9): g_slice and Mesa's ralloc
+# slice/dropin/local.mk - drop-ins (layer 9): malloc, g_slice, Mesa's ralloc
 #
 # libslice-gslice is for LD_PRELOAD (slice-run) and for linking before
 # -lglib-2.0.  Its name has no version: what it exports is GLib's.  It is
@@ -33,6 +33,35 @@ endif
 	$(SLICE_THREAD_LIBS) \
 	$(SLICE_DL_LIBS)
 %C%_libslice_gslice_la_LDFLAGS = \
+	-no-undefined \
+	-avoid-version \
+	-shared \
+	$(SLICE_DROPIN_LDFLAGS) \
+	$(SLICE_LIB_LDFLAGS)
+
+# libslice-malloc is for LD_PRELOAD (slice-run --malloc) and for linking before
+# the C library.  Its names are the C library's.
+if WITH_SHARED
+lib_LTLIBRARIES += %D%/libslice-malloc.la
+endif
+%C%_libslice_malloc_la_SOURCES = \
+	%D%/malloc.c \
+	%D%/malloc-calls.h \
+	%D%/malloc-info.c \
+	%D%/malloc-new.c \
+	%D%/malloc-next.c \
+	%D%/malloc-next.h
+# The compiler must not know what these functions do, or it would make calloc()
+# of malloc() and memset().
+%C%_libslice_malloc_la_CFLAGS = \
+	$(slice_cflags) \
+	$(SLICE_DROPIN_CFLAGS) \
+	-fno-builtin
+%C%_libslice_malloc_la_LIBADD = \
+	slice/libslice.la \
+	$(SLICE_THREAD_LIBS) \
+	$(SLICE_DL_LIBS)
+%C%_libslice_malloc_la_LDFLAGS = \
 	-no-undefined \
 	-avoid-version \
 	-shared \

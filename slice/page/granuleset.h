@@ -105,10 +105,12 @@ granuleset_starts (const GranuleSet *set, unsigned n)
 {
   GranuleSet starts = *set;
 
-  for (unsigned i = 1; i < n; i++)
+  /* What is followed by i neighbours, and i further on by as many. */
+  for (unsigned i = 1, step; i < n; i += step)
     {
-      starts.word[0] &= set->word[0] >> i | set->word[1] << (64 - i);
-      starts.word[1] &= set->word[1] >> i;
+      step = i < n - i ? i : n - i;
+      starts.word[0] &= starts.word[0] >> step | starts.word[1] << (64 - step);
+      starts.word[1] &= starts.word[1] >> step;
     }
   return starts;
 }

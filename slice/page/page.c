@@ -252,20 +252,18 @@ region_init (Extent *extent)
 
 /* --- extents ------------------------------------------------------------- */
 
-/* Maps *bytes, or half as much again and again if the source has no memory.
- * No lock is held. */
+/* Maps *bytes, or half as much again and again, but at least least_bytes, if
+ * the source has no memory.  No lock is held. */
 static void *
-extent_map (size_t *bytes, bool *is_zeroed)
+extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
 {
   const SliceSource *source = sli_page.source;
-  size_t least_bytes
-      = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.granule_bytes);
   void *start;
 
   for (;; *bytes /= 2)
     {
       TRACE_INTERNAL (start = source->map (source, *bytes, REGION_BYTES));
-      if (start != NULL || *bytes <= least_bytes)
+      if (start != NULL || *bytes / 2 < least_bytes)
         break;
     }
   if (start == NULL)
@@ -342,6 +340,21 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   COUNT_UP (&sli_page.counts.n_maps, 1);
 }
 
+/* Initialises the next region of an extent as an idle one that was never
+ * used. */
+COMMON_TEXT static void
+region_init_idle (Extent *extent)
+{
+  Region *region = region_init (extent);
+
+  assert_held (&sli_page.lock);
+  region->state = REGION_PURGED;
+  link_after (&region->link, &sli_page.purged);
+  extent->n_purged++;
+  sli_page.n_purged++;
+  sli_page.counts.n_idle++;
+}
+
 /* Adds an extent although another thread has added one meanwhile, because the
  * source can't unmap it.  All its regions are initialised at once; they are
  * idle and were never used. */
@@ -355,32 +368,41 @@ extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
   extent_add (start, bytes, is_zeroed, is_huge);
   extent = sli_page.unfinished;
   while (extent->n_initialised < extent->n_regions)
-    {
-      Region *region = region_init (extent);
-
-      region->state = REGION_PURGED;
-      link_after (&region->link, &sli_page.purged);
-      extent->n_purged++;
-      sli_page.n_purged++;
-      sli_page.counts.n_idle++;
-    }
+    region_init_idle (extent);
   sli_page.unfinished = unfinished;
 }
 
-/* Maps one more extent; false if there is no memory.  If another thread was
- * faster, this extent is unmapped again where the source can. */
-static bool
-extent_new (void)
+/* The least extent in which a run fits, a power of two. */
+COMMON_TEXT static size_t
+extent_least_bytes (unsigned n_granules)
 {
+  size_t bytes = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.granule_bytes);
+  size_t run_bytes = n_granules * sli_page.granule_bytes;
+  size_t header_bytes
+      = sli_page.granule_bytes
+        + (sli_page.has_tags ? REGION_BYTES >> (TAG_GRAIN_SHIFT - 1) : 0);
+
+  while (n_granules > SLAB_GRANULES_MAX && bytes < run_bytes + header_bytes)
+    bytes *= 2;
+  return bytes;
+}
+
+/* Maps one more extent, in which a run of n_granules fits; false if there is
+ * no memory.  If another thread was faster, this extent is unmapped again
+ * where the source can. */
+static bool
+extent_new (unsigned n_granules)
+{
+  size_t least_bytes = extent_least_bytes (n_granules);
   size_t bytes
       = LOAD (&sli_page.counts.n_maps) == 0
-            ? max_size (EXTENT_FIRST_BYTES, 8 * sli_page.granule_bytes)
+            ? max_size (least_bytes, 8 * sli_page.granule_bytes)
             : EXTENT_BYTES;
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
   bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
-  void *start = extent_map (&bytes, &is_zeroed);
+  void *start = extent_map (&bytes, least_bytes, &is_zeroed);
 
   if (start == NULL)
     return false;
@@ -465,7 +487,7 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
   region->n_free -= n_granules;
   for (unsigned i = first; i < first + n_granules; i++)
     STORE (&region->run_first[i], (uint8_t) first);
-  region->run_granules[first] = (uint8_t) n_granules;
+  STORE (&region->run_granules[first], (uint8_t) n_granules);
   region->used_msec = sli_os_clock_msec ();
   sli_region_file (region);
   assert_slow (sli_region_is_valid (region));
@@ -506,10 +528,11 @@ region_find (unsigned n_granules, unsigned *first)
     region = ring_find (&sli_page.idle, n_granules, first);
   if (region == NULL)
     region = ring_find (&sli_page.purged, n_granules, first);
-  if (region == NULL && sli_page.unfinished != NULL)
+  while (region == NULL && sli_page.unfinished != NULL)
     {
-      region = region_init (sli_page.unfinished);
-      *first = region->n_header;
+      region_init_idle (sli_page.unfinished);
+      /* Small extents have regions in which a long run does not fit. */
+      region = ring_find (&sli_page.purged, n_granules, first);
     }
   return region;
 }
@@ -534,7 +557,7 @@ sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
       if (turns_huge)
         sli_region_advise_huge (region, true);
     }
-  while (run == NULL && extent_new ());
+  while (run == NULL && extent_new (n_granules));
   return run;
 }
 
@@ -570,6 +593,68 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
   assert_slow (sli_region_is_valid (region));
   sli_unlock (&sli_page.lock);
   return is_too_much;
+}
+
+/* Adds the granules behind a run to it; false if they are not free. */
+static bool
+region_extend_run (Region *region, unsigned first, unsigned n_granules,
+                   unsigned n_more)
+{
+  unsigned next = first + n_granules;
+
+  assert_held (&sli_page.lock);
+  if (region->state != REGION_USED || next + n_more > region->n_granules
+      || !granuleset_has_all (&region->free, next, n_more))
+    return false;
+  sli_page.counts.held_bytes
+      += granuleset_count_in (&region->zeroed, next, n_more)
+         * sli_page.granule_bytes;
+  granuleset_remove (&region->free, next, n_more);
+  granuleset_remove (&region->zeroed, next, n_more);
+  region->n_free -= n_more;
+  for (unsigned i = next; i < next + n_more; i++)
+    STORE (&region->run_first[i], (uint8_t) first);
+  return true;
+}
+
+/* Frees the last granules of a run. */
+static void
+region_shorten_run (Region *region, unsigned first, unsigned n_granules,
+                    unsigned n_less)
+{
+  unsigned next = first + n_granules - n_less;
+
+  assert_held (&sli_page.lock);
+  for (unsigned i = next; i < next + n_less; i++)
+    STORE (&region->run_first[i], 0);
+  granuleset_add (&region->free, next, n_less);
+  region->n_free += n_less;
+  region_note_dirty (region, next, n_less, sli_os_clock_msec ());
+}
+
+bool
+sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
+{
+  Region *region = region_of (run);
+  unsigned first = region_granule_of (region, run);
+  bool done = true;
+
+  sli_lock (&sli_page.lock);
+  assert_here (region->run_first[first] == first
+               && region->run_granules[first] == n_granules);
+  if (n_wanted > n_granules)
+    done = region_extend_run (region, first, n_granules,
+                              n_wanted - n_granules);
+  else
+    region_shorten_run (region, first, n_granules, n_granules - n_wanted);
+  if (done)
+    {
+      STORE (&region->run_granules[first], (uint8_t) n_wanted);
+      sli_region_file (region);
+    }
+  assert_slow (sli_region_is_valid (region));
+  sli_unlock (&sli_page.lock);
+  return done;
 }
 
 COMMON_TEXT void *

@@ -42,7 +42,8 @@ size_t sli_page_granule_bytes (void);
 /* Returns true if regions have tags (region.h). */
 bool sli_page_has_tags (void);
 
-/* Allocates a run of n_granules, 1 to SLAB_GRANULES_MAX + 1; NULL: no memory.
+/* Allocates a run of n_granules, 1 to 32 (and at most a quarter of what a
+ * region has, for those of more than SLAB_GRANULES_MAX + 1); NULL: no memory.
  * *record: the run's record, with the bytes that its last user left there.
  * *is_zero: every byte of the run reads as zero.  Maps an extent if needed. */
 void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);
@@ -50,6 +51,10 @@ void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);
  * Never maps, unmaps or advises.  True if more regions are idle now than are
  * worth keeping: then the caller calls sli_page_trim (0, 1). */
 bool sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec);
+
+/* Gives a run another length in place; false: what is behind it is in use, and
+ * the run is as it was.  What is added may have any contents. */
+bool sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted);
 
 /* The run of a record. */
 void *sli_page_run_of_record (const void *record);

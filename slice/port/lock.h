@@ -7,6 +7,7 @@
  *   rank 60  the registry of threads       rank 15  metadata
  *   rank 40  the depot of a class          rank 10  block registry, options
  *   rank 30  the slabs of a class
+ *   rank 25  the heap
  *
  * A thread that forks holds all locks from the prepare handler to that of the
  * parent or the child.  Meanwhile sli_lock() and sli_unlock() do nothing in
@@ -28,6 +29,7 @@ enum
   LOCK_RANK_REGISTRY = 60,
   LOCK_RANK_DEPOT = 40,
   LOCK_RANK_SLAB = 30,
+  LOCK_RANK_HEAP = 25,
   LOCK_RANK_PAGE = 20,
   LOCK_RANK_META = 15,
   LOCK_RANK_BASE = 10

@@ -50,6 +50,19 @@ sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 #endif
 }
 
+void *
+sli_os_remap (void *address UNUSED, size_t old_bytes UNUSED,
+              size_t bytes UNUSED)
+{
+#if defined(__linux__) && defined(MREMAP_MAYMOVE)
+  void *moved = mremap (address, old_bytes, bytes, MREMAP_MAYMOVE);
+
+  return moved == MAP_FAILED ? NULL : moved;
+#else
+  return NULL;
+#endif
+}
+
 COMMON_TEXT void
 sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
                     bool wanted UNUSED)

@@ -43,6 +43,9 @@ void sli_os_random (void *to, size_t bytes);
 /* Maps pages at a multiple of alignment; NULL: no memory. */
 void *sli_os_map (size_t bytes, size_t alignment);
 void sli_os_unmap (void *address, size_t bytes);
+/* Gives a mapping another size, at another address if need be; NULL: no
+ * memory, or the system can't, and the mapping is as it was. */
+void *sli_os_remap (void *address, size_t old_bytes, size_t bytes);
 /* Makes whole pages inaccessible, or accessible again. */
 bool sli_os_protect (void *address, size_t bytes, bool untouchable);
 /* The functions of the same names; NULL: no memory, or the system lacks it. */

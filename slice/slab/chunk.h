@@ -26,7 +26,9 @@ typedef enum
 {
   SLAB_NONE = 0,  /* the record is not that of a slab */
   SLAB_PARTIAL,   /* has chunks that are free or not carved; in a ring (S1) */
-  SLAB_FULL       /* has none; in no ring (S6) */
+  SLAB_FULL,      /* has none; in no ring (S6) */
+  SLAB_HEAP_MEDIUM, /* no slab: larger blocks of the heap (heap/heap.h) */
+  SLAB_HEAP_RUN     /* no slab: one block of the heap */
 } SlabState;
 
 /* The header of a slab: the record of the run's first granule, 64 bytes.
@@ -103,6 +105,18 @@ chunk_find (const void *address, ChunkRef *ref)
     ref->state = CHUNK_UNCARVED;
   else
     ref->state = CHUNK_OUT;
+}
+
+/* Returns true if an address is in one of our regions, in a slab or not, but
+ * in no run of the heap's. */
+static inline bool
+chunk_may_be_at (const void *address)
+{
+  void *record;
+
+  return sli_map_has (address)
+         && (region_run_of (address, &record) == NULL
+             || LOAD (&((const Slab *) record)->state) < SLAB_HEAP_MEDIUM);
 }
 
 /* The class of a chunk; 0 if the address is in no slab. */

@@ -19,6 +19,15 @@ dropin_libs = slice/dropin/libslice-gslice.la slice/libslice.la
 %C%_measure_LDADD =
 %C%_border_LDADD = $(GLIB_LIBS) $(SLICE_THREAD_LIBS) $(SLICE_DL_LIBS)
 
+# This one's malloc is libslice-malloc's; the compiler must not leave calls out.
+malloc_tests = %D%/test-malloc
+%C%_test_malloc_LDADD = slice/dropin/libslice-malloc.la slice/libslice.la \
+	$(test_libs)
+%C%_test_malloc_CFLAGS = $(AM_CFLAGS) \
+	-fno-builtin -Wno-use-after-free
+%C%_malloc_misuse_LDADD =
+%C%_malloc_misuse_CFLAGS = -fno-builtin -w
+
 dropin_scripts = %D%/test-dropin.sh
 needs_%C%_test_dropin = $(dropin_tests) %D%/border
 client_scripts = \
@@ -30,7 +39,8 @@ client_scripts = \
 if WITH_TESTS
 if WITH_SHARED
 check_PROGRAMS += $(dropin_tests) %D%/border %D%/measure
-TESTS += $(dropin_tests) $(dropin_scripts)
+check_PROGRAMS += $(malloc_tests) %D%/malloc-misuse
+TESTS += $(dropin_tests) $(malloc_tests) $(dropin_scripts)
 endif
 endif
 

@@ -1,0 +1,193 @@
+/* malloc-next.c - the malloc behind ours, and memory before there is any
+ *
+ * Layer: dropin.  No locks.
+ *
+ * Blocks of the next malloc come to us only if a program calls it by another
+ * name (__libc_malloc), or all blocks are to be its own: under a tool and with
+ * always-malloc.  Its functions are found when they are first needed.  dlsym()
+ * may call us meanwhile, and is then served from the start-up memory.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "malloc-next.h"
+
+#include "base/align.h"
+#include "port/compiler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+enum
+{
+  START_BYTES = 32 * 1024,
+  START_ALIGN_BYTES = 16 /* each block has its size in so many bytes before
+                            it */
+};
+
+static struct
+{
+  _Alignas (64) char bytes[START_BYTES];
+  size_t used;
+} start;
+
+void *
+sli_start_alloc (size_t alignment, size_t size)
+{
+  size_t slack = alignment > START_ALIGN_BYTES ? alignment : 0;
+  size_t bytes, at;
+
+  if (size > START_BYTES || alignment > START_BYTES)
+    return NULL;
+  bytes = align_up (size, START_ALIGN_BYTES) + START_ALIGN_BYTES + slack;
+  at = __atomic_fetch_add (&start.used, bytes, __ATOMIC_RELAXED);
+  if (at + bytes > START_BYTES)
+    return NULL;
+  at += START_ALIGN_BYTES;
+  if (slack != 0)
+    at = align_up ((uintptr_t) start.bytes + at, alignment)
+         - (uintptr_t) start.bytes;
+  memcpy (&start.bytes[at - sizeof size], &size, sizeof size);
+  return &start.bytes[at];
+}
+
+size_t
+sli_start_bytes (const void *block)
+{
+  uintptr_t offset = (uintptr_t) block - (uintptr_t) start.bytes;
+  size_t size;
+
+  if (offset >= START_BYTES || offset < START_ALIGN_BYTES)
+    return 0;
+  memcpy (&size, (const char *) block - sizeof size, sizeof size);
+  return size != 0 ? size : 1;
+}
+
+/* --- the next malloc ----------------------------------------------------- */
+
+/* What is wanted of it; each NULL until it is found. */
+static struct
+{
+  void *(*malloc) (size_t size);
+  void *(*calloc) (size_t n, size_t size);
+  void *(*memalign) (size_t alignment, size_t size);
+  void *(*realloc) (void *block, size_t size);
+  void (*free) (void *block);
+  size_t (*usable) (void *block);
+} next;
+
+/* The thread that is in dlsym(); others wait for nothing, they look, too. */
+static pthread_t seeker;
+static bool is_seeking;
+
+void *
+sli_malloc_next_function (const char *name)
+{
+  return dlsym (RTLD_NEXT, name);
+}
+
+static bool
+is_seeking_here (void)
+{
+  return LOAD_ACQUIRE (&is_seeking)
+         && pthread_equal (LOAD (&seeker), pthread_self ());
+}
+
+/* POSIX lets a data pointer become one to a function. */
+static void
+next_find (const char *name, void *place)
+{
+  void *found = sli_malloc_next_function (name);
+
+  __atomic_store_n ((void **) place, found, __ATOMIC_RELAXED);
+}
+
+/* False: they are being looked for, by this very thread. */
+static bool
+next_is_found (void)
+{
+  if (LIKELY (LOAD (&next.free) != NULL))
+    return true;
+  if (is_seeking_here ())
+    return false;
+  STORE (&seeker, pthread_self ());
+  STORE_RELEASE (&is_seeking, true);
+  next_find ("malloc", &next.malloc);
+  next_find ("calloc", &next.calloc);
+  next_find ("memalign", &next.memalign);
+  next_find ("realloc", &next.realloc);
+  next_find ("malloc_usable_size", &next.usable);
+  next_find ("free", &next.free); /* the last: all are found */
+  STORE_RELEASE (&is_seeking, false);
+  return LOAD (&next.free) != NULL;
+}
+
+static void *
+next_alloc (size_t size)
+{
+  return next_is_found () ? next.malloc (size) : sli_start_alloc (1, size);
+}
+
+static void *
+next_alloc0 (size_t size)
+{
+  return next_is_found () ? next.calloc (1, size) : sli_start_alloc (1, size);
+}
+
+static void *
+next_alloc_aligned (size_t alignment, size_t size)
+{
+  return next_is_found () ? next.memalign (alignment, size)
+                          : sli_start_alloc (alignment, size);
+}
+
+static void
+next_free (void *block)
+{
+  if (sli_start_bytes (block) == 0 && next_is_found ())
+    next.free (block);
+}
+
+static void *
+next_realloc (void *block, size_t size)
+{
+  size_t bytes = sli_start_bytes (block);
+  void *moved;
+
+  if (bytes == 0)
+    return next_is_found () ? next.realloc (block, size) : NULL;
+  moved = slice_heap_alloc (size);
+  return moved == NULL ? NULL
+                       : memcpy (moved, block, size < bytes ? size : bytes);
+}
+
+static size_t
+next_bytes (const void *block)
+{
+  size_t bytes = sli_start_bytes (block);
+
+  if (bytes != 0 || !next_is_found () || next.usable == NULL)
+    return bytes;
+  return next.usable ((void *) (uintptr_t) block);
+}
+
+static bool
+next_owns (const void *block)
+{
+  return sli_start_bytes (block) != 0;
+}
+
+const SliceHeapNext sli_malloc_next = { .alloc = next_alloc,
+                                        .alloc0 = next_alloc0,
+                                        .alloc_aligned = next_alloc_aligned,
+                                        .realloc = next_realloc,
+                                        .free = next_free,
+                                        .bytes = next_bytes,
+                                        .owns = next_owns,
+                                        .alloc_name = "malloc",
+                                        .free_name = "free",
+                                        .realloc_name = "realloc" };

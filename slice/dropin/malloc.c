@@ -1,0 +1,296 @@
+/* malloc.c - malloc and its family by slices, for unchanged programs
+ *
+ * Layer: dropin.  Below: the public interface of the heap; beside it
+ * malloc-next.c (the malloc behind ours).  Linked to libslice; it holds no
+ * allocator of its own.  No locks.
+ *
+ * malloc() is called before any constructor runs.  The first call makes the
+ * heap ready, and whatever the C library asks for meanwhile comes from the
+ * start-up memory.
+ *
+ * Design: chapter 14.  Source of the calls: the manual of the GNU C Library,
+ * "Unconstrained Allocation"; C23, 7.24.3; POSIX.1-2024.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "malloc-calls.h"
+#include "malloc-next.h"
+
+#include <slice/heap.h>
+#include <slice/options.h>
+#include <slice/slice.h>
+
+#include "base/align.h"
+#include "port/compiler.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of libslice-gslice, if that is loaded, too. */
+extern void slice_gslice_load_v1 (void) __attribute__ ((weak));
+
+typedef enum
+{
+  STATE_NEW,
+  STATE_BEGINNING,
+  STATE_READY
+} State;
+
+static struct
+{
+  size_t round_mask; /* small sizes are rounded up by it */
+  State state;
+} dropin = { .round_mask = 7 };
+
+/* --- the first call ------------------------------------------------------ */
+
+/* Extents need no alignment of malloc's, and mapped memory reads as zero. */
+static void
+choose_source (void)
+{
+  int64_t source;
+
+  if (slice_get_option (SLICE_OPTION_PAGE_SOURCE, &source)
+      && source == SLICE_PAGES_POSIX_MEMALIGN)
+    slice_set_option (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_MMAP);
+}
+
+/* False: it is about to be ready, and the call came from there; or the
+ * environment, which has the options, is not set up yet.  There is one thread
+ * only. */
+COLD static bool
+dropin_begin (void)
+{
+  State before = STATE_NEW;
+  int64_t align_16;
+
+  if (environ == NULL
+      || !__atomic_compare_exchange_n (&dropin.state, &before,
+                                       STATE_BEGINNING, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return before == STATE_READY;
+  if (slice_gslice_load_v1 != NULL)
+    slice_gslice_load_v1 ();
+  choose_source ();
+  slice_heap_set_next (&sli_malloc_next);
+  slice_get_option (SLICE_OPTION_ALIGN_16, &align_16);
+  dropin.round_mask = align_16 != 0 ? 7 : 15;
+  STORE_RELEASE (&dropin.state, STATE_READY);
+  return true;
+}
+
+static inline bool
+dropin_is_ready (void)
+{
+  return LIKELY (LOAD_ACQUIRE (&dropin.state) == STATE_READY)
+         || dropin_begin ();
+}
+
+/* If no constructor before has called us. */
+__attribute__ ((constructor)) static void
+dropin_load (void)
+{
+  dropin_begin ();
+}
+
+/* --- allocating ---------------------------------------------------------- */
+
+NOINLINE static void *
+alloc_slow (size_t size)
+{
+  return dropin_is_ready () ? slice_heap_alloc (size)
+                            : sli_start_alloc (1, size);
+}
+
+NOINLINE static void *
+alloc0_slow (size_t size)
+{
+  return dropin_is_ready () ? slice_heap_alloc0 (size)
+                            : sli_start_alloc (1, size);
+}
+
+/* A block from the thread's magazines; NULL: it is not so simple.  Size 0 and
+ * what is too large have the entry of class 0, which is always empty. */
+static ALWAYS_INLINE void *
+alloc_quick (size_t size)
+{
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+  size_t mask = dropin.round_mask;
+  size_t eights
+      = LIKELY (size <= SLICE_SIZE_MAX) ? ((size + mask) & ~mask) >> 3 : 0;
+  SliceEntryV1 *entry
+      = (SliceEntryV1 *) (void *) ((char *) thread->entries
+                                   + sizeof (SliceEntryV1) / 2
+                                         * thread->class_table[eights]);
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+
+  if (LIKELY (block != NULL))
+    SLICE_STORE (&entry->top, top - 1);
+  return block;
+}
+
+void *
+malloc (size_t size)
+{
+  void *block = alloc_quick (size);
+
+  return LIKELY (block != NULL) ? block : alloc_slow (size);
+}
+
+void *
+calloc (size_t n, size_t size)
+{
+  size_t bytes;
+  void *block;
+
+  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  block = alloc_quick (bytes);
+  return LIKELY (block != NULL) ? memset (block, 0, bytes)
+                                : alloc0_slow (bytes);
+}
+
+NOINLINE static void *
+alloc_aligned (size_t alignment, size_t size)
+{
+  return dropin_is_ready () ? slice_heap_alloc_aligned (alignment, size)
+                            : sli_start_alloc (alignment, size);
+}
+
+/* As glibc's, it rounds an alignment that is no power of two up to one. */
+void *
+memalign (size_t alignment, size_t size)
+{
+  size_t power = 16;
+
+  while (power < alignment && power <= SIZE_MAX / 2)
+    power *= 2;
+  if (power < alignment)
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  return alloc_aligned (power, size);
+}
+
+void *
+aligned_alloc (size_t alignment, size_t size)
+{
+  if (!is_power_of_two (alignment))
+    {
+      errno = EINVAL;
+      return NULL;
+    }
+  return alloc_aligned (alignment, size);
+}
+
+int
+posix_memalign (void **to, size_t alignment, size_t size)
+{
+  int error = errno;
+  void *block;
+
+  if (!is_power_of_two (alignment) || alignment % sizeof (void *) != 0)
+    return EINVAL;
+  block = alloc_aligned (alignment, size);
+  errno = error;
+  if (block == NULL)
+    return ENOMEM;
+  *to = block;
+  return 0;
+}
+
+static size_t
+page_bytes (void)
+{
+  return (size_t) sysconf (_SC_PAGESIZE);
+}
+
+void *
+valloc (size_t size)
+{
+  return alloc_aligned (page_bytes (), size);
+}
+
+void *
+pvalloc (size_t size)
+{
+  size_t bytes = page_bytes ();
+
+  if (size > SIZE_MAX - bytes)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  return alloc_aligned (bytes, align_up (size, bytes));
+}
+
+/* --- freeing ------------------------------------------------------------- */
+
+void
+free (void *block)
+{
+  slice_heap_free (block);
+}
+
+void
+free_sized (void *block, size_t size UNUSED)
+{
+  slice_heap_free (block);
+}
+
+void
+free_aligned_sized (void *block, size_t alignment UNUSED, size_t size UNUSED)
+{
+  slice_heap_free (block);
+}
+
+/* Old programs have it in their tables. */
+void
+cfree (void *block)
+{
+  slice_heap_free (block);
+}
+
+/* --- other sizes --------------------------------------------------------- */
+
+/* As glibc's, it frees a block that is to have no bytes. */
+void *
+realloc (void *block, size_t size)
+{
+  if (UNLIKELY (block == NULL))
+    return malloc (size);
+  if (UNLIKELY (size == 0))
+    {
+      slice_heap_free (block);
+      return NULL;
+    }
+  return slice_heap_realloc (block, size);
+}
+
+void *
+reallocarray (void *block, size_t n, size_t size)
+{
+  size_t bytes;
+
+  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  return realloc (block, bytes);
+}
+
+size_t
+malloc_usable_size (void *block)
+{
+  return slice_heap_bytes (block);
+}

@@ -1,0 +1,140 @@
+/* heap.h - blocks of any size that are freed by their address alone
+ *
+ * Public.  For layers that take over malloc's calls, such as
+ * libslice-malloc.so, and for programs that want such blocks beside their
+ * slices.  Small blocks are slices, rounded up to 16 bytes; larger ones are
+ * cut from runs of pages; very large ones are mapped one by one.
+ *
+ * Alignment: 16 at least.
+ *
+ * No memory: NULL with errno ENOMEM, after spare memory was given back and the
+ * attempt was repeated.  No failure handler is called.
+ *
+ * Threads: everything here may be called from any thread, and a block may be
+ * freed by another one.  Nothing here may be called from a signal handler.
+ *
+ * Design: chapter 14.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_HEAP_H
+#define SLICE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <slice/version.h>
+
+SLICE_BEGIN_DECLS
+
+/** Frees a block of the heap.
+ *
+ * @param block  a block of slice_heap_alloc() and its sisters, or of
+ *               slice_alloc(); NULL does nothing
+ *
+ * Errors: in the checking modes every block that does not live ends the
+ *   program.  Without them a block of more than SLICE_SIZE_MAX bytes is
+ *   checked at the call, a smaller one as by slice_free1(), and what is in no
+ *   memory of ours goes to the next allocator (slice_heap_set_next()).
+ * Threads: any.  Cost: 20 instructions for a small block.
+ * Source: free().
+ */
+SLICE_API void slice_heap_free (void *block);
+
+/** Allocates a block.
+ *
+ * @param size  bytes; 0 gives a block of its own, too
+ * @return      the block, contents undefined; NULL with errno ENOMEM
+ *
+ * Threads: any.  Cost: as slice_alloc() for small blocks.
+ * Source: malloc().
+ */
+SLICE_API void *slice_heap_alloc (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_ATTR_FREED_BY (slice_heap_free, 1);
+
+/** As slice_heap_alloc(), with all bytes zero. */
+SLICE_API void *slice_heap_alloc0 (size_t size) SLICE_ATTR_MALLOC
+    SLICE_ATTR_ALLOC_SIZE (1) SLICE_ATTR_FREED_BY (slice_heap_free, 1);
+
+/** As slice_heap_alloc(), with an alignment of the caller's choice.
+ *
+ * @param alignment  a power of two
+ * @param size       bytes; 0 gives a block of its own, too
+ * @return           the block; NULL with errno ENOMEM
+ *
+ * Source: memalign().
+ */
+SLICE_API void *slice_heap_alloc_aligned (size_t alignment, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
+    SLICE_ATTR_FREED_BY (slice_heap_free, 1);
+
+/** Gives a block another size, in place where that is possible.
+ *
+ * @param block  a live block; NULL: allocates one
+ * @param size   bytes; 0 is a size like any other
+ * @return       the block, which may have moved; NULL with errno ENOMEM, and
+ *               the block is as it was
+ *
+ * Errors: as slice_heap_free().
+ * Threads: any.  Source: realloc().
+ */
+SLICE_API void *slice_heap_realloc (void *block, size_t size)
+    SLICE_ATTR_ALLOC_SIZE (2);
+
+/** The usable size of a live block.
+ *
+ * @param block  a block of the heap; NULL gives 0
+ * @return       bytes that may be used; in the checking modes exactly the size
+ *               that was asked for
+ *
+ * Threads: any.  Source: malloc_usable_size().
+ */
+SLICE_API size_t slice_heap_bytes (const void *block);
+
+/** Gives spare memory back to the system, as slice_trim() does, and what the
+ * heap keeps besides; returns the bytes. */
+SLICE_API size_t slice_heap_trim (void);
+
+/** What the heap counts.  Small blocks are in slice_get_stats(). */
+typedef struct
+{
+  size_t n_runs;          /**< runs of pages that are or hold larger blocks */
+  size_t run_bytes;       /**< of these */
+  size_t run_block_bytes; /**< of the blocks in them that live */
+  size_t n_mapped;        /**< blocks with mappings of their own */
+  size_t mapped_bytes;    /**< of these */
+  size_t kept_bytes;      /**< mappings that wait for another block */
+} SliceHeapCounts;
+
+/** Reads the counts.  Threads: any; they are not of one moment. */
+SLICE_API void slice_heap_count (SliceHeapCounts *counts);
+
+/** Another allocator, for blocks that are not of the heap, and for all blocks
+ * where each is to be a malloc (under a tool, and with always-malloc). */
+typedef struct
+{
+  void *(*alloc) (size_t size);
+  void *(*alloc0) (size_t size);
+  void *(*alloc_aligned) (size_t alignment, size_t size);
+  void *(*realloc) (void *block, size_t size);
+  void (*free) (void *block);
+  size_t (*bytes) (const void *block);
+  bool (*owns) (const void *block); /**< is it surely one of its blocks?  They
+                                         are no misuse in the checking modes;
+                                         NULL: that is not known */
+  const char *alloc_name;   /**< what messages call slice_heap_alloc(), ... */
+  const char *free_name;    /**< ... slice_heap_free() ... */
+  const char *realloc_name; /**< ... and slice_heap_realloc() */
+} SliceHeapNext;
+
+/** Names the next allocator, and makes the heap ready; to be called once,
+ * before any other call, by the layer that takes over malloc's calls.  Without
+ * it the next allocator is the system's malloc.
+ *
+ * @param next  not NULL; must stay
+ */
+SLICE_API void slice_heap_set_next (const SliceHeapNext *next);
+
+SLICE_END_DECLS
+
+#endif

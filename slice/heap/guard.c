@@ -1,0 +1,82 @@
+/* guard.c - the checking modes: what lies behind larger blocks
+ *
+ * Layer: heap.  No locks: constant once the heap is ready.
+ * Design: chapter 14.
+ *
+ *   | block (size) | canary 8 | ... | size 8 |
+ *   |<----------------- room --------------->|
+ *
+ * Both are mixed with a key and the address, so a run of equal bytes, or a
+ * copy of another block, is no valid guard.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "heap.h"
+#include "alloc/dispatch.h"
+#include "base/diag.h"
+#include "port/os.h"
+
+#include <string.h>
+
+enum
+{
+  CANARY_BYTES = 8,
+  GUARD_BYTES = 2 * CANARY_BYTES
+};
+
+static uint64_t guard_key;
+
+void
+sli_guard_init (void)
+{
+  sli_os_random (&guard_key, sizeof guard_key);
+}
+
+size_t
+sli_guard_bytes (void)
+{
+  return sli_dispatch.path == PATH_CHECKING ? GUARD_BYTES : 0;
+}
+
+_Noreturn COLD static void
+report_overrun (const void *block, size_t size, const char *operation)
+{
+  sli_diag_misuse (ERROR_OVERRUN, operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = DIAG_SIZE_UNKNOWN,
+                                  .real_bytes = size });
+}
+
+static uint64_t
+guard_word (const void *block, uint64_t value)
+{
+  return (guard_key ^ (uint64_t) (uintptr_t) block) + value;
+}
+
+void
+sli_guard_write (void *block, size_t size, size_t room)
+{
+  uint64_t canary = guard_word (block, size);
+  uint64_t word = guard_word (block, ~(uint64_t) size);
+
+  memcpy ((char *) block + size, &canary, sizeof canary);
+  memcpy ((char *) block + room - CANARY_BYTES, &word, sizeof word);
+}
+
+size_t
+sli_guard_check (const void *block, size_t room, const char *operation)
+{
+  uint64_t word, canary;
+  size_t size;
+
+  memcpy (&word, (const char *) block + room - CANARY_BYTES, sizeof word);
+  size = (size_t) ~(word - guard_word (block, 0));
+  if (UNLIKELY (size > room - GUARD_BYTES))
+    report_overrun (block, 0, operation);
+  memcpy (&canary, (const char *) block + size, sizeof canary);
+  if (UNLIKELY (canary != guard_word (block, size)))
+    report_overrun (block, size, operation);
+  return size;
+}

@@ -1,0 +1,536 @@
+/* heap.c - blocks of any size that are freed by their address alone
+ *
+ * Layer: heap.  Below: alloc, by way of dispatch.h, for slices; page, for the
+ * lookup of addresses.  No locks of its own.
+ * Design: chapter 14.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "heap.h"
+#include "alloc/dispatch.h"
+#include "alloc/untraced.h"
+#include "magazine/magazine.h"
+#include "slab/slab.h"
+#include "base/align.h"
+#include "base/diag.h"
+#include "base/option.h"
+#include "port/os.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the system's malloc, as the next allocator -------------------------- */
+
+static void *
+system_alloc (size_t size)
+{
+  return sli_os_malloc (size, false);
+}
+
+static void *
+system_alloc0 (size_t size)
+{
+  return sli_os_malloc (size, true);
+}
+
+static void *
+system_alloc_aligned (size_t alignment, size_t size)
+{
+  return sli_os_aligned_alloc (size, alignment);
+}
+
+static size_t
+system_bytes (const void *block)
+{
+  return sli_os_malloc_bytes (block);
+}
+
+static const SliceHeapNext system_next
+    = { .alloc = system_alloc,
+        .alloc0 = system_alloc0,
+        .alloc_aligned = system_alloc_aligned,
+        .realloc = realloc,
+        .free = free,
+        .bytes = system_bytes,
+        .alloc_name = "slice_heap_alloc",
+        .free_name = "slice_heap_free",
+        .realloc_name = "slice_heap_realloc" };
+
+/* Constant once `ready'. */
+static struct
+{
+  bool ready;
+  bool beginning;     /* it is being made ready */
+  Lock lock;          /* held while the heap is made ready */
+  size_t round;       /* small sizes are rounded up to a multiple of this */
+  size_t run_max;     /* the largest block that is a run */
+  const SliceHeapNext *next;
+} heap = { .lock = LOCK_INIT (LOCK_RANK_BEGIN + 1), .next = &system_next };
+
+static void
+heap_each_lock (void (*act) (Lock *lock))
+{
+  act (&heap.lock);
+  sli_medium_each_lock (act);
+  act (sli_mapped_lock ());
+}
+
+static COLD void
+heap_begin (void)
+{
+  sli_lock (&heap.lock);
+  if (!heap.ready)
+    {
+      STORE (&heap.beginning, true);
+      dispatch_make_ready ();
+      /* With a spacing of 16 each class is aligned to 16 as it is, and a
+       * block may be freed with its size, as g_slice_free1() does. */
+      heap.round = sli_option_is_on (SLICE_OPTION_ALIGN_16)
+                           || sli_dispatch.path == PATH_CHECKING
+                       ? 1
+                       : HEAP_ALIGN_BYTES;
+      heap.run_max = sli_run_bytes_max ();
+      sli_medium_init ();
+      sli_guard_init ();
+      sli_fork_add_locks (heap_each_lock);
+      /* The first walk up a stack loads a library, which allocates: not in
+       * the middle of a call of ours. */
+      if (sli_dispatch.mode == CHECKING_DEBUG)
+        (void) sli_os_caller_outside (CALL_SITE);
+      STORE_RELEASE (&heap.ready, true);
+    }
+  sli_unlock (&heap.lock);
+}
+
+static inline void
+heap_make_ready (void)
+{
+  if (UNLIKELY (!LOAD_ACQUIRE (&heap.ready)))
+    heap_begin ();
+}
+
+void
+slice_heap_set_next (const SliceHeapNext *next)
+{
+  heap.next = next;
+  sli_diag_rename (next->alloc_name, next->free_name);
+  heap_begin ();
+}
+
+/* --- misuse -------------------------------------------------------------- */
+
+void
+sli_heap_report (ErrorNumber number, const void *block, const char *operation)
+{
+  sli_diag_misuse (number, operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = DIAG_SIZE_UNKNOWN });
+}
+
+/* What is in none of our memory: in the checking modes no block. */
+static void
+check_foreign (const void *block, const char *operation)
+{
+  if (sli_map_has (block))
+    sli_heap_report (ERROR_NO_SLAB, block, operation);
+  if (sli_dispatch.path == PATH_CHECKING
+      && (heap.next->owns == NULL || !heap.next->owns (block)))
+    sli_heap_report (sli_mapped_was (block) ? ERROR_NOT_A_BLOCK
+                                            : ERROR_FOREIGN,
+                     block, operation);
+}
+
+/* --- allocating ---------------------------------------------------------- */
+
+static inline bool
+is_small (size_t size)
+{
+  return size <= sli_dispatch.size_max;
+}
+
+static void *
+small_alloc (size_t size, const void *site)
+{
+  void *block;
+
+  size = align_up (max_size (size, 1), heap.round);
+  if (dispatch_is_fast (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return block;
+  return sli_dispatch.untraced.try_alloc_any (size, site);
+}
+
+/* A block of the heap's own, of more than a slice. */
+static void *
+large_attempt (size_t size, size_t alignment, bool *is_zero)
+{
+  if (size <= MEDIUM_BYTES_MAX && alignment <= sli_page_granule_bytes ())
+    {
+      void *block = sli_medium_alloc (size, alignment, is_zero);
+
+      if (block != NULL)
+        return block;
+    }
+  if (size <= heap.run_max && alignment <= sli_page_granule_bytes ())
+    {
+      void *block = sli_run_alloc (size, is_zero);
+
+      if (block != NULL)
+        return block;
+    }
+  return sli_mapped_alloc (size, alignment, is_zero);
+}
+
+/* If there is no memory, what is spare is given back first. */
+static void *
+large_alloc (size_t size, size_t alignment, bool *is_zero)
+{
+  size_t room = size + sli_guard_bytes ();
+  void *block;
+
+  if (size > PTRDIFF_MAX - sli_guard_bytes ())
+    return NULL;
+  block = large_attempt (room, alignment, is_zero);
+  if (UNLIKELY (block == NULL))
+    {
+      slice_heap_trim ();
+      block = large_attempt (room, alignment, is_zero);
+    }
+  return block;
+}
+
+static size_t large_room (const void *block);
+
+static void *
+alloc_any (size_t alignment, size_t size, bool zero, const void *site)
+{
+  bool is_zero = false;
+  void *block;
+
+  heap_make_ready ();
+  if (is_small (size) && alignment <= HEAP_ALIGN_BYTES)
+    {
+      block = small_alloc (size, site);
+      if (UNLIKELY (block == NULL))
+        {
+          slice_heap_trim ();
+          block = small_alloc (size, site);
+        }
+    }
+  else
+    {
+      size = max_size (size, 1);
+      block = large_alloc (size, alignment, &is_zero);
+      if (block != NULL && sli_guard_bytes () != 0)
+        sli_guard_write (block, size, large_room (block));
+    }
+  if (UNLIKELY (block == NULL))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  return zero && !is_zero ? memset (block, 0, size) : block;
+}
+
+void *
+slice_heap_alloc (size_t size)
+{
+  heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    return heap.next->alloc (size);
+  return alloc_any (1, size, false, CALL_SITE);
+}
+
+void *
+slice_heap_alloc0 (size_t size)
+{
+  heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    return heap.next->alloc0 (size);
+  return alloc_any (1, size, true, CALL_SITE);
+}
+
+/* A small block whose class is aligned by itself; NULL: none is. */
+static void *
+small_alloc_aligned (size_t alignment, size_t size, const void *site)
+{
+  size_t bytes = align_up (max_size (size, 1), alignment);
+
+  if (sli_dispatch.path == PATH_CHECKING || bytes < size || !is_small (bytes)
+      || sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes)) < alignment)
+    return NULL;
+  return small_alloc (bytes, site);
+}
+
+void *
+slice_heap_alloc_aligned (size_t alignment, size_t size)
+{
+  void *block = NULL;
+
+  heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    return heap.next->alloc_aligned (alignment, size);
+  if (alignment > HEAP_ALIGN_BYTES)
+    block = small_alloc_aligned (alignment, size, CALL_SITE);
+  return block != NULL ? block : alloc_any (alignment, size, false, CALL_SITE);
+}
+
+/* --- freeing ------------------------------------------------------------- */
+
+/* The room of a larger block, checked to live; 0: it is none of ours. */
+static size_t
+larger_room (const void *block, const char *operation)
+{
+  HeapRun *run = NULL;
+  const char *start = heap_run_of (block, &run);
+
+  if (start == NULL)
+    return sli_mapped_bytes (block);
+  KNOWN (run != NULL);
+  if (run->state == SLAB_HEAP_MEDIUM)
+    {
+      sli_medium_check (start, run, block, operation);
+      return sli_medium_bytes (run);
+    }
+  sli_run_check (start, run, block, operation);
+  return heap_run_bytes (start);
+}
+
+/* Of a block that was just allocated, or is checked. */
+static size_t
+large_room (const void *block)
+{
+  return larger_room (block, heap.next->free_name);
+}
+
+/* What no slab holds. */
+static NOINLINE void
+free_other (void *block)
+{
+  const char *operation = heap.next->free_name;
+  HeapRun *run = NULL;
+  char *start;
+
+  if (block == NULL)
+    return;
+  /* A call from the first call, before there are blocks of the heap's: it may
+   * leave its own where it is. */
+  if (!LOAD_ACQUIRE (&heap.ready) && LOAD (&heap.beginning))
+    return;
+  heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    {
+      heap.next->free (block);
+      return;
+    }
+  if (sli_guard_bytes () != 0)
+    {
+      size_t room = larger_room (block, operation);
+
+      if (room != 0)
+        sli_guard_check (block, room, operation);
+    }
+  start = heap_run_of (block, &run);
+  if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
+    sli_medium_free (start, run, block, operation);
+  else if (start != NULL)
+    sli_run_free (start, run, block, operation);
+  else if (!sli_mapped_free (block))
+    {
+      check_foreign (block, operation);
+      heap.next->free (block);
+    }
+}
+
+/* Of a slab: with any errno of the program's left as it is. */
+static NOINLINE void
+free_small (unsigned class_index, void *block, const char *operation,
+            const void *site)
+{
+  heap_make_ready ();
+  if (sli_dispatch.path == PATH_MAGAZINES)
+    sli_magazine_free (class_index, block);
+  else if (sli_dispatch.path == PATH_CHECKING)
+    sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+  else
+    sli_slab_free (0, 1, &block, operation);
+}
+
+static COLD void
+free_slow (unsigned class_index, void *block, const void *site)
+{
+  int error = errno;
+
+  if (class_index != 0)
+    free_small (class_index, block, heap.next->free_name, site);
+  else
+    free_other (block);
+  errno = error;
+}
+
+void
+slice_heap_free (void *block)
+{
+  unsigned class_index = chunk_class_of (block);
+
+  if (LIKELY (class_index != 0))
+    {
+      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
+      SliceEntryV1 *entry = &thread->entries[class_index];
+      void **top = SLICE_LOAD (&entry->top);
+
+      if (LIKELY (top != entry->end && *top != block))
+        {
+          SLICE_STORE (top + 1, block);
+          SLICE_STORE (&entry->top, top + 1);
+          return;
+        }
+    }
+  free_slow (class_index, block, CALL_SITE);
+}
+
+/* --- sizes --------------------------------------------------------------- */
+
+/* The usable bytes of a block; 0: it is none of ours.  Ends the program if it
+ * does not live, where that is known. */
+static size_t
+block_bytes (const void *block, const char *operation, const void *site)
+{
+  unsigned class_index = chunk_class_of (block);
+  size_t bytes;
+
+  if (class_index != 0)
+    {
+      if (sli_dispatch.path != PATH_CHECKING)
+        return sli_sizeclasses[class_index].chunk_bytes;
+      bytes = sli_checking_block_size (block);
+      if (bytes == 0)
+        /* Says what it is. */
+        sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, (void *) block,
+                                    operation, site);
+      return bytes;
+    }
+  bytes = larger_room (block, operation);
+  if (bytes != 0 && sli_guard_bytes () != 0)
+    return sli_guard_check (block, bytes, operation);
+  return bytes;
+}
+
+size_t
+slice_heap_bytes (const void *block)
+{
+  size_t bytes;
+
+  if (block == NULL)
+    return 0;
+  heap_make_ready ();
+  if (sli_dispatch.path == PATH_MALLOC)
+    return heap.next->bytes (block);
+  bytes = block_bytes (block, "malloc_usable_size", CALL_SITE);
+  if (bytes != 0)
+    return bytes;
+  check_foreign (block, "malloc_usable_size");
+  return heap.next->bytes (block);
+}
+
+/* --- another size -------------------------------------------------------- */
+
+enum
+{
+  SMALL_SLACK_BYTES = 64 /* a block of so little more stays where it is */
+};
+
+/* May a block of so many bytes stay in its place?  Not if half of it would be
+ * of no use. */
+static bool
+is_good_fit (size_t size, size_t bytes)
+{
+  return size <= bytes && (size >= bytes / 2 || bytes <= SMALL_SLACK_BYTES);
+}
+
+/* Resizes a larger block in place; NULL: it must move. */
+static void *
+resize_larger (void *block, size_t size)
+{
+  size_t room = size + sli_guard_bytes ();
+  HeapRun *run = NULL;
+  char *start = heap_run_of (block, &run);
+  void *moved = NULL;
+
+  if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
+    moved = is_good_fit (room, sli_medium_bytes (run)) ? block : NULL;
+  else if (start != NULL)
+    moved = room > MEDIUM_BYTES_MAX && sli_run_resize (start, room) ? block
+                                                                   : NULL;
+  else if (room > heap.run_max / 2)
+    moved = sli_mapped_resize (block, room);
+  if (moved != NULL && sli_guard_bytes () != 0)
+    sli_guard_write (moved, size, large_room (moved));
+  return moved;
+}
+
+/* In the checking modes a small block always moves, for its size is noted. */
+static void *
+resize_in_place (void *block, size_t size, size_t bytes)
+{
+  if (size > PTRDIFF_MAX - sli_guard_bytes ())
+    return NULL;
+  if (chunk_class_of (block) == 0)
+    return is_small (size) ? NULL : resize_larger (block, size);
+  return sli_dispatch.path != PATH_CHECKING && is_good_fit (size, bytes)
+             ? block
+             : NULL;
+}
+
+static void *
+realloc_ours (void *block, size_t size, size_t bytes, const void *site)
+{
+  void *moved = resize_in_place (block, size, bytes);
+
+  if (moved != NULL)
+    return moved;
+  moved = alloc_any (1, size, false, site);
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, block, min_size (size, bytes));
+  slice_heap_free (block);
+  return moved;
+}
+
+void *
+slice_heap_realloc (void *block, size_t size)
+{
+  const char *operation = heap.next->realloc_name;
+  size_t bytes;
+
+  if (block == NULL)
+    return slice_heap_alloc (size);
+  heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    return heap.next->realloc (block, size);
+  bytes = block_bytes (block, operation, CALL_SITE);
+  if (LIKELY (bytes != 0))
+    return realloc_ours (block, size, bytes, CALL_SITE);
+  check_foreign (block, operation);
+  return heap.next->realloc (block, size);
+}
+
+/* --- giving memory back -------------------------------------------------- */
+
+size_t
+slice_heap_trim (void)
+{
+  size_t bytes;
+
+  if (!LOAD_ACQUIRE (&heap.ready) || sli_dispatch.path == PATH_MALLOC)
+    return 0;
+  bytes = sli_mapped_trim ();
+  sli_medium_trim ();
+  return bytes + slice_trim (0);
+}

@@ -1,0 +1,139 @@
+/* heap.h - what the heap's files share
+ *
+ * Layer: heap (8).  Below: page, for runs; alloc, for slices.
+ * Locks: of medium classes, of caches and of mappings, all rank 25; none is
+ * held during calls of other layers.
+ * Design: chapter 14.
+ *
+ *   bytes           a block is                     found by
+ *   to 2064         a slice                        its slab
+ *   to 32 KiB       medium: a part of a run        the run's record
+ *   to 512 KiB      a run                          the run's record
+ *   more            a mapping                      a table (mapped.c)
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_HEAP_HEAP_H
+#define SLI_HEAP_HEAP_H
+
+#include <slice/heap.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "page/region.h"
+#include "slab/chunk.h"
+#include "port/compiler.h"
+#include "port/lock.h"
+
+enum
+{
+  HEAP_ALIGN_BYTES = 16,
+  MEDIUM_BYTES_MAX = 32 * 1024,
+  RUN_GRANULES_MAX = 32 /* 512 KiB; three such blocks and a smaller one fit
+                           in a region */
+};
+
+/* A run of the heap's keeps its data where a slab keeps its header; what tells
+ * them apart is the state, and a class of 0.  The words of the bitmap have
+ * another meaning here. */
+typedef Slab HeapRun;
+
+enum
+{
+  HEAP_LIVE = 0, /* own_words: blocks that the program has, a bit each */
+  HEAP_FREE = 1  /* blocks that are free in the run; under the class lock */
+};
+
+/* Bytes of a run that is one block. */
+static inline size_t
+heap_run_bytes (const char *run)
+{
+  const Region *region = region_of (run);
+  unsigned first = region_granule_of (region, run);
+
+  return (size_t) LOAD (&region->run_granules[first])
+         << sli_region_granule_shift;
+}
+
+/* The heap's run at an address; NULL: it is in none. */
+static inline char *
+heap_run_of (const void *address, HeapRun **run)
+{
+  void *record;
+  char *start = region_run_of (address, &record);
+
+  if (start == NULL || LOAD (&((HeapRun *) record)->state) < SLAB_HEAP_MEDIUM)
+    return NULL;
+  *run = record;
+  return start;
+}
+
+/* The end of the program: a block that does not live. */
+_Noreturn void sli_heap_report (ErrorNumber number, const void *block,
+                                const char *operation);
+
+/* --- medium.c --- */
+
+void sli_medium_init (void);
+/* A block of at most MEDIUM_BYTES_MAX; NULL: no memory.  *is_zero: it reads as
+ * zero. */
+void *sli_medium_alloc (size_t size, size_t alignment, bool *is_zero);
+/* Ends the program if the block does not live. */
+void sli_medium_check (const char *start, HeapRun *run, const void *block,
+                       const char *operation);
+void sli_medium_free (char *start, HeapRun *run, void *block,
+                      const char *operation);
+size_t sli_medium_bytes (const HeapRun *run);
+/* Returns what the caches hold to the runs. */
+void sli_medium_trim (void);
+void sli_medium_each_lock (void (*act) (Lock *lock));
+
+/* --- runs.c --- */
+
+/* Counts runs, and blocks in them that live. */
+void sli_heap_count_runs (ptrdiff_t n_runs, ptrdiff_t run_bytes,
+                          ptrdiff_t block_bytes);
+/* Allocates a run and marks it as the heap's. */
+char *sli_heap_new_run (unsigned n_granules, SlabState state, HeapRun **run,
+                        bool *is_zero);
+void sli_heap_end_run (char *start, HeapRun *run);
+
+size_t sli_run_bytes_max (void);
+void *sli_run_alloc (size_t size, bool *is_zero);
+void sli_run_check (const char *start, HeapRun *run, const void *block,
+                    const char *operation);
+void sli_run_free (char *start, HeapRun *run, void *block,
+                   const char *operation);
+/* Gives a run another size in place; false: it can't. */
+bool sli_run_resize (char *start, size_t size);
+
+/* --- mapped.c --- */
+
+void *sli_mapped_alloc (size_t size, size_t alignment, bool *is_zero);
+/* Bytes of a mapped block; 0: the address begins none. */
+size_t sli_mapped_bytes (const void *block);
+/* False: it is none. */
+bool sli_mapped_free (void *block);
+/* NULL: it is none, or there is no memory. */
+void *sli_mapped_resize (void *block, size_t size);
+/* Was it one, freed lately? */
+bool sli_mapped_was (const void *block);
+/* Unmaps what waits; returns the bytes. */
+size_t sli_mapped_trim (void);
+void sli_mapped_count (SliceHeapCounts *counts);
+Lock *sli_mapped_lock (void);
+
+/* --- guard.c --- */
+
+/* In the checking modes a larger block remembers its size, and what lies
+ * behind it is checked. */
+void sli_guard_init (void);
+size_t sli_guard_bytes (void);
+void sli_guard_write (void *block, size_t size, size_t room);
+/* The size of a block; ends the program if it was written to behind it. */
+size_t sli_guard_check (const void *block, size_t room,
+                        const char *operation);
+
+#endif

@@ -1,0 +1,432 @@
+/* medium.c - blocks of 2 to 32 KiB: several of one size in a run
+ *
+ * Layer: heap.  Below: page.  Locks: one a class, for the runs, and one a
+ * cache (rank 25); a thread holds one at a time.
+ * Design: chapter 14.
+ *
+ *   sizes:  8 in each doubling, ... 2048, 2304, 2560, ... 4096, ... 32768
+ *
+ *   run:    | block 0 | block 1 | ... | block n-1 | spare |
+ *   live       1         0         ...                         (a bit each)
+ *   free       0         1
+ *
+ * A block is free in its run, or it rests in a cache, or the program has it.
+ * Only in the last case its live bit is set; it is cleared by an atomic
+ * operation, so a block that is freed twice is found at the second call.
+ *
+ * Caches are not of threads but of a few groups of them, which a hash of the
+ * thread chooses: nothing is to be done when a thread ends.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "heap.h"
+#include "base/align.h"
+#include "base/list.h"
+#include "port/os.h"
+#include "port/tls.h"
+
+#include <limits.h>
+
+enum
+{
+  STEPS = 8,             /* sizes in a doubling */
+  STEP_SHIFT = 3,
+  SIZE_SHIFT_MIN = 9,    /* the sizes begin above 512: those up to 2064 serve
+                            alignments that slices have not */
+  MEDIUM_CLASSES = 48,   /* up to MEDIUM_BYTES_MAX */
+  RUN_GRANULES = 9,      /* the longest run that is cut */
+  WASTE_DIVISOR = 32,    /* the shortest run that wastes at most so much */
+  BLOCKS_MAX = 64,       /* bits of a word */
+  CACHES = 8,            /* a power of two */
+  CACHE_BLOCKS_MAX = 16,
+  CACHE_BYTES = 32 * 1024 /* of a class, in a cache */
+};
+
+SLICE_STATIC_ASSERT (MEDIUM_BYTES_MAX
+                         == 1 << (SIZE_SHIFT_MIN
+                                  + MEDIUM_CLASSES / STEPS),
+                     "the classes end where runs begin");
+
+/* The lock protects the ring and the runs' bits of free blocks. */
+typedef struct
+{
+  _Alignas (CACHE_LINE_BYTES) Lock lock;
+  Link runs;           /* with blocks that are free or were never used */
+  /* constant */
+  uint32_t bytes;      /* of a block */
+  uint32_t reciprocal; /* 2^32 / bytes, rounded up */
+  uint8_t n_granules;  /* of a run */
+  uint8_t n_blocks;
+  uint8_t n_cached;    /* at most, in a cache */
+} MediumClass;
+
+typedef struct
+{
+  _Alignas (CACHE_LINE_BYTES) Lock lock;
+  uint8_t n[MEDIUM_CLASSES];
+  void *blocks[MEDIUM_CLASSES][CACHE_BLOCKS_MAX];
+} MediumCache;
+
+static struct
+{
+  MediumClass classes[MEDIUM_CLASSES];
+  MediumCache caches[CACHES];
+} medium;
+
+/* --- sizes --------------------------------------------------------------- */
+
+static size_t
+class_bytes (unsigned class)
+{
+  unsigned doubling = class >> STEP_SHIFT, step = class & (STEPS - 1);
+
+  return (size_t) (STEPS + 1 + step)
+         << (SIZE_SHIFT_MIN - STEP_SHIFT + doubling);
+}
+
+/* The least class with blocks of so many bytes, which are more than 1 <<
+ * SIZE_SHIFT_MIN or count as such. */
+static unsigned
+class_of (size_t size)
+{
+  size_t last = max_size (size, (1 << SIZE_SHIFT_MIN) + 1) - 1;
+  unsigned shift = (unsigned) (sizeof (long) * CHAR_BIT - 1)
+                   - (unsigned) __builtin_clzl (last);
+
+  return ((shift - SIZE_SHIFT_MIN) << STEP_SHIFT)
+         + (unsigned) (last >> (shift - STEP_SHIFT)) - STEPS;
+}
+
+/* The shortest run that wastes little, or the one that wastes least. */
+static void
+class_cut (MediumClass *class)
+{
+  size_t granule_bytes = sli_page_granule_bytes ();
+  size_t best_waste = SIZE_MAX, best_bytes = 1;
+
+  for (unsigned n = 1; n <= RUN_GRANULES; n++)
+    {
+      size_t bytes = n * granule_bytes;
+      size_t n_blocks = min_size (bytes / class->bytes, BLOCKS_MAX);
+      size_t waste = bytes - n_blocks * class->bytes;
+
+      if (n_blocks == 0 || (best_waste != SIZE_MAX
+                            && waste * best_bytes >= best_waste * bytes))
+        continue;
+      best_waste = waste;
+      best_bytes = bytes;
+      class->n_granules = (uint8_t) n;
+      class->n_blocks = (uint8_t) n_blocks;
+      if (waste * WASTE_DIVISOR <= bytes)
+        break;
+    }
+}
+
+void
+sli_medium_init (void)
+{
+  for (unsigned i = 0; i < MEDIUM_CLASSES; i++)
+    {
+      MediumClass *class = &medium.classes[i];
+
+      sli_lock_init (&class->lock, LOCK_RANK_HEAP);
+      link_init (&class->runs);
+      class->bytes = (uint32_t) class_bytes (i);
+      class->reciprocal
+          = (uint32_t) (((UINT64_C (1) << 32) + class->bytes - 1)
+                        / class->bytes);
+      class->n_cached = (uint8_t) max_size (
+          1, min_size (CACHE_BYTES / class->bytes, CACHE_BLOCKS_MAX));
+      class_cut (class);
+    }
+  for (unsigned i = 0; i < CACHES; i++)
+    sli_lock_init (&medium.caches[i].lock, LOCK_RANK_HEAP);
+}
+
+void
+sli_medium_each_lock (void (*act) (Lock *lock))
+{
+  for (unsigned i = 0; i < CACHES; i++)
+    act (&medium.caches[i].lock);
+  for (unsigned i = 0; i < MEDIUM_CLASSES; i++)
+    act (&medium.classes[i].lock);
+}
+
+static MediumCache *
+cache_mine (void)
+{
+  return &medium.caches[sli_tls_tag () & (CACHES - 1)];
+}
+
+/* --- runs ---------------------------------------------------------------- */
+
+static MediumClass *
+run_class (const HeapRun *run)
+{
+  return &medium.classes[run->ring];
+}
+
+/* Returns true if a run has no block to give. */
+static bool
+run_is_full (const HeapRun *run, const MediumClass *class)
+{
+  return run->own_words[HEAP_FREE] == 0 && run->n_carved == class->n_blocks;
+}
+
+static bool
+run_is_empty (const HeapRun *run)
+{
+  return COUNT_BITS (run->own_words[HEAP_FREE]) == run->n_carved;
+}
+
+static char *
+run_start (HeapRun *run)
+{
+  return sli_page_run_of_record (run);
+}
+
+/* Takes up to n free blocks of a run, the lowest first; or else the next that
+ * was never used, for *is_zero. */
+static unsigned
+run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
+          bool *is_zero)
+{
+  char *start = run_start (run);
+  unsigned taken = 0;
+
+  assert_held (&class->lock);
+  *is_zero = false;
+  while (taken < n && run->own_words[HEAP_FREE] != 0)
+    {
+      unsigned index
+          = (unsigned) __builtin_ctzll (run->own_words[HEAP_FREE]);
+
+      run->own_words[HEAP_FREE] &= run->own_words[HEAP_FREE] - 1;
+      blocks[taken++] = start + (size_t) index * class->bytes;
+    }
+  if (taken == 0)
+    {
+      blocks[taken++] = start + (size_t) run->n_carved * class->bytes;
+      STORE (&run->n_carved, (uint16_t) (run->n_carved + 1));
+      *is_zero = run->is_zero;
+    }
+  if (run_is_full (run, class))
+    link_remove (&run->link);
+  return taken;
+}
+
+/* Takes up to n blocks of a class, at least one; 0: there is no memory. */
+static unsigned
+class_take (MediumClass *class, unsigned n, void **blocks, bool *is_zero)
+{
+  unsigned taken = 0;
+  HeapRun *run;
+
+  for (;;)
+    {
+      sli_lock (&class->lock);
+      if (!link_is_alone (&class->runs))
+        taken = run_take (class, LINK_OWNER (class->runs.next, HeapRun, link),
+                          n, blocks, is_zero);
+      sli_unlock (&class->lock);
+      if (taken != 0)
+        return taken;
+      if (sli_heap_new_run (class->n_granules, SLAB_HEAP_MEDIUM, &run,
+                            is_zero)
+          == NULL)
+        return 0;
+      run->is_zero = *is_zero;
+      run->ring = (uint8_t) (class - medium.classes);
+      sli_lock (&class->lock);
+      link_after (&run->link, &class->runs);
+      sli_unlock (&class->lock);
+    }
+}
+
+/* Returns a block to its run; true: the run is empty and no longer the
+ * class's. */
+static bool
+run_return (HeapRun *run, const void *block)
+{
+  MediumClass *class = run_class (run);
+  size_t offset = (size_t) ((const char *) block - run_start (run));
+  bool was_full, is_empty;
+
+  sli_lock (&class->lock);
+  was_full = run_is_full (run, class);
+  run->own_words[HEAP_FREE] |= (uint64_t) 1 << (offset / class->bytes);
+  is_empty = run_is_empty (run);
+  if (was_full && !is_empty)
+    link_after (&run->link, &class->runs);
+  if (!was_full && is_empty)
+    link_remove (&run->link);
+  sli_unlock (&class->lock);
+  return is_empty;
+}
+
+static void
+blocks_return (unsigned n, void *const *blocks)
+{
+  for (unsigned i = 0; i < n; i++)
+    {
+      HeapRun *run = NULL;
+      char *start = heap_run_of (blocks[i], &run);
+
+      KNOWN (run != NULL);
+      if (run_return (run, blocks[i]))
+        sli_heap_end_run (start, run);
+    }
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+/* The bit of a block; 0: the address is not a block's start. */
+static uint64_t
+block_bit (const char *start, const HeapRun *run, const void *block)
+{
+  const MediumClass *class = run_class (run);
+  uint32_t offset = (uint32_t) ((const char *) block - start);
+  uint32_t index
+      = (uint32_t) (((uint64_t) offset * class->reciprocal) >> 32);
+
+  return index < LOAD (&run->n_carved) && index * class->bytes == offset
+             ? (uint64_t) 1 << index
+             : 0;
+}
+
+static void *
+block_begin (void *block)
+{
+  HeapRun *run = NULL;
+  const char *start = heap_run_of (block, &run);
+
+  KNOWN (run != NULL);
+  __atomic_fetch_or (&run->own_words[HEAP_LIVE],
+                     block_bit (start, run, block), __ATOMIC_RELAXED);
+  sli_heap_count_runs (0, 0, (ptrdiff_t) run_class (run)->bytes);
+  return block;
+}
+
+/* A block of a class from a cache, or from the runs; then some more are put
+ * into the cache. */
+static void *
+class_alloc (unsigned index, bool *is_zero)
+{
+  MediumClass *class = &medium.classes[index];
+  MediumCache *cache = cache_mine ();
+  void *blocks[CACHE_BLOCKS_MAX];
+  void *block = NULL;
+  unsigned n;
+
+  *is_zero = false;
+  sli_lock (&cache->lock);
+  if (cache->n[index] > 0)
+    block = cache->blocks[index][--cache->n[index]];
+  sli_unlock (&cache->lock);
+  if (block != NULL)
+    return block;
+  n = class_take (class, (class->n_cached + 1) / 2, blocks, is_zero);
+  if (n == 0)
+    return NULL;
+  block = blocks[0];
+  sli_lock (&cache->lock);
+  while (n > 1 && cache->n[index] < class->n_cached)
+    cache->blocks[index][cache->n[index]++] = blocks[--n];
+  sli_unlock (&cache->lock);
+  blocks_return (n - 1, blocks + 1);
+  return block;
+}
+
+/* Blocks have the alignment of their size, for runs have a granule's. */
+void *
+sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
+{
+  unsigned index = class_of (size);
+  void *block;
+
+  while (index < MEDIUM_CLASSES
+         && lowest_bit (medium.classes[index].bytes) < alignment)
+    index++;
+  if (index == MEDIUM_CLASSES)
+    return NULL;
+  block = class_alloc (index, is_zero);
+  return block != NULL ? block_begin (block) : NULL;
+}
+
+size_t
+sli_medium_bytes (const HeapRun *run)
+{
+  return run_class (run)->bytes;
+}
+
+void
+sli_medium_check (const char *start, HeapRun *run, const void *block,
+                  const char *operation)
+{
+  uint64_t bit = block_bit (start, run, block);
+
+  if (UNLIKELY (bit == 0))
+    sli_heap_report (ERROR_INTERIOR, block, operation);
+  if (UNLIKELY ((LOAD (&run->own_words[HEAP_LIVE]) & bit) == 0))
+    sli_heap_report (ERROR_ALREADY_FREE, block, operation);
+}
+
+/* What does not fit into the cache goes back with half of it, the blocks that
+ * were there longest. */
+void
+sli_medium_free (char *start, HeapRun *run, void *block,
+                 const char *operation)
+{
+  uint64_t bit = block_bit (start, run, block);
+  unsigned index = run->ring, n = 0;
+  const MediumClass *class = &medium.classes[index];
+  MediumCache *cache = cache_mine ();
+  void *old[CACHE_BLOCKS_MAX];
+
+  if (UNLIKELY (bit == 0))
+    sli_heap_report (ERROR_INTERIOR, block, operation);
+  if (UNLIKELY ((__atomic_fetch_and (&run->own_words[HEAP_LIVE], ~bit,
+                                     __ATOMIC_ACQ_REL)
+                 & bit)
+                == 0))
+    sli_heap_report (ERROR_ALREADY_FREE, block, operation);
+  sli_heap_count_runs (0, 0, -(ptrdiff_t) class->bytes);
+  sli_lock (&cache->lock);
+  if (cache->n[index] == class->n_cached)
+    {
+      n = (class->n_cached + 1u) / 2;
+      for (unsigned i = 0; i < n; i++)
+        old[i] = cache->blocks[index][i];
+      cache->n[index] = (uint8_t) (cache->n[index] - n);
+      for (unsigned i = 0; i < cache->n[index]; i++)
+        cache->blocks[index][i] = cache->blocks[index][i + n];
+    }
+  cache->blocks[index][cache->n[index]++] = block;
+  sli_unlock (&cache->lock);
+  blocks_return (n, old);
+}
+
+static void
+cache_empty (MediumCache *cache, unsigned index)
+{
+  void *blocks[CACHE_BLOCKS_MAX];
+  unsigned n;
+
+  sli_lock (&cache->lock);
+  n = cache->n[index];
+  for (unsigned i = 0; i < n; i++)
+    blocks[i] = cache->blocks[index][i];
+  cache->n[index] = 0;
+  sli_unlock (&cache->lock);
+  blocks_return (n, blocks);
+}
+
+void
+sli_medium_trim (void)
+{
+  for (unsigned i = 0; i < CACHES; i++)
+    for (unsigned index = 0; index < MEDIUM_CLASSES; index++)
+      cache_empty (&medium.caches[i], index);
+}
