@@ -71,6 +71,25 @@ resultsdir = $(docdir)/results
 # headers' comments, and man(3), in docs/api/.
 EXTRA_DIST += %D%/doxygen-filter.awk %D%/groups.dox
 
+# For who packages it: Debian's folder, to be copied to the top.
+debian = %D%/packaging/debian
+EXTRA_DIST += \
+	$(debian)/changelog \
+	$(debian)/control \
+	$(debian)/copyright \
+	$(debian)/libslice-dev.install \
+	$(debian)/libslice-dev.lintian-overrides \
+	$(debian)/libslice-ralloc0.install \
+	$(debian)/libslice-ralloc0.lintian-overrides \
+	$(debian)/libslice-ralloc0.symbols \
+	$(debian)/libslice0.install \
+	$(debian)/libslice0.lintian-overrides \
+	$(debian)/libslice0.symbols \
+	$(debian)/rules \
+	$(debian)/slice-tools.install \
+	$(debian)/slice-tools.lintian-overrides \
+	$(debian)/source/format
+
 docs: docs/Doxyfile $(pkginclude_HEADERS)
 	@test -n '$(DOXYGEN)' || { echo 'docs: install doxygen' >&2; exit 1; }
 	$(AM_V_GEN)$(DOXYGEN) docs/Doxyfile

@@ -184,6 +184,7 @@ slow_scripts = \
 	%D%/check-far.sh \
 	%D%/check-32bit.sh \
 	%D%/check-aliasing.sh \
+	%D%/check-debian.sh \
 	%D%/check-full.sh \
 	%D%/check-races.sh \
 	%D%/check-tools.sh
