@@ -6,6 +6,7 @@
 ralloc_tests = \
 	tests/test-ralloc \
 	tests/test-ralloc-bad-nodes \
+	tests/test-ralloc-chaos \
 	tests/test-ralloc-extension \
 	tests/test-ralloc-free \
 	tests/test-ralloc-gc \
@@ -26,6 +27,7 @@ slice_tests += $(ralloc_tests)
 EXTRA_DIST += tests/ralloc-testlib.h
 tests_test_ralloc_LDADD = $(slice_test_libs)
 tests_test_ralloc_bad_nodes_LDADD = $(slice_test_libs)
+tests_test_ralloc_chaos_LDADD = $(slice_test_libs)
 tests_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_test_ralloc_free_LDADD = $(slice_test_libs)
 tests_test_ralloc_gc_LDADD = $(slice_test_libs)

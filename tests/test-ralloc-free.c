@@ -902,6 +902,124 @@ test_fallback_parent_moved (void)
   ralloc_free (t.root);
 }
 
+/* --- walks within walks --- */
+
+static struct
+{
+  void *fallback; /* of the outer walk */
+  void *inner;    /* the tree that its destructor frees */
+  void *seen;     /* the fallback's parent */
+  bool was_stolen;
+} nest;
+
+static void
+steal_fallback (void *node)
+{
+  ralloc_steal (node, nest.fallback); /* which goes with the node */
+}
+
+static void
+adopt_fallback (void *node)
+{
+  ralloc_adopt (node, nest.seen);
+}
+
+static void
+free_inner (void *node)
+{
+  (void) node;
+  ralloc_free (nest.inner);
+}
+
+static void
+free_inner_children (void *node)
+{
+  (void) node;
+  ralloc_free_children (nest.inner);
+}
+
+static void
+steal_into_dying (void *node)
+{
+  nest.seen = ralloc_parent (node);
+  nest.was_stolen = ralloc_try_steal (node, nest.fallback);
+}
+
+/*  above ( fallback ( top ( stays , last ) ) ) , inner ( one ): while top is
+ * freed, the destructor of `last' frees `inner', and that of `one' gives the
+ * fallback parent to itself. */
+static void
+nest_run (void (*last) (void *), void (*one) (void *))
+{
+  void *above = ralloc_context (NULL);
+  void *top, *stays;
+
+  nest.seen = above;
+  nest.fallback = ralloc_size (above, 10);
+  top = ralloc_size (nest.fallback, 10);
+  stays = ralloc_size (top, 10);
+  nest.inner = ralloc_context (NULL);
+  ralloc_set_destructor (ralloc_size (nest.inner, 10), one);
+  ralloc_set_refusing_destructor (stays, refuse);
+  ralloc_set_destructor (ralloc_size (top, 10), last);
+  ralloc_free (top);
+  g_assert_cmpuint (ralloc_total_nodes (above), ==, 1);
+  g_assert_true (ralloc_parent (stays)
+                 == (last == free_inner ? NULL : nest.inner));
+  ralloc_set_refusing_destructor (stays, NULL);
+  ralloc_free (last == free_inner ? stays : nest.inner);
+  ralloc_free (above);
+}
+
+static void
+test_steal_between_walks (void)
+{
+  uint64_t before = live_blocks ();
+
+  nest_run (free_inner, steal_fallback);
+  nest_run (free_inner, adopt_fallback);
+  nest_run (free_inner_children, steal_fallback);
+  g_assert_cmpuint (live_blocks (), ==, before);
+}
+
+/* The children of a node are freed while those of one below it are. */
+static void
+test_children_within_children (void)
+{
+  uint64_t before = live_blocks ();
+
+  for (unsigned depth = 0; depth < 4; depth++)
+    {
+      void *ctx = ralloc_context (NULL);
+      nest.inner = ctx;
+      for (unsigned i = 0; i < depth; i++)
+        ctx = ralloc_size (ctx, 10);
+      ralloc_size (ctx, 10);
+      ralloc_set_destructor (ralloc_size (ctx, 10), free_inner_children);
+      ralloc_free_children (ctx);
+      g_assert_cmpuint (ralloc_total_nodes (nest.inner), ==, 1);
+      ralloc_free (nest.inner);
+    }
+  g_assert_cmpuint (live_blocks (), ==, before);
+}
+
+/* The parent of a tree that is being freed has no child left, and yet can't
+ * hang below the tree. */
+static void
+test_steal_into_dying (void)
+{
+  void *top;
+
+  nest.fallback = ralloc_context (NULL);
+  top = ralloc_size (nest.fallback, 10);
+  ralloc_set_destructor (top, steal_into_dying);
+  ralloc_free (top);
+  g_assert_true (nest.seen == nest.fallback);
+  g_assert_false (nest.was_stolen);
+  g_assert_cmpuint (ralloc_total_nodes (nest.fallback), ==, 1);
+  ralloc_free (nest.fallback);
+}
+
 static uint64_t
 count_slab_locks (void)
 {
@@ -957,6 +1075,12 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
   g_test_add_func ("/slice/ralloc-free/fallback-parent-freed", test_fallback_parent_freed);
   g_test_add_func ("/slice/ralloc-free/fallback-parent-moved", test_fallback_parent_moved);
+  g_test_add_func ("/slice/ralloc-free/steal-between-walks",
+                   test_steal_between_walks);
+  g_test_add_func ("/slice/ralloc-free/children-within-children",
+                   test_children_within_children);
+  g_test_add_func ("/slice/ralloc-free/steal-into-dying",
+                   test_steal_into_dying);
   g_test_add_func ("/slice/ralloc-free/free-children", test_free_children);
   g_test_add_func ("/slice/ralloc-free/free-children-refused",
                    test_free_children_refused);

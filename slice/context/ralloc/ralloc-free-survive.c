@@ -91,8 +91,21 @@ static void
 node_move_out (Walk *walk, void *to, Extension *extension,
                const char *operation)
 {
-  sli_context_steal (to, node_of (extension->owner), extension->owner,
-                     operation);
+  if (walk != NULL && walk->stayed == extension->owner)
+    {
+      walk->stayed = NULL;
+      walk->is_changed = true;
+    }
+  /* It may lie above the walk's own top, and so take the dying tree along. */
+  if (walk != NULL && context_has_suspended ())
+    sli_free_move_outside (walk, to, extension, operation);
+  else
+    {
+      sli_context_steal (to, node_of (extension->owner), extension->owner,
+                         operation);
+      if (context_has_suspended ())
+        sli_context_walks_stolen ();
+    }
   if (walk != NULL && walk->keep != NULL && to == walk->keep)
     extension->stays = true;
 }
@@ -222,6 +235,9 @@ node_refuses (Walk *walk, void *at, Extension *extension)
   extension->asked = false;
   if (walk != NULL)
     sli_free_resume (walk);
+  /* While it was asked, it counted as one that stays. */
+  if (walk != NULL && context_has_suspended ())
+    sli_free_look_outside (walk);
   return refused;
 }
 
@@ -270,6 +286,8 @@ holders_decide (Walk *walk, void *at, Extension *start,
   start->asked = true; /* a free of it does nothing meanwhile */
   refuser_ask (walk, at, search.refuser, start, operation);
   start->asked = false;
+  if (walk != NULL && context_has_suspended ())
+    sli_free_look_outside (walk);
   return FATE_ASKED;
 }
 

@@ -37,21 +37,6 @@ sli_free_resume (Walk *walk)
   __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
 }
 
-/* Is `payload' freed if `top' is freed?  A dying node is off its list, and is
- * freed by its walk. */
-static bool
-lies_below (const void *top, const void *payload)
-{
-  while (payload != NULL && payload != top)
-    {
-      const Node *node = node_of (payload);
-      if (node->pprev == NODE_DYING)
-        return false;
-      payload = node_parent (node);
-    }
-  return payload != NULL;
-}
-
 static void
 walk_set_fallback_parent (Walk *walk, void *fallback_parent)
 {
@@ -60,28 +45,135 @@ walk_set_fallback_parent (Walk *walk, void *fallback_parent)
     node_set_parent (node_of (walk->top), fallback_parent);
 }
 
-/* User code frees a node.  A walk that was to keep its top frees that as well
- * if it is in the freed tree.  A walk whose fallback parent is freed takes the
- * next surviving ancestor.  True: a walk frees the node itself. */
+/* --- what user code does to the nodes that walks refer to ---------------- */
+
+/* Is the refusing destructor of a node running?  Then the node is not freed. */
+static inline bool
+is_asked (const void *payload)
+{
+  const Extension *extension = node_extension (node_of (payload));
+
+  return extension != NULL && extension->asked;
+}
+
+/* Does a walk free a node? */
+static bool
+walk_frees (const Walk *walk, const void *payload)
+{
+  const void *at = payload;
+
+  if (at == walk->keep)
+    at = node_parent (node_of (at));
+  while (at != NULL && at != walk->top && !is_asked (at))
+    at = node_parent (node_of (at));
+  return at != NULL && at == walk->top;
+}
+
+/* The walk that frees a node before `outer' goes on; NULL if none does. */
+static Walk *
+inner_walk_of (const Walk *outer, const void *payload)
+{
+  Walk *walk = sli_tls_word ();
+
+  while (walk != outer && !walk_frees (walk, payload))
+    walk = walk->outer;
+  return walk != outer ? walk : NULL;
+}
+
+/* A walk frees its keep as well, which leaves its list.  Of several walks that
+ * keep a node this is the outermost: it needs the node longest.  And if an
+ * outer walk is destroying the node, that frees it. */
+static void
+keep_take (Walk *walk, const char *operation)
+{
+  Walk *outer;
+
+  if (node_of (walk->keep)->pprev == NODE_DYING)
+    return;
+  for (outer = walk->outer; outer != NULL; outer = outer->outer)
+    if (outer->keep == walk->keep)
+      return;
+  walk_detach (walk, walk->keep, node_of (walk->keep), operation);
+  walk->keep = NULL;
+}
+
+/* What the walk still frees is no longer below the old fallback parent. */
+static void
+walk_move_fallback (Walk *walk, void *fallback_parent)
+{
+  Node *top = node_of (walk->top);
+  bool to_limited = fallback_parent != NULL
+                    && (node_of (fallback_parent)->parent & NODE_LIMITED) != 0;
+  size_t bytes;
+
+  if (walk->keep == NULL && ((top->parent & NODE_LIMITED) != 0 || to_limited))
+    {
+      bytes = sli_limit_subtree_bytes (walk->top);
+      sli_limit_subtract (walk->fallback_parent, bytes);
+      if (to_limited)
+        sli_limit_force (fallback_parent, bytes);
+      sli_limit_set_flags (walk->top, to_limited);
+    }
+  walk_set_fallback_parent (walk, fallback_parent);
+}
+
+/* An inner walk may now free what a walk refers to, before that goes on: the
+ * node that it was to keep, or the one that nodes which refuse move to. */
+CONTEXT_TEXT COLD void
+sli_context_walks_stolen (void)
+{
+  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
+    {
+      Walk *inner;
+      if (walk->keep != NULL && inner_walk_of (walk, walk->keep) != NULL)
+        keep_take (walk, "ralloc_free");
+      while (walk->fallback_parent != NULL
+             && walk->fallback_parent != walk->keep
+             && (inner = inner_walk_of (walk, walk->fallback_parent)) != NULL)
+        walk_move_fallback (walk, inner->fallback_parent);
+    }
+}
+
+/* The same while a walk runs that user code has begun. */
+CONTEXT_TEXT COLD void
+sli_free_look_outside (Walk *walk)
+{
+  walk->outer = sli_tls_word ();
+  sli_tls_set_word (walk);
+  sli_context_walks_stolen ();
+  sli_tls_set_word (walk->outer);
+}
+
+/* A walk that user code has begun moves a node, perhaps one above itself. */
+CONTEXT_TEXT COLD void
+sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
+                       const char *operation)
+{
+  walk_settle_limits (walk, walk->at);
+  walk->outer = sli_tls_word ();
+  sli_tls_set_word (walk);
+  sli_context_steal (to, node_of (extension->owner), extension->owner,
+                     operation);
+  sli_context_walks_stolen ();
+  sli_tls_set_word (walk->outer);
+}
+
+/* User code frees a node.  True: a suspended walk, which was to keep it, frees
+ * it. */
 CONTEXT_TEXT COLD bool
 sli_free_on_nested (void *ptr, const char *operation)
 {
-  bool taken = false;
+  Walk *walk = sli_tls_word ();
 
-  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
-    {
-      if (walk->keep != NULL && lies_below (ptr, walk->keep))
-        {
-          taken |= walk->keep == ptr;
-          walk_detach (walk, walk->keep, node_of (walk->keep),
-                            operation);
-          walk->keep = NULL;
-        }
-      if (!taken && walk->fallback_parent != NULL
-          && lies_below (ptr, walk->fallback_parent))
-        walk_set_fallback_parent (walk, node_parent (node_of (ptr)));
-    }
-  return taken;
+  while (walk != NULL && walk->keep != ptr)
+    walk = walk->outer;
+  if (walk == NULL)
+    return false;
+  for (; walk != NULL; walk = walk->outer)
+    if (walk->keep == ptr)
+      keep_take (walk, operation);
+  sli_context_walks_stolen ();
+  return true;
 }
 
 COLD void
@@ -118,49 +210,6 @@ sli_context_walks_left (Extension *extension)
         walk->stayed = NULL;
         walk->is_changed = true;
       }
-}
-
-/* --- steals between walks ------------------------------------------------ */
-
-/* The walk, among those that began in user code of `outer', that frees a node;
- * NULL if none does. */
-static Walk *
-inner_walk_of (const Walk *outer, const void *at)
-{
-  const void *top;
-  Walk *walk;
-
-  while (at != NULL && node_of (at)->pprev != NODE_DYING)
-    at = node_parent (node_of (at));
-  for (top = at; at != NULL && node_of (at)->pprev == NODE_DYING;
-       at = node_parent (node_of (at)))
-    top = at;
-  for (walk = sli_tls_word (); walk != outer; walk = walk->outer)
-    if (top != NULL
-        && (walk->top == top
-            || (walk->keep != NULL && node_parent (node_of (top)) == walk->keep)))
-      return walk;
-  return NULL;
-}
-
-/* User code may have moved what a walk refers to into a tree that an inner
- * walk frees, and so before this walk goes on. */
-CONTEXT_TEXT COLD void
-sli_context_walks_stolen (void)
-{
-  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
-    {
-      Walk *inner;
-      if (walk->keep != NULL && inner_walk_of (walk, walk->keep) != NULL)
-        {
-          walk_detach (walk, walk->keep, node_of (walk->keep),
-                       "ralloc_steal");
-          walk->keep = NULL;
-        }
-      while (walk->fallback_parent != NULL
-             && (inner = inner_walk_of (walk, walk->fallback_parent)) != NULL)
-        walk_set_fallback_parent (walk, inner->fallback_parent);
-    }
 }
 
 /* --- limits above dying trees -------------------------------------------- */

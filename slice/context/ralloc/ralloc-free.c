@@ -365,6 +365,8 @@ tree_free (void *ptr, Node *node, const char *operation)
 
   walk_begin (&walk, ptr, NULL, NULL);
   walk_detach (&walk, ptr, node, operation);
+  if (context_has_suspended ())
+    sli_free_look_outside (&walk);
   walk_all (&walk);
   walk_settle_limits (&walk, walk.fallback_parent);
   assert_slow (walk.fallback_parent == NULL
@@ -449,6 +451,8 @@ ralloc_free_children (void *ctx)
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_roots_check_thread (ctx, "ralloc_free_children");
   walk_begin (&walk, ctx, ctx, ctx);
+  if (context_has_suspended ())
+    sli_free_look_outside (&walk);
   walk_all (&walk);
   /* A destructor may have freed ctx as well. */
   ctx = walk.keep != NULL ? walk.keep : walk.fallback_parent;

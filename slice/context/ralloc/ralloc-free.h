@@ -68,6 +68,7 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->top = top;
   walk->keep = keep;
   walk->fallback_parent = fallback_parent;
+  walk->at = top;
   walk->limited_bytes = 0;
   walk->search_serial = 0;
   walk->stayed = NULL;
@@ -101,6 +102,11 @@ batch_push (Walk *walk, Batch *batch, void *block)
 /* A walk is suspended at a node while user code runs, and resumed then. */
 void sli_free_suspend (Walk *walk, void *at);
 void sli_free_resume (Walk *walk);
+/* A walk that user code has begun may free what suspended walks refer to; and
+ * it moves a node. */
+void sli_free_look_outside (Walk *walk);
+void sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
+                            const char *operation);
 /* User code frees a node.  True: a suspended walk frees it. */
 bool sli_free_on_nested (void *ptr, const char *operation);
 
