@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_CHURNERS = 3, CHILD_SECONDS = 20 };
+enum { N_CHURNERS = 3, CHILD_SECONDS = 20, NESTED_FORKS = 5 };
 
 /* --- other libraries' handlers, registered before and after ours --- */
 
@@ -60,11 +60,66 @@ last_handler (void)
   n_handled_last++;
 }
 
+/* A handler that forks.  It runs while the library holds all locks. */
+typedef enum
+{
+  STAGE_NONE,
+  STAGE_PREPARE,
+  STAGE_PARENT,
+  STAGE_CHILD
+} Stage;
+
+static Stage nest_at;     /* where it forks, once */
+static bool nest_goes_on; /* its child returns from all forks */
+static int nest_status;
+
+static void
+fork_in_handler (Stage stage)
+{
+  pid_t child;
+
+  if (stage != nest_at)
+    return;
+  nest_at = STAGE_NONE;
+  child = fork ();
+  if (child != 0)
+    {
+      waitpid (child, &nest_status, 0);
+      return;
+    }
+  /* (It may wait for a child of its own.) */
+  hang_after (NESTED_FORKS * CHILD_SECONDS * (test_is_slow () ? 10 : 1));
+  use_in_handler ();
+  if (!nest_goes_on)
+    _exit (0);
+}
+
+static void
+first_prepare (void)
+{
+  first_handler ();
+  fork_in_handler (STAGE_PREPARE);
+}
+
+static void
+first_parent (void)
+{
+  first_handler ();
+  fork_in_handler (STAGE_PARENT);
+}
+
+static void
+first_child (void)
+{
+  first_handler ();
+  fork_in_handler (STAGE_CHILD);
+}
+
 /* Runs before the library's constructor has registered its own. */
 static void
 register_first (void)
 {
-  pthread_atfork (first_handler, first_handler, first_handler);
+  pthread_atfork (first_prepare, first_parent, first_child);
 }
 
 __attribute__ ((section (".preinit_array"), used)) static void (
@@ -253,6 +308,79 @@ static void
 test_forks_trim_thread (void)
 {
   fork_in_mode ("trim-thread working-set-msec=1", 60);
+}
+
+/* One fork, in whose handler at a stage another is made.  Of the processes,
+ * those that did not begin use slices and threads, and exit. */
+static void
+fork_nested (Stage stage, bool goes_on)
+{
+  pid_t self = getpid (), child;
+  int status = 0;
+
+  nest_at = stage;
+  nest_goes_on = goes_on;
+  nest_status = 0;
+  fflush (NULL);
+  child = fork ();
+  if (child == 0 || getpid () != self)
+    {
+      if (child > 0)
+        waitpid (child, &status, 0);
+      if (status != 0 || nest_status != 0)
+        _exit (4);
+      child_works (true);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_cmpint (nest_status, ==, 0);
+}
+
+static void
+fork_nested_in_mode (const char *options)
+{
+  pthread_t threads[N_CHURNERS];
+
+  test_options (options);
+  handlers_work = true;
+  hang_after (NESTED_FORKS * CHILD_SECONDS * (test_is_slow () ? 10 : 1));
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    {
+      parents_blocks[i] = slice_alloc (size_of (i));
+      test_fill (parents_blocks[i], size_of (i), i);
+    }
+  go_on = 1;
+  for (unsigned i = 0; i < N_CHURNERS; i++)
+    pthread_create (&threads[i], NULL, churn, GUINT_TO_POINTER (i));
+  for (unsigned i = 0; i < NESTED_FORKS; i++)
+    for (Stage stage = STAGE_PREPARE; stage <= STAGE_CHILD; stage++)
+      {
+        fork_nested (stage, false);
+        fork_nested (stage, true);
+      }
+  g_atomic_int_set (&go_on, 0);
+  for (unsigned i = 0; i < N_CHURNERS; i++)
+    pthread_join (threads[i], NULL);
+  for (unsigned i = 0; i < N_PARENTS; i++)
+    slice_free1 (size_of (i), parents_blocks[i]);
+}
+
+static void
+test_nested (void)
+{
+  fork_nested_in_mode ("");
+}
+
+static void
+test_nested_debug (void)
+{
+  fork_nested_in_mode ("debug");
+}
+
+static void
+test_nested_trim_thread (void)
+{
+  fork_nested_in_mode ("trim-thread working-set-msec=1");
 }
 
 /* What threads left behind held is counted, and nothing else is lost. */
@@ -604,6 +732,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/fork/forks-debug-blocks", test_forks_debug_blocks);
   test_add_fresh ("/slice/fork/forks-bypass-magazines", test_forks_bypass);
   test_add_fresh ("/slice/fork/forks-trim-thread", test_forks_trim_thread);
+  test_add_fresh ("/slice/fork/nested", test_nested);
+  test_add_fresh ("/slice/fork/nested-debug", test_nested_debug);
+  test_add_fresh ("/slice/fork/nested-trim-thread", test_nested_trim_thread);
   test_add_fresh ("/slice/fork/loss-is-counted", test_loss_is_counted);
   test_add_fresh ("/slice/fork/generations", test_generations);
   test_add_fresh ("/slice/fork/million", test_million);

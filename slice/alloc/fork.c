@@ -5,7 +5,9 @@
  * Before the first call there are no classes; the first of the locks keeps
  * that call out.  Between the handlers the forking thread passes through every
  * lock (lock.h), so that other libraries' handlers may use slices in whatever
- * order they run.
+ * order they run, and may fork.  A fork within a fork takes nothing.  Its child
+ * is one thread that holds all locks and goes on with the outer fork; its locks
+ * are made anew when that comes to its end, whichever end that is.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
@@ -25,6 +27,13 @@
 #include "port/shard.h"
 
 #include <pthread.h>
+
+/* Of the thread that holds all locks. */
+static struct
+{
+  unsigned depth; /* forks within its fork */
+  bool is_child;  /* it is the child of one of these */
+} nested;
 
 /* What a handler does to a lock. */
 typedef void (*LockAct) (Lock *lock);
@@ -97,6 +106,11 @@ fork_prepare (void)
 {
   ForkLocks upper = LOAD_ACQUIRE (&upper_locks);
 
+  if (sli_lock_forking_here ())
+    {
+      nested.depth++;
+      return;
+    }
   if (upper != NULL)
     upper (sli_lock_for_fork);
   sli_lock_for_fork (sli_dispatch_lock ());
@@ -116,24 +130,15 @@ sli_fork_follow (void)
     fork_hold_made ();
 }
 
-COMMON_TEXT static void
-fork_parent (void)
+/* Does a handler end a fork within a fork?  `is_child': in its child. */
+static bool
+ends_nested (bool is_child)
 {
-  ForkLocks upper = upper_held;
-
-  if (!sli_lock_forking_here ())
-    return;
-  sli_lock_fork_end ();
-  fork_low_locks (sli_unlock_after_fork);
-  if (sli_alloc_is_ready ())
-    {
-      if (classes_matter ())
-        fork_class_locks (sli_unlock_after_fork);
-      sli_magazine_fork_parent ();
-    }
-  sli_unlock_after_fork (sli_dispatch_lock ());
-  if (upper != NULL)
-    upper (sli_unlock_after_fork);
+  if (nested.depth == 0)
+    return false;
+  nested.depth--;
+  nested.is_child |= is_child;
+  return true;
 }
 
 static void
@@ -142,13 +147,13 @@ lock_make_anew (Lock *lock)
   sli_lock_init (lock, lock->rank);
 }
 
+/* This process has one thread now. */
 static void
-fork_child (void)
+fork_end_alone (void)
 {
   bool is_ready = sli_alloc_is_ready ();
 
-  if (!sli_lock_forking_here ())
-    return;
+  nested.is_child = false;
   if (is_ready)
     {
       sli_magazine_fork_child ();
@@ -164,6 +169,38 @@ fork_child (void)
   sli_lock_fork_end ();
   if (is_ready && sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
+}
+
+COMMON_TEXT static void
+fork_parent (void)
+{
+  ForkLocks upper = upper_held;
+
+  if (!sli_lock_forking_here () || ends_nested (false))
+    return;
+  if (nested.is_child)
+    {
+      fork_end_alone ();
+      return;
+    }
+  sli_lock_fork_end ();
+  fork_low_locks (sli_unlock_after_fork);
+  if (sli_alloc_is_ready ())
+    {
+      if (classes_matter ())
+        fork_class_locks (sli_unlock_after_fork);
+      sli_magazine_fork_parent ();
+    }
+  sli_unlock_after_fork (sli_dispatch_lock ());
+  if (upper != NULL)
+    upper (sli_unlock_after_fork);
+}
+
+static void
+fork_child (void)
+{
+  if (sli_lock_forking_here () && !ends_nested (true))
+    fork_end_alone ();
 }
 
 COMMON_TEXT void
