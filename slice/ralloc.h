@@ -285,16 +285,37 @@ SLICE_API void ralloc_free (void *ptr);
  */
 SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
 
-/** Gives all children of one node to another, in the same order, in front of
- * those that it has.
+/** Gives all children of one node to another.
  *
- * @param new_ctx  the new parent; NULL makes each child a root, and the
- *                 references that old_ctx holds stay with it
- * @param old_ctx  the old parent; NULL does nothing; new_ctx itself does
- *                 nothing
+ * @param new_ctx  the new parent, any node; NULL makes each child a root
+ * @param old_ctx  the old parent; NULL does nothing, and so does new_ctx
+ *                 itself
  *
- * Errors: new_ctx is a descendant of old_ctx (204); as ralloc_steal().
- * Threads: tree (both trees).  Cost: O(children).
+ * What moves: every child with its subtree, and with what it has: destructor,
+ * name, limit, references to it.  No address changes.  The children keep
+ * their order and come in front of those that new_ctx has: so they count as
+ * younger, and are freed before these.  The references that old_ctx holds are
+ * children as well, so new_ctx holds them then; but with NULL they stay with
+ * old_ctx, since a root can't hold what it keeps.
+ *
+ * What stays: old_ctx, where it is, with its payload, its destructor, its
+ * name, its limit and the references to it.  Objects of linear and gc contexts
+ * stay, but those that are nodes (large ones of a gc context, and all of both
+ * under a memory checker or a recorder) move, and belong to no such context
+ * then.
+ *
+ * Limits: the bytes of the children leave the limits at and above old_ctx and
+ * count in those at and above new_ctx, in which an adoption is never refused,
+ * as a steal (ralloc_steal()).
+ *
+ * In a destructor old_ctx and new_ctx may be nodes that are being destroyed:
+ * children that leave such a node survive, those that come to it are freed.
+ *
+ * Errors: new_ctx is below old_ctx (204; nothing has moved when the line is
+ *   written); as ralloc_free(), of both.  It needs no memory and can't fail.
+ * Threads: tree (both trees).
+ * Cost: O(children), and a walk up from new_ctx to its root; where there are
+ *   limits, O(nodes) of the children's subtrees.
  * Source: Mesa ralloc_adopt(), which takes neither NULL nor itself.
  */
 SLICE_API void ralloc_adopt (const void *new_ctx, void *old_ctx);

@@ -212,6 +212,55 @@ test_reference_dying (void)
   g_test_trap_assert_stderr ("*211*can't be kept: ralloc_reference*");
 }
 
+/* What an adoption takes along, and what it leaves. */
+static void
+test_adopt (void)
+{
+  void *root = ralloc_context (NULL);
+  void *from = ralloc_size (root, 10);
+  void *to = ralloc_size (root, 10);
+  void *keeper = ralloc_size (root, 10);
+  void *other = ralloc_size (keeper, 10);
+  void *older = ralloc_size (to, 10);
+  void *child = ralloc_size (from, 10);
+  size_t used;
+
+  n_destroyed = 0;
+  ralloc_set_destructor (child, count_destroyed);
+  ralloc_set_name (child, "child");
+  ralloc_set_limit (child, 1000);
+  ralloc_size (child, 100);
+  used = ralloc_limit_used (child);
+  ralloc_reference (keeper, child);
+  ralloc_reference (keeper, from);
+  ralloc_reference (from, other);
+  ralloc_set_name (from, "from");
+  ralloc_set_destructor (from, count_destroyed);
+  ralloc_set_limit (from, 2000);
+  ralloc_set_limit (to, 1);
+  ralloc_adopt (to, from);
+  g_assert_true (ralloc_parent (child) == to);
+  g_assert_cmpstr (ralloc_get_name (child), ==, "child");
+  g_assert_cmpuint (ralloc_limit_used (child), ==, used);
+  g_assert_cmpuint (ralloc_limit_used (to), >, used);
+  g_assert_cmpuint (ralloc_reference_count (child), ==, 1);
+  g_assert_true (ralloc_parent (from) == root);
+  g_assert_cmpstr (ralloc_get_name (from), ==, "from");
+  g_assert_cmpuint (ralloc_reference_count (from), ==, 1);
+  g_assert_cmpuint (ralloc_limit_used (from), <, used);
+  g_assert_cmpuint (ralloc_total_nodes (from), ==, 1);
+  /* The reference to `other' is held by `to' now. */
+  g_assert_false (ralloc_unlink (from, other));
+  g_assert_true (ralloc_unlink (to, other));
+  g_assert_true (ralloc_unlink (keeper, child));
+  g_assert_true (ralloc_unlink (keeper, from));
+  ralloc_free (from);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  ralloc_set_destructor (older, count_destroyed);
+  ralloc_free (root);
+  g_assert_cmpuint (n_destroyed, ==, 3);
+}
+
 /* --- references from contexts that survive themselves --- */
 
 static bool answer;
@@ -914,6 +963,7 @@ main (int argc, char **argv)
   ADD ("unlink", test_unlink);
   ADD ("reference-inside", test_reference_inside);
   ADD ("reference-dying", test_reference_dying);
+  ADD ("adopt", test_adopt);
   ADD ("reference-survives", test_reference_survives);
   ADD ("reference-survives-below", test_reference_survives_below);
   ADD ("reference-chain", test_reference_chain);
