@@ -48,7 +48,11 @@ SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
  * @param options  NULL: the defaults
  * @return         as slice_linear_new(); the arena is a node of the tree
  *
- * Threads: as ralloc_size().  Cost: one node with a destructor.
+ * The node may get children, a name, a limit and a destructor.  That runs when
+ * the children were freed; the arena can still be used in it, and ends after
+ * it.  To resize the node is misuse (213).
+ *
+ * Threads: as ralloc_size().  Cost: one node with a record (ralloc.h).
  */
 SLICE_API SliceLinear *
 slice_linear_new_in (const void *context, const SliceArenaOptions *options);

@@ -209,8 +209,9 @@ rzalloc_size (const void *ctx, size_t size)
  * node stay.  A node that keeps its size class, or shrinks to not less than
  * half, does not move.
  *
- * Errors: ptr is no live node (200 to 203); with the option `debug` a ctx
- *   that is not the parent (205).
+ * Errors: ptr is no live node (200 to 203), or one that the library uses
+ *   itself: a linear or gc context, an arena that belongs to a context (213);
+ *   with the option `debug` a ctx that is not the parent (205).
  * Threads: tree.
  * Cost: O(1) and the copying.  A node with more than 32 children pays for
  *   them once, at its first move.

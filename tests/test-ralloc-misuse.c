@@ -587,7 +587,7 @@ static const Misuse misuses[]
           true },
         { "damage-parent", damage_parent, "*error 203*", true },
         { "linear-of-node", linear_of_node, "*error 206*", true },
-        { "resize-linear", resize_linear, "*error 200*", true },
+        { "resize-linear", resize_linear, "*error 213*", true },
         { "gc-of-node", gc_of_node, "*error 207*", false },
         { "gc-mark-node", gc_mark_node, "*error 207*", false },
         { "gc-mark-other-large", gc_mark_other_large, "*error 207*", false },

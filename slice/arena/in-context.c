@@ -1,9 +1,10 @@
 /* in-context.c - arenas that are nodes of a context's tree
  *
  * Layer: arena: only this file knows contexts.  The control block, with the
- * embedded block behind it, is an ordinary node whose destructor ends the
- * arena.  So the arena is freed with its parent, and moves to another parent
- * by a change of that one pointer, however much is in it.
+ * embedded block behind it, is a node that ends the arena when it is freed,
+ * after the destructor that the program may have set (context/owned.h).  So
+ * the arena is freed with its parent, and moves to another parent by a change
+ * of that one pointer, however much is in it.
  *
  * Design: section 8.7.
  *
@@ -19,6 +20,7 @@
 #include <string.h>
 #include "base/diag.h"
 #include "arena-private.h"
+#include "context/owned.h"
 
 static void *
 node_new (const void *context, size_t bytes)
@@ -26,16 +28,17 @@ node_new (const void *context, size_t bytes)
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
 }
 
-/* Gives the node the destructor that ends the arena, and a name for reports.
- * Without memory for the record that holds both the arena ends here.  Returns
- * the node, or NULL. */
+/* The node becomes the library's own, with a name for reports.  Without memory
+ * for the record of both the arena ends here.  Returns the node, or NULL. */
 static void *
-node_is_arena (void *node, const char *kind, void (*fini) (void *))
+node_is_arena (void *node, const char *name, OwnedKind kind,
+               void (*fini) (void *))
 {
-  if (ralloc_try_set_destructor (node, fini)
-      && ralloc_set_name_const (node, kind))
-    return node;
-  ralloc_set_destructor (node, NULL);
+  if (sli_context_own (node, kind, fini))
+    {
+      ralloc_set_name_const (node, name); /* it has a record */
+      return node;
+    }
   fini (node);
   ralloc_free (node);
   errno = ENOMEM;
@@ -50,7 +53,7 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
-  return node_is_arena (linear, "linear", sli_arena_linear_fini);
+  return node_is_arena (linear, "linear", OWNED_LINEAR, sli_arena_linear_fini);
 }
 
 SliceStack *
@@ -61,7 +64,7 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
   if (node == NULL)
     return NULL;
   SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
-  return node_is_arena (stack, "stack", sli_arena_stack_fini);
+  return node_is_arena (stack, "stack", OWNED_STACK, sli_arena_stack_fini);
 }
 
 SlicePool *
@@ -72,7 +75,7 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
   if (node == NULL)
     return NULL;
   SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
-  return node_is_arena (pool, "pool", sli_arena_pool_fini);
+  return node_is_arena (pool, "pool", OWNED_POOL, sli_arena_pool_fini);
 }
 
 SliceTlsf *
@@ -89,7 +92,7 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
       errno = ENOMEM;
       return NULL;
     }
-  return node_is_arena (tlsf, "tlsf", sli_arena_tlsf_fini);
+  return node_is_arena (tlsf, "tlsf", OWNED_TLSF, sli_arena_tlsf_fini);
 }
 
 void *

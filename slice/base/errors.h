@@ -59,6 +59,7 @@ typedef enum
   ERROR_NODE_THREAD = 209,     /* debug: the tree belongs to another thread */
   ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
   ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
+  ERROR_NODE_OWNED = 213,      /* resizing a node that the library uses */
 
   /* Contexts: a warning, the program goes on. */
   ERROR_NODE_DYING = 211,      /* a node being destroyed is kept or resized */

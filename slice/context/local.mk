@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/node.c \
 	%D%/node.h \
 	%D%/node-valid.c \
+	%D%/owned.h \
 	%D%/ralloc/ralloc.c \
 	%D%/ralloc/ralloc-extension.c \
 	%D%/ralloc/ralloc-free.c \

@@ -119,7 +119,9 @@ typedef enum
 {
   EXT_PLAIN = 0,
   EXT_GC,        /* the payload is a RallocGc */
-  EXT_REFERENCE  /* the payload is a Reference */
+  EXT_REFERENCE, /* the payload is a Reference */
+  EXT_ENDED,     /* the payload was an arena */
+  EXT_OWNED      /* the first of N_OWNED kinds of arenas: see owned.h */
 } ExtensionKind;
 
 struct Extension
@@ -478,6 +480,9 @@ size_t sli_trailing_payload_bytes (const void *payload);
 Extension *sli_context_extend (void *payload);
 /* Takes the extension off a node and frees it. */
 void sli_context_unextend (Node *node);
+/* The function that runs before a node is freed: first the program's, then the
+ * library's.  It is not returned again.  NULL: none, or both were. */
+void (*sli_context_take_destructor (Extension *extension)) (void *);
 
 /* linear.c: frees buffers and block. */
 void sli_context_linear_release (Node *node);

@@ -190,6 +190,224 @@ test_small_limits (void)
     g_assert_cmpuint (n_made[i], >, 3);
 }
 
+/* --- the program's calls for nodes, on an arena's node --- */
+
+enum
+{
+  N_KINDS = 4,
+  N_RESIZES = 6
+};
+
+static const char *const modes[]
+    = { "", "checked", "hardened", "debug", "always-malloc" };
+
+/* One of each kind in a context, with memory of its source. */
+static void *
+arena_of_kind (void *context, CountingSource *counting, int kind)
+{
+  SliceArenaOptions options = { .source = &counting->source };
+  SlicePoolOptions pool_options = { .object_bytes = 24, .arena = options };
+  void *arena = NULL;
+
+  if (kind == 0)
+    arena = slice_linear_new_in (context, &options);
+  else if (kind == 1)
+    arena = slice_stack_new_in (context, &options);
+  else if (kind == 2)
+    arena = slice_pool_new_in (context, &pool_options);
+  else
+    arena = slice_tlsf_new_in (context, &options);
+  for (int i = 0; i < 1000; i++)
+    if (kind == 0)
+      slice_linear_alloc (arena, 100);
+    else if (kind == 1)
+      slice_stack_alloc (arena, 100);
+    else if (kind == 2)
+      slice_pool_alloc (arena);
+    else
+      slice_tlsf_alloc (arena, 100);
+  return arena;
+}
+
+static int own_kind;
+static bool own_has_block;
+
+/* The arena can still be used, and its children were freed. */
+static void
+note_own_end (void *arena)
+{
+  n_ended++;
+  own_has_block = (own_kind == 0   ? slice_linear_alloc (arena, 10)
+                   : own_kind == 1 ? slice_stack_alloc (arena, 10)
+                   : own_kind == 2 ? slice_pool_alloc (arena)
+                                   : slice_tlsf_alloc (arena, 10))
+                  != NULL;
+  g_assert_cmpuint (ralloc_total_nodes (arena), ==, 1);
+}
+
+static void
+run_destructors (void)
+{
+  for (own_kind = 0; own_kind < N_KINDS; own_kind++)
+    for (int way = 0; way < 4; way++)
+      {
+        CountingSource counting;
+        void *context = ralloc_context (NULL);
+        void *arena;
+        counting_source_init (&counting);
+        arena = arena_of_kind (context, &counting, own_kind);
+        ralloc_size (arena, 10);
+        n_ended = 0;
+        own_has_block = false;
+        ralloc_set_destructor (arena, note_own_end);
+        if (way == 1)
+          ralloc_set_destructor (arena, NULL);
+        ralloc_set_name (arena, "mine");
+        ralloc_free (way == 2 ? arena : context);
+        g_assert_cmpint (n_ended, ==, way == 1 ? 0 : 1);
+        g_assert_true (own_has_block == (way != 1));
+        g_assert_cmpuint (counting.out_bytes, ==, 0);
+        if (way == 2)
+          ralloc_free (context);
+      }
+}
+
+/* In every mode. */
+static void
+test_destructors (void)
+{
+  if (g_test_subprocess ())
+    {
+      run_destructors ();
+      return;
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_setenv ("SLICE_OPTIONS", modes[i], TRUE);
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+      g_test_trap_assert_passed ();
+    }
+  g_unsetenv ("SLICE_OPTIONS");
+}
+
+static void
+resize_node (void *context, void *node, int way)
+{
+  char *text = node;
+
+  switch (way)
+    {
+    case 0:
+      reralloc_size (context, node, 100000);
+      break;
+    case 1:
+      reralloc_size (context, node, ralloc_usable_size (node));
+      break;
+    case 2:
+      reralloc_size (context, node, 1);
+      break;
+    case 3:
+      rerzalloc_size (context, node, 0, 16);
+      break;
+    case 4:
+      reralloc_array_size (context, node, 16, 1000);
+      break;
+    default:
+      memset (text, 0, 1);
+      ralloc_strcat (&text, "more than there is room for, perhaps");
+    }
+}
+
+/* What has a payload of the library's: an arena, or ralloc's own two. */
+static void
+test_misuse_resize (void)
+{
+  enum { N_NODES = N_KINDS + 2 };
+  const char *which = g_getenv ("TEST_RESIZE");
+  char text[16];
+
+  if (g_test_subprocess ())
+    {
+      int number = atoi (which);
+      int kind = number % N_NODES;
+      CountingSource counting;
+      void *context = ralloc_context (NULL);
+      counting_source_init (&counting);
+      resize_node (context,
+                   kind < N_KINDS ? arena_of_kind (context, &counting, kind)
+                   : kind == N_KINDS ? (void *) ralloc_linear_context (context)
+                                     : (void *) ralloc_gc_context (context),
+                   number / N_NODES);
+      return;
+    }
+  for (int i = 0; i < N_NODES * N_RESIZES; i++)
+    {
+      const char *mode = modes[(i + i / N_NODES) % G_N_ELEMENTS (modes)];
+      /* There a linear context is a node like any other. */
+      if (i % N_NODES == N_KINDS
+          && (is_annotated () || strcmp (mode, "always-malloc") == 0))
+        continue;
+      snprintf (text, sizeof text, "%d", i);
+      g_setenv ("TEST_RESIZE", text, TRUE);
+      g_setenv ("SLICE_OPTIONS", mode, TRUE);
+      expect_error (213, "can't be resized");
+    }
+  g_unsetenv ("SLICE_OPTIONS");
+}
+
+/* What is empty grows. */
+static void
+run_empty (void)
+{
+  void *context = ralloc_context (NULL);
+  SliceLinear *linear = slice_linear_new_in (context, NULL);
+  size_t size = 1;
+
+  for (size_t grown = 0; grown < 10000; grown = grown * 2 + 1)
+    {
+      char *node = ralloc_size (context, 0);
+      void *child = ralloc_size (node, 0);
+      node = reralloc_size (context, node, grown);
+      memset (node, 1, grown);
+      g_assert_true (ralloc_parent (child) == node);
+      node = reralloc_size (context, node, 0);
+      node = rerzalloc_size (context, node, 0, grown);
+      g_assert_true (grown == 0 || node[grown - 1] == 0);
+      child = reralloc_array_size (node, ralloc_context (node), 0, grown);
+      g_assert_nonnull (reralloc_array_size (node, child, grown, 1));
+
+      g_assert_true (slice_linear_grow (linear, 0, NULL));
+      slice_linear_growing (linear, &size);
+      g_assert_cmpuint (size, ==, 0);
+      g_assert_true (slice_linear_grow (linear, 0, "x"));
+      slice_linear_shrink (linear, 0);
+      if (grown % 3 == 0)
+        g_assert_true (slice_linear_grow (linear, grown, NULL));
+      if (grown % 4 == 0)
+        slice_linear_abandon (linear);
+      else
+        g_assert_nonnull (slice_linear_finish (linear, &size));
+    }
+  ralloc_free (context);
+}
+
+static void
+test_empty_grows (void)
+{
+  if (g_test_subprocess ())
+    {
+      run_empty ();
+      return;
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_setenv ("SLICE_OPTIONS", modes[i], TRUE);
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+      g_test_trap_assert_passed ();
+    }
+  g_unsetenv ("SLICE_OPTIONS");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -197,6 +415,9 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/arena-context/freed-with-context",
                    test_freed_with_context);
   g_test_add_func ("/slice/arena-context/destroy", test_destroy);
+  g_test_add_func ("/slice/arena-context/destructors", test_destructors);
+  g_test_add_func ("/slice/arena-context/misuse-resize", test_misuse_resize);
+  g_test_add_func ("/slice/arena-context/empty-grows", test_empty_grows);
   g_test_add_func ("/slice/arena-context/small-limits", test_small_limits);
   g_test_add_func ("/slice/arena-context/steal", test_steal);
   g_test_add_func ("/slice/arena-context/report", test_report);

@@ -12,6 +12,7 @@
 #include <slice/ralloc.h>
 
 #include "context/node.h"
+#include "context/owned.h"
 
 /* --- the record ---------------------------------------------------------- */
 
@@ -126,6 +127,37 @@ ralloc_set_refusing_destructor (const void *ptr, bool (*refuses) (void *))
     return false;
   extension->refuses = refuses;
   return true;
+}
+
+/* --- nodes that the library uses itself ---------------------------------- */
+
+/* What ends each kind. */
+static void (*owned_ends[N_OWNED]) (void *);
+
+bool
+sli_context_own (void *payload, OwnedKind kind, void (*end) (void *))
+{
+  Extension *extension = sli_context_extend (payload);
+
+  if (extension == NULL)
+    return false;
+  STORE (&owned_ends[kind], end);
+  extension->kind = (uint8_t) (EXT_OWNED + kind);
+  return true;
+}
+
+CONTEXT_TEXT void (*
+sli_context_take_destructor (Extension *extension)) (void *)
+{
+  void (*destructor) (void *) = extension->destructor;
+
+  extension->destructor = NULL;
+  if (destructor == NULL && extension->kind >= EXT_OWNED)
+    {
+      destructor = LOAD (&owned_ends[extension->kind - EXT_OWNED]);
+      extension->kind = EXT_ENDED;
+    }
+  return destructor;
 }
 
 /* --- names and types ----------------------------------------------------- */

@@ -82,17 +82,15 @@ node_release (Walk *walk, void *payload, Node *node)
   batch_push (walk, &walk->others, node);
 }
 
-/* Runs the destructor, if there is one that has not run.  It may have put
+/* Runs the next destructor, if there is one that has not run.  It may have put
  * new children on the node, so the walk looks again. */
 CONTEXT_TEXT static COLD bool
 destructor_ran (Walk *walk, void *payload, Node *node)
 {
-  Extension *extension = node->child;
-  void (*destructor) (void *) = extension->destructor;
+  void (*destructor) (void *) = sli_context_take_destructor (node->child);
 
   if (destructor == NULL)
     return false;
-  extension->destructor = NULL;
   sli_free_suspend (walk, payload);
   destructor (payload);
   sli_free_resume (walk);

@@ -160,12 +160,19 @@ node_move (void *ptr, size_t size, size_t old_size)
   return payload;
 }
 
-static COLD _Noreturn void
-report_not_resizable (const void *ptr)
+/* Linear and gc contexts, references, arenas: the payload is the library's. */
+static COLD void
+require_resizable (const void *ptr, const Node *node, const char *operation)
 {
-  sli_diag_abort (
-      ERROR_NOT_A_NODE,
-      "a linear or gc context can't be resized: reralloc_size (%p)", ptr);
+  const Extension *extension = node_extension (node);
+
+  if ((extension != NULL && extension->kind != EXT_PLAIN)
+      || ((node->parent & NODE_HAS_PREFIX)
+          && ((const size_t *) node)[-1] == KIND_LINEAR))
+    sli_diag_abort (ERROR_NODE_OWNED,
+                    "a node that the library uses itself can't be resized: "
+                    "%s (%p)",
+                    operation, ptr);
 }
 
 /* The room stays if it suffices and at least half of it is used. */
@@ -216,17 +223,11 @@ limited_resize (void *ptr, size_t size, size_t room)
 static void *
 resize_slow (void *ptr, Node *node, size_t size, size_t room)
 {
-  Extension *extension = node_extension (node);
-
   if (size > SIZE_LIMIT)
     {
       errno = ENOMEM;
       return NULL;
     }
-  if ((extension != NULL && extension->kind != EXT_PLAIN)
-      || ((node->parent & NODE_HAS_PREFIX)
-          && ((const size_t *) node)[-1] == KIND_LINEAR))
-    report_not_resizable (ptr);
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, room);
   /* (Traced, realloc would free the old address before the trace has it.) */
@@ -246,6 +247,8 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
   void *payload;
   size_t room;
 
+  if (UNLIKELY ((node->parent & (NODE_EXT | NODE_HAS_PREFIX)) != 0))
+    require_resizable (ptr, node, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
     {
       sli_diag_warn (ERROR_NODE_DYING,

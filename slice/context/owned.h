@@ -1,0 +1,30 @@
+/* owned.h - nodes that the library uses itself
+ *
+ * Layer: context.  For arenas that live in a context's tree: the node is the
+ * arena's control block.  It is not resized, and has an end of its own beside
+ * the destructor that the program may set.
+ * Design: section 8.7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_OWNED_H
+#define SLI_CONTEXT_OWNED_H
+
+#include <stdbool.h>
+
+typedef enum
+{
+  OWNED_LINEAR,
+  OWNED_STACK,
+  OWNED_POOL,
+  OWNED_TLSF,
+  N_OWNED
+} OwnedKind;
+
+/* Makes a node one of that kind.  `end' is the same in each call for a kind.
+ * It is called once when the node is freed: after its descendants and the
+ * program's destructor, and before its memory goes.  False with errno ENOMEM:
+ * the node is as it was. */
+bool sli_context_own (void *payload, OwnedKind kind, void (*end) (void *));
+
+#endif
