@@ -46,7 +46,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0008-the-g_slice-drop-in.md \
 	%D%/decisions/0009-what-hardened-costs.md \
 	%D%/decisions/0010-which-modes-there-are.md \
-	%D%/decisions/0011-our-own-json.md
+	%D%/decisions/0011-our-own-json.md \
+	%D%/decisions/0012-malloc-by-slices.md
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \

@@ -8,6 +8,7 @@ dist_guide_DATA = \
 	%D%/contexts.md \
 	%D%/cxx.md \
 	%D%/debugging.md \
+	%D%/malloc.md \
 	%D%/porting-from-glib.md \
 	%D%/porting-from-ralloc-and-talloc.md \
 	%D%/start.md \

@@ -28,7 +28,10 @@ malloc_tests = %D%/test-malloc
 %C%_malloc_misuse_LDADD =
 %C%_malloc_misuse_CFLAGS = -fno-builtin -w
 
-dropin_scripts = %D%/test-dropin.sh
+dropin_scripts = %D%/test-dropin.sh %D%/test-malloc-programs.sh
+needs_%C%_test_malloc_programs = $(malloc_tests) %D%/malloc-misuse %D%/border \
+	tests/test-ralloc-free tests/test-ralloc-string tests/test-model \
+	tests/arena/test-linear
 needs_%C%_test_dropin = $(dropin_tests) %D%/border
 client_scripts = \
 	%D%/clients-glib.sh \

@@ -55,7 +55,7 @@ run_expect ()
 
 run_expect 0 "--help" --help
 expect_none "slice-run: --help names every option" \
-  "$(for option in stats debug-blocks trim-thread help version; do
+  "$(for option in malloc stats debug-blocks trim-thread help version; do
        grep -q -e "--$option" "$said" || echo "$option"
        grep -q -e "$option" "$(dirname "$0")/../../docs/man/slice-run.1" \
          || sed 's/\\-/-/g' "$top_srcdir/docs/man/slice-run.1" \
