@@ -366,7 +366,9 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 #define SLICE_OURS_BYTES (256 * 1024)
 
 /** Is this address in memory that slices are cut from?  (Large blocks, which
- * are malloc's, are not.)  Nothing is read but a map that stays.
+ * are malloc's, are not; but where libslice-malloc serves malloc, and in a
+ * program that uses heap.h, larger blocks may lie there as well.)  Nothing is
+ * read but a map that stays.
  *
  * @param address  anything, valid or not
  *

@@ -71,7 +71,7 @@ static struct
   size_t round;       /* small sizes are rounded up to a multiple of this */
   size_t run_max;     /* the largest block that is a run */
   const SliceHeapNext *next;
-} heap = { .lock = LOCK_INIT (LOCK_RANK_BEGIN + 1), .next = &system_next };
+} heap = { .lock = LOCK_INIT (LOCK_RANK_HEAP_BEGIN), .next = &system_next };
 
 static void
 heap_each_lock (void (*act) (Lock *lock))

@@ -3,7 +3,8 @@
  * Layer: port.  The order of locks is the order of layers: a thread takes
  * locks of falling rank only (L1).  A debug build asserts it.
  *
- *   rank 70  initialisation                rank 20  pages
+ *   rank 75  initialisation of the heap    rank 70  initialisation
+ *                                          rank 20  pages
  *   rank 60  the registry of threads       rank 15  metadata
  *   rank 40  the depot of a class          rank 10  block registry, options
  *   rank 30  the slabs of a class
@@ -25,6 +26,7 @@
 
 enum
 {
+  LOCK_RANK_HEAP_BEGIN = 75,
   LOCK_RANK_BEGIN = 70,
   LOCK_RANK_REGISTRY = 60,
   LOCK_RANK_DEPOT = 40,
