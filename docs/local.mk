@@ -56,6 +56,7 @@ dist_results_DATA = \
 	%D%/results/contexts.txt \
 	%D%/results/latency.svg \
 	%D%/results/live.svg \
+	%D%/results/malloc.txt \
 	%D%/results/memory-linear.svg \
 	%D%/results/memory-tlsf.svg \
 	%D%/results/memory.txt \

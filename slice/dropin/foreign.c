@@ -260,12 +260,19 @@ sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 
 /* --- GLib frees one of our blocks ---------------------------------------- */
 
-/* It may be a block of libslice-malloc's. */
+/* slice_free_bulk() needs no size, which free() does not know.  With the heap in
+ * use it may be a block of libslice-malloc's. */
 COLD static void
 free_ours (void *block)
 {
+  SliceHeapCounts heap;
+
   COUNT_UP_SHARED (&foreign.n_from_free, 1);
-  slice_heap_free (block);
+  slice_heap_count (&heap);
+  if (heap.n_runs == 0)
+    slice_free_bulk (1, &block);
+  else
+    slice_heap_free (block);
 }
 
 void

@@ -507,8 +507,13 @@ void *
 slice_heap_realloc (void *block, size_t size)
 {
   const char *operation = heap.next->realloc_name;
+  unsigned class_index = chunk_class_of (block);
   size_t bytes;
 
+  /* What most calls come to. */
+  if (LIKELY (class_index != 0) && dispatch_is_fast (1)
+      && is_good_fit (size, sli_sizeclasses[class_index].chunk_bytes))
+    return block;
   if (block == NULL)
     return slice_heap_alloc (size);
   heap_make_ready ();

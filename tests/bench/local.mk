@@ -136,6 +136,7 @@ EXTRA_DIST += \
 	%D%/compare \
 	%D%/depot-simulation \
 	%D%/figures.py \
+	%D%/malloc-programs.py \
 	%D%/plots.py \
 	%D%/record-results \
 	%D%/trace-convert

@@ -51,7 +51,7 @@ def c_file():
     """A C file of many functions."""
     lines = ["#include <stdio.h>", "#include <string.h>",
              "#include <stdlib.h>"]
-    for i in range(150):
+    for i in range(60):
         lines.append(f"""
 struct s{i} {{ struct s{i} *next; int n[{i % 7 + 1}]; char text[{i % 50 + 8}]; }};
 static int work{i} (struct s{i} *s, int n)
