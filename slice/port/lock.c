@@ -19,7 +19,8 @@ static struct
   pthread_t thread; /* the one that forks */
 } forking;
 
-#ifdef SLICE_DEBUG
+/* The schedule explorer looks at ranks in any build. */
+#if defined SLICE_DEBUG || defined SLICE_SCHEDULE
 
 /* Bit rank / 5 is set while this thread holds a lock of that rank. */
 static __thread unsigned held_ranks
@@ -47,6 +48,17 @@ sli_lock_rank_held (int rank)
 {
   return sli_lock_forking_here () || (held_ranks & (1u << (rank / 5))) != 0;
 }
+
+# ifdef SLICE_SCHEDULE
+unsigned
+sli_lock_switch_held (unsigned ranks)
+{
+  unsigned before = held_ranks;
+
+  held_ranks = ranks;
+  return before;
+}
+# endif
 
 #else
 

@@ -57,6 +57,10 @@ void sli_unlock (Lock *lock);
  * others, always. */
 bool sli_lock_rank_held (int rank);
 
+/* For the schedule explorer alone, whose threads are all in one: the ranks of
+ * the thread that goes on; returns those of the one that stops. */
+unsigned sli_lock_switch_held (unsigned ranks);
+
 /* For fork.c: lock and unlock without a look at the rank. */
 void sli_lock_for_fork (Lock *lock);
 void sli_unlock_after_fork (Lock *lock);

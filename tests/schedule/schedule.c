@@ -34,6 +34,7 @@
 #include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "magazine/record.h"
+#include "port/lock.h"
 #include "port/os.h"
 #include "port/shard.h"
 #include "port/tls.h"
@@ -109,6 +110,7 @@ typedef struct
   SliceThreadV1 *tls;    /* its slice_tls_v1 while others run */
   ThreadRecord *record;  /* its sli_record_self likewise */
   void *watched;         /* what its end is to be told */
+  unsigned held_ranks;   /* of the locks that it holds, likewise */
   bool is_done;
 } Fiber;
 
@@ -159,6 +161,7 @@ switch_to (Fiber *next)
     return;
   before->tls = slice_tls_v1;
   before->record = sli_record_self;
+  before->held_ranks = sli_lock_switch_held (next->held_ranks);
   slice_tls_v1 = next->tls;
   sli_record_self = next->record;
   current = next;
