@@ -63,7 +63,7 @@ free_run (void *run, unsigned n_granules)
 static void
 test_one_run (void)
 {
-  void *record, *found;
+  void *record, *found = NULL;
   bool is_zero;
   char *run;
 
@@ -136,7 +136,7 @@ static void
 run_check (const Run *run, unsigned key)
 {
   size_t granule = sli_page_granule_bytes ();
-  void *record;
+  void *record = NULL;
 
   for (unsigned i = 0; i < run->n_granules; i++)
     {
@@ -593,6 +593,32 @@ test_huge_early (void)
     g_assert_true (huge_from_the_start ());
   else
     g_test_skip ("no huge pages here");
+}
+
+/* Regions that were purged and are used again, over and over: their count is
+ * right each time (P6).  Whether the system has huge pages does not matter. */
+static void
+test_plain_count (void)
+{
+  const void *where;
+
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_HUGE_PAGES, 2), ==,
+                   SLICE_SET_OK);
+  begin_plain ();
+  for (int i = 0; i < 3; i++)
+    {
+      take_many ();
+      g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+      for (int j = 0; j < MANY; j++)
+        if (j % 40 != 0)
+          free_run (many[j], 4);
+      sli_page_trim_granules (0, UINT_MAX);
+      g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+      for (int j = 0; j < MANY; j += 40)
+        free_run (many[j], 4);
+      sli_page_trim (0, 20);
+      g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+    }
 }
 
 static void
@@ -1209,6 +1235,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/own-extents", test_own_extents);
   test_add_fresh ("/slice/page/huge-early", test_huge_early);
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
+  test_add_fresh ("/slice/page/plain-count", test_plain_count);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);

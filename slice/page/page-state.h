@@ -65,7 +65,7 @@ void sli_region_advise_huge (Region *region, bool wanted);
 
 /* Returns true if P1, P2, P3 and P5 hold for a region. */
 bool sli_region_is_valid (const Region *region);
-/* Returns true if P1 to P5 hold for all regions.  Takes the lock. */
+/* Returns true if P1 to P6 hold for all regions.  Takes the lock. */
 bool sli_page_is_valid (void);
 
 /* Removes an extent that has no region in use (P4); false if it has one, or

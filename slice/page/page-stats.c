@@ -129,10 +129,49 @@ sli_page_is_valid (void)
   return sli_page_check (&where) == NULL;
 }
 
+/* What the regions of all extents add up to. */
+typedef struct
+{
+  size_t mapped_bytes;
+  size_t held_bytes;
+  size_t n_regions;
+  size_t n_idle;
+  size_t n_purged;
+  size_t n_plain;
+} PageSums;
+
+/* A region that a trimmer has removed whole is idle still. */
+static void
+sums_add_region (PageSums *sums, const Region *region)
+{
+  sums->held_bytes += (region->n_granules - granuleset_count (&region->zeroed))
+                      * sli_page.granule_bytes;
+  sums->n_regions++;
+  sums->n_idle += region->state != REGION_USED && region_is_empty (region);
+  sums->n_purged += region->state == REGION_PURGED;
+  sums->n_plain += region->is_plain;
+}
+
+/* Returns true if the counts are those of the regions (P6). */
+static bool
+counts_are_right (const PageSums *sums)
+{
+  const PageCounts *counts = &sli_page.counts;
+
+  return sums->mapped_bytes == counts->mapped_bytes
+         && sums->held_bytes == counts->held_bytes
+         && sums->n_regions == counts->n_regions
+         && sums->n_idle == counts->n_idle
+         && sums->n_purged == sli_page.n_purged
+         && sums->n_plain == sli_page.n_plain;
+}
+
 static const char *
-extent_check (const Extent *extent, const void **where)
+extent_check (const Extent *extent, PageSums *sums, const void **where)
 {
   unsigned n_purged = 0;
+
+  sums->mapped_bytes += extent->bytes;
 
   for (unsigned i = 0; i < extent->n_regions; i++)
     {
@@ -150,6 +189,7 @@ extent_check (const Extent *extent, const void **where)
       if (broken != NULL)
         return broken;
       n_purged += region->state == REGION_PURGED;
+      sums_add_region (sums, region);
     }
   *where = extent;
   return n_purged != extent->n_purged ? "P4" : NULL;
@@ -159,12 +199,18 @@ const char *
 sli_page_check (const void **where)
 {
   const char *broken = NULL;
+  PageSums sums = { 0 };
 
   sli_lock (&sli_page.lock);
   if (sli_page.source != NULL)
     LINK_EACH (link, &sli_page.extents)
       if (broken == NULL)
-        broken = extent_check (LINK_OWNER (link, Extent, link), where);
+        broken = extent_check (LINK_OWNER (link, Extent, link), &sums, where);
+  if (broken == NULL && !counts_are_right (&sums))
+    {
+      broken = "P6";
+      *where = &sli_page;
+    }
   sli_unlock (&sli_page.lock);
   return broken;
 }

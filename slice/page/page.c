@@ -164,8 +164,12 @@ sli_region_set_plain (Region *region, bool is_plain)
   if (!region->extent->is_huge || region->is_plain == is_plain
       || (is_plain && sli_page.n_plain >= PLAIN_REGIONS_MAX))
     return false;
+  assert_here (is_plain || sli_page.n_plain > 0); /* P6 */
   region->is_plain = is_plain;
-  sli_page.n_plain += is_plain ? 1u : -1u;
+  if (is_plain)
+    sli_page.n_plain++;
+  else
+    sli_page.n_plain--;
   return true;
 }
 

@@ -70,7 +70,7 @@ size_t sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions);
 typedef void (*PageVisit) (void *run, void *record, void *data);
 void sli_page_each_run (PageVisit visit, void *data);
 
-/* The id of an invariant of design chapter 10 (P1 to P5) that does not hold,
+/* The id of an invariant of design chapter 10 (P1 to P6) that does not hold,
  * and where; NULL if all do.  Takes the lock. */
 const char *sli_page_check (const void **where);
 
