@@ -114,6 +114,8 @@ class_pop (ThreadRecord *record, unsigned class_index)
 
   if (magazine == NULL)
     return NULL;
+  assert_here (magazine->slots[0] == NULL); /* M1 */
+  assert_here (top >= magazine->slots && top <= LOAD (&entry->end)); /* M1 */
   while (top != magazine->slots && *top == NULL)
     top--;
   if (top == magazine->slots)
@@ -140,6 +142,24 @@ class_swap (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
+/* For assertions: is the loaded magazine empty, or is there none? */
+static inline bool
+class_is_empty (const ThreadRecord *record, unsigned class_index)
+{
+  const Magazine *loaded = record->caches[class_index].loaded;
+
+  return loaded == NULL
+         || LOAD (&record->fast.entries[class_index].top) == loaded->slots;
+}
+
+/* For assertions: may a full magazine come into a record (D1)? */
+static inline bool
+magazine_is_of (const Magazine *magazine, unsigned class_index)
+{
+  return magazine->class_index == class_index && magazine->n_rounds > 0
+         && magazine->n_rounds <= magazine->n_rounds_max;
+}
+
 /* Is the loaded magazine, which is empty, as large as is wanted now?  If not,
  * a new one. */
 COMMON_TEXT static Magazine *
@@ -148,6 +168,7 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
   Magazine *magazine, *old;
 
+  assert_here (class_is_empty (record, class_index));
   if (cache->loaded != NULL
       && cache->loaded->n_rounds_max
              >= sli_depot_rounds (class_index, cache->size))
@@ -179,6 +200,7 @@ class_enlarge (ThreadRecord *record, unsigned class_index)
   large = sli_depot_new_magazine (class_index, cache->size);
   if (large == NULL)
     return;
+  assert_here (small->n_rounds <= large->n_rounds_max);
   memcpy (&large->slots[1], &small->slots[1],
           small->n_rounds * sizeof small->slots[0]);
   large->n_rounds = small->n_rounds;
@@ -198,6 +220,7 @@ class_refill_slabs (ThreadRecord *record, unsigned class_index)
   n_rounds_max = magazine->n_rounds_max;
   n = sli_slab_alloc (class_index, n_rounds_max,
                       &magazine->slots[n_rounds_max + 1]);
+  assert_here (n <= n_rounds_max);
   if (n > 0 && n < n_rounds_max)
     memmove (&magazine->slots[1], &magazine->slots[n_rounds_max + 1 - n],
              n * sizeof magazine->slots[0]);
@@ -215,6 +238,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
   Magazine *magazine, *empty;
   bool contended;
 
+  assert_here (class_is_empty (record, class_index));
   if (cache->previous != NULL && cache->previous->n_rounds > 0)
     {
       if (++cache->n_swaps >= SWAPS_PER_CHECK)
@@ -237,6 +261,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
   sli_adapt_count_trip (record, class_index, contended, false);
   if (magazine == NULL)
     return class_refill_slabs (record, class_index);
+  assert_here (magazine_is_of (magazine, class_index)); /* D1 */
   sli_adapt_fit (record, class_index, magazine);
   sli_record_hide (record, class_index);
   if (cache->loaded != NULL
@@ -283,6 +308,7 @@ class_swap_and_pop (ThreadRecord *record, unsigned class_index)
       || ++cache->n_swaps >= SWAPS_PER_CHECK
       || (chunk = full->slots[full->n_rounds]) == NULL)
     return NULL;
+  assert_here (magazine_is_of (full, class_index)); /* M2 */
   empty->n_rounds = 0;
   cache->loaded = full;
   cache->previous = empty;
@@ -327,6 +353,7 @@ window_take (ClassCache *cache, unsigned class_index)
 {
   void *chunk = cache->zero_next;
 
+  assert_here (cache->zero_next <= cache->zero_end);
   if (chunk == cache->zero_end)
     return NULL;
   cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
@@ -403,11 +430,15 @@ class_unload (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
+  assert_here (LOAD (&record->fast.entries[class_index].top)
+               == LOAD (&record->fast.entries[class_index].end));
   sli_record_hide (record, class_index);
   if (cache->previous != NULL)
     {
       Magazine *full = cache->previous;
 
+      assert_here (magazine_is_of (full, class_index)
+                   && full->n_rounds == full->n_rounds_max);
       STORE (&cache->previous, NULL); /* others may end it from now on */
       sli_depot_push (full, n_wanted, &exchange);
       sli_adapt_count_trip (record, class_index, exchange.contended,
@@ -455,6 +486,7 @@ class_push (ThreadRecord *record, unsigned class_index, void *chunk,
         return false;
       top = LOAD (&entry->top);
     }
+  assert_here (top < LOAD (&entry->end)); /* M1 */
   STORE (top + 1, chunk);
   STORE (&entry->top, top + 1);
   return true;
@@ -553,6 +585,8 @@ sli_magazine_free_late (unsigned class_index, void *chunk)
         {
           void *oldest = ring[cache->quarantine_next];
 
+          assert_here (cache->quarantine_next
+                       < magazine_options.n_quarantine);
           ring[cache->quarantine_next] = chunk;
           if (++cache->quarantine_next == magazine_options.n_quarantine)
             cache->quarantine_next = 0;
