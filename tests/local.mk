@@ -466,6 +466,7 @@ include tests/model/local.mk
 include tests/schedule/local.mk
 include tests/fuzz/local.mk
 include tests/seeded/local.mk
+include tests/mutate/local.mk
 include tests/arena/local.mk
 include tests/bench/local.mk
 include tests/bench/arena/local.mk

@@ -1,0 +1,700 @@
+#!/usr/bin/env python3
+# mutate.py - faults taken at random, one at a time, and which test finds each
+#
+# `make mutate' runs it in a build:
+#
+#   make mutate N=20 SEED=7 MUTATE='--quick=3 --folders=page,slab'
+#
+# The library's sources are copied, with the tests, and built with
+# --enable-debug.  Then, N times, one place of the core is changed (one
+# operator, one constant, one condition or one statement), what depends on it
+# is built, and the tests run, those of the changed layer first.  A mutant is
+#
+#   killed      by the first test that fails, does not end, or is not built
+#   equivalent  the compiler makes the same code of it, or equivalent.txt says
+#               why nobody can tell it from the original
+#   survived    by all tests
+#
+# What does not compile is no mutant: another is taken.
+#
+# How they are taken: first a line, each with the same probability, of all
+# lines that have a place to change, so that a folder has the weight of its
+# lines; then one of the kinds of change that the line admits; then a place.
+# Python's random numbers follow from the seed, so the same seed and the same
+# sources give the same mutants.
+#
+# Only one mutant is built at a time, with `nice -n 19'.  Each test runs in a
+# session of its own; what it leaves behind, in processes and files, is removed
+# at once, and so is the copy when the program ends or is interrupted.
+#
+# SPDX-License-Identifier: MIT
+
+import argparse
+import ctypes
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDERS = "base page slab depot magazine alloc checking".split()
+CPU_SECONDS_LEAST = 20  # of a test, before it is taken for one without end
+CPU_FACTOR = 6          # of what it takes without a mutant
+WALL_FACTOR = 10        # of the limit of processor time: a loaded machine
+MEMORY_BYTES = 8 << 30  # addresses of a test's process
+VERDICTS = ("killed", "equivalent", "survived")
+
+# --- the sources: what may be changed ---------------------------------------
+
+
+def masked(text):
+    """The text without comments, literals and directives, at the same
+    places."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group())
+    text = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
+                  blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:.*\\\n)*.*", blank, text, flags=re.M)
+
+
+def bodies(text):
+    """Where the bodies of functions are: in the GNU layout, braces in the
+    first column."""
+    start = None
+    for match in re.finditer(r"^([{}])(.*)$", text, flags=re.M):
+        if match.group(1) == "{":
+            head = text[:match.start()].rstrip()
+            start = match.end() if head.endswith(")") else None
+        elif start is not None:
+            if match.group(2).strip() == "":
+                yield start, match.start()
+            start = None
+
+
+def statements(text, start, end):
+    """Statements that end with a semicolon and begin a line."""
+    depth = 0
+    begin = None
+    for at in range(start, end):
+        char = text[at]
+        if char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        if begin is None and not char.isspace() and char not in "{};":
+            begin = at
+        if char in "{}":
+            begin = None
+        if char == ";" and depth == 0:
+            if begin is not None:
+                yield begin, at + 1
+            begin = None
+
+
+# Assertions are the tests' own; a mutant of one says nothing of the code.
+SPARED = re.compile(r"\b(assert_\w+|SLICE_STATIC_ASSERT|KNOWN|SCHEDULE_POINT|"
+                    r"sizeof|_Alignas|__attribute__|PROBE\w*)\s*\(")
+SWAPS = [("==", "!="), ("!=", "=="), ("<=", "<"), (">=", ">"), ("<", "<="),
+         (">", ">="), ("&&", "||"), ("||", "&&"), ("+=", "-="), ("-=", "+="),
+         ("|=", "&="), ("&=", "|="), ("++", "--"), ("--", "++"),
+         ("<<", ">>"), (">>", "<<"), ("+", "-"), ("-", "+"), ("*", "/"),
+         ("/", "*"), ("%", "/"), ("&", "|"), ("|", "&")]
+OPERATOR = re.compile(r"->|\+\+|--|<<=|>>=|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|"
+                      r"[-+*/%&|<>]")
+CONSTANT = re.compile(r"(?<![\w.])(?:0x[0-9a-fA-F]+|\d+)(?![\w.])")
+CONDITION = re.compile(r"\b(if|while)\s*\(")
+DECLARATION = re.compile(r"(?:(?:static|const|unsigned|struct|enum|volatile)\b"
+                         r"|return\b|goto\b|case\b|default\b|else\b|if\b|"
+                         r"while\b|for\b|do\b|switch\b|"
+                         r"[A-Za-z_]\w*\s+\**\s*[A-Za-z_]\w*\s*[=;,\[])")
+
+
+def closing(text, at):
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return -1
+
+
+def without_spared(text):
+    """Blanks the arguments of what is spared."""
+    at = 0
+    while True:
+        match = SPARED.search(text, at)
+        if match is None:
+            return text
+        end = closing(text, match.end() - 1)
+        if end < 0:
+            return text
+        text = (text[:match.start()]
+                + re.sub(r"[^\n]", "\x01", text[match.start():end + 1])
+                + text[end + 1:])
+        at = end + 1
+
+
+class Change:
+    """Replaces the bytes from start to end of a file by others."""
+
+    def __init__(self, path, text, kind, start, end, new):
+        self.path, self.kind, self.new = path, kind, new
+        self.start, self.end = start, end
+        self.old = text[start:end]
+        self.line = text.count("\n", 0, start) + 1
+        first = text.rfind("\n", 0, start) + 1
+        last = text.find("\n", end)
+        self.before = " ".join(text[first:last].split())
+        self.after = " ".join((text[first:start] + new
+                               + text[end:last]).split())
+
+    def key(self):
+        return f"{self.path}: {self.before} => {self.after}"
+
+
+def binary(text, start, end):
+    """Is the operator one between two operands?"""
+    before = text[:start].rstrip()[-1:]
+    word = re.search(r"(\w+)\W*$", text[max(0, start - 40):start].rstrip())
+    if text[start:end] in ("++", "--"):
+        return True
+    if word and word.group(1) in ("return", "case", "sizeof"):
+        if not before in ")]":
+            return False
+    if text[start:end] in "*&" and text[end:end + 1] != " ":
+        return False  # a pointer's declaration, what it points to, an address
+    return bool(before) and (before.isalnum() or before in "_)]\x01")
+
+
+def changes_of(path, text):
+    code = without_spared(masked(text))
+    for start, end in bodies(code):
+        for match in OPERATOR.finditer(code, start, end):
+            for old, new in SWAPS:
+                if match.group() == old and binary(code, *match.span()):
+                    yield Change(path, text, "operator", *match.span(), new)
+        for match in CONSTANT.finditer(code, start, end):
+            for step in (-1, 1):
+                value = int(match.group(), 0) + step
+                if value >= 0:
+                    yield Change(path, text, "constant", *match.span(),
+                                 str(value))
+        for match in CONDITION.finditer(code, start, end):
+            last = closing(code, match.end() - 1)
+            if last > 0:
+                inside = text[match.end():last]
+                yield Change(path, text, "condition", match.end(), last,
+                             f"!({inside})")
+        for first, last in statements(code, start, end):
+            if (not DECLARATION.match(code, first)
+                    and "\x01" not in code[first:last].split("(")[0]
+                    and code[first] != "\x01"):
+                yield Change(path, text, "statement", first, last, ";")
+
+
+def changes_in(root, folders):
+    """All changes, by line and by kind."""
+    lines = {}
+    for folder in folders:
+        for name in sorted(os.listdir(os.path.join(root, "slice", folder))):
+            if not name.endswith((".c", ".h")):
+                continue
+            path = f"slice/{folder}/{name}"
+            with open(os.path.join(root, path)) as file:
+                text = file.read()
+            for change in changes_of(path, text):
+                kinds = lines.setdefault((path, change.line), {})
+                kinds.setdefault(change.kind, []).append(change)
+    return lines
+
+
+def take(lines, number):
+    line = lines[number.choice(sorted(lines))]
+    return number.choice(line[number.choice(sorted(line))])
+
+
+# --- processes ---------------------------------------------------------------
+
+PR_SET_CHILD_SUBREAPER = 36
+session = None  # that of the test that runs
+
+
+def adopt_orphans():
+    """Whoever loses its parent becomes a child of ours, to be ended."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children():
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/children") as file:
+            yield from map(int, file.read().split())
+
+
+def end_all():
+    """Ends the session that runs, and all that came out of it."""
+    global session
+    if session is not None:
+        try:
+            os.killpg(session, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    session = None
+    for _ in range(1000):
+        left = list(children())
+        if not left:
+            return
+        for child in left:
+            try:
+                os.kill(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for child in left:
+            try:
+                os.waitpid(child, 0)
+            except ChildProcessError:
+                pass
+
+
+def run(command, directory, environment=None, cpu_seconds=None, log=None):
+    """Runs a command; its status, and the processor time that it took; the
+    status is None where it did not end in time."""
+    global session
+
+    def limits():
+        os.nice(19 - os.nice(0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if cpu_seconds is not None:
+            resource.setrlimit(resource.RLIMIT_CPU,
+                               (cpu_seconds, cpu_seconds + 5))
+            resource.setrlimit(resource.RLIMIT_AS,
+                               (MEMORY_BYTES, MEMORY_BYTES))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(log or os.devnull, "wb") as output:
+        process = subprocess.Popen(
+            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=output, start_new_session=True,
+            preexec_fn=limits)
+        session = process.pid
+        try:
+            status = process.wait(cpu_seconds and cpu_seconds * WALL_FACTOR)
+        except subprocess.TimeoutExpired:
+            status = None
+        end_all()
+        if status is None:
+            process.returncode = -signal.SIGKILL
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return status, (after.ru_utime + after.ru_stime - before.ru_utime
+                    - before.ru_stime)
+
+
+# --- the copy ----------------------------------------------------------------
+
+
+class Tree:
+    """A copy of the sources, with a build in it."""
+
+    def __init__(self, source, groups, debug, compiler):
+        self.top = tempfile.mkdtemp(prefix="slice-mutate.")
+        self.source = source
+        self.tree = os.path.join(self.top, "tree")
+        self.build = os.path.join(self.tree, "build")
+        self.log = os.path.join(self.top, "log")
+        self.groups = groups
+        self.debug = debug
+        self.compiler = compiler
+        self.seconds = {}
+        self.original = None  # the text of the file that is changed
+
+    def remove(self):
+        shutil.rmtree(self.top, ignore_errors=True)
+
+    def begin(self):
+        def left_out(directory, names):
+            if directory != self.source:
+                return []
+            return [name for name in names if name != "build-aux"
+                    and name.startswith(("build", ".git", "autom4te"))]
+        shutil.copytree(self.source, self.tree, symlinks=True, ignore=left_out)
+        os.mkdir(os.path.join(self.top, "tmp"))
+        os.mkdir(self.build)
+        status, _ = run(["../configure", "-q", "--disable-static",
+                         f"--enable-debug={self.debug}",
+                         "CC=" + self.compiler, "CFLAGS=-O1"],
+                        self.build, log=self.log)
+        if status != 0:
+            self.give_up("configure")
+        if not self.make("slice/libslice.la"):
+            self.give_up("make")
+
+    def give_up(self, what):
+        with open(self.log, errors="replace") as file:
+            sys.stderr.write(file.read()[-3000:])
+        sys.exit(f"mutate: {what} fails without a mutant")
+
+    def make(self, *targets):
+        return run(["make", "-s", *targets], self.build, log=self.log)[0] == 0
+
+    def test(self, name):
+        """None: it passes; or how it fails."""
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith(("SLICE_", "MAKE", "MFLAGS"))}
+        environment.update(top_srcdir="..", top_builddir=".",
+                           TMPDIR=os.path.join(self.top, "tmp"),
+                           CC=self.compiler,
+                           SLICE_TEST_SEED="1")
+        usual = self.seconds.get(name)
+        limit = int(CPU_SECONDS_LEAST + CPU_FACTOR * usual) \
+            if usual is not None else 600
+        status, seconds = run(["./" + name, "--tap"], self.build, environment,
+                              limit, self.log)
+        self.clean()
+        if status == 0 and not self.said("not ok"):
+            self.seconds.setdefault(name, seconds)
+            return None
+        if status is None or status == -signal.SIGXCPU:
+            return "does not end"
+        return self.said("not ok") or self.said("Bail out!") \
+            or f"ends with {status}"
+
+    def clean(self):
+        temporary = os.path.join(self.top, "tmp")
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.mkdir(temporary)
+
+    def said(self, word):
+        with open(self.log, errors="replace") as file:
+            for line in file:
+                if line.startswith(word):
+                    return line.strip()[:200]
+        return ""
+
+    def known(self, names):
+        """Builds tests, and runs them once without a mutant; those that fail
+        even so are left out."""
+        good = []
+        for name in names:
+            if name in self.seconds:
+                good.append(name)
+            elif not self.make(name):
+                self.give_up("make " + name)
+            elif (how := self.test(name)) is None:
+                good.append(name)
+            else:
+                print(f"mutate: {name} is left out, it fails as it is: {how}",
+                      flush=True)
+        return sorted(good, key=lambda name: self.seconds[name])
+
+    def path(self, change):
+        return os.path.join(self.tree, change.path)
+
+    def apply(self, change):
+        with open(self.path(change)) as file:
+            self.original = text = file.read()
+        assert text[change.start:change.end] == change.old
+        with open(self.path(change), "w") as file:
+            file.write(text[:change.start] + change.new + text[change.end:])
+
+    def revert(self, change):
+        with open(self.path(change), "w") as file:
+            file.write(self.original)
+
+    def objects(self):
+        """The library's object files, as one number."""
+        sums = []
+        for directory, _, names in os.walk(os.path.join(self.build, "slice")):
+            if os.path.basename(directory) != ".libs":
+                continue
+            for name in names:
+                if name.endswith(".o"):
+                    with open(os.path.join(directory, name), "rb") as file:
+                        sums.append((directory, name, hash(file.read())))
+        return hash(tuple(sorted(sums)))
+
+
+def layer_of(change):
+    return change.path.split("/")[1]
+
+
+def judge(tree, change, quick, reasons, library_sum):
+    """(verdict, test, how) of a change; None: it does not compile."""
+    if change.key() in reasons:
+        return "equivalent", "", reasons[change.key()]
+    tree.apply(change)
+    try:
+        if not tree.make("slice/libslice.la"):
+            return None
+        if tree.objects() == library_sum:
+            return "equivalent", "", "the same code"
+        for group in tree.groups(layer_of(change))[:quick]:
+            if not tree.make(*group):
+                return "killed", "make", "a test does not link"
+            for name in group:
+                how = tree.test(name)
+                if how is not None:
+                    return "killed", name, how
+        return "survived", "", ""
+    finally:
+        tree.revert(change)
+
+
+# --- which tests -------------------------------------------------------------
+
+UNIT = {"base": "base", "page": "page", "slab": "slab", "depot": "depot",
+        "magazine": "magazine", "alloc": "alloc", "checking": "alloc"}
+ORDER = ["base", "page", "slab", "depot", "magazine", "alloc", "observe",
+         "slice"]
+
+
+def groups_of(tests, layer):
+    """The unit tests of the layer; of those above; of the whole; all."""
+    unit = UNIT[layer]
+    above = ORDER[ORDER.index(unit) + 1:]
+    wanted = [tests[unit]]
+    if unit != "alloc":
+        wanted.append([t for name in above if name in
+                       ("page", "slab", "depot", "magazine")
+                       for t in tests[name]])
+        wanted.append(tests["alloc"])
+    wanted.append(tests["observe"])
+    wanted.append(tests["slice"])
+    wanted.append(tests["all"])
+    seen = set()
+    groups = []
+    for group in wanted:
+        new = [t for t in group if t not in seen]
+        seen.update(new)
+        if new:
+            groups.append(new)
+    return groups
+
+
+def tests_by_layer(arguments):
+    tests = {}
+    for word in arguments:
+        layer, _, names = word.partition("=")
+        tests[layer] = names.split()
+    return tests
+
+
+# --- the table ---------------------------------------------------------------
+
+HEAD = """\
+Mutations of the core, and the tests that find them
+
+`make mutate N=... SEED=...' (tests/mutate/mutate.py) changes one place of a
+copy of the sources, builds it with --enable-debug and runs the tests, those of
+the changed layer first.  A line is taken at random, each with the same
+probability, of all lines of function bodies in {folders}
+that have a place to change ({n_lines} lines); then the kind of change (an
+operator, a constant, a condition, a statement), then the place.  A line of
+this table is a mutant: the seed, the verdict, the test that fails first, and
+what was changed.  Where a mutant that survived led to a new test or assertion
+it was tried again, which the second verdict says.
+
+"""
+
+
+def rows_of(path):
+    """The mutants that the table has."""
+    rows = []
+    if os.path.exists(path):
+        with open(path) as file:
+            for line in file:
+                cells = line.rstrip("\n").split("\t")
+                if len(cells) == 6:
+                    rows.append(cells)
+    return rows
+
+
+def rows_write(path, rows):
+    with open(path + ".new", "w") as file:
+        for row in rows:
+            file.write("\t".join(row) + "\n")
+    os.replace(path + ".new", path)
+
+
+def table_write(path, rows, n_lines, folders):
+    final = [row[1].split(", then ")[-1] for row in rows]
+    counts = {verdict: final.count(verdict) for verdict in VERDICTS}
+    first = sum(row[1].startswith("killed") for row in rows)
+    judged = counts["killed"] + counts["survived"]
+    with open(path + ".new", "w") as file:
+        file.write(HEAD.format(folders=", ".join(folders), n_lines=n_lines))
+        file.write(f"{len(rows)} mutants: {counts['killed']} killed "
+                   f"({first} at the first trial), {counts['survived']} "
+                   f"survive, {counts['equivalent']} equivalent; "
+                   f"{100 * counts['killed'] / max(judged, 1):.0f} % of those "
+                   "that can be found.\n")
+        for seed, verdict, place, test, how, change in rows:
+            before, _, after = change.partition(" => ")
+            file.write(f"\n{place}  {verdict}"
+                       + (f" by {test}" if test else "") + f"  (seed {seed})\n"
+                       + f"  - {before}\n  + {after}\n"
+                       + (f"  {how}\n" if how else ""))
+    os.replace(path + ".new", path)
+
+
+def reasons_read(path):
+    """equivalent.txt: two lines each, the change and the reason."""
+    reasons = {}
+    with open(path) as file:
+        lines = [line.strip() for line in file
+                 if line.strip() and not line.startswith("#")]
+    for change, reason in zip(lines[::2], lines[1::2]):
+        reasons[change] = reason
+    return reasons
+
+
+# --- main --------------------------------------------------------------------
+
+
+def arguments_read():
+    parser = argparse.ArgumentParser(description="faults taken at random")
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--rows", default="mutate.rows",
+                        help="what was judged so far, added to")
+    parser.add_argument("--table", help="written from it")
+    parser.add_argument("--compiler", default="cc")
+    parser.add_argument("-n", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--skip", type=int, default=0,
+                        help="so many of the seed's mutants are left out")
+    parser.add_argument("--quick", type=int, default=99,
+                        help="so many groups of tests")
+    parser.add_argument("--debug", default="yes", choices=("yes", "full"))
+    parser.add_argument("--folders", default=",".join(FOLDERS))
+    parser.add_argument("--again", action="store_true",
+                        help="try those that survived once more")
+    parser.add_argument("--list", action="store_true",
+                        help="print the mutants, try none")
+    parser.add_argument("tests", nargs="*", metavar="LAYER=TESTS")
+    return parser.parse_args()
+
+
+def place_of(change):
+    return f"{change.path}:{change.line}"
+
+
+def found_again(lines, row):
+    """The change of a row, in sources that may have moved."""
+    for kinds in lines.values():
+        for changes in kinds.values():
+            for change in changes:
+                if (f"{change.before} => {change.after}" == row[5]
+                        and change.path == row[2].split(":")[0]):
+                    return change
+    return None
+
+
+def on_signal(number, _frame):
+    for caught in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(caught, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+def main():
+    options = arguments_read()
+    folders = options.folders.split(",")
+    source = os.path.abspath(options.source)
+    lines = changes_in(source, folders)
+    number = random.Random(options.seed)
+    if options.list:
+        for _ in range(options.n):
+            change = take(lines, number)
+            print(place_of(change), change.kind, "\n  -", change.before,
+                  "\n  +", change.after)
+        return 0
+    tests = tests_by_layer(options.tests)
+    adopt_orphans()
+    for caught in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(caught, on_signal)
+    cache = {}
+
+    def groups(layer):
+        if layer not in cache:
+            cache[layer] = groups_of(tests, layer)
+        return cache[layer]
+    tree = Tree(source, groups, options.debug, options.compiler)
+    reasons = reasons_read(os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "equivalent.txt"))
+    try:
+        return run_all(tree, options, lines, folders, number, tests, reasons)
+    finally:
+        end_all()
+        tree.remove()
+
+
+def run_all(tree, options, lines, folders, number, tests, reasons):
+    tree.begin()
+    library_sum = tree.objects()
+    rows = rows_of(options.rows)
+    ready = set()
+
+    def prepare(layer):
+        """All groups that the layer needs are built and measured before a
+        mutant is."""
+        if layer in ready:
+            return
+        ready.add(layer)
+        group_list = tree.groups(layer)
+        for i, group in enumerate(group_list[:options.quick]):
+            group_list[i] = tree.known(group)
+
+    def write():
+        rows_write(options.rows, rows)
+        if options.table:
+            table_write(options.table, rows, len(lines), folders)
+
+    def verdict_of(change):
+        prepare(layer_of(change))
+        began = time.monotonic()
+        result = judge(tree, change, options.quick, reasons, library_sum)
+        if result is not None:
+            print(f"{result[0]:10}  {place_of(change)}  {result[1]}  "
+                  f"({time.monotonic() - began:.0f} s)\n"
+                  f"  - {change.before}\n  + {change.after}\n  {result[2]}",
+                  flush=True)
+        return result
+
+    if options.again:
+        for row in rows:
+            if row[1].split(", then ")[-1] != "survived":
+                continue
+            change = found_again(lines, row)
+            if change is None:
+                print("mutate: not there any more:", row[2], row[5])
+                continue
+            result = verdict_of(change)
+            if result is not None and result[0] != "survived":
+                row[1] = f"survived, then {result[0]}"
+                row[3], row[4] = result[1], result[2].replace("\t", " ")
+            write()
+        return 0
+
+    judged = taken = 0
+    while judged < options.n:
+        change = take(lines, number)
+        taken += 1
+        name = f"{change.before} => {change.after}"
+        if any(row[5] == name and row[2].startswith(change.path + ":")
+               for row in rows):
+            continue
+        if taken <= options.skip:
+            continue
+        result = verdict_of(change)
+        if result is None:
+            continue
+        judged += 1
+        rows.append([str(options.seed), result[0], place_of(change),
+                     result[1], result[2].replace("\t", " "), name])
+        write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
