@@ -1,4 +1,4 @@
-# tests/mutate/local.mk - faults taken at random, one at a time
+# tests/mutate/local.mk - faults at random places, one at a time
 #
 #   make mutate N=20 SEED=7 MUTATE='--quick=3'
 #
@@ -9,10 +9,13 @@
 
 EXTRA_DIST += %D%/equivalent.txt %D%/mutate.py
 
-# Tests of the whole; those of contexts and arenas come later.
+# Tests of the whole; those of contexts come later, and what needs libslice as
+# a shared library, or more than one source, not at all.
 mutate_slice_tests = tests/misuse/misuse tests/schedule/schedule \
-	$(filter-out tests/arena/% tests/test-ralloc%, \
+	$(filter-out tests/arena/% tests/test-ralloc% %/test-dlopen, \
 	$(slice_tests) $(failure_tests) $(leak_tests))
+mutate_all_tests = tests/test-ralloc tests/test-ralloc-free \
+	tests/test-ralloc-linear tests/test-ralloc-threads
 
 N = 10
 SEED = 1
@@ -20,11 +23,12 @@ MUTATE =
 PYTHON = python3
 mutate: $(BUILT_SOURCES)
 	$(PYTHON) $(top_srcdir)/%D%/mutate.py --source='$(top_srcdir)' \
-	  --compiler='$(CC)' -n $(N) --seed=$(SEED) \
+	  --build=. --compiler='$(CC)' --glib='$(GLIB_CFLAGS)' \
+	  --glib-libs='$(GLIB_LIBS)' -n $(N) --seed=$(SEED) \
 	  --table='$(top_srcdir)/docs/results/mutations.txt' $(MUTATE) \
+	  'library=$(library_sources)' 'scheduled=$(scheduled_sources)' \
 	  'base=$(base_tests)' 'page=$(page_tests)' 'slab=$(slab_tests)' \
 	  'depot=$(depot_tests)' 'magazine=$(magazine_tests)' \
 	  'alloc=$(alloc_tests)' 'observe=$(observe_tests)' \
-	  'slice=$(mutate_slice_tests)' \
-	  'all=$(filter-out %.sh,$(TESTS))'
+	  'slice=$(mutate_slice_tests)' 'all=$(mutate_all_tests)'
 .PHONY: mutate

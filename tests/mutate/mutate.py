@@ -5,12 +5,14 @@
 #
 #   make mutate N=20 SEED=7 MUTATE='--quick=3 --folders=page,slab'
 #
-# The library's sources are copied, with the tests, and built with
-# --enable-debug.  Then, N times, one place of the core is changed (one
-# operator, one constant, one condition or one statement), what depends on it
-# is built, and the tests run, those of the changed layer first.  A mutant is
+# The sources are copied, with the tests, and compiled with assertions
+# (SLICE_DEBUG), without libtool: a mutant then takes seconds.  Then, N times,
+# one place of the core is changed (one operator, one constant, one condition
+# or one statement), what depends on it is compiled, and the tests run, those
+# of the changed layer first.  A mutant is
 #
-#   killed      by the first test that fails, does not end, or is not built
+#   killed      by the first test that fails, or does not end; the same test
+#               passes without the mutant
 #   equivalent  the compiler makes the same code of it, or equivalent.txt says
 #               why nobody can tell it from the original
 #   survived    by all tests
@@ -43,9 +45,10 @@ import tempfile
 import time
 
 FOLDERS = "base page slab depot magazine alloc checking".split()
-CPU_SECONDS_LEAST = 20  # of a test, before it is taken for one without end
-CPU_FACTOR = 6          # of what it takes without a mutant
-WALL_FACTOR = 10        # of the limit of processor time: a loaded machine
+CPU_SECONDS_LEAST = 8   # of a test, before it is taken for one without end
+CPU_SECONDS_UNKNOWN = 30
+CPU_FACTOR = 4          # of what it takes without a mutant
+SECONDS_ASLEEP = 20     # all its processes: it hangs
 MEMORY_BYTES = 8 << 30  # addresses of a test's process
 VERDICTS = ("killed", "equivalent", "survived")
 
@@ -260,6 +263,32 @@ def end_all():
                 pass
 
 
+def is_asleep(number):
+    """Does no process of a session run, or want to?"""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                fields = file.read().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == number and fields[0] in "RD":
+            return False
+    return True
+
+
+def wait_for(process, may_hang):
+    """The status; None where all have slept too long.  The time that passes
+    says nothing: a loaded machine keeps them waiting."""
+    asleep = 0
+    while True:
+        try:
+            return process.wait(1)
+        except subprocess.TimeoutExpired:
+            asleep = asleep + 1 if may_hang and is_asleep(process.pid) else 0
+        if asleep == SECONDS_ASLEEP:
+            return None
+
+
 def run(command, directory, environment=None, cpu_seconds=None, log=None):
     """Runs a command; its status, and the processor time that it took; the
     status is None where it did not end in time."""
@@ -280,10 +309,7 @@ def run(command, directory, environment=None, cpu_seconds=None, log=None):
             stdout=output, stderr=output, start_new_session=True,
             preexec_fn=limits)
         session = process.pid
-        try:
-            status = process.wait(cpu_seconds and cpu_seconds * WALL_FACTOR)
-        except subprocess.TimeoutExpired:
-            status = None
+        status = wait_for(process, cpu_seconds is not None)
         end_all()
         if status is None:
             process.returncode = -signal.SIGKILL
@@ -294,63 +320,141 @@ def run(command, directory, environment=None, cpu_seconds=None, log=None):
 
 # --- the copy ----------------------------------------------------------------
 
+FLAGS = "-std=gnu11 -O1 -w -pthread".split()
+MISUSE_FLAGS = "-O0 -fno-builtin".split()  # tests/misuse/local.mk
+
 
 class Tree:
-    """A copy of the sources, with a build in it."""
+    """A copy of the sources, and what is compiled of them."""
 
-    def __init__(self, source, groups, debug, compiler):
+    def __init__(self, options, sources, scheduled):
         self.top = tempfile.mkdtemp(prefix="slice-mutate.")
-        self.source = source
+        self.options = options
         self.tree = os.path.join(self.top, "tree")
-        self.build = os.path.join(self.tree, "build")
         self.log = os.path.join(self.top, "log")
-        self.groups = groups
-        self.debug = debug
-        self.compiler = compiler
-        self.seconds = {}
-        self.original = None  # the text of the file that is changed
+        self.sources, self.scheduled = sources, scheduled
+        self.seconds = {}     # of tests that pass without a mutant
+        self.failing = set()  # tests that fail even so
+        self.mutant = None    # the change that is applied
+        self.original = None  # the text of its file
+        self.changed = {}     # objects that are the mutant's, by their own
 
     def remove(self):
         shutil.rmtree(self.top, ignore_errors=True)
 
     def begin(self):
-        def left_out(directory, names):
-            if directory != self.source:
-                return []
-            return [name for name in names if name != "build-aux"
-                    and name.startswith(("build", ".git", "autom4te"))]
-        shutil.copytree(self.source, self.tree, symlinks=True, ignore=left_out)
-        os.mkdir(os.path.join(self.top, "tmp"))
-        os.mkdir(self.build)
-        status, _ = run(["../configure", "-q", "--disable-static",
-                         f"--enable-debug={self.debug}",
-                         "CC=" + self.compiler, "CFLAGS=-O1"],
-                        self.build, log=self.log)
-        if status != 0:
-            self.give_up("configure")
-        if not self.make("slice/libslice.la"):
-            self.give_up("make")
+        for name in ("slice", "tests"):
+            shutil.copytree(os.path.join(self.options.source, name),
+                            os.path.join(self.tree, name), symlinks=True)
+        for name in ("tmp", "objects", "mutant"):
+            os.mkdir(os.path.join(self.top, name))
+        for source in self.sources:
+            if not self.compile(source, self.object(source)):
+                self.give_up(source)
 
     def give_up(self, what):
         with open(self.log, errors="replace") as file:
             sys.stderr.write(file.read()[-3000:])
         sys.exit(f"mutate: {what} fails without a mutant")
 
-    def make(self, *targets):
-        return run(["make", "-s", *targets], self.build, log=self.log)[0] == 0
+    def object(self, source, kind="", directory="objects"):
+        return os.path.join(self.top, directory,
+                            kind + source.replace("/", "-") + ".o")
 
-    def test(self, name):
-        """None: it passes; or how it fails."""
+    def compile(self, source, target, *more):
+        build = self.options.build
+        debug = ["-DSLICE_DEBUG=1"]
+        if self.options.debug == "full":
+            debug.append("-DSLICE_DEBUG_FULL=1")
+        command = [*self.options.compiler.split(), *FLAGS, *debug, *more,
+                   "-MMD", "-I.", "-iquote", "slice", f"-I{build}",
+                   *self.options.glib.split(), "-c", source, "-o", target]
+        return run(command, self.tree, log=self.log)[0] == 0
+
+    def once(self, source, kind="", *more):
+        """The object of a source of the tests, or of the explorer's copy of
+        the library: compiled when it is first needed."""
+        target = self.object(source, kind)
+        if not os.path.exists(target) \
+                and not self.compile(source, target, *more):
+            self.give_up(source)
+        return target
+
+    def depends(self, target, path):
+        """Was an object made of this file?"""
+        with open(target[:-2] + ".d") as file:
+            return path in file.read().split()
+
+    def changed_object(self, source, target, kind, *more):
+        """The mutant's object in place of this one; None: not compiled."""
+        if self.mutant is None or not self.depends(target, self.mutant.path):
+            return target
+        if target not in self.changed:
+            new = self.object(source, kind, "mutant")
+            if not self.compile(source, new, *more):
+                return None
+            self.changed[target] = new
+        return self.changed[target]
+
+    def library(self):
+        """All objects, those of the mutant among them; None: not
+        compiled."""
+        objects = []
+        for source in self.sources:
+            one = self.changed_object(source, self.object(source), "")
+            if one is None:
+                return None
+            objects.append(one)
+        return objects
+
+    def is_the_same(self):
+        """Is the mutant's code the original's?"""
+        for target, new in self.changed.items():
+            with open(target, "rb") as a, open(new, "rb") as b:
+                if a.read() != b.read():
+                    return False
+        return True
+
+    def objects_of(self, name):
+        """What a test is made of; with a mutant, that of the mutant."""
+        if name.endswith("/schedule"):
+            point = ["-DSLICE_SCHEDULE"]
+            objects = [self.once("tests/schedule/schedule.c", "s", *point)]
+            for source in self.scheduled:
+                plain = self.once(source, "s", *point)
+                objects.append(self.changed_object(source, plain, "s",
+                                                   *point))
+            return objects
+        objects = self.library()
+        if name.endswith("/misuse"):
+            folder = os.path.join(self.tree, "tests", "misuse")
+            objects += [self.once(f"tests/misuse/{one}", "", *MISUSE_FLAGS)
+                        for one in sorted(os.listdir(folder))
+                        if one.endswith(".c")]
+        else:
+            objects.append(self.once(name + ".c"))
+        return objects + [self.once("tests/testlib.c")]
+
+    def link(self, name):
+        program = os.path.join(self.top, "program")
+        objects = self.objects_of(name)
+        command = [*self.options.compiler.split(), *objects, "-o", program,
+                   "-pthread", "-ldl", *self.options.glib_libs.split()]
+        return None if None in objects \
+            or run(command, self.tree, log=self.log)[0] != 0 else program
+
+    def how_it_fails(self, name, limit):
+        """None: it passes."""
+        program = self.link(name)
+        if program is None:
+            return "is not built"
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("SLICE_", "MAKE", "MFLAGS"))}
-        environment.update(top_srcdir="..", top_builddir=".",
+        environment.update(top_srcdir=self.tree,
+                           top_builddir=self.options.build,
                            TMPDIR=os.path.join(self.top, "tmp"),
-                           CC=self.compiler,
                            SLICE_TEST_SEED="1")
-        usual = self.seconds.get(name)
-        limit = int(CPU_SECONDS_LEAST + CPU_FACTOR * usual) \
-            if usual is not None else 600
-        status, seconds = run(["./" + name, "--tap"], self.build, environment,
+        status, seconds = run([program, "--tap"], self.top, environment,
                               limit, self.log)
         self.clean()
         if status == 0 and not self.said("not ok"):
@@ -358,8 +462,33 @@ class Tree:
             return None
         if status is None or status == -signal.SIGXCPU:
             return "does not end"
-        return self.said("not ok") or self.said("Bail out!") \
+        return self.said("not ok") or self.said("Bail out! ")[10:] \
             or f"ends with {status}"
+
+    def test(self, name):
+        """None: it passes; or how the mutant fails.  Who fails is tried
+        without the mutant, once."""
+        if name in self.failing:
+            return None
+        usual = self.seconds.get(name)
+        how = self.how_it_fails(name, CPU_SECONDS_UNKNOWN if usual is None
+                                else int(CPU_SECONDS_LEAST
+                                         + CPU_FACTOR * usual))
+        if how is None or name in self.seconds:
+            return how
+        mutant, self.mutant = self.mutant, None
+        with open(self.path(mutant)) as file:
+            text = file.read()
+        self.write(mutant, self.original)
+        without = self.how_it_fails(name, 10 * CPU_SECONDS_UNKNOWN)
+        self.write(mutant, text)
+        self.mutant = mutant
+        if without is None:
+            return how
+        self.failing.add(name)
+        print(f"mutate: {name} is left out, without a mutant it fails: "
+              f"{without}", flush=True)
+        return None
 
     def clean(self):
         temporary = os.path.join(self.top, "tmp")
@@ -370,69 +499,45 @@ class Tree:
         with open(self.log, errors="replace") as file:
             for line in file:
                 if line.startswith(word):
-                    return line.strip()[:200]
+                    return line.strip()[:160]
         return ""
-
-    def known(self, names):
-        """Builds tests, and runs them once without a mutant; those that fail
-        even so are left out."""
-        good = []
-        for name in names:
-            if name in self.seconds:
-                good.append(name)
-            elif not self.make(name):
-                self.give_up("make " + name)
-            elif (how := self.test(name)) is None:
-                good.append(name)
-            else:
-                print(f"mutate: {name} is left out, it fails as it is: {how}",
-                      flush=True)
-        return sorted(good, key=lambda name: self.seconds[name])
 
     def path(self, change):
         return os.path.join(self.tree, change.path)
+
+    def write(self, change, text):
+        with open(self.path(change), "w") as file:
+            file.write(text)
 
     def apply(self, change):
         with open(self.path(change)) as file:
             self.original = text = file.read()
         assert text[change.start:change.end] == change.old
-        with open(self.path(change), "w") as file:
-            file.write(text[:change.start] + change.new + text[change.end:])
+        self.write(change, text[:change.start] + change.new
+                   + text[change.end:])
+        self.mutant = change
 
     def revert(self, change):
-        with open(self.path(change), "w") as file:
-            file.write(self.original)
-
-    def objects(self):
-        """The library's object files, as one number."""
-        sums = []
-        for directory, _, names in os.walk(os.path.join(self.build, "slice")):
-            if os.path.basename(directory) != ".libs":
-                continue
-            for name in names:
-                if name.endswith(".o"):
-                    with open(os.path.join(directory, name), "rb") as file:
-                        sums.append((directory, name, hash(file.read())))
-        return hash(tuple(sorted(sums)))
+        self.write(change, self.original)
+        self.mutant = None
+        self.changed = {}
 
 
 def layer_of(change):
     return change.path.split("/")[1]
 
 
-def judge(tree, change, quick, reasons, library_sum):
+def judge(tree, change, groups, reasons):
     """(verdict, test, how) of a change; None: it does not compile."""
     if change.key() in reasons:
         return "equivalent", "", reasons[change.key()]
     tree.apply(change)
     try:
-        if not tree.make("slice/libslice.la"):
+        if tree.library() is None:
             return None
-        if tree.objects() == library_sum:
+        if tree.is_the_same():
             return "equivalent", "", "the same code"
-        for group in tree.groups(layer_of(change))[:quick]:
-            if not tree.make(*group):
-                return "killed", "make", "a test does not link"
+        for group in groups:
             for name in group:
                 how = tree.test(name)
                 if how is not None:
@@ -487,7 +592,7 @@ HEAD = """\
 Mutations of the core, and the tests that find them
 
 `make mutate N=... SEED=...' (tests/mutate/mutate.py) changes one place of a
-copy of the sources, builds it with --enable-debug and runs the tests, those of
+copy of the sources, compiles it with assertions and runs the tests, those of
 the changed layer first.  A line is taken at random, each with the same
 probability, of all lines of function bodies in {folders}
 that have a place to change ({n_lines} lines); then the kind of change (an
@@ -556,6 +661,10 @@ def reasons_read(path):
 def arguments_read():
     parser = argparse.ArgumentParser(description="faults taken at random")
     parser.add_argument("--source", required=True)
+    parser.add_argument("--build", required=True,
+                        help="where config.h and slice/version.h are")
+    parser.add_argument("--glib", default="", help="flags of the compiler")
+    parser.add_argument("--glib-libs", default="")
     parser.add_argument("--rows", default="mutate.rows",
                         help="what was judged so far, added to")
     parser.add_argument("--table", help="written from it")
@@ -609,17 +718,13 @@ def main():
             print(place_of(change), change.kind, "\n  -", change.before,
                   "\n  +", change.after)
         return 0
+    options.source, options.build = source, os.path.abspath(options.build)
     tests = tests_by_layer(options.tests)
     adopt_orphans()
     for caught in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(caught, on_signal)
-    cache = {}
-
-    def groups(layer):
-        if layer not in cache:
-            cache[layer] = groups_of(tests, layer)
-        return cache[layer]
-    tree = Tree(source, groups, options.debug, options.compiler)
+    tree = Tree(options, [s for s in tests.pop("library") if s.endswith(".c")],
+                tests.pop("scheduled"))
     reasons = reasons_read(os.path.join(
         os.path.dirname(os.path.abspath(__file__)), "equivalent.txt"))
     try:
@@ -631,19 +736,7 @@ def main():
 
 def run_all(tree, options, lines, folders, number, tests, reasons):
     tree.begin()
-    library_sum = tree.objects()
     rows = rows_of(options.rows)
-    ready = set()
-
-    def prepare(layer):
-        """All groups that the layer needs are built and measured before a
-        mutant is."""
-        if layer in ready:
-            return
-        ready.add(layer)
-        group_list = tree.groups(layer)
-        for i, group in enumerate(group_list[:options.quick]):
-            group_list[i] = tree.known(group)
 
     def write():
         rows_write(options.rows, rows)
@@ -651,9 +744,9 @@ def run_all(tree, options, lines, folders, number, tests, reasons):
             table_write(options.table, rows, len(lines), folders)
 
     def verdict_of(change):
-        prepare(layer_of(change))
         began = time.monotonic()
-        result = judge(tree, change, options.quick, reasons, library_sum)
+        groups = groups_of(tests, layer_of(change))[:options.quick]
+        result = judge(tree, change, groups, reasons)
         if result is not None:
             print(f"{result[0]:10}  {place_of(change)}  {result[1]}  "
                   f"({time.monotonic() - began:.0f} s)\n"
