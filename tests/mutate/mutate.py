@@ -338,6 +338,7 @@ class Tree:
         self.mutant = None    # the change that is applied
         self.original = None  # the text of its file
         self.changed = {}     # objects that are the mutant's, by their own
+        self.archived = None  # the objects that the archive has
 
     def remove(self):
         shutil.rmtree(self.top, ignore_errors=True)
@@ -407,6 +408,22 @@ class Tree:
             objects.append(one)
         return objects
 
+    def archive(self):
+        """The library as an archive, of which a unit test links what it
+        needs: the upper layers' constructors are not for those below."""
+        archive = os.path.join(self.top, "library.a")
+        objects = self.library()
+        if objects is None:
+            return None
+        if objects != self.archived:
+            if os.path.exists(archive):
+                os.remove(archive)
+            if run(["ar", "rcs", archive, *objects], self.top,
+                   log=self.log)[0] != 0:
+                self.give_up("ar")
+            self.archived = objects
+        return archive
+
     def is_the_same(self):
         """Is the mutant's code the original's?"""
         for target, new in self.changed.items():
@@ -425,7 +442,8 @@ class Tree:
                 objects.append(self.changed_object(source, plain, "s",
                                                    *point))
             return objects
-        objects = self.library()
+        archive = self.archive()
+        objects = []
         if name.endswith("/misuse"):
             folder = os.path.join(self.tree, "tests", "misuse")
             objects += [self.once(f"tests/misuse/{one}", "", *MISUSE_FLAGS)
@@ -433,7 +451,7 @@ class Tree:
                         if one.endswith(".c")]
         else:
             objects.append(self.once(name + ".c"))
-        return objects + [self.once("tests/testlib.c")]
+        return objects + [self.once("tests/testlib.c"), archive]
 
     def link(self, name):
         program = os.path.join(self.top, "program")
@@ -519,7 +537,7 @@ class Tree:
 
     def revert(self, change):
         self.write(change, self.original)
-        self.mutant = None
+        self.mutant = self.archived = None
         self.changed = {}
 
 
