@@ -139,6 +139,14 @@ lock_upwards (void)
 }
 
 static void
+unlock_what_is_free (void)
+{
+  static Lock lock = LOCK_INIT (LOCK_RANK_PAGE);
+
+  sli_unlock (&lock);
+}
+
+static void
 lock_same_rank (void)
 {
   static Lock other = LOCK_INIT (LOCK_RANK_PAGE);
@@ -162,6 +170,7 @@ test_wrong_order_ends (void)
 {
   check_aborts (lock_upwards);
   check_aborts (lock_same_rank);
+  check_aborts (unlock_what_is_free);
   g_assert_false (sli_lock_rank_held (LOCK_RANK_PAGE));
 }
 #else

@@ -40,7 +40,12 @@ rank_enter (int rank)
 static void
 rank_leave (int rank)
 {
-  held_ranks &= ~(1u << (rank / 5));
+  unsigned bit = 1u << (rank / 5);
+
+  /* Only what is held is unlocked. */
+  if ((held_ranks & bit) == 0)
+    abort ();
+  held_ranks &= ~bit;
 }
 
 bool
