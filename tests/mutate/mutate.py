@@ -708,14 +708,14 @@ def place_of(change):
 
 
 def found_again(lines, row):
-    """The change of a row, in sources that may have moved."""
-    for kinds in lines.values():
-        for changes in kinds.values():
-            for change in changes:
-                if (f"{change.before} => {change.after}" == row[5]
-                        and change.path == row[2].split(":")[0]):
-                    return change
-    return None
+    """The change of a row, in sources that may have moved: the nearest of
+    those that read the same."""
+    path, line = row[2].split(":")
+    same = [change for kinds in lines.values() for changes in kinds.values()
+            for change in changes if change.path == path
+            and f"{change.before} => {change.after}" == row[5]]
+    return min(same, key=lambda change: abs(change.line - int(line)),
+               default=None)
 
 
 def on_signal(number, _frame):
