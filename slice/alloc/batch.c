@@ -76,13 +76,6 @@ sli_untraced_try_alloc_known (size_t size, bool *known_zero)
   return LIKELY (block != NULL) ? block : sli_untraced_try_alloc_slow (size);
 }
 
-void
-sli_untraced_keep (const void *block)
-{
-  if (sli_dispatch.path == PATH_CHECKING)
-    sli_block_check_exempt (block);
-}
-
 /* In a checking mode the largest blocks are mallocs, for their canaries and
  * red zones need room, too. */
 static void

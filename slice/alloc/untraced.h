@@ -21,10 +21,6 @@ void sli_untraced_free_slow (size_t size, void *block);
 void *sli_untraced_try_alloc_known (size_t size, bool *known_zero);
 void sli_untraced_free_bulk (size_t n, void *const *blocks);
 
-/* Marks a live block that the library keeps after the program has freed all
- * that it made: at exit it is no leak. */
-void sli_untraced_keep (const void *block);
-
 /* Frees live blocks of any classes, as slice_free1() would, to where the next
  * allocation finds them.  Not in the checking modes, nor where mallocs stand
  * in for slices. */

@@ -14,7 +14,6 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
-#include <limits.h>
 
 enum
 {
@@ -30,8 +29,6 @@ typedef struct
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
-/* Of a block that no process has to free. */
-#define GENERATION_NONE UINT_MAX
 
 static struct
 {
@@ -168,18 +165,6 @@ sli_block_check_knows (const void *block)
   is_known = table_lookup (block) != NULL;
   sli_unlock (&registry.lock);
   return is_known;
-}
-
-void
-sli_block_check_exempt (const void *block)
-{
-  Slot *slot;
-
-  sli_lock (&registry.lock);
-  slot = table_lookup (block);
-  if (slot != NULL)
-    slot->generation = GENERATION_NONE;
-  sli_unlock (&registry.lock);
 }
 
 BlockSites

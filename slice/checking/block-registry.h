@@ -30,8 +30,6 @@ void sli_block_check_remove_at (const void *block, size_t size,
 BlockSites sli_block_check_sites (const void *block);
 /* The size of a live block; SIZE_MAX if it is none. */
 size_t sli_block_check_size (const void *block);
-/* A live block is the library's own: sli_block_check_each() leaves it out. */
-void sli_block_check_exempt (const void *block);
 /* Is it registered, live or lately freed? */
 bool sli_block_check_knows (const void *block);
 /* Calls `visit' for each live block of the program's that was allocated in

@@ -11,6 +11,7 @@
 
 #include <slice/arena.h>
 #include <slice/ralloc.h>
+#include <slice/stats.h>
 
 #include <string.h>
 #include <sys/mman.h>
@@ -221,6 +222,18 @@ test_nothing (void)
     }
 }
 
+/* The same as the statistics see it: no block is live. */
+static void
+test_no_live_block (void)
+{
+  SliceStats stats;
+
+  use_each_kind (NULL);
+  g_assert_true (slice_get_stats (&stats));
+  g_assert_cmpuint (stats.live_blocks, ==, 0);
+  g_assert_cmpuint (stats.n_large_allocs, ==, stats.n_large_frees);
+}
+
 static void
 test_arena (void)
 {
@@ -239,6 +252,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add ("/slice/arena/leaks/nothing-of-ended-arenas", test_nothing);
+  test_add_fresh ("/slice/arena/leaks/no-live-block", test_no_live_block);
   test_add ("/slice/arena/leaks/an-arena-that-never-ended", test_arena);
   return g_test_run ();
 }

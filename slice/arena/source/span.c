@@ -1,8 +1,8 @@
 /* span.c - pages cut from larger mappings of another source
  *
  * Layer: arena: above the page sources, below the chains of blocks.  Records
- * and tables are slices, except for those of a fixed buffer, which lie in the
- * buffer.
+ * and tables are malloc's, except for those of a fixed buffer, which lie in
+ * the buffer.
  *
  * Locks: one in each heap, rank 70.  A new span is mapped and gets its record
  * before the lock is taken, and an empty one is unmapped after it is released.
@@ -18,11 +18,13 @@
 
 #include <slice/arena.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/diag.h"
 #include "arena/annotate.h"
 #include "base/align.h"
 #include "base/check.h"
+#include "base/trace.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -288,14 +290,19 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
 /* --- growing and shrinking ----------------------------------------------- */
 
 /* A heap keeps empty spans after the arenas ended, so their records are no
- * leaks of the program's. */
+ * live blocks of the program's: they are no slices. */
 static void *
 record_alloc (size_t bytes)
 {
-  void *record = slice_try_alloc (bytes);
-  if (record != NULL)
-    sli_untraced_keep (record);
+  void *record;
+  TRACE_INTERNAL (record = sli_os_malloc (bytes, true));
   return record;
+}
+
+static void
+record_free (void *record)
+{
+  TRACE_INTERNAL (free (record));
 }
 
 static Span *
@@ -305,12 +312,11 @@ span_new (const SpanHeap *heap)
   Span *span = record_alloc (sli_span_bytes (n_pages));
   if (span == NULL)
     return NULL;
-  memset (span, 0, sli_span_bytes (n_pages));
   span->start = heap->parent->map (heap->parent, heap->span_bytes,
                                    heap->span_alignment);
   if (span->start == NULL)
     {
-      slice_free1 (sli_span_bytes (n_pages), span);
+      record_free (span);
       return NULL;
     }
   span->n_pages = n_pages;
@@ -341,7 +347,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
       Span *next = span->next_open;
       bytes += span_bytes (span);
       heap_unmap_parent (heap, span->start, span_bytes (span));
-      slice_free1 (sli_span_bytes (span->n_pages), span);
+      record_free (span);
       span = next;
     }
   return bytes;
@@ -366,7 +372,7 @@ heap_grow (SpanHeap *heap)
         heap_insert (heap, span);
       size_t n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
       pthread_mutex_unlock (&heap->lock);
-      slice_free1 (n_spare * sizeof (Span *), spare);
+      record_free (spare);
       if (fits)
         return true;
       spare = record_alloc (n_want * sizeof (Span *));
@@ -577,6 +583,6 @@ void
 sli_span_heap_fini (SpanHeap *heap)
 {
   sli_span_heap_trim (heap, 0);
-  slice_free1 (heap->n_room * sizeof (Span *), heap->spans);
+  record_free (heap->spans);
   pthread_mutex_destroy (&heap->lock);
 }
