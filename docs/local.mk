@@ -47,7 +47,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0009-what-hardened-costs.md \
 	%D%/decisions/0010-which-modes-there-are.md \
 	%D%/decisions/0011-our-own-json.md \
-	%D%/decisions/0012-malloc-by-slices.md
+	%D%/decisions/0012-malloc-by-slices.md \
+	%D%/decisions/0013-one-of-each.md
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \

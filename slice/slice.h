@@ -279,17 +279,6 @@ SLICE_API void slice_free_unsized (void *block);
 
 /* --- for layers that stand on this one ----------------------------------- */
 
-/** Allocates like slice_try_alloc() and says whether the memory is known to
- * read as zero (fresh from the system), so that clearing can be skipped.
- *
- * @param size        bytes; 0 gives NULL
- * @param known_zero  set to true if every byte is zero; not NULL
- * @return            the block, or NULL with errno ENOMEM
- *
- * Threads, Cost: as slice_try_alloc().
- */
-SLICE_API void *slice_try_alloc_known (size_t size, bool *known_zero);
-
 /** Frees many blocks of any classes straight to their slabs, past the
  * magazines, so that the order of addresses survives: for whole trees.
  *

@@ -28,7 +28,6 @@ static volatile size_t third = SIZE_MAX / 3, half = SIZE_MAX / 2 + 1;
 
 static const char *mode;
 
-static void known_zero (void);
 
 static bool
 has (const char *word)
@@ -140,14 +139,6 @@ every_size_64 (void)
   mode = "";
   sli_os_pretend_page_bytes (65536);
   every_size ();
-}
-
-static void
-known_zero_64 (void)
-{
-  mode = "";
-  sli_os_pretend_page_bytes (65536);
-  known_zero ();
 }
 
 static void
@@ -689,80 +680,6 @@ death_alignment_8192 (void)
   check_bad_alignment (8192);
 }
 
-/* --- known zeroes --- */
-
-static void
-known_zero (void)
-{
-  enum { N = 4000 };
-  static unsigned char *blocks[N];
-  static size_t sizes[N];
-  unsigned n_known = 0;
-  TestRandom random;
-
-  test_random_init (&random, 0);
-  for (unsigned turn = 0; turn < test_times (100000, 10000); turn++)
-    {
-      unsigned at = test_random_below (&random, N);
-      bool known = true;
-
-      if (blocks[at] != NULL)
-        {
-          memset (blocks[at], 0xaa, sizes[at]);
-          slice_free1 (sizes[at], blocks[at]);
-        }
-      sizes[at] = 1 + test_random_below (&random, turn % 2 == 0 ? 64 : 2500);
-      blocks[at] = slice_try_alloc_known (sizes[at], &known);
-      g_assert_nonnull (blocks[at]);
-      n_known += known;
-      if (known && !test_is_zero (blocks[at], sizes[at]))
-        g_error ("turn %u: %zu bytes are not zero", turn, sizes[at]);
-      memset (blocks[at], 0x55, sizes[at]);
-      if (turn % 7777 == 0)
-        slice_trim (0);
-    }
-  for (unsigned at = 0; at < N; at++)
-    if (blocks[at] != NULL)
-      slice_free1 (sizes[at], blocks[at]);
-  if (mode[0] == '\0')
-    g_assert_cmpuint (n_known, >, 100);
-  g_assert_cmpuint (test_live (), ==, 0);
-  {
-    bool known = true;
-
-    g_assert_null (slice_try_alloc_known (0, &known));
-    g_assert_false (known);
-  }
-}
-
-static void
-test_known_zero (void)
-{
-  in_each_mode (known_zero);
-}
-
-/* The same in the one size that is recycled most. */
-static void
-test_known_zero_recycled (void)
-{
-  unsigned char *blocks[64] = { NULL };
-
-  for (unsigned turn = 0; turn < test_times (1000000, 50000); turn++)
-    {
-      unsigned at = turn * 7 % 64;
-      bool known;
-
-      if (blocks[at] != NULL)
-        slice_free1 (48, blocks[at]);
-      blocks[at] = slice_try_alloc_known (48, &known);
-      if (known && !test_is_zero (blocks[at], 48))
-        g_error ("turn %u: not zero", turn);
-      memset (blocks[at], 0xff, 48);
-      if (turn % 100000 == 99999)
-        slice_trim (0);
-    }
-}
-
 /* --- many at once --- */
 
 static void
@@ -1283,7 +1200,6 @@ main (int argc, char **argv)
   test_add ("/slice/alloc/every-size", test_every_size);
   test_add_fresh ("/slice/alloc/every-size-16-KiB-pages", every_size_16);
   test_add_fresh ("/slice/alloc/every-size-64-KiB-pages", every_size_64);
-  test_add_fresh ("/slice/alloc/known-zero-64-KiB-pages", known_zero_64);
   test_add ("/slice/alloc/nothing", test_nothing);
   test_add ("/slice/alloc/null-frees", test_null_frees);
   test_add ("/slice/alloc/chain", test_chain);
@@ -1304,9 +1220,6 @@ main (int argc, char **argv)
   test_add_death ("/slice/alloc/death/alignment-0", death_alignment_0);
   test_add_death ("/slice/alloc/death/alignment-24", death_alignment_24);
   test_add_death ("/slice/alloc/death/alignment-8192", death_alignment_8192);
-  test_add ("/slice/alloc/known-zero", test_known_zero);
-  test_add_fresh ("/slice/alloc/known-zero-recycled",
-                  test_known_zero_recycled);
   test_add ("/slice/alloc/bulk", test_bulk);
   test_add_fresh ("/slice/alloc/bulk-locks", test_bulk_locks);
   test_add_fresh ("/slice/alloc/block-info", test_block_info);

@@ -240,13 +240,12 @@ static void
 test_each_call_tells (void)
 {
   void *blocks[7];
-  bool is_zero;
 
   forget ();
   blocks[0] = slice_alloc0 (40);
   blocks[1] = slice_try_alloc (40);
   blocks[2] = slice_try_alloc0 (40);
-  blocks[3] = slice_try_alloc_known (40, &is_zero);
+  blocks[3] = slice_try_alloc (40);
   blocks[4] = slice_alloc_n (4, 10);
   blocks[5] = slice_copy (40, blocks[0]);
   blocks[6] = slice_alloc_aligned (64, 40);

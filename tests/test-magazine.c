@@ -83,48 +83,15 @@ death_freed_twice_at_the_border (void)
   fast_free (CLASS, blocks[9]);
 }
 
-/* --- known zeroes --- */
-
-static void
-test_known_zero (void)
-{
-  void *blocks[500];
-  unsigned n_known = 0;
-
-  begin ();
-  for (int turn = 0; turn < 20; turn++)
-    {
-      for (int i = 0; i < 500; i++)
-        {
-          bool known;
-
-          blocks[i] = sli_magazine_alloc_known (CLASS, &known);
-          n_known += known;
-          if (known)
-            g_assert_true (test_is_zero (blocks[i], BYTES));
-          memset (blocks[i], 0xff, BYTES);
-        }
-      if (turn == 0)
-        g_assert_cmpuint (n_known, ==, 500);
-      for (int i = 0; i < 500; i++)
-        fast_free (CLASS, blocks[i]);
-    }
-  g_assert_cmpuint (live_chunks (), ==, 0);
-  sli_magazine_flush (true);
-  g_assert_cmpuint (cached_bytes (), ==, 0);
-}
-
 /* --- threads --- */
 
 static void
 leave_everything (unsigned index G_GNUC_UNUSED, void *data G_GNUC_UNUSED)
 {
-  bool known;
-
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       wave (i, 50);
-      fast_free (i, sli_magazine_alloc_known (i, &known));
+      fast_free (i, sli_magazine_alloc (i));
     }
 }
 
@@ -326,7 +293,6 @@ main (int argc, char **argv)
   test_add_death ("/slice/magazine/death/freed-twice", death_freed_twice);
   test_add_death ("/slice/magazine/death/freed-twice-at-the-border",
                   death_freed_twice_at_the_border);
-  test_add_fresh ("/slice/magazine/known-zero", test_known_zero);
   test_add_fresh ("/slice/magazine/thread-end-flushes",
                   test_thread_end_flushes);
   test_add_fresh ("/slice/magazine/detach-sleepers", test_detach_sleepers);

@@ -133,7 +133,7 @@ alloc_plain (Model *model, Slot *slot)
   slot->kind = KIND_PLAIN;
   slot->size = random_size (&model->random);
   slot->alignment = MIN (test_alignment (slot->size), malloc_alignment ());
-  switch (test_random_below (&model->random, 6))
+  switch (test_random_below (&model->random, 5))
     {
     case 0:
       return slice_alloc (slot->size);
@@ -147,14 +147,9 @@ alloc_plain (Model *model, Slot *slot)
       return block;
     case 3:
       return slice_try_alloc (slot->size);
-    case 4:
+    default:
       block = slice_try_alloc0 (slot->size);
       g_assert_true (test_is_zero (block, slot->size));
-      return block;
-    default:
-      block = slice_try_alloc_known (slot->size, &known);
-      if (known)
-        g_assert_true (test_is_zero (block, slot->size));
       return block;
     }
 }

@@ -13,30 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static size_t n_cleared_bytes;
 static size_t n_give_backs;
 
 /* The sanitizers have their own, and slices are mallocs then. */
 #if !TEST_IS_SANITIZED
-
-/* By volatile words: a compiler would make the loop a call to memset(). */
-void *
-memset (void *place, int byte, size_t n)
-{
-  typedef unsigned long Word __attribute__ ((aligned (1), may_alias));
-  Word pattern = ((unsigned long) -1 / 255) * (unsigned char) byte;
-  volatile char *end = (char *) place + n;
-  volatile Word *words = place;
-  volatile char *bytes;
-
-  if (byte == 0)
-    n_cleared_bytes += n;
-  for (; n >= sizeof (Word); n -= sizeof (Word))
-    *words++ = pattern;
-  for (bytes = (volatile char *) words; bytes != end;)
-    *bytes++ = (char) byte;
-  return place;
-}
 
 int
 madvise (void *start, size_t n, int advice)
@@ -54,51 +34,12 @@ munmap (void *start, size_t n)
 
 #endif
 
-/* --- known zeroes --- */
+/* --- zeroes --- */
 
 static bool
 is_zero (const char *block, size_t n)
 {
   return n == 0 || (block[0] == 0 && memcmp (block, block + 1, n - 1) == 0);
-}
-
-/* Nothing has been freed yet: no payload of 256 bytes or more is cleared. */
-static void
-test_fresh_uncleared (void)
-{
-  enum { N = 2000 };
-  void *root;
-
-  if (is_annotated ())
-    {
-      g_test_skip ("slices are mallocs");
-      return;
-    }
-  if (is_checking ())
-    {
-      g_test_skip ("a block that is checked is cleared always");
-      return;
-    }
-  root = ralloc_context (NULL);
-  for (size_t size = 256; size <= 2032; size += 222)
-    {
-      size_t before = n_cleared_bytes;
-      size_t n;
-
-      for (unsigned i = 0; i < N; i++)
-        {
-          char *node = rzalloc_size (root, size);
-          g_assert_true (is_zero (node, size));
-          node[0] = node[size - 1] = 1;
-        }
-      n = n_cleared_bytes - before;
-      g_test_message ("%zu bytes: %zu of %zu cleared", size, n,
-                      (size_t) N * size);
-      /* The headers of slabs, of the test framework: not one payload in a
-       * hundred. */
-      g_assert_cmpuint (n, <, N * size / 100);
-    }
-  ralloc_free (root);
 }
 
 /* Never dirty, however often the memory came back. */
@@ -206,8 +147,6 @@ int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
-  g_test_add_func ("/slice/ralloc-system/fresh-uncleared",
-                   test_fresh_uncleared);
   g_test_add_func ("/slice/ralloc-system/never-dirty", test_never_dirty);
   g_test_add_func ("/slice/ralloc-system/gives-back", test_gives_back);
   return g_test_run ();

@@ -105,13 +105,10 @@ static const size_t alignments[] = { 1, 2, 8, 16, 64, 4096 };
 static void
 refuse_slices (void)
 {
-  bool known;
-
   EACH_SIZE (size)
     {
       REFUSED (slice_try_alloc (size));
       REFUSED (slice_try_alloc0 (size));
-      REFUSED (slice_try_alloc_known (size, &known));
       REFUSED (slice_try_alloc_n (1, size));
       REFUSED (slice_try_alloc_n (size, 1));
       REFUSED_ALIGNED (slice_try_alloc_aligned (alignment, size));

@@ -344,45 +344,6 @@ test_colours (void)
     }
 }
 
-/* --- known zeroes --- */
-
-static void
-test_take_zero (void)
-{
-  void *first, *chunks[4000];
-  unsigned n;
-
-  begin ();
-  n = sli_slab_alloc_zero (8, 16, &first);
-  g_assert_cmpuint (n, ==, 16);
-  g_assert_true (test_is_zero (first, 16 * 64));
-  for (unsigned i = 0; i < n; i++)
-    give_one (8, (char *) first + 64 * i);
-  /* Used memory is not called zero, even if its run was freed meanwhile. */
-  memset (first, 1, 64);
-  for (int turn = 0; turn < 100; turn++)
-    {
-      unsigned taken = 0;
-
-      n = sli_slab_alloc_zero (8, 100, &first);
-      if (n > 0)
-        g_assert_true (test_is_zero (first, (size_t) n * 64));
-      while (taken < 4000)
-        taken += sli_slab_alloc (8, 4000 - taken, chunks + 4000 - taken);
-      for (int i = 0; i < 4000; i++)
-        memset (chunks[i], turn + 1, 64);
-      sli_slab_free (8, 4000, chunks, "test");
-      for (unsigned i = 0; i < n; i++)
-        {
-          memset ((char *) first + 64 * i, turn + 1, 64);
-          give_one (8, (char *) first + 64 * i);
-        }
-      if (turn % 10 == 0)
-        sli_slab_trim (0, 100);
-    }
-  check_nothing_is_out ();
-}
-
 /* --- lookup --- */
 
 static void
@@ -542,7 +503,7 @@ death_no_slab (void)
 static void
 test_no_memory (void)
 {
-  void *chunks[200], *first;
+  void *chunks[200];
   unsigned n = 0;
 
   begin ();
@@ -553,7 +514,6 @@ test_no_memory (void)
   g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 0);
   /* Other classes fit in the rest. */
   g_assert_cmpuint (sli_slab_alloc (2, 100, chunks + 100), ==, 100);
-  g_assert_cmpuint (sli_slab_alloc_zero (73, 1, &first), ==, 0);
   pages.n_until_failure = -1;
   g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 1);
   check_valid ();
@@ -710,7 +670,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
   test_add_fresh ("/slice/slab/colours", test_colours);
-  test_add_fresh ("/slice/slab/take-zero", test_take_zero);
   test_add_fresh ("/slice/slab/look-up", test_look_up);
   test_add_death ("/slice/slab/death/foreign", death_foreign);
   test_add_death ("/slice/slab/death/wrong-class", death_wrong_class);

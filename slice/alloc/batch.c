@@ -1,4 +1,4 @@
-/* batch.c - for layers above: known zeroes, frees in bulk, chunk lookup
+/* batch.c - for layers above: frees in bulk, chunk lookup
  *
  * Layer: alloc.  Below: magazine, and slab as dispatch.c may.  No locks.
  * Design: chapters 4 and 6.
@@ -22,59 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* From the magazines, or a window of known zeroes; NULL: slice_try_alloc()
- * serves the call. */
-static inline void *
-known_alloc (size_t size, bool *known_zero)
-{
-  *known_zero = false;
-  if (LIKELY (size <= SLICE_SIZE_MAX))
-    {
-      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-      void **top = SLICE_LOAD (&entry->top);
-      void *block = *top;
-
-      if (LIKELY (block != NULL))
-        {
-          SLICE_STORE (&entry->top, top - 1);
-          return block;
-        }
-    }
-  dispatch_make_ready ();
-  if (size != 0 && size <= SLICE_SIZE_MAX
-      && sli_dispatch.path == PATH_MAGAZINES)
-    {
-      void *block = sli_magazine_alloc_known (SLICE_CLASS_V1 (size),
-                                              known_zero);
-
-      if (LIKELY (block != NULL))
-        return block;
-      *known_zero = false;
-    }
-  return NULL;
-}
-
-void *
-slice_try_alloc_known (size_t size, bool *known_zero)
-{
-  void *block = known_alloc (size, known_zero);
-
-  if (UNLIKELY (block == NULL))
-    return slice_try_alloc (size);
-  if (trace_is_on ())
-    sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
-  return block;
-}
-
-CONTEXT_TEXT void *
-sli_untraced_try_alloc_known (size_t size, bool *known_zero)
-{
-  void *block = known_alloc (size, known_zero);
-
-  return LIKELY (block != NULL) ? block : sli_untraced_try_alloc_slow (size);
-}
 
 /* In a checking mode the largest blocks are mallocs, for their canaries and
  * red zones need room, too. */

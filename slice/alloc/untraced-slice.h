@@ -26,7 +26,6 @@
 #define slice_alloc_slow_v1 sli_untraced_alloc_slow
 #define slice_try_alloc_slow_v1 sli_untraced_try_alloc_slow
 #define slice_free_slow_v1 sli_untraced_free_slow
-#define slice_try_alloc_known sli_untraced_try_alloc_known
 #define slice_free_bulk sli_untraced_free_bulk
 
 #include "untraced.h"

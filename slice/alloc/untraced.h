@@ -17,8 +17,7 @@ void *sli_untraced_alloc_slow (size_t size);
 void *sli_untraced_try_alloc_slow (size_t size);
 void sli_untraced_free_slow (size_t size, void *block);
 
-/* As slice_try_alloc_known() and slice_free_bulk(). */
-void *sli_untraced_try_alloc_known (size_t size, bool *known_zero);
+/* As slice_free_bulk(). */
 void sli_untraced_free_bulk (size_t n, void *const *blocks);
 
 /* Frees live blocks of any classes, as slice_free1() would, to where the next

@@ -28,9 +28,7 @@ enum
   /* A tick is part of a working set (adapt.h), but at least so long. */
   TICK_MSEC_MIN = 250,
   /* One trip in so many reads the clock and trims what is old. */
-  TRIPS_PER_CHECK = 8,
-  /* Chunks that a window of known zeroes holds. */
-  ZERO_WINDOW_CHUNKS = 16
+  TRIPS_PER_CHECK = 8
 };
 
 /* Constant after sli_magazine_init(). */
@@ -343,68 +341,6 @@ sli_magazine_alloc (unsigned class_index)
   record_end_call (record, n_trips_before);
   /* No memory for a magazine may still leave some for one chunk. */
   return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
-}
-
-/* --- known zeroes -------------------------------------------------------- */
-
-/* The window is the owner's alone: no lock. */
-static void *
-window_take (ClassCache *cache, unsigned class_index)
-{
-  void *chunk = cache->zero_next;
-
-  assert_here (cache->zero_next <= cache->zero_end);
-  if (chunk == cache->zero_end)
-    return NULL;
-  cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
-  return chunk;
-}
-
-static void *
-class_alloc_zero (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-  void *first;
-  unsigned n;
-
-  /* What is cached comes first, zero or not. */
-  if ((cache->previous != NULL && cache->previous->n_rounds > 0)
-      || sli_depot_has (class_index))
-    return NULL;
-  n = sli_slab_alloc_zero (class_index, ZERO_WINDOW_CHUNKS, &first);
-  if (n == 0)
-    return NULL;
-  cache->zero_next = first;
-  cache->zero_end
-      = cache->zero_next
-        + (size_t) n * sli_sizeclasses[class_index].chunk_bytes;
-  return window_take (cache, class_index);
-}
-
-CONTEXT_TEXT void *
-sli_magazine_alloc_known (unsigned class_index, bool *known_zero)
-{
-  ThreadRecord *record = sli_record_peek ();
-  void *chunk = NULL;
-
-  *known_zero = true;
-  if (record != NULL)
-    chunk = window_take (&record->caches[class_index], class_index);
-  if (chunk != NULL)
-    return chunk;
-  record = sli_record_enter ();
-  if (record != NULL)
-    {
-      void **top = LOAD (&record->fast.entries[class_index].top);
-
-      if (*top == NULL)
-        chunk = class_alloc_zero (record, class_index);
-      sli_record_leave (record);
-    }
-  if (chunk != NULL)
-    return chunk;
-  *known_zero = false;
-  return sli_magazine_alloc (class_index);
 }
 
 /* --- freeing ------------------------------------------------------------- */

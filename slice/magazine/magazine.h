@@ -40,8 +40,6 @@ void sli_magazine_show_inline (bool is_shown);
 
 /* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
 void *sli_magazine_alloc (unsigned class_index);
-/* The same, and whether the chunk is known to read as zero. */
-void *sli_magazine_alloc_known (unsigned class_index, bool *known_zero);
 /* A chunk back; NULL does nothing. */
 void sli_magazine_free (unsigned class_index, void *chunk);
 /* Puts a chunk into the quarantine and frees the oldest one there. */

@@ -86,9 +86,6 @@ sli_record_count (const ThreadRecord *record, unsigned class_index,
 
   counts->n_cached += loaded_count (record, class_index);
   counts->n_cached += previous_count (cache, class_index);
-  counts->n_cached += (uint64_t) (LOAD (&cache->zero_end)
-                                  - LOAD (&cache->zero_next))
-                      / sli_sizeclasses[class_index].chunk_bytes;
   counts->n_cached += quarantine_count (cache);
   counts->n_hits += LOAD (&cache->n_hits);
   counts->n_grown += LOAD (&cache->n_grown);
@@ -212,13 +209,6 @@ class_each (const ThreadRecord *record, unsigned class_index,
   if (cache->quarantine != NULL)
     visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
            data);
-  for (char *chunk = cache->zero_next; chunk != cache->zero_end;
-       chunk += sli_sizeclasses[class_index].chunk_bytes)
-    {
-      void *round = chunk;
-
-      visit (class_index, &round, 1, data);
-    }
 }
 
 void

@@ -256,18 +256,6 @@ magazine_flush (Magazine *magazine, FlushKind kind)
     sli_depot_flush (exchange.spare);
 }
 
-static void
-zero_window_flush (ClassCache *cache, unsigned class_index)
-{
-  while (cache->zero_next != cache->zero_end)
-    {
-      void *chunk = cache->zero_next;
-
-      cache->zero_next += sli_sizeclasses[class_index].chunk_bytes;
-      sli_slab_free (class_index, 1, &chunk, "flush");
-    }
-}
-
 /* The ring itself stays as long as its thread: statistics read it without a
  * lock, and a long one is a mapping of its own. */
 static void
@@ -306,7 +294,6 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   sli_record_show (record, class_index);
   magazine_flush (loaded, kind);
   magazine_flush (previous, kind);
-  zero_window_flush (cache, class_index);
   quarantine_flush (cache, class_index);
   assert_slow (sli_record_is_right (record, class_index));
 }

@@ -12,7 +12,7 @@
  *   self --> ThreadRecord
  *              fast  <----+  class_table: size -> twice the class
  *                            entries: top, end of each loaded magazine
- *              caches        loaded, previous, size, zero window
+ *              caches        loaded, previous, size
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,13 +28,11 @@
 #include "port/lock.h"
 
 /* One class in one thread.  The owner's while is_busy, a trimmer's while it
- * holds the record; the zero window is always the owner's. */
+ * holds the record. */
 typedef struct
 {
   Magazine *loaded;    /* NULL: the entry points to the shared NULL */
   Magazine *previous;  /* NULL: none yet */
-  char *zero_next;     /* chunks that read as zero, for allocations that ask */
-  char *zero_end;
   uint16_t n_taken;    /* rounds that a trimmer took from loaded */
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
@@ -226,8 +224,7 @@ typedef enum
   FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
 } FlushKind;
 
-/* Puts both magazines of a class, its zero window and its quarantine away,
- * keeping nothing. */
+/* Puts both magazines of a class and its quarantine away, keeping nothing. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                              FlushKind kind);
 

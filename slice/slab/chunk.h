@@ -48,7 +48,7 @@ typedef struct
   uint16_t n_carved;     /* written under the lock, read without */
   uint8_t state;         /* a SlabState; under the lock */
   uint8_t ring;          /* its number; under the lock */
-  bool is_zero : 1;      /* chunks that are not carved read as zero */
+  bool is_zero : 1;      /* the heap: what is not carved reads as zero */
   bool is_guarded : 1;   /* the granule behind the slab is a guard */
   uint16_t last_allocator; /* the tag of the thread that was last to allocate
                               from it (a hint) */

@@ -124,8 +124,7 @@ slab_set_full (Slab *slab)
 
 /* Makes a slab of a run. */
 static void
-slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab,
-           bool is_zero)
+slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
@@ -143,7 +142,6 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab,
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
   class->colour += SLAB_COLOUR_INCREMENT;
   STORE (&slab->n_carved, 0);
-  slab->is_zero = is_zero;
   STORE_RELEASE (&slab->class_index, (uint16_t) class_index);
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);
@@ -322,15 +320,15 @@ sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 
 /* A run for one more slab; the lock is not held. */
 static void *
-class_alloc_run (unsigned class_index, void **record, bool *is_zero,
-                 bool *is_guarded)
+class_alloc_run (unsigned class_index, void **record, bool *is_guarded)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
+  bool is_zero;
   void *run;
 
   *is_guarded = guard_is_due ();
   run = sli_page_alloc_run (sizeclass->n_granules + *is_guarded, record,
-                            is_zero);
+                            &is_zero);
   if (run != NULL && *is_guarded)
     (void) sli_slab_set_guard (run, sizeclass, true); /* best effort */
   return run;
@@ -342,15 +340,14 @@ class_alloc_run (unsigned class_index, void **record, bool *is_zero,
 COMMON_TEXT static Slab *
 class_grow (SlabClass *class, unsigned class_index)
 {
-  bool is_guarded, is_zero;
-  void *record, *run = class_alloc_run (class_index, &record, &is_zero,
-                                        &is_guarded);
+  bool is_guarded;
+  void *record, *run = class_alloc_run (class_index, &record, &is_guarded);
 
   if (run == NULL)
     return NULL;
   PROBE2 (slab_new, class_index, run);
   slab_class_lock (class);
-  slab_init (class, class_index, run, record, is_zero);
+  slab_init (class, class_index, run, record);
   ((Slab *) record)->is_guarded = is_guarded;
   return record;
 }
@@ -390,43 +387,5 @@ sli_slab_alloc (unsigned class_index, unsigned n, void **end)
       sli_unlock (&class->lock);
       assert_slow (sli_slab_is_valid (class_index));
     }
-  return n_done;
-}
-
-CONTEXT_TEXT unsigned
-sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first)
-{
-  SlabClass *class = &sli_slab_classes[class_index];
-  unsigned n_done = 0;
-  Slab *slab;
-
-  slab_class_lock (class);
-  slab = class_choose (class);
-  if (slab == NULL)
-    {
-      sli_unlock (&class->lock);
-      slab = class_grow (class, class_index);
-      if (slab == NULL)
-        return 0;
-    }
-  /* Chunks that were used are allocated first: if the slab has any, return
-   * none. */
-  if (slab->is_zero
-      && slab_count_free (slab, class_index)
-             == sli_sizeclasses[class_index].n_chunks - slab->n_carved)
-    {
-      unsigned left = sli_sizeclasses[class_index].n_chunks - slab->n_carved;
-
-      *first = slab_chunk (slab, sli_page_run_of_record (slab),
-                           slab->n_carved);
-      last_allocator_note (slab);
-      n_done = n < left ? n : left;
-      STORE (&slab->n_carved, (uint16_t) (slab->n_carved + n_done));
-      if (n_done == left)
-        slab_set_full (slab);
-      assert_slow (sli_slab_is_right (slab));
-      class->n_allocs += n_done;
-    }
-  sli_unlock (&class->lock);
   return n_done;
 }

@@ -28,11 +28,6 @@ void sli_slab_init (void);
  * May map: the caller holds no lock of rank 30 or less. */
 unsigned sli_slab_alloc (unsigned class_index, unsigned n, void **end);
 
-/* Allocates up to n neighbouring chunks that read as zero, if the next slab to
- * allocate from has only such chunks; returns how many, *first is the
- * lowest. */
-unsigned sli_slab_alloc_zero (unsigned class_index, unsigned n, void **first);
-
 /* Frees chunks of class class_index (0: of any).  The first address that is no
  * chunk out of its slab is misuse: the program ends with a message that names
  * `operation`. */

@@ -57,17 +57,17 @@ static void
 take (Place *place, Input *input, unsigned kind)
 {
   size_t size = input_size (input);
-  bool known_zero = false;
+  bool is_zero = false;
 
   place->alignment = 0;
   switch (kind)
     {
     case 0:
       place->block = slice_alloc0 (size);
-      known_zero = true;
+      is_zero = true;
       break;
     case 1:
-      place->block = slice_try_alloc_known (size, &known_zero);
+      place->block = slice_try_alloc (size);
       break;
     case 2:
       place->alignment = (size_t) 1 << input_byte (input) % 10;
@@ -81,7 +81,7 @@ take (Place *place, Input *input, unsigned kind)
       place->block = slice_alloc (size);
       break;
     }
-  if (known_zero)
+  if (is_zero)
     CHECK (is_filled (place->block, size, 0));
   place->size = size;
   put (place, input);

@@ -24,14 +24,6 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include "context/node.h"
 #include "base/trace.h"
 
-enum
-{
-  /* Chunks that are known to be zero come one by one, at a hundred
-   * instructions each, and others by the dozen: below this size, clearing is
-   * cheaper than asking. */
-  KNOWN_MIN_BYTES = 256
-};
-
 /* A node from a block on top of the thread's magazine, as the inline code
  * makes it.  NULL: take the slow path. */
 static inline __attribute__ ((always_inline)) void *
@@ -204,16 +196,13 @@ large_new (size_t size, bool zero)
 static void *
 small_new (size_t size, bool zero)
 {
-  bool known = false;
-  bool ask = zero && size >= KNOWN_MIN_BYTES;
-  Node *node = ask ? slice_try_alloc_known (node_total (size), &known)
-                   : slice_try_alloc (node_total (size));
+  Node *node = slice_try_alloc (node_total (size));
 
   if (node == NULL)
     return NULL;
   node->parent = 0;
   node->child = NULL;
-  if (zero && !known)
+  if (zero)
     clear_many (node + 1, size);
   return node + 1;
 }

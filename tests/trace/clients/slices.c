@@ -59,10 +59,7 @@ use_slices (void)
     blocks[i] = slice_alloc_n (3, 24);
   slice_free_bulk (N, blocks);
   for (int i = 0; i < N; i++)
-    {
-      bool known;
-      blocks[i] = slice_try_alloc_known (512, &known);
-    }
+    blocks[i] = slice_try_alloc (512);
   for (int i = 0; i < N; i++)
     slice_free1 (512, blocks[i]);
 }
