@@ -261,6 +261,18 @@ freed_together (Maker *maker)
     }
 }
 
+/* One block in all is freed by another thread: an arena would be one for both. */
+static void
+freed_together_but_one (Maker *maker)
+{
+  freed_together (maker);
+  uint64_t block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
+                                maker_size (maker));
+  maker_thread (maker, 2);
+  maker_free (maker, block);
+  maker_thread (maker, 1);
+}
+
 static void
 never_freed (Maker *maker)
 {
@@ -626,6 +638,19 @@ scoped (Maker *maker)
     }
 }
 
+static void
+scoped_but_one (Maker *maker)
+{
+  scoped (maker);
+  maker_scope (maker, true);
+  uint64_t block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
+                                maker_size (maker));
+  maker_thread (maker, 2);
+  maker_free (maker, block);
+  maker_thread (maker, 1);
+  maker_scope (maker, false);
+}
+
 /* Many sizes that the freeing code cannot know are general; one size that is
  * kept too unevenly for a pool is a slice's. */
 static void
@@ -644,6 +669,8 @@ one_size_uneven (Maker *maker)
 
 const KnownTrace known_traces[] = {
   { "freed-together", "linear", .0075, 1, 1, 50, .45, 1, freed_together },
+  { "freed-together-but-one", "general", -1, 1, 1, -1, .45, -1,
+    freed_together_but_one },
   { "never-freed", "immortal", -1, 1, 1, 1, .45, -1, never_freed },
   { "early-19.9", "linear", -1, 1.248, -1, -1, -1, .801, early_199 },
   { "early-20.2", "linear-fair", -1, 1.253, -1, -1, -1, .798, early_202 },
@@ -673,6 +700,7 @@ const KnownTrace known_traces[] = {
   { "two-threads'-phases", "linear", -1, 1, -1, -1, -1, 1, thread_phases },
   { "growth", "general", -1, -1, -1, -1, -1, -1, growth },
   { "scoped", "scope", -1, -1, -1, -1, .45, -1, scoped },
+  { "scoped-but-one", "general", -1, -1, -1, -1, .45, -1, scoped_but_one },
   { "one-size-uneven", "slice", -1, 3, 3, 3, 1, 0, one_size_uneven },
 };
 const size_t n_known_traces = sizeof known_traces / sizeof *known_traces;
