@@ -355,4 +355,53 @@ do
   equal "interrupted-$command" "$? $(ls "$TMPDIR")" "143 "
 done
 
+rm -f "$work"/half*
+"$trace" replay --repeats 1000 -o "$work/half" "$t" > "$work/out" \
+  2> "$work/err" &
+pid=$!
+wait_for test -e "$work/half.part"
+kill $pid
+wait $pid
+equal interrupted-output "$? $(ls "$work" | grep '^half')" "143 "
+for program in "$work/not-there" "$work"
+do
+  "$trace" run -o "$work/begun" "$program" > "$work/out" 2> "$work/err"
+  equal "not-started-$?" "$(ls -d "$work/begun" 2> "$work/err2")" ""
+done
+
+# --- a launcher that is killed ---
+mkdir "$work/spools"
+rm -f "$work/started"
+SLICE_TRACE_SPOOL_DIR=$work/spools
+export SLICE_TRACE_SPOOL_DIR
+"$trace" record -o "$work/interrupted" sh -c 'echo $$ > "$0"; exec sleep 1000' \
+  "$work/started" > "$work/out" 2> "$work/err" &
+pid=$!
+wait_for test -s "$work/started"
+spools () # find's tests
+{
+  find "$work/spools" -mindepth 1 "$@"
+}
+if [ "$(printf '5.14\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.14 ]
+then
+  n=0
+  until [ -n "$(spools -type f -size 0)" ] || [ $n = 600 ]
+  do
+    n=$((n + 1))
+    sleep 0.05
+  done
+  equal spool-without-name "$(spools -type f -size +0)" ""
+else
+  skip spool-without-name "the kernel is older than 5.14"
+fi
+"$trace" record -q -o "$work/other" "$work/obtained" > "$work/out2" \
+  2> "$work/err2"
+equal spool-is-not-taken "$(spools -type d | wc -l)" 1
+kill -KILL $pid
+wait $pid 2> "$work/err2"
+"$trace" record -q -o "$work/other" "$work/obtained" > "$work/out2" \
+  2> "$work/err2"
+equal spool-orphans "$(spools)" ""
+kill "$(cat "$work/started")"
+
 finish

@@ -225,18 +225,51 @@ sli_file_is_plain (const char *path)
   return stat (path, &status) != 0 || S_ISREG (status.st_mode);
 }
 
+/* The file that is being written; a signal that ends the program removes it. */
+static char *volatile part_written;
+
+static void
+part_remove (int number)
+{
+  char *part = part_written;
+  if (part != NULL)
+    unlink (part);
+  signal (number, SIG_DFL);
+  raise (number);
+}
+
+static void
+part_keep (char *part)
+{
+  static bool is_watched;
+  char *before = part_written;
+  part_written = part;
+  free (before);
+  for (int i = 0; i < N_SIGNALS && !is_watched; i++)
+    {
+      struct sigaction action = { .sa_handler = part_remove }, is;
+      if (sigaction (signal_numbers[i], NULL, &is) == 0
+          && is.sa_handler == SIG_DFL)
+        sigaction (signal_numbers[i], &action, NULL);
+    }
+  is_watched = true;
+}
+
 FILE *
 sli_file_begin (const char *path)
 {
   if (strcmp (path, "-") == 0)
     return stdout;
   /* a device must not be replaced by a file */
-  char *part = sli_file_is_plain (path) ? part_name (path)
-                                        : sli_tool_text ("%s", path);
+  bool plain = sli_file_is_plain (path);
+  char *part = plain ? part_name (path) : sli_tool_text ("%s", path);
   FILE *file = fopen (part, "we");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", part, strerror (errno));
-  free (part);
+  if (plain)
+    part_keep (part);
+  else
+    free (part);
   return file;
 }
 
@@ -280,6 +313,8 @@ sli_file_end (FILE *file, const char *path)
       sli_tool_say ("%s could not be written: %s", path,
                     strerror (error == 0 ? EIO : error));
     }
+  if (plain)
+    part_keep (NULL);
   free (part);
   return good;
 }

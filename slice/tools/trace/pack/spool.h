@@ -21,6 +21,11 @@
 #include "tools/trace/format/trace-format.h"
 #include <stdatomic.h>
 
+/* Takes the pages of a part of a sparse file (Linux 5.14). */
+#ifndef MADV_POPULATE_WRITE
+# define MADV_POPULATE_WRITE 23
+#endif
+
 #define SPOOL_MAGIC UINT64_C (0x314c4f4f5053)
 #define SPOOL_VERSION 1u
 

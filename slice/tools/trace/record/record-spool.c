@@ -33,9 +33,6 @@
  * kills the program.  So a part is taken before it is used, in steps. */
 #define ROOM_STEP UINT64_C (65536)
 #define NODES_STEP (4 * ROOM_STEP / sizeof (RawNode))
-#ifndef MADV_POPULATE_WRITE
-# define MADV_POPULATE_WRITE 23
-#endif
 
 RecordState sli_record;
 __thread RecordThread sli_record_self
