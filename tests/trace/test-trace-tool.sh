@@ -69,6 +69,22 @@ else
   skip pprof-total "no go tool pprof"
 fi
 
+# --- times are not more than the program's ---
+echo here > "$work/input"
+"$trace" record -q --timed --plain -o "$work/timed" -- cat < "$work/input" \
+  > "$work/heard"
+equal plain-run-is-not-heard "$(cat "$work/heard")" here
+"$trace" record -q --timed --plain -o "$work/timed" -- "$work/classes" pool
+"$trace" patterns "$work/timed" -o "$work/timed.json"
+equal times-at-most "$( (json "$work/timed.json" totals.plain_nsec
+  json "$work/timed.json" 'sites.*' alloc_nsec free_nsec) | awk '
+  NR == 1 { plain = $1 }
+  NR > 1 { sum += $1 + $2 }
+  END { print (plain > 0 && sum > 0 && sum < 1.0001 * plain) }')" 1
+"$trace" time "$work/classes" pool > "$work/heard" 2> "$work/err"
+expect_found times-say-so 'in the allocator, of .* takes unrecorded' \
+  "$(cat "$work/heard")"
+
 # --- callers add up ---
 # sites, and those whose callers are all of it
 equal callers-sum "$("$trace" callers --site site "$t" | awk '
@@ -206,15 +222,37 @@ pool_rule ()
       END { print n + 0, bad + 0 }'
 }
 equal pool-rule "$(pool_rule "$work/all/replay.json")" "1 0"
-for win in true false
-do
-  sed "s/\"win\":[a-z]*/\"win\":$win/" "$work/all/replay.json" \
-    > "$work/won.json"
+# replayed RULE...: the replay with other numbers, and the advice of it
+replayed ()
+{
+  for rule
+  do
+    echo "s/\"${rule%%:*}\":[-0-9a-z.e+]*/\"${rule%%:*}\":${rule#*:}/g"
+  done > "$work/rules"
+  sed -f "$work/rules" "$work/all/replay.json" > "$work/won.json"
   "$trace" advise "$work/all/patterns.json" --replay "$work/won.json" \
     -o "$work/won"
-  equal pool-win-$win "$(json "$work/won" 'sites.*' class verdict \
-    | grep -c '^pool	do$')" "$([ $win = true ] && echo 1 || echo 0)"
-done
+  json "$work/won" 'sites.*' class "${verdict:-verdict}" | sed -n 's/^pool	//p'
+}
+gain="malloc_nsec:1000 ratio_warm:0.5 ratio_cold:0.5 saved_nsec_high:9
+  visit_nsec:0"
+equal pool-wins "$(replayed win:true saved_nsec_low:5 $gain)" do
+equal pool-wins-nothing "$(replayed win:false saved_nsec_low:5 $gain \
+  malloc_rss:1 new_rss:1)" "no gain in the replay"
+# What may as well be a loss is not advised.
+equal range-below-0 "$(replayed win:true saved_nsec_low:-5 $gain \
+  malloc_rss:1 new_rss:1)" "perhaps no gain"
+equal range-below-0-smaller "$(replayed win:true saved_nsec_low:-5 $gain \
+  malloc_rss:100 new_rss:50)" "less memory, but no less time"
+# Nobody saves more than malloc takes.
+verdict=saved_nsec_high
+most=$(replayed win:true saved_nsec_low:5 malloc_nsec:1000 ratio_warm:0.5 \
+  ratio_cold:0.5 saved_nsec_high:1e15 visit_nsec:1e15)
+equal saved-at-most "$most" 1000
+equal saved-at-most-in-all "$(json "$work/won" totals.saved_nsec_high)" \
+  "$(json "$work/won" 'sites.*' verdict nsec \
+    | awk '$1 == "do" { sum += $2 } END { print sum }')"
+verdict=
 
 # Interrupted after any stage: what is there stays, what is not is made.
 for last in $stages

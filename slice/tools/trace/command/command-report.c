@@ -175,7 +175,10 @@ record_arguments (Stages *stages, bool timed, char **program)
   arguments[at++] = stages->file[timed ? FILE_TIME_TRACE : FILE_TRACE];
   arguments[at++] = (char *)"-q";
   if (timed)
-    arguments[at++] = (char *)"--timed";
+    {
+      arguments[at++] = (char *)"--timed";
+      arguments[at++] = (char *)"--plain";
+    }
   arguments[at++] = (char *)"--";
   memcpy (&arguments[at], program, n * sizeof (char *));
   return arguments;
@@ -268,6 +271,20 @@ command_check (Stages *stages, char **program)
         unlink (stages->file[i]);
 }
 
+/* A directory that was made for a program that does not start goes again. */
+static void
+memory_remove (const Stages *stages)
+{
+  static const char *const names[] = { "command", "program", "options" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    {
+      char *path = sli_tool_text ("%s/%s", stages->directory, names[i]);
+      unlink (path);
+      free (path);
+    }
+  rmdir (stages->directory);
+}
+
 #define STAGE(...)                                                            \
  ((char *const[]){ (char *)"slice-trace", __VA_ARGS__, NULL })
 
@@ -343,7 +360,8 @@ sli_command_run (int argc, char **argv)
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   stages.passed = trace.given;
-  if (mkdir (stages.directory, 0777) != 0 && errno != EEXIST)
+  bool is_new = mkdir (stages.directory, 0777) == 0;
+  if (!is_new && errno != EEXIST)
     sli_tool_exit (TOOL_FAILED, "%s: %s", stages.directory, strerror (errno));
   for (int i = 0; i < N_FILES; i++)
     stages.file[i] = sli_tool_text ("%s/%s", stages.directory, file_names[i]);
@@ -352,7 +370,11 @@ sli_command_run (int argc, char **argv)
   int code = stage_file (&stages, FILE_TRACE, -1, "record", record);
   free (record);
   if (access (stages.file[FILE_TRACE], R_OK) != 0)
-    return code == TOOL_OK ? TOOL_NO_EVENTS : code;
+    {
+      if (is_new)
+        memory_remove (&stages);
+      return code == TOOL_OK ? TOOL_NO_EVENTS : code;
+    }
   stages_after_record (&stages, argv, quick);
   fprintf (stderr, "slice-trace: %s\n", stages.file[FILE_HTML]);
   for (int i = 0; i < N_FILES; i++)
@@ -369,8 +391,14 @@ time_print (const JsonValue *document, FILE *file)
   double total = 0;
   for (size_t i = 0; i < sites->n_items; i++)
     total += sli_stage_site_nsec (&sites->items[i]);
-  fprintf (file, "%s in the allocator\n%8s %10s %9s %9s  %s\n",
-           sli_human_nsec (total), "share", "time", "alloc", "free", "site");
+  double plain = sli_json_number (sli_json_get (document, "totals"),
+                                  "plain_nsec");
+  fprintf (file, "%s in the allocator", sli_human_nsec (total));
+  if (plain > 0)
+    fprintf (file, ", of %s that the program takes unrecorded",
+             sli_human_nsec (plain));
+  fprintf (file, "\n%8s %10s %9s %9s  %s\n", "share", "time", "alloc", "free",
+           "site");
   for (size_t i = 0; i < sites->n_items && i < 40; i++)
     {
       const JsonValue *site = &sites->items[i];

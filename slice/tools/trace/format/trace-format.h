@@ -19,6 +19,7 @@
 #ifndef SLI_TRACE_FORMAT_TRACE_FORMAT_H
 #define SLI_TRACE_FORMAT_TRACE_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdbool.h>
 
@@ -214,7 +215,12 @@ typedef struct
   uint64_t end_ticks;
   uint64_t flags; /* TRACE_SUMMARY_CUT */
   uint64_t exit_status;
+  /* the processor's time of a run without the recorder; 0: there was none */
+  uint64_t plain_nsec;
 } TraceSummary;
+
+/* Without what was added since: traces that have no more stay readable. */
+#define TRACE_SUMMARY_BYTES_MIN offsetof (TraceSummary, plain_nsec)
 
 #define TRACE_SUMMARY_CUT 1u     /* ended without its exit handlers */
 #define TRACE_SUMMARY_RUNNING 2u /* still ran when the trace was closed */

@@ -286,9 +286,11 @@ static bool
 summary_read (TraceReader *reader, const TraceBlockHead *head,
               const uint8_t *raw)
 {
-  if (head->raw_bytes != sizeof reader->summary)
+  size_t n = head->raw_bytes;
+  if (n < TRACE_SUMMARY_BYTES_MIN)
     return false;
-  memcpy (&reader->summary, raw, sizeof reader->summary);
+  memcpy (&reader->summary, raw,
+          n < sizeof reader->summary ? n : sizeof reader->summary);
   reader->has_summary = true;
   return true;
 }

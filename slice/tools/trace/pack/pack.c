@@ -3,7 +3,9 @@
  * Tools.  Runs in the launcher, beside the recorded program: it takes the
  * chunks that are full, writes each as a block, and gives them back.  When a
  * process has ended, however it ended, what its threads still held is packed
- * too; nothing depends on the program's own last words.
+ * too; nothing depends on the program's own last words.  A spool loses its name
+ * when it is mapped here: if the launcher is killed, its memory goes with the
+ * program.
  *
  * Design: chapter 13.
  *
@@ -50,6 +52,7 @@ typedef struct
   size_t n_rss;
   uint64_t rss_next_msec, rss_step_msec;
   bool first;
+  bool is_named; /* the spool has its name yet */
   bool has_command;
   bool done;
 } Process;
@@ -62,6 +65,7 @@ struct Packer
   size_t n_command;
   pid_t first_pid;
   int first_status;
+  uint64_t plain_nsec;
   bool first_ended;
   Process *processes;
   size_t n_processes;
@@ -125,9 +129,34 @@ process_open (Packer *packer, Process *process)
                    && strstr (process->name, ".0") != NULL;
   process->head->packer_pid = (uint32_t)getpid ();
   process->nodes_done = 0;
+  process->is_named = true;
   process->rss = malloc (N_RSS_MAX * sizeof (RssSample));
   process->rss_step_msec = RSS_EVERY_MSEC;
   return true;
+}
+
+/* An empty file takes the name from the spool, so that a process that becomes
+ * another program, and has the same number, takes the next.  Only after the
+ * recorder has begun, which gives up by that name; and never on an old kernel,
+ * where the recorder needs it (room_take() in record-spool.c). */
+static void
+name_take (const Packer *packer, Process *process)
+{
+  char path[4096], empty[4096];
+  if (!process->is_named || process->head->magic != SPOOL_MAGIC)
+    return;
+  process->is_named = false;
+  if (madvise (process->map, 4096, MADV_POPULATE_WRITE) != 0
+      && errno == EINVAL)
+    return;
+  snprintf (path, sizeof path, "%s/%s", packer->spools, process->name);
+  snprintf (empty, sizeof empty, "%s/empty", packer->spools);
+  int fd = open (empty, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return;
+  close (fd);
+  if (rename (empty, path) != 0)
+    unlink (empty);
 }
 
 static bool
@@ -448,7 +477,8 @@ process_end (Packer *packer, Process *process, bool running)
                        | (running ? TRACE_SUMMARY_RUNNING : 0)
                        | (head->libgcc_walks ? TRACE_SUMMARY_LIBGCC : 0),
               .exit_status
-              = process->first ? (uint64_t)packer->first_status : 0 };
+              = process->first ? (uint64_t)packer->first_status : 0,
+              .plain_nsec = process->first ? packer->plain_nsec : 0 };
       sli_trace_write_block (process->writer, TRACE_BLOCK_SUMMARY, 0, 1,
                              &summary, sizeof summary);
       packer->totals.n_events += summary.n_events;
@@ -487,6 +517,7 @@ sli_pack_step (Packer *packer)
       if (process->done)
         continue;
       bool alive = process_alive (packer, process);
+      name_take (packer, process);
       rss_sample (process);
       if (writer_open (packer, process))
         n += chunks_pack (packer, process, false);
@@ -501,6 +532,12 @@ sli_pack_ended (Packer *packer, int status)
 {
   packer->first_ended = true;
   packer->first_status = status;
+}
+
+void
+sli_pack_plain (Packer *packer, uint64_t nsec)
+{
+  packer->plain_nsec = nsec;
 }
 
 bool

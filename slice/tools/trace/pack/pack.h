@@ -24,6 +24,8 @@ void sli_pack_command (Packer *packer, char *const *arguments);
 unsigned sli_pack_step (Packer *packer);
 /* The first process has ended with this status (as wait() gives it). */
 void sli_pack_ended (Packer *packer, int status);
+/* What the program takes without the recorder, noted in its trace. */
+void sli_pack_plain (Packer *packer, uint64_t nsec);
 /* Whether a recorded process still runs. */
 bool sli_pack_running (Packer *packer);
 /* Packs what is left, ends the traces, removes the spools. */

@@ -263,7 +263,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
                  stats->sum_life2, (double)stats->deaths);
   if (stats->n_costs > 0)
     {
-      double nsec_per_tick = 1e9 / (double)profile->reader->head.ticks_per_sec;
+      double nsec_per_tick = profile->cost_nsec_per_tick;
       sli_json_real (out, "alloc_nsec", (double)stats->cost * nsec_per_tick);
       sli_json_real (out, "free_nsec",
                      (double)stats->death_cost * nsec_per_tick);
@@ -395,6 +395,8 @@ totals_write (JsonOut *out, const Profile *profile)
                  !reader->has_summary
                      || (reader->summary.flags & TRACE_SUMMARY_CUT) != 0);
   sli_json_uint (out, "damaged_blocks", reader->n_damaged);
+  if (reader->summary.plain_nsec > 0)
+    sli_json_uint (out, "plain_nsec", reader->summary.plain_nsec);
   moments_write (out, "size_mean", "size_sd", (double)totals->bytes,
                  totals->sum_size2, (double)totals->n_births);
   moments_write (out, "life_mean", "life_sd", totals->sum_life,

@@ -47,6 +47,17 @@ results_rank (Profile *profile, uint32_t n_hot)
     }
 }
 
+/* What a tick of the measured calls is worth.  A program does not spend more
+ * time in malloc than it takes in all: where the recorder has made the calls so
+ * much slower, all of them count for less. */
+static double
+cost_nsec_per_tick (const Profile *profile, uint64_t cost)
+{
+  double nsec = 1e9 / (double)profile->reader->head.ticks_per_sec;
+  double plain = (double)profile->reader->summary.plain_nsec;
+  return plain > 0 && nsec * (double)cost > plain ? plain / (double)cost : nsec;
+}
+
 static void
 verdicts_find (Profile *profile)
 {
@@ -54,6 +65,7 @@ verdicts_find (Profile *profile)
   for (uint32_t i = 0; i < profile->n_results; i++)
     cost += profile->results[i].stats->cost
             + profile->results[i].stats->death_cost;
+  profile->cost_nsec_per_tick = cost_nsec_per_tick (profile, cost);
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       SiteResult *result = &profile->results[i];

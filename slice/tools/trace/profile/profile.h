@@ -68,6 +68,7 @@ typedef struct
   Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
   Totals totals;
   Series series[N_AXES];
+  double cost_nsec_per_tick;
   uint32_t n_hot;
   uint64_t *peak_live; /* by node, at the peak: bytes, then counts */
   uint64_t *chosen_live;
