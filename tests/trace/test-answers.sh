@@ -134,6 +134,8 @@ scratch cxx_string"
 cxx cxx_stack "stack shape_make"
 cxx cxx_template "linear Tree<Particle>::add
 scratch cxx_template"
+cxx cxx_wrapper "linear row_make
+pool cell_make"
 
 # --- an arena for each thread, and for each activation, when replayed ---
 # One for all would never be empty: it would grow to what was ever allocated.

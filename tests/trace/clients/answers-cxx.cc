@@ -147,6 +147,61 @@ cxx_template ()
     }
 }
 
+/* As in C, but with arguments in their names, and in a namespace. */
+APART void *
+xmalloc (std::size_t size)
+{
+  void *block = std::malloc (size);
+  if (block == nullptr)
+    std::abort ();
+  return block;
+}
+
+namespace util
+{
+template <class T>
+APART T *
+xcalloc (std::size_t n)
+{
+  T *block = static_cast<T *> (std::calloc (n, sizeof (T)));
+  if (block == nullptr)
+    std::abort ();
+  return block;
+}
+} // namespace util
+
+APART void *
+row_make ()
+{
+  return xmalloc (40 + below (200));
+}
+
+APART Particle *
+cell_make ()
+{
+  return util::xcalloc<Particle> (1);
+}
+
+static void
+cxx_wrapper ()
+{
+  void *rows[200];
+  Particle *cells[300] = {};
+  for (int i = 0; i < 50; i++)
+    {
+      for (auto &row : rows)
+        row = row_make ();
+      for (auto row : rows)
+        std::free (row);
+    }
+  for (int i = 0; i < 20000; i++)
+    {
+      Particle *&one = cells[below (300)];
+      std::free (one);
+      one = cell_make ();
+    }
+}
+
 static const struct
 {
   const char *name;
@@ -154,7 +209,8 @@ static const struct
 } answers[] = { { "cxx_pool", cxx_pool },     { "cxx_list", cxx_list },
                 { "cxx_map", cxx_map },       { "cxx_string", cxx_string },
                 { "cxx_stack", cxx_stack },
-                { "cxx_template", cxx_template } };
+                { "cxx_template", cxx_template },
+                { "cxx_wrapper", cxx_wrapper } };
 
 int
 main (int argc, char **argv)

@@ -40,6 +40,35 @@ name_qualified (const char *name)
   return begin;
 }
 
+/* The bytes of the function's own name, in its namespaces: what comes before
+ * the template's arguments and the function's, and before what the compiler
+ * adds to a part or a clone of a function. */
+static size_t
+name_length (const char *name)
+{
+  size_t n = 0;
+  while (name[n] != '\0' && name[n] != '<' && name[n] != '.')
+    {
+      if (name[n] == '(' && n > 0 && name[n - 1] != ':')
+        break;
+      if (name[n] == '(') /* (anonymous namespace) */
+        n += strcspn (name + n, ")");
+      n += name[n] != '\0';
+    }
+  return n;
+}
+
+void
+sli_name_plain (const char *name, char *text, size_t size)
+{
+  const char *begin = name_qualified (name);
+  size_t n = name_length (begin);
+  if (n >= size)
+    n = size - 1;
+  memcpy (text, begin, n);
+  text[n] = '\0';
+}
+
 static bool
 starts_with (const char *text, const char *start)
 {
@@ -59,6 +88,6 @@ sli_name_is_library (const char *name)
   if (found != NULL && (found == name || found[-1] == ':'))
     return true;
   const char *plain = name_qualified (name);
-  return starts_with (plain, "std::") || starts_with (plain, "__gnu_cxx::")
+  return starts_with (plain, "std::") || starts_with (plain, "__gnu_")
          || starts_with (plain, "slice::");
 }

@@ -6,9 +6,14 @@
 #define SLI_TRACE_SITES_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether a demangled name is that of a function of C++'s or of slice's
  * headers, or of an operator new or delete. */
 bool sli_name_is_library (const char *name);
+
+/* A function's name as it is in C: without the type that it returns, its
+ * arguments and its template's, but with its namespaces. */
+void sli_name_plain (const char *name, char *text, size_t size);
 
 #endif

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #define TEMPORARY_SHARE 0.99
+#define NAME_PLAIN_BYTES 256
 
 static const char *const default_patterns[]
     = { "(^|::)operator (new|delete)",
@@ -241,16 +242,23 @@ leaf_find (LeafTable *table, uint64_t pc)
   return &table->leaves[table->n - 1];
 }
 
-/* By the patterns: an allocator's. */
+/* By the patterns: an allocator's.  In C++ xmalloc() is
+ * "util::xmalloc(unsigned long)", to which a pattern for C is no match. */
 static bool
 name_matches (const Sites *sites, const regex_t *expressions,
               const Symbol *symbol)
 {
+  char plain[NAME_PLAIN_BYTES];
   if (!symbol->named || symbol->function[0] == '\0')
     return false;
+  sli_name_plain (symbol->function, plain, sizeof plain);
+  const char *last = strrchr (plain, ':');
+  const char *names[] = { symbol->function, plain,
+                          last == NULL ? plain : last + 1 };
   for (size_t i = 0; i < sites->n_patterns; i++)
-    if (regexec (&expressions[i], symbol->function, 0, NULL, 0) == 0)
-      return true;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+      if (regexec (&expressions[i], names[k], 0, NULL, 0) == 0)
+        return true;
   return false;
 }
 
