@@ -48,6 +48,16 @@ equal folded-total "$(awk '{ s += $NF } END { print s }' "$work/folded")" \
 equal dhat-total "$(tr ',' '\n' < "$work/dhat" \
   | sed -n 's/.*"tb":\([0-9]*\).*/\1/p' | awk '{ s += $1 } END { print s }')" \
   "$total"
+# At most what was asked for, at the peak and at the end no more than that.
+equal dhat-bytes "$(json "$work/dhat" 'pps.*' tb mb gb eb tbk mbk gbk ebk | awk '
+  $2 > $1 || $3 > $2 || $4 > $2 || $6 > $5 || ($6 == 0) != ($5 == 0) { bad++ }
+  END { print (NR > 0), bad + 0 }')" "1 0"
+"$trace" record -q -o "$work/kept" -- "$work/classes" immortal
+"$trace" export --format dhat "$work/kept" -o "$work/dhat"
+equal dhat-kept "$(json "$work/dhat" 'pps.*' tb tbk mb mbk eb ebk \
+  | awk '$1 == $5 && ($3 != $1 || $4 != $2 || $6 != $2) { bad++ }
+    $2 > 1000 { many++ }
+    END { print (many > 0), bad + 0 }')" "1 0"
 "$trace" export --format massif "$t" -o "$work/massif"
 if command -v ms_print > "$work/null"; then
   ms_print "$work/massif" > "$work/ms"

@@ -303,7 +303,10 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
   stats->sum_size2 += (double)object->size * (double)object->size;
   stats->live_bytes += object->size;
   if (stats->live_bytes > stats->peak_bytes)
-    stats->peak_bytes = stats->live_bytes;
+    {
+      stats->peak_bytes = stats->live_bytes;
+      stats->peak_bytes_n = stats->live_n + 1; /* this one is counted below */
+    }
   sli_burst_end (stats);
   stats->live += rounded;
   if (stats->live > stats->peak)

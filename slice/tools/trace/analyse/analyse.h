@@ -89,6 +89,7 @@ typedef struct
   uint32_t last_lane;
   uint32_t max_alignment;                  /* log2 */
   uint64_t live_bytes, peak_bytes;         /* as asked for */
+  uint64_t peak_bytes_n;                   /* blocks, at that moment */
   uint64_t deaths, dead_rounded, dead_bytes;
   uint64_t youngest_deaths, youngest_rounded; /* frees of the youngest */
   double sum_life, sum_life2;              /* lives in events */

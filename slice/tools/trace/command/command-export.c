@@ -281,8 +281,8 @@ dhat_point (JsonOut *out, const Profile *profile, const SiteStats *stats,
   sli_json_uint (out, "tb", stats->bytes);
   sli_json_uint (out, "tbk", stats->births);
   sli_json_uint (out, "tl", (uint64_t)(stats->sum_life + alive));
-  sli_json_uint (out, "mb", stats->peak);
-  sli_json_uint (out, "mbk", stats->peak_n);
+  sli_json_uint (out, "mb", stats->peak_bytes);
+  sli_json_uint (out, "mbk", stats->peak_bytes_n);
   sli_json_uint (out, "gb", profile->peak_live[node]);
   sli_json_uint (out, "gbk", profile->peak_live[n_nodes + node]);
   sli_json_uint (out, "eb", stats->bytes - stats->dead_bytes);
