@@ -13,6 +13,17 @@
 slice/source.h}"
 man=$top_srcdir/docs/man
 
+# sourceless FILE...: files of the tests or of the build that a document names
+# without saying that they are in the source tree
+sourceless ()
+{
+  for document; do
+    grep -q 'source tree' "$document" \
+      || grep -o -E '(^|[^A-Za-z0-9_./-])(tests|m4|[.]ci)/[a-zA-Z0-9_./-]+' \
+           "$document" | sed "s|^[^a-z.]||;s|^|$document: |" | sort -u
+  done
+}
+
 # uncommented FILE...: functions, at their first declaration, with no doc
 # comment right above
 uncommented ()
@@ -139,6 +150,8 @@ else
   skip "every error is in slice-errors(7)" "no such manual yet"
 fi
 
+expect_none "documents say that what they name is in the source tree" \
+  "$(sourceless "$top_srcdir"/docs/*.md "$top_srcdir"/docs/*/*.md)"
 expect_none "every document is installed" "$(unlisted "$top_srcdir")"
 expect_none "links between documents lead somewhere" \
   "$(dead_links "$top_srcdir")"
@@ -166,6 +179,12 @@ expect_none "every public header has a topic in the reference" \
      done)"
 
 # Can it fail?
+echo 'Run `tests/trace/some.sh`, or .ci/run.' > "$temporary/says-not.md"
+echo 'Run `tests/trace/some.sh` in the source tree.' > "$temporary/says.md"
+expect_found "a file that is not installed is found" '^says-not.md: tests/trace' \
+  "$(cd "$temporary" && sourceless says-not.md says.md)"
+expect_none "no other" \
+  "$(cd "$temporary" && sourceless says.md)"
 mkdir -p "$temporary/bad/docs/design" "$temporary/bad/docs/decisions"
 echo 'dist_doc_DATA = %D%/listed.md' > "$temporary/bad/docs/local.mk"
 echo 'see [it](listed.md#here), [that](gone.md), [web](https://x.org/y.md)' \

@@ -75,6 +75,8 @@ gsliceinclude_HEADERS = slice/gslice.h
 %D%/slice-run: %D%/slice-run.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) %D% && rm -f $@ $@.tmp \
 	&& $(SED) -e 's|@libdir[@]|$(libdir)|g' \
+		-e 's|@bindir[@]|$(bindir)|g' \
+		-e 's|@exec_prefix[@]|$(exec_prefix)|g' \
 		-e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|g' \
 		$(srcdir)/%D%/slice-run.in > $@.tmp \
 	&& chmod a+x,a-w $@.tmp && mv $@.tmp $@

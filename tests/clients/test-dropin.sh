@@ -96,6 +96,26 @@ expect_found "slice-run: the user's setting survives" \
 run_expect 0 "unset stays unset" sh -c 'echo "${SLICE_RUN_G_SLICE-unset}"'
 expect_found "slice-run: no setting, no name" '^unset$' "$(cat "$said")"
 
+# moved NAME: a setting of the script's, in an installation that lies elsewhere
+moved ()
+{
+  prefix=$(sed -n 's/^prefix=//p' "$slice_run")
+  directory=$(sed -n "s/^$1=//p" "$slice_run")
+  echo "$temporary/elsewhere${directory#"$prefix"}"
+}
+mkdir -p "$(moved bindir)" "$(moved libdir)"
+cp "$slice_run" "$(moved bindir)"
+cp "$dropin" "$top_builddir/slice/.libs/libslice.so.0" "$(moved libdir)"
+ln -s "$(moved bindir)/slice-run" "$temporary/linked"
+for run in "$(moved bindir)/slice-run" "$temporary/linked"; do
+  (unset SLICE_RUN_PRELOAD
+   sh "$run" sh -c 'echo "$LD_PRELOAD"; cat /proc/$$/maps') > "$said" 2>&1
+  expect_found "slice-run: finds what was moved with it, as ${run##*/}" \
+    "^$(realpath "$temporary")/elsewhere.*/libslice.so.0:" "$(cat "$said")"
+  expect_none "slice-run: and no other, as ${run##*/}" \
+    "$(grep '/.*libslice' "$said" | grep -v /elsewhere/)"
+done
+
 # AddressSanitizer ends a program in which another library comes first.
 cat > "$temporary/asan.c" <<'END'
 #include <stdlib.h>
