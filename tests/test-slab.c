@@ -13,6 +13,7 @@
 #include "slab/slab.h"
 #include "slab/last-allocator.h"
 #include "port/os.h"
+#include "port/shard.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,9 +23,19 @@
 
 static TestPages pages;
 
+/* The processor on which all threads believe they run. */
+static int processor;
+
+static int
+pretended_processor (void)
+{
+  return __atomic_load_n (&processor, __ATOMIC_RELAXED);
+}
+
 static void
 begin (void)
 {
+  sli_shard_pretend (pretended_processor);
   test_pages_init (&pages);
   slice_set_source (&pages.source);
   sli_option_freeze ();
@@ -289,6 +300,115 @@ test_empty_slab_leaves (void)
   g_assert_cmpuint (counts_of (10).n_slabs, ==, 0);
 }
 
+/* --- claims of shards --- */
+
+enum
+{
+  SMALL_CLASS = 2, /* 16 bytes: four a line */
+  LARGE_CLASS = 16 /* 128 bytes */
+};
+
+static void *
+slab_of (void *chunk)
+{
+  void *record;
+
+  return region_run_of (chunk, &record);
+}
+
+typedef struct
+{
+  unsigned class_index;
+  void *chunk;
+} Wanted;
+
+static void
+take_one_run (unsigned index G_GNUC_UNUSED, void *data)
+{
+  Wanted *wanted = data;
+
+  wanted->chunk = take_one (wanted->class_index);
+}
+
+/* A chunk for another thread, which runs on a processor. */
+static void *
+take_one_on (int at, unsigned class_index)
+{
+  Wanted wanted = { class_index, NULL };
+
+  processor = at;
+  test_gang (1, take_one_run, &wanted);
+  processor = 0;
+  return wanted.chunk;
+}
+
+/* Two shards that take turns have no slab in common. */
+static void
+test_claims (void)
+{
+  void *own[20], *other[20];
+
+  begin ();
+  for (int i = 0; i < 20; i++)
+    {
+      own[i] = take_one (SMALL_CLASS);
+      other[i] = take_one_on (1, SMALL_CLASS);
+      g_assert_true (slab_of (own[i]) == slab_of (own[0]));
+      g_assert_true (slab_of (other[i]) == slab_of (other[0]));
+    }
+  g_assert_true (slab_of (own[0]) != slab_of (other[0]));
+  g_assert_cmpuint (counts_of (SMALL_CLASS).n_slabs, ==, 2);
+  check_valid ();
+  /* Chunks that come back go to whoever has claimed their slab. */
+  give_one (SMALL_CLASS, other[3]);
+  g_assert_true (take_one (SMALL_CLASS) != other[3]);
+  g_assert_true (take_one_on (1, SMALL_CLASS) == other[3]);
+}
+
+/* A thread that goes from processor to processor needs one slab, and two that
+ * change places keep theirs. */
+static void
+test_claims_migrate (void)
+{
+  void *first, *other;
+
+  begin ();
+  first = take_one (SMALL_CLASS);
+  for (int i = 0; i < 30; i++)
+    {
+      processor = i % (2 * SHARDS);
+      g_assert_true (slab_of (take_one (SMALL_CLASS)) == slab_of (first));
+    }
+  g_assert_cmpuint (counts_of (SMALL_CLASS).n_slabs, ==, 1);
+  other = take_one_on (1, SMALL_CLASS);
+  g_assert_true (slab_of (other) != slab_of (first));
+  processor = 1;
+  g_assert_true (slab_of (take_one (SMALL_CLASS)) == slab_of (first));
+  check_valid ();
+}
+
+/* A claim that is not used ends when another shard needs slabs; where no lines
+ * are shared it ends at once, and with a trim. */
+static void
+test_claims_end (void)
+{
+  const SizeClass *sizeclass = &sli_sizeclasses[SMALL_CLASS];
+  void *claimed;
+  unsigned n = 0;
+
+  begin ();
+  claimed = take_one_on (1, SMALL_CLASS);
+  while (slab_of (take_one (SMALL_CLASS)) != slab_of (claimed))
+    g_assert_cmpuint (++n, <, 3 * sizeclass->n_chunks);
+  check_valid ();
+  claimed = take_one_on (1, LARGE_CLASS);
+  g_assert_true (slab_of (take_one (LARGE_CLASS)) == slab_of (claimed));
+  claimed = take_one_on (1, SMALL_CLASS + 1);
+  sli_slab_trim (0, UINT_MAX);
+  g_assert_true (slab_of (take_one (SMALL_CLASS + 1)) == slab_of (claimed));
+  check_valid ();
+}
+
 /* --- colours --- */
 
 /* Returns true for the first chunk of a slab: no chunk is before it. */
@@ -523,8 +643,7 @@ test_no_memory (void)
 
 enum
 {
-  EACH = 100,
-  SMALL_CLASS = 2 /* 16 bytes: four a line */
+  EACH = 100
 };
 
 /* Chunks that one thread allocates and another examines. */
@@ -668,6 +787,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/random-threads", test_random_threads);
   test_add_fresh ("/slice/slab/relay", test_relay);
   test_add_fresh ("/slice/slab/fullest-first", test_fullest_first);
+  test_add_fresh ("/slice/slab/claims", test_claims);
+  test_add_fresh ("/slice/slab/claims-migrate", test_claims_migrate);
+  test_add_fresh ("/slice/slab/claims-end", test_claims_end);
   test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
   test_add_fresh ("/slice/slab/colours", test_colours);
   test_add_fresh ("/slice/slab/look-up", test_look_up);

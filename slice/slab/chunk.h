@@ -50,6 +50,8 @@ typedef struct
   uint8_t ring;          /* its number; under the lock */
   bool is_zero : 1;      /* the heap: what is not carved reads as zero */
   bool is_guarded : 1;   /* the granule behind the slab is a guard */
+  uint8_t claim;         /* the shard that claims it (slab-class.h); under the
+                            lock */
   uint16_t last_allocator; /* the tag of the thread that was last to allocate
                               from it (a hint) */
   uint64_t own_words[SLAB_INLINE_WORDS];

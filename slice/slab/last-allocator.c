@@ -19,13 +19,6 @@ enum
   LAST_ALLOCATOR_SAMPLES = 3
 };
 
-/* Returns true if chunks of a class share cache lines with others. */
-static bool
-class_shares_lines (unsigned class_index)
-{
-  return sli_sizeclasses[class_index].chunk_bytes < CACHE_LINE_BYTES;
-}
-
 /* The slab of a round; NULL if the round is a hole or a foreign block. */
 COMMON_TEXT static Slab *
 last_allocator_slab (const void *chunk)

@@ -21,6 +21,20 @@ last_allocator_note (Slab *slab)
   STORE (&slab->last_allocator, sli_tls_tag ());
 }
 
+/* Returns true if the calling thread was the last to allocate from a slab. */
+static inline bool
+last_allocator_is_me (const Slab *slab)
+{
+  return LOAD (&slab->last_allocator) == sli_tls_tag ();
+}
+
+/* Returns true if chunks of a class share cache lines with others. */
+static inline bool
+class_shares_lines (unsigned class_index)
+{
+  return sli_sizeclasses[class_index].chunk_bytes < CACHE_LINE_BYTES;
+}
+
 /* Returns true if most of n chunks of a class are remote: another thread has
  * allocated them, and they are apart from the neighbours with which they share
  * cache lines.  A guess from a few of them; the others may be anything. */

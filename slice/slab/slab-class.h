@@ -15,18 +15,25 @@
 #include "base/sizeclass.h"
 #include "port/compiler.h"
 #include "port/lock.h"
+#include "port/shard.h"
 
 enum
 {
-  /* Slabs with free chunks are in rings by how many are free. */
-  FREE_RINGS = 4
+  /* Slabs with free chunks are in rings by how many are free; those that
+   * shards have claimed are in a ring of their own. */
+  FREE_RINGS = 4,
+  CLAIMED_RING = FREE_RINGS,
+  N_RINGS,
+  /* In a slab's `claim', beside the number of the shard: the shard has
+   * allocated from it since another asked. */
+  CLAIM_USED = 0x80
 };
 
 /* The slabs of one class.  The lock protects everything. */
 typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
-  Link rings[FREE_RINGS]; /* slabs with free chunks, fullest first */
+  Link rings[N_RINGS];    /* slabs with free chunks, fullest first; claimed */
   uint32_t colour;        /* of the next slab, in steps */
   uint64_t n_slabs;       /* now; read without the lock */
   uint64_t n_locks;       /* acquisitions of the lock, ever */
@@ -73,15 +80,26 @@ static inline void
 slab_file (SlabClass *class, Slab *slab, unsigned ring)
 {
   assert_held (&class->lock);
-  assert_here (ring < FREE_RINGS && slab->class_index != 0);
+  assert_here (ring < N_RINGS && slab->class_index != 0);
   link_remove (&slab->link);
   slab->state = SLAB_PARTIAL;
   slab->ring = (uint8_t) ring;
   link_after (&slab->link, &class->rings[ring]);
 }
 
+/* The number of the shard that has claimed a slab, which is in
+ * CLAIMED_RING. */
+static inline unsigned
+slab_claimant (const Slab *slab)
+{
+  return slab->claim & ~CLAIM_USED;
+}
+
 /* Returns true if S1, S2, S3 and S6 hold for a slab.  Under the class lock. */
 bool sli_slab_is_right (const Slab *slab);
+
+/* Gives the slabs that shards have claimed to whoever needs one. */
+void sli_slab_give_up_claims (void);
 
 /* Makes the granule behind a slab inaccessible, or accessible again. */
 bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);

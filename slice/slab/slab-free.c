@@ -296,7 +296,11 @@ sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
 COMMON_TEXT size_t
 sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
 {
-  size_t bytes = sli_page_trim (max_age_msec, max_regions);
+  size_t bytes;
+
+  if (max_regions > 1)
+    sli_slab_give_up_claims ();
+  bytes = sli_page_trim (max_age_msec, max_regions);
 
   if (bytes == 0 || max_regions > 1)
     bytes += sli_page_trim_granules (max_age_msec, max_regions);

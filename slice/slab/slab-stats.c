@@ -128,8 +128,35 @@ sli_slab_is_right (const Slab *slab)
   assert_held (&sli_slab_classes[class_index].lock);
   return slab->state == SLAB_FULL
              ? slab_count_free (slab, class_index) == 0
-             : slab->ring < FREE_RINGS
+             : slab->ring < N_RINGS
                    && slab_check (slab, class_index, slab->ring) == NULL;
+}
+
+/* Looks at the slabs in one ring, and counts them. */
+static const char *
+ring_check (SlabClass *class, unsigned class_index, unsigned ring,
+            uint64_t *n_partial, const void **where)
+{
+  const char *broken = NULL;
+  unsigned claimants = 0; /* a bit for each */
+
+  assert_held (&class->lock);
+  LINK_EACH (link, &class->rings[ring])
+    {
+      const Slab *slab = LINK_OWNER (link, Slab, link);
+
+      ++*n_partial;
+      if (broken != NULL)
+        continue;
+      broken = slab_check (slab, class_index, ring);
+      if (broken == NULL && ring == CLAIMED_RING
+          && (slab_claimant (slab) >= SHARDS
+              || (claimants >> slab_claimant (slab) & 1) != 0))
+        broken = "S7";
+      claimants |= 1u << slab_claimant (slab) % SHARDS;
+      *where = slab;
+    }
+  return broken;
 }
 
 /* Does not count in n_locks, which is about the program's own calls. */
@@ -141,18 +168,8 @@ sli_slab_check (unsigned class_index, const void **where)
   uint64_t n_partial = 0;
 
   sli_lock (&class->lock);
-  for (unsigned ring = 0; ring < FREE_RINGS; ring++)
-    LINK_EACH (link, &class->rings[ring])
-      {
-        const Slab *slab = LINK_OWNER (link, Slab, link);
-
-        n_partial++;
-        if (broken == NULL)
-          {
-            broken = slab_check (slab, class_index, ring);
-            *where = slab;
-          }
-      }
+  for (unsigned ring = 0; broken == NULL && ring < N_RINGS; ring++)
+    broken = ring_check (class, class_index, ring, &n_partial, where);
   if (broken == NULL && n_partial > class->n_slabs)
     {
       broken = "S4";

@@ -22,6 +22,7 @@
 #include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
+#include "port/shard.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ sli_slab_init (void)
     {
       memset (&sli_slab_classes[i], 0, sizeof sli_slab_classes[i]);
       sli_lock_init (&sli_slab_classes[i].lock, LOCK_RANK_SLAB);
-      for (int ring = 0; ring < FREE_RINGS; ring++)
+      for (int ring = 0; ring < N_RINGS; ring++)
         link_init (&sli_slab_classes[i].rings[ring]);
     }
 }
@@ -151,7 +152,7 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab)
                        (size_t) sizeclass->n_chunks * sizeclass->chunk_bytes);
 }
 
-/* --- allocation ---------------------------------------------------------- */
+/* --- chunks -------------------------------------------------------------- */
 
 /* Clears a word and returns the bits it had. */
 static inline uint64_t
@@ -256,10 +257,10 @@ ring_choose (SlabClass *class, unsigned ring)
   return best;
 }
 
-/* A slab to allocate from, as full as is easily found; NULL if there is
+/* A slab that nobody claims, as full as is easily found; NULL if there is
  * none. */
 COMMON_TEXT static Slab *
-class_choose (SlabClass *class)
+class_choose_fullest (SlabClass *class)
 {
   Slab *slab = NULL;
 
@@ -272,6 +273,96 @@ class_choose (SlabClass *class)
       slab = LINK_OWNER (class->rings[ring].next, Slab, link);
   return slab;
 }
+
+/* --- claims -------------------------------------------------------------- */
+
+/* The slab that a shard has claimed; NULL: none.  A thread that comes from
+ * another processor brings the slab that it was served from: the two shards
+ * exchange their claims. */
+COMMON_TEXT static Slab *
+class_claimed (SlabClass *class, unsigned shard)
+{
+  Slab *of_shard = NULL, *of_thread = NULL;
+
+  assert_held (&class->lock);
+  LINK_EACH (link, &class->rings[CLAIMED_RING])
+    {
+      Slab *slab = LINK_OWNER (link, Slab, link);
+
+      if (slab_claimant (slab) == shard)
+        of_shard = slab;
+      if (of_thread == NULL && last_allocator_is_me (slab))
+        of_thread = slab;
+    }
+  if (of_thread == NULL
+      || (of_shard != NULL && last_allocator_is_me (of_shard)))
+    return of_shard;
+  if (of_shard != NULL)
+    of_shard->claim = of_thread->claim;
+  of_thread->claim = (uint8_t) shard;
+  return of_thread;
+}
+
+/* A slab that another shard claims, where that matters less than one more slab
+ * would: its claimant has not allocated from it since the last time that
+ * somebody asked, or the class's chunks share no cache lines. */
+static Slab *
+class_take_over (SlabClass *class)
+{
+  unsigned class_index = (unsigned) (class - sli_slab_classes);
+
+  assert_held (&class->lock);
+  LINK_EACH (link, &class->rings[CLAIMED_RING])
+    {
+      Slab *slab = LINK_OWNER (link, Slab, link);
+
+      if ((slab->claim & CLAIM_USED) == 0 || !class_shares_lines (class_index))
+        return slab;
+      slab->claim &= (uint8_t) ~CLAIM_USED;
+    }
+  return NULL;
+}
+
+/* A slab for the caller's shard to allocate from, which claims it; NULL if
+ * there is none. */
+COMMON_TEXT static Slab *
+class_choose (SlabClass *class)
+{
+  unsigned shard = sli_shard ();
+  Slab *slab = class_claimed (class, shard);
+
+  if (slab == NULL && (slab = class_choose_fullest (class)) != NULL)
+    slab_file (class, slab, CLAIMED_RING);
+  if (slab == NULL)
+    slab = class_take_over (class);
+  if (slab != NULL)
+    slab->claim = (uint8_t) (shard | CLAIM_USED);
+  return slab;
+}
+
+/* Files all claimed slabs by how full they are. */
+static void
+class_give_up_claims (SlabClass *class)
+{
+  sli_lock (&class->lock);
+  while (!link_is_alone (&class->rings[CLAIMED_RING]))
+    {
+      Slab *slab = LINK_OWNER (class->rings[CLAIMED_RING].next, Slab, link);
+
+      slab_file (class, slab,
+                 ring_for (slab, slab_count_free (slab, slab->class_index)));
+    }
+  sli_unlock (&class->lock);
+}
+
+void
+sli_slab_give_up_claims (void)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    class_give_up_claims (&sli_slab_classes[i]);
+}
+
+/* --- allocation ---------------------------------------------------------- */
 
 /* Allocates from the slabs that the class has. */
 static unsigned
@@ -352,6 +443,19 @@ class_grow (SlabClass *class, unsigned class_index)
   return record;
 }
 
+/* Claims a new slab for the caller's shard, unless that has claimed another
+ * meanwhile. */
+static void
+slab_claim_new (SlabClass *class, Slab *slab)
+{
+  unsigned shard = sli_shard ();
+
+  if (class_claimed (class, shard) != NULL)
+    return;
+  slab_file (class, slab, CLAIMED_RING);
+  slab->claim = (uint8_t) (shard | CLAIM_USED);
+}
+
 /* Allocates the first chunks of a new slab. */
 static unsigned
 slab_alloc_first (SlabClass *class, Slab *slab, unsigned n, void **end)
@@ -363,6 +467,8 @@ slab_alloc_first (SlabClass *class, Slab *slab, unsigned n, void **end)
   last_allocator_note (slab);
   if (!slab_has_free (slab))
     slab_set_full (slab);
+  else
+    slab_claim_new (class, slab);
   assert_slow (sli_slab_is_right (slab));
   class->n_allocs += n_done;
   return n_done;
