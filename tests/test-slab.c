@@ -380,6 +380,8 @@ test_claims_migrate (void)
       g_assert_true (slab_of (take_one (SMALL_CLASS)) == slab_of (first));
     }
   g_assert_cmpuint (counts_of (SMALL_CLASS).n_slabs, ==, 1);
+  processor = 0;
+  g_assert_true (slab_of (take_one (SMALL_CLASS)) == slab_of (first));
   other = take_one_on (1, SMALL_CLASS);
   g_assert_true (slab_of (other) != slab_of (first));
   processor = 1;

@@ -70,7 +70,7 @@ stack_pop_fragmented (DepotStack *stack)
     magazine = NULL;
   if (magazine != NULL)
     {
-      sli_stack_remove (stack, magazine);
+      stack_remove (stack, magazine);
       stack->n_trimmed++;
     }
   sli_unlock (&stack->lock);

@@ -82,7 +82,7 @@ stack_exchange (DepotStack *stack, bool is_own, Magazine **empty,
   magazine = is_own ? stack_latest (stack) : stack_oldest (stack);
   if (magazine != NULL)
     {
-      sli_stack_remove (stack, magazine);
+      stack_remove (stack, magazine);
       magazine->pushed_msec = 0; /* it is needed now */
       stack->n_pops++;
       *empty = sli_stack_keep_empty (stack, *empty);
@@ -158,7 +158,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
                 DepotExchange *exchange)
 {
   unsigned class_index = magazine->class_index;
-  DepotStack *stack = sli_stack_own (class_index);
+  DepotStack *stack = stack_own (class_index);
   uint64_t n_max = class_chunks_max (class_index), now_msec;
 
   /* One thread has allocated small blocks, and others free them: each of these
@@ -170,13 +170,13 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   exchange->contended = stack_lock (stack);
   now_msec = sli_os_clock_msec ();
   magazine->pushed_msec = now_msec; /* under the lock, for D2 */
-  sli_stack_insert (stack, magazine);
+  stack_insert (stack, magazine);
   stack->n_pushes++;
-  if (exchange->is_remote || sli_stack_is_over (stack, class_index, n_max))
+  if (exchange->is_remote || stack_is_over (stack, class_index, n_max))
     {
       /* This magazine, because its chunks and slabs are in the cache. */
       exchange->spare = magazine;
-      sli_stack_remove (stack, exchange->spare);
+      stack_remove (stack, exchange->spare);
       stack->n_trimmed++;
     }
   else

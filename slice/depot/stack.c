@@ -40,7 +40,7 @@ sli_stack_init_all (void)
     }
 }
 
-static void
+COMMON_TEXT static void
 stack_make (unsigned class_index, unsigned shard)
 {
   DepotStack *first = &sli_depot_stacks[0][class_index];
@@ -58,58 +58,25 @@ stack_make (unsigned class_index, unsigned shard)
 /* While this thread forks, it holds the locks of the stacks that were made
  * before; so it makes no others. */
 COMMON_TEXT DepotStack *
-sli_stack_own (unsigned class_index)
+sli_stack_make_own (unsigned class_index)
 {
-  unsigned shard = sli_shard ();
+  unsigned shard = sli_lock_forking_here () ? 0 : sli_shard ();
 
-  if (UNLIKELY (stack_at (class_index, shard) == NULL))
-    {
-      if (sli_lock_forking_here ())
-        return &sli_depot_stacks[0][class_index];
-      stack_make (class_index, shard);
-    }
+  stack_make (class_index, shard);
   return &sli_depot_stacks[shard][class_index];
 }
 
 /* --- full magazines ------------------------------------------------------ */
 
 COMMON_TEXT void
-sli_stack_insert (DepotStack *stack, Magazine *magazine)
+sli_stack_set_large (DepotStack *stack, unsigned class_index, bool is_large)
 {
   assert_held (&stack->lock);
-  assert_here (magazine->n_rounds > 0
-               && magazine->n_rounds <= magazine->n_rounds_max); /* D1 */
-  assert_here (link_is_alone (&magazine->link));
-  SCHEDULE_POINT ("depot push");
-  link_after (&magazine->link, &stack->full);
-  SCHEDULE_POINT ("depot pushed");
-  STORE (&stack->n_magazines, stack->n_magazines + 1);
-  STORE (&stack->n_chunks, stack->n_chunks + magazine->n_rounds);
-}
-
-/* Counts a stack among those with more than their part, or no longer. */
-static void
-stack_set_large (DepotStack *stack, DepotClass *class, bool is_large)
-{
   if (stack->is_large == is_large)
     return;
   stack->is_large = is_large;
-  (void) __atomic_fetch_add (&class->n_large, is_large ? 1 : -1,
-                             __ATOMIC_RELAXED);
-}
-
-COMMON_TEXT void
-sli_stack_remove (DepotStack *stack, Magazine *magazine)
-{
-  assert_held (&stack->lock);
-  assert_here (stack->n_magazines > 0
-               && stack->n_chunks >= magazine->n_rounds); /* D3 */
-  SCHEDULE_POINT ("depot pop");
-  link_remove (&magazine->link);
-  STORE (&stack->n_magazines, stack->n_magazines - 1);
-  STORE (&stack->n_chunks, stack->n_chunks - magazine->n_rounds);
-  if (stack->n_magazines == 0)
-    stack_set_large (stack, &sli_depot_classes[magazine->class_index], false);
+  (void) __atomic_fetch_add (&sli_depot_classes[class_index].n_large,
+                             is_large ? 1 : -1, __ATOMIC_RELAXED);
 }
 
 COMMON_TEXT Magazine *
@@ -121,26 +88,19 @@ sli_stack_pop_older (DepotStack *stack, uint64_t now_msec,
   assert_held (&stack->lock);
   if (magazine == NULL || now_msec - magazine->pushed_msec < max_age_msec)
     return NULL;
-  sli_stack_remove (stack, magazine);
+  stack_remove (stack, magazine);
   stack->n_trimmed++;
   return magazine;
 }
 
-/* Each shard has an equal part of the limit.  While no stack has more than its
- * part, a thread looks at its own alone: the others' lines are with other
- * processors.  A stack stays large until it has half of its part, so that
- * n_large is rarely written.  Threads that push at the same time may each
- * leave one magazine too many. */
 COMMON_TEXT bool
-sli_stack_is_over (DepotStack *stack, unsigned class_index, uint64_t n_max)
+sli_stack_is_over_all (DepotStack *stack, unsigned class_index, uint64_t n_max)
 {
-  DepotClass *class = &sli_depot_classes[class_index];
   uint64_t part = n_max / SHARDS, n = 0;
 
-  assert_held (&stack->lock);
-  stack_set_large (stack, class,
-                   stack->n_chunks > (stack->is_large ? part / 2 : part));
-  if (LOAD (&class->n_large) == 0)
+  sli_stack_set_large (stack, class_index,
+                       stack->n_chunks > (stack->is_large ? part / 2 : part));
+  if (LOAD (&sli_depot_classes[class_index].n_large) == 0)
     return false;
   for (unsigned shard = 0; shard < SHARDS; shard++)
     {

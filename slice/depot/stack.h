@@ -75,8 +75,17 @@ stack_with_magazines (unsigned class_index, unsigned shard)
   return stack != NULL && LOAD (&stack->n_magazines) != 0 ? stack : NULL;
 }
 
-/* The caller's shard's stack, which is made if need be.  No lock is held. */
-DepotStack *sli_stack_own (unsigned class_index);
+/* Makes the caller's shard's stack and returns it.  No lock is held. */
+DepotStack *sli_stack_make_own (unsigned class_index);
+
+/* The caller's shard's stack. */
+static inline DepotStack *
+stack_own (unsigned class_index)
+{
+  DepotStack *stack = stack_at (class_index, sli_shard ());
+
+  return LIKELY (stack != NULL) ? stack : sli_stack_make_own (class_index);
+}
 
 /* Locks a stack; returns true if another thread had the lock. */
 static inline bool
@@ -90,8 +99,38 @@ stack_lock (DepotStack *stack)
 
 /* With the lock held: */
 
-void sli_stack_insert (DepotStack *stack, Magazine *magazine);
-void sli_stack_remove (DepotStack *stack, Magazine *magazine);
+/* Counts a stack among those with more than their part of the limit, or no
+ * longer. */
+void sli_stack_set_large (DepotStack *stack, unsigned class_index,
+                          bool is_large);
+
+static inline void
+stack_insert (DepotStack *stack, Magazine *magazine)
+{
+  assert_held (&stack->lock);
+  assert_here (magazine->n_rounds > 0
+               && magazine->n_rounds <= magazine->n_rounds_max); /* D1 */
+  assert_here (link_is_alone (&magazine->link));
+  SCHEDULE_POINT ("depot push");
+  link_after (&magazine->link, &stack->full);
+  SCHEDULE_POINT ("depot pushed");
+  STORE (&stack->n_magazines, stack->n_magazines + 1);
+  STORE (&stack->n_chunks, stack->n_chunks + magazine->n_rounds);
+}
+
+static inline void
+stack_remove (DepotStack *stack, Magazine *magazine)
+{
+  assert_held (&stack->lock);
+  assert_here (stack->n_magazines > 0
+               && stack->n_chunks >= magazine->n_rounds); /* D3 */
+  SCHEDULE_POINT ("depot pop");
+  link_remove (&magazine->link);
+  STORE (&stack->n_magazines, stack->n_magazines - 1);
+  STORE (&stack->n_chunks, stack->n_chunks - magazine->n_rounds);
+  if (UNLIKELY (stack->is_large) && stack->n_magazines == 0)
+    sli_stack_set_large (stack, magazine->class_index, false);
+}
 
 static inline Magazine *
 stack_latest (DepotStack *stack)
@@ -112,10 +151,24 @@ stack_oldest (DepotStack *stack)
 /* Removes the oldest magazine, if it is old enough; else NULL. */
 Magazine *sli_stack_pop_older (DepotStack *stack, uint64_t now_msec,
                                uint64_t max_age_msec);
-/* Returns true if all the shards have more than n_max chunks of the stack's
- * class. */
-bool sli_stack_is_over (DepotStack *stack, unsigned class_index,
-                        uint64_t n_max);
+/* The same as stack_is_over(), with a look at all shards if need be. */
+bool sli_stack_is_over_all (DepotStack *stack, unsigned class_index,
+                            uint64_t n_max);
+
+/* Returns true if all shards together have more than n_max chunks of the
+ * stack's class.  Each shard has an equal part of the limit.  While no stack
+ * has more than its part, a thread looks at its own alone: the others' lines
+ * are with other processors.  A stack stays large until it has half of its
+ * part, so that n_large is rarely written.  Threads that push at the same time
+ * may each leave one magazine too many. */
+static inline bool
+stack_is_over (DepotStack *stack, unsigned class_index, uint64_t n_max)
+{
+  assert_held (&stack->lock);
+  return (stack->is_large || stack->n_chunks > n_max / SHARDS
+          || LOAD (&sli_depot_classes[class_index].n_large) != 0)
+         && sli_stack_is_over_all (stack, class_index, n_max);
+}
 
 /* Keeps an empty magazine; returns it if there are enough, else NULL. */
 Magazine *sli_stack_keep_empty (DepotStack *stack, Magazine *empty);

@@ -155,8 +155,10 @@ COMMON_TEXT void
 sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 {
   ClassCache *cache = &record->caches[class_index];
-  unsigned n_max;
+  unsigned n_max = sli_depot_rounds (class_index, cache->size);
 
+  if (LIKELY (magazine->n_rounds_max == n_max))
+    return;
   while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
          && cache->size < sli_depot_size_max (class_index)
          && class_may_be (record, class_index, cache->size + 1u))

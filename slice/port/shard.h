@@ -11,7 +11,7 @@
 
 enum
 {
-  SHARD_BITS = 3,
+  SHARD_BITS = 2,
   SHARDS = 1 << SHARD_BITS /* processors beyond these share */
 };
 

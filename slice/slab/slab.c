@@ -445,7 +445,7 @@ class_grow (SlabClass *class, unsigned class_index)
 
 /* Claims a new slab for the caller's shard, unless that has claimed another
  * meanwhile. */
-static void
+COMMON_TEXT static void
 slab_claim_new (SlabClass *class, Slab *slab)
 {
   unsigned shard = sli_shard ();
