@@ -45,6 +45,7 @@ dist_decisions_DATA = \
 	%D%/decisions/0007-where-the-contexts-costs-lie.md \
 	%D%/decisions/0008-the-g_slice-drop-in.md \
 	%D%/decisions/0009-what-hardened-costs.md \
+	%D%/decisions/0014-shards-by-processor.md \
 	%D%/decisions/0010-which-modes-there-are.md \
 	%D%/decisions/0011-our-own-json.md \
 	%D%/decisions/0012-malloc-by-slices.md \

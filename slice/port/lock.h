@@ -6,7 +6,7 @@
  *   rank 75  initialisation of the heap    rank 70  initialisation
  *                                          rank 20  pages
  *   rank 60  the registry of threads       rank 15  metadata
- *   rank 40  the depot of a class          rank 10  block registry, options
+ *   rank 40  a stack of the depot          rank 10  block registry, options
  *   rank 30  the slabs of a class
  *   rank 25  the heap
  *
