@@ -9,6 +9,8 @@
 #include "hang.h"
 #include "testlib.h"
 #include "teststats.h"
+#include "depot/depot.h"
+#include "port/shard.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -721,6 +723,26 @@ add_first_calls (void)
 
 #endif
 
+/* Each call seems to come from the next processor: threads take magazines from
+ * each other's shards all the time, and handlers come to shards that nobody
+ * has used before. */
+static int
+next_processor (void)
+{
+  static unsigned n_calls;
+
+  return (int) (__atomic_fetch_add (&n_calls, 1, __ATOMIC_RELAXED) % 5);
+}
+
+static void
+test_forks_stealing (void)
+{
+  sli_shard_pretend (next_processor);
+  /* Small magazines make many trips. */
+  sli_depot_limits.rounds_max = 4;
+  fork_in_mode ("", 300);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -746,5 +768,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/fork/first-block-in-a-handler",
                   test_first_block_in_a_handler);
   add_first_calls ();
+  test_add_fresh ("/slice/fork/forks-stealing", test_forks_stealing);
   return g_test_run ();
 }
