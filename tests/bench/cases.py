@@ -75,6 +75,17 @@ for threads in THREADS:
              "ns rss_peak_bytes"),
         case("fifo-48-t%d" % threads, "fifo",
              "--size-min=48 --batch=512 --threads=%d" % threads),
+        # Threads that share nothing: what one costs is what each should.
+        case("scratch-t%d" % threads, "scratch", "--threads=%d" % threads),
+        case("thrash-t%d" % threads, "thrash", "--threads=%d" % threads),
+    ]
+for threads in THREADS[1:]:
+    CASES += [
+        case("lifo-1000-t%d" % threads, "lifo",
+             "--batch=1000 --threads=%d" % threads),
+        case("fifo-1000-t%d" % threads, "fifo",
+             "--batch=1000 --threads=%d" % threads),
+        case("skewed-t%d" % threads, "skewed", "--threads=%d" % threads),
     ]
 CASES += [
     case("slice-test-touch", "slice-test-touch"),
@@ -137,7 +148,8 @@ def has_threads(a_case):
 
 
 # About ten minutes with every packaged peer; and the whole.
-QUICK = ("pair lifo-64 fifo-1000 fifo-100000 skewed slice-test-512-t1 "
+QUICK = ("pair lifo-64 lifo-1000 lifo-1000-t2 fifo-1000 fifo-1000-t2 "
+         "fifo-100000 skewed skewed-t2 scratch-t2 slice-test-512-t1 "
          "slice-test-1024-t1 slice-test-1024-t2 slice-test-1024-t4 "
          "server-t2 producer working-set-t1 working-set-t2 tree churn replay "
          "replay-compiler replay-interpreter replay-git "

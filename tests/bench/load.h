@@ -26,6 +26,8 @@ void load_churn (Run *run);
 void load_sharing_active (Run *run);
 void load_sharing_passive (Run *run);
 void load_sharing_direct (Run *run);
+void load_scratch (Run *run);
+void load_thrash (Run *run);
 void load_phases (Run *run);
 void load_sizes (Run *run);
 void load_colour (Run *run);

@@ -30,6 +30,7 @@ slice_bench_sources = \
 	%D%/load-set.c \
 	%D%/load-slice-test.c \
 	%D%/load-table.c \
+	%D%/load-scratch.c \
 	%D%/load-thread.c \
 	%D%/load-tree.c
 

@@ -66,6 +66,13 @@ for arguments in --help --list "--tiny working-set" \
 done
 expect 0 "four threads, checked" \
   "$bench/slice-bench" --checked --tiny --threads=4 working-set
+# More threads than there are processors wait for each other's turns.
+expect 0 "turns of four threads" \
+  "$bench/slice-bench" --tiny --threads=4 sharing-passive
+for workload in scratch thrash; do
+  expect 0 "four threads, $workload" \
+    "$bench/slice-bench" --checked --tiny --threads=4 $workload
+done
 
 # Can it fail?
 for fault in twice overlap misaligned null scribble; do
