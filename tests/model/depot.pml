@@ -1,36 +1,58 @@
 /* depot.pml - magazines come and go through the depot, and threads end
  *
- * Models magazine.c and depot.c: each thread has a loaded and a previous
- * magazine, here of one round; full ones are pushed and popped under the lock;
- * at its end a thread leaves all it has.  Another library's destructor frees
- * after that, straight to the slab.
+ * Models magazine.c, depot.c and stack.c: each thread has a loaded and a
+ * previous magazine, here of one round; full ones are pushed to the stack of
+ * some shard and popped from it, under its lock.  Which shard that is may
+ * change from call to call, as if the thread migrated or the number of the
+ * processor were wrong.  Where it has nothing, the oldest magazine of the other
+ * is taken, under the lock of that.  At its end a thread leaves all it has.
+ * Another library's destructor frees after that, straight to the slab.
  *
  * Holds: no chunk in two places; at the end all are back in the slab.  Must
- * fail: -DNO_LOCK, -DNO_FLUSH.
+ * fail: -DNO_LOCK, -DNO_FLUSH, -DTHIEF_HAS_OWN_LOCK, -DTRIMS_ONE_SHARD.
  *
  * SPDX-License-Identifier: MIT
  */
 #define N_THREADS 2
-#define N_CHUNKS 4
+#define N_CHUNKS 3
 #define N_STEPS 6
 #define NONE N_CHUNKS
+#define SHARDS 2
 
 bool in_slab[N_CHUNKS], is_live[N_CHUNKS];
-byte stack[N_CHUNKS];    /* the depot: a chunk stands for its magazine */
-byte n_stack = 0;
-bool is_locked = false;
+/* The depot: a chunk stands for its magazine. */
+typedef Stack
+{
+  byte chunks[N_CHUNKS]; /* the oldest first */
+  byte n;
+  bool is_locked
+}
+Stack stacks[SHARDS];
 byte n_ended = 0;
 
-inline lock ()
+inline lock (shard)
 {
 #ifndef NO_LOCK
-  atomic { !is_locked -> is_locked = true }
+  atomic { !stacks[shard].is_locked -> stacks[shard].is_locked = true }
 #else
   skip
 #endif
 }
 
-inline unlock () { is_locked = false }
+/* What is not needed any more is made alike: fewer states. */
+inline unlock (shard)
+{
+  atomic { stacks[shard].is_locked = false; at = 0 }
+}
+
+/* The processor on which the thread believes it runs. */
+inline choose_shard ()
+{
+  if
+  :: own_shard = 0
+  :: own_shard = 1
+  fi
+}
 
 inline give_to_slab (chunk)
 {
@@ -39,24 +61,77 @@ inline give_to_slab (chunk)
 
 inline push_depot (chunk)
 {
-  lock ();
-  at = n_stack;
+  choose_shard ();
+  lock (own_shard);
+  at = stacks[own_shard].n;
   if
-  :: at < N_CHUNKS -> stack[at] = chunk; n_stack = at + 1
+  :: at < N_CHUNKS ->
+       stacks[own_shard].chunks[at] = chunk;
+       stacks[own_shard].n = at + 1
   :: else -> assert (false) /* more magazines than there are chunks */
   fi;
-  unlock ()
+  unlock (own_shard);
+  own_shard = 0
+}
+
+inline pop_latest (chunk)
+{
+  lock (own_shard);
+  at = stacks[own_shard].n;
+  if
+  :: at > 0 ->
+       chunk = stacks[own_shard].chunks[at - 1];
+       stacks[own_shard].n = at - 1
+  :: else -> chunk = NONE
+  fi;
+  unlock (own_shard)
+}
+
+#ifdef THIEF_HAS_OWN_LOCK
+#define THIEF_LOCKS own_shard
+#else
+#define THIEF_LOCKS victim
+#endif
+
+/* From the bottom of the other shard's stack. */
+inline pop_oldest (chunk)
+{
+  victim = 1 - own_shard;
+  lock (THIEF_LOCKS);
+  at = stacks[victim].n;
+  if
+  :: at > 0 ->
+       chunk = stacks[victim].chunks[0];
+       d_step {
+         i = 1;
+         do
+         :: i < at ->
+              stacks[victim].chunks[i - 1] = stacks[victim].chunks[i];
+              i++
+         :: else -> break
+         od;
+         i = 0
+       };
+       stacks[victim].n = at - 1
+  :: else -> chunk = NONE
+  fi;
+  unlock (THIEF_LOCKS)
 }
 
 inline pop_depot (chunk)
 {
-  lock ();
-  at = n_stack;
+  choose_shard ();
+  chunk = NONE;
+  /* A stack that seems to be empty is passed by without its lock. */
   if
-  :: at > 0 -> chunk = stack[at - 1]; n_stack = at - 1
-  :: else -> chunk = NONE
+  :: stacks[own_shard].n > 0 -> pop_latest (chunk)
+  :: else -> skip
   fi;
-  unlock ()
+  if
+  :: chunk == NONE && stacks[1 - own_shard].n > 0 -> pop_oldest (chunk)
+  :: else -> skip
+  fi;
+  atomic { own_shard = 0; victim = 0 }
 }
 
 inline take_from_slab (chunk)
@@ -87,7 +162,7 @@ inline choose_own (chunk)
 
 proctype thread ()
 {
-  byte loaded = NONE, previous = NONE, steps = 0, chunk, at;
+  byte loaded = NONE, previous = NONE, steps = 0, chunk, at, i, own_shard, victim;
   bool own[N_CHUNKS];
 
   do
@@ -159,12 +234,12 @@ proctype thread ()
        chunk++
   :: chunk < N_CHUNKS && !own[chunk] -> chunk++
   od;
-  atomic { n_ended++; chunk = 0; at = 0 }
+  atomic { n_ended++; chunk = 0; at = 0; own_shard = 0 }
 }
 
 init
 {
-  byte i, at, chunk;
+  byte i, at, chunk, own_shard;
 
   atomic {
     i = 0;
@@ -181,7 +256,16 @@ init
   n_ended == N_THREADS;
   /* the trimmer's last pass */
   do
-  :: n_stack > 0 -> pop_depot (chunk); give_to_slab (chunk)
+  :: stacks[0].n > 0 ->
+       own_shard = 0;
+       pop_latest (chunk);
+       give_to_slab (chunk)
+#ifndef TRIMS_ONE_SHARD
+  :: stacks[1].n > 0 ->
+       own_shard = 1;
+       pop_latest (chunk);
+       give_to_slab (chunk)
+#endif
   :: else -> break
   od;
   i = 0;
