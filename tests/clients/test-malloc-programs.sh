@@ -295,7 +295,7 @@ $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"
 fi
 SLICE_RUN_PRELOAD=$libslice:$dropin
 for program in tests/test-ralloc-free tests/test-ralloc-string \
-    tests/test-ralloc-model tests/arena/test-linear; do
+    tests/arena/test-linear; do
   test -x "$top_builddir/$program" || continue
   code=0
   by_slices "$top_builddir/$program" > "$said" 2>&1 || code=$?
