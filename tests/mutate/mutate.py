@@ -377,9 +377,23 @@ class Tree:
         the library: compiled when it is first needed."""
         target = self.object(source, kind)
         if not os.path.exists(target) \
-                and not self.compile(source, target, *more):
+                and not self.as_it_was(self.compile, source, target, *more):
             self.give_up(source)
         return target
+
+    def as_it_was(self, call, *arguments):
+        """Calls with the sources as they are without the mutant."""
+        mutant = self.mutant
+        if mutant is None:
+            return call(*arguments)
+        with open(self.path(mutant)) as file:
+            text = file.read()
+        self.write(mutant, self.original)
+        self.mutant = None
+        result = call(*arguments)
+        self.mutant = mutant
+        self.write(mutant, text)
+        return result
 
     def depends(self, target, path):
         """Was an object made of this file?"""
@@ -494,13 +508,8 @@ class Tree:
                                          + CPU_FACTOR * usual))
         if how is None or name in self.seconds:
             return how
-        mutant, self.mutant = self.mutant, None
-        with open(self.path(mutant)) as file:
-            text = file.read()
-        self.write(mutant, self.original)
-        without = self.how_it_fails(name, 10 * CPU_SECONDS_UNKNOWN)
-        self.write(mutant, text)
-        self.mutant = mutant
+        without = self.as_it_was(self.how_it_fails, name,
+                                 10 * CPU_SECONDS_UNKNOWN)
         if without is None:
             return how
         self.failing.add(name)
