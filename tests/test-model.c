@@ -128,7 +128,6 @@ alloc_plain (Model *model, Slot *slot)
 {
   static const unsigned char source[SIZE_LARGE + 1];
   void *block;
-  bool known = false;
 
   slot->kind = KIND_PLAIN;
   slot->size = random_size (&model->random);

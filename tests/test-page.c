@@ -96,15 +96,16 @@ test_foreign (void)
   void *record, *elsewhere = g_malloc (10);
   bool is_zero;
   char *run;
-  /* gcc would warn that no header lies beside a variable. */
-  void *volatile local = &run;
+  /* gcc would warn that no header lies beside these. */
+  void *volatile local = &run, *volatile null = NULL;
+  void *volatile last = (void *) UINTPTR_MAX;
 
   begin_plain ();
   run = sli_page_alloc_run (1, &record, &is_zero);
   g_assert_null (region_run_of (elsewhere, &record));
   g_assert_null (region_run_of (local, &record));
-  g_assert_null (region_run_of (NULL, &record));
-  g_assert_null (region_run_of ((void *) UINTPTR_MAX, &record));
+  g_assert_null (region_run_of (null, &record));
+  g_assert_null (region_run_of (last, &record));
   g_assert_false (sli_map_has (elsewhere));
   g_assert_false (sli_map_has (NULL));
   /* The rest of the window of the short first extent. */

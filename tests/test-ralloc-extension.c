@@ -219,8 +219,8 @@ test_adopt (void)
   void *root = ralloc_context (NULL);
   void *from = ralloc_size (root, 10);
   void *to = ralloc_size (root, 10);
-  void *keeper = ralloc_size (root, 10);
-  void *other = ralloc_size (keeper, 10);
+  void *holder = ralloc_size (root, 10);
+  void *other = ralloc_size (holder, 10);
   void *older = ralloc_size (to, 10);
   void *child = ralloc_size (from, 10);
   size_t used;
@@ -231,8 +231,8 @@ test_adopt (void)
   ralloc_set_limit (child, 1000);
   ralloc_size (child, 100);
   used = ralloc_limit_used (child);
-  ralloc_reference (keeper, child);
-  ralloc_reference (keeper, from);
+  ralloc_reference (holder, child);
+  ralloc_reference (holder, from);
   ralloc_reference (from, other);
   ralloc_set_name (from, "from");
   ralloc_set_destructor (from, count_destroyed);
@@ -252,8 +252,8 @@ test_adopt (void)
   /* The reference to `other' is held by `to' now. */
   g_assert_false (ralloc_unlink (from, other));
   g_assert_true (ralloc_unlink (to, other));
-  g_assert_true (ralloc_unlink (keeper, child));
-  g_assert_true (ralloc_unlink (keeper, from));
+  g_assert_true (ralloc_unlink (holder, child));
+  g_assert_true (ralloc_unlink (holder, from));
   ralloc_free (from);
   g_assert_cmpuint (n_destroyed, ==, 1);
   ralloc_set_destructor (older, count_destroyed);
