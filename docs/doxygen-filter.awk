@@ -7,8 +7,8 @@
 # SPDX-License-Identifier: MIT
 
 BEGIN {
-  split ("slice.h blocks gslice.h blocks heap.h blocks libslice.h blocks " \
-         "version.h blocks " \
+  split ("slice.h blocks address.h blocks gslice.h blocks heap.h blocks " \
+         "libslice.h blocks version.h blocks handlers.h process " \
          "options.h process stats.h process source.h process walk.h process " \
          "hooks.h tracing trace.h tracing " \
          "ralloc.h contexts ralloc-linear.h contexts " \

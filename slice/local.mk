@@ -193,6 +193,8 @@ layout_script = $(top_srcdir)/%D%/libslice.ld
 endif
 
 pkginclude_HEADERS += \
+	%D%/address.h \
+	%D%/handlers.h \
 	%D%/hooks.h \
 	%D%/libslice.h \
 	%D%/options.h \

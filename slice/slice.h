@@ -32,6 +32,8 @@
 #include <string.h>
 #include <slice/version.h>
 #include <slice/options.h>
+#include <slice/address.h>
+#include <slice/handlers.h>
 
 SLICE_BEGIN_DECLS
 
@@ -308,80 +310,6 @@ SLICE_API size_t slice_block_size_v1 (const void *block);
  */
 SLICE_INLINE size_t slice_block_size (const void *block) SLICE_ALWAYS_V1;
 
-/** What an address is. */
-typedef enum
-{
-  SLICE_BLOCK_FOREIGN = 0,  /**< not in our slabs (large blocks neither) */
-  SLICE_BLOCK_NONE,         /**< our pages, but no block: slab header, unused
-                                 page, padding */
-  SLICE_BLOCK_FREE,         /**< in a chunk that lies free in its slab; in the
-                                 checking modes (checked, hardened, debug) in
-                                 any that no block lives in */
-  SLICE_BLOCK_OUT,          /**< the start of a block whose chunk is out of its
-                                 slab: a live one, or, but in the checking
-                                 modes, one that rests in a magazine */
-  SLICE_BLOCK_INTERIOR      /**< in the chunk of such a block, not at the
-                                 block's start */
-} SliceBlockKind;
-
-/** What slice_block_info() tells. */
-typedef struct
-{
-  SliceBlockKind kind;
-  unsigned class_index;  /**< its class; 0 if FOREIGN or NONE */
-  size_t bytes;          /**< what may be used from `start` on: the chunk's
-                              size; in the checking modes, of a live block,
-                              the size it was asked for; of a free one, what
-                              the mode leaves of the chunk; 0 if FOREIGN or
-                              NONE */
-  void *start;           /**< where the block begins, or would: the chunk's
-                              start; in debug, 16 bytes behind it; NULL if
-                              FOREIGN or NONE */
-} SliceBlockInfo;
-
-/** Looks an address up, without touching what it points to.
- *
- * @param address  anything, valid or not, whatever other threads do meanwhile
- * @param info     where to put the answer; not NULL.  Of a block that others
- *                 free meanwhile it is what was true a moment ago.
- *
- * Threads: any; not from a signal handler.  Cost: 1 ns for foreign addresses;
- *   a lock and some loads for ours.
- */
-SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
-
-/** Of all addresses in an aligned window of so many bytes slice_is_ours() says
- * the same. */
-#define SLICE_OURS_BYTES (256 * 1024)
-
-/** Is this address in memory that slices are cut from?  (Large blocks, which
- * are malloc's, are not; but where libslice-malloc serves malloc, and in a
- * program that uses heap.h, larger blocks may lie there as well.)  Nothing is
- * read but a map that stays.
- *
- * @param address  anything, valid or not
- *
- * Threads: any; from a signal handler, too.  Cost: two loads.
- */
-SLICE_API bool slice_is_ours (const void *address);
-
-/** The size that a live block was asked for, where the library remembers it.
- * A layer that takes over another allocator's calls tells its own blocks from
- * the other's by it.
- *
- *   checked, hardened, debug                  of every live block
- *   one of these together with always-malloc  of every live block
- *   force-pool=2                              of blocks that are not malloc's
- *   any other                                 of none
- *
- * @param address  anything, valid or not
- * @return         bytes, exactly as asked for; 0 if no such block starts there
- *
- * Threads: any.  Cost: a lock and a few loads; for blocks of malloc's another
- *   lock and a look into a hash table.
- */
-SLICE_API size_t slice_debug_size (const void *address);
-
 /* For slice.hpp: any power of two; large blocks. */
 SLICE_API void *slice_try_alloc_wide_v1 (size_t alignment, size_t size);
 SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
@@ -404,73 +332,6 @@ SLICE_API size_t slice_trim (unsigned max_age_msec);
 /** Returns all chunks in the calling thread's magazines to depot and slabs:
  * for a thread about to be idle for long.  Threads: any.  Cost: O(chunks). */
 SLICE_API void slice_thread_flush (void);
-
-/** Called when there is no memory, before the program is ended.
- *
- * @param size       bytes that were asked for (SIZE_MAX: a product that does
- *                   not fit)
- * @param alignment  the alignment asked for; 0 if none
- * @param data       the handler's own
- * @return           true: something was freed, try again; false: give up.
- *                   Of a size above PTRDIFF_MAX, which can never fit, the
- *                   handler is called once, and its answer is ignored.
- *
- * It may use slices (free some), longjmp away or end the program; no lock is
- * held when it is called. */
-typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
-                                     void *data);
-
-/** Sets the failure handler.
- *
- * @param handler  NULL: none, the default
- * @param data     handed to it
- *
- * Threads: any; one handler for the process.  Cost: one lock.
- */
-SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
-                                          void *data);
-
-/** What the plain names do when there is no memory, for layers that stand on
- * this one: asks the failure handler, and ends the program with error 120 if
- * there is none or it gives up.  It returns if the handler says to try again.
- *
- * @param size       bytes that were asked for (SIZE_MAX: a product that does
- *                   not fit)
- * @param alignment  the alignment asked for; 0 if none
- *
- * Errors: 120.
- * Threads: any.  Cost: one lock.
- */
-SLICE_API void slice_out_of_memory (size_t size, size_t alignment);
-
-/** Called when a misuse or a fault ends the program: after its line is on
- * standard error, and before abort().
- *
- * @param number   the message's number, as in slice-errors(7)
- * @param message  the line, without its end; it is gone when the handler
- *                 returns
- * @param data     the handler's own
- *
- * It is called once in a process: not for a second fault that it causes, nor
- * for one of another thread, which waits up to ten seconds for it.  It may run
- * in any thread, in a signal handler, and with locks of slice's or of malloc's
- * held: it may do what a signal handler may (write(2), _exit(2)), and must not
- * use slices.  It returns, or ends the program; it must not longjmp or throw.
- * Warnings do not come here. */
-typedef void (*SliceAbortHandler) (int number, const char *message,
-                                   void *data);
-
-/** Sets the abort handler: for a crash reporter, or to flush a log.
- *
- * @param handler  NULL: none, the default
- * @param data     handed to it
- *
- * Threads: any; one handler for the process.  A fault of another thread at
- *   the very moment may still find the one before.
- * Cost: one lock.
- */
-SLICE_API void slice_set_abort_handler (SliceAbortHandler handler,
-                                        void *data);
 
 /* --- the inline bodies ---------------------------------------------------- */
 
