@@ -113,7 +113,7 @@ same ()
   "$SLICE_TRACE" info "$2" > "$temporary/info"
   "$bench/slice-bench-malloc" --json --laps=1 replay "$2" \
     > "$temporary/json"
-  for pair in births=trace_allocs deaths=trace_frees \
+  for pair in allocs=trace_allocs frees=trace_frees \
     peak-live-bytes=trace_peak_bytes asked-bytes=trace_asked_bytes; do
     expect_found "$1: ${pair%=*}" \
       "\"${pair#*=}\": {\"n\": 1, \"median\": $(sed -n "s/^${pair%=*} //p" \

@@ -1,7 +1,7 @@
 /* make-trace.c - traces with known answers, made without a recorder
  *
  * Tests.  Each trace is one behaviour, written with a seeded generator, so
- * that its numbers can be told beforehand: what fraction dies early fixes W,
+ * that its numbers are known beforehand: what fraction dies early fixes W,
  * how often the youngest is spared fixes L, and so on (design chapter 13).
  *
  * SPDX-License-Identifier: MIT
@@ -213,20 +213,20 @@ maker_end (Maker *maker)
 /* --- behaviours ---------------------------------------------------------- */
 
 #define ROUNDS 50
-#define ROUND_BIRTHS 1000
+#define ROUND_ALLOCS 1000
 
-/* Rounds; a share (in tenths of a percent) dies soon after its birth, the
+/* Rounds; a share (in tenths of a percent) dies soon after its allocation, the
  * rest together at the end, in random order. */
 static void
 rounds (Maker *maker, uint32_t early_tenths)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
-  uint64_t kept[ROUND_BIRTHS];
+  uint64_t kept[ROUND_ALLOCS];
   for (int round = 0; round < ROUNDS; round++)
     {
       size_t n = 0;
       uint32_t debt = 0;
-      for (int i = 0; i < ROUND_BIRTHS; i++)
+      for (int i = 0; i < ROUND_ALLOCS; i++)
         {
           debt += early_tenths;
           bool early = debt >= 1000;
@@ -250,13 +250,13 @@ static void
 freed_together (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
-  uint64_t kept[ROUND_BIRTHS];
+  uint64_t kept[ROUND_ALLOCS];
   for (int round = 0; round < ROUNDS; round++)
     {
-      for (int i = 0; i < ROUND_BIRTHS; i++)
+      for (int i = 0; i < ROUND_ALLOCS; i++)
         kept[i] = maker_alloc (maker, site, maker_size (maker));
-      maker_shuffle (maker, kept, ROUND_BIRTHS);
-      for (int i = 0; i < ROUND_BIRTHS; i++)
+      maker_shuffle (maker, kept, ROUND_ALLOCS);
+      for (int i = 0; i < ROUND_ALLOCS; i++)
         maker_free (maker, kept[i]);
     }
 }

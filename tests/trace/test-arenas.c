@@ -52,14 +52,14 @@ peak_take (Peaks *peaks, unsigned which)
   else
     slice_pool_get_stats (arena, &stats);
   peaks->used[which] = MAX (peaks->used[which], stats.asked_bytes);
-  /* blocks that are full or begun; their tails are what a chunk may differ */
+  /* blocks that are full or in use; their tails are what a chunk may differ */
   size_t held = stats.asked_bytes + stats.wasted_bytes;
   peaks->held[which] = MAX (peaks->held[which], held);
 }
 
 static void
-arena_birth (void *user, const Analysis *analysis, LiveObject *object,
-             uint32_t site)
+arena_allocated (void *user, const Analysis *analysis, LiveObject *object,
+                 uint32_t site)
 {
   Peaks *peaks = user;
   (void)analysis;
@@ -85,7 +85,7 @@ arena_birth (void *user, const Analysis *analysis, LiveObject *object,
 }
 
 static void
-arena_death (void *user, const Analysis *analysis, const LiveObject *object,
+arena_freed (void *user, const Analysis *analysis, const LiveObject *object,
              uint32_t site, unsigned op)
 {
   Peaks *peaks = user;
@@ -111,7 +111,7 @@ peaks_measure (Peaks *peaks, uint32_t pool_bytes)
   Analysis *analysis = sli_analysis_new (0, NULL, NULL);
   TraceEvent event;
   analysis->sites = profile->final_map;
-  analysis->observer = (Observer){ arena_birth, arena_death, peaks };
+  analysis->observer = (Observer){ arena_allocated, arena_freed, peaks };
   for (unsigned i = 0; i < 3; i++)
     peaks->arenas[i].backend = (uint8_t)backends[i];
   peaks->arenas[2].pool_bytes = pool_bytes;

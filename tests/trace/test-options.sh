@@ -365,8 +365,8 @@ wait $pid
 equal interrupted-output "$? $(ls "$work" | grep '^half')" "143 "
 for program in "$work/not-there" "$work"
 do
-  "$trace" run -o "$work/begun" "$program" > "$work/out" 2> "$work/err"
-  equal "not-started-$?" "$(ls -d "$work/begun" 2> "$work/err2")" ""
+  "$trace" run -o "$work/started-not" "$program" > "$work/out" 2> "$work/err"
+  equal "not-started-$?" "$(ls -d "$work/started-not" 2> "$work/err2")" ""
 done
 
 # --- a launcher that is killed ---

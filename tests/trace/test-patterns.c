@@ -66,7 +66,7 @@ test_known (gconstpointer data)
   assert_near ("R", numbers[NUMBER_R], known->R);
   assert_near ("P2", numbers[NUMBER_P2], known->P2);
   assert_near ("B", numbers[NUMBER_B], known->B);
-  g_assert_cmpuint (profile->totals.n_unknown_deaths, ==, 0);
+  g_assert_cmpuint (profile->totals.n_unknown_frees, ==, 0);
   sli_profile_free (profile);
   g_remove (path);
   g_free (path);
@@ -172,7 +172,7 @@ test_wrapper_whole (void)
   g_free (path);
 }
 
-/* One pc with many callers and most births is a wrapper by itself. */
+/* One pc with many callers and most allocs is a wrapper by itself. */
 static void
 test_wrapper_found (void)
 {
@@ -216,7 +216,7 @@ test_callers (void)
     {
       char *name = g_strdup_printf ("0x%x", 0x2000 + 0x1000 * i);
       g_assert_cmpstr (callers[i].function, ==, name);
-      g_assert_cmpuint (callers[i].births, ==, counts[i]);
+      g_assert_cmpuint (callers[i].allocs, ==, counts[i]);
       g_free (name);
     }
   g_assert_null (callers[3].function);

@@ -34,7 +34,7 @@ info () # trace, key...
   "$trace" info "$file" | sed -n "s/^$* //p"
 }
 
-# Replays the text dump: no address twice alive, every death of something.
+# Replays the text dump: no address twice alive, every free of something.
 check_order () # trace
 {
   "$trace" dump "$1" | awk '

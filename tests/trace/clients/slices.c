@@ -1,7 +1,7 @@
 /* slices.c - a client of all that libslice gives, with known counts
  *
  * Each thread does what worker() does: N of each kind are born and die, in
- * ways that are all to be told of.  Prints what it has counted itself, the
+ * ways that are all to be recorded.  Prints what it has counted itself, the
  * same with and without a recorder.  The argument is the number of threads.
  *
  * SPDX-License-Identifier: MIT
@@ -29,7 +29,7 @@ struct Link
   long data[3];
 };
 
-/* 5 N births and deaths. */
+/* 5 N allocs and frees. */
 __attribute__ ((noinline)) void
 use_slices (void)
 {
@@ -107,7 +107,7 @@ use_contexts (void)
   ralloc_free (root);
 }
 
-/* 4 N births: N undone by rollbacks, N by a reset, the rest at the end. */
+/* 4 N allocs: N undone by rollbacks, N by a reset, the rest at the end. */
 __attribute__ ((noinline)) void
 use_linear (void)
 {
@@ -136,7 +136,7 @@ use_linear (void)
   slice_linear_destroy (linear);
 }
 
-/* 2 N births: N released one by one, N at the end. */
+/* 2 N allocs: N released one by one, N at the end. */
 __attribute__ ((noinline)) void
 use_stack (void)
 {
@@ -152,7 +152,7 @@ use_stack (void)
   slice_stack_destroy (stack);
 }
 
-/* 3 N births: N freed, N by a reset, N with the context that the pool is a
+/* 3 N allocs: N freed, N by a reset, N with the context that the pool is a
  * node of (1 root, 1 pool). */
 __attribute__ ((noinline)) void
 use_pool (void)
@@ -176,7 +176,7 @@ use_pool (void)
   ralloc_free (root);
 }
 
-/* 2 N births, N freed, N / 4 of them resized before. */
+/* 2 N allocs, N freed, N / 4 of them resized before. */
 __attribute__ ((noinline)) void
 use_tlsf (void)
 {

@@ -163,7 +163,7 @@ life_settle (Life *life, const ThreadState *thread)
 }
 
 static LifeMark *
-mark_of_birth (Life *life, const ThreadState *thread, uint32_t frame,
+mark_of_alloc (Life *life, const ThreadState *thread, uint32_t frame,
                uint64_t now)
 {
   life_settle (life, thread);
@@ -194,10 +194,10 @@ mark_of_birth (Life *life, const ThreadState *thread, uint32_t frame,
 }
 
 static void
-life_birth (Life *life, const ThreadState *thread, uint32_t frame,
-            uint64_t now, uint64_t rounded)
+life_allocated (Life *life, const ThreadState *thread, uint32_t frame,
+                uint64_t now, uint64_t rounded)
 {
-  LifeMark *mark = mark_of_birth (life, thread, frame, now);
+  LifeMark *mark = mark_of_alloc (life, thread, frame, now);
   mark->n_live++;
   mark->n_born++;
   life->height += rounded;
@@ -207,13 +207,13 @@ life_birth (Life *life, const ThreadState *thread, uint32_t frame,
 
 /* The mark that a block was allocated after: the last one that is older. */
 static LifeMark *
-mark_of_death (Life *life, uint64_t birth)
+mark_of_free (Life *life, uint64_t allocated)
 {
   uint32_t low = 0, high = life->n_marks;
   while (low < high)
     {
       uint32_t middle = (low + high) / 2;
-      if (life->marks[middle].opened <= birth)
+      if (life->marks[middle].opened <= allocated)
         low = middle + 1;
       else
         high = middle;
@@ -222,12 +222,12 @@ mark_of_death (Life *life, uint64_t birth)
 }
 
 static void
-life_death (Life *life, const ThreadState *thread, uint64_t birth,
+life_freed (Life *life, const ThreadState *thread, uint64_t allocated,
             uint64_t rounded)
 {
   life_settle (life, thread);
-  LifeMark *mark = mark_of_death (life, birth);
-  if (mark == NULL || birth < mark->first || mark->n_live == 0)
+  LifeMark *mark = mark_of_free (life, allocated);
+  if (mark == NULL || allocated < mark->first || mark->n_live == 0)
     return;
   mark->n_live--;
   life->within = true;
@@ -245,8 +245,8 @@ frame_of (const Sites *sites, uint32_t node, unsigned k, uint32_t *frame)
 }
 
 void
-sli_lives_birth (Analysis *analysis, const ThreadState *thread, Lane *lane,
-                 const LiveObject *object)
+sli_lives_allocated (Analysis *analysis, const ThreadState *thread, Lane *lane,
+                     const LiveObject *object)
 {
   Sites *sites = analysis->frames;
   uint32_t frame, at = sites->start[object->node];
@@ -265,13 +265,13 @@ sli_lives_birth (Analysis *analysis, const ThreadState *thread, Lane *lane,
         }
       life->mixed |= function == 0 || life->function != function;
       if (!life->mixed)
-        life_birth (life, thread, frame, object->birth,
-                    rounded_size (object->size));
+        life_allocated (life, thread, frame, object->allocated,
+                        rounded_size (object->size));
     }
 }
 
 void
-sli_lives_death (Analysis *analysis, const ThreadState *thread, Lane *lane,
+sli_lives_freed (Analysis *analysis, const ThreadState *thread, Lane *lane,
                  const LiveObject *object)
 {
   uint32_t frame;
@@ -282,8 +282,9 @@ sli_lives_death (Analysis *analysis, const ThreadState *thread, Lane *lane,
       Life *life = &lane->lives[k];
       life->within = false;
       if (!life->mixed && frame < thread->n_frames
-          && thread->opened[frame] <= object->birth)
-        life_death (life, thread, object->birth, rounded_size (object->size));
+          && thread->opened[frame] <= object->allocated)
+        life_freed (life, thread, object->allocated,
+                    rounded_size (object->size));
     }
 }
 

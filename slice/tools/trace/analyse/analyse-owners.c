@@ -77,15 +77,15 @@ scratch_of (Analysis *analysis, uint32_t n)
 /* Finds, in one direction, which frees cover the segment since the previous
  * free of their own site: they are older than all in it. */
 static void
-segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
+segments_find (OwnerScratch *scratch, const Freed *batch, uint32_t n,
                unsigned direction)
 {
   uint32_t n_stack = 0;
   uint32_t *begin = scratch->begin[direction];
   for (uint32_t step = 0; step < n; step++)
     {
-      const Death *death = &batch[direction == 0 ? step : n - 1 - step];
-      uint32_t site = death->site;
+      const Freed *freed = &batch[direction == 0 ? step : n - 1 - step];
+      uint32_t site = freed->site;
       /* last holds the step after the site's previous free, 0 at first */
       uint32_t from = scratch->last[site];
       uint32_t low = 0, high = n_stack;
@@ -101,9 +101,9 @@ segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
       if (low < n_stack)
         {
           uint32_t oldest = scratch->stack[low];
-          uint64_t birth
-              = batch[direction == 0 ? oldest : n - 1 - oldest].birth;
-          if (death->birth < birth)
+          uint64_t allocated
+              = batch[direction == 0 ? oldest : n - 1 - oldest].allocated;
+          if (freed->allocated < allocated)
             {
               begin[step] = from;
               if (scratch->covered[site] == 0)
@@ -114,7 +114,8 @@ segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
       while (n_stack > 0)
         {
           uint32_t top = scratch->stack[n_stack - 1];
-          if (batch[direction == 0 ? top : n - 1 - top].birth < death->birth)
+          if (batch[direction == 0 ? top : n - 1 - top].allocated
+              < freed->allocated)
             break;
           n_stack--;
         }
@@ -128,23 +129,23 @@ segments_find (OwnerScratch *scratch, const Death *batch, uint32_t n,
 /* The frees in the segments that a site covers are its own. */
 static void
 segments_credit (Analysis *analysis, const OwnerScratch *scratch,
-                 const Death *batch, uint32_t n, unsigned direction,
+                 const Freed *batch, uint32_t n, unsigned direction,
                  uint32_t owner)
 {
   for (uint32_t step = 0; step < n; step++)
     {
       uint32_t from = scratch->begin[direction][step];
-      const Death *death = &batch[direction == 0 ? step : n - 1 - step];
-      if (from == NO_SEGMENT || death->site != owner)
+      const Freed *freed = &batch[direction == 0 ? step : n - 1 - step];
+      if (from == NO_SEGMENT || freed->site != owner)
         continue;
       for (uint32_t at = from; at < step; at++)
         {
           uint32_t place = direction == 0 ? at : n - 1 - at;
-          const Death *owned = &batch[place];
+          const Freed *owned = &batch[place];
           for (unsigned level = 0; level < analysis->n_levels; level++)
             /* a site is not its own owner, even if its parts are */
             if (owned->sites[level] != SITE_NONE
-                && owned->sites[level] != death->sites[level])
+                && owned->sites[level] != freed->sites[level])
               {
                 if (step - from >= BURST_RUN_MIN)
                   scratch->owned[place] |= (uint8_t)(1u << level);
@@ -210,16 +211,16 @@ sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index)
     {
       thread->n_batch_room = thread->n_batch_room * 2 + 16;
       thread->batch = sli_tool_grow (thread->batch,
-                                     thread->n_batch_room * sizeof (Death));
+                                     thread->n_batch_room * sizeof (Freed));
     }
-  Death *death = &thread->batch[thread->n_batch++];
-  death->birth = object->birth;
-  death->rounded = rounded_size (object->size);
-  death->site = object->site;
+  Freed *freed = &thread->batch[thread->n_batch++];
+  freed->allocated = object->allocated;
+  freed->rounded = rounded_size (object->size);
+  freed->site = object->site;
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
-      death->sites[level] = link_of (analysis, index, level)->site;
-      thread->batch_counts |= death->sites[level] != SITE_NONE;
+      freed->sites[level] = link_of (analysis, index, level)->site;
+      thread->batch_counts |= freed->sites[level] != SITE_NONE;
     }
 }
 

@@ -28,10 +28,10 @@ typedef struct
 /* A free in a batch: one thread's frees without an allocation between. */
 typedef struct
 {
-  uint64_t birth, rounded;
+  uint64_t allocated, rounded;
   uint32_t site; /* by Analysis.sites */
   uint32_t sites[N_LEVELS_MAX];
-} Death;
+} Freed;
 
 typedef struct
 {
@@ -42,7 +42,7 @@ typedef struct
 typedef struct
 {
   /* the frees since this thread's last allocation */
-  Death *batch;
+  Freed *batch;
   uint32_t n_batch, n_batch_room;
   bool batch_counts; /* some free in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
@@ -67,9 +67,9 @@ link_of (const Analysis *analysis, uint32_t object, unsigned level)
 /* --- analyse-site.c --- */
 
 /* extra: the event's, its cost and the alignment. */
-void sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
-                      uint32_t extra);
-void sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
+void sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
+                          uint32_t extra);
+void sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
                       const TraceEvent *event);
 void sli_burst_end (SiteStats *stats);
 void sli_lanes_init (SiteStats *stats);
@@ -87,9 +87,9 @@ void sli_scratch_free (Analysis *analysis);
 
 void sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node);
 void sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node);
-void sli_lives_birth (Analysis *analysis, const ThreadState *thread,
-                      Lane *lane, const LiveObject *object);
-void sli_lives_death (Analysis *analysis, const ThreadState *thread,
+void sli_lives_allocated (Analysis *analysis, const ThreadState *thread,
+                          Lane *lane, const LiveObject *object);
+void sli_lives_freed (Analysis *analysis, const ThreadState *thread,
                       Lane *lane, const LiveObject *object);
 void sli_lives_restart (Life *lives);
 void sli_lives_free (Life *lives);
@@ -98,11 +98,11 @@ void sli_lives_free (Life *lives);
 
 void sli_scope_event (Analysis *analysis, ThreadState *thread,
                       const TraceEvent *event);
-void sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
-                       uint64_t rounded);
+void sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
+                           uint64_t rounded);
 /* A free within the activation that saw the allocation. */
-void sli_scopes_death (const ThreadState *thread, SiteStats *stats,
-                       uint64_t birth, uint64_t rounded);
+void sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
+                       uint64_t allocated, uint64_t rounded);
 void sli_scope_close (ScopeSum *scope);
 
 #endif

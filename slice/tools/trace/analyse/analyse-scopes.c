@@ -36,8 +36,8 @@ sli_scope_close (ScopeSum *scope)
 }
 
 void
-sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
-                  uint64_t rounded)
+sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
+                      uint64_t rounded)
 {
   for (uint32_t i = 0; i < thread->n_open; i++)
     {
@@ -48,8 +48,8 @@ sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
           sli_scope_close (scope);
           scope->serial = open->serial;
         }
-      scope->n_births++;
-      scope->bytes_births += rounded;
+      scope->n_allocs++;
+      scope->bytes_allocs += rounded;
       scope->bump += rounded;
       scope->live += rounded;
       if (scope->live > scope->peak)
@@ -59,13 +59,13 @@ sli_scopes_birth (const ThreadState *thread, SiteStats *stats,
 
 /* A free within the activation that saw the allocation. */
 void
-sli_scopes_death (const ThreadState *thread, SiteStats *stats, uint64_t birth,
-                  uint64_t rounded)
+sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
+                  uint64_t allocated, uint64_t rounded)
 {
   for (uint32_t i = 0; i < thread->n_open; i++)
     {
       const OpenScope *open = &thread->open[i];
-      if (open->begin > birth)
+      if (open->begin > allocated)
         continue;
       ScopeSum *scope = scope_of (stats, open->name, false);
       if (scope == NULL || scope->serial != open->serial)

@@ -179,9 +179,9 @@ lane_find (SiteStats *stats, uint32_t thread)
 }
 
 static Lane *
-lane_of_birth (SiteStats *stats, uint32_t thread, uint32_t *index)
+lane_of_alloc (SiteStats *stats, uint32_t thread, uint32_t *index)
 {
-  if (stats->births == 1)
+  if (stats->allocs == 1)
     {
       stats->lane.thread = thread;
       thread_count (stats, thread);
@@ -193,8 +193,8 @@ lane_of_birth (SiteStats *stats, uint32_t thread, uint32_t *index)
 }
 
 static void
-lane_birth (Analysis *analysis, unsigned level, Lane *lane, uint32_t index,
-            uint64_t rounded)
+lane_allocated (Analysis *analysis, unsigned level, Lane *lane, uint32_t index,
+                uint64_t rounded)
 {
   Link *link = link_of (analysis, index, level);
   lane->live += rounded;
@@ -234,7 +234,7 @@ list_remove (Analysis *analysis, unsigned level, Lane *lane, const Link *link)
 }
 
 static void
-lane_death (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
+lane_freed (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
             uint64_t rounded)
 {
   lane->live -= rounded;
@@ -259,7 +259,7 @@ sli_burst_end (SiteStats *stats)
 
 static void
 cost_add (const Analysis *analysis, SiteStats *stats, uint32_t extra,
-          bool death)
+          bool is_free)
 {
   uint64_t cost = extra >> 5;
   if (cost == 0)
@@ -270,10 +270,10 @@ cost_add (const Analysis *analysis, SiteStats *stats, uint32_t extra,
       return;
     }
   cost = cost > analysis->cost_floor ? cost - analysis->cost_floor : 0;
-  if (death)
+  if (is_free)
     {
-      stats->death_cost += cost;
-      stats->n_death_costs++;
+      stats->free_cost += cost;
+      stats->n_free_costs++;
     }
   else
     {
@@ -283,21 +283,21 @@ cost_add (const Analysis *analysis, SiteStats *stats, uint32_t extra,
 }
 
 void
-sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
-                 uint32_t extra)
+sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
+                     uint32_t extra)
 {
   const LiveObject *object = &analysis->objects[index];
   Link *link = link_of (analysis, index, level);
   SiteStats *stats = &analysis->stats[level][link->site];
   uint64_t rounded = rounded_size (object->size);
-  if (stats->births++ == 0)
+  if (stats->allocs++ == 0)
     {
       stats->first_size = object->size;
       stats->one_size = true;
-      stats->first_event = object->birth;
+      stats->first_event = object->allocated;
     }
   stats->one_size &= stats->first_size == object->size;
-  stats->last_event = object->birth;
+  stats->last_event = object->allocated;
   stats->bytes += object->size;
   stats->rounded += rounded;
   stats->sum_size2 += (double)object->size * (double)object->size;
@@ -313,8 +313,8 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
     stats->peak = stats->live;
   if (++stats->live_n > stats->peak_n)
     stats->peak_n = stats->live_n;
-  Lane *lane = lane_of_birth (stats, object->thread, &link->lane);
-  lane_birth (analysis, level, lane, index, rounded);
+  Lane *lane = lane_of_alloc (stats, object->thread, &link->lane);
+  lane_allocated (analysis, level, lane, index, rounded);
   if ((extra & 31) > stats->max_alignment)
     stats->max_alignment = extra & 31;
   size_add (stats, rounded);
@@ -322,7 +322,7 @@ sli_stats_birth (Analysis *analysis, unsigned level, uint32_t index,
 }
 
 void
-sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
+sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
                  const TraceEvent *event)
 {
   const LiveObject *object = &analysis->objects[index];
@@ -330,15 +330,15 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   SiteStats *stats = &analysis->stats[level][link->site];
   uint64_t rounded = rounded_size (object->size);
   Lane *lane = sli_lane_at (stats, link->lane);
-  double life = (double)(analysis->now - object->birth);
-  stats->deaths++;
+  double life = (double) (analysis->now - object->allocated);
+  stats->frees++;
   stats->dead_rounded += rounded;
   stats->dead_bytes += object->size;
   stats->sum_life += life;
   stats->sum_life2 += life * life;
   if (lane->tail == index)
     {
-      stats->youngest_deaths++;
+      stats->youngest_frees++;
       stats->youngest_rounded += rounded;
     }
   if (event->op == TRACE_OP_REALLOC_FREE)
@@ -354,12 +354,12 @@ sli_stats_death (Analysis *analysis, unsigned level, uint32_t index,
   if (event->op == TRACE_OP_DELETE_SIZED
       || event->op == TRACE_OP_DELETE_ARRAY_SIZED
       || event->op == TRACE_OP_SLICE_FREE)
-    stats->sized_deaths++;
+    stats->sized_frees++;
   stats->batch_n++;
   stats->batch_rounded += rounded;
   stats->live -= rounded;
   stats->live_bytes -= object->size;
   stats->live_n--;
-  lane_death (analysis, level, lane, link, rounded);
+  lane_freed (analysis, level, lane, link, rounded);
   cost_add (analysis, stats, event->extra, true);
 }

@@ -61,10 +61,10 @@ object_new (Analysis *analysis)
 /* --- events -------------------------------------------------------------- */
 
 static void
-totals_death (Analysis *analysis, const LiveObject *object)
+totals_freed (Analysis *analysis, const LiveObject *object)
 {
   Totals *totals = &analysis->totals;
-  uint64_t life = analysis->now - object->birth;
+  uint64_t life = analysis->now - object->allocated;
   totals->live -= object->size;
   totals->live_n--;
   totals->life_n[log2_of (life)]++;
@@ -79,8 +79,8 @@ object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
   LiveObject *object = &analysis->objects[index];
   ThreadState *thread = thread_of (analysis, event->thread);
   uint32_t site0 = object->site;
-  analysis->totals.n_deaths++;
-  totals_death (analysis, object);
+  analysis->totals.n_frees++;
+  totals_freed (analysis, object);
   if (site0 != SITE_NONE && analysis->n_levels > 0)
     sli_batch_add (analysis, thread, index);
   if (analysis->frames != NULL)
@@ -91,17 +91,17 @@ object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
       if (site == SITE_NONE)
         continue;
       if (analysis->frames != NULL && event->thread == object->thread)
-        sli_lives_death (analysis, thread,
+        sli_lives_freed (analysis, thread,
                          sli_lane_at (&analysis->stats[level][site],
                                       link_of (analysis, index, level)->lane),
                          object);
-      sli_stats_death (analysis, level, index, event);
+      sli_stats_freed (analysis, level, index, event);
       if (thread->n_open > 0)
-        sli_scopes_death (thread, &analysis->stats[level][site], object->birth,
-                          rounded_size (object->size));
+        sli_scopes_freed (thread, &analysis->stats[level][site],
+                          object->allocated, rounded_size (object->size));
     }
-  if (analysis->observer.death != NULL)
-    analysis->observer.death (analysis->observer.user, analysis, object, site0,
+  if (analysis->observer.freed != NULL)
+    analysis->observer.freed (analysis->observer.user, analysis, object, site0,
                               event->op);
   if (event->op == TRACE_OP_REALLOC_FREE)
     {
@@ -114,10 +114,10 @@ object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
 }
 
 static void
-totals_birth (Analysis *analysis, const TraceEvent *event)
+totals_allocated (Analysis *analysis, const TraceEvent *event)
 {
   Totals *totals = &analysis->totals;
-  totals->n_births++;
+  totals->n_allocs++;
   totals->bytes += event->size;
   totals->live += event->size;
   totals->live_n++;
@@ -145,7 +145,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
       TraceEvent lost = *event;
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;
-      analysis->totals.n_lost_deaths++;
+      analysis->totals.n_lost_frees++;
       object_die (analysis, lost_object - 1, &lost);
     }
   uint32_t index = object_new (analysis);
@@ -153,12 +153,12 @@ object_born (Analysis *analysis, const TraceEvent *event)
   analysis->objects[index]
       = (LiveObject){ .address = event->address,
                       .size = event->size,
-                      .birth = analysis->now,
-                      .birth_ticks = event->ticks,
+                      .allocated = analysis->now,
+                      .alloc_ticks = event->ticks,
                       .node = event->node,
                       .thread = event->thread,
                       .site = analysis->sites[event->node] };
-  totals_birth (analysis, event);
+  totals_allocated (analysis, event);
   ThreadState *thread = thread_of (analysis, event->thread);
   sli_batch_end (analysis, thread);
   if (analysis->frames != NULL)
@@ -169,20 +169,21 @@ object_born (Analysis *analysis, const TraceEvent *event)
       link_of (analysis, index, level)->site = site;
       if (site == SITE_NONE)
         continue;
-      sli_stats_birth (analysis, level, index, event->extra);
+      sli_stats_allocated (analysis, level, index, event->extra);
       if (analysis->frames != NULL)
-        sli_lives_birth (analysis, thread,
-                         sli_lane_at (&analysis->stats[level][site],
-                                      link_of (analysis, index, level)->lane),
-                         &analysis->objects[index]);
+        sli_lives_allocated (
+            analysis, thread,
+            sli_lane_at (&analysis->stats[level][site],
+                         link_of (analysis, index, level)->lane),
+            &analysis->objects[index]);
       if (thread->n_open > 0)
-        sli_scopes_birth (thread, &analysis->stats[level][site],
-                          rounded_size (event->size));
+        sli_scopes_allocated (thread, &analysis->stats[level][site],
+                              rounded_size (event->size));
     }
-  if (analysis->observer.birth != NULL)
-    analysis->observer.birth (analysis->observer.user, analysis,
-                              &analysis->objects[index],
-                              analysis->objects[index].site);
+  if (analysis->observer.allocated != NULL)
+    analysis->observer.allocated (analysis->observer.user, analysis,
+                                  &analysis->objects[index],
+                                  analysis->objects[index].site);
 }
 
 void
@@ -201,22 +202,22 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
   analysis->now_ticks = event->ticks;
   totals->n_events++;
   totals->by_op[event->op < TRACE_N_OPS ? event->op : 0]++;
-  if (trace_op_is_birth (event->op))
+  if (trace_op_is_alloc (event->op))
     {
-      TraceEvent birth = *event;
+      TraceEvent alloc = *event;
       if (event->op == TRACE_OP_REALLOC_KEPT)
         {
           const ThreadState *thread = thread_of (analysis, event->thread);
-          birth.size = thread->kept_size;
-          birth.node = thread->kept_node;
+          alloc.size = thread->kept_size;
+          alloc.node = thread->kept_node;
         }
-      object_born (analysis, &birth);
+      object_born (analysis, &alloc);
     }
-  else if (trace_op_is_death (event->op))
+  else if (trace_op_is_free (event->op))
     {
       uint32_t object = sli_table_remove (&analysis->live, event->address);
       if (object == 0)
-        totals->n_unknown_deaths++;
+        totals->n_unknown_frees++;
       else
         object_die (analysis, object - 1, event);
     }
@@ -233,7 +234,7 @@ stats_fetch (const SiteStats *stats)
 }
 
 static void
-birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+alloc_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 {
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
@@ -252,7 +253,7 @@ birth_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 
 /* Where the object is now: a guess, the events between may move it. */
 static void
-death_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
+free_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 {
   if (step == 0)
     return;
@@ -275,10 +276,10 @@ sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
 {
   if (step == 0)
     table_prefetch (&analysis->live, event->address);
-  if (trace_op_is_birth (event->op))
-    birth_expect (analysis, event, step);
-  else if (trace_op_is_death (event->op))
-    death_expect (analysis, event, step);
+  if (trace_op_is_alloc (event->op))
+    alloc_expect (analysis, event, step);
+  else if (trace_op_is_free (event->op))
+    free_expect (analysis, event, step);
 }
 
 Lane *

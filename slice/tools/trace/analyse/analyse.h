@@ -72,15 +72,15 @@ typedef struct
   uint64_t serial; /* of the activation that is being summed */
   uint64_t begin;  /* its first event */
   uint64_t live, peak, bump;
-  uint64_t n_births, n_contained;
-  uint64_t bytes_births, bytes_contained;
+  uint64_t n_allocs, n_contained;
+  uint64_t bytes_allocs, bytes_contained;
   uint64_t sum_bump, sum_peak;
 } ScopeSum;
 
 /* What every event touches stands first: four cache lines. */
 typedef struct
 {
-  uint64_t births, bytes, rounded;         /* rounded: of births, in bytes */
+  uint64_t allocs, bytes, rounded;         /* rounded: of allocs, in bytes */
   uint64_t live_n, live, peak_n, peak;     /* rounded bytes */
   Lane lane;                               /* of the first thread */
   uint64_t batch_n, batch_rounded;
@@ -90,17 +90,17 @@ typedef struct
   uint32_t max_alignment;                  /* log2 */
   uint64_t live_bytes, peak_bytes;         /* as asked for */
   uint64_t peak_bytes_n;                   /* blocks, at that moment */
-  uint64_t deaths, dead_rounded, dead_bytes;
-  uint64_t youngest_deaths, youngest_rounded; /* frees of the youngest */
+  uint64_t frees, dead_rounded, dead_bytes;
+  uint64_t youngest_frees, youngest_rounded; /* frees of the youngest */
   double sum_life, sum_life2;              /* lives in events */
   Table sizes; /* how often, by rounded size */
   bool one_size;
   uint64_t burst_rounded, burst_n;
   uint64_t resized, resized_rounded;
   uint64_t other_thread, other_thread_rounded;
-  uint64_t sized_deaths;
+  uint64_t sized_frees;
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
-  uint64_t death_cost, n_death_costs;
+  uint64_t free_cost, n_free_costs;
   uint64_t first_event;
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
@@ -121,8 +121,8 @@ typedef struct
 /* An object that is live. */
 typedef struct
 {
-  uint64_t address, size, birth; /* birth: event number */
-  uint64_t birth_ticks;
+  uint64_t address, size, allocated; /* event number */
+  uint64_t alloc_ticks;
   uint32_t node, thread;
   uint32_t next_free;
   uint32_t slot; /* free for the observer */
@@ -131,7 +131,7 @@ typedef struct
 
 typedef struct
 {
-  uint64_t n_events, n_births, n_deaths, n_unknown_deaths, n_lost_deaths;
+  uint64_t n_events, n_allocs, n_frees, n_unknown_frees, n_lost_frees;
   uint64_t bytes, live, live_n, peak, peak_n, peak_event, peak_ticks;
   uint64_t peak_total_n; /* most objects live at once */
   uint64_t end_live, end_live_n;
@@ -154,9 +154,9 @@ typedef struct Analysis Analysis;
  * are those of Analysis.sites. */
 typedef struct
 {
-  void (*birth) (void *user, const Analysis *analysis, LiveObject *object,
-                 uint32_t site);
-  void (*death) (void *user, const Analysis *analysis,
+  void (*allocated) (void *user, const Analysis *analysis, LiveObject *object,
+                     uint32_t site);
+  void (*freed) (void *user, const Analysis *analysis,
                  const LiveObject *object, uint32_t site, unsigned op);
   void *user;
 } Observer;

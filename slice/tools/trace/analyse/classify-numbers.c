@@ -43,13 +43,13 @@ sizes_read (const SiteStats *stats, double *numbers)
   const SizeCount second = n > 1 ? sorted[1] : none;
   qsort (sorted, n, sizeof *sorted, size_compare);
   uint64_t passed = 0;
-  for (size_t i = 0; i < n && 2 * passed < stats->births; i++)
+  for (size_t i = 0; i < n && 2 * passed < stats->allocs; i++)
     {
       passed += sorted[i].count;
       numbers[NUMBER_MEDIAN] = (double)sorted[i].size;
     }
   numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1].size;
-  numbers[NUMBER_P2] = ratio (first.count + second.count, stats->births);
+  numbers[NUMBER_P2] = ratio (first.count + second.count, stats->allocs);
   numbers[NUMBER_PW] = ratio (
       stats->peak_n * (first.size > second.size ? first.size : second.size),
       stats->peak);
@@ -123,7 +123,7 @@ lives_read (const SiteStats *stats, Verdict *verdict)
   for (unsigned k = 0; k < N_LIVES; k++)
     {
       LifeSum sum = life_sum (stats, k);
-      double contained = least (ratio (sum.n_contained, stats->births),
+      double contained = least (ratio (sum.n_contained, stats->allocs),
                                 ratio (sum.contained, stats->rounded));
       double waste = ratio (sum.height, peaks_sum (stats));
       if (sum.function == 0 || sum.mixed || contained < sli_threshold_contained ()
@@ -148,7 +148,7 @@ scope_read (const SiteStats *stats, Verdict *verdict)
     {
       const ScopeSum *scope = &stats->scopes[i];
       double contained
-          = least (ratio (scope->n_contained, stats->births),
+          = least (ratio (scope->n_contained, stats->allocs),
                    ratio (scope->bytes_contained, stats->rounded));
       double waste = ratio (scope->sum_bump, scope->sum_peak);
       bool enough = contained >= sli_threshold_contained ();
@@ -189,25 +189,25 @@ void
 sli_numbers_read (const SiteStats *stats, double share, Verdict *verdict)
 {
   double *numbers = verdict->numbers;
-  numbers[NUMBER_BIRTHS] = (double)stats->births;
+  numbers[NUMBER_ALLOCS] = (double) stats->allocs;
   numbers[NUMBER_SHARE] = share;
   numbers[NUMBER_N] = (double)stats->peak_n;
   numbers[NUMBER_P] = (double)stats->peak;
   lanes_read (stats, numbers);
   numbers[NUMBER_L]
-      = least (ratio (stats->youngest_deaths, stats->deaths),
+      = least (ratio (stats->youngest_frees, stats->frees),
                ratio (stats->youngest_rounded, stats->dead_rounded));
   numbers[NUMBER_B] = ratio (stats->burst_rounded, stats->dead_rounded);
-  numbers[NUMBER_R] = ratio (stats->births, stats->peak_n);
-  numbers[NUMBER_Q] = most (ratio (stats->resized, stats->births),
+  numbers[NUMBER_R] = ratio (stats->allocs, stats->peak_n);
+  numbers[NUMBER_Q] = most (ratio (stats->resized, stats->allocs),
                             ratio (stats->resized_rounded, stats->rounded));
   numbers[NUMBER_X]
-      = most (ratio (stats->other_thread, stats->births),
+      = most (ratio (stats->other_thread, stats->allocs),
               ratio (stats->other_thread_rounded, stats->rounded));
-  numbers[NUMBER_V] = least (1 - ratio (stats->deaths, stats->births),
+  numbers[NUMBER_V] = least (1 - ratio (stats->frees, stats->allocs),
                              1 - ratio (stats->dead_rounded, stats->rounded));
   numbers[NUMBER_Z]
-      = stats->one_size ? 1 : ratio (stats->sized_deaths, stats->deaths);
+      = stats->one_size ? 1 : ratio (stats->sized_frees, stats->frees);
   sizes_read (stats, numbers);
   numbers[NUMBER_KNOWN] = most (numbers[NUMBER_P2], numbers[NUMBER_Z]);
   owner_read (stats, verdict);

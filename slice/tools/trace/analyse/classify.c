@@ -24,7 +24,7 @@
 
 typedef enum
 {
-  T_RARE_BIRTHS,
+  T_RARE_ALLOCS,
   T_RARE_SHARE,
   T_HUGE,
   T_V,
@@ -53,7 +53,7 @@ static struct
   const char *name;
   double value;
 } thresholds[N_THRESHOLDS] = {
-  [T_RARE_BIRTHS] = { "rare-births", 100 },
+  [T_RARE_ALLOCS] = { "rare-allocs", 100 },
   [T_RARE_SHARE] = { "rare-share", 0.001 },
   [T_HUGE] = { "huge-bytes", 128 * 1024 },
   [T_V] = { "V", 0.99 },
@@ -101,7 +101,7 @@ typedef struct
 static const Rule rules[] = {
   { CLASS_RARE,
     2,
-    { { NUMBER_BIRTHS, LESS, T_RARE_BIRTHS },
+    { { NUMBER_ALLOCS, LESS, T_RARE_ALLOCS },
       { NUMBER_SHARE, LESS, T_RARE_SHARE } } },
   { CLASS_HUGE, 1, { { NUMBER_MEDIAN, LEAST, T_HUGE } } },
   { CLASS_IMMORTAL, 1, { { NUMBER_V, LEAST, T_V } } },
@@ -174,8 +174,8 @@ static const struct
 };
 
 static const char *const number_names[N_NUMBERS]
-    = { "births", "share", "median", "N",     "P",       "W",    "L", "SW",
-        "B",      "R",     "P2",     "PW",    "Q",       "X",    "V", "Z",
+    = { "allocs", "share", "median", "N",     "P",       "W",     "L",  "SW",
+        "B",      "R",     "P2",     "PW",    "Q",       "X",     "V",  "Z",
         "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T" };
 
 const char *

@@ -30,7 +30,7 @@ typedef enum
 
 typedef enum
 {
-  NUMBER_BIRTHS,
+  NUMBER_ALLOCS,
   NUMBER_SHARE, /* of the program's time in the allocator, or of allocations */
   NUMBER_MEDIAN,
   NUMBER_N,

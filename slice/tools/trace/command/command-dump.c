@@ -55,7 +55,7 @@ event_print (const TraceReader *reader, const TraceEvent *event,
     }
   else
     printf (" 0x%" PRIx64, event->address);
-  if (trace_op_is_birth (event->op))
+  if (trace_op_is_alloc (event->op))
     printf (" %" PRIu64, event->size);
   if (event->extra != 0)
     printf (" cost=%u align=%u", event->extra >> 5, 1u << (event->extra & 31));
@@ -115,9 +115,9 @@ sli_command_info (int argc, char **argv)
   printf ("threads %zu\nnodes %u\nmodules %zu\n", reader->n_streams,
           reader->n_nodes, reader->n_modules);
   const OperationTotals *totals = sli_operations_totals (operations);
-  printf ("births %" PRIu64 "\ndeaths %" PRIu64 "\nasked-bytes %" PRIu64
+  printf ("allocs %" PRIu64 "\nfrees %" PRIu64 "\nasked-bytes %" PRIu64
           "\npeak-live-bytes %" PRIu64 "\n",
-          totals->n_births, totals->n_deaths, totals->bytes,
+          totals->n_allocs, totals->n_frees, totals->bytes,
           totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
   printf ("unwinder %s\n", sli_trace_unwinder (reader));

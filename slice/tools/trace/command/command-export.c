@@ -52,9 +52,9 @@ export_folded (const Profile *profile, FILE *file, bool by_count)
   uint32_t frames[STACK_MAX];
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     {
-      uint64_t value = by_count ? profile->sites->births[node]
+      uint64_t value = by_count ? profile->sites->allocs[node]
                                 : profile->sites->bytes[node];
-      if (profile->sites->births[node] == 0)
+      if (profile->sites->allocs[node] == 0)
         continue;
       uint32_t n = frames_of (profile, node, frames);
       if (n == 0)
@@ -188,7 +188,7 @@ sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
   uint32_t n = frames_of (profile, node, frames);
   uint32_t n_nodes = profile->reader->n_nodes;
   uint64_t values[4]
-      = { profile->sites->births[node], profile->sites->bytes[node],
+      = { profile->sites->allocs[node], profile->sites->bytes[node],
           profile->peak_live[n_nodes + node], profile->peak_live[node] };
   for (uint32_t i = 0; i < n; i++)
     location_add (pprof, profile, frames[i]);
@@ -223,7 +223,7 @@ export_pprof (const Profile *profile, const char *path)
   value_type (&pprof, 1, "inuse_objects", "count");
   value_type (&pprof, 1, "inuse_space", "bytes");
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
-    if (profile->sites->births[node] > 0)
+    if (profile->sites->allocs[node] > 0)
       sample_add (&pprof, profile, node);
   put_number (&pprof.out, 9, profile->reader->head.start_unix_nsec);
   put_number (&pprof.out, 10,
@@ -257,7 +257,7 @@ by_stack (const Profile *profile)
   uint32_t n = profile->reader->n_nodes;
   uint32_t *map = sli_tool_alloc (n * sizeof *map);
   for (uint32_t node = 0; node < n; node++)
-    map[node] = profile->sites->births[node] > 0 ? node : SITE_NONE;
+    map[node] = profile->sites->allocs[node] > 0 ? node : SITE_NONE;
   const uint32_t *maps[1] = { map };
   Analysis *analysis = sli_analysis_new (1, maps, &n);
   TraceEvent event;
@@ -279,14 +279,14 @@ dhat_point (JsonOut *out, const Profile *profile, const SiteStats *stats,
   double alive = (double)stats->live_n * (double)end / 2;
   sli_json_begin (out, NULL, '{');
   sli_json_uint (out, "tb", stats->bytes);
-  sli_json_uint (out, "tbk", stats->births);
+  sli_json_uint (out, "tbk", stats->allocs);
   sli_json_uint (out, "tl", (uint64_t)(stats->sum_life + alive));
   sli_json_uint (out, "mb", stats->peak_bytes);
   sli_json_uint (out, "mbk", stats->peak_bytes_n);
   sli_json_uint (out, "gb", profile->peak_live[node]);
   sli_json_uint (out, "gbk", profile->peak_live[n_nodes + node]);
   sli_json_uint (out, "eb", stats->bytes - stats->dead_bytes);
-  sli_json_uint (out, "ebk", stats->births - stats->deaths);
+  sli_json_uint (out, "ebk", stats->allocs - stats->frees);
   sli_json_begin (out, "fs", '[');
   for (uint32_t i = 0; i < n; i++)
     sli_json_uint (out, NULL, frames[i]);
@@ -316,7 +316,7 @@ export_dhat (const Profile *profile, FILE *file)
   sli_json_uint (&out, "tg", profile->totals.peak_event);
   sli_json_begin (&out, "pps", '[');
   for (uint32_t node = 0; node < reader->n_nodes; node++)
-    if (profile->sites->births[node] > 0)
+    if (profile->sites->allocs[node] > 0)
       dhat_point (&out, profile, &analysis->stats[0][node], node, end);
   sli_json_end (&out, ']');
   sli_json_begin (&out, "ftbl", '[');

@@ -34,7 +34,7 @@ profile_open (const PatternOptions *options, const char *path)
 {
   passes_check (options->passes);
   Profile *profile = sli_profile_new (path, &options->trace.profile);
-  if (profile->totals.n_births == 0)
+  if (profile->totals.n_allocs == 0)
     {
       sli_tool_say ("%s: no allocations in it", path);
       exit (TOOL_NO_EVENTS);
@@ -106,9 +106,9 @@ hot_print (const Profile *profile, uint32_t n_rows)
       const Verdict *verdict = &result->verdict;
       char *name = sli_profile_site_name (profile, result->site);
       printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %.38s\n",
-              (unsigned long long)result->stats->births,
-              (unsigned long long)result->stats->bytes,
-              (unsigned long long)result->stats->peak_bytes,
+              (unsigned long long) result->stats->allocs,
+              (unsigned long long) result->stats->bytes,
+              (unsigned long long) result->stats->peak_bytes,
               sli_class_name (verdict->class), verdict->numbers[NUMBER_W],
               verdict->numbers[NUMBER_L], name);
       free (name);
@@ -138,13 +138,13 @@ callers_print (const Profile *profile, uint32_t index, const char *passes)
   printf ("%s\n", name);
   free (name);
   Caller *callers = sli_profile_callers (profile, index, passes);
-  uint64_t births = 0;
+  uint64_t allocs = 0;
   for (Caller *at = callers; at->function != NULL; at++)
-    births += at->births;
+    allocs += at->allocs;
   for (Caller *at = callers; at->function != NULL; at++)
     printf ("  %6.2f %%  %9llu  %11llu  %s\n",
-            100.0 * (double)at->births / (double)births,
-            (unsigned long long)at->births, (unsigned long long)at->bytes,
+            100.0 * (double) at->allocs / (double) allocs,
+            (unsigned long long) at->allocs, (unsigned long long) at->bytes,
             at->function);
   free (callers);
 }

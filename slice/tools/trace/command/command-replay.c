@@ -184,7 +184,7 @@ typedef struct
   ReplayResult *result;
   BackendId backend;
   bool cold;
-  ReplayDeaths deaths;
+  ReplayFrees frees;
 } SiteTurn;
 
 #define N_SITE_TURNS 8
@@ -208,16 +208,15 @@ static ReplayResult
 turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
               const SiteTurn *turn)
 {
-  ReplayTask task
-      = { .ops_path = options->ops.path,
-          .backend = turn->backend,
-          /* groups exist only when the advice is taken */
-          .advised = turn->backend == sli_backend_of_class (class),
-          .only_site = index,
-          .deaths = turn->deaths,
-          .n_repeats = options->n_repeats / rounds_of (options),
-          .pollute_lines = turn->cold ? options->pollute_lines : 0,
-          .litter = options->litter };
+  ReplayTask task = { .ops_path = options->ops.path,
+                      .backend = turn->backend,
+                      /* groups exist only when the advice is taken */
+                      .advised = turn->backend == sli_backend_of_class (class),
+                      .only_site = index,
+                      .frees = turn->frees,
+                      .n_repeats = options->n_repeats / rounds_of (options),
+                      .pollute_lines = turn->cold ? options->pollute_lines : 0,
+                      .litter = options->litter };
   return sli_replay_measure (&task);
 }
 
@@ -235,7 +234,7 @@ turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
       for (int i = 0; i < N_SITE_TURNS; i++)
         {
           if ((turns[i].cold && round >= N_COLD_ROUNDS)
-              || (turns[i].deaths != DEATHS_FREE && !is_freed_whole (class)))
+              || (turns[i].frees != FREES_CALLED && !is_freed_whole (class)))
             continue;
           ReplayResult result
               = turn_measure (options, index, class, &turns[i]);
@@ -260,22 +259,22 @@ site_measure (const ReplayOptions *options, const Profile *profile,
   site->backend = sli_backend_of_class (class);
   if (site->backend == BACKEND_MALLOC)
     return;
-  ReplayResult visits = { 0 }, births = { 0 };
+  ReplayResult visits = { 0 }, allocs = { 0 };
   const SiteTurn turns[] = {
-    { &site->none, BACKEND_NONE, false, DEATHS_FREE },
-    { &site->malloc, BACKEND_MALLOC, false, DEATHS_FREE },
-    { &site->other, site->backend, false, DEATHS_FREE },
-    { &visits, BACKEND_NONE, false, DEATHS_VISIT },
-    { &births, BACKEND_NONE, false, DEATHS_NONE },
-    { &site->none_cold, BACKEND_NONE, true, DEATHS_FREE },
-    { &site->malloc_cold, BACKEND_MALLOC, true, DEATHS_FREE },
-    { &site->other_cold, site->backend, true, DEATHS_FREE },
+    { &site->none, BACKEND_NONE, false, FREES_CALLED },
+    { &site->malloc, BACKEND_MALLOC, false, FREES_CALLED },
+    { &site->other, site->backend, false, FREES_CALLED },
+    { &visits, BACKEND_NONE, false, FREES_VISIT },
+    { &allocs, BACKEND_NONE, false, FREES_NONE },
+    { &site->none_cold, BACKEND_NONE, true, FREES_CALLED },
+    { &site->malloc_cold, BACKEND_MALLOC, true, FREES_CALLED },
+    { &site->other_cold, site->backend, true, FREES_CALLED },
   };
   turns_measure (options, index, site, class, turns);
   site->measured = site->malloc.good && site->other.good
                    && site->malloc_cold.good && site->other_cold.good;
-  if (is_freed_whole (class) && visits.good && births.good)
-    site->visit_nsec = net (&visits, &births);
+  if (is_freed_whole (class) && visits.good && allocs.good)
+    site->visit_nsec = net (&visits, &allocs);
   double before = net (&site->malloc, &site->none);
   double after = net (&site->other, &site->none);
   site->win = site->measured
@@ -303,13 +302,13 @@ classes_drop (const ReplayOptions *options, const Profile *profile,
 
 static double
 together_measure (const ReplayOptions *options, unsigned n_repeats,
-                  bool advised, ReplayDeaths deaths)
+                  bool advised, ReplayFrees frees)
 {
   ReplayTask task = { .ops_path = options->ops.path,
                       .backend = BACKEND_MALLOC,
                       .advised = advised,
                       .only_site = SITE_NONE,
-                      .deaths = deaths,
+                      .frees = frees,
                       .n_repeats = n_repeats,
                       .litter = options->litter };
   return sli_replay_measure (&task).nsec;
@@ -328,7 +327,7 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
     for (int reading = 0; reading < 2; reading++)
       for (int advised = 0; advised < 2; advised++)
         nsec[reading][advised][round] = together_measure (
-            options, times, advised != 0, reading ? DEATHS_READ : DEATHS_FREE);
+            options, times, advised != 0, reading ? FREES_READ : FREES_CALLED);
   for (int i = 0; i < 4; i++)
     qsort (nsec[i / 2][i % 2], n, sizeof (double), double_compare);
   /* others' work makes a run slower, never faster: the best of one beside
@@ -464,7 +463,7 @@ replay_all (ReplayOptions *options, const char *trace)
   sli_json_text (&out, "format", "slice-trace replay 1");
   sli_origin_write (&out, profile);
   sli_json_uint (&out, "operations", none.n_ops);
-  sli_json_uint (&out, "calls", none.n_births);
+  sli_json_uint (&out, "calls", none.n_allocs);
   sli_json_uint (&out, "bytes", none.bytes);
   sli_json_uint (&out, "peak", none.peak_live);
   sli_json_real (&out, "empty_nsec_per_op",

@@ -83,7 +83,7 @@ block_free (Operations *operations, const TraceEvent *event, unsigned thread,
     fprintf (file, "f %u %" PRIu32 "\n", thread, id);
   operations->resized[thread].address = event->address;
   operations->resized[thread].size = size;
-  operations->totals.n_deaths++;
+  operations->totals.n_frees++;
   operations->totals.live_bytes -= size;
   operations->free_ids[operations->n_free++] = id;
 }
@@ -107,7 +107,7 @@ block_alloc (Operations *operations, const TraceEvent *event,
   operations->sizes[id] = size;
   if (file != NULL)
     fprintf (file, "a %u %" PRIu32 " %" PRIu64 "\n", thread, id, size);
-  totals->n_births++;
+  totals->n_allocs++;
   totals->bytes += size;
   totals->live_bytes += size;
   if (totals->live_bytes > totals->peak_bytes)
@@ -121,8 +121,8 @@ sli_operations_add (Operations *operations, const TraceEvent *event,
                     FILE *file)
 {
   unsigned thread = (event->thread - 1) % N_THREADS_MAX;
-  if (trace_op_is_birth (event->op))
+  if (trace_op_is_alloc (event->op))
     block_alloc (operations, event, thread, file);
-  else if (trace_op_is_death (event->op))
+  else if (trace_op_is_free (event->op))
     block_free (operations, event, thread, file);
 }

@@ -14,8 +14,8 @@
 /* A block of size 0 counts as one of 1 byte: so it is repeated. */
 typedef struct
 {
-  uint64_t n_births;
-  uint64_t n_deaths;  /* of blocks that were allocated */
+  uint64_t n_allocs;
+  uint64_t n_frees;   /* of blocks that were allocated */
   uint64_t n_unknown; /* of others, left out */
   uint64_t bytes;     /* of all allocations */
   uint64_t live_bytes;

@@ -35,7 +35,7 @@
  * every tick, because their events are merged by time. */
 #define TRACE_COARSE_SHIFT 12u
 
-/* The operations.  Births are below 32, deaths below 48. */
+/* The operations.  Allocations are below 32, frees below 48. */
 typedef enum
 {
   TRACE_OP_NONE = 0,
@@ -84,13 +84,13 @@ typedef enum
 } TraceOp;
 
 static inline bool
-trace_op_is_birth (unsigned op)
+trace_op_is_alloc (unsigned op)
 {
   return op > TRACE_OP_NONE && op < TRACE_OP_FREE;
 }
 
 static inline bool
-trace_op_is_death (unsigned op)
+trace_op_is_free (unsigned op)
 {
   return op >= TRACE_OP_FREE && op < TRACE_OP_SCOPE_BEGIN;
 }
@@ -156,7 +156,7 @@ enum
   TRACE_COLUMN_TIME,    /* varint, delta, in units of 2^time_shift ticks */
   TRACE_COLUMN_ADDRESS, /* varint: a distance back or a zigzag delta >> 4 */
   TRACE_COLUMN_NODE,    /* zigzag delta */
-  TRACE_COLUMN_SIZE,    /* varint, births only */
+  TRACE_COLUMN_SIZE,    /* varint, allocs only */
   TRACE_COLUMN_LOW,     /* low 4 bits of addresses flagged as unaligned */
   TRACE_COLUMN_EXTRA,   /* varint: cost << 5 | log2 of the alignment */
   TRACE_N_COLUMNS

@@ -55,7 +55,7 @@ typedef struct
   TraceStream **heap;
   size_t n_streams, n_heap;
   uint64_t bytes_read;
-  unsigned n_passes; /* readings that were begun */
+  unsigned n_passes; /* readings that have started */
   bool is_reading;
 } TraceReader;
 

@@ -21,7 +21,7 @@ struct TraceStream
   uint8_t *raw;
   size_t n_raw_room, n_address_room;
   const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
-  uint64_t *addresses[2]; /* of births, of deaths, in the block */
+  uint64_t *addresses[2]; /* of allocs, of frees, in the block */
   uint32_t n_addresses[2];
   uint64_t last_address[2], last_node[2];
   uint64_t first_ticks, since;
@@ -122,7 +122,7 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
 }
 
 static bool
-address_read (TraceStream *stream, bool death, uint64_t *address)
+address_read (TraceStream *stream, bool is_free, uint64_t *address)
 {
   uint64_t value;
   if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
@@ -130,16 +130,17 @@ address_read (TraceStream *stream, bool death, uint64_t *address)
     return false;
   if (value & 1)
     {
-      uint32_t n = stream->n_addresses[!death];
+      uint32_t n = stream->n_addresses[!is_free];
       if (value >> 1 >= n)
         return false;
-      *address = stream->addresses[!death][n - 1 - (value >> 1)];
+      *address = stream->addresses[!is_free][n - 1 - (value >> 1)];
     }
   else
-    *address = (stream->last_address[death] + (uint64_t)unzigzag (value >> 1))
-               << 4;
-  stream->last_address[death] = *address >> 4;
-  stream->addresses[death][stream->n_addresses[death]++] = *address;
+    *address
+        = (stream->last_address[is_free] + (uint64_t) unzigzag (value >> 1))
+          << 4;
+  stream->last_address[is_free] = *address >> 4;
+  stream->addresses[is_free][stream->n_addresses[is_free]++] = *address;
   return true;
 }
 
@@ -160,14 +161,14 @@ event_decode (TraceStream *stream, uint32_t n_nodes)
   event->thread = stream->thread;
   event->size = 0;
   event->extra = 0;
-  bool death = trace_op_is_death (event->op);
+  bool is_free = trace_op_is_free (event->op);
   if (event->op >= TRACE_OP_SCOPE_BEGIN)
     {
       if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
                        stream->end[TRACE_COLUMN_ADDRESS], &event->address))
         return false;
     }
-  else if (!address_read (stream, death, &event->address))
+  else if (!address_read (stream, is_free, &event->address))
     return false;
   if (op & TRACE_OP_UNALIGNED)
     {
@@ -178,11 +179,11 @@ event_decode (TraceStream *stream, uint32_t n_nodes)
   if (!get_varint (&stream->at[TRACE_COLUMN_NODE],
                    stream->end[TRACE_COLUMN_NODE], &value))
     return false;
-  stream->last_node[death] += (uint64_t)unzigzag (value);
-  event->node = stream->last_node[death] < n_nodes
-                    ? (uint32_t)stream->last_node[death]
+  stream->last_node[is_free] += (uint64_t) unzigzag (value);
+  event->node = stream->last_node[is_free] < n_nodes
+                    ? (uint32_t) stream->last_node[is_free]
                     : TRACE_NODE_CUT;
-  if (trace_op_is_birth (event->op)
+  if (trace_op_is_alloc (event->op)
       && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
                       stream->end[TRACE_COLUMN_SIZE], &event->size))
     return false;

@@ -2,8 +2,8 @@
  *
  * Tools.  A block's events are split into columns that are alike in
  * themselves, and zstd takes them as one frame.  What makes the columns small:
- * addresses come back.  A free names the birth it ends by counting births
- * backwards, a birth that reuses a block just freed names that death; only
+ * addresses come back.  A free names the allocation it ends by counting allocs
+ * backwards, a allocation that reuses a block just freed names that free; only
  * the rest are written as differences.
  *
  * Design: chapter 13; docs/design/trace-format.md.
@@ -44,7 +44,7 @@ struct TraceWriter
   Column columns[TRACE_N_COLUMNS];
   Buffer raw, packed; /* of the block that is written */
   /* by address: its last allocation and free in the block, from 1 */
-  Table births, deaths;
+  Table allocs, frees;
   ZSTD_CCtx *zstd;
 };
 
@@ -151,15 +151,15 @@ put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
 {
   Column *columns = writer->columns;
   unsigned op = event->op;
-  bool death = trace_op_is_death (op);
-  Kind *own = &kinds[death];
+  bool is_free = trace_op_is_free (op);
+  Kind *own = &kinds[is_free];
   bool unaligned = has_address_kind (op) && (event->address & 15) != 0;
   columns[TRACE_COLUMN_OP].bytes[columns[TRACE_COLUMN_OP].n++]
       = (uint8_t)(op | (unaligned ? TRACE_OP_UNALIGNED : 0));
   if (has_address_kind (op))
     put_address (&columns[TRACE_COLUMN_ADDRESS], event->address & ~15ull, own,
-                 &kinds[!death], death ? &writer->deaths : &writer->births,
-                 death ? &writer->births : &writer->deaths);
+                 &kinds[!is_free], is_free ? &writer->frees : &writer->allocs,
+                 is_free ? &writer->allocs : &writer->frees);
   else
     put_varint (&columns[TRACE_COLUMN_ADDRESS], event->address);
   if (unaligned)
@@ -168,7 +168,7 @@ put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
   put_varint (&columns[TRACE_COLUMN_NODE],
               zigzag ((int64_t)event->node - (int64_t)own->node));
   own->node = event->node;
-  if (trace_op_is_birth (op))
+  if (trace_op_is_alloc (op))
     put_varint (&columns[TRACE_COLUMN_SIZE], event->size);
   if (has_extra)
     put_varint (&columns[TRACE_COLUMN_EXTRA], event->extra);
@@ -272,8 +272,8 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
           .flags
           = (uint8_t)(flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0)) };
   Kind kinds[2] = { { 0 } };
-  sli_table_clear (&writer->births);
-  sli_table_clear (&writer->deaths);
+  sli_table_clear (&writer->allocs);
+  sli_table_clear (&writer->frees);
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     writer->columns[i].n = 0;
   uint64_t last = 0;
@@ -340,8 +340,8 @@ sli_trace_finish (TraceWriter *writer)
     good = false;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     free (writer->columns[i].bytes);
-  sli_table_free (&writer->births);
-  sli_table_free (&writer->deaths);
+  sli_table_free (&writer->allocs);
+  sli_table_free (&writer->frees);
   free (writer->packed.bytes);
   free (writer->raw.bytes);
   free (writer->index);

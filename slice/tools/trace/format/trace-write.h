@@ -16,7 +16,7 @@ typedef struct
 {
   uint64_t ticks;
   uint64_t address; /* of scope markers: the string's id */
-  uint64_t size;    /* 0 for deaths */
+  uint64_t size;    /* 0 for frees */
   uint32_t node;
   uint32_t thread;
   uint32_t extra; /* cost << 5 | log2 of the alignment */

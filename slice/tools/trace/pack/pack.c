@@ -137,7 +137,7 @@ process_open (Packer *packer, Process *process)
 
 /* An empty file takes the name from the spool, so that a process that becomes
  * another program, and has the same number, takes the next.  Only after the
- * recorder has begun, which gives up by that name; and never on an old kernel,
+ * recorder has started, which gives up by that name; never on an old kernel,
  * where the recorder needs it (room_take() in record-spool.c). */
 static void
 name_take (const Packer *packer, Process *process)
@@ -553,7 +553,7 @@ sli_pack_running (Packer *packer)
 
 /* What a process could not begin for want of room (record-spool.c). */
 static void
-unbegun_say (Packer *packer)
+spools_without_room (Packer *packer)
 {
   DIR *directory = opendir (packer->spools);
   if (directory == NULL)
@@ -583,7 +583,7 @@ bool
 sli_pack_finish (Packer *packer)
 {
   processes_find (packer);
-  unbegun_say (packer);
+  spools_without_room (packer);
   for (size_t i = 0; i < packer->n_processes; i++)
     process_end (packer, &packer->processes[i],
                  process_alive (packer, &packer->processes[i]));

@@ -1,7 +1,7 @@
 /* spool.h - the memory that the recorder and the packer share
  *
  * One file per recorded process, mapped shared by both, so that what has been
- * written survives any death of the process.  It is sparse: the sizes below
+ * written survives any end of the process.  It is sparse: the sizes below
  * are places, not memory.
  *
  *   head | chunk states | log of modules and strings | stack tree | chunks

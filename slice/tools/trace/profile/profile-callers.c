@@ -17,8 +17,8 @@ static int
 caller_compare (const void *a, const void *b)
 {
   const Caller *left = a, *right = b;
-  if (left->births != right->births)
-    return left->births < right->births ? 1 : -1;
+  if (left->allocs != right->allocs)
+    return left->allocs < right->allocs ? 1 : -1;
   return strcmp (left->function, right->function);
 }
 
@@ -30,7 +30,7 @@ typedef struct
 } CallerList;
 
 static void
-caller_add (CallerList *list, const char *function, uint64_t births,
+caller_add (CallerList *list, const char *function, uint64_t allocs,
             uint64_t bytes)
 {
   uint32_t *number = sli_table_add_text (&list->by_name, function,
@@ -46,7 +46,7 @@ caller_add (CallerList *list, const char *function, uint64_t births,
       list->callers[list->n] = (Caller){ .function = function };
       *number = ++list->n;
     }
-  list->callers[*number - 1].births += births;
+  list->callers[*number - 1].allocs += allocs;
   list->callers[*number - 1].bytes += bytes;
 }
 
@@ -108,7 +108,7 @@ sli_profile_callers (const Profile *profile, uint32_t result,
       caller_add (&list,
                   consumer_of (profile, node, depth,
                                expression == NULL ? NULL : &compiled),
-                  profile->sites->births[node], profile->sites->bytes[node]);
+                  profile->sites->allocs[node], profile->sites->bytes[node]);
   if (expression != NULL)
     regfree (&compiled);
   return callers_end (&list);

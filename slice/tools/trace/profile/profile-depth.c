@@ -15,7 +15,7 @@
 
 static const unsigned level_depths[N_LEVELS_MAX] = { 1, 2, 3, 4, 6, 8 };
 #define SPLIT_GOOD_SHARE 0.80
-#define SPLIT_BIRTHS_MIN 100
+#define SPLIT_ALLOCS_MIN 100
 #define SPLIT_CLEAR_SHARE 0.25
 #define SPLIT_PART_SHARE 0.05
 #define SPLIT_PARTS_MAX 32
@@ -58,7 +58,7 @@ sli_level_make (Level *level, Sites *sites, unsigned depth)
   const TraceReader *reader = sites->reader;
   level->map = sli_tool_alloc (reader->n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < reader->n_nodes; node++)
-    level->map[node] = sites->births[node] > 0
+    level->map[node] = sites->allocs[node] > 0
                            ? sli_sites_of (sites, node, depth)
                            : SITE_NONE;
   level_finish (level, sites, reader->n_nodes);
@@ -102,11 +102,11 @@ sli_level_analyse (Profile *profile, const ProfileOptions *options,
 /* --- depth --------------------------------------------------------------- */
 
 double
-sli_births_share (const SiteStats *stats, const Totals *totals)
+sli_allocs_share (const SiteStats *stats, const Totals *totals)
 {
-  return totals->n_births == 0
+  return totals->n_allocs == 0
              ? 0
-             : (double)stats->births / (double)totals->n_births;
+             : (double) stats->allocs / (double) totals->n_allocs;
 }
 
 static bool
@@ -125,10 +125,10 @@ sli_split_wishes (const Analysis *analysis)
     {
       const SiteStats *stats = &analysis->stats[0][i];
       Verdict verdict;
-      sli_classify (stats, sli_births_share (stats, &analysis->totals),
+      sli_classify (stats, sli_allocs_share (stats, &analysis->totals),
                     analysis->totals.peak, &verdict);
       wanted[i]
-          = wants_split (verdict.class) && stats->births >= SPLIT_BIRTHS_MIN;
+          = wants_split (verdict.class) && stats->allocs >= SPLIT_ALLOCS_MIN;
       any |= wanted[i];
     }
   if (any)
@@ -232,7 +232,7 @@ classes_find (Depths *depths)
         {
           const SiteStats *stats = stats_of (depths, level, i);
           Verdict verdict;
-          sli_classify (stats, sli_births_share (stats, depths->totals),
+          sli_classify (stats, sli_allocs_share (stats, depths->totals),
                         depths->totals->peak, &verdict);
           depths->classes[level][i] = verdict.class;
         }
@@ -242,7 +242,7 @@ classes_find (Depths *depths)
 /* What a site's parts at one level come to. */
 typedef struct
 {
-  uint64_t better; /* births in parts of a better class than the whole's */
+  uint64_t better; /* allocs in parts of a better class than the whole's */
   uint64_t clear;  /* of these, in parts that are no small part of it */
   uint32_t n_parts;
 } Parts;
@@ -252,22 +252,22 @@ part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
           const SiteStats *part, SiteClass class)
 {
   parts->n_parts++;
-  if (part->births < SPLIT_BIRTHS_MIN || class == CLASS_RARE
+  if (part->allocs < SPLIT_ALLOCS_MIN || class == CLASS_RARE
       || class >= whole_class)
     return;
-  parts->better += part->births;
-  if ((double)part->births >= SPLIT_PART_SHARE * (double)whole->births)
-    parts->clear += part->births;
+  parts->better += part->allocs;
+  if ((double) part->allocs >= SPLIT_PART_SHARE * (double) whole->allocs)
+    parts->clear += part->allocs;
 }
 
 /* Most of it gets better; or it is a wrapper, with few callers, of whom some
  * have a clear way of their own, whatever the others do. */
 static bool
-parts_are_worth (const Parts *parts, uint64_t births)
+parts_are_worth (const Parts *parts, uint64_t allocs)
 {
-  return (double)parts->better >= SPLIT_GOOD_SHARE * (double)births
+  return (double) parts->better >= SPLIT_GOOD_SHARE * (double) allocs
          || (parts->n_parts <= SPLIT_PARTS_MAX
-             && (double)parts->clear >= SPLIT_CLEAR_SHARE * (double)births);
+             && (double) parts->clear >= SPLIT_CLEAR_SHARE * (double) allocs);
 }
 
 /* For each part at level `deep` of each site at level `high`: allocations in
@@ -297,10 +297,10 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
     }
   for (uint32_t i = 0; i < top->n; i++)
     {
-      uint64_t births = stats_of (depths, high, i)->births;
-      if (depths->split[high][i] == 0 && births >= SPLIT_BIRTHS_MIN
+      uint64_t allocs = stats_of (depths, high, i)->allocs;
+      if (depths->split[high][i] == 0 && allocs >= SPLIT_ALLOCS_MIN
           && wants_split (depths->classes[high][i])
-          && parts_are_worth (&parts[i], births))
+          && parts_are_worth (&parts[i], allocs))
         depths->split[high][i] = (uint8_t)deep;
     }
   for (unsigned i = high + 1; i <= deep; i++)
@@ -340,7 +340,7 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
   free (chosen);
 }
 
-/* Whose blocks an owner may be told from: of a site that has parts, the parts
+/* By whose blocks an owner may be known: of a site that has parts, the parts
  * of its shallowest depth.  A wrapper's blocks are many owners'. */
 static void
 owners_make (Profile *profile, const Depths *depths, Level *owners)

@@ -120,24 +120,24 @@ sizes_write (JsonOut *out, const SiteStats *stats)
 static void
 callers_write (JsonOut *out, const char *key, Caller *callers)
 {
-  uint64_t births = 0, rest = 0;
+  uint64_t allocs = 0, rest = 0;
   for (Caller *at = callers; at->function != NULL; at++)
-    births += at->births;
+    allocs += at->allocs;
   sli_json_begin (out, key, '[');
   size_t n = 0;
   for (Caller *at = callers; at->function != NULL; at++, n++)
     {
       if (n >= N_CALLERS_MAX)
         {
-          rest += at->births;
+          rest += at->allocs;
           continue;
         }
       sli_json_begin (out, NULL, '{');
       sli_json_text (out, "function", at->function);
-      sli_json_uint (out, "calls", at->births);
+      sli_json_uint (out, "calls", at->allocs);
       sli_json_uint (out, "bytes", at->bytes);
       sli_json_real (out, "percent",
-                     100.0 * (double)at->births / (double)births);
+                     100.0 * (double) at->allocs / (double) allocs);
       sli_json_end (out, '}');
     }
   if (rest > 0)
@@ -145,7 +145,7 @@ callers_write (JsonOut *out, const char *key, Caller *callers)
       sli_json_begin (out, NULL, '{');
       sli_json_text (out, "function", "(others)");
       sli_json_uint (out, "calls", rest);
-      sli_json_real (out, "percent", 100.0 * (double)rest / (double)births);
+      sli_json_real (out, "percent", 100.0 * (double) rest / (double) allocs);
       sli_json_end (out, '}');
     }
   sli_json_end (out, ']');
@@ -159,7 +159,7 @@ picture_write (JsonOut *out, const Picture *picture)
 {
   char row[PICTURE_COLUMNS + 1];
   sli_json_begin (out, "picture", '{');
-  sli_json_begin (out, "deaths", '[');
+  sli_json_begin (out, "frees", '[');
   for (int y = 0; y < PICTURE_ROWS; y++)
     {
       int end = 0;
@@ -252,21 +252,21 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   sli_json_text (out, "holds", result->verdict.holds);
   sli_json_text (out, "missed", result->verdict.missed);
   owner_write (out, profile, result);
-  sli_json_uint (out, "calls", stats->births);
+  sli_json_uint (out, "calls", stats->allocs);
   sli_json_uint (out, "bytes", stats->bytes);
-  sli_json_uint (out, "frees", stats->deaths);
+  sli_json_uint (out, "frees", stats->frees);
   sli_json_uint (out, "peak", stats->peak_bytes);
   sli_json_uint (out, "depth", profile->sites->sites[result->site].depth);
-  moments_write (out, "size_mean", "size_sd", (double)stats->bytes,
-                 stats->sum_size2, (double)stats->births);
+  moments_write (out, "size_mean", "size_sd", (double) stats->bytes,
+                 stats->sum_size2, (double) stats->allocs);
   moments_write (out, "life_mean", "life_sd", stats->sum_life,
-                 stats->sum_life2, (double)stats->deaths);
+                 stats->sum_life2, (double) stats->frees);
   if (stats->n_costs > 0)
     {
       double nsec_per_tick = profile->cost_nsec_per_tick;
       sli_json_real (out, "alloc_nsec", (double)stats->cost * nsec_per_tick);
       sli_json_real (out, "free_nsec",
-                     (double)stats->death_cost * nsec_per_tick);
+                     (double) stats->free_cost * nsec_per_tick);
       sli_json_uint (out, "interrupted", stats->n_cost_outliers);
     }
   numbers_write (out, &result->verdict);
@@ -371,8 +371,8 @@ totals_write (JsonOut *out, const Profile *profile)
   const TraceReader *reader = profile->reader;
   sli_json_begin (out, "totals", '{');
   sli_json_uint (out, "events", totals->n_events);
-  sli_json_uint (out, "calls", totals->n_births);
-  sli_json_uint (out, "frees", totals->n_deaths);
+  sli_json_uint (out, "calls", totals->n_allocs);
+  sli_json_uint (out, "frees", totals->n_frees);
   sli_json_uint (out, "bytes", totals->bytes);
   sli_json_uint (out, "peak", totals->peak);
   sli_json_uint (out, "peak_blocks", totals->peak_n);
@@ -387,8 +387,8 @@ totals_write (JsonOut *out, const Profile *profile)
       sli_profile_seconds (profile, totals->last_ticks - totals->first_ticks));
   sli_json_real (out, "byte_seconds",
                  totals->live_integral / (double)reader->head.ticks_per_sec);
-  sli_json_uint (out, "unknown_frees", totals->n_unknown_deaths);
-  sli_json_uint (out, "lost_frees", totals->n_lost_deaths);
+  sli_json_uint (out, "unknown_frees", totals->n_unknown_frees);
+  sli_json_uint (out, "lost_frees", totals->n_lost_frees);
   sli_json_uint (out, "dropped_nested", reader->summary.n_dropped_nested);
   sli_json_uint (out, "dropped_full", reader->summary.n_dropped_full);
   sli_json_bool (out, "cut",
@@ -397,10 +397,10 @@ totals_write (JsonOut *out, const Profile *profile)
   sli_json_uint (out, "damaged_blocks", reader->n_damaged);
   if (reader->summary.plain_nsec > 0)
     sli_json_uint (out, "plain_nsec", reader->summary.plain_nsec);
-  moments_write (out, "size_mean", "size_sd", (double)totals->bytes,
-                 totals->sum_size2, (double)totals->n_births);
+  moments_write (out, "size_mean", "size_sd", (double) totals->bytes,
+                 totals->sum_size2, (double) totals->n_allocs);
   moments_write (out, "life_mean", "life_sd", totals->sum_life,
-                 totals->sum_life2, (double)totals->n_deaths);
+                 totals->sum_life2, (double) totals->n_frees);
   log2_write (out, "size_log2", totals->size_n);
   log2_write (out, "size_bytes_log2", totals->size_bytes);
   log2_write (out, "life_log2", totals->life_n);
@@ -541,7 +541,7 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   totals_write (&out, profile);
   for (uint32_t i = 0; i < profile->n_results; i++)
     by_class[profile->results[i].verdict.class]
-        += profile->results[i].stats->births;
+        += profile->results[i].stats->allocs;
   sli_json_begin (&out, "classes", '{');
   for (int i = 0; i < N_CLASSES; i++)
     sli_json_uint (&out, sli_class_name ((SiteClass)i), by_class[i]);

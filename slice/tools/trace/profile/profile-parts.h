@@ -60,7 +60,7 @@ Analysis *sli_level_analyse (Profile *profile, const ProfileOptions *options,
                              const char *what, const Level *first,
                              const Level *const *levels, unsigned n_levels,
                              Sites *frames);
-double sli_births_share (const SiteStats *stats, const Totals *totals);
+double sli_allocs_share (const SiteStats *stats, const Totals *totals);
 /* Whether some site of depth 1 should be looked at deeper. */
 bool *sli_split_wishes (const Analysis *analysis);
 /* The sites at their depths, from the numbers at depth 1; *stats is freed by

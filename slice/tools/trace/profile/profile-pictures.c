@@ -22,7 +22,7 @@ typedef struct
   uint32_t column[N_AXES];
   uint64_t peak_event, chosen_ticks;
   bool chosen_done;
-  uint32_t death_node;
+  uint32_t free_node;
 } Detail;
 
 static unsigned
@@ -96,8 +96,8 @@ result_of (const Detail *detail, const LiveObject *object)
 }
 
 static void
-detail_birth (void *user, const Analysis *analysis, LiveObject *object,
-              uint32_t site)
+detail_allocated (void *user, const Analysis *analysis, LiveObject *object,
+                  uint32_t site)
 {
   Detail *detail = user;
   uint32_t result = result_of (detail, object);
@@ -119,11 +119,12 @@ detail_birth (void *user, const Analysis *analysis, LiveObject *object,
 }
 
 static void
-cell_mark (Detail *detail, Picture *picture, uint64_t birth, uint64_t death)
+cell_mark (Detail *detail, Picture *picture, uint64_t allocated,
+           uint64_t freed)
 {
   uint8_t *cell
-      = &picture->cells[scaled (death, detail->n_events, PICTURE_ROWS)]
-                       [scaled (birth, detail->n_events, PICTURE_COLUMNS)];
+      = &picture->cells[scaled (freed, detail->n_events, PICTURE_ROWS)]
+                       [scaled (allocated, detail->n_events, PICTURE_COLUMNS)];
   if (*cell < 255)
     ++*cell;
 }
@@ -146,7 +147,7 @@ free_pair (Profile *profile, uint32_t result, uint32_t node)
 }
 
 static void
-detail_death (void *user, const Analysis *analysis, const LiveObject *object,
+detail_freed (void *user, const Analysis *analysis, const LiveObject *object,
               uint32_t site, unsigned op)
 {
   Detail *detail = user;
@@ -159,7 +160,7 @@ detail_death (void *user, const Analysis *analysis, const LiveObject *object,
   Picture *picture = detail->profile->results[result].picture;
   if (picture == NULL)
     return;
-  FreePair *pair = free_pair (detail->profile, result, detail->death_node);
+  FreePair *pair = free_pair (detail->profile, result, detail->free_node);
   if (pair != NULL)
     {
       pair->n++;
@@ -167,8 +168,8 @@ detail_death (void *user, const Analysis *analysis, const LiveObject *object,
     }
   picture->live_n--;
   picture->live -= rounded_size (object->size);
-  picture->life_n[log2_of (analysis->now - object->birth)]++;
-  cell_mark (detail, picture, object->birth, analysis->now);
+  picture->life_n[log2_of (analysis->now - object->allocated)]++;
+  cell_mark (detail, picture, object->allocated, analysis->now);
   if (picture->live_n == 0)
     {
       picture->offset = 0;
@@ -195,7 +196,7 @@ live_note (void *user, const LiveObject *object)
 static void
 detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
 {
-  detail->death_node = event->node;
+  detail->free_node = event->node;
   if (detail->profile->chosen_live != NULL && !detail->chosen_done
       && event->ticks >= detail->chosen_ticks)
     {
@@ -261,7 +262,7 @@ sli_detail_read (Profile *profile, const ProfileOptions *options)
                                          * (double)reader->head.ticks_per_sec);
     }
   profile->free_pairs = sli_tool_zero (FREE_PAIRS_MOST * sizeof (FreePair));
-  analysis->observer = (Observer){ detail_birth, detail_death, &detail };
+  analysis->observer = (Observer){ detail_allocated, detail_freed, &detail };
   Reading reading;
   const TraceEvent *event;
   sli_reading_begin (&reading, profile, options, analysis, "pictures");

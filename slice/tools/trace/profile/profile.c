@@ -16,12 +16,12 @@ rank_compare (const void *a, const void *b)
 {
   const SiteStats *left = ranking[*(const uint32_t *)a].stats;
   const SiteStats *right = ranking[*(const uint32_t *)b].stats;
-  uint64_t left_cost = left->cost + left->death_cost;
-  uint64_t right_cost = right->cost + right->death_cost;
+  uint64_t left_cost = left->cost + left->free_cost;
+  uint64_t right_cost = right->cost + right->free_cost;
   if (left_cost != right_cost)
     return left_cost < right_cost ? 1 : -1;
-  if (left->births != right->births)
-    return left->births < right->births ? 1 : -1;
+  if (left->allocs != right->allocs)
+    return left->allocs < right->allocs ? 1 : -1;
   if (left->bytes != right->bytes)
     return left->bytes < right->bytes ? 1 : -1;
   return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
@@ -64,15 +64,15 @@ verdicts_find (Profile *profile)
   uint64_t cost = 0;
   for (uint32_t i = 0; i < profile->n_results; i++)
     cost += profile->results[i].stats->cost
-            + profile->results[i].stats->death_cost;
+            + profile->results[i].stats->free_cost;
   profile->cost_nsec_per_tick = cost_nsec_per_tick (profile, cost);
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       SiteResult *result = &profile->results[i];
       const SiteStats *stats = result->stats;
-      double share
-          = cost > 0 ? (double)(stats->cost + stats->death_cost) / (double)cost
-                     : sli_births_share (stats, &profile->totals);
+      double share = cost > 0 ? (double) (stats->cost + stats->free_cost)
+                                    / (double) cost
+                              : sli_allocs_share (stats, &profile->totals);
       sli_classify (stats, share, profile->totals.peak, &result->verdict);
     }
 }

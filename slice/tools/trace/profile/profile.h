@@ -20,7 +20,8 @@
 /* Drawn for a hotline. */
 typedef struct
 {
-  uint8_t cells[PICTURE_ROWS][PICTURE_COLUMNS]; /* deaths; row 0: birth 0 */
+  uint8_t cells[PICTURE_ROWS]
+               [PICTURE_COLUMNS]; /* frees; row 0: allocation 0 */
   uint64_t offset_low[PICTURE_COLUMNS], offset_high[PICTURE_COLUMNS];
   uint64_t live_high[PICTURE_COLUMNS];
   uint64_t live, offset, offset_most, live_n;
@@ -102,14 +103,14 @@ double sli_profile_seconds (const Profile *profile, uint64_t ticks);
 typedef struct
 {
   const char *function;
-  uint64_t births, bytes;
+  uint64_t allocs, bytes;
 } Caller;
 
 /* Sorted by allocations; ends with function NULL; freed by the caller. */
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
 const char *sli_profile_common (const Profile *profile, uint32_t result);
-/* Functions that free the site's blocks cannot be told from nodes alone, so
+/* Functions that free the site's blocks are not known from nodes alone, so
  * they are kept by the last reading. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
 

@@ -129,7 +129,7 @@ event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
 
 /* This moment, after all that the program did before.  Without the wait the
  * clock may be read while the block that dies is still on its way from the
- * thread that made it, and the death come out before the birth. */
+ * thread that made it, and the free come out before the allocation. */
 static uint64_t
 time_after (void)
 {
@@ -137,7 +137,7 @@ time_after (void)
 }
 
 void
-sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
+sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
                   uint32_t extra)
 {
   if (UNLIKELY (self->inside != 0))
@@ -170,8 +170,8 @@ sli_record_birth (RecordThread *self, unsigned op, void *block, size_t size,
 
 /* now  when the block was about to be given back; 0 for this moment */
 void
-sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
-                  uint64_t now)
+sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
+                 uint64_t now)
 {
   if (UNLIKELY (self->inside != 0))
     {
@@ -188,7 +188,7 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
     }
   if (LIKELY (now == 0))
     now = time_after ();
-  uint32_t line = self->line; /* the next birth's, a realloc's maybe */
+  uint32_t line = self->line; /* the next allocation's, a realloc's maybe */
   self->line = 0;
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
   self->line = line;
@@ -198,7 +198,7 @@ sli_record_death (RecordThread *self, unsigned op, void *block, uint32_t extra,
   record_leave (self);
 }
 
-/* A block that a failed realloc left alive: its death is taken back. */
+/* A block that a failed realloc left alive: its free is taken back. */
 void
 sli_record_kept (RecordThread *self, void *block)
 {
@@ -240,7 +240,7 @@ slice_trace_mark_v1 (const char *name)
   sli_record_marker (TRACE_OP_MARK, name);
 }
 
-/* The next birth of this thread comes from that source line. */
+/* The next allocation of this thread comes from that source line. */
 RECORD_API void
 slice_trace_line_v1 (const char *file_line)
 {

@@ -18,14 +18,14 @@
 #include <link.h>
 #include <slice/hooks.h>
 
-static const uint8_t birth_ops[]
+static const uint8_t alloc_ops[]
     = { [SLICE_TRACE_SLICE] = TRACE_OP_SLICE_ALLOC,
         [SLICE_TRACE_CONTEXT] = TRACE_OP_CONTEXT_ALLOC,
         [SLICE_TRACE_LINEAR] = TRACE_OP_LINEAR_ALLOC,
         [SLICE_TRACE_STACK] = TRACE_OP_STACK_ALLOC,
         [SLICE_TRACE_POOL] = TRACE_OP_POOL_ALLOC,
         [SLICE_TRACE_TLSF] = TRACE_OP_TLSF_ALLOC };
-static const uint8_t death_ops[]
+static const uint8_t free_ops[]
     = { [SLICE_TRACE_SLICE] = TRACE_OP_SLICE_FREE,
         [SLICE_TRACE_CONTEXT] = TRACE_OP_CONTEXT_FREE,
         [SLICE_TRACE_LINEAR] = TRACE_OP_LINEAR_FREE,
@@ -38,7 +38,8 @@ hook_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
   self->hooked = true;
-  sli_record_birth (self, birth_ops[kind], (void *)(uintptr_t)block, bytes, 0);
+  sli_record_alloc (self, alloc_ops[kind], (void *) (uintptr_t) block, bytes,
+                    0);
   self->hooked = false;
 }
 
@@ -48,7 +49,7 @@ hook_free (SliceTraceKind kind, const void *block, size_t bytes)
   RecordThread *self = &sli_record_self;
   (void)bytes;
   self->hooked = true;
-  sli_record_death (self, death_ops[kind], (void *)(uintptr_t)block, 0, 0);
+  sli_record_free (self, free_ops[kind], (void *) (uintptr_t) block, 0, 0);
   self->hooked = false;
 }
 
@@ -59,9 +60,10 @@ hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
 {
   RecordThread *self = &sli_record_self;
   self->hooked = true;
-  sli_record_death (self, TRACE_OP_REALLOC_FREE,
-                    (void *)(uintptr_t)old_block, 0, 0);
-  sli_record_birth (self, birth_ops[kind], (void *)(uintptr_t)block, bytes, 0);
+  sli_record_free (self, TRACE_OP_REALLOC_FREE, (void *) (uintptr_t) old_block,
+                   0, 0);
+  sli_record_alloc (self, alloc_ops[kind], (void *) (uintptr_t) block, bytes,
+                    0);
   self->hooked = false;
 }
 

@@ -505,7 +505,7 @@ library_note (struct dl_phdr_info *info, size_t size, void *inside)
   if (!module_bounds (info, &module) || (uint64_t)inside < module.low
       || (uint64_t)inside >= module.high)
     return 0;
-  /* one that is linked into the program can't be told from it */
+  /* one that is linked into the program can't be known from it */
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
       stack.library_low = module.low;

@@ -98,7 +98,7 @@ insists_on_first (const char *list)
 }
 
 /* With another malloc in front nothing would ever come here.  The program has
- * not begun yet, so it begins again with this object first.  Not where the
+ * not started yet, so it starts again with this object first.  Not where the
  * dynamic linker was called as a program (AT_BASE is 0): it has taken its own
  * arguments away. */
 static void

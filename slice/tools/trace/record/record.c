@@ -3,8 +3,8 @@
  * Tools: the preloaded object (record.h).  Every entry calls the next
  * definition of its name, whoever provides it, and writes one event, two for
  * realloc.  The order within an event is what makes the merged order of
- * several threads right: the time of a death is read before the block is
- * given back, the time of a birth after it was handed out.
+ * several threads right: the time of a free is read before the block is
+ * given back, the time of a allocation after it was handed out.
  *
  * Before dlsym() has found the next malloc, requests are served from a small
  * static arena; such blocks are never given to a real free().
@@ -162,7 +162,7 @@ malloc (size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.malloc (size);
   uint32_t extra = cost_end (begin);
-  sli_record_birth (&sli_record_self, TRACE_OP_MALLOC, block, size, extra);
+  sli_record_alloc (&sli_record_self, TRACE_OP_MALLOC, block, size, extra);
   return block;
 }
 
@@ -174,7 +174,7 @@ calloc (size_t n, size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.calloc (n, size);
   uint32_t extra = cost_end (begin);
-  sli_record_birth (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
+  sli_record_alloc (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
   return block;
 }
 
@@ -186,7 +186,7 @@ timed_free (RecordThread *self, void *block)
   uint64_t begin = cost_begin ();
   next.free (block);
   uint32_t extra = cost_end (begin);
-  sli_record_death (self, TRACE_OP_FREE, block, extra, begin);
+  sli_record_free (self, TRACE_OP_FREE, block, extra, begin);
 }
 
 RECORD_API void
@@ -201,7 +201,7 @@ free (void *block)
       timed_free (&sli_record_self, block);
       return;
     }
-  sli_record_death (&sli_record_self, TRACE_OP_FREE, block, 0, 0);
+  sli_record_free (&sli_record_self, TRACE_OP_FREE, block, 0, 0);
   next.free (block);
 }
 
@@ -224,13 +224,13 @@ realloc_as (unsigned op, void *block, size_t size)
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
   if (block != NULL)
-    sli_record_death (self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
-                      block, 0, 0);
+    sli_record_free (self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
+                     block, 0, 0);
   uint64_t begin = cost_begin ();
   void *fresh = next.realloc (block, size);
   uint32_t extra = cost_end (begin);
   if (fresh != NULL || block == NULL)
-    sli_record_birth (self, op, fresh, size, extra);
+    sli_record_alloc (self, op, fresh, size, extra);
   else if (size != 0)
     sli_record_kept (self, block);
   return fresh;
@@ -262,7 +262,7 @@ memalign (size_t alignment, size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.memalign (alignment, size);
   uint32_t extra = cost_end (begin) | alignment_extra (alignment);
-  sli_record_birth (&sli_record_self, TRACE_OP_MEMALIGN, block, size, extra);
+  sli_record_alloc (&sli_record_self, TRACE_OP_MEMALIGN, block, size, extra);
   return block;
 }
 
@@ -280,7 +280,7 @@ posix_memalign (void **result, size_t alignment, size_t size)
   uint32_t extra = cost_end (begin) | alignment_extra (alignment);
   if (error == 0)
     *result = block;
-  sli_record_birth (&sli_record_self, TRACE_OP_POSIX_MEMALIGN,
+  sli_record_alloc (&sli_record_self, TRACE_OP_POSIX_MEMALIGN,
                     error == 0 ? block : NULL, size, extra);
   return error;
 }
@@ -293,7 +293,7 @@ aligned_alloc (size_t alignment, size_t size)
   uint64_t begin = cost_begin ();
   void *block = next.aligned_alloc (alignment, size);
   uint32_t extra = cost_end (begin) | alignment_extra (alignment);
-  sli_record_birth (&sli_record_self, TRACE_OP_ALIGNED_ALLOC, block, size,
+  sli_record_alloc (&sli_record_self, TRACE_OP_ALIGNED_ALLOC, block, size,
                     extra);
   return block;
 }
@@ -304,7 +304,7 @@ valloc (size_t size)
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (4096, size);
   void *block = next.valloc (size);
-  sli_record_birth (&sli_record_self, TRACE_OP_VALLOC, block, size, 12);
+  sli_record_alloc (&sli_record_self, TRACE_OP_VALLOC, block, size, 12);
   return block;
 }
 
@@ -314,7 +314,7 @@ pvalloc (size_t size)
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (4096, size);
   void *block = next.pvalloc (size);
-  sli_record_birth (&sli_record_self, TRACE_OP_PVALLOC, block, size, 12);
+  sli_record_alloc (&sli_record_self, TRACE_OP_PVALLOC, block, size, 12);
   return block;
 }
 

@@ -51,7 +51,7 @@ typedef struct
   uint32_t chunk_index;
   uint32_t thread; /* 0: not numbered yet */
   uint32_t exit_rounds;
-  uint32_t line; /* string id of a source line for the next birth */
+  uint32_t line; /* string id of a source line for the next allocation */
   /* the stack of the last full walk, outermost frame first */
   uint32_t depth;
   uint32_t nodes[RECORD_DEPTH_MAX];
@@ -121,10 +121,10 @@ bool sli_record_next_ready (void);
 void sli_record_child_start (RecordThread *self);
 
 /* record-event.c */
-void sli_record_birth (RecordThread *self, unsigned op, void *block,
+void sli_record_alloc (RecordThread *self, unsigned op, void *block,
                        size_t size, uint32_t extra);
-void sli_record_death (RecordThread *self, unsigned op, void *block,
-                       uint32_t extra, uint64_t now);
+void sli_record_free (RecordThread *self, unsigned op, void *block,
+                      uint32_t extra, uint64_t now);
 void sli_record_kept (RecordThread *self, void *block);
 void sli_record_marker (unsigned op, const char *name);
 bool sli_record_enter (RecordThread *self);

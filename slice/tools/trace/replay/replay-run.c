@@ -41,7 +41,7 @@ typedef struct
   size_t visited; /* 0, read from the last block that was visited */
   volatile unsigned sink;
   /* what was done, counted in the round that is not timed */
-  uint64_t n_ops, n_births, bytes, live, peak;
+  uint64_t n_ops, n_allocs, bytes, live, peak;
 } Replay;
 
 static void *
@@ -149,7 +149,7 @@ arena_of (Replay *replay, const ReplayOp *op, uint32_t group)
 static void
 alloc_replay (Replay *replay, const ReplayOp *op, ReplayArena *arena)
 {
-  ReplaySlot *slot = &replay->slots[op->slot_birth >> 1];
+  ReplaySlot *slot = &replay->slots[op->slot_allocated >> 1];
   arena->n_live++;
   slot->size = op->size;
   slot->block = sli_backends[arena->backend].alloc (
@@ -223,16 +223,16 @@ static void
 op_count (Replay *replay, const ReplayOp *op)
 {
   replay->n_ops++;
-  if (op->slot_birth & 1)
+  if (op->slot_allocated & 1)
     {
-      replay->n_births++;
+      replay->n_allocs++;
       replay->bytes += op->size;
       replay->live += op->size;
       if (replay->live > replay->peak)
         replay->peak = replay->live;
     }
   else
-    replay->live -= replay->slots[op->slot_birth >> 1].size;
+    replay->live -= replay->slots[op->slot_allocated >> 1].size;
 }
 
 static void
@@ -241,7 +241,7 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
 {
   const uint64_t n_ops = replay->head->n_ops;
   const uint32_t only = replay->task->only_site;
-  const ReplayDeaths deaths = replay->task->deaths;
+  const ReplayFrees frees = replay->task->frees;
   const uint64_t n_sites = replay->head->n_sites;
   uint64_t next_sample = 0;
   for (uint64_t i = 0; i < n_ops; i++)
@@ -249,12 +249,12 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
       const ReplayOp *op = &replay->ops[i];
       if (only != SITE_NONE && op->site != only)
         continue;
-      if (deaths == DEATHS_NONE && !(op->slot_birth & 1))
+      if (frees == FREES_NONE && !(op->slot_allocated & 1))
         continue;
       if (replay->task->pollute_lines > 0)
         pollute (replay);
-      uint32_t slot = op->slot_birth >> 1;
-      if (op->slot_birth & 1)
+      uint32_t slot = op->slot_allocated >> 1;
+      if (op->slot_allocated & 1)
         {
           uint32_t group = op->group_align >> 5;
           ReplayArena *arena = arena_of (replay, op, group);
@@ -265,9 +265,9 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
         }
       else
         {
-          if (deaths == DEATHS_VISIT)
+          if (frees == FREES_VISIT)
             visit (replay, &replay->slots[slot]);
-          else if (deaths == DEATHS_READ)
+          else if (frees == FREES_READ)
             replay->sink
                 = *(const volatile uint8_t *) replay->slots[slot].block;
           uint32_t number = slot_arena[slot];
@@ -356,7 +356,7 @@ sli_replay_run (const ReplayTask *task)
       peak = curve[i];
   printf ("%llu %llu %llu %llu %.9f %.9f %llu",
           (unsigned long long) replay.n_ops,
-          (unsigned long long) replay.n_births,
+          (unsigned long long) replay.n_allocs,
           (unsigned long long) replay.bytes, (unsigned long long) replay.peak,
           times[0], times[n / 2], (unsigned long long) peak);
   for (int i = 0; i < N_CURVE; i++)

@@ -32,12 +32,12 @@ typedef struct
   uint32_t *slot_op; /* by slot: the allocation's place in ops */
   uint32_t *free_slots;
   uint32_t n_slots, n_free, n_slots_room;
-  uint32_t *group_deaths; /* by group */
+  uint32_t *group_frees; /* by group */
   uint32_t n_groups, n_groups_room;
   Burst *burst; /* by site */
   uint32_t *slot_group; /* by slot: what its allocation would be in */
   Table parts; /* the group of a site, lane and nested activation */
-  uint64_t bytes, n_births;
+  uint64_t bytes, n_allocs;
 } OpWriter;
 
 static ReplayOp *
@@ -77,10 +77,10 @@ group_new (OpWriter *writer)
   if (group >= writer->n_groups_room)
     {
       writer->n_groups_room = group * 2 + 64;
-      writer->group_deaths = sli_tool_grow (
-          writer->group_deaths, writer->n_groups_room * sizeof (uint32_t));
+      writer->group_frees = sli_tool_grow (
+          writer->group_frees, writer->n_groups_room * sizeof (uint32_t));
     }
-  writer->group_deaths[group] = 0;
+  writer->group_frees[group] = 0;
   return group;
 }
 
@@ -94,7 +94,7 @@ part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
   if (*group == 0)
     {
       *group = group_new (writer);
-      writer->group_deaths[*group] = BURST_RUN_MIN;
+      writer->group_frees[*group] = BURST_RUN_MIN;
     }
   return *group;
 }
@@ -118,7 +118,7 @@ is_in_function (const SiteResult *result)
 }
 
 static uint32_t
-group_of_birth (OpWriter *writer, const Analysis *analysis,
+group_of_alloc (OpWriter *writer, const Analysis *analysis,
                 const LiveObject *object, uint32_t site)
 {
   const SiteResult *result = &writer->profile->results[site];
@@ -134,8 +134,8 @@ group_of_birth (OpWriter *writer, const Analysis *analysis,
 
 /* What is freed after its function returned is no part of the arena. */
 static uint32_t
-group_of_death (const OpWriter *writer, const Analysis *analysis,
-                const LiveObject *object, const SiteResult *result)
+group_of_free (const OpWriter *writer, const Analysis *analysis,
+               const LiveObject *object, const SiteResult *result)
 {
   uint32_t number;
   const Lane *lane = sli_analysis_lane (analysis, object, 0, &number);
@@ -146,24 +146,24 @@ group_of_death (const OpWriter *writer, const Analysis *analysis,
 }
 
 static void
-op_birth (void *user, const Analysis *analysis, LiveObject *object,
-          uint32_t unused)
+op_allocated (void *user, const Analysis *analysis, LiveObject *object,
+              uint32_t unused)
 {
   OpWriter *writer = user;
   uint32_t site = writer->profile->final_map[object->node];
   (void)unused;
   object->slot = slot_take (writer);
-  uint32_t group = group_of_birth (writer, analysis, object, site);
+  uint32_t group = group_of_alloc (writer, analysis, object, site);
   writer->slot_group[object->slot] = group;
   writer->slot_op[object->slot] = (uint32_t)writer->n_ops;
   ReplayOp *op = op_add (writer);
-  op->slot_birth = object->slot << 1 | 1;
+  op->slot_allocated = object->slot << 1 | 1;
   op->size = object->size > UINT32_MAX ? UINT32_MAX : (uint32_t)object->size;
   op->site = site;
   op->group_align
       = is_in_function (&writer->profile->results[site]) ? 0 : group << 5;
   writer->burst[site].group = 0;
-  writer->n_births++;
+  writer->n_allocs++;
   writer->bytes += object->size;
 }
 
@@ -174,35 +174,35 @@ groups_settle (OpWriter *writer)
   for (size_t i = 0; i < writer->n_ops; i++)
     {
       uint32_t group = writer->ops[i].group_align >> 5;
-      if (group != 0 && writer->group_deaths[group] < BURST_RUN_MIN)
+      if (group != 0 && writer->group_frees[group] < BURST_RUN_MIN)
         writer->ops[i].group_align &= 31;
     }
 }
 
 /* The site's frees since its last allocation are one group. */
 static void
-op_death (void *user, const Analysis *analysis, const LiveObject *object,
+op_freed (void *user, const Analysis *analysis, const LiveObject *object,
           uint32_t unused, unsigned kind)
 {
   OpWriter *writer = user;
   (void)unused;
   (void)kind;
-  ReplayOp *birth = &writer->ops[writer->slot_op[object->slot]];
-  const SiteResult *result = &writer->profile->results[birth->site];
+  ReplayOp *alloc = &writer->ops[writer->slot_op[object->slot]];
+  const SiteResult *result = &writer->profile->results[alloc->site];
   if (result->verdict.class == CLASS_OWNER)
     {
-      Burst *burst = &writer->burst[birth->site];
+      Burst *burst = &writer->burst[alloc->site];
       if (burst->group == 0)
         burst->group = group_new (writer);
-      writer->group_deaths[burst->group]++;
-      birth->group_align |= burst->group << 5;
+      writer->group_frees[burst->group]++;
+      alloc->group_align |= burst->group << 5;
     }
   else
-    birth->group_align
-        |= group_of_death (writer, analysis, object, result) << 5;
-  uint32_t site = birth->site;
-  ReplayOp *op = op_add (writer); /* may move *birth */
-  *op = (ReplayOp){ .slot_birth = object->slot << 1, .site = site };
+    alloc->group_align |= group_of_free (writer, analysis, object, result)
+                          << 5;
+  uint32_t site = alloc->site;
+  ReplayOp *op = op_add (writer); /* may move *alloc */
+  *op = (ReplayOp){ .slot_allocated = object->slot << 1, .site = site };
   writer->free_slots[writer->n_free++] = object->slot;
 }
 
@@ -213,8 +213,8 @@ ops_save (const OpWriter *writer, int fd)
   ReplayHead head = { .n_ops = writer->n_ops,
                       .n_slots = writer->n_slots,
                       .n_sites = profile->n_results,
-                      .n_groups = (uint64_t)writer->n_groups + 1,
-                      .n_births = writer->n_births,
+                      .n_groups = (uint64_t) writer->n_groups + 1,
+                      .n_allocs = writer->n_allocs,
                       .bytes = writer->bytes,
                       .peak = profile->totals.peak };
   FILE *file = fdopen (dup (fd), "wb");
@@ -250,7 +250,7 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
   const uint32_t *maps[1] = { profile->final_map };
   const uint32_t n_sites[1] = { profile->n_results };
   Analysis *analysis = sli_analysis_new (1, maps, n_sites);
-  analysis->observer = (Observer){ op_birth, op_death, &writer };
+  analysis->observer = (Observer){ op_allocated, op_freed, &writer };
   for (uint32_t i = 0; i < profile->n_results; i++)
     if (is_in_function (&profile->results[i]))
       analysis->frames = profile->sites;
@@ -261,7 +261,7 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
     {
       size_t at = writer.n_ops;
       sli_analysis_event (analysis, event);
-      if (trace_op_is_birth (event->op) && writer.n_ops > at)
+      if (trace_op_is_alloc (event->op) && writer.n_ops > at)
         writer.ops[writer.n_ops - 1].group_align |= event->extra & 31;
     }
   sli_analysis_free (analysis);
@@ -269,7 +269,7 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
   if (!ops_save (&writer, file.fd))
     sli_tool_exit (TOOL_FAILED, "the operations' file: %s", strerror (errno));
   free (writer.burst);
-  free (writer.group_deaths);
+  free (writer.group_frees);
   free (writer.ops);
   free (writer.slot_op);
   free (writer.free_slots);

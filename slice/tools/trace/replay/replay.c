@@ -33,7 +33,7 @@ child_exec (const ReplayTask *task, int out)
   snprintf (numbers[2], 24, "%zu", task->block_bytes);
   snprintf (numbers[3], 24, "%u", task->pollute_lines);
   snprintf (numbers[4], 24, "%d", task->litter);
-  snprintf (numbers[5], 24, "%d", (int)task->deaths);
+  snprintf (numbers[5], 24, "%d", (int) task->frees);
   execl ("/proc/self/exe", "slice-trace", "replay-run", task->ops_path,
          task->advised ? "advised" : sli_backend_name (task->backend),
          numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
@@ -51,7 +51,7 @@ result_parse (FILE *file, ReplayResult *result)
       != 7)
     return false;
   result->n_ops = numbers[0];
-  result->n_births = numbers[1];
+  result->n_allocs = numbers[1];
   result->bytes = numbers[2];
   result->peak_live = numbers[3];
   result->rss_peak = numbers[4];
@@ -97,12 +97,12 @@ sli_command_replay_run (int argc, char **argv)
   argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,
-                      .only_site = (uint32_t)strtoul (argv[2], NULL, 10),
-                      .n_repeats = (unsigned)atoi (argv[3]),
+                      .only_site = (uint32_t) strtoul (argv[2], NULL, 10),
+                      .n_repeats = (unsigned) atoi (argv[3]),
                       .block_bytes = strtoul (argv[4], NULL, 10),
-                      .pollute_lines = (unsigned)atoi (argv[5]),
+                      .pollute_lines = (unsigned) atoi (argv[5]),
                       .litter = atoi (argv[6]) != 0,
-                      .deaths = (ReplayDeaths)atoi (argv[7]) };
+                      .frees = (ReplayFrees) atoi (argv[7]) };
   task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
   if (task.backend == N_BACKENDS)
     sli_tool_exit (TOOL_FAILED, "%s: no such allocator", argv[1]);

@@ -25,7 +25,7 @@ typedef enum
 
 typedef struct
 {
-  uint32_t slot_birth; /* slot << 1 | 1 for an allocation */
+  uint32_t slot_allocated; /* slot << 1 | 1 for an allocation */
   uint32_t size;       /* allocations; capped */
   uint32_t site;
   uint32_t group_align; /* owner's group << 5 | log2 of the alignment */
@@ -41,17 +41,17 @@ typedef struct
 
 typedef struct
 {
-  uint64_t n_ops, n_slots, n_sites, n_groups, n_births, bytes, peak;
+  uint64_t n_ops, n_slots, n_sites, n_groups, n_allocs, bytes, peak;
   /* ReplaySite[n_sites], ReplayOp[n_ops] */
 } ReplayHead;
 
 typedef enum
 {
-  DEATHS_FREE,
-  DEATHS_READ,  /* the same, after a look at the block */
-  DEATHS_VISIT, /* only to go to each block, by way of the one before */
-  DEATHS_NONE   /* not even that */
-} ReplayDeaths;
+  FREES_CALLED,
+  FREES_READ,  /* the same, after a look at the block */
+  FREES_VISIT, /* only to go to each block, by way of the one before */
+  FREES_NONE   /* not even that */
+} ReplayFrees;
 
 /* The parameters of one measurement. */
 typedef struct
@@ -60,7 +60,7 @@ typedef struct
   BackendId backend;  /* for all sites, unless advised */
   bool advised;       /* each site by its class, the rest by malloc */
   uint32_t only_site; /* SITE_NONE for all */
-  ReplayDeaths deaths;
+  ReplayFrees frees;
   unsigned n_repeats;
   size_t block_bytes;     /* arenas' blocks; 0 for their default */
   unsigned pollute_lines; /* cache lines touched between operations */
@@ -72,7 +72,7 @@ typedef struct
 typedef struct
 {
   bool good;
-  uint64_t n_ops, n_births, bytes, peak_live;
+  uint64_t n_ops, n_allocs, bytes, peak_live;
   double nsec; /* of all operations, the least of the repeats */
   double nsec_median;
   uint64_t rss_peak;  /* anonymous memory above what it was before */

@@ -138,10 +138,10 @@ HELPER (bars)
   free (title);
 }
 
-HELPER (deaths)
+HELPER (frees)
 {
-  sli_svg_deaths (page->file, sli_json_get (value, "picture"),
-                  sli_json_string (value, "name"));
+  sli_svg_frees (page->file, sli_json_get (value, "picture"),
+                 sli_json_string (value, "name"));
 }
 
 HELPER (offset)
@@ -177,7 +177,7 @@ const PageHelper sli_page_helpers[] = {
   { "time", put_time },
   { "series", put_series },
   { "bars", put_bars },
-  { "deaths", put_deaths },
+  { "frees", put_frees },
   { "offset", put_offset },
   { "flame", put_flame },
   { "curves", put_curves },

@@ -197,10 +197,10 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
 /* --- a site's pictures --------------------------------------------------- */
 
 void
-sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name)
+sli_svg_frees (FILE *file, const JsonValue *picture, const char *name)
 {
-  const JsonValue *rows = sli_json_get (picture, "deaths");
-  char *title = sli_tool_text ("Death against birth of %.80s", name);
+  const JsonValue *rows = sli_json_get (picture, "frees");
+  char *title = sli_tool_text ("Free against allocation of %.80s", name);
   svg_begin (file, "pic", 240, 60, title, true);
   free (title);
   static const char *const levels[3] = { "d1", "d2", "d3" };

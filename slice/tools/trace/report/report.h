@@ -23,7 +23,7 @@ void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
                      const JsonValue *rss, double peak, const char *end);
 void sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
                    const char *title);
-void sli_svg_deaths (FILE *file, const JsonValue *picture, const char *name);
+void sli_svg_frees (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_offset (FILE *file, const JsonValue *picture, const char *name);
 void sli_svg_flame (FILE *file, const JsonValue *root, const char *title);
 void sli_svg_curves (FILE *file, const JsonValue *whole);

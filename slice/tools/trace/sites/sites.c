@@ -75,9 +75,9 @@ sli_sites_new (const TraceReader *reader, Symbols *symbols)
   Sites *sites = sli_tool_zero (sizeof *sites);
   sites->reader = reader;
   sites->symbols = symbols;
-  sites->births = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->allocs = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
   sites->bytes = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
-  sites->deaths = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
+  sites->frees = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
   sites->start = sli_tool_zero (reader->n_nodes * sizeof (uint32_t));
   sites->gone = sli_tool_zero (reader->n_nodes * sizeof (uint64_t));
   sites->temporary = sli_tool_zero (reader->n_nodes);
@@ -112,7 +112,7 @@ call_of (Sites *sites, uint32_t thread)
 }
 
 static void
-call_birth (Sites *sites, const TraceEvent *event)
+call_allocated (Sites *sites, const TraceEvent *event)
 {
   LibraryCall *call = call_of (sites, event->thread);
   uint32_t outside = sites->outside[event->node];
@@ -134,7 +134,7 @@ call_birth (Sites *sites, const TraceEvent *event)
 /* Is this free within the library's call that the thread was in?  Its stack
  * is short: where it shows no frame of the program's, it is. */
 static bool
-death_within (const Sites *sites, const LibraryCall *call, uint32_t node)
+free_within (const Sites *sites, const LibraryCall *call, uint32_t node)
 {
   const TraceReader *reader = sites->reader;
   if (sites->depth_in[node] == 0)
@@ -146,12 +146,12 @@ death_within (const Sites *sites, const LibraryCall *call, uint32_t node)
 }
 
 static void
-call_death (Sites *sites, const TraceEvent *event)
+call_freed (Sites *sites, const TraceEvent *event)
 {
   LibraryCall *call = call_of (sites, event->thread);
   if (call->n == 0)
     return;
-  if (!death_within (sites, call, event->node))
+  if (!free_within (sites, call, event->node))
     {
       call->n = 0;
       return;
@@ -168,17 +168,17 @@ call_death (Sites *sites, const TraceEvent *event)
 void
 sli_sites_count (Sites *sites, const TraceEvent *event)
 {
-  if (trace_op_is_birth (event->op))
-    call_birth (sites, event);
-  else if (trace_op_is_death (event->op))
-    call_death (sites, event);
-  if (trace_op_is_birth (event->op))
+  if (trace_op_is_alloc (event->op))
+    call_allocated (sites, event);
+  else if (trace_op_is_free (event->op))
+    call_freed (sites, event);
+  if (trace_op_is_alloc (event->op))
     {
-      sites->births[event->node]++;
+      sites->allocs[event->node]++;
       sites->bytes[event->node] += event->size;
     }
-  else if (trace_op_is_death (event->op))
-    sites->deaths[event->node]++;
+  else if (trace_op_is_free (event->op))
+    sites->frees[event->node]++;
 }
 
 void
@@ -187,9 +187,9 @@ sli_sites_free (Sites *sites)
   for (size_t i = 0; i < sites->n_patterns; i++)
     free (sites->patterns[i]);
   free (sites->patterns);
-  free (sites->births);
+  free (sites->allocs);
   free (sites->bytes);
-  free (sites->deaths);
+  free (sites->frees);
   free (sites->start);
   free (sites->outside);
   free (sites->depth_in);
@@ -210,7 +210,7 @@ sli_sites_free (Sites *sites)
 typedef struct
 {
   uint64_t pc;
-  uint64_t births;
+  uint64_t allocs;
   uint64_t callers[WRAPPER_CALLERS];
   uint32_t n_callers;
   bool named;   /* a wrapper by its name */
@@ -292,15 +292,15 @@ leaves_count (Sites *sites, LeafTable *table)
   const TraceReader *reader = sites->reader;
   for (uint32_t i = 0; i < table->n; i++)
     {
-      table->leaves[i].births = 0;
+      table->leaves[i].allocs = 0;
       table->leaves[i].n_callers = 0;
     }
   for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
-    if (sites->births[node] > 0 && sites->start[node] >= TRACE_N_FIXED_NODES
+    if (sites->allocs[node] > 0 && sites->start[node] >= TRACE_N_FIXED_NODES
         && !sites->temporary[node])
       {
         Leaf *leaf = leaf_find (table, reader->pcs[sites->start[node]]);
-        leaf->births += sites->births[node];
+        leaf->allocs += sites->allocs[node];
         leaf_caller (leaf, reader->pcs[reader->parents[sites->start[node]]]);
       }
 }
@@ -309,7 +309,7 @@ leaves_count (Sites *sites, LeafTable *table)
  * for so much. */
 static void
 leaf_judge (Sites *sites, Leaf *leaf, const regex_t *expressions,
-            uint64_t n_births)
+            uint64_t n_allocs)
 {
   if (!leaf->checked)
     {
@@ -321,7 +321,7 @@ leaf_judge (Sites *sites, Leaf *leaf, const regex_t *expressions,
   leaf->checked = true;
   if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
     leaf->named = callers_are_named (sites, expressions, leaf);
-  bool found = (double)leaf->births >= WRAPPER_SHARE * (double)n_births
+  bool found = (double) leaf->allocs >= WRAPPER_SHARE * (double) n_allocs
                && leaf->n_callers >= WRAPPER_CALLERS;
   leaf->wrapper = leaf->named || found;
   if (found && !leaf->named)
@@ -343,7 +343,7 @@ starts_move (Sites *sites, LeafTable *table)
   for (uint32_t node = TRACE_N_FIXED_NODES; node < reader->n_nodes; node++)
     {
       uint32_t start = sites->start[node];
-      if (sites->births[node] == 0 || start < TRACE_N_FIXED_NODES
+      if (sites->allocs[node] == 0 || start < TRACE_N_FIXED_NODES
           || reader->parents[start] < TRACE_N_FIXED_NODES
           || sites->temporary[node]
           || !leaf_find (table, reader->pcs[start])->wrapper)
@@ -363,12 +363,12 @@ starts_move (Sites *sites, LeafTable *table)
  * no stack begins in one any more. */
 static bool
 wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
-                uint64_t n_births)
+                uint64_t n_allocs)
 {
   leaves_count (sites, table);
   for (uint32_t i = 0; i < table->n; i++)
-    if (table->leaves[i].births > 0 && !table->leaves[i].wrapper)
-      leaf_judge (sites, &table->leaves[i], expressions, n_births);
+    if (table->leaves[i].allocs > 0 && !table->leaves[i].wrapper)
+      leaf_judge (sites, &table->leaves[i], expressions, n_allocs);
   return starts_move (sites, table);
 }
 
@@ -380,9 +380,9 @@ starts_find (Sites *sites)
   for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
     {
       sites->temporary[node]
-          = sites->outside[node] != node && sites->births[node] > 0
-            && (double)sites->gone[node]
-                   >= TEMPORARY_SHARE * (double)sites->births[node];
+          = sites->outside[node] != node && sites->allocs[node] > 0
+            && (double) sites->gone[node]
+                   >= TEMPORARY_SHARE * (double) sites->allocs[node];
       sites->start[node]
           = sites->temporary[node] ? node : sites->outside[node];
     }
@@ -399,14 +399,14 @@ sli_sites_settle (Sites *sites)
         != 0)
       sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
                     sites->patterns[i]);
-  uint64_t n_births = 0;
+  uint64_t n_allocs = 0;
   for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
-    n_births += sites->births[node];
+    n_allocs += sites->allocs[node];
   LeafTable table = { 0 };
   /* as deep as wrappers of wrappers of wrappers go, and templates that are
    * not inlined */
   for (int round = 0; round < 40; round++)
-    if (!wrappers_round (sites, &table, expressions, n_births))
+    if (!wrappers_round (sites, &table, expressions, n_allocs))
       break;
   for (size_t i = 0; i < sites->n_patterns; i++)
     regfree (&expressions[i]);

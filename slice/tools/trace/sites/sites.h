@@ -47,9 +47,9 @@ typedef struct
 {
   const TraceReader *reader;
   Symbols *symbols;
-  uint64_t *births; /* by node */
+  uint64_t *allocs; /* by node */
   uint64_t *bytes;
-  uint64_t *deaths;
+  uint64_t *frees;
   uint32_t *start; /* by node: the first node outward that is no wrapper */
   uint32_t *outside; /* by node: the first one outward that is no library's, if
                         it is near; else the node itself */
