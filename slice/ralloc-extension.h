@@ -239,14 +239,6 @@ SLICE_API void ralloc_report_at_exit (bool full);
 
 /* --- debugging ----------------------------------------------------------- */
 
-/** Makes the calling thread the owner of ptr's tree.
- *
- * With the option `debug` each tree belongs to the thread that made its root,
- * and linking or unlinking a node in another thread ends the program (209);
- * this hands the tree over.  Without that option it does nothing.
- * Threads: tree. */
-SLICE_API void ralloc_measure_tree (const void *ptr);
-
 /** Notes where a node was allocated, for reports.
  * @param ptr   the node, or NULL
  * @param file  kept by address

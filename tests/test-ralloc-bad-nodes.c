@@ -309,7 +309,6 @@ CALL (reference_count, ralloc_reference_count (p))
 CALL (set_limit, ralloc_set_limit (p, 100000))
 CALL (lift_limit, ralloc_set_limit (p, 0))
 CALL (limit_used, ralloc_limit_used (p))
-CALL (take_tree, (ralloc_measure_tree (p), 0))
 CALL (mark_place, ralloc_mark_place (p, __FILE__, __LINE__))
 GROW (strcat_, ralloc_strcat (&string, "more"))
 GROW (strncat_, ralloc_strncat (&string, "more", 2))
@@ -482,7 +481,7 @@ static const Function functions[]
         NODE (check_name_abort, 208), NODE (reference, 210),
         NODE (reference_of, 210), NODE (unlink_, 0), NODE (unlink_of, 0),
         NODE (reference_count, 0), NODE (set_limit, 210),
-        NODE (lift_limit, 210), NODE (limit_used, 0), NODE (take_tree, 0),
+        NODE (lift_limit, 210), NODE (limit_used, 0),
         BLIND (mark_place), NODE (strcat_, 210), NODE (strncat_, 210),
         NODE (str_append, 210), NODE (asprintf_append, 0),
         NODE (rewrite_tail, 0),

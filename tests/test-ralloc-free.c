@@ -475,7 +475,6 @@ tree_nodes (void)
 static void *
 free_chain (void *chain)
 {
-  ralloc_measure_tree (chain); /* for debug */
   ralloc_free (chain);
   return NULL;
 }

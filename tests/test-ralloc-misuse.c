@@ -404,6 +404,35 @@ debug_on (void)
                    SLICE_SET_OK);
 }
 
+/* What a second thread does while a destructor of the first one waits for it;
+ * so the first is at work on the tree. */
+static void *tree_in_use;
+static void *(*second_thread) (void *);
+
+static void
+wait_for_second_thread (void *node)
+{
+  pthread_t thread;
+
+  (void) node;
+  fputs ("freeing\n", stderr);
+  pthread_create (&thread, NULL, second_thread, tree_in_use);
+  pthread_join (thread, NULL);
+}
+
+static void
+two_threads (void *(*second) (void *))
+{
+  void *node;
+
+  debug_on ();
+  tree_in_use = ralloc_context (ralloc_context (NULL));
+  second_thread = second;
+  node = ralloc_size (tree_in_use, 10);
+  ralloc_set_destructor (node, wait_for_second_thread);
+  ralloc_free (node);
+}
+
 static void *
 use_tree (void *tree)
 {
@@ -411,70 +440,78 @@ use_tree (void *tree)
   return NULL;
 }
 
-static void *
-take_and_use_tree (void *tree)
-{
-  ralloc_measure_tree (tree);
-  return use_tree (tree);
-}
-
 static void
-other_thread (void)
+second_thread_allocs (void)
 {
-  pthread_t thread;
-  void *tree;
-
-  debug_on ();
-  tree = ralloc_context (ralloc_context (NULL));
-  pthread_create (&thread, NULL, take_and_use_tree, tree);
-  pthread_join (thread, NULL);
-  fputs ("taken\n", stderr);
-  ralloc_measure_tree (tree);
-  pthread_create (&thread, NULL, use_tree, tree);
-  pthread_join (thread, NULL);
-}
-
-static void
-in_other_thread (void *(*function) (void *), void *tree)
-{
-  pthread_t thread;
-
-  pthread_create (&thread, NULL, function, tree);
-  pthread_join (thread, NULL);
+  two_threads (use_tree);
 }
 
 static void *
 steal_into_tree (void *tree)
 {
-  void *own = ralloc_context (NULL);
-
-  ralloc_steal (own, ralloc_size (own, 10));
-  fputs ("own\n", stderr);
-  ralloc_steal (tree, own);
+  ralloc_steal (tree, ralloc_context (NULL));
   return NULL;
 }
 
 static void
-other_thread_steal (void)
+second_thread_steals (void)
 {
-  debug_on ();
-  in_other_thread (steal_into_tree, ralloc_context (NULL));
+  two_threads (steal_into_tree);
 }
 
-/* Nothing that the first owner's calls have found out is believed later. */
-static void
-first_owner (void)
+static void *
+free_tree (void *tree)
 {
-  void *root;
-  void *node;
+  ralloc_free (tree);
+  return NULL;
+}
 
-  debug_on ();
-  root = ralloc_context (NULL);
-  node = ralloc_size (ralloc_context (root), 10);
-  ralloc_size (node, 10);
-  in_other_thread (take_and_use_tree, node);
-  fputs ("taken\n", stderr);
-  ralloc_size (node, 10);
+static void
+second_thread_frees (void)
+{
+  two_threads (free_tree);
+}
+
+static void *
+free_children_of_tree (void *tree)
+{
+  ralloc_free_children (tree);
+  return NULL;
+}
+
+static void
+second_thread_frees_children (void)
+{
+  two_threads (free_children_of_tree);
+}
+
+static void *
+adopt_into_tree (void *tree)
+{
+  void *other = ralloc_context (NULL);
+
+  ralloc_size (other, 10);
+  ralloc_adopt (tree, other);
+  return NULL;
+}
+
+static void
+second_thread_adopts (void)
+{
+  two_threads (adopt_into_tree);
+}
+
+static void *
+linear_in_tree (void *tree)
+{
+  ralloc_linear_context (tree);
+  return NULL;
+}
+
+static void
+second_thread_makes_linear (void)
+{
+  two_threads (linear_in_tree);
 }
 
 static void
@@ -609,10 +646,18 @@ static const Misuse misuses[]
         { "linear-append-null", linear_append_null,
           "*error 210*ralloc_linear_strcat*", false },
         { "type-of-null", type_of_null, "*error 208*int*NULL*here*", false },
-        { "other-thread", other_thread, "*taken*error 209*", false },
-        { "other-thread-steal", other_thread_steal, "*own*error 209*",
-          false },
-        { "first-owner", first_owner, "*taken*error 209*", false },
+        { "second-thread-allocs", second_thread_allocs,
+          "*freeing*error 209*ralloc_size*", false },
+        { "second-thread-steals", second_thread_steals,
+          "*freeing*error 209*ralloc_steal*", false },
+        { "second-thread-frees", second_thread_frees,
+          "*freeing*error 209*ralloc_free*", false },
+        { "second-thread-frees-children", second_thread_frees_children,
+          "*freeing*error 209*ralloc_free_children*", false },
+        { "second-thread-adopts", second_thread_adopts,
+          "*freeing*error 209*ralloc_adopt*", false },
+        { "second-thread-makes-linear", second_thread_makes_linear,
+          "*freeing*error 209*ralloc_linear_context*", false },
         { "wrong-parent", wrong_parent, "*error 205*", false } };
 
 static void

@@ -86,7 +86,6 @@ destroy (void *data)
   for (unsigned i = 0; i < n_trees; i++)
     {
       void *tree = queue_get (data);
-      ralloc_measure_tree (tree); /* for debug */
       ralloc_free (tree);
     }
   return NULL;
@@ -100,7 +99,7 @@ test_hand_over (void)
   uint64_t before;
 
   n_trees = g_test_slow () ? N_TREES_SLOW
-            : is_annotated () ? N_TREES_WATCHED
+            : is_annotated () || is_on (SLICE_OPTION_DEBUG) ? N_TREES_WATCHED
                             : N_TREES;
   before = live_blocks ();
   for (unsigned i = 0; i < N_PAIRS; i++)
@@ -133,8 +132,6 @@ steal_over (void *data)
       for (unsigned k = 0; k < 50; k++)
         ralloc_size (subtree, k);
       pthread_mutex_lock (&shared.mutex);
-      ralloc_measure_tree (shared.trees[0]);
-      ralloc_measure_tree (shared.trees[1]);
       ralloc_steal (shared.trees[own], subtree);
       if (i % 3 == 0)
         ralloc_adopt (shared.trees[!own], shared.trees[own]);
@@ -150,7 +147,8 @@ test_steal_over (void)
 {
   pthread_t threads[2];
 
-  n_trees = is_annotated () ? N_TREES_WATCHED : N_TREES;
+  n_trees = is_annotated () || is_on (SLICE_OPTION_DEBUG) ? N_TREES_WATCHED
+                                                         : N_TREES;
   for (unsigned i = 0; i < 2; i++)
     shared.trees[i] = ralloc_context (NULL);
   pthread_create (&threads[0], NULL, steal_over, NULL);
@@ -158,16 +156,36 @@ test_steal_over (void)
   for (unsigned i = 0; i < 2; i++)
     pthread_join (threads[i], NULL);
   for (unsigned i = 0; i < 2; i++)
+    ralloc_free (shared.trees[i]);
+}
+
+/* A tree that is handed over is blamed in no mode. */
+static void
+test_debug (gconstpointer data)
+{
+  void (*test) (void) = *(void (*const *) (void)) data;
+
+  if (!g_test_subprocess ())
     {
-      ralloc_measure_tree (shared.trees[i]);
-      ralloc_free (shared.trees[i]);
+      g_test_trap_subprocess (NULL, 0, 0);
+      g_test_trap_assert_passed ();
+      return;
     }
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_DEBUG, 1), ==,
+                   SLICE_SET_OK);
+  test ();
 }
 
 int
 main (int argc, char **argv)
 {
+  static void (*const tests[]) (void) = { test_hand_over, test_steal_over };
+
   g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/slice/ralloc-threads/hand-over-debug", &tests[0],
+                        test_debug);
+  g_test_add_data_func ("/slice/ralloc-threads/steal-over-debug", &tests[1],
+                        test_debug);
   g_test_add_func ("/slice/ralloc-threads/hand-over", test_hand_over);
   g_test_add_func ("/slice/ralloc-threads/steal-over", test_steal_over);
   return g_test_run ();

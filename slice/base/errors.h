@@ -56,7 +56,7 @@ typedef enum
   ERROR_NOT_LINEAR = 206,      /* not a linear context */
   ERROR_NOT_GC = 207,          /* not a gc context or object, bad alignment */
   ERROR_NODE_TYPE = 208,       /* ralloc_get_type_abort() */
-  ERROR_NODE_THREAD = 209,     /* debug: the tree belongs to another thread */
+  ERROR_NODE_THREAD = 209,     /* debug: another thread is at work on it */
   ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
   ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
   ERROR_NODE_OWNED = 213,      /* resizing a node that the library uses */

@@ -204,6 +204,7 @@ linear_link (const void *ctx, void *payload)
 {
   void *parent = (void *) (uintptr_t) ctx;
   Node *node = head_of (payload);
+  uintptr_t word;
 
   if (parent != NULL)
     {
@@ -218,13 +219,11 @@ linear_link (const void *ctx, void *payload)
           node->parent |= NODE_LIMITED;
         }
     }
+  word = context_enter (parent, "ralloc_linear_context");
   node_link (parent, node, payload);
-  if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
-    {
-      sli_roots_check_thread (payload, "ralloc_linear_context");
-      if (parent == NULL)
-        sli_roots_add (payload);
-    }
+  context_leave (parent, word);
+  if (UNLIKELY (sli_context_mode & MODE_ROOTS) && parent == NULL)
+    sli_roots_add (payload);
   return payload;
 }
 

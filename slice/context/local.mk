@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc/ralloc-resize.c \
 	%D%/ralloc/ralloc-steal.c \
 	%D%/ralloc/ralloc-string.c \
+	%D%/ralloc/ralloc-threads.c \
 	%D%/slack.c \
 	%D%/trailing-header.c
 %C%_libcontext_la_CFLAGS = $(slice_cflags)

@@ -143,7 +143,6 @@ struct Extension
   bool asked;                    /* the refusing destructor is running */
   bool tracked;                  /* on the list of roots */
   bool stays;                    /* where ralloc_free_children() frees others */
-  uintptr_t thread;              /* owner of a root (debug); 0: none */
   union
   {
     struct
@@ -165,7 +164,7 @@ struct Extension
 enum
 {
   MODE_TRAILING_HEADER = 1, /* header behind the payload */
-  MODE_DEBUG = 2,           /* owner threads, places */
+  MODE_DEBUG = 2,           /* two threads at a node, places */
   MODE_ROOTS = 4,           /* keep a list of roots */
   MODE_BULK = 8, /* blocks are checked or surrounded by canaries: freed by
                     slice_free_bulk() only */
@@ -531,12 +530,34 @@ void sli_limit_set_listed_flags (void *top, bool limited);
 char *sli_context_format (size_t length, const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (2, 0);
 
-/* Roots: list and owners, only in MODE_ROOTS or MODE_DEBUG. */
+/* The list of roots, only in MODE_ROOTS. */
 void sli_roots_add (void *payload);
 void sli_roots_remove (void *payload);
-void sli_roots_check_thread (const void *payload, const char *operation);
-/* A node is freed or moves: forgets which thread owns its tree. */
-void sli_roots_forget_owner (const void *payload);
+
+/* With MODE_DEBUG: this thread is at work on a node's children until it leaves
+ * with the word that it got here.  Ends the program if another thread is.  In
+ * other modes, and for NULL, nothing; nor for an inner call of the thread that
+ * is at work there already. */
+uintptr_t sli_context_enter (const void *payload, const char *operation);
+void sli_context_leave (const void *payload, uintptr_t word);
+
+static inline uintptr_t
+context_enter (const void *payload, const char *operation)
+{
+  return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0) && payload != NULL
+             ? sli_context_enter (payload, operation)
+             : 0;
+}
+
+static inline void
+context_leave (const void *payload, uintptr_t word)
+{
+  if (UNLIKELY (word != 0))
+    sli_context_leave (payload, word);
+}
+
+/* The node is freed or moves. */
+void sli_context_forget (const void *payload);
 void sli_roots_print (FILE *f, bool full);
 
 #endif

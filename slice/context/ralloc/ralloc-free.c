@@ -43,7 +43,7 @@ node_examine (void *payload)
   if (sli_context_mode & MODE_SLACK)
     sli_slack_check (payload, "ralloc_free");
   if (sli_context_mode & MODE_DEBUG)
-    sli_roots_forget_owner (payload);
+    sli_context_forget (payload);
   if (sli_context_mode & MODE_TRACED)
     sli_trace_free (SLICE_TRACE_CONTEXT, payload, 0);
 }
@@ -372,16 +372,9 @@ tree_free (void *ptr, Node *node, const char *operation)
   sli_free_flush (&walk);
 }
 
-/* Any pointer, in any mode. */
-CONTEXT_TEXT static NOINLINE bool
-any_free (void *ptr, const char *operation)
+CONTEXT_TEXT static bool
+checked_free (void *ptr, Node *node, const char *operation)
 {
-  Node *node = sli_context_check (ptr, operation);
-
-  if (UNLIKELY (node->pprev == NODE_DYING))
-    return false;
-  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    sli_roots_check_thread (ptr, operation);
   if (UNLIKELY ((node->parent & NODE_EXT) != 0))
     {
       if (sli_free_top_survives (&ptr, operation))
@@ -392,6 +385,32 @@ any_free (void *ptr, const char *operation)
     return true;
   tree_free (ptr, node, operation);
   return true;
+}
+
+static COLD bool
+watched_free (void *ptr, Node *node, const char *operation)
+{
+  void *parent = node_parent (node);
+  uintptr_t above = context_enter (parent, operation);
+  uintptr_t own = context_enter (ptr, operation);
+  bool is_freed = checked_free (ptr, node, operation);
+
+  context_leave (ptr, own);
+  context_leave (parent, above);
+  return is_freed;
+}
+
+/* Any pointer, in any mode. */
+CONTEXT_TEXT static NOINLINE bool
+any_free (void *ptr, const char *operation)
+{
+  Node *node = sli_context_check (ptr, operation);
+
+  if (UNLIKELY (node->pprev == NODE_DYING))
+    return false;
+  return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
+             ? watched_free (ptr, node, operation)
+             : checked_free (ptr, node, operation);
 }
 
 /* Frees a node of no particular kind, most often a leaf, in no particular
@@ -441,13 +460,14 @@ ralloc_try_free (void *ptr)
 void
 ralloc_free_children (void *ctx)
 {
+  void *at = ctx;
+  uintptr_t word;
   Walk walk;
 
   if (ctx == NULL)
     return;
   sli_context_check (ctx, "ralloc_free_children");
-  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    sli_roots_check_thread (ctx, "ralloc_free_children");
+  word = context_enter (ctx, "ralloc_free_children");
   walk_begin (&walk, ctx, ctx, ctx);
   if (context_has_suspended ())
     sli_free_look_outside (&walk);
@@ -457,4 +477,5 @@ ralloc_free_children (void *ctx)
   walk_settle_limits (&walk, ctx);
   assert_slow (ctx == NULL || sli_context_tree_is_right (ctx));
   sli_free_flush (&walk);
+  context_leave (at, word);
 }

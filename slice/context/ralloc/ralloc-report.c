@@ -1,4 +1,4 @@
-/* ralloc-report.c - reports of trees; the list of roots and their owners
+/* ralloc-report.c - reports of trees; the list of roots
  *
  * Layer: context.  One lock, on the list of roots, held for a few stores;
  * nothing is called under it.
@@ -32,26 +32,7 @@ static struct
   bool full;
 } roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-/* Nodes of which a check found that their tree belongs to a thread: without
- * them each check would go up to the root, and building a chain would take
- * quadratic time.  A word tells node and thread.  It is cleared when the node
- * is freed or moves; a new epoch, when a tree changes hands, makes all words
- * void.  A steal changes nothing: both trees belong to the thread. */
-enum
-{
-  OWNER_WORDS = 1024
-};
-
-/* Odd, as of Fibonacci hashing (Knuth, volume 3, 6.4). */
-#define OWNER_FACTOR ((uintptr_t) UINT64_C (0x9e3779b97f4a7c15))
-
-static struct
-{
-  uintptr_t epoch;
-  uintptr_t words[OWNER_WORDS];
-} owners;
-
-/* --- the list of roots, and the threads that own them -------------------- */
+/* --- the list of roots ---------------------------------------------------- */
 
 static void
 roots_lock (void)
@@ -69,12 +50,12 @@ void
 sli_roots_add (void *payload)
 {
   /* Without memory for the record the root is not on the list; no more. */
-  Extension *extension = sli_context_extend (payload);
+  Extension *extension;
 
-  if (extension == NULL)
+  if ((sli_context_mode & MODE_ROOTS) == 0)
     return;
-  extension->thread = (uintptr_t) pthread_self ();
-  if ((sli_context_mode & MODE_ROOTS) == 0 || extension->tracked)
+  extension = sli_context_extend (payload);
+  if (extension == NULL || extension->tracked)
     return;
   roots_lock ();
   extension->tracked = true;
@@ -91,10 +72,7 @@ sli_roots_remove (void *payload)
 {
   Extension *extension = node_extension (node_of (payload));
 
-  if (extension == NULL)
-    return;
-  extension->thread = 0;
-  if (!extension->tracked)
+  if (extension == NULL || !extension->tracked)
     return;
   roots_lock ();
   *extension->root.pprev = extension->root.next;
@@ -102,93 +80,6 @@ sli_roots_remove (void *payload)
     ((Extension *) extension->root.next)->root.pprev = extension->root.pprev;
   extension->tracked = false;
   roots_unlock ();
-}
-
-/* A node's word in the cache, which no other node or thread is likely to have:
- * two owners differ in the factor, so in about half of all bits. */
-static uintptr_t
-owner_word (const void *payload)
-{
-  uintptr_t owner = (uintptr_t) pthread_self () + LOAD (&owners.epoch);
-
-  return (uintptr_t) payload ^ owner * OWNER_FACTOR;
-}
-
-static uintptr_t *
-owner_slot (const void *payload)
-{
-  uintptr_t step = (uintptr_t) payload / NODE_ALIGN;
-
-  return &owners.words[(step ^ step / OWNER_WORDS) % OWNER_WORDS];
-}
-
-static bool
-owner_is_known (const void *payload)
-{
-  return LOAD (owner_slot (payload)) == owner_word (payload);
-}
-
-static void
-owner_remember (const void *payload)
-{
-  STORE (owner_slot (payload), owner_word (payload));
-}
-
-void
-sli_roots_forget_owner (const void *payload)
-{
-  STORE (owner_slot (payload), 0);
-}
-
-void
-sli_roots_check_thread (const void *payload, const char *operation)
-{
-  const void *root = payload;
-  const void *parent = node_parent (node_of (payload));
-  const void *above = parent;
-  const Extension *extension;
-
-  if ((sli_context_mode & MODE_DEBUG) == 0)
-    return;
-  while (!owner_is_known (root) && above != NULL)
-    {
-      root = above;
-      above = node_parent (node_of (root));
-    }
-  if (!owner_is_known (root))
-    {
-      extension = node_extension (node_of (root));
-      if (extension == NULL || extension->thread == 0)
-        return;
-      if (extension->thread != (uintptr_t) pthread_self ())
-        sli_diag_abort (ERROR_NODE_THREAD,
-                        "the tree of root %p belongs to another thread (see "
-                        "ralloc_measure_tree): %s (%p)",
-                        root, operation, payload);
-    }
-  owner_remember (payload);
-  if (parent != NULL)
-    owner_remember (parent);
-}
-
-void
-ralloc_measure_tree (const void *ptr)
-{
-  const void *root = ptr;
-  const void *above;
-  Extension *extension;
-
-  if (ptr == NULL)
-    return;
-  sli_context_check (ptr, "ralloc_measure_tree");
-  if ((sli_context_mode & MODE_DEBUG) == 0)
-    return;
-  while ((above = node_parent (node_of (root))) != NULL)
-    root = above;
-  extension = sli_context_extend ((void *) (uintptr_t) root);
-  if (extension != NULL)
-    extension->thread = (uintptr_t) pthread_self ();
-  __atomic_fetch_add (&owners.epoch, 1, __ATOMIC_RELAXED);
 }
 
 void *

@@ -257,10 +257,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
       return NULL;
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    {
-      sli_roots_check_thread (ptr, operation);
-      sli_roots_forget_owner (ptr); /* it may move */
-    }
+    sli_context_forget (ptr); /* it may move */
   room = sli_context_payload_bytes (ptr);
   if (UNLIKELY ((sli_context_mode
                  & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))

@@ -74,7 +74,7 @@ steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
 /* Accounts a node's change of parent in limits and in the list of roots;
  * sli_context_steal() does what must follow the linking. */
 static inline void
-account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
+account_move (void *new_ctx, Node *node, void *ptr)
 {
   bool to_limited
       = new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED) != 0;
@@ -84,27 +84,26 @@ account_move (void *new_ctx, Node *node, void *ptr, const char *operation)
     sli_context_walks_left (extension);
   if (UNLIKELY (to_limited || (node->parent & NODE_LIMITED)))
     steal_limited (new_ctx, node, ptr, to_limited);
-  if (UNLIKELY (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
-    {
-      sli_roots_check_thread (ptr, operation);
-      if (new_ctx != NULL)
-        sli_roots_check_thread (new_ctx, operation);
-      if (node->next == ptr)
-        sli_roots_remove (ptr);
-    }
+  if (UNLIKELY (sli_context_mode & MODE_ROOTS) && node->next == ptr)
+    sli_roots_remove (ptr);
 }
 
 CONTEXT_TEXT void
 sli_context_steal (void *new_ctx, Node *node, void *ptr,
                    const char *operation)
 {
-  account_move (new_ctx, node, ptr, operation);
+  void *parent = node_parent (node);
+  uintptr_t from = context_enter (parent, operation);
+  uintptr_t to = context_enter (new_ctx, operation);
+
+  account_move (new_ctx, node, ptr);
   node_unlink (node, ptr, operation);
   node_link (new_ctx, node, ptr);
+  context_leave (new_ctx, to);
+  context_leave (parent, from);
   /* (In a free under way limits are not right: callers look at the trees.) */
   assert_slow (sli_context_node_is_right (ptr));
-  if (UNLIKELY (new_ctx == NULL
-                && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS))))
+  if (UNLIKELY (new_ctx == NULL && (sli_context_mode & MODE_ROOTS) != 0))
     sli_roots_add (ptr);
 }
 
@@ -260,7 +259,7 @@ adopt_splice (void *new_ctx, Node *new_node, Node *old)
   do
     {
       node = node_of (child);
-      account_move (new_ctx, node, child, "ralloc_adopt");
+      account_move (new_ctx, node, child);
       node_set_parent (node, new_ctx);
       child = node->next;
     }
@@ -296,6 +295,7 @@ void
 ralloc_adopt (const void *new_ctx, void *old_ctx)
 {
   void *to = (void *) (uintptr_t) new_ctx;
+  uintptr_t word;
   Node *old;
 
   if (UNLIKELY (old_ctx == NULL || old_ctx == new_ctx))
@@ -312,10 +312,12 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
                         "(new parent %p, which lies below old parent %p)",
                         to, old_ctx);
     }
+  word = context_enter (to, "ralloc_adopt");
   if (to == NULL)
     adopt_as_roots (old);
   else
     adopt_splice (to, node_of (to), old);
+  context_leave (to, word);
   if (context_has_suspended ())
     sli_context_walks_stolen ();
   assert_slow (sli_context_node_is_right (old_ctx));

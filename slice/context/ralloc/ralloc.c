@@ -260,7 +260,7 @@ sli_context_release (void *payload)
 static COLD void
 trace_alloc_node (const void *parent, void *payload, size_t size)
 {
-  if (parent == NULL && (sli_context_mode & (MODE_DEBUG | MODE_ROOTS)))
+  if (parent == NULL && (sli_context_mode & MODE_ROOTS) != 0)
     sli_roots_add (payload);
   if (sli_context_mode & MODE_TRACED)
     sli_trace_alloc (SLICE_TRACE_CONTEXT, payload, size);
@@ -271,6 +271,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
 {
   void *parent = (void *) (uintptr_t) ctx;
   bool limited = false;
+  uintptr_t word;
   void *payload;
   Node *node;
 
@@ -288,8 +289,6 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
           || (node->parent & RALLOC_UNUSUAL_V1) != 0)
         sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
-      if (sli_context_mode & MODE_DEBUG)
-        sli_roots_check_thread (parent, "ralloc_size");
     }
   payload = sli_context_new (size, zero);
   if (payload == NULL)
@@ -303,7 +302,9 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   node = node_of (payload);
   if (limited)
     node->parent |= NODE_LIMITED;
+  word = context_enter (parent, "ralloc_size");
   node_link (parent, node, payload);
+  context_leave (parent, word);
   if (UNLIKELY (sli_context_mode != 0))
     trace_alloc_node (parent, payload, size);
   assert_slow (sli_context_node_is_right (payload));

@@ -1,0 +1,92 @@
+/* ralloc-threads.c - with the option debug: two threads at one node at once
+ *
+ * Layer: context.  No locks: words that are compared and exchanged.
+ * Design: chapter 7.
+ *
+ * While a call changes a node's list of children, a word says which thread
+ * does so.  A word is of a node and of a thread:
+ *
+ *   | address of the node, shifted | thread's tag |
+ *
+ * It lies in a small table, at a place that the address chooses.  Whoever finds
+ * the place taken by another node leaves it alone and goes unwatched.  So a
+ * tree that is handed over, by whatever means, costs nothing and is never
+ * blamed; two threads that are at one node at the same moment are found.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "context/node.h"
+#include "base/diag.h"
+#include "port/tls.h"
+
+#include <limits.h>
+
+enum
+{
+  WORDS = 1024,
+  /* The bits of an address that are the same for all nodes, and those above
+   * the widest address that a system gives (57 bits). */
+  SPARE_BITS = sizeof (uintptr_t) * CHAR_BIT > 32 ? 7 : 0,
+  TAGS = NODE_ALIGN << SPARE_BITS
+};
+
+static uintptr_t words[WORDS]; /* 0: free */
+
+/* The tag is not 0, so no word is. */
+static uintptr_t
+word_of (const void *payload)
+{
+  return (uintptr_t) payload << SPARE_BITS
+         | (uintptr_t) (sli_tls_tag () % (TAGS - 1u) + 1u);
+}
+
+static bool
+is_of_one_node (uintptr_t word, uintptr_t other)
+{
+  return (word ^ other) < TAGS;
+}
+
+static uintptr_t *
+place_of (const void *payload)
+{
+  uintptr_t step = (uintptr_t) payload / NODE_ALIGN;
+
+  return &words[(step ^ step / WORDS) % WORDS];
+}
+
+uintptr_t
+sli_context_enter (const void *payload, const char *operation)
+{
+  uintptr_t word = word_of (payload), found = 0;
+
+  if (__atomic_compare_exchange_n (place_of (payload), &found, word, false,
+                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return word;
+  if (found != word && is_of_one_node (found, word))
+    sli_diag_abort (ERROR_NODE_THREAD,
+                    "another thread is at work on node %p at this moment: %s",
+                    payload, operation);
+  return 0; /* this thread's outer call has it, or another node's */
+}
+
+void
+sli_context_leave (const void *payload, uintptr_t word)
+{
+  (void) __atomic_compare_exchange_n (place_of (payload), &word, 0, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* Another thread may get the address at once. */
+void
+sli_context_forget (const void *payload)
+{
+  uintptr_t *place = place_of (payload);
+  uintptr_t found = LOAD (place);
+
+  if (found != 0 && is_of_one_node (found, word_of (payload)))
+    (void) __atomic_compare_exchange_n (place, &found, 0, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
