@@ -13,7 +13,7 @@
 
 flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $top_srcdir/slice -pthread
   -ftls-model=initial-exec -DADDRESS_BITS_USUAL=40"
-tests="alloc fork large map model page ralloc ralloc-free ralloc-gc ralloc-misuse
+tests="alloc fork map map-notes model page ralloc ralloc-free ralloc-gc ralloc-misuse
   threads trim walk"
 
 case $CC in
