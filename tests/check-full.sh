@@ -135,7 +135,7 @@ check ()
 
 check 14 page "sli_region_is_valid"
 check 3 slab "sli_slab_is_right"
-check 2 depot "depot_is_right"
+check 2 depot "sli_stack_is_right"
 check 7 magazine "sli_record_is_right"
 check 101 context "sli_context_tree_is_right"
 check 102 context "sli_context_node_is_right"

@@ -67,7 +67,7 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 }
 
 /* May a class that is charged have magazines of that size? */
-static bool
+COMMON_TEXT static bool
 class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 {
   return record->accounted_bytes

@@ -373,7 +373,7 @@ tree_free (void *ptr, Node *node, const char *operation)
 }
 
 CONTEXT_TEXT static bool
-checked_free (void *ptr, Node *node, const char *operation)
+live_free (void *ptr, Node *node, const char *operation)
 {
   if (UNLIKELY ((node->parent & NODE_EXT) != 0))
     {
@@ -393,7 +393,7 @@ watched_free (void *ptr, Node *node, const char *operation)
   void *parent = node_parent (node);
   uintptr_t above = context_enter (parent, operation);
   uintptr_t own = context_enter (ptr, operation);
-  bool is_freed = checked_free (ptr, node, operation);
+  bool is_freed = live_free (ptr, node, operation);
 
   context_leave (ptr, own);
   context_leave (parent, above);
@@ -410,7 +410,7 @@ any_free (void *ptr, const char *operation)
     return false;
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
              ? watched_free (ptr, node, operation)
-             : checked_free (ptr, node, operation);
+             : live_free (ptr, node, operation);
 }
 
 /* Frees a node of no particular kind, most often a leaf, in no particular
