@@ -46,7 +46,7 @@ typedef struct
   uint32_t first_offset; /* of chunk 0 in the run: the colour */
   uint16_t class_index;  /* 0: no slab; read without the lock */
   uint16_t n_carved;     /* written under the lock, read without */
-  uint8_t state;         /* a SlabState; under the lock */
+  uint8_t state;         /* a SlabState; written under the lock */
   uint8_t ring;          /* its number; under the lock */
   bool is_zero : 1;      /* the heap: what is not carved reads as zero */
   bool is_guarded : 1;   /* the granule behind the slab is a guard */

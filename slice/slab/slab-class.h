@@ -82,7 +82,7 @@ slab_file (SlabClass *class, Slab *slab, unsigned ring)
   assert_held (&class->lock);
   assert_here (ring < N_RINGS && slab->class_index != 0);
   link_remove (&slab->link);
-  slab->state = SLAB_PARTIAL;
+  STORE (&slab->state, (uint8_t) SLAB_PARTIAL);
   slab->ring = (uint8_t) ring;
   link_after (&slab->link, &class->rings[ring]);
 }

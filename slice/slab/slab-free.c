@@ -43,7 +43,7 @@ slab_retire (SlabClass *class, Slab *slab)
   assert_here (slab->state == SLAB_PARTIAL && class->n_slabs > 0);
   assert_here (!link_is_alone (&slab->link)); /* S1 */
   link_remove (&slab->link);
-  slab->state = SLAB_NONE;
+  STORE (&slab->state, (uint8_t) SLAB_NONE);
   STORE (&slab->class_index, 0);
   STORE (&class->n_slabs, class->n_slabs - 1);
   class->n_freed++;

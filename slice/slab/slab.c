@@ -120,7 +120,7 @@ slab_set_full (Slab *slab)
   assert_held (&sli_slab_classes[slab->class_index].lock);
   assert_here (slab->state == SLAB_PARTIAL);
   link_remove (&slab->link);
-  slab->state = SLAB_FULL;
+  STORE (&slab->state, (uint8_t) SLAB_FULL);
 }
 
 /* Makes a slab of a run. */
