@@ -41,6 +41,15 @@ SLICE_BEGIN_DECLS
  */
 SLICE_API void slice_heap_free (void *block);
 
+/** As slice_heap_free(), for a block whose size the caller knows.
+ *
+ * @param size  bytes that were asked for.  The checking modes compare it, and
+ *              end the program where it is another (103).
+ *
+ * Source: free_sized() of C23.
+ */
+SLICE_API void slice_heap_free_sized (void *block, size_t size);
+
 /** Allocates a block.
  *
  * @param size  bytes; 0 gives a block of its own, too

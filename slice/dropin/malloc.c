@@ -242,15 +242,15 @@ free (void *block)
 }
 
 void
-free_sized (void *block, size_t size UNUSED)
+free_sized (void *block, size_t size)
 {
-  slice_heap_free (block);
+  slice_heap_free_sized (block, size);
 }
 
 void
-free_aligned_sized (void *block, size_t alignment UNUSED, size_t size UNUSED)
+free_aligned_sized (void *block, size_t alignment UNUSED, size_t size)
 {
-  slice_heap_free (block);
+  slice_heap_free_sized (block, size);
 }
 
 /* Old programs have it in their tables. */

@@ -311,9 +311,8 @@ large_room (const void *block)
 
 /* What no slab holds. */
 static NOINLINE void
-free_other (void *block)
+free_other (void *block, const char *operation)
 {
-  const char *operation = heap.next->free_name;
   HeapRun *run = NULL;
   char *start;
 
@@ -370,7 +369,7 @@ free_slow (unsigned class_index, void *block, const void *site)
   if (class_index != 0)
     free_small (class_index, block, heap.next->free_name, site);
   else
-    free_other (block);
+    free_other (block, heap.next->free_name);
   errno = error;
 }
 
@@ -439,6 +438,29 @@ slice_heap_bytes (const void *block)
   return heap.next->bytes (block);
 }
 
+/* In the checking modes it is known. */
+static COLD void
+check_size (const void *block, size_t size, const void *site)
+{
+  const char *operation = heap.next->free_name;
+  size_t bytes = block_bytes (block, operation, site);
+
+  if (bytes != 0 && bytes != max_size (size, 1))
+    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = size,
+                                    .real_bytes = bytes });
+}
+
+void
+slice_heap_free_sized (void *block, size_t size)
+{
+  if (UNLIKELY (sli_dispatch.path == PATH_CHECKING) && block != NULL
+      && LOAD_ACQUIRE (&heap.ready))
+    check_size (block, size, CALL_SITE);
+  slice_heap_free (block);
+}
+
 /* --- another size -------------------------------------------------------- */
 
 enum
@@ -488,18 +510,39 @@ resize_in_place (void *block, size_t size, size_t bytes)
              : NULL;
 }
 
+/* A message of the checking modes names realloc(). */
+static void
+free_moved (void *block, const char *operation, const void *site)
+{
+  unsigned class_index = chunk_class_of (block);
+
+  if (sli_dispatch.path != PATH_CHECKING)
+    slice_heap_free (block);
+  else if (class_index != 0)
+    free_small (class_index, block, operation, site);
+  else
+    free_other (block, operation);
+}
+
 static void *
 realloc_ours (void *block, size_t size, size_t bytes, const void *site)
 {
   void *moved = resize_in_place (block, size, bytes);
+  int error = errno;
 
   if (moved != NULL)
     return moved;
   moved = alloc_any (1, size, false, site);
+  if (moved == NULL && size <= bytes)
+    {
+      /* Programs count on it that a block can shrink: it stays as it is. */
+      errno = error;
+      return block;
+    }
   if (moved == NULL)
     return NULL;
   memcpy (moved, block, min_size (size, bytes));
-  slice_heap_free (block);
+  free_moved (block, heap.next->realloc_name, site);
   return moved;
 }
 

@@ -68,6 +68,17 @@ overrun_realloc (size_t size)
   block = realloc (block, 2 * size);
 }
 
+/* C23; older C libraries have it from the preloaded library alone. */
+extern void free_sized (void *block, size_t size) __attribute__ ((weak));
+
+static void
+sized (size_t size)
+{
+  block = malloc (size);
+  if (free_sized != NULL)
+    free_sized (block, size + 1000);
+}
+
 static void
 write_freed (size_t size)
 {
@@ -105,6 +116,7 @@ static const struct
              { "interior", interior },
              { "overrun", overrun },
              { "overrun-realloc", overrun_realloc },
+             { "sized", sized },
              { "write-freed", write_freed },
              { "stack", stack },
              { "realloc-stack", realloc_stack } };

@@ -176,11 +176,17 @@ for mode in checked hardened debug; do
   misuse $mode overrun 100000 "113: free: $behind"
   misuse $mode overrun 1000000 "113: free: $behind"
   misuse $mode overrun-realloc 5000 "113: realloc: $behind"
+  for size in 100 5000 100000 1000000; do
+    misuse $mode sized $size "103: free: block freed with a wrong size"
+  done
   misuse $mode stack 1 "102: free: not a block of this allocator"
   misuse $mode realloc-stack 100 "102: realloc: not a block of this allocator"
 done
 misuse hardened overrun 100 "113: free: $behind"
 misuse debug overrun 100 "113: free: $behind"
+misuse hardened overrun-realloc 100 "113: realloc: $behind"
+misuse debug overrun-realloc 100 "113: realloc: $behind"
+misuse "" sized 5000 ""
 misuse hardened write-freed 100 "115: malloc: written to while it was free"
 misuse checked overrun 100 ""
 

@@ -527,6 +527,10 @@ test_limited_space (void)
     }
   g_assert_cmpint (errno, ==, ENOMEM);
   g_assert_cmpuint (n, >, 100000);
+  /* A block can shrink, where there is no other. */
+  block = realloc (chain, 300);
+  g_assert_nonnull (block);
+  chain = block;
   while (chain != NULL)
     {
       block = chain;
