@@ -20,7 +20,8 @@ SLICE_BEGIN_DECLS
 
 /** Frees all children of a node, not the node itself; NULL does nothing.
  * A child that refuses stays where it is, and what refuses further below
- * becomes a child of ctx.  References that ctx holds are given up.
+ * becomes a child of ctx.  References that ctx holds are given up, and those
+ * from below one child to below another keep nothing, as in ralloc_free().
  * Threads: tree.
  * Source: talloc_free_children(), which gives what refuses to ctx's parent. */
 SLICE_API void ralloc_free_children (void *ctx);

@@ -272,6 +272,15 @@ answer_refuses (void *node)
   return answer;
 }
 
+static unsigned n_asked;
+
+static bool
+answer_counted (void *node)
+{
+  n_asked++;
+  return answer_refuses (node);
+}
+
 /*  keep , p ( user ( holder ) , n ): the holder keeps n. */
 static struct
 {
@@ -396,6 +405,195 @@ test_reference_chain (void)
       ralloc_free (keep);
       g_assert_cmpuint (n_destroyed, ==, n);
     }
+}
+
+/* --- references among children that are freed as one set --- */
+
+static GString *order;
+
+static void
+note_order (void *node)
+{
+  g_string_append (order, ralloc_get_name (node));
+}
+
+static void *
+set_new (void *ctx, const char *name)
+{
+  void *node = ralloc_size (ctx, 10);
+
+  ralloc_set_name_const (node, name);
+  ralloc_set_destructor (node, note_order);
+  return node;
+}
+
+static void
+order_check (const char *expected)
+{
+  g_assert_cmpstr (order->str, ==, expected);
+  g_string_truncate (order, 0);
+}
+
+/*  root ( a ( b ) , p ( t ( l ) ) ): a, or b, holds t. */
+static void *
+set_tree (void *root, bool is_deep)
+{
+  void *a = set_new (root, "a");
+  void *b = set_new (a, "b");
+  void *p = set_new (root, "p");
+  void *t = set_new (p, "t");
+
+  set_new (t, "l");
+  ralloc_reference (is_deep ? b : a, t);
+  return p;
+}
+
+/* A holder below another child goes as well, so nodes go in the order of
+ * ralloc_free(). */
+static void
+test_free_children_order (void)
+{
+  order = g_string_new (NULL);
+  for (int is_deep = 0; is_deep <= 1; is_deep++)
+    {
+      void *root = ralloc_context (NULL);
+      set_tree (root, is_deep);
+      ralloc_free_children (root);
+      order_check ("ltpba");
+      set_tree (root, is_deep);
+      ralloc_free (root);
+      order_check ("ltpba");
+    }
+  g_string_free (order, TRUE);
+}
+
+static void *of_other;
+
+static void
+free_inner (void *node)
+{
+  (void) node;
+  ralloc_free (of_other);
+}
+
+static void
+free_children_of_inner (void *node)
+{
+  (void) node;
+  ralloc_free_children (of_other);
+  g_string_append_c (order, '|');
+}
+
+/* The same in walks that a destructor begins: of a sibling, of a tree
+ * elsewhere, and of another node's children. */
+static void
+test_free_children_nested (void)
+{
+  static void (*const begin[]) (void *)
+      = { free_inner, free_children_of_inner };
+
+  order = g_string_new (NULL);
+  for (unsigned k = 0; k < 4; k++)
+    {
+      void *root = ralloc_context (NULL);
+      void *other = ralloc_context (NULL);
+      bool is_outside = k / 2 != 0;
+
+      of_other = set_tree (root, true);
+      if (is_outside)
+        ralloc_steal (other, of_other);
+      ralloc_set_destructor (ralloc_size (root, 10), begin[k % 2]);
+      ralloc_free_children (root);
+      ralloc_free (other);
+      if (k % 2 == 0)
+        order_check ("ltpba");
+      else
+        order_check (is_outside ? "lt|bap" : "lt|pba");
+      ralloc_free (root);
+    }
+  /* What the outer node holds itself is given up, too. */
+  void *root = ralloc_context (NULL);
+  void *other = ralloc_context (NULL);
+  of_other = set_new (NULL, "i");
+  ralloc_reference (root, of_other);
+  ralloc_reference (other, of_other);
+  ralloc_set_destructor (ralloc_size (root, 10), free_inner);
+  ralloc_free_children (root);
+  order_check ("");
+  g_assert_true (ralloc_parent (of_other) == other);
+  ralloc_free (root);
+  ralloc_free (other);
+  order_check ("i");
+  g_string_free (order, TRUE);
+}
+
+/* A reference whose holder goes along is not used up by a node that stays. */
+static void
+test_free_children_mutual (void)
+{
+  void *root = ralloc_context (NULL);
+  void *keep = ralloc_context (NULL);
+  void *three = ralloc_size (root, 16);
+  void *holder = ralloc_size (three, 16);
+  void *six = ralloc_size (root, 16);
+
+  n_destroyed = 0;
+  answer = true;
+  ralloc_set_destructor (six, count_destroyed);
+  ralloc_set_refusing_destructor (six, answer_refuses);
+  ralloc_reference (holder, six);
+  ralloc_reference (six, three);
+  ralloc_free_children (root);
+  g_assert_true (ralloc_parent (six) == root);
+  g_assert_true (ralloc_parent (three) == six);
+  g_assert_cmpuint (ralloc_reference_count (six), ==, 1);
+  ralloc_steal (keep, holder);
+  answer = false;
+  ralloc_free (root);
+  g_assert_cmpuint (n_destroyed, ==, 0);
+  g_assert_true (ralloc_parent (six) == holder);
+  ralloc_free (keep);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+}
+
+/* A child that keeps a sibling and refuses is asked once, stays where it is,
+ * and so the sibling lives.  One from further below moves to the node.  The
+ * question may come from a free in a destructor. */
+static void
+free_children_refused (bool is_deep, bool is_nested)
+{
+  void *root = ralloc_context (NULL);
+  void *a = ralloc_size (root, 10);
+  void *user = is_deep ? ralloc_size (a, 10) : a;
+  void *middle = ralloc_size (root, 10);
+  void *t = ralloc_size (root, 10);
+
+  n_destroyed = 0;
+  n_asked = 0;
+  answer = true;
+  of_other = t;
+  ralloc_set_destructor (t, count_destroyed);
+  ralloc_set_destructor (middle, count_destroyed);
+  ralloc_reference (ralloc_size (user, 10), t);
+  ralloc_set_refusing_destructor (user, answer_counted);
+  if (is_nested)
+    ralloc_set_destructor (ralloc_size (root, 10), free_inner);
+  ralloc_free_children (root);
+  g_assert_cmpuint (n_asked, ==, 1);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  g_assert_true (ralloc_parent (user) == root);
+  g_assert_true (ralloc_is_ancestor (user, t));
+  g_assert_cmpuint (ralloc_reference_count (t), ==, 0);
+  answer = false;
+  ralloc_free (root);
+  g_assert_cmpuint (n_destroyed, ==, 2);
+}
+
+static void
+test_free_children_refused (void)
+{
+  for (unsigned k = 0; k < 4; k++)
+    free_children_refused (k % 2 != 0, k / 2 != 0);
 }
 
 /* --- limits --- */
@@ -967,6 +1165,10 @@ main (int argc, char **argv)
   ADD ("reference-survives", test_reference_survives);
   ADD ("reference-survives-below", test_reference_survives_below);
   ADD ("reference-chain", test_reference_chain);
+  ADD ("free-children-order", test_free_children_order);
+  ADD ("free-children-nested", test_free_children_nested);
+  ADD ("free-children-mutual", test_free_children_mutual);
+  ADD ("free-children-refused", test_free_children_refused);
   ADD ("limit", test_limit);
   ADD ("limit-freeing", test_limit_freeing);
   ADD ("limit-names", test_limit_names);

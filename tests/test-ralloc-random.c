@@ -172,18 +172,27 @@ model_end (int i)
   place->is_used = false;
 }
 
+/* The node whose children are freed, as one set, or -1. */
+static int model_keep = -1;
+
+/* Does a node go by itself? */
+static bool
+model_goes (int at, int target)
+{
+  return at == target || places[at].is_dying
+         || (model_keep >= 0 && places[at].parent == model_keep
+             && !places[at].stays);
+}
+
 /* Does a context go with the tree that is being freed, or with a node? */
 static bool
 model_ends_with (int ctx, int target)
 {
   for (; ctx >= 0; ctx = places[ctx].parent)
-    if (ctx == target || places[ctx].is_dying)
+    if (model_goes (ctx, target))
       return true;
   return false;
 }
-
-/* The node whose children are freed, or -1. */
-static int model_keep = -1;
 
 static void
 model_move_out (int to, int i)
@@ -196,9 +205,9 @@ model_move_out (int to, int i)
 static int
 model_fallback (int at, int target)
 {
-  while (at != target && !places[at].is_dying)
+  while (!model_goes (at, target))
     at = places[at].parent;
-  while (at >= 0 && (at == target || places[at].is_dying))
+  while (at >= 0 && model_goes (at, target))
     at = places[at].parent;
   return at;
 }
@@ -242,7 +251,10 @@ model_way_up (int at, int from, int target, GArray *queue, unsigned search)
           g_array_append_val (queue, at);
         }
     }
-  if (refuser >= 0)
+  if (refuser >= 0 && model_keep >= 0
+      && places[refuser].parent == model_keep)
+    places[refuser].stays = true;
+  else if (refuser >= 0)
     model_move_out (model_fallback (refuser, target), refuser);
   return refuser >= 0;
 }

@@ -11,7 +11,8 @@
  * looks at the contexts that hold a node, the oldest reference first, and on
  * the way from each up to the dying part of the tree:
  *
- *   - no dying node above: this holder survives, and the node moves to it;
+ *   - no dying node above, nor a child of a node whose children are all being
+ *     freed: this holder survives, and the node moves to it;
  *   - a node on the way may refuse: it is asked, the topmost first;
  *   - a node on the way has references: the search goes on from it.
  *
@@ -40,8 +41,7 @@ static uintptr_t n_searches;
 typedef struct
 {
   void *target;       /* the node whose fate is asked */
-  const void *keep;   /* it frees its children, so holds none of them; or
-                         NULL */
+  const Walk *walk;   /* the walk that asks, or NULL */
   uintptr_t serial;   /* what the nodes that were met have */
   Extension *first;   /* the queue: nodes whose references are next */
   Extension *last;
@@ -57,13 +57,37 @@ typedef enum
 
 /* --- where nodes lie ----------------------------------------------------- */
 
-/* Does a node go with the tree that is being freed, or with the target, which
- * is about to be?  Every descendant of a dying node goes. */
+/* ralloc_free_children() frees all children of a node as one set, of which
+ * those that were not reached yet are not dying.  Is a node one of these?  Not
+ * while it is asked: it may stay. */
+static inline bool
+is_child_of_keep (const Walk *walk, const Node *node)
+{
+  const Extension *extension;
+
+  if (LIKELY (!sli_free_keeps (walk, node_parent (node))))
+    return false;
+  extension = node_extension (node);
+  return extension == NULL || (!extension->stays && !extension->asked);
+}
+
+/* Does a node go by itself: as the target, which is about to be freed, as the
+ * top of a dying part of the tree, or with its siblings? */
+static inline bool
+goes (const Walk *walk, const void *at, const void *target)
+{
+  const Node *node = node_of (at);
+
+  return at == target || node->pprev == NODE_DYING
+         || is_child_of_keep (walk, node);
+}
+
+/* Every descendant of a node that goes does so, too. */
 static bool
-is_doomed (const void *at, const void *target)
+is_doomed (const Walk *walk, const void *at, const void *target)
 {
   for (; at != NULL; at = node_parent (node_of (at)))
-    if (at == target || node_of (at)->pprev == NODE_DYING)
+    if (goes (walk, at, target))
       return true;
   return false;
 }
@@ -71,16 +95,16 @@ is_doomed (const void *at, const void *target)
 /* Where a doomed node moves if it refuses: the first node above the doomed
  * part of its tree.  NULL: it becomes a root. */
 static void *
-fallback_of (const void *at, const void *target)
+fallback_of (const Walk *walk, const void *at, const void *target)
 {
   bool above = false;
 
   for (; at != NULL; at = node_parent (node_of (at)))
     {
-      bool goes = at == target || node_of (at)->pprev == NODE_DYING;
-      if (above && !goes)
+      bool at_goes = goes (walk, at, target);
+      if (above && !at_goes)
         break;
-      above |= goes;
+      above |= at_goes;
     }
   return (void *) (uintptr_t) at;
 }
@@ -112,27 +136,16 @@ node_move_out (Walk *walk, void *to, Extension *extension,
 
 /* --- the search ---------------------------------------------------------- */
 
-/* The context that holds a reference; NULL: it does not count. */
-static void *
-holder_of (const Search *search, const void *reference)
-{
-  void *holder = node_parent (node_of (reference));
-
-  return holder != search->keep ? holder : NULL;
-}
-
-/* The oldest reference to a node whose holder survives. */
+/* The oldest reference to a node that survives with its holder.  (A node that
+ * frees its children gives up the references that it holds itself.) */
 static void *
 saving_reference (const Search *search, const Extension *extension)
 {
   void *reference = sli_reference_first (extension);
 
-  for (; reference != NULL; reference = sli_reference_next (reference))
-    {
-      void *holder = holder_of (search, reference);
-      if (holder != NULL && !is_doomed (holder, search->target))
-        break;
-    }
+  while (reference != NULL
+         && is_doomed (search->walk, reference, search->target))
+    reference = sli_reference_next (reference);
   return reference;
 }
 
@@ -149,19 +162,21 @@ search_add (Search *search, Extension *extension, Extension *from)
   search->last = extension;
 }
 
-/* Looks at what may save a doomed holder, up to the target or to the first
- * dying node: so no root is met, whose record has no serial. */
+/* Looks at what may save a doomed reference, up to the target or to the first
+ * node that goes by itself: so no root is met, whose record has no serial. */
 static void
 way_up_examine (Search *search, Extension *from, void *at)
 {
+  bool is_last = false;
   Node *node;
 
-  for (; at != NULL && at != search->target; at = node_parent (node))
+  for (; !is_last && at != search->target; at = node_parent (node))
     {
       Extension *extension;
       node = node_of (at);
       if (node->pprev == NODE_DYING)
         return;
+      is_last = is_child_of_keep (search->walk, node);
       extension = node_extension (node);
       if (extension == NULL)
         continue;
@@ -189,7 +204,7 @@ search_run (Search *search, Extension *start)
       for (reference = sli_reference_first (at); reference != NULL;
            reference = sli_reference_next (reference))
         {
-          way_up_examine (search, at, holder_of (search, reference));
+          way_up_examine (search, at, reference);
           if (search->refuser != NULL)
             return NULL;
         }
@@ -209,7 +224,7 @@ path_move (const Search *search, Walk *walk, Extension *at, Extension *start,
   for (;; at = from)
     {
       void *reference = saving_reference (search, at);
-      void *owner = holder_of (search, reference);
+      void *owner = node_parent (node_of (reference));
       from = at != start ? at->search.from : NULL;
       ralloc_free (reference);
       node_move_out (walk, owner, at, operation);
@@ -241,6 +256,19 @@ node_refuses (Walk *walk, void *at, Extension *extension)
   return refused;
 }
 
+/* A node on a way up has refused.  What would be freed along with its siblings
+ * stays in its place. */
+static void
+refuser_move (Walk *walk, Extension *refuser, const Extension *start,
+              const char *operation)
+{
+  void *fallback = fallback_of (walk, refuser->owner, start->owner);
+
+  if (fallback == NULL || node_parent (node_of (refuser->owner)) != fallback)
+    node_move_out (walk, fallback, refuser, operation);
+  refuser->stays = sli_free_keeps (walk, fallback);
+}
+
 /* Asks a node on a way up. */
 static COLD void
 refuser_ask (Walk *walk, void *at, Extension *refuser, const Extension *start,
@@ -248,11 +276,10 @@ refuser_ask (Walk *walk, void *at, Extension *refuser, const Extension *start,
 {
   bool refused = node_refuses (walk, at, refuser);
 
-  if (!is_doomed (refuser->owner, start->owner))
+  if (!is_doomed (walk, refuser->owner, start->owner))
     return; /* it stole itself away */
   if (refused)
-    node_move_out (walk, fallback_of (refuser->owner, start->owner), refuser,
-                   operation);
+    refuser_move (walk, refuser, start, operation);
   else
     refuser->refuses = NULL; /* called once */
 }
@@ -261,8 +288,7 @@ static Fate
 holders_decide (Walk *walk, void *at, Extension *start,
                 const char *operation)
 {
-  Search search = { .target = start->owner,
-                    .keep = walk != NULL ? walk->keep : NULL };
+  Search search = { .target = start->owner, .walk = walk };
   Extension *end;
 
   if (walk != NULL && walk->search_serial != 0)

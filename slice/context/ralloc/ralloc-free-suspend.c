@@ -80,6 +80,16 @@ inner_walk_of (const Walk *outer, const void *payload)
   return walk != outer ? walk : NULL;
 }
 
+CONTEXT_TEXT COLD bool
+sli_free_keeps_outside (const void *payload)
+{
+  const Walk *walk = sli_tls_word ();
+
+  while (walk != NULL && walk->keep != payload)
+    walk = walk->outer;
+  return walk != NULL;
+}
+
 /* A walk frees its keep as well, which leaves its list.  Of several walks that
  * keep a node this is the outermost: it needs the node longest.  And if an
  * outer walk is destroying the node, that frees it. */

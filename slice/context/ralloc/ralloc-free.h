@@ -110,6 +110,19 @@ void sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
 /* User code frees a node.  True: a suspended walk frees it. */
 bool sli_free_on_nested (void *ptr, const char *operation);
 
+/* Is it the children of a node that a walk frees?  Of a suspended walk, and of
+ * any; `walk' is the one that runs, or NULL. */
+bool sli_free_keeps_outside (const void *payload);
+
+static inline bool
+sli_free_keeps (const Walk *walk, const void *payload)
+{
+  if (payload == NULL)
+    return false;
+  return (walk != NULL && walk->keep == payload)
+         || (context_has_suspended () && sli_free_keeps_outside (payload));
+}
+
 /* Bytes that were freed leave the limits at and above `at'. */
 static inline void
 walk_settle_limits (Walk *walk, const void *at)
