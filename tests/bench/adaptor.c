@@ -2,8 +2,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define BENCH_ADAPTOR_DEFINE
-#include "adaptor.h"
+#define ADAPTOR_DEFINE
+#include "bench.h"
+#include <tests/adaptors/adaptor.h>
+
+#if ADAPTOR_IS_SLICE
+# include <slice/stats.h>
+#endif
 
 const char *
 bench_adaptor_name (void)
@@ -14,31 +19,40 @@ bench_adaptor_name (void)
 const char *
 bench_adaptor_version (void)
 {
-  return adaptor_version ();
+  return ADAPTOR_VERSION ();
 }
 
 const char *
 bench_adaptor_start (void)
 {
-  return adaptor_start ();
-}
-
-void
-bench_adaptor_thread_exit (void)
-{
-  adaptor_thread_exit ();
+  return ADAPTOR_START ();
 }
 
 bool
 bench_adaptor_trim (void)
 {
-  return adaptor_trim ();
+  return ADAPTOR_TRIM ();
 }
 
 bool
 bench_adaptor_count (Counts *counts)
 {
-  return adaptor_count (counts);
+  *counts = (Counts){ 0 };
+#if ADAPTOR_IS_SLICE
+  static SliceStats stats; /* large */
+  if (!slice_get_stats (&stats))
+    return true; /* no block yet: all zero */
+  for (uint32_t i = 0; i < stats.n_classes; i++)
+    {
+      const SliceClassStats *class = &stats.classes[i];
+      counts->depot_trips
+          += (double) (class->n_depot_pops + class->n_depot_misses
+                       + class->n_depot_pushes);
+      counts->depot_contended += (double) class->n_contended;
+      counts->slab_locks += (double) class->n_slab_locks;
+    }
+#endif
+  return ADAPTOR_IS_SLICE;
 }
 
 size_t

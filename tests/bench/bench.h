@@ -1,7 +1,7 @@
 /* bench.h - what the workloads and the frame around them share
  *
- * slice-bench is one program, built once for each adaptor (adaptor.h).  The
- * frame (bench.c, gang.c, measure.c, observe.c, report.c) knows nothing of
+ * slice-bench is one program, built once for each adaptor (tests/adaptors).
+ * The frame (bench.c, gang.c, measure.c, observe.c, report.c) knows nothing of
  * allocators; the workloads (load-*.c) know adaptor_alloc() and
  * adaptor_free() only.
  *
@@ -110,7 +110,6 @@ const char *bench_adaptor_name (void);
 const char *bench_adaptor_version (void);
 /* NULL if the allocator can be used, else why not. */
 const char *bench_adaptor_start (void);
-void bench_adaptor_thread_exit (void);
 /* Asks for all spare memory to be given back; false if there is no way. */
 bool bench_adaptor_trim (void);
 

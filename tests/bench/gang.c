@@ -39,7 +39,6 @@ member_main (void *data)
 {
   Member *member = data;
   member->function (member->run, member->thread, member->data);
-  bench_adaptor_thread_exit ();
   return NULL;
 }
 

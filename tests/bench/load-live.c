@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "adaptor.h"
+#include "measured.h"
 #include "load.h"
 
 typedef struct

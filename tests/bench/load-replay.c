@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "adaptor.h"
+#include "measured.h"
 #include "load.h"
 
 #include <sched.h>

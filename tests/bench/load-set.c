@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "adaptor.h"
+#include "measured.h"
 #include "load.h"
 
 /* --- working set

@@ -1,21 +1,15 @@
 /* load-slice-test.c - the pattern of GLib's own stress program
  *
- * A thread holds n_blocks blocks of random sizes.  A repetition frees every
- * other one, then allocates as many of new sizes; after each repetition a row
- * of n_blocks/100 blocks of one size is allocated and freed.
- *
- * The size is a random number modulo size_max.  On some processors a division
- * by a number in memory, followed by a store to an address that depends on the
- * quotient, waits for older stores; that hit some builds and not others, by
- * what the compiler kept in registers.  So the modulus is held in a register
- * here; slice-test-literal leaves it in memory as the original program does.
- *
- * Source: the pattern of tests/slice-test.c in GLib 2.10 to 2.74.
+ * A repetition is one of the announced walk (tests/adaptors/walk.h); after it,
+ * a row of n_blocks/100 blocks of one size is allocated and freed.
+ * slice-test-literal divides by a number in memory as the original program
+ * does.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "adaptor.h"
+#include "measured.h"
 #include "load.h"
+#include <tests/adaptors/walk.h>
 
 typedef enum
 {
@@ -24,62 +18,84 @@ typedef enum
   SLICE_TEST_LITERAL
 } SliceTestKind;
 
-typedef struct
+enum
 {
-  void **blocks;
-  uint32_t *sizes;
-  uint32_t random; /* a linear congruence, as cheap as in the original */
-} SliceTest;
+  SIZE_MIN_BYTES = 1
+};
 
-/* The literal form's modulus: not constant, so that it is read each time. */
-static uint32_t modulus_in_memory;
+uint32_t walk_modulus;
 
-BENCH_INLINE uint32_t
-size_next (uint32_t *random, uint32_t modulus, const SliceTestKind kind)
+/* The calls that are put into the loops. */
+
+BENCH_INLINE void *
+timed_alloc (size_t size)
 {
-  *random = *random * 1664525u + 1013904223u;
-  if (kind == SLICE_TEST_LITERAL)
-    return 1 + *random % modulus_in_memory;
-  /* Here and not before the loop: it may have been spilled since. */
-  __asm__ volatile("" : "+r"(modulus));
-  return 1 + *random % modulus;
+  return bench_alloc (false, size, 0);
 }
 
 BENCH_INLINE void *
-test_alloc (size_t size, const SliceTestKind kind, const bool observed)
+timed_touched_alloc (size_t size)
 {
-  void *block
-      = bench_alloc (observed, size, kind == SLICE_TEST_TOUCH ? size : 0);
-  if (kind == SLICE_TEST_TOUCH)
-    bench_touch (block, size);
+  void *block = bench_alloc (false, size, size);
+  bench_touch (block, size);
   return block;
 }
 
 BENCH_INLINE void
-test_body (SliceTest *test, size_t n_blocks, uint64_t n_repetitions,
-           uint32_t modulus, const SliceTestKind kind, const bool observed)
+timed_free (size_t size, void *block)
 {
-  void **blocks = test->blocks;
-  uint32_t *sizes = test->sizes, random = test->random;
-  size_t n_row = n_blocks / 100;
-  __asm__ volatile("" : "+r"(modulus));
+  bench_free (false, size, block);
+}
+
+BENCH_INLINE void *
+observed_alloc (size_t size)
+{
+  return bench_alloc (true, size, 0);
+}
+
+BENCH_INLINE void *
+observed_touched_alloc (size_t size)
+{
+  void *block = bench_alloc (true, size, size);
+  bench_touch (block, size);
+  return block;
+}
+
+BENCH_INLINE void
+observed_free (size_t size, void *block)
+{
+  bench_free (true, size, block);
+}
+
+BENCH_INLINE void
+test_loop (AllocCall alloc_call, FreeCall free_call, Walk *walk,
+           uint64_t n_repetitions, const bool is_literal)
+{
+  size_t n_row = walk->n_blocks / 100;
+  void **row = walk->blocks + walk->n_blocks;
   for (uint64_t r = 0; r < n_repetitions; r++)
     {
-      for (size_t i = 0; i < n_blocks; i += 2)
-        bench_free (observed, sizes[i], blocks[i]);
-      for (size_t i = 0; i < n_blocks; i += 2)
-        {
-          sizes[i] = size_next (&random, modulus, kind);
-          blocks[i] = test_alloc (sizes[i], kind, observed);
-        }
-      uint32_t size = size_next (&random, modulus, kind);
-      void **row = blocks + n_blocks;
-      for (size_t i = 0; i < n_row; i++)
-        row[i] = test_alloc (size, kind, observed);
-      for (size_t i = 0; i < n_row; i++)
-        bench_free (observed, size, row[i]);
+      walk_announced (alloc_call, free_call, walk, SIZE_MIN_BYTES, is_literal);
+      walk->random = walk_next (walk->random);
+      uint32_t size
+          = SIZE_MIN_BYTES
+            + walk_size (walk->random, walk->modulus, is_literal);
+      walk_row (alloc_call, free_call, row, n_row, size);
     }
-  test->random = random;
+}
+
+BENCH_INLINE void
+test_body (Walk *walk, uint64_t n_repetitions, const SliceTestKind kind,
+           const bool observed)
+{
+  const bool is_literal = kind == SLICE_TEST_LITERAL;
+  const bool is_touched = kind == SLICE_TEST_TOUCH;
+  if (observed)
+    test_loop (is_touched ? observed_touched_alloc : observed_alloc,
+               observed_free, walk, n_repetitions, is_literal);
+  else
+    test_loop (is_touched ? timed_touched_alloc : timed_alloc, timed_free,
+               walk, n_repetitions, is_literal);
 }
 
 static uint64_t
@@ -95,8 +111,7 @@ test_lap (Run *run, void *state, Lap *lap, const SliceTestKind kind)
   size_t n_blocks = run->parameters.n_blocks;
   uint64_t n_repetitions = test_repetitions (run);
   lap->n_pairs = n_repetitions * (n_blocks / 2 + n_blocks / 100);
-  BENCH_BODY (run, test_body, state, n_blocks, n_repetitions,
-              (uint32_t) run->parameters.size_max, kind);
+  BENCH_BODY (run, test_body, state, n_repetitions, kind);
 }
 
 static void
@@ -124,27 +139,28 @@ static void *
 test_enter (Run *run, unsigned thread)
 {
   size_t n_blocks = run->parameters.n_blocks;
-  SliceTest *test = bench_map (sizeof *test);
-  test->blocks = bench_map ((n_blocks + n_blocks / 100) * sizeof (void *));
-  test->sizes = bench_map (n_blocks * sizeof *test->sizes);
-  test->random = (uint32_t) random_seed (run, thread);
+  Walk *walk = bench_map (sizeof *walk);
+  walk->n_blocks = (uint32_t) n_blocks;
+  walk->modulus = (uint32_t) run->parameters.size_max;
+  walk->random = (uint32_t) random_seed (run, thread);
+  walk->blocks = bench_map ((n_blocks + n_blocks / 100) * sizeof (void *));
+  walk->sizes = bench_map (n_blocks * sizeof *walk->sizes);
   for (size_t i = 0; i < n_blocks; i++)
     {
-      test->sizes[i]
-          = size_next (&test->random, (uint32_t) run->parameters.size_max,
-                       SLICE_TEST_PLAIN);
-      test->blocks[i] = bench_alloc (run->is_observed, test->sizes[i], 0);
+      walk->random = walk_next (walk->random);
+      walk->sizes[i] = SIZE_MIN_BYTES + walk->random % walk->modulus;
+      walk->blocks[i] = bench_alloc (run->is_observed, walk->sizes[i], 0);
     }
-  return test;
+  return walk;
 }
 
 static void
 test_leave (Run *run, unsigned thread, void *state)
 {
   (void) thread;
-  SliceTest *test = state;
-  for (size_t i = 0; i < run->parameters.n_blocks; i++)
-    bench_free (run->is_observed, test->sizes[i], test->blocks[i]);
+  const Walk *walk = state;
+  for (size_t i = 0; i < walk->n_blocks; i++)
+    bench_free (run->is_observed, walk->sizes[i], walk->blocks[i]);
 }
 
 void
@@ -166,7 +182,7 @@ load_slice_test_touch (Run *run)
 void
 load_slice_test_literal (Run *run)
 {
-  modulus_in_memory = (uint32_t) run->parameters.size_max;
+  walk_modulus = (uint32_t) run->parameters.size_max;
   bench_gang (run, &(GangWork){ .enter = test_enter,
                                 .lap = literal_lap,
                                 .leave = test_leave });

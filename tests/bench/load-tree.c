@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "adaptor.h"
+#include "measured.h"
 #include "load.h"
 
 typedef struct Node Node;

@@ -2,7 +2,7 @@
 #
 # One program, built once for each adaptor: the frame is a library, the
 # workloads are compiled anew each time, since an adaptor is inline code.  To
-# add an allocator: its adaptor-<name>.h, and the lines that
+# add an allocator: a header in tests/adaptors, and the lines that
 # slice-bench-limit has below.
 #
 # SPDX-License-Identifier: MIT
@@ -19,7 +19,6 @@ check_LTLIBRARIES += %D%/libbench.la
 
 slice_bench_sources = \
 	%D%/adaptor.c \
-	%D%/adaptor.h \
 	%D%/load.h \
 	%D%/load-batch.c \
 	%D%/load-colour.c \
@@ -32,7 +31,9 @@ slice_bench_sources = \
 	%D%/load-table.c \
 	%D%/load-scratch.c \
 	%D%/load-thread.c \
-	%D%/load-tree.c
+	%D%/load-tree.c \
+	%D%/measured.h \
+	$(adaptor_headers)
 
 # Programs of make check are run where they are built.
 slice_bench_cppflags = $(AM_CPPFLAGS) \
@@ -45,79 +46,72 @@ slice_bench_libs = %D%/libbench.la $(SLICE_THREAD_LIBS)
 slice_bench_programs = \
 	%D%/slice-bench \
 	%D%/slice-bench-functions \
+	%D%/slice-bench-gslice \
 	%D%/slice-bench-limit \
 	%D%/slice-bench-malloc \
 	%D%/slice-bench-pool \
 	%D%/slice-bench-sized \
 	%D%/slice-bench-tlsf
-if WITH_TESTS
-slice_bench_programs += %D%/slice-bench-gslice
-endif
 slow_programs += $(slice_bench_programs) %D%/slice-bench-faulty
 needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty
 
-%C%_slice_bench_SOURCES = $(slice_bench_sources) %D%/adaptor-slice.h \
-	%D%/adaptor-count.h
+%C%_slice_bench_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-slice.h"'
+	-DADAPTOR='<tests/adaptors/slice.h>'
 %C%_slice_bench_CFLAGS = $(slice_bench_cflags)
 # -no-install: the program itself and no script around it.
 %C%_slice_bench_LDFLAGS = -no-install
 %C%_slice_bench_LDADD = $(slice_bench_libs) slice/libslice.la
 
-%C%_slice_bench_functions_SOURCES = $(slice_bench_sources) \
-	%D%/adaptor-functions.h %D%/adaptor-count.h
+%C%_slice_bench_functions_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_functions_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-functions.h"'
+	-DADAPTOR='<tests/adaptors/functions.h>'
 %C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_functions_LDFLAGS = -no-install
 %C%_slice_bench_functions_LDADD = $(slice_bench_libs) slice/libslice.la
 
-%C%_slice_bench_gslice_SOURCES = $(slice_bench_sources) %D%/adaptor-gslice.h
+%C%_slice_bench_gslice_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_gslice_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-gslice.h"'
-%C%_slice_bench_gslice_CFLAGS = $(slice_bench_cflags) $(GLIB_CFLAGS)
-%C%_slice_bench_gslice_LDADD = $(slice_bench_libs) $(GLIB_LIBS)
+	-DADAPTOR='<tests/adaptors/gslice.h>'
+%C%_slice_bench_gslice_CFLAGS = $(slice_bench_cflags)
+%C%_slice_bench_gslice_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
-%C%_slice_bench_limit_SOURCES = $(slice_bench_sources) %D%/adaptor-limit.h
+%C%_slice_bench_limit_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_limit_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-limit.h"'
+	-DADAPTOR='<tests/adaptors/limit.h>'
 %C%_slice_bench_limit_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_limit_LDADD = $(slice_bench_libs)
 
-%C%_slice_bench_malloc_SOURCES = $(slice_bench_sources) \
-	%D%/adaptor-malloc.h %D%/adaptor-peer.h
+%C%_slice_bench_malloc_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_malloc_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-malloc.h"'
+	-DADAPTOR='<tests/adaptors/malloc.h>'
 %C%_slice_bench_malloc_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_malloc_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
-%C%_slice_bench_pool_SOURCES = $(slice_bench_sources) %D%/adaptor-pool.h
+%C%_slice_bench_pool_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_pool_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-pool.h"'
+	-DADAPTOR='<tests/adaptors/pool.h>'
 %C%_slice_bench_pool_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_pool_LDFLAGS = -no-install
 %C%_slice_bench_pool_LDADD = $(slice_bench_libs) slice/libslice.la
 
-%C%_slice_bench_sized_SOURCES = $(slice_bench_sources) \
-	%D%/adaptor-sized.h %D%/adaptor-peer.h
+%C%_slice_bench_sized_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_sized_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-sized.h"'
+	-DADAPTOR='<tests/adaptors/sized.h>'
 %C%_slice_bench_sized_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_sized_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
-%C%_slice_bench_tlsf_SOURCES = $(slice_bench_sources) %D%/adaptor-tlsf.h
+%C%_slice_bench_tlsf_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_tlsf_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-tlsf.h"'
+	-DADAPTOR='<tests/adaptors/tlsf.h>'
 %C%_slice_bench_tlsf_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_tlsf_LDFLAGS = -no-install
 %C%_slice_bench_tlsf_LDADD = $(slice_bench_libs) slice/libslice.la
 
 # Goes wrong on purpose: for test-bench.sh.
-%C%_slice_bench_faulty_SOURCES = $(slice_bench_sources) \
-	%D%/adaptor-faulty.h
+%C%_slice_bench_faulty_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_faulty_CPPFLAGS = $(slice_bench_cppflags) \
-	-DBENCH_ADAPTOR='"adaptor-faulty.h"'
+	-DADAPTOR='<tests/adaptors/faulty.h>'
 %C%_slice_bench_faulty_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
 

@@ -29,9 +29,6 @@
 /* Odd, so that all words of a pattern differ (the golden ratio times 2^64).
  */
 #define PATTERN_STEP UINT64_C (0x9e3779b97f4a7c15)
-/* What the manual promises at most. */
-#define ALIGNMENT_MAX 16
-
 typedef struct
 {
   Held **held; /* walk: [n_blocks] */
@@ -134,9 +131,7 @@ alignment_verify (const Careful *careful, const Held *held)
 {
   uintptr_t rounded = (held->size + (uintptr_t)7) & ~(uintptr_t)7;
   uintptr_t alignment = rounded & -rounded;
-  uintptr_t alignment_max = careful->options->contestant->is_by_words
-                                ? 2 * sizeof (void *)
-                                : ALIGNMENT_MAX;
+  uintptr_t alignment_max = careful->options->contestant->alignment_max;
   if (alignment > alignment_max)
     alignment = alignment_max;
   if (((uintptr_t)held->block & (alignment - 1)) != 0)
@@ -191,7 +186,9 @@ static void
 held_free (const Careful *careful, Held *held)
 {
   pattern_verify (held, held->size, "before its free");
-  careful->calls->free (held->size, held->block);
+  /* Slices take a NULL; of the others, not all do. */
+  if (held->block != NULL || careful->options->contestant->is_slice)
+    careful->calls->free (held->size, held->block);
   held->block = NULL;
   held->size = 0;
 }
@@ -284,7 +281,7 @@ careful_new (const Options *options, const Stream *stream)
   Careful *careful = stress_alloc (1, sizeof *careful);
   careful->options = options;
   careful->stream = stream;
-  careful->calls = options->contestant->calls;
+  careful->calls = &options->contestant->calls;
   careful->threads
       = stress_alloc (options->n_threads, sizeof *careful->threads);
   for (unsigned i = 0; i < options->n_threads; i++)

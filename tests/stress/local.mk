@@ -14,13 +14,13 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/careful.h \
 	%D%/child.c \
 	%D%/columns.c \
-	%D%/contestant-calls.c \
+	%D%/contestant.h \
+	%D%/contestant-functions.c \
 	%D%/contestant-gslice.c \
 	%D%/contestant-limit.c \
 	%D%/contestant-loop.c \
 	%D%/contestant-malloc.c \
 	%D%/contestant-slice.c \
-	%D%/contestant-slice.h \
 	%D%/contestants.c \
 	%D%/expand.c \
 	%D%/expand.h \
@@ -39,7 +39,7 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/table.c \
 	%D%/table.h \
 	%D%/trace.c \
-	%D%/walk.h
+	$(adaptor_headers)
 
 # -fno-plt: every contestant that is called, is called as cheaply as can be.
 %C%_slice_test_CFLAGS = $(AM_CFLAGS) -fno-plt

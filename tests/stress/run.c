@@ -69,7 +69,7 @@ worker_lap (Worker *worker)
   else if (gang->stream != NULL)
     gang->options->contestant->replay (&worker->replay);
   else
-    gang->options->contestant->walk (&worker->walk);
+    gang->options->contestant->walk (&worker->walk, gang->options);
 }
 
 static void
@@ -91,16 +91,13 @@ worker_fill (Worker *worker)
   walk->n_blocks = options->n_blocks;
   walk->modulus = options->modulus;
   walk->random = options->seed + worker->index * SEED_STEP;
-  walk->order = options->order;
-  walk->literal = options->literal;
-  walk->touch = options->touch;
   walk->blocks = stress_alloc (options->n_blocks, sizeof (void *));
   walk->sizes = stress_alloc (options->n_blocks, sizeof (uint32_t));
   for (uint32_t i = 0; i < walk->n_blocks; i++)
     {
-      walk->random = random_next (walk->random);
+      walk->random = walk_next (walk->random);
       walk->sizes[i] = walk->random % walk->modulus;
-      walk->blocks[i] = options->contestant->calls->alloc (walk->sizes[i]);
+      walk->blocks[i] = options->contestant->calls.alloc (walk->sizes[i]);
     }
 }
 
@@ -117,7 +114,7 @@ worker_empty (Worker *worker)
   else
     {
       for (uint32_t i = 0; i < walk->n_blocks; i++)
-        options->contestant->calls->free (walk->sizes[i], walk->blocks[i]);
+        options->contestant->calls.free (walk->sizes[i], walk->blocks[i]);
       free (walk->blocks);
       free (walk->sizes);
     }

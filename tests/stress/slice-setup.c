@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <tests/stress/contestant-slice.h>
+#include <tests/stress/stress.h>
 
 #include <slice/options.h>
 

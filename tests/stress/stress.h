@@ -1,15 +1,16 @@
 /* stress.h - what the files of slice-test share
  *
  * slice-test drives an allocator with one of two streams of operations, the
- * random walk of GSlice's announcement (walk.h) or one that was recorded of
- * a real program (trace.c, expand.c, replay.h), and does so with one of
+ * random walk of GSlice's announcement (tests/adaptors/walk.h) or one that was
+ * recorded of a real program (trace.c, expand.c), and does so with one of
  * several contestants (contestants.c).  Fast laps, which are timed, carry the
- * contestant's calls inline; careful laps (careful.c) verify all they can and
- * lie if asked to.
+ * contestant's calls inline (contestant.h); careful laps (careful.c) verify all
+ * they can and lie if asked to.
  *
  *   slice-test.c   main: what to do; slice-setup.c: the library's options
  *   options.c      the command line
- *   contestants.c  the table of contestants, contestant-*.c each of them
+ *   contestants.c  the table of contestants, contestant-*.c each of them, made
+ *                  of an adaptor (tests/adaptors)
  *   run.c          a gang of threads, its clocks
  *   result.c       one run's figures, as text and as JSON
  *   careful.c      patterns, alignment, sharing; lies.c
@@ -30,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include <tests/adaptors/walk-state.h>
 
 #define NSEC_PER_SEC 1000000000u
 
@@ -114,26 +117,6 @@ typedef struct
 /* Blocks of a row (ORDER_ROWS). */
 #define WALK_ROW_BLOCKS 100
 
-/* One thread's walk. */
-typedef struct
-{
-  void **blocks;   /* [n_blocks] */
-  uint32_t *sizes; /* [n_blocks] */
-  uint32_t n_blocks;
-  uint32_t modulus;
-  uint32_t random; /* state of the generator */
-  WalkOrder order;
-  bool literal;
-  bool touch;
-} Walk;
-
-/* The announcement's generator: linear congruential, modulo 2^32. */
-static inline uint32_t
-random_next (uint32_t random)
-{
-  return 1664525u * random + 1013904223u;
-}
-
 /* An operation of an expanded stream.  word: size << 2 | kind.  A resize is
  * two of them, the second with the old size. */
 typedef struct
@@ -190,12 +173,12 @@ struct Contestant
   const char *what;
   /* Makes it ready; returns NULL, or why that can't be. */
   const char *(*prepare) (const Options *options);
-  const BlockCalls *calls;
-  void (*walk) (Walk *walk);
+  BlockCalls calls;
+  void (*walk) (Walk *walk, const Options *options);
   void (*replay) (Replay *replay);
-  bool is_slice; /* has our options and statistics */
-  bool is_by_words; /* aligns to two words at most: 8 bytes with 32 bits */
-  bool is_empty; /* hands out nothing: measures the loop alone */
+  size_t alignment_max; /* what a block of 16 bytes is aligned to */
+  bool is_slice;        /* has our options and statistics */
+  bool is_empty;        /* hands out nothing: measures the loop alone */
 };
 
 /* What a run found. */
@@ -221,8 +204,8 @@ extern const Contestant contestant_slice, contestant_calls, contestant_slab;
 extern const Contestant contestant_malloc, contestant_gslice;
 extern const Contestant contestant_limit, contestant_loop;
 
-/* The modulus that the literal walk divides by, as the announcement did. */
-extern uint32_t walk_modulus;
+/* slice-setup.c: sets the library's options; NULL, or what was refused. */
+const char *slice_prepare (const Options *options);
 
 /* run.c */
 bool run_gang (const Options *options, const Stream *stream,

@@ -1,4 +1,4 @@
-/* adaptor-tlsf.h - a TLSF heap that grows, for one thread
+/* tlsf.h - a TLSF heap that grows, for one thread
  *
  * A heap belongs to a thread at a time and takes no lock, so workloads with
  * more than one thread are refused.
@@ -10,55 +10,33 @@
 #define ADAPTOR_NAME "tlsf"
 #define ADAPTOR_ALIGNMENT(size) ((void) (size), 2 * sizeof (void *))
 #define ADAPTOR_THREADS_MAX 1
+#define ADAPTOR_START() tlsf_start ()
+#define ADAPTOR_VERSION() slice_version ()
+#define ADAPTOR_TRIM()                                                        \
+ (slice_tlsf_trim (tlsf_heap), slice_arena_trim (0), true)
 
 extern SliceTlsf *tlsf_heap;
 
-BENCH_INLINE void *
+ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   return slice_tlsf_alloc (tlsf_heap, size);
 }
 
-BENCH_INLINE void
+ADAPTOR_INLINE void
 adaptor_free (size_t size, void *block)
 {
   (void) size;
   slice_tlsf_free (tlsf_heap, block);
 }
 
-BENCH_INLINE void
-adaptor_thread_exit (void)
-{
-}
-
-BENCH_INLINE const char *
-adaptor_start (void)
+static inline const char *
+tlsf_start (void)
 {
   tlsf_heap = slice_tlsf_new (NULL);
   return tlsf_heap != NULL ? NULL : "no memory for a heap";
 }
 
-BENCH_INLINE const char *
-adaptor_version (void)
-{
-  return slice_version ();
-}
-
-BENCH_INLINE bool
-adaptor_trim (void)
-{
-  slice_tlsf_trim (tlsf_heap);
-  slice_arena_trim (0);
-  return true;
-}
-
-BENCH_INLINE bool
-adaptor_count (Counts *counts)
-{
-  (void) counts;
-  return false;
-}
-
-#ifdef BENCH_ADAPTOR_DEFINE
+#ifdef ADAPTOR_DEFINE
 SliceTlsf *tlsf_heap;
 #endif

@@ -1,35 +1,14 @@
-/* adaptor.h - the allocator that this build of slice-bench measures
+/* measured.h - blocks of the allocator that this build of slice-bench measures
  *
- * BENCH_ADAPTOR names a header that defines, all static inline:
- *
- *   ADAPTOR_NAME                        a string
- *   ADAPTOR_ALIGNMENT(size)             what a block of that size is aligned
- *                                       to, at least
- *   void *adaptor_alloc (size_t size)   size is at least 1
- *   void adaptor_free (size_t size, void *block)
- *   void adaptor_thread_exit (void)     a measured thread is about to end
- *   const char *adaptor_start (void)    NULL, or why it can't be used
- *   const char *adaptor_version (void)
- *   bool adaptor_trim (void)            gives spare memory back; false if
- *                                       there is no way
- *   bool adaptor_count (Counts *counts) its own statistics so far; false if
- *                                       it has none
- *   ADAPTOR_THREADS_MAX                 how many threads it may serve; need
- *                                       not be defined: any number
- *
- * A further allocator is one more such header and three lines in local.mk.
+ * The workloads come to the adaptor (tests/adaptors/adaptor.h) through this.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef BENCH_ADAPTOR_H
-#define BENCH_ADAPTOR_H
+#ifndef BENCH_MEASURED_H
+#define BENCH_MEASURED_H
 
 #include "bench.h"
-#include BENCH_ADAPTOR
-
-#ifndef ADAPTOR_THREADS_MAX
-# define ADAPTOR_THREADS_MAX THREADS_MAX
-#endif
+#include <tests/adaptors/adaptor.h>
 
 /* The block passes through an empty instruction, so that the compiler cannot
  * remove a pair whose block is not used (as it does with malloc). */

@@ -1,12 +1,12 @@
-/* adaptor-peer.h - version and trimming of whatever malloc is in force
+/* peer.h - version and trimming of whatever malloc is in force
  *
- * Shared by adaptor-malloc.h and adaptor-sized.h.  The peers are preloaded, so
- * what each one offers besides malloc is looked up by name.
+ * Shared by malloc.h and sized.h.  The peers are preloaded, so what each one
+ * offers besides malloc is looked up by name.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef BENCH_ADAPTOR_PEER_H
-#define BENCH_ADAPTOR_PEER_H
+#ifndef TESTS_ADAPTORS_PEER_H
+#define TESTS_ADAPTORS_PEER_H
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -14,6 +14,11 @@
 #include <gnu/libc-version.h>
 
 #define ADAPTOR_ALIGNMENT(size) ((size) >= 16 ? 16 : 8)
+#define ADAPTOR_VERSION() peer_version ()
+#define ADAPTOR_TRIM() peer_trim ()
+#define ADAPTOR_ALLOC0(size) calloc (1, size)
+#define ADAPTOR_RESIZE(old_size, size, block)                                 \
+ ((void) (old_size), realloc (block, size))
 
 /* ISO C has no cast from an object's address to a function's; POSIX has. */
 #define PEER_FUNCTION(type, variable, name)                                   \

@@ -1,4 +1,4 @@
-/* adaptor-pool.h - a pool for each size, in steps of 16 bytes; one thread
+/* pool.h - a pool for each size, in steps of 16 bytes; one thread
  *
  * What a program gets that keeps a pool for each of its types; larger objects
  * than pools take come from malloc.
@@ -11,6 +11,8 @@
 #define ADAPTOR_NAME "pool"
 #define ADAPTOR_ALIGNMENT(size) ((void) (size), 2 * sizeof (void *))
 #define ADAPTOR_THREADS_MAX 1
+#define ADAPTOR_VERSION() slice_version ()
+#define ADAPTOR_TRIM() pool_trim ()
 
 enum
 {
@@ -30,13 +32,13 @@ pool_make (size_t index)
   return pools[index];
 }
 
-BENCH_INLINE size_t
+ADAPTOR_INLINE size_t
 pool_index (size_t size)
 {
   return (size + POOL_STEP_BYTES - 1) / POOL_STEP_BYTES;
 }
 
-BENCH_INLINE void *
+ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   if (__builtin_expect (size > POOL_SIZE_MAX, 0))
@@ -47,7 +49,7 @@ adaptor_alloc (size_t size)
   return slice_pool_alloc (pool);
 }
 
-BENCH_INLINE void
+ADAPTOR_INLINE void
 adaptor_free (size_t size, void *block)
 {
   if (__builtin_expect (size > POOL_SIZE_MAX, 0))
@@ -56,25 +58,8 @@ adaptor_free (size_t size, void *block)
     slice_pool_free (pools[pool_index (size)], block);
 }
 
-BENCH_INLINE void
-adaptor_thread_exit (void)
-{
-}
-
-BENCH_INLINE const char *
-adaptor_start (void)
-{
-  return NULL;
-}
-
-BENCH_INLINE const char *
-adaptor_version (void)
-{
-  return slice_version ();
-}
-
-BENCH_INLINE bool
-adaptor_trim (void)
+static inline bool
+pool_trim (void)
 {
   for (size_t i = 0; i < POOL_N_SIZES; i++)
     if (pools[i] != NULL)
@@ -83,13 +68,6 @@ adaptor_trim (void)
   return true;
 }
 
-BENCH_INLINE bool
-adaptor_count (Counts *counts)
-{
-  (void) counts;
-  return false;
-}
-
-#ifdef BENCH_ADAPTOR_DEFINE
+#ifdef ADAPTOR_DEFINE
 SlicePool *pools[POOL_N_SIZES];
 #endif

@@ -1,14 +1,14 @@
-/* adaptor-faulty.h - a malloc that goes wrong, to see that it is noticed
+/* faulty.h - a malloc that goes wrong, to see that it is noticed
  *
  * BENCH_FAULT names what every 500th allocation does.  For test-bench.sh only.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
-#include <string.h>
 
 #define ADAPTOR_NAME "faulty"
 #define ADAPTOR_ALIGNMENT(size) ((size) >= 16 ? 16 : 8)
+#define ADAPTOR_START() faulty_start ()
 
 enum
 {
@@ -25,7 +25,7 @@ typedef struct
 
 extern Faulty faulty;
 
-static inline void *
+ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   char *block = malloc (size + FAULT_ROOM_BYTES), *last = faulty.last_block;
@@ -45,7 +45,7 @@ adaptor_alloc (size_t size)
 }
 
 /* It leaks: what it gave twice could not be freed twice. */
-static inline void
+ADAPTOR_INLINE void
 adaptor_free (size_t size, void *block)
 {
   (void) size;
@@ -53,38 +53,14 @@ adaptor_free (size_t size, void *block)
     faulty.last_block = NULL;
 }
 
-BENCH_INLINE void
-adaptor_thread_exit (void)
-{
-}
-
 static inline const char *
-adaptor_start (void)
+faulty_start (void)
 {
   const char *name = getenv ("BENCH_FAULT");
   faulty.name = name != NULL ? name : "";
   return strcmp (faulty.name, "absent") == 0 ? "absent, as asked for" : NULL;
 }
 
-BENCH_INLINE const char *
-adaptor_version (void)
-{
-  return "";
-}
-
-BENCH_INLINE bool
-adaptor_trim (void)
-{
-  return false;
-}
-
-BENCH_INLINE bool
-adaptor_count (Counts *counts)
-{
-  (void) counts;
-  return false;
-}
-
-#ifdef BENCH_ADAPTOR_DEFINE
+#ifdef ADAPTOR_DEFINE
 Faulty faulty;
 #endif

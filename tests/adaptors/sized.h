@@ -1,4 +1,4 @@
-/* adaptor-sized.h - malloc, and the sized free of the preloaded peer
+/* sized.h - malloc, and the sized free of the preloaded peer
  *
  * jemalloc has sdallocx(), gperftools' tcmalloc tc_free_sized(), mimalloc
  * mi_free_size(); glibc has none.  Where none is found the build says so, and
@@ -7,20 +7,21 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
-#include "adaptor-peer.h"
+#include <tests/adaptors/peer.h>
 
 #define ADAPTOR_NAME "malloc-sized"
+#define ADAPTOR_START() sized_start ()
 
 extern void (*sized_free) (void *block, size_t size);
 extern void (*sized_dallocx) (void *block, size_t size, int flags);
 
-BENCH_INLINE void *
+ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   return malloc (size);
 }
 
-BENCH_INLINE void
+ADAPTOR_INLINE void
 adaptor_free (size_t size, void *block)
 {
   if (sized_dallocx != NULL)
@@ -29,13 +30,8 @@ adaptor_free (size_t size, void *block)
     sized_free (block, size);
 }
 
-BENCH_INLINE void
-adaptor_thread_exit (void)
-{
-}
-
 static inline const char *
-adaptor_start (void)
+sized_start (void)
 {
   static const char *const names[] = { "tc_free_sized", "mi_free_size" };
   *(void **) &sized_dallocx = dlsym (RTLD_DEFAULT, "sdallocx");
@@ -46,26 +42,7 @@ adaptor_start (void)
   return NULL;
 }
 
-BENCH_INLINE const char *
-adaptor_version (void)
-{
-  return peer_version ();
-}
-
-BENCH_INLINE bool
-adaptor_trim (void)
-{
-  return peer_trim ();
-}
-
-BENCH_INLINE bool
-adaptor_count (Counts *counts)
-{
-  (void) counts;
-  return false;
-}
-
-#ifdef BENCH_ADAPTOR_DEFINE
+#ifdef ADAPTOR_DEFINE
 void (*sized_free) (void *block, size_t size);
 void (*sized_dallocx) (void *block, size_t size, int flags);
 #endif
