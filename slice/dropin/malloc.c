@@ -262,6 +262,17 @@ cfree (void *block)
 
 /* --- other sizes --------------------------------------------------------- */
 
+/* Of a block that was allocated while the heap was being made ready. */
+NOINLINE static void *
+start_realloc (void *block, size_t size)
+{
+  void *moved = sli_start_alloc (1, size);
+
+  return moved == NULL
+             ? NULL
+             : memcpy (moved, block, min_size (size, sli_start_bytes (block)));
+}
+
 /* As glibc's, it frees a block that is to have no bytes. */
 void *
 realloc (void *block, size_t size)
@@ -273,7 +284,8 @@ realloc (void *block, size_t size)
       slice_heap_free (block);
       return NULL;
     }
-  return slice_heap_realloc (block, size);
+  return dropin_is_ready () ? slice_heap_realloc (block, size)
+                            : start_realloc (block, size);
 }
 
 void *
@@ -292,5 +304,6 @@ reallocarray (void *block, size_t n, size_t size)
 size_t
 malloc_usable_size (void *block)
 {
-  return slice_heap_bytes (block);
+  return dropin_is_ready () ? slice_heap_bytes (block)
+                            : sli_start_bytes (block);
 }
