@@ -32,6 +32,7 @@ noinst_LTLIBRARIES += \
 	%D%/port/compiler.h \
 	%D%/port/lock.c \
 	%D%/port/lock.h \
+	%D%/port/malloc-family.h \
 	%D%/port/os.h \
 	%D%/port/os-linux.c \
 	%D%/port/os-module.c \

@@ -9,6 +9,7 @@
 #define SLI_DROPIN_MALLOC_CALLS_H
 
 #include "port/compiler.h"
+#include "port/malloc-family.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,20 +21,10 @@
 # define SLI_OPERATOR_NEW "_Znwj"
 #endif
 
-EXPORT void *malloc (size_t size);
-EXPORT void *calloc (size_t n, size_t size);
-EXPORT void *realloc (void *block, size_t size);
-EXPORT void *reallocarray (void *block, size_t n, size_t size);
-EXPORT void free (void *block);
-EXPORT void free_sized (void *block, size_t size);
-EXPORT void free_aligned_sized (void *block, size_t alignment, size_t size);
+#define DECLARE_CALL(result, name, parameters) EXPORT result name parameters;
+MALLOC_FAMILY (DECLARE_CALL)
+#undef DECLARE_CALL
 EXPORT void cfree (void *block);
-EXPORT int posix_memalign (void **to, size_t alignment, size_t size);
-EXPORT void *aligned_alloc (size_t alignment, size_t size);
-EXPORT void *memalign (size_t alignment, size_t size);
-EXPORT void *valloc (size_t size);
-EXPORT void *pvalloc (size_t size);
-EXPORT size_t malloc_usable_size (void *block);
 
 /* malloc-info.c; as in <malloc.h>, which older C libraries have without the
  * second. */

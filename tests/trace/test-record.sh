@@ -87,6 +87,7 @@ sort -k 2 > "$work/b" << 'END'
 1000 malloc 10 free own
 1000 malloc exception free own
 1000 calloc 10 free own
+1000 calloc 12 free own
 1000 realloc 10 realloc-free own
 1000 realloc 20 free own
 1000 reallocarray 12 free own
@@ -111,6 +112,17 @@ equal entries-counts "$("$trace" info "$t" | sed -n 's/^op //p' | sort)" \
 equal entries-throws "$(info "$t" failed)" 1000
 equal entries-order "$(check_order "$t")" "0 0"
 equal entries-dropped "$(info "$t" dropped-nested)" 0
+# a malloc behind the recorder that has free_sized()
+malloc=$build/slice/dropin/.libs/libslice-malloc.so
+if [ -e "$malloc" ]; then
+  rm -f "$t"
+  LD_PRELOAD=$malloc "$trace" record -o "$t" -- "$clients/entries" \
+    > "$work/out" 2> "$work/err"
+  equal entries-sized "$(lives "$t" | grep 'calloc 12')" \
+    "1000 calloc 12 free own"
+else
+  skip entries-sized "no drop-in was built"
+fi
 record "$t" "$clients/entries" library
 equal entries-library-status $? 0
 equal entries-strdup "$(lives "$t" | grep '^1000 malloc 6 free own$')" \
@@ -264,8 +276,8 @@ done
 # entry points have other names here and are part of the program that calls
 # them; what is preloaded is empty.
 renamed=
-for name in malloc calloc realloc reallocarray free memalign posix_memalign \
-  aligned_alloc valloc pvalloc malloc_usable_size dlclose __libc_start_main
+for name in $(sed -n 's/^ CALL ([^,]*, *\([a-z_]*\),.*/\1/p' \
+  "$source/slice/port/malloc-family.h") dlclose __libc_start_main
 do
   renamed="$renamed -D$name=traced_$name"
 done

@@ -4,6 +4,7 @@
  *
  * Tests: a program to be recorded.  SPDX-License-Identifier: MIT
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <new>
 #include <stdio.h>
@@ -24,6 +25,19 @@ keep (T *block)
 {
   sink = (void *)block;
   return block;
+}
+
+/* By free_sized() where anyone has it, or by free(). */
+static void
+sized_entry ()
+{
+  using FreeSized = void (*) (void *, size_t);
+  static FreeSized const free_sized
+      = reinterpret_cast<FreeSized> (dlsym (RTLD_DEFAULT, "free_sized"));
+  if (free_sized != nullptr)
+    free_sized (keep (calloc (3, 4)), 12);
+  else
+    free (keep (calloc (3, 4)));
 }
 
 static void
@@ -83,6 +97,7 @@ main (int argc, char **)
     else
       {
         c_entries ();
+        sized_entry ();
         cxx_entries ();
       }
 }

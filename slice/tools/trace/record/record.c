@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "record.h"
+#include "port/malloc-family.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -23,18 +24,10 @@
 
 #define EARLY_BYTES 65536
 
+#define POINTER_TO_CALL(result, name, parameters) result (*name) parameters;
 static struct
 {
-  void *(*malloc) (size_t);
-  void *(*calloc) (size_t, size_t);
-  void *(*realloc) (void *, size_t);
-  void (*free) (void *);
-  void *(*memalign) (size_t, size_t);
-  int (*posix_memalign) (void **, size_t, size_t);
-  void *(*aligned_alloc) (size_t, size_t);
-  void *(*valloc) (size_t);
-  void *(*pvalloc) (size_t);
-  size_t (*usable_size) (void *);
+  MALLOC_FAMILY (POINTER_TO_CALL)
   int (*dlclose) (void *);
 } next;
 
@@ -96,20 +89,14 @@ sli_record_next (const char *symbol)
   return runtime == NULL ? NULL : dlsym (runtime, symbol);
 }
 
+#define FIND_CALL(result, name, parameters)                                   \
+ next.name = (result (*) parameters) dlsym (RTLD_NEXT, #name);
+
 static void
 next_find (void)
 {
   next_state = LOOKING;
-  next.malloc = dlsym (RTLD_NEXT, "malloc");
-  next.calloc = dlsym (RTLD_NEXT, "calloc");
-  next.realloc = dlsym (RTLD_NEXT, "realloc");
-  next.free = dlsym (RTLD_NEXT, "free");
-  next.memalign = dlsym (RTLD_NEXT, "memalign");
-  next.posix_memalign = dlsym (RTLD_NEXT, "posix_memalign");
-  next.aligned_alloc = dlsym (RTLD_NEXT, "aligned_alloc");
-  next.valloc = dlsym (RTLD_NEXT, "valloc");
-  next.pvalloc = dlsym (RTLD_NEXT, "pvalloc");
-  next.usable_size = dlsym (RTLD_NEXT, "malloc_usable_size");
+  MALLOC_FAMILY (FIND_CALL)
   next.dlclose = dlsym (RTLD_NEXT, "dlclose");
   if (next.malloc == NULL || next.free == NULL || next.realloc == NULL)
     sli_record_abort ("slice-trace: no malloc to be found\n");
@@ -205,6 +192,21 @@ free (void *block)
   next.free (block);
 }
 
+/* The sizes are not passed on: the next malloc may lack these calls. */
+RECORD_API void
+free_sized (void *block, size_t size)
+{
+  (void)size;
+  free (block);
+}
+
+RECORD_API void
+free_aligned_sized (void *block, size_t alignment, size_t size)
+{
+  (void)alignment;
+  free_sized (block, size);
+}
+
 static void *
 early_realloc (void *block, size_t size)
 {
@@ -267,11 +269,11 @@ memalign (size_t alignment, size_t size)
 }
 
 RECORD_API int
-posix_memalign (void **result, size_t alignment, size_t size)
+posix_memalign (void **to, size_t alignment, size_t size)
 {
   if (UNLIKELY (!sli_record_next_ready ()))
     {
-      *result = early_alloc (alignment, size);
+      *to = early_alloc (alignment, size);
       return 0;
     }
   void *block = NULL;
@@ -279,7 +281,7 @@ posix_memalign (void **result, size_t alignment, size_t size)
   int error = next.posix_memalign (&block, alignment, size);
   uint32_t extra = cost_end (begin) | alignment_extra (alignment);
   if (error == 0)
-    *result = block;
+    *to = block;
   sli_record_alloc (&sli_record_self, TRACE_OP_POSIX_MEMALIGN,
                     error == 0 ? block : NULL, size, extra);
   return error;
@@ -323,7 +325,7 @@ malloc_usable_size (void *block)
 {
   if (UNLIKELY (early_has (block)))
     return early_size (block);
-  return sli_record_next_ready () && block != NULL ? next.usable_size (block)
+  return sli_record_next_ready () && block != NULL ? next.malloc_usable_size (block)
                                                    : 0;
 }
 

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include "sites.h"
 #include "names.h"
+#include "port/malloc-family.h"
 #include "tools/trace/common/tool.h"
 #include <regex.h>
 #include <stdlib.h>
@@ -26,10 +27,10 @@
 #define TEMPORARY_SHARE 0.99
 #define NAME_PLAIN_BYTES 256
 
+#define OR_CALL(result, name, parameters) #name "|"
 static const char *const default_patterns[]
     = { "(^|::)operator (new|delete)",
-        "^(__libc_|__)?(malloc|calloc|realloc|reallocarray|memalign|valloc|"
-        "pvalloc|posix_memalign|aligned_alloc|strdup|strndup|wcsdup)$",
+        "^(__libc_|__)?(" MALLOC_FAMILY (OR_CALL) "strdup|strndup|wcsdup)$",
         /* what stands behind a container of std's, or of std::pmr */
         "::(do_)?allocate(_[a-z_]+)?(<.*>)?\\(",
         "^g_(try_)?(malloc|realloc|memdup|strdup|strndup|strdup_printf|"
