@@ -40,9 +40,21 @@ endif
 	%D%/trace/command/command-record.c \
 	%D%/trace/command/command-replay.c \
 	%D%/trace/command/command-report.c \
+	%D%/trace/command/command-run.c \
+	%D%/trace/command/command-time.c \
 	%D%/trace/command/commands.h \
+	%D%/trace/command/record-parts.h \
+	%D%/trace/command/record-place.c \
+	%D%/trace/command/record-plain.c \
+	%D%/trace/command/stage-process.c \
+	%D%/trace/command/stage-process.h \
 	%D%/trace/common/json.c \
 	%D%/trace/common/json.h \
+	%D%/trace/export/export.h \
+	%D%/trace/export/export-dhat.c \
+	%D%/trace/export/export-folded.c \
+	%D%/trace/export/export-massif.c \
+	%D%/trace/export/export-pprof.c \
 	%D%/trace/format/operations.c \
 	%D%/trace/format/operations.h \
 	%D%/trace/common/origin.c \
@@ -51,6 +63,10 @@ endif
 	%D%/trace/pack/pack.h \
 	%D%/trace/pack/pack-clock.c \
 	%D%/trace/pack/pack-clock.h \
+	%D%/trace/pack/pack-chunks.c \
+	%D%/trace/pack/pack-parts.h \
+	%D%/trace/pack/pack-process.c \
+	%D%/trace/pack/pack-rss.c \
 	%D%/trace/profile/profile.c \
 	%D%/trace/profile/profile.h \
 	%D%/trace/profile/profile-callers.c \
@@ -87,6 +103,8 @@ endif
 	%D%/trace/common/tool.c \
 	%D%/trace/common/tool.h \
 	%D%/trace/format/trace-format.h \
+	%D%/trace/format/trace-blocks.c \
+	%D%/trace/format/trace-names.c \
 	%D%/trace/format/trace-read.c \
 	%D%/trace/format/trace-read.h \
 	%D%/trace/format/trace-read-parts.h \
@@ -124,8 +142,15 @@ CLEANFILES += %D%/trace/report/page-files.c
 	%D%/trace/record/record-cxx.c \
 	%D%/trace/record/record-event.c \
 	%D%/trace/record/record-hooks.c \
+	%D%/trace/record/record-chunks.c \
+	%D%/trace/record/record-log.c \
+	%D%/trace/record/record-room.c \
 	%D%/trace/record/record-spool.c \
+	%D%/trace/record/record-spool.h \
+	%D%/trace/record/record-modules.c \
 	%D%/trace/record/record-stack.c \
+	%D%/trace/record/record-stack.h \
+	%D%/trace/record/record-unwind.c \
 	%D%/trace/record/record-start.c \
 	%D%/trace/pack/spool.h \
 	%D%/trace/format/trace-format.h \

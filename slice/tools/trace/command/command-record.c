@@ -10,10 +10,10 @@
 #define _GNU_SOURCE
 #include "command-line.h"
 #include "commands.h"
+#include "record-parts.h"
 #include "tools/trace/pack/pack.h"
 #include "tools/trace/pack/spool.h"
 #include "tools/trace/common/tool.h"
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,8 +31,6 @@
 # define SLICE_TRACE_LIBDIR "/usr/local/lib/slice"
 #endif
 #define RECORDER_NAME "slice-trace-record.so"
-#define SPOOL_NAME "slice-trace-"
-#define SPOOL_TEMPLATE SPOOL_NAME "XXXXXX"
 #define PAUSE_MSEC_MAX 8
 #define DEPTH_MAX 256
 
@@ -68,88 +64,6 @@ recorder_find (void)
         }
     }
   return sli_tool_text (SLICE_TRACE_LIBDIR "/" RECORDER_NAME);
-}
-
-/* A spool's directory is locked as long as its launcher lives. */
-static int
-spool_lock (int place, const char *name)
-{
-  int fd = openat (place, name,
-                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) == 0)
-    return fd;
-  if (fd >= 0)
-    close (fd);
-  return -1;
-}
-
-/* Removes what a launcher that was killed has left in that place. */
-static void
-orphans_remove (const char *path)
-{
-  DIR *place = opendir (path);
-  if (place == NULL)
-    return;
-  for (struct dirent *entry; (entry = readdir (place)) != NULL;)
-    {
-      struct stat status;
-      if (strncmp (entry->d_name, SPOOL_NAME, strlen (SPOOL_NAME)) != 0
-          || strlen (entry->d_name) != strlen (SPOOL_TEMPLATE)
-          || fstatat (dirfd (place), entry->d_name, &status,
-                      AT_SYMLINK_NOFOLLOW)
-                 != 0
-          || !S_ISDIR (status.st_mode) || status.st_uid != geteuid ())
-        continue;
-      int fd = spool_lock (dirfd (place), entry->d_name);
-      DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
-      if (orphan == NULL)
-        continue;
-      for (struct dirent *file; (file = readdir (orphan)) != NULL;)
-        unlinkat (dirfd (orphan), file->d_name, 0);
-      unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
-      closedir (orphan);
-    }
-  closedir (place);
-}
-
-/* The directory, locked, or NULL.  Another launcher may take a directory that
- * is not locked yet for an orphan. */
-static char *
-spool_make_in (const char *place)
-{
-  for (int i = 0; i < 100; i++)
-    {
-      char *path = sli_tool_text ("%s/" SPOOL_TEMPLATE, place);
-      struct stat status;
-      if (mkdtemp (path) == NULL)
-        {
-          free (path);
-          return NULL;
-        }
-      if (spool_lock (AT_FDCWD, path) >= 0 && stat (path, &status) == 0)
-        return path;
-      free (path);
-    }
-  return NULL;
-}
-
-/* In memory if there is a place for that: the pages are written once, read
- * once, and never need a disk. */
-static char *
-spool_make (void)
-{
-  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
-                                 getenv ("TMPDIR"), "/tmp" };
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    {
-      if (places[i] == NULL)
-        continue;
-      orphans_remove (places[i]);
-      char *path = spool_make_in (places[i]);
-      if (path != NULL)
-        return path;
-    }
-  sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
 }
 
 static void
@@ -194,57 +108,6 @@ pack_until_end (Packer *packer, pid_t pid)
       struct timespec pause = { 0, pause_msec * 1000000 };
       nanosleep (&pause, NULL);
     }
-}
-
-/* The input as it was; what can't be read twice is empty now.  A file is
- * opened anew: its offset is that of others, too. */
-static void
-input_again (off_t offset)
-{
-  int fd = offset < 0 ? -1 : open ("/proc/self/fd/0", O_RDONLY);
-  if (fd >= 0 && lseek (fd, offset, SEEK_SET) != offset)
-    {
-      close (fd);
-      fd = -1;
-    }
-  if (fd < 0)
-    fd = open ("/dev/null", O_RDONLY);
-  dup2 (fd, STDIN_FILENO);
-}
-
-/* A program that is run once more, unrecorded and unheard: the processor's
- * time that it takes; 0 if it does not end as it did. */
-static uint64_t
-plain_run (char **argv, int status, off_t offset)
-{
-  struct rusage usage;
-  int ended;
-  pid_t pid = fork ();
-  if (pid == 0)
-    {
-      int nowhere = open ("/dev/null", O_WRONLY);
-      sli_signals_end ();
-      input_again (offset);
-      dup2 (nowhere, STDOUT_FILENO);
-      dup2 (nowhere, STDERR_FILENO);
-      signal (SIGXFSZ, SIG_DFL);
-      execvp (argv[0], argv);
-      _exit (TOOL_NOT_RUN);
-    }
-  if (pid < 0)
-    return 0;
-  sli_signals_child (pid);
-  while (wait4 (pid, &ended, 0, &usage) < 0)
-    if (errno != EINTR)
-      return 0;
-  if (ended != status)
-    return 0;
-  const struct timeval *times[] = { &usage.ru_utime, &usage.ru_stime };
-  uint64_t nsec = 0;
-  for (int i = 0; i < 2; i++)
-    nsec += (uint64_t)times[i]->tv_sec * 1000000000u
-            + (uint64_t)times[i]->tv_usec * 1000u;
-  return nsec;
 }
 
 static void
@@ -358,7 +221,7 @@ record_run (char **argv, const RecordOptions *options)
                      ? lseek (STDIN_FILENO, 0, SEEK_CUR)
                      : -1;
   sli_signals_begin (); /* no spool is left behind */
-  char *spool = spool_make ();
+  char *spool = sli_spool_make ();
   pid_t pid = fork ();
   if (pid < 0)
     {
@@ -376,7 +239,7 @@ record_run (char **argv, const RecordOptions *options)
   sli_pack_command (packer, argv);
   int status = pack_until_end (packer, pid);
   if (options->plain && WIFEXITED (status))
-    sli_pack_plain (packer, plain_run (argv, status, offset));
+    sli_pack_plain (packer, sli_plain_run (argv, status, offset));
   bool good = sli_pack_finish (packer);
   rmdir (spool);
   PackTotals totals;

@@ -1,7 +1,8 @@
 /* trace-read-parts.h - what the parts of a reader share
  *
- * Tools.  trace-read.c opens a file and takes in what is not events;
- * trace-stream.c decodes the events and merges the threads.
+ * Tools.  trace-read.c opens a file and finds its blocks;
+ * trace-blocks.c takes in what is not events; trace-stream.c decodes the
+ * events and merges the threads.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  * SPDX-License-Identifier: MIT
@@ -17,11 +18,6 @@
 void sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what);
 bool sli_trace_head_read (const TraceReader *reader, uint64_t offset,
                           TraceBlockHead *head);
-
-/* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
-uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
-                                 const TraceBlockHead *head, uint8_t **buffer,
-                                 size_t *n_room);
 
 static inline bool
 get_varint (const uint8_t **at, const uint8_t *end, uint64_t *value)
@@ -45,6 +41,17 @@ unzigzag (uint64_t value)
 {
   return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
+
+/* --- trace-blocks.c --- */
+
+/* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
+uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
+                                 const TraceBlockHead *head, uint8_t **buffer,
+                                 size_t *n_room);
+/* Notes a block of events for later; takes in what any other one says. */
+void sli_trace_block_take (TraceReader *reader, uint64_t offset,
+                           const TraceBlockHead *head, uint8_t **buffer,
+                           size_t *n_room);
 
 /* --- trace-stream.c --- */
 

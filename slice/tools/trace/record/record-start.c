@@ -182,7 +182,7 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
   RecordThread *self = &sli_record_self;
   if (sli_record_enter (self))
     {
-      sli_stack_unwinder_open ();
+      sli_unwind_open ();
       record_leave (self);
     }
   return call (main_function, argc, argv, init, fini, rtld_fini, stack_end);
@@ -200,9 +200,9 @@ sli_record_child_start (RecordThread *self)
   if (!sli_spool_reopen_in_child ())
     return;
   if (several)
-    sli_stack_single ();
+    sli_unwind_single ();
   sli_stack_reset ();
   sli_spool_command ();
-  sli_stack_modules_scan ();
+  sli_modules_scan ();
   sli_record.ready = true;
 }

@@ -325,8 +325,9 @@ malloc_usable_size (void *block)
 {
   if (UNLIKELY (early_has (block)))
     return early_size (block);
-  return sli_record_next_ready () && block != NULL ? next.malloc_usable_size (block)
-                                                   : 0;
+  return sli_record_next_ready () && block != NULL
+             ? next.malloc_usable_size (block)
+             : 0;
 }
 
 RECORD_API int
@@ -338,7 +339,7 @@ dlclose (void *handle)
   int result = next.dlclose (handle);
   if (sli_record_enter (self))
     {
-      sli_stack_modules_changed ();
+      sli_modules_scan ();
       record_leave (self);
     }
   return result;

@@ -3,9 +3,8 @@
  * Tools.  The recorder is a preloaded object: record.c has the entry points
  * of C, record-cxx.c those of C++, record-hooks.c those of our own library;
  * record-event.c what happens in each of them, record-start.c what happens
- * before the first; record-spool.c has the shared file and its chunks,
- * record-stack.c the stacks.  Nothing here may allocate: what it needs comes
- * from mmap.
+ * before the first; record-spool.h has the shared file, record-stack.h the
+ * stacks.  Nothing here may allocate: what it needs comes from mmap.
  *
  * Design: chapter 13.
  *
@@ -80,7 +79,7 @@ typedef struct
 
 extern RecordState sli_record __attribute__ ((visibility ("hidden")));
 
-/* record-spool.c */
+/* record-spool.c, -room.c, -chunks.c, -log.c */
 bool sli_spool_open (const char *directory);
 void sli_spool_close (void);
 bool sli_spool_reopen_in_child (void);
@@ -92,18 +91,17 @@ RawNode *sli_spool_nodes (void);
 bool sli_spool_nodes_room (uint32_t n);
 void sli_spool_command (void);
 
-/* record-stack.c */
+/* record-stack.c, -modules.c, -unwind.c */
 #define SLI_STACK_INTERNAL UINT32_MAX /* the unwinder's own call: no event */
 void sli_stack_init (void);
-void sli_stack_unwinder_open (void);
 void sli_stack_reset (void);
-void sli_stack_single (void);
 uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
 /* The tree that the thread's nodes are in is gone. */
 void sli_stack_forget (RecordThread *self);
-void sli_stack_modules_changed (void);
 void sli_stack_library (const void *inside);
-void sli_stack_modules_scan (void);
+void sli_modules_scan (void);
+void sli_unwind_open (void);
+void sli_unwind_single (void);
 /* Frames of the recorder and of operator new, dropped from the inner end:
  * how many there are among the first ones. */
 #define OWN_FRAMES_MAX 8

@@ -1,0 +1,313 @@
+/* command-run.c - slice-trace run: all stages, those that are wanted
+ *
+ * Tools.  Each stage leaves a file, and a stage whose file is there and newer
+ * than what it is made from is not done again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "command-line.h"
+#include "commands.h"
+#include "stage-process.h"
+#include "tools/trace/common/stage.h"
+#include "tools/trace/common/tool.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum
+{
+  FILE_TRACE,
+  FILE_PATTERNS,
+  FILE_TIME_TRACE,
+  FILE_TIMES,
+  FILE_REPLAY,
+  FILE_ADVICE,
+  FILE_TEXT,
+  FILE_HTML,
+  N_FILES
+};
+
+typedef struct
+{
+  const char *directory;
+  char *file[N_FILES];
+  TextList passed; /* to the stages that read a trace */
+  bool again;
+} Stages;
+
+static const char *const file_names[]
+    = { "trace",       "patterns.json", "time.trace", "times.json",
+        "replay.json", "advice.json",   "report.txt", "report.html" };
+
+static bool
+is_newer (const char *path, const char *than)
+{
+  struct stat own, other;
+  if (stat (path, &own) != 0)
+    return false;
+  if (than == NULL || stat (than, &other) != 0)
+    return true;
+  return own.st_mtim.tv_sec > other.st_mtim.tv_sec
+         || (own.st_mtim.tv_sec == other.st_mtim.tv_sec
+             && own.st_mtim.tv_nsec >= other.st_mtim.tv_nsec);
+}
+
+/* The arguments, and the options that are passed on. */
+static char **
+with_passed (const Stages *stages, char *const *arguments)
+{
+  TextList list = { 0 };
+  for (; *arguments != NULL; arguments++)
+    sli_text_list_add (&list, *arguments);
+  for (size_t i = 0; i < stages->passed.n; i++)
+    sli_text_list_add (&list, stages->passed.items[i]);
+  return (char **)list.items;
+}
+
+static int
+stage_file (Stages *stages, int file, int source, const char *what,
+            char *const *arguments)
+{
+  if (!stages->again
+      && is_newer (stages->file[file],
+                   source < 0 ? NULL : stages->file[source]))
+    return TOOL_OK;
+  stages->again = true; /* the stages after it are made again */
+  int code = sli_stage_execute (what, arguments, false);
+  /* The file was made, of what is not damaged. */
+  if (code == TOOL_BAD_INPUT && source >= 0
+      && is_newer (stages->file[file], stages->file[source]))
+    sli_tool_bad_input ();
+  else if (code != TOOL_OK && source >= 0)
+    sli_tool_exit (code, "%s did not succeed", what);
+  return code;
+}
+
+/* What a file of the directory remembers, a word a line: whether it is this.
+ * From now on it is. */
+static bool
+is_remembered (const Stages *stages, const char *name,
+               const char *const *words, bool change)
+{
+  char *text = sli_tool_text ("%s", "");
+  for (; words != NULL && *words != NULL; words++)
+    {
+      char *longer = sli_tool_text ("%s%s\n", text, *words);
+      free (text);
+      text = longer;
+    }
+  char *path = sli_tool_text ("%s/%s", stages->directory, name);
+  char *known = sli_file_read (path, NULL);
+  bool same = strcmp (known == NULL ? "" : known, text) == 0;
+  if (known == NULL || (!same && change))
+    {
+      FILE *file = sli_file_begin (path);
+      fputs (text, file);
+      sli_file_end (file, path);
+    }
+  bool first = known == NULL;
+  free (known);
+  free (text);
+  free (path);
+  return same || (first && !change);
+}
+
+/* Where execvp() finds it; as it is, if it does not. */
+static char *
+program_find (const char *name)
+{
+  const char *at = getenv ("PATH");
+  if (strchr (name, '/') != NULL || at == NULL)
+    return sli_tool_text ("%s", name);
+  for (;; at++)
+    {
+      size_t n = strcspn (at, ":");
+      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int)n,
+                                  n == 0 ? "." : at, name);
+      if (access (path, X_OK) == 0)
+        return path;
+      free (path);
+      at += n;
+      if (*at == '\0')
+        return sli_tool_text ("%s", name);
+    }
+}
+
+/* Whether the program is the file that it was, as far as can be seen. */
+static bool
+program_same (const Stages *stages, const char *name)
+{
+  struct stat status = { 0 };
+  char *path = program_find (name);
+  stat (path, &status);
+  char *text = sli_tool_text ("%s %lld %lld.%09ld", path,
+                              (long long)status.st_size,
+                              (long long)status.st_mtim.tv_sec,
+                              (long)status.st_mtim.tv_nsec);
+  const char *const words[] = { text, NULL };
+  bool same = is_remembered (stages, "program", words, true);
+  free (text);
+  free (path);
+  return same;
+}
+
+/* The same directory for another program is a mistake; with other options
+ * the stages are made anew, and with the program built again the traces,
+ * too. */
+static void
+command_check (Stages *stages, char **program)
+{
+  if (!is_remembered (stages, "command", (const char *const *) program, false))
+    sli_tool_exit (TOOL_USAGE_RUN,
+                   "%s holds another program's stages: choose another "
+                   "directory (-o) or remove it",
+                   stages->directory);
+  bool rebuilt = !program_same (stages, program[0]);
+  if (!is_remembered (stages, "options", stages->passed.items, true)
+      || rebuilt)
+    for (int i = 0; i < N_FILES; i++)
+      if (rebuilt || (i != FILE_TRACE && i != FILE_TIME_TRACE))
+        unlink (stages->file[i]);
+}
+
+/* A directory that was made for a program that does not start goes again. */
+static void
+memory_remove (const Stages *stages)
+{
+  static const char *const names[] = { "command", "program", "options" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    {
+      char *path = sli_tool_text ("%s/%s", stages->directory, names[i]);
+      unlink (path);
+      free (path);
+    }
+  rmdir (stages->directory);
+}
+
+#define STAGE(name, ...)                                                      \
+ ((char *const[]){ (char *)"slice-trace", (char *)name, __VA_ARGS__, NULL })
+#define OPTION_WITH(option, value) (char *)option, value
+
+static void
+patterns_make (Stages *stages, int file, int source, const char *what)
+{
+  char **files = stages->file;
+  stage_file (stages, file, source, what,
+              with_passed (stages, STAGE ("patterns", files[source],
+                                          OPTION_WITH ("-o", files[file]))));
+}
+
+/* The program once more, with its calls measured, and once more without the
+ * recorder. */
+static void
+times_make (Stages *stages, char **program)
+{
+  char **files = stages->file;
+  char **record
+      = sli_record_arguments (files[FILE_TIME_TRACE], true, program);
+  if (!is_newer (files[FILE_TIME_TRACE], files[FILE_TRACE]))
+    sli_stage_execute ("time: the program again", record, false);
+  free (record);
+  patterns_make (stages, FILE_TIMES, FILE_TIME_TRACE, "times");
+}
+
+static void
+advice_make (Stages *stages)
+{
+  char **files = stages->file;
+  stage_file (
+      stages, FILE_REPLAY, FILE_TIMES, "replay",
+      with_passed (stages, STAGE ("replay", files[FILE_TRACE],
+                                  OPTION_WITH ("--times", files[FILE_TIMES]),
+                                  OPTION_WITH ("-o", files[FILE_REPLAY]),
+                                  OPTION_WITH ("--repeats", (char *)"5"))));
+  stage_file (stages, FILE_ADVICE, FILE_REPLAY, "advise",
+              STAGE ("advise", files[FILE_PATTERNS],
+                     OPTION_WITH ("--times", files[FILE_TIMES]),
+                     OPTION_WITH ("--replay", files[FILE_REPLAY]),
+                     OPTION_WITH ("-o", files[FILE_ADVICE])));
+}
+
+static void
+reports_make (Stages *stages)
+{
+  char **files = stages->file;
+  stage_file (stages, FILE_TEXT, FILE_ADVICE, "report, as text",
+              STAGE ("report", (char *)"--text", files[FILE_PATTERNS],
+                     OPTION_WITH ("--replay", files[FILE_REPLAY]),
+                     OPTION_WITH ("--advice", files[FILE_ADVICE]),
+                     OPTION_WITH ("-o", files[FILE_TEXT])));
+  stage_file (stages, FILE_HTML, FILE_ADVICE, "report",
+              STAGE ("report", files[FILE_PATTERNS],
+                     OPTION_WITH ("--times", files[FILE_TIMES]),
+                     OPTION_WITH ("--replay", files[FILE_REPLAY]),
+                     OPTION_WITH ("--advice", files[FILE_ADVICE]),
+                     OPTION_WITH ("-o", files[FILE_HTML])));
+}
+
+static void
+stages_after_record (Stages *stages, char **program, bool quick)
+{
+  char **files = stages->file;
+  patterns_make (stages, FILE_PATTERNS, FILE_TRACE, "patterns");
+  if (quick)
+    {
+      stage_file (stages, FILE_HTML, FILE_PATTERNS, "report",
+                  STAGE ("report", files[FILE_PATTERNS],
+                         OPTION_WITH ("-o", files[FILE_HTML])));
+      return;
+    }
+  times_make (stages, program);
+  advice_make (stages);
+  reports_make (stages);
+}
+
+int
+sli_command_run (int argc, char **argv)
+{
+  Stages stages = { .directory = "slice-trace.out" };
+  TraceOptions trace;
+  bool quick = false;
+  const ToolOption options[]
+      = { OPTION (TEXT, NULL, 'o', &stages.directory, "DIRECTORY",
+                  "Where the stages' files are (slice-trace.out)"),
+          OPTION (FLAG, "quick", 0, &quick, NULL,
+                  "Without times, replay and advice"),
+          { 0 } };
+  const CommandLine line
+      = { .words = "PROGRAM [ARGUMENT...]",
+          .help = "All of it: record to report.  What is there already is not "
+                  "done again.",
+          .options = options,
+          .trace = &trace,
+          .runs = true,
+          .least = 1,
+          .most = INT_MAX };
+  sli_trace_options_init (&trace, N_HOT_DEFAULT);
+  sli_command_line (&line, &argc, &argv);
+  stages.passed = trace.given;
+  bool is_new = mkdir (stages.directory, 0777) == 0;
+  if (!is_new && errno != EEXIST)
+    sli_tool_exit (TOOL_FAILED, "%s: %s", stages.directory, strerror (errno));
+  for (int i = 0; i < N_FILES; i++)
+    stages.file[i] = sli_tool_text ("%s/%s", stages.directory, file_names[i]);
+  command_check (&stages, argv);
+  char **record = sli_record_arguments (stages.file[FILE_TRACE], false, argv);
+  int code = stage_file (&stages, FILE_TRACE, -1, "record", record);
+  free (record);
+  if (access (stages.file[FILE_TRACE], R_OK) != 0)
+    {
+      if (is_new)
+        memory_remove (&stages);
+      return code == TOOL_OK ? TOOL_NO_EVENTS : code;
+    }
+  stages_after_record (&stages, argv, quick);
+  fprintf (stderr, "slice-trace: %s\n", stages.file[FILE_HTML]);
+  for (int i = 0; i < N_FILES; i++)
+    free (stages.file[i]);
+  return TOOL_OK;
+}

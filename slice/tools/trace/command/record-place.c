@@ -1,0 +1,100 @@
+/* record-place.c - where the spool is, and what others have left there
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record-parts.h"
+#include "tools/trace/common/tool.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPOOL_NAME "slice-trace-"
+#define SPOOL_TEMPLATE SPOOL_NAME "XXXXXX"
+
+/* A spool's directory is locked as long as its launcher lives. */
+static int
+spool_lock (int place, const char *name)
+{
+  int fd = openat (place, name,
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) == 0)
+    return fd;
+  if (fd >= 0)
+    close (fd);
+  return -1;
+}
+
+/* Removes what a launcher that was killed has left in that place. */
+static void
+orphans_remove (const char *path)
+{
+  DIR *place = opendir (path);
+  if (place == NULL)
+    return;
+  for (struct dirent *entry; (entry = readdir (place)) != NULL;)
+    {
+      struct stat status;
+      if (strncmp (entry->d_name, SPOOL_NAME, strlen (SPOOL_NAME)) != 0
+          || strlen (entry->d_name) != strlen (SPOOL_TEMPLATE)
+          || fstatat (dirfd (place), entry->d_name, &status,
+                      AT_SYMLINK_NOFOLLOW)
+                 != 0
+          || !S_ISDIR (status.st_mode) || status.st_uid != geteuid ())
+        continue;
+      int fd = spool_lock (dirfd (place), entry->d_name);
+      DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
+      if (orphan == NULL)
+        continue;
+      for (struct dirent *file; (file = readdir (orphan)) != NULL;)
+        unlinkat (dirfd (orphan), file->d_name, 0);
+      unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
+      closedir (orphan);
+    }
+  closedir (place);
+}
+
+/* The directory, locked, or NULL.  Another launcher may take a directory that
+ * is not locked yet for an orphan. */
+static char *
+spool_make_in (const char *place)
+{
+  for (int i = 0; i < 100; i++)
+    {
+      char *path = sli_tool_text ("%s/" SPOOL_TEMPLATE, place);
+      struct stat status;
+      if (mkdtemp (path) == NULL)
+        {
+          free (path);
+          return NULL;
+        }
+      if (spool_lock (AT_FDCWD, path) >= 0 && stat (path, &status) == 0)
+        return path;
+      free (path);
+    }
+  return NULL;
+}
+
+/* In memory if there is a place for that: the pages are written once, read
+ * once, and never need a disk. */
+char *
+sli_spool_make (void)
+{
+  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
+                                 getenv ("TMPDIR"), "/tmp" };
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    {
+      if (places[i] == NULL)
+        continue;
+      orphans_remove (places[i]);
+      char *path = spool_make_in (places[i]);
+      if (path != NULL)
+        return path;
+    }
+  sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+}

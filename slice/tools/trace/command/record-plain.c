@@ -1,0 +1,64 @@
+/* record-plain.c - the program once more, without the recorder
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record-parts.h"
+#include "tools/trace/common/tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The input as it was; what can't be read twice is empty now.  A file is
+ * opened anew: its offset is that of others, too. */
+static void
+input_again (off_t offset)
+{
+  int fd = offset < 0 ? -1 : open ("/proc/self/fd/0", O_RDONLY);
+  if (fd >= 0 && lseek (fd, offset, SEEK_SET) != offset)
+    {
+      close (fd);
+      fd = -1;
+    }
+  if (fd < 0)
+    fd = open ("/dev/null", O_RDONLY);
+  dup2 (fd, STDIN_FILENO);
+}
+
+/* A program that is run once more, unrecorded and unheard: the processor's
+ * time that it takes; 0 if it does not end as it did. */
+uint64_t
+sli_plain_run (char **argv, int status, off_t offset)
+{
+  struct rusage usage;
+  int ended;
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      int nowhere = open ("/dev/null", O_WRONLY);
+      sli_signals_end ();
+      input_again (offset);
+      dup2 (nowhere, STDOUT_FILENO);
+      dup2 (nowhere, STDERR_FILENO);
+      signal (SIGXFSZ, SIG_DFL);
+      execvp (argv[0], argv);
+      _exit (TOOL_NOT_RUN);
+    }
+  if (pid < 0)
+    return 0;
+  sli_signals_child (pid);
+  while (wait4 (pid, &ended, 0, &usage) < 0)
+    if (errno != EINTR)
+      return 0;
+  if (ended != status)
+    return 0;
+  const struct timeval *times[] = { &usage.ru_utime, &usage.ru_stime };
+  uint64_t nsec = 0;
+  for (int i = 0; i < 2; i++)
+    nsec += (uint64_t)times[i]->tv_sec * 1000000000u
+            + (uint64_t)times[i]->tv_usec * 1000u;
+  return nsec;
+}

@@ -1,0 +1,26 @@
+/* stage-process.h - the stages of run and time, each a process
+ *
+ * Tools.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_COMMAND_STAGE_PROCESS_H
+#define SLI_TRACE_COMMAND_STAGE_PROCESS_H
+
+#include <stdbool.h>
+
+/* Runs slice-trace with these arguments, ended by NULL, and returns its
+ * status.  A stage is a process, which frees its memory by ending.
+ *
+ * what            said on stderr
+ * passes_signals  the stage gets those that end this process
+ */
+int sli_stage_execute (const char *what, char *const *arguments,
+                       bool passes_signals);
+
+/* The arguments of `record', then the program's; free() frees the array.
+ *
+ * trace  the file
+ * timed  measure each call, and the program without the recorder
+ */
+char **sli_record_arguments (const char *trace, bool timed, char **program);
+
+#endif

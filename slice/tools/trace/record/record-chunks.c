@@ -1,0 +1,207 @@
+/* record-chunks.c - the chunks that threads write their events to
+ *
+ * Tools, in the preloaded object (record-spool.h).
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "record-spool.h"
+#include <pthread.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How many unpacked chunks (1.5 MiB each) make a thread wait for the packer,
+ * and for how long before it takes more memory rather than stop. */
+#define WAIT_CHUNKS 192
+#define WAIT_MSEC_MAX 2000
+
+static _Atomic uint32_t *
+chunk_states (void)
+{
+  return (_Atomic uint32_t *)(sli_spool.map + SPOOL_STATES_OFFSET);
+}
+
+static RawChunk *
+chunk_at (uint32_t index)
+{
+  return (RawChunk *)(sli_spool.map + SPOOL_CHUNKS_OFFSET
+                      + index * SPOOL_CHUNK_BYTES);
+}
+
+static uint32_t
+chunk_free_claim (uint32_t n, bool *any_full)
+{
+  _Atomic uint32_t *states = chunk_states ();
+  for (uint32_t i = 0; i < n; i++)
+    {
+      uint32_t at = (sli_spool.hint + i) % n;
+      uint32_t state
+          = atomic_load_explicit (&states[at], memory_order_relaxed);
+      *any_full |= state == SPOOL_CHUNK_FULL;
+      if (state == SPOOL_CHUNK_FREE
+          && atomic_compare_exchange_strong (&states[at], &state,
+                                             SPOOL_CHUNK_OWNED))
+        {
+          sli_spool.hint = at;
+          return at;
+        }
+    }
+  return UINT32_MAX;
+}
+
+/* One more chunk is known from now on; its beginning has its room. */
+static bool
+chunk_add (uint32_t n)
+{
+  if (n >= sli_spool.n_chunks_max
+      || !sli_room_take (SPOOL_CHUNKS_OFFSET + n * SPOOL_CHUNK_BYTES,
+                         ROOM_STEP))
+    return false;
+  /* or another thread has added it */
+  atomic_compare_exchange_strong (&sli_record.head->n_chunks, &n, n + 1);
+  return true;
+}
+
+/* A free chunk, or one that was never used; UINT32_MAX if there is none.
+ * Where there is no room for another, the packer gives one back if it has one
+ * to pack. */
+static uint32_t
+chunk_claim (void)
+{
+  SpoolHead *head = sli_record.head;
+  for (unsigned waited = 0;;)
+    {
+      bool any_full = false;
+      uint32_t n = atomic_load (&head->n_chunks);
+      uint32_t at = chunk_free_claim (n, &any_full);
+      if (at != UINT32_MAX)
+        return at;
+      bool waits = waited < WAIT_MSEC_MAX && head->packer_pid != 0;
+      bool many = n >= WAIT_CHUNKS + atomic_load (&head->n_threads);
+      if (!(many && waits) && chunk_add (n))
+        continue;
+      if (!waits || !(many || any_full))
+        return UINT32_MAX;
+      struct timespec msec = { 0, 1000000 };
+      syscall (SYS_nanosleep, &msec, NULL);
+      waited++;
+    }
+}
+
+static void
+chunk_release (RecordThread *self)
+{
+  if (self->chunk == NULL)
+    return;
+  if (self->epoch == sli_record.epoch)
+    {
+      atomic_fetch_add (&sli_record.head->n_events, self->n_events);
+      atomic_store (&chunk_states ()[self->chunk_index], SPOOL_CHUNK_FULL);
+    }
+  self->chunk = NULL;
+}
+
+/* Room for more of the thread's events in its chunk. */
+static bool
+chunk_grow (RecordThread *self)
+{
+  uint64_t begin = 0;
+  if (self->n_room > 0)
+    begin = sizeof (RawChunkHead) + (self->n_room + 2) * sizeof (RawEvent);
+  begin = (begin + ROOM_STEP - 1) & ~(ROOM_STEP - 1);
+  uint64_t end = begin + ROOM_STEP;
+  if (end > SPOOL_CHUNK_BYTES)
+    end = SPOOL_CHUNK_BYTES;
+  if (self->n_room >= TRACE_BLOCK_EVENTS - 2
+      || !sli_room_take (SPOOL_CHUNKS_OFFSET
+                         + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
+                     end - begin))
+    return false;
+  uint64_t n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
+  if (n > TRACE_BLOCK_EVENTS)
+    n = TRACE_BLOCK_EVENTS;
+  self->n_room = (uint32_t)n - 2; /* an event may take two places */
+  return true;
+}
+
+static bool
+chunk_take (RecordThread *self, uint64_t now)
+{
+  chunk_release (self);
+  uint32_t index = chunk_claim ();
+  self->n_room = 0;
+  if (index == UINT32_MAX)
+    {
+      atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
+      return false;
+    }
+  RawChunk *chunk = chunk_at (index);
+  if (self->epoch != sli_record.epoch || self->thread == 0)
+    self->thread = atomic_fetch_add (&sli_record.head->n_threads, 1) + 1;
+  self->epoch = sli_record.epoch;
+  self->n_events = 0;
+  self->chunk_index = index;
+  chunk->head.base_ticks = now;
+  chunk->head.thread = self->thread;
+  chunk->head.tid = (uint32_t)syscall (SYS_gettid);
+  chunk->head.many_threads = !__libc_single_threaded;
+  chunk->head.sequence = atomic_fetch_add (&sli_record.head->sequence, 1);
+  atomic_store (&chunk->head.n_events, 0);
+  self->chunk = chunk;
+  chunk_grow (self); /* it has this room: see chunk_add() */
+  if (sli_spool.has_key && !self->late)
+    pthread_setspecific (sli_spool.key, self);
+  return true;
+}
+
+/* The place for the thread's next event.  Long pauses, and the moment when a
+ * second thread starts, begin a new chunk or a new time base. */
+RawEvent *
+sli_spool_next_event (RecordThread *self, uint64_t now)
+{
+  RawChunk *chunk = self->chunk;
+  if (UNLIKELY (chunk == NULL || self->n_events >= self->n_room
+                || chunk->head.many_threads
+                       == (uint32_t)__libc_single_threaded))
+    {
+      bool more = chunk != NULL && self->n_events >= self->n_room
+                  && chunk->head.many_threads
+                         != (uint32_t)__libc_single_threaded
+                  && chunk_grow (self);
+      if (!more && !chunk_take (self, now))
+        return NULL;
+      chunk = self->chunk;
+    }
+  uint64_t ticks = now - chunk->head.base_ticks;
+  if (UNLIKELY (ticks > UINT32_MAX))
+    {
+      if (!chunk_take (self, now))
+        return NULL;
+      chunk = self->chunk;
+      ticks = 0;
+    }
+  RawEvent *event = &chunk->events[self->n_events];
+  event->ticks = (uint32_t)ticks;
+  return event;
+}
+
+/* The last round of the thread's destructors gives its chunk back; what
+ * comes after that, from the C library itself, takes a new one, which the
+ * packer collects at the end. */
+void
+sli_chunk_thread_ends (void *value)
+{
+  RecordThread *self = value;
+  if (++self->exit_rounds < 4) /* PTHREAD_DESTRUCTOR_ITERATIONS */
+    {
+      pthread_setspecific (sli_spool.key, self);
+      return;
+    }
+  bool was_busy = self->busy;
+  self->busy = true;
+  self->late = true;
+  chunk_release (self);
+  self->busy = was_busy;
+}

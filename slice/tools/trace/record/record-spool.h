@@ -1,0 +1,50 @@
+/* record-spool.h - what the parts of the recorder's spool share
+ *
+ * Tools, in the preloaded object.  record-spool.c has the file and its
+ * mapping, record-room.c the pages that may be written, record-chunks.c the
+ * chunks of the threads, record-log.c the log of modules and strings.
+ *
+ * Locks: none; a chunk has one owner, everything shared grows by atomics.
+ * Only raw system calls and mmap: this runs inside malloc.
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_RECORD_RECORD_SPOOL_H
+#define SLI_TRACE_RECORD_RECORD_SPOOL_H
+
+#include "record.h"
+#include <pthread.h>
+
+/* Pages are taken in such steps. */
+#define ROOM_STEP UINT64_C (65536)
+
+typedef struct
+{
+  char directory[3072];
+  int n_directory;
+  char path[3072 + 40]; /* of the file */
+  _Atomic uint64_t log_room;   /* bytes that are taken */
+  _Atomic uint32_t nodes_room; /* nodes that are */
+  uint8_t *map; /* head, states, log, nodes and the first chunks */
+  uint64_t map_bytes;
+  uint32_t n_chunks_max; /* that are mapped */
+  uint32_t hint;         /* where a free chunk was last found */
+  pthread_key_t key;
+  bool has_key;
+} Spool;
+
+extern Spool sli_spool __attribute__ ((visibility ("hidden")));
+
+/* --- record-room.c --- */
+
+/* Whether so many bytes of the file can be written from now on. */
+bool sli_room_take (uint64_t offset, uint64_t n_bytes);
+/* Whether the log can grow to that size. */
+bool sli_room_of_log (uint64_t n_bytes);
+
+/* --- record-chunks.c --- */
+
+/* A thread's destructor: gives its chunk back. */
+void sli_chunk_thread_ends (void *self);
+
+#endif
