@@ -252,12 +252,22 @@ tick (void)
   sli_record_leave (record);
 }
 
-/* A tick gathers 64 magazines at the most, and the next one begins with the
+static void
+consolidate (void)
+{
+  ThreadRecord *record = sli_record_enter ();
+
+  g_assert_nonnull (record);
+  sli_adapt_consolidate (record);
+  sli_record_leave (record);
+}
+
+/* A call gathers 64 magazines at the most, and the next one begins with the
  * class that follows, so that none waits for ever. */
 static void
 test_gathers_in_turn (void)
 {
-  enum { OTHER = CLASS + 1, N_A_TICK = 64 };
+  enum { OTHER = CLASS + 1, N_AT_ONCE = 64 };
   uint64_t n_magazines, n_others;
 
   sli_depot_limits.bytes = SIZE_MAX;
@@ -266,19 +276,46 @@ test_gathers_in_turn (void)
   leave_scattered (OTHER);
   n_magazines = n_magazines_of (CLASS);
   n_others = n_magazines_of (OTHER);
-  g_assert_cmpuint (n_magazines, >, 2 * N_A_TICK);
-  g_assert_cmpuint (n_others, >, 2 * N_A_TICK);
+  g_assert_cmpuint (n_magazines, >, 2 * N_AT_ONCE);
+  g_assert_cmpuint (n_others, >, 2 * N_AT_ONCE);
   tick ();
+  consolidate ();
   /* The thread's previous one was scattered, too. */
-  g_assert_cmpuint (n_magazines_of (CLASS), ==, n_magazines - N_A_TICK + 1);
+  g_assert_cmpuint (n_magazines_of (CLASS), ==, n_magazines - N_AT_ONCE + 1);
   g_assert_cmpuint (n_magazines_of (OTHER), ==, n_others);
+  sli_record_peek ()->n_consolidate = 0; /* the waves gather nothing */
   wave (CLASS, 2000); /* both still at work */
   wave (OTHER, 2000);
   n_magazines = n_magazines_of (CLASS);
   n_others = n_magazines_of (OTHER);
   tick ();
+  consolidate ();
   g_assert_cmpuint (n_magazines_of (CLASS), ==, n_magazines);
   g_assert_cmpuint (n_magazines_of (OTHER), <, n_others);
+}
+
+/* Until the next tick 256 are gathered, and no more. */
+static void
+test_gathers_until_tick (void)
+{
+  enum { N_A_TICK = 256 };
+  uint64_t n_magazines, n_calls = 0;
+
+  sli_depot_limits.bytes = SIZE_MAX;
+  begin ();
+  for (unsigned i = 0; i < 4; i++)
+    leave_scattered (CLASS + i);
+  tick ();
+  for (unsigned i = n_magazines = 0; i < 4; i++)
+    n_magazines += n_magazines_of (CLASS + i);
+  for (; sli_record_peek ()->n_consolidate > 0; n_calls++)
+    consolidate ();
+  g_assert_cmpuint (n_calls, ==, 4);
+  for (unsigned i = 0; i < 4; i++)
+    n_magazines -= n_magazines_of (CLASS + i);
+  /* The thread's previous ones were scattered, too. */
+  g_assert_cmpuint (n_magazines, >=, N_A_TICK - 4);
+  g_assert_cmpuint (n_magazines, <=, N_A_TICK);
 }
 
 /* --- rest --- */
@@ -448,6 +485,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/adapt/thread-bound-of-others-magazines",
                   test_thread_bound_of_others_magazines);
   test_add_fresh ("/slice/adapt/gathers-in-turn", test_gathers_in_turn);
+  test_add_fresh ("/slice/adapt/gathers-until-tick",
+                  test_gathers_until_tick);
   test_add_fresh ("/slice/adapt/keeps-for-a-working-set",
                   test_keeps_for_a_working_set);
   test_add_fresh ("/slice/adapt/quiet-is-not-idle", test_quiet_is_not_idle);

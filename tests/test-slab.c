@@ -779,6 +779,36 @@ test_guards_refused (void)
   check_valid ();
 }
 
+/* When the slab's last chunk comes back does not matter, but when any was last
+ * needed. */
+static void
+test_age (void)
+{
+  enum { N = 40, AGE_MSEC = 15000, EARLY_MSEC = 32 };
+  uint64_t now_msec = 32 * 100000 + 5;
+  void *chunks[N];
+
+  begin ();
+  for (int turn = 0; turn < 3; turn++)
+    {
+      uint64_t needed_msec;
+
+      sli_os_pretend_clock_msec (now_msec);
+      g_assert_cmpuint (sli_slab_alloc (20, N, chunks + N), ==, N);
+      now_msec += turn == 2 ? 3600 * 1000 : 40;
+      needed_msec = now_msec;
+      sli_os_pretend_clock_msec (needed_msec);
+      sli_slab_free (20, N - 1, chunks, "test");
+      sli_os_pretend_clock_msec (now_msec += AGE_MSEC - EARLY_MSEC - 1);
+      sli_slab_free_old (20, 1, chunks + N - 1,
+                         turn == 0 ? 1 : needed_msec, "test");
+      g_assert_cmpuint (counts_of (20).n_slabs, ==, 0);
+      g_assert_cmpuint (sli_slab_trim (AGE_MSEC, 2), ==, 0);
+      sli_os_pretend_clock_msec (now_msec += EARLY_MSEC + 1);
+      g_assert_cmpuint (sli_slab_trim (AGE_MSEC, 2), >, 0);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -793,6 +823,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/claims-migrate", test_claims_migrate);
   test_add_fresh ("/slice/slab/claims-end", test_claims_end);
   test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
+  test_add_fresh ("/slice/slab/age", test_age);
   test_add_fresh ("/slice/slab/colours", test_colours);
   test_add_fresh ("/slice/slab/look-up", test_look_up);
   test_add_death ("/slice/slab/death/foreign", death_foreign);

@@ -272,6 +272,62 @@ test_other_classes_traffic (void)
   g_assert_cmpuint (test_stats ()->held_bytes, <=, peak / 20 + 4 * MIB);
 }
 
+/* Blocks of some sizes, freed in no order at all. */
+static void
+use_and_free_randomly (size_t bytes, const size_t *sizes, unsigned n_sizes)
+{
+  size_t n_max = bytes / 8, list_bytes = n_max * sizeof (void *), n = 0;
+  void **blocks = mmap (NULL, list_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  TestRandom random;
+
+  test_random_init (&random, 0);
+  for (size_t used = 0; used < bytes; used += sizes[n++ % n_sizes])
+    {
+      blocks[n] = slice_alloc (sizes[n % n_sizes]);
+      memset (blocks[n], 1, sizes[n % n_sizes]);
+    }
+  /* One block in two changes its place with another of its size. */
+  for (size_t i = 0; i < n; i++)
+    {
+      size_t other = test_random_below (&random, n / n_sizes) * n_sizes
+                     + i % n_sizes;
+      void *block = blocks[i];
+
+      blocks[i] = blocks[other];
+      blocks[other] = block;
+    }
+  for (size_t i = 0; i < n; i++)
+    slice_free1 (sizes[i % n_sizes], blocks[i]);
+  munmap (blocks, list_bytes);
+}
+
+/* What is freed in no order lies in the depot, in slabs, in regions and with
+ * the traffic that goes on.  All of it goes home after one working set, not
+ * after one for each of these. */
+static void
+test_one_working_set (void)
+{
+  static const size_t sizes[] = { 16, 48, 64, 88, 120, 160, 200, 240 };
+  uint64_t now_msec = START_MSEC, peak;
+  unsigned n_sizes = G_N_ELEMENTS (sizes);
+
+  begin ();
+  use_and_free_randomly (load_bytes, sizes, n_sizes);
+  peak = test_stats ()->held_bytes;
+  for (unsigned i = 0; i < 22 * 5; i++)
+    for (unsigned k = 0; k < n_sizes; k++)
+      {
+        sli_os_pretend_clock_msec (now_msec += 25);
+        use_and_free (sizes[k] * 500, sizes[k]);
+        if (i == 13 * 5 && k == 0)
+          g_assert_cmpuint (test_stats ()->held_bytes, >=, peak * 9 / 10);
+      }
+  g_test_message ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " KiB held",
+                  test_stats ()->held_bytes / 1024, peak / 1024);
+  g_assert_cmpuint (test_stats ()->held_bytes, <=, peak / 20 + 2 * MIB);
+}
+
 /* The class in use keeps what it uses. */
 static void
 test_working_set_stays (void)
@@ -472,6 +528,7 @@ main (int argc, char **argv)
   test_add ("/slice/trim/sources", test_sources);
   test_add_fresh ("/slice/trim/other-classes-traffic",
                   test_other_classes_traffic);
+  test_add_fresh ("/slice/trim/one-working-set", test_one_working_set);
   test_add_fresh ("/slice/trim/working-set-stays", test_working_set_stays);
   test_add_fresh ("/slice/trim/day-clock-steps", test_day_clock_steps);
   test_add_fresh ("/slice/trim/fifty-days", test_fifty_days);

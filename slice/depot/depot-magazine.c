@@ -153,6 +153,15 @@ sli_depot_flush (Magazine *magazine)
   sli_depot_end_magazine (magazine);
 }
 
+/* The magazine was at work until now.  But others do that work from now on, in
+ * slabs that are needed anyway: these chunks keep nothing young. */
+COMMON_TEXT void
+sli_depot_flush_fragmented (Magazine *magazine)
+{
+  magazine->pushed_msec = DEPOT_LONG_AGO_MSEC;
+  sli_depot_flush (magazine);
+}
+
 /* Stretches are counted by a hash of 64 values, so up to 64.  A magazine whose
  * chunks fill 15 or more stretches never counts as fragmented. */
 COMMON_TEXT bool

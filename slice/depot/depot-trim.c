@@ -89,8 +89,6 @@ sli_depot_pop_fragmented (unsigned class_index)
       if (stack != NULL)
         magazine = stack_pop_fragmented (stack);
     }
-  if (magazine != NULL)
-    magazine->pushed_msec = 0; /* its chunks were in use until now */
   return magazine;
 }
 

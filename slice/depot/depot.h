@@ -124,6 +124,8 @@ Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 /* Frees the rounds of a magazine to their slabs, and the magazine.  The rounds
  * were last needed when it was pushed, or now if it is not from the depot. */
 void sli_depot_flush (Magazine *magazine);
+/* The same for a fragmented one: its rounds do not count as needed. */
+void sli_depot_flush_fragmented (Magazine *magazine);
 
 /* Allocates a zeroed ring of n pointers for a quarantine; NULL: no memory. */
 void **sli_depot_new_ring (size_t n);

@@ -33,8 +33,10 @@ enum
   /* Magazines of remote frees grow no larger: their chunks are on their way
    * to the slabs, and those that stay share lines. */
   SIZE_REMOTE_MAX = 1,
-  /* At most so many magazines are consolidated in a tick. */
-  CONSOLIDATED_MAX = 64
+  /* At most so many magazines are consolidated between two ticks, and in one
+   * call. */
+  CONSOLIDATED_MAX = 256,
+  CONSOLIDATED_AT_ONCE = 64
 };
 
 /* --- larger and smaller -------------------------------------------------- */
@@ -195,15 +197,15 @@ class_review (ThreadRecord *record, unsigned class_index)
   cache->n_trips = 0;
 }
 
-/* One class's part of sli_adapt_tick(); true if it is active. */
-static bool
+/* One class's part of sli_adapt_tick(). */
+static void
 class_tick (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
   class_review (record, class_index);
   if (cache->n_quiet < TICKS_PER_WORKING_SET)
-    return cache->n_quiet == 0;
+    return;
   sli_record_flush_class (record, class_index,
                           cache->n_idle >= TICKS_PER_WORKING_SET
                               ? FLUSH_OLD_TO_SLABS
@@ -213,7 +215,15 @@ class_tick (ThreadRecord *record, unsigned class_index)
   else
     class_unaccount (record, class_index);
   cache->n_quiet = cache->n_idle = 0;
-  return false;
+}
+
+COMMON_TEXT void
+sli_adapt_tick (ThreadRecord *record)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    if (record->caches[i].is_accounted)
+      class_tick (record, i);
+  record->n_consolidate = CONSOLIDATED_MAX;
 }
 
 /* Returns fragmented magazines of a class to the slabs, the thread's previous
@@ -228,32 +238,34 @@ class_consolidate (ThreadRecord *record, unsigned class_index, unsigned n_max)
   if (magazine != NULL && sli_depot_is_fragmented (magazine))
     {
       STORE (&cache->previous, NULL);
-      sli_depot_flush (magazine);
+      sli_depot_flush_fragmented (magazine);
       n++;
     }
   while (n < n_max
          && (magazine = sli_depot_pop_fragmented (class_index)) != NULL)
     {
-      sli_depot_flush (magazine);
+      sli_depot_flush_fragmented (magazine);
       n++;
     }
   return n;
 }
 
 COMMON_TEXT void
-sli_adapt_tick (ThreadRecord *record)
+sli_adapt_consolidate (ThreadRecord *record)
 {
-  unsigned first = record->consolidate_next, n_left = CONSOLIDATED_MAX;
+  unsigned first = record->consolidate_next, n = 0;
 
-  for (unsigned n = 1; n < N_CLASSES; n++)
+  for (unsigned turn = 1; turn < N_CLASSES && n < CONSOLIDATED_AT_ONCE; turn++)
     {
-      unsigned i = 1 + (first + n) % (N_CLASSES - 1);
+      unsigned i = 1 + (first + turn) % (N_CLASSES - 1);
 
-      if (!record->caches[i].is_accounted || !class_tick (record, i)
-          || n_left == 0)
+      if (!record->caches[i].is_accounted || record->caches[i].n_quiet != 0)
         continue;
-      n_left -= class_consolidate (record, i, n_left);
-      if (n_left == 0)
-        record->consolidate_next = (uint8_t) (i - 1);
+      n += class_consolidate (record, i, CONSOLIDATED_AT_ONCE - n);
+      record->consolidate_next = (uint8_t) (i - 1);
     }
+  if (n < CONSOLIDATED_AT_ONCE || record->n_consolidate < CONSOLIDATED_AT_ONCE)
+    record->n_consolidate = 0;
+  else
+    record->n_consolidate -= CONSOLIDATED_AT_ONCE;
 }

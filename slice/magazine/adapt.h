@@ -34,10 +34,12 @@ void sli_adapt_fit (ThreadRecord *record, unsigned class_index,
                     Magazine *magazine);
 
 /* A tick has passed.  Classes that were idle for a working set give back all
- * they hold; those that made no trip for as long need less from now on.  Of
- * those at work, scattered magazines go back to their slabs, some at a time: a
- * chunk here and a chunk there keep many slabs from becoming empty, and the
- * next magazines are filled from the fullest. */
+ * they hold; those that made no trip for as long need less from now on. */
 void sli_adapt_tick (ThreadRecord *record);
+/* Of the classes at work, fragmented magazines go back to their slabs, some at
+ * a time: a chunk here and a chunk there keep many slabs from becoming empty,
+ * and the next magazines are filled from the fullest.  Called as long as
+ * record->n_consolidate is not 0. */
+void sli_adapt_consolidate (ThreadRecord *record);
 
 #endif

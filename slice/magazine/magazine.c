@@ -70,18 +70,25 @@ sli_record_quarantine_chunks (void)
 
 /* --- as time passes ------------------------------------------------------ */
 
-/* After some trips: has a tick passed?  Then the layers below trim what is
- * due.  The record has been left: this may give memory back. */
+/* After some trips: has a tick passed, or is one's work not done?  Then the
+ * layers below trim what is due.  The record has been left: this may give
+ * memory back. */
 COMMON_TEXT static void
 review_classes (ThreadRecord *record)
 {
   uint64_t now_msec = sli_os_clock_msec ();
 
-  if (now_msec - record->tick_msec >= magazine_options.tick_msec
+  bool is_tick = now_msec - record->tick_msec >= magazine_options.tick_msec;
+
+  if ((is_tick || record->n_consolidate > 0)
       && (record = sli_record_enter ()) != NULL)
     {
-      record->tick_msec = now_msec;
-      sli_adapt_tick (record);
+      if (is_tick)
+        {
+          record->tick_msec = now_msec;
+          sli_adapt_tick (record);
+        }
+      sli_adapt_consolidate (record);
       sli_record_leave (record);
     }
   sli_depot_upkeep ();
@@ -93,7 +100,7 @@ record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {
   bool is_due = record->n_trips != n_trips_before
                 && (record->n_trips % TRIPS_PER_CHECK == 0
-                    || sli_depot_is_more_due ());
+                    || record->n_consolidate > 0 || sli_depot_is_more_due ());
 
   sli_record_leave (record);
   if (UNLIKELY (is_due))

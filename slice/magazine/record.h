@@ -76,7 +76,10 @@ typedef struct
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
                             see to before it goes on */
-  uint8_t consolidate_next; /* the class where sli_adapt_tick() goes on */
+  uint8_t consolidate_next; /* the class where sli_adapt_consolidate() goes
+                               on */
+  uint16_t n_consolidate;   /* magazines that may still be until the next tick;
+                               0: nothing to do */
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when trips were last looked over */

@@ -54,6 +54,8 @@ typedef struct
                             lock */
   uint16_t last_allocator; /* the tag of the thread that was last to allocate
                               from it (a hint) */
+  uint16_t needed_stamp; /* when a chunk of it was last needed (slab-class.h);
+                            a hint, read and written without the lock */
   uint64_t own_words[SLAB_INLINE_WORDS];
 } Slab;
 

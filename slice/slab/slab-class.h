@@ -26,7 +26,9 @@ enum
   N_RINGS,
   /* In a slab's `claim', beside the number of the shard: the shard has
    * allocated from it since another asked. */
-  CLAIM_USED = 0x80
+  CLAIM_USED = 0x80,
+  /* A slab's `needed_stamp' counts steps of 32 ms. */
+  STAMP_SHIFT = 5
 };
 
 /* The slabs of one class.  The lock protects everything. */
@@ -85,6 +87,29 @@ slab_file (SlabClass *class, Slab *slab, unsigned ring)
   STORE (&slab->state, (uint8_t) SLAB_PARTIAL);
   slab->ring = (uint8_t) ring;
   link_after (&slab->link, &class->rings[ring]);
+}
+
+/* When a chunk of a slab was last needed, at most a step too early.  A slab
+ * that nobody has touched for more than half an hour may seem younger. */
+static inline uint64_t
+slab_needed_msec (const Slab *slab, uint64_t now_msec)
+{
+  uint64_t now = now_msec >> STAMP_SHIFT;
+  uint16_t age = (uint16_t) (now - LOAD (&slab->needed_stamp));
+
+  return (now > age ? now - age : 0) << STAMP_SHIFT;
+}
+
+/* Notes when a chunk was last needed: a slab is as old as the youngest of its
+ * chunks. */
+static inline void
+slab_note_needed (Slab *slab, uint64_t needed_msec, uint64_t now_msec)
+{
+  uint16_t stamp = (uint16_t) (needed_msec >> STAMP_SHIFT);
+
+  if (needed_msec > slab_needed_msec (slab, now_msec)
+      && stamp != LOAD (&slab->needed_stamp))
+    STORE (&slab->needed_stamp, stamp);
 }
 
 /* The number of the shard that has claimed a slab, which is in

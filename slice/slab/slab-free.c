@@ -16,6 +16,7 @@
 #include "slab.h"
 #include "page/page.h"
 #include "slab-class.h"
+#include "base/align.h"
 #include "base/diag.h"
 #include "base/probe.h"
 #include "port/annotate.h"
@@ -114,7 +115,7 @@ word_free_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
 /* Sets some bits of one word; false if one was set already. */
 static bool
 word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
-           uint64_t since_msec)
+           uint64_t needed_msec, uint64_t now_msec)
 {
   Slab *slab = ref->slab;
   unsigned class_index = slab->class_index;
@@ -122,6 +123,7 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
   uint64_t mask = carved_mask (slab, word);
   bool ok, is_guarded;
 
+  slab_note_needed (slab, needed_msec, now_msec);
   do
     {
       if ((old & bits) != 0)
@@ -132,7 +134,8 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
           is_guarded = slab->is_guarded;
           if (word_free_locked (slab, word, bits, &ok))
             run_return (ref->run, class_index, is_guarded,
-                        since_msec != 0 ? since_msec : sli_os_clock_msec ());
+                        max_size (needed_msec,
+                                  slab_needed_msec (slab, now_msec)));
           return ok;
         }
     }
@@ -255,8 +258,12 @@ report_already_free (const ChunkRef *ref, unsigned class_index, unsigned n,
 
 COMMON_TEXT void
 sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
-                   uint64_t since_msec, const char *operation)
+                   uint64_t needed_msec, const char *operation)
 {
+  uint64_t now_msec = sli_os_clock_msec ();
+
+  if (needed_msec == 0)
+    needed_msec = now_msec;
   for (unsigned i = 0, next; i < n; i = next)
     {
       ErrorNumber error;
@@ -280,7 +287,7 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
            next++)
         bits |= bit;
       if (UNLIKELY (!word_free (&ref, ref.index / BITS_PER_WORD, bits,
-                                since_msec)))
+                                needed_msec, now_msec)))
         report_already_free (&ref, class_index, next - i, chunks + i,
                              operation);
     }

@@ -143,6 +143,8 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab)
       = class->colour % sizeclass->n_colours * sizeclass->colour_bytes;
   class->colour += SLAB_COLOUR_INCREMENT;
   STORE (&slab->n_carved, 0);
+  STORE (&slab->needed_stamp,
+         (uint16_t) (sli_os_clock_msec () >> STAMP_SHIFT));
   STORE_RELEASE (&slab->class_index, (uint16_t) class_index);
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);

@@ -33,10 +33,10 @@ unsigned sli_slab_alloc (unsigned class_index, unsigned n, void **end);
  * `operation`. */
 void sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                     const char *operation);
-/* The same for chunks that were last needed at since_msec: pages that become
- * free are as old. */
+/* The same for chunks that were last needed at needed_msec; 0: now.  Pages
+ * that become free are as old as the youngest of the chunks that lay there. */
 void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
-                        uint64_t since_msec, const char *operation);
+                        uint64_t needed_msec, const char *operation);
 
 /* Purges pages that have been free for max_age_msec: at most max_regions idle
  * regions, or free granules of so many others.  Returns bytes.  The caller
