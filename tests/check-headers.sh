@@ -302,6 +302,34 @@ END
 mesa "$CC"
 mesa "$second"
 
+# The operators of its C++ classes, which differ between the versions.
+mesa_cxx ()
+{
+  works "$1" c++ || return
+  cat > "$temporary/mesa.cc" <<'END'
+#include <util/ralloc.h>
+struct Node { DECLARE_RALLOC_CXX_OPERATORS (Node) int number; };
+Node *node_new (void *ctx);
+Node *node_new (void *ctx) { return new (ctx) Node; }
+#if SLICE_MESA_VERSION < 2601
+struct Item { DECLARE_LINEAR_ZALLOC_CXX_OPERATORS (Item) int number; };
+Item *item_new (void *ctx);
+Item *item_new (void *ctx) { return new (linear_alloc_parent (ctx, 0)) Item; }
+#else
+struct Item { DECLARE_LINEAR_ZALLOC_CXX_OPERATORS (Item, (void) 0;, ) int number; };
+Item *item_new (void *ctx);
+Item *item_new (void *ctx) { return new (linear_context (ctx)) Item; }
+#endif
+END
+  for version in 22.3 26.1; do
+    said=$(includes="-I$top_srcdir/slice/dropin/mesa-$version $includes"
+           each_way "$1" c++ "$cxx_standards" "$temporary/mesa.cc")
+    expect_none "$1: Mesa $version's header in C++" "$said"
+  done
+}
+mesa_cxx "${CXX-}"
+mesa_cxx "$second_cxx"
+
 # Can it fail?
 mkdir -p "$temporary/bad"
 includes="-I$temporary $includes"

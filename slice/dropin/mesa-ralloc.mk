@@ -23,6 +23,9 @@ EXTRA_slice_libslice_ralloc_la_DEPENDENCIES = \
 endif
 endif
 
+# util/ralloc.h of a Mesa is a line about its version, and this.
+mesadir = $(pkgincludedir)
+mesa_HEADERS = slice/dropin/mesa-ralloc.h
 mesa223dir = $(pkgincludedir)/mesa-22.3/util
 mesa223_HEADERS = slice/dropin/mesa-22.3/util/ralloc.h
 mesa261dir = $(pkgincludedir)/mesa-26.1/util
