@@ -41,6 +41,7 @@ expect 'constant costs' "$bench/arena-constant" 1
 expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
+  expect 'what is counted' "$bench/arena-counts"
 else
   skip 'against peers' 'no C++ compiler'
 fi

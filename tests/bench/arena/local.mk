@@ -1,6 +1,7 @@
 # tests/bench/arena/local.mk - the arenas' benchmarks
 #
 #   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
+#   make bench-arena-counts instructions of each call, by callgrind
 #   make bench-arena-table  ratios to each peer, with their spread
 #   make bench-tlsf          TLSF's worst case, in steps and in instructions,
 #                            and its fragmentation
@@ -33,7 +34,7 @@
 slow_programs += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
 needs_%C%_check_bench_arena = %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
 	%D%/arena-memory %D%/arena-constant %D%/tlsf-fragmentation \
-	%D%/linear-replay %D%/arena-bench
+	%D%/linear-replay %D%/arena-bench %D%/arena-counts
 
 %C%_arena_memory_SOURCES = %D%/arena-memory.c
 %C%_arena_memory_LDADD = slice/libslice.la
@@ -49,7 +50,7 @@ slow_programs += %D%/arena-memory
 slow_programs += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 
 if HAVE_CXX
-slow_programs += %D%/arena-bench
+slow_programs += %D%/arena-bench %D%/arena-counts
 endif
 %C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h
 %C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
@@ -57,11 +58,17 @@ endif
 %C%_arena_bench_LDFLAGS = -no-install
 %C%_arena_bench_LDADD = slice/libslice.la $(APR_LIBS) $(LLVM_LIBS)
 
+%C%_arena_counts_SOURCES = %D%/arena-counts.cc
+%C%_arena_counts_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
+%C%_arena_counts_CXXFLAGS = -std=c++17 -O2
+%C%_arena_counts_LDFLAGS = -no-install
+%C%_arena_counts_LDADD = slice/libslice.la $(LLVM_LIBS)
+
 # Each is run a little by `make check-slow', too.
 slow_scripts += %D%/check-bench-arena.sh
-EXTRA_DIST += %D%/plot-memory
+EXTRA_DIST += %D%/plot-memory %D%/arena-counts.sh
 
-bench_targets += bench-arena bench-tlsf bench-arena-memory
+bench_targets += bench-arena bench-arena-counts bench-tlsf bench-arena-memory
 bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps %D%/linear-replay \
 		   %D%/tlsf-worst-instructions %D%/tlsf-fragmentation
 	%D%/arena-bench 9 --table
@@ -69,6 +76,8 @@ bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps %D%/linear-replay \
 bench-arena: %D%/arena-bench %D%/arena-constant
 	%D%/arena-bench 9
 	%D%/arena-constant 9
+bench-arena-counts: %D%/arena-counts
+	$(SHELL) $(srcdir)/%D%/arena-counts.sh %D%/arena-counts
 bench-tlsf: %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
 	    %D%/tlsf-fragmentation
 	%D%/tlsf-worst-steps
@@ -78,4 +87,4 @@ bench-arena-memory: %D%/arena-memory
 	$(MKDIR_P) bench-results
 	$(SHELL) $(srcdir)/%D%/plot-memory %D%/arena-memory bench-results
 
-.PHONY: bench-arena bench-arena-table bench-tlsf bench-arena-memory
+.PHONY: bench-arena bench-arena-counts bench-arena-table bench-tlsf bench-arena-memory

@@ -1,0 +1,400 @@
+/* arena-counts.cc - instructions of the arenas' calls and of their peers'
+ *
+ *   arena-counts             runs each case once, and prints the memory lines
+ *   valgrind --tool=callgrind --callgrind-out-file=F arena-counts
+ *                            writes one dump for each case, F.1 and so on
+ *
+ * arena-counts.sh runs both and prints the table.  A count is an
+ * operation's share of the whole loop; the line "loop" is an empty one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <slice/slice.hpp>
+
+#include <obstack.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/callgrind.h>
+#else
+# define CALLGRIND_ZERO_STATS
+# define CALLGRIND_DUMP_STATS_AT(name) ((void) (name))
+#endif
+#ifdef SLICE_HAS_PMR
+# include <memory_resource>
+#endif
+#ifdef HAVE_LLVM
+# include <llvm/Support/Allocator.h>
+#endif
+
+#define obstack_chunk_alloc std::malloc
+#define obstack_chunk_free std::free
+
+namespace
+{
+
+constexpr long n_rounds = 1000;
+
+inline void
+use (void *pointer)
+{
+  __asm__ volatile ("" : "+r"(pointer) : : "memory");
+}
+
+/* Counts `operations' times n_rounds of what one round does, after some rounds
+ * that bring the memory. */
+template <typename Round>
+void
+count (const char *name, int operations, Round round)
+{
+  for (long i = 0; i < n_rounds / 4; i++)
+    round ();
+  char trigger[128];
+  std::snprintf (trigger, sizeof trigger, "%s=%ld", name,
+                 n_rounds * operations);
+  CALLGRIND_ZERO_STATS;
+  for (long i = 0; i < n_rounds; i++)
+    round ();
+  CALLGRIND_DUMP_STATS_AT (trigger);
+}
+
+const char *const text = "forty characters of text for one string.";
+
+/* --- linear -------------------------------------------------------------- */
+
+void
+linear_objects ()
+{
+  SliceLinear *linear = slice_linear_new (nullptr);
+  count ("slice: linear, 32 bytes", 1,
+         [&] { use (slice_linear_alloc (linear, 32)); });
+  count ("slice: linear, 32 aligned to 16", 1,
+         [&] { use (slice_linear_alloc_aligned (linear, 16, 32)); });
+  count ("slice: linear, 32 aligned to 64", 1,
+         [&] { use (slice_linear_alloc_aligned (linear, 64, 32)); });
+  count ("slice: linear, strdup of 40", 1,
+         [&] { use (slice_linear_strdup (linear, text)); });
+  count ("slice: linear, copy of 40", 1,
+         [&] { use (slice_linear_copy (linear, 40, text)); });
+  count ("slice: linear, string of 64 by char", 1, [&] {
+    for (int i = 0; i < 64; i++)
+      slice_linear_grow_char (linear, 'x');
+    use (slice_linear_finish (linear, nullptr));
+  });
+  count ("slice: linear, string of 64 by 8", 1, [&] {
+    for (int i = 0; i < 8; i++)
+      slice_linear_grow (linear, 8, text);
+    use (slice_linear_finish (linear, nullptr));
+  });
+  slice_linear_destroy (linear);
+}
+
+void
+linear_marks ()
+{
+  SliceLinear *linear = slice_linear_new (nullptr);
+  auto round = [&] {
+    SliceMark mark = slice_linear_mark (linear);
+    for (int i = 0; i < 10; i++)
+      use (slice_linear_alloc (linear, 24));
+    slice_linear_rollback (linear, mark);
+  };
+  count ("slice: linear, mark, 10 of 24, rollback", 1, round);
+  SliceMark mark = slice_linear_mark (linear);
+  for (int i = 0; i < 100000; i++)
+    use (slice_linear_alloc (linear, 200));
+  slice_linear_rollback (linear, mark);
+  count ("slice: linear, the same after 20 MB", 1, round);
+  count ("slice: linear, mark, 10 of 200, rollback", 1, [&] {
+    SliceMark here = slice_linear_mark (linear);
+    for (int i = 0; i < 10; i++)
+      use (slice_linear_alloc (linear, 200));
+    slice_linear_rollback (linear, here);
+  });
+  slice_linear_destroy (linear);
+}
+
+void
+linear_frame (const char *name, int n, std::size_t size)
+{
+  SliceLinear *linear = slice_linear_new (nullptr);
+  count (name, 1, [&] {
+    for (int i = 0; i < n; i++)
+      use (slice_linear_alloc (linear, size));
+    slice_linear_reset (linear, SLICE_KEEP_ALL);
+  });
+  slice_linear_destroy (linear);
+}
+
+void
+linear_arenas ()
+{
+  count ("slice: linear, made, 64 bytes, ended", 1, [] {
+    SliceLinear *linear = slice_linear_new (nullptr);
+    use (slice_linear_alloc (linear, 64));
+    slice_linear_destroy (linear);
+  });
+#ifdef SLICE_HAS_PMR
+  SliceLinear *arena = slice_linear_new (nullptr);
+  slice::linear_resource resource (arena);
+  count ("slice: linear_resource, 32 aligned to 16", 1,
+         [&] { use (resource.allocate (32, 16)); });
+  slice_linear_destroy (arena);
+#endif
+}
+
+void
+obstacks ()
+{
+  obstack stack;
+  obstack_init (&stack);
+  count ("obstack: linear, strdup of 40", 1,
+         [&] { use (obstack_copy0 (&stack, text, std::strlen (text))); });
+  count ("obstack: linear, copy of 40", 1,
+         [&] { use (obstack_copy (&stack, text, 40)); });
+  count ("obstack: linear, mark, 10 of 24, rollback", 1, [&] {
+    void *mark = obstack_alloc (&stack, 0);
+    for (int i = 0; i < 10; i++)
+      use (obstack_alloc (&stack, 24));
+    obstack_free (&stack, mark);
+  });
+  count ("obstack: linear, string of 64 by char", 1, [&] {
+    for (int i = 0; i < 64; i++)
+      obstack_1grow (&stack, 'x');
+    use (obstack_finish (&stack));
+  });
+  count ("obstack: linear, string of 64 by 8", 1, [&] {
+    for (int i = 0; i < 8; i++)
+      obstack_grow (&stack, text, 8);
+    use (obstack_finish (&stack));
+  });
+  obstack_free (&stack, nullptr);
+}
+
+#ifdef HAVE_LLVM
+void
+llvm_frame (const char *name, int n, std::size_t size)
+{
+  llvm::BumpPtrAllocator bump;
+  count (name, 1, [&] {
+    for (int i = 0; i < n; i++)
+      use (bump.Allocate (size, 16));
+    bump.Reset ();
+  });
+}
+#endif
+
+#ifdef SLICE_HAS_PMR
+void
+pmr_linear ()
+{
+  std::pmr::monotonic_buffer_resource resource;
+  count ("pmr: linear, 32 aligned to 16", 1,
+         [&] { use (resource.allocate (32, 16)); });
+  count ("pmr: linear, 32 aligned to 64", 1,
+         [&] { use (resource.allocate (32, 64)); });
+  count ("pmr: linear, made, 64 bytes, ended", 1, [] {
+    std::pmr::monotonic_buffer_resource small (128);
+    use (small.allocate (64));
+  });
+}
+#endif
+
+/* --- pools --------------------------------------------------------------- */
+
+constexpr int n_pool = 100000;
+
+/* As count(), for what is done once. */
+template <typename Once>
+void
+count_once (const char *kind, std::size_t size, const char *what,
+            long operations, Once once)
+{
+  char trigger[128];
+  std::snprintf (trigger, sizeof trigger, "%s of %zu, %s=%ld", kind, size,
+                 what, operations);
+  CALLGRIND_ZERO_STATS;
+  once ();
+  CALLGRIND_DUMP_STATS_AT (trigger);
+}
+
+template <typename Alloc, typename Free>
+void
+pool_case (const char *kind, std::size_t size, Alloc alloc, Free release)
+{
+  static void *objects[n_pool];
+  auto fill = [&] {
+    for (int i = 0; i < n_pool; i++)
+      use (objects[i] = alloc ());
+  };
+  auto drain = [&] {
+    for (int i = 0; i < n_pool; i++)
+      release (objects[i]);
+  };
+  void *other = alloc (); /* the pool never becomes empty */
+  count_once (kind, size, "first fill", n_pool, fill);
+  count_once (kind, size, "drain", n_pool, drain);
+  count_once (kind, size, "refill", n_pool, fill);
+  count_once (kind, size, "free and take", n_pool, [&] {
+    for (int i = 0; i < n_pool; i++)
+      {
+        release (objects[100]);
+        use (objects[100] = alloc ());
+      }
+  });
+  unsigned random = 1;
+  for (int i = n_pool - 1; i > 0; i--)
+    {
+      random = random * 1664525 + 1013904223;
+      std::swap (objects[i], objects[random % unsigned (i + 1)]);
+    }
+  count_once (kind, size, "drain in random order", n_pool, drain);
+  count_once (kind, size, "refill after that", n_pool, fill);
+  drain ();
+  release (other);
+}
+
+template <std::size_t Size>
+void
+pools ()
+{
+  SlicePool *pool = slice_pool_new_plain (Size);
+  pool_case (
+      "slice: pool", Size, [&] { return slice_pool_alloc (pool); },
+      [&] (void *object) { slice_pool_free (pool, object); });
+  slice_pool_destroy (pool);
+  pool_case (
+      "slices: block", Size, [] { return slice_alloc (Size); },
+      [] (void *object) { slice_free1 (Size, object); });
+}
+
+void
+pool_arenas ()
+{
+  count ("slice: pool, made, 3 of 24, ended", 1, [] {
+    SlicePool *pool = slice_pool_new_plain (24);
+    for (int i = 0; i < 3; i++)
+      use (slice_pool_alloc (pool));
+    slice_pool_destroy (pool);
+  });
+}
+
+/* --- memory -------------------------------------------------------------- */
+
+std::size_t
+resident_bytes ()
+{
+  unsigned long pages = 0;
+  std::FILE *file = std::fopen ("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf (file, "%*u %lu", &pages) != 1)
+    pages = 0;
+  if (file != nullptr)
+    std::fclose (file);
+  return pages * std::size_t (sysconf (_SC_PAGESIZE));
+}
+
+/* Each in a child of its own, which has no memory of the others. */
+void
+in_child (void (*measure) ())
+{
+  std::fflush (stdout);
+  pid_t child = fork ();
+  if (child != 0)
+    {
+      waitpid (child, nullptr, 0);
+      return;
+    }
+  measure ();
+  std::fflush (stdout);
+  _exit (0);
+}
+
+void
+memory_of_small_arenas ()
+{
+  constexpr int n = 20000;
+  std::vector<SliceLinear *> arenas (n);
+  std::size_t before = resident_bytes ();
+  for (SliceLinear *&linear : arenas)
+    {
+      linear = slice_linear_new (nullptr);
+      std::memset (slice_linear_alloc (linear, 100), 1, 100);
+    }
+  std::printf ("memory: arenas of 100 bytes, resident a byte  %.2f\n",
+               double (resident_bytes () - before) / (100.0 * n));
+  for (SliceLinear *linear : arenas)
+    slice_linear_destroy (linear);
+}
+
+/* Nine in ten are freed, in random order; then all but five. */
+template <std::size_t Size>
+void
+memory_of_pool ()
+{
+  constexpr int n = 400000;
+  std::vector<void *> objects (n);
+  SlicePool *pool = slice_pool_new_plain (Size);
+  std::size_t before = resident_bytes ();
+  for (void *&object : objects)
+    std::memset (object = slice_pool_alloc (pool), 1, Size);
+  std::size_t full = resident_bytes () - before;
+  unsigned random = 1;
+  for (int i = n - 1; i > 0; i--)
+    {
+      random = random * 1664525 + 1013904223;
+      std::swap (objects[std::size_t (i)],
+                 objects[random % unsigned (i + 1)]);
+    }
+  for (int i = n / 10; i < n; i++)
+    slice_pool_free (pool, objects[std::size_t (i)]);
+  std::size_t after = resident_bytes () - before;
+  std::printf ("memory: pool of %zu, resident of what was in objects: full"
+               " %.2f, nine in ten freed %.2f",
+               Size, double (full) / double (n * Size),
+               double (after) / double (n * Size));
+  for (int i = 5; i < n / 10; i++)
+    slice_pool_free (pool, objects[std::size_t (i)]);
+  after = resident_bytes () - before;
+  std::printf (", all but 5 freed %.2f\n",
+               double (after) / double (n * Size));
+  slice_pool_destroy (pool);
+}
+
+}
+
+int
+main ()
+{
+  in_child (memory_of_small_arenas);
+  in_child (memory_of_pool<8>);
+  in_child (memory_of_pool<24>);
+  in_child (memory_of_pool<64>);
+  count ("loop", 1, [] { use (nullptr); });
+  linear_objects ();
+  linear_marks ();
+  linear_frame ("slice: linear, frame of 10 x 200", 10, 200);
+  linear_frame ("slice: linear, frame of 20 x 4000", 20, 4000);
+  linear_frame ("slice: linear, frame of 300 x 100", 300, 100);
+  linear_arenas ();
+  obstacks ();
+#ifdef HAVE_LLVM
+  llvm_frame ("LLVM: linear, frame of 10 x 200", 10, 200);
+  llvm_frame ("LLVM: linear, frame of 20 x 4000", 20, 4000);
+  llvm_frame ("LLVM: linear, frame of 300 x 100", 300, 100);
+#endif
+#ifdef SLICE_HAS_PMR
+  pmr_linear ();
+#endif
+  pools<24> ();
+  pools<64> ();
+  pools<8> ();
+  pool_arenas ();
+  return 0;
+}
