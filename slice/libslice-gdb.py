@@ -372,7 +372,8 @@ class PoolPrinter:
         if int(pool["kind"]) == ARENA_DEAD:
             return "pool, destroyed"
         live = int(pool["n_live"]) if bool(pool["is_tracked"]) \
-            else int(pool["head"]["n_live"]) - int(pool["bias"])
+            else int(pool["n_cut"]) - int(pool["n_spilt"]) \
+            - int(pool["head"]["top"] - pool["head"]["bottom"])
         return "pool: %s of %s live, %d bytes held" % (
             count(live, "object"),
             count(int(pool["options"]["object_bytes"]), "byte"),

@@ -176,6 +176,120 @@ test_starts_afresh (void)
 }
 
 static void
+shuffle (void **objects, guint n)
+{
+  for (guint i = n - 1; i > 0; i--)
+    {
+      guint j = (guint) g_test_rand_int_range (0, (gint32) i + 1);
+      void *object = objects[i];
+      objects[i] = objects[j];
+      objects[j] = object;
+    }
+}
+
+/* Rises to so many objects, and falls to a tenth by random frees. */
+static void
+run_waves (const SlicePoolOptions *options, guint n)
+{
+  SlicePool *pool = slice_pool_new (options);
+  size_t size = options->object_bytes;
+  void **objects = g_new (void *, n);
+  guint n_live = 0;
+  for (unsigned wave = 0; wave < 5; wave++)
+    {
+      GHashTable *known = g_hash_table_new (NULL, NULL);
+      for (; n_live < n; n_live++)
+        {
+          objects[n_live] = slice_pool_alloc (pool);
+          g_assert_nonnull (objects[n_live]);
+          pattern_fill (objects[n_live], size, GPOINTER_TO_UINT (objects));
+        }
+      for (guint i = 0; i < n; i++)
+        g_assert_true (g_hash_table_add (known, objects[i]));
+      g_hash_table_destroy (known);
+      shuffle (objects, n);
+      for (; n_live > n / 10; n_live--)
+        {
+          g_assert_true (pattern_holds (objects[n_live - 1], size,
+                                        GPOINTER_TO_UINT (objects)));
+          slice_pool_free (pool, objects[n_live - 1]);
+        }
+      SliceArenaStats stats;
+      slice_pool_get_stats (pool, &stats);
+      assert_stats_add_up (&stats);
+      g_assert_cmpuint (slice_pool_n_live (pool), ==, n_live);
+      if (wave == 3)
+        slice_pool_trim (pool);
+    }
+  slice_pool_destroy (pool);
+  g_free (objects);
+}
+
+static void
+test_waves (void)
+{
+  static const size_t sizes[] = { 8, 24, 200, 3000 };
+  for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (unsigned alignment = 0; alignment <= 64; alignment += 64)
+      {
+        SlicePoolOptions options
+            = { .object_bytes = sizes[s], .alignment = alignment };
+        guint n = sizes[s] > 1000 ? 2000 : 20000;
+        run_waves (&options, n);
+        /* So that there is little memory for the pool's own lists. */
+        size_t chunk = sizes[s] + alignment + (is_annotated () ? 24 : 0);
+        options.arena.limit_bytes = n * chunk + n * chunk / 8 + 200000;
+        run_waves (&options, n);
+      }
+}
+
+static size_t
+held_bytes (const SlicePool *pool)
+{
+  SliceArenaStats stats;
+  slice_pool_get_stats (pool, &stats);
+  return stats.held_bytes;
+}
+
+/* Empty blocks go back while a few objects live on; a trim finds them all; and
+ * what was reserved stays. */
+static void
+test_gives_blocks_back (void)
+{
+  enum
+  {
+    N = 400000,
+    N_KEPT = 5
+  };
+  if (skip_watched ("tracked pools keep their blocks")
+      || skip_checked ("tracked pools keep their blocks"))
+    return;
+  void **objects = g_new (void *, N);
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int reserves = 0; reserves <= 1; reserves++)
+    {
+      for (int i = 0; i < N; i++)
+        objects[i] = slice_pool_alloc (pool);
+      size_t full = held_bytes (pool);
+      g_assert_true (!reserves || slice_pool_reserve (pool, 1));
+      full = reserves ? held_bytes (pool) : full;
+      shuffle (objects, N);
+      for (int i = N_KEPT; i < N; i++)
+        slice_pool_free (pool, objects[i]);
+      if (reserves)
+        g_assert_cmpuint (held_bytes (pool), >=, full);
+      else
+        g_assert_cmpuint (held_bytes (pool), <, full * 2 / 3);
+      slice_pool_trim (pool);
+      g_assert_cmpuint (held_bytes (pool), <, full / 10);
+      for (int i = 0; i < N_KEPT; i++)
+        slice_pool_free (pool, objects[i]);
+    }
+  slice_pool_destroy (pool);
+  g_free (objects);
+}
+
+static void
 test_bulk (void)
 {
   void *objects[100];
@@ -479,6 +593,24 @@ free_twice (size_t size, unsigned flags, int n_between)
   slice_pool_free (pool, object);
 }
 
+/* By default a second free is found when the addresses leave the stack. */
+static void
+free_many_twice (void)
+{
+  enum
+  {
+    N = 5000
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  slice_pool_alloc (pool);
+  slice_pool_free (pool, objects[7]);
+  for (int i = 0; i < N; i++)
+    slice_pool_free (pool, objects[i]);
+}
+
 #define MISUSE(name, number, text, body)                                      \
  static void test_misuse_##name (void)                                        \
  {                                                                            \
@@ -491,8 +623,12 @@ free_twice (size_t size, unsigned flags, int n_between)
  }
 
 MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
-MISUSE (twice_later, 320, "is free already", free_twice (24, 0, 64))
-MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 10))
+MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 0))
+MISUSE (twice_later, 320, "is free already",
+        free_twice (24, SLICE_ARENA_CHECKED, 64))
+MISUSE (twice_moved, 320, "is free already", free_many_twice ())
+MISUSE (twice_later_small, 320, "is free already",
+        free_twice (8, SLICE_ARENA_CHECKED, 10))
 MISUSE (twice_checked, 320, "is free already",
         free_twice (24, SLICE_ARENA_CHECKED, 10))
 
@@ -564,25 +700,6 @@ test_misuse_written (void)
     expect_error (323, "was written to at byte 5 while free");
 }
 
-/* An object that holds the sign by chance is freed all the same. */
-static void
-test_sign_by_chance (void)
-{
-  if (skip_watched ("watched pools have no signs"))
-    return;
-  SlicePool *pool = slice_pool_new_plain (32);
-  void *keep = slice_pool_alloc (pool);
-  void **object = slice_pool_alloc (pool);
-  slice_pool_free (pool, object);
-  void *sign = object[1];
-  g_assert_true (slice_pool_alloc (pool) == object);
-  object[1] = sign;
-  slice_pool_free (pool, object);
-  g_assert_cmpuint (slice_pool_n_live (pool), ==, 1);
-  slice_pool_free (pool, keep);
-  slice_pool_destroy (pool);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -591,6 +708,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/bytes-held", test_bytes_held);
   g_test_add_func ("/slice/pool/last-in-first-out", test_last_in_first_out);
   g_test_add_func ("/slice/pool/starts-afresh", test_starts_afresh);
+  g_test_add_func ("/slice/pool/waves", test_waves);
+  g_test_add_func ("/slice/pool/gives-blocks-back", test_gives_blocks_back);
   g_test_add_func ("/slice/pool/bulk", test_bulk);
   g_test_add_func ("/slice/pool/reset-and-trim", test_reset_and_trim);
   g_test_add_func ("/slice/pool/constructed", test_constructed);
@@ -600,10 +719,12 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/limit", test_limit);
   g_test_add_func ("/slice/pool/reserve", test_reserve);
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
-  g_test_add_func ("/slice/pool/sign-by-chance", test_sign_by_chance);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);
   g_test_add_func ("/slice/pool/misuse/twice-small", test_misuse_twice_small);
+  g_test_add_func ("/slice/pool/misuse/twice-moved", test_misuse_twice_moved);
+  g_test_add_func ("/slice/pool/misuse/twice-later-small",
+                   test_misuse_twice_later_small);
   g_test_add_func ("/slice/pool/misuse/twice-checked",
                    test_misuse_twice_checked);
   g_test_add_func ("/slice/pool/misuse/empty", test_misuse_empty);

@@ -2,8 +2,8 @@
  *
  * Layer: arena.  A bit for each chunk says whether it is live, so every bad
  * free is found at the call.  A pool is of this kind if its objects are
- * constructed or too small for a sign, or if it is checked, traced or watched
- * by a tool.
+ * constructed, or if it is checked, traced or watched by a tool.  A plain pool
+ * has tracks, too, once many of its objects are free: see pool-plain.c.
  *
  * Design: section 8.4.
  *
@@ -51,34 +51,6 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
   return track->start + index * pool->chunk_bytes;
 }
 
-/* The number of tracks that start at or below the address. */
-static uint32_t
-track_rank (const SlicePool *pool, const void *address)
-{
-  uint32_t low = 0;
-  uint32_t high = pool->n_tracks;
-  while (low < high)
-    {
-      uint32_t middle = (low + high) / 2;
-      if ((uintptr_t) pool->tracks[middle].start <= (uintptr_t) address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
-static Track *
-track_of (const SlicePool *pool, const void *address)
-{
-  uint32_t rank = track_rank (pool, address);
-  if (rank == 0)
-    return NULL;
-  Track *track = &pool->tracks[rank - 1];
-  size_t offset = (size_t) ((uintptr_t) address - (uintptr_t) track->start);
-  return offset < track->n_chunks * pool->chunk_bytes ? track : NULL;
-}
-
 /* --- blocks -------------------------------------------------------------- */
 
 static bool
@@ -109,14 +81,16 @@ sli_pool_track_block (SlicePool *pool, Block block)
   size_t room = end > start ? (size_t) (end - start) : 0;
   Track track
       = { .start = start, .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
-  if (track.n_chunks == 0 || track_of (pool, start) != NULL)
+  if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
   if (!tracks_have_room (pool))
     return false;
   /* The hooks hear of each end exactly once, which takes the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))
     return false;
-  uint32_t rank = track_rank (pool, start);
+  uint32_t rank = sli_pool_track_rank (pool, start);
+  if (rank < pool->first_free)
+    pool->first_free++;
   memmove (pool->tracks + rank + 1, pool->tracks + rank,
            (pool->n_tracks - rank) * sizeof (Track));
   pool->tracks[rank] = track;
@@ -145,7 +119,7 @@ void
 sli_pool_track_block_gone (SlicePool *pool, Block block)
 {
   char *start = sli_align (block.start, pool->options.alignment);
-  Track *track = track_of (pool, start);
+  Track *track = sli_pool_track_of (pool, start);
   if (track == NULL)
     return;
   track_end (pool, track);
@@ -182,6 +156,8 @@ sli_pool_track_fini (SlicePool *pool)
                         pool->tracks);
   pool->tracks = NULL;
   pool->n_tracks = 0;
+  pool->n_tracks_room = 0;
+  pool->first_free = 0;
 }
 
 size_t
@@ -294,7 +270,7 @@ pool_cut_one (SlicePool *pool)
   if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
     return NULL;
   char *chunk = pool->cut_at;
-  Track *track = track_of (pool, chunk);
+  Track *track = sli_pool_track_of (pool, chunk);
   KNOWN (track != NULL);
   size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (!chunk_ready (pool, track, index))
@@ -347,7 +323,7 @@ sli_pool_track_alloc (SlicePool *pool)
       chunk = chunk_pop (pool);
       if (pool->is_filled)
         chunk_require_filled (pool, chunk);
-      Track *track = track_of (pool, chunk);
+      Track *track = sli_pool_track_of (pool, chunk);
       KNOWN (track != NULL);
       size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
       chunk_ready (pool, track, index);
@@ -356,7 +332,7 @@ sli_pool_track_alloc (SlicePool *pool)
     chunk = pool_cut_one (pool);
   if (chunk == NULL)
     return NULL;
-  track_flip (pool, track_of (pool, chunk), chunk);
+  track_flip (pool, sli_pool_track_of (pool, chunk), chunk);
   pool->n_live++;
   if (pool->is_traced)
     sli_trace_alloc (SLICE_TRACE_POOL, chunk, pool->options.object_bytes);
@@ -395,11 +371,20 @@ sli_pool_report_interior (const SlicePool *pool, const void *object,
                   pool->options.object_bytes);
 }
 
+void
+sli_pool_report_twice (const SlicePool *pool, const void *object)
+{
+  sli_diag_abort (
+      ARENA_MISUSE_POOL_TWICE,
+      "pool %p: %p (objects of %zu bytes) is free already",
+      (const void *) pool, object, pool->options.object_bytes);
+}
+
 /* The track of a live object; reports misuse of any other address. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {
-  Track *track = track_of (pool, object);
+  Track *track = sli_pool_track_of (pool, object);
   if (track == NULL)
     sli_pool_report_foreign (pool, object);
   size_t offset = (size_t) (object - track->start);
@@ -407,11 +392,7 @@ track_require (const SlicePool *pool, const char *object)
   if (offset % pool->chunk_bytes != 0)
     sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
-    sli_diag_abort (
-        ARENA_MISUSE_POOL_TWICE,
-        "pool %p: %p (objects of %zu bytes) is free already",
-        (const void *) pool, (const void *) object,
-        pool->options.object_bytes);
+    sli_pool_report_twice (pool, object);
   return track;
 }
 
@@ -432,4 +413,32 @@ sli_pool_track_free (SlicePool *pool, void *object)
   uint32_t n_in_use = pool->chain.n_used + (pool->chain.embedded != NULL);
   if (pool->n_live == 0 && n_in_use > 1)
     sli_pool_start_over (pool);
+}
+
+/* --- the free chunks of plain pools --------------------------------------- */
+
+bool
+sli_pool_track_make_bits (SlicePool *pool, Track *track)
+{
+  return live_alloc (pool, track);
+}
+
+void
+sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
+                          void **addresses)
+{
+  size_t word = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
+  assert_here (n <= track->n_free);
+  track->n_free -= (uint32_t) n;
+  while (n > 0)
+    {
+      uint64_t bits = track->live[--word];
+      for (; bits != 0 && n > 0; n--)
+        {
+          unsigned highest = WORD_BITS - 1 - (unsigned) __builtin_clzll (bits);
+          bits ^= UINT64_C (1) << highest;
+          *addresses++ = track_chunk (pool, track, word * WORD_BITS + highest);
+        }
+      track->live[word] = bits;
+    }
 }

@@ -1,7 +1,7 @@
 /* pool.c - pools: objects of one size, freed in any order or all at once
  *
- * Layer: arena: above the chain of blocks.  pool-track.c has tracked pools,
- * which know each chunk.
+ * Layer: arena: above the chain of blocks.  Chunks are allocated and freed in
+ * pool-plain.c, or in pool-track.c where each call is checked.
  *
  * Design: section 8.4.
  *
@@ -24,16 +24,6 @@ enum
 {
   NEW_BYTES = 512,
   OBJECT_BYTES_MAX = MIB (1),
-
-  /* Addresses in the stack when it is first allocated; then it doubles. */
-  STACK_ROOM_MIN = 64,
-
-  /* How much of a block is cut into chunks at a time: enough to make the call
-   * rare, and so little that no page is touched long before its use. */
-  CUT_BYTES = 2048,
-
-  /* A free object of a plain pool holds a sign, and a link before it. */
-  PLAIN_BYTES_MIN = 2 * sizeof (void *),
 
   /* The largest block that a reserve adds. */
   RESERVE_BYTES_MAX = 1 << 30
@@ -83,8 +73,8 @@ pool_lay_out (SlicePool *pool)
       = pool->is_filled || is_annotated || options->construct != NULL;
   pool->is_filled = pool->is_filled && options->construct == NULL;
   pool->is_traced = (options->arena.flags & ARENA_TRACED) != 0;
-  pool->is_tracked
-      = links_behind || object < PLAIN_BYTES_MIN || pool->is_traced;
+  pool->is_tracked = links_behind || pool->is_traced;
+  pool->has_tracks = pool->is_tracked;
   pool->link_offset = links_behind ? object : 0;
   size_t chunk = object + (links_behind ? sizeof (void *) : 0);
   chunk += is_annotated ? ANNOTATE_GAP_BYTES : 0;
@@ -105,26 +95,9 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
   sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
                   embedded, CONTROL_BYTES);
   pool_lay_out (pool);
-  pool->head.sign = (void *) ~(uintptr_t) pool;
+  sli_pool_plain_init (pool);
   sli_pool_start_over (pool);
   return pool;
-}
-
-static size_t
-stack_room (const SlicePool *pool)
-{
-  return (size_t) (pool->head.limit - pool->head.bottom);
-}
-
-/* Frees the stack of addresses, which is empty. */
-static void
-stack_drop (SlicePool *pool)
-{
-  sli_chain_table_free (&pool->chain, stack_room (pool) * sizeof (void *),
-                        pool->head.bottom);
-  pool->head.bottom = NULL;
-  pool->head.limit = NULL;
-  pool->head.top = NULL;
 }
 
 void
@@ -133,8 +106,8 @@ sli_arena_pool_fini (void *memory)
   SlicePool *pool = memory;
   if (pool->is_traced)
     sli_pool_track_report_end (pool);
-  stack_drop (pool);
-  if (pool->is_tracked)
+  sli_pool_plain_fini (pool);
+  if (pool->has_tracks)
     sli_pool_track_fini (pool);
   pool->kind = ARENA_DEAD;
   sli_chain_fini (&pool->chain);
@@ -176,15 +149,6 @@ slice_pool_destroy (SlicePool *pool)
 
 /* --- blocks -------------------------------------------------------------- */
 
-static void
-pool_set_bias (SlicePool *pool, ptrdiff_t bias)
-{
-  if (pool->is_tracked)
-    return;
-  pool->head.n_live += bias - pool->bias;
-  pool->bias = bias;
-}
-
 static size_t
 pool_n_chunks_in (const SlicePool *pool, Block block)
 {
@@ -213,13 +177,12 @@ sli_pool_push_block (SlicePool *pool)
   if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
     return false;
   Block block = chain->table[chain->n_used - 1];
-  if (pool->is_tracked && !sli_pool_track_block (pool, block))
+  if (pool->has_tracks && !sli_pool_track_block (pool, block))
     {
       sli_chain_drop (chain, chain->n_used - 1);
       return false;
     }
   pool_enter (pool, block);
-  pool_set_bias (pool, chain->n_used + (chain->embedded != NULL) <= 1);
   return true;
 }
 
@@ -229,81 +192,15 @@ sli_pool_start_over (SlicePool *pool)
   sli_chain_cut (&pool->chain, 0);
   if (pool->is_tracked)
     sli_pool_track_start_over (pool);
-  pool->head.top = pool->head.bottom;
-  pool->spilt = NULL;
-  pool->bias = 1;
-  pool->head.n_live = 1;
+  else
+    sli_pool_plain_start_over (pool);
   pool->cut_at = NULL;
   pool->cut_end = NULL;
   if (pool->chain.embedded == NULL)
     return;
   Block block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
-  if (!pool->is_tracked || sli_pool_track_block (pool, block))
+  if (!pool->has_tracks || sli_pool_track_block (pool, block))
     pool_enter (pool, block);
-}
-
-/* --- alloc and free of plain pools --------------------------------------- */
-
-/* Doubles the stack of addresses; false if there is no memory. */
-static bool
-stack_grow (SlicePool *pool)
-{
-  SlicePoolV1 *head = &pool->head;
-  size_t n = stack_room (pool);
-  size_t used = (size_t) (head->top - head->bottom);
-  size_t n_new = n == 0 ? STACK_ROOM_MIN : 2 * n;
-  void **bottom = sli_chain_table_alloc (&pool->chain, n * sizeof (void *),
-                                         n_new * sizeof (void *));
-  if (bottom == NULL)
-    return false;
-  if (used > 0)
-    memcpy (bottom, head->bottom, used * sizeof (void *));
-  slice_free1 (n * sizeof (void *), head->bottom);
-  head->bottom = bottom;
-  head->top = bottom + used;
-  head->limit = bottom + n_new;
-  return true;
-}
-
-/* Cuts the next few chunks and returns the lowest.  The others go onto the
- * stack, the next higher one on top. */
-static void **
-pool_cut (SlicePool *pool)
-{
-  if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
-    return NULL;
-  size_t chunk = pool->chunk_bytes;
-  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
-  size_t n_most = CUT_BYTES / chunk;
-  /* A pool that has only its embedded block does without a stack. */
-  if (stack_room (pool) == 0 && pool->chain.n_used > 0)
-    stack_grow (pool);
-  if (n_most > stack_room (pool))
-    n_most = stack_room (pool);
-  if (n > n_most + 1)
-    n = n_most + 1;
-  char *first = pool->cut_at;
-  for (size_t i = n - 1; i > 0; i--)
-    {
-      void **words = (void **) (void *) (first + i * chunk);
-      words[1] = pool->head.sign;
-      *pool->head.top++ = words;
-    }
-  pool->cut_at = first + n * chunk;
-  assert_here (pool->cut_at <= pool->cut_end);
-  assert_here (pool->head.top <= pool->head.limit);
-  return (void **) (void *) first;
-}
-
-/* A chunk, when the stack is empty. */
-static void **
-pool_alloc (SlicePool *pool)
-{
-  void **words = pool->spilt;
-  if (words == NULL)
-    return pool_cut (pool);
-  pool->spilt = words[0];
-  return words;
 }
 
 void *
@@ -312,62 +209,7 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
   sli_pool_require (pool);
   if (pool->is_tracked)
     return sli_pool_track_alloc (pool);
-  void **words = pool_alloc (pool);
-  if (words == NULL)
-    return NULL;
-  words[1] = NULL;
-  pool->head.n_live++;
-  return words;
-}
-
-/* The first chunk of the block that an address lies in, whether in use or
- * spare; NULL: in none. */
-static const char *
-pool_chunks_of (const SlicePool *pool, const void *address)
-{
-  const BlockChain *chain = &pool->chain;
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
-    {
-      Block block = sli_chain_block (chain, i);
-      if ((uintptr_t) address - (uintptr_t) block.start
-          < sli_block_bytes (&block))
-        return sli_align (block.start, pool->options.alignment);
-    }
-  return NULL;
-}
-
-/* No live object has this address.  A chunk that carries the sign was free
- * before. */
-static _Noreturn void
-report_free (const SlicePool *pool, const void *object, bool has_sign)
-{
-  const char *first = pool_chunks_of (pool, object);
-  if (first == NULL && !has_sign)
-    sli_pool_report_foreign (pool, object);
-  size_t offset = (uintptr_t) object - (uintptr_t) first;
-  if (first != NULL && offset % pool->chunk_bytes != 0)
-    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
-  sli_diag_abort (
-      ARENA_MISUSE_POOL_TWICE,
-      "pool %p: %p (objects of %zu bytes) is free already",
-      (const void *) pool, object, pool->options.object_bytes);
-}
-
-/* Is a chunk that carries the sign really free?  It is if it is on the stack
- * or in the list, or in what was not cut since the pool last started over. */
-static bool
-pool_has_free (const SlicePool *pool, const void *object)
-{
-  for (void **at = pool->head.bottom; at != pool->head.top; at++)
-    if (*at == object)
-      return true;
-  for (void **words = pool->spilt; words != NULL; words = words[0])
-    if (words == object)
-      return true;
-  if ((uintptr_t) object - (uintptr_t) pool->cut_at
-      < (uintptr_t) pool->cut_end - (uintptr_t) pool->cut_at)
-    return true;
-  return sli_chain_find (&pool->chain, object) == BLOCK_NONE;
+  return sli_pool_plain_alloc (pool);
 }
 
 void
@@ -377,27 +219,9 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
   if (object == NULL)
     return;
   if (pool->is_tracked)
-    {
-      sli_pool_track_free (pool, object);
-      return;
-    }
-  void **words = object;
-  if (pool->head.n_live == pool->bias)
-    report_free (pool, object, false);
-  if (words[1] == pool->head.sign && pool_has_free (pool, object))
-    report_free (pool, object, true);
-  words[1] = pool->head.sign;
-  if (pool->head.top != pool->head.limit || stack_grow (pool))
-    *pool->head.top++ = words;
+    sli_pool_track_free (pool, object);
   else
-    {
-      words[0] = pool->spilt;
-      pool->spilt = words;
-    }
-  pool->head.n_live--;
-  assert_here (pool->head.n_live >= pool->bias);
-  if (pool->head.n_live == 0)
-    sli_pool_start_over (pool);
+    sli_pool_plain_free (pool, object);
 }
 
 void
@@ -466,7 +290,10 @@ slice_pool_reserve (SlicePool *pool, size_t n)
     {
       size_t n_free = pool_n_chunks (pool) - n_live;
       if (n <= n_free)
-        return true;
+        {
+          pool->keeps_blocks = true;
+          return true;
+        }
       if (!pool_add_spare (pool, n - n_free))
         break;
     }
@@ -495,18 +322,24 @@ slice_pool_reset (SlicePool *pool, SliceKeep keep)
     sli_pool_track_report_end (pool);
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
   pool_return_spare (pool, n_keep);
+  pool->keeps_blocks = false;
   sli_pool_start_over (pool);
   if (keep == SLICE_KEEP_NONE)
-    stack_drop (pool);
+    sli_pool_plain_fini (pool);
 }
 
 size_t
 slice_pool_trim (SlicePool *pool)
 {
   sli_pool_require (pool);
-  if (slice_pool_n_live (pool) > 0)
-    return pool_return_spare (pool, 0);
   size_t before = pool->chain.held_bytes;
+  pool->keeps_blocks = false;
+  if (slice_pool_n_live (pool) > 0)
+    {
+      sli_pool_plain_trim (pool);
+      pool_return_spare (pool, 0);
+      return before - pool->chain.held_bytes;
+    }
   slice_pool_reset (pool, SLICE_KEEP_NONE);
   return before - pool->chain.held_bytes;
 }
@@ -516,7 +349,7 @@ slice_pool_n_live (const SlicePool *pool)
 {
   sli_pool_require (pool);
   return pool->is_tracked ? pool->n_live
-                          : (size_t) (pool->head.n_live - pool->bias);
+                          : sli_pool_plain_n_live (pool);
 }
 
 size_t
@@ -552,7 +385,7 @@ slice_pool_get_stats (const SlicePool *pool, SliceArenaStats *stats)
 {
   sli_pool_require (pool);
   size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
-                   + stack_room (pool) * sizeof (void *);
+                   + sli_pool_plain_bytes (pool);
   sli_chain_stats (&pool->chain, control, stats);
   stats->asked_bytes = slice_pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);

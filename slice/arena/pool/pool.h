@@ -1,6 +1,6 @@
 /* pool.h - inside a pool
  *
- * Layer: arena: shared by pool.c and pool-track.c.
+ * Layer: arena: shared by pool.c, pool-plain.c and pool-track.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,49 +20,53 @@ typedef struct
                              is not detected */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
                              the first n_cut are live (a traced pool has the
-                             bits from the start) */
+                             bits from the start).  In a plain pool a bit
+                             means that the chunk is free and not on the
+                             stack, and only n_free is kept beside */
+  uint32_t n_free;        /* plain: bits that are set */
 } Track;
 
-/* A chunk, of a plain pool and of a tracked one:
+/* A chunk of a tracked pool:
  *
- *   +------+------+----- ... -+       +----------- ... --+------+-----+
- *   |      | sign |           |       | object           | next | gap |
- *   +------+------+----- ... -+       +----------- ... --+------+-----+
- *    (while it is free)                link_offset -------^
+ *   +----------- ... --+------+-----+
+ *   | object           | next | gap |
+ *   +----------- ... --+------+-----+
+ *    link_offset -------^
  *
- * The free chunks of a plain pool are on the stack of addresses in head.  If
- * there is no memory for a larger stack, further ones are linked through their
- * first word, from `spilt'.
+ * The link lies behind the object, so that free objects stay constructed,
+ * filled or hidden.  It lies in the object if the pool is only traced.
  *
- * In a tracked pool the link lies behind the object, so that free objects stay
- * constructed, filled or hidden.  It lies in the object if the pool is tracked
- * only because its objects, of 8 bytes, are too small for a sign. */
+ * A chunk of a plain pool is the object.  The free ones are on the stack of
+ * addresses in head, or their bits are set.  If there is no memory for either,
+ * further ones are linked through their first word, from `spilt'. */
 struct SlicePool
 {
   SlicePoolV1 head; /* first: the inline code reads it */
   ArenaKind kind;
   uint32_t control_bytes; /* with the embedded block */
   void (*end) (void *);
-  void **spilt;             /* plain: list of free chunks that the stack has
-                               no room for */
+  void **spilt;             /* plain: list of free chunks */
+  size_t stack_room;        /* plain: addresses that the stack has room for */
+  size_t n_spilt;           /* plain: free chunks in that list and in bits */
+  size_t n_cut;             /* plain: chunks cut since the pool started over,
+                               live, on the stack or spilt */
   SlicePoolOptions options; /* with alignment filled in */
   size_t chunk_bytes;
   size_t link_offset;
   char *cut_at; /* the next chunk to be cut, of the last block in use;
                    NULL: no block is in use */
   char *cut_end;
-  ptrdiff_t bias; /* head.n_live is so much too high: 1 while at most one
-                     block is in use, so that the last free does not take
-                     the slow path */
   bool is_tracked;
+  bool has_tracks;   /* it is tracked, or has moved free chunks to bits */
+  bool keeps_blocks; /* a reserve counted on them */
   bool is_traced; /* hooks hear of its objects; it is tracked, too */
   bool is_filled; /* free objects are filled, and checked when reused */
-  /* tracked only */
-  size_t n_live; /* head.n_live is always 1 */
-  void *free;    /* the first free chunk */
-  Track *tracks; /* by address */
+  size_t n_live;     /* tracked */
+  void *free;        /* tracked: the first free chunk */
+  Track *tracks;     /* by address */
   uint32_t n_tracks;
   uint32_t n_tracks_room;
+  uint32_t first_free; /* plain: no track before has bits that are set */
   BlockChain chain;
 };
 
@@ -76,11 +80,77 @@ _Noreturn void sli_pool_report_foreign (const SlicePool *pool,
 _Noreturn void sli_pool_report_interior (const SlicePool *pool,
                                          const void *object, size_t offset);
 
+/* Reports a free object that is freed again. */
+_Noreturn void sli_pool_report_twice (const SlicePool *pool,
+                                      const void *object);
+
 /* Puts a block into use that has room for at least one chunk. */
 bool sli_pool_push_block (SlicePool *pool);
 
 /* Makes all blocks spare but the embedded one; nothing is live. */
 void sli_pool_start_over (SlicePool *pool);
+
+/* --- pool-plain.c -------------------------------------------------------- */
+
+void sli_pool_plain_init (SlicePool *pool);
+/* Frees the stack, which is empty. */
+void sli_pool_plain_fini (SlicePool *pool);
+/* Nothing is live any more. */
+void sli_pool_plain_start_over (SlicePool *pool);
+void *sli_pool_plain_alloc (SlicePool *pool);
+void sli_pool_plain_free (SlicePool *pool, void *object);
+/* Moves all free objects to the bits, and so finds all empty blocks. */
+void sli_pool_plain_trim (SlicePool *pool);
+size_t sli_pool_plain_n_live (const SlicePool *pool);
+/* The size of the stack. */
+size_t sli_pool_plain_bytes (const SlicePool *pool);
+
+/* --- pool-track.c -------------------------------------------------------- */
+
+/* The number of tracks that start at or below the address. */
+static inline uint32_t
+sli_pool_track_rank (const SlicePool *pool, const void *address)
+{
+  const Track *base = pool->tracks;
+  size_t n = pool->n_tracks;
+  if (n == 0 || (uintptr_t) base->start > (uintptr_t) address)
+    return 0;
+  /* Without a branch that depends on the address, which no processor could
+   * foresee. */
+  while (n > 1)
+    {
+      size_t half = n / 2;
+      bool is_above = (uintptr_t) base[half].start <= (uintptr_t) address;
+      base = is_above ? base + half : base;
+      n -= half;
+    }
+  return (uint32_t) (base - pool->tracks) + 1;
+}
+
+static inline bool
+sli_track_has (const SlicePool *pool, const Track *track, const void *address)
+{
+  return (uintptr_t) address - (uintptr_t) track->start
+         < track->n_chunks * pool->chunk_bytes;
+}
+
+/* The track of the block that the address lies in; NULL: none. */
+static inline Track *
+sli_pool_track_of (const SlicePool *pool, const void *address)
+{
+  uint32_t rank = sli_pool_track_rank (pool, address);
+  if (rank == 0)
+    return NULL;
+  Track *track = &pool->tracks[rank - 1];
+  return sli_track_has (pool, track, address) ? track : NULL;
+}
+
+/* Gives a track of a plain pool its bits, none of them set; false: no
+ * memory. */
+bool sli_pool_track_make_bits (SlicePool *pool, Track *track);
+/* Takes n free chunks of a track, the highest first. */
+void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
+                               void **addresses);
 
 void *sli_pool_track_alloc (SlicePool *pool);
 void sli_pool_track_free (SlicePool *pool, void *object);

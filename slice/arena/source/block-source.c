@@ -359,6 +359,25 @@ sli_chain_drop (BlockChain *chain, uint32_t index)
   block_unmap (chain, block);
 }
 
+void
+sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes)
+{
+  Block block = chain->table[index];
+  size_t spare_bytes = sli_block_bytes (&block);
+  assert_here (index < chain->n_used && !chain->is_annotated);
+  for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
+    spare_bytes += sli_block_bytes (&chain->table[i]);
+  if (spare_bytes > keep_bytes)
+    {
+      sli_chain_drop (chain, index);
+      return;
+    }
+  table_remove (chain, index);
+  chain->n_used--;
+  chain->table[chain->n_blocks++] = block;
+  assert_chain (chain);
+}
+
 /* Closes the gap of n slots that dedicated blocks have left before the spare
  * blocks.  The last spare blocks fill it, as their order means nothing. */
 static void

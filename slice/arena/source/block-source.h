@@ -134,6 +134,10 @@ void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 /* Returns the block table[index] to the source. */
 void sli_chain_drop (BlockChain *chain, uint32_t index);
 
+/* Ends the use of the regular block table[index].  It returns to the source if
+ * there are more than keep_bytes of spare blocks with it. */
+void sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes);
+
 /* Returns all spare blocks but the first n_keep; the result is their size. */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 

@@ -1,0 +1,419 @@
+/* pool-plain.c - allocation and free in pools that are not checked
+ *
+ * Layer: arena.  The addresses of free objects are on a stack, from which the
+ * inline code takes them.  When that has become large, its older half moves to
+ * the bits of the blocks' tracks: one for each chunk, set if it is free and
+ * not on the stack.  There the pool sees which blocks are empty, and returns
+ * them.
+ *
+ * Design: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "pool.h"
+
+#include <string.h>
+#include "base/diag.h"
+#include "port/compiler.h"
+
+enum
+{
+  /* Addresses in the stack when it is first allocated; with the NULL below
+   * them its size is a power of two, and doubles. */
+  STACK_ROOM_MIN = 63,
+
+  /* It doubles up to this many, fewer if the objects are large, or until it
+   * has room for this part of all objects. */
+  STACK_ROOM_SMALL = 1023,
+  STACK_OBJECTS_BYTES = KIB (128),
+  STACK_PART = 64,
+
+  /* How many addresses come back from the bits at least, if there are. */
+  REFILL_MIN = 64,
+
+  /* So much of empty blocks waits for the next objects. */
+  SPARE_BYTES_MAX = MIB (1),
+
+  /* How much of a block is cut into chunks at a time: enough to make the call
+   * rare, and so little that no page is touched long before its use. */
+  CUT_BYTES = 2048
+};
+
+/* Below the bottom of a stack of addresses lies NULL, which is no object that
+ * is freed again.  This is all there is of a stack without room. */
+static void *const no_stack[1];
+
+static size_t
+stack_bytes (size_t room)
+{
+  return room != 0 ? (room + 1) * sizeof (void *) : 0;
+}
+
+void
+sli_pool_plain_init (SlicePool *pool)
+{
+  pool->stack_room = 0;
+  pool->head.bottom = (void **) (uintptr_t) no_stack + 1;
+  pool->head.limit = pool->head.bottom;
+  pool->head.top = pool->head.bottom;
+}
+
+size_t
+sli_pool_plain_bytes (const SlicePool *pool)
+{
+  return stack_bytes (pool->stack_room);
+}
+
+/* Frees the stack, which is empty. */
+void
+sli_pool_plain_fini (SlicePool *pool)
+{
+  if (pool->stack_room != 0)
+    sli_chain_table_free (&pool->chain, stack_bytes (pool->stack_room),
+                          pool->head.bottom - 1);
+  sli_pool_plain_init (pool);
+}
+
+void
+sli_pool_plain_start_over (SlicePool *pool)
+{
+  if (pool->has_tracks)
+    sli_pool_track_fini (pool);
+  pool->has_tracks = false;
+  pool->head.top = pool->head.bottom;
+  pool->head.limit = pool->head.bottom;
+  pool->spilt = NULL;
+  pool->n_spilt = 0;
+  pool->n_cut = 0;
+}
+
+size_t
+sli_pool_plain_n_live (const SlicePool *pool)
+{
+  size_t n_stacked = (size_t) (pool->head.top - pool->head.bottom);
+  assert_here (n_stacked + pool->n_spilt <= pool->n_cut);
+  return pool->n_cut - pool->n_spilt - n_stacked;
+}
+
+/* Does the pool start over when its last object is freed?  With a single block
+ * there is nothing to gain. */
+static bool
+plain_starts_over (const SlicePool *pool)
+{
+  return pool->chain.n_used + (pool->chain.embedded != NULL) > 1;
+}
+
+/* How many addresses the stack may hold.  Where much memory is free, no more
+ * than there are live objects: their blocks could not become empty. */
+static size_t
+stack_most (const SlicePool *pool)
+{
+  size_t n = (pool->n_cut - pool->n_spilt) / 2;
+  if (pool->n_spilt * pool->chunk_bytes <= SPARE_BYTES_MAX)
+    return pool->stack_room;
+  n = n > STACK_ROOM_MIN ? n : STACK_ROOM_MIN;
+  return n < pool->stack_room ? n : pool->stack_room;
+}
+
+/* Sets where a free takes the slow path: with as many addresses as the stack
+ * may hold; and with the last live object, or with none live, if that is all
+ * the same. */
+static void
+plain_set_limit (SlicePool *pool)
+{
+  size_t n = pool->n_cut - pool->n_spilt - plain_starts_over (pool);
+  size_t n_most = stack_most (pool);
+  pool->head.limit = pool->head.bottom + (n < n_most ? n : n_most);
+}
+
+/* Doubles the stack of addresses; false if there is no memory. */
+static bool
+stack_grow (SlicePool *pool)
+{
+  SlicePoolV1 *head = &pool->head;
+  size_t room = pool->stack_room;
+  size_t used = (size_t) (head->top - head->bottom);
+  size_t new_room = room == 0 ? STACK_ROOM_MIN : 2 * room + 1;
+  void **stack = sli_chain_table_alloc (&pool->chain, stack_bytes (room),
+                                        stack_bytes (new_room));
+  if (stack == NULL)
+    return false;
+  memcpy (stack, head->bottom - 1, (used + 1) * sizeof (void *));
+  if (room != 0)
+    slice_free1 (stack_bytes (room), head->bottom - 1);
+  head->bottom = stack + 1;
+  head->top = head->bottom + used;
+  pool->stack_room = new_room;
+  return true;
+}
+
+/* May the stack double?  At some size addresses go to the bits instead, which
+ * take a 64th of the memory. */
+static bool
+stack_may_grow (const SlicePool *pool)
+{
+  size_t n = STACK_OBJECTS_BYTES / pool->chunk_bytes;
+  n = n < STACK_ROOM_SMALL ? n : STACK_ROOM_SMALL;
+  n = n > STACK_ROOM_MIN ? n : STACK_ROOM_MIN;
+  return pool->stack_room < n || pool->stack_room < pool->n_cut / STACK_PART;
+}
+
+/* --- faults --------------------------------------------------------------- */
+
+/* The first chunk of the block that an address lies in, whether in use or
+ * spare; NULL: in none. */
+static const char *
+pool_chunks_of (const SlicePool *pool, const void *address)
+{
+  const BlockChain *chain = &pool->chain;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
+    {
+      Block block = sli_chain_block (chain, i);
+      if ((uintptr_t) address - (uintptr_t) block.start
+          < sli_block_bytes (&block))
+        return sli_align (block.start, pool->options.alignment);
+    }
+  return NULL;
+}
+
+/* No live object has this address. */
+static _Noreturn void
+report_free (const SlicePool *pool, const void *object)
+{
+  const char *first = pool_chunks_of (pool, object);
+  if (first == NULL)
+    sli_pool_report_foreign (pool, object);
+  size_t offset = (uintptr_t) object - (uintptr_t) first;
+  if (offset % pool->chunk_bytes != 0)
+    sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
+  sli_pool_report_twice (pool, object);
+}
+
+/* --- the bits ------------------------------------------------------------- */
+
+/* Makes tracks for all blocks in use, if there are none yet. */
+static bool
+tracks_make (SlicePool *pool)
+{
+  const BlockChain *chain = &pool->chain;
+  if (pool->has_tracks)
+    return true;
+  pool->has_tracks = true;
+  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
+    if (!sli_pool_track_block (pool, sli_chain_block (chain, i)))
+      {
+        sli_pool_track_fini (pool);
+        pool->has_tracks = false;
+        return false;
+      }
+  return true;
+}
+
+/* Ends the use of a block of which each chunk is free. */
+static void
+block_retire (SlicePool *pool, const Track *track)
+{
+  int32_t index = sli_chain_find (&pool->chain, track->start);
+  if (index < 0) /* the embedded block stays */
+    return;
+  pool->n_cut -= track->n_chunks;
+  pool->n_spilt -= track->n_chunks;
+  sli_pool_track_block_gone (pool, pool->chain.table[index]);
+  sli_chain_retire (&pool->chain, (uint32_t) index, SPARE_BYTES_MAX);
+}
+
+static void
+plain_spill (SlicePool *pool, void *object)
+{
+  void **words = object;
+  words[0] = pool->spilt;
+  pool->spilt = words;
+}
+
+/* Sets the bit of a chunk; false: there is no memory for the bits.  Reports
+ * misuse that the free did not find. */
+static inline bool
+track_set_free (SlicePool *pool, Track *track, const char *object)
+{
+  /* Blocks are at most 1 GiB, and division is faster in 32 bits. */
+  uint32_t offset = (uint32_t) (object - track->start);
+  uint32_t chunk = (uint32_t) pool->chunk_bytes;
+  uint32_t index = offset / chunk;
+  if (UNLIKELY (offset % chunk != 0))
+    sli_pool_report_interior (pool, object, offset % chunk);
+  if (UNLIKELY (track->live == NULL)
+      && !sli_pool_track_make_bits (pool, track))
+    return false;
+  uint64_t *word = &track->live[index / 64];
+  uint64_t bit = UINT64_C (1) << (index % 64);
+  if (UNLIKELY ((*word & bit) != 0))
+    sli_pool_report_twice (pool, object);
+  *word |= bit;
+  track->n_free++;
+  return true;
+}
+
+/* Moves the n oldest addresses from the stack to the bits. */
+static void
+stack_flush (SlicePool *pool, size_t n)
+{
+  SlicePoolV1 *head = &pool->head;
+  size_t n_left = (size_t) (head->top - head->bottom) - n;
+  Track none = { 0 };
+  Track *track = &none;
+  pool->n_spilt += n;
+  pool->first_free = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      void *object = head->bottom[i];
+      if (!sli_track_has (pool, track, object))
+        {
+          track = sli_pool_track_of (pool, object);
+          if (UNLIKELY (track == NULL))
+            sli_pool_report_foreign (pool, object);
+        }
+      if (UNLIKELY (!track_set_free (pool, track, object)))
+        plain_spill (pool, object);
+      else if (UNLIKELY (track->n_free == track->n_chunks)
+               && !pool->keeps_blocks)
+        {
+          block_retire (pool, track);
+          track = &none;
+        }
+    }
+  memmove (head->bottom, head->bottom + n, n_left * sizeof (void *));
+  head->top = head->bottom + n_left;
+}
+
+/* Takes addresses from the bits to the stack, which is empty. */
+static void
+stack_refill (SlicePool *pool)
+{
+  SlicePoolV1 *head = &pool->head;
+  void **end = head->bottom + (pool->stack_room + 1) / 2;
+  while (pool->first_free < pool->n_tracks
+         && head->top < head->bottom + REFILL_MIN && head->top < end)
+    {
+      Track *track = &pool->tracks[pool->first_free];
+      size_t room = (size_t) (end - head->top);
+      size_t n = track->n_free < room ? track->n_free : room;
+      if (n > 0)
+        sli_pool_track_take_free (pool, track, n, head->top);
+      head->top += n;
+      pool->n_spilt -= n;
+      pool->first_free += track->n_free == 0;
+    }
+}
+
+/* Retires the blocks that became empty while a reserve counted on them. */
+static void
+tracks_retire (SlicePool *pool)
+{
+  for (uint32_t i = pool->n_tracks; i > 0; i--)
+    {
+      const Track *track = &pool->tracks[i - 1];
+      if (track->n_free == track->n_chunks)
+        block_retire (pool, track);
+    }
+}
+
+void
+sli_pool_plain_trim (SlicePool *pool)
+{
+  size_t n = (size_t) (pool->head.top - pool->head.bottom);
+  if (pool->is_tracked || !tracks_make (pool))
+    return;
+  stack_flush (pool, n);
+  tracks_retire (pool);
+  plain_set_limit (pool);
+}
+
+/* --- alloc and free -------------------------------------------------------- */
+
+/* Cuts the next few chunks and returns the lowest.  The others go onto the
+ * stack, the next higher one on top. */
+static void *
+pool_cut (SlicePool *pool)
+{
+  if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
+    return NULL;
+  size_t chunk = pool->chunk_bytes;
+  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
+  size_t n_most = CUT_BYTES / chunk;
+  /* A pool that has only its embedded block does without a stack. */
+  if (pool->stack_room == 0 && pool->chain.n_used > 0)
+    stack_grow (pool);
+  if (n_most > pool->stack_room)
+    n_most = pool->stack_room;
+  if (n > n_most + 1)
+    n = n_most + 1;
+  char *first = pool->cut_at;
+  for (size_t i = n - 1; i > 0; i--)
+    *pool->head.top++ = first + i * chunk;
+  pool->cut_at = first + n * chunk;
+  pool->n_cut += n;
+  assert_here (pool->cut_at <= pool->cut_end);
+  return first;
+}
+
+/* Takes an object from the bits, from the list or from a block that is not yet
+ * cut to its end.  The stack is empty. */
+void *
+sli_pool_plain_alloc (SlicePool *pool)
+{
+  void *object;
+  if (pool->has_tracks)
+    stack_refill (pool);
+  if (pool->head.top != pool->head.bottom)
+    object = *--pool->head.top;
+  else if (pool->spilt != NULL)
+    {
+      object = pool->spilt;
+      pool->spilt = *pool->spilt;
+      pool->n_spilt--;
+    }
+  else
+    object = pool_cut (pool);
+  plain_set_limit (pool);
+  return object;
+}
+
+/* Makes room on the stack; false if there is no memory. */
+static bool
+stack_has_room (SlicePool *pool)
+{
+  size_t n = (size_t) (pool->head.top - pool->head.bottom);
+  size_t n_most = stack_most (pool);
+  if (n < n_most)
+    return true;
+  bool is_full = n_most == pool->stack_room;
+  if (is_full && stack_may_grow (pool) && stack_grow (pool))
+    return true;
+  if (n == 0 || !tracks_make (pool))
+    return false;
+  stack_flush (pool, is_full ? n / 2 + 1 : n);
+  return true;
+}
+
+void
+sli_pool_plain_free (SlicePool *pool, void *object)
+{
+  SlicePoolV1 *head = &pool->head;
+  bool is_top = head->top != head->bottom && head->top[-1] == object;
+  if (is_top || sli_pool_plain_n_live (pool) == 0)
+    report_free (pool, object);
+  if (stack_has_room (pool))
+    *head->top++ = object;
+  else
+    {
+      plain_spill (pool, object);
+      pool->n_spilt++;
+    }
+  if (sli_pool_plain_n_live (pool) == 0 && plain_starts_over (pool))
+    sli_pool_start_over (pool);
+  else
+    plain_set_limit (pool);
+}
