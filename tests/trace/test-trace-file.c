@@ -174,6 +174,36 @@ test_damage_counted (void)
   g_free (bytes);
 }
 
+/* One bit, wherever it is: nobody takes such a trace for whole. */
+static void
+test_each_byte (void)
+{
+  char *path = sample_make (), *bad = trace_path ("byte"), *bytes;
+  char error[512];
+  gsize n;
+  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  /* all of the heads at both ends, and some of the events */
+  for (gsize i = 0; i < n; i += i < 160 || i + 128 > n ? 1 : n / 64 + 1)
+    {
+      bytes[i] ^= (char)(1 << i % 8);
+      g_assert_true (g_file_set_contents (bad, bytes, (gssize)n, NULL));
+      bytes[i] ^= (char)(1 << i % 8);
+      TraceReader *reader = sli_trace_open (bad, error);
+      if (reader == NULL)
+        continue;
+      if (reader->n_damaged == 0)
+        events_read (reader);
+      if (reader->n_damaged == 0)
+        g_error ("the bit at byte %zu was not noticed", (size_t)i);
+      sli_trace_close (reader);
+    }
+  g_remove (path);
+  g_remove (bad);
+  g_free (path);
+  g_free (bad);
+  g_free (bytes);
+}
+
 /* Flipped bits: no crash, and the block is named. */
 static void
 test_flipped (void)
@@ -415,6 +445,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/trace-file/round-trip", test_round_trip);
   g_test_add_func ("/slice/trace-file/cut", test_cut);
   g_test_add_func ("/slice/trace-file/damage-counted", test_damage_counted);
+  g_test_add_func ("/slice/trace-file/each-byte", test_each_byte);
   g_test_add_func ("/slice/trace-file/flipped-bits", test_flipped);
   g_test_add_func ("/slice/trace-file/lying-blocks", test_lying);
   for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)

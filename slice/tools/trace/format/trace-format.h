@@ -141,7 +141,8 @@ typedef enum
   TRACE_BLOCK_RSS,     /* ticks, KiB pairs */
   TRACE_BLOCK_SUMMARY, /* TraceSummary */
   TRACE_BLOCK_COMMAND, /* the arguments, each ended by a zero byte */
-  TRACE_BLOCK_INDEX    /* one TraceIndexEntry per block before it */
+  TRACE_BLOCK_INDEX    /* one TraceIndexEntry per block before it; first_ticks:
+                          the hash of the file's head, 0 in older traces */
 } TraceBlockType;
 
 enum

@@ -83,19 +83,46 @@ block_compare (const void *a, const void *b)
                                             : 1;
 }
 
+/* The index is not needed, and what it says of the file's head is. */
+static void
+index_check (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
+             uint8_t **buffer, size_t *n_room)
+{
+  reader->has_index = true;
+  sli_trace_payload_read (reader, offset, head, buffer, n_room);
+  if (head->first_ticks != 0
+      && head->first_ticks
+             != sli_xxh64 (&reader->head, sizeof reader->head, 0))
+    sli_trace_damage (reader, 0, "the file's head is not as it was written");
+}
+
+/* Whether the rest of the file is its trailer. */
+static bool
+trailer_take (TraceReader *reader, uint64_t offset, uint64_t index_offset)
+{
+  TraceTrailer trailer;
+  if (!reader->has_index || reader->n_map - offset != sizeof trailer)
+    return false;
+  memcpy (&trailer, reader->map + offset, sizeof trailer);
+  if (trailer.index_offset != index_offset
+      || memcmp (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic)
+             != 0)
+    sli_trace_damage (reader, offset, "it is not the file's end as written");
+  return true;
+}
+
 static void
 blocks_scan (TraceReader *reader)
 {
   uint8_t *buffer = NULL;
   size_t n_room = 0;
-  uint64_t offset = sizeof (TraceFileHead);
+  uint64_t offset = sizeof (TraceFileHead), index_offset = 0;
   TraceBlockHead head;
   while (offset < reader->n_map)
     {
       if (!sli_trace_head_read (reader, offset, &head))
         {
-          TraceTrailer trailer;
-          if (reader->has_index && reader->n_map - offset == sizeof trailer)
+          if (trailer_take (reader, offset, index_offset))
             break;
           sli_trace_damage (reader, offset,
                             "it is cut off, or its head is damaged");
@@ -103,8 +130,9 @@ blocks_scan (TraceReader *reader)
           continue;
         }
       if (head.type == TRACE_BLOCK_INDEX)
-        reader->has_index = true;
-      sli_trace_block_take (reader, offset, &head, &buffer, &n_room);
+        index_check (reader, index_offset = offset, &head, &buffer, &n_room);
+      else
+        sli_trace_block_take (reader, offset, &head, &buffer, &n_room);
       offset += sizeof head + head.packed_bytes;
     }
   free (buffer);

@@ -38,6 +38,7 @@ struct TraceWriter
   FILE *file;
   uint64_t offset;
   uint64_t n_events;
+  uint64_t head_hash; /* of the file */
   bool failed;
   TraceIndexEntry *index;
   size_t n_index, n_index_room;
@@ -92,6 +93,7 @@ sli_trace_create (const char *path, const TraceFileHead *head)
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
   full.version = TRACE_VERSION;
   full.byte_order = TRACE_BYTE_ORDER;
+  writer->head_hash = sli_xxh64 (&full, sizeof full, 0);
   write_bytes (writer, &full, sizeof full);
   return writer;
 }
@@ -331,7 +333,9 @@ sli_trace_finish (TraceWriter *writer)
   TraceTrailer trailer = { .index_offset = writer->offset };
   memcpy (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic);
   TraceBlockHead head
-      = { .type = TRACE_BLOCK_INDEX, .n_items = (uint32_t)writer->n_index };
+      = { .type = TRACE_BLOCK_INDEX,
+          .n_items = (uint32_t)writer->n_index,
+          .first_ticks = writer->head_hash };
   block_write (writer, &head, writer->index,
                writer->n_index * sizeof *writer->index);
   write_bytes (writer, &trailer, sizeof trailer);
