@@ -28,19 +28,22 @@ equal lines-cxx $? 0
 
 # --- a spool with little room, or none ---
 compile many many.c -lpthread
-in_room () # size, command...: with a file system of that size at $work/room
+compile forks forks.c -lpthread
+in_room () # size, program...: with a file system of that size at $work/room
 {
   mkdir -p "$work/room"
-  unshare -m sh -c 'mount -t tmpfs -o size=$1 none "$2" && shift 2 \
-    && SLICE_TRACE_SPOOL_DIR=$0 "$@"' "$work/room" "$1" "$work/room" \
+  size=$1
+  shift
+  unshare -m sh -c 'mount -t tmpfs -o size=$1 none "$0" && shift \
+    && SLICE_TRACE_SPOOL_DIR=$0 "$@"' "$work/room" "$size" \
     sh -c '"$@"; status=$?; ls -A "$0" >&2; exit $status' "$work/room" \
-    "$trace" record -o "$t" -- "$work/many" "$2"
+    "$trace" record -o "$t" -- "$@"
 }
 if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
   for room in "1m 0" "1m 20" "4m 3"
   do
     rm -f "$t"
-    in_room $room > "$work/out" 2> "$work/err"
+    in_room ${room% *} "$work/many" ${room#* } > "$work/out" 2> "$work/err"
     equal "room-$room-status" $? 0
     equal "room-$room-counted" "$("$trace" info "$t" | awk -v n="${room#* }" '
       $1 == "recorded" || $1 == "dropped-full" { sum += $2 }
@@ -49,10 +52,23 @@ if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
     equal "room-$room-left" "$(grep -c '^slice-trace-' "$work/err")" 0
   done
   rm -f "$t"
-  in_room 16k 0 > "$work/out" 2> "$work/err"
+  in_room 16k "$work/many" 0 > "$work/out" 2> "$work/err"
   equal room-none-status $? 124
   equal room-none-said "$(grep -c 'no room for the spool' "$work/err")" 1
   equal room-none-left "$(grep -c '^slice-trace-' "$work/err")" 0
+  # for the program, and not for its child, which ends as it would
+  for how in fork threads
+  do
+    rm -f "$t"*
+    in_room 700k "$work/forks" $how > "$work/out" 2> "$work/err"
+    equal "room-$how-status" $? 0
+    equal "room-$how-said" "$(grep -c '1 process was not recorded: no room' \
+      "$work/err")" 1
+    equal "room-$how-parent" "$("$trace" info "$t" \
+      | sed -n 's/^damaged //p; s/^dropped-full //p')" "0
+0"
+    equal "room-$how-left" "$(grep -c '^slice-trace-' "$work/err")" 0
+  done
 else
   skip room "no file systems of its own"
 fi

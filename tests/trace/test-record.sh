@@ -217,6 +217,8 @@ do
   equal "child-$how-events" "$(born "$1" malloc 100)" 700
   equal "parent-$how-events" "$(born "$t" malloc 100)" 1000
   equal "child-$how-order" "$(check_order "$t")" "0 0"
+  "$trace" patterns "$1" -o "$work/child.json"
+  equal "child-$how-site" "$(json "$work/child.json" sites.0.name)" allocate
 done
 for how in vfork exec
 do

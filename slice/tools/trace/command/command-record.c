@@ -127,6 +127,11 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
   if (totals->n_dropped_full > 0)
     sli_tool_say ("%llu events were dropped for want of room",
                   (unsigned long long)totals->n_dropped_full);
+  if (totals->n_unrecorded > 0)
+    sli_tool_say ("%u process%s not recorded: no room for the spool "
+                  "(SLICE_TRACE_SPOOL_DIR names another place)",
+                  totals->n_unrecorded,
+                  totals->n_unrecorded == 1 ? " was" : "es were");
   if (totals->n_unwind_checked > 0)
     sli_tool_say ("%llu stacks were walked twice, %llu differ",
                   (unsigned long long)totals->n_unwind_checked,

@@ -118,8 +118,27 @@ sli_pack_running (Packer *packer)
   return false;
 }
 
-/* What a process could not begin for want of room (file_create_as() in
- * record-spool.c). */
+/* A process that has no room for its spool leaves its file as it began
+ * (file_create_as() in record-spool.c).  One that is empty is of a process
+ * that ended right then, as under AddressSanitizer. */
+static void
+unbegun_count (Packer *packer, int place, const char *name)
+{
+  struct stat status;
+  bool is_empty = fstatat (place, name, &status, 0) == 0 && status.st_size == 0;
+  unlinkat (place, name, 0);
+  if (is_empty)
+    return;
+  packer->totals.n_unrecorded++;
+  if (atoi (name) != packer->first_pid || packer->failed)
+    return;
+  fprintf (stderr,
+           "slice-trace: %s: no room for the spool (SLICE_TRACE_SPOOL_DIR "
+           "names another place)\n",
+           packer->spools);
+  packer->failed = true;
+}
+
 static void
 spools_without_room (Packer *packer)
 {
@@ -128,22 +147,7 @@ spools_without_room (Packer *packer)
     return;
   for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
     if (strstr (entry->d_name, ".new") != NULL)
-      {
-        struct stat status;
-        bool empty = fstatat (dirfd (directory), entry->d_name, &status, 0)
-                         == 0
-                     && status.st_size == 0;
-        unlinkat (dirfd (directory), entry->d_name, 0);
-        /* a process that ended right then, as under AddressSanitizer */
-        if (empty)
-          continue;
-        if (!packer->failed)
-          fprintf (stderr,
-                   "slice-trace: %s: no room for the spool "
-                   "(SLICE_TRACE_SPOOL_DIR names another place)\n",
-                   packer->spools);
-        packer->failed = true;
-      }
+      unbegun_count (packer, dirfd (directory), entry->d_name);
   closedir (directory);
 }
 

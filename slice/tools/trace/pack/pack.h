@@ -37,6 +37,7 @@ typedef struct
   uint64_t n_unwind_checked, n_unwind_differs;
   uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
+  unsigned n_unrecorded; /* processes that had no room for a spool */
   bool cut, running;
 } PackTotals;
 void sli_pack_totals (const Packer *packer, PackTotals *totals);

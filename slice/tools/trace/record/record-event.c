@@ -136,13 +136,21 @@ time_after (void)
   return __libc_single_threaded ? ticks_now () : ticks_after ();
 }
 
+/* A call of the library's for itself. */
+static void
+backing_count (void)
+{
+  if (sli_record.ready)
+    atomic_fetch_add (&sli_record.head->n_backing, 1);
+}
+
 void
 sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
                   uint32_t extra)
 {
   if (UNLIKELY (self->inside != 0))
     {
-      atomic_fetch_add (&sli_record.head->n_backing, 1);
+      backing_count ();
       return;
     }
   if (UNLIKELY (self->setup) && block != NULL)
@@ -175,7 +183,7 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
 {
   if (UNLIKELY (self->inside != 0))
     {
-      atomic_fetch_add (&sli_record.head->n_backing, 1);
+      backing_count ();
       return;
     }
   if (UNLIKELY (own_take (block)) || !sli_record_enter (self))

@@ -222,6 +222,8 @@ sli_spool_reopen_in_child (void)
 {
   if (sli_spool.map != NULL)
     munmap (sli_spool.map, sli_spool.map_bytes);
+  sli_spool.map = NULL;
+  sli_record.head = NULL;
   return own_page_make () && map_open ();
 }
 

@@ -47,7 +47,6 @@ typedef struct
   uint64_t entry; /* a place within it */
   CodeRange code; /* of its module */
   bool is_tried;  /* to open it */
-  bool is_single; /* no walks: see sli_unwind_single() */
   bool libgcc_walks;
 } Unwinder;
 
@@ -60,7 +59,7 @@ unwind (RecordThread *self, uint64_t *pcs, uint32_t room)
 {
   if (UNLIKELY (!sli_unwinder.is_tried))
     sli_unwind_open ();
-  if (sli_unwinder.backtrace == NULL || sli_unwinder.is_single)
+  if (sli_unwinder.backtrace == NULL)
     return 0;
   self->setup = !self->walked; /* the first walk of a thread allocates */
   int got = sli_unwinder.backtrace ((void **)pcs, (int)room);

@@ -44,18 +44,23 @@ libgcc_backtrace (void **frames, int room)
 }
 
 static void
+libgcc_choose (void)
+{
+  sli_unwinder.backtrace = libgcc_backtrace;
+  sli_unwinder.entry = (uint64_t)(uintptr_t)_Unwind_Backtrace;
+  sli_unwinder.libgcc_walks = true;
+  sli_record.check_unwind = false; /* there is nothing to compare with */
+}
+
+static void
 unwinder_choose (void)
 {
   void *library = dlopen (LIBUNWIND_NAME, RTLD_NOW | RTLD_LOCAL);
   if (library != NULL)
     *(void **)&sli_unwinder.backtrace = dlsym (library, "unw_backtrace");
   sli_unwinder.entry = (uint64_t)(uintptr_t)sli_unwinder.backtrace;
-  if (sli_unwinder.backtrace != NULL)
-    return;
-  sli_unwinder.backtrace = libgcc_backtrace;
-  sli_unwinder.entry = (uint64_t)(uintptr_t)_Unwind_Backtrace;
-  sli_unwinder.libgcc_walks = true;
-  sli_record.check_unwind = false; /* there is nothing to compare with */
+  if (sli_unwinder.backtrace == NULL)
+    libgcc_choose ();
 }
 
 /* Not in our constructor: it runs before the C library's own, and a dlopen()
@@ -78,11 +83,14 @@ sli_unwind_open (void)
 }
 
 /* A child forked by a program with several threads: another thread may have
- * held libunwind's lock at that moment, so it is not called again. */
+ * held libunwind's lock at that moment, so it is not called again.  libgcc has
+ * none that is taken on the way. */
 void
 sli_unwind_single (void)
 {
-  sli_unwinder.is_single = true;
+  libgcc_choose ();
+  sli_unwinder.is_tried = true;
+  sli_unwinder.code = sli_module_around (sli_unwinder.entry, NULL);
 }
 
 void
