@@ -222,7 +222,8 @@ test_slabs (void)
 {
   SlabClass *class = &sli_slab_classes[SLICE_CLASS_V1 (SIZE)];
   Slab *slab, *full;
-  unsigned n_chunks = 0;
+  unsigned n_chunks = 0, granule;
+  Region *region;
 
   begin ();
   slab = partial_slab ();
@@ -236,6 +237,11 @@ test_slabs (void)
   if (n_chunks % 64 != 0)
     BREAK ("S2", slab, slab->words[n_chunks / 64],
            slab->words[n_chunks / 64] |= (uint64_t) 1 << 63);
+  region = region_of (slab);
+  granule = (unsigned) (((char *) slab - region->records[0])
+                        / RUN_RECORD_BYTES);
+  BREAK ("S8", slab, region->run_class[granule],
+         region->run_class[granule] = 0);
   BREAK ("S4", class, class->n_slabs, class->n_slabs = 0);
   full = full_slab ();
   BREAK ("S6", full, full->words[0], full->words[0] = 1);
@@ -365,6 +371,7 @@ test_units (void)
   spare = find_unit (region, true);
   used = find_neighbours (region);
   BREAK ("P2", region, region->run_first[0], region->run_first[0] = 1);
+  BREAK ("P2", region, region->run_class[0], region->run_class[0] = 1);
   BREAK ("P2", region, *region,
          (make_run (region, spare), granuleset_add (&region->free, 0, 1)));
   BREAK ("P2", region, *region,

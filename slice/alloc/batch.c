@@ -222,7 +222,7 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
     {
       const Region *region = region_of (blocks[i]);
       unsigned class_index = LIKELY (region == ours)
-                                 ? chunk_class_in (region, blocks[i])
+                                 ? region_class_of (region, blocks[i])
                                  : chunk_class_of (blocks[i]);
 
       ours = class_index != 0 ? region : NULL;

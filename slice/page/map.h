@@ -89,12 +89,10 @@ map_leaf (const void *address)
   return LOAD_ACQUIRE (&sli_map_leaves[number]);
 }
 
-/* Returns true if an address is in one of our regions, used or not. */
 static inline bool
-sli_map_has (const void *address)
+map_leaf_has (const MapLeaf *leaf, const void *address)
 {
   uint64_t at = (uint64_t) (uintptr_t) address;
-  const MapLeaf *leaf = map_leaf (address);
 
   if (leaf == NULL)
     return false;
@@ -102,6 +100,23 @@ sli_map_has (const void *address)
                                       & (MAP_LEAF_WINDOWS - 1)])
              >> ((at >> OURS_SHIFT) & 7)
          & 1;
+}
+
+/* Returns true if an address is in one of our regions, used or not. */
+static inline bool
+sli_map_has (const void *address)
+{
+  return map_leaf_has (map_leaf (address), address);
+}
+
+/* The same without a call: false of any address beyond the table, too. */
+static inline bool
+sli_map_has_near (const void *address)
+{
+  uint64_t number = (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
+
+  return LIKELY (number < MAP_LEAVES)
+         && map_leaf_has (LOAD_ACQUIRE (&sli_map_leaves[number]), address);
 }
 
 /* Adds the leaf of an address: zeroed memory that is never freed.  False: it

@@ -63,12 +63,15 @@ region_ring (const Region *region)
   return region_fullness_ring (region);
 }
 
-/* Returns true if `run_first' and `free' agree about a granule (P2). */
+/* Returns true if `run_first' and `free' agree about a granule, and it has no
+ * class if it is in no run (P2). */
 static bool
 granule_is_valid (const Region *region, unsigned granule)
 {
   unsigned first = region->run_first[granule];
 
+  if (first == 0 && region->run_class[granule] != 0)
+    return false;
   if (granule < region->n_header)
     return first == 0 && !granuleset_has_all (&region->free, granule, 1);
   if (first == 0) /* free, unless a trimmer has removed it from the set */

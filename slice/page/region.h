@@ -89,6 +89,9 @@ typedef struct
                                                 of its run; 0: none */
   uint8_t run_granules[REGION_GRANULES_MAX]; /* by first granule of a run: the
                                                 length */
+  uint8_t run_class[REGION_GRANULES_MAX];    /* by granule: the size class of
+                                                the slab that has it; 0: none.
+                                                The slab layer's */
   uint64_t free_msec[REGION_GRANULES_MAX];   /* by free granule with memory:
                                                 since when it is free */
   _Alignas (64) char records[REGION_GRANULES_MAX][RUN_RECORD_BYTES];
@@ -144,6 +147,24 @@ region_run_of (const void *address, void **record)
     return NULL;
   *record = region->records[first];
   return region_granule (region, first);
+}
+
+/* Notes the size class of a run's slab; 0: it is a slab no longer. */
+static inline void
+region_set_class (void *run, unsigned n_granules, unsigned class_index)
+{
+  Region *region = region_of (run);
+  unsigned first = region_granule_of (region, run);
+
+  for (unsigned i = first; i < first + n_granules; i++)
+    STORE (&region->run_class[i], (uint8_t) class_index);
+}
+
+/* The size class of the slab that has an address of the region; 0: none. */
+static inline unsigned
+region_class_of (const Region *region, const void *address)
+{
+  return LOAD (&region->run_class[region_granule_of (region, address)]);
 }
 
 #endif

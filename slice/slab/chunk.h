@@ -123,27 +123,22 @@ chunk_may_be_at (const void *address)
              || LOAD (&((const Slab *) record)->state) < SLAB_HEAP_MEDIUM);
 }
 
-/* The class of a chunk; 0 if the address is in no slab. */
+/* The class of a chunk; 0 if the address is in no slab.  It reads a byte of the
+ * region, not the slab's header, which has a cache line of its own. */
 static inline unsigned
 chunk_class_of (const void *chunk)
 {
-  void *record;
-
-  return LIKELY (region_run_of (chunk, &record) != NULL)
-             ? LOAD (&((const Slab *) record)->class_index)
+  return LIKELY (sli_map_has (chunk))
+             ? region_class_of (region_of (chunk), chunk)
              : 0;
 }
 
-/* The same for an address that is known to be in one of our regions. */
+/* The same without a call: 0 for an address beyond the map's table, too. */
 static inline unsigned
-chunk_class_in (const Region *region, const void *chunk)
+chunk_class_near (const void *chunk)
 {
-  unsigned first
-      = LOAD (&region->run_first[region_granule_of (region, chunk)]);
-
-  return LIKELY (first != 0)
-             ? LOAD (&((const Slab *) (const void *) region->records[first])
-                          ->class_index)
+  return LIKELY (sli_map_has_near (chunk))
+             ? region_class_of (region_of (chunk), chunk)
              : 0;
 }
 

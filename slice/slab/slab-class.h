@@ -120,7 +120,7 @@ slab_claimant (const Slab *slab)
   return slab->claim & ~CLAIM_USED;
 }
 
-/* Returns true if S1, S2, S3 and S6 hold for a slab.  Under the class lock. */
+/* Returns true if S1, S2, S3, S6 and S8 hold for a slab.  Under the class lock. */
 bool sli_slab_is_right (const Slab *slab);
 
 /* Gives the slabs that shards have claimed to whoever needs one. */

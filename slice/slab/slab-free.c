@@ -38,13 +38,14 @@ slab_is_empty (const Slab *slab)
 }
 
 static void
-slab_retire (SlabClass *class, Slab *slab)
+slab_retire (SlabClass *class, Slab *slab, char *run)
 {
   assert_held (&class->lock);
   assert_here (slab->state == SLAB_PARTIAL && class->n_slabs > 0);
   assert_here (!link_is_alone (&slab->link)); /* S1 */
   link_remove (&slab->link);
   STORE (&slab->state, (uint8_t) SLAB_NONE);
+  region_set_class (run, sli_sizeclasses[slab->class_index].n_granules, 0);
   STORE (&slab->class_index, 0);
   STORE (&class->n_slabs, class->n_slabs - 1);
   class->n_freed++;
@@ -86,8 +87,9 @@ chunk_report_misuse (const ChunkRef *ref, ErrorNumber number,
  * slab is retired and the caller is to free its run.  *ok is false if a chunk
  * was free already. */
 static bool
-word_free_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
+word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
 {
+  Slab *slab = ref->slab;
   unsigned class_index = slab->class_index;
   SlabClass *class = &sli_slab_classes[class_index];
   bool is_retired = false;
@@ -106,7 +108,7 @@ word_free_locked (Slab *slab, unsigned word, uint64_t bits, bool *ok)
       is_retired = slab_is_empty (slab);
       assert_slow (sli_slab_is_right (slab));
       if (is_retired)
-        slab_retire (class, slab);
+        slab_retire (class, slab, ref->run);
     }
   sli_unlock (&class->lock);
   return is_retired;
@@ -132,7 +134,7 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
       if (old == 0 || ((old | bits) & mask) == mask)
         {
           is_guarded = slab->is_guarded;
-          if (word_free_locked (slab, word, bits, &ok))
+          if (word_free_locked (ref, word, bits, &ok))
             run_return (ref->run, class_index, is_guarded,
                         max_size (needed_msec,
                                   slab_needed_msec (slab, now_msec)));

@@ -99,7 +99,21 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* The id of one of S1 to S3 that does not hold for a slab in a ring, or
+/* Does the region name the slab's class at each of its granules (S8)? */
+static bool
+slab_is_noted (const Slab *slab)
+{
+  const Region *region = region_of (slab);
+  size_t first = (size_t) ((const char *) slab - region->records[0])
+                 / RUN_RECORD_BYTES;
+
+  for (size_t i = 0; i < sli_sizeclasses[slab->class_index].n_granules; i++)
+    if (LOAD (&region->run_class[first + i]) != slab->class_index)
+      return false;
+  return true;
+}
+
+/* The id of one of S1 to S3 and S8 that does not hold for a slab in a ring, or
  * NULL. */
 static const char *
 slab_check (const Slab *slab, unsigned class_index, unsigned ring)
@@ -111,6 +125,8 @@ slab_check (const Slab *slab, unsigned class_index, unsigned ring)
     return "S1";
   if (slab->n_carved > sizeclass->n_chunks)
     return "S3";
+  if (!slab_is_noted (slab))
+    return "S8";
   for (unsigned i = 0; i < sizeclass->n_words; i++)
     if ((LOAD (&slab->words[i]) & ~carved_mask (slab, i)) != 0)
       return "S2";

@@ -146,6 +146,7 @@ slab_init (SlabClass *class, unsigned class_index, char *run, Slab *slab)
   STORE (&slab->needed_stamp,
          (uint16_t) (sli_os_clock_msec () >> STAMP_SHIFT));
   STORE_RELEASE (&slab->class_index, (uint16_t) class_index);
+  region_set_class (run, sizeclass->n_granules, class_index);
   slab_file (class, slab, FREE_RINGS - 1);
   STORE (&class->n_slabs, class->n_slabs + 1);
   class->n_made++;
