@@ -242,6 +242,40 @@ descending_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
   return bit;
 }
 
+/* May two chunks of the class be of one word?  Chunks that come back in no
+ * order are not, mostly, and one look at their addresses tells. */
+static inline bool
+may_share_word (const void *chunk, const void *other, unsigned class_index)
+{
+  size_t reach_bytes
+      = BITS_PER_WORD * (size_t) sli_sizeclasses[class_index].chunk_bytes;
+
+  return (uintptr_t) other - (uintptr_t) chunk + reach_bytes
+         < 2 * reach_bytes;
+}
+
+/* The bits of chunks[*next - 1], which `ref' describes, and of the chunks
+ * behind it in the array, as long as they are of the same word.  Moves *next
+ * behind those chunks. */
+static inline uint64_t
+word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
+           unsigned *next)
+{
+  uint64_t bits, bit;
+  WordSpan span;
+
+  if (*next == n || !may_share_word (chunks[*next - 1], chunks[*next],
+                                     ref->slab->class_index))
+    return (uint64_t) 1 << ref->index % BITS_PER_WORD;
+  bits = descending_bits (ref, n, chunks, next);
+  span = word_span (ref);
+  for (; *next < n && (bit = span_bit (&span, chunks[*next])) != 0
+         && (bits & bit) == 0;
+       ++*next)
+    bits |= bit;
+  return bits;
+}
+
 /* Reports the first of n chunks of one word that was free already. */
 _Noreturn static void
 report_already_free (const ChunkRef *ref, unsigned class_index, unsigned n,
@@ -269,9 +303,8 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
   for (unsigned i = 0, next; i < n; i = next)
     {
       ErrorNumber error;
-      uint64_t bits, bit;
-      WordSpan span;
       ChunkRef ref;
+      uint64_t bits;
 
       next = i + 1;
       if (chunks[i] == NULL)
@@ -282,12 +315,7 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
         chunk_report_misuse (&ref, error, class_index, chunks[i], operation);
       KNOWN (ref.slab != NULL);
       /* Neighbours in the array are often neighbours in the slab. */
-      bits = descending_bits (&ref, n, chunks, &next);
-      span = word_span (&ref);
-      for (; next < n && (bit = span_bit (&span, chunks[next])) != 0
-             && (bits & bit) == 0;
-           next++)
-        bits |= bit;
+      bits = word_bits (&ref, n, chunks, &next);
       if (UNLIKELY (!word_free (&ref, ref.index / BITS_PER_WORD, bits,
                                 needed_msec, now_msec)))
         report_already_free (&ref, class_index, next - i, chunks + i,
