@@ -146,6 +146,36 @@ check_foreign (const void *block, const char *operation)
                      block, operation);
 }
 
+/* --- the thread's magazines ---------------------------------------------- */
+
+/* NULL: the magazine is empty, or each call is to take the slow path. */
+static ALWAYS_INLINE void *
+magazine_pop (size_t class_index)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+  void *block = *top;
+
+  if (LIKELY (block != NULL))
+    SLICE_STORE (&entry->top, top - 1);
+  return block;
+}
+
+/* False: it is full, each call is to take the slow path, or the block is in it
+ * already. */
+static ALWAYS_INLINE bool
+magazine_push (size_t class_index, void *block)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end || *top == block))
+    return false;
+  SLICE_STORE (top + 1, block);
+  SLICE_STORE (&entry->top, top + 1);
+  return true;
+}
+
 /* --- allocating ---------------------------------------------------------- */
 
 static inline bool
@@ -157,11 +187,16 @@ is_small (size_t size)
 static void *
 small_alloc (size_t size, const void *site)
 {
-  void *block;
+  void *block = NULL;
 
   size = align_up (max_size (size, 1), heap.round);
-  if (dispatch_is_fast (size)
-      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+  if (dispatch_is_fast (size))
+    {
+      block = magazine_pop (SLICE_CLASS_V1 (size));
+      if (block == NULL)
+        block = sli_magazine_alloc (SLICE_CLASS_V1 (size));
+    }
+  if (LIKELY (block != NULL))
     return block;
   return sli_dispatch.untraced.try_alloc_any (size, site);
 }
@@ -362,8 +397,9 @@ free_small (unsigned class_index, void *block, const char *operation,
 }
 
 static COLD void
-free_slow (unsigned class_index, void *block, const void *site)
+free_slow (void *block, const void *site)
 {
+  unsigned class_index = chunk_class_of (block);
   int error = errno;
 
   if (class_index != 0)
@@ -376,22 +412,10 @@ free_slow (unsigned class_index, void *block, const void *site)
 void
 slice_heap_free (void *block)
 {
-  unsigned class_index = chunk_class_of (block);
+  size_t class_index = chunk_class_near (block);
 
-  if (LIKELY (class_index != 0))
-    {
-      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = &thread->entries[class_index];
-      void **top = SLICE_LOAD (&entry->top);
-
-      if (LIKELY (top != entry->end && *top != block))
-        {
-          SLICE_STORE (top + 1, block);
-          SLICE_STORE (&entry->top, top + 1);
-          return;
-        }
-    }
-  free_slow (class_index, block, CALL_SITE);
+  if (UNLIKELY (class_index == 0 || !magazine_push (class_index, block)))
+    free_slow (block, CALL_SITE);
 }
 
 /* --- sizes --------------------------------------------------------------- */
@@ -546,27 +570,60 @@ realloc_ours (void *block, size_t size, size_t bytes, const void *site)
   return moved;
 }
 
-void *
-slice_heap_realloc (void *block, size_t size)
+/* Moves a small block to one of another small size. */
+static NOINLINE void *
+realloc_small (void *block, size_t size, size_t bytes, const void *site)
 {
-  const char *operation = heap.next->realloc_name;
-  unsigned class_index = chunk_class_of (block);
+  int error = errno;
+  void *moved = alloc_any (1, size, false, site);
+
+  if (UNLIKELY (moved == NULL && size <= bytes))
+    {
+      errno = error; /* as in realloc_ours() */
+      return block;
+    }
+  if (UNLIKELY (moved == NULL))
+    return NULL;
+  memcpy (moved, block, min_size (size, bytes));
+  slice_heap_free (block);
+  return moved;
+}
+
+static NOINLINE void *
+realloc_slow (void *block, size_t size, const void *site)
+{
+  const char *operation;
   size_t bytes;
 
-  /* What most calls come to. */
-  if (LIKELY (class_index != 0) && dispatch_is_fast (1)
-      && is_good_fit (size, sli_sizeclasses[class_index].chunk_bytes))
-    return block;
   if (block == NULL)
     return slice_heap_alloc (size);
   heap_make_ready ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     return heap.next->realloc (block, size);
-  bytes = block_bytes (block, operation, CALL_SITE);
+  operation = heap.next->realloc_name;
+  bytes = block_bytes (block, operation, site);
   if (LIKELY (bytes != 0))
-    return realloc_ours (block, size, bytes, CALL_SITE);
+    return realloc_ours (block, size, bytes, site);
   check_foreign (block, operation);
   return heap.next->realloc (block, size);
+}
+
+void *
+slice_heap_realloc (void *block, size_t size)
+{
+  unsigned class_index = chunk_class_near (block);
+
+  /* What most calls come to. */
+  if (LIKELY (class_index != 0) && dispatch_is_fast (1))
+    {
+      size_t bytes = sli_sizeclasses[class_index].chunk_bytes;
+
+      if (is_good_fit (size, bytes))
+        return block;
+      if (is_small (size))
+        return realloc_small (block, size, bytes, CALL_SITE);
+    }
+  return realloc_slow (block, size, CALL_SITE);
 }
 
 /* --- giving memory back -------------------------------------------------- */
