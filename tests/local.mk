@@ -469,6 +469,7 @@ include tests/seeded/local.mk
 include tests/mutate/local.mk
 include tests/arena/local.mk
 include tests/adaptors/local.mk
+include tests/recording/local.mk
 include tests/bench/local.mk
 include tests/bench/arena/local.mk
 include tests/clients/local.mk

@@ -53,7 +53,8 @@ slice_bench_programs = \
 	%D%/slice-bench-sized \
 	%D%/slice-bench-tlsf
 slow_programs += $(slice_bench_programs) %D%/slice-bench-faulty
-needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty
+needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty \
+	%D%/trace-convert
 
 %C%_slice_bench_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_CPPFLAGS = $(slice_bench_cppflags) \
@@ -133,8 +134,10 @@ EXTRA_DIST += \
 	%D%/figures.py \
 	%D%/malloc-programs.py \
 	%D%/plots.py \
-	%D%/record-results \
-	%D%/trace-convert
+	%D%/record-results
+
+%C%_trace_convert_SOURCES = %D%/trace-convert.c $(recording_sources)
+slow_programs += %D%/trace-convert
 
 EXTRA_DIST += docs/man/slice-bench.1
 
@@ -145,10 +148,8 @@ EXTRA_DIST += docs/man/slice-bench.1
 slice_bench_trace = %D%/mesa-compile.trace
 CLEANFILES += $(slice_bench_trace)
 
-$(slice_bench_trace): $(slice_test_recording) %D%/trace-convert
-	$(AM_V_GEN)$(MKDIR_P) %D% \
-	&& python3 $(srcdir)/%D%/trace-convert \
-	  $(top_srcdir)/$(slice_test_recording) $@
+$(slice_bench_trace): $(slice_test_recording) %D%/trace-convert$(EXEEXT)
+	$(AM_V_GEN)%D%/trace-convert $(top_srcdir)/$(slice_test_recording) $@
 
 bench_targets += bench-compare
 bench-compare: $(slice_bench_programs) $(slice_bench_trace)

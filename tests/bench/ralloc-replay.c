@@ -40,6 +40,8 @@
 #include <slice/ralloc.h>
 #include <slice/trace.h>
 
+#include <tests/recording/recording.h>
+
 #include "measure.h"
 
 enum
@@ -47,8 +49,7 @@ enum
   N_PEERS_MAX = 4,
   N_THREADS_MAX = 64,
   REPLAYS_A_THREAD = 10,
-  N_ROUNDS_MAX = 101,
-  FIRST_OWN_ID = 1000000 /* above all of the recording's */
+  N_ROUNDS_MAX = 101
 };
 
 /* --- the recording, and what becomes of it ------------------------------- */
@@ -59,271 +60,110 @@ typedef struct
   char letter;
   char kind; /* the letter in the recording */
   uint8_t align;
-  uint32_t id, other; /* other: the parent or context, 0 is NULL */
+  uint32_t id, other; /* nodes; other: the parent or context, 0 is NULL */
   uint32_t size;
 } Op;
 
 typedef struct
 {
   Op *ops;
-  size_t n, room;
+  uint32_t n, room;
 } Stream;
-
-/* A node, linear child or gc object, as the replay knows it. */
-typedef struct
-{
-  uint32_t parent, child, next, previous;
-  char letter; /* that made it; 0: dead or never there */
-  bool is_marked;
-} Model;
 
 static Stream whole; /* as recorded */
 static Stream trees; /* with neither linear nor gc contexts */
 static Stream flat;  /* without trees */
-static Model *models;
-static size_t n_models;
+static Recording recording;
 static size_t n_lines;
-
-static void *
-grow (void *array, size_t n, size_t bytes)
-{
-  array = realloc (array, n * bytes);
-  if (array == NULL)
-    abort ();
-  return array;
-}
 
 static void
 emit (Stream *stream, Op op)
 {
-  if (stream->n == stream->room)
-    {
-      stream->room = 2 * stream->room + 1024;
-      stream->ops = grow (stream->ops, stream->room, sizeof op);
-    }
+  stream->ops = recording_grow (stream->ops, stream->n, &stream->room,
+                                sizeof op);
   stream->ops[stream->n++] = op;
 }
 
-static Model *
-model_of (uint32_t id)
-{
-  if (id >= n_models)
-    {
-      size_t n = 2 * (size_t) id + 1024;
-      models = grow (models, n, sizeof *models);
-      memset (models + n_models, 0, (n - n_models) * sizeof *models);
-      n_models = n;
-    }
-  return &models[id];
-}
-
-/* Model 0 stands for NULL: the roots are its children. */
 static void
-model_link (uint32_t id, uint32_t parent)
+on_op (void *data, const RecordedOp *op)
 {
-  uint32_t first = model_of (parent)->child;
-
-  models[id].parent = parent;
-  models[id].next = first;
-  models[id].previous = 0;
-  if (first != 0)
-    models[first].previous = id;
-  models[parent].child = id;
+  (void) data;
+  emit (&whole, (Op){ .letter = op->letter,
+                      .align = (uint8_t) op->alignment,
+                      .id = op->node,
+                      .other = op->other,
+                      .size = op->size });
 }
 
 static void
-model_unlink (uint32_t id)
+on_made (void *data, uint32_t id)
 {
-  Model *model = &models[id];
-
-  if (model->previous != 0)
-    models[model->previous].next = model->next;
-  else
-    models[model->parent].child = model->next;
-  if (model->next != 0)
-    models[model->next].previous = model->previous;
+  (void) data;
+  const RecordedNode *node = &recording.nodes[id];
+  Op op = { .letter = node->letter == 'z' ? 'z' : 'a',
+            .kind = node->letter,
+            .id = id,
+            .other = node->parent,
+            .size = node->size };
+  emit (&trees, op);
+  emit (&flat, op);
 }
 
-/* Takes a subtree out, and says so where there are no trees. */
 static void
-model_die (uint32_t top)
+on_resized (void *data, uint32_t id, uint32_t old_size)
 {
-  uint32_t id = top;
+  (void) data;
+  (void) old_size;
+  const RecordedNode *node = &recording.nodes[id];
+  Op op = { .letter = 'r',
+            .kind = 'r',
+            .id = id,
+            .other = node->parent,
+            .size = node->size };
+  emit (&trees, op);
+  emit (&flat, op);
+}
 
-  for (;;)
-    {
-      uint32_t parent;
-      while (models[id].child != 0)
-        id = models[id].child;
-      parent = models[id].parent;
-      model_unlink (id);
-      models[id].letter = 0;
-      emit (&flat, (Op){ .letter = 'f', .id = id });
-      if (id == top)
-        return;
-      id = parent;
-    }
+static void
+on_moved (void *data, uint32_t id)
+{
+  (void) data;
+  emit (&trees, (Op){ .letter = 's',
+                      .id = id,
+                      .other = recording.nodes[id].parent });
+}
+
+static void
+on_freed (void *data, uint32_t id)
+{
+  (void) data;
+  emit (&trees, (Op){ .letter = 'f', .id = id });
+}
+
+static void
+on_ended (void *data, uint32_t id)
+{
+  (void) data;
+  emit (&flat, (Op){ .letter = 'f', .id = id });
 }
 
 static bool
-is_alive (uint32_t id)
+recording_take (void)
 {
-  return model_of (id)->letter != 0;
-}
-
-static void
-op_make (Op op)
-{
-  Op plain = op;
-
-  model_of (op.id > op.other ? op.id : op.other);
-  models[op.id].letter = op.letter;
-  models[op.id].is_marked = true; /* what is new survives a sweep */
-  model_link (op.id, op.other);
-  emit (&whole, op);
-  plain.letter = op.letter == 'z' ? 'z' : 'a';
-  plain.kind = op.letter;
-  emit (&trees, plain);
-  emit (&flat, plain);
-}
-
-static void
-op_free (Op op)
-{
-  if (!is_alive (op.id))
-    return;
-  emit (&whole, op);
-  op.letter = 'f';
-  emit (&trees, op);
-  model_die (op.id);
-}
-
-static void
-op_steal (Op op)
-{
-  if (!is_alive (op.id) || (op.other != 0 && !is_alive (op.other)))
-    return;
-  emit (&whole, op);
-  emit (&trees, op);
-  model_unlink (op.id);
-  model_link (op.id, op.other);
-}
-
-static void
-op_adopt (Op op)
-{
-  emit (&whole, op);
-  for (uint32_t id; (id = model_of (op.other)->child) != 0;)
-    {
-      emit (&trees, (Op){ .letter = 's', .id = id, .other = op.id });
-      model_unlink (id);
-      model_link (id, op.id);
-    }
-}
-
-/* S, m, E: only what the sweep kills matters to the others. */
-static void
-op_sweep (Op op)
-{
-  uint32_t id, next;
-
-  if (op.letter == 'm')
-    {
-      if (!is_alive (op.id))
-        return;
-      op.other = models[op.id].parent;
-      models[op.id].is_marked = true;
-    }
-  emit (&whole, op);
-  for (id = model_of (op.id)->child; op.letter != 'm' && id != 0; id = next)
-    {
-      next = models[id].next;
-      if (models[id].letter != 'g')
-        continue;
-      if (op.letter == 'E' && !models[id].is_marked)
-        {
-          emit (&trees, (Op){ .letter = 'f', .id = id });
-          model_die (id);
-        }
-      else
-        models[id].is_marked = false;
-    }
-}
-
-static void
-op_resize (Op op)
-{
-  if (!is_alive (op.id))
-    return;
-  emit (&whole, op);
-  op.other = models[op.id].parent;
-  op.kind = 'r';
-  emit (&trees, op);
-  emit (&flat, op);
-}
-
-/* "l parent size": these have no ids, as nobody frees them singly. */
-static void
-op_make_child (uint32_t parent, uint32_t size)
-{
-  static uint32_t id = FIRST_OWN_ID;
-  Op op = { .letter = 'a',
-            .kind = 'l',
-            .id = id++,
-            .other = parent,
-            .size = size };
-
-  emit (&whole, (Op){ .letter = 'l', .other = parent, .size = size });
-  model_of (op.id)->letter = 'l';
-  model_link (op.id, parent);
-  emit (&trees, op);
-  emit (&flat, op);
-}
-
-static void
-op_read (const char *line)
-{
-  Op op = { .letter = line[0] };
-  unsigned a = 0, b = 0, c = 0, d = 0;
-
-  sscanf (line + 1, "%u %u %u %u", &a, &b, &c, &d);
-  op.id = a;
-  op.other = b;
-  op.size = c;
-  op.align = (uint8_t) d;
-  n_lines++;
-  if (strchr ("azpGg", op.letter) != NULL)
-    op_make (op);
-  else if (op.letter == 'l')
-    op_make_child (a, b);
-  else if (op.letter == 'f' || op.letter == 'x')
-    op_free (op);
-  else if (op.letter == 's')
-    op_steal (op);
-  else if (op.letter == 'o')
-    op_adopt (op);
-  else if (op.letter == 'r')
-    {
-      op.size = b;
-      op_resize (op);
-    }
-  else if (strchr ("SmE", op.letter) != NULL)
-    op_sweep (op);
-  else
-    n_lines--;
-}
-
-static void
-recording_read (void)
-{
-  static char line[256];
-  uint32_t id;
-
-  (void) model_of (2 * FIRST_OWN_ID);
-  while (fgets (line, sizeof line, stdin) != NULL)
-    op_read (line);
-  while ((id = models[0].child) != 0)
-    op_free ((Op){ .letter = 'f', .id = id });
+  static const RecordingEvents events = { .op = on_op,
+                                          .made = on_made,
+                                          .resized = on_resized,
+                                          .moved = on_moved,
+                                          .freed = on_freed,
+                                          .ended = on_ended };
+  recording = (Recording){ .program = "ralloc-replay",
+                           .events = &events,
+                           .size_max = INT32_MAX };
+  recording_init (&recording);
+  bool is_good = recording_read (&recording, stdin, "standard input");
+  n_lines = whole.n;
+  recording_finish (&recording);
+  return is_good && n_lines > 0;
 }
 
 /* --- the peers ----------------------------------------------------------- */
@@ -665,7 +505,7 @@ replay_some (void *data)
 {
   const Peer *peer = data;
 
-  blocks = calloc (n_models, sizeof *blocks);
+  blocks = calloc (recording.n_nodes, sizeof *blocks);
   if (blocks == NULL)
     abort ();
   for (unsigned i = 0; i < REPLAYS_A_THREAD; i++)
@@ -789,9 +629,10 @@ main (int argc, char **argv)
         peers[0] = peers[p];
         n_peers = 1;
       }
-  recording_read ();
-  blocks = calloc (n_models, sizeof *blocks);
-  if (blocks == NULL || n_lines == 0)
+  if (!recording_take ())
+    return 1;
+  blocks = calloc (recording.n_nodes, sizeof *blocks);
+  if (blocks == NULL)
     return 1;
   if (n_threads > 1)
     measure_scaling (n_rounds, n_threads);

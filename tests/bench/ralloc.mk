@@ -7,7 +7,8 @@ EXTRA_PROGRAMS += tests/bench/ralloc-bench tests/bench/ralloc-replay \
 tests_bench_ralloc_bench_SOURCES = tests/bench/ralloc-bench.c tests/bench/measure.h
 tests_bench_ralloc_bench_LDADD = slice/libslice.la -ldl
 
-tests_bench_ralloc_replay_SOURCES = tests/bench/ralloc-replay.c
+tests_bench_ralloc_replay_SOURCES = tests/bench/ralloc-replay.c \
+	$(recording_sources)
 tests_bench_ralloc_replay_LDADD = slice/libslice.la -ldl -lpthread
 
 tests_bench_ralloc_extremes_SOURCES = tests/bench/ralloc-extremes.c \

@@ -23,7 +23,6 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/contestant-slice.c \
 	%D%/contestants.c \
 	%D%/expand.c \
-	%D%/expand.h \
 	%D%/expect.c \
 	%D%/lies.c \
 	%D%/options.c \
@@ -38,8 +37,8 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/support.c \
 	%D%/table.c \
 	%D%/table.h \
-	%D%/trace.c \
-	$(adaptor_headers)
+	$(adaptor_headers) \
+	$(recording_sources)
 
 # -fno-plt: every contestant that is called, is called as cheaply as can be.
 %C%_slice_test_CFLAGS = $(AM_CFLAGS) -fno-plt

@@ -2,7 +2,7 @@
  *
  * slice-test drives an allocator with one of two streams of operations, the
  * random walk of GSlice's announcement (tests/adaptors/walk.h) or one that was
- * recorded of a real program (trace.c, expand.c), and does so with one of
+ * recorded of a real program (tests/recording), and does so with one of
  * several contestants (contestants.c).  Fast laps, which are timed, carry the
  * contestant's calls inline (contestant.h); careful laps (careful.c) verify all
  * they can and lie if asked to.
@@ -14,8 +14,8 @@
  *   run.c          a gang of threads, its clocks
  *   result.c       one run's figures, as text and as JSON
  *   careful.c      patterns, alignment, sharing; lies.c
- *   trace.c        reads a recorded stream; expand.c flattens its tree;
- *                  stream.c hands the result on
+ *   expand.c       flattens a recording's tree to a stream; stream.c hands it
+ *                  on
  *   support.c      clocks, the end of all hope
  *   child.c        runs slice-test again, as a child
  *   expect.c       runs lying children, expects that each is caught
@@ -228,7 +228,7 @@ const char *lie_name (LieKind kind);
 bool lie_is_named (LieKind kind, int error_number);
 LieKind lie_by_name (const char *name);
 
-/* trace.c, expand.c, stream.c */
+/* expand.c, stream.c */
 bool stream_read (Stream *stream, const char *path, bool with_arenas,
                   uint32_t header_bytes);
 int stream_to_file (const Stream *stream);

@@ -297,6 +297,8 @@ equal diff-rebuilt-paired "$(grep -c absent "$work/diff")" 0
 # The recording knows kinds and sizes; they stand for source lines.
 recording=$source/tests/data/mesa-compile.trace.xz
 $CC -g -O2 -I"$source" -I"$build" "$source/tests/bench/ralloc-replay.c" \
+  "$source/tests/recording/recording.c" \
+  "$source/tests/recording/recording-read.c" \
   "$build/slice/.libs/libslice.a" -o "$work/compile" -lpthread -ldl \
   2> "$work/err"
 if [ -x "$work/compile" ] && command -v xz > "$work/null"; then

@@ -18,10 +18,7 @@
 
 #include <slice/arena.h>
 
-enum
-{
-  N_IDS = 1 << 20 /* the trace's ids count up from 1 */
-};
+#include <tests/recording/recording.h>
 
 typedef struct
 {
@@ -29,49 +26,54 @@ typedef struct
   size_t asked_bytes;
 } Arena;
 
-static Arena arenas[N_IDS];
+static Arena *arenas; /* [room_arenas], by node */
+static uint32_t room_arenas;
+static uint32_t n_arenas;
 
 static void
-arena_add (uint32_t id, size_t size)
+arena_add (uint32_t node, size_t size)
 {
-  Arena *arena = id < N_IDS ? &arenas[id] : NULL;
-  if (arena == NULL || arena->linear == NULL
-      || slice_linear_alloc (arena->linear, size) == NULL)
+  if (node >= n_arenas || arenas[node].linear == NULL
+      || slice_linear_alloc (arenas[node].linear, size) == NULL)
     {
-      fprintf (stderr, "linear-replay: no arena %" PRIu32 "\n", id);
+      fprintf (stderr, "linear-replay: no arena %" PRIu32 "\n", node);
       exit (2);
     }
-  arena->asked_bytes += size;
+  arenas[node].asked_bytes += size;
 }
 
-/* "p id parent size" makes one with its first object, "l id size" adds. */
 static void
-line_replay (const char *line)
+on_op (void *data, const RecordedOp *op)
 {
-  uint32_t id;
-  size_t size;
-  if (sscanf (line, "l %" SCNu32 " %zu", &id, &size) == 2)
-    arena_add (id, size);
-  else if (sscanf (line, "p %" SCNu32 " %*u %zu", &id, &size) == 2
-           && id < N_IDS)
-    {
-      arenas[id].linear = slice_linear_new (NULL);
-      if (size > 0)
-        arena_add (id, size);
-    }
+  (void) data;
+  if (op->letter == 'l')
+    arena_add (op->other, op->size);
+  if (op->letter != 'p')
+    return;
+  arenas = recording_grow (arenas, op->node, &room_arenas, sizeof *arenas);
+  for (; n_arenas <= op->node; n_arenas++)
+    arenas[n_arenas] = (Arena){ NULL, 0 };
+  arenas[op->node].linear = slice_linear_new (NULL);
+  if (op->size > 0)
+    arena_add (op->node, op->size);
 }
 
 int
 main (int argc, char **argv)
 {
   double least = argc > 1 ? atof (argv[1]) : 0;
-  char line[256];
-  while (fgets (line, sizeof line, stdin) != NULL)
-    line_replay (line);
+  static const RecordingEvents events = { .op = on_op };
+  Recording recording = { .program = "linear-replay",
+                          .events = &events,
+                          .size_max = INT32_MAX };
+  recording_init (&recording);
+  if (!recording_read (&recording, stdin, "standard input"))
+    return 2;
+  recording_clear (&recording);
   size_t n = 0;
   size_t asked = 0;
   size_t held = 0;
-  for (size_t i = 0; i < N_IDS; i++)
+  for (size_t i = 0; i < n_arenas; i++)
     if (arenas[i].linear != NULL)
       {
         SliceArenaStats stats;

@@ -45,7 +45,7 @@ slow_programs += %D%/arena-memory
 %C%_arena_constant_LDADD = slice/libslice.la
 %C%_tlsf_fragmentation_SOURCES = %D%/tlsf-fragmentation.c
 %C%_tlsf_fragmentation_LDADD = slice/libslice.la
-%C%_linear_replay_SOURCES = %D%/linear-replay.c
+%C%_linear_replay_SOURCES = %D%/linear-replay.c $(recording_sources)
 %C%_linear_replay_LDADD = slice/libslice.la
 slow_programs += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 
