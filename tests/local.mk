@@ -221,6 +221,7 @@ EXTRA_DIST += \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
 	%D%/hang.h \
+	%D%/misuse-texts.h \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 

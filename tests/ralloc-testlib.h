@@ -79,6 +79,55 @@ live_blocks (void)
   return n;
 }
 
+/* A number of the environment. */
+static inline unsigned long
+number_from (const char *variable, unsigned long otherwise)
+{
+  const char *text = g_getenv (variable);
+
+  return text != NULL ? strtoul (text, NULL, 10) : otherwise;
+}
+
+/* A body that is run in a process of its own with options. */
+typedef struct
+{
+  void (*body) (void);
+  const char *options;
+  GTestSubprocessFlags flags;
+} ModeCase;
+
+static inline void
+mode_case_run (const void *data)
+{
+  const ModeCase *mode = data;
+
+  if (g_test_subprocess ())
+    {
+      mode->body ();
+      return;
+    }
+  g_setenv ("SLICE_OPTIONS", mode->options, TRUE);
+  g_test_trap_subprocess (NULL, 0, mode->flags);
+  g_test_trap_assert_passed ();
+}
+
+/* Adds a case for each of the options; NULL ends them. */
+static inline void
+add_modes (const char *name, void (*body) (void),
+           const char *const *options, GTestSubprocessFlags flags)
+{
+  for (; *options != NULL; options++)
+    {
+      ModeCase *mode = g_new (ModeCase, 1);
+      char *path = g_strdup_printf ("%s/%s", name,
+                                    **options == '\0' ? "default" : *options);
+
+      *mode = (ModeCase){ body, *options, flags };
+      g_test_add_data_func_full (path, mode, mode_case_run, g_free);
+      g_free (path);
+    }
+}
+
 /* Runs a case of this program in a child that has to end with a message that
  * matches. */
 static inline void

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "testlib.h"
+#include "misuse-texts.h"
 #include "base/check.h"
 #include "base/diag.h"
 
@@ -186,46 +187,23 @@ on_message (int number, const char *line)
   longjmp (away, 1);
 }
 
-static const struct
-{
-  ErrorNumber number;
-  const char *text;
-} misuses[] = {
-  { 101, "block freed twice in a row" },
-  { 102, "not a block of this allocator" },
-  { 103, "block freed with a wrong size" },
-  { 104, "not the start of a block" },
-  { 105, "block is free already" },
-  { 106, "block was never allocated" },
-  { 107, "misuse" },
-  { 108, "not a live block" },
-  { 109, "live block has another size" },
-  { 110, "live block has another size" },
-  { 111, "chain comes back to itself" },
-  { 112, "not in a slab: freed before, or never a block" },
-  { 113, "written to behind its end" },
-  { 114, "written to before its start" },
-  { 115, "written to while it was free" },
-  { 116, "called again before a call had ended (in a signal handler?)" },
-};
-
 /* Each number has its text; a hook may jump away from the end. */
 static void
 test_misuse_texts (void)
 {
   sli_diag_set_hook (on_message);
-  for (volatile size_t i = 0; i < G_N_ELEMENTS (misuses); i++)
+  for (volatile size_t i = 0; i < G_N_ELEMENTS (misuse_texts); i++)
     {
       char *expected = g_strdup_printf (
           "slice: error %d: call: %s: block 0x10, given size 8 "
           "[class 8, thread %u]",
-          misuses[i].number, misuses[i].text, test_thread_id ());
+          misuse_texts[i].number, misuse_texts[i].text, test_thread_id ());
 
       if (setjmp (away) == 0)
-        sli_diag_misuse (misuses[i].number, "call",
+        sli_diag_misuse ((ErrorNumber) misuse_texts[i].number, "call",
                          &(BlockFacts){ .address = (void *) (uintptr_t) 16,
                                         .given_bytes = 8 });
-      g_assert_cmpint (last_number, ==, (int) misuses[i].number);
+      g_assert_cmpint (last_number, ==, misuse_texts[i].number);
       g_assert_cmpstr (last_line, ==, expected);
       g_free (expected);
     }

@@ -214,13 +214,10 @@ handlers_ran (int n_first, int n_last)
   return n_handled_first == n_first + 2 && n_handled_last == n_last + 2;
 }
 
+/* The parent's blocks, and threads that allocate meanwhile. */
 static void
-fork_often (unsigned n_forks)
+churn_begin (pthread_t threads[N_CHURNERS])
 {
-  pthread_t threads[N_CHURNERS];
-  unsigned n_hung = 0, n_wrong = 0;
-
-  handlers_work = true;
   for (unsigned i = 0; i < N_PARENTS; i++)
     {
       parents_blocks[i] = slice_alloc (size_of (i));
@@ -229,6 +226,16 @@ fork_often (unsigned n_forks)
   go_on = 1;
   for (unsigned i = 0; i < N_CHURNERS; i++)
     pthread_create (&threads[i], NULL, churn, GUINT_TO_POINTER (i));
+}
+
+static void
+fork_often (unsigned n_forks)
+{
+  pthread_t threads[N_CHURNERS];
+  unsigned n_hung = 0, n_wrong = 0;
+
+  handlers_work = true;
+  churn_begin (threads);
   for (unsigned i = 0; i < n_forks && n_wrong == 0; i++)
     {
       int status, n_first = n_handled_first, n_last = n_handled_last;
@@ -346,14 +353,7 @@ fork_nested_in_mode (const char *options)
   test_options (options);
   handlers_work = true;
   hang_after (NESTED_FORKS * CHILD_SECONDS * (test_is_slow () ? 10 : 1));
-  for (unsigned i = 0; i < N_PARENTS; i++)
-    {
-      parents_blocks[i] = slice_alloc (size_of (i));
-      test_fill (parents_blocks[i], size_of (i), i);
-    }
-  go_on = 1;
-  for (unsigned i = 0; i < N_CHURNERS; i++)
-    pthread_create (&threads[i], NULL, churn, GUINT_TO_POINTER (i));
+  churn_begin (threads);
   for (unsigned i = 0; i < NESTED_FORKS; i++)
     for (Stage stage = STAGE_PREPARE; stage <= STAGE_CHILD; stage++)
       {

@@ -336,20 +336,12 @@ run_seed (unsigned long seed)
   g_assert_cmpuint (live_blocks (), ==, before);
 }
 
-static unsigned long
-number (const char *variable, unsigned long otherwise)
-{
-  const char *text = g_getenv (variable);
-
-  return text != NULL ? strtoul (text, NULL, 10) : otherwise;
-}
-
 static void
 run (void)
 {
-  unsigned long first = number ("RALLOC_CHAOS_SEED", 1);
-  unsigned long n = number ("RALLOC_CHAOS_SEEDS",
-                            is_annotated () ? N_SEEDS_WATCHED : N_SEEDS);
+  unsigned long first = number_from ("RALLOC_CHAOS_SEED", 1);
+  unsigned long n = number_from ("RALLOC_CHAOS_SEEDS",
+                                 is_annotated () ? N_SEEDS_WATCHED : N_SEEDS);
 
   /* The warnings of nodes that can't be kept (211) are many. */
   if (g_getenv ("RALLOC_CHAOS_VERBOSE") == NULL)
@@ -364,33 +356,15 @@ run (void)
   g_assert_cmpuint (chaos.n_deeds, >, n * N_ROUNDS * 40);
 }
 
-static void
-test_mode (const void *options)
-{
-  if (g_test_subprocess ())
-    {
-      run ();
-      return;
-    }
-  g_setenv ("SLICE_OPTIONS", options, TRUE);
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
-  g_test_trap_assert_passed ();
-}
-
 int
 main (int argc, char **argv)
 {
   static const char *const modes[]
       = { "", "checked", "hardened", "debug", "always-malloc",
-          "debug,always-malloc" };
+          "debug,always-malloc", NULL };
 
   g_test_init (&argc, &argv, NULL);
-  for (unsigned i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      char *path = g_strdup_printf ("/slice/ralloc-chaos/%s",
-                                    i == 0 ? "default" : modes[i]);
-      g_test_add_data_func (path, modes[i], test_mode);
-      g_free (path);
-    }
+  add_modes ("/slice/ralloc-chaos", run, modes,
+             G_TEST_SUBPROCESS_DEFAULT);
   return g_test_run ();
 }

@@ -860,21 +860,13 @@ free_all (void)
       }
 }
 
-static unsigned long
-number (const char *variable, unsigned long otherwise)
-{
-  const char *text = g_getenv (variable);
-
-  return text != NULL ? strtoul (text, NULL, 10) : otherwise;
-}
-
 static void
 run (void)
 {
-  unsigned long n = number ("RALLOC_RANDOM_OPS", N_OPERATIONS);
+  unsigned long n = number_from ("RALLOC_RANDOM_OPS", N_OPERATIONS);
   uint64_t before;
 
-  source.state = number ("RALLOC_RANDOM_SEED", 4711);
+  source.state = number_from ("RALLOC_RANDOM_SEED", 4711);
   ralloc_free (ralloc_context (NULL));
   before = live_blocks ();
   are_objects_nodes = is_annotated ();
@@ -898,33 +890,15 @@ run (void)
   g_assert_cmpuint (live_blocks (), ==, before);
 }
 
-static void
-test_mode (const void *options)
-{
-  if (g_test_subprocess ())
-    {
-      run ();
-      return;
-    }
-  g_setenv ("SLICE_OPTIONS", options, TRUE);
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-  g_test_trap_assert_passed ();
-}
-
 int
 main (int argc, char **argv)
 {
   static const char *const modes[]
       = { "", "checked", "hardened", "debug", "always-malloc",
-          "debug,always-malloc", "debug-blocks" };
+          "debug,always-malloc", "debug-blocks", NULL };
 
   g_test_init (&argc, &argv, NULL);
-  for (unsigned i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      char *path = g_strdup_printf ("/slice/ralloc-random/%s",
-                                    i == 0 ? "default" : modes[i]);
-      g_test_add_data_func (path, modes[i], test_mode);
-      g_free (path);
-    }
+  add_modes ("/slice/ralloc-random", run, modes,
+             G_TEST_SUBPROCESS_INHERIT_STDERR);
   return g_test_run ();
 }

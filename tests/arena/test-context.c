@@ -201,6 +201,24 @@ enum
 static const char *const modes[]
     = { "", "checked", "hardened", "debug", "always-malloc" };
 
+/* Runs the body in a process of its own for each mode. */
+static void
+in_each_mode (void (*body) (void))
+{
+  if (g_test_subprocess ())
+    {
+      body ();
+      return;
+    }
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_setenv ("SLICE_OPTIONS", modes[i], TRUE);
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+      g_test_trap_assert_passed ();
+    }
+  g_unsetenv ("SLICE_OPTIONS");
+}
+
 /* One of each kind in a context, with memory of its source. */
 static void *
 arena_of_kind (void *context, CountingSource *counting, int kind)
@@ -272,22 +290,10 @@ run_destructors (void)
       }
 }
 
-/* In every mode. */
 static void
 test_destructors (void)
 {
-  if (g_test_subprocess ())
-    {
-      run_destructors ();
-      return;
-    }
-  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      g_setenv ("SLICE_OPTIONS", modes[i], TRUE);
-      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-      g_test_trap_assert_passed ();
-    }
-  g_unsetenv ("SLICE_OPTIONS");
+  in_each_mode (run_destructors);
 }
 
 static void
@@ -394,18 +400,7 @@ run_empty (void)
 static void
 test_empty_grows (void)
 {
-  if (g_test_subprocess ())
-    {
-      run_empty ();
-      return;
-    }
-  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      g_setenv ("SLICE_OPTIONS", modes[i], TRUE);
-      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
-      g_test_trap_assert_passed ();
-    }
-  g_unsetenv ("SLICE_OPTIONS");
+  in_each_mode (run_empty);
 }
 
 int

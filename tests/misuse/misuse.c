@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "misuse.h"
 #include "tests/hang.h"
+#include "tests/misuse-texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,34 +234,12 @@ run_case (const Case *one, const char *options, Outcome *outcome)
 
 /* --- what it must be ----------------------------------------------------- */
 
-/* The texts of slice-errors(7), written down once more. */
-static const struct
-{
-  int number;
-  const char *text;
-} messages[] = { { 101, "block freed twice in a row" },
-                 { 102, "not a block of this allocator" },
-                 { 103, "block freed with a wrong size" },
-                 { 104, "not the start of a block" },
-                 { 105, "block is free already" },
-                 { 106, "block was never allocated" },
-                 { 108, "not a live block" },
-                 { 109, "live block has another size" },
-                 { 110, "live block has another size" },
-                 { 111, "chain comes back to itself" },
-                 { 112, "not in a slab: freed before, or never a block" },
-                 { 113, "written to behind its end" },
-                 { 114, "written to before its start" },
-                 { 115, "written to while it was free" },
-                 { 116, "called again before a call had ended (in a signal "
-                        "handler?)" } };
-
 static const char *
 message_text (int number)
 {
-  for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
-    if (messages[i].number == number)
-      return messages[i].text;
+  for (size_t i = 0; i < sizeof misuse_texts / sizeof misuse_texts[0]; i++)
+    if (misuse_texts[i].number == number)
+      return misuse_texts[i].text;
   return "?";
 }
 

@@ -704,3 +704,14 @@ const KnownTrace known_traces[] = {
   { "one-size-uneven", "slice", -1, 3, 3, 3, 1, 0, one_size_uneven },
 };
 const size_t n_known_traces = sizeof known_traces / sizeof *known_traces;
+
+void
+known_traces_add (const char *path, GTestDataFunc test)
+{
+  for (size_t i = 0; i < n_known_traces; i++)
+    {
+      char *name = g_strdup_printf ("%s/%s", path, known_traces[i].name);
+      g_test_add_data_func (name, &known_traces[i], test);
+      g_free (name);
+    }
+}

@@ -5,6 +5,8 @@
 #ifndef MAKE_TRACE_H
 #define MAKE_TRACE_H
 
+#include <glib.h>
+
 #include "tools/trace/format/trace-write.h"
 
 typedef struct Maker Maker;
@@ -39,5 +41,7 @@ typedef struct
 
 extern const KnownTrace known_traces[];
 extern const size_t n_known_traces;
+/* Adds a test of each; its data is the KnownTrace. */
+void known_traces_add (const char *path, GTestDataFunc test);
 
 #endif

@@ -213,12 +213,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (size_t i = 0; i < n_known_traces; i++)
-    {
-      char *name
-          = g_strdup_printf ("/slice/trace/arenas/%s", known_traces[i].name);
-      g_test_add_data_func (name, &known_traces[i], test_peaks);
-      g_free (name);
-    }
+  known_traces_add ("/slice/trace/arenas", test_peaks);
   return g_test_run ();
 }

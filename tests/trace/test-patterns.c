@@ -319,13 +319,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (size_t i = 0; i < n_known_traces; i++)
-    {
-      char *name
-          = g_strdup_printf ("/slice/trace/known/%s", known_traces[i].name);
-      g_test_add_data_func (name, &known_traces[i], test_known);
-      g_free (name);
-    }
+  known_traces_add ("/slice/trace/known", test_known);
   g_test_add_func ("/slice/trace/owner-named", test_owner_named);
   g_test_add_func ("/slice/trace/wrapper-split", test_wrapper_split);
   g_test_add_func ("/slice/trace/wrapper-whole", test_wrapper_whole);
