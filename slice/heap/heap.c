@@ -115,6 +115,13 @@ heap_make_ready (void)
     heap_begin ();
 }
 
+const SliceHeapNext *
+sli_heap_next (void)
+{
+  heap_make_ready ();
+  return heap.next;
+}
+
 void
 slice_heap_set_next (const SliceHeapNext *next)
 {
@@ -133,9 +140,8 @@ sli_heap_report (ErrorNumber number, const void *block, const char *operation)
                                   .given_bytes = DIAG_SIZE_UNKNOWN });
 }
 
-/* What is in none of our memory: in the checking modes no block. */
-static void
-check_foreign (const void *block, const char *operation)
+void
+sli_heap_check_foreign (const void *block, const char *operation)
 {
   if (sli_map_has (block))
     sli_heap_report (ERROR_NO_SLAB, block, operation);
@@ -177,12 +183,6 @@ magazine_push (size_t class_index, void *block)
 }
 
 /* --- allocating ---------------------------------------------------------- */
-
-static inline bool
-is_small (size_t size)
-{
-  return size <= sli_dispatch.size_max;
-}
 
 static void *
 small_alloc (size_t size, const void *site)
@@ -240,16 +240,14 @@ large_alloc (size_t size, size_t alignment, bool *is_zero)
   return block;
 }
 
-static size_t large_room (const void *block);
-
-static void *
-alloc_any (size_t alignment, size_t size, bool zero, const void *site)
+void *
+sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
 {
   bool is_zero = false;
   void *block;
 
   heap_make_ready ();
-  if (is_small (size) && alignment <= HEAP_ALIGN_BYTES)
+  if (heap_is_small (size) && alignment <= HEAP_ALIGN_BYTES)
     {
       block = small_alloc (size, site);
       if (UNLIKELY (block == NULL))
@@ -263,7 +261,7 @@ alloc_any (size_t alignment, size_t size, bool zero, const void *site)
       size = max_size (size, 1);
       block = large_alloc (size, alignment, &is_zero);
       if (block != NULL && sli_guard_bytes () != 0)
-        sli_guard_write (block, size, large_room (block));
+        sli_guard_write (block, size, sli_heap_large_room (block));
     }
   if (UNLIKELY (block == NULL))
     {
@@ -279,7 +277,7 @@ slice_heap_alloc (size_t size)
   heap_make_ready ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     return heap.next->alloc (size);
-  return alloc_any (1, size, false, CALL_SITE);
+  return sli_heap_alloc_any (1, size, false, CALL_SITE);
 }
 
 void *
@@ -288,7 +286,7 @@ slice_heap_alloc0 (size_t size)
   heap_make_ready ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     return heap.next->alloc0 (size);
-  return alloc_any (1, size, true, CALL_SITE);
+  return sli_heap_alloc_any (1, size, true, CALL_SITE);
 }
 
 /* A small block whose class is aligned by itself; NULL: none is. */
@@ -297,7 +295,7 @@ small_alloc_aligned (size_t alignment, size_t size, const void *site)
 {
   size_t bytes = align_up (max_size (size, 1), alignment);
 
-  if (sli_dispatch.path == PATH_CHECKING || bytes < size || !is_small (bytes)
+  if (sli_dispatch.path == PATH_CHECKING || bytes < size || !heap_is_small (bytes)
       || sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes)) < alignment)
     return NULL;
   return small_alloc (bytes, site);
@@ -313,7 +311,7 @@ slice_heap_alloc_aligned (size_t alignment, size_t size)
     return heap.next->alloc_aligned (alignment, size);
   if (alignment > HEAP_ALIGN_BYTES)
     block = small_alloc_aligned (alignment, size, CALL_SITE);
-  return block != NULL ? block : alloc_any (alignment, size, false, CALL_SITE);
+  return block != NULL ? block : sli_heap_alloc_any (alignment, size, false, CALL_SITE);
 }
 
 /* --- freeing ------------------------------------------------------------- */
@@ -337,9 +335,8 @@ larger_room (const void *block, const char *operation)
   return heap_run_bytes (start);
 }
 
-/* Of a block that was just allocated, or is checked. */
-static size_t
-large_room (const void *block)
+size_t
+sli_heap_large_room (const void *block)
 {
   return larger_room (block, heap.next->free_name);
 }
@@ -377,7 +374,7 @@ free_other (void *block, const char *operation)
     sli_run_free (start, run, block, operation);
   else if (!sli_mapped_free (block))
     {
-      check_foreign (block, operation);
+      sli_heap_check_foreign (block, operation);
       heap.next->free (block);
     }
 }
@@ -418,12 +415,23 @@ slice_heap_free (void *block)
     free_slow (block, CALL_SITE);
 }
 
+void
+sli_heap_free_as (void *block, const char *operation, const void *site)
+{
+  unsigned class_index = chunk_class_of (block);
+
+  if (sli_dispatch.path != PATH_CHECKING)
+    slice_heap_free (block);
+  else if (class_index != 0)
+    free_small (class_index, block, operation, site);
+  else
+    free_other (block, operation);
+}
+
 /* --- sizes --------------------------------------------------------------- */
 
-/* The usable bytes of a block; 0: it is none of ours.  Ends the program if it
- * does not live, where that is known. */
-static size_t
-block_bytes (const void *block, const char *operation, const void *site)
+size_t
+sli_heap_block_bytes (const void *block, const char *operation, const void *site)
 {
   unsigned class_index = chunk_class_of (block);
   size_t bytes;
@@ -455,10 +463,10 @@ slice_heap_bytes (const void *block)
   heap_make_ready ();
   if (sli_dispatch.path == PATH_MALLOC)
     return heap.next->bytes (block);
-  bytes = block_bytes (block, "malloc_usable_size", CALL_SITE);
+  bytes = sli_heap_block_bytes (block, "malloc_usable_size", CALL_SITE);
   if (bytes != 0)
     return bytes;
-  check_foreign (block, "malloc_usable_size");
+  sli_heap_check_foreign (block, "malloc_usable_size");
   return heap.next->bytes (block);
 }
 
@@ -467,7 +475,7 @@ static COLD void
 check_size (const void *block, size_t size, const void *site)
 {
   const char *operation = heap.next->free_name;
-  size_t bytes = block_bytes (block, operation, site);
+  size_t bytes = sli_heap_block_bytes (block, operation, site);
 
   if (bytes != 0 && bytes != max_size (size, 1))
     sli_diag_misuse (ERROR_WRONG_SIZE, operation,
@@ -483,147 +491,6 @@ slice_heap_free_sized (void *block, size_t size)
       && LOAD_ACQUIRE (&heap.ready))
     check_size (block, size, CALL_SITE);
   slice_heap_free (block);
-}
-
-/* --- another size -------------------------------------------------------- */
-
-enum
-{
-  SMALL_SLACK_BYTES = 64 /* a block of so little more stays where it is */
-};
-
-/* May a block of so many bytes stay in its place?  Not if half of it would be
- * of no use. */
-static bool
-is_good_fit (size_t size, size_t bytes)
-{
-  return size <= bytes && (size >= bytes / 2 || bytes <= SMALL_SLACK_BYTES);
-}
-
-/* Resizes a larger block in place; NULL: it must move. */
-static void *
-resize_larger (void *block, size_t size)
-{
-  size_t room = size + sli_guard_bytes ();
-  HeapRun *run = NULL;
-  char *start = heap_run_of (block, &run);
-  void *moved = NULL;
-
-  if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
-    moved = is_good_fit (room, sli_medium_bytes (run)) ? block : NULL;
-  else if (start != NULL)
-    moved = room > MEDIUM_BYTES_MAX && sli_run_resize (start, room) ? block
-                                                                   : NULL;
-  else if (room > heap.run_max / 2)
-    moved = sli_mapped_resize (block, room);
-  if (moved != NULL && sli_guard_bytes () != 0)
-    sli_guard_write (moved, size, large_room (moved));
-  return moved;
-}
-
-/* In the checking modes a small block always moves, for its size is noted. */
-static void *
-resize_in_place (void *block, size_t size, size_t bytes)
-{
-  if (size > PTRDIFF_MAX - sli_guard_bytes ())
-    return NULL;
-  if (chunk_class_of (block) == 0)
-    return is_small (size) ? NULL : resize_larger (block, size);
-  return sli_dispatch.path != PATH_CHECKING && is_good_fit (size, bytes)
-             ? block
-             : NULL;
-}
-
-/* A message of the checking modes names realloc(). */
-static void
-free_moved (void *block, const char *operation, const void *site)
-{
-  unsigned class_index = chunk_class_of (block);
-
-  if (sli_dispatch.path != PATH_CHECKING)
-    slice_heap_free (block);
-  else if (class_index != 0)
-    free_small (class_index, block, operation, site);
-  else
-    free_other (block, operation);
-}
-
-static void *
-realloc_ours (void *block, size_t size, size_t bytes, const void *site)
-{
-  void *moved = resize_in_place (block, size, bytes);
-  int error = errno;
-
-  if (moved != NULL)
-    return moved;
-  moved = alloc_any (1, size, false, site);
-  if (moved == NULL && size <= bytes)
-    {
-      /* Programs count on it that a block can shrink: it stays as it is. */
-      errno = error;
-      return block;
-    }
-  if (moved == NULL)
-    return NULL;
-  memcpy (moved, block, min_size (size, bytes));
-  free_moved (block, heap.next->realloc_name, site);
-  return moved;
-}
-
-/* Moves a small block to one of another small size. */
-static NOINLINE void *
-realloc_small (void *block, size_t size, size_t bytes, const void *site)
-{
-  int error = errno;
-  void *moved = alloc_any (1, size, false, site);
-
-  if (UNLIKELY (moved == NULL && size <= bytes))
-    {
-      errno = error; /* as in realloc_ours() */
-      return block;
-    }
-  if (UNLIKELY (moved == NULL))
-    return NULL;
-  memcpy (moved, block, min_size (size, bytes));
-  slice_heap_free (block);
-  return moved;
-}
-
-static NOINLINE void *
-realloc_slow (void *block, size_t size, const void *site)
-{
-  const char *operation;
-  size_t bytes;
-
-  if (block == NULL)
-    return slice_heap_alloc (size);
-  heap_make_ready ();
-  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
-    return heap.next->realloc (block, size);
-  operation = heap.next->realloc_name;
-  bytes = block_bytes (block, operation, site);
-  if (LIKELY (bytes != 0))
-    return realloc_ours (block, size, bytes, site);
-  check_foreign (block, operation);
-  return heap.next->realloc (block, size);
-}
-
-void *
-slice_heap_realloc (void *block, size_t size)
-{
-  unsigned class_index = chunk_class_near (block);
-
-  /* What most calls come to. */
-  if (LIKELY (class_index != 0) && dispatch_is_fast (1))
-    {
-      size_t bytes = sli_sizeclasses[class_index].chunk_bytes;
-
-      if (is_good_fit (size, bytes))
-        return block;
-      if (is_small (size))
-        return realloc_small (block, size, bytes, CALL_SITE);
-    }
-  return realloc_slow (block, size, CALL_SITE);
 }
 
 /* --- giving memory back -------------------------------------------------- */

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alloc/dispatch.h"
 #include "page/region.h"
 #include "slab/chunk.h"
 #include "port/compiler.h"
@@ -70,6 +71,30 @@ heap_run_of (const void *address, HeapRun **run)
   return start;
 }
 
+/* --- heap.c --- */
+
+/* Has a block of so many bytes the size of a slice?  The heap is ready. */
+static inline bool
+heap_is_small (size_t size)
+{
+  return size <= sli_dispatch.size_max;
+}
+
+/* The allocator behind the heap, which is ready then. */
+const SliceHeapNext *sli_heap_next (void);
+/* A block of any size; NULL, and errno: no memory. */
+void *sli_heap_alloc_any (size_t alignment, size_t size, bool zero,
+                          const void *site);
+/* Frees a block; a message of the checking modes names the operation. */
+void sli_heap_free_as (void *block, const char *operation, const void *site);
+/* The usable bytes of a block; 0: it is none of ours.  Ends the program if it
+ * does not live, where that is known. */
+size_t sli_heap_block_bytes (const void *block, const char *operation,
+                             const void *site);
+/* The room of a larger block that lives. */
+size_t sli_heap_large_room (const void *block);
+/* What is in none of our memory: in the checking modes no block. */
+void sli_heap_check_foreign (const void *block, const char *operation);
 /* The end of the program: a block that does not live. */
 _Noreturn void sli_heap_report (ErrorNumber number, const void *block,
                                 const char *operation);

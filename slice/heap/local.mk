@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libheap.la
 	%D%/heap.h \
 	%D%/mapped.c \
 	%D%/medium.c \
+	%D%/resize.c \
 	%D%/runs.c
 %C%_libheap_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libheap.la

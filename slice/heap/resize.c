@@ -1,0 +1,143 @@
+/* resize.c - blocks of the heap get another size
+ *
+ * Layer: heap.  Below: heap.c, which allocates and frees; the kinds of blocks,
+ * each of which knows whether it can grow where it is.  No locks of its own.
+ * Design: chapter 14.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "heap.h"
+#include "alloc/dispatch.h"
+#include "base/align.h"
+#include "port/os.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum
+{
+  SMALL_SLACK_BYTES = 64 /* a block of so little more stays where it is */
+};
+
+/* May a block of so many bytes stay in its place?  Not if half of it would be
+ * of no use. */
+static bool
+is_good_fit (size_t size, size_t bytes)
+{
+  return size <= bytes && (size >= bytes / 2 || bytes <= SMALL_SLACK_BYTES);
+}
+
+/* Resizes a larger block in place; NULL: it must move. */
+static void *
+resize_larger (void *block, size_t size)
+{
+  size_t room = size + sli_guard_bytes ();
+  HeapRun *run = NULL;
+  char *start = heap_run_of (block, &run);
+  void *moved = NULL;
+
+  if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
+    moved = is_good_fit (room, sli_medium_bytes (run)) ? block : NULL;
+  else if (start != NULL)
+    moved = room > MEDIUM_BYTES_MAX && sli_run_resize (start, room) ? block
+                                                                   : NULL;
+  else if (room > sli_run_bytes_max () / 2)
+    moved = sli_mapped_resize (block, room);
+  if (moved != NULL && sli_guard_bytes () != 0)
+    sli_guard_write (moved, size, sli_heap_large_room (moved));
+  return moved;
+}
+
+/* In the checking modes a small block always moves, for its size is noted. */
+static void *
+resize_in_place (void *block, size_t size, size_t bytes)
+{
+  if (size > PTRDIFF_MAX - sli_guard_bytes ())
+    return NULL;
+  if (chunk_class_of (block) == 0)
+    return heap_is_small (size) ? NULL : resize_larger (block, size);
+  return sli_dispatch.path != PATH_CHECKING && is_good_fit (size, bytes)
+             ? block
+             : NULL;
+}
+
+static void *
+realloc_ours (void *block, size_t size, size_t bytes, const void *site)
+{
+  void *moved = resize_in_place (block, size, bytes);
+  int error = errno;
+
+  if (moved != NULL)
+    return moved;
+  moved = sli_heap_alloc_any (1, size, false, site);
+  if (moved == NULL && size <= bytes)
+    {
+      /* Programs count on it that a block can shrink: it stays as it is. */
+      errno = error;
+      return block;
+    }
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, block, min_size (size, bytes));
+  sli_heap_free_as (block, sli_heap_next ()->realloc_name, site);
+  return moved;
+}
+
+/* Moves a small block to one of another small size. */
+static NOINLINE void *
+realloc_small (void *block, size_t size, size_t bytes, const void *site)
+{
+  int error = errno;
+  void *moved = sli_heap_alloc_any (1, size, false, site);
+
+  if (UNLIKELY (moved == NULL && size <= bytes))
+    {
+      errno = error; /* as in realloc_ours() */
+      return block;
+    }
+  if (UNLIKELY (moved == NULL))
+    return NULL;
+  memcpy (moved, block, min_size (size, bytes));
+  slice_heap_free (block);
+  return moved;
+}
+
+static NOINLINE void *
+realloc_slow (void *block, size_t size, const void *site)
+{
+  const SliceHeapNext *next;
+  const char *operation;
+  size_t bytes;
+
+  if (block == NULL)
+    return slice_heap_alloc (size);
+  next = sli_heap_next ();
+  if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
+    return next->realloc (block, size);
+  operation = next->realloc_name;
+  bytes = sli_heap_block_bytes (block, operation, site);
+  if (LIKELY (bytes != 0))
+    return realloc_ours (block, size, bytes, site);
+  sli_heap_check_foreign (block, operation);
+  return next->realloc (block, size);
+}
+
+void *
+slice_heap_realloc (void *block, size_t size)
+{
+  unsigned class_index = chunk_class_near (block);
+
+  /* What most calls come to. */
+  if (LIKELY (class_index != 0) && dispatch_is_fast (1))
+    {
+      size_t bytes = sli_sizeclasses[class_index].chunk_bytes;
+
+      if (is_good_fit (size, bytes))
+        return block;
+      if (heap_is_small (size))
+        return realloc_small (block, size, bytes, CALL_SITE);
+    }
+  return realloc_slow (block, size, CALL_SITE);
+}
