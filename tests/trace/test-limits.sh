@@ -73,6 +73,24 @@ else
   skip room "no file systems of its own"
 fi
 
+# --- a replay that is killed leaves no process behind ---
+# (one measurement of so many events takes half a second)
+"$trace" record -q -o "$t" -- "$work/many" 20 > "$work/out"
+"$trace" replay --repeats 1000 -o "$work/replayed" "$t" 2> "$work/err" &
+parent=$!
+child=
+for i in $(seq 300)
+do
+  child=$(ps -o pid= --ppid $parent | head -n 1)
+  test -n "$child" && break
+  sleep 0.1
+done
+kill -KILL $parent
+wait $parent 2> "$work/null"
+sleep 0.1
+equal replay-killed "${child:-none}: $(ps -o stat= -p ${child:-$$} \
+  | grep -v Z)" "$child: "
+
 # --- output that can't be written ---
 compile ends ends.c
 record "$t" "$work/ends" status

@@ -134,7 +134,8 @@ whole_write (JsonOut *out, const ReplayOptions *options,
 }
 
 /* How many cache lines the program itself touches between two operations, so
- * to say: the number that makes malloc here as slow as it was there. */
+ * to say: the number that makes malloc here as slow as it was there.  More
+ * lines make it slower, so the first that is slower ends the search. */
 static unsigned
 pollution_find (const ReplayOptions *options, double wanted_nsec)
 {
@@ -154,6 +155,8 @@ pollution_find (const ReplayOptions *options, double wanted_nsec)
           best_gap = gap;
           best = lines;
         }
+      if (nsec > wanted_nsec)
+        break;
     }
   return best;
 }

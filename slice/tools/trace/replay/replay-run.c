@@ -332,7 +332,8 @@ sli_replay_run (const ReplayTask *task)
   replay.slots = memory_map (replay.head->n_slots * sizeof (ReplaySlot));
   replay.arenas = memory_map (replay.head->n_sites * sizeof (ReplayArena));
   replay.groups = memory_map (replay.head->n_groups * sizeof (ReplayArena));
-  replay.polluter = memory_map (POLLUTE_BYTES);
+  if (task->pollute_lines > 0)
+    replay.polluter = memory_map (POLLUTE_BYTES);
   uint32_t *slot_arena = memory_map (replay.head->n_slots * sizeof (uint32_t));
   if (task->litter)
     litter_make ();

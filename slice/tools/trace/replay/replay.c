@@ -13,20 +13,38 @@
 #include "tools/trace/command/commands.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void
-child_exec (const ReplayTask *task, int out)
+/* The environment with another value of one variable, for free(); the strings
+ * are those that there are. */
+static char **
+environment_with (char **environment, char *assignment)
 {
-  dup2 (out, STDOUT_FILENO);
-  if (task->preload != NULL)
-    setenv ("LD_PRELOAD", task->preload, 1);
-  if (task->options != NULL)
-    setenv ("SLICE_OPTIONS", task->options, 1);
+  size_t n = 0, n_name = strcspn (assignment, "=") + 1, n_kept = 0;
+  while (environment[n] != NULL)
+    n++;
+  char **with = sli_tool_alloc ((n + 2) * sizeof *with);
+  for (size_t i = 0; i < n; i++)
+    if (strncmp (environment[i], assignment, n_name) != 0)
+      with[n_kept++] = environment[i];
+  with[n_kept++] = assignment;
+  with[n_kept] = NULL;
+  return with;
+}
+
+/* Not by fork(): this process may have a large trace in memory, and would copy
+ * its page tables for each measurement. */
+static pid_t
+child_spawn (const ReplayTask *task, int out, char **environment)
+{
   char numbers[6][24];
   snprintf (numbers[0], 24, "%u", task->only_site);
   snprintf (numbers[1], 24, "%u", task->n_repeats);
@@ -34,11 +52,48 @@ child_exec (const ReplayTask *task, int out)
   snprintf (numbers[3], 24, "%u", task->pollute_lines);
   snprintf (numbers[4], 24, "%d", task->litter);
   snprintf (numbers[5], 24, "%d", (int) task->frees);
-  execl ("/proc/self/exe", "slice-trace", "replay-run", task->ops_path,
-         task->advised ? "advised" : sli_backend_name (task->backend),
-         numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-         numbers[5], (char *)NULL);
-  _exit (TOOL_NOT_RUN);
+  const char *backend
+      = task->advised ? "advised" : sli_backend_name (task->backend);
+  char *arguments[]
+      = { (char *)"slice-trace", (char *)"replay-run",
+          (char *)(uintptr_t)task->ops_path, (char *)(uintptr_t)backend,
+          numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+          numbers[5], NULL };
+  posix_spawn_file_actions_t actions;
+  pid_t pid;
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, out, STDOUT_FILENO);
+  int error = posix_spawn (&pid, "/proc/self/exe", &actions, NULL, arguments,
+                           environment);
+  posix_spawn_file_actions_destroy (&actions);
+  if (error != 0)
+    sli_tool_exit (TOOL_FAILED, "a replay can't be started: %s",
+                   strerror (error));
+  return pid;
+}
+
+static const char *
+text_or_none (const char *text)
+{
+  return text == NULL ? "" : text;
+}
+
+static pid_t
+child_start (const ReplayTask *task, int out)
+{
+  char *preload = sli_tool_text ("LD_PRELOAD=%s", text_or_none (task->preload));
+  char *options = sli_tool_text ("SLICE_OPTIONS=%s", text_or_none (task->options));
+  char **preloaded
+      = task->preload == NULL ? NULL : environment_with (environ, preload);
+  char **environment = preloaded == NULL ? environ : preloaded;
+  char **given
+      = task->options == NULL ? NULL : environment_with (environment, options);
+  pid_t pid = child_spawn (task, out, given == NULL ? environment : given);
+  free (given);
+  free (preloaded);
+  free (options);
+  free (preload);
+  return pid;
 }
 
 static bool
@@ -72,13 +127,9 @@ sli_replay_measure (const ReplayTask *task)
 {
   ReplayResult result = { 0 };
   int ends[2], status;
-  if (pipe (ends) != 0)
+  if (pipe2 (ends, O_CLOEXEC) != 0)
     sli_tool_exit (TOOL_FAILED, "pipe: %s", strerror (errno));
-  pid_t pid = fork ();
-  if (pid < 0)
-    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
-  if (pid == 0)
-    child_exec (task, ends[1]);
+  pid_t pid = child_start (task, ends[1]);
   close (ends[1]);
   FILE *file = fdopen (ends[0], "r");
   result.good = result_parse (file, &result);
@@ -94,6 +145,7 @@ sli_command_replay_run (int argc, char **argv)
 {
   if (argc != 9)
     sli_tool_exit (TOOL_USAGE, "replay-run is for slice-trace itself");
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* nobody reads the answer then */
   argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,
