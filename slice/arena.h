@@ -251,6 +251,28 @@ slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
   return NULL;
 }
 
+/** Not for callers: the same with an alignment, a power of two up to
+ * SLICE_ARENA_ALIGNMENT_MAX. */
+SLICE_ARENA_INLINE void *slice_bump_take_aligned_v1 (SliceBumpV1 *bump,
+                                                     size_t alignment,
+                                                     size_t size);
+SLICE_ARENA_INLINE void *
+slice_bump_take_aligned_v1 (SliceBumpV1 *bump, size_t alignment, size_t size)
+{
+  size_t mask = (alignment - 1) | 7;
+  char *object = bump->next + (-(uintptr_t) bump->next & mask);
+  ptrdiff_t room = (ptrdiff_t) ((uintptr_t) bump->end - (uintptr_t) object);
+  if (SLICE_LIKELY (size - 1 < (size_t) PTRDIFF_MAX
+                    && (ptrdiff_t) size <= room))
+    {
+      bump->next = object + ((size + 7) & ~(size_t) 7);
+      if (object == NULL)
+        __builtin_unreachable ();
+      return object;
+    }
+  return NULL;
+}
+
 SLICE_END_DECLS
 
 /* The four kinds; each may be included by itself, too. */

@@ -106,6 +106,10 @@ SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
                                       size_t size)
     SLICE_ATTR_ALLOC_SIZE2 (2, 3);
 
+SLICE_API void *slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear,
+                                                    size_t alignment,
+                                                    size_t size);
+
 /** Adds an object with an alignment of the caller's choice.
  *
  * @param linear     the arena; not NULL
@@ -115,10 +119,25 @@ SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
  * @return           the object; NULL with errno ENOMEM
  *
  * Errors: another alignment is misuse (300).
+ * Cost: 11 instructions for a constant alignment and size; sometimes a block.
  */
-SLICE_API void *slice_linear_alloc_aligned (SliceLinear *linear,
-                                            size_t alignment, size_t size)
+SLICE_ARENA_INLINE void *slice_linear_alloc_aligned (SliceLinear *linear,
+                                                     size_t alignment,
+                                                     size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);
+SLICE_ARENA_INLINE void *
+slice_linear_alloc_aligned (SliceLinear *linear, size_t alignment, size_t size)
+{
+  if (SLICE_LIKELY ((alignment & (alignment - 1)) == 0
+                    && alignment - 1 < SLICE_ARENA_ALIGNMENT_MAX))
+    {
+      void *object = slice_bump_take_aligned_v1 ((SliceBumpV1 *) linear,
+                                                 alignment, size);
+      if (SLICE_LIKELY (object != NULL))
+        return object;
+    }
+  return slice_linear_alloc_aligned_slow_v1 (linear, alignment, size);
+}
 
 /** As slice_linear_alloc_n() and slice_linear_alloc_aligned() together. */
 SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
@@ -127,9 +146,17 @@ SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
     SLICE_ATTR_ALLOC_SIZE2 (3, 4);
 
 /** Adds a copy of `size` bytes; a NULL source only with size 0. */
-SLICE_API void *slice_linear_copy (SliceLinear *linear, size_t size,
-                                   const void *source)
+SLICE_ARENA_INLINE void *slice_linear_copy (SliceLinear *linear, size_t size,
+                                            const void *source)
     SLICE_ATTR_ALLOC_SIZE (2);
+SLICE_ARENA_INLINE void *
+slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
+{
+  void *object = slice_linear_alloc (linear, size);
+  if (SLICE_LIKELY (object != NULL) && size > 0)
+    memcpy (object, source, size);
+  return object;
+}
 
 /** Changes an object's size: in place if it is the last one and there is
  * room (or it shrinks), else the smaller of both sizes is copied.
@@ -233,6 +260,9 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
 /* One object at a time may grow at the arena's end, until it is finished.  It
  * moves to a larger block as needed.  Meanwhile nothing else can be added. */
 
+SLICE_API bool slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
+                                          const void *source);
+
 /** Appends to the growing object, or starts one.
  *
  * @param linear  the arena; not NULL
@@ -244,8 +274,22 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
  * Cost: the copy; O(1) amortised.
  * Source: obstack_grow(), obstack_blank().
  */
-SLICE_API bool slice_linear_grow (SliceLinear *linear, size_t size,
-                                  const void *source);
+SLICE_ARENA_INLINE bool slice_linear_grow (SliceLinear *linear, size_t size,
+                                           const void *source);
+SLICE_ARENA_INLINE bool
+slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
+{
+  SliceBumpV1 *bump = (SliceBumpV1 *) linear;
+  if (SLICE_LIKELY (size - 1
+                    < (size_t) (bump->growing_end - bump->growing)))
+    {
+      if (source != NULL)
+        memcpy (bump->growing, source, size);
+      bump->growing += size;
+      return true;
+    }
+  return slice_linear_grow_slow_v1 (linear, size, source);
+}
 
 /** Appends one character.  Cost: 6 instructions.  Source: obstack_1grow(). */
 SLICE_ARENA_INLINE bool slice_linear_grow_char (SliceLinear *linear, char c);
@@ -281,8 +325,28 @@ SLICE_API void slice_linear_abandon (SliceLinear *linear);
 
 /* --- strings ------------------------------------------------------------- */
 
+SLICE_API char *slice_linear_strdup_slow_v1 (SliceLinear *linear,
+                                             const char *string);
+
 /** A copy of a string; NULL of NULL. */
-SLICE_API char *slice_linear_strdup (SliceLinear *linear, const char *string);
+SLICE_ARENA_INLINE char *slice_linear_strdup (SliceLinear *linear,
+                                              const char *string);
+SLICE_ARENA_INLINE char *
+slice_linear_strdup (SliceLinear *linear, const char *string)
+{
+  SliceBumpV1 *bump = (SliceBumpV1 *) linear;
+  /* An arena that has ended shows no room.  A string that was in it may have
+   * no end. */
+  if (SLICE_LIKELY (string != NULL && bump->next != bump->end))
+    {
+      size_t size = strlen (string) + 1;
+      void *copy = slice_bump_take_aligned_v1 (bump, 8, size);
+      if (SLICE_LIKELY (copy != NULL))
+        return (char *) memcpy (copy, string, size);
+    }
+  return slice_linear_strdup_slow_v1 (linear, string);
+}
+
 /** A copy of at most `max` bytes, terminated; NULL of NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
                                       size_t max);

@@ -486,8 +486,8 @@ static void
 other_body (const void *data)
 {
   const Call *call = data;
-  void *handle = call->call == linear_alloc_aligned ? stack_own ()
-                                                    : linear_own ();
+  void *handle
+      = call->call == linear_reset ? stack_own () : linear_own ();
   call->call (handle);
 }
 
@@ -495,9 +495,9 @@ static void
 test_other_kind (void)
 {
   static const Call calls[] = {
-    NAMED (linear, alloc_aligned), NAMED (stack, alloc_aligned),
-    NAMED (pool, reset),           NAMED (pool, n_live),
-    NAMED (tlsf, alloc_aligned),   NAMED (tlsf, destroy),
+    NAMED (linear, reset),       NAMED (stack, alloc_aligned),
+    NAMED (pool, reset),         NAMED (pool, n_live),
+    NAMED (tlsf, alloc_aligned), NAMED (tlsf, destroy),
   };
   for (Mode mode = 0; mode < N_MODES; mode++)
     for (size_t i = 0; i < G_N_ELEMENTS (calls); i++)

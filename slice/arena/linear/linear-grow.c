@@ -120,7 +120,8 @@ grow_offset (const SliceLinear *linear, const void *address)
 }
 
 bool
-slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
+slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
+                           const void *source)
 {
   grow_require (linear);
   Bump *bump = &linear->bump;

@@ -45,7 +45,7 @@ string_add_copy (SliceLinear *linear, const char *string, size_t length)
 }
 
 char *
-slice_linear_strdup (SliceLinear *linear, const char *string)
+slice_linear_strdup_slow_v1 (SliceLinear *linear, const char *string)
 {
   string_require (linear);
   return string != NULL ? string_add_copy (linear, string, strlen (string))

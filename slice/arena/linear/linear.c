@@ -203,7 +203,8 @@ slice_linear_alloc_n (SliceLinear *linear, size_t n, size_t size)
 }
 
 void *
-slice_linear_alloc_aligned (SliceLinear *linear, size_t alignment, size_t size)
+slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear, size_t alignment,
+                                    size_t size)
 {
   linear_checked (linear);
   sli_arena_linear_require_still (linear);
@@ -219,15 +220,6 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
   if (__builtin_mul_overflow (n, size, &bytes))
     bytes = SIZE_MAX; /* there is no memory for that */
   return slice_linear_alloc_aligned (linear, alignment, bytes);
-}
-
-void *
-slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
-{
-  void *object = slice_linear_alloc (linear, size);
-  if (object != NULL && size > 0)
-    memcpy (object, source, size);
-  return object;
 }
 
 /* --- the last object ----------------------------------------------------- */
