@@ -100,12 +100,16 @@ void
 sli_bump_enter (Bump *bump, int32_t index, char *at)
 {
   Block block = sli_chain_block (&bump->chain, index);
-  sli_bump_hide (bump);
+  char *end = block.start + sli_block_bytes (&block);
+  assert_here (at >= block.start && at <= end);
+  assert_here (bump->kind != ARENA_DEAD);
   bump->current = index;
+  bump->block_end = end;
   bump->at = at;
-  bump->block_end = block.start + sli_block_bytes (&block);
-  assert_here (at >= block.start && at <= bump->block_end);
-  sli_bump_unhide (bump);
+  bump->is_hidden = bump->is_always_hidden;
+  bump->head.next = bump->is_hidden ? (char *) bump : at;
+  bump->head.end = bump->is_hidden ? (char *) bump : end;
+  bump->head.low = (char *) bump;
 }
 
 size_t

@@ -196,8 +196,9 @@ test_joined (void)
   g_assert_true (is_annotated () || objects[AT_MARK] == at_mark);
   for (unsigned i = 0; i < N; i++)
     g_assert_true (pattern_holds (objects[i], 40, i));
-  size_t n_requests = stats.n_requests;
   slice_linear_reset (linear, SLICE_KEEP_ALL);
+  slice_linear_get_stats (linear, &stats);
+  size_t n_requests = stats.n_requests;
   joined_fill (linear, objects, 0, N);
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.n_requests, ==, n_requests);

@@ -69,6 +69,8 @@ sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
   SliceLinear *linear = memory;
   memset (linear, 0, sizeof *linear);
   sli_bump_init (&linear->bump, ARENA_LINEAR, options, CONTROL_BYTES, end);
+  /* Where blocks are system calls, each returns to its source at once. */
+  linear->bump.chain.keeps_dedicated = options->source == NULL;
   return linear;
 }
 
@@ -161,6 +163,26 @@ linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
   return object;
 }
 
+/* Objects of up to this size share blocks in the smallest arena, too. */
+#define SHARED_BYTES_MAX 256
+
+/* Should an object get a block of its own?  Not if a spare block waits that
+ * has room for it: that is how an arena repeats what it did before. */
+static bool
+linear_wants_dedicated (const BlockChain *chain, size_t need)
+{
+  return need > SHARED_BYTES_MAX && sli_chain_wants_dedicated (chain, need)
+         && !sli_chain_has_spare (chain, need);
+}
+
+/* The size of the next block, with room for four objects at least. */
+static size_t
+linear_next_bytes (const BlockChain *chain, size_t need)
+{
+  size_t bytes = sli_chain_next_bytes (chain);
+  return need <= SHARED_BYTES_MAX && 4 * need > bytes ? 4 * need : bytes;
+}
+
 void *
 sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
 {
@@ -177,9 +199,10 @@ sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
   /* Blocks are aligned to 16 by themselves. */
   size_t need = sli_round8 (size) + sli_bump_gap (bump)
                 + (alignment > 16 ? alignment : 0);
-  if (sli_chain_wants_dedicated (&bump->chain, need))
+  if (linear_wants_dedicated (&bump->chain, need))
     return linear_add_dedicated (linear, alignment, size, need);
-  if (!sli_chain_push (&bump->chain, need))
+  if (!sli_chain_push_sized (&bump->chain, need,
+                             linear_next_bytes (&bump->chain, need)))
     return NULL;
   linear_resume (linear);
   return sli_bump_alloc (bump, alignment, size);
@@ -350,15 +373,20 @@ slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
 
 /* --- reset, marks -------------------------------------------------------- */
 
-/* Starts in the embedded block again.  Without one the arena has no current
- * block, and the next object takes a spare one. */
+/* Starts again, in a block that was kept or else in the embedded one.  Without
+ * either the arena has no current block. */
 static void
 linear_start_over (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   bump->left_bytes = 0;
   bump->own_bytes = 0;
-  if (bump->chain.embedded != NULL)
+  if (bump->chain.n_blocks > 0)
+    {
+      bump->chain.n_used = 1;
+      sli_bump_enter (bump, 0, bump->chain.table[0].start);
+    }
+  else if (bump->chain.embedded != NULL)
     sli_bump_enter (bump, BLOCK_EMBEDDED, bump->chain.embedded);
   else
     {
@@ -367,16 +395,39 @@ linear_start_over (SliceLinear *linear)
     }
 }
 
+/* Is all in one block, which can be used again just as it is? */
+static bool
+linear_has_one_block (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  return bump->chain.n_blocks == 1 && bump->chain.n_used == 1
+         && bump->current == 0 && !bump->is_always_hidden;
+}
+
+static void
+linear_empty (SliceLinear *linear, SliceKeep keep)
+{
+  Bump *bump = &linear->bump;
+  if (keep == SLICE_KEEP_ALL && linear_has_one_block (linear))
+    {
+      bump->left_bytes = 0;
+      sli_bump_set_at (bump, sli_bump_start (bump));
+      return;
+    }
+  if (bump->chain.is_traced)
+    sli_traced_cut_all (bump);
+  sli_chain_reset (&bump->chain, keep);
+  linear_start_over (linear);
+}
+
 void
 slice_linear_reset (SliceLinear *linear, SliceKeep keep)
 {
   linear_checked (linear);
   linear_run_cleanups (linear, NULL);
-  slice_linear_abandon (linear);
-  if (linear->bump.chain.is_traced)
-    sli_traced_cut_all (&linear->bump);
-  sli_chain_reset (&linear->bump.chain, keep);
-  linear_start_over (linear);
+  if (linear->is_growing)
+    slice_linear_abandon (linear);
+  linear_empty (linear, keep);
   linear->first = linear->stamp;
   linear->undone_from = linear->stamp;
   linear->undone_to = linear->stamp;
@@ -423,6 +474,12 @@ linear_return_to (SliceLinear *linear, const SliceMark *mark)
 {
   Bump *bump = &linear->bump;
   assert_here (mark->current < (int32_t) mark->n_used);
+  if (mark->n_used == bump->chain.n_used && mark->current == bump->current
+      && !bump->is_always_hidden)
+    {
+      sli_bump_set_at (bump, mark->next);
+      return;
+    }
   sli_chain_cut (&bump->chain, mark->n_used);
   bump->left_bytes = mark->left_bytes;
   bump->own_bytes = mark->own_bytes;
@@ -450,7 +507,8 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
         ARENA_MISUSE_STALE_MARK,
         "linear arena %p: rollback to a mark that was undone",
         (void *) linear);
-  slice_linear_abandon (linear);
+  if (linear->is_growing)
+    slice_linear_abandon (linear);
   linear_run_cleanups (linear, mark.cleanups);
   if (linear->bump.chain.is_traced)
     sli_traced_cut_mark (&linear->bump, mark.stamp);
@@ -460,11 +518,28 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   linear->undone_to = linear->stamp;
 }
 
+/* Is the arena as a reset has left it, without a mark since? */
+static bool
+linear_is_fresh (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  return bump->chain.n_used == 1 && bump->current == 0
+         && sli_bump_at (bump) == sli_bump_start (bump)
+         && linear->stamp == linear->first && !linear->is_growing;
+}
+
 size_t
 slice_linear_trim (SliceLinear *linear)
 {
   linear_checked (linear);
-  return sli_chain_trim (&linear->bump.chain, 0);
+  size_t before = linear->bump.chain.held_bytes;
+  if (linear_is_fresh (linear))
+    {
+      sli_chain_reset (&linear->bump.chain, SLICE_KEEP_NONE);
+      linear_start_over (linear);
+    }
+  sli_chain_trim (&linear->bump.chain, 0);
+  return before - linear->bump.chain.held_bytes;
 }
 
 bool

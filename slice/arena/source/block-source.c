@@ -402,15 +402,21 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
       CHAIN_PROBES ();
       if (sli_block_is_dedicated (&block))
         {
-          block_unmap (chain, block);
-          continue;
+          block.bytes_and_dedicated -= BLOCK_DEDICATED;
+          if (!chain->keeps_dedicated
+              || block.bytes_and_dedicated > chain->cap_bytes)
+            {
+              block_unmap (chain, block);
+              continue;
+            }
         }
       if (chain->is_annotated)
         sli_annotate_cut (block.start, block.start,
                           block.start + sli_block_bytes (&block));
       chain->table[n_kept++] = block;
     }
-  table_close (chain, n_kept, n_were_used - n_kept);
+  if (n_kept < n_were_used)
+    table_close (chain, n_kept, n_were_used - n_kept);
   chain->n_used = n_used;
   assert_chain (chain);
 }
@@ -480,6 +486,42 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
   return 1;
 }
 
+/* Is a spare block one that is gathered with others? */
+static bool
+block_is_small (const BlockChain *chain, const Block *block)
+{
+  return sli_block_bytes (block) < chain->cap_bytes;
+}
+
+void
+sli_chain_gather (BlockChain *chain)
+{
+  size_t sum = 0;
+  uint32_t n_small = 0;
+  assert_here (chain->n_used == 0);
+  for (uint32_t i = 0; i < chain->n_blocks; i++)
+    if (block_is_small (chain, &chain->table[i]))
+      {
+        sum += sli_block_bytes (&chain->table[i]);
+        n_small++;
+      }
+  if (n_small < 2)
+    return;
+  sum = sli_chain_round (chain, min_size (sum, chain->cap_bytes));
+  char *start = block_map (chain, sum, true);
+  if (start == NULL)
+    return;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < chain->n_blocks; i++)
+    if (block_is_small (chain, &chain->table[i]))
+      block_unmap (chain, chain->table[i]);
+    else
+      chain->table[n++] = chain->table[i];
+  chain->table[n++] = (Block){ start, sum };
+  chain->n_blocks = n;
+  assert_chain (chain);
+}
+
 /* Returns every block, used, dedicated or spare, without sorting them first.
  * A watching tool needs the blocks one by one. */
 static void
@@ -498,6 +540,8 @@ sli_chain_reset (BlockChain *chain, SliceKeep keep)
     chain_free_all (chain);
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
+  if (keep == SLICE_KEEP_ALL && chain->keeps_dedicated)
+    sli_chain_gather (chain);
 }
 
 void

@@ -70,6 +70,7 @@ typedef struct
   uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_annotated;
   bool is_traced; /* hooks hear of its objects */
+  bool keeps_dedicated; /* dedicated blocks up to the cap become spare */
 } BlockChain;
 
 static inline size_t
@@ -128,7 +129,8 @@ bool sli_chain_join_last (BlockChain *chain);
 bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
 
 /* Ends the use of all blocks from n_used on: dedicated ones return to the
- * source, regular ones become spare. */
+ * source (small ones do not if the chain keeps them), regular ones become
+ * spare. */
 void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 
 /* Returns the block table[index] to the source. */
@@ -144,6 +146,19 @@ size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 /* Ends the use of all blocks.  Moves those that `keep' means to the front of
  * the spare ones and returns their number, for sli_chain_trim(). */
 uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
+
+/* Does the next spare block have room for so much? */
+static inline bool
+sli_chain_has_spare (const BlockChain *chain, size_t bytes)
+{
+  return chain->n_used < chain->n_blocks
+         && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
+}
+
+/* Replaces the spare blocks below the cap by one as large as all of them, or
+ * by one of the cap if they are more.  If there is no memory for it, they
+ * stay.  For an empty chain. */
+void sli_chain_gather (BlockChain *chain);
 
 /* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
