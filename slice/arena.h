@@ -87,7 +87,7 @@ typedef struct
    * arena. */
   const SliceSource *source;
 
-  /** Bytes of the first block, 64 to 2^30; 0: about 100, which makes it 320
+  /** Bytes of the first block, 64 to 2^30; 0: about 110, which makes it 352
    * with a linear arena's control block.  With a source: whole pages, 0:
    * one. */
   size_t first_bytes;
@@ -113,7 +113,11 @@ typedef enum
                               always stays) */
   SLICE_KEEP_FIRST,      /**< the block that was allocated first */
   SLICE_KEEP_LARGEST,    /**< the largest block */
-  SLICE_KEEP_ALL         /**< all, except blocks of single large objects */
+  SLICE_KEEP_ALL         /**< all, except blocks of single objects above
+                              cap_bytes (stack: of single large objects).
+                              Without a source of its own a linear arena makes
+                              one block of those below cap_bytes, so that what
+                              is the same again fits without a request */
 } SliceKeep;
 
 /** What an arena holds, in bytes.  held = asked + room + wasted + control. */

@@ -9,6 +9,8 @@
 
 #include "annotate.h"
 
+#include "port/compiler.h"
+
 #ifdef HAVE_VALGRIND_MEMCHECK_H
 # include <valgrind/memcheck.h>
 #endif
@@ -44,7 +46,16 @@ memcheck_is_active (void)
 bool
 sli_annotate_active (void)
 {
-  return __asan_poison_memory_region != NULL || memcheck_is_active ();
+  static int known; /* 0: not asked yet, 1: no, 2: yes */
+  int state = LOAD (&known);
+  if (UNLIKELY (state == 0))
+    {
+      bool is_active
+          = __asan_poison_memory_region != NULL || memcheck_is_active ();
+      state = 1 + is_active;
+      STORE (&known, state);
+    }
+  return state == 2;
 }
 
 void

@@ -99,23 +99,31 @@ sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
   return false;
 }
 
-bool
-sli_arena_all_checked (void)
+/* Asks the options; the answer is never 0. */
+COLD static int
+ask_all_checked (void)
 {
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+  int state = 1;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    {
+      int64_t value = 0;
+      slice_get_option (modes[i], &value);
+      if (value != 0)
+        state = 2;
+    }
+  return state;
+}
+
+bool
+sli_arena_all_checked (void)
+{
   static int known; /* 0: not asked yet, 1: no, 2: yes */
   int state = LOAD (&known);
-  if (state == 0)
+  if (UNLIKELY (state == 0))
     {
-      state = 1;
-      for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        {
-          int64_t value = 0;
-          slice_get_option (modes[i], &value);
-          if (value != 0)
-            state = 2;
-        }
+      state = ask_all_checked ();
       STORE (&known, state);
     }
   return state == 2;

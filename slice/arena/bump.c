@@ -44,7 +44,7 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
                size_t control_bytes, void (*end) (void *))
 {
   size_t embedded = sli_options_embedded (options, control_bytes);
-  memset (bump, 0, sizeof *bump);
+  memset (bump, 0, offsetof (Bump, chain));
   bump->kind = kind;
   bump->end = end;
   bump->control_bytes

@@ -196,6 +196,13 @@ slice_linear_finish (SliceLinear *linear, size_t *size_out)
   size_t size = linear->is_growing ? grow_size (linear) : 0;
   if (size_out != NULL)
     *size_out = size;
+  if (LIKELY (size > 0 && !bump->is_always_hidden))
+    {
+      char *finished = bump->at;
+      bump->at = finished + sli_round8 (size);
+      grow_end (linear);
+      return finished;
+    }
   if (linear->is_growing)
     grow_end (linear);
   if (size == 0)

@@ -486,38 +486,44 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
   return 1;
 }
 
-/* Is a spare block one that is gathered with others? */
-static bool
-block_is_small (const BlockChain *chain, const Block *block)
+/* Replaces the blocks from table[first] to before table[end] by one as large
+ * as all of them, which takes the first one's slot.  Returns how many slots
+ * are empty then, behind it; if there is no memory, none. */
+static uint32_t
+chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
-  return sli_block_bytes (block) < chain->cap_bytes;
+  bytes = sli_chain_round (chain, bytes);
+  char *start = end - first > 1 ? block_map (chain, bytes, true) : NULL;
+  if (start == NULL)
+    return 0;
+  for (uint32_t i = first; i < end; i++)
+    block_unmap (chain, chain->table[i]);
+  chain->table[first] = (Block){ start, bytes };
+  return end - first - 1;
 }
 
 void
 sli_chain_gather (BlockChain *chain)
 {
-  size_t sum = 0;
-  uint32_t n_small = 0;
+  uint32_t n = 0; /* of the blocks so far, that many are left */
+  uint32_t end;
   assert_here (chain->n_used == 0);
-  for (uint32_t i = 0; i < chain->n_blocks; i++)
-    if (block_is_small (chain, &chain->table[i]))
-      {
-        sum += sli_block_bytes (&chain->table[i]);
-        n_small++;
-      }
-  if (n_small < 2)
-    return;
-  sum = sli_chain_round (chain, min_size (sum, chain->cap_bytes));
-  char *start = block_map (chain, sum, true);
-  if (start == NULL)
-    return;
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < chain->n_blocks; i++)
-    if (block_is_small (chain, &chain->table[i]))
-      block_unmap (chain, chain->table[i]);
-    else
-      chain->table[n++] = chain->table[i];
-  chain->table[n++] = (Block){ start, sum };
+  for (uint32_t first = 0; first < chain->n_blocks; first = end)
+    {
+      size_t sum = sli_block_bytes (&chain->table[first]);
+      for (end = first + 1; end < chain->n_blocks; end++)
+        {
+          size_t bytes = sli_block_bytes (&chain->table[end]);
+          if (sum + bytes > chain->cap_bytes)
+            break;
+          sum += bytes;
+        }
+      uint32_t n_left
+          = end - first - chain_merge (chain, first, end, sum);
+      memmove (chain->table + n, chain->table + first,
+               n_left * sizeof (Block));
+      n += n_left;
+    }
   chain->n_blocks = n;
   assert_chain (chain);
 }

@@ -155,9 +155,9 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
          && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
 }
 
-/* Replaces the spare blocks below the cap by one as large as all of them, or
- * by one of the cap if they are more.  If there is no memory for it, they
- * stay.  For an empty chain. */
+/* Replaces neighbours in the table by one block as large as all of them, as far
+ * as the cap allows.  If there is no memory for it, they stay.  For an empty
+ * chain. */
 void sli_chain_gather (BlockChain *chain);
 
 /* Empties the chain and trims it. */
