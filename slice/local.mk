@@ -37,6 +37,8 @@ noinst_LTLIBRARIES += \
 	%D%/port/os-linux.c \
 	%D%/port/os-module.c \
 	%D%/port/os-posix.c \
+	%D%/port/asleep.c \
+	%D%/port/asleep.h \
 	%D%/port/shard.c \
 	%D%/port/shard.h \
 	%D%/port/tls.c \

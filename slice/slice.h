@@ -318,7 +318,8 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
 
 /** Gives spare memory back to the system now: the caller's own magazines,
  * what the depot has held longer than `max_age_msec`, slabs and pages that
- * become free by that, and the magazines of threads that sleep.  In the
+ * become free by that, and the magazines of threads that sleep: all of them if
+ * the system can tell that they do, else all but a block of each size.  In the
  * checking modes and with the option `count` sleeping threads keep theirs.
  *
  * @param max_age_msec  milliseconds; 0 gives everything back

@@ -34,6 +34,7 @@ slice_test_libs = slice/libslice.la $(test_libs)
 # --- programs --------------------------------------------------------------
 
 port_tests = \
+	%D%/test-asleep \
 	%D%/test-lock \
 	%D%/test-os-linux \
 	%D%/test-os-module \
@@ -41,6 +42,7 @@ port_tests = \
 	%D%/test-shard \
 	%D%/test-tls \
 	%D%/test-tool
+%C%_test_asleep_LDADD = $(port_test_libs)
 %C%_test_lock_LDADD = $(port_test_libs)
 %C%_test_os_linux_LDADD = $(port_test_libs)
 %C%_test_os_module_LDADD = $(port_test_libs)

@@ -11,6 +11,7 @@
 #include "testlib.h"
 #include "teststats.h"
 #include "depot/depot.h"
+#include "port/asleep.h"
 #include "port/os.h"
 
 #include <pthread.h>
@@ -487,12 +488,62 @@ sleep_or_work (unsigned index, void *data G_GNUC_UNUSED)
       }
 }
 
+/* As if the system could not tell that they sleep. */
 static void
 test_sleepers (void)
 {
+  sli_asleep_pretend (0);
   n_working = 1;
   pthread_barrier_init (&barrier, NULL, N_SLEEPERS + 1);
   test_gang (N_SLEEPERS + 3, sleep_or_work, NULL);
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static size_t
+threads_bytes (void)
+{
+  size_t bytes = 0;
+
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    bytes += test_stats ()->classes[i].n_cached_threads
+             * test_stats ()->classes[i].chunk_bytes;
+  return bytes;
+}
+
+static void
+sleep_soundly (unsigned index, void *data G_GNUC_UNUSED)
+{
+  if (index < N_SLEEPERS)
+    use_every_class ();
+  pthread_barrier_wait (&barrier);
+  if (index == N_SLEEPERS)
+    {
+      uint64_t held_bytes;
+
+      g_usleep (100 * 1000); /* until they sleep again, which is pretended */
+      g_assert_cmpuint (threads_bytes (), >, 0);
+      slice_trim (0);
+      held_bytes = test_stats ()->held_bytes;
+      g_test_message ("%" G_GUINT64_FORMAT " bytes held for a thread",
+                      held_bytes / N_SLEEPERS);
+      if (sli_os_barrier_all_threads ())
+        {
+          g_assert_cmpuint (threads_bytes (), ==, 0);
+          g_assert_cmpuint (held_bytes / N_SLEEPERS, <=, 48 * 1024);
+        }
+    }
+  pthread_barrier_wait (&barrier);
+  if (index < N_SLEEPERS)
+    use_every_class ();
+}
+
+/* Threads that sleep in a system call keep nothing but their records. */
+static void
+test_sound_sleepers (void)
+{
+  sli_asleep_pretend (1);
+  pthread_barrier_init (&barrier, NULL, N_SLEEPERS + 1);
+  test_gang (N_SLEEPERS + 1, sleep_soundly, NULL);
   g_assert_cmpuint (test_live (), ==, 0);
 }
 
@@ -534,6 +585,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/trim/fifty-days", test_fifty_days);
   test_add_fresh ("/slice/trim/bounded-work", test_bounded_work);
   test_add_fresh ("/slice/trim/sleepers", test_sleepers);
+  test_add_fresh ("/slice/trim/sound-sleepers", test_sound_sleepers);
   test_add_fresh ("/slice/trim/helper", test_helper);
   return g_test_run ();
 }

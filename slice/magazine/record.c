@@ -111,7 +111,7 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
 
 /* A trimmer took the lowest n_taken rounds; the owner's last inline call may
  * still have popped or pushed one after that.  Close the gap. */
-static void
+COMMON_TEXT static void
 class_reattach (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
@@ -181,6 +181,7 @@ record_new (void)
           sizeof record->fast.entries);
   link_init (&record->link);
   record->tls = &slice_tls_v1;
+  sli_asleep_init (&record->asleep);
   sli_os_random (&record->random, sizeof record->random);
   record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
@@ -427,6 +428,26 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
     }
 }
 
+static bool
+record_has_magazines (const ThreadRecord *record)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    if (record->caches[i].loaded != NULL || record->caches[i].previous != NULL)
+      return true;
+  return false;
+}
+
+/* The owner sleeps in a system call, so it is in no inline call: all goes. */
+static void
+record_flush_asleep (ThreadRecord *record)
+{
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      class_reattach (record, i);
+      sli_record_flush_class (record, i, FLUSH_OLD_TO_SLABS);
+    }
+}
+
 /* If its owner is in no slow path, nothing uses its magazines, unless the owner
  * was in one when it was detached, and has left it with its entries back in
  * place.  Then it is awake, and keeps its rounds. */
@@ -434,10 +455,14 @@ static void
 record_add_rounds (ThreadRecord *record)
 {
   if (record == self || LOAD_ACQUIRE (&record->is_busy)
-      || LOAD (record->tls) != &empty_sentinel)
+      || LOAD (record->tls) != &empty_sentinel
+      || !record_has_magazines (record))
     return;
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    class_add_rounds (record, i);
+  if (sli_asleep_is (&record->asleep))
+    record_flush_asleep (record);
+  else
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      class_add_rounds (record, i);
 }
 
 /* Between the two passes every thread passes a barrier.  After it no thread

@@ -5,7 +5,7 @@
  * Locks: the registry (rank 60).  A record has none: its owner says that it is
  * in a slow path (is_busy), a trimmer says that it wants the record
  * (attention), and a barrier on all threads makes each see the other's word;
- * so the owner pays two plain stores.
+ * so the owner pays two plain stores, and a third for its mark (asleep).
  * Design: chapters 6 and 9.
  *
  *   slice_tls_v1 ------+
@@ -24,6 +24,7 @@
 #include "depot/depot.h"
 #include "base/list.h"
 #include "base/sizeclass.h"
+#include "port/asleep.h"
 #include "port/compiler.h"
 #include "port/lock.h"
 
@@ -72,6 +73,7 @@ typedef struct
   ClassCache caches[N_CLASSES];
   Link link;             /* in the registry */
   SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
+  Asleep asleep;         /* to ask whether the owner is */
   bool is_busy;          /* the owner is in a slow path */
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
@@ -133,6 +135,7 @@ sli_record_enter (void)
 static inline void
 sli_record_leave (ThreadRecord *record)
 {
+  asleep_mark (&record->asleep);
   SCHEDULE_POINT ("record to be left");
   STORE_RELEASE (&record->is_busy, false);
 }

@@ -26,7 +26,7 @@ enum
   PRESENT_PAGES = 256 /* in one call: 1 MiB of the smallest pages */
 };
 
-unsigned
+COMMON_TEXT unsigned
 sli_os_thread_id (void)
 {
 #ifdef SYS_gettid

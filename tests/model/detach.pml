@@ -4,8 +4,13 @@
  * with the owner's stores delayed as the processor may (a buffer that drains
  * when it likes; locks and the barrier empty it).
  *
+ * Of an owner that sleeps in a system call and is still marked (asleep.c) the
+ * trimmer takes all rounds.  A signal handler may sleep, too, in the middle of
+ * an inline call; but then the kernel has taken the mark away.
+ *
  * Holds: a chunk is handed out by its owner or taken by the trimmer, never
- * both.  Must fail: -DNO_BARRIER, -DTAKE_TOP, -DIGNORE_BUSY.
+ * both.  Must fail: -DNO_BARRIER, -DTAKE_TOP, -DIGNORE_BUSY, -DIGNORE_MARK,
+ * -DMARK_FIRST.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,6 +32,7 @@ bool is_locked = false;                  /* the registry */
 bool handed[N_ROUNDS + 1], taken[N_ROUNDS + 1];
 byte owner_top = N_ROUNDS;               /* as the owner sees it */
 bool owner_done = false;
+bool is_asleep = false, is_marked = false;
 chan stores = [4] of { byte, byte };
 
 /* Stores arrive some time, in order (x86-TSO). */
@@ -54,6 +60,12 @@ inline hand_out ()
   handed[chunk] = true
 }
 
+inline sleep ()
+{
+  atomic { DRAINED -> is_asleep = true };
+  is_asleep = false
+}
+
 active proctype owner ()
 {
   byte steps = 0, entries, top, chunk;
@@ -67,7 +79,12 @@ active proctype owner ()
        :: entries == REAL && owner_top > base ->
             /* inline: the top is loaded, and only later stored */
             top = owner_top;
+            if
+            :: true -> is_marked = false; sleep () /* a signal handler */
+            :: true -> skip
+            fi;
             hand_out ()
+       :: true -> sleep ()
        :: true ->
             /* the slow path: for whatever reason */
             stores ! BUSY, 1;
@@ -103,6 +120,7 @@ again:      if
             :: owner_top > base -> hand_out ()
             :: else -> skip
             fi;
+            is_marked = true;
             stores ! BUSY, 0
        fi
   od;
@@ -112,6 +130,7 @@ again:      if
 active proctype trimmer ()
 {
   byte trims = 0, i, last;
+  bool takes_all;
 
   do
   :: trims == N_TRIMS -> break
@@ -129,16 +148,25 @@ active proctype trimmer ()
 #else
        :: seen_busy == 0 ->
 #endif
+#ifdef MARK_FIRST
+            takes_all = is_marked;
+            takes_all = takes_all && is_asleep;
+#else
+            takes_all = is_asleep;
+# ifndef IGNORE_MARK
+            takes_all = takes_all && is_marked;
+# endif
+#endif
             last = seen_top;
 #ifndef TAKE_TOP
             if
-            :: last > base -> last = last - 1
+            :: last > base && !takes_all -> last = last - 1
             :: else -> skip
             fi;
 #endif
             if
-            :: n_taken == 0 ->
-                 i = base + 1;
+            :: n_taken == 0 || takes_all ->
+                 i = base + n_taken + 1;
                  do
                  :: i > last -> break
                  :: i <= last ->

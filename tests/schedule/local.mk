@@ -53,6 +53,7 @@ scheduled_sources = \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
 	slice/port/annotate.c \
+	slice/port/asleep.c \
 	slice/port/lock.c \
 	slice/port/os-linux.c \
 	slice/port/os-module.c \
