@@ -67,7 +67,8 @@ __thread SliceThreadV1 *slice_tls_v1
 /* Two empty records: `self` points to the first until the thread's first slow
  * call, and to the second once it ends or if it can have no record.  Their tls is NULL and
  * their entries point to the shared NULL, so that code may use them
- * like any other: they hold nothing and take nothing. */
+ * like any other: they hold nothing and take nothing.  A new record begins with
+ * the same table and entries. */
 static ThreadRecord record_new_one, record_none;
 #define RECORD_NEW (&record_new_one)
 #define RECORD_NONE (&record_none)
@@ -175,14 +176,13 @@ record_new (void)
   if (record == NULL)
     return NULL;
   memset (record, 0, sizeof *record);
-  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
-    record->fast.class_table[i] = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
-  memcpy (record->fast.entries, empty_sentinel.entries,
-          sizeof record->fast.entries);
+  record->fast = record_none.fast;
   link_init (&record->link);
   record->tls = &slice_tls_v1;
   sli_asleep_init (&record->asleep);
-  sli_os_random (&record->random, sizeof record->random);
+  /* Where there is inline code nothing is picked at random. */
+  if (!sli_registry.may_be_inline)
+    sli_os_random (&record->random, sizeof record->random);
   record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
   if (!sli_tls_watch (record))
@@ -282,6 +282,14 @@ quarantine_end (ClassCache *cache)
   cache->quarantine = NULL;
 }
 
+/* May be true of a class whose magazines are empty. */
+static inline bool
+class_has_chunks (const ClassCache *cache)
+{
+  return cache->loaded != NULL || cache->previous != NULL
+         || cache->quarantine != NULL;
+}
+
 COMMON_TEXT void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                         FlushKind kind)
@@ -349,11 +357,12 @@ self_end (void *value)
   sli_unlock (&sli_registry.lock);
   /* No other thread can reach it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      class_reattach (record, i);
-      sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
-      quarantine_end (&record->caches[i]);
-    }
+    if (class_has_chunks (&record->caches[i]))
+      {
+        class_reattach (record, i);
+        sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
+        quarantine_end (&record->caches[i]);
+      }
   sli_meta_free (record, sizeof *record);
 }
 
@@ -368,10 +377,12 @@ sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
   sli_registry.may_be_inline = is_inline;
-  memcpy (record_new_one.fast.entries, empty_sentinel.entries,
-          sizeof empty_sentinel.entries);
   memcpy (record_none.fast.entries, empty_sentinel.entries,
           sizeof empty_sentinel.entries);
+  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
+    record_none.fast.class_table[i]
+        = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
+  record_new_one.fast = record_none.fast;
   record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&sli_registry.records);
 }
@@ -429,10 +440,10 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
 }
 
 static bool
-record_has_magazines (const ThreadRecord *record)
+record_has_chunks (const ThreadRecord *record)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
-    if (record->caches[i].loaded != NULL || record->caches[i].previous != NULL)
+    if (class_has_chunks (&record->caches[i]))
       return true;
   return false;
 }
@@ -442,10 +453,11 @@ static void
 record_flush_asleep (ThreadRecord *record)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      class_reattach (record, i);
-      sli_record_flush_class (record, i, FLUSH_OLD_TO_SLABS);
-    }
+    if (class_has_chunks (&record->caches[i]))
+      {
+        class_reattach (record, i);
+        sli_record_flush_class (record, i, FLUSH_OLD_TO_SLABS);
+      }
 }
 
 /* If its owner is in no slow path, nothing uses its magazines, unless the owner
@@ -456,7 +468,7 @@ record_add_rounds (ThreadRecord *record)
 {
   if (record == self || LOAD_ACQUIRE (&record->is_busy)
       || LOAD (record->tls) != &empty_sentinel
-      || !record_has_magazines (record))
+      || !record_has_chunks (record))
     return;
   if (sli_asleep_is (&record->asleep))
     record_flush_asleep (record);
