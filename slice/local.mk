@@ -68,6 +68,7 @@ noinst_LTLIBRARIES += \
 # --- layer 2: regions and runs of pages ---
 
 %C%_libpage_la_SOURCES = \
+	%D%/page/extent.c \
 	%D%/page/extent-cache.c \
 	%D%/page/extent-cache.h \
 	%D%/page/granuleset.h \
@@ -80,6 +81,7 @@ noinst_LTLIBRARIES += \
 	%D%/page/page-trim.c \
 	%D%/page/page.c \
 	%D%/page/page.h \
+	%D%/page/region.c \
 	%D%/page/region.h \
 	%D%/page/source.c \
 	%D%/page/source.h

@@ -1,6 +1,7 @@
 /* page-state.h - the state of the page layer
  *
- * Layer: page.  Shared by page.c, page-trim.c and page-stats.c alone.
+ * Layer: page.  Shared by page.c, region.c, extent.c, page-trim.c and
+ * page-stats.c alone.
  * Lock: sli_page.lock (rank 20).  Callers hold it, unless said otherwise.
  * Design: chapter 3.
  *
@@ -54,6 +55,14 @@ void sli_region_file (Region *region);
 /* Moves a region without runs to the idle ones, ordered by since_msec. */
 void sli_region_set_idle (Region *region, uint64_t since_msec);
 
+/* Initialises the next region of an extent. */
+Region *sli_region_init (Extent *extent);
+/* The same as an idle one that was never used. */
+void sli_region_init_idle (Extent *extent);
+/* Removes a region whose extent is to be unmapped.  Memory of it that was not
+ * purged counts as returned now, and so do its header and tags. */
+void sli_region_retire (Region *region);
+
 /* Marks a region of an extent with huge pages as one with small pages, or the
  * reverse.  A region gets small pages when a part of it is returned, or the
  * system would fill it up again to make a huge page; and huge pages when it is
@@ -68,6 +77,10 @@ bool sli_region_is_valid (const Region *region);
 /* Returns true if P1 to P6 hold for all regions.  Takes the lock. */
 bool sli_page_is_valid (void);
 
+/* Maps one more extent, in which a run of n_granules fits; false if there is
+ * no memory.  If another thread was faster, this extent is unmapped again
+ * where the source can.  The lock is not held. */
+bool sli_extent_new (unsigned n_granules);
 /* Removes an extent that has no region in use (P4); false if it has one, or
  * must stay.  If true, the caller unlocks and calls sli_extent_unmap(). */
 bool sli_extent_retire (Extent *extent);

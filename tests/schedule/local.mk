@@ -13,7 +13,9 @@ endif
 scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
+	slice/page/extent.c \
 	slice/page/extent-cache.c \
+	slice/page/region.c \
 	slice/base/sizeclass.c \
 	slice/base/trace.c \
 	slice/alloc/aligned.c \

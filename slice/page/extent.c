@@ -1,0 +1,206 @@
+/* extent.c - extents: memory of the source, of which regions are made
+ *
+ * Layer: page.  Lock: sli_page.lock (rank 20).  Nothing is mapped or unmapped
+ * while it is held.
+ * Design: chapter 3.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "page-state.h"
+#include "base/align.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/list.h"
+#include "extent-cache.h"
+#include "base/trace.h"
+#include "base/probe.h"
+#include "base/sizeclass.h"
+#include "port/annotate.h"
+#include "port/compiler.h"
+#include "port/os.h"
+
+#include <string.h>
+
+#define EXTENT_FIRST_BYTES KIB (256)
+#define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
+
+SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
+                     "a bit of the map is what the header promises");
+SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
+                         && EXTENT_BYTES % SLICE_OURS_BYTES == 0
+                         && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
+                     "extents, halved or not, are whole windows");
+
+/* Maps *bytes, or half as much again and again, but at least least_bytes, if
+ * the source has no memory.  No lock is held. */
+static void *
+extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
+{
+  const SliceSource *source = sli_page.source;
+  void *start;
+
+  for (;; *bytes /= 2)
+    {
+      TRACE_INTERNAL (start = source->map (source, *bytes, REGION_BYTES));
+      if (start != NULL || *bytes / 2 < least_bytes)
+        break;
+    }
+  if (start == NULL)
+    return NULL;
+  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0)
+    {
+      sli_diag_warn (ERROR_BAD_SOURCE,
+                     "page source %s: memory at %p can't be used",
+                     source->name, start);
+      if (source->unmap != NULL)
+        TRACE_INTERNAL (source->unmap (source, start, *bytes));
+      return NULL;
+    }
+  if (sli_annotate_is_on ())
+    sli_annotate_extent (start, *bytes);
+  *is_zeroed = source->is_zeroed
+               || (source->advise_away != NULL
+                   && source->advise_away (source, start, *bytes));
+  return start;
+}
+
+void
+sli_extent_unmap (void *start, size_t bytes)
+{
+  if (sli_annotate_is_on ())
+    sli_annotate_extent_end (start, bytes);
+  TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
+}
+
+/* Takes the first entry that was never set, if there is one. */
+static void
+extent_cache_add (const void *start, size_t bytes)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < CACHED_EXTENTS; i++)
+    if (LOAD (&sli_extent_cache[i].start) == 0)
+      {
+        STORE (&sli_extent_cache[i].start, (uintptr_t) start);
+        STORE_RELEASE (&sli_extent_cache[i].bytes, bytes);
+        return;
+      }
+}
+
+static void
+extent_cache_remove (const void *start)
+{
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < CACHED_EXTENTS; i++)
+    if (LOAD (&sli_extent_cache[i].start) == (uintptr_t) start)
+      STORE (&sli_extent_cache[i].bytes, 0);
+}
+
+COMMON_TEXT static void
+extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
+{
+  Region *first = start;
+  Extent *extent = &first->own_extent;
+
+  assert_held (&sli_page.lock);
+  assert_here (region_of (start) == start);
+  if (!is_zeroed)
+    memset (first, 0, sli_page.granule_bytes);
+  first->extent = extent;
+  extent->start = start;
+  extent->bytes = bytes;
+  extent->n_regions = (unsigned) ((bytes + REGION_BYTES - 1) / REGION_BYTES);
+  extent->is_zeroed = is_zeroed;
+  extent->is_huge = is_huge;
+  extent->is_permanent = link_is_alone (&sli_page.extents);
+  extent_cache_add (start, bytes - OWN_EXTENT_END_BYTES);
+  link_after (&extent->link, &sli_page.extents);
+  sli_page.unfinished = extent;
+  COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
+  COUNT_UP (&sli_page.counts.n_maps, 1);
+}
+
+/* Adds an extent although another thread has added one meanwhile, because the
+ * source can't unmap it.  All its regions are initialised at once; they are
+ * idle and were never used. */
+static void
+extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
+                        bool is_huge)
+{
+  Extent *unfinished = sli_page.unfinished, *extent;
+
+  assert_held (&sli_page.lock);
+  extent_add (start, bytes, is_zeroed, is_huge);
+  extent = sli_page.unfinished;
+  while (extent->n_initialised < extent->n_regions)
+    sli_region_init_idle (extent);
+  sli_page.unfinished = unfinished;
+}
+
+/* The least extent in which a run fits, a power of two. */
+COMMON_TEXT static size_t
+extent_least_bytes (unsigned n_granules)
+{
+  size_t bytes = max_size (EXTENT_FIRST_BYTES, 4 * sli_page.granule_bytes);
+  size_t run_bytes = n_granules * sli_page.granule_bytes;
+  size_t header_bytes
+      = sli_page.granule_bytes
+        + (sli_page.has_tags ? REGION_BYTES >> (TAG_GRAIN_SHIFT - 1) : 0);
+
+  while (n_granules > SLAB_GRANULES_MAX && bytes < run_bytes + header_bytes)
+    bytes *= 2;
+  return bytes;
+}
+
+COMMON_TEXT bool
+sli_extent_new (unsigned n_granules)
+{
+  size_t least_bytes = extent_least_bytes (n_granules);
+  size_t bytes
+      = LOAD (&sli_page.counts.n_maps) == 0
+            ? max_size (least_bytes, 8 * sli_page.granule_bytes)
+            : EXTENT_BYTES;
+  /* Where the option wants no huge pages, advise the system so. */
+  bool huge
+      = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
+  bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
+  void *start = extent_map (&bytes, least_bytes, &is_zeroed);
+
+  if (start == NULL)
+    return false;
+  sli_os_advise_huge (start, bytes, huge);
+  sli_lock (&sli_page.lock);
+  is_wanted = sli_page.unfinished == NULL;
+  if (is_wanted)
+    extent_add (start, bytes, is_zeroed, huge);
+  else if (!can_unmap)
+    extent_add_initialised (start, bytes, is_zeroed, huge);
+  sli_unlock (&sli_page.lock);
+  if (!is_wanted && can_unmap)
+    sli_extent_unmap (start, bytes);
+  PROBE2 (page_map, start, bytes);
+  return true;
+}
+
+bool
+sli_extent_retire (Extent *extent)
+{
+  assert_held (&sli_page.lock);
+  if (extent->is_permanent || extent->n_purged != extent->n_initialised
+      || sli_page.source->unmap == NULL)
+    return false;
+  if (sli_page.unfinished == extent)
+    sli_page.unfinished = NULL;
+  extent_cache_remove (extent->start);
+  for (unsigned i = 0; i < extent->n_initialised; i++)
+    sli_region_retire (extent_region (extent, i));
+  link_remove (&extent->link);
+  sli_page.counts.n_idle -= extent->n_initialised;
+  sli_page.n_purged -= extent->n_initialised;
+  sli_page.counts.n_regions -= extent->n_initialised;
+  COUNT_UP (&sli_page.counts.mapped_bytes, -extent->bytes);
+  return true;
+}
