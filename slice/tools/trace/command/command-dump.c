@@ -88,6 +88,24 @@ sli_command_dump (int argc, char **argv)
   return TOOL_OK;
 }
 
+/* How the recording ended. */
+static void
+summary_print (const TraceReader *reader)
+{
+  if (!reader->has_summary)
+    {
+      printf ("cut file\n");
+      return;
+    }
+  const TraceSummary *summary = &reader->summary;
+  printf ("recorded %" PRIu64 "\ndropped-nested %" PRIu64
+          "\ndropped-full %" PRIu64 "\nfailed %" PRIu64 "\nbacking %" PRIu64
+          "\n",
+          summary->n_events, summary->n_dropped_nested,
+          summary->n_dropped_full, summary->n_failed, summary->n_backing);
+  printf ("cut %s\n", summary->flags & TRACE_SUMMARY_CUT ? "process" : "no");
+}
+
 int
 sli_command_info (int argc, char **argv)
 {
@@ -121,19 +139,7 @@ sli_command_info (int argc, char **argv)
           totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
   printf ("unwinder %s\n", sli_trace_unwinder (reader));
-  if (reader->has_summary)
-    {
-      const TraceSummary *summary = &reader->summary;
-      printf ("recorded %" PRIu64 "\ndropped-nested %" PRIu64
-              "\ndropped-full %" PRIu64 "\nfailed %" PRIu64
-              "\nbacking %" PRIu64 "\n",
-              summary->n_events, summary->n_dropped_nested,
-              summary->n_dropped_full, summary->n_failed, summary->n_backing);
-      printf ("cut %s\n",
-              summary->flags & TRACE_SUMMARY_CUT ? "process" : "no");
-    }
-  else
-    printf ("cut file\n");
+  summary_print (reader);
   printf ("damaged %u%s%s\n", reader->n_damaged,
           reader->n_damaged > 0 ? " " : "", reader->damage);
   for (unsigned op = 0; op < TRACE_N_OPS; op++)

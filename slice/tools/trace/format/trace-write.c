@@ -256,6 +256,56 @@ sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
   return !writer->failed;
 }
 
+/* The events' parts, each to its column. */
+static void
+columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
+              unsigned time_shift, bool has_extra)
+{
+  uint64_t first = events[0].ticks, last = 0;
+  Kind kinds[2] = { { 0 } };
+
+  sli_table_clear (&writer->allocs);
+  sli_table_clear (&writer->frees);
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    writer->columns[i].n = 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      /* time never runs backwards within a thread; a clock that did by a
+       * tick is held still */
+      uint64_t since = events[i].ticks > first
+                           ? (events[i].ticks - first) >> time_shift
+                           : 0;
+      if (since < last)
+        since = last;
+      put_varint (&writer->columns[TRACE_COLUMN_TIME], since - last);
+      last = since;
+      put_event (writer, &events[i], kinds, has_extra);
+    }
+}
+
+/* The columns one behind the other, their lengths in the head; NULL: there is
+ * no memory. */
+static uint8_t *
+columns_join (TraceWriter *writer, TraceBlockHead *head, size_t *total)
+{
+  *total = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      head->column_bytes[i] = (uint32_t)writer->columns[i].n;
+      *total += writer->columns[i].n;
+    }
+  uint8_t *raw = buffer_room (&writer->raw, *total);
+  uint8_t *at = raw;
+  if (raw == NULL)
+    return NULL;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      memcpy (at, writer->columns[i].bytes, writer->columns[i].n);
+      at += writer->columns[i].n;
+    }
+  return raw;
+}
+
 bool
 sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
                         size_t n, uint64_t sequence, unsigned time_shift,
@@ -273,42 +323,13 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
           .time_shift = (uint8_t)time_shift,
           .flags
           = (uint8_t)(flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0)) };
-  Kind kinds[2] = { { 0 } };
-  sli_table_clear (&writer->allocs);
-  sli_table_clear (&writer->frees);
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    writer->columns[i].n = 0;
-  uint64_t last = 0;
-  for (size_t i = 0; i < n; i++)
-    {
-      /* time never runs backwards within a thread; a clock that did by a
-       * tick is held still */
-      uint64_t since = events[i].ticks > head.first_ticks
-                           ? (events[i].ticks - head.first_ticks) >> time_shift
-                           : 0;
-      if (since < last)
-        since = last;
-      put_varint (&writer->columns[TRACE_COLUMN_TIME], since - last);
-      last = since;
-      put_event (writer, &events[i], kinds, has_extra);
-    }
-  size_t total = 0;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    {
-      head.column_bytes[i] = (uint32_t)writer->columns[i].n;
-      total += writer->columns[i].n;
-    }
-  uint8_t *raw = buffer_room (&writer->raw, total);
+  columns_fill (writer, events, n, time_shift, has_extra);
+  size_t total;
+  uint8_t *raw = columns_join (writer, &head, &total);
   if (raw == NULL)
     {
       writer->failed = true;
       return false;
-    }
-  size_t at = 0;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    {
-      memcpy (raw + at, writer->columns[i].bytes, writer->columns[i].n);
-      at += writer->columns[i].n;
     }
   block_write (writer, &head, raw, total);
   writer->n_events += n;

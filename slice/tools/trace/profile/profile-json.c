@@ -233,24 +233,36 @@ library_write (JsonOut *out, const Profile *profile, uint32_t site)
 }
 
 static void
+names_write (JsonOut *out, const Profile *profile, uint32_t site)
+{
+  char key[24];
+  snprintf (key, sizeof key, "%016llx",
+            (unsigned long long)sli_sites_key (profile->sites, site));
+  sli_json_text (out, "key", key);
+  char *name = sli_profile_site_name (profile, site);
+  sli_json_text (out, "name", name);
+  free (name);
+  library_write (out, profile, site);
+}
+
+static void
+verdict_write (JsonOut *out, const Verdict *verdict)
+{
+  sli_json_text (out, "class", sli_class_name (verdict->class));
+  sli_json_text (out, "advice", sli_class_title (verdict->class));
+  sli_json_text (out, "holds", verdict->holds);
+  sli_json_text (out, "missed", verdict->missed);
+}
+
+static void
 site_write (JsonOut *out, const Profile *profile, uint32_t index,
             const char *passes)
 {
   const SiteResult *result = &profile->results[index];
   const SiteStats *stats = result->stats;
-  char key[24];
   sli_json_begin (out, NULL, '{');
-  snprintf (key, sizeof key, "%016llx",
-            (unsigned long long)sli_sites_key (profile->sites, result->site));
-  sli_json_text (out, "key", key);
-  char *name = sli_profile_site_name (profile, result->site);
-  sli_json_text (out, "name", name);
-  free (name);
-  library_write (out, profile, result->site);
-  sli_json_text (out, "class", sli_class_name (result->verdict.class));
-  sli_json_text (out, "advice", sli_class_title (result->verdict.class));
-  sli_json_text (out, "holds", result->verdict.holds);
-  sli_json_text (out, "missed", result->verdict.missed);
+  names_write (out, profile, result->site);
+  verdict_write (out, &result->verdict);
   owner_write (out, profile, result);
   sli_json_uint (out, "calls", stats->allocs);
   sli_json_uint (out, "bytes", stats->bytes);

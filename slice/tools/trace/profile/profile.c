@@ -90,8 +90,9 @@ sites_count (Profile *profile, const ProfileOptions *options)
   sli_sites_settle (profile->sites);
 }
 
-Profile *
-sli_profile_new (const char *path, const ProfileOptions *options)
+/* A profile with the names in the trace, and nothing read of its events. */
+static Profile *
+profile_open (const char *path, const ProfileOptions *options)
 {
   char error[512];
   Profile *profile = sli_tool_zero (sizeof *profile);
@@ -105,6 +106,35 @@ sli_profile_new (const char *path, const ProfileOptions *options)
       sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
                     options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
+  return profile;
+}
+
+/* A result for each site of the final level.  stats: what was found of each
+ * where that is not the first level, or NULL. */
+static void
+results_make (Profile *profile, const Level *first, const Level *final,
+              const SiteStats **stats)
+{
+  const SiteStats *first_stats = profile->first->stats[0];
+  profile->n_results = final->n;
+  profile->results
+      = sli_tool_zero ((profile->n_results + 1) * sizeof (SiteResult));
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    {
+      SiteResult *result = &profile->results[i];
+      result->site = final->sites[i];
+      result->stats = stats == NULL ? &first_stats[i] : stats[i];
+      bool is_first = result->stats >= first_stats
+                      && result->stats < first_stats + first->n;
+      result->owner_sites
+          = is_first ? profile->first_sites : profile->deeper_sites;
+    }
+}
+
+Profile *
+sli_profile_new (const char *path, const ProfileOptions *options)
+{
+  Profile *profile = profile_open (path, options);
   sites_count (profile, options);
 
   Level first = { 0 }, final = { 0 };
@@ -124,21 +154,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
 
   profile->final_map = stats == NULL ? first.map : final.map;
   profile->first_sites = first.sites;
-  profile->n_results = stats == NULL ? first.n : final.n;
-  profile->results
-      = sli_tool_zero ((profile->n_results + 1) * sizeof (SiteResult));
-  for (uint32_t i = 0; i < profile->n_results; i++)
-    {
-      profile->results[i].site
-          = stats == NULL ? first.sites[i] : final.sites[i];
-      profile->results[i].stats
-          = stats == NULL ? &profile->first->stats[0][i] : stats[i];
-      const SiteStats *mine = profile->results[i].stats;
-      bool is_first = mine >= profile->first->stats[0]
-                      && mine < profile->first->stats[0] + first.n;
-      profile->results[i].owner_sites
-          = is_first ? profile->first_sites : profile->deeper_sites;
-    }
+  results_make (profile, &first, stats == NULL ? &first : &final, stats);
   /* the ranking decides which sites get a picture, so it is made first */
   results_rank (profile, options->n_hot);
   verdicts_find (profile);
