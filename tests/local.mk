@@ -1,11 +1,11 @@
 # tests/local.mk - `make check' and its sisters
 #
 # A unit test test-<file>.c stands beside each .c of slice/ and links its own
-# floor's library alone (an upward call does not link).  A test of the whole
+# layer's library alone (an upward call does not link).  A test of the whole
 # links libslice.la as a program would.  All speak TAP.
 #
-# To add a unit test: its name in the list of its floor, and one line
-# `%C%_test_<file>_LDADD = $(<floor>_test_libs)'; the source follows from the
+# To add a unit test: its name in the list of its layer, and one line
+# `%C%_test_<file>_LDADD = $(<layer>_test_libs)'; the source follows from the
 # name.
 #
 # There are two tiers.  `make check' is the first, of some minutes; what takes
@@ -87,7 +87,7 @@ magazine_tests = \
 %C%_test_adapt_LDADD = $(magazine_test_libs)
 %C%_test_magazine_LDADD = $(magazine_test_libs)
 
-# Tests of floor 6 link floor 7's observers, too, for their figures.
+# Tests of the layer alloc link the observers above it, too, for their figures.
 alloc_tests = \
 	%D%/test-alloc \
 	%D%/test-block-registry \

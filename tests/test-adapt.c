@@ -218,7 +218,7 @@ test_grows_by_contention (void)
 
 /* What a depot holds of a class: chunks of a heap in no order at all. */
 static void
-leave_scattered (unsigned class_index)
+leave_fragmented (unsigned class_index)
 {
   enum { N = 40000 };
   void **blocks = g_new (void *, N);
@@ -272,18 +272,18 @@ test_gathers_in_turn (void)
 
   sli_depot_limits.bytes = SIZE_MAX;
   begin ();
-  leave_scattered (CLASS);
-  leave_scattered (OTHER);
+  leave_fragmented (CLASS);
+  leave_fragmented (OTHER);
   n_magazines = n_magazines_of (CLASS);
   n_others = n_magazines_of (OTHER);
   g_assert_cmpuint (n_magazines, >, 2 * N_AT_ONCE);
   g_assert_cmpuint (n_others, >, 2 * N_AT_ONCE);
   tick ();
   consolidate ();
-  /* The thread's previous one was scattered, too. */
+  /* The thread's previous one was fragmented, too. */
   g_assert_cmpuint (n_magazines_of (CLASS), ==, n_magazines - N_AT_ONCE + 1);
   g_assert_cmpuint (n_magazines_of (OTHER), ==, n_others);
-  sli_record_peek ()->n_consolidate = 0; /* the waves gather nothing */
+  sli_record_peek ()->n_consolidate = 0; /* the waves consolidate nothing */
   wave (CLASS, 2000); /* both still at work */
   wave (OTHER, 2000);
   n_magazines = n_magazines_of (CLASS);
@@ -294,9 +294,9 @@ test_gathers_in_turn (void)
   g_assert_cmpuint (n_magazines_of (OTHER), <, n_others);
 }
 
-/* Until the next tick 256 are gathered, and no more. */
+/* Until the next tick 256 are consolidated, and no more. */
 static void
-test_gathers_until_tick (void)
+test_consolidates_until_tick (void)
 {
   enum { N_A_TICK = 256 };
   uint64_t n_magazines, n_calls = 0;
@@ -304,7 +304,7 @@ test_gathers_until_tick (void)
   sli_depot_limits.bytes = SIZE_MAX;
   begin ();
   for (unsigned i = 0; i < 4; i++)
-    leave_scattered (CLASS + i);
+    leave_fragmented (CLASS + i);
   tick ();
   for (unsigned i = n_magazines = 0; i < 4; i++)
     n_magazines += n_magazines_of (CLASS + i);
@@ -313,7 +313,7 @@ test_gathers_until_tick (void)
   g_assert_cmpuint (n_calls, ==, 4);
   for (unsigned i = 0; i < 4; i++)
     n_magazines -= n_magazines_of (CLASS + i);
-  /* The thread's previous ones were scattered, too. */
+  /* The thread's previous ones were fragmented, too. */
   g_assert_cmpuint (n_magazines, >=, N_A_TICK - 4);
   g_assert_cmpuint (n_magazines, <=, N_A_TICK);
 }
@@ -486,7 +486,7 @@ main (int argc, char **argv)
                   test_thread_bound_of_others_magazines);
   test_add_fresh ("/slice/adapt/gathers-in-turn", test_gathers_in_turn);
   test_add_fresh ("/slice/adapt/gathers-until-tick",
-                  test_gathers_until_tick);
+                  test_consolidates_until_tick);
   test_add_fresh ("/slice/adapt/keeps-for-a-working-set",
                   test_keeps_for_a_working_set);
   test_add_fresh ("/slice/adapt/quiet-is-not-idle", test_quiet_is_not_idle);

@@ -1,4 +1,4 @@
-/* test-hooks.c - slice_set_trace_hooks(): what is told, when, and to whom
+/* test-hooks.c - slice_set_trace_hooks(): what is traced, when, and for whom
  *
  * What each layer tells is counted in whole programs by tests/trace; here is
  * how it begins and ends.
@@ -19,35 +19,35 @@ enum
   N_BLOCKS = 300
 };
 
-static unsigned n_born[N_KINDS], n_died[N_KINDS], n_moved[N_KINDS];
+static unsigned n_allocs[N_KINDS], n_frees[N_KINDS], n_reallocs[N_KINDS];
 static int n_own, n_own_ended;
-static const void *last_born;
+static const void *last_allocated;
 static size_t last_bytes;
 
 static void
-count_born (SliceTraceKind kind, const void *block, size_t bytes)
+count_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
-  __atomic_fetch_add (&n_born[kind], 1, __ATOMIC_RELAXED);
-  __atomic_store_n (&last_born, block, __ATOMIC_RELAXED);
+  __atomic_fetch_add (&n_allocs[kind], 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&last_allocated, block, __ATOMIC_RELAXED);
   __atomic_store_n (&last_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 static void
-count_died (SliceTraceKind kind, const void *block, size_t bytes)
+count_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   g_assert_nonnull (block);
   (void) bytes;
-  __atomic_fetch_add (&n_died[kind], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add (&n_frees[kind], 1, __ATOMIC_RELAXED);
 }
 
 static void
-count_moved (SliceTraceKind kind, const void *old_block, const void *block,
+count_realloc (SliceTraceKind kind, const void *old_block, const void *block,
              size_t bytes)
 {
   g_assert_nonnull (old_block);
   g_assert_nonnull (block);
   (void) bytes;
-  __atomic_fetch_add (&n_moved[kind], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add (&n_reallocs[kind], 1, __ATOMIC_RELAXED);
 }
 
 static void
@@ -57,14 +57,14 @@ count_own (bool begins)
 }
 
 static const SliceTraceHooks hooks
-    = { sizeof hooks, count_born, count_died, count_moved, count_own };
+    = { sizeof hooks, count_alloc, count_free, count_realloc, count_own };
 
 static void
 forget (void)
 {
-  memset (n_born, 0, sizeof n_born);
-  memset (n_died, 0, sizeof n_died);
-  memset (n_moved, 0, sizeof n_moved);
+  memset (n_allocs, 0, sizeof n_allocs);
+  memset (n_frees, 0, sizeof n_frees);
+  memset (n_reallocs, 0, sizeof n_reallocs);
   n_own = n_own_ended = 0;
 }
 
@@ -91,21 +91,21 @@ test_begins_after_use (void)
   slice_set_trace_hooks (&hooks);
   forget ();
   use_slices ();
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS);
-  /* A slice from before: its death is told of.  What was made before is of a
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  /* A slice from before: its free is traced.  What was made before is of a
    * layer that tells nothing. */
   slice_free1 (40, early);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
   slice_linear_alloc (linear, 30);
   slice_linear_destroy (linear);
   ralloc_size (root, 50);
   ralloc_free (root);
   for (int kind = SLICE_TRACE_CONTEXT; kind < N_KINDS; kind++)
-    g_assert_cmpuint (n_born[kind] + n_died[kind], ==, 0);
+    g_assert_cmpuint (n_allocs[kind] + n_frees[kind], ==, 0);
   /* And not of its slices either. */
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, N_BLOCKS + 1);
 }
 
 static void
@@ -113,11 +113,11 @@ test_tells_sizes (void)
 {
   void *block = slice_alloc (77);
 
-  g_assert_true (last_born == block);
+  g_assert_true (last_allocated == block);
   g_assert_cmpuint (last_bytes, ==, 77);
   slice_free1 (77, block);
   block = slice_alloc_aligned (64, 100);
-  g_assert_true (last_born == block);
+  g_assert_true (last_allocated == block);
   g_assert_cmpuint (last_bytes, ==, 100);
   slice_free_aligned (64, 100, block);
   slice_free1 (8, NULL);
@@ -131,25 +131,25 @@ static GHashTable *sizes;
 static unsigned n_sized;
 
 static void
-note_born (SliceTraceKind kind G_GNUC_UNUSED, const void *block, size_t bytes)
+note_alloc (SliceTraceKind kind G_GNUC_UNUSED, const void *block, size_t bytes)
 {
   g_hash_table_insert (sizes, (void *) block, GSIZE_TO_POINTER (bytes + 1));
 }
 
 static void
-note_died (SliceTraceKind kind, const void *block, size_t bytes)
+note_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
-  size_t born = GPOINTER_TO_SIZE (g_hash_table_lookup (sizes, block));
+  size_t traced_bytes = GPOINTER_TO_SIZE (g_hash_table_lookup (sizes, block));
 
-  g_assert_cmpuint (born, !=, 0);
+  g_assert_cmpuint (traced_bytes, !=, 0);
   if (bytes != 0)
-    g_assert_cmpuint (bytes, ==, born - 1);
+    g_assert_cmpuint (bytes, ==, traced_bytes - 1);
   n_sized += bytes != 0 && kind == SLICE_TRACE_SLICE;
   g_hash_table_remove (sizes, block);
 }
 
 static void
-note_moved (SliceTraceKind kind G_GNUC_UNUSED, const void *old_block,
+note_realloc (SliceTraceKind kind G_GNUC_UNUSED, const void *old_block,
             const void *block, size_t bytes)
 {
   g_assert_nonnull (g_hash_table_lookup (sizes, old_block));
@@ -163,7 +163,7 @@ note_own (bool begins G_GNUC_UNUSED)
 }
 
 static const SliceTraceHooks noting
-    = { sizeof noting, note_born, note_died, note_moved, note_own };
+    = { sizeof noting, note_alloc, note_free, note_realloc, note_own };
 
 typedef struct
 {
@@ -197,7 +197,7 @@ slices_of_all_sizes (void)
   g_assert_cmpuint (n_sized, ==, n);
 }
 
-/* What dies has the size that it was born with, or none. */
+/* A free has the size of its allocation, or none. */
 static void
 test_sizes_agree (void)
 {
@@ -229,8 +229,8 @@ test_own_is_paired (void)
 {
   forget ();
   slice_free1 (100000, slice_alloc (100000));
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 1);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 1);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 1);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 1);
   g_assert_cmpint (n_own, ==, 2);
   g_assert_cmpint (n_own_ended, ==, 2);
 }
@@ -249,19 +249,19 @@ test_each_call_tells (void)
   blocks[4] = slice_alloc_n (4, 10);
   blocks[5] = slice_copy (40, blocks[0]);
   blocks[6] = slice_alloc_aligned (64, 40);
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 7);
   slice_free_aligned (64, 40, blocks[6]);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 1);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 1);
   slice_free_n (4, 10, blocks[4]);
   slice_free1 (40, blocks[5]);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 3);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 3);
   slice_free_bulk (2, blocks + 2);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 5);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 5);
   *(void **) blocks[0] = blocks[1];
   *(void **) blocks[1] = NULL;
   slice_free_chain_with_offset (40, blocks[0], 0);
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 7);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 7);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 7);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 7);
 }
 
 /* What a linear arena keeps of its own, cleanups, is an object in it. */
@@ -280,13 +280,13 @@ test_linear_tells_cleanups (void)
   forget ();
   slice_linear_copy (linear, 12, "eleven long");
   g_assert_true (slice_linear_add_cleanup (linear, note_cleanup, &n_cleaned));
-  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR]
-                        - n_died[SLICE_TRACE_LINEAR],
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_LINEAR]
+                        - n_frees[SLICE_TRACE_LINEAR],
                     ==, 1);
   slice_linear_reset (linear, SLICE_KEEP_ALL);
   g_assert_cmpint (n_cleaned, ==, 1);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==,
-                    n_born[SLICE_TRACE_LINEAR]);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==,
+                    n_allocs[SLICE_TRACE_LINEAR]);
   slice_linear_destroy (linear);
 }
 
@@ -313,40 +313,40 @@ test_arenas_tell_all (void)
   slice_tlsf_destroy (tlsf);
   for (int kind = SLICE_TRACE_LINEAR; kind < N_KINDS; kind++)
     {
-      g_assert_cmpuint (n_born[kind], ==, N_BLOCKS);
-      g_assert_cmpuint (n_died[kind], ==, N_BLOCKS);
+      g_assert_cmpuint (n_allocs[kind], ==, N_BLOCKS);
+      g_assert_cmpuint (n_frees[kind], ==, N_BLOCKS);
     }
   /* Their memory is no slice of the program's; but they themselves are none
    * either. */
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 0);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, 0);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 0);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, 0);
 }
 
-/* So many were born, died and moved since the last forget(). */
+/* So many calls of each kind since the last forget(). */
 static void
-assert_told (SliceTraceKind kind, guint born, guint died, guint moved)
+assert_traced (SliceTraceKind kind, guint allocs, guint frees, guint reallocs)
 {
-  g_assert_cmpuint (n_born[kind], ==, born);
-  g_assert_cmpuint (n_died[kind], ==, died);
-  g_assert_cmpuint (n_moved[kind], ==, moved);
+  g_assert_cmpuint (n_allocs[kind], ==, allocs);
+  g_assert_cmpuint (n_frees[kind], ==, frees);
+  g_assert_cmpuint (n_reallocs[kind], ==, reallocs);
 }
 
 /* In place or, as always when a tool watches, to another one. */
 static void *
-tlsf_resize_told (SliceTlsf *tlsf, void *object, size_t size)
+tlsf_resize_traced (SliceTlsf *tlsf, void *object, size_t size)
 {
   void *resized;
 
   forget ();
   resized = slice_tlsf_resize (tlsf, object, size);
   if (resized == object)
-    assert_told (SLICE_TRACE_TLSF, 0, 0, 1);
+    assert_traced (SLICE_TRACE_TLSF, 0, 0, 1);
   else
-    assert_told (SLICE_TRACE_TLSF, 1, 1, 0);
+    assert_traced (SLICE_TRACE_TLSF, 1, 1, 0);
   return resized;
 }
 
-/* Small and large; what is freed is not told of again when the rest is. */
+/* Small and large; what is freed is not traced again when the rest is. */
 static void
 test_tlsf_tells_each (void)
 {
@@ -358,19 +358,19 @@ test_tlsf_tells_each (void)
   first = slice_tlsf_alloc (tlsf, 100);
   second = slice_tlsf_alloc_aligned (tlsf, 256, 5000);
   slice_tlsf_alloc (tlsf, 30);
-  assert_told (SLICE_TRACE_TLSF, 3, 0, 0);
-  second = tlsf_resize_told (tlsf, second, 3000);
-  second = tlsf_resize_told (tlsf, second, 4000);
-  second = tlsf_resize_told (tlsf, second, 500000);
+  assert_traced (SLICE_TRACE_TLSF, 3, 0, 0);
+  second = tlsf_resize_traced (tlsf, second, 3000);
+  second = tlsf_resize_traced (tlsf, second, 4000);
+  second = tlsf_resize_traced (tlsf, second, 500000);
   forget ();
   slice_tlsf_free (tlsf, first);
   slice_tlsf_free (tlsf, second);
-  assert_told (SLICE_TRACE_TLSF, 0, 2, 0);
+  assert_traced (SLICE_TRACE_TLSF, 0, 2, 0);
   slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
-  assert_told (SLICE_TRACE_TLSF, 0, 3, 0);
+  assert_traced (SLICE_TRACE_TLSF, 0, 3, 0);
   slice_tlsf_alloc (tlsf, 30);
   slice_tlsf_destroy (tlsf);
-  assert_told (SLICE_TRACE_TLSF, 1, 4, 0);
+  assert_traced (SLICE_TRACE_TLSF, 1, 4, 0);
 }
 
 static void
@@ -383,7 +383,7 @@ test_tlsf_fixed_tells (void)
   slice_tlsf_free (tlsf, slice_tlsf_alloc (tlsf, 10));
   slice_tlsf_alloc (tlsf, 2000);
   slice_tlsf_destroy (tlsf);
-  assert_told (SLICE_TRACE_TLSF, 2, 2, 0);
+  assert_traced (SLICE_TRACE_TLSF, 2, 2, 0);
 }
 
 /* A resized top is the same object, also in blocks of its own. */
@@ -401,22 +401,22 @@ test_stack_tells_each (void)
   top = slice_stack_resize (stack, top, 20, 40);
   top = slice_stack_resize (stack, top, 40, 100000);
   top = slice_stack_resize (stack, top, 100000, 500000);
-  assert_told (SLICE_TRACE_STACK, 3, 0, 3);
+  assert_traced (SLICE_TRACE_STACK, 3, 0, 3);
   slice_stack_release (stack, top);
   slice_stack_release (stack, second);
-  assert_told (SLICE_TRACE_STACK, 3, 2, 3);
+  assert_traced (SLICE_TRACE_STACK, 3, 2, 3);
   slice_stack_reset (stack, SLICE_KEEP_ALL);
-  assert_told (SLICE_TRACE_STACK, 3, 3, 3);
+  assert_traced (SLICE_TRACE_STACK, 3, 3, 3);
   slice_stack_alloc (stack, 20);
   slice_stack_destroy (stack);
-  assert_told (SLICE_TRACE_STACK, 4, 4, 3);
+  assert_traced (SLICE_TRACE_STACK, 4, 4, 3);
 }
 
-/* A source that says what had been told of when a piece came back. */
-static unsigned n_moved_at_unmap;
+/* A source that notes what had been traced when memory came back. */
+static unsigned n_reallocs_at_unmap;
 
 static void *
-told_map (const SliceSource *source, size_t bytes, size_t alignment)
+noting_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   void *pages = NULL;
   (void) source;
@@ -424,37 +424,38 @@ told_map (const SliceSource *source, size_t bytes, size_t alignment)
 }
 
 static void
-told_unmap (const SliceSource *source, void *pages, size_t bytes)
+noting_unmap (const SliceSource *source, void *pages, size_t bytes)
 {
   (void) source;
   (void) bytes;
-  n_moved_at_unmap = n_moved[SLICE_TRACE_STACK];
+  n_reallocs_at_unmap = n_reallocs[SLICE_TRACE_STACK];
   free (pages);
 }
 
-/* A block of the object's own goes back after its move was told of, not
- * before: another thread may be told of a birth there. */
+/* A dedicated block goes back after the realloc was traced, not before:
+ * another thread may be given the same memory. */
 static void
 test_stack_tells_before_unmap (void)
 {
   static const SliceSource source
-      = { .name = "told", .map = told_map, .unmap = told_unmap };
+      = { .name = "noting", .map = noting_map, .unmap = noting_unmap };
   SliceArenaOptions options = { .source = &source };
   SliceStack *stack = slice_stack_new (&options);
   void *top;
 
   forget ();
-  n_moved_at_unmap = 0;
+  n_reallocs_at_unmap = 0;
   top = slice_stack_alloc (stack, 100000);
   top = slice_stack_resize (stack, top, 100000, 500000);
   g_assert_nonnull (top);
-  assert_told (SLICE_TRACE_STACK, 1, 0, 1);
-  g_assert_cmpuint (n_moved_at_unmap, ==, 1);
+  assert_traced (SLICE_TRACE_STACK, 1, 0, 1);
+  g_assert_cmpuint (n_reallocs_at_unmap, ==, 1);
   slice_stack_destroy (stack);
 }
 
-/* What is the library's own is told as such where it is not a call of the
- * program's: the spans that arenas share, and a large node that grows. */
+/* What the library allocates for itself is traced as such where no call of the
+ * program asks for it: the spans that arenas share, and a large node that
+ * grows. */
 static void
 test_own_elsewhere (void)
 {
@@ -488,13 +489,13 @@ test_pool_tells_each (void)
   for (int i = 0; i < N_BLOCKS; i++)
     last = slice_pool_alloc (pool);
   slice_pool_free (pool, last);
-  assert_told (SLICE_TRACE_POOL, N_BLOCKS, 1, 0);
+  assert_traced (SLICE_TRACE_POOL, N_BLOCKS, 1, 0);
   slice_pool_reset (pool, SLICE_KEEP_ALL);
-  assert_told (SLICE_TRACE_POOL, N_BLOCKS, N_BLOCKS, 0);
+  assert_traced (SLICE_TRACE_POOL, N_BLOCKS, N_BLOCKS, 0);
   slice_pool_free (pool, slice_pool_alloc (pool));
   slice_pool_alloc (pool);
   slice_pool_destroy (pool);
-  assert_told (SLICE_TRACE_POOL, N_BLOCKS + 2, N_BLOCKS + 2, 0);
+  assert_traced (SLICE_TRACE_POOL, N_BLOCKS + 2, N_BLOCKS + 2, 0);
 }
 
 /* A mark in a mark, and an object that is resized beyond one. */
@@ -514,23 +515,23 @@ test_rollback_tells_some (void)
   slice_linear_alloc (linear, 8);
   object = slice_linear_resize (linear, object, 8, 400);
   g_assert_nonnull (object);
-  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 4);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 1);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_LINEAR], ==, 4);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 1);
   object = slice_linear_resize (linear, object, 400, 300);
   /* Where a tool watches, what shrinks is another object. */
-  n_copies = n_born[SLICE_TRACE_LINEAR] - 4;
-  g_assert_cmpuint (n_moved[SLICE_TRACE_LINEAR] + n_copies, ==, 1);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 1 + n_copies);
+  n_copies = n_allocs[SLICE_TRACE_LINEAR] - 4;
+  g_assert_cmpuint (n_reallocs[SLICE_TRACE_LINEAR] + n_copies, ==, 1);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 1 + n_copies);
   slice_linear_rollback (linear, inner);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 3 + n_copies);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 3 + n_copies);
   object = slice_linear_alloc (linear, 8);
   g_assert_true (slice_linear_free_last (linear, object, 8));
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
   slice_linear_rollback (linear, outer);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 4 + n_copies);
   slice_linear_destroy (linear);
-  g_assert_cmpuint (n_born[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
-  g_assert_cmpuint (n_died[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_LINEAR], ==, 5 + n_copies);
 }
 
 /* Is the inline code let in at all, with these options and this tool? */
@@ -574,12 +575,12 @@ test_other_threads_follow (void)
   forget ();
   g_atomic_int_set (&turn, 2);
   turn_wait (3);
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
-  g_assert_cmpuint (n_died[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_frees[SLICE_TRACE_SLICE], ==, N_BLOCKS);
   slice_set_trace_hooks (NULL);
   g_atomic_int_set (&turn, 4);
   g_assert_cmpint (pthread_join (thread, NULL), ==, 0);
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, N_BLOCKS);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, N_BLOCKS);
   slice_set_trace_hooks (&hooks);
 }
 
@@ -623,10 +624,10 @@ test_set_and_taken_away_at_once (void)
       meet (2 * i + 2);
       slice_free1 (40, slice_alloc (40));
       slice_free1 (40, slice_alloc (40));
-      if (n_born[SLICE_TRACE_SLICE] == 0)
+      if (n_allocs[SLICE_TRACE_SLICE] == 0)
         g_assert_true ((slice_tls_v1 != zero_entries) == is_inline);
       else
-        g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 2);
+        g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 2);
     }
   pthread_join (thread, NULL);
   slice_set_trace_hooks (&hooks);
@@ -648,7 +649,7 @@ test_ends (void)
   slice_stack_alloc (stack, 10);
   slice_stack_destroy (stack);
   for (int kind = 0; kind < N_KINDS; kind++)
-    g_assert_cmpuint (n_born[kind] + n_died[kind], ==, 0);
+    g_assert_cmpuint (n_allocs[kind] + n_frees[kind], ==, 0);
 }
 
 /* Made for another version: as if nothing had been said. */
@@ -656,12 +657,13 @@ static void
 test_refuses_others (void)
 {
   static const SliceTraceHooks others
-      = { sizeof others - 1, count_born, count_died, count_moved, count_own };
+      = { sizeof others - 1, count_alloc, count_free, count_realloc,
+          count_own };
 
   forget ();
   slice_set_trace_hooks (&others);
   use_slices ();
-  g_assert_cmpuint (n_born[SLICE_TRACE_SLICE], ==, 0);
+  g_assert_cmpuint (n_allocs[SLICE_TRACE_SLICE], ==, 0);
 }
 
 int

@@ -536,7 +536,7 @@ same_leaf (const void *a, const void *b)
 /* The cache has the first two extents until they are unmapped.  With 32 bits
  * extents are small, and the last run is in a third, which is not cached. */
 static void
-test_own_extents (void)
+test_extent_cache (void)
 {
   enum { N = 200 };
   void *record, *runs[N];
@@ -1233,7 +1233,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/idle-by-age", test_idle_by_age);
   test_add_fresh ("/slice/page/trim-ends-huge-pages",
                   test_trim_ends_huge_pages);
-  test_add_fresh ("/slice/page/own-extents", test_own_extents);
+  test_add_fresh ("/slice/page/extent-cache", test_extent_cache);
   test_add_fresh ("/slice/page/huge-early", test_huge_early);
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
   test_add_fresh ("/slice/page/plain-count", test_plain_count);

@@ -944,8 +944,7 @@ report_of (void (*print) (FILE *, const void *), const void *node)
   return text;
 }
 
-/* Sizes are whole rooms of their class, so that the text is the same in
- * every mode. */
+/* Each size fills its class, so that the text is the same in every mode. */
 static void *
 make_report_tree (void)
 {

@@ -1,9 +1,9 @@
 /* test-ralloc-hooks.c - what contexts tell the hooks, node by node
  *
  * The hooks are set before the first root and keep a table of the nodes that
- * live by what they were told: a birth of what lives, a death of what does
- * not, or a node left over after its tree has gone, and the test fails.  Each
- * mode of the library has a process of its own.
+ * are alive.  The test fails if a node is traced as allocated while it is in
+ * the table, as freed while it is not, or is left over after its tree has
+ * gone.  Each mode of the library has a process of its own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,63 +21,63 @@ enum
 
 /* address -> bytes; nothing in it is the library's. */
 static GHashTable *living;
-static size_t n_born, n_died, n_moved;
+static size_t n_allocs, n_frees, n_reallocs;
 
 static void
-hear_born (SliceTraceKind kind, const void *block, size_t bytes)
+note_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   g_assert_cmpint (kind, ==, SLICE_TRACE_CONTEXT);
   g_assert_true (g_hash_table_insert (living, (void *) (uintptr_t) block,
                                       GSIZE_TO_POINTER (bytes)));
-  n_born++;
+  n_allocs++;
 }
 
 static void
-hear_died (SliceTraceKind kind, const void *block, size_t bytes)
+note_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   g_assert_cmpint (kind, ==, SLICE_TRACE_CONTEXT);
   g_assert_cmpuint (bytes, ==, 0);
   g_assert_true (g_hash_table_remove (living, block));
-  n_died++;
+  n_frees++;
 }
 
 static void
-hear_moved (SliceTraceKind kind, const void *old_block, const void *block,
+note_realloc (SliceTraceKind kind, const void *old_block, const void *block,
             size_t bytes)
 {
   g_assert_cmpint (kind, ==, SLICE_TRACE_CONTEXT);
   g_assert_true (g_hash_table_remove (living, old_block));
   g_assert_true (g_hash_table_insert (living, (void *) (uintptr_t) block,
                                       GSIZE_TO_POINTER (bytes)));
-  n_moved++;
+  n_reallocs++;
 }
 
 static void
-hear_own (bool begins)
+note_own (bool begins)
 {
   (void) begins;
 }
 
 static const SliceTraceHooks hooks
-    = { sizeof hooks, hear_born, hear_died, hear_moved, hear_own };
+    = { sizeof hooks, note_alloc, note_free, note_realloc, note_own };
 
-/* Of n births and deaths since the last time, none is missing. */
+/* n allocations and n frees since the last time, and none is missing. */
 static void
-assert_told (size_t n)
+assert_traced (size_t n)
 {
-  g_assert_cmpuint (n_born, ==, n);
-  g_assert_cmpuint (n_died, ==, n);
+  g_assert_cmpuint (n_allocs, ==, n);
+  g_assert_cmpuint (n_frees, ==, n);
   g_assert_cmpuint (g_hash_table_size (living), ==, 0);
-  n_born = n_died = n_moved = 0;
+  n_allocs = n_frees = n_reallocs = 0;
 }
 
 static bool
 lives (const void *node, size_t bytes)
 {
-  void *told;
+  void *traced;
 
-  return g_hash_table_lookup_extended (living, node, NULL, &told)
-         && GPOINTER_TO_SIZE (told) == bytes;
+  return g_hash_table_lookup_extended (living, node, NULL, &traced)
+         && GPOINTER_TO_SIZE (traced) == bytes;
 }
 
 /* --- trees --------------------------------------------------------------- */
@@ -136,7 +136,7 @@ test_trees (void)
   for (size_t i = 0; i < G_N_ELEMENTS (fan_outs); i++)
     {
       ralloc_free (tree_new (fan_outs[i]));
-      assert_told (N_NODES + 1);
+      assert_traced (N_NODES + 1);
     }
 }
 
@@ -150,9 +150,9 @@ test_single_nodes (void)
       ralloc_free (nodes[i]);
       g_assert_false (g_hash_table_contains (living, nodes[i]));
     }
-  g_assert_cmpuint (n_died, ==, N_NODES);
+  g_assert_cmpuint (n_frees, ==, N_NODES);
   ralloc_free (root);
-  assert_told (N_NODES + 1);
+  assert_traced (N_NODES + 1);
 }
 
 static void
@@ -161,10 +161,10 @@ test_free_children (void)
   void *root = tree_new (FAN_OUT);
 
   ralloc_free_children (root);
-  g_assert_cmpuint (n_died, ==, N_NODES);
+  g_assert_cmpuint (n_frees, ==, N_NODES);
   g_assert_cmpuint (g_hash_table_size (living), ==, 1);
   ralloc_free (root);
-  assert_told (N_NODES + 1);
+  assert_traced (N_NODES + 1);
 }
 
 /* --- nodes that are unusual ---------------------------------------------- */
@@ -172,7 +172,7 @@ test_free_children (void)
 static void
 destructor (void *node)
 {
-  /* Not told of before it runs; its own child is told of, too. */
+  /* Not traced before it runs; its own child is traced, too. */
   g_assert_true (g_hash_table_contains (living, node));
   g_assert_nonnull (ralloc_size (node, 50));
 }
@@ -186,7 +186,7 @@ test_destructors (void)
   for (size_t i = 0; i < N_NODES; i += 7, n++)
     ralloc_set_destructor (nodes[i], destructor);
   ralloc_free (root);
-  assert_told (N_NODES + 1 + n);
+  assert_traced (N_NODES + 1 + n);
 }
 
 static void *doomed;
@@ -199,7 +199,7 @@ free_doomed (void *node)
 }
 
 /* A destructor frees what another walk is to keep, and what it goes through:
- * each is told of by one of the two. */
+ * each is traced by one of the two. */
 static void
 test_frees_in_frees (void)
 {
@@ -211,9 +211,9 @@ test_frees_in_frees (void)
   ralloc_set_destructor (child, free_doomed);
   doomed = kept;
   ralloc_free_children (kept);
-  g_assert_cmpuint (n_died, ==, 3);
+  g_assert_cmpuint (n_frees, ==, 3);
   ralloc_free (root);
-  assert_told (4);
+  assert_traced (4);
 
   root = ralloc_context (NULL);
   kept = ralloc_size (root, 10);
@@ -221,7 +221,7 @@ test_frees_in_frees (void)
   ralloc_set_destructor (child, free_doomed);
   doomed = root;
   ralloc_free (kept);
-  assert_told (3);
+  assert_traced (3);
 }
 
 static bool
@@ -231,7 +231,7 @@ refuses (void *node)
   return true;
 }
 
-/* What stays is not told of as dead. */
+/* No free is traced of what stays. */
 static void
 test_refusals (void)
 {
@@ -242,11 +242,11 @@ test_refusals (void)
   ralloc_size (stays, 10);
   ralloc_set_refusing_destructor (stays, refuses);
   ralloc_free (top);
-  g_assert_cmpuint (n_died, ==, 1);
+  g_assert_cmpuint (n_frees, ==, 1);
   g_assert_true (lives (stays, 10));
   ralloc_set_refusing_destructor (stays, NULL);
   ralloc_free (root);
-  assert_told (4);
+  assert_traced (4);
 }
 
 static void
@@ -263,9 +263,9 @@ test_sizes (void)
       node = reralloc_size (root, node, sizes[i]);
       g_assert_true (lives (node, sizes[i]));
     }
-  g_assert_cmpuint (n_moved, ==, G_N_ELEMENTS (sizes));
+  g_assert_cmpuint (n_reallocs, ==, G_N_ELEMENTS (sizes));
   ralloc_free (root);
-  assert_told (3);
+  assert_traced (3);
 }
 
 static void
@@ -277,9 +277,9 @@ test_limits (void)
   g_assert_true (ralloc_set_limit (root, 20000));
   while (ralloc_size (root, 100) != NULL)
     n++;
-  g_assert_cmpuint (n_born, ==, n);
+  g_assert_cmpuint (n_allocs, ==, n);
   ralloc_free (root);
-  assert_told (n);
+  assert_traced (n);
 }
 
 /* Handles and objects. */
@@ -299,7 +299,7 @@ test_linear_and_gc (void)
         ralloc_gc_free (object);
     }
   ralloc_free (root);
-  assert_told (403);
+  assert_traced (403);
 }
 
 /* --- modes --------------------------------------------------------------- */

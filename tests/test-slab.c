@@ -655,12 +655,12 @@ typedef struct
   void *apart[EACH];    /* every other one */
   void *large[EACH];    /* 64 bytes, every other one */
   uint16_t tag;
-} Dealt;
+} Interleaved;
 
 static void
 examine_apart (unsigned index G_GNUC_UNUSED, void *data)
 {
-  Dealt *d = data;
+  Interleaved *d = data;
 
   if (sli_tls_tag () == d->tag)
     return; /* rare: the two threads have the same tag */
@@ -674,10 +674,10 @@ examine_apart (unsigned index G_GNUC_UNUSED, void *data)
 }
 
 static void
-test_taker (void)
+test_last_allocator (void)
 {
   void *chunks[2 * EACH], *strange[EACH] = { NULL };
-  Dealt d;
+  Interleaved d;
 
   begin ();
   g_assert_cmpuint (
@@ -696,7 +696,8 @@ test_taker (void)
   d.tag = sli_tls_tag ();
   test_gang (1, examine_apart, &d);
   g_assert_cmpint (
-      sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart), ==, d.tag == 0);
+      sli_last_allocator_is_remote (SMALL_CLASS, EACH, d.apart), ==,
+      d.tag == 0);
   /* Holes and foreign addresses do no harm: the slab layer reports them. */
   for (int i = 0; i < EACH; i += 3)
     strange[i] = chunks + i;
@@ -836,7 +837,7 @@ main (int argc, char **argv)
                   death_twice_in_one_call);
   test_add_death ("/slice/slab/death/never-allocated", death_never_allocated);
   test_add_death ("/slice/slab/death/no-slab", death_no_slab);
-  test_add_fresh ("/slice/slab/taker", test_taker);
+  test_add_fresh ("/slice/slab/last-allocator", test_last_allocator);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
   test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);

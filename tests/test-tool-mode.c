@@ -24,7 +24,7 @@ __sanitizer_print_stack_trace (void)
 {
 }
 
-/* One that is told of the pool's blocks, with force-pool=2. */
+/* One that learns of the pool's blocks, with force-pool=2. */
 void __msan_allocated_memory (const volatile void *start, size_t bytes);
 
 void
@@ -95,8 +95,8 @@ test_forced (void)
   slice_free1 (40, block);
 }
 
-/* The pool, and a tool that is told of its blocks: large ones are malloc's, and
- * told of by malloc. */
+/* The pool, and a tool that learns of its blocks from the library; large ones
+ * are malloc's, and malloc reports them. */
 static void
 test_told (void)
 {

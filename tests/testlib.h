@@ -1,6 +1,6 @@
 /* testlib.h - what the tests share
  *
- * Nothing of the library is called here, so that the tests of every floor can
+ * Nothing of the library is called here, so that the tests of every layer can
  * link it.
  *
  * A test of the allocator wants a process in which no block was asked for

@@ -20,7 +20,7 @@ enum
   /* Left out at the end of an extent: a header of a node has 32 bytes and
    * could cross the end.  So behind each multiple of 16 that is found in the
    * cache, 32 bytes may be read. */
-  OWN_EXTENT_END_BYTES = 16
+  CACHED_EXTENT_END_BYTES = 16
 };
 
 /* The first two extents, a small and a large one, hold the whole of most

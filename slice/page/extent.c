@@ -103,7 +103,7 @@ COMMON_TEXT static void
 extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
 {
   Region *first = start;
-  Extent *extent = &first->own_extent;
+  Extent *extent = &first->extent_record;
 
   assert_held (&sli_page.lock);
   assert_here (region_of (start) == start);
@@ -116,7 +116,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_zeroed = is_zeroed;
   extent->is_huge = is_huge;
   extent->is_permanent = link_is_alone (&sli_page.extents);
-  extent_cache_add (start, bytes - OWN_EXTENT_END_BYTES);
+  extent_cache_add (start, bytes - CACHED_EXTENT_END_BYTES);
   link_after (&extent->link, &sli_page.extents);
   sli_page.unfinished = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);

@@ -69,7 +69,7 @@ typedef struct
 {
   Link link;           /* in the ring of its state (P1) */
   Extent *extent;      /* in the first region of the extent */
-  Extent own_extent;   /* used in the first region of an extent only */
+  Extent extent_record; /* used in the first region of an extent only */
   RegionState state;
   uint32_t n_granules; /* all, those of the header and the tags too */
   uint32_t n_header;   /* those of the header and the tags */

@@ -73,7 +73,7 @@ below (Worker *worker, unsigned n)
 }
 
 _Noreturn static void
-complain (const char *what)
+report_failure (const char *what)
 {
   printf ("not ok - %s\n", what);
   fflush (stdout);
@@ -98,7 +98,7 @@ let_go (Held *place)
     return;
   if (place->block[0] != (unsigned char) place->size
       || place->block[place->size - 1] != (unsigned char) place->size)
-    complain ("a block was written to by another");
+    report_failure ("a block was written to by another");
   slice_free1 (place->size, place->block);
   place->block = NULL;
 }
@@ -224,7 +224,7 @@ resident_bytes (void)
   unsigned long pages = 0;
 
   if (file == NULL || fscanf (file, "%*u %lu", &pages) != 1)
-    complain ("/proc/self/statm can't be read");
+    report_failure ("/proc/self/statm can't be read");
   fclose (file);
   return pages * (size_t) sysconf (_SC_PAGESIZE);
 }
@@ -248,13 +248,13 @@ static void
 compare (const Left *first, const Left *last, size_t spare_bytes)
 {
   if (slice_validate (NULL) != NULL)
-    complain (slice_validate (NULL));
+    report_failure (slice_validate (NULL));
   if (last->n_live != first->n_live)
-    complain ("blocks are lost");
+    report_failure ("blocks are lost");
   if (last->n_slabs > first->n_slabs)
-    complain ("slabs are left");
+    report_failure ("slabs are left");
   if (last->held_bytes > first->held_bytes + spare_bytes)
-    complain ("pages are left");
+    report_failure ("pages are left");
 }
 
 static void
@@ -312,7 +312,7 @@ run_mode (const char *mode)
             + (first.resident_bytes / 20 > RESIDENT_BYTES_LEAST
                    ? first.resident_bytes / 20
                    : RESIDENT_BYTES_LEAST))
-    complain ("more memory is resident than after the first rounds");
+    report_failure ("more memory is resident than after the first rounds");
 }
 
 /* In a process of its own; true if it found nothing. */

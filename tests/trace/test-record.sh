@@ -48,7 +48,7 @@ check_order () # trace
 t=$work/recorded
 
 # How often each of these was allocated: operation, size.
-born () # trace, operation, size
+allocs_of () # trace, operation, size
 {
   "$trace" dump "$1" | awk -v op="$2" -v size="$3" '
     $3 == op && $5 == size { n++ } END { print n + 0 }'
@@ -146,7 +146,7 @@ do
     *) wanted=0;;
   esac
   equal "end-$how-status" $status $wanted
-  equal "end-$how-events" "$(born "$t" malloc 100)" 1000
+  equal "end-$how-events" "$(allocs_of "$t" malloc 100)" 1000
   equal "end-$how-cut" "$(info "$t" cut)" process
 done
 record "$t" "$clients/ends" status
@@ -198,8 +198,8 @@ do
     "$(info "$t" recorded)"
   # each thread under its own number, with all that it did
   equal "threads-$threads-each" "$("$trace" dump "$t" | awk '
-    $3 == "malloc" { born[$2]++ } $3 == "free" { freed[$2]++ }
-    END { for (i in born) if (born[i] >= 100) n[born[i]]++
+    $3 == "malloc" { n_of[$2]++ } $3 == "free" { freed[$2]++ }
+    END { for (i in n_of) if (n_of[i] >= 100) n[n_of[i]]++
           for (i in freed) if (freed[i] >= 49000) enders++
           for (i in n) print n[i], i
           print enders + 0 }' | tr '\n' ' ')" "$threads 50000 $threads "
@@ -214,8 +214,8 @@ do
   equal "child-$how-status" $? 0
   set -- "$t".*
   equal "child-$how-files" $# 1
-  equal "child-$how-events" "$(born "$1" malloc 100)" 700
-  equal "parent-$how-events" "$(born "$t" malloc 100)" 1000
+  equal "child-$how-events" "$(allocs_of "$1" malloc 100)" 700
+  equal "parent-$how-events" "$(allocs_of "$t" malloc 100)" 1000
   equal "child-$how-order" "$(check_order "$t")" "0 0"
   "$trace" patterns "$1" -o "$work/child.json"
   equal "child-$how-site" "$(json "$work/child.json" sites.0.name)" allocate
@@ -233,7 +233,7 @@ set -- "$t".*
 found=0
 for file
 do
-  [ "$(born "$file" malloc 100)" = 1000 ] && found=1
+  [ "$(allocs_of "$file" malloc 100)" = 1000 ] && found=1
 done
 equal follow $found 1
 
