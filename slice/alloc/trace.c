@@ -46,16 +46,18 @@ traced_free (size_t size, void *block, const void *site)
 
 /* --- setting ------------------------------------------------------------- */
 
-/* Where there is a checking mode its calls are what is asked in the end; it
- * keeps the inline code out by itself. */
+/* Leads the entries to the hooks, if there are any, or back.  The functions of
+ * the hooks call `untraced' in turn: those of the checking mode, if one is on.
+ * A checking mode has no inline path in any case. */
 static bool
 dispatch_follow_once (void)
 {
   bool is_traced = trace_hooks () != NULL;
   const CheckingCalls *untraced = &sli_dispatch.untraced;
 
-  /* One after the other: what calls the old one of a pair and the new one of
-   * another has its block all the same. */
+  /* The pointers change one after the other.  A thread that meanwhile sees some
+   * old and some new ones allocates and frees correctly: only tracing
+   * differs. */
   STORE_RELEASE (&sli_dispatch.calls.alloc_any,
                  is_traced ? traced_alloc : untraced->alloc_any);
   STORE_RELEASE (&sli_dispatch.calls.try_alloc_any,
@@ -67,8 +69,8 @@ dispatch_follow_once (void)
   return is_traced;
 }
 
-/* Hooks that are set and taken away at once: the last call must have
- * seen what they are in the end. */
+/* Two threads may set and clear the hooks at the same time.  The entries must
+ * end in the state of the last change, so look again after each pass. */
 COMMON_TEXT void
 sli_trace_follow_hooks (void)
 {
@@ -82,8 +84,9 @@ sli_trace_follow_hooks (void)
   while ((trace_hooks () != NULL) != is_traced);
 }
 
-/* Hooks that were set meanwhile have found that all was ready, or are found
- * here. */
+/* Called once the layers are ready.  Hooks that a thread sets at this moment
+ * are not lost: either it sees that the layers are ready, or this call sees its
+ * hooks. */
 COMMON_TEXT void
 sli_trace_follow (void)
 {
@@ -103,7 +106,8 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
     sli_trace_follow_hooks ();
 }
 
-/* The recorder's, if there is one: it wants to know whose frames ours are. */
+/* Defined by the recorder, if one is preloaded.  By the address of code inside
+ * this library it tells our frames from the program's. */
 extern const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside)
     __attribute__ ((weak));
 

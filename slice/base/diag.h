@@ -43,9 +43,9 @@ typedef struct
   size_t given_bytes; /* the call's; DIAG_SIZE_UNKNOWN if it takes none */
   size_t real_bytes;  /* what its size is in truth */
   const char *words;  /* some more, for people */
-  const void *wrong;  /* bytes that are not all as they were left, */
-  size_t n_wrong;     /* at least one, */
-  uint8_t expected;   /* which is this */
+  const void *wrong;  /* bytes of which some were overwritten; NULL: none */
+  size_t n_wrong;     /* so many bytes, at least 1 */
+  uint8_t expected;   /* the value that each should have */
   BlockSites sites;
 } BlockFacts;
 
@@ -53,8 +53,8 @@ typedef struct
  * NULL if it is the call that is wrong, not a block. */
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const BlockFacts *block);
-/* From now on messages call slice_alloc() and slice_free1() by these names: of
- * the layer whose calls they serve. */
+/* Sets the names that messages use for slice_alloc() and slice_free1(), where
+ * slices serve the calls of a layer above (malloc and free, for instance). */
 void sli_diag_rename (const char *alloc_name, const char *free_name);
 /* An invariant does not hold (see check.h). */
 _Noreturn void sli_diag_broken (const char *file, int line,

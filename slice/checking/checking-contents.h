@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* The end of the program: a free chunk was written to. */
+/* Ends the program: a free chunk was written to. */
 _Noreturn void sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes,
                                                size_t size,
                                                const char *operation);
@@ -23,7 +23,7 @@ _Noreturn void sli_checking_report_overrun (const char *block, size_t size,
                                             const char *operation);
 bool sli_checking_zones_are_whole (const char *block, size_t size,
                                    size_t chunk_bytes);
-/* Returns if both red zones around a block are whole. */
+/* Ends the program unless both red zones around a block are whole. */
 void sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
                                const char *operation);
 

@@ -145,8 +145,8 @@ call_end (ThreadRecord *record)
 
 /* --- checking-report.c --- */
 
-/* The end of the program, with what is known of the block: it lives, and is
- * freed with another size or not by the function that it is to be freed by. */
+/* Ends the program and says what is known of the block: it is live, and is
+ * freed with another size or by the wrong function. */
 _Noreturn void sli_checking_report_size (uint16_t tag, size_t size,
                                          const void *block,
                                          const char *operation);

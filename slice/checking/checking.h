@@ -70,7 +70,7 @@ void sli_checking_check_all (void);
 void sli_checking_note_aligned (void *block);
 void sli_checking_unnote_aligned (size_t size, void *block,
                                   const char *operation);
-/* The end of the program: that address in a slab is freed as a malloc. */
+/* Ends the program: an address in a slab is freed as a block of malloc. */
 _Noreturn void sli_checking_report_free (size_t size, const void *block,
                                          const char *operation);
 

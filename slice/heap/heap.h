@@ -95,7 +95,7 @@ size_t sli_heap_block_bytes (const void *block, const char *operation,
 size_t sli_heap_large_room (const void *block);
 /* What is in none of our memory: in the checking modes no block. */
 void sli_heap_check_foreign (const void *block, const char *operation);
-/* The end of the program: a block that does not live. */
+/* Ends the program: the block is not live. */
 _Noreturn void sli_heap_report (ErrorNumber number, const void *block,
                                 const char *operation);
 

@@ -57,8 +57,9 @@ void sli_unlock (Lock *lock);
  * others, always. */
 bool sli_lock_rank_held (int rank);
 
-/* For the schedule explorer alone, whose threads are all in one: the ranks of
- * the thread that goes on; returns those of the one that stops. */
+/* For the schedule explorer alone, which runs several threads of its own in
+ * one of the system: sets the ranks that the resumed thread holds, and returns
+ * those of the suspended one. */
 unsigned sli_lock_switch_held (unsigned ranks);
 
 /* For fork.c: lock and unlock without a look at the rank. */
