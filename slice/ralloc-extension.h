@@ -70,9 +70,13 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  * node that the program freed, or becomes a root if that had none; with
  * ralloc_free_children (ctx) it becomes a child of ctx, or stays one.  A node
  * that holds a reference, or has such a node below it, is asked before what it
- * keeps is freed.  The function may free other nodes, add children, or steal its node away, which
- * keeps it.  If it frees the parent of its node, the node is kept, whatever it
- * returns, and moves as if it had refused.
+ * keeps is freed.  A child that refuses and is held by others moves to the
+ * oldest of these that survives, and is not asked; so it is asked when the last
+ * of them lets it go.
+ * The function may free other nodes, add children, or steal its node away,
+ * which keeps it.  What its node holds, or a node below, survives such a free
+ * as long as its node does.  If it frees the parent of its node, the node is
+ * kept, whatever it returns, and moves as if it had refused.
  * A node may have a destructor as well, which runs when the node is freed.
  *
  * Threads: tree.  Source: talloc_set_destructor().

@@ -16,6 +16,7 @@ ralloc_tests = \
 	tests/test-ralloc-model \
 	tests/test-ralloc-pointers \
 	tests/test-ralloc-random \
+	tests/test-ralloc-references \
 	tests/test-ralloc-report \
 	tests/test-ralloc-slack \
 	tests/test-ralloc-string \
@@ -37,6 +38,7 @@ tests_test_ralloc_misuse_LDADD = $(slice_test_libs)
 tests_test_ralloc_model_LDADD = $(slice_test_libs)
 tests_test_ralloc_pointers_LDADD = $(slice_test_libs)
 tests_test_ralloc_random_LDADD = $(slice_test_libs)
+tests_test_ralloc_references_LDADD = $(slice_test_libs)
 tests_test_ralloc_report_LDADD = $(slice_test_libs)
 tests_test_ralloc_oom_LDADD = $(slice_test_libs)
 tests_test_ralloc_slack_LDADD = $(slice_test_libs)

@@ -156,7 +156,8 @@ struct Extension
       Extension *from;           /* what it may save */
     } search;
   };
-  uintptr_t search_serial;       /* the last search that met it */
+  uintptr_t search_serial;       /* what the last search found of it: see
+                                    ralloc/ralloc-free-search.c */
 };
 
 /* --- the mode ------------------------------------------------------------ */
@@ -436,6 +437,11 @@ context_has_suspended (void)
 void sli_context_walks_moved (void *old, void *payload);
 /* User code has given nodes another parent. */
 void sli_context_walks_stolen (void);
+/* User code gives a node another parent (or `to' is NULL), a holder or a
+ * refusing destructor: what walks know of nodes that go may end. */
+void sli_context_walks_touched (const void *payload, const void *to);
+/* A record is freed that a search which waits may have met. */
+void sli_context_searches_leave (const Extension *extension);
 /* A node that was to stay among those that are freed is no more there. */
 void sli_context_walks_left (Extension *extension);
 /* The dying trees below a node: the bytes that they hold, and their flags. */

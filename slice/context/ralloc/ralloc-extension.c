@@ -59,6 +59,8 @@ sli_context_unextend (Node *node)
 
   if (UNLIKELY (extension->stays))
     sli_context_walks_left (extension);
+  if (UNLIKELY (extension->search_serial != 0) && context_has_suspended ())
+    sli_context_searches_leave (extension);
   name_drop (extension);
   sli_limit_drop (extension);
   sli_reference_target_freed (extension);
@@ -126,6 +128,8 @@ ralloc_set_refusing_destructor (const void *ptr, bool (*refuses) (void *))
   if (extension == NULL)
     return false;
   extension->refuses = refuses;
+  if (context_has_suspended ())
+    sli_context_walks_touched (ptr, NULL);
   return true;
 }
 

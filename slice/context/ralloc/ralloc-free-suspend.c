@@ -25,14 +25,14 @@ sli_free_suspend (Walk *walk, void *at)
   __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
   /* (This fails if the system has no key left: then the walk does not learn
    * what the destructor frees above it.) */
-  sli_tls_set_word (walk);
+  if (!sli_tls_set_word (walk))
+    search_forget (&walk->search);
 }
 
 CONTEXT_TEXT void
 sli_free_resume (Walk *walk)
 {
   sli_tls_set_word (walk->outer);
-  walk->search_serial = 0;
   walk->is_changed = true;
   __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
 }
@@ -105,6 +105,7 @@ keep_take (Walk *walk, const char *operation)
       return;
   walk_detach (walk, walk->keep, node_of (walk->keep), operation);
   walk->keep = NULL;
+  search_forget (&walk->search); /* what stayed goes, too */
 }
 
 /* What the walk still frees is no longer below the old fallback parent. */
@@ -159,11 +160,14 @@ CONTEXT_TEXT COLD void
 sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
                        const char *operation)
 {
+  Search search = walk->search;
+
   walk_settle_limits (walk, walk->at);
   walk->outer = sli_tls_word ();
   sli_tls_set_word (walk);
   sli_context_steal (to, node_of (extension->owner), extension->owner,
                      operation);
+  walk->search = search; /* it knows of its own moves */
   sli_context_walks_stolen ();
   sli_tls_set_word (walk->outer);
 }
@@ -215,11 +219,51 @@ sli_context_walks_left (Extension *extension)
 {
   extension->stays = false;
   for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
-    if (walk->stayed == extension->owner)
-      {
-        walk->stayed = NULL;
-        walk->is_changed = true;
-      }
+    {
+      search_forget (&walk->search); /* what it holds may go */
+      if (walk->stayed == extension->owner)
+        {
+          walk->stayed = NULL;
+          walk->is_changed = true;
+        }
+    }
+}
+
+/* --- what walks know of their dying sets --------------------------------- */
+
+/* May a node, or one below it, go with a dying set, perhaps after it was
+ * asked? */
+static bool
+may_go (const void *payload)
+{
+  const void *at = payload;
+
+  for (; at != NULL; at = node_parent (node_of (at)))
+    if (node_of (at)->pprev == NODE_DYING || is_asked (at)
+        || sli_free_keeps_outside (at))
+      return true;
+  return false;
+}
+
+CONTEXT_TEXT COLD void
+sli_context_walks_touched (const void *payload, const void *to)
+{
+  Walk *walk = sli_tls_word ();
+
+  while (walk != NULL && walk->search.known == 0)
+    walk = walk->outer;
+  if (walk == NULL || (!may_go (payload) && !may_go (to)))
+    return;
+  for (; walk != NULL; walk = walk->outer)
+    search_forget (&walk->search);
+}
+
+CONTEXT_TEXT COLD void
+sli_context_searches_leave (const Extension *extension)
+{
+  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
+    if (search_has (&walk->search, extension))
+      search_drop (&walk->search);
 }
 
 /* --- limits above dying trees -------------------------------------------- */

@@ -14,8 +14,8 @@
  * collected blocks, so user code finds every list whole.
  *
  * How blocks are freed: ralloc-free-blocks.c; which nodes survive:
- * ralloc-free-survive.c; what user code may do in a walk:
- * ralloc-free-suspend.c.
+ * ralloc-free-survive.c and ralloc-free-search.c; what user code may do in a
+ * walk: ralloc-free-suspend.c.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -71,7 +71,11 @@ node_release (Walk *walk, void *payload, Node *node)
   if (node->parent & NODE_LIMITED)
     walk->limited_bytes += sli_context_block_bytes (payload);
   if (node->parent & NODE_EXT)
-    extension_release (payload, node);
+    {
+      if (search_has (&walk->search, node->child))
+        search_drop (&walk->search);
+      extension_release (payload, node);
+    }
   if ((node->parent & NODE_HAS_PREFIX)
       || (sli_context_mode & MODE_TRAILING_HEADER))
     {

@@ -1,7 +1,7 @@
 /* ralloc-free.h - a walk that frees, and the blocks on their way back
  *
- * Layer: context.  Shared by ralloc-free.c, ralloc-free-blocks.c,
- * ralloc-free-suspend.c and ralloc-free-survive.c alone.  No locks: a walk is its thread's.
+ * Layer: context.  Shared by ralloc-free.c and its parts
+ * (ralloc-free-*.c) alone.  No locks: a walk is its thread's.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -38,7 +38,27 @@ typedef struct
   void *blocks[BATCH_BLOCKS];
 } Batch;
 
-typedef struct Walk
+typedef struct Walk Walk;
+
+/* What is known of a dying set, and the search that is under way: see
+ * ralloc-free-search.c. */
+typedef struct
+{
+  Walk *walk;          /* the walk that frees; NULL: the top of a tree may */
+  uintptr_t known;     /* in records of nodes that go; 0: nothing is known, and
+                          the fields below are not set */
+  uintptr_t serial;    /* in records that the search has met; 0: there is none */
+  Extension *start;    /* the node whose fate is asked */
+  Extension *first;    /* the queue: nodes whose references are next */
+  Extension *last;
+  Extension *at;       /* the node whose references are examined; NULL: the
+                          search is over */
+  void *reference;     /* the one that is next; NULL: the first */
+  void *way;           /* where its way up begins */
+  Extension *refuser;  /* nodes on that way that may refuse, topmost first */
+} Search;
+
+struct Walk
 {
   void *top;             /* the node that the user freed */
   void *keep;            /* top, if only its descendants are freed, or NULL */
@@ -48,8 +68,7 @@ typedef struct Walk
   struct Walk *outer;    /* the walk whose user code began this one */
   size_t limited_bytes;  /* to be subtracted from limits at and above the
                             current node */
-  uintptr_t search_serial; /* of the last search that found nothing, if no user
-                              code has run since; or 0 */
+  Search search;         /* for holders that survive */
   void *stayed;          /* the child of keep that stays and was passed last,
                             or NULL */
   bool is_changed;       /* user code ran since the list was begun */
@@ -58,7 +77,7 @@ typedef struct Walk
   Batch others;
   void **bin_ends[N_BINS]; /* the next free entry; valid if is_large */
   Bin bins[N_BINS];
-} Walk;
+};
 
 _Static_assert (sizeof (Walk) <= 21 * 1024, "what ralloc_free() says of it");
 
@@ -70,7 +89,7 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->fallback_parent = fallback_parent;
   walk->at = top;
   walk->limited_bytes = 0;
-  walk->search_serial = 0;
+  walk->search.known = 0;
   walk->stayed = NULL;
   walk->is_changed = false;
   walk->is_large = false;
@@ -130,6 +149,54 @@ walk_settle_limits (Walk *walk, const void *at)
   if (UNLIKELY (walk->limited_bytes > 0) && at != NULL)
     sli_limit_subtract (at, walk->limited_bytes);
   walk->limited_bytes = 0;
+}
+
+/* --- ralloc-free-search.c ------------------------------------------------ */
+
+typedef enum
+{
+  SEARCH_OVER,    /* no holder survives */
+  SEARCH_HOLDER,  /* search->at has a holder that does */
+  SEARCH_REFUSER  /* search->refuser is to be asked first */
+} SearchEnd;
+
+/* Begins a search for what saves a node, or goes on with it.  False: the node
+ * goes, as is known. */
+bool sli_search_begin (Search *search, Extension *start);
+SearchEnd sli_search_run (Search *search);
+/* The search has found nothing, and the node does not refuse: all that it has
+ * met goes. */
+void sli_search_settle (Search *search);
+/* The oldest reference to a node that survives with its holder, or NULL. */
+void *sli_search_saving_reference (const Search *search,
+                                   const Extension *extension);
+/* Does a node go with the set? */
+bool sli_search_is_doomed (const Search *search, const void *at);
+/* The first node above the doomed part of a tree.  NULL: there is none. */
+void *sli_search_fallback (const Search *search, const void *at);
+/* Takes note that a node has moved out of the set, if it has. */
+void sli_search_note_moved (Search *search, Extension *extension);
+
+/* Has the search that is under way met a node? */
+static inline bool
+search_has (const Search *search, const Extension *extension)
+{
+  return search->known != 0 && search->serial != 0
+         && (extension->search_serial & ~(uintptr_t) 3) == search->serial;
+}
+
+/* Ends the search; what is known of the set stays so. */
+static inline void
+search_drop (Search *search)
+{
+  search->serial = 0;
+}
+
+/* Forgets what is known of the set as well. */
+static inline void
+search_forget (Search *search)
+{
+  search->known = 0;
 }
 
 /* --- ralloc-free-survive.c ----------------------------------------------- */

@@ -84,6 +84,8 @@ ralloc_reference (const void *ctx, const void *ptr)
     }
   own->kind = EXT_REFERENCE;
   reference_append (extension, reference, target);
+  if (context_has_suspended ())
+    sli_context_walks_touched (target, NULL);
   return target;
 }
 

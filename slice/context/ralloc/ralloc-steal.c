@@ -96,6 +96,8 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
   uintptr_t from = context_enter (parent, operation);
   uintptr_t to = context_enter (new_ctx, operation);
 
+  if (context_has_suspended ())
+    sli_context_walks_touched (ptr, new_ctx);
   account_move (new_ctx, node, ptr);
   node_unlink (node, ptr, operation);
   node_link (new_ctx, node, ptr);
@@ -313,6 +315,8 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
                         to, old_ctx);
     }
   word = context_enter (to, "ralloc_adopt");
+  if (context_has_suspended ())
+    sli_context_walks_touched (node_first_child (old), to);
   if (to == NULL)
     adopt_as_roots (old);
   else

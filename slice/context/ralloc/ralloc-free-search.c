@@ -1,0 +1,364 @@
+/* ralloc-free-search.c - which holders of a dying node survive
+ *
+ * Layer: context.  No locks, no memory, no recursion.
+ *
+ * The nodes that a walk frees, but for those that move out, are its dying set.
+ * A search starts from a node of the set and goes back by references, breadth
+ * first.  It looks at the contexts that hold a node, the oldest reference
+ * first, and on the way from each up to the dying part of the tree:
+ *
+ *   - no dying node above, nor a child of a node whose children are all being
+ *     freed: this holder survives, and the node moves to it;
+ *   - a node on the way may refuse: it is asked, the topmost first;
+ *   - a node on the way has references: the search goes on from it.
+ *
+ *   dying ( user ( ... holder ) , node )      holder --reference--> node
+ *           ^ kept from outside
+ *
+ * The records of nodes keep what was found, as numbers that each walk and each
+ * search takes from one counter, in steps of four:
+ *
+ *   known        the node goes: a search is over and has found nothing
+ *   known + 1    the node has moved out
+ *   serial       the search under way has met the node, and its way up
+ *   serial + 2   the same of a node that is to be asked
+ *
+ * So each node of the set is met once, and a way up ends at the first number.
+ * A destructor may change this: see sli_context_walks_touched().  A search
+ * waits while a node is asked and then goes on, unless a record that it has
+ * met was freed or met by another search.
+ * Design: section 7.7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "ralloc-free.h"
+
+enum
+{
+  NUMBERS = 4,  /* of a walk or a search */
+  TO_ASK = 2,
+  FAR_STEPS = 16 /* a way up that is worth being noted */
+};
+
+static uintptr_t n_numbers; /* given out, to any thread */
+
+static inline uintptr_t
+number_take (void)
+{
+  return __atomic_add_fetch (&n_numbers, NUMBERS, __ATOMIC_RELAXED);
+}
+
+/* --- where nodes lie ----------------------------------------------------- */
+
+/* ralloc_free_children() frees all children of a node as one set, of which
+ * those that were not reached yet are not dying.  Is a node one of these?  Not
+ * while it is asked: it may stay. */
+static inline bool
+is_child_of_keep (const Walk *walk, const Node *node)
+{
+  const Extension *extension;
+
+  if (LIKELY (!sli_free_keeps (walk, node_parent (node))))
+    return false;
+  extension = node_extension (node);
+  return extension == NULL || (!extension->stays && !extension->asked);
+}
+
+/* Does a node go by itself: as the target, which is about to be freed, as the
+ * top of a dying part of the tree, or with its siblings? */
+static inline bool
+goes (const Search *search, const void *at)
+{
+  const Node *node = node_of (at);
+
+  return at == search->start->owner || node->pprev == NODE_DYING
+         || is_child_of_keep (search->walk, node);
+}
+
+typedef enum
+{
+  PLACE_UNKNOWN,
+  PLACE_DOOMED,
+  PLACE_BELOW_ASKED, /* survives, and is not outside for all targets */
+  PLACE_OUTSIDE
+} Place;
+
+/* What a record says. */
+static inline Place
+place_known (const Search *search, const Extension *extension)
+{
+  uintptr_t number = extension != NULL ? extension->search_serial : 0;
+
+  if (number == 0)
+    return PLACE_UNKNOWN;
+  if (search_has (search, extension) || number == search->known)
+    return PLACE_DOOMED;
+  return number == search->known + 1 ? PLACE_OUTSIDE : PLACE_UNKNOWN;
+}
+
+/* A node that is being asked moves out if its parent goes.  So what lies below
+ * it survives, for a node that does not lie above it. */
+static bool
+asked_saves (const Search *search, const void *asked, const Extension *target)
+{
+  return !sli_context_is_ancestor (search->start->owner, asked)
+         && !sli_context_is_ancestor (target->owner, asked);
+}
+
+/* Takes note on a long way up that it leads out of the set. */
+static void
+way_out_note (const Search *search, const void *at, size_t n_steps)
+{
+  Extension *extension;
+
+  for (; n_steps > 0; n_steps--, at = node_parent (node_of (at)))
+    if ((extension = node_extension (node_of (at))) != NULL)
+      extension->search_serial = search->known + 1;
+}
+
+/* Every descendant of a node that goes does so, too.  `target' is the node that
+ * would move to below `from'. */
+static Place
+place_find (const Search *search, const void *from, const Extension *target)
+{
+  const void *at;
+  size_t n_steps = 0;
+
+  for (at = from; at != NULL; at = node_parent (node_of (at)), n_steps++)
+    {
+      const Extension *extension = node_extension (node_of (at));
+      Place place;
+      if (goes (search, at))
+        return PLACE_DOOMED;
+      if (extension == NULL)
+        continue;
+      if (extension->asked)
+        return asked_saves (search, at, target) ? PLACE_BELOW_ASKED
+                                                : PLACE_DOOMED;
+      place = place_known (search, extension);
+      if (place == PLACE_DOOMED)
+        return PLACE_DOOMED;
+      if (place == PLACE_OUTSIDE)
+        break;
+    }
+  if (n_steps > FAR_STEPS)
+    way_out_note (search, from, n_steps);
+  return PLACE_OUTSIDE;
+}
+
+CONTEXT_TEXT bool
+sli_search_is_doomed (const Search *search, const void *at)
+{
+  for (; at != NULL; at = node_parent (node_of (at)))
+    if (goes (search, at))
+      return true;
+  return false;
+}
+
+CONTEXT_TEXT void *
+sli_search_fallback (const Search *search, const void *at)
+{
+  bool above = false;
+
+  for (; at != NULL; at = node_parent (node_of (at)))
+    {
+      bool at_goes = goes (search, at);
+      if (above && !at_goes)
+        break;
+      above |= at_goes;
+    }
+  return (void *) (uintptr_t) at;
+}
+
+/* (A node that frees its children gives up the references that it holds
+ * itself.) */
+CONTEXT_TEXT void *
+sli_search_saving_reference (const Search *search, const Extension *extension)
+{
+  void *reference = sli_reference_first (extension);
+
+  while (reference != NULL
+         && place_find (search, reference, extension) == PLACE_DOOMED)
+    reference = sli_reference_next (reference);
+  return reference;
+}
+
+CONTEXT_TEXT void
+sli_search_note_moved (Search *search, Extension *extension)
+{
+  void *parent = node_parent (node_of (extension->owner));
+
+  if (search->known != 0
+      && place_find (search, parent, extension) == PLACE_OUTSIDE)
+    extension->search_serial = search->known + 1;
+}
+
+/* --- the way up ---------------------------------------------------------- */
+
+/* A search meets a node.  One that waits may have met it, too. */
+static inline void
+search_meet (Search *search, Extension *extension, uintptr_t number)
+{
+  if (context_has_suspended () && extension->search_serial != 0)
+    sli_context_searches_leave (extension);
+  extension->search_serial = search->serial + number;
+}
+
+static void
+queue_add (Search *search, Extension *extension)
+{
+  search_meet (search, extension, 0);
+  extension->search.next = NULL;
+  extension->search.from = search->at;
+  if (search->last != NULL)
+    search->last->search.next = extension;
+  else
+    search->first = extension;
+  search->last = extension;
+}
+
+/* The next record on the way up from *at; *at is then above it.  The way ends
+ * at the target, at the first node that goes by itself (so no root is met,
+ * whose record has no room for a queue), and where one was before. */
+static Extension *
+way_up_next (const Search *search, void **at)
+{
+  while (*at != NULL && *at != search->start->owner)
+    {
+      Node *node = node_of (*at);
+      Extension *extension = node_extension (node);
+      if (node->pprev == NODE_DYING)
+        return NULL;
+      *at = is_child_of_keep (search->walk, node) ? NULL : node_parent (node);
+      if (extension == NULL || extension->kind == EXT_REFERENCE)
+        continue;
+      return place_known (search, extension) == PLACE_DOOMED
+                     && extension->search_serial != search->serial + TO_ASK
+                 ? NULL
+                 : extension;
+    }
+  return NULL;
+}
+
+/* What lies below a node that is being asked survives by itself. */
+static void
+refusers_drop (Search *search)
+{
+  for (; search->refuser != NULL;
+       search->refuser = search->refuser->search.from)
+    search->refuser->search_serial = 0;
+}
+
+/* Nodes above the next reference that may refuse, the topmost first. */
+static void
+refusers_find (Search *search)
+{
+  void *at = search->reference;
+  Extension *extension;
+
+  search->way = at;
+  while ((extension = way_up_next (search, &at)) != NULL)
+    if (extension->asked)
+      {
+        refusers_drop (search);
+        search->way = at;
+      }
+    else if (extension->refuses != NULL)
+      {
+        search_meet (search, extension, TO_ASK);
+        extension->search.from = search->refuser;
+        search->refuser = extension;
+      }
+  if (search->refuser != NULL)
+    search_meet (search, node_extension (node_of (search->reference)), TO_ASK);
+}
+
+static void
+way_up_add (Search *search)
+{
+  void *at = search->way;
+  Extension *extension;
+
+  while ((extension = way_up_next (search, &at)) != NULL)
+    queue_add (search, extension);
+}
+
+/* --- the search ---------------------------------------------------------- */
+
+CONTEXT_TEXT bool
+sli_search_begin (Search *search, Extension *start)
+{
+  if (search->known == 0)
+    {
+      search->known = number_take ();
+      search->serial = 0;
+    }
+  if (search->serial != 0 && search->start == start)
+    return true;
+  search->start = start;
+  if (start->search_serial == search->known)
+    return false;
+  search->serial = number_take ();
+  search->first = search->last = NULL;
+  search->at = start;
+  search->reference = NULL;
+  search->refuser = NULL;
+  search_meet (search, start, 0);
+  return true;
+}
+
+/* Looks at the references of search->at. */
+static SearchEnd
+node_examine (Search *search)
+{
+  if (search->reference == NULL)
+    {
+      if (sli_search_saving_reference (search, search->at) != NULL)
+        return SEARCH_HOLDER;
+      search->reference = sli_reference_first (search->at);
+    }
+  while (search->reference != NULL)
+    {
+      refusers_find (search);
+      if (search->refuser != NULL)
+        return SEARCH_REFUSER;
+      way_up_add (search);
+      search->reference = sli_reference_next (search->reference);
+    }
+  return SEARCH_OVER;
+}
+
+CONTEXT_TEXT SearchEnd
+sli_search_run (Search *search)
+{
+  if (search->refuser != NULL)
+    return SEARCH_REFUSER;
+  while (search->at != NULL)
+    {
+      SearchEnd end = node_examine (search);
+      if (end != SEARCH_OVER)
+        return end;
+      search->at = search->at == search->start ? search->first
+                                               : search->at->search.next;
+    }
+  return SEARCH_OVER;
+}
+
+CONTEXT_TEXT void
+sli_search_settle (Search *search)
+{
+  Extension *extension;
+
+  if (search->known == 0 || search->serial == 0)
+    return;
+  search->start->search_serial = search->known;
+  for (extension = search->first; extension != NULL;
+       extension = extension->search.next)
+    extension->search_serial = search->known;
+  search_drop (search);
+}
