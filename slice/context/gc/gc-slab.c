@@ -17,12 +17,9 @@
 #include "port/os.h"
 
 COLD void
-sli_gc_report (const void *pointer, const char *operation)
+sli_gc_report (const void *pointer, const char *cause, const char *operation)
 {
-  sli_diag_abort (ERROR_NOT_GC,
-                  "no gc context, no live object of one, or a bad alignment: "
-                  "%s (%p)",
-                  operation, pointer);
+  sli_diag_abort (ERROR_NOT_GC, "%s: %s (%p)", cause, operation, pointer);
 }
 
 /* --- slabs with room ----------------------------------------------------- */

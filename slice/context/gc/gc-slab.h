@@ -74,7 +74,8 @@ struct RallocGc
 /* --- gc-slab.c --- */
 
 /* The end of the program: no gc context, or no live object of one. */
-_Noreturn void sli_gc_report (const void *pointer, const char *operation);
+_Noreturn void sli_gc_report (const void *pointer, const char *cause,
+                              const char *operation);
 /* A slab of a bucket, with room; NULL: no memory. */
 GcSlab *sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes);
 /* A slab for one object. */

@@ -41,7 +41,7 @@ gc_examine (const RallocGc *gc, const char *operation)
 {
   sli_context_check (gc, operation);
   if (UNLIKELY (!sli_gc_is_context (gc)))
-    sli_gc_report (gc, operation);
+    sli_gc_report (gc, "a node that is no gc context", operation);
 }
 
 /* Checks one word, if no mode asks for more. */
@@ -115,10 +115,13 @@ slab_index (const GcSlab *slab, const void *object, const char *operation)
   if (slab->bucket == GC_ALONE)
     index = 0;
   if (UNLIKELY (offset >= slab->bytes || index >= slab->n_objects
-                || index * slab->object_bytes != offset
-                || ((slab->bits[index / GC_WORD_BITS]
-                     >> (index % GC_WORD_BITS)) & 1) == 0))
-    sli_gc_report (object, operation);
+                || index * slab->object_bytes != offset))
+    sli_gc_report (object, "an address inside an object of a gc context",
+                   operation);
+  if (UNLIKELY (((slab->bits[index / GC_WORD_BITS] >> (index % GC_WORD_BITS))
+                 & 1) == 0))
+    sli_gc_report (object, "an object of a gc context that is free already",
+                   operation);
   return (unsigned) index;
 }
 
@@ -182,7 +185,8 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
 {
   if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
                 || align > GC_ALIGN_MAX))
-    sli_gc_report (gc, "ralloc_gc_alloc_size");
+    sli_gc_report (gc, "an alignment that gc contexts can't give",
+                   "ralloc_gc_alloc_size");
   if (align < GC_STEP_BYTES)
     align = GC_STEP_BYTES;
   if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
@@ -214,7 +218,8 @@ gc_of_node (const void *ptr, const char *operation)
       && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
     parent = ((const Condemned *) parent)->gc;
   if (UNLIKELY (parent == NULL || !sli_gc_is_context (parent)))
-    sli_gc_report (ptr, operation);
+    sli_gc_report (ptr, "a node that is no object of a gc context",
+                   operation);
   return parent;
 }
 
@@ -291,6 +296,13 @@ ralloc_gc_sweep_start (RallocGc *gc)
       sli_gc_slab_unmark (slab);
 }
 
+static COLD _Noreturn void
+report_other (const void *mem)
+{
+  sli_gc_report (mem, "an object of another gc context",
+                 "ralloc_gc_mark_live");
+}
+
 void
 ralloc_gc_mark_live (RallocGc *gc, const void *mem)
 {
@@ -302,12 +314,12 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
   if (UNLIKELY (slab == NULL))
     {
       if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
-        sli_gc_report (mem, "ralloc_gc_mark_live");
+        report_other (mem);
       ralloc_steal (gc, (void *) (uintptr_t) mem);
       return;
     }
   if (UNLIKELY (slab->gc != gc))
-    sli_gc_report (mem, "ralloc_gc_mark_live");
+    report_other (mem);
   index = slab_index (slab, mem, "ralloc_gc_mark_live");
   slab->bits[slab->n_words + index / GC_WORD_BITS]
       |= (uint64_t) 1 << (index % GC_WORD_BITS);
