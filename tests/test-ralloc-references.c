@@ -30,6 +30,7 @@ typedef enum
 {
   HOLDS_NEXT,
   HOLDS_LAST,
+  ALL_HOLD, /* all others hold the first */
   HOLDS_ANY /* two of any */
 } Holds;
 
@@ -113,6 +114,8 @@ tree_build (void *top, const Tree *tree, NodeKind kind, void **nodes, size_t n)
       ralloc_reference (nodes[i], nodes[i + 1]);
     else if (tree->holds == HOLDS_LAST && i > 0)
       ralloc_reference (nodes[i], nodes[i - 1]);
+    else if (tree->holds == ALL_HOLD && i > 0)
+      ralloc_reference (nodes[i], nodes[0]);
     else if (tree->holds == HOLDS_ANY)
       for (int k = 0; k < 2; k++)
         {
@@ -276,6 +279,7 @@ main (int argc, char **argv)
       = { { "flat-next", FLAT, HOLDS_NEXT },
           { "flat-last", FLAT, HOLDS_LAST },
           { "flat-any", FLAT, HOLDS_ANY },
+          { "flat-all-hold", FLAT, ALL_HOLD },
           { "nested-last", NESTED, HOLDS_LAST },
           { "nested-any", NESTED, HOLDS_ANY },
           { "spaced-last", SPACED, HOLDS_LAST } };

@@ -26,7 +26,7 @@ struct Reference
 {
   void *target;         /* the node that is kept; NULL: was freed */
   Reference *next;      /* the next younger one */
-  Reference **pprev;    /* what points here */
+  Reference *previous;  /* the next older one; of the oldest, the youngest */
 };
 
 static Reference *
@@ -42,15 +42,20 @@ reference_of (const Extension *extension, const void *ctx)
 static void
 reference_append (Extension *extension, Reference *reference, void *target)
 {
-  Reference **place = &extension->references;
+  Reference *oldest = extension->references;
 
-  while (*place != NULL)
-    place = &(*place)->next;
   reference->target = target;
   reference->next = NULL;
-  reference->pprev = place;
-  *place = reference;
-  assert_here (*reference->pprev == reference);
+  if (oldest == NULL)
+    {
+      extension->references = reference;
+      reference->previous = reference;
+      return;
+    }
+  assert_here (oldest->previous->next == NULL);
+  reference->previous = oldest->previous;
+  oldest->previous->next = reference;
+  oldest->previous = reference;
 }
 
 void *
@@ -102,7 +107,7 @@ sli_reference_target_freed (Extension *extension)
       next = reference->next;
       reference->target = NULL;
       reference->next = NULL;
-      reference->pprev = NULL;
+      reference->previous = NULL;
     }
   extension->references = NULL;
 }
@@ -111,13 +116,21 @@ void
 sli_reference_release (void *payload)
 {
   Reference *reference = payload;
+  Reference *next = reference->next;
+  Reference **oldest;
 
-  if (reference->pprev == NULL)
+  if (reference->target == NULL)
     return;
-  assert_here (*reference->pprev == reference);
-  *reference->pprev = reference->next;
-  if (reference->next != NULL)
-    reference->next->pprev = reference->pprev;
+  oldest = &node_extension (node_of (reference->target))->references;
+  if (*oldest == reference)
+    *oldest = next;
+  else
+    reference->previous->next = next;
+  /* (Of the only one there is no other.) */
+  if (next != NULL)
+    next->previous = reference->previous;
+  else if (*oldest != NULL)
+    (*oldest)->previous = reference->previous;
 }
 
 void
