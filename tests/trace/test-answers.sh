@@ -60,6 +60,7 @@ cxx ()
 # --- one site ---
 c linear_function "linear token_new"
 c linear_phase "linear token_new"
+c linear_at_end "linear token_new"
 c long_lived "immortal entry_new"
 c stack_strict "stack frame_push"
 c stack_recursive "stack descend
@@ -148,6 +149,17 @@ do
     | awk -v all="$(json "$work/r.json" bytes)" '/operand_new|token_new/ {
       print ($1 > 0 && $1 < all / 4) }')" 1
 done
+
+# --- how often an arena would be reset ---
+resets () # behaviour, wanted
+{
+  record "$work/t" "$work/answers" "$1"
+  "$trace" advise -o "$work/a.json" "$work/t"
+  equal "resets-$1" "$(json "$work/a.json" 'sites.*.where' \
+    | grep -c "$2")" 1
+}
+resets linear_phase 'reset at each of the 50 moments'
+resets linear_at_end 'destroyed at the end, and never reset'
 
 # --- a library that is the program's own ---
 record "$work/t" "$work/answers" library_object

@@ -262,6 +262,7 @@ test_many_threads (void)
   const double *numbers = result_at (profile, 0x1000)->verdict.numbers;
   g_assert_cmpfloat (numbers[NUMBER_T], ==, THREADS);
   g_assert_cmpfloat (numbers[NUMBER_N1], ==, BLOCKS);
+  g_assert_cmpfloat (numbers[NUMBER_RESETS], ==, THREADS + 10);
   g_assert_cmpfloat (numbers[NUMBER_L], ==, 1);
   g_assert_cmpfloat (numbers[NUMBER_SW], ==, 1);
   sli_profile_free (profile);

@@ -137,6 +137,21 @@ linear_phase (void)
   phases (token_new, 50);
 }
 
+/* All goes at the end, in some order. */
+static void
+linear_at_end (void)
+{
+  enum
+  {
+    N = 5000
+  };
+  static void *blocks[N];
+  for (int i = 0; i < N; i++)
+    blocks[i] = token_new (any_size ());
+  for (int i = 0; i < N; i++)
+    free (blocks[i * 7 % N]);
+}
+
 APART void *
 entry_new (size_t size)
 {
@@ -1019,6 +1034,7 @@ static const struct
   void (*run) (void);
 } answers[] = { ANSWER (linear_function),
                 ANSWER (linear_phase),
+                ANSWER (linear_at_end),
                 ANSWER (long_lived),
                 ANSWER (stack_strict),
                 ANSWER (stack_recursive),

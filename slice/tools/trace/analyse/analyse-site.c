@@ -233,15 +233,18 @@ list_remove (Analysis *analysis, unsigned level, Lane *lane, const Link *link)
                    + rounded_size (analysis->objects[lane->tail].size);
 }
 
-static void
+/* Returns whether it was the lane's last. */
+static bool
 lane_freed (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
             uint64_t rounded)
 {
   lane->live -= rounded;
   lane->live_n--;
   list_remove (analysis, level, lane, link);
-  if (lane->live_n == 0)
-    lane->epoch = 0;
+  if (lane->live_n > 0)
+    return false;
+  lane->epoch = 0;
+  return true;
 }
 
 /* --- one site's numbers -------------------------------------------------- */
@@ -360,6 +363,6 @@ sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
   stats->live -= rounded;
   stats->live_bytes -= object->size;
   stats->live_n--;
-  lane_freed (analysis, level, lane, link, rounded);
+  stats->resets += lane_freed (analysis, level, lane, link, rounded);
   cost_add (analysis, stats, event->extra, true);
 }

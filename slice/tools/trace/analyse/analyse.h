@@ -102,6 +102,7 @@ typedef struct
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
   uint64_t free_cost, n_free_costs;
   uint64_t first_event;
+  uint64_t resets; /* times that a thread had none of its blocks left */
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
   Lane *lanes; /* of other threads */

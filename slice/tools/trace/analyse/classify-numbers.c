@@ -183,6 +183,7 @@ lanes_read (const SiteStats *stats, double *numbers)
   numbers[NUMBER_WASTE] = (double)epoch - (double)peak;
   numbers[NUMBER_N1] = (double)peak_n;
   numbers[NUMBER_T] = (double)stats->n_threads;
+  numbers[NUMBER_RESETS] = (double)stats->resets;
 }
 
 void

@@ -176,7 +176,8 @@ static const struct
 static const char *const number_names[N_NUMBERS]
     = { "allocs", "share", "median", "N",     "P",       "W",     "L",  "SW",
         "B",      "R",     "P2",     "PW",    "Q",       "X",     "V",  "Z",
-        "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T" };
+        "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T",
+        "resets" };
 
 const char *
 sli_class_name (SiteClass class)

@@ -54,6 +54,7 @@ typedef enum
   NUMBER_WASTE, /* (W - 1) P, bytes */
   NUMBER_N1,    /* most blocks that one thread has */
   NUMBER_T,     /* threads that allocate */
+  NUMBER_RESETS, /* moments at which a thread has none of its blocks left */
   N_NUMBERS
 } SiteNumber;
 

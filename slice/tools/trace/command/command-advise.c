@@ -222,32 +222,56 @@ is_for_each_thread (const Advice *advice)
          && strcmp (advice->class, "owner") != 0;
 }
 
-/* Where the memory is to come from. */
+/* How often an arena of its own would be reset: again and again, or not before
+ * the program ends.  Text for free(). */
 static char *
-where_of (const Advice *advice)
+resets_of (const Advice *advice)
+{
+  double n = sli_json_number (sli_json_get (advice->site, "numbers"),
+                              "resets");
+  if (strcmp (advice->class, "linear") != 0
+      && strcmp (advice->class, "linear-fair") != 0)
+    return sli_tool_text ("%s", "");
+  if (n < 2)
+    return sli_tool_text ("; destroyed at the end, and never reset: before "
+                          "it some block is always left");
+  return sli_tool_text ("; reset at each of the %.0f moments at which none of "
+                        "them is left",
+                        n);
+}
+
+/* The place itself, without what has to be said of any. */
+static char *
+place_of (const Advice *advice)
 {
   const char *owner = sli_json_string (advice->site, "owner");
   const char *scope = sli_json_string (advice->site, "scope");
   const char *common = sli_json_string (advice->site, "common");
+  if (strcmp (advice->class, "owner") == 0)
+    return sli_tool_text ("with each object of: %s", owner);
+  if (strcmp (advice->class, "scope") != 0)
+    return sli_tool_text ("in %s, which all calls come through, or further "
+                          "out",
+                          common);
+  if (sli_json_number (advice->site, "scope_is_function") != 0)
+    return sli_tool_text ("in each call of %s, or each round of a loop in it, "
+                          "from its begin to its end",
+                          scope);
+  return sli_tool_text ("where the scope %s begins", scope);
+}
+
+/* Where the memory is to come from.  Text for free(). */
+static char *
+where_of (const Advice *advice)
+{
   const char *through = sli_json_string (advice->site, "through");
-  bool function
-      = sli_json_number (advice->site, "scope_is_function") != 0;
-  char *where
-      = strcmp (advice->class, "owner") == 0
-            ? sli_tool_text ("with each object of: %s", owner)
-        : strcmp (advice->class, "scope") != 0
-            ? sli_tool_text ("in %s, which all calls come through, "
-                             "or further out",
-                             common)
-        : function ? sli_tool_text ("in each call of %s, or each round of a "
-                                    "loop in it, from its begin to its end",
-                                    scope)
-                   : sli_tool_text ("where the scope %s begins", scope);
-  char *more = sli_tool_text (
-      "%s%s%s%s", where, is_for_each_thread (advice) ? "; one a thread" : "",
-      through[0] == '\0' ? "" : "; in place of ", through);
-  free (where);
-  return more;
+  char *place = place_of (advice), *resets = resets_of (advice);
+  char *where = sli_tool_text (
+      "%s%s%s%s%s", place, is_for_each_thread (advice) ? "; one a thread" : "",
+      resets, through[0] == '\0' ? "" : "; in place of ", through);
+  free (resets);
+  free (place);
+  return where;
 }
 
 static void
