@@ -29,6 +29,9 @@ endif
 	%D%/trace/analyse/classify.h \
 	%D%/trace/analyse/classify-numbers.c \
 	%D%/trace/analyse/classify-numbers.h \
+	%D%/trace/command/advice.c \
+	%D%/trace/command/advice.h \
+	%D%/trace/command/advice-write.c \
 	%D%/trace/command/command-line.c \
 	%D%/trace/command/command-line.h \
 	%D%/trace/command/command-advise.c \
@@ -44,6 +47,8 @@ endif
 	%D%/trace/command/command-time.c \
 	%D%/trace/command/commands.h \
 	%D%/trace/command/record-parts.h \
+	%D%/trace/command/replay-parts.h \
+	%D%/trace/command/replay-site.c \
 	%D%/trace/command/record-place.c \
 	%D%/trace/command/record-plain.c \
 	%D%/trace/command/stage-process.c \

@@ -126,7 +126,8 @@ lives_read (const SiteStats *stats, Verdict *verdict)
       double contained = least (ratio (sum.n_contained, stats->allocs),
                                 ratio (sum.contained, stats->rounded));
       double waste = ratio (sum.height, peaks_sum (stats));
-      if (sum.function == 0 || sum.mixed || contained < sli_threshold_contained ()
+      if (sum.function == 0 || sum.mixed
+          || contained < sli_threshold_contained ()
           || waste > sli_threshold_waste ())
         continue;
       numbers[NUMBER_C] = contained;

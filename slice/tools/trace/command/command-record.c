@@ -297,6 +297,7 @@ sli_command_record (int argc, char **argv)
   record.recorder_options
       = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
                        (unsigned)free_depth, timed ? ",timed" : "",
-                       record.follow ? ",follow" : "", check ? ",check-unwind" : "");
+                       record.follow ? ",follow" : "",
+                       check ? ",check-unwind" : "");
   return record_run (argv, &record);
 }

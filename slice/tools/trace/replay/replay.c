@@ -81,8 +81,10 @@ text_or_none (const char *text)
 static pid_t
 child_start (const ReplayTask *task, int out)
 {
-  char *preload = sli_tool_text ("LD_PRELOAD=%s", text_or_none (task->preload));
-  char *options = sli_tool_text ("SLICE_OPTIONS=%s", text_or_none (task->options));
+  char *preload
+      = sli_tool_text ("LD_PRELOAD=%s", text_or_none (task->preload));
+  char *options
+      = sli_tool_text ("SLICE_OPTIONS=%s", text_or_none (task->options));
   char **preloaded
       = task->preload == NULL ? NULL : environment_with (environ, preload);
   char **environment = preloaded == NULL ? environ : preloaded;

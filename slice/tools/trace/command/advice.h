@@ -1,0 +1,61 @@
+/* advice.h - what to change at each site, and what that saves
+ *
+ * Tools.  advice.c finds it, advice-write.c says it, command-advise.c is the
+ * command.
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_COMMAND_ADVICE_H
+#define SLI_TRACE_COMMAND_ADVICE_H
+
+#include "tools/trace/common/json.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define INPUTS_MAX 16
+
+typedef struct
+{
+  JsonValue *inputs[INPUTS_MAX];
+  size_t n_inputs;
+  JsonValue *times, *replay;
+  const char *output;
+  bool text;
+} Advise;
+
+typedef struct
+{
+  const JsonValue *site, *replayed;
+  const char *class;
+  double nsec;              /* in the program, or in the replay of malloc */
+  double low, high;         /* saved */
+  double most;              /* that malloc takes, there or here */
+  double warm, cold, visit; /* parts of that, by the program's own time */
+  double memory_before, memory_after;
+  bool stable;
+  const char *verdict; /* "do", or why not */
+} Advice;
+
+/* --- advice.c --- */
+
+/* What the runs, the program's times and the replay say of a site. */
+Advice sli_advice_make (const Advise *advise, const JsonValue *site);
+/* The same site in another run, or NULL: by its key; if that run was split
+ * otherwise, by its innermost frame. */
+const JsonValue *sli_site_elsewhere (const JsonValue *document,
+                                     const JsonValue *site);
+/* What all that is to be done saves at once, in nanoseconds; 0 and 0 if that
+ * is nothing. */
+void sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
+                       double *low, double *high);
+
+/* --- advice-write.c --- */
+
+/* The document's contents, for programs. */
+void sli_advice_write (JsonOut *out, const Advise *advise,
+                       const Advice *advices, size_t n);
+/* On standard output, for people. */
+void sli_advice_print (const Advice *advices, size_t n);
+
+#endif
