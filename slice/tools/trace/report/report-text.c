@@ -62,8 +62,8 @@ totals_put (const Report *report, FILE *file)
     fprintf (file, "%.0f damaged blocks of the trace are left out.\n",
              sli_json_number (totals, "damaged_blocks"));
   if (strcmp (text_of (report->patterns, "unwinder"), "libgcc") == 0)
-    fputs ("libunwind was not found: libgcc walked the stacks, and the "
-           "program took longer.\n",
+    fputs ("libgcc walked the stacks, not libunwind, and the program took "
+           "longer.\n",
            file);
 }
 
