@@ -31,6 +31,9 @@ rank_enter (int rank)
 {
   unsigned bit = 1u << (rank / 5);
 
+  /* A lock was initialised. */
+  if (rank <= 0)
+    abort ();
   /* L1: no lock of the same or a lower rank may be held already. */
   if (!sli_lock_forking_here () && (held_ranks & ((bit << 1) - 1)) != 0)
     abort ();
