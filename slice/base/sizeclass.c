@@ -72,9 +72,8 @@ wants_sacrifice (size_t chunk_bytes)
 static void
 cut_colours (SizeClass *sizeclass, size_t spare_bytes)
 {
-  size_t alignment = max_size (min_size (lowest_bit (sizeclass->chunk_bytes),
-                                         COLOUR_LINE_BYTES),
-                               8);
+  size_t alignment
+      = min_size (lowest_bit (sizeclass->chunk_bytes), COLOUR_LINE_BYTES);
 
   if (spare_bytes >= 3 * COLOUR_LINE_BYTES)
     alignment = COLOUR_LINE_BYTES;
