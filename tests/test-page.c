@@ -26,6 +26,9 @@
 #define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 static TestPages pages;
+/* What a test's own function calls. */
+static void *(*map_of_pages) (const SliceSource *source, size_t bytes,
+                              size_t alignment);
 
 static PageCounts
 counts_now (void)
@@ -384,6 +387,7 @@ test_trim_by_age (void)
 static void
 test_trim_units (void)
 {
+  const void *where;
   void *record;
   bool is_zero;
   size_t held;
@@ -399,6 +403,7 @@ test_trim_units (void)
   g_assert_cmpuint (counts_now ().held_bytes, <=,
                     held - (MANY / 2 - 4) * KIB (64));
   g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), ==, 0);
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
   for (int i = 1; i < MANY; i += 2)
     g_assert_cmpint (*(char *) many[i], ==, 1);
   for (int i = 0; i < MANY; i += 2)
@@ -542,6 +547,7 @@ test_extent_cache (void)
   void *record, *runs[N];
   bool is_zero;
   int n, n_known = 0;
+  char *end;
 
   begin_plain ();
   g_assert_false (extent_cache_has (runs));
@@ -556,6 +562,10 @@ test_extent_cache (void)
   g_assert_true (sizeof (void *) > 4 ? n_known == N : n_known > 32);
   g_assert_false (extent_cache_has (NULL));
   g_assert_false (extent_cache_has (runs));
+  /* A header of 32 bytes may begin at its last address, and no further. */
+  end = (char *) region_of (runs[0]) + KIB (256);
+  g_assert_true (extent_cache_has (end - OWN_EXTENT_END_BYTES - 1));
+  g_assert_false (extent_cache_has (end - OWN_EXTENT_END_BYTES));
   for (int i = 0; i < n; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
@@ -567,6 +577,39 @@ test_extent_cache (void)
       g_assert_cmpuint (pages.mapped_bytes, ==, KIB (256));
       g_assert_false (extent_cache_has (runs[n_known - 1]));
     }
+}
+
+/* A source whose addresses have a leaf of the map already, as have those near
+ * a large node of a context. */
+static void *
+map_noted (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  void *start = map_of_pages (source, bytes, alignment);
+
+  g_assert_true (sli_map_note (start, NOTE_NODE));
+  sli_map_forget (start);
+  return start;
+}
+
+/* The first extent stays, even where it has no leaf: else a program of a few
+ * blocks would map and unmap it over and over. */
+static void
+test_first_extent_stays (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  map_of_pages = pages.source.map;
+  pages.source.map = map_noted;
+  begin ();
+  for (int i = 0; i < 3; i++)
+    {
+      free_run (sli_page_alloc_run (4, &record, &is_zero), 4);
+      sli_page_trim (0, UINT_MAX);
+    }
+  g_assert_cmpint (pages.n_maps, ==, 1);
+  g_assert_cmpint (pages.n_unmaps, ==, 0);
 }
 
 static bool
@@ -866,7 +909,6 @@ enum { FIRST_UNITS = 15 }; /* of the first extent, for runs */
 
 /* Without unmap, an extent that another thread has made superfluous is used as
  * well. */
-static void *(*map_of_pages) (const SliceSource *, size_t, size_t);
 
 static void
 other_takes (unsigned index G_GNUC_UNUSED, void *data G_GNUC_UNUSED)
@@ -1236,6 +1278,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/extent-cache", test_extent_cache);
   test_add_fresh ("/slice/page/huge-early", test_huge_early);
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
+  test_add_fresh ("/slice/page/first-extent-stays", test_first_extent_stays);
   test_add_fresh ("/slice/page/plain-count", test_plain_count);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);

@@ -141,7 +141,20 @@ typedef struct
   size_t n_idle;
   size_t n_purged;
   size_t n_plain;
+  size_t n_in_trim; /* of which a trimmer has granules */
 } PageSums;
+
+/* Returns true if granules are neither free nor in a run. */
+static bool
+region_lacks_granules (const Region *region)
+{
+  unsigned n_no_run = 0;
+
+  for (unsigned granule = region->n_header; granule < region->n_granules;
+       granule++)
+    n_no_run += region->run_first[granule] == 0;
+  return n_no_run != region->n_free;
+}
 
 /* A region that a trimmer has removed whole is idle still. */
 static void
@@ -153,6 +166,7 @@ sums_add_region (PageSums *sums, const Region *region)
   sums->n_idle += region->state != REGION_USED && region_is_empty (region);
   sums->n_purged += region->state == REGION_PURGED;
   sums->n_plain += region->is_plain;
+  sums->n_in_trim += region_lacks_granules (region);
 }
 
 /* Returns true if the counts are those of the regions (P6). */
@@ -166,7 +180,8 @@ counts_are_right (const PageSums *sums)
          && sums->n_regions == counts->n_regions
          && sums->n_idle == counts->n_idle
          && sums->n_purged == sli_page.n_purged
-         && sums->n_plain == sli_page.n_plain;
+         && sums->n_plain == sli_page.n_plain
+         && (sums->n_in_trim > 0) == (sli_page.n_trimming > 0);
 }
 
 static const char *
