@@ -100,6 +100,35 @@ test_border (void)
   g_assert_true (sli_map_far_leaf (TABLE_END / LEAF_SPAN) != NULL);
 }
 
+static unsigned
+longest_chain (void)
+{
+  unsigned longest = 0;
+
+  for (unsigned i = 0; i < MAP_FAR_CHAINS; i++)
+    {
+      unsigned n = 0;
+
+      for (MapLeaf *leaf = sli_map_far[i]; leaf != NULL; leaf = leaf->next)
+        n++;
+      longest = MAX (longest, n);
+    }
+  return longest;
+}
+
+/* Leaves a power of two apart, as neighbours are and as systems place
+ * mappings, are in chains of their own, or nearly. */
+static void
+test_far_apart (void)
+{
+  for (unsigned i = 0; i < MAP_FAR_CHAINS; i++)
+    give_leaf (TABLE_END + i * LEAF_SPAN);
+  g_assert_cmpuint (longest_chain (), <=, 3);
+  for (unsigned i = 0; i < MAP_FAR_CHAINS; i++)
+    give_leaf ((TABLE_END << 4) + i * (LEAF_SPAN << 4));
+  g_assert_cmpuint (longest_chain (), <=, 6);
+}
+
 /* Many times as many far leaves as there are chains: each region is found, and
  * no other. */
 static void
@@ -121,6 +150,7 @@ test_many_far (void)
     }
   for (unsigned i = 0; i < N; i++)
     g_assert_true (sli_map_has (at (regions[i] + 12345)));
+  g_assert_cmpuint (longest_chain (), <, 3 * 20);
   for (unsigned i = 0; i < N; i++)
     {
       sli_map_clear (at (regions[i]));
@@ -196,7 +226,8 @@ main (int argc, char **argv)
 #ifdef TABLE_END
   test_add ("/slice/map/border", test_border);
   test_add ("/slice/map/far", test_far);
-  test_add ("/slice/map/many-far", test_many_far);
+  test_add_fresh ("/slice/map/far-apart", test_far_apart);
+  test_add_fresh ("/slice/map/many-far", test_many_far);
 #endif
   test_add ("/slice/map/model", test_model);
   return g_test_run ();
