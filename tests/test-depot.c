@@ -494,6 +494,32 @@ test_upkeep_of_one_class (void)
   g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 0);
 }
 
+/* While nothing is returned, upkeep is due eight times a working set: calls
+ * between do nothing, whatever has become old. */
+static void
+test_upkeep_is_rare (void)
+{
+  enum { BEGIN = 1000000, WORKING_SET = 15000 };
+
+  begin_without_limit ();
+  for (int i = 0; i < 3; i++)
+    push (full_magazine (CLASS, LARGEST));
+  sli_os_pretend_clock_msec (BEGIN + WORKING_SET - 1);
+  sli_depot_upkeep ();
+  g_assert_false (sli_depot_is_more_due ());
+  sli_os_pretend_clock_msec (BEGIN + WORKING_SET - 1 + WORKING_SET / 8 - 1);
+  sli_depot_upkeep ();
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 3);
+  sli_os_pretend_clock_msec (BEGIN + WORKING_SET - 1 + WORKING_SET / 8);
+  sli_depot_upkeep ();
+  g_assert_cmpuint (counts_of (CLASS).n_magazines, ==, 0);
+  /* It has returned some, and so it is due again at once. */
+  g_assert_true (sli_depot_is_more_due ());
+  sli_depot_upkeep ();
+  sli_depot_upkeep ();
+  g_assert_false (sli_depot_is_more_due ());
+}
+
 /* Fifty days in half minutes: nothing wraps. */
 static void
 test_fifty_days (void)
@@ -655,6 +681,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/upkeep", test_upkeep);
   test_add_fresh ("/slice/depot/upkeep-of-one-class",
                   test_upkeep_of_one_class);
+  test_add_fresh ("/slice/depot/upkeep-is-rare", test_upkeep_is_rare);
   test_add_fresh ("/slice/depot/fifty-days", test_fifty_days);
   test_add_fresh ("/slice/depot/trim", test_trim);
   test_add_fresh ("/slice/depot/threads", test_threads);
