@@ -165,6 +165,24 @@ death_facts (void)
                                              2 } });
 }
 
+/* The first byte may be the one that is wrong, and the only one. */
+static void
+death_first_byte (void)
+{
+  static const char bytes[] = { 7, 5, 5, 5 };
+
+  test_will_die ("slice: error 113: slice_free1: written to behind its end: "
+                 "block 0x%zx, given size 40, at byte 0: 7 5 5 5 (was 5) "
+                 "[class 40, thread %u]",
+                 (size_t) (uintptr_t) bytes, test_thread_id ());
+  sli_diag_misuse (ERROR_OVERRUN, "slice_free1",
+                   &(BlockFacts){ .address = bytes,
+                                  .given_bytes = 40,
+                                  .wrong = bytes,
+                                  .n_wrong = sizeof bytes,
+                                  .expected = 5 });
+}
+
 /* Where no block is at fault none is named. */
 static void
 death_no_block (void)
@@ -222,6 +240,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/diag/misuse", death_misuse);
   test_add_death ("/slice/diag/size-unknown", death_size_unknown);
   test_add_death ("/slice/diag/facts", death_facts);
+  test_add_death ("/slice/diag/first-byte", death_first_byte);
   test_add_death ("/slice/diag/no-block", death_no_block);
   test_add_death ("/slice/diag/require", death_require);
   test_add ("/slice/diag/misuse-texts", test_misuse_texts);
