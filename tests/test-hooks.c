@@ -170,6 +170,26 @@ typedef struct
   _Alignas (64) char c[70];
 } Wide;
 
+/* Calls that are given no size tell none, and a chain has one. */
+static void
+slices_without_sizes (void)
+{
+  void *blocks[4];
+  unsigned before = n_sized;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = slice_alloc (40 + 900 * i);
+  slice_free_unsized (blocks[3]);
+  slice_free_bulk (3, blocks);
+  slice_free_unsized (slice_alloc (100000));
+  g_assert_cmpuint (n_sized, ==, before);
+  blocks[0] = slice_alloc (40);
+  *(void **) blocks[0] = slice_alloc (40);
+  **(void ***) blocks[0] = NULL;
+  slice_free_chain_with_offset (40, blocks[0], 0);
+  g_assert_cmpuint (n_sized, ==, before + 2);
+}
+
 static void
 slices_of_all_sizes (void)
 {
@@ -195,6 +215,7 @@ slices_of_all_sizes (void)
       n += 2 * 7 + 4;
     }
   g_assert_cmpuint (n_sized, ==, n);
+  slices_without_sizes ();
 }
 
 /* A free has the size of its allocation, or none. */
