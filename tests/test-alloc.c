@@ -7,6 +7,7 @@
 #include "testlib.h"
 #include "teststats.h"
 #include "alloc/alloc.h"
+#include "base/align.h"
 #include "depot/depot.h"
 #include "slab/slab.h"
 #include "port/os.h"
@@ -21,7 +22,8 @@ static const char *const modes[]
     = { "",          "bypass-magazines", "always-malloc", "debug-blocks",
         "count",     "align-16",         "page-source=mmap", "checked",
         "magazine-bytes-max=4096",       "working-set-msec=0",
-        "always-malloc debug-blocks", "bypass-magazines debug-blocks" };
+        "always-malloc debug-blocks", "bypass-magazines debug-blocks",
+        "hardened", "debug" };
 
 /* What the compiler would warn of. */
 static volatile size_t third = SIZE_MAX / 3, half = SIZE_MAX / 2 + 1;
@@ -521,6 +523,32 @@ test_aligned (void)
   in_each_mode (aligned);
 }
 
+/* Beyond what slice_alloc_aligned() takes. */
+static void
+wide (void)
+{
+  for (size_t alignment = 8192; alignment <= MIB (1); alignment *= 4)
+    for (size_t size = 1; size < 20000; size = size * 7 + 1)
+      {
+        char *block = slice_try_alloc_wide_v1 (alignment, size);
+
+        g_assert_nonnull (block);
+        g_assert_cmpuint ((uintptr_t) block % alignment, ==, 0);
+        test_fill (block, size, 1);
+        g_assert_true (test_is_filled (block, size, 1));
+        slice_free_wide_v1 (alignment, size, block);
+      }
+  g_assert_cmpuint (test_live (), ==, 0);
+  g_assert_cmpuint (test_stats ()->n_large_allocs, ==,
+                    test_stats ()->n_large_frees);
+}
+
+static void
+test_wide (void)
+{
+  in_each_mode (wide);
+}
+
 typedef struct Wide Wide;
 struct Wide
 {
@@ -710,6 +738,33 @@ static void
 test_bulk (void)
 {
   in_each_mode (bulk);
+}
+
+/* Whatever a mode makes the largest blocks of, they are freed. */
+static void
+bulk_of_largest (void)
+{
+  enum { N = 50, ROUNDS = 400 };
+  void *blocks[N];
+  size_t before = 0;
+
+  for (int round = 0; round < ROUNDS; round++)
+    {
+      if (round == ROUNDS / 4)
+        before = test_resident_bytes ();
+      for (int i = 0; i < N; i++)
+        memset (blocks[i] = slice_alloc (SLICE_SIZE_MAX), 1, SLICE_SIZE_MAX);
+      slice_free_bulk (N - 1, blocks);
+      slice_free_unsized (blocks[N - 1]);
+    }
+  g_assert_cmpuint (test_resident_bytes (), <, before + MIB (8));
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_bulk_of_largest (void)
+{
+  in_each_mode (bulk_of_largest);
 }
 
 /* Trees of small blocks: a lock for every 32 chunks at most. */
@@ -1212,6 +1267,7 @@ main (int argc, char **argv)
                   death_overflow_zeroed);
   test_add_death ("/slice/alloc/death/free-overflow", death_free_overflow);
   test_add ("/slice/alloc/aligned", test_aligned);
+  test_add ("/slice/alloc/wide", test_wide);
   test_add ("/slice/alloc/typed-aligned", test_typed_aligned);
   test_add ("/slice/alloc/typed-aligned-beyond-size",
             test_typed_aligned_beyond_size);
@@ -1221,6 +1277,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/alloc/death/alignment-24", death_alignment_24);
   test_add_death ("/slice/alloc/death/alignment-8192", death_alignment_8192);
   test_add ("/slice/alloc/bulk", test_bulk);
+  test_add ("/slice/alloc/bulk-of-largest", test_bulk_of_largest);
   test_add_fresh ("/slice/alloc/bulk-locks", test_bulk_locks);
   test_add_fresh ("/slice/alloc/block-info", test_block_info);
   test_add_fresh ("/slice/alloc/block-size", test_block_size);
