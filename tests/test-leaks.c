@@ -184,6 +184,20 @@ test_processes (void)
 
 /* --- what is spoilt --- */
 
+/* Neighbours, full to the last byte, and free ones among them. */
+static void
+leave_full (void)
+{
+  enum { N = 100 };
+  void *blocks[N];
+
+  test_options (options);
+  for (int i = 0; i < N; i++)
+    memset (blocks[i] = slice_alloc (40), 'x', 40);
+  for (int i = 0; i < N; i += 3)
+    slice_free1 (40, blocks[i]);
+}
+
 static void *volatile place; /* the compiler must not see whose it is */
 
 static void
@@ -258,6 +272,8 @@ test_spoilt_off (void)
   /* What is whole is not complained of. */
   expect_said ("hardened exit-check=2", leave_blocks, "");
   expect_said ("hardened exit-check=2", leave_none, "");
+  expect_said ("hardened exit-check=2", leave_full, "");
+  expect_said ("debug exit-check=2 leaks=no", leave_full, "");
 }
 
 /* Another thread may be writing to a block at exit: contents are not checked
