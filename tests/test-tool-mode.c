@@ -113,6 +113,22 @@ test_told (void)
       g_assert_cmpuint (slice_block_size (block), <=, size + 128);
       slice_free_aligned (64, size, block);
     }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+/* What is freed waits, and then is used again. */
+static void
+test_told_reuses (void)
+{
+  size_t before;
+
+  g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
+  for (int i = 0; i < 10000; i++)
+    slice_free1 (1000, slice_alloc (1000));
+  before = test_stats ()->held_bytes;
+  for (int i = 0; i < 20000; i++)
+    slice_free1 (1000, slice_alloc (1000));
+  g_assert_cmpuint (test_stats ()->held_bytes, ==, before);
 }
 
 /* The sizes are checked exactly where the tool tells them exactly; glibc's
@@ -152,6 +168,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/tool-mode/alignment-holds", test_alignment_holds);
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
   test_add_fresh ("/slice/tool-mode/told", test_told);
+  test_add_fresh ("/slice/tool-mode/told-reuses", test_told_reuses);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();
 }
