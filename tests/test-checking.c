@@ -185,6 +185,58 @@ death_wide (void)
 }
 #endif
 
+/* --- the quarantine ------------------------------------------------------ */
+
+static const char *options;
+
+/* A freed block does not come back before as many others of its size are
+ * freed as the mode keeps back; `n' is none where a mode keeps none. */
+static void
+free_and_wait (void)
+{
+  enum { SIZE = 100, ROUNDS = 100 };
+  unsigned n, n_back = 0;
+
+  test_options (options);
+  slice_free1 (SIZE, slice_alloc (SIZE));
+  n = sli_checking_quarantine_chunks (sli_checking.mode);
+  for (int round = 0; round < ROUNDS; round++)
+    {
+      void *block = slice_alloc (SIZE);
+
+      slice_free1 (SIZE, block);
+      for (unsigned i = 0; i + 1 < MAX (n, 5); i++)
+        {
+          void *other = slice_alloc (SIZE);
+
+          n_back += other == block;
+          slice_free1 (SIZE, other);
+        }
+    }
+  if (n > 0)
+    g_assert_cmpuint (n_back, ==, 0);
+  else
+    g_assert_cmpuint (n_back, >, 0);
+}
+
+static void
+test_quarantine (void)
+{
+  static const char *const modes[] = { "checked", "hardened", "debug leaks=no" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      int status;
+      char *said;
+
+      options = modes[i];
+      said = test_capture (free_and_wait, &status);
+      g_assert_cmpstr (said, ==, "");
+      g_assert_cmpint (status, ==, 0);
+      g_free (said);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -192,6 +244,7 @@ main (int argc, char **argv)
   test_add ("/slice/checking/chunks", chunks_narrow);
   test_add_fresh ("/slice/checking/blocks", blocks_narrow);
   test_add_death ("/slice/checking/death/written-free", death_narrow);
+  test_add ("/slice/checking/quarantine", test_quarantine);
 #ifdef WIDE
   g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
   if (HAS_WIDE ())
