@@ -52,6 +52,40 @@ test_waves (void)
     }
 }
 
+/* Where blocks are picked at random, so is the first of a magazine that was
+ * put aside full. */
+static void
+test_random_after_swap (void)
+{
+  enum { ROUNDS = 50 };
+  MagazineOptions options = { .picks_randomly = true };
+  unsigned n_top = 0;
+
+  begin_with (&options);
+  for (int round = 0; round < ROUNDS; round++)
+    {
+      const ClassCache *cache;
+      const Magazine *full;
+      const void *top;
+
+      /* Two full magazines, of which the loaded one is emptied. */
+      wave (CLASS, 100);
+      cache = &sli_record_self->caches[CLASS];
+      while (cache->loaded == NULL || cache->previous == NULL
+             || cache->previous->n_rounds == 0)
+        sli_magazine_free (CLASS, sli_magazine_alloc_slab (CLASS));
+      full = cache->previous;
+      while (cache->loaded != full
+             && sli_record_self->fast.entries[CLASS].top
+                    != cache->loaded->slots)
+        sli_magazine_alloc (CLASS);
+      top = full->slots[full->n_rounds];
+      n_top += sli_magazine_alloc (CLASS) == top;
+      g_assert_true (cache->loaded == full);
+    }
+  g_assert_cmpuint (n_top, <, ROUNDS);
+}
+
 static void
 death_freed_twice (void)
 {
@@ -146,6 +180,9 @@ use_and_sleep (unsigned index, void *data G_GNUC_UNUSED)
       fast_free (i, kept[i]);
       wave (i, 40);
     }
+  /* The first of these calls has done what was to be done. */
+  g_assert_cmpuint (sli_record_self->attention, ==, 0);
+  g_assert_true (slice_tls_v1 == &sli_record_self->fast);
 }
 
 static void
@@ -290,6 +327,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/magazine/last-in-first-out",
                   test_last_in_first_out);
   test_add_fresh ("/slice/magazine/waves", test_waves);
+  test_add_fresh ("/slice/magazine/random-after-swap",
+                  test_random_after_swap);
   test_add_death ("/slice/magazine/death/freed-twice", death_freed_twice);
   test_add_death ("/slice/magazine/death/freed-twice-at-the-border",
                   death_freed_twice_at_the_border);

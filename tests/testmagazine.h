@@ -29,16 +29,22 @@ first_processor (void)
 }
 
 static inline void
-begin (void)
+begin_with (const MagazineOptions *options)
 {
-  MagazineOptions options = { .is_inline = true, .counts_hits = true };
-
   sli_shard_pretend (first_processor);
   sli_option_freeze ();
   sli_magazine_load ();
   sli_magazine_begin ();
-  sli_magazine_init (&options);
+  sli_magazine_init (options);
   sli_os_pretend_clock_msec (1000000);
+}
+
+static inline void
+begin (void)
+{
+  MagazineOptions options = { .is_inline = true, .counts_hits = true };
+
+  begin_with (&options);
 }
 
 static inline MagazineCounts
