@@ -706,6 +706,83 @@ test_last_allocator (void)
   check_valid ();
 }
 
+/* Both read no further than the array's end: an inaccessible page is behind
+ * it. */
+static void
+test_last_allocator_bounds (void)
+{
+  size_t page_bytes = sli_os_page_bytes ();
+  char *pages_two = mmap (NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void **chunks = (void **) (void *) (pages_two + page_bytes) - EACH;
+
+  begin ();
+  g_assert_true (pages_two != MAP_FAILED);
+  g_assert_cmpint (mprotect (pages_two + page_bytes, page_bytes, PROT_NONE),
+                   ==, 0);
+  g_assert_cmpuint (sli_slab_alloc (SMALL_CLASS, EACH, chunks + EACH), ==,
+                    EACH);
+  sli_last_allocator_claim (SMALL_CLASS, EACH, chunks);
+  g_assert_false (sli_last_allocator_is_remote (SMALL_CLASS, EACH, chunks));
+  sli_slab_free (SMALL_CLASS, EACH, chunks, "test");
+  check_nothing_is_out ();
+  munmap (pages_two, 2 * page_bytes);
+}
+
+/* --- chunks in falling order --- */
+
+/* As a tree is freed: each chunk just below the one before it, and at any one
+ * place none, or one from elsewhere. */
+static void
+test_descending (void)
+{
+  enum { N = 40, CLASS_INDEX = 5 };
+  void *chunks[N], *spare, *left;
+
+  begin ();
+  for (int at = 0; at < N; at++)
+    for (int from_elsewhere = 0; from_elsewhere < 2; from_elsewhere++)
+      {
+        spare = take_one (CLASS_INDEX);
+        for (int i = N; i-- > 0;)
+          chunks[i] = take_one (CLASS_INDEX);
+        g_assert_true (chunks[0] > chunks[N - 1]);
+        left = chunks[at];
+        chunks[at] = from_elsewhere ? spare : NULL;
+        sli_slab_free (CLASS_INDEX, N, chunks, "test");
+        g_assert_cmpuint (counts_of (CLASS_INDEX).n_out, ==,
+                          from_elsewhere ? 1 : 2);
+        give_one (CLASS_INDEX, left);
+        if (!from_elsewhere)
+          give_one (CLASS_INDEX, spare);
+        check_nothing_is_out ();
+      }
+}
+
+/* However much is idle, a call that frees a slab purges one region at most:
+ * no free takes long. */
+static void
+test_free_purges_one_region (void)
+{
+  enum { CLASS_INDEX = 73, N = 100000 };
+  static void *chunks[N];
+  int n_purged = 0;
+
+  begin ();
+  for (int i = 0; i < N; i++)
+    chunks[i] = take_one (CLASS_INDEX);
+  for (int i = 0; i < N; i++)
+    {
+      int before = pages.n_advised;
+
+      give_one (CLASS_INDEX, chunks[i]);
+      g_assert_cmpint (pages.n_advised, <=, before + 1);
+      n_purged += pages.n_advised > before;
+    }
+  g_assert_cmpint (n_purged, >, 0);
+  check_nothing_is_out ();
+}
+
 /* --- other page sizes --- */
 
 static void
@@ -840,6 +917,11 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/last-allocator", test_last_allocator);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
   test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
+  test_add_fresh ("/slice/slab/last-allocator-bounds",
+                  test_last_allocator_bounds);
+  test_add_fresh ("/slice/slab/descending", test_descending);
+  test_add_fresh ("/slice/slab/free-purges-one-region",
+                  test_free_purges_one_region);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);
   return g_test_run ();
