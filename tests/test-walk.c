@@ -525,6 +525,7 @@ test_depot (void)
   depot_magazine->n_rounds--;
   another.magazine = *depot_magazine;
   another.magazine.n_rounds = 1;
+  link_init (&another.magazine.link);
   link_after (&another.magazine.link, &depot_magazine->link);
   expect_broken ("D3", NULL);
   link_remove (&another.magazine.link);
