@@ -327,12 +327,13 @@ MISUSE_FLAGS = "-O0 -fno-builtin".split()  # tests/misuse/local.mk
 class Tree:
     """A copy of the sources, and what is compiled of them."""
 
-    def __init__(self, options, sources, scheduled):
+    def __init__(self, options, sources, scheduled, whole):
         self.top = tempfile.mkdtemp(prefix="slice-mutate.")
         self.options = options
         self.tree = os.path.join(self.top, "tree")
         self.log = os.path.join(self.top, "log")
         self.sources, self.scheduled = sources, scheduled
+        self.whole = whole    # tests that link all of the library
         self.seconds = {}     # of tests that pass without a mutant
         self.failing = set()  # tests that fail even so
         self.mutant = None    # the change that is applied
@@ -456,7 +457,7 @@ class Tree:
                 objects.append(self.changed_object(source, plain, "s",
                                                    *point))
             return objects
-        archive = self.archive()
+        library = self.library() if name in self.whole else [self.archive()]
         objects = []
         if name.endswith("/misuse"):
             folder = os.path.join(self.tree, "tests", "misuse")
@@ -465,7 +466,7 @@ class Tree:
                         if one.endswith(".c")]
         else:
             objects.append(self.once(name + ".c"))
-        return objects + [self.once("tests/testlib.c"), archive]
+        return objects + [self.once("tests/testlib.c")] + (library or [None])
 
     def link(self, name):
         program = os.path.join(self.top, "program")
@@ -751,7 +752,7 @@ def main():
     for caught in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(caught, on_signal)
     tree = Tree(options, [s for s in tests.pop("library") if s.endswith(".c")],
-                tests.pop("scheduled"))
+                tests.pop("scheduled"), set(tests["slice"] + tests["all"]))
     reasons = reasons_read(os.path.join(
         os.path.dirname(os.path.abspath(__file__)), "equivalent.txt"))
     try:
