@@ -287,6 +287,28 @@ test_fullest_first (void)
   g_assert_cmpuint (counts_of (class_index).n_made, ==, SLABS);
 }
 
+/* A slab of which just a quarter is free is in the second ring, where it does
+ * not hide a fuller one. */
+static void
+test_quarter_free (void)
+{
+  enum { SLABS = 40, CLASS_INDEX = 73, CHUNKS = 31, QUARTER = 8 };
+  static void *chunks[SLABS + 1][CHUNKS];
+  bool found = false;
+
+  begin ();
+  g_assert_cmpuint (sli_sizeclasses[CLASS_INDEX].n_chunks, ==, CHUNKS);
+  for (int s = 0; s <= SLABS; s++)
+    for (int i = 0; i < CHUNKS; i++)
+      chunks[s][i] = take_one (CLASS_INDEX);
+  give_one (CLASS_INDEX, chunks[0][0]);
+  for (int s = 1; s <= SLABS; s++)
+    sli_slab_free (CLASS_INDEX, QUARTER, chunks[s], "test");
+  for (int n = 0; n < SLABS * QUARTER / 2 && !found; n++)
+    found = take_one (CLASS_INDEX) == chunks[0][0];
+  g_assert_true (found);
+}
+
 /* An empty slab is freed at once. */
 static void
 test_empty_slab_leaves (void)
@@ -900,6 +922,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/claims", test_claims);
   test_add_fresh ("/slice/slab/claims-migrate", test_claims_migrate);
   test_add_fresh ("/slice/slab/claims-end", test_claims_end);
+  test_add_fresh ("/slice/slab/quarter-free", test_quarter_free);
   test_add_fresh ("/slice/slab/empty-slab-leaves", test_empty_slab_leaves);
   test_add_fresh ("/slice/slab/age", test_age);
   test_add_fresh ("/slice/slab/colours", test_colours);
