@@ -651,18 +651,25 @@ def rows_write(path, rows):
     os.replace(path + ".new", path)
 
 
-def table_write(path, rows, n_lines, folders):
+def summary(rows):
+    """What became of some mutants, in a sentence."""
     final = [row[1].split(", then ")[-1] for row in rows]
     counts = {verdict: final.count(verdict) for verdict in VERDICTS}
     first = sum(row[1].startswith("killed") for row in rows)
     judged = counts["killed"] + counts["survived"]
+    return (f"{len(rows)} mutants: {counts['killed']} killed ({first} at the "
+            f"first trial), {counts['survived']} survive, "
+            f"{counts['equivalent']} equivalent; "
+            f"{100 * counts['killed'] / max(judged, 1):.0f} % of those that "
+            "can be found.")
+
+
+def table_write(path, rows, n_lines, folders):
     with open(path + ".new", "w") as file:
         file.write(HEAD.format(folders=", ".join(folders), n_lines=n_lines))
-        file.write(f"{len(rows)} mutants: {counts['killed']} killed "
-                   f"({first} at the first trial), {counts['survived']} "
-                   f"survive, {counts['equivalent']} equivalent; "
-                   f"{100 * counts['killed'] / max(judged, 1):.0f} % of those "
-                   "that can be found.\n")
+        for seed in dict.fromkeys(row[0] for row in rows):
+            sample = [row for row in rows if row[0] == seed]
+            file.write(f"Seed {seed}: {summary(sample)}\n")
         for seed, verdict, place, test, how, change in rows:
             before, _, after = change.partition(" => ")
             file.write(f"\n{place}  {verdict}"
