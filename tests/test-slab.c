@@ -909,6 +909,24 @@ test_age (void)
     }
 }
 
+/* Whatever was in its memory before, a slab is no older than itself. */
+static void
+test_new_slab_is_young (void)
+{
+  enum { N = 40, AGE_MSEC = 15000, LONG_AGO = 1 };
+  uint64_t now_msec = 32 * 100000;
+  void *chunks[N];
+
+  begin ();
+  sli_os_pretend_clock_msec (now_msec);
+  g_assert_cmpuint (sli_slab_alloc (20, N, chunks + N), ==, N);
+  sli_slab_free_old (20, N, chunks, LONG_AGO, "test");
+  g_assert_cmpuint (counts_of (20).n_slabs, ==, 0);
+  g_assert_cmpuint (sli_slab_trim (AGE_MSEC, 2), ==, 0);
+  sli_os_pretend_clock_msec (now_msec + AGE_MSEC);
+  g_assert_cmpuint (sli_slab_trim (AGE_MSEC, 2), >, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -945,6 +963,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/descending", test_descending);
   test_add_fresh ("/slice/slab/free-purges-one-region",
                   test_free_purges_one_region);
+  test_add_fresh ("/slice/slab/new-slab-is-young", test_new_slab_is_young);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);
   return g_test_run ();
