@@ -114,6 +114,25 @@ test_waste (void)
     }
 }
 
+/* No shorter run would have wasted as little.  (Those that give up a chunk for
+ * their colours, or have their bits in the run, waste another share.) */
+static void
+test_shortest_of_equals (void)
+{
+  sli_sizeclass_init (KIB (16), false);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      const SizeClass *sizeclass = &sli_sizeclasses[i];
+
+      if (sizeclass->bitmap_offset != 0
+          || sizeclass->chunk_bytes % COLOUR_LINE_BYTES == 0)
+        continue;
+      for (unsigned n = 1; n < sizeclass->n_granules; n++)
+        g_assert_cmpuint (sizeclass->n_chunks * n % sizeclass->n_granules, !=,
+                          0);
+    }
+}
+
 static void
 test_alignment_of_chunks (void)
 {
@@ -173,6 +192,7 @@ main (int argc, char **argv)
   test_add ("/slice/sizeclass/steps", test_steps);
   test_add ("/slice/sizeclass/geometry", test_geometry);
   test_add ("/slice/sizeclass/waste", test_waste);
+  test_add ("/slice/sizeclass/shortest-of-equals", test_shortest_of_equals);
   test_add ("/slice/sizeclass/alignment", test_alignment_of_chunks);
   test_add ("/slice/sizeclass/index", test_index);
   test_add ("/slice/sizeclass/colours", test_colours);
