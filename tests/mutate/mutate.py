@@ -627,7 +627,10 @@ that have a place to change ({n_lines} lines); then the kind of change (an
 operator, a constant, a condition, a statement), then the place.  A line of
 this table is a mutant: the seed, the verdict, the test that fails first, and
 what was changed.  Where a mutant that survived led to a new test or assertion
-it was tried again, which the second verdict says.
+it was tried again, which the second verdict says.  Samples are in the order
+in which they were taken: the tests for the survivors of one were written
+before the next, whose first verdicts so tell how many faults are found that
+nobody had in mind.
 
 """
 
