@@ -11,13 +11,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { TRIES = 200 };
 
 /* A thread that does as it is told, and how it is known. */
-typedef enum { SLEEP, SLEEP_MARKED, RUN, END } Order;
+typedef enum { SLEEP, SLEEP_MARKED, LEND, RUN, END } Order;
 
 static struct
 {
@@ -46,6 +47,23 @@ order_now (void)
   return __atomic_load_n (&other.order, __ATOMIC_ACQUIRE);
 }
 
+/* Waits in vfork() while a child sleeps on this thread's stack. */
+static void
+lend_the_stack (void)
+{
+  const struct timespec pause = { 0, 20 * 1000 * 1000 };
+  pid_t child;
+
+  asleep_mark (&other.asleep);
+  child = vfork ();
+  if (child == 0)
+    {
+      nanosleep (&pause, NULL);
+      _exit (0);
+    }
+  waitpid (child, NULL, 0);
+}
+
 static void *
 obey (void *data G_GNUC_UNUSED)
 {
@@ -57,7 +75,9 @@ obey (void *data G_GNUC_UNUSED)
       __atomic_store_n (&other.obeys, true, __ATOMIC_RELEASE);
       if (order_now () == SLEEP_MARKED)
         asleep_mark (&other.asleep);
-      if (order_now () != RUN)
+      if (order_now () == LEND)
+        lend_the_stack ();
+      else if (order_now () != RUN)
         nanosleep (&pause, NULL);
     }
   return NULL;
@@ -165,6 +185,16 @@ test_handler (void)
   end ();
 }
 
+/* The child of vfork() may be in any code of the parent's. */
+static void
+test_vfork (void)
+{
+  (void) begin ();
+  tell (LEND);
+  g_assert_cmpuint (count_asleep (), ==, 0);
+  end ();
+}
+
 /* A forked child's threads are not those of its parent. */
 static void
 test_other_process (void)
@@ -195,6 +225,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/asleep/runs", test_runs);
   test_add_fresh ("/slice/asleep/unmarked", test_unmarked);
   test_add_fresh ("/slice/asleep/handler", test_handler);
+  test_add_fresh ("/slice/asleep/vfork", test_vfork);
   test_add_fresh ("/slice/asleep/other-process", test_other_process);
   test_add_fresh ("/slice/asleep/pretended", test_pretended);
   return g_test_run ();

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int pretended = -1;
@@ -113,12 +114,34 @@ proc_is_ours (void)
   return strcmp (found, expected) == 0;
 }
 
+/* A child of vfork() runs on its parent's stack and with its parent's magazines
+ * while the parent waits in the call. */
+static bool
+call_may_lend_the_stack (long number)
+{
+  static const long lends[] = {
+# ifdef SYS_vfork
+    SYS_vfork,
+# endif
+# ifdef SYS_clone3
+    SYS_clone3,
+# endif
+    SYS_clone
+  };
+
+  for (size_t i = 0; i < sizeof lends / sizeof lends[0]; i++)
+    if (lends[i] == number)
+      return true;
+  return false;
+}
+
 /* The kernel says "running"; "-1" and two addresses for a thread that waits
- * for something else than a system call, as a page; or the call's number. */
+ * for something else than a system call, as a page; or the call's number and
+ * arguments. */
 static bool
 is_in_call (unsigned thread_id)
 {
-  char path[64], said[2] = "";
+  char path[64], said[32] = "";
   ssize_t bytes;
   int file;
 
@@ -126,9 +149,10 @@ is_in_call (unsigned thread_id)
   file = open (path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return false;
-  bytes = read (file, said, 1);
+  bytes = read (file, said, sizeof said - 1);
   close (file);
-  return bytes == 1 && said[0] >= '0' && said[0] <= '9';
+  return bytes > 0 && said[0] >= '0' && said[0] <= '9'
+         && !call_may_lend_the_stack (strtol (said, NULL, 10));
 }
 
 /* The mark is looked at last: a handler that had begun before the thread was
