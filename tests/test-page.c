@@ -564,8 +564,8 @@ test_extent_cache (void)
   g_assert_false (extent_cache_has (runs));
   /* A header of 32 bytes may begin at its last address, and no further. */
   end = (char *) region_of (runs[0]) + KIB (256);
-  g_assert_true (extent_cache_has (end - OWN_EXTENT_END_BYTES - 1));
-  g_assert_false (extent_cache_has (end - OWN_EXTENT_END_BYTES));
+  g_assert_true (extent_cache_has (end - CACHED_EXTENT_END_BYTES - 1));
+  g_assert_false (extent_cache_has (end - CACHED_EXTENT_END_BYTES));
   for (int i = 0; i < n; i++)
     free_run (runs[i], 4);
   sli_page_trim (0, UINT_MAX);
