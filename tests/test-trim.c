@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "day-clock.h"
+#include "hang.h"
 #include "testlib.h"
 #include "teststats.h"
 #include "depot/depot.h"
@@ -15,9 +16,12 @@
 #include "port/os.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -566,6 +570,103 @@ test_helper (void)
   g_assert_cmpuint (test_live (), ==, 0);
 }
 
+/* --- the helper ends with the program --- */
+
+static bool ends_in_main; /* which thread ends last */
+static const char *helper_options;
+
+static void *
+end_last (void *main_thread)
+{
+  if (!ends_in_main)
+    pthread_join (*(pthread_t *) main_thread, NULL);
+  slice_free1 (40, slice_alloc (40));
+  return NULL;
+}
+
+static void
+end_by_pthread_exit (void)
+{
+  static pthread_t main_thread;
+  pthread_t thread;
+
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  test_options (helper_options);
+  slice_free1 (40, slice_alloc (40));
+  main_thread = pthread_self ();
+  g_assert_cmpint (pthread_create (&thread, NULL, end_last, &main_thread), ==,
+                   0);
+  if (ends_in_main)
+    pthread_join (thread, NULL);
+  pthread_exit (NULL);
+}
+
+static void
+helper_ends (bool in_main, const char *options)
+{
+  pid_t child;
+  int status;
+
+  ends_in_main = in_main;
+  helper_options = options;
+  child = fork ();
+  if (child == 0)
+    end_by_pthread_exit ();
+  hang_after (20 * (test_is_slow () ? 10 : 1));
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_assert_cmpint (status, ==, 0);
+}
+
+/* A process ends when its last thread does, as if there were no helper.  Its
+ * own time would come after hours. */
+static void
+test_helper_ends_after_worker (void)
+{
+  helper_ends (false, "trim-thread working-set-msec=24h");
+}
+
+static void
+test_helper_ends_after_main (void)
+{
+  helper_ends (true, "trim-thread working-set-msec=24h");
+}
+
+static void *
+end_unnoticed (void *main_thread)
+{
+  pthread_join (*(pthread_t *) main_thread, NULL);
+  g_usleep (300000);
+  return NULL;
+}
+
+static void
+end_without_slices (void)
+{
+  static pthread_t main_thread;
+  pthread_t thread;
+
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  test_options ("trim-thread working-set-msec=1");
+  slice_free1 (40, slice_alloc (40));
+  main_thread = pthread_self ();
+  pthread_create (&thread, NULL, end_unnoticed, &main_thread);
+  pthread_exit (NULL);
+}
+
+/* The last thread has never used a slice, and its end is not told. */
+static void
+test_helper_ends_unnoticed (void)
+{
+  pid_t child = fork ();
+  int status;
+
+  if (child == 0)
+    end_without_slices ();
+  hang_after (20 * (test_is_slow () ? 10 : 1));
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_assert_cmpint (status, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -587,5 +688,11 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/trim/sleepers", test_sleepers);
   test_add_fresh ("/slice/trim/sound-sleepers", test_sound_sleepers);
   test_add_fresh ("/slice/trim/helper", test_helper);
+  test_add_fresh ("/slice/trim/helper-ends-after-worker",
+                  test_helper_ends_after_worker);
+  test_add_fresh ("/slice/trim/helper-ends-after-main",
+                  test_helper_ends_after_main);
+  test_add_fresh ("/slice/trim/helper-ends-unnoticed",
+                  test_helper_ends_unnoticed);
   return g_test_run ();
 }

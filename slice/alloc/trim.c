@@ -12,17 +12,18 @@
 #include "magazine/magazine.h"
 #include "base/option.h"
 #include "port/compiler.h"
+#include "port/os.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 enum
 {
   /* The helper wakes so often within a working set, but not more often than
    * every 100 ms. */
   WAKES_PER_WORKING_SET = 4,
-  WAKE_MSEC_MIN = 100
+  WAKE_MSEC_MIN = 100,
+  END_MSEC_MAX = 64 /* of one sleep while a thread ends */
 };
 
 size_t
@@ -38,22 +39,61 @@ slice_thread_flush (void)
     sli_magazine_flush (false);
 }
 
+/* The signals that the thread took which started the helper. */
+static sigset_t programs_signals;
+
+/* A thread without which none has a record is about to end: was it the last
+ * one of all?  It takes a moment to be gone. */
+static bool
+was_last_thread (void)
+{
+  for (unsigned msec = 1; msec <= END_MSEC_MAX; msec *= 4)
+    {
+      if (sli_os_other_threads () == OS_ALL_ENDED)
+        return true;
+      sli_os_sleep_msec (msec);
+    }
+  return sli_os_other_threads () == OS_ALL_ENDED;
+}
+
+/* Waits; false: all other threads have ended.  *is_due: the time is over. */
+static bool
+helper_wait (unsigned wake_msec, bool *is_due)
+{
+  static uint32_t n_ends;
+  uint32_t n_ends_before = n_ends;
+  OsThreads others = sli_os_other_threads ();
+
+  if (others == OS_ALL_ENDED)
+    return false;
+  /* Threads without a record end unnoticed. */
+  if (others == OS_MAIN_ENDED)
+    wake_msec = WAKE_MSEC_MIN;
+  n_ends = sli_magazine_await_end (n_ends, wake_msec);
+  *is_due = n_ends == n_ends_before;
+  return *is_due || !was_last_thread ();
+}
+
+/* Ends with the program: a process whose threads all leave by pthread_exit()
+ * ends when the last has done so, and that would be this one. */
 static void *
 trim_thread (void *data UNUSED)
 {
   uint64_t age_msec = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
   uint64_t wake_msec = age_msec / WAKES_PER_WORKING_SET;
-  struct timespec pause;
+  uint64_t due_msec = sli_os_clock_msec () + wake_msec;
+  bool is_due;
 
   if (wake_msec < WAKE_MSEC_MIN)
     wake_msec = WAKE_MSEC_MIN;
-  pause.tv_sec = (time_t) (wake_msec / 1000);
-  pause.tv_nsec = (long) (wake_msec % 1000) * 1000000;
-  for (;;)
-    {
-      nanosleep (&pause, NULL);
-      sli_magazine_trim (age_msec);
-    }
+  while (helper_wait ((unsigned) wake_msec, &is_due))
+    if (is_due || sli_os_clock_msec () >= due_msec)
+      {
+        sli_magazine_trim (age_msec);
+        due_msec = sli_os_clock_msec () + wake_msec;
+      }
+  /* What the program does at exit runs here. */
+  pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);
   return NULL;
 }
 
@@ -62,15 +102,15 @@ void
 sli_trim_thread_start (void)
 {
   pthread_attr_t attributes;
-  sigset_t all, before;
   pthread_t thread;
+  sigset_t all;
 
   sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
+  pthread_sigmask (SIG_SETMASK, &all, &programs_signals);
   pthread_attr_init (&attributes);
   pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
   /* Without the helper the traffic still trims: failure is no error. */
   (void) pthread_create (&thread, &attributes, trim_thread, NULL);
   pthread_attr_destroy (&attributes);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);
 }

@@ -53,6 +53,10 @@ void sli_magazine_flush (bool to_slabs);
 /* Takes the rounds of all other threads that are not in a slow path just now,
  * the top one of each magazine excepted. */
 void sli_magazine_detach_others (void);
+/* Waits until the time is over, or the last thread that has a record ends, as
+ * it has done n_seen times.  Returns how often it has now.  One thread may
+ * wait. */
+uint32_t sli_magazine_await_end (uint32_t n_seen, unsigned msec);
 /* Gives back all that has been spare for max_age_msec; returns bytes. */
 size_t sli_magazine_trim (uint64_t max_age_msec);
 

@@ -23,6 +23,8 @@ typedef struct
   bool is_open;            /* a key exists, so that threads' ends are noticed */
   bool may_be_inline;      /* no option keeps the inline code out */
   uint64_t n_fork_lost;
+  bool awaits_end;      /* a thread waits, or will, for the next number: */
+  uint32_t n_last_ends; /* so often the last record has ended */
   bool lost_threads; /* a fork left other threads behind */
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } Registry;

@@ -347,12 +347,14 @@ COMMON_TEXT static void
 self_end (void *value)
 {
   ThreadRecord *record = value;
+  bool is_last;
 
   STORE (&slice_tls_v1, &empty_sentinel);
   self = RECORD_NONE;
   sli_lock (&sli_registry.lock);
   link_remove (&record->link);
   STORE (&sli_registry.n_records, sli_registry.n_records - 1);
+  is_last = sli_registry.n_records == 0;
   counts_keep (record);
   sli_unlock (&sli_registry.lock);
   /* No other thread can reach it now. */
@@ -364,6 +366,20 @@ self_end (void *value)
         quarantine_end (&record->caches[i]);
       }
   sli_meta_free (record, sizeof *record);
+  if (is_last && LOAD (&sli_registry.awaits_end))
+    {
+      COUNT_UP_SHARED (&sli_registry.n_last_ends, 1);
+      sli_os_wake_word (&sli_registry.n_last_ends);
+    }
+}
+
+uint32_t
+sli_magazine_await_end (uint32_t n_seen, unsigned msec)
+{
+  STORE (&sli_registry.awaits_end, true);
+  if (LOAD (&sli_registry.n_last_ends) == n_seen)
+    sli_os_wait_word (&sli_registry.n_last_ends, n_seen, msec);
+  return LOAD (&sli_registry.n_last_ends);
 }
 
 COMMON_TEXT void

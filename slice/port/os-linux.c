@@ -9,8 +9,12 @@
 #include "os.h"
 #include "compiler.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef HAVE_VALGRIND_MEMCHECK_H
 # include <valgrind/memcheck.h>
@@ -19,6 +23,12 @@
 #endif
 #ifdef HAVE_LINUX_MEMBARRIER_H
 # include <linux/membarrier.h>
+#endif
+#if defined __linux__ && defined SYS_futex
+# include <linux/futex.h>
+# define HAS_FUTEX 1
+#else
+# define HAS_FUTEX 0
 #endif
 
 enum
@@ -35,6 +45,80 @@ sli_os_thread_id (void)
   return (unsigned) getpid ();
 #endif
 }
+
+/* --- threads that wait and end ------------------------------------------- */
+
+void
+sli_os_wait_word (const uint32_t *word UNUSED, uint32_t value UNUSED,
+                  unsigned msec)
+{
+#if HAS_FUTEX
+  const struct timespec time = { (time_t) (msec / 1000),
+                                 (long) (msec % 1000) * 1000000 };
+
+  (void) syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, NULL, 0);
+#else
+  sli_os_sleep_msec (msec);
+#endif
+}
+
+void
+sli_os_wake_word (const uint32_t *word UNUSED)
+{
+#if HAS_FUTEX
+  (void) syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+#endif
+}
+
+#ifdef __linux__
+/* Reads a small file; 0 if it can't. */
+static size_t
+read_text (const char *path, char *to, size_t room)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  ssize_t length;
+
+  if (fd < 0)
+    return 0;
+  length = read (fd, to, room - 1);
+  close (fd);
+  if (length < 0)
+    length = 0;
+  to[length] = '\0';
+  return (size_t) length;
+}
+#endif
+
+/* /proc/self/stat tells of the main thread: "PID (NAME) STATE ...", and as
+ * field 20 how many threads there are.  The main thread stays as a zombie as
+ * long as there are others, and is counted. */
+OsThreads
+sli_os_other_threads (void)
+{
+#ifdef __linux__
+  enum
+  {
+    STAT_BYTES = 512,
+    FIELD_STATE = 3,
+    FIELD_THREADS = 20
+  };
+  char text[STAT_BYTES];
+  const char *at;
+
+  if (read_text ("/proc/self/stat", text, sizeof text) == 0
+      || (at = strrchr (text, ')')) == NULL || at[1] != ' ' || at[2] != 'Z')
+    return OS_MAIN_LIVES;
+  at += 2;
+  for (int i = FIELD_STATE; i < FIELD_THREADS && at != NULL; i++)
+    at = strchr (at + 1, ' ');
+  return at != NULL && strtol (at, NULL, 10) == 2 ? OS_ALL_ENDED
+                                                  : OS_MAIN_ENDED;
+#else
+  return OS_MAIN_LIVES;
+#endif
+}
+
+/* --- memory -------------------------------------------------------------- */
 
 COMMON_TEXT bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)

@@ -31,6 +31,11 @@ void sli_os_pretend_clock_msec (uint64_t msec);
 /* Sleeps until the time is over, or a signal arrives. */
 void sli_os_sleep_msec (unsigned msec);
 
+/* Sleeps until the time is over, the word has another value, or
+ * sli_os_wake_word() is called for it.  It may return early. */
+void sli_os_wait_word (const uint32_t *word, uint32_t value, unsigned msec);
+void sli_os_wake_word (const uint32_t *word);
+
 /* Writes all of a text to a file descriptor, or until an error. */
 void sli_os_write (int fd, const char *text, size_t bytes);
 /* An environment variable, or NULL; always NULL in a setuid program. */
@@ -70,6 +75,16 @@ size_t sli_os_malloc_bytes (const void *block);
 
 /* The kernel's number of this thread, which debuggers show. */
 unsigned sli_os_thread_id (void);
+/* What other threads this process has, beside the calling one, which is not
+ * the main thread. */
+typedef enum
+{
+  OS_MAIN_LIVES, /* or the system can't say */
+  OS_MAIN_ENDED, /* others live */
+  OS_ALL_ENDED
+} OsThreads;
+
+OsThreads sli_os_other_threads (void);
 /* Returns the memory of whole pages to the system; they read as zero
  * afterwards.  False if the system can't. */
 bool sli_os_advise_away (void *address, size_t bytes);
