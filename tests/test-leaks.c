@@ -89,6 +89,32 @@ test_list (void)
   expect_said ("debug", leave_none, "");
 }
 
+/* The same where each block is a malloc.  (The leak sanitizer tells of these
+ * itself.) */
+static void
+leave_aligned (void)
+{
+  test_options (options);
+  memset (slice_alloc_aligned (256, 200), 1, 200);
+}
+
+static void
+test_list_of_mallocs (void)
+{
+  if (TEST_IS_SANITIZED)
+    return;
+  expect_said ("always-malloc debug", leave_blocks,
+               HEAD "4 blocks, 3120 bytes never freed, of 2 places" HINT
+               HEAD "1 block, 3000 bytes never freed, allocated at /*+0x*\n"
+               HEAD "3 blocks, 120 bytes never freed, allocated at /*+0x*\n");
+  expect_said ("always-malloc debug", leave_aligned,
+               HEAD "1 block, 200 bytes never freed, of 1 place" HINT
+               HEAD "1 block, 200 bytes never freed, allocated at /*+0x*\n");
+  expect_said ("always-malloc debug", leave_none, "");
+  expect_said ("always-malloc debug leaks=no", leave_blocks, "");
+  expect_said ("always-malloc hardened", leave_blocks, "");
+}
+
 static void
 test_off (void)
 {
@@ -98,9 +124,6 @@ test_off (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (without); i++)
     expect_said (without[i], leave_blocks, "");
-  /* The leak sanitizer knows malloc's blocks itself. */
-  if (!test_is_slow ())
-    expect_said ("always-malloc debug", leave_blocks, "");
 }
 
 /* With many sites, the largest are shown and the others counted. */
@@ -343,6 +366,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add ("/slice/leaks/list", test_list);
+  test_add ("/slice/leaks/list-of-mallocs", test_list_of_mallocs);
   test_add ("/slice/leaks/off", test_off);
   test_add ("/slice/leaks/many", test_many);
   test_add ("/slice/leaks/processes", test_processes);

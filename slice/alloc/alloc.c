@@ -87,7 +87,9 @@ slice_free_slow_v1 (size_t size, void *block)
 static bool
 has_link (const void *block)
 {
-  return sli_untraced_begins_block (block) || sli_checking_is_large (block);
+  return (sli_dispatch.path == PATH_CHECKING
+          && sli_untraced_begins_block (block))
+         || sli_checking_is_large (block);
 }
 
 /* Brent's cycle detection: compares each block with one that is remembered
@@ -97,7 +99,7 @@ has_link (const void *block)
   {                                                                           \
    const void *mark = NULL;                                                   \
    size_t steps = 0, turn = 1;                                                \
-   bool is_checked = sli_dispatch.path == PATH_CHECKING;                     \
+   bool is_checked = sli_dispatch.registers;                                 \
    while ((chain) != NULL)                                                    \
     {                                                                         \
      void *next = NULL;                                                       \

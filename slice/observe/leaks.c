@@ -145,12 +145,10 @@ is_alone (void)
 void
 sli_observe_exit (void)
 {
-  int64_t checks;
+  int64_t checks = sli_option (SLICE_OPTION_EXIT_CHECK);
 
-  if (sli_alloc_path () != PATH_CHECKING)
-    return;
-  checks = sli_option (SLICE_OPTION_EXIT_CHECK);
-  if ((checks == 2 || (checks == 1 && sli_option_is_on (SLICE_OPTION_DEBUG)))
+  if (sli_alloc_path () == PATH_CHECKING
+      && (checks == 2 || (checks == 1 && sli_option_is_on (SLICE_OPTION_DEBUG)))
       && is_alone ())
     sli_checking_check_all ();
   if (sli_option_is_on (SLICE_OPTION_LEAKS)
