@@ -210,7 +210,8 @@ SLICE_INLINE void *slice_copy (size_t size, const void *source)
  * @param next_offset  bytes from a block's start to its pointer to the next
  *
  * Errors: as slice_free1(); a chain that comes back to itself (111).  A wild
- * link is followed; the checking modes look up each block first.
+ * link is followed; the checking modes look up each block first (102; 108 where
+ * blocks are malloc's).
  * Threads: any.  Cost: O(length).
  * Source: g_slice_free_chain_with_offset().
  */

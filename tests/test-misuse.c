@@ -13,8 +13,8 @@
 #include "teststats.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -183,6 +183,33 @@ death_bulk_foreign (void)
 
 static const char *const checking[] = { "checked", "hardened", "debug" };
 static const char *mode;
+static bool among_mallocs; /* always-malloc, too */
+
+static void
+set_mode (size_t i)
+{
+  static char options[64];
+
+  g_snprintf (options, sizeof options, "%s%s", checking[i],
+              among_mallocs ? " always-malloc" : "");
+  mode = options;
+}
+
+static void
+expect_clean_in_modes (TestBody body)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (checking); i++)
+    {
+      int status;
+      char *said;
+
+      set_mode (i);
+      said = test_capture (body, &status);
+      g_assert_cmpstr (said, ==, "");
+      g_assert_cmpint (status, ==, 0);
+      g_free (said);
+    }
+}
 
 static void
 expect_in_modes (TestBody body, const char *pattern)
@@ -192,7 +219,7 @@ expect_in_modes (TestBody body, const char *pattern)
       int status;
       char *said;
 
-      mode = checking[i];
+      set_mode (i);
       said = test_capture (body, &status);
       if (!WIFSIGNALED (status) || WTERMSIG (status) != SIGABRT
           || !g_pattern_match_simple (pattern, said))
@@ -264,19 +291,28 @@ static void
 test_wild_chain (void)
 {
   expect_in_modes (wild_chain_small,
-                   "slice: error 102: slice_free1: not a block of this "
+                   "slice: error 102: slice_free_chain: not a block of this "
                    "allocator: block 0x1238, *");
-  expect_in_modes (wild_chain_large, "slice: error 108: slice_free1: not a "
-                                     "live block: block 0x1238, *");
-  expect_in_modes (wild_chain_aligned, "slice: error 10?: *: block 0x1240, *");
-  for (size_t i = 0; i < G_N_ELEMENTS (checking); i++)
-    {
-      int status;
+  expect_in_modes (wild_chain_large, "slice: error 108: slice_free_chain: not "
+                                     "a live block: block 0x1238, *");
+  expect_in_modes (wild_chain_aligned, "slice: error 10?: slice_free_chain: *: "
+                                       "block 0x1240, *");
+  expect_clean_in_modes (right_chain);
+}
 
-      mode = checking[i];
-      g_free (test_capture (right_chain, &status));
-      g_assert_cmpint (status, ==, 0);
-    }
+/* Nor is a link followed where each block is a malloc. */
+static void
+test_wild_chain_of_mallocs (void)
+{
+  static const TestBody chains[]
+      = { wild_chain_small, wild_chain_large, wild_chain_aligned };
+
+  among_mallocs = true;
+  for (size_t i = 0; i < G_N_ELEMENTS (chains); i++)
+    expect_in_modes (chains[i], "slice: error 108: slice_free_chain: not a "
+                                "live block: block 0x12*");
+  expect_clean_in_modes (right_chain);
+  among_mallocs = false;
 }
 
 static void
@@ -457,17 +493,63 @@ aligned_rightly (void)
 static void
 test_aligned_rightly (void)
 {
-  for (size_t i = 0; i < G_N_ELEMENTS (checking); i++)
-    {
-      int status;
-      char *said;
+  expect_clean_in_modes (aligned_rightly);
+  among_mallocs = true;
+  expect_clean_in_modes (aligned_rightly);
+  among_mallocs = false;
+}
 
-      mode = checking[i];
-      said = test_capture (aligned_rightly, &status);
-      g_assert_cmpstr (said, ==, "");
-      g_assert_cmpint (status, ==, 0);
-      g_free (said);
-    }
+static void
+wide_as_plain (void)
+{
+  test_options (mode);
+  slice_free1 (64, slice_alloc_aligned (32, 64));
+}
+
+static void
+wide_as_plain_of_other_size (void)
+{
+  test_options (mode);
+  slice_free1 (72, slice_alloc_aligned (32, 64));
+}
+
+static void
+aligned_as_plain_of_other_size (void)
+{
+  test_options (mode);
+  slice_free1 (21, slice_alloc_aligned (16, 20));
+}
+
+static void
+plain_as_aligned_of_other_size (void)
+{
+  test_options (mode);
+  slice_free_aligned (16, 64, slice_alloc (40));
+}
+
+static void
+aligned_of_no_size (void)
+{
+  test_options (mode);
+  slice_free_aligned (16, 0, slice_alloc_aligned (16, 20));
+}
+
+static void
+array_with_other_size (void)
+{
+  test_options (mode);
+  slice_free_n (3, 8, slice_alloc_n (2, 8));
+}
+
+static void
+chain_with_other_size (void)
+{
+  Wild *only;
+
+  test_options (mode);
+  only = slice_alloc (40);
+  only->next = NULL;
+  slice_free_chain_with_offset (48, only, offsetof (Wild, next));
 }
 
 #define WRONG_SIZE "block freed with a wrong size: block 0x*, "
@@ -492,6 +574,38 @@ test_aligned_in_modes (void)
   expect_in_modes (wide_with_other_size,
                    "slice: error 109: slice_free_aligned: live block has "
                    "another size: block 0x*, given size 90, real size 100*");
+  expect_in_modes (wide_as_plain,
+                   "slice: error 103: slice_free1: " WRONG_SIZE
+                   "given size 64, real size 64, from slice_alloc_aligned*");
+  expect_in_modes (wide_as_plain_of_other_size,
+                   "slice: error 103: slice_free1: " WRONG_SIZE
+                   "given size 72, real size 64, from slice_alloc_aligned*");
+  expect_in_modes (aligned_as_plain_of_other_size,
+                   "slice: error 103: slice_free1: " WRONG_SIZE
+                   "given size 21, real size 20, from slice_alloc_aligned*");
+}
+
+/* A fault is that of the function that was called. */
+static void
+test_caller_is_named (void)
+{
+  expect_in_modes (plain_as_aligned_of_other_size,
+                   "slice: error 103: slice_free_aligned: " WRONG_SIZE
+                   "given size 64, real size 40*");
+  expect_in_modes (aligned_of_no_size,
+                   "slice: error 103: slice_free_aligned: *");
+  expect_in_modes (array_with_other_size,
+                   "slice: error 103: slice_free_n: *");
+  expect_in_modes (chain_with_other_size,
+                   "slice: error 103: slice_free_chain: *");
+  among_mallocs = true;
+  expect_in_modes (plain_as_aligned_of_other_size,
+                   "slice: error 109: slice_free_aligned: *");
+  expect_in_modes (array_with_other_size,
+                   "slice: error 109: slice_free_n: *");
+  expect_in_modes (chain_with_other_size,
+                   "slice: error 109: slice_free_chain: *");
+  among_mallocs = false;
 }
 
 /* --- always-malloc: glibc tells too small a block --- */
@@ -520,15 +634,16 @@ static const char *layers = "always-malloc";
 
 /* Expects the registry to tell who allocated the block, and who freed it. */
 static void
-expect_known (int number, const char *text, const void *block,
-              const char *sizes, size_t class_bytes, bool was_freed)
+expect_known (int number, const char *operation, const char *text,
+              const void *block, const char *sizes, size_t class_bytes,
+              bool was_freed)
 {
   unsigned self = test_thread_id ();
   char *who = was_freed
                   ? g_strdup_printf ("%s" ALLOCATED FREED, sizes, self, self)
                   : g_strdup_printf ("%s" ALLOCATED, sizes, self);
 
-  expect (number, "slice_free1", text, block, who, class_bytes);
+  expect (number, operation, text, block, who, class_bytes);
   g_free (who);
 }
 
@@ -551,7 +666,7 @@ debug_double_free (void)
   b = slice_alloc (40);
   slice_free1 (40, a);
   slice_free1 (40, b);
-  expect_known (108, "not a live block", a, "40", 40, true);
+  expect_known (108, "slice_free1", "not a live block", a, "40", 40, true);
   slice_free1 (40, a);
 }
 
@@ -562,7 +677,7 @@ debug_wrong_size (void)
 
   begin_debug ();
   block = slice_alloc (40);
-  expect_known (109, "live block has another size", block,
+  expect_known (109, "slice_free1", "live block has another size", block,
                 "400, real size 40", 400, false);
   slice_free1 (400, block);
 }
@@ -574,8 +689,8 @@ debug_same_class (void)
 
   begin_debug ();
   block = slice_alloc (41);
-  expect_known (109, "live block has another size", block, "48, real size 41",
-                48, false);
+  expect_known (109, "slice_free1", "live block has another size", block,
+                "48, real size 41", 48, false);
   slice_free1 (48, block);
 }
 
@@ -613,7 +728,8 @@ debug_double_in_chain (void)
   b->next = NULL;
   slice_free (Node, b);
   b->next = NULL; /* as a bug would leave it */
-  expect_known (108, "not a live block", b, "40", 40, true);
+  expect_known (108, "slice_free_chain", "not a live block", b, "40", 40,
+                true);
   slice_free_chain (Node, a, next);
 }
 
@@ -624,7 +740,7 @@ debug_large (void)
 
   begin_debug ();
   block = slice_alloc (10000);
-  expect_known (109, "live block has another size", block,
+  expect_known (109, "slice_free1", "live block has another size", block,
                 "10001, real size 10000", 0, false);
   slice_free1 (10001, block);
 }
@@ -911,6 +1027,9 @@ main (int argc, char **argv)
   test_add_death ("/slice/misuse/bulk-twice", death_bulk_twice);
   test_add ("/slice/misuse/cyclic-chain", test_cyclic_chain);
   test_add ("/slice/misuse/wild-chain", test_wild_chain);
+  test_add ("/slice/misuse/wild-chain-of-mallocs",
+            test_wild_chain_of_mallocs);
+  test_add ("/slice/misuse/caller-is-named", test_caller_is_named);
   test_add ("/slice/misuse/bulk-large", test_bulk_large);
   test_add ("/slice/misuse/unsized-is-named", test_unsized_is_named);
   test_add ("/slice/misuse/small-as-large", test_small_as_large);

@@ -172,44 +172,59 @@ slice_try_alloc0_aligned (size_t alignment, size_t size)
 }
 
 static void
-free_by_class (size_t alignment, size_t size, void *block)
+free_by_class (size_t alignment, size_t size, void *block,
+               const char *operation, const void *site)
 {
   if (is_noted (alignment, size))
-    sli_checking_unnote_aligned (size, block, "slice_free_aligned");
+    sli_checking_unnote_aligned (size, block, operation);
   size = class_bytes (alignment, size);
   /* The hooks have been called already. */
-  if (trace_is_on ())
+  if (dispatch_checks_frees ())
+    sli_dispatch_free (size, block, operation, site);
+  else if (trace_is_on ())
     sli_untraced_free_slow (size, block);
   else
     slice_free1 (size, block);
 }
 
 static void
-free_rounded (size_t alignment, size_t size, void *block)
+free_rounded (size_t alignment, size_t size, void *block,
+              const char *operation, const void *site)
 {
   dispatch_make_ready ();
   if (block == NULL)
     return;
   if (trace_is_on ())
     sli_trace_free (SLICE_TRACE_SLICE, block, size);
+  if (UNLIKELY (size == 0))
+    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                     &(BlockFacts){ .address = block });
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
     {
-      free_by_class (alignment, size, block);
+      free_by_class (alignment, size, block, operation, site);
       return;
     }
   if (UNLIKELY (chunk_may_be_at (block)))
-    sli_dispatch_report_chunk (size, block, "slice_free_aligned");
+    sli_dispatch_report_chunk (size, block, operation);
   if (sli_dispatch.registers)
-    sli_block_check_remove_at (block, size, "slice_free_aligned", CALL_SITE);
+    sli_block_check_remove_at (block, size, operation, site);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 
 void
+sli_free_aligned_as (size_t alignment, size_t size, void *block,
+                     const char *operation, const void *site)
+{
+  check_alignment (alignment, size, operation, block);
+  free_rounded (alignment, size, block, operation, site);
+}
+
+void
 slice_free_aligned (size_t alignment, size_t size, void *block)
 {
-  check_alignment (alignment, size, "slice_free_aligned", block);
-  free_rounded (alignment, size, block);
+  sli_free_aligned_as (alignment, size, block, "slice_free_aligned",
+                       CALL_SITE);
 }
 
 /* --- above ALIGNMENT_MAX, for C++, whose types may want it ---------------- */
@@ -223,5 +238,5 @@ slice_try_alloc_wide_v1 (size_t alignment, size_t size)
 void
 slice_free_wide_v1 (size_t alignment, size_t size, void *block)
 {
-  free_rounded (alignment, size, block);
+  free_rounded (alignment, size, block, "slice_free_aligned", CALL_SITE);
 }

@@ -61,16 +61,31 @@ slice_try_alloc_slow_v1 (size_t size)
   return LOAD_ACQUIRE (&sli_dispatch.calls.try_alloc_any) (size, CALL_SITE);
 }
 
-void
-sli_free_any (size_t size, void *block, const void *site)
+static void
+free_any (size_t size, void *block, const char *operation, const void *site)
 {
   dispatch_make_ready ();
   if (block == NULL)
     return;
   if (UNLIKELY (size == 0))
-    sli_diag_misuse (ERROR_WRONG_SIZE, "slice_free1",
+    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
                      &(BlockFacts){ .address = block });
-  sli_dispatch_free (size, block, site);
+  sli_dispatch_free (size, block, operation, site);
+}
+
+void
+sli_free_any (size_t size, void *block, const void *site)
+{
+  free_any (size, block, "slice_free1", site);
+}
+
+void
+sli_free_as (size_t size, void *block, const char *operation,
+             const void *site)
+{
+  if (trace_is_on ())
+    sli_trace_free (SLICE_TRACE_SLICE, block, size);
+  free_any (size, block, operation, site);
 }
 
 COMMON_TEXT void
@@ -125,14 +140,20 @@ has_link (const void *block)
 void
 slice_free_chain_with_offset (size_t size, void *chain, size_t next_offset)
 {
-  CHAIN_FREE (chain, next_offset, slice_free1 (size, chain));
+  if (dispatch_checks_frees ())
+    CHAIN_FREE (chain, next_offset,
+                sli_free_as (size, chain, "slice_free_chain", CALL_SITE));
+  else
+    CHAIN_FREE (chain, next_offset, slice_free1 (size, chain));
 }
 
 void
 slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
                           size_t next_offset)
 {
-  CHAIN_FREE (chain, next_offset, slice_free_aligned (alignment, size, chain));
+  CHAIN_FREE (chain, next_offset,
+              sli_free_aligned_as (alignment, size, chain, "slice_free_chain",
+                                   CALL_SITE));
 }
 
 /* --- arrays -------------------------------------------------------------- */
@@ -200,7 +221,10 @@ slice_free_n (size_t n, size_t size, void *block)
     return;
   if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
     abort_overflow ("slice_free_n", n, size);
-  slice_free1 (bytes, block);
+  if (dispatch_checks_frees ())
+    sli_free_as (bytes, block, "slice_free_n", CALL_SITE);
+  else
+    slice_free1 (bytes, block);
 }
 
 const char *

@@ -253,13 +253,13 @@ slab_alloc (unsigned class_index)
 /* malloc knows a block's size: exactly under a tool, else at least what was
  * asked for. */
 static void
-check_malloc_size (size_t size, void *block)
+check_malloc_size (size_t size, void *block, const char *operation)
 {
   size_t bytes = sli_os_malloc_bytes (block);
 
   if (bytes != 0
       && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
-    sli_diag_misuse (ERROR_MALLOC_SIZE, "slice_free1",
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
                      &(BlockFacts){ .address = block,
                                     .given_bytes = size,
                                     .real_bytes = bytes });
@@ -281,29 +281,31 @@ sli_dispatch_report_chunk (size_t size, const void *block,
 }
 
 static void
-malloc_free (size_t size, void *block, const void *site)
+malloc_free (size_t size, void *block, const char *operation,
+             const void *site)
 {
   if (UNLIKELY (chunk_may_be_at (block)))
-    sli_dispatch_report_chunk (size, block, "slice_free1");
+    sli_dispatch_report_chunk (size, block, operation);
   if (sli_dispatch.registers)
-    sli_checking_remove_large (block, size, "slice_free1", site);
+    sli_checking_remove_large (block, size, operation, site);
   else if (sli_dispatch.path == PATH_MALLOC)
-    check_malloc_size (size, block);
+    check_malloc_size (size, block, operation);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
 
 void
-sli_dispatch_free (size_t size, void *block, const void *site)
+sli_dispatch_free (size_t size, void *block, const char *operation,
+                   const void *site)
 {
   if (dispatch_goes_to_malloc (size))
-    malloc_free (size, block, site);
+    malloc_free (size, block, operation, site);
   else if (sli_dispatch.path == PATH_MAGAZINES)
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
   else if (sli_dispatch.path == PATH_CHECKING)
-    sli_dispatch.untraced.free (size, block, "slice_free1", site);
+    sli_dispatch.untraced.free (size, block, operation, site);
   else
-    sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, "slice_free1");
+    sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, operation);
 }
 
 COMMON_TEXT void *

@@ -66,6 +66,15 @@ dispatch_is_fast (size_t size)
          && LIKELY (size - 1 < SLICE_SIZE_MAX);
 }
 
+/* May a free find a fault at the call?  Then the function that was called is
+ * named: its frees go by sli_free_as() and not by slice_free1(). */
+static inline bool
+dispatch_checks_frees (void)
+{
+  return sli_dispatch.path == PATH_CHECKING
+         || sli_dispatch.path == PATH_MALLOC;
+}
+
 static inline bool
 dispatch_goes_to_malloc (size_t size)
 {
@@ -80,12 +89,25 @@ _Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
 
 /* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);
-void sli_dispatch_free (size_t size, void *block, const void *site);
+void sli_dispatch_free (size_t size, void *block, const char *operation,
+                        const void *site);
 
 /* Counts a block of the system's malloc, whichever way it comes and goes: who
  * frees it may not know its size. */
 void sli_dispatch_count_malloc (void);
 void sli_dispatch_count_malloc_free (void);
+
+/* --- alloc.c --- */
+
+/* As slice_free1(), for another public function. */
+void sli_free_as (size_t size, void *block, const char *operation,
+                  const void *site);
+
+/* --- aligned.c --- */
+
+/* As slice_free_aligned(). */
+void sli_free_aligned_as (size_t alignment, size_t size, void *block,
+                          const char *operation, const void *site);
 
 /* --- trace.c --- */
 

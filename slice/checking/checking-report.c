@@ -98,10 +98,11 @@ sli_checking_report_size (uint16_t tag, size_t size, const void *block,
           (BlockFacts){ .address = block,
                         .given_bytes = size,
                         .real_bytes = tag_size (tag),
-                        .words = size != tag_size (tag) ? NULL
-                                 : (tag & TAG_ALIGNED) != 0
+                        .words = (tag & TAG_ALIGNED) != 0
                                      ? "from slice_alloc_aligned"
-                                     : "not from slice_alloc_aligned" });
+                                 : size == tag_size (tag)
+                                     ? "not from slice_alloc_aligned"
+                                     : NULL });
 }
 
 COLD void
@@ -113,14 +114,18 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
 
   size_t real_bytes = tag >= TAG_LIVE ? tag_size (tag) : 0;
   size_t known_bytes = sli_block_check_size (block);
+  const char *words = NULL;
 
   if (tag < TAG_LIVE)
     error = tag == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
   if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
     {
-      /* A large one, malloc's, freed as a small one. */
+      /* One of malloc's, freed as one of a slab's: it is large, or of a large
+       * alignment. */
       error = ERROR_WRONG_SIZE;
       real_bytes = known_bytes;
+      if (known_bytes <= sli_checking_size_max ())
+        words = "from slice_alloc_aligned";
     }
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
            && sli_block_check_knows (block))
@@ -128,5 +133,6 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
   report (error, operation,
           (BlockFacts){ .address = block,
                         .given_bytes = size,
-                        .real_bytes = real_bytes });
+                        .real_bytes = real_bytes,
+                        .words = words });
 }

@@ -222,7 +222,7 @@ alloc_in (CheckingMode mode, size_t size, const void *site)
 
   if (mode != CHECKING_CHECKED && !is_traced
       && LOAD (&record->call) == CALL_IN)
-    sli_record_report_reentry ();
+    sli_record_report_reentry ("slice_alloc");
   block = alloc_body (mode, record, size, site);
   if (is_traced)
     call_end (record);
@@ -238,7 +238,7 @@ free_in (CheckingMode mode, size_t size, void *block, const char *operation,
 
   if (mode != CHECKING_CHECKED && !is_traced
       && LOAD (&record->call) == CALL_IN)
-    sli_record_report_reentry ();
+    sli_record_report_reentry (operation);
   free_body (mode, record, size, block, operation, site);
   if (is_traced)
     call_end (record);

@@ -232,9 +232,10 @@ sli_record_sort_out (ThreadRecord *record)
 }
 
 void
-sli_record_report_reentry (void)
+sli_record_report_reentry (const char *operation)
 {
-  sli_diag_misuse (ERROR_REENTERED, "slice", NULL);
+  sli_diag_misuse (ERROR_REENTERED,
+                   operation != NULL ? operation : "slice", NULL);
 }
 
 /* --- flushing ------------------------------------------------------------ */

@@ -108,7 +108,9 @@ void sli_record_init (bool is_inline, bool checks_reentry);
  * closes the gaps it left. */
 ThreadRecord *sli_record_begin (void);
 void sli_record_sort_out (ThreadRecord *record);
-_Noreturn void sli_record_report_reentry (void);
+/* operation: the function that was called; NULL: a slow path
+ * of any. */
+_Noreturn void sli_record_report_reentry (const char *operation);
 
 /* Enters the calling thread's record: makes it if there is none, keeps
  * trimmers out, sorts out what one did.  NULL: the thread must do without (it
@@ -121,7 +123,7 @@ sli_record_enter (void)
   if (UNLIKELY (record->tls == NULL) && (record = sli_record_begin ()) == NULL)
     return NULL;
   if (UNLIKELY (LOAD (&record->is_busy)) && sli_record_options.checks_reentry)
-    sli_record_report_reentry ();
+    sli_record_report_reentry (NULL);
   STORE (&record->is_busy, true);
   /* The trimmer's barrier on all threads orders the store above and the loads
    * below; the compiler must not exchange them. */

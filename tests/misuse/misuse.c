@@ -263,8 +263,12 @@ message_is (const Outcome *outcome, int number, bool later)
   if (sscanf (at, "%39[a-z0-9_]: ", operation) != 1)
     return false;
   if (number == 116) /* no block's fault */
-    return g_str_has_prefix (at, "slice: called again before a call had ended "
-                                 "(in a signal handler?) [thread ");
+    return g_str_has_prefix (at, "slice_alloc: ")
+           || g_str_has_prefix (at, "slice_free1: ")
+                  ? strstr (at, ": called again before a call had ended "
+                                "(in a signal handler?) [thread ")
+                        != NULL
+                  : false;
   snprintf (rest, sizeof rest, "%s: %s: block 0x", operation,
             message_text (number));
   if (strncmp (at, rest, strlen (rest)) != 0
