@@ -847,6 +847,64 @@ use_askew_source (void)
   g_assert_cmpuint (pages.mapped_bytes, ==, 0);
 }
 
+/* Where nothing is mapped, in user space, above it, and where its end would be
+ * beyond the last address. */
+static uintptr_t lie;
+
+static void *
+map_nowhere (const SliceSource *source G_GNUC_UNUSED,
+             size_t bytes G_GNUC_UNUSED, size_t alignment G_GNUC_UNUSED)
+{
+  return (void *) lie;
+}
+
+static void
+unmap_nowhere (const SliceSource *source G_GNUC_UNUSED, void *address,
+               size_t bytes G_GNUC_UNUSED)
+{
+  g_assert_true (address == (void *) lie);
+  pages.n_unmaps++;
+}
+
+static void
+use_lying_source (void)
+{
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages.source.map = map_nowhere;
+  pages.source.unmap = unmap_nowhere;
+  begin ();
+  g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_unmaps, ==, 1);
+}
+
+static void
+test_source_lies (void)
+{
+  static const uint64_t lies[]
+      = { 0x200000, 0x800000000000, 0x1000000000000, 0x100000000000000,
+          0x8000000000000000, 0xffff800000000000, 0xffffffffffe00000 };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      int status;
+      char *said;
+
+      lie = (uintptr_t) lies[i];
+      if (lie != lies[i] || lie == 0)
+        continue; /* 32 bits */
+      said = test_capture (use_lying_source, &status);
+      g_assert_cmpint (status, ==, 0);
+      g_assert_true (
+          g_pattern_match_simple ("slice: warning 132: page source test: "
+                                  "memory at 0x* can't be used\n",
+                                  said));
+      g_free (said);
+    }
+}
+
 /* Memory at a wrong alignment is reported and unmapped. */
 static void
 test_source_breaks_alignment (void)
@@ -1289,6 +1347,7 @@ main (int argc, char **argv)
             test_source_of_small_pieces);
   test_add ("/slice/page/source-breaks-alignment",
             test_source_breaks_alignment);
+  test_add ("/slice/page/source-lies", test_source_lies);
   test_add_fresh ("/slice/page/source-refuses-advice",
                   test_source_refuses_advice);
   test_add_fresh ("/slice/page/source-never-unmaps",

@@ -9,6 +9,7 @@
 #include "os.h"
 #include "compiler.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,25 @@ sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
     if ((present[i] & 1) != 0)
       return true;
   return false;
+#else
+  return true;
+#endif
+}
+
+bool
+sli_os_is_mapped (void *address UNUSED, size_t bytes UNUSED)
+{
+#if defined(__linux__)
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
+  uintptr_t start = (uintptr_t) address, last = start + bytes - page_bytes;
+  unsigned char present;
+
+  if (bytes < page_bytes || last < start)
+    return false;
+  return (mincore ((void *) start, page_bytes, &present) == 0
+          || errno != ENOMEM)
+         && (mincore ((void *) last, page_bytes, &present) == 0
+             || errno != ENOMEM);
 #else
   return true;
 #endif

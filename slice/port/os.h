@@ -92,6 +92,9 @@ bool sli_os_advise_away (void *address, size_t bytes);
 void sli_os_advise_huge (void *address, size_t bytes, bool wanted);
 /* Returns true if any of the pages has memory, or the system can't say. */
 bool sli_os_is_present (void *address, size_t bytes);
+/* Returns false if the address space has nothing at the first or the last of
+ * some pages. */
+bool sli_os_is_mapped (void *address, size_t bytes);
 /* Gives each of the pages memory, in one call instead of a fault for each.
  * False if the system can't or has no memory: then each page faults when it is
  * touched. */
