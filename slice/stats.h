@@ -104,7 +104,9 @@ SLICE_API bool slice_get_stats (SliceStats *stats);
  */
 SLICE_API void slice_print_stats (int fd);
 
-/** Prints a snapshot as one JSON object, keys as the fields' names.
+/** Prints a snapshot as one JSON object, keys as the fields' names.  The list
+ * `classes' has n_classes objects, by class_index as in SliceStats; the first
+ * is that of class 0, all zero.
  *
  * @param fd  an open file descriptor
  *

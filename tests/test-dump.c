@@ -315,7 +315,10 @@ test_json_counts_classes (void)
 
   g_assert_nonnull (at);
   g_assert_cmpuint (g_ascii_strtoull (strchr (at, ':') + 1, NULL, 10), ==,
-                    count_in (said, "\"block_bytes\":"));
+                    SLICE_N_CLASSES);
+  g_assert_cmpuint (count_in (said, "\"block_bytes\":"), ==, SLICE_N_CLASSES);
+  /* A class stands at its index. */
+  g_assert_nonnull (strstr (said, "\"classes\":[{\"block_bytes\":0,"));
   g_free (said);
 }
 

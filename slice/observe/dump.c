@@ -226,16 +226,16 @@ print_fields (int fd, const void *base, const Field *fields, size_t n)
 
 #define N_FIELDS(table) (sizeof (table) / sizeof (table)[0])
 
-/* Leaves out class 0, which has no chunks. */
+/* An index in the list is a class_index, as in SliceStats. */
 static void
 print_json (int fd, const SliceStats *stats)
 {
   print (fd, "{");
   print_fields (fd, stats, total_fields, N_FIELDS (total_fields));
-  print (fd, ",\"n_classes\":%u,\"classes\":[", SLICE_N_CLASSES - 1u);
-  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+  print (fd, ",\"n_classes\":%u,\"classes\":[", stats->n_classes);
+  for (unsigned i = 0; i < SLICE_N_CLASSES; i++)
     {
-      print (fd, "%s{", i == 1 ? "" : ",");
+      print (fd, "%s{", i == 0 ? "" : ",");
       print_fields (fd, &stats->classes[i], class_fields,
                     N_FIELDS (class_fields));
       print (fd, "}");
