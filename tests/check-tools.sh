@@ -84,6 +84,28 @@ END
     expect_found "leak check, $options: nothing in its way" '^status 0$' \
       "$said"
   done
+  # The second free is reported as such, whichever function it is.
+  cat > "$temporary/twice.c" <<'END'
+#include <slice/slice.h>
+int main (int argc, char **argv)
+{
+  void *block = argc > 1 ? slice_alloc_aligned (64, 40) : slice_alloc (40);
+  for (int i = 0; i < 2; i++)
+    if (argc > 1)
+      slice_free_aligned (64, 40, block);
+    else
+      slice_free1 (40, block);
+  return argv == 0;
+}
+END
+  $CC -fsanitize=address $flags "$temporary/twice.c" \
+    -o "$temporary/twice" $link
+  for aligned in "" aligned; do
+    said=$(SLICE_OPTIONS= ASAN_OPTIONS=detect_leaks=0 \
+           "$temporary/twice" $aligned 2>&1)
+    expect_found "address, freed twice${aligned:+, }$aligned" \
+      'AddressSanitizer: attempting double-free' "$said"
+  done
 else
   skip "address sanitizer" "$CC can't"
 fi

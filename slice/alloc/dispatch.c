@@ -255,8 +255,12 @@ slab_alloc (unsigned class_index)
 static void
 check_malloc_size (size_t size, void *block, const char *operation)
 {
-  size_t bytes = sli_os_malloc_bytes (block);
+  size_t bytes;
 
+  /* The sanitizer reports a bad free itself: a free block has no size. */
+  if (!sli_os_malloc_may_own (block))
+    return;
+  bytes = sli_os_malloc_bytes (block);
   if (bytes != 0
       && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
     sli_diag_misuse (ERROR_MALLOC_SIZE, operation,

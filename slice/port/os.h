@@ -119,5 +119,7 @@ const void *sli_os_caller_outside (const void *site);
 
 /* "valgrind" or "sanitizer" if such a tool watches this process, else NULL. */
 const char *sli_os_memory_tool (void);
+/* False if a sanitizer knows that no such block of malloc is live. */
+bool sli_os_malloc_may_own (const void *block);
 
 #endif

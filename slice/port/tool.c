@@ -21,6 +21,17 @@
  * LeakSanitizer define it, even if this library was built without them. */
 extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
 
+/* 1 if an address is that of a live block.  (sanitizer/allocator_interface.h) */
+extern int __sanitizer_get_ownership (const volatile void *block)
+    __attribute__ ((weak));
+
+bool
+sli_os_malloc_may_own (const void *block)
+{
+  return &__sanitizer_get_ownership == NULL
+         || __sanitizer_get_ownership (block) != 0;
+}
+
 COMMON_TEXT const char *
 sli_os_memory_tool (void)
 {
