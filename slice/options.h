@@ -107,6 +107,11 @@ SLICE_API SliceSetResult slice_set_option (SliceOption option, int64_t value);
 /** The value that is in force (after the first block), or that would be if
  * the first block were asked for now: environment and defaults included.
  *
+ * Under valgrind and the sanitizers each block is a malloc of its own unless
+ * force-pool is set, and the modes find nothing, whatever always-malloc,
+ * checked, hardened and debug say: here they are as they were set.
+ * slice_is_ours() tells of a block whether it lies in a slab.
+ *
  * @param option  which
  * @param value   where to put it; not NULL
  * @return        false if there is no such option; *value is then 0

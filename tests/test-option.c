@@ -369,6 +369,32 @@ test_good_beside_bad (void)
 }
 
 static void
+test_help_as_switch (void)
+{
+  static const char *const variables[]
+      = { "help=0", "help=no", "help=7", "help=1", "help=yes" };
+  static const char *const patterns[]
+      = { "", "",
+          "slice: warning 131: SLICE_OPTIONS: 'help=7' is ignored: its value "
+          "may be no or yes (0 or 1)\n",
+          "slice: options of SLICE_OPTIONS:\n*",
+          "slice: options of SLICE_OPTIONS:\n*" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (variables); i++)
+    {
+      int status;
+      char *said;
+
+      variable_of_child = variables[i];
+      said = test_capture (freeze_with_variable, &status);
+      g_assert_cmpint (status, ==, 0);
+      if (!g_pattern_match_simple (patterns[i], said))
+        g_error ("%s: %s", variables[i], said);
+      g_free (said);
+    }
+}
+
+static void
 test_help (void)
 {
   int status;
@@ -452,6 +478,7 @@ main (int argc, char **argv)
   test_add ("/slice/option/bad-variables", test_bad_variables);
   test_add_fresh ("/slice/option/good-beside-bad", test_good_beside_bad);
   test_add ("/slice/option/help", test_help);
+  test_add ("/slice/option/help-as-switch", test_help_as_switch);
   test_add_fresh ("/slice/option/threads", test_threads);
   return g_test_run ();
 }

@@ -352,6 +352,19 @@ warn_of_value (const OptionRow *row, const char *name, const char *value)
                    name, value, range);
 }
 
+/* "help" is a switch, but no option. */
+static void
+help_if_wanted (const char *text)
+{
+  static const OptionRow help = { .unit = UNIT_SWITCH, .maximum = 1 };
+  int64_t value = 1;
+
+  if (text != NULL && !parse_value (&help, text, &value))
+    warn_of_value (&help, "help", text);
+  else if (value != 0)
+    print_help ();
+}
+
 /* One item of the variable: NAME or NAME=VALUE.  Quiet: without warnings. */
 static void
 read_item (char *item, int64_t *values, bool quiet)
@@ -361,14 +374,14 @@ read_item (char *item, int64_t *values, bool quiet)
   const OptionRow *row;
   int64_t value = 1;
 
+  if (equals != NULL)
+    *equals = '\0';
   if (strcmp (item, "help") == 0)
     {
       if (!quiet)
-        print_help ();
+        help_if_wanted (text);
       return;
     }
-  if (equals != NULL)
-    *equals = '\0';
   row = option_row (strcmp (item, "all") == 0 ? SLICE_OPTION_DEBUG
                                               : slice_option_by_name (item));
   if (row == NULL)
