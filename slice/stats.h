@@ -80,8 +80,11 @@ typedef struct
                                     their size or alignment; none where each
                                     block is a malloc */
   uint64_t n_large_frees;      /**< and back */
-  uint64_t n_fork_lost;        /**< chunks in magazines of threads that a fork
-                                    left behind (in the child) */
+  uint64_t n_fork_lost;        /**< in a forked child: chunks in magazines of
+                                    threads that the fork left behind, which
+                                    serve nobody any more.  They count as
+                                    cached; those of a thread that was just in
+                                    a slow path count as live */
   uint32_t n_classes;          /**< SLICE_N_CLASSES */
   SliceClassStats classes[SLICE_N_CLASSES];
 } SliceStats;

@@ -386,15 +386,17 @@ test_nested_trim_thread (void)
 }
 
 /* What threads left behind held is counted, and nothing else is lost. */
+static size_t held_bytes = 4 * 512;
+
 static void *
 hold_blocks (void *data)
 {
   pthread_barrier_t *barrier = data;
 
   for (int i = 0; i < 9; i++)
-    parents_blocks[i] = slice_alloc (4 * 512);
+    parents_blocks[i] = slice_alloc (held_bytes);
   for (int i = 0; i < 3; i++)
-    slice_free1 (4 * 512, parents_blocks[i]);
+    slice_free1 (held_bytes, parents_blocks[i]);
   pthread_barrier_wait (barrier);
   pthread_barrier_wait (barrier);
   return NULL;
@@ -431,6 +433,86 @@ test_loss_is_counted (void)
   g_assert_cmpuint (test_stats ()->n_fork_lost, ==, 0);
   pthread_barrier_wait (&barrier);
   pthread_join (thread, NULL);
+}
+
+/* What the child lost with sleeping threads is not live: its statistics and
+ * its walk say what its parent's did. */
+static int64_t n_walked[SLICE_N_CLASSES];
+
+static bool
+walk_live (const SlicePart *part, void *data G_GNUC_UNUSED)
+{
+  if (part->kind == SLICE_PART_OUT)
+    n_walked[part->class_index]++;
+  if (part->kind == SLICE_PART_CACHED)
+    n_walked[part->class_index]--;
+  return true;
+}
+
+static void
+expect_live (const SliceStats *parents)
+{
+  const SliceStats *own = test_stats ();
+
+  g_assert_cmpuint (own->live_blocks, ==, parents->live_blocks);
+  g_assert_cmpuint (own->live_bytes, ==, parents->live_bytes);
+  memset (n_walked, 0, sizeof n_walked);
+  g_assert_true (slice_walk (walk_live, NULL));
+  for (unsigned i = 1; i < SLICE_N_CLASSES; i++)
+    {
+      g_assert_cmpuint (own->classes[i].n_live, ==,
+                        parents->classes[i].n_live);
+      g_assert_cmpint (n_walked[i], ==, (gint64) own->classes[i].n_live);
+    }
+  g_assert_null (slice_validate (NULL));
+}
+
+static void
+live_after_forks (void)
+{
+  static SliceStats stats; /* large */
+  pthread_barrier_t barrier;
+  pthread_t thread;
+  int status;
+
+  pthread_barrier_init (&barrier, NULL, 2);
+  pthread_create (&thread, NULL, hold_blocks, &barrier);
+  pthread_barrier_wait (&barrier);
+  g_assert_true (slice_get_stats (&stats));
+  g_assert_cmpuint (stats.live_blocks, >=, 6);
+  for (int depth = 0; depth < 2; depth++)
+    {
+      pid_t child = fork ();
+
+      if (child != 0)
+        {
+          waitpid (child, &status, 0);
+          if (depth > 0)
+            _exit (status);
+          g_assert_cmpint (status, ==, 0);
+          break;
+        }
+      expect_live (&stats);
+      g_assert_cmpuint (test_stats ()->n_fork_lost, >=, 3);
+      if (depth > 0)
+        _exit (0);
+    }
+  pthread_barrier_wait (&barrier);
+  pthread_join (thread, NULL);
+}
+
+static void
+test_lost_is_not_live (void)
+{
+  live_after_forks ();
+}
+
+static void
+test_lost_is_not_live_debug (void)
+{
+  test_options ("debug"); /* the largest are malloc's there */
+  held_bytes = 512;
+  live_after_forks ();
 }
 
 /* Children of children, each with blocks of all that went before. */
@@ -758,6 +840,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/fork/nested-debug", test_nested_debug);
   test_add_fresh ("/slice/fork/nested-trim-thread", test_nested_trim_thread);
   test_add_fresh ("/slice/fork/loss-is-counted", test_loss_is_counted);
+  test_add_fresh ("/slice/fork/lost-is-not-live", test_lost_is_not_live);
+  test_add_fresh ("/slice/fork/lost-is-not-live-debug",
+                  test_lost_is_not_live_debug);
   test_add_fresh ("/slice/fork/generations", test_generations);
   test_add_fresh ("/slice/fork/million", test_million);
   test_add_fresh ("/slice/fork/million-checked", test_million_checked);

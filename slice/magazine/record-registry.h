@@ -19,6 +19,7 @@ typedef struct
 {
   Lock lock;
   Link records;
+  Link orphans;            /* a fork left them without their threads */
   unsigned n_records;
   bool is_open;            /* a key exists, so that threads' ends are noticed */
   bool may_be_inline;      /* no option keeps the inline code out */

@@ -99,6 +99,18 @@ sli_record_count (const ThreadRecord *record, unsigned class_index,
                              record_rounds_peak (cache, class_index));
 }
 
+static void
+records_count (const Link *records, MagazineCounts counts[N_CLASSES])
+{
+  LINK_EACH (link, records)
+    {
+      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        sli_record_count (record, i, &counts[i]);
+    }
+}
+
 unsigned
 sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
 {
@@ -108,13 +120,8 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
   memcpy (counts, sli_registry.ended, sizeof sli_registry.ended);
   n_records = sli_registry.n_records;
   sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &sli_registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      for (unsigned i = 1; i < N_CLASSES; i++)
-        sli_record_count (record, i, &counts[i]);
-    }
+  records_count (&sli_registry.records, counts);
+  records_count (&sli_registry.orphans, counts);
   sli_unlock (sli_meta_lock ());
   sli_unlock (&sli_registry.lock);
   return n_records;
@@ -211,14 +218,21 @@ class_each (const ThreadRecord *record, unsigned class_index,
            data);
 }
 
+static void
+records_each (const Link *records, MagazineVisit visit, void *data)
+{
+  LINK_EACH (link, records)
+    for (unsigned i = 1; i < N_CLASSES; i++)
+      class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
+}
+
 void
 sli_magazine_each (MagazineVisit visit, void *data)
 {
   sli_lock (&sli_registry.lock);
   sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &sli_registry.records)
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      class_each (LINK_OWNER (link, ThreadRecord, link), i, visit, data);
+  records_each (&sli_registry.records, visit, data);
+  records_each (&sli_registry.orphans, visit, data);
   sli_unlock (sli_meta_lock ());
   sli_unlock (&sli_registry.lock);
 }

@@ -402,6 +402,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
   record_new_one.fast = record_none.fast;
   record_new_one.call = record_none.call = CALL_UNKNOWN;
   link_init (&sli_registry.records);
+  link_init (&sli_registry.orphans);
 }
 
 /* --- the inline code out, and in again ----------------------------------- */
@@ -541,27 +542,38 @@ sli_magazine_fork_parent (void)
   sli_unlock_after_fork (&sli_registry.lock);
 }
 
-/* Other threads' magazines changed without locks while the kernel copied the
- * pages: what they hold is lost to the child, and counted. */
+/* What another thread's magazines hold is lost to the child, and counted.  Of
+ * a thread that was in no slow path the child sees whole magazines, for it
+ * sees all that the thread stored up to some moment, in the thread's order:
+ * the statistics and the walk go on knowing these chunks as cached. */
+static void
+record_leave_behind (ThreadRecord *record)
+{
+  MagazineCounts counts = { 0 };
+
+  sli_registry.lost_threads = true;
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    sli_record_count (record, i, &counts);
+  sli_registry.n_fork_lost += counts.n_cached;
+  if (!LOAD (&record->is_busy) && LOAD (&record->call) != CALL_IN)
+    link_after (&record->link, &sli_registry.orphans);
+}
+
 void
 sli_magazine_fork_child (void)
 {
   ThreadRecord *own = sli_record_peek ();
+  Link *links = &sli_registry.records;
 
   sli_lock_renew (&sli_registry.lock);
-  LINK_EACH (link, &sli_registry.records)
+  while (!link_is_alone (links))
     {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-      MagazineCounts counts = { 0 };
+      ThreadRecord *record = LINK_OWNER (links->next, ThreadRecord, link);
 
-      if (record == own)
-        continue;
-      sli_registry.lost_threads = true;
-      for (unsigned i = 1; i < N_CLASSES; i++)
-        sli_record_count (record, i, &counts);
-      sli_registry.n_fork_lost += counts.n_cached;
+      link_remove (&record->link);
+      if (record != own)
+        record_leave_behind (record);
     }
-  link_init (&sli_registry.records);
   sli_registry.n_records = 0;
   if (own != NULL)
     {
