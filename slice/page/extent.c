@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/list.h"
+#include "base/option.h"
 #include "extent-cache.h"
 #include "base/trace.h"
 #include "base/probe.h"
@@ -35,6 +36,15 @@ SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "extents, halved or not, are whole windows");
 
+/* Nobody can answer for a source of the program's own. */
+static bool
+extent_is_usable (void *start, size_t bytes)
+{
+  return ((uintptr_t) start & (REGION_BYTES - 1)) == 0
+         && (sli_option (SLICE_OPTION_PAGE_SOURCE) != SLICE_PAGES_CUSTOM
+             || sli_os_is_mapped (start, bytes));
+}
+
 /* Maps *bytes, or half as much again and again, but at least least_bytes, if
  * the source has no memory.  No lock is held. */
 static void *
@@ -51,7 +61,7 @@ extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
     }
   if (start == NULL)
     return NULL;
-  if (((uintptr_t) start & (REGION_BYTES - 1)) != 0)
+  if (UNLIKELY (!extent_is_usable (start, *bytes)))
     {
       sli_diag_warn (ERROR_BAD_SOURCE,
                      "page source %s: memory at %p can't be used",
