@@ -44,14 +44,14 @@ static const struct
 
 struct AsleepSequence
 {
-  struct
+  _Alignas (32) struct
   {
     uint32_t version;
     uint32_t flags;
     const void *start;
     uint64_t bytes;
     const void *abort;
-  } _Alignas (32) description;
+  } description;
 };
 
 const struct AsleepSequence sli_asleep_sequence
