@@ -243,6 +243,7 @@ large_alloc (size_t size, size_t alignment, bool *is_zero)
 void *
 sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
 {
+  int error = errno;
   bool is_zero = false;
   void *block;
 
@@ -268,6 +269,8 @@ sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
       errno = ENOMEM;
       return NULL;
     }
+  /* An attempt before may have failed. */
+  errno = error;
   return zero && !is_zero ? memset (block, 0, size) : block;
 }
 

@@ -519,8 +519,11 @@ test_limited_space (void)
       return;
     }
   g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+  errno = 0;
   while ((block = malloc (600)) != NULL)
     {
+      /* An attempt that failed before it came to memory is not told. */
+      g_assert_cmpint (errno, ==, 0);
       *(void **) block = chain;
       chain = block;
       n++;
