@@ -61,12 +61,14 @@ endif
 	slice/libslice.la \
 	$(SLICE_THREAD_LIBS) \
 	$(SLICE_DL_LIBS)
+# Not -Bsymbolic: a form of operator new calls another by its name, and that may
+# be the program's own.
 %C%_libslice_malloc_la_LDFLAGS = \
 	-no-undefined \
 	-avoid-version \
 	-shared \
 	$(SLICE_DROPIN_LDFLAGS) \
-	$(SLICE_LIB_LDFLAGS)
+	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
 
 # It needs GLib's headers, so it is not among those that are checked alone.
 gsliceincludedir = $(pkgincludedir)

@@ -14,12 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* operator new (std::size_t), whose mangled name has the type. */
+/* std::size_t in the mangled names of C++'s operators. */
 #if SIZE_MAX > UINT32_MAX || defined __s390__
-# define SLI_OPERATOR_NEW "_Znwm"
+# define CXX_SIZE "m"
 #else
-# define SLI_OPERATOR_NEW "_Znwj"
+# define CXX_SIZE "j"
 #endif
+#define CXX_NOTHROW "RKSt9nothrow_t"
+#define CXX_ALIGN "St11align_val_t"
 
 #define DECLARE_CALL(result, name, parameters) EXPORT result name parameters;
 MALLOC_FAMILY (DECLARE_CALL)
@@ -52,8 +54,51 @@ EXPORT int malloc_trim (size_t pad);
 EXPORT void malloc_stats (void);
 EXPORT int mallopt (int parameter, int value);
 
-/* malloc-new.c */
-EXPORT void *sli_operator_new (size_t size) __asm__ (SLI_OPERATOR_NEW);
-EXPORT void sli_operator_delete (void *block) __asm__ ("_ZdlPv");
+/* malloc-new.c: name, mangled name and parameters of each form of operator new;
+ * those that return NULL without memory have a `nothrow' that is never read. */
+#define OPERATORS_NEW(NEW)                                                    \
+  NEW (sli_new, "_Znw" CXX_SIZE, (size_t size))                               \
+  NEW (sli_new_array, "_Zna" CXX_SIZE, (size_t size))                         \
+  NEW (sli_new_aligned, "_Znw" CXX_SIZE CXX_ALIGN,                            \
+       (size_t size, size_t alignment))                                       \
+  NEW (sli_new_array_aligned, "_Zna" CXX_SIZE CXX_ALIGN,                      \
+       (size_t size, size_t alignment))                                       \
+  NEW (sli_new_nothrow, "_Znw" CXX_SIZE CXX_NOTHROW,                          \
+       (size_t size, const void *nothrow))                                    \
+  NEW (sli_new_array_nothrow, "_Zna" CXX_SIZE CXX_NOTHROW,                    \
+       (size_t size, const void *nothrow))                                    \
+  NEW (sli_new_aligned_nothrow, "_Znw" CXX_SIZE CXX_ALIGN CXX_NOTHROW,        \
+       (size_t size, size_t alignment, const void *nothrow))                  \
+  NEW (sli_new_array_aligned_nothrow, "_Zna" CXX_SIZE CXX_ALIGN CXX_NOTHROW,  \
+       (size_t size, size_t alignment, const void *nothrow))
+
+/* The same of operator delete, whose second and third arguments are hints: the
+ * form that C++ says it calls, which may be the program's own. */
+#define OPERATORS_DELETE(DELETE)                                              \
+  DELETE (sli_delete_array, "_ZdaPv", sli_delete)                             \
+  DELETE (sli_delete_sized, "_ZdlPv" CXX_SIZE, sli_delete)                    \
+  DELETE (sli_delete_nothrow, "_ZdlPv" CXX_NOTHROW, sli_delete)               \
+  DELETE (sli_delete_array_sized, "_ZdaPv" CXX_SIZE, sli_delete_array)        \
+  DELETE (sli_delete_array_nothrow, "_ZdaPv" CXX_NOTHROW, sli_delete_array)   \
+  DELETE (sli_delete_array_aligned, "_ZdaPv" CXX_ALIGN, sli_delete_aligned)   \
+  DELETE (sli_delete_sized_aligned, "_ZdlPv" CXX_SIZE CXX_ALIGN,              \
+          sli_delete_aligned)                                                 \
+  DELETE (sli_delete_aligned_nothrow, "_ZdlPv" CXX_ALIGN CXX_NOTHROW,         \
+          sli_delete_aligned)                                                 \
+  DELETE (sli_delete_array_sized_aligned, "_ZdaPv" CXX_SIZE CXX_ALIGN,        \
+          sli_delete_array_aligned)                                           \
+  DELETE (sli_delete_array_aligned_nothrow, "_ZdaPv" CXX_ALIGN CXX_NOTHROW,   \
+          sli_delete_array_aligned)
+
+#define DECLARE_NEW(name, mangled, parameters)                                \
+  EXPORT void *name parameters __asm__ (mangled);
+OPERATORS_NEW (DECLARE_NEW)
+#undef DECLARE_NEW
+#define DECLARE_DELETE(name, mangled, calls)                                  \
+  EXPORT void name (void *block) __asm__ (mangled);
+DECLARE_DELETE (sli_delete, "_ZdlPv", )
+DECLARE_DELETE (sli_delete_aligned, "_ZdlPv" CXX_ALIGN, )
+OPERATORS_DELETE (DECLARE_DELETE)
+#undef DECLARE_DELETE
 
 #endif

@@ -1,43 +1,150 @@
 /* malloc-new.c - operator new and operator delete
  *
- * Layer: dropin.  The other forms (arrays, sized, aligned, nothrow) are the
- * C++ library's, which call these two, or aligned_alloc() and free(), as the
- * standard says: so a program that replaces some of them gets what it expects.
- * Without memory the C++ library's own operator is called; it knows the new
- * handler and the exception.
+ * Layer: dropin.  All forms are here: a program may be linked with another
+ * malloc that has all, and a block of one must not be freed by the other.
+ * A form that C++ defines by another one calls that, which may be the
+ * program's own: new[] calls new, and so on (C++17, [new.delete]).
+ *
+ * Without memory the next library's operator is called, as a rule the C++
+ * library's.  It knows the new handler and the exception.
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "config.h"
 
 #include "malloc-calls.h"
 #include "malloc-next.h"
 
-#include <slice/heap.h>
-
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+/* Is operator new ours, and not the program's?  (Compilers take an alias for
+ * the function itself, so addresses alone do not tell.) */
+static bool
+new_is_ours (void)
+{
+  enum { UNKNOWN, OURS, OTHERS };
+  static int answer;
+
+  if (UNLIKELY (LOAD (&answer) == UNKNOWN))
+    {
+      Dl_info found, here;
+      bool is_ours = dladdr ((void *) (uintptr_t) sli_new, &found) != 0
+                     && dladdr (&answer, &here) != 0
+                     && found.dli_fbase == here.dli_fbase;
+
+      STORE (&answer, is_ours ? OURS : OTHERS);
+    }
+  return LOAD (&answer) == OURS;
+}
+
+/* The same operator of the next library, by its mangled name. */
+#define NEXT(mangled, parameters, arguments)                                  \
+  __extension__ ({                                                            \
+    void *(*next_) parameters;                                                \
+    *(void **) &next_ = sli_malloc_next_function (mangled);                   \
+    if (next_ == NULL)                                                        \
+      abort ();                                                               \
+    next_ arguments;                                                          \
+  })
+
+/* --- that end by an exception -------------------------------------------- */
 
 COLD static void *
 new_failed (size_t size)
 {
-  void *(*next) (size_t size);
-
-  *(void **) &next = sli_malloc_next_function (SLI_OPERATOR_NEW);
-  if (next == NULL)
-    abort ();
-  return next (size);
+  return NEXT ("_Znw" CXX_SIZE, (size_t), (size));
 }
 
 void *
-sli_operator_new (size_t size)
+sli_new (size_t size)
 {
   void *block = malloc (size);
 
   return LIKELY (block != NULL) ? block : new_failed (size);
 }
 
-void
-sli_operator_delete (void *block)
+void *
+sli_new_array (size_t size)
 {
-  slice_heap_free (block);
+  return sli_new (size);
 }
+
+void *
+sli_new_aligned (size_t size, size_t alignment)
+{
+  void *block = aligned_alloc (alignment, size);
+
+  return LIKELY (block != NULL) ? block
+                                : NEXT ("_Znw" CXX_SIZE CXX_ALIGN,
+                                        (size_t, size_t), (size, alignment));
+}
+
+void *
+sli_new_array_aligned (size_t size, size_t alignment)
+{
+  return sli_new_aligned (size, alignment);
+}
+
+/* --- that return NULL ---------------------------------------------------- */
+
+/* The C++ library's calls the program's operator and catches what that throws,
+ * which C can't. */
+void *
+sli_new_nothrow (size_t size, const void *nothrow)
+{
+  void *block = new_is_ours () ? malloc (size) : NULL;
+
+  return LIKELY (block != NULL)
+             ? block
+             : NEXT ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
+                     (size, nothrow));
+}
+
+void *
+sli_new_array_nothrow (size_t size, const void *nothrow)
+{
+  return sli_new_nothrow (size, nothrow);
+}
+
+void *
+sli_new_aligned_nothrow (size_t size, size_t alignment, const void *nothrow)
+{
+  void *block = new_is_ours () ? aligned_alloc (alignment, size) : NULL;
+
+  return LIKELY (block != NULL)
+             ? block
+             : NEXT ("_Znw" CXX_SIZE CXX_ALIGN CXX_NOTHROW,
+                     (size_t, size_t, const void *),
+                     (size, alignment, nothrow));
+}
+
+void *
+sli_new_array_aligned_nothrow (size_t size, size_t alignment,
+                               const void *nothrow)
+{
+  return sli_new_aligned_nothrow (size, alignment, nothrow);
+}
+
+/* --- delete -------------------------------------------------------------- */
+
+void
+sli_delete (void *block)
+{
+  free (block);
+}
+
+void
+sli_delete_aligned (void *block)
+{
+  free (block);
+}
+
+#define DEFINE_DELETE(name, mangled, calls)                                   \
+  void name (void *block)                                                     \
+  {                                                                           \
+    calls (block);                                                            \
+  }
+OPERATORS_DELETE (DEFINE_DELETE)

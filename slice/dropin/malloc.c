@@ -235,29 +235,40 @@ pvalloc (size_t size)
 
 /* --- freeing ------------------------------------------------------------- */
 
+/* Before the first call that can make the heap ready, all that was allocated
+ * lies in the start-up memory, and may stay there. */
+static inline void
+free_any (void *block)
+{
+  if (LIKELY (LOAD (&dropin.state) == STATE_READY) || dropin_is_ready ())
+    slice_heap_free (block);
+}
+
 void
 free (void *block)
 {
-  slice_heap_free (block);
+  free_any (block);
 }
 
 void
 free_sized (void *block, size_t size)
 {
-  slice_heap_free_sized (block, size);
+  if (LIKELY (dropin_is_ready ()))
+    slice_heap_free_sized (block, size);
 }
 
 void
 free_aligned_sized (void *block, size_t alignment UNUSED, size_t size)
 {
-  slice_heap_free_sized (block, size);
+  if (LIKELY (dropin_is_ready ()))
+    slice_heap_free_sized (block, size);
 }
 
 /* Old programs have it in their tables. */
 void
 cfree (void *block)
 {
-  slice_heap_free (block);
+  free_any (block);
 }
 
 /* --- other sizes --------------------------------------------------------- */
@@ -281,7 +292,7 @@ realloc (void *block, size_t size)
     return malloc (size);
   if (UNLIKELY (size == 0))
     {
-      slice_heap_free (block);
+      free_any (block);
       return NULL;
     }
   return dropin_is_ready () ? slice_heap_realloc (block, size)

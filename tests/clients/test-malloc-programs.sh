@@ -20,12 +20,27 @@ have_dropin || skip_all "no drop-in was built, or with a sanitizer"
 
 # --- the library ---
 
-expect_none "it exports malloc's family, new and delete, no more" \
-  "$($NM -D --defined-only "$dropin" | awk '{ print $3 }' | sort \
-       | tr '\n' ' ' | grep -v -x -e "_ZdlPv _Znw[mj] aligned_alloc calloc \
+exports=$($NM -D --defined-only "$dropin" | awk '{ print $3 }' \
+  | LC_ALL=C sort)
+expect_none "it exports malloc's family, and C++'s operators, no more" \
+  "$(echo "$exports" | grep -v '^_Z' | tr '\n' ' ' \
+       | grep -v -x -e "aligned_alloc calloc \
 cfree free free_aligned_sized free_sized mallinfo mallinfo2 malloc \
 malloc_stats malloc_trim malloc_usable_size mallopt memalign posix_memalign \
 pvalloc realloc reallocarray valloc ")"
+# std::size_t is m, or j, in their names.
+aligned=St11align_val_t nothrow=RKSt9nothrow_t
+for how in "" $nothrow $aligned $aligned$nothrow; do
+  echo "_Znwm$how _Znam$how _ZdlPv$how _ZdaPv$how"
+done | tr ' ' '\n' > "$temporary/operators"
+for how in m m$aligned; do
+  echo "_ZdlPv$how _ZdaPv$how"
+done | tr ' ' '\n' >> "$temporary/operators"
+echo "$exports" | grep '^_Z' \
+  | sed -e 's/^_Zn\(.\)j/_Zn\1m/' -e 's/^_Zd\(.\)Pvj/_Zd\1Pvm/' > "$said"
+expect_none "they are all forms of new and delete" \
+  "$(LC_ALL=C sort -o "$said" "$said"
+     LC_ALL=C sort "$temporary/operators" | diff - "$said")"
 expect_none "it needs libslice and the C library alone" \
   "$($READELF -d "$dropin" | awk '/NEEDED/ { print $NF }' \
        | grep -v -x -e '\[libslice\.so\.0\]' -e '\[libc\.so\.6\]' \
@@ -297,6 +312,77 @@ for name in new replaced; do
     done
   else
     skip "operator new: $name.cc" "no C++ compiler"
+  fi
+done
+
+# A block of one malloc must not come to the other's delete.
+cat > "$temporary/linked.cc" <<'END'
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+int main ()
+{
+  std::vector<std::string> strings;
+  for (int i = 0; i < 1000; i++)
+    strings.push_back (std::string (i, 'x'));
+  for (int i = 0; i < 1000; i++)
+    {
+      delete[] new int[i];
+      delete new long;
+      ::operator delete[] (new (std::nothrow) char[i], std::nothrow);
+      ::operator delete (::operator new (i, std::align_val_t (64)), i,
+                         std::align_val_t (64));
+    }
+  std::puts ("done");
+  return 0;
+}
+END
+for other in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc_minimal.so.4; do
+  name="a program that is linked with $other"
+  if ${CXX:-c++} -std=c++17 -O1 -fno-builtin "$temporary/linked.cc" \
+      -o "$temporary/linked" -Wl,--no-as-needed -l:$other 2> "$said"; then
+    code=0
+    by_slices "$temporary/linked" > "$said" 2>&1 || code=$?
+    expect_found "$name" '^done$' "$(cat "$said"; echo "ended with $code")"
+  else
+    skip "$name" "it is not installed"
+  fi
+done
+
+# --- sanitizers ---
+
+# Their runtimes call malloc and free before they, and we, are ready.
+cat > "$temporary/threads.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *work (void *data)
+{
+  for (int i = 1; i < 1000; i++)
+    free (realloc (malloc (i), 2 * i));
+  return data;
+}
+int main (void)
+{
+  pthread_t thread;
+  pthread_create (&thread, NULL, work, NULL);
+  work (NULL);
+  pthread_join (thread, NULL);
+  puts ("done");
+  return 0;
+}
+END
+for sanitizer in address leak thread; do
+  name="a program with -fsanitize=$sanitizer"
+  if $CC -fsanitize=$sanitizer -pthread "$temporary/threads.c" \
+      -o "$temporary/sanitized" 2> "$said" \
+      && "$temporary/sanitized" > "$said" 2>&1; then
+    code=0
+    by_slices "$temporary/sanitized" > "$said" 2>&1 || code=$?
+    expect_found "$name" '^done$' "$(cat "$said"; echo "ended with $code")"
+  else
+    skip "$name" "it does not run here without us"
   fi
 done
 
