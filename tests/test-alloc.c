@@ -757,7 +757,8 @@ bulk_of_largest (void)
       slice_free_bulk (N - 1, blocks);
       slice_free_unsized (blocks[N - 1]);
     }
-  g_assert_cmpuint (test_resident_bytes (), <, before + MIB (8));
+  if (!test_is_slow ()) /* valgrind keeps what is freed for a while */
+    g_assert_cmpuint (test_resident_bytes (), <, before + MIB (8));
   g_assert_cmpuint (test_live (), ==, 0);
 }
 
