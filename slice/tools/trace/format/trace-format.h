@@ -142,7 +142,7 @@ typedef enum
   TRACE_BLOCK_SUMMARY, /* TraceSummary */
   TRACE_BLOCK_COMMAND, /* the arguments, each ended by a zero byte */
   TRACE_BLOCK_INDEX    /* one TraceIndexEntry per block before it; first_ticks:
-                          the hash of the file's head, 0 in older traces */
+                          sli_trace_head_hash(), 0 in older traces */
 } TraceBlockType;
 
 enum
@@ -239,5 +239,7 @@ typedef struct
 } TraceModule;
 
 uint64_t sli_xxh64 (const void *bytes, uint64_t n_bytes, uint64_t seed);
+/* The hash of a file's head, but for the version, which a reader compares. */
+uint64_t sli_trace_head_hash (const TraceFileHead *head);
 
 #endif

@@ -91,8 +91,7 @@ index_check (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
   reader->has_index = true;
   sli_trace_payload_read (reader, offset, head, buffer, n_room);
   if (head->first_ticks != 0
-      && head->first_ticks
-             != sli_xxh64 (&reader->head, sizeof reader->head, 0))
+      && head->first_ticks != sli_trace_head_hash (&reader->head))
     sli_trace_damage (reader, 0, "the file's head is not as it was written");
 }
 

@@ -73,6 +73,14 @@ write_bytes (TraceWriter *writer, const void *bytes, size_t n)
   writer->offset += n;
 }
 
+uint64_t
+sli_trace_head_hash (const TraceFileHead *head)
+{
+  TraceFileHead hashed = *head;
+  hashed.version = 0;
+  return sli_xxh64 (&hashed, sizeof hashed, 0);
+}
+
 TraceWriter *
 sli_trace_create (const char *path, const TraceFileHead *head)
 {
@@ -93,7 +101,7 @@ sli_trace_create (const char *path, const TraceFileHead *head)
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
   full.version = TRACE_VERSION;
   full.byte_order = TRACE_BYTE_ORDER;
-  writer->head_hash = sli_xxh64 (&full, sizeof full, 0);
+  writer->head_hash = sli_trace_head_hash (&full);
   write_bytes (writer, &full, sizeof full);
   return writer;
 }
