@@ -4,8 +4,9 @@
 from collections import namedtuple
 
 # kind: "slice" (ours), "arena" (ours, one thread), "gslice", "peer" (a
-# malloc), "limit"
-Contestant = namedtuple("Contestant", "name program kind preload environment")
+# malloc), "limit"; source: what a built peer was built from, or ""
+Contestant = namedtuple("Contestant",
+                        "name program kind preload environment source")
 
 # figures: the first is the one of charts; statistic: "median" of the laps or
 # "first" (the warm-up lap, which starts from fresh memory); only: contestants
@@ -15,7 +16,7 @@ Case = namedtuple("Case", "name workload arguments figures statistic only "
 
 
 def contestant(name, program, kind, preload=None, **environment):
-    return Contestant(name, program, kind, preload, environment)
+    return Contestant(name, program, kind, preload, environment, "")
 
 
 CONTESTANTS = [

@@ -133,6 +133,7 @@ EXTRA_DIST += \
 	%D%/depot-simulation \
 	%D%/figures.py \
 	%D%/malloc-programs.py \
+	%D%/peers \
 	%D%/plots.py \
 	%D%/record-results
 
@@ -143,7 +144,16 @@ EXTRA_DIST += docs/man/slice-bench.1
 
 # --- make bench --------------------------------------------------------------
 # About ten minutes.  BENCH_FLAGS goes to compare: BENCH_FLAGS='--set=full
-# --rounds=9', BENCH_FLAGS=--add=snmalloc=/usr/local/lib/libsnmallocshim.so
+# --rounds=9', BENCH_FLAGS=--add=mine=/usr/local/lib/libmine.so
+#
+# Where there is cargo, today's versions of the peers are built into BENCH_PEERS
+# first; PEERS_FLAGS goes there.
+
+BENCH_PEERS = $${XDG_CACHE_HOME:-$$HOME/.cache}/slice-peers
+
+bench-peers:
+	CC='$(CC)' CXX='$(CXX)' PYTHONDONTWRITEBYTECODE=1 \
+	python3 $(srcdir)/%D%/peers $(PEERS_FLAGS) "$(BENCH_PEERS)"
 
 slice_bench_trace = %D%/mesa-compile.trace
 CLEANFILES += $(slice_bench_trace)
@@ -152,25 +162,26 @@ $(slice_bench_trace): $(slice_test_recording) %D%/trace-convert$(EXEEXT)
 	$(AM_V_GEN)%D%/trace-convert $(top_srcdir)/$(slice_test_recording) $@
 
 bench_targets += bench-compare
-bench-compare: $(slice_bench_programs) $(slice_bench_trace)
+bench-compare: $(slice_bench_programs) $(slice_bench_trace) bench-peers
 	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' PYTHONDONTWRITEBYTECODE=1 \
 	python3 $(srcdir)/%D%/compare --programs=%D% \
 	  --trace=$(slice_bench_trace) --output=bench-results \
-	  --histograms $(BENCH_FLAGS)
+	  --peers="$(BENCH_PEERS)" --histograms $(BENCH_FLAGS)
 
 # The full run, twelve to fifteen minutes, whose results the documentation
 # shows: docs/results in the source tree.
 bench-record: $(slice_bench_programs) $(slice_bench_trace) \
-	      $(bench_record_programs)
+	      $(bench_record_programs) bench-peers
 	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' \
 	$(SHELL) $(srcdir)/%D%/record-results %D% $(slice_bench_trace) \
-	  bench-results $(srcdir)/docs/results $(BENCH_FLAGS)
+	  bench-results $(srcdir)/docs/results --peers="$(BENCH_PEERS)" \
+	  $(BENCH_FLAGS)
 
 clean-local: clean-local-bench
 clean-local-bench:
 	rm -rf bench-results
 
-.PHONY: bench-compare bench-record clean-local-bench
+.PHONY: bench-compare bench-peers bench-record clean-local-bench
 
 bench_record_programs = tests/bench/ralloc-bench
 if HAVE_CXX

@@ -202,6 +202,63 @@ expect 0 "an absent peer is named and left out" "$PYTHON" \
   --output="$temporary/results" --no-plots
 expect_found "by its name" 'nobody .*MISSING: no libno-such-malloc' \
   "$(cat "$temporary/results/results.txt")"
+
+# Today's peers, from a cargo that only pretends: one crate that builds, one
+# that lacks its sources; others it does not know.
+cat > "$temporary/cargo" <<'END'
+#!/bin/sh
+echo "$*" >> "$CARGO_CALLS"
+crate=$(sed -n 's/ = { version.*//p' Cargo.toml)
+case $crate in
+rpmalloc-sys | snmalloc-sys) ;;
+*) echo "no matching package" >&2; exit 101 ;;
+esac
+mkdir -p vendor/$crate/rpmalloc/rpmalloc
+printf '[package]\nversion = "9.8.7"\n[dependencies]\nversion = "1"\n' \
+  > vendor/$crate/Cargo.toml
+cat > vendor/$crate/rpmalloc/rpmalloc/rpmalloc.c <<'EOF'
+extern void *__libc_malloc (unsigned long);
+void *malloc (unsigned long n) { return __libc_malloc (n); }
+EOF
+END
+chmod +x "$temporary/cargo"
+CARGO_CALLS=$temporary/cargo-calls
+export CARGO_CALLS
+: > "$CARGO_CALLS"
+peers ()
+{
+  "$PYTHON" "$source/peers" "$@" "$temporary/peers"
+}
+expect 0 "without cargo there are no new peers" \
+  peers --cargo="$temporary/no-such-cargo"
+expect_found "which is said in one line" '^1 peers: no .*no-such-cargo' \
+  "$(wc -l < "$said" | tr -d ' ') $(cat "$said")"
+expect 0 "a comparison without them" "$PYTHON" "$source/compare" --tiny \
+  --rounds=1 --programs="$bench" --set=pair --contestants=slice \
+  --peers="$temporary/peers" --output="$temporary/results" --no-plots
+expect 0 "peers are fetched and built" peers --cargo="$temporary/cargo"
+expect_found "what cannot be fetched is named" \
+  'mimalloc-3 is left out: .*/cargo ended with 101' "$(cat "$said")"
+expect_found "what lacks its sources, too" \
+  'snmalloc is left out: the crate has no malloc.cc' "$(cat "$said")"
+expect_none "and what was built is not" "$(grep rpmalloc "$said")"
+expect 0 "a comparison with what was built" "$PYTHON" "$source/compare" \
+  --tiny --rounds=1 --programs="$bench" --set=pair \
+  --contestants=slice,rpmalloc --peers="$temporary/peers" \
+  --output="$temporary/results" --no-plots
+expect_found "names its version" '^  rpmalloc  *rpmalloc-sys 9\.8\.7$' \
+  "$(cat "$temporary/results/results.txt")"
+: > "$CARGO_CALLS"
+expect 0 "what is there is not fetched again" \
+  peers --cargo="$temporary/cargo" --only=rpmalloc
+expect_none "by any call" "$(cat "$CARGO_CALLS")"
+expect_found "and the list keeps it" '"name": "rpmalloc"' \
+  "$(cat "$temporary/peers/peers.json")"
+expect 0 "unless all is wanted anew" \
+  peers --cargo="$temporary/cargo" --only=rpmalloc --refresh
+expect_found "which calls once" '^vendor' "$(cat "$CARGO_CALLS")"
+expect 1 "an unknown peer is refused" peers --only=no-such-peer
+
 expect 0 "tables are made again from results" "$PYTHON" "$source/compare" \
   --from="$temporary/results/results.json" --reference=slice \
   --output="$temporary/again" --no-plots
