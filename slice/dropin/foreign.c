@@ -38,11 +38,14 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #define GLIB_LIBRARY "libglib-2.0.so.0"
 
 enum
 {
+  /* Blocks of GLib's slices and of malloc begin at multiples of it. */
+  GLIB_ALIGN_BYTES = 2 * sizeof (void *),
   /* From 2.75.3 on GLib's slices are malloc. */
   GLIB_MINOR_WITHOUT_SLICES = 76
 };
@@ -218,6 +221,32 @@ sli_foreign_begin (void)
 
 /* --- the program frees a block of GLib's --------------------------------- */
 
+/* Can a block of GLib's begin there?  It is not ours. */
+static bool
+may_be_glibs (const void *block)
+{
+  uintptr_t page_bytes = (uintptr_t) sysconf (_SC_PAGESIZE);
+  uintptr_t page = (uintptr_t) block & ~(page_bytes - 1);
+
+  return (uintptr_t) block % GLIB_ALIGN_BYTES == 0
+         && find_glib_free () != NULL
+         && sli_os_is_mapped ((void *) page, page_bytes);
+}
+
+bool
+sli_foreign_is_registered (void)
+{
+  return foreign.registered;
+}
+
+bool
+sli_foreign_has_link (const void *block)
+{
+  if (slice_debug_size (block) != 0)
+    return true;
+  return !slice_is_ours (block) && may_be_glibs (block);
+}
+
 /* Returns true if a block may be ours although it is no chunk of its size. */
 static bool
 may_be_ours (size_t size, const void *block)
@@ -234,7 +263,9 @@ sli_foreign_free (size_t size, void *block)
 {
   FreeSlice glib_free;
 
-  if (may_be_ours (size, block))
+  /* A checking mode says what is nobody's, before GLib writes to it. */
+  if (may_be_ours (size, block)
+      || (foreign.registered && !may_be_glibs (block)))
     {
       slice_free1 (size, block);
       return;

@@ -186,15 +186,25 @@ g_slice_free1 (size_t block_size, void *mem_block)
   block_free (block_size, mem_block);
 }
 
-/* The chain may have blocks of GLib's, so each is freed by itself. */
+/* The chain may have blocks of GLib's, so each is freed by itself.  A block
+ * without a link is none: slice_free_chain() says so. */
 void
 g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
                                 size_t next_offset)
 {
+  bool is_checked;
+
+  dropin_make_ready ();
+  is_checked = sli_foreign_is_registered ();
   while (mem_chain != NULL)
     {
       void *block = mem_chain;
 
+      if (UNLIKELY (is_checked) && !sli_foreign_has_link (block))
+        {
+          slice_free_chain_with_offset (block_size, block, next_offset);
+          return;
+        }
       mem_chain = *(void **) (void *) ((char *) block + next_offset);
       block_free (block_size, block);
     }

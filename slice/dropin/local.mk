@@ -2,8 +2,8 @@
 #
 # libslice-gslice is for LD_PRELOAD (slice-run) and for linking before
 # -lglib-2.0.  Its name has no version: what it exports is GLib's.  It is
-# linked to libslice and holds no allocator of its own; port/tool.c, which has
-# no state, is compiled in.
+# linked to libslice and holds no allocator of its own; port/os-linux.c and
+# port/tool.c, which have no state, are compiled in.
 #
 # SPDX-License-Identifier: MIT
 
@@ -22,6 +22,7 @@ endif
 	%D%/gslice-calls.h \
 	%D%/gslice-config.c \
 	%D%/gslice-config.h \
+	slice/port/os-linux.c \
 	slice/port/tool.c
 # The compiler must not treat its free() like the C library's.
 %C%_libslice_gslice_la_CFLAGS = \

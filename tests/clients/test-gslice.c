@@ -623,6 +623,83 @@ test_misuse_chain (void)
   misuse ("*slice*105*", free_chain_twice);
 }
 
+/* Nothing of the program's or of GLib's begins at any of these. */
+static const char *const wild_blocks[]
+    = { "0x1238", "0x2000", "0xdeadbeefcafe0", "0xdfdfdfdfdfdfdfdf",
+        "odd" };
+
+/* An address of WILD; "odd": within a block of malloc's. */
+static void *
+wild_block (void)
+{
+  const char *wild = g_getenv ("WILD");
+
+  return strcmp (wild, "odd") == 0
+             ? (char *) g_malloc (64) + 7
+             : (char *) (guintptr) g_ascii_strtoull (wild, NULL, 16);
+}
+
+static void
+free_wild_chain (void)
+{
+  const gsize sizes[] = { sizeof (Node), 5000 };
+  gsize size = sizes[g_getenv ("LARGE") != NULL];
+  Node *first = g_slice_alloc (size), *second = g_slice_alloc (size);
+
+  first->next = (GSList *) second;
+  second->next = wild_block ();
+  g_slice_free_chain_with_offset (size, first, offsetof (Node, next));
+}
+
+static void
+free_wild (void)
+{
+  g_slice_free1 (g_getenv ("LARGE") != NULL ? 5000 : 40, wild_block ());
+}
+
+static void
+misuse_wild (const char *pattern, void (*act) (void))
+{
+  static const char *const modes[]
+      = { "G_SLICE=debug-blocks", "SLICE_OPTIONS=checked",
+          "SLICE_OPTIONS=hardened", "SLICE_OPTIONS=debug",
+          "SLICE_OPTIONS=checked,always-malloc" };
+  static const char *const sizes[] = { "LARGE", "LARGE=1" };
+
+  if (g_test_subprocess ())
+    {
+      act ();
+      return;
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (wild_blocks); i++)
+    for (gsize mode = 0; mode < G_N_ELEMENTS (modes); mode++)
+      for (gsize size = 0; size < G_N_ELEMENTS (sizes); size++)
+        {
+          char *wild = g_strconcat ("WILD=", wild_blocks[i], NULL);
+
+          IN_CHILD (modes[mode], sizes[size], wild);
+          g_test_trap_assert_failed ();
+          g_test_trap_assert_stderr (pattern);
+          g_unsetenv ("SLICE_OPTIONS");
+          g_free (wild);
+        }
+}
+
+/* A link to where no block is ends in a message, not in a fault. */
+static void
+test_misuse_wild_chain (void)
+{
+  misuse_wild ("*slice: error 10?: slice_free_chain: not a *",
+               free_wild_chain);
+}
+
+/* So does a block that is nobody's: it is not passed on to GLib. */
+static void
+test_misuse_wild (void)
+{
+  misuse_wild ("*slice: error 10?: slice_free1: not a *", free_wild);
+}
+
 /* --- threads and processes ----------------------------------------------- */
 
 enum
@@ -741,6 +818,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/gslice/misuse-large", test_misuse_large);
   g_test_add_func ("/slice/gslice/misuse-interior", test_misuse_interior);
   g_test_add_func ("/slice/gslice/misuse-chain", test_misuse_chain);
+  g_test_add_func ("/slice/gslice/misuse-wild", test_misuse_wild);
+  g_test_add_func ("/slice/gslice/misuse-wild-chain", test_misuse_wild_chain);
   g_test_add_func ("/slice/gslice/fork", test_fork);
   g_test_add_func ("/slice/gslice/late-destructors", test_late_destructors);
   return g_test_run ();
