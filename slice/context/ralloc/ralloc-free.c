@@ -270,41 +270,88 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   return true;
 }
 
+/* The header of a node; `tail': it is behind the payload. */
+static inline __attribute__ ((always_inline)) Node *
+walk_node (const void *payload, bool tail)
+{
+  return tail ? sli_context_trailing_header (payload) : head_of (payload);
+}
+
+/* Takes the child at the front of a list off it. */
+static inline __attribute__ ((always_inline)) void
+first_child_unlink (void **slot, Node *node, bool tail)
+{
+  void *next = node->next;
+
+  *slot = next;
+  if (next != NULL)
+    {
+      Node *next_node = walk_node (next, tail);
+
+      if (UNLIKELY (next_node->pprev != &node->next))
+        sli_context_damaged (next, "ralloc_free");
+      next_node->pprev = slot;
+    }
+  node->pprev = NODE_DYING;
+}
+
+/* Descends to the child at the front of the list of `at', which is more than
+ * a leaf.  Returns where the walk goes on: at the child, or where it was if
+ * the child does not go. */
+static inline __attribute__ ((always_inline)) void *
+walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail)
+{
+  Node *node = walk_node (child, tail);
+
+  if (UNLIKELY (node->parent != (uintptr_t) at
+                && !unusual_child_is_ours (walk, at, slot, child)))
+    return walk->at; /* only walk->keep can have moved */
+  first_child_unlink (slot, node, tail);
+  return child;
+}
+
+/* Frees the node *at, which has no children, and sets *at to its parent.
+ * False: its destructor ran instead, and the walk looks at the node again. */
+static inline __attribute__ ((always_inline)) bool
+walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
+{
+  void *payload = *at;
+
+  if (LIKELY (!tail && (node->parent & NODE_FLAGS) == 0))
+    {
+      *at = (void *) node->parent;
+      if (examined)
+        node_examine (payload);
+      node->parent = NODE_DEAD;
+      batch_push (walk, &walk->others, node);
+      return true;
+    }
+  if ((node->parent & NODE_EXT) != 0 && destructor_ran (walk, payload, node))
+    return false;
+  if (examined)
+    node_examine (payload);
+  *at = node_parent (node);
+  node_release (walk, payload, node);
+  return true;
+}
+
 /* Frees the descendants of `at' and, unless it is walk->keep, the node itself.
- * `tail' (the header is behind the payload) and, unless it is set, `examined'
- * are constants where this is inlined. */
+ * `tail' and, unless it is set, `examined' are constants where this is
+ * inlined. */
 static inline __attribute__ ((always_inline)) void
 walk_below (Walk *walk, void *at, bool tail, bool examined)
 {
   for (;;)
     {
-      Node *at_node = tail ? sli_context_trailing_header (at) : head_of (at);
-      void **slot = walk_slot (walk, at, at_node);
+      Node *node = walk_node (at, tail);
+      void **slot = walk_slot (walk, at, node);
       void *child = tail ? leaves_free_trailing (at, slot, examined)
                          : leaves_free (walk, at, *slot, slot, examined);
-      Node *node;
+      const void *left = at;
 
       if (child != NULL)
         {
-          /* Take it off the front of the list and descend. */
-          node = tail ? sli_context_trailing_header (child) : head_of (child);
-          if (UNLIKELY (node->parent != (uintptr_t) at
-                        && !unusual_child_is_ours (walk, at, slot, child)))
-            {
-              at = walk->at; /* only walk->keep can have moved */
-              continue;
-            }
-          *slot = node->next;
-          if (node->next != NULL)
-            {
-              Node *next_node = tail ? sli_context_trailing_header (node->next)
-                                     : head_of (node->next);
-              if (UNLIKELY (next_node->pprev != &node->next))
-                sli_context_damaged (node->next, "ralloc_free");
-              next_node->pprev = slot;
-            }
-          node->pprev = NODE_DYING;
-          at = child;
+          at = walk_descend (walk, at, slot, child, tail);
           continue;
         }
       *slot = NULL;
@@ -312,28 +359,9 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
         {
           if (keep_is_done (walk, at))
             return;
-          continue;
         }
-      child = at;
-      if (LIKELY (!tail && (at_node->parent & NODE_FLAGS) == 0))
-        {
-          at = (void *) at_node->parent;
-          if (examined)
-            node_examine (child);
-          at_node->parent = NODE_DEAD;
-          batch_push (walk, &walk->others, at_node);
-        }
-      else
-        {
-          if ((at_node->parent & NODE_EXT) != 0
-              && destructor_ran (walk, at, at_node))
-            continue;
-          if (examined)
-            node_examine (child);
-          at = node_parent (at_node);
-          node_release (walk, child, at_node);
-        }
-      if (child == walk->top)
+      else if (walk_ascend (walk, &at, node, tail, examined)
+               && left == walk->top)
         return;
     }
 }
