@@ -199,20 +199,6 @@ sli_untraced_is_in_slab (const void *address)
   return (size_t) ((const char *) address - run) < sizeclass->slab_bytes;
 }
 
-/* Pushes a block on its thread's magazine, as slice_free1() does. */
-static inline bool
-push_warm (unsigned class_index, void *block)
-{
-  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
-  void **top = SLICE_LOAD (&entry->top);
-
-  if (UNLIKELY (top == entry->end || *top == block))
-    return false;
-  SLICE_STORE (top + 1, block);
-  SLICE_STORE (&entry->top, top + 1);
-  return true;
-}
-
 CONTEXT_TEXT void
 sli_untraced_free_warm (size_t n, void *const *blocks)
 {
@@ -226,7 +212,7 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
                                  : chunk_class_of (blocks[i]);
 
       ours = class_index != 0 ? region : NULL;
-      if (UNLIKELY (!push_warm (class_index, blocks[i])))
+      if (UNLIKELY (!magazine_push (class_index, blocks[i])))
         sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes,
                            blocks[i]);
     }

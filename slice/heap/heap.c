@@ -152,36 +152,6 @@ sli_heap_check_foreign (const void *block, const char *operation)
                      block, operation);
 }
 
-/* --- the thread's magazines ---------------------------------------------- */
-
-/* NULL: the magazine is empty, or each call is to take the slow path. */
-static ALWAYS_INLINE void *
-magazine_pop (size_t class_index)
-{
-  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
-
-  if (LIKELY (block != NULL))
-    SLICE_STORE (&entry->top, top - 1);
-  return block;
-}
-
-/* False: it is full, each call is to take the slow path, or the block is in it
- * already. */
-static ALWAYS_INLINE bool
-magazine_push (size_t class_index, void *block)
-{
-  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
-  void **top = SLICE_LOAD (&entry->top);
-
-  if (UNLIKELY (top == entry->end || *top == block))
-    return false;
-  SLICE_STORE (top + 1, block);
-  SLICE_STORE (&entry->top, top + 1);
-  return true;
-}
-
 /* --- allocating ---------------------------------------------------------- */
 
 static void *

@@ -8,11 +8,14 @@
 #ifndef SLI_MAGAZINE_MAGAZINE_H
 #define SLI_MAGAZINE_MAGAZINE_H
 
+#include <slice/slice.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/sizeclass.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 
 /* When the library is loaded: registers for the end of threads. */
@@ -93,5 +96,35 @@ void sli_magazine_each (void (*visit) (unsigned class_index,
 void sli_magazine_fork_prepare (void);
 void sli_magazine_fork_parent (void);
 void sli_magazine_fork_child (void);
+
+/* --- without a call, as slice_alloc() and slice_free1() do it --- */
+
+/* NULL: the magazine is empty, or each call is to take the slow path. */
+static ALWAYS_INLINE void *
+magazine_pop (size_t class_index)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+  void *chunk = *top;
+
+  if (LIKELY (chunk != NULL))
+    SLICE_STORE (&entry->top, top - 1);
+  return chunk;
+}
+
+/* False: it is full, each call is to take the slow path, or the chunk is in it
+ * already. */
+static ALWAYS_INLINE bool
+magazine_push (size_t class_index, void *chunk)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+
+  if (UNLIKELY (top == entry->end || *top == chunk))
+    return false;
+  SLICE_STORE (top + 1, chunk);
+  SLICE_STORE (&entry->top, top + 1);
+  return true;
+}
 
 #endif
