@@ -14,7 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NODES_STEP (4 * ROOM_STEP / sizeof (RawNode))
+/* A part of the file that fills from its beginning. */
+typedef struct
+{
+  uint64_t offset;
+  uint64_t bytes_max;
+  uint64_t step_bytes;
+} SpoolPart;
 
 /* Whether a part of the file can be written from now on.  Where the kernel is
  * too old to say so by the mapping, the file is opened for it again. */
@@ -40,36 +46,38 @@ sli_room_take (uint64_t offset, uint64_t n_bytes)
   return good;
 }
 
-/* Nodes up to this number; false: there is no room for them. */
-bool
-sli_spool_nodes_room (uint32_t n)
+/* Makes n_bytes of a part writable, and counts those that are.  False: there
+ * is no room.  Threads that come here at once may take a step twice; it counts
+ * once. */
+static bool
+part_take (_Atomic uint64_t *taken_bytes, uint64_t n_bytes, SpoolPart part)
 {
-  uint32_t room = atomic_load (&sli_spool.nodes_room);
-  while (n > room)
+  uint64_t taken = atomic_load (taken_bytes);
+  while (n_bytes > taken)
     {
-      uint32_t more = room + (uint32_t)NODES_STEP;
-      if (more > SPOOL_NODES_MAX
-          || !sli_room_take (SPOOL_NODES_OFFSET + room * sizeof (RawNode),
-                         NODES_STEP * sizeof (RawNode)))
+      uint64_t more = taken + part.step_bytes;
+      if (more > part.bytes_max
+          || !sli_room_take (part.offset + taken, part.step_bytes))
         return false;
-      if (atomic_compare_exchange_strong (&sli_spool.nodes_room, &room, more))
-        room = more;
+      if (atomic_compare_exchange_strong (taken_bytes, &taken, more))
+        taken = more;
     }
   return true;
 }
 
+/* Nodes up to this number; false: there is no room for them. */
 bool
-sli_room_of_log (uint64_t n)
+sli_spool_nodes_room (uint32_t n)
 {
-  uint64_t room = atomic_load (&sli_spool.log_room);
-  while (n > room)
-    {
-      uint64_t more = room + ROOM_STEP;
-      if (more > SPOOL_LOG_BYTES
-          || !sli_room_take (SPOOL_LOG_OFFSET + room, ROOM_STEP))
-        return false;
-      if (atomic_compare_exchange_strong (&sli_spool.log_room, &room, more))
-        room = more;
-    }
-  return true;
+  const SpoolPart nodes = { SPOOL_NODES_OFFSET,
+                            SPOOL_NODES_MAX * sizeof (RawNode),
+                            4 * ROOM_STEP };
+  return part_take (&sli_spool.nodes_bytes, n * sizeof (RawNode), nodes);
+}
+
+bool
+sli_room_of_log (uint64_t n_bytes)
+{
+  const SpoolPart log = { SPOOL_LOG_OFFSET, SPOOL_LOG_BYTES, ROOM_STEP };
+  return part_take (&sli_spool.log_bytes, n_bytes, log);
 }

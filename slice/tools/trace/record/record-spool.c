@@ -186,8 +186,8 @@ map_open (void)
   if (!file_map ())
     return false;
   sli_spool.hint = 0;
-  atomic_store (&sli_spool.log_room, 0);
-  atomic_store (&sli_spool.nodes_room, 0);
+  atomic_store (&sli_spool.log_bytes, 0);
+  atomic_store (&sli_spool.nodes_bytes, 0);
   if (!sli_spool_nodes_room (TRACE_N_FIXED_NODES))
     {
       map_give_up ();

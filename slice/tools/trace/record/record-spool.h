@@ -23,8 +23,8 @@ typedef struct
   char directory[3072];
   int n_directory;
   char path[3072 + 40]; /* of the file */
-  _Atomic uint64_t log_room;   /* bytes that are taken */
-  _Atomic uint32_t nodes_room; /* nodes that are */
+  _Atomic uint64_t log_bytes;   /* that can be written */
+  _Atomic uint64_t nodes_bytes; /* the same */
   uint8_t *map; /* head, states, log, nodes and the first chunks */
   uint64_t map_bytes;
   uint32_t n_chunks_max; /* that are mapped */
