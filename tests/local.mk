@@ -18,7 +18,7 @@ if WITH_TESTS
 check_LTLIBRARIES += %D%/libtest.la
 endif
 %C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h \
-	%D%/testmagazine.h %D%/teststats.h
+	%D%/testmagazine.h %D%/testprocessor.h %D%/teststats.h
 
 test_libs = %D%/libtest.la $(GLIB_LIBS) $(SLICE_THREAD_LIBS)
 port_test_libs = slice/libport.la $(test_libs)

@@ -7,25 +7,16 @@
 #include <slice/slice.h>
 
 #include "testlib.h"
+#include "testprocessor.h"
 #include "base/option.h"
 #include "depot/depot.h"
 #include "slab/slab.h"
 #include "port/os.h"
-#include "port/shard.h"
 
 #include <pthread.h>
 
 /* The class of 64 bytes, in magazines of the largest size. */
 enum { CLASS = 8, LARGEST = MAGAZINE_SIZES - 1 };
-
-/* The processor on which all threads believe they run. */
-static int processor;
-
-static int
-pretended_processor (void)
-{
-  return __atomic_load_n (&processor, __ATOMIC_RELAXED);
-}
 
 static void
 begin (void)

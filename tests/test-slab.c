@@ -7,13 +7,13 @@
 #include <slice/slice.h>
 
 #include "testlib.h"
+#include "testprocessor.h"
 #include "base/option.h"
 #include "page/page.h"
 #include "slab/chunk.h"
 #include "slab/slab.h"
 #include "slab/last-allocator.h"
 #include "port/os.h"
-#include "port/shard.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,15 +22,6 @@
 #include <unistd.h>
 
 static TestPages pages;
-
-/* The processor on which all threads believe they run. */
-static int processor;
-
-static int
-pretended_processor (void)
-{
-  return __atomic_load_n (&processor, __ATOMIC_RELAXED);
-}
 
 static void
 begin (void)

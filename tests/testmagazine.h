@@ -8,30 +8,23 @@
 #include <slice/slice.h>
 
 #include "testlib.h"
+#include "testprocessor.h"
 #include "base/option.h"
 #include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "magazine/record.h"
 #include "slab/slab.h"
 #include "port/os.h"
-#include "port/shard.h"
 
 #include <string.h>
 
 enum { CLASS = 8, BYTES = 64 };
 
-/* All threads believe that they run on the first processor: what one pushed
- * last another pops first. */
-static inline int
-first_processor (void)
-{
-  return 0;
-}
-
 static inline void
 begin_with (const MagazineOptions *options)
 {
-  sli_shard_pretend (first_processor);
+  /* All threads run on the first: what one pushed last another pops first. */
+  sli_shard_pretend (pretended_processor);
   sli_option_freeze ();
   sli_magazine_load ();
   sli_magazine_begin ();

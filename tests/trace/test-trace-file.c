@@ -35,6 +35,43 @@ sample_make (void)
   return path;
 }
 
+/* A good trace's bytes, and a path for what a test makes of them. */
+typedef struct
+{
+  char *path;
+  char *bytes;
+  gsize n;
+} Damaged;
+
+static Damaged
+damaged_begin (const char *name)
+{
+  Damaged damaged = { .path = trace_path (name) };
+  char *sample = sample_make ();
+  g_assert_true (
+      g_file_get_contents (sample, &damaged.bytes, &damaged.n, NULL));
+  g_remove (sample);
+  g_free (sample);
+  return damaged;
+}
+
+/* Writes n bytes to the path and opens them; NULL: they are no trace. */
+static TraceReader *
+damaged_open (const Damaged *damaged, const char *bytes, gsize n)
+{
+  char error[512];
+  g_assert_true (g_file_set_contents (damaged->path, bytes, (gssize)n, NULL));
+  return sli_trace_open (damaged->path, error);
+}
+
+static void
+damaged_end (Damaged *damaged)
+{
+  g_remove (damaged->path);
+  g_free (damaged->path);
+  g_free (damaged->bytes);
+}
+
 static uint64_t
 events_read (TraceReader *reader)
 {
@@ -114,16 +151,12 @@ test_round_trip (void)
 static void
 test_cut (void)
 {
-  char *path = sample_make (), *cut = trace_path ("cut"), *bytes;
-  char error[512];
-  gsize n;
-  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  Damaged cut = damaged_begin ("cut");
   uint64_t least = 0;
   for (unsigned i = 0; i <= 40; i++)
     {
-      gsize length = n * i / 40;
-      g_assert_true (g_file_set_contents (cut, bytes, (gssize)length, NULL));
-      TraceReader *reader = sli_trace_open (cut, error);
+      gsize length = cut.n * i / 40;
+      TraceReader *reader = damaged_open (&cut, cut.bytes, length);
       if (length < sizeof (TraceFileHead))
         {
           g_assert_null (reader);
@@ -131,17 +164,13 @@ test_cut (void)
         }
       uint64_t events = events_read (reader);
       g_assert_cmpuint (events, >=, least);
-      g_assert_true (reader->has_index == (length == n));
+      g_assert_true (reader->has_index == (length == cut.n));
       g_assert_true (sli_trace_is_whole (reader) == reader->has_summary);
       least = events;
       sli_trace_close (reader);
     }
   g_assert_cmpuint (least, >, 0);
-  g_remove (path);
-  g_remove (cut);
-  g_free (path);
-  g_free (cut);
-  g_free (bytes);
+  damaged_end (&cut);
 }
 
 /* Damage is counted once, though the profile reads the file several times and
@@ -149,16 +178,12 @@ test_cut (void)
 static void
 test_damage_counted (void)
 {
-  char *path = sample_make (), *bad = trace_path ("counted"), *bytes;
-  char error[512];
-  gsize n;
-  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
-  TraceReader *reader = sli_trace_open (path, error);
+  Damaged bad = damaged_begin ("counted");
+  TraceReader *reader = damaged_open (&bad, bad.bytes, bad.n);
   const TraceIndexEntry *block = &reader->blocks[reader->n_blocks / 2];
-  bytes[block->offset + block->bytes - 1] ^= 1;
+  bad.bytes[block->offset + block->bytes - 1] ^= 1;
   sli_trace_close (reader);
-  g_assert_true (g_file_set_contents (bad, bytes, (gssize)n, NULL));
-  reader = sli_trace_open (bad, error);
+  reader = damaged_open (&bad, bad.bytes, bad.n);
   g_assert_cmpuint (reader->n_damaged, ==, 0);
   for (int reading = 0; reading < 3; reading++)
     {
@@ -167,28 +192,21 @@ test_damage_counted (void)
       g_assert_cmpuint (reader->n_damaged, ==, 1);
     }
   sli_trace_close (reader);
-  g_remove (path);
-  g_remove (bad);
-  g_free (path);
-  g_free (bad);
-  g_free (bytes);
+  damaged_end (&bad);
 }
 
 /* One bit, wherever it is: nobody takes such a trace for whole. */
 static void
 test_each_byte (void)
 {
-  char *path = sample_make (), *bad = trace_path ("byte"), *bytes;
-  char error[512];
-  gsize n;
-  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  Damaged bad = damaged_begin ("byte");
+  gsize n = bad.n;
   /* all of the heads at both ends, and some of the events */
   for (gsize i = 0; i < n; i += i < 160 || i + 128 > n ? 1 : n / 64 + 1)
     {
-      bytes[i] ^= (char)(1 << i % 8);
-      g_assert_true (g_file_set_contents (bad, bytes, (gssize)n, NULL));
-      bytes[i] ^= (char)(1 << i % 8);
-      TraceReader *reader = sli_trace_open (bad, error);
+      bad.bytes[i] ^= (char)(1 << i % 8);
+      TraceReader *reader = damaged_open (&bad, bad.bytes, n);
+      bad.bytes[i] ^= (char)(1 << i % 8);
       if (reader == NULL)
         continue;
       if (reader->n_damaged == 0)
@@ -197,35 +215,27 @@ test_each_byte (void)
         g_error ("the bit at byte %zu was not noticed", (size_t)i);
       sli_trace_close (reader);
     }
-  g_remove (path);
-  g_remove (bad);
-  g_free (path);
-  g_free (bad);
-  g_free (bytes);
+  damaged_end (&bad);
 }
 
 /* Flipped bits: no crash, and the block is named. */
 static void
 test_flipped (void)
 {
-  char *path = sample_make (), *bad = trace_path ("bad"), *bytes;
-  char error[512];
-  gsize n;
+  Damaged bad = damaged_begin ("bad");
   GRand *random = g_rand_new_with_seed (11);
   unsigned n_named = 0;
-  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
   for (unsigned i = 0; i < n_rounds; i++)
     {
-      char *copy = g_memdup2 (bytes, n);
+      char *copy = g_memdup2 (bad.bytes, bad.n);
       int flips = g_rand_int_range (random, 1, 6);
       for (int flip = 0; flip < flips; flip++)
-        copy[(gsize)g_rand_int_range (random, 0, (gint32)n)]
+        copy[(gsize)g_rand_int_range (random, 0, (gint32)bad.n)]
             ^= (char)(1 << g_rand_int_range (random, 0, 8));
       gsize length = g_rand_int (random) % 4 == 0
-                         ? (gsize)g_rand_int_range (random, 0, (gint32)n)
-                         : n;
-      g_assert_true (g_file_set_contents (bad, copy, (gssize)length, NULL));
-      TraceReader *reader = sli_trace_open (bad, error);
+                         ? (gsize)g_rand_int_range (random, 0, (gint32)bad.n)
+                         : bad.n;
+      TraceReader *reader = damaged_open (&bad, copy, length);
       if (reader != NULL)
         {
           events_read (reader);
@@ -235,11 +245,7 @@ test_flipped (void)
       g_free (copy);
     }
   g_assert_cmpuint (n_named, >, n_rounds / 2);
-  g_remove (path);
-  g_remove (bad);
-  g_free (path);
-  g_free (bad);
-  g_free (bytes);
+  damaged_end (&bad);
   g_rand_free (random);
 }
 
