@@ -72,10 +72,13 @@ endif
 	%D%/trace/pack/pack-parts.h \
 	%D%/trace/pack/pack-process.c \
 	%D%/trace/pack/pack-rss.c \
+	%D%/trace/profile/call-tree.c \
+	%D%/trace/profile/call-tree.h \
 	%D%/trace/profile/profile.c \
 	%D%/trace/profile/profile.h \
 	%D%/trace/profile/profile-callers.c \
 	%D%/trace/profile/profile-depth.c \
+	%D%/trace/profile/profile-flames.c \
 	%D%/trace/profile/profile-json.c \
 	%D%/trace/profile/profile-json.h \
 	%D%/trace/profile/profile-parts.h \

@@ -30,9 +30,9 @@ static void
 dhat_point (JsonOut *out, const Profile *profile, const SiteStats *stats,
             uint32_t node, uint64_t end)
 {
-  uint32_t frames[EXPORT_FRAMES_MAX];
+  uint32_t frames[PROFILE_FRAMES_MAX];
   uint32_t n_nodes = profile->reader->n_nodes;
-  uint32_t n = sli_export_frames (profile, node, frames);
+  uint32_t n = sli_profile_frames (profile, node, frames);
   double alive = (double)stats->live_n * (double)end / 2;
   sli_json_begin (out, NULL, '{');
   sli_json_uint (out, "tb", stats->bytes);
@@ -84,7 +84,7 @@ sli_export_dhat (const Profile *profile, FILE *file)
           sli_json_text (&out, NULL, "[root]");
           continue;
         }
-      const Symbol *symbol = sli_export_symbol (profile, node);
+      const Symbol *symbol = sli_profile_symbol (profile, node);
       char *text
           = symbol->file != NULL
                 ? sli_tool_text ("0x%llx: %s (%s:%u)",

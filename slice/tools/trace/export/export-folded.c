@@ -5,24 +5,6 @@
 #include "export.h"
 #include <inttypes.h>
 
-uint32_t
-sli_export_frames (const Profile *profile, uint32_t node,
-                   uint32_t frames[EXPORT_FRAMES_MAX])
-{
-  uint32_t n = 0;
-  uint32_t at = profile->sites->start[node];
-  for (; at >= TRACE_N_FIXED_NODES && n < EXPORT_FRAMES_MAX;
-       at = profile->reader->parents[at])
-    frames[n++] = at;
-  return n;
-}
-
-const Symbol *
-sli_export_symbol (const Profile *profile, uint32_t frame)
-{
-  return sli_symbols_find (profile->symbols, profile->reader->pcs[frame]);
-}
-
 static void
 put_folded (FILE *file, const char *name)
 {
@@ -33,19 +15,19 @@ put_folded (FILE *file, const char *name)
 void
 sli_export_folded (const Profile *profile, FILE *file, bool by_count)
 {
-  uint32_t frames[EXPORT_FRAMES_MAX];
+  uint32_t frames[PROFILE_FRAMES_MAX];
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     {
       uint64_t value = by_count ? profile->sites->allocs[node]
                                 : profile->sites->bytes[node];
       if (profile->sites->allocs[node] == 0)
         continue;
-      uint32_t n = sli_export_frames (profile, node, frames);
+      uint32_t n = sli_profile_frames (profile, node, frames);
       if (n == 0)
         fputs ("(unknown)", file);
       for (uint32_t i = n; i-- > 0;)
         {
-          put_folded (file, sli_export_symbol (profile, frames[i])->function);
+          put_folded (file, sli_profile_symbol (profile, frames[i])->function);
           if (i > 0)
             fputc (';', file);
         }

@@ -3,49 +3,27 @@
  * Tools.  SPDX-License-Identifier: MIT
  */
 #include "export.h"
-#include "tools/trace/common/tool.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 #define MASSIF_SNAPSHOTS 60
 #define MASSIF_SHARE_MIN 0.01
 #define MASSIF_DEPTH_MAX 30
 
-typedef struct MassifNode
-{
-  const Symbol *symbol;
-  uint64_t bytes;
-  struct MassifNode *children, *next;
-} MassifNode;
-
-static MassifNode *
-massif_child (MassifNode *parent, const Symbol *symbol)
-{
-  for (MassifNode *at = parent->children; at != NULL; at = at->next)
-    if (at->symbol == symbol)
-      return at;
-  MassifNode *child = sli_tool_zero (sizeof *child);
-  child->symbol = symbol;
-  child->next = parent->children;
-  parent->children = child;
-  return child;
-}
-
 static void
-massif_tree (FILE *file, const MassifNode *node, int depth, double least)
+massif_tree (FILE *file, const CallNode *node, int depth, double least)
 {
   unsigned n_large = 0, n_small = 0;
   uint64_t small = 0;
-  for (const MassifNode *at = node->children; at != NULL; at = at->next)
-    if ((double)at->bytes >= least && depth < MASSIF_DEPTH_MAX)
+  for (const CallNode *at = node->children; at != NULL; at = at->next)
+    if ((double)at->value >= least && depth < MASSIF_DEPTH_MAX)
       n_large++;
     else
       {
         n_small++;
-        small += at->bytes;
+        small += at->value;
       }
   fprintf (file, "%*sn%u: %" PRIu64 " ", depth, "", n_large + (n_small > 0),
-           node->bytes);
+           node->value);
   if (node->symbol == NULL)
     fputs ("(heap allocation functions) malloc/new/new[], --alloc-fns, "
            "etc.\n",
@@ -58,8 +36,8 @@ massif_tree (FILE *file, const MassifNode *node, int depth, double least)
     fprintf (file, "0x%llX: %s (in %s)\n",
              (unsigned long long)node->symbol->offset, node->symbol->function,
              node->symbol->module);
-  for (const MassifNode *at = node->children; at != NULL; at = at->next)
-    if ((double)at->bytes >= least && depth < MASSIF_DEPTH_MAX)
+  for (const CallNode *at = node->children; at != NULL; at = at->next)
+    if ((double)at->value >= least && depth < MASSIF_DEPTH_MAX)
       massif_tree (file, at, depth + 1, least);
   if (n_small > 0)
     fprintf (file,
@@ -69,37 +47,12 @@ massif_tree (FILE *file, const MassifNode *node, int depth, double least)
 }
 
 static void
-massif_free (MassifNode *node)
-{
-  for (MassifNode *at = node->children, *next; at != NULL; at = next)
-    {
-      next = at->next;
-      massif_free (at);
-      free (at);
-    }
-}
-
-static void
 massif_peak (const Profile *profile, FILE *file)
 {
-  MassifNode root = { 0 };
-  uint32_t frames[EXPORT_FRAMES_MAX];
-  for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
-    {
-      uint64_t bytes = profile->peak_live[node];
-      if (bytes == 0)
-        continue;
-      uint32_t n = sli_export_frames (profile, node, frames);
-      MassifNode *at = &root;
-      root.bytes += bytes;
-      for (uint32_t i = 0; i < n && i < MASSIF_DEPTH_MAX; i++)
-        {
-          at = massif_child (at, sli_export_symbol (profile, frames[i]));
-          at->bytes += bytes;
-        }
-    }
-  massif_tree (file, &root, 0, MASSIF_SHARE_MIN * (double)root.bytes);
-  massif_free (&root);
+  CallNode root = sli_call_tree_make (profile, profile->peak_live,
+                                      TREE_OF_CALLERS, MASSIF_DEPTH_MAX);
+  massif_tree (file, &root, 0, MASSIF_SHARE_MIN * (double)root.value);
+  sli_call_tree_free (&root);
 }
 
 static void

@@ -103,7 +103,7 @@ location_add (Pprof *pprof, const Profile *profile, uint32_t frame)
   if (pprof->location_done[frame])
     return;
   pprof->location_done[frame] = 1;
-  const Symbol *symbol = sli_export_symbol (profile, frame);
+  const Symbol *symbol = sli_profile_symbol (profile, frame);
   put_number (&pprof->inner, 1, frame);
   put_number (&pprof->inner, 2, string_add (pprof, symbol->function));
   put_number (&pprof->inner, 3, string_add (pprof, symbol->function));
@@ -122,8 +122,8 @@ location_add (Pprof *pprof, const Profile *profile, uint32_t frame)
 static void
 sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
 {
-  uint32_t frames[EXPORT_FRAMES_MAX];
-  uint32_t n = sli_export_frames (profile, node, frames);
+  uint32_t frames[PROFILE_FRAMES_MAX];
+  uint32_t n = sli_profile_frames (profile, node, frames);
   uint32_t n_nodes = profile->reader->n_nodes;
   uint64_t values[4]
       = { profile->sites->allocs[node], profile->sites->bytes[node],

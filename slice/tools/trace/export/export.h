@@ -7,10 +7,9 @@
 #ifndef SLI_TRACE_EXPORT_EXPORT_H
 #define SLI_TRACE_EXPORT_EXPORT_H
 
+#include "tools/trace/profile/call-tree.h"
 #include "tools/trace/profile/profile.h"
 #include <stdio.h>
-
-#define EXPORT_FRAMES_MAX 256
 
 /* Folded stacks, by bytes or by calls. */
 void sli_export_folded (const Profile *profile, FILE *file, bool by_count);
@@ -20,10 +19,5 @@ void sli_export_pprof (const Profile *profile, const char *path);
 void sli_export_dhat (const Profile *profile, FILE *file);
 /* massif's text, with the tree at the peak. */
 void sli_export_massif (const Profile *profile, FILE *file);
-
-/* The frames of a node, innermost first, wrappers left out. */
-uint32_t sli_export_frames (const Profile *profile, uint32_t node,
-                            uint32_t frames[EXPORT_FRAMES_MAX]);
-const Symbol *sli_export_symbol (const Profile *profile, uint32_t frame);
 
 #endif

@@ -425,119 +425,6 @@ totals_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, '}');
 }
 
-/* Stacks of what was live, for the flame graphs: folded to functions, the
- * outermost first, small ones left out. */
-typedef struct FlameNode
-{
-  const char *name;
-  uint64_t value;
-  struct FlameNode *children, *next;
-} FlameNode;
-
-static FlameNode *
-flame_child (FlameNode *parent, const char *name)
-{
-  for (FlameNode *at = parent->children; at != NULL; at = at->next)
-    if (at->name == name || strcmp (at->name, name) == 0)
-      return at;
-  FlameNode *child = sli_tool_zero (sizeof *child);
-  child->name = name;
-  child->next = parent->children;
-  parent->children = child;
-  return child;
-}
-
-#define FLAME_DEPTH_MAX 40
-#define FLAME_SHARE_MIN 0.004
-
-static void
-flame_add (FlameNode *root, const Profile *profile, uint32_t node,
-           uint64_t value)
-{
-  uint32_t path[256];
-  int n = 0;
-  uint32_t at = profile->sites->start[node];
-  for (; at >= TRACE_N_FIXED_NODES && n < 256;
-       at = profile->reader->parents[at])
-    path[n++] = at;
-  root->value += value;
-  FlameNode *flame = root;
-  for (int i = n - 1, depth = 0; i >= 0 && depth < FLAME_DEPTH_MAX;
-       i--, depth++)
-    {
-      flame = flame_child (
-          flame,
-          sli_symbols_find (profile->symbols, profile->reader->pcs[path[i]])
-              ->function);
-      flame->value += value;
-    }
-}
-
-static int
-flame_compare (const void *a, const void *b)
-{
-  const FlameNode *left = *(FlameNode *const *)a;
-  const FlameNode *right = *(FlameNode *const *)b;
-  if (left->value != right->value)
-    return left->value < right->value ? 1 : -1;
-  return strcmp (left->name, right->name);
-}
-
-static void
-flame_write (JsonOut *out, FlameNode *flame, uint64_t whole)
-{
-  FlameNode *sorted[256];
-  size_t n = 0;
-  sli_json_begin (out, NULL, '[');
-  sli_json_text (out, NULL, flame->name);
-  sli_json_uint (out, NULL, flame->value);
-  for (FlameNode *at = flame->children; at != NULL; at = at->next)
-    if (n < 256 && (double)at->value >= FLAME_SHARE_MIN * (double)whole)
-      sorted[n++] = at;
-  qsort (sorted, n, sizeof *sorted, flame_compare);
-  for (size_t i = 0; i < n; i++)
-    flame_write (out, sorted[i], whole);
-  sli_json_end (out, ']');
-}
-
-static void
-flame_free (FlameNode *flame)
-{
-  for (FlameNode *at = flame->children, *next; at != NULL; at = next)
-    {
-      next = at->next;
-      flame_free (at);
-      free (at);
-    }
-}
-
-static void
-flames_write (JsonOut *out, const Profile *profile)
-{
-  const struct
-  {
-    const char *key;
-    const uint64_t *values;
-  } kinds[] = { { "allocated", profile->sites->bytes },
-                { "peak", profile->peak_live },
-                { "chosen", profile->chosen_live } };
-  sli_json_begin (out, "flames", '{');
-  for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
-    {
-      if (kinds[kind].values == NULL)
-        continue;
-      FlameNode root = { .name = "all" };
-      for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
-        if (kinds[kind].values[node] > 0)
-          flame_add (&root, profile, node, kinds[kind].values[node]);
-      sli_json_begin (out, kinds[kind].key, '[');
-      flame_write (out, &root, root.value);
-      sli_json_end (out, ']');
-      flame_free (&root);
-    }
-  sli_json_end (out, '}');
-}
-
 void
 sli_profile_write (const Profile *profile, FILE *file, const char *passes)
 {
@@ -568,7 +455,7 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   bands_write (&out, profile);
   series_write (&out, profile);
   rss_write (&out, profile);
-  flames_write (&out, profile);
+  sli_flames_write (&out, profile);
   sli_json_uint (&out, "n_sites", profile->n_results);
   sli_json_begin (&out, "sites", '[');
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
