@@ -112,6 +112,13 @@ key_of (const Parsing *parsing, size_t i)
   return letter != 0 ? letter : (int)(LONG_KEYS + i);
 }
 
+static bool
+words_fit (const CommandLine *line, int n)
+{
+  return line->runs ? n >= 1
+                    : (unsigned)n >= line->least && (unsigned)n <= line->most;
+}
+
 static error_t
 parse (int key, char *text, struct argp_state *state)
 {
@@ -132,9 +139,7 @@ parse (int key, char *text, struct argp_state *state)
                              sli_tool_text ("--%s=%s", option->name, text));
         return 0;
       }
-  if (key == ARGP_KEY_END
-      && ((unsigned)parsing->n_words < parsing->line->least
-          || (unsigned)parsing->n_words > parsing->line->most))
+  if (key == ARGP_KEY_END && !words_fit (parsing->line, parsing->n_words))
     argp_error (state, "%s is wanted, not %d word%s", parsing->line->words,
                 parsing->n_words, parsing->n_words == 1 ? "" : "s");
   return ARGP_ERR_UNKNOWN;

@@ -59,9 +59,10 @@ typedef struct
   const char *words, *help; /* as --help shows them */
   const ToolOption *options;
   TraceOptions *trace;  /* theirs as well; or NULL */
-  bool runs;            /* the words are a program and its arguments: options
-                         * end at the first of them, as in env(1) */
-  unsigned least, most; /* words */
+  bool runs;            /* the words are a program and its arguments, one or
+                         * more: options end at the first of them, as in
+                         * env(1) */
+  unsigned least, most; /* words, else */
 } CommandLine;
 
 /* Takes the options out of the arguments (the first of which is the command's

@@ -288,9 +288,7 @@ sli_command_record (int argc, char **argv)
       = { .words = "PROGRAM [ARGUMENT...]",
           .help = "Runs a program and records its allocations and frees.",
           .options = options,
-          .runs = true,
-          .least = 1,
-          .most = INT_MAX };
+          .runs = true };
   sli_command_line (&line, &argc, &argv);
   if (depth > 0 || free_depth > 0)
     unwinder_check (check);

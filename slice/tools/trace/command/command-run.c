@@ -12,7 +12,6 @@
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -284,9 +283,7 @@ sli_command_run (int argc, char **argv)
                   "done again.",
           .options = options,
           .trace = &trace,
-          .runs = true,
-          .least = 1,
-          .most = INT_MAX };
+          .runs = true };
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   stages.passed = trace.given;

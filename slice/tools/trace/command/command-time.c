@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,9 +102,7 @@ sli_command_time (int argc, char **argv)
           .help = "Where a program's time in the allocator goes.",
           .options = options,
           .trace = &trace,
-          .runs = true,
-          .least = 1,
-          .most = INT_MAX };
+          .runs = true };
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (path);
