@@ -74,6 +74,40 @@ scratch_of (Analysis *analysis, uint32_t n)
   return scratch;
 }
 
+/* The free at a step, in one direction or the other. */
+static const Freed *
+freed_at (const Freed *batch, uint32_t n, uint32_t step, unsigned direction)
+{
+  return &batch[direction == 0 ? step : n - 1 - step];
+}
+
+/* The first of the stack's steps, which ascend, that is not before `from'. */
+static uint32_t
+stack_find (const OwnerScratch *scratch, uint32_t n_stack, uint32_t from)
+{
+  uint32_t low = 0, high = n_stack;
+  while (low < high)
+    {
+      uint32_t middle = (low + high) / 2;
+      if (scratch->stack[middle] < from)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* A site's free covers the segment that begins there. */
+static void
+segment_note (OwnerScratch *scratch, uint32_t site, uint32_t from,
+              uint32_t step, unsigned direction)
+{
+  scratch->begin[direction][step] = from;
+  if (scratch->covered[site] == 0)
+    scratch->seen[scratch->n_seen++] = site;
+  scratch->covered[site] += step - from;
+}
+
 /* Finds, in one direction, which frees cover the segment since the previous
  * free of their own site: they are older than all in it. */
 static void
@@ -81,44 +115,24 @@ segments_find (OwnerScratch *scratch, const Freed *batch, uint32_t n,
                unsigned direction)
 {
   uint32_t n_stack = 0;
-  uint32_t *begin = scratch->begin[direction];
   for (uint32_t step = 0; step < n; step++)
     {
-      const Freed *freed = &batch[direction == 0 ? step : n - 1 - step];
+      const Freed *freed = freed_at (batch, n, step, direction);
       uint32_t site = freed->site;
       /* last holds the step after the site's previous free, 0 at first */
       uint32_t from = scratch->last[site];
-      uint32_t low = 0, high = n_stack;
-      while (low < high)
-        {
-          uint32_t middle = (low + high) / 2;
-          if (scratch->stack[middle] < from)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      begin[step] = NO_SEGMENT;
-      if (low < n_stack)
-        {
-          uint32_t oldest = scratch->stack[low];
-          uint64_t allocated
-              = batch[direction == 0 ? oldest : n - 1 - oldest].allocated;
-          if (freed->allocated < allocated)
-            {
-              begin[step] = from;
-              if (scratch->covered[site] == 0)
-                scratch->seen[scratch->n_seen++] = site;
-              scratch->covered[site] += step - from;
-            }
-        }
-      while (n_stack > 0)
-        {
-          uint32_t top = scratch->stack[n_stack - 1];
-          if (batch[direction == 0 ? top : n - 1 - top].allocated
-              < freed->allocated)
-            break;
-          n_stack--;
-        }
+      uint32_t oldest = stack_find (scratch, n_stack, from);
+      scratch->begin[direction][step] = NO_SEGMENT;
+      if (oldest < n_stack
+          && freed->allocated
+                 < freed_at (batch, n, scratch->stack[oldest], direction)
+                       ->allocated)
+        segment_note (scratch, site, from, step, direction);
+      while (n_stack > 0
+             && freed_at (batch, n, scratch->stack[n_stack - 1], direction)
+                        ->allocated
+                    >= freed->allocated)
+        n_stack--;
       scratch->stack[n_stack++] = step;
       scratch->last[site] = step + 1;
     }
@@ -135,7 +149,7 @@ segments_credit (Analysis *analysis, const OwnerScratch *scratch,
   for (uint32_t step = 0; step < n; step++)
     {
       uint32_t from = scratch->begin[direction][step];
-      const Freed *freed = &batch[direction == 0 ? step : n - 1 - step];
+      const Freed *freed = freed_at (batch, n, step, direction);
       if (from == NO_SEGMENT || freed->site != owner)
         continue;
       for (uint32_t at = from; at < step; at++)

@@ -135,6 +135,25 @@ totals_allocated (Analysis *analysis, const TraceEvent *event)
   totals->sum_size2 += (double)event->size * (double)event->size;
 }
 
+/* Counts an object for its site on one level. */
+static void
+level_allocated (Analysis *analysis, const TraceEvent *event,
+                 ThreadState *thread, uint32_t index, unsigned level)
+{
+  Link *link = link_of (analysis, index, level);
+  uint32_t site = analysis->maps[level][event->node];
+  link->site = site;
+  if (site == SITE_NONE)
+    return;
+  SiteStats *stats = &analysis->stats[level][site];
+  sli_stats_allocated (analysis, level, index, event->extra);
+  if (analysis->frames != NULL)
+    sli_lives_allocated (analysis, thread, sli_lane_at (stats, link->lane),
+                         &analysis->objects[index]);
+  if (thread->n_open > 0)
+    sli_scopes_allocated (thread, stats, rounded_size (event->size));
+}
+
 static void
 object_born (Analysis *analysis, const TraceEvent *event)
 {
@@ -164,22 +183,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
   if (analysis->frames != NULL)
     sli_lives_stack (analysis, thread, event->node);
   for (unsigned level = 0; level < analysis->n_levels; level++)
-    {
-      uint32_t site = analysis->maps[level][event->node];
-      link_of (analysis, index, level)->site = site;
-      if (site == SITE_NONE)
-        continue;
-      sli_stats_allocated (analysis, level, index, event->extra);
-      if (analysis->frames != NULL)
-        sli_lives_allocated (
-            analysis, thread,
-            sli_lane_at (&analysis->stats[level][site],
-                         link_of (analysis, index, level)->lane),
-            &analysis->objects[index]);
-      if (thread->n_open > 0)
-        sli_scopes_allocated (thread, &analysis->stats[level][site],
-                              rounded_size (event->size));
-    }
+    level_allocated (analysis, event, thread, index, level);
   if (analysis->observer.allocated != NULL)
     analysis->observer.allocated (analysis->observer.user, analysis,
                                   &analysis->objects[index],

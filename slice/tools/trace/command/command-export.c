@@ -35,6 +35,22 @@ export_operations (const char *trace, const char *output)
   return good ? TOOL_OK : TOOL_FAILED;
 }
 
+/* To a file, or standard output where output is NULL. */
+static int
+export_text (const Profile *profile, const char *format, const char *output,
+             bool by_count)
+{
+  const char *path = output == NULL ? "-" : output;
+  FILE *file = sli_file_begin (path);
+  if (strcmp (format, "folded") == 0)
+    sli_export_folded (profile, file, by_count);
+  else if (strcmp (format, "dhat") == 0)
+    sli_export_dhat (profile, file);
+  else
+    sli_export_massif (profile, file);
+  return sli_file_end (file, path) ? TOOL_OK : TOOL_FAILED;
+}
+
 static void
 format_check (const char *format)
 {
@@ -77,21 +93,11 @@ sli_command_export (int argc, char **argv)
   if (strcmp (format, "pprof") == 0 && output == NULL)
     sli_tool_exit (TOOL_USAGE, "pprof wants a file: -o");
   Profile *profile = sli_profile_new (argv[0], &trace.profile);
-  bool good = true;
+  int code = TOOL_OK;
   if (strcmp (format, "pprof") == 0)
     sli_export_pprof (profile, output);
   else
-    {
-      const char *path = output == NULL ? "-" : output;
-      FILE *file = sli_file_begin (path);
-      if (strcmp (format, "folded") == 0)
-        sli_export_folded (profile, file, by_count);
-      else if (strcmp (format, "dhat") == 0)
-        sli_export_dhat (profile, file);
-      else
-        sli_export_massif (profile, file);
-      good = sli_file_end (file, path);
-    }
+    code = export_text (profile, format, output, by_count);
   sli_profile_free (profile);
-  return good ? TOOL_OK : TOOL_FAILED;
+  return code;
 }

@@ -51,6 +51,33 @@ dhat_point (JsonOut *out, const Profile *profile, const SiteStats *stats,
   sli_json_end (out, '}');
 }
 
+/* The table of frames that the points refer to. */
+static void
+dhat_frames (JsonOut *out, const Profile *profile)
+{
+  sli_json_begin (out, "ftbl", '[');
+  for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
+    {
+      if (node < TRACE_N_FIXED_NODES)
+        {
+          sli_json_text (out, NULL, "[root]");
+          continue;
+        }
+      const Symbol *symbol = sli_profile_symbol (profile, node);
+      char *text
+          = symbol->file != NULL
+                ? sli_tool_text ("0x%llx: %s (%s:%u)",
+                                 (unsigned long long)symbol->offset,
+                                 symbol->function, symbol->file, symbol->line)
+                : sli_tool_text ("0x%llx: %s (in %s)",
+                                 (unsigned long long)symbol->offset,
+                                 symbol->function, symbol->module);
+      sli_json_text (out, NULL, text);
+      free (text);
+    }
+  sli_json_end (out, ']');
+}
+
 void
 sli_export_dhat (const Profile *profile, FILE *file)
 {
@@ -76,27 +103,7 @@ sli_export_dhat (const Profile *profile, FILE *file)
     if (profile->sites->allocs[node] > 0)
       dhat_point (&out, profile, &analysis->stats[0][node], node, end);
   sli_json_end (&out, ']');
-  sli_json_begin (&out, "ftbl", '[');
-  for (uint32_t node = 0; node < reader->n_nodes; node++)
-    {
-      if (node < TRACE_N_FIXED_NODES)
-        {
-          sli_json_text (&out, NULL, "[root]");
-          continue;
-        }
-      const Symbol *symbol = sli_profile_symbol (profile, node);
-      char *text
-          = symbol->file != NULL
-                ? sli_tool_text ("0x%llx: %s (%s:%u)",
-                                 (unsigned long long)symbol->offset,
-                                 symbol->function, symbol->file, symbol->line)
-                : sli_tool_text ("0x%llx: %s (in %s)",
-                                 (unsigned long long)symbol->offset,
-                                 symbol->function, symbol->module);
-      sli_json_text (&out, NULL, text);
-      free (text);
-    }
-  sli_json_end (&out, ']');
+  dhat_frames (&out, profile);
   sli_json_end (&out, '}');
   sli_analysis_free (analysis);
 }

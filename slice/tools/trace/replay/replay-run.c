@@ -235,6 +235,38 @@ op_count (Replay *replay, const ReplayOp *op)
     replay->live -= replay->slots[op->slot_allocated >> 1].size;
 }
 
+/* The arena that a slot's number says. */
+static ReplayArena *
+slot_arena_of (Replay *replay, uint32_t number)
+{
+  const uint64_t n_sites = replay->head->n_sites;
+  return number < n_sites ? &replay->arenas[number]
+                          : &replay->groups[number - n_sites];
+}
+
+/* Replays an allocation; returns the number of the arena it was made in. */
+static uint32_t
+op_alloc (Replay *replay, const ReplayOp *op)
+{
+  uint32_t group = op->group_align >> 5;
+  ReplayArena *arena = arena_of (replay, op, group);
+  alloc_replay (replay, op, arena);
+  return arena == &replay->arenas[op->site]
+             ? op->site
+             : (uint32_t)(replay->head->n_sites + group);
+}
+
+static void
+op_free (Replay *replay, ReplaySlot *slot, uint32_t number)
+{
+  ReplayFrees frees = replay->task->frees;
+  if (frees == FREES_VISIT)
+    visit (replay, slot);
+  else if (frees == FREES_READ)
+    replay->sink = *(const volatile uint8_t *) slot->block;
+  free_replay (slot, slot_arena_of (replay, number));
+}
+
 static void
 ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
             uint64_t before)
@@ -242,7 +274,6 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
   const uint64_t n_ops = replay->head->n_ops;
   const uint32_t only = replay->task->only_site;
   const ReplayFrees frees = replay->task->frees;
-  const uint64_t n_sites = replay->head->n_sites;
   uint64_t next_sample = 0;
   for (uint64_t i = 0; i < n_ops; i++)
     {
@@ -255,26 +286,9 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
         pollute (replay);
       uint32_t slot = op->slot_allocated >> 1;
       if (op->slot_allocated & 1)
-        {
-          uint32_t group = op->group_align >> 5;
-          ReplayArena *arena = arena_of (replay, op, group);
-          slot_arena[slot] = arena == &replay->arenas[op->site]
-                                 ? op->site
-                                 : (uint32_t) (n_sites + group);
-          alloc_replay (replay, op, arena);
-        }
+        slot_arena[slot] = op_alloc (replay, op);
       else
-        {
-          if (frees == FREES_VISIT)
-            visit (replay, &replay->slots[slot]);
-          else if (frees == FREES_READ)
-            replay->sink
-                = *(const volatile uint8_t *) replay->slots[slot].block;
-          uint32_t number = slot_arena[slot];
-          free_replay (&replay->slots[slot],
-                       number < n_sites ? &replay->arenas[number]
-                                        : &replay->groups[number - n_sites]);
-        }
+        op_free (replay, &replay->slots[slot], slot_arena[slot]);
       if (curve == NULL)
         continue;
       op_count (replay, op);
@@ -296,11 +310,7 @@ rest_free (Replay *replay, const uint32_t *slot_arena)
       ReplaySlot *slot = &replay->slots[i];
       if (slot->block == NULL)
         continue;
-      uint32_t number = slot_arena[i];
-      ReplayArena *arena
-          = number < replay->head->n_sites
-                ? &replay->arenas[number]
-                : &replay->groups[number - replay->head->n_sites];
+      ReplayArena *arena = slot_arena_of (replay, slot_arena[i]);
       if (arena->backend == BACKEND_MALLOC || arena->backend == BACKEND_SLICE
           || arena->backend == BACKEND_TLSF
           || (arena->backend == BACKEND_POOL && slot->place))
@@ -317,12 +327,35 @@ double_compare (const void *a, const void *b)
   return left < right ? -1 : left > right;
 }
 
+/* One line, which replay.c reads: totals, the least time and the median, and
+ * how memory grew. */
+static int
+result_print (const Replay *replay, double *times, unsigned n,
+              const uint64_t curve[N_CURVE])
+{
+  uint64_t peak = 0;
+  qsort (times, n, sizeof *times, double_compare);
+  for (int i = 0; i < N_CURVE; i++)
+    if (curve[i] > peak)
+      peak = curve[i];
+  printf ("%llu %llu %llu %llu %.9f %.9f %llu",
+          (unsigned long long) replay->n_ops,
+          (unsigned long long) replay->n_allocs,
+          (unsigned long long) replay->bytes,
+          (unsigned long long) replay->peak, times[0], times[n / 2],
+          (unsigned long long) peak);
+  for (int i = 0; i < N_CURVE; i++)
+    printf (" %llu", (unsigned long long)curve[i]);
+  putchar ('\n');
+  return fflush (stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
 int
 sli_replay_run (const ReplayTask *task)
 {
   Replay replay = { .task = task };
   double times[N_REPEATS_MAX];
-  uint64_t curve[N_CURVE] = { 0 }, peak = 0;
+  uint64_t curve[N_CURVE] = { 0 };
   unsigned n = task->n_repeats < 1               ? 1
                : task->n_repeats > N_REPEATS_MAX ? N_REPEATS_MAX
                                                  : task->n_repeats;
@@ -351,17 +384,5 @@ sli_replay_run (const ReplayTask *task)
       times[i] = seconds_now () - start;
       rest_free (&replay, slot_arena);
     }
-  qsort (times, n, sizeof *times, double_compare);
-  for (int i = 0; i < N_CURVE; i++)
-    if (curve[i] > peak)
-      peak = curve[i];
-  printf ("%llu %llu %llu %llu %.9f %.9f %llu",
-          (unsigned long long) replay.n_ops,
-          (unsigned long long) replay.n_allocs,
-          (unsigned long long) replay.bytes, (unsigned long long) replay.peak,
-          times[0], times[n / 2], (unsigned long long) peak);
-  for (int i = 0; i < N_CURVE; i++)
-    printf (" %llu", (unsigned long long)curve[i]);
-  putchar ('\n');
-  return fflush (stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+  return result_print (&replay, times, n, curve);
 }
