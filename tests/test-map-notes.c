@@ -34,6 +34,8 @@ check_node (uintptr_t address)
   g_assert_false (sli_map_is_noted (at (address), NOTE_NODE));
   g_assert_true (sli_map_note (at (address & -KIB), NOTE_GC_SLAB));
   g_assert_true (sli_map_is_noted (at (address & -KIB), NOTE_GC_SLAB));
+  if ((uint64_t) address >> MAP_LEAF_BITS < MAP_LEAVES)
+    g_assert_true (sli_map_is_noted_near (at (address & -KIB), NOTE_GC_SLAB));
   sli_map_forget (at (address & -KIB));
 }
 

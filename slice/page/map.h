@@ -138,6 +138,27 @@ typedef enum
 bool sli_map_note (const void *address, Note note);
 void sli_map_forget (const void *address);
 bool sli_map_is_noted (const void *address, Note note);
+/* The same without a call, for what begins at a multiple of a KiB: false of
+ * any address beyond the table, too. */
+static inline bool
+sli_map_is_noted_near (const void *address, Note note)
+{
+  uint64_t at = (uint64_t) (uintptr_t) address >> NOTE_SHIFT;
+  uint64_t number = (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
+  const MapLeaf *leaf;
+  NoteTable *notes;
+  const uint8_t *bytes;
+
+  if (UNLIKELY (number >= MAP_LEAVES)
+      || UNLIKELY ((leaf = LOAD_ACQUIRE (&sli_map_leaves[number])) == NULL)
+      || UNLIKELY ((notes = LOAD_ACQUIRE (&leaf->notes)) == NULL))
+    return false;
+  bytes = LOAD_ACQUIRE (&notes->bytes[(at >> NOTE_BYTES_SHIFT)
+                                      & (NOTE_TABLE_ENTRIES - 1)]);
+  return LIKELY (bytes != NULL)
+         && LOAD (&bytes[at & (NOTE_BYTES - 1)]) == (uint8_t) note;
+}
+
 /* Gets what the next note may need, so that it cannot fail. */
 bool sli_map_note_reserve (void);
 

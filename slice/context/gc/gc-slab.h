@@ -138,7 +138,10 @@ slab_of (const void *object)
   size_t granule_bytes = (size_t) 1 << sli_region_granule_shift;
   GcSlab *slab = align_down_address (object, granule_bytes);
 
-  return sli_map_is_noted (slab, NOTE_GC_SLAB) ? slab : NULL;
+  return LIKELY (sli_map_is_noted_near (slab, NOTE_GC_SLAB))
+                 || sli_map_is_noted (slab, NOTE_GC_SLAB)
+             ? slab
+             : NULL;
 }
 
 #endif

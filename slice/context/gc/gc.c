@@ -159,12 +159,17 @@ object_small (RallocGc *gc, size_t size, size_t align)
   return slab_alloc (slab);
 }
 
-/* In a mode that checks, or large, or not a gc context. */
+/* In a mode that checks, or large, or not a gc context, or a wrong
+ * alignment. */
 static COLD void *
 object_slow (RallocGc *gc, size_t size, size_t align)
 {
   GcSlab *slab;
 
+  if (align == 0 || (align & (align - 1)) != 0 || align > GC_ALIGN_MAX)
+    sli_gc_report (gc, "an alignment that gc contexts can't give",
+                   "ralloc_gc_alloc_size");
+  align = max_size (align, GC_STEP_BYTES);
   gc_examine (gc, "ralloc_gc_alloc_size");
   if (size <= GC_SMALL_MAX && align <= GC_SMALL_ALIGN_MAX
       && (sli_context_mode & (MODE_TRAILING_HEADER | MODE_TRACED)) == 0)
@@ -183,17 +188,11 @@ object_slow (RallocGc *gc, size_t size, size_t align)
 void *
 ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
 {
-  if (UNLIKELY (align == 0 || (align & (align - 1)) != 0
-                || align > GC_ALIGN_MAX))
-    sli_gc_report (gc, "an alignment that gc contexts can't give",
-                   "ralloc_gc_alloc_size");
-  if (align < GC_STEP_BYTES)
-    align = GC_STEP_BYTES;
-  if (UNLIKELY (size > GC_SMALL_MAX || align > GC_SMALL_ALIGN_MAX
-                || sli_context_mode != 0 || gc == NULL
-                || gc->magic != GC_MAGIC))
+  if (UNLIKELY (size > GC_SMALL_MAX || align - 1 >= GC_SMALL_ALIGN_MAX
+                || (align & (align - 1)) != 0 || sli_context_mode != 0
+                || gc == NULL || gc->magic != GC_MAGIC))
     return object_slow (gc, size, align);
-  return object_small (gc, size, align);
+  return object_small (gc, size, max_size (align, GC_STEP_BYTES));
 }
 
 void *
