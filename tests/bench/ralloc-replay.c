@@ -21,6 +21,8 @@
  *       source line, which the recording has not: for malloc alone
  *   -l  in a heap full of others' blocks: so many mallocs of 16 to 256 bytes
  *       that live on, and as many holes among them
+ *   -m  linked with -Bsymbolic, as our library has functions of these names;
+ *       its mallocs go where the program's go
  *   -o  only this one
  *   -t  how n threads scale that replay it at once, each for itself
  *
@@ -344,7 +346,7 @@ mesa_load (const char *path)
           "linear_alloc_parent", "linear_alloc_child", "gc_context",
           "gc_alloc_size",       "gc_free",            "gc_sweep_start",
           "gc_mark_live",        "gc_sweep_end" };
-  void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   void **slots = (void **) &mesa;
 
   if (library == NULL)
