@@ -158,6 +158,13 @@ slice_is_ours (const void *address)
 }
 
 CONTEXT_TEXT size_t
+sli_untraced_class_bytes (const void *address)
+{
+  /* Class 0 has no bytes. */
+  return sli_sizeclasses[chunk_class_of (address)].chunk_bytes;
+}
+
+CONTEXT_TEXT size_t
 sli_untraced_chunk_bytes (const void *address)
 {
   void *record;

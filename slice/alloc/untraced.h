@@ -25,6 +25,10 @@ void sli_untraced_free_bulk (size_t n, void *const *blocks);
  * in for slices. */
 void sli_untraced_free_warm (size_t n, void *const *blocks);
 
+/* The bytes of a chunk of the slab that has an address, any address; 0 if no
+ * slab has it.  Modes as above. */
+size_t sli_untraced_class_bytes (const void *address);
+
 /* The bytes of the chunk that begins at an address, any address; 0 if none of
  * ours does.  The chunk may be free.  Not in the checking modes, nor where
  * mallocs stand in for slices. */

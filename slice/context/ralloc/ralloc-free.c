@@ -458,9 +458,12 @@ free_node (void *ptr, const char *operation)
                 || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
                 || context_has_suspended ()))
     return any_free (ptr, operation);
-  bytes = sli_untraced_chunk_bytes (node);
+  bytes = sli_untraced_class_bytes (node);
+  /* (What looks like a root may be a list's tail pointer, inside a block.) */
   if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
-                || !node_is_linked (node, ptr)))
+                || !node_is_linked (node, ptr)
+                || (node->pprev == &node->next
+                    && sli_untraced_chunk_bytes (node) == 0)))
     return any_free (ptr, operation);
   if (node->child != NULL)
     {
