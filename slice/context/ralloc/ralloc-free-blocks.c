@@ -2,8 +2,8 @@
  *
  * Layer: context.  No locks.
  *
- * A few blocks go to the magazines, where the next allocation finds them in
- * the cache.  Many go to their slabs, which keeps the order of addresses:
+ * The blocks of a tree that fills no batch go to the magazines, where the next
+ * allocation finds them in the cache.  More go to their slabs, which keeps the order of addresses:
  * magazines are last-in first-out, so a tree that is built and freed again and
  * again would end up fragmented.  A slab takes neighbours back at the price
  * of one block.  But a walk meets nodes of all sizes in turn, each size in
@@ -19,7 +19,6 @@
 
 enum
 {
-  MAGAZINE_BLOCKS_MAX = 32, /* a whole tree up to this goes to magazines */
   BIN_SHIFT = 14,           /* a stretch of 16 KiB goes to one bin */
   NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
@@ -93,9 +92,7 @@ sli_free_flush (Walk *walk)
 {
   unsigned i;
 
-  if (!walk->is_large
-      && walk->leaves.n + walk->others.n <= MAGAZINE_BLOCKS_MAX
-      && (sli_context_mode & MODE_BULK) == 0)
+  if (!walk->is_large && (sli_context_mode & MODE_BULK) == 0)
     {
       sli_untraced_free_warm (walk->leaves.n, walk->leaves.blocks);
       sli_untraced_free_warm (walk->others.n, walk->others.blocks);
