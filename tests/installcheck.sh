@@ -72,7 +72,7 @@ first ()
 # commands FILE: what is to be typed
 commands ()
 {
-  sed -n '/^A first program$/,/^If the second/s/^    \(cc .*\|\.\/first\)$/\1/p' \
+  sed -n '/^A first program$/,/^If libslice/s/^    \(cc .*\|\.\/first\)$/\1/p' \
     "$1"
 }
 first "$readme" > first.c
