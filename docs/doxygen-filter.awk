@@ -12,7 +12,8 @@ BEGIN {
          "options.h process stats.h process source.h process walk.h process " \
          "hooks.h tracing trace.h tracing " \
          "ralloc.h contexts ralloc-linear.h contexts " \
-         "ralloc-extension.h contexts " \
+         "ralloc-extension.h contexts ralloc-string.h contexts " \
+         "ralloc-operators.hpp contexts " \
          "arena.h arenas linear.h arenas stack.h arenas pool.h arenas " \
          "tlsf.h arenas " \
          "slice.hpp cxx slice-detail.hpp cxx slice-operators.hpp cxx " \

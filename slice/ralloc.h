@@ -5,10 +5,12 @@
  * needs a new #include and no more.  Its linear_ and gc_ names begin with
  * ralloc_ here; docs/guide/porting-from-ralloc-and-talloc.md has the list, and
  * headers that keep all of Mesa's names.  This header is all that a program
- * includes; it brings two more, one a topic:
+ * includes; it brings the others, one a topic:
  *
- *   ralloc-linear.h     linear and garbage-collected contexts
- *   ralloc-extension.h  what talloc's users value and ralloc lacks
+ *   ralloc-string.h       strings that are nodes
+ *   ralloc-linear.h       linear and garbage-collected contexts
+ *   ralloc-extension.h    what talloc's users value and ralloc lacks
+ *   ralloc-operators.hpp  operator new and delete of a C++ class
  *
  * Every allocation is a node: it has a parent (or is a root), may have
  * children, and is freed with its parent.  Any node may serve as a context.  A
@@ -403,83 +405,6 @@ extern "C" {
       (ctx), (ptr), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), (old_count),      \
       (new_count)))
 
-/* --- strings ------------------------------------------------------------- */
-
-/** A copy of a string; NULL of NULL.  Source: Mesa ralloc_strdup(). */
-SLICE_API char *ralloc_strdup (const void *ctx, const char *str)
-    SLICE_ATTR_MALLOC;
-/** A copy of at most n bytes of a string, with a NUL.
- * Source: Mesa ralloc_strndup(). */
-SLICE_API char *ralloc_strndup (const void *ctx, const char *str, size_t n)
-    SLICE_ATTR_MALLOC;
-
-/** Appends to a string that is a node.
- *
- * @param dest  where the string is; neither it nor the string may be NULL;
- *              updated when the string moves
- * @param str   what to append, not NULL
- * @return      false with errno ENOMEM, *dest untouched
- *
- * Room grows geometrically: n appends of one byte move the string O(log n)
- * times.  With always-malloc, valgrind and the sanitizers each append moves
- * it, as blocks have their exact size there, so that an overrun is found.
- *
- * Errors: NULL where none may be (210).
- * Threads: tree.  Cost: O(length of both); ralloc_str_append() does not
- *   look for the end.
- * Source: Mesa ralloc_strcat().
- */
-SLICE_API bool ralloc_strcat (char **dest, const char *str);
-/** As ralloc_strcat(), at most n bytes of str. */
-SLICE_API bool ralloc_strncat (char **dest, const char *str, size_t n);
-/** As ralloc_strcat() for known lengths: `existing_length` of *dest and
- * `str_size` bytes of str, none of which is looked at for a NUL.
- * Source: Mesa ralloc_str_append(). */
-SLICE_API bool ralloc_str_append (char **dest, const char *str,
-                                  size_t existing_length, size_t str_size);
-
-/** A new string by printf's rules.
- *
- * @return  the string, or NULL (no memory, or a format that libc refuses)
- *
- * Cost: one formatting where the text is shorter than 256 bytes.
- * Source: Mesa ralloc_asprintf().
- */
-SLICE_API char *ralloc_asprintf (const void *ctx, const char *fmt, ...)
-    SLICE_ATTR_PRINTF (2, 3) SLICE_ATTR_MALLOC;
-/** As ralloc_asprintf(). */
-SLICE_API char *ralloc_vasprintf (const void *ctx, const char *fmt,
-                                  va_list args)
-    SLICE_ATTR_PRINTF (2, 0) SLICE_ATTR_MALLOC;
-
-/** Overwrites a string from a place on with formatted text.
- *
- * @param str    where the string is; if *str is NULL a root is allocated
- * @param start  index to write at; afterwards that of the new end
- * @return       false with *str as it was
- *
- * The text may be made of the string itself.
- *
- * Cost: one formatting of a text of less than 256 bytes, two of a longer one,
- *   and a copy.
- * Source: Mesa ralloc_asprintf_rewrite_tail().
- */
-SLICE_API bool ralloc_asprintf_rewrite_tail (char **str, size_t *start,
-                                             const char *fmt, ...)
-    SLICE_ATTR_PRINTF (3, 4);
-/** As ralloc_asprintf_rewrite_tail(). */
-SLICE_API bool ralloc_vasprintf_rewrite_tail (char **str, size_t *start,
-                                              const char *fmt, va_list args)
-    SLICE_ATTR_PRINTF (3, 0);
-/** Appends formatted text; if *str is NULL a root is allocated.
- * Source: Mesa ralloc_asprintf_append(). */
-SLICE_API bool ralloc_asprintf_append (char **str, const char *fmt, ...)
-    SLICE_ATTR_PRINTF (2, 3);
-/** As ralloc_asprintf_append(). */
-SLICE_API bool ralloc_vasprintf_append (char **str, const char *fmt,
-                                        va_list args)
-    SLICE_ATTR_PRINTF (2, 0);
-
 /* --- sizes and lists ----------------------------------------------------- */
 
 /** Bytes of payload of a node and all its descendants: what may be used, so
@@ -505,101 +430,12 @@ SLICE_API void ralloc_print_info (FILE *f, const void *ptr, unsigned flags);
 
 SLICE_END_DECLS
 
-/* --- C++ ----------------------------------------------------------------- */
-
-#ifdef __cplusplus
-
-/** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
- * a destructor that does something is run when the tree is freed.  Types that
- * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
- * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
- * would destroy the elements.
- * Of a type derived from Type, Type's own destructor alone is run with the
- * tree, at the object's start.  A derived type declares the operators itself
- * if it has something to destroy, or if Type does not begin it: Type is not
- * its first base, or it has the first virtual function.  delete through a base
- * needs a virtual destructor there, as ever: a pointer into a node is misuse
- * (202).
- * Errors: std::bad_alloc; without exceptions as slice_alloc() (120).
- * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
-# define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)              \
-private:                                                                      \
-  static void _ralloc_destructor (void *p)                                    \
-  {                                                                           \
-    reinterpret_cast<TYPE *> (p)->TYPE::~TYPE ();                             \
-  }                                                                           \
-                                                                              \
-public:                                                                       \
-  static void *operator new (size_t size, void *mem_ctx)                      \
-  {                                                                           \
-    static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
-                   "a node is aligned to 16 bytes");                          \
-    void *p;                                                                  \
-    while ((p = ALLOC_FUNC (mem_ctx, size)) == SLICE_NULL_ (void *))          \
-      SLICE_RALLOC_BAD_ALLOC_ (size);                                         \
-    if (!__has_trivial_destructor (TYPE))                                     \
-      ralloc_set_destructor (p, _ralloc_destructor);                          \
-    return p;                                                                 \
-  }                                                                           \
-  SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
-  static void *operator new[] (size_t, void *) = delete;                      \
-  static void *operator new[] (size_t size)                                   \
-  {                                                                           \
-    return ::operator new[] (size);                                           \
-  }                                                                           \
-  static void operator delete (void *p, void *)                               \
-  {                                                                           \
-    ralloc_set_destructor (p, NULL);                                          \
-    ralloc_free (p);                                                          \
-  }                                                                           \
-  static void operator delete (void *p)                                       \
-  {                                                                           \
-    if (p != NULL && !__has_trivial_destructor (TYPE))                        \
-      ralloc_set_destructor (p, NULL);                                        \
-    ralloc_free (p);                                                          \
-  }
-
-# define DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)               \
-  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, ALLOC_FUNC)
-/** As the template, by ralloc_size(). */
-# define DECLARE_RALLOC_CXX_OPERATORS(TYPE)                                   \
-  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, ralloc_size)
-/** As the template, by rzalloc_size(). */
-# define DECLARE_RZALLOC_CXX_OPERATORS(TYPE)                                  \
-  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, rzalloc_size)
-
-# include <new>
-/* Throws; or where exceptions are off asks the failure handler, and returns if
- * that says to try again, or ends the program (120). */
-# if defined __cpp_exceptions || defined __EXCEPTIONS
-#  define SLICE_RALLOC_BAD_ALLOC_(size) throw std::bad_alloc ()
-# else
-#  define SLICE_RALLOC_BAD_ALLOC_(size) slice_out_of_memory ((size), 0)
-# endif
-/* What a derived type that wants more alignment would call.  (Of a deleted
- * operator gcc knows that it may be done without.) */
-# ifdef __cpp_aligned_new
-#  define SLICE_RALLOC_NO_ALIGNED_NEW_                                        \
-    template <int Served = 0>                                                 \
-    static void *operator new (size_t, std::align_val_t, void *)              \
-    {                                                                         \
-      static_assert (Served != 0, "a context does not align so much");        \
-      __builtin_unreachable ();                                               \
-    }                                                                         \
-    template <int Served = 0>                                                 \
-    static void *operator new[] (size_t, std::align_val_t, void *)            \
-    {                                                                         \
-      static_assert (Served != 0, "a context does not align so much");        \
-      __builtin_unreachable ();                                               \
-    }
-# else
-#  define SLICE_RALLOC_NO_ALIGNED_NEW_
-# endif
-
-#endif /* __cplusplus */
-
+#include <slice/ralloc-string.h>
 #include <slice/ralloc-linear.h>
 #include <slice/ralloc-extension.h>
+#ifdef __cplusplus
+# include <slice/ralloc-operators.hpp>
+#endif
 
 #ifdef RALLOC_MARKS
 /* A source file that defines this before the #include has its allocations

@@ -37,4 +37,6 @@ slice_libslice_la_LIBADD += %D%/libcontext.la
 pkginclude_HEADERS += \
 	slice/ralloc.h \
 	slice/ralloc-extension.h \
-	slice/ralloc-linear.h
+	slice/ralloc-linear.h \
+	slice/ralloc-operators.hpp \
+	slice/ralloc-string.h

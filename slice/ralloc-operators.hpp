@@ -1,0 +1,100 @@
+/* ralloc-operators.hpp - operator new and delete of a class, from a context
+ *
+ * Public; a part of ralloc.h, which programs include.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLICE_RALLOC_OPERATORS_HPP
+#define SLICE_RALLOC_OPERATORS_HPP
+
+#include <slice/ralloc.h>
+
+#include <new>
+
+/** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
+ * a destructor that does something is run when the tree is freed.  Types that
+ * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
+ * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
+ * would destroy the elements.
+ * Of a type derived from Type, Type's own destructor alone is run with the
+ * tree, at the object's start.  A derived type declares the operators itself
+ * if it has something to destroy, or if Type does not begin it: Type is not
+ * its first base, or it has the first virtual function.  delete through a base
+ * needs a virtual destructor there, as ever: a pointer into a node is misuse
+ * (202).
+ * Errors: std::bad_alloc; without exceptions as slice_alloc() (120).
+ * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
+#define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)               \
+private:                                                                      \
+  static void _ralloc_destructor (void *p)                                    \
+  {                                                                           \
+    reinterpret_cast<TYPE *> (p)->TYPE::~TYPE ();                             \
+  }                                                                           \
+                                                                              \
+public:                                                                       \
+  static void *operator new (size_t size, void *mem_ctx)                      \
+  {                                                                           \
+    static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
+                   "a node is aligned to 16 bytes");                          \
+    void *p;                                                                  \
+    while ((p = ALLOC_FUNC (mem_ctx, size)) == SLICE_NULL_ (void *))          \
+      SLICE_RALLOC_BAD_ALLOC_ (size);                                         \
+    if (!__has_trivial_destructor (TYPE))                                     \
+      ralloc_set_destructor (p, _ralloc_destructor);                          \
+    return p;                                                                 \
+  }                                                                           \
+  SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
+  static void *operator new[] (size_t, void *) = delete;                      \
+  static void *operator new[] (size_t size)                                   \
+  {                                                                           \
+    return ::operator new[] (size);                                           \
+  }                                                                           \
+  static void operator delete (void *p, void *)                               \
+  {                                                                           \
+    ralloc_set_destructor (p, NULL);                                          \
+    ralloc_free (p);                                                          \
+  }                                                                           \
+  static void operator delete (void *p)                                       \
+  {                                                                           \
+    if (p != NULL && !__has_trivial_destructor (TYPE))                        \
+      ralloc_set_destructor (p, NULL);                                        \
+    ralloc_free (p);                                                          \
+  }
+
+#define DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)                \
+  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, ALLOC_FUNC)
+/** As the template, by ralloc_size(). */
+#define DECLARE_RALLOC_CXX_OPERATORS(TYPE)                                    \
+  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, ralloc_size)
+/** As the template, by rzalloc_size(). */
+#define DECLARE_RZALLOC_CXX_OPERATORS(TYPE)                                   \
+  DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, rzalloc_size)
+
+/* Throws; or where exceptions are off asks the failure handler, and returns if
+ * that says to try again, or ends the program (120). */
+#if defined __cpp_exceptions || defined __EXCEPTIONS
+# define SLICE_RALLOC_BAD_ALLOC_(size) throw std::bad_alloc ()
+#else
+# define SLICE_RALLOC_BAD_ALLOC_(size) slice_out_of_memory ((size), 0)
+#endif
+/* What a derived type that wants more alignment would call.  (Of a deleted
+ * operator gcc knows that it may be done without.) */
+#ifdef __cpp_aligned_new
+# define SLICE_RALLOC_NO_ALIGNED_NEW_                                         \
+    template <int Served = 0>                                                 \
+    static void *operator new (size_t, std::align_val_t, void *)              \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }                                                                         \
+    template <int Served = 0>                                                 \
+    static void *operator new[] (size_t, std::align_val_t, void *)            \
+    {                                                                         \
+      static_assert (Served != 0, "a context does not align so much");        \
+      __builtin_unreachable ();                                               \
+    }
+#else
+# define SLICE_RALLOC_NO_ALIGNED_NEW_
+#endif
+
+#endif
