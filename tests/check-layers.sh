@@ -14,7 +14,7 @@
 # findings DIRECTORY: what is wrong in the tree of slice/ at DIRECTORY
 findings ()
 {
-  (cd "$1" && find . -name '*.[ch]' | sed 's,^\./,,' | sort > "$temporary/list"
+  (cd "$1" && find . -name '*.[ch]' -o -name '*.hpp' | sed 's,^\./,,' | sort > "$temporary/list"
    xargs grep -n '^[ 	]*#[ 	]*include' /dev/null < "$temporary/list") \
     > "$temporary/includes"
   awk -v list="$temporary/list" '
@@ -124,7 +124,8 @@ plant ()
 {
   rm -rf "$temporary/tree"
   mkdir -p "$temporary/tree"
-  (cd "$top_srcdir/slice" && find . -name '*.[ch]' -exec sh -c '
+  (cd "$top_srcdir/slice" && find . '(' -name '*.[ch]' -o -name '*.hpp' ')' \
+                                  -exec sh -c '
      for file; do
        mkdir -p "$0/${file%/*}" && cp "$file" "$0/$file"
      done' "$temporary/tree" {} +)
