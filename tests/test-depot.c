@@ -14,6 +14,11 @@
 #include "port/os.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* The class of 64 bytes, in magazines of the largest size. */
 enum { CLASS = 8, LARGEST = MAGAZINE_SIZES - 1 };
@@ -205,6 +210,70 @@ test_own_shard_first (void)
   g_assert_cmpuint (counts_of (CLASS).n_pops, ==, 4);
   g_assert_cmpuint (counts_of (CLASS).n_pushes, ==, 4);
   g_assert_cmpuint (counts_of (CLASS).n_misses, ==, 1);
+}
+
+/* Does a push write to the chunks?  In a child, where they may only be read. */
+static bool
+push_writes (Magazine *magazine)
+{
+  int status;
+  pid_t child = fork ();
+
+  g_assert_cmpint (child, >=, 0);
+  if (child == 0)
+    {
+      uintptr_t page = (uintptr_t) sysconf (_SC_PAGESIZE);
+      DepotExchange exchange;
+
+      signal (SIGSEGV, SIG_DFL);
+      for (unsigned i = 1; i <= magazine->n_rounds; i++)
+        mprotect ((void *) ((uintptr_t) magazine->slots[i] & ~(page - 1)),
+                  page, PROT_READ);
+      sli_depot_push (magazine, UINT_MAX, &exchange);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  return status != 0;
+}
+
+/* What goes to other processors is written to when it is pushed, a byte a
+ * chunk, as it is; what comes back to its own is not touched. */
+static void
+test_hand_over_owns_lines (void)
+{
+  Magazine *magazine, *more;
+  char *chunk;
+
+  begin ();
+  magazine = full_magazine (CLASS, LARGEST);
+  more = full_magazine (CLASS, LARGEST);
+  processor = 0;
+  g_assert_false (push_writes (magazine));
+  push_on (0, magazine);
+  g_assert_true (pop_on (0) == magazine);
+  g_assert_false (push_writes (magazine));
+  /* A thread of another shard has taken from this stack. */
+  push_on (0, magazine);
+  g_assert_true (pop_on (1) == magazine);
+  g_assert_false (push_writes (more)); /* the thief's own stack */
+  processor = 0;
+  g_assert_true (push_writes (more));
+  /* Its bytes stay, and a hole in it does no harm. */
+  chunk = more->slots[2];
+  memset (chunk, 0x5a, 64);
+  sli_slab_free (CLASS, 1, &more->slots[3], "test");
+  more->slots[3] = NULL;
+  push_on (0, more);
+  for (int i = 0; i < 64; i++)
+    g_assert_cmpint (chunk[i], ==, 0x5a);
+  /* The owner takes again: back to no touch. */
+  g_assert_true (pop_on (0) == more);
+  g_assert_false (push_writes (magazine));
+  push_on (0, magazine);
+  push_on (0, more);
+  sli_depot_trim (0);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 0);
+  check_valid ();
 }
 
 /* Whatever a processor's number is: nothing is lost, and nothing is kept. */
@@ -656,6 +725,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/last-in-first-out", test_last_in_first_out);
   test_add_fresh ("/slice/depot/exchange", test_exchange);
   test_add_fresh ("/slice/depot/own-shard-first", test_own_shard_first);
+  test_add_fresh ("/slice/depot/hand-over-owns-lines",
+                  test_hand_over_owns_lines);
   test_add_fresh ("/slice/depot/lying-processor", test_lying_processor);
   test_add_fresh ("/slice/depot/limit-of-shards", test_limit_of_shards);
   test_add_fresh ("/slice/depot/idle-shard", test_idle_shard);

@@ -30,6 +30,8 @@ typedef struct
   uint32_t n_magazines; /* in `full' (D3); read without the lock */
   uint8_t n_empties;    /* in `empties' */
   bool is_large;        /* counted in the class's n_large */
+  bool feeds_others;    /* the last that popped here has another shard; read
+                           without the lock */
   uint64_t n_chunks;    /* rounds in `full' (D3); read without the lock */
   uint64_t n_pops;      /* that found a magazine here */
   uint64_t n_misses;    /* pops that found none in any shard; no lock */
