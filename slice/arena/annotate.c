@@ -17,7 +17,8 @@
 
 #ifndef RUNNING_ON_VALGRIND
 # define RUNNING_ON_VALGRIND 0
-# define VALGRIND_GET_VBITS(address, bits, n) ((void) (bits), 0)
+# define VALGRIND_GET_VBITS(address, bits, n)                                  \
+  ((void) (address), (void) (bits), 0)
 # define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) (start))
 # define VALGRIND_MAKE_MEM_UNDEFINED(start, bytes) ((void) (start))
 # define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) (start))

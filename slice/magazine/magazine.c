@@ -148,7 +148,7 @@ class_swap (ThreadRecord *record, unsigned class_index)
 }
 
 /* For assertions: is the loaded magazine empty, or is there none? */
-static inline bool
+UNUSED static inline bool
 class_is_empty (const ThreadRecord *record, unsigned class_index)
 {
   const Magazine *loaded = record->caches[class_index].loaded;
@@ -158,7 +158,7 @@ class_is_empty (const ThreadRecord *record, unsigned class_index)
 }
 
 /* For assertions: may a full magazine come into a record (D1)? */
-static inline bool
+UNUSED static inline bool
 magazine_is_of (const Magazine *magazine, unsigned class_index)
 {
   return magazine->class_index == class_index && magazine->n_rounds > 0

@@ -29,9 +29,13 @@
 
 static int pretended = -1;
 
-/* On 32 bits the word is two, and can't be stored at once. */
-#if defined(HAVE_RSEQ) && UINTPTR_MAX > UINT32_MAX
+#ifdef HAVE_RSEQ
 # include <sys/rseq.h>
+#endif
+
+/* On 32 bits the word is two, and can't be stored at once.  Where the C library
+ * names no signature (glibc 2.36 on RISC-V), no sequence can be registered. */
+#if defined(RSEQ_SIG) && UINTPTR_MAX > UINT32_MAX
 
 /* The kernel wants a signature in front of where it would go on if it
  * interrupted the sequence.  It never does: this is no code. */
