@@ -40,9 +40,10 @@ typedef struct
   uint64_t n_depot_pops;       /**< full magazines taken from the depot */
   uint64_t n_depot_misses;     /**< times that it had none */
   uint64_t n_depot_pushes;     /**< full magazines given to it */
-  uint64_t n_contended;        /**< depot locks that were not free at once */
+  uint64_t n_contended;        /**< depot locks that were not free at once;
+                                    modulo 2^32 */
   uint64_t n_trimmed;          /**< depot magazines given back for age or
-                                    limit */
+                                    limit; modulo 2^32 */
   uint64_t n_slab_locks;       /**< acquisitions of the slab lock */
   uint64_t n_slab_fills;       /**< chunks taken from slabs */
   uint64_t n_slabs_made;       /**< slabs cut from pages */

@@ -36,8 +36,9 @@ typedef struct
   uint64_t n_pops;      /* that found a magazine here */
   uint64_t n_misses;    /* pops that found none in any shard; no lock */
   uint64_t n_pushes;
-  uint64_t n_contended; /* times another thread had the lock */
-  uint64_t n_trimmed;   /* magazines removed to be flushed */
+  uint32_t n_contended; /* times another thread had the lock */
+  uint32_t n_trimmed;   /* magazines removed to be flushed; both are short for
+                           the mutex of 64-bit ARM, which has 48 bytes */
 } DepotStack;
 
 SLICE_STATIC_ASSERT (sizeof (DepotStack) <= 2 * CACHE_LINE_BYTES,
