@@ -209,6 +209,21 @@ pkginclude_HEADERS += \
 	%D%/walk.h
 nodist_pkginclude_HEADERS += %D%/version.h
 
+EXTRA_DIST += \
+	%D%/rust/Cargo.lock \
+	%D%/rust/Cargo.toml \
+	%D%/rust/build.rs \
+	%D%/rust/peers/Cargo.lock \
+	%D%/rust/peers/Cargo.toml \
+	%D%/rust/peers/src/main.rs \
+	%D%/rust/src/global.rs \
+	%D%/rust/src/lib.rs \
+	%D%/rust/src/owned.rs \
+	%D%/rust/src/pool.rs \
+	%D%/rust/src/raw.rs \
+	%D%/rust/src/scope.rs \
+	%D%/rust/tests/blocks.rs \
+	%D%/rust/tests/scopes.rs
 EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
 # gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and

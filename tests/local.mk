@@ -186,9 +186,11 @@ slow_scripts = \
 	%D%/check-far.sh \
 	%D%/check-32bit.sh \
 	%D%/check-aliasing.sh \
+	%D%/check-cross.sh \
 	%D%/check-debian.sh \
 	%D%/check-full.sh \
 	%D%/check-races.sh \
+	%D%/check-rust.sh \
 	%D%/check-tools.sh
 # The programs that they alone run.
 slow_programs =
@@ -224,6 +226,10 @@ EXTRA_DIST += \
 	%D%/failing-malloc.h \
 	%D%/hang.h \
 	%D%/misuse-texts.h \
+	%D%/noglib-tests.sh \
+	%D%/noglib/glib.h \
+	%D%/noglib/noglib-data.c \
+	%D%/noglib/noglib-test.c \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 
@@ -346,6 +352,21 @@ build_elsewhere = \
 		CXXFLAGS='-g -O1 -fno-omit-frame-pointer $(2)'; } \
 	&& SLICE_TEST_SANITIZED=1 SLICE_TEST_OPTIONS=force-pool \
 	   $(MAKE) $(AM_MAKEFLAGS) check-unit
+
+# The other processors, all tests that need no GLib: some minutes for each.
+check-cross:
+	@SLICE_TEST_MATRIX=1 top_srcdir='$(top_srcdir)' \
+	  top_builddir='$(abs_builddir)' CC='$(CC)' CLANG='$(CLANG)' \
+	  READELF='$(READELF)' $(SHELL) $(top_srcdir)/%D%/check-cross.sh
+
+# The Rust crate beside others, which cargo fetches.
+bench-rust: slice/libslice.la
+	@CARGO_TARGET_DIR='$(abs_builddir)/slice/rust/target' \
+	  SLICE_LIB_DIR='$(abs_builddir)/slice/.libs' \
+	  LD_LIBRARY_PATH='$(abs_builddir)/slice/.libs' \
+	  cargo run -q --release --manifest-path \
+	    '$(top_srcdir)/slice/rust/peers/Cargo.toml'
+.PHONY: check-cross bench-rust
 
 installcheck-local:
 	INSTALLCHECK_DESTDIR='$(DESTDIR)' $(MAKE) $(AM_MAKEFLAGS) \
