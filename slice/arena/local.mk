@@ -27,6 +27,8 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/source/source-file.c \
 	%D%/source/source-fixed.c \
 	%D%/source/source-huge.c \
+	%D%/source/source-map.c \
+	%D%/source/source-map.h \
 	%D%/source/source-owned.c \
 	%D%/source/source-owned.h \
 	%D%/source/span-shared.c \

@@ -291,6 +291,164 @@ test_adjoining (void)
     slice_tlsf_destroy (heaps[i]);
 }
 
+/* --- sources that lie ---------------------------------------------------- */
+
+static struct
+{
+  uintptr_t address; /* what is given; 0: what `pages' has at `offset' */
+  char *pages;
+  size_t offset;
+  unsigned n_unmaps;
+} lie;
+
+static void *
+lying_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  (void) source;
+  (void) bytes;
+  (void) alignment;
+  return lie.address != 0 ? (void *) lie.address : lie.pages + lie.offset;
+}
+
+static void
+lying_unmap (const SliceSource *source, void *pages, size_t bytes)
+{
+  (void) source;
+  (void) pages;
+  (void) bytes;
+  lie.n_unmaps++;
+}
+
+static const SliceSource lying
+    = { .name = "lying", .map = lying_map, .unmap = lying_unmap };
+
+/* No kind of arena gets memory, and nothing is written there. */
+static void
+use_lies (const SliceSource *source)
+{
+  SliceArenaOptions options = { .source = source };
+  SlicePoolOptions pool_options = { .object_bytes = 5000, .arena = options };
+  SliceLinear *linear = slice_linear_new (&options);
+  SliceStack *stack = slice_stack_new (&options);
+  SlicePool *pool = slice_pool_new (&pool_options);
+  SliceTlsf *tlsf = slice_tlsf_new (&options);
+  if (linear != NULL)
+    g_assert_null (slice_linear_alloc (linear, 3 << 20));
+  if (stack != NULL)
+    g_assert_null (slice_stack_alloc (stack, 3 << 20));
+  if (pool != NULL)
+    g_assert_null (slice_pool_alloc (pool));
+  if (tlsf != NULL)
+    g_assert_null (slice_tlsf_alloc (tlsf, 3 << 20));
+  g_assert_cmpuint (lie.n_unmaps, >, 0);
+}
+
+/* In its own process: the warning is the last line of what it says. */
+static void
+test_lies (gconstpointer data)
+{
+  const uint64_t *address = data;
+  if (g_test_subprocess ())
+    {
+      lie.address = (uintptr_t) *address;
+      use_lies (&lying);
+      return;
+    }
+  if ((uintptr_t) *address != *address)
+    {
+      g_test_skip ("32 bits");
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*slice: warning 132: page source lying: memory "
+                             "at 0x* can't be used*");
+}
+
+/* The shared spans come from the process's page source. */
+static void
+test_shared_lies (void)
+{
+  if (g_test_subprocess ())
+    {
+      lie.address = 0x200000;
+      g_assert_cmpint (slice_set_source (&lying), ==, SLICE_SET_OK);
+      g_assert_cmpint (slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1), ==,
+                       SLICE_SET_OK);
+      use_lies (NULL);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*slice: warning 132: page source lying: *");
+}
+
+static void
+test_lies_askew (void)
+{
+  if (g_test_subprocess ())
+    {
+      lie.pages = mmap (NULL, 8 << 20, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      lie.offset = 8;
+      use_lies (&lying);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*slice: warning 132: page source lying: *");
+}
+
+/* The second block is the first once more, or begins or ends within it. */
+static void
+test_lies_overlap (void)
+{
+  if (g_test_subprocess ())
+    {
+      static const size_t offsets[]
+          = { 64 * PAGE, 65 * PAGE, 63 * PAGE, 32 * PAGE };
+      SliceArenaOptions options = { .source = &lying };
+      char *pages = mmap (NULL, 8 << 20, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      for (size_t i = 0; i < G_N_ELEMENTS (offsets); i++)
+        {
+          lie.pages = pages;
+          lie.offset = 64 * PAGE;
+          SliceLinear *linear = slice_linear_new (&options);
+          char *first = slice_linear_alloc (linear, 40 * PAGE);
+          g_assert_nonnull (first);
+          pattern_fill (first, 40 * PAGE, 1);
+          lie.offset = offsets[i];
+          g_assert_null (slice_linear_alloc (linear, 60 * PAGE));
+          g_assert_true (pattern_holds (first, 40 * PAGE, 1));
+          lie.offset = 128 * PAGE;
+          g_assert_nonnull (slice_linear_alloc (linear, 60 * PAGE));
+          slice_linear_destroy (linear);
+        }
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*slice: warning 132: page source lying: *");
+}
+
+static void
+add_lies (void)
+{
+  static const uint64_t lies[]
+      = { 0x2000,           0x200000,           0x800000000000,
+          0x1000000000000,  0x100000000000000,  0x8000000000000000,
+          0xffff800000000000, 0xffffffffffe00000, 0xfffffffffffff000 };
+  for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      char *name
+          = g_strdup_printf ("/slice/sources/lies/%" G_GINT64_MODIFIER "x",
+                             lies[i]);
+      g_test_add_data_func (name, &lies[i], test_lies);
+      g_free (name);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -301,6 +459,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/mmap-at-once", test_mmap_at_once);
   g_test_add_func ("/slice/sources/threads", test_threads);
   g_test_add_func ("/slice/sources/adjoining", test_adjoining);
+  add_lies ();
+  g_test_add_func ("/slice/sources/lies/shared", test_shared_lies);
+  g_test_add_func ("/slice/sources/lies/askew", test_lies_askew);
+  g_test_add_func ("/slice/sources/lies/overlap", test_lies_overlap);
   g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
   g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);

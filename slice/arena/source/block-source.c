@@ -18,11 +18,15 @@
 #include "base/align.h"
 #include "base/check.h"
 #include "port/compiler.h"
+#include "source-map.h"
 #include "span.h"
 #include "arena/traced.h"
 
 enum
 {
+  /* Blocks that a new one of the arena's own source is compared with. */
+  LOOKED_AT_MAX = 64,
+
   /* From this size on the pages of a regular block get memory in one call. */
   READY_BYTES_MIN = KIB (32),
   /* And if the block is at most this part of what is held. */
@@ -57,15 +61,50 @@ chain_source (const BlockChain *chain)
   return chain->source != NULL ? chain->source : sli_shared_source ();
 }
 
+/* Has a piece of memory part of the blocks that were put into use last, or of
+ * the embedded one?  A source that repeats itself does so soon, and all blocks
+ * of a large arena would be many. */
+static bool
+chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
+{
+  uintptr_t from = (uintptr_t) start;
+  uint32_t first = chain->n_blocks > LOOKED_AT_MAX
+                       ? chain->n_blocks - LOOKED_AT_MAX
+                       : 0;
+  for (uint32_t i = first; i < chain->n_blocks; i++)
+    {
+      const Block *block = &chain->table[i];
+      if ((uintptr_t) block->start - from < bytes
+          || from - (uintptr_t) block->start < sli_block_bytes (block))
+        return true;
+    }
+  return (uintptr_t) chain->embedded - from < bytes;
+}
+
+/* From a source of the arena's own. */
+static char *
+own_map (const BlockChain *chain, size_t bytes)
+{
+  char *start;
+  TRACE_INTERNAL (
+      start = sli_source_map (chain->source, bytes, SPAN_PAGE_BYTES));
+  if (start == NULL || LIKELY (!chain_overlaps (chain, start, bytes)))
+    return start;
+  sli_source_report (chain->source, start);
+  return NULL;
+}
+
 /* Objects soon fill the regular blocks of a large arena, so these get all
  * their memory at once. */
 static char *
 pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 {
   char *start;
-  const SliceSource *source = chain_source (chain);
-  bool is_ready = is_regular && chain->source == NULL
-                  && bytes >= READY_BYTES_MIN && bytes <= SPAN_READY_BYTES_MAX
+  if (chain->source != NULL)
+    return own_map (chain, bytes);
+  const SliceSource *source = sli_shared_source ();
+  bool is_ready = is_regular && bytes >= READY_BYTES_MIN
+                  && bytes <= SPAN_READY_BYTES_MAX
                   && chain->held_bytes >= bytes * READY_PART;
   TRACE_INTERNAL (start = is_ready
                               ? sli_shared_map_ready (bytes)

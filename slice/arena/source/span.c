@@ -15,6 +15,7 @@
 #include "alloc/untraced-slice.h"
 
 #include "span.h"
+#include "source-map.h"
 
 #include <slice/arena.h>
 #include <stddef.h>
@@ -312,8 +313,8 @@ span_new (const SpanHeap *heap)
   Span *span = record_alloc (sli_span_bytes (n_pages));
   if (span == NULL)
     return NULL;
-  span->start = heap->parent->map (heap->parent, heap->span_bytes,
-                                   heap->span_alignment);
+  span->start = sli_source_map (heap->parent, heap->span_bytes,
+                                heap->span_alignment);
   if (span->start == NULL)
     {
       record_free (span);
@@ -460,8 +461,8 @@ heap_map_direct (SpanHeap *heap, size_t bytes, size_t alignment)
 {
   size_t unit = heap->span_alignment;
   bytes = align_up (bytes, unit);
-  void *pages = heap->parent->map (heap->parent, bytes,
-                                   max_size (alignment, unit));
+  void *pages = sli_source_map (heap->parent, bytes,
+                                max_size (alignment, unit));
   if (pages != NULL)
     {
       pthread_mutex_lock (&heap->lock);
@@ -480,6 +481,12 @@ heap_map (const SliceSource *source, size_t bytes, size_t alignment)
   if (heap_goes_direct (heap, bytes, alignment))
     return heap_map_direct (heap, bytes, alignment);
   return sli_span_heap_alloc (heap, bytes, alignment, NULL);
+}
+
+bool
+sli_is_span_source (const SliceSource *source)
+{
+  return source->map == heap_map;
 }
 
 static void

@@ -74,6 +74,9 @@ char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
 /* Returns empty spans beyond `keep_bytes'; the result is their size. */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
+/* Is it a span heap's? */
+bool sli_is_span_source (const SliceSource *source);
+
 /* Is any page in use? */
 bool sli_span_heap_is_busy (SpanHeap *heap);
 

@@ -23,6 +23,7 @@
 	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \
+	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-shared.c \
 	slice/arena/annotate.c
