@@ -908,6 +908,47 @@ test_limit_growing (void)
   slice_linear_destroy (linear);
 }
 
+/* An object of no bytes in an arena that holds no block: the bytes that follow
+ * need one. */
+static void
+grow_from_nothing (SliceLinear *linear)
+{
+  size_t size = 1;
+  g_assert_true (slice_linear_grow (linear, 0, ""));
+  g_assert_true (slice_linear_grow (linear, 0, NULL));
+  slice_linear_shrink (linear, 0);
+  slice_linear_growing (linear, &size);
+  g_assert_cmpuint (size, ==, 0);
+  g_assert_true (slice_linear_grow_char (linear, 'x'));
+  g_assert_true (slice_linear_grow (linear, 2, "yz"));
+  char *object = slice_linear_finish (linear, &size);
+  g_assert_cmpmem (object, size, "xyz", 3);
+}
+
+static void
+test_grow_from_nothing (void)
+{
+  const SliceArenaOptions options[]
+      = { { 0 }, { .source = slice_source_builtin (SLICE_PAGES_MMAP) } };
+  for (size_t i = 0; i < G_N_ELEMENTS (options); i++)
+    {
+      SliceLinear *linear = slice_linear_new (&options[i]);
+      SliceMark mark = slice_linear_mark (linear);
+      grow_from_nothing (linear);
+      slice_linear_rollback (linear, mark);
+      slice_linear_trim (linear);
+      grow_from_nothing (linear);
+      slice_linear_reset (linear, SLICE_KEEP_NONE);
+      grow_from_nothing (linear);
+      slice_linear_reset (linear, SLICE_KEEP_NONE);
+      g_assert_true (slice_linear_grow (linear, 0, NULL));
+      slice_linear_abandon (linear);
+      g_assert_true (slice_linear_grow (linear, 0, NULL));
+      g_assert_nonnull (slice_linear_finish (linear, NULL));
+      slice_linear_destroy (linear);
+    }
+}
+
 /* From the growing object itself, which moves meanwhile. */
 static void
 test_grow_by_itself (void)
@@ -1135,6 +1176,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/limit", test_limit);
   g_test_add_func ("/slice/linear/limit-of-table", test_limit_of_table);
   g_test_add_func ("/slice/linear/limit-growing", test_limit_growing);
+  g_test_add_func ("/slice/linear/grow-from-nothing",
+                   test_grow_from_nothing);
   g_test_add_func ("/slice/linear/grow-by-itself", test_grow_by_itself);
   g_test_add_func ("/slice/linear/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/linear/bad-options", test_bad_options);

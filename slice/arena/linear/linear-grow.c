@@ -24,12 +24,13 @@ grow_require (const SliceLinear *linear)
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
 }
 
-/* Under a tool each character takes the slow path. */
+/* Each character takes the slow path under a tool, and while an object of no
+ * bytes grows in an arena that has no block. */
 static void
 grow_set_end (Bump *bump)
 {
-  bump->head.growing_end
-      = bump->chain.is_annotated ? bump->head.growing : bump->block_end;
+  bool is_slow = bump->chain.is_annotated || bump->current == BLOCK_NONE;
+  bump->head.growing_end = is_slow ? bump->head.growing : bump->block_end;
 }
 
 static void
@@ -139,7 +140,7 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
     source = bump->at + inside;
   if (bump->chain.is_annotated)
     sli_annotate_show (bump->head.growing, size);
-  if (source != NULL)
+  if (source != NULL && size > 0)
     memcpy (bump->head.growing, source, size);
   bump->head.growing += size;
   assert_here (bump->head.growing <= bump->block_end);
