@@ -39,6 +39,7 @@ noinst_LTLIBRARIES += \
 	%D%/port/os-posix.c \
 	%D%/port/asleep.c \
 	%D%/port/asleep.h \
+	%D%/port/one-thread.h \
 	%D%/port/shard.c \
 	%D%/port/shard.h \
 	%D%/port/tls.c \

@@ -3,7 +3,8 @@
  * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
  *
  * A chunk is freed without a lock, unless its bitmap word has no bit yet or
- * gets its last one (S5): one compare-and-swap, which finds a double free too.
+ * gets its last one (S5): one compare-and-swap, which finds a double free too,
+ * or one store while the process has a single thread.
  * In these two cases the thread locks the class, for the slab may have to be
  * linked (it was full) or freed (it is empty).  Once a thread has set its bits
  * without the lock, another may free the slab, so the first does not touch the
@@ -20,6 +21,7 @@
 #include "base/diag.h"
 #include "base/probe.h"
 #include "port/annotate.h"
+#include "port/one-thread.h"
 #include "port/os.h"
 
 /* Returns true if all chunks of a slab are free or not carved: only then may
@@ -114,6 +116,20 @@ word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
   return is_retired;
 }
 
+/* Exchanges a word, if it is still *old, for one with more bits; else stores
+ * what it is in *old.  May fail for no reason. */
+static inline bool
+word_exchange (uint64_t *word, uint64_t *old, uint64_t bits)
+{
+  if (sli_has_one_thread ())
+    {
+      STORE (word, *old | bits);
+      return true;
+    }
+  return __atomic_compare_exchange_n (word, old, *old | bits, true,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 /* Sets some bits of one word; false if one was set already. */
 static bool
 word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
@@ -141,9 +157,7 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
           return ok;
         }
     }
-  while (!__atomic_compare_exchange_n (&slab->words[word], &old, old | bits,
-                                       true, __ATOMIC_RELEASE,
-                                       __ATOMIC_RELAXED));
+  while (!word_exchange (&slab->words[word], &old, bits));
   return true;
 }
 
