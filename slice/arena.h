@@ -1,7 +1,7 @@
-/* arena.h - memory for lifetimes that a program knows: what all kinds share
+/* arena.h - arenas: what all four kinds have in common
  *
- * Public; it includes the four kinds.  The objects of an arena end together,
- * or in an order that is known beforehand, and so need no headers:
+ * Public; it includes the four kinds.  The objects of an arena are freed
+ * together, or in an order that is known beforehand, and so need no headers:
  *
  *   linear.h  objects are only added, and all end at once (or down to a mark)
  *   stack.h   the object allocated last is released first
@@ -31,8 +31,8 @@
  * Threads: an arena belongs to one thread at a time; two threads may use two
  * arenas at once, whatever page source these share.
  *
- * Valgrind and AddressSanitizer know each object, and the gap behind it.  They
- * report overruns, and uses after a release, reset, rollback or free.
+ * Under valgrind and AddressSanitizer a gap lies behind each object.  The
+ * tools report overruns, and uses after a release, reset, rollback or free.
  *
  * Design: chapter 8.
  *
@@ -160,8 +160,8 @@ SLICE_API void slice_arena_bad_options_v1 (void);
  *                the buffer is too small
  *
  * Threads: any may use the source at once.
- * Cost: map and unmap walk over the bitmap, 64 pages a step.
- * It needs no destroy.
+ * Cost: map and unmap search the bitmap, 64 pages at a step.  It needs no
+ * destroy.
  */
 SLICE_API const SliceSource *slice_source_fixed_new (void *buffer,
                                                      size_t bytes);
@@ -178,12 +178,12 @@ typedef enum
 /** A source that cuts blocks from huge pages.
  *
  * @param kind        where the huge pages come from
- * @param keep_bytes  how much spare memory may stay for the next request;
- *                    beyond that, empty 2 MiB regions are returned at once
+ * @param keep_bytes  bytes of empty 2 MiB regions to keep for the next
+ *                    request; further ones are returned at once
  * @return            the source, or NULL with errno ENOMEM
  *
  * Threads: any may use the source at once.
- * Cost: a system call for each 2 MiB, else a walk over a bitmap.
+ * Cost: a system call for each 2 MiB, and a search of a bitmap.
  */
 SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
                                                     size_t keep_bytes);
@@ -226,8 +226,8 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  *
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
  * watched by a tool, or an object grows in it, all three are the same multiple
- * of 16: there is no room and nothing to release, so that every call takes the
- * slow path. */
+ * of 16: the block looks full and nothing looks releasable, so that every call
+ * takes the slow path. */
 typedef struct
 {
   char *next;

@@ -7,13 +7,13 @@
  *
  *     cc -include slice/gslice.h ... $(pkg-config --cflags --libs slice)
  *
- * What it can't do: a block that GLib itself handed out (a list node, a
- * string's header) must not be freed by these, and a block from these must
- * not be given to GLib to free.  A program that does either is served by
- * libslice-gslice.so (slice-run(1)), which needs no rebuilding.
+ * These functions must not free a block that GLib itself allocated (a list
+ * node, a string's header), and GLib must not free a block that these have
+ * allocated.  A program that needs either uses libslice-gslice.so
+ * (slice-run(1)), which needs no rebuilding.
  *
- * Alignment is that of slice.h; where GLib's 16 bytes for every size are
- * relied upon, set the option align-16.
+ * Alignment is that of slice.h; a program that relies on GLib's 16 bytes for
+ * every size sets the option align-16.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,14 +37,15 @@
 #undef g_slice_free_chain
 
 /** g_slice_alloc() and the rest: see the function of the same name in
- * slice.h.  Without an argument list (an address is taken) they are it, too. */
+ * slice.h.  They work without an argument list as well, to take the
+ * address. */
 #define g_slice_alloc slice_alloc
 #define g_slice_alloc0 slice_alloc0
 #define g_slice_copy slice_copy
 #define g_slice_free1 slice_free1
 #define g_slice_free_chain_with_offset slice_free_chain_with_offset
 
-/** The typed ones: types checked, over-aligned types served. */
+/** The typed macros.  They check types, and serve over-aligned ones. */
 #define g_slice_new(type) slice_new (type)
 #define g_slice_new0(type) slice_new0 (type)
 #define g_slice_dup(type, block) slice_dup (type, block)

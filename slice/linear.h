@@ -1,4 +1,4 @@
-/* linear.h - linear arenas: objects are added, and all end at once
+/* linear.h - linear arenas: objects are added, and all are freed at once
  *
  * Public.  An object costs a handful of instructions and no header.  The last
  * object can be resized or freed, and so can all objects back to a mark, or
@@ -100,8 +100,8 @@ slice_linear_alloc0 (SliceLinear *linear, size_t size)
   return object;
 }
 
-/** Adds an array: `n` times `size` bytes; a product that does not fit is the
- * same as no memory. */
+/** Adds an array of `n` times `size` bytes; a product that overflows counts as
+ * no memory. */
 SLICE_API void *slice_linear_alloc_n (SliceLinear *linear, size_t n,
                                       size_t size)
     SLICE_ATTR_ALLOC_SIZE2 (2, 3);
@@ -110,7 +110,7 @@ SLICE_API void *slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear,
                                                     size_t alignment,
                                                     size_t size);
 
-/** Adds an object with an alignment of the caller's choice.
+/** Adds an object with a given alignment.
  *
  * @param linear     the arena; not NULL
  * @param alignment  a power of two, 1 to SLICE_ARENA_ALIGNMENT_MAX; below 8
@@ -158,8 +158,8 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/** Changes an object's size: in place if it is the last one and there is
- * room (or it shrinks), else the smaller of both sizes is copied.
+/** Changes an object's size.  It stays in place if it shrinks, or if it is the
+ * last object and fits the block; otherwise it is copied.
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()

@@ -95,7 +95,7 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
 
 /** As ralloc_steal(), but returns false and changes nothing where the steal
  * would close a cycle (errno EINVAL), or where a limit above new_ctx does not
- * leave room for the subtree (errno ENOMEM). */
+ * allow the subtree (errno ENOMEM). */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
 /** ralloc_steal(), which returns the stolen pointer in its own type:
@@ -176,10 +176,10 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  *
  * A node always has one parent.  When the node would be freed (by
  * ralloc_free() on it or on an ancestor), it moves to the oldest context that
- * holds a reference and is not freed as well; that reference is used up.
- * Where all of these lie in the tree that is freed, one of them may survive
- * that (by a reference to it or to a node above it, or because one refuses):
- * then it moves out first, and the node to it.
+ * holds a reference to it and is not freed as well; that reference is
+ * removed.  A context in the tree that is being freed may survive by a
+ * reference to it or to a node above it, or because a destructor refuses.
+ * Then it moves out first, and the node moves to it.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().
@@ -199,19 +199,19 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  *
  * @param ctx    the top of the subtree, which counts
  * @param bytes  most bytes of the nodes' blocks, headers included; 0 lifts the
- *               limit.  What a node has besides is not counted: a name
- *               (ralloc_set_name()), and the record of what few nodes have
- *               (a destructor, a name, a limit, references to it)
+ *               limit.  Not counted are a copied name (ralloc_set_name()), and
+ *               the record of a node that has a destructor, a name, a limit or
+ *               references to it
  * @return       false with errno ENOMEM if there is no memory for the record;
  *               a limit below what is held now is set, and allocations fail
  *               until enough is freed
  *
  * An allocation under it that would exceed the limit gives NULL with errno
  * ENOMEM.  Limits may be nested; a steal by ralloc_steal() is counted but
- * never refused, see ralloc_try_steal().  Of an arena that belongs to a
- * context (slice_linear_new_in() and the like) the limit, and
- * ralloc_total_size(), count the node alone, not the blocks that it adds: give
- * it a limit of its own (limit_bytes of its options).
+ * never refused, see ralloc_try_steal().  If an arena belongs to a context
+ * (slice_linear_new_in() and the like), the limit and ralloc_total_size()
+ * count only its node, and not the blocks that it adds.  Give the arena a
+ * limit of its own (limit_bytes of its options).
  *
  * Threads: tree.  Cost: O(nodes) to set; afterwards each allocation, free
  *   and steal in the subtree walks up to its root.
@@ -244,7 +244,7 @@ SLICE_API void ralloc_report_at_exit (bool full);
 
 /* --- debugging ----------------------------------------------------------- */
 
-/** Notes where a node was allocated, for reports.
+/** Records where a node was allocated, for reports.
  * @param ptr   the node, or NULL
  * @param file  kept by address
  * @return      ptr

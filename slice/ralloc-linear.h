@@ -19,11 +19,11 @@ SLICE_BEGIN_DECLS
  * Many small objects that are freed together: without a header each, aligned
  * to 8, never freed alone.  The context is an ordinary node (free it, steal
  * it, allocate nodes below it).  The objects lie in its buffers, none of them
- * at the context's own address, and are no nodes: to free or steal one ends the
- * program (202).  So does to use one as a parent in the modes checked, hardened
- * and debug; by default that is not found, and what lies before the object is
- * overwritten.  Only libslice-ralloc exports Mesa's names without the prefix
- * `ralloc_`. */
+ * at the context's own address, and are not nodes: freeing or stealing one
+ * ends the program (202).  So does using one as a parent in the modes checked,
+ * hardened and debug; by default this is not found, and overwrites memory
+ * before the object.  Only libslice-ralloc exports Mesa's names without the
+ * prefix `ralloc_`. */
 
 /** A linear context: a node as well. */
 typedef struct RallocLinear RallocLinear;
@@ -114,10 +114,10 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
  * @param old       the object; NULL allocates
  * @param new_size  bytes
  * @return          the object: in place if it was the last allocated and
- *                  there is room, else a copy
+ *                  the buffer is large enough, else a copy
  *
- * Linear objects carry no size: `new_size` bytes are copied, less where the
- * old object's buffer ends before.
+ * Linear objects have no size of their own: `new_size` bytes are copied, or
+ * fewer if the old object's buffer ends before.
  * Source: Mesa 22.3 linear_realloc().
  */
 SLICE_API void *ralloc_linear_realloc (void *linear, void *old,
@@ -223,10 +223,11 @@ SLICE_API void ralloc_gc_free (void *ptr);
  * Errors: as ralloc_gc_free(). */
 SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
 /** Begins a sweep: all objects of the context and all its children count as
- * unreachable until marked (nodes: until stolen away).  References that the
- * context holds stay. */
+ * unreachable until they are marked (or, if they are nodes, stolen).
+ * References that the context holds stay. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
-/** Marks an object of the context as live; twice is once.
+/** Marks an object of the context as live.  It may be called again for the
+ * same object.
  * Errors: as ralloc_gc_free(), and an object of another context or a node
  * elsewhere (207). */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);

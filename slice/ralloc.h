@@ -9,13 +9,14 @@
  *
  *   ralloc-string.h       strings that are nodes
  *   ralloc-linear.h       linear and garbage-collected contexts
- *   ralloc-extension.h    what talloc's users value and ralloc lacks
- *   ralloc-operators.hpp  operator new and delete of a C++ class
+ *   ralloc-extension.h    what talloc has and ralloc has not
+ *   ralloc-operators.hpp operator new and delete of a C++ class
  *
  * Every allocation is a node: it has a parent (or is a root), may have
  * children, and is freed with its parent.  Any node may serve as a context.  A
- * node costs 32 bytes beside its payload (16 on 32-bit machines); the rest
- * (destructor, name, limit, references) is paid by the nodes that use it.
+ * node takes 32 bytes beside its payload (16 on 32-bit machines); a
+ * destructor, name, limit or reference takes memory only in nodes that have
+ * one.
  *
  * Order: a tree is destroyed from its leaves to its root, among siblings the
  * youngest first.  A node's destructor runs when all its descendants are
@@ -24,13 +25,13 @@
  *
  * Alignment: a payload is aligned to 16 bytes.
  *
- * No memory: NULL or false, errno ENOMEM, and the tree is as it was.  A size
- * or a product that does not fit counts as no memory.  Size 0 gives a real
- * node.
+ * No memory:  NULL or false, errno ENOMEM, and the tree is as it was.  A size
+ * that is too large, or a product that overflows, counts as no memory.  Size 0
+ * gives a real node.
  *
- * Threads: a tree belongs to one thread at a time (the caller locks, or
- * hands over); different trees may be used by different threads at will, and
- * a tree may be freed by another thread than built it.  In every call below
+ * Threads: a tree belongs to one thread at a time; the program locks it, or
+ * hands it over.  Different threads may use different trees, and a tree may be
+ * freed by another thread than the one that built it.  In every call below
  * "Threads: tree" means that.
  *
  * Misuse (a node freed twice, a pointer that is no node, a cycle by steal, a
@@ -41,7 +42,7 @@
  * context: they find one that was freed, until its memory is used again, but
  * not a pointer that never was a node.  All other functions check fully.
  *
- * Cost is given as instructions on x86-64 where one figure says it.
+ * Costs are instructions on x86-64 where a number is given.
  *
  * Design: chapter 7.
  *
@@ -62,9 +63,9 @@ SLICE_BEGIN_DECLS
 
 /* --- the fast path's frozen layout (version 1) --------------------------- */
 
-/* The words before a payload, in a program that no memory checker watches.
- * Only the inline code below and the library may use them.  (context/node.h
- * explains them.) */
+/* The words before a payload, in a program without a memory checker.  Only the
+ * inline code below and the library may use them. (context/node.h explains
+ * them.) */
 typedef struct
 {
   uintptr_t parent;
@@ -76,7 +77,7 @@ typedef struct
 /* Bits of a parent word that send an allocation below that node out of the
  * inline code: it has an extension or a limit, or was freed. */
 #define RALLOC_UNUSUAL_V1 ((uintptr_t) 5)
-/* The inline code serves what slices serve. */
+/* The largest payload of the inline code: what fits a slice. */
 #define RALLOC_INLINE_MAX_V1 (SLICE_SIZE_MAX - sizeof (RallocHeaderV1))
 /* The entry of a node's class; its block is that of a multiple of 16 bytes.
  * See SLICE_ENTRY_V1: every other byte of the table serves. */
@@ -100,7 +101,7 @@ typedef struct
 #define RALLOC_FETCH_V1(top)                                                  \
   __builtin_prefetch (SLICE_LOAD (&(top)[-RALLOC_AHEAD_V1]), 1)
 
-/* What the inline code leaves to the library. */
+/* The slow path of the inline code. */
 SLICE_API void *ralloc_size_slow_v1 (const void *ctx, size_t size);
 SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
 
@@ -152,9 +153,9 @@ ralloc_size (const void *ctx, size_t size)
       SliceEntryV1 *entry = RALLOC_ENTRY_V1 (thread, size);
       void **top = SLICE_LOAD (&entry->top);
       RallocHeaderV1 *node = (RallocHeaderV1 *) *top;
-      /* An integer's sum, since ctx may be no pointer at all.  Where headers
-       * lie elsewhere the magazines are empty: so no header is read before
-       * there is a block. */
+      /* Computed as an integer, because ctx may be no valid pointer.  In modes
+       * in which headers lie elsewhere the magazines are empty, so no header
+       * is read without a block. */
       RallocHeaderV1 *parent
           = (RallocHeaderV1 *) ((uintptr_t) (const void *) ctx
                                 - sizeof (RallocHeaderV1));
@@ -180,15 +181,14 @@ ralloc_size (const void *ctx, size_t size)
   return ralloc_size_slow_v1 (ctx, size);
 }
 
-/** As ralloc_size(), with the payload zero.  Memory that is known to be
- * zeroed by the system is not cleared again.
+/** As ralloc_size(), with the payload zero.
  * Source: Mesa rzalloc_size(). */
 RALLOC_INLINE void *rzalloc_size (const void *ctx, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 RALLOC_INLINE void *
 rzalloc_size (const void *ctx, size_t size)
 {
-  /* A few stores where the size is a small constant. */
+  /* A few stores, if the size is a small constant. */
   if (__builtin_constant_p (size) && size <= 64)
     {
       void *payload = ralloc_size (ctx, size);
@@ -215,8 +215,8 @@ rzalloc_size (const void *ctx, size_t size)
  *   itself: a linear or gc context, an arena that belongs to a context (213);
  *   with the option `debug` a ctx that is not the parent (205).
  * Threads: tree.
- * Cost: O(1) and the copying.  A node with more than 32 children pays for
- *   them once, at its first move.
+ * Cost:  O(1) and the copying.  A node with more than 32 children takes
+ *   O(children) at its first move only.
  * Source: Mesa reralloc_size().
  */
 SLICE_API void *reralloc_size (const void *ctx, void *ptr, size_t size);
@@ -338,9 +338,9 @@ SLICE_API void *ralloc_parent (const void *ptr);
  * parent (they are freed).  It must return: longjmp() or an exception out of
  * it leaves a tree half freed, and the list of suspended walks wrong.
  *
- * Errors: as ralloc_free(); where there is no memory for the record, the
- *   failure handler is called and the program ended, as slice_alloc() does;
- *   ralloc_try_set_destructor() returns.
+ * Errors: as ralloc_free(); if there is no memory for the record, it calls the
+ *   failure handler and ends the program, as slice_alloc() does;
+ *   ralloc_try_set_destructor() returns false.
  * Threads: tree.  Cost: a record of 112 bytes at a node's first.
  * Source: Mesa ralloc_set_destructor().
  */

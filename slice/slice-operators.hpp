@@ -30,9 +30,8 @@ struct use_SLICE_PROMISE_OPERATORS
 };
 int get_return_object (use_SLICE_PROMISE_OPERATORS);
 
-/* Of a coroutine's frame.  Compilers do not say what a frame wants: clang takes
- * for granted what ::operator new gives, also where the size is no multiple of
- * it. */
+/* The alignment of a coroutine's frame.  Compilers do not pass it: clang
+ * assumes that of ::operator new, even if the size is not a multiple of it. */
 #ifdef __STDCPP_DEFAULT_NEW_ALIGNMENT__
 constexpr std::size_t frame_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 #else
@@ -41,8 +40,8 @@ constexpr std::size_t frame_alignment = 16;
 
 } // namespace detail
 
-/* All or none of them are inlined: gcc, which may see new as the function that
- * it calls and delete as delete, would say that they do not match. */
+/* All or none of them are inlined.  If gcc inlined new and not delete, it
+ * would warn that the two do not match. */
 #define SLICE_OPERATOR_ SLICE_ATTR_ALWAYS_INLINE static
 
 /** Inside a class: its objects, and those of derived classes, are slices.

@@ -80,8 +80,8 @@ private:
  *   void reset (SliceKeep)                         if it is called
  */
 
-/** Objects that all end at once; only the last one's memory is freed when it
- * is deallocated. */
+/** Objects that are all freed at once; deallocating one frees memory only if
+ * it is the last one. */
 class LinearPool
     : public detail::arena_owner<SliceLinear, slice_linear_destroy>
 {
@@ -114,8 +114,8 @@ public:
   }
 };
 
-/** Objects that mostly end in the reverse order of their allocation.  One that
- * is deallocated out of order waits for those above it.  So standard
+/** Objects that are mostly freed in the reverse order of their allocation.
+ * One that is deallocated out of order waits for those above it.  So standard
  * containers can use it, but the old array of a vector that grows is freed
  * only with the new one.  Three words precede each object.
  *
@@ -160,8 +160,8 @@ private:
   detail::stack_order order_;
 };
 
-/** Objects of one size that end in any order.  A larger one (an array), or one
- * that needs more alignment, is a slice. */
+/** Objects of one size that are freed in any order.  A larger one (an array),
+ * or one that needs more alignment, is a slice. */
 class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
@@ -244,8 +244,8 @@ private:
   std::size_t alignment_;
 };
 
-/** Objects of any size that end in any order, each call in bounded time: over
- * a buffer of the caller's, or growing. */
+/** Objects of any size that are freed in any order, each call in bounded time,
+ * in a buffer of the caller's or in a heap that grows. */
 class TlsfPool : public detail::arena_owner<SliceTlsf, slice_tlsf_destroy>
 {
 public:
@@ -374,9 +374,9 @@ public:
     return object;
   }
 
-  /** Ends one object of create(): runs its destructor and frees it.  (It is
-   * not called destroy() as containers would take it for what ends an element
-   * and leaves its memory: std::allocator_traits.)  nullptr does nothing. */
+  /** Destroys one object of create(), and frees it. nullptr does nothing. (It
+   * is not called destroy(), because containers use a function of that name to
+   * destroy an element without freeing it: std::allocator_traits.) */
   void
   dispose (T *object) noexcept
   {

@@ -39,8 +39,8 @@ end_object (T (&array)[N]) noexcept
     end_object (array[i - 1]);
 }
 
-/* Destroys the first `n` objects of a block that has room for `n_room`, the
- * last one first, and frees the block. */
+/* Destroys the first `n` of the `n_room` objects of a block, the last one
+ * first, and frees the block. */
 template <typename T>
 void
 end_block (T *objects, std::size_t n, std::size_t n_room) noexcept

@@ -1,9 +1,9 @@
 /* slice.h - blocks: allocate, free, chains, typed macros, trimming
  *
  * Public.  The names and the rules are GSlice's: a block is freed with the
- * size it was asked for.  Blocks of up to SLICE_SIZE_MAX bytes come from the
- * calling thread's magazines, inline, with no lock and no call; larger ones
- * from the system's malloc.
+ * size that it was allocated with.  Blocks of up to SLICE_SIZE_MAX bytes come
+ * from the calling thread's magazines, inline, with no lock and no call;
+ * larger ones from the system's malloc.
  *
  * Alignment: a block is aligned to the largest power of two, at most 16, that
  * divides its size rounded up to a multiple of 8 (so to 8 at least).  For
@@ -16,8 +16,8 @@
  * `slice_try_` names return NULL.
  *
  * Threads: everything here may be called from any thread, and a block may be
- * freed by another thread than the one that asked for it.  Nothing here may
- * be called from a signal handler.
+ * freed by another thread than the one that allocated it.  Nothing here may be
+ * called from a signal handler.
  *
  * Design: chapters 1, 2 and 6.
  *
@@ -54,7 +54,8 @@ SLICE_BEGIN_DECLS
  * the magazine is empty; end to the last slot.  A thread without magazines
  * has top and end on one shared NULL: empty and full at once, so that every
  * call takes the slow path.  A magazine's sentinel has some words in front of
- * it that mean nothing here but may be read: who pops may look ahead. */
+ * it that may be read, so that the inline code may look ahead; they mean
+ * nothing. */
 typedef struct
 {
   void **top;
@@ -74,23 +75,26 @@ typedef struct
 #define SLICE_CLASSES_V1 (SLICE_CLASS_V1 (SLICE_SIZE_MAX) + 1)
 #define SLICE_CLASS_TABLE_BYTES_V1 264
 
-/* What a thread has.  The table has twice the class, by eights of the size: one
- * load where the size is no constant, instead of branches that random sizes
- * would mispredict; and twice, for an address is scaled by 8 for nothing (half
- * an entry, on 64 bits). */
+/* The data of one thread.  The table gives the class for each eight bytes of
+ * the size, so that a size that is no constant takes one load and not
+ * branches, which random sizes would mispredict.  It has twice the class,
+ * because an address computation scales by 8, which is half an entry on 64
+ * bits, at no cost. */
 typedef struct
 {
   unsigned char class_table[SLICE_CLASS_TABLE_BYTES_V1];
   SliceEntryV1 entries[SLICE_CLASSES_V1];
 } SliceThreadV1;
 
-/* The thread's own; or the one for threads without, which is all empty. */
+/* The thread's own data, or that of all threads without magazines, in which
+ * every entry is empty. */
 extern SLICE_API __thread SliceThreadV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec")));
 
-/* The entry for a size.  One that is too large gets the entry of class 0, which
- * is always empty and full: a single way out of the fast path, which leaves the
- * compiler a register more (the stress program's loop: 6 % less). */
+/* The entry for a size.  A size that is too large gets the entry of class 0,
+ * which is always empty and full.  So the fast path has a single exit, which
+ * leaves the compiler one more register (the stress program's loop takes 6 %
+ * less time). */
 #define SLICE_ENTRY_V1(thread, size)                                          \
   (__builtin_constant_p (size)                                                \
        ? &(thread)->entries[(size) <= SLICE_SIZE_MAX ? SLICE_CLASS_V1 (size)  \
@@ -102,7 +106,7 @@ extern SLICE_API __thread SliceThreadV1 *slice_tls_v1
                                                    ? ((size) + 7) >> 3        \
                                                    : 0]))
 
-/* Where the inline code gives up. */
+/* The slow path of the inline code. */
 SLICE_API void slice_free_slow_v1 (size_t size, void *block);
 SLICE_API void *slice_alloc_slow_v1 (size_t size)
     SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
@@ -144,16 +148,17 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* What frees stands before what allocates, whose attributes name it. */
+/* Functions that free come first, because the attributes of those that
+ * allocate name them. */
 
 /** Frees a block.
  *
- * @param size   the size that it was asked for with
+ * @param size   the size that it was allocated with
  * @param block  the block; NULL does nothing
  *
  * Errors: freeing the block freed last in that class again ends the program
- *   at once; other misuse at latest when the pointer comes back to its slab
- *   (slice-errors(7)).
+ *   at once; other misuse when the pointer comes back to its slab at the
+ *   latest (slice-errors(7)).
  * Threads: any, not only the one that allocated.
  * Cost: 8 instructions; as slice_alloc().
  * Source: g_slice_free1().
@@ -193,7 +198,7 @@ SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
 /** Allocates a block and copies into it.
  *
  * @param size    bytes; 0 gives NULL
- * @param source  where from; may be NULL only if size is 0
+ * @param source  what to copy; may be NULL only if size is 0
  * @return        the block
  *
  * In C++ what `source` points to must be trivially copyable.
@@ -227,7 +232,7 @@ SLICE_API void slice_free_n (size_t n, size_t size, void *block);
  * @param size  bytes of each
  * @return      n * size bytes; NULL if either is 0
  *
- * Errors: a product that does not fit is the same as no memory.
+ * Errors: a product that overflows counts as no memory.
  * Threads, Cost: as slice_alloc().  Free with slice_free_n().
  */
 SLICE_API void *slice_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
@@ -243,16 +248,16 @@ SLICE_API void *slice_try_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
  * NULL block does nothing. */
 SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 
-/** Allocates a block with an alignment of the caller's choice.
+/** Allocates a block with a given alignment.
  *
  * @param alignment  a power of two up to 4096
  * @param size       bytes, rounded up to a multiple of alignment; 0 gives NULL
  * @return           the block
  *
- * Errors: an alignment that is no power of two or above 4096 is misuse and
- *   ends the program; no memory as slice_alloc().
- * Threads, Cost: as slice_alloc() where the class is aligned by itself (up to
- *   64 bytes and 512 in size), else as posix_memalign().
+ * Errors: an alignment that is not a power of two, or is above 4096, ends the
+ *   program; no memory: as slice_alloc().
+ * Threads, Cost: as slice_alloc() if the class has this alignment anyway
+ *   (alignments up to 64 and sizes up to 512), else as posix_memalign().
  */
 SLICE_API void *slice_alloc_aligned (size_t alignment, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
@@ -269,21 +274,21 @@ SLICE_API void *slice_try_alloc_aligned (size_t alignment, size_t size)
 SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
     SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
-/** Frees a block of slice_alloc() or slice_alloc_aligned() whose size is not
- * known: what slice_free1() does at once, this looks up.
+/** Frees a block of slice_alloc() or slice_alloc_aligned() whose size the
+ * caller does not know.  It looks the size up.
  *
  * @param block  of any size and alignment; NULL does nothing
  *
- * Errors: as slice_free_bulk(); but an address that is not ours is taken for
- *   a large block, which is malloc's.
+ * Errors: as slice_free_bulk(); but an address that is in no slab is passed to
+ *   free(), because it may be a large block.
  * Threads: any.  Cost: as slice_free_bulk(), or free().
  */
 SLICE_API void slice_free_unsized (void *block);
 
 /* --- for layers that stand on this one ----------------------------------- */
 
-/** Frees many blocks of any classes straight to their slabs, past the
- * magazines, so that the order of addresses survives: for whole trees.
+/** Frees many blocks of any classes directly to their slabs.  The magazines
+ * would mix the order of addresses.  For whole trees.
  *
  * @param n       how many
  * @param blocks  slice blocks (size at most SLICE_SIZE_MAX when allocated);
@@ -291,20 +296,21 @@ SLICE_API void slice_free_unsized (void *block);
  *
  * Errors: a pointer that is no live block ends the program at once.
  * Threads: any, not only the ones that allocated.
- * Cost: an atomic operation for each run of blocks from one 64-chunk piece of
- *   a slab; a lock only where such a piece turns empty or stops being full.
+ * Cost: one atomic operation for all blocks in a row that share a word of 64
+ *   chunks in their slab's bitmap; a lock only to set the first or the last
+ *   bit of such a word.
  */
 SLICE_API void slice_free_bulk (size_t n, void *const *blocks);
 
-/* As slice_block_size(), whatever the compiler knows of the block. */
+/* As slice_block_size(), even if the compiler knows the size of the block. */
 SLICE_API size_t slice_block_size_v1 (const void *block);
 
 /** The usable size of a live block.
  *
  * @param block  a live block of any size; not NULL
- * @return       bytes that may be used, at least the size asked for.  Where
- *               the compiler sees how the block was allocated it is that size,
- *               for it may take what lies beyond for an overrun
+ * @return       bytes that may be used, at least the requested size.  If the
+ *               compiler sees how the block was allocated, exactly that size,
+ *               because it may report accesses beyond as overruns
  *               (_FORTIFY_SOURCE, -fsanitize=object-size).
  *
  * Threads: any.  Cost: a few loads.
@@ -318,14 +324,15 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
 /* --- giving memory back -------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,
- * what the depot has held longer than `max_age_msec`, slabs and pages that
- * become free by that, and the magazines of threads that sleep: all of them if
- * the system can tell that they do, else all but a block of each size.  In the
- * checking modes and with the option `count` sleeping threads keep theirs.
+ * magazines that have been in the depot for longer than `max_age_msec`, slabs
+ * and pages that become free by that, and the magazines of sleeping threads
+ * (all but one block of each size, if the system cannot tell whether a thread
+ * sleeps).  In the checking modes and with the option `count` sleeping threads
+ * keep theirs.
  *
  * @param max_age_msec  milliseconds; 0 gives everything back
- * @return              bytes given back to the system: what
- *                      SliceStats.held_bytes falls by
+ * @return              bytes given back to the system, by which
+ *                      SliceStats.held_bytes falls
  *
  * Threads: any.  Cost: in proportion to what is given back.
  */
@@ -423,19 +430,21 @@ slice_block_size (const void *block)
 
 /* --- typed macros -------------------------------------------------------- */
 
-/* The size to ask for so that a type without members gets a block, too. */
+/* The size of a type, but at least 1, so that a type without members gets a
+ * block, too. */
 #define SLICE_SIZEOF_(type) (sizeof (type) + (sizeof (type) == 0))
-/* Does its size alone align a type well enough?  A constant.  (A type with the
- * attribute aligned may want 16 and be no multiple of it.) */
+/* Does a block of a type's size have the alignment of the type?  A constant.
+ * (A type with the attribute aligned may need 16 without being a multiple of
+ * 16.) */
 #define SLICE_ALIGNED_BY_SIZE_(type)                                          \
   (__alignof__ (type) <= ((SLICE_SIZEOF_ (type) + 7) % 16 < 8 ? 16 : 8))
 /* Never run; draws a warning (C) or an error (C++) if `block` is no type *.
- * C++ takes a pointer to a derived type for one to its base. */
+ * C++ accepts a pointer to a derived type for one to its base. */
 #define SLICE_CHECK_TYPE_(type, block)                                        \
   SLICE_CAST_ (void, SLICE_NULL_ (type *) == (block))
 
-/* Never run; an error in C++ if `type` is more than its bytes.  (A std::pair of
- * numbers is copied by its bytes, but not assigned.) */
+/* Never run; an error in C++ if `type` cannot be copied by its bytes. (A
+ * std::pair of numbers can, though it cannot be assigned so.) */
 #ifdef __cplusplus
 # define SLICE_IS_BYTES_(type)                                                \
    (__is_trivially_copyable (type)                                            \
@@ -449,10 +458,10 @@ slice_block_size (const void *block)
 # define SLICE_CHECK_BYTES_(type) SLICE_CAST_ (void, 0)
 #endif
 
-/** Allocates a block for one `type`, aligned as the type wants.  gcc 11 and
- * later warn (-Wmismatched-dealloc, in -Wall) where such a block goes to
- * free(): without optimisation always, with it where the type is aligned to
- * more than 16; and where malloc()'s comes to slice_free().
+/** Allocates a block for one `type`, aligned as the type requires. gcc 11 and
+ * later warn (-Wmismatched-dealloc, in -Wall) if such a block goes to free()
+ * (with optimisation only if the type is aligned to more than 16), and if a
+ * block of malloc() goes to slice_free().
  * Source: g_slice_new(). */
 #define slice_new(type)                                                       \
   SLICE_CAST_ (type *, SLICE_ALIGNED_BY_SIZE_ (type)                          \
@@ -520,7 +529,7 @@ SLICE_API void slice_free_chain_aligned (size_t alignment, size_t size,
 SLICE_END_DECLS
 
 #ifdef __cplusplus
-/* What is not bytes alone is not copied as such. */
+/* For types that cannot be copied by their bytes. */
 extern "C++"
 {
 template <typename Type, size_t = sizeof (Type)>

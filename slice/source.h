@@ -1,8 +1,8 @@
 /* source.h - where pages come from
  *
- * Public.  A source is a few functions that hand out large aligned pieces of
- * memory.  The slice layers take all their memory from one, and so do the
- * arenas.  Requests are few and large (256 KiB to 32 MiB for the slices).
+ * Public.  A source is a few functions that hand out large aligned blocks of
+ * memory.  Slices and arenas take all their memory from one.  Requests are few
+ * and large (256 KiB to 32 MiB for the slices).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,20 +26,20 @@ struct SliceSource
    * of `alignment` (a power of two, at least a page), or NULL. */
   void *(*map) (const SliceSource *source, size_t bytes, size_t alignment);
 
-  /** Takes back a whole piece that map() gave.  NULL: pieces are never taken
-   * back (a fixed buffer). */
+  /** Returns a whole block that map() gave.  NULL: blocks are never returned
+   * (a fixed buffer). */
   void (*unmap) (const SliceSource *source, void *address, size_t bytes);
 
-  /** Gives the memory of some whole pages back to the system; the addresses
-   * stay ours and read as zero afterwards if true is returned.  NULL: can't
-   * be done. */
+  /** Gives the memory of some whole pages back to the system; their addresses
+   * stay mapped.  True if they read as zero afterwards.  NULL: the source
+   * cannot do this. */
   bool (*advise_away) (const SliceSource *source, void *address,
                        size_t bytes);
 
   /** True if what map() gives reads as zero. */
   bool is_zeroed;
 
-  /** The source's own. */
+  /** Private data of the source. */
   void *data;
 };
 

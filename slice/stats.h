@@ -1,10 +1,10 @@
-/* stats.h - what the allocator holds and does, as a snapshot
+/* stats.h - a snapshot of what the allocator holds and has done
  *
- * Public.  Counters are kept where they cost nothing: under locks that are
- * taken anyway, or in the thread's own record.  Live blocks are computed from
- * the slabs, less what magazines hold.  Figures of other threads are read
- * while these run, so a snapshot of a busy process is near, not exact; of a
- * process at rest it is exact.
+ * Public.  The library counts under locks that it holds anyway, or in the
+ * thread's own record.  The number of live blocks is that of chunks out of the
+ * slabs, less those in magazines.  A snapshot reads the figures of other
+ * threads while these run, so it is approximate in a busy process, and exact
+ * in one that does nothing else.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@ SLICE_BEGIN_DECLS
 /** The number of size classes, class 0 (size 0) included. */
 #define SLICE_N_CLASSES 74
 
-/** One class.  Numbers are since the start unless "now" is said. */
+/** One class.  Numbers count from the start, except those that say "now". */
 typedef struct
 {
   size_t block_bytes;          /**< largest size that the class serves */
@@ -55,12 +55,12 @@ typedef struct
   uint64_t n_shrunk;           /**< times that it was lowered */
 } SliceClassStats;
 
-/** The whole. */
+/** The whole process. */
 typedef struct
 {
-  uint64_t live_blocks;        /**< blocks that the program holds in slabs;
-                                    where each block is a malloc (under a tool,
-                                    always-malloc), all that it holds */
+  uint64_t live_blocks;        /**< blocks that the program holds in slabs; if
+                                    each block is a malloc (under a tool,
+                                    always-malloc), all its blocks */
   uint64_t live_bytes;         /**< the same in chunk bytes; mallocs have
                                     none */
   uint64_t cached_bytes;       /**< in magazines of threads and depot */
@@ -82,10 +82,10 @@ typedef struct
                                     block is a malloc */
   uint64_t n_large_frees;      /**< and back */
   uint64_t n_fork_lost;        /**< in a forked child: chunks in magazines of
-                                    threads that the fork left behind, which
-                                    serve nobody any more.  They count as
-                                    cached; those of a thread that was just in
-                                    a slow path count as live */
+                                    threads that exist in the parent only,
+                                    which are lost.  They count as cached;
+                                    those of a thread that was in a slow path
+                                    count as live */
   uint32_t n_classes;          /**< SLICE_N_CLASSES */
   SliceClassStats classes[SLICE_N_CLASSES];
 } SliceStats;

@@ -1,18 +1,18 @@
-/* trace.h - what a program may tell the recorder: scopes, marks, lines
+/* trace.h - what a program may report to the recorder: scopes, marks, lines
  *
- * Public, and all inline: a program that includes it needs no library.  When
- * it runs under slice-trace(1) the recorder hears of it; otherwise each call
- * costs a load and a test.
+ * Public, and all inline: a program that includes it needs no library.  Under
+ * slice-trace(1) the recorder receives the calls; otherwise each call takes a
+ * load and a test.
  *
  * What the program does with slices, contexts and arenas is recorded without
  * any of this: hooks.h.
  *
  * Source lines are for C programs that are rebuilt: with
  * SLICE_TRACE_SOURCE_LINES defined before this header is included, malloc(),
- * calloc(), realloc() and strdup() are macros that note file, line and count
- * at the place of the call, with or without the recorder.  Include this header
- * after all others then: what they declare under these names would meet the
- * macros.  In C++ the names stay what they are, std::malloc() among them.
+ * calloc(), realloc() and strdup() are macros that count each call by file and
+ * line, with or without the recorder.  Include this header last then, because
+ * the macros would change declarations of these names in other headers.  C++
+ * has no such macros.
  *
  * Design: chapter 13.
  *
@@ -35,7 +35,7 @@
 
 SLICE_BEGIN_DECLS
 
-/* The recorder's; NULL in a program that runs without it. */
+/* Defined by the recorder; NULL in a program that runs without it. */
 extern void slice_trace_scope_begin_v1 (const char *name)
     __attribute__ ((weak));
 extern void slice_trace_scope_end_v1 (const char *name) __attribute__ ((weak));
@@ -43,7 +43,8 @@ extern void slice_trace_mark_v1 (const char *name) __attribute__ ((weak));
 extern void slice_trace_line_v1 (const char *file_line) __attribute__ ((weak));
 
 /** Begins a scope: a stretch of one thread's work, such as a request, a
- * compiler's function or a frame.  The analysis finds what lives within it.
+ * compiler's function or a frame.  The analysis finds the blocks that live
+ * within it.
  *
  * @param name  the same for each activation; not NULL
  *
@@ -75,8 +76,8 @@ slice_trace_mark (const char *name)
 
 /* --- source lines -------------------------------------------------------- */
 
-/** A place that allocates.  All of a program's (or library's) places stand
- * next to each other in a section of their own. */
+/** A place in the source that allocates.  All places of a program (or library)
+ * are in a section of their own. */
 typedef struct
 {
   const char *place; /* "file:line" */
@@ -88,7 +89,7 @@ typedef struct
 #define SLICE_TRACE_TEXT_(x) #x
 #define SLICE_TRACE_TEXT(x) SLICE_TRACE_TEXT_ (x)
 
-/* The linker's names. */
+/* The bounds of the section, defined by the linker. */
 #ifdef __clang__
 # pragma clang diagnostic push
 # pragma clang diagnostic ignored "-Wunknown-warning-option"
@@ -111,9 +112,9 @@ slice_trace_line_count (SliceTraceLine *line, size_t bytes)
     slice_trace_line_v1 (line->place);
 }
 
-/** Evaluates an expression that allocates, noting the place.
+/** Evaluates an expression that allocates, and counts it for the place.
  *
- * @param bytes  how much it asks for, for the count
+ * @param bytes  how much it allocates, for the count
  */
 #define SLICE_TRACE_HERE(bytes, expression)                                   \
  (__extension__({                                                             \
@@ -129,7 +130,7 @@ slice_trace_line_count (&slice_trace_here_, (bytes));                         \
 
 /** Prints the places of this program that allocated, with their counts.
  *
- * @param file  where to; not NULL
+ * @param file  the stream; not NULL
  */
 static inline void
 slice_trace_print_lines (FILE *file)

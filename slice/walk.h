@@ -1,7 +1,7 @@
-/* walk.h - everything that the allocator holds, looked at and looked over
+/* walk.h - validating the allocator, and visiting all that it holds
  *
- * Public.  For tests, debuggers and those who hunt a leak: both functions look
- * at every structure there is, and neither changes anything.
+ * Public.  For tests, debuggers and the search for leaks.  Both functions look
+ * at every structure, and neither changes anything.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 SLICE_BEGIN_DECLS
 
-/** Asks every invariant of every structure (docs/design, chapter 10): pages,
+/** Checks every invariant of every structure (docs/design, chapter 10): pages,
  * slabs, depots, threads' magazines, and that no chunk is in two places.
  *
  * @param where  where to put the address of the structure that is at fault;
@@ -22,12 +22,12 @@ SLICE_BEGIN_DECLS
  *               "S2: bits of chunks that are not carved are 0"
  *
  * Threads: no other thread may use slices meanwhile.
- * Cost: a look at every slab, and a sort of what is cached; takes some memory
- *   of the kernel's own.
+ * Cost: a look at every slab, and a sort of the cached chunks; maps some
+ *   memory for it.
  */
 SLICE_API const char *slice_validate (const void **where);
 
-/** What slice_walk() comes by. */
+/** What slice_walk() visits. */
 typedef enum
 {
   SLICE_PART_SLAB = 1,  /**< a slab; its chunks follow */
@@ -38,7 +38,7 @@ typedef enum
                              quarantine): not the program's; after all slabs */
 } SlicePartKind;
 
-/** One thing on the way. */
+/** One thing that slice_walk() visits. */
 typedef struct
 {
   SlicePartKind kind;
@@ -48,7 +48,7 @@ typedef struct
   uint32_t class_index; /**< 1 to SLICE_N_CLASSES - 1 */
 } SlicePart;
 
-/** Sees one thing; false ends the walk. */
+/** Called for each thing; false ends the walk. */
 typedef bool (*SliceVisit) (const SlicePart *part, void *data);
 
 /** Visits all slabs and chunks, and then what is cached.  The program's blocks
