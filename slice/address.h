@@ -1,7 +1,7 @@
-/* address.h - what an address is: ours or not, a live block or a free one
+/* address.h - what an address is: slice's or not, a live block or a free one
  *
- * Public; slice.h includes it.  For layers that stand on slices, and for those
- * who take over another allocator's calls.
+ * Public; slice.h includes it.  For allocators built on slices, and for
+ * libraries that replace another allocator's functions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -71,7 +71,7 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
  */
 SLICE_API bool slice_is_ours (const void *address);
 
-/** The size that a live block was asked for, where the library remembers it.
+/** The size that was requested for a live block, if the library remembers it.
  * A layer that takes over another allocator's calls tells its own blocks from
  * the other's by it.
  *
@@ -81,7 +81,7 @@ SLICE_API bool slice_is_ours (const void *address);
  *   any other                                 of none
  *
  * @param address  anything, valid or not
- * @return         bytes, exactly as asked for; 0 if no such block starts there
+ * @return         bytes, exactly as requested; 0 if no such block starts there
  *
  * Threads: any.  Cost: a lock and a few loads; for blocks of malloc's another
  *   lock and a look into a hash table.

@@ -15,9 +15,9 @@ SLICE_BEGIN_DECLS
 
 /** Called when there is no memory, before the program is ended.
  *
- * @param size       bytes that were asked for (SIZE_MAX: a product that does
+ * @param size       bytes that were requested (SIZE_MAX: a product that does
  *                   not fit)
- * @param alignment  the alignment asked for; 0 if none
+ * @param alignment  the requested alignment; 0 if none
  * @param data       the handler's own
  * @return           true: something was freed, try again; false: give up.
  *                   Of a size above PTRDIFF_MAX, which can never fit, the
@@ -38,13 +38,13 @@ typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
 SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
-/** What the plain names do when there is no memory, for layers that stand on
+/** What the plain names do when there is no memory, for layers built on
  * this one: asks the failure handler, and ends the program with error 120 if
  * there is none or it gives up.  It returns if the handler says to try again.
  *
- * @param size       bytes that were asked for (SIZE_MAX: a product that does
+ * @param size       bytes that were requested (SIZE_MAX: a product that does
  *                   not fit)
- * @param alignment  the alignment asked for; 0 if none
+ * @param alignment  the requested alignment; 0 if none
  *
  * Errors: 120.
  * Threads: any.  Cost: one lock.

@@ -43,7 +43,7 @@ SLICE_API void slice_heap_free (void *block);
 
 /** As slice_heap_free(), for a block whose size the caller knows.
  *
- * @param size  bytes that were asked for.  The checking modes compare it, and
+ * @param size  bytes that were requested.  The checking modes compare it, and
  *              end the program where it is another (103).
  *
  * Source: free_sized() of C23.

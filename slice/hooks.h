@@ -39,7 +39,7 @@ typedef struct
   size_t struct_bytes; /**< sizeof (SliceTraceHooks) */
 
   /** After an allocation that returned a block.
-   * bytes: the size that was asked for. */
+   * bytes: the requested size. */
   void (*on_alloc) (SliceTraceKind kind, const void *block, size_t bytes);
 
   /** Before a block is freed.  A reset, a rollback and the end of an arena or a

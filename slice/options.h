@@ -1,7 +1,7 @@
 /* options.h - what can be set before the first block is handed out
  *
- * Public.  Options are read once, when the first block is asked for: first
- * the build's defaults, then what slice_set_option() said, then the variable
+ * Public.  Options are read once, when the first block is allocated: first the
+ * build's defaults, then what slice_set_option() said, then the variable
  * SLICE_OPTIONS (slice-options(7)), which wins; a program that runs setuid
  * ignores the variable.
  *
@@ -98,19 +98,20 @@ typedef enum
  * @return        SLICE_SET_OK, or why nothing changed
  *
  * Errors: as returned; nothing is printed.
- * Threads: any, but meaningful only before the first block is asked for.
+ * Threads: any, but only before the first block is allocated.
  * Cost: one lock.
  * Source: mirrors g_slice_set_config(), which only logged when too late.
  */
 SLICE_API SliceSetResult slice_set_option (SliceOption option, int64_t value);
 
-/** The value that is in force (after the first block), or that would be if
- * the first block were asked for now: environment and defaults included.
+/** The value that the library uses (after the first block), or would use if
+ * the first block were allocated now.  It includes the environment and the
+ * defaults.
  *
  * Under valgrind and the sanitizers each block is a malloc of its own unless
  * force-pool is set, and the modes find nothing, whatever always-malloc,
- * checked, hardened and debug say: here they are as they were set.
- * slice_is_ours() tells of a block whether it lies in a slab.
+ * checked, hardened and debug say; this function returns them as they were
+ * set. slice_is_ours() says whether a block lies in a slab.
  *
  * @param option  which
  * @param value   where to put it; not NULL

@@ -14,14 +14,13 @@
 /** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
  * a destructor that does something is run when the tree is freed.  Types that
  * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
- * are those derived from Type; `new (ctx) Type[n]` is refused, for nobody
- * would destroy the elements.
- * Of a type derived from Type, Type's own destructor alone is run with the
- * tree, at the object's start.  A derived type declares the operators itself
- * if it has something to destroy, or if Type does not begin it: Type is not
- * its first base, or it has the first virtual function.  delete through a base
- * needs a virtual destructor there, as ever: a pointer into a node is misuse
- * (202).
+ * are those derived from Type; `new (ctx) Type[n]` is refused, because nobody
+ * would destroy the elements.  Of a type derived from Type, Type's own
+ * destructor alone is run with the tree, at the object's start.  A derived
+ * type declares the operators itself if it has something to destroy, or if
+ * Type does not begin it:  Type is not its first base, or it has the first
+ * virtual function. delete through a base needs a virtual destructor there, as
+ * ever: a pointer into a node is misuse (202).
  * Errors: std::bad_alloc; without exceptions as slice_alloc() (120).
  * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
 #define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)               \

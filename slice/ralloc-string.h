@@ -29,9 +29,10 @@ SLICE_API char *ralloc_strndup (const void *ctx, const char *str, size_t n)
  * @param str   what to append, not NULL
  * @return      false with errno ENOMEM, *dest untouched
  *
- * Room grows geometrically: n appends of one byte move the string O(log n)
- * times.  With always-malloc, valgrind and the sanitizers each append moves
- * it, as blocks have their exact size there, so that an overrun is found.
+ * The block grows geometrically: n appends of one byte move the string O(log
+ * n) times.  With always-malloc, valgrind and the sanitizers each append moves
+ * it, because blocks have their exact size there, so that the tool finds an
+ * overrun.
  *
  * Errors: NULL where none may be (210).
  * Threads: tree.  Cost: O(length of both); ralloc_str_append() does not
@@ -61,13 +62,13 @@ SLICE_API char *ralloc_vasprintf (const void *ctx, const char *fmt,
                                   va_list args)
     SLICE_ATTR_PRINTF (2, 0) SLICE_ATTR_MALLOC;
 
-/** Overwrites a string from a place on with formatted text.
+/** Overwrites a string from an index on with formatted text.
  *
  * @param str    where the string is; if *str is NULL a root is allocated
  * @param start  index to write at; afterwards that of the new end
  * @return       false with *str as it was
  *
- * The text may be made of the string itself.
+ * The string itself may be among the arguments.
  *
  * Cost: one formatting of a text of less than 256 bytes, two of a longer one,
  *   and a copy.

@@ -93,7 +93,7 @@ typedef struct
 /** Takes a snapshot.
  *
  * @param stats  where to put it; not NULL
- * @return       false (all zero) if no block has been asked for yet
+ * @return       false (all zero) if no block was ever allocated
  *
  * Threads: any.
  * Cost: every class lock once and a walk over all slab headers.

@@ -17,9 +17,9 @@ SLICE_BEGIN_DECLS
  *
  * @param where  where to put the address of the structure that is at fault;
  *               may be NULL
- * @return       NULL if all hold (or no block has been asked for yet), else
- *               the invariant's id and what it says, for example
- *               "S2: bits of chunks that are not carved are 0"
+ * @return       NULL if all hold (or no block was ever allocated), else the
+ *               invariant's id and what it says, for example "S2: bits of
+ *               chunks that are not carved are 0"
  *
  * Threads: no other thread may use slices meanwhile.
  * Cost: a look at every slab, and a sort of the cached chunks; maps some

@@ -29,7 +29,7 @@ enum
                                and more */
 };
 
-/* What a block is asked for with.  Where its size is remembered that is the
+/* The size to allocate for a block.  Where its size is remembered that is the
  * exact one, which messages show; a checking mode's chunks lie at multiples of
  * 16 whatever their size is. */
 static size_t

@@ -31,7 +31,7 @@ typedef enum
   PATH_MALLOC     /* every block is a malloc of its own */
 } AllocPath;
 
-/* Has a block been asked for? */
+/* Has the program called the library? */
 bool sli_alloc_is_ready (void);
 AllocPath sli_alloc_path (void);
 /* Blocks handed to malloc and back, because of their size or alignment; none

@@ -89,7 +89,7 @@ choose_path (const char *tool, CheckingMode guard)
   return PATH_MAGAZINES;
 }
 
-/* Does malloc tell the very size that was asked for?  The sanitizers' does, and
+/* Does malloc know the exact requested size?  The sanitizers' does, and
  * memcheck's; callgrind and massif leave malloc as it is, and it rounds. */
 static bool
 malloc_tells_exactly (const char *tool)

@@ -37,7 +37,7 @@ typedef struct
   CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* what is larger goes to the system's malloc */
   bool registers;       /* mallocs are in the registry of live blocks */
-  bool malloc_is_exact; /* malloc tells the exact size that was asked for */
+  bool malloc_is_exact; /* malloc knows the exact requested size */
   _Alignas (8) uint64_t n_large_allocs;
   _Alignas (8) uint64_t n_large_frees;
   _Alignas (8) uint64_t n_live_mallocs; /* of any size; PATH_MALLOC */

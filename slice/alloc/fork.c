@@ -1,13 +1,13 @@
 /* fork.c - a child that can allocate and free all that its parent held
  *
  * Layer: alloc.  Takes all locks from the top down, classes in order and the
- * shards of each, and gives them back upwards; the child makes them anew.
+ * shards of each, and releases them upwards; the child initialises them.
  * Before the first call there are no classes; the first of the locks keeps
  * that call out.  Between the handlers the forking thread passes through every
  * lock (lock.h), so that other libraries' handlers may use slices in whatever
- * order they run, and may fork.  A fork within a fork takes nothing.  Its child
- * is one thread that holds all locks and goes on with the outer fork; its locks
- * are made anew when that comes to its end, whichever end that is.
+ * order they run, and may fork.  A fork within a fork takes nothing.  Its
+ * child is one thread that holds all locks and goes on with the outer fork;
+ * its locks are initialised when that ends, in the parent or in the child.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-/* trim.c - giving spare memory back, when asked and by a helper thread
+/* trim.c - giving spare memory back, by slice_trim() and by a helper thread
  *
  * Layer: alloc.  Below: magazine.  No locks.  Design: chapters 5 and 9.
  *

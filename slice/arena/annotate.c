@@ -47,7 +47,7 @@ memcheck_is_active (void)
 bool
 sli_annotate_active (void)
 {
-  static int known; /* 0: not asked yet, 1: no, 2: yes */
+  static int known; /* 0: unknown, 1: no, 2: yes */
   int state = LOAD (&known);
   if (UNLIKELY (state == 0))
     {

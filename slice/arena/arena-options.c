@@ -119,7 +119,7 @@ ask_all_checked (void)
 bool
 sli_arena_all_checked (void)
 {
-  static int known; /* 0: not asked yet, 1: no, 2: yes */
+  static int known; /* 0: unknown, 1: no, 2: yes */
   int state = LOAD (&known);
   if (UNLIKELY (state == 0))
     {

@@ -1,12 +1,12 @@
-/* check.h - three prices of checking
+/* check.h - checks, by what they cost
  *
  * Layer: base.
  *
  *   SLICE_STATIC_ASSERT  the compiler's: layouts, relations of constants
- *   require              always on, O(1): dies with error 140
+ *   require              always on, O(1): ends the program with error 140
  *   assert_here          in builds with --enable-debug
  *   assert_slow          with --enable-debug=full: calls a validator
- *   assert_held          in debug builds: the first line of what needs a lock
+ *   assert_held          in debug builds: first in a function that needs a lock
  *
  * SPDX-License-Identifier: MIT
  */

@@ -21,14 +21,15 @@ enum
   FILE_BYTES = 512, /* longest name of a file that is shown */
   LINE_BYTES = 416 + 2 * FILE_BYTES, /* longest message; what is longer is
                                         cut */
-  WAIT_MSEC = 10,    /* for another thread's last words: 10 s in all */
+  WAIT_MSEC = 10,    /* for another thread's report: 10 s in all */
   WAITS_MAX = 1000
 };
 
 static DiagHook diag_hook;
 
-/* What to call at the end.  It is read without a lock, for there may be none
- * to be had: so a pair is written unseen, and then published. */
+/* The function to call at the end.  It is read without a lock, because the
+ * thread may hold any lock.  So a pair is written first, and then
+ * published. */
 static struct
 {
   struct
@@ -200,7 +201,7 @@ sli_diag_set_last_words (DiagLastWords call, void *data)
   STORE_RELEASE (&last_words.shown, next);
 }
 
-/* Another thread is at it: its abort() is to be the end. */
+/* Another thread reports a fault already: its abort() ends the program. */
 static void
 wait_for_last_words (void)
 {

@@ -1,7 +1,7 @@
 /* probe.h - USDT probes on the slow paths, where sys/sdt.h is present
  *
  * Layer: base.  `readelf -n libslice.so` lists them; perf, bpftrace and
- * SystemTap attach to them.  A probe that nobody watches is one nop.
+ * SystemTap attach to them.  An unused probe is one nop.
  *
  * SPDX-License-Identifier: MIT
  */

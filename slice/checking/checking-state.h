@@ -23,7 +23,7 @@ enum
 {
   TAG_NEW = 0, /* never handed out since the slab was made */
   TAG_FREE = 1,
-  TAG_LIVE = 16, /* plus the size that was asked for */
+  TAG_LIVE = 16, /* plus the requested size */
   TAG_ALIGNED = 1 << 15 /* with that: slice_free_aligned() frees the block,
                            and slice_free1() must not */
 };
@@ -47,7 +47,7 @@ SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
 SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
                      "a tag holds every size");
 
-/* The size that a live block was asked for with. */
+/* The requested size of a live block. */
 static inline size_t
 tag_size (uint16_t tag)
 {

@@ -76,12 +76,12 @@ _Noreturn void sli_checking_report_free (size_t size, const void *block,
 
 /* Is it a live one of these? */
 bool sli_checking_is_large (const void *block);
-/* Its size, as it was asked for where that is known; 0 if it is none. */
+/* Its requested size, if that is known; 0 if it is no block. */
 size_t sli_checking_large_bytes (const void *block);
 
-/* The size of the live block that a tag stands for; 0: none. */
+/* The size of the live block that a tag describes; 0: none. */
 size_t sli_checking_tag_bytes (uint16_t tag);
-/* The exact size that a live block was asked for with; 0 if it is none. */
+/* The exact requested size of a live block; 0 if it is none. */
 size_t sli_checking_block_size (const void *block);
 /* Bytes between a chunk's start and its block's; and the most that a block of
  * such a chunk has. */

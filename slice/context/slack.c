@@ -5,7 +5,7 @@
  * Where contents are checked (hardened, debug) no payload fills its room: at
  * least one byte is left over, and the rest of the room is filled.  So the
  * exact size of a node is known, and a write past its end is found when the
- * node is freed, resized or asked for its size.
+ * node is freed or resized, or its size is read.
  *
  *   +-------------+--------+-----+--------+-------------+
  *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |

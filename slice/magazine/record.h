@@ -64,7 +64,7 @@ typedef enum
 {
   CALL_NONE,
   CALL_IN,
-  CALL_UNKNOWN /* this is no thread's record: nobody writes it */
+  CALL_UNKNOWN /* this is no thread's record, and is never written */
 } RecordCall;
 
 typedef struct

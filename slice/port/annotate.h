@@ -5,11 +5,11 @@
  * checking.c uses it, and the slab and page layers for slabs and extents.
  * They call it only if sli_annotate_begin() has found a tool.
  *
- * Two other files speak to tools.  context/trailing-header.c lays out the nodes
- * of contexts where slices are mallocs, and hides their gaps by what is here;
+ * Two other files speak to tools. context/trailing-header.c lays out the nodes
+ * of contexts if slices are mallocs, and hides their gaps by these functions;
  * arena/annotate.c shows the objects of arenas as valgrind's memory pools.
  * Sources: valgrind's manual, section 4.8 (memory pools), 4.7; the interface
- * headers of the sanitizers.  docs/guide/debugging.md says which of them does
+ * headers of the sanitizers. docs/guide/debugging.md says which of them does
  * what.
  *
  * SPDX-License-Identifier: MIT

@@ -37,8 +37,9 @@ static int pretended = -1;
  * names no signature (glibc 2.36 on RISC-V), no sequence can be registered. */
 #if defined(RSEQ_SIG) && UINTPTR_MAX > UINT32_MAX
 
-/* The kernel wants a signature in front of where it would go on if it
- * interrupted the sequence.  It never does: this is no code. */
+/* The kernel requires a signature in front of the address at which it would
+ * continue an interrupted sequence.  It never continues there: this is not
+ * code. */
 static const struct
 {
   uint32_t signature;
@@ -69,7 +70,7 @@ own_area (void)
   return (struct rseq *) (void *) (thread + __rseq_offset);
 }
 
-/* The kernel must have the area: nobody else takes the mark away. */
+/* The kernel must know the area, because nothing else removes the mark. */
 COMMON_TEXT static bool
 is_registered (const struct rseq *area)
 {

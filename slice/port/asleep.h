@@ -1,10 +1,10 @@
 /* asleep.h - does another thread sleep, and has it left no code half done?
  *
  * Layer: port.  Design: chapter 9.
- * A thread marks itself in code that is not to be interrupted unseen.  Later
- * another thread may ask whether it sleeps in a system call and has run no
- * signal handler since.  Then it is in none of the code without system calls
- * that it began before it fell asleep, not even beneath a handler.
+ * A thread marks itself.  Later another thread may ask whether it sleeps in a
+ * system call and has run no signal handler since the mark.  If so, all
+ * code without system calls that it began since the mark is complete, and no
+ * handler has interrupted any.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 
 #include "compiler.h"
 
-/* What a thread is known by. */
+/* The data by which other threads know a thread. */
 typedef struct
 {
   uint64_t *word;      /* where it marks itself: its own if the system can't

@@ -1,7 +1,7 @@
 /* shard.h - which of a few shards the caller should use
  *
- * Layer: port.  What threads would compete for is there SHARDS times, and a
- * thread uses the shard of the processor on which it runs.
+ * Layer: port.  Data for which threads would compete exists SHARDS times, and
+ * a thread uses the shard of the processor on which it runs.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT

@@ -25,7 +25,7 @@ enum
   CLAIMED_RING = FREE_RINGS,
   N_RINGS,
   /* In a slab's `claim', beside the number of the shard: the shard has
-   * allocated from it since another asked. */
+   * allocated from it since another needed one. */
   CLAIM_USED = 0x80,
   /* A slab's `needed_stamp' counts steps of 32 ms. */
   STAMP_SHIFT = 5
@@ -123,7 +123,7 @@ slab_claimant (const Slab *slab)
 /* Returns true if S1, S2, S3, S6 and S8 hold for a slab.  Under the class lock. */
 bool sli_slab_is_right (const Slab *slab);
 
-/* Gives the slabs that shards have claimed to whoever needs one. */
+/* Gives up the slabs that shards have claimed, so that any may use them. */
 void sli_slab_give_up_claims (void);
 
 /* Makes the granule behind a slab inaccessible, or accessible again. */

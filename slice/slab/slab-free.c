@@ -161,7 +161,7 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
   return true;
 }
 
-/* The part of a slab that one word of its bitmap stands for: those of its 64
+/* The part of a slab that one word of its bitmap describes: those of its 64
  * chunks that are carved. */
 typedef struct
 {

@@ -260,8 +260,8 @@ ring_choose (SlabClass *class, unsigned ring)
   return best;
 }
 
-/* A slab that nobody claims, as full as is easily found; NULL if there is
- * none. */
+/* A slab that no shard has claimed, nearly full if a short search finds one;
+ * NULL if there is none. */
 COMMON_TEXT static Slab *
 class_choose_fullest (SlabClass *class)
 {

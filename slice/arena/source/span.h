@@ -67,7 +67,7 @@ void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 
 /* Allocates pages; NULL if there is no memory.  If n_ready is not NULL, it
  * becomes the number of pages from the first on that have no memory yet and
- * should get it now; it may be more than were asked for. */
+ * should get it now; it may be more than were requested. */
 char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
                            size_t *n_ready);
 

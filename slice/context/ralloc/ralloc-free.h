@@ -48,7 +48,7 @@ typedef struct
   uintptr_t known;     /* in records of nodes that go; 0: nothing is known, and
                           the fields below are not set */
   uintptr_t serial;    /* in records that the search has met; 0: there is none */
-  Extension *start;    /* the node whose fate is asked */
+  Extension *start;    /* the node that is to be freed */
   Extension *first;    /* the queue: nodes whose references are next */
   Extension *last;
   Extension *at;       /* the node whose references are examined; NULL: the
@@ -71,7 +71,7 @@ struct Walk
   Search search;         /* for holders that survive */
   void *stayed;          /* the child of keep that stays and was passed last,
                             or NULL */
-  bool is_changed;       /* user code ran since the list was begun */
+  bool is_changed;       /* user code ran since the walk began the list */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;

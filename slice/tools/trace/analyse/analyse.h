@@ -77,7 +77,7 @@ typedef struct
   uint64_t sum_bump, sum_peak;
 } ScopeSum;
 
-/* What every event touches stands first: four cache lines. */
+/* The members that every event uses come first: four cache lines. */
 typedef struct
 {
   uint64_t allocs, bytes, rounded;         /* rounded: of allocs, in bytes */
@@ -88,7 +88,7 @@ typedef struct
   uint64_t first_size, last_event;
   uint32_t last_lane;
   uint32_t max_alignment;                  /* log2 */
-  uint64_t live_bytes, peak_bytes;         /* as asked for */
+  uint64_t live_bytes, peak_bytes;         /* as requested */
   uint64_t peak_bytes_n;                   /* blocks, at that moment */
   uint64_t frees, dead_rounded, dead_bytes;
   uint64_t youngest_frees, youngest_rounded; /* frees of the youngest */

@@ -155,7 +155,7 @@ program_same (const Stages *stages, const char *name)
 }
 
 /* The same directory for another program is a mistake; with other options
- * the stages are made anew, and with the program built again the traces,
+ * the stages are run again, and with the program built again the traces,
  * too. */
 static void
 command_check (Stages *stages, char **program)

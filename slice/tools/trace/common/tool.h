@@ -47,7 +47,7 @@ void *sli_tool_grow (void *block, size_t n_bytes);
 char *sli_tool_text (const char *format, ...) TOOL_PRINTF (1, 2);
 
 /* Progress: a line that is rewritten on a terminal, a line a second
- * elsewhere if asked for. */
+ * elsewhere if the user wants it. */
 typedef struct
 {
   const char *what;

@@ -9,8 +9,8 @@
  *   | 64 B   |       |       |     |       | block  | 16 B    |
  *   +--------+-------+-------+-----+-------+--------+---------+
  *
- * Every block stands alone: a file that lost its end is read by walking the
- * block heads, and loses no more than the block that was cut.
+ * Every block can be read without the others: a file that lost its end is read
+ * by walking the block heads, and loses no more than the block that was cut.
  *
  * Design: chapter 13.
  *

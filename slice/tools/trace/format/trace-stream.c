@@ -250,9 +250,9 @@ heap_sink (TraceReader *reader, size_t at)
     }
 }
 
-/* A stream whose first block is not yet due is in the heap by that block's
- * time, unopened (n_left 0): thousands of threads that come and go need not
- * all be open at once. */
+/* A stream whose first block comes later is in the heap by that block's time,
+ * unopened (n_left 0): thousands of threads that come and go need not all be
+ * open at once. */
 void
 sli_trace_rewind (TraceReader *reader)
 {

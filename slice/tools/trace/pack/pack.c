@@ -53,7 +53,7 @@ is_known (const Packer *packer, const char *name)
   return false;
 }
 
-/* Begins with the process's number; one that ends in .new is not begun yet. */
+/* Begins with the process's number; one that ends in .new was not begun. */
 static bool
 is_spool (const char *name)
 {

@@ -151,7 +151,7 @@ check_again (RecordThread *self, const uint64_t *pcs, uint32_t n,
   self->setup = false;
 }
 
-/* A source line that the program has told of is the innermost frame. */
+/* A source line that the program has reported is the innermost frame. */
 static void
 line_put (RecordThread *self, uint64_t *pc)
 {

@@ -1,10 +1,10 @@
 /* record.c - the entry points of malloc, recorded
  *
  * Tools: the preloaded object (record.h).  Every entry calls the next
- * definition of its name, whoever provides it, and writes one event, two for
+ * definition of its name, from whatever library, and writes one event, two for
  * realloc.  The order within an event is what makes the merged order of
- * several threads right: the time of a free is read before the block is
- * given back, the time of a allocation after it was handed out.
+ * several threads right: the time of a free is read before the block is given
+ * back, the time of a allocation after it was handed out.
  *
  * Before dlsym() has found the next malloc, requests are served from a small
  * static arena; such blocks are never given to a real free().

@@ -254,8 +254,8 @@ tlsf_free (ReplayArena *arena, ReplaySlot *slot)
 
 /* --- contexts ------------------------------------------------------------ */
 
-/* An arena that stands for an owner's group is freed with its context; the
- * single blocks of a group are not.  n_stack marks a group. */
+/* An arena for an owner's group is freed with its context; the single blocks
+ * of a group are not. n_stack marks a group. */
 static void *
 context_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
                ReplaySlot *slot)

@@ -1,7 +1,7 @@
 /* replay.c - a trace's operations again, on other allocators
  *
  * Tools.  replay-write.c writes the operations; for each measurement the
- * parent starts this program anew: its heap is fresh, and another malloc can
+ * parent starts this program again: its heap is fresh, and another malloc can
  * be preloaded.  The child (replay-run.c) answers with one line.
  *
  * Design: chapter 13.
@@ -147,7 +147,7 @@ sli_command_replay_run (int argc, char **argv)
 {
   if (argc != 9)
     sli_tool_exit (TOOL_USAGE, "replay-run is for slice-trace itself");
-  prctl (PR_SET_PDEATHSIG, SIGKILL); /* nobody reads the answer then */
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* no process reads the answer then */
   argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,

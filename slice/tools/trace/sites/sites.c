@@ -31,7 +31,7 @@
 static const char *const default_patterns[]
     = { "(^|::)operator (new|delete)",
         "^(__libc_|__)?(" MALLOC_FAMILY (OR_CALL) "strdup|strndup|wcsdup)$",
-        /* what stands behind a container of std's, or of std::pmr */
+        /* the functions below a container of std, or of std::pmr */
         "::(do_)?allocate(_[a-z_]+)?(<.*>)?\\(",
         "^g_(try_)?(malloc|realloc|memdup|strdup|strndup|strdup_printf|"
         "slice_alloc)[0-9a-z_]*$",
@@ -207,7 +207,7 @@ sli_sites_free (Sites *sites)
 
 /* --- wrappers ------------------------------------------------------------ */
 
-/* What is known of one pc that stands innermost in some stacks. */
+/* What is known of one pc that is the innermost of some stacks. */
 typedef struct
 {
   uint64_t pc;
@@ -545,7 +545,7 @@ sli_sites_through (const Sites *sites, uint32_t site)
       = sli_symbols_find (sites->symbols, sites->reader->pcs[node]);
   if (!symbol->named)
     return symbol->module;
-  /* what stands behind a string or a container needs no name */
+  /* the functions below a string or a container need no name */
   return strstr (symbol->function, "std::") == NULL ? symbol->function : NULL;
 }
 

@@ -435,7 +435,7 @@ function_find (const FunctionTable *table, uint64_t address)
     return NULL;
   uint64_t start = table->functions[low - 1].start;
   const Function *found = NULL;
-  /* names of the same place stand together, the best one first */
+  /* names of the same place are adjacent, the best one first */
   for (size_t i = low; i-- > 0 && table->functions[i].start == start;)
     if (address - start < table->functions[i].size)
       found = &table->functions[i];
