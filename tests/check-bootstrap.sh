@@ -166,7 +166,7 @@ run_bootstrap --install
 expect "again: nothing is to be done" test ! -s "$STATE/calls"
 touch -d '+1 minute' "$tree/Makefile.am"
 run_bootstrap --install
-expect "a newer Makefile.am makes configure anew" has_call autoreconf
+expect "a newer Makefile.am makes configure again" has_call autoreconf
 touch -d '-1 minute' "$tree/Makefile.am"
 
 machine $needed $wanted libmimalloc3 libtcmalloc-minimal4t64
@@ -218,7 +218,7 @@ for signal in '' INT TERM KILL; do
   expect "autoreconf ends by ${signal:-itself}: bootstrap fails" \
     test "$status" != 0
   run_bootstrap
-  expect "and the next makes all anew" has_call autoreconf
+  expect "and the next makes all again" has_call autoreconf
   run_bootstrap
   expect "and the one after that nothing" has_no_call autoreconf
 done

@@ -128,7 +128,7 @@ for kind in "pie -O0 -fPIE -pie" "pie -O2 -fPIE -pie" "fixed -O2 -no-pie"; do
     continue
   fi
   message=$(said "$program" node)
-  expect_found "$program: the second free is told" 'slice: error 10[58]: ' \
+  expect_found "$program: a second free is found" 'slice: error 10[58]: ' \
     "$message"
   expect "$program: who allocated" allocated "$message" make_node "made here"
   expect "$program: who freed" freed "$message" free_first "freed here"
@@ -221,7 +221,7 @@ said=$(top=$(cd "$top_srcdir" && pwd); cd "$top_builddir" \
   && "$temporary/first")
 expect_found "the README's program runs in the build tree" '^9$' "$said"
 
-# Code of a library is told by the library's name.
+# Code of a library is shown by the library's name.
 mkdir "$temporary/lib"
 sed 's/^int main/int library_main/' "$temporary/fault.c" \
   > "$temporary/lib/fault.c"

@@ -3,7 +3,7 @@
 # its like, and where configure finds nothing but malloc
 #
 # In `make check' only the last of them, with the test of the whole.  With
-# SLICE_TEST_MATRIX=1 each, configured anew, with all the programs.
+# SLICE_TEST_MATRIX=1 each configured alone, with all the programs.
 #
 # SPDX-License-Identifier: MIT
 

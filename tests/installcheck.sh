@@ -2,7 +2,7 @@
 # installcheck.sh - programs outside the tree, against the installed library
 #
 # Wants pkgconfigdir, libdir, includedir, docdir and mandir, and INSTALLCHECK_DESTDIR if they lie below
-# that.  The compiler is told nothing but what pkg-config says.
+# that.  The compiler gets only the flags of pkg-config.
 #
 # SPDX-License-Identifier: MIT
 

@@ -5,7 +5,7 @@
  * allocations, steals and frees, then the whole tree is freed.  It is caught
  * if the program ends by abort(), as after a numbered line; what a fault (a
  * signal of the machine) ends is counted apart; what nothing noticed is
- * missed, unless the word was written anew before anyone read it (a younger
+ * missed, unless the word was written again before anyone read it (a younger
  * sibling came, the node got another parent): that does no harm.
  *
  * usage: ralloc-flips [trials]; prints the table, by link, as comments of TAP.
@@ -52,7 +52,7 @@ random_below (unsigned n)
   return (unsigned) ((state * UINT64_C (0x2545f4914f6cdd1d)) >> 33) % n;
 }
 
-/* True: the flipped byte had been written anew before the tree was freed. */
+/* True: the flipped byte had been written again before the tree was freed. */
 static bool
 trial (unsigned link)
 {

@@ -8,7 +8,7 @@
 #                        twenty times as long
 # SLICE_TEST_VALGRIND=1  run it under memcheck, with ten times as long
 # SLICE_TEST_SANITIZED=1 it is built with a sanitizer: ten times as long, too
-# SLICE_TEST_MATRIX=1    it builds all anew, and more than once: likewise
+# SLICE_TEST_MATRIX=1    it builds all again, more than once: likewise
 #
 # SPDX-License-Identifier: MIT
 

@@ -911,7 +911,7 @@ test_block_size_debug (void)
 
 /* The pool tells a tool, if there is one. */
 static void
-test_block_size_told (void)
+test_block_size_known (void)
 {
   g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
   check_block_size ("force-pool=2", false);
@@ -1291,7 +1291,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/alloc/block-size-hardened",
                   test_block_size_hardened);
   test_add_fresh ("/slice/alloc/block-size-debug", test_block_size_debug);
-  test_add_fresh ("/slice/alloc/block-size-told", test_block_size_told);
+  test_add_fresh ("/slice/alloc/block-size-known", test_block_size_known);
   test_add_fresh ("/slice/alloc/before-the-first-block",
                   test_before_the_first_block);
   test_add_fresh ("/slice/alloc/always-malloc", test_always_malloc);

@@ -17,7 +17,7 @@
 
 enum { TRIES = 200 };
 
-/* A thread that does as it is told, and how it is known. */
+/* A thread that follows orders, and its data. */
 typedef enum { SLEEP, SLEEP_MARKED, LEND, RUN, END } Order;
 
 static struct

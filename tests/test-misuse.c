@@ -770,7 +770,7 @@ debug_aligned (void)
   slice_free_aligned (4096, 5000, block);
 }
 
-/* The caller's address is told as well. */
+/* The message has the caller's address as well. */
 static void
 test_debug_aligned (void)
 {

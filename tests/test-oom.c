@@ -91,7 +91,7 @@ death_out_of_memory_aligned (void)
     *(void **) slice_alloc_aligned (4096, 100000) = NULL;
 }
 
-/* What is cached is given up before anyone is told of no memory. */
+/* What is cached is given up before the failure handler is called. */
 static void
 test_spare_is_given_up (void)
 {

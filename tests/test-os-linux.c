@@ -109,7 +109,7 @@ main (int argc, char **argv)
   test_add ("/slice/os-linux/populate", test_populate);
   test_add ("/slice/os-linux/advise-nothing", test_advise_nothing);
   test_add ("/slice/os-linux/advise-huge", test_advise_huge);
-  /* A forked child must register anew: both are tried. */
+  /* A forked child must register again: both are tried. */
   test_add ("/slice/os-linux/barrier", test_barrier);
   test_add_fresh ("/slice/os-linux/barrier-in-child", test_barrier);
   return g_test_run ();

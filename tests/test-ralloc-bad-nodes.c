@@ -526,13 +526,13 @@ enum
 
 static int (*results)[N_KINDS]; /* of each function, shared with children */
 static bool is_strict;          /* a mode that looks at every context */
-static sigjmp_buf died;
+static sigjmp_buf aborted;
 static int said[2];             /* a pipe: what is written to stderr */
 
 static void
 on_death (int number)
 {
-  siglongjmp (died, number);
+  siglongjmp (aborted, number);
 }
 
 /* The number of the message, or minus the signal. */
@@ -554,7 +554,7 @@ number_of_death (int number)
 static int
 result_of (const Function *function, void *p)
 {
-  int number = sigsetjmp (died, 1);
+  int number = sigsetjmp (aborted, 1);
 
   if (number != 0)
     return number_of_death (number);
@@ -691,7 +691,7 @@ debug (void)
 /* Under a memory checker, of which there are two ways to see it.  A real one
  * reports what is freed itself (check-tools.sh). */
 static void
-told_tool (void)
+annotated_tool (void)
 {
 #ifdef __SANITIZE_ADDRESS__
   g_test_skip ("the sanitizer reports it first");
@@ -708,6 +708,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc-bad-nodes/checked", checked);
   test_add_fresh ("/slice/ralloc-bad-nodes/hardened", hardened);
   test_add_fresh ("/slice/ralloc-bad-nodes/debug", debug);
-  test_add_fresh ("/slice/ralloc-bad-nodes/told-tool", told_tool);
+  test_add_fresh ("/slice/ralloc-bad-nodes/annotated-tool", annotated_tool);
   return g_test_run ();
 }

@@ -3,7 +3,7 @@
  * Trees whose destructors free, steal, adopt, allocate, resize, reference,
  * name, limit and refuse at random, also nodes of the trees that are being
  * freed, and so begin walks within walks.  There is no model: each node knows
- * where it is, contents are compared, sums of limits are computed anew, and in
+ * where it is, contents are compared, sums of limits are recomputed, and in
  * the end every block must have come back.
  *
  * Each mode runs in a process of its own.  RALLOC_CHAOS_SEED is the first seed

@@ -978,7 +978,7 @@ test_report (void)
     }
   if (is_on (SLICE_OPTION_HARDENED) || is_on (SLICE_OPTION_DEBUG))
     {
-      g_test_skip ("sizes are those asked for, and places are told");
+      g_test_skip ("sizes are those requested, and places are known");
       return;
     }
   root = make_report_tree ();
@@ -1031,7 +1031,7 @@ test_report_at_exit (void)
 {
   if (is_on (SLICE_OPTION_DEBUG))
     {
-      g_test_skip ("places are told");
+      g_test_skip ("places are known");
       return;
     }
   /* Kept, so that no leak checker has a word in this. */

@@ -252,7 +252,7 @@ test_free_children_refused (void)
   g_assert_true (ralloc_parent (stays) == ctx);
   g_assert_true (ralloc_parent (below) == ctx);
   g_assert_cmpuint (ralloc_total_nodes (root), ==, 5);
-  /* Each time anew. */
+  /* Each time a new tree. */
   ralloc_size (ctx, 10);
   ralloc_free_children (ctx);
   g_assert_cmpuint (n_calls, ==, 5);

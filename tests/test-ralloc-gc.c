@@ -70,7 +70,7 @@ object_new (Random *random, RallocGc *gc, Object *object)
                      : random_below (random, 300);
   object->object = ralloc_gc_alloc_size (gc, object->size, align);
   object->fill = (unsigned char) random_next (random);
-  object->marked = true; /* if born in a sweep */
+  object->marked = true; /* if allocated in a sweep */
   memset (object->object, object->fill, object->size);
 }
 

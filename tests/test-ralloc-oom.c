@@ -370,7 +370,7 @@ fail_first (bool persistent, bool by_linear)
       n_points++;
       n_some += how == SOME_REFUSED;
     }
-  g_test_message ("%u points, %u told of", n_points, n_some);
+  g_test_message ("%u points, %u reported", n_points, n_some);
   /* A single failure may be made good. */
   g_assert_cmpuint (n_points, >, 0);
   if (persistent)

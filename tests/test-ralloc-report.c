@@ -71,7 +71,7 @@ make_tree (void)
   g_assert_true (ralloc_set_limit (root, 1000000));
   g_assert_nonnull (ralloc_reference (holder, held));
   g_assert_nonnull (ralloc_gc_alloc_size (gc, 100, 8));
-  g_assert_true (ralloc_set_name_const (gc, "rubbish"));
+  g_assert_true (ralloc_set_name_const (gc, "condemned"));
   g_assert_nonnull (ralloc_linear_alloc_child (linear, 30));
   ralloc_mark_place (holder, "place.c", 17);
   return root;
@@ -87,7 +87,7 @@ test_text (void)
   assert_says (said, "bytes held under a limit");
   assert_says (said, "1 references");
   assert_says (said, "  reference: ");
-  assert_says (said, "  rubbish: ");
+  assert_says (said, "  condemned: ");
   assert_says (said, "(gc)");
   assert_says (said, "  linear: ");
   g_free (said);
@@ -105,7 +105,7 @@ test_json (void)
   assert_says (said, "\"limit_used\": ");
   assert_says (said, "\"references\": 1");
   assert_says (said, "\"kind\": \"reference\"");
-  assert_says (said, "\"kind\": \"gc\", \"name\": \"rubbish\"");
+  assert_says (said, "\"kind\": \"gc\", \"name\": \"condemned\"");
   assert_says (said, "\"kind\": \"linear\"");
   g_free (said);
   ralloc_free (root);

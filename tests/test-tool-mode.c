@@ -98,7 +98,7 @@ test_forced (void)
 /* The pool, and a tool that learns of its blocks from the library; large ones
  * are malloc's, and malloc reports them. */
 static void
-test_told (void)
+test_shown (void)
 {
   g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
   for (size_t size = EXACT_BYTES; size < 20000; size += 32)
@@ -118,7 +118,7 @@ test_told (void)
 
 /* What is freed waits, and then is used again. */
 static void
-test_told_reuses (void)
+test_shown_reuses (void)
 {
   size_t before;
 
@@ -167,8 +167,8 @@ main (int argc, char **argv)
                   test_blocks_are_mallocs);
   test_add_fresh ("/slice/tool-mode/alignment-holds", test_alignment_holds);
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
-  test_add_fresh ("/slice/tool-mode/told", test_told);
-  test_add_fresh ("/slice/tool-mode/told-reuses", test_told_reuses);
+  test_add_fresh ("/slice/tool-mode/shown", test_shown);
+  test_add_fresh ("/slice/tool-mode/shown-reuses", test_shown_reuses);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();
 }

@@ -665,7 +665,7 @@ end_without_slices (void)
   pthread_exit (NULL);
 }
 
-/* The last thread has never used a slice, and its end is not told. */
+/* The last thread has never used a slice, so its end is not reported. */
 static void
 test_helper_ends_unnoticed (void)
 {

@@ -541,7 +541,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/walk/counts-as-stats", test_walk);
-  test_add_fresh ("/slice/walk/ends-when-told", test_walk_ends);
+  test_add_fresh ("/slice/walk/ends-on-false", test_walk_ends);
   test_add_fresh ("/slice/walk/needs-memory", test_walk_needs_memory);
   test_add_fresh ("/slice/walk/names-broken-slabs", test_slabs);
   test_add_fresh ("/slice/walk/names-slab-without-free",

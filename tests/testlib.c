@@ -220,7 +220,7 @@ run_death (gconstpointer data)
 
   test.will_say[0] = '\0';
   said = test_capture (body, &status);
-  /* An address that no test can know is told by a star. */
+  /* A star stands for an address that no test can know. */
   if (strchr (test.will_say, '*') == NULL
       || !g_pattern_match_simple (test.will_say, said))
     g_assert_cmpstr (said, ==, test.will_say);

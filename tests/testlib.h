@@ -5,7 +5,7 @@
  *
  * A test of the allocator wants a process in which no block was asked for
  * yet: test_add_fresh() forks one for it.  (Forking, and not running the
- * program anew as g_test_trap_subprocess() does, keeps the child under
+ * program again as g_test_trap_subprocess() does, keeps the child under
  * valgrind and the sanitizers, and shows the signal that ended it.)
  *
  * SPDX-License-Identifier: MIT
@@ -113,7 +113,7 @@ void test_pages_init (TestPages *pages);
 
 /* The alignment that slice.h promises for a size. */
 size_t test_alignment (size_t size);
-/* Fills a block so that it can be told from others, and looks whether it is
+/* Fills a block so that it differs from others, and checks whether it is
  * as it was. */
 void test_fill (void *block, size_t size, unsigned key);
 gboolean test_is_filled (const void *block, size_t size, unsigned key);

@@ -1,7 +1,7 @@
 /* adaptor.h - an allocator as slice-test and slice-bench drive it
  *
  * ADAPTOR names one of the headers beside this one.  Its calls are inline, so
- * that the loops around them are compiled anew for each allocator.  It defines
+ * that the loops around them are compiled for each allocator.  It defines
  *
  *   ADAPTOR_NAME                a string
  *   ADAPTOR_ALIGNMENT(size)     what a block of that size is aligned to, at

@@ -1,7 +1,7 @@
 /* walk.h - the pattern of GLib's own stress program
  *
  * A thread holds blocks of random sizes; it frees every other one, then
- * allocates as many of new sizes.  The loops are compiled anew for each
+ * allocates as many of new sizes.  The loops are compiled again for each
  * allocator with its calls inlined into them, as a program that uses the
  * allocator would have: the functions are handed in as arguments that the
  * compiler sees through.

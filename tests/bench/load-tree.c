@@ -1,7 +1,7 @@
 /* load-tree.c - what a compiler does: build a tree, walk it, free it
  *
  * A random binary tree of n_blocks nodes of size_min to size_max bytes, built
- * from the root down, each node whole before its right child is begun; walked
+ * from the root down, each node before its right child; walked
  * in the same order; freed from the leaves up.  The three are timed apart.
  * The first lap builds in fresh memory ("first" in the report), the later ones
  * in what the ones before left.

@@ -10,7 +10,7 @@ import sys
 
 import figures
 
-# One colour each, told apart by the colour-blind too (after Okabe and Ito);
+# One colour each, distinct for the colour-blind, too (after Okabe and Ito);
 # ours are the darkest, what is measured twice has a lighter shade.
 STYLES = {
     "slice": ("#000000", 7), "slice-functions": ("#777777", 6),

@@ -254,7 +254,7 @@ expect 0 "what is there is not fetched again" \
 expect_none "by any call" "$(cat "$CARGO_CALLS")"
 expect_found "and the list keeps it" '"name": "rpmalloc"' \
   "$(cat "$temporary/peers/peers.json")"
-expect 0 "unless all is wanted anew" \
+expect 0 "unless all is to be repeated" \
   peers --cargo="$temporary/cargo" --only=rpmalloc --refresh
 expect_found "which calls once" '^vendor' "$(cat "$CARGO_CALLS")"
 expect 1 "an unknown peer is refused" peers --only=no-such-peer

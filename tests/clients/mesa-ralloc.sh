@@ -221,7 +221,7 @@ say "$n outputs compared, $differ differ ($failed are error messages)"
 # --- instructions --------------------------------------------------------------------------
 
 # (Valgrind counts `rep stosb` as an instruction a byte: the 270 KB that the
-# compiler clears for each program were 5 % of all.  So memset() is told to
+# compiler clears for each program were 5 % of all.  So memset() has to
 # use plain stores.)
 count ()
 {

@@ -133,7 +133,7 @@ if $CC -g -fsanitize=address "$temporary/asan.c" -o "$temporary/asan" \
     2> "$said" && "$temporary/asan" 2> "$said"; then
   run_expect 0 "AddressSanitizer: the program runs" --stats "$temporary/asan"
   run_expect 1 "AddressSanitizer: faults are found" "$temporary/asan" x
-  expect_found "AddressSanitizer: and told" heap-buffer-overflow \
+  expect_found "AddressSanitizer: and reported" heap-buffer-overflow \
     "$(cat "$said")"
 else
   skip "AddressSanitizer" "the compiler has none"

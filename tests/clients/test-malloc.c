@@ -522,7 +522,7 @@ test_limited_space (void)
   errno = 0;
   while ((block = malloc (600)) != NULL)
     {
-      /* An attempt that failed before it came to memory is not told. */
+      /* An attempt that failed before it came to memory is not reported. */
       g_assert_cmpint (errno, ==, 0);
       *(void **) block = chain;
       chain = block;

@@ -179,7 +179,7 @@ work_in_thread (void *result)
   return NULL;
 }
 
-/* The library took its key when it was loaded; threads' ends are told.  The
+/* The library took its key when it was loaded; it sees threads end.  The
  * others' values must stay as they are. */
 static Verdict
 keys_taken (void)

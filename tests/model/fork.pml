@@ -2,7 +2,7 @@
  *
  * Models fork.c and lock.c: prepare takes all locks from the top down; between
  * it and the parent's or the child's handler the forking thread passes through
- * every lock; the child makes its locks anew.  Another library's prepare
+ * every lock; the child initialises its locks.  Another library's prepare
  * handler, run before or after ours, allocates as well.
  *
  * Holds: nobody waits for ever, and the child finds no structure half changed.
@@ -30,7 +30,7 @@ inline acquire (process, lock)
 
 inline release (process, lock) { is_locked[OF (process, lock)] = false }
 
-/* A slow path: each floor's lock in turn, as every call does it. */
+/* A slow path: each layer's lock in turn, as every call does it. */
 inline allocate (process, passes)
 {
   n = 0;

@@ -25,7 +25,7 @@ typedef struct
   uint32_t next, prev; /* neighbours; 0: none */
   uint32_t size;       /* as recorded */
   uint32_t sweep; /* number of the last sweep that it survived; of a
-                     context: of the last one begun */
+                     context: of the latest one */
   char letter;    /* of the operation that made it */
   bool is_alive;
 } RecordedNode;

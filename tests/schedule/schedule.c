@@ -110,7 +110,7 @@ typedef struct
   ucontext_t context;
   SliceThreadV1 *tls;    /* its slice_tls_v1 while others run */
   ThreadRecord *record;  /* its sli_record_self likewise */
-  void *watched;         /* what its end is to be told */
+  void *watched;         /* argument of the call at its end */
   unsigned held_ranks;   /* of the locks that it holds, likewise */
   bool is_done;
 } Fiber;

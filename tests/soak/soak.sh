@@ -9,7 +9,7 @@
 # A stage is cut into parts of some minutes.  What a part has counted and found
 # is kept in soak/PART beside the build; a part that is there already is not
 # run again unless slice/ has changed since.  A part that finds something
-# leaves its words in soak/PART.log.  To begin anew: rm -r soak.
+# leaves its words in soak/PART.log.  To start again: rm -r soak.
 #
 #   SOAK_SHORT=1          a hundredth of everything, kept in soak-short: shows
 #                         in minutes that each stage runs; its counts are of

@@ -90,7 +90,7 @@ child_begin (const ChildArgs *args, const char *preload, const int fds[2])
   setrlimit (RLIMIT_CORE, &no_core);
   if (preload == NULL)
     {
-      optind = 0; /* anew */
+      optind = 0; /* again */
       exit (slice_test ((int)args->n + 1, vector));
     }
   if (*preload == '\0')

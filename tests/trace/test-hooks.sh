@@ -34,7 +34,7 @@ do
   equal "threads-$threads-output" "$(cat "$work/out")" "$(cat "$work/plain")"
   times=$threads
   [ $threads = 0 ] && times=1
-  # see the client's comments; what was resized died by that
+  # see the client's comments; a resize frees the old block
   for pair in slice_alloc=5000 slice_free=5000 \
     context-alloc=4504 context-free=4004 \
     linear-alloc=4000 linear-free=4000 stack-alloc=2000 stack-free=2000 \
@@ -75,7 +75,7 @@ else
   equal sites "$sites" "$wanted"
 fi
 
-# --- modes of the library: the same is told ---
+# --- modes of the library: the recorder gets the same ---
 for options in checked debug bypass-magazines always-malloc
 do
   rm -f "$t"*

@@ -203,9 +203,9 @@ equal failed-status $? 0
 equal failed-info "$("$trace" info "$t" | awk '
   $1 == "failed" || $2 == "realloc-kept" || $2 == "realloc-free" {
     printf "%s ", $0 } $2 == "free" { print ($3 >= 1000) }')" "failed 1000 1"
-equal failed-born "$("$trace" dump "$t" | awk '$3 == "malloc" && $5 == 777 {
-  born++; own[$4] = 1 } $3 == "free" && ($4 in own) { freed++ }
-  END { print born, freed }')" "1000 1000"
+equal failed-allocs "$("$trace" dump "$t" | awk '$3 == "malloc" && $5 == 777 {
+  allocs++; own[$4] = 1 } $3 == "free" && ($4 in own) { freed++ }
+  END { print allocs, freed }')" "1000 1000"
 equal mark "$("$trace" dump "$t" | sed -n 's/.* mark \(.*\) node=.*/\1/p')" \
   'a\\b\0121 1 free 0x1 node=1'
 

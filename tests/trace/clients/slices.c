@@ -1,6 +1,6 @@
 /* slices.c - a client of all that libslice gives, with known counts
  *
- * Each thread does what worker() does: N of each kind are born and die, in
+ * Each thread does what worker() does: allocates and frees N of each kind, in
  * ways that are all to be recorded.  Prints what it has counted itself, the
  * same with and without a recorder.  The argument is the number of threads.
  *
