@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "bench.h"
+#include "latency.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static const Option options[] = {
   OPTION ("bytes", bytes, "size of the heap to build, bytes"),
   OPTION ("idle-msec", idle_msec, "length of the idle phase, ms"),
   OPTION ("seed", seed, "of the random numbers"),
+  OPTION ("bind", is_bound, "1: each thread stays on one processor"),
 };
 enum
 {
@@ -49,7 +51,7 @@ enum
 typedef struct
 {
   const char *workload;
-  bool is_json, is_checked, is_histogram, is_tiny, is_list;
+  bool is_json, is_checked, is_histogram, is_latency, is_tiny, is_list;
   Parameters given;
 } Arguments;
 
@@ -68,6 +70,7 @@ usage (FILE *out)
            "  --list          name the workloads\n"
            "  --checked       write and verify patterns, balance bytes\n"
            "  --histogram     checked, and print sizes and lifetimes\n"
+           "  --latency       percentiles of single calls instead of sums\n"
            "  --tiny          the smallest sensible run, for tests\n"
            "  --json          one JSON object instead of lines\n"
            "  --file=FILE     the trace for replay, as FILE\n",
@@ -121,6 +124,7 @@ parse_argument (const char *argument, Arguments *arguments)
     { "--json", &arguments->is_json },
     { "--checked", &arguments->is_checked },
     { "--histogram", &arguments->is_histogram },
+    { "--latency", &arguments->is_latency },
     { "--tiny", &arguments->is_tiny },
     { "--list", &arguments->is_list },
   };
@@ -167,7 +171,9 @@ run_workload (const Workload *workload, const Arguments *arguments)
 {
   static Run run; /* large: not on the stack */
   run.workload = workload;
-  run.is_observed = arguments->is_checked || arguments->is_histogram;
+  run.is_observed = arguments->is_checked || arguments->is_histogram
+                    || arguments->is_latency;
+  latency_is_on = arguments->is_latency;
   run.is_histogram = arguments->is_histogram;
   run.parameters = (Parameters){ .n_threads = 1, .n_laps = 11, .seed = 42 };
   parameters_overlay (&run.parameters, workload->defaults);
@@ -177,7 +183,9 @@ run_workload (const Workload *workload, const Arguments *arguments)
   if (run.parameters.size_max < run.parameters.size_min)
     run.parameters.size_max = run.parameters.size_min;
   workload->run (&run);
-  if (run.is_observed)
+  if (latency_is_on)
+    latency_report (&run);
+  else if (run.is_observed)
     observe_finish (&run);
   (arguments->is_json ? bench_report_json : bench_report_line) (&run);
 }
@@ -198,6 +206,12 @@ bench_run (int argc, char **argv)
           fprintf (stderr, "slice-bench: bad argument: %s\n", argv[i]);
           return EXIT_USAGE;
         }
+    }
+  if (arguments.is_latency
+      && (arguments.is_checked || arguments.is_histogram))
+    {
+      fprintf (stderr, "slice-bench: --latency goes alone\n");
+      return EXIT_USAGE;
     }
   if (arguments.is_list)
     {

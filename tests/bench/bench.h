@@ -35,6 +35,7 @@ typedef struct
   uint64_t bytes;     /* size of the heap to build */
   uint64_t idle_msec; /* how long the idle phase lasts */
   uint64_t seed;
+  uint64_t is_bound; /* each of several threads stays on one processor */
   const char *file; /* the trace to replay */
 } Parameters;
 

@@ -88,6 +88,23 @@ for threads in THREADS[1:]:
              "--batch=1000 --threads=%d" % threads),
         case("skewed-t%d" % threads, "skewed", "--threads=%d" % threads),
     ]
+# The same with each thread on a processor of its own, and pairs of threads: on
+# a busy machine the kernel else puts them on one, where no line moves.
+for threads in THREADS:
+    for name, workload in (
+            ("lifo-1000", "lifo --batch=1000"),
+            ("fifo-1000", "fifo --batch=1000"), ("skewed", "skewed"),
+            ("slice-test-512-touch", "slice-test-touch --size-max=509"),
+            ("tree", "tree --blocks=100000"), ("working-set", "working-set"),
+            ("churn", "churn")):
+        CASES.append(case(
+            "table-%s-t%d" % (name, threads), workload.split()[0],
+            " ".join(workload.split()[1:]
+                     + ["--threads=%d" % threads, "--bind=1"]),
+            without=("limit",) if name == "churn" else ()))
+    CASES.append(case("table-producer-t%d" % (2 * threads), "producer",
+                      "--batch=256 --bind=1 --threads=%d" % (2 * threads),
+                      without=("limit",)))
 CASES += [
     case("slice-test-touch", "slice-test-touch"),
     case("slice-test-literal", "slice-test-literal"),
@@ -129,6 +146,21 @@ CASES += [
          "trim_left_percent rss_grown_bytes grown_rss_over_live "
          "refilled_rss_over_live cpu_msec", **MEMORY),
 ]
+# Single calls of each workload; the clock's own cost is taken off.
+LATENCY_FIGURES = ("alloc_p9999_ns free_p9999_ns alloc_p999_ns free_p999_ns "
+                   "alloc_p99_ns free_p99_ns alloc_p50_ns free_p50_ns")
+for name, workload in (
+        ("lifo-1000", "lifo --batch=1000"), ("skewed", "skewed"),
+        ("fifo-1000-t2", "fifo --batch=1000 --threads=2 --bind=1"),
+        ("slice-test-1024-t1", "slice-test --size-max=1021"),
+        ("slice-test-1024-t2",
+         "slice-test --size-max=1021 --threads=2 --bind=1"),
+        ("server-t2", "server --threads=2 --bind=1"),
+        ("producer", "producer --bind=1"), ("tree", "tree"),
+        ("churn", "churn")):
+    CASES.append(case("latency-" + name, workload.split()[0],
+                      " ".join(workload.split()[1:]) + " --latency --laps=2",
+                      LATENCY_FIGURES, without=("limit",)))
 for count in LIVE_COUNTS:
     for name in ("live", "live-deep"):
         CASES.append(case("%s-%d" % (name, count), name,
@@ -167,6 +199,8 @@ SETS = {
     "memory": ["tree-cold", "sizes", "sizes-4k", "phases", "replay",
                "replay-compiler", "replay-interpreter", "replay-git",
                "slice-test-1024-t1"],
+    "table": [c.name for c in CASES if c.name.startswith("table-")],
+    "latency": [c.name for c in CASES if c.name.startswith("latency")],
     "scaling": [c.name for c in CASES
                 if c.workload in ("live", "live-deep")
                 or c.name.endswith(("-t1", "-t2", "-t4"))],
@@ -206,6 +240,15 @@ def main_ratios():
         for name in ("tree", "tree-cold"):
             rows.append(Ratio("%s: %s" % (name, figure), name, figure,
                               "slice", "peers"))
+    for a_case in CASES:
+        if a_case.name.startswith("table-"):
+            rows.append(Ratio(a_case.name[6:], a_case.name, "ns", "slice",
+                              "peers"))
+    for a_case in CASES:
+        if a_case.name.startswith("latency-"):
+            rows += [Ratio("%s: %s" % (a_case.name, figure), a_case.name,
+                           figure, "slice", "peers")
+                     for figure in ("alloc_p9999_ns", "free_p9999_ns")]
     rows += [
         Ratio("tree: peak RSS over live bytes", "tree", "rss_over_live",
               "slice", ""),

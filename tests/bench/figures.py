@@ -147,6 +147,37 @@ def ratio_lines(results, wanted):
                 name + ": most over least, 10^3 to 10^7 blocks", "", flat)
 
 
+def shared_nothing_lines(results):
+    """What threads that share nothing cost, as a ratio to what one costs: of
+    each contestant, the worst of the cases and which it is."""
+    cases = [name for name in results.cases
+             if name.startswith(("table-lifo", "table-fifo", "table-skewed",
+                                 "table-slice-test", "table-tree"))]
+    for threads in (2, 4):
+        pairs = [(name[:-1] + "1", name) for name in cases
+                 if name.endswith("-t%d" % threads)]
+        pairs = [pair for pair in pairs if pair[0] in results.cases]
+        if not pairs:
+            continue
+        yield ""
+        yield "%d threads that share nothing, against one (the worst)" % threads
+        for contestant in results.contestants:
+            worst = shared_nothing_worst(results, contestant, pairs)
+            if worst is not None:
+                yield "  %-46s %-16s %8.3f" % (contestant, worst[1][6:],
+                                               worst[0])
+
+
+def shared_nothing_worst(results, contestant, pairs):
+    found = []
+    for alone, together in pairs:
+        one = results.median(alone, contestant, "ns")
+        more = results.median(together, contestant, "ns")
+        if one and more:
+            found.append((more / one, together))
+    return max(found) if found else None
+
+
 def live_curve(results, name, contestant):
     """(live blocks, median net_ns) in order."""
     points = []
@@ -189,6 +220,7 @@ def report(results, reference, wanted):
     for missing in data["missing"]:
         yield "  %-18s MISSING: %s" % (missing["name"], missing["why"])
     yield from ratio_lines(results, wanted)
+    yield from shared_nothing_lines(results)
     for name in results.cases:
         yield from case_lines(results, name, reference)
 

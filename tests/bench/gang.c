@@ -10,6 +10,7 @@
 #include "bench.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 typedef struct
@@ -34,10 +35,31 @@ typedef struct
   void *data;
 } Member;
 
+/* On a busy machine the kernel often runs all threads on one processor, where
+ * they show nothing of what lines cost that move. */
+static void
+bind_to_processor (unsigned thread)
+{
+  cpu_set_t allowed, one;
+  if (sched_getaffinity (0, sizeof allowed, &allowed) != 0)
+    return;
+  unsigned wanted = thread % (unsigned) CPU_COUNT (&allowed);
+  for (int i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET (i, &allowed) && wanted-- == 0)
+      {
+        CPU_ZERO (&one);
+        CPU_SET (i, &one);
+        sched_setaffinity (0, sizeof one, &one);
+        return;
+      }
+}
+
 static void *
 member_main (void *data)
 {
   Member *member = data;
+  if (member->run->parameters.is_bound != 0)
+    bind_to_processor (member->thread);
   member->function (member->run, member->thread, member->data);
   return NULL;
 }

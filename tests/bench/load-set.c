@@ -174,71 +174,11 @@ load_set (Run *run)
 /* --- latency
  * --------------------------------------------------------------------
  *
- * The same set, each call between two readings of the tick counter.  Latencies
- * go into bins, 16 a power of two (6 % apart); the clock's own cost, the
- * median of an empty measurement, is taken off. */
-
-enum
-{
-  LATENCY_BINS_LOG2 = 4,
-  LATENCY_N_BINS = 64 << LATENCY_BINS_LOG2
-};
-
-typedef struct
-{
-  uint64_t counts[LATENCY_N_BINS];
-  uint64_t n;
-} Latencies;
-
-static struct
-{
-  Latencies alloc, free;
-} latencies[THREADS_MAX];
-
-BENCH_INLINE unsigned
-latency_bin (uint64_t ticks)
-{
-  if (ticks < 1 << LATENCY_BINS_LOG2)
-    return (unsigned) ticks;
-  unsigned power = 63 - (unsigned) __builtin_clzll (ticks);
-  return (power - LATENCY_BINS_LOG2 + 1) << LATENCY_BINS_LOG2
-         | ((unsigned) (ticks >> (power - LATENCY_BINS_LOG2))
-            & ((1 << LATENCY_BINS_LOG2) - 1));
-}
-
-static double
-latency_bin_ticks (unsigned bin)
-{
-  unsigned power = bin >> LATENCY_BINS_LOG2;
-  unsigned low = bin & ((1 << LATENCY_BINS_LOG2) - 1);
-  if (power == 0)
-    return low;
-  return (double) ((uint64_t) (low | 1 << LATENCY_BINS_LOG2) << (power - 1));
-}
+ * The same set, each call between two readings of the tick counter
+ * (latency.h).  A free and the allocation after it have a reading in common. */
 
 BENCH_INLINE void
-latency_add (Latencies *l, uint64_t ticks)
-{
-  l->counts[latency_bin (ticks)]++;
-  l->n++;
-}
-
-static double
-latency_percentile (const Latencies *l, double percent)
-{
-  double wanted = (double) l->n * percent / 100, seen = 0;
-  for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
-    {
-      seen += (double) l->counts[bin];
-      if (seen >= wanted && seen > 0)
-        return latency_bin_ticks (bin);
-    }
-  return 0;
-}
-
-BENCH_INLINE void
-latency_body (Run *run, Set *set, Latencies *of_alloc, Latencies *of_free,
-              const bool observed)
+latency_body (Run *run, Set *set, Latencies *latencies, const bool observed)
 {
   uint64_t random = set->random, n_mail = run->parameters.batch;
   for (uint64_t i = 0; i < run->parameters.n_operations; i++)
@@ -251,8 +191,8 @@ latency_body (Run *run, Set *set, Latencies *of_alloc, Latencies *of_free,
       uint64_t middle = bench_ticks ();
       void *block = bench_alloc (observed, size, 8);
       uint64_t end = bench_ticks ();
-      latency_add (of_free, middle - start);
-      latency_add (of_alloc, end - middle);
+      latency_add (&latencies->of_free, middle - start);
+      latency_add (&latencies->of_alloc, end - middle);
       *(volatile uint64_t *) block = size;
       word
           = (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
@@ -266,81 +206,20 @@ latency_body (Run *run, Set *set, Latencies *of_alloc, Latencies *of_free,
 static void
 latency_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  (void) thread;
   lap->n_pairs = run->parameters.n_operations;
-  BENCH_BODY (run, latency_body, run, state, &latencies[thread].alloc,
-              &latencies[thread].free);
-}
-
-/* The median of what two readings in a row give. */
-static double
-latency_clock_ticks (void)
-{
-  static Latencies empty;
-  for (unsigned i = 0; i < 20000; i++)
-    {
-      uint64_t start = bench_ticks ();
-      latency_add (&empty, bench_ticks () - start);
-    }
-  return latency_percentile (&empty, 50);
-}
-
-static void
-latency_report (Run *run, Latencies *sum, const char *const *names,
-                const char *series_name, double clock_ticks, double tick_nsec)
-{
-  static const double percents[] = {
-    1, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.999, 100
-  };
-  Series *series
-      = bench_add_series (run, series_name, "percent", "ns",
-                          (unsigned) (sizeof percents / sizeof *percents));
-  for (unsigned i = 0; i < sizeof percents / sizeof *percents; i++)
-    {
-      double ticks = latency_percentile (sum, percents[i]) - clock_ticks;
-      double nsec = ticks > 0 ? ticks * tick_nsec : 0;
-      bench_add_point (series, percents[i], nsec);
-      if (percents[i] == 50)
-        bench_add_value (run, names[0], nsec);
-      if (percents[i] == 99)
-        bench_add_value (run, names[1], nsec);
-      if (percents[i] == 99.9)
-        bench_add_value (run, names[2], nsec);
-      if (percents[i] == 99.99)
-        bench_add_value (run, names[3], nsec);
-    }
-}
-
-static void
-latencies_sum (Latencies *sum, const Latencies *more)
-{
-  for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
-    sum->counts[bin] += more->counts[bin];
-  sum->n += more->n;
+  BENCH_BODY (run, latency_body, run, state, latency_own ());
 }
 
 void
 load_latency (Run *run)
 {
-  static const char *const alloc_names[]
-      = { "alloc_p50_ns", "alloc_p99_ns", "alloc_p999_ns", "alloc_p9999_ns" };
-  static const char *const free_names[]
-      = { "free_p50_ns", "free_p99_ns", "free_p999_ns", "free_p9999_ns" };
-  static Latencies alloc, free;
-  double tick_nsec = bench_tick_nsec (), clock_ticks = latency_clock_ticks ();
   mail_open (run);
   bench_gang (run, &(GangWork){ .part_names = { "ns_with_clock" },
                                 .enter = set_enter,
                                 .lap = latency_lap,
                                 .leave = set_leave });
   words_free (run, mail, run->parameters.batch);
-  for (unsigned t = 0; t < run->parameters.n_threads; t++)
-    {
-      latencies_sum (&alloc, &latencies[t].alloc);
-      latencies_sum (&free, &latencies[t].free);
-    }
-  bench_add_value (run, "clock_ns", clock_ticks * tick_nsec);
-  latency_report (run, &alloc, alloc_names, "alloc_latency", clock_ticks,
-                  tick_nsec);
-  latency_report (run, &free, free_names, "free_latency", clock_ticks,
-                  tick_nsec);
+  if (!latency_is_on) /* else bench.c does it */
+    latency_report (run);
 }

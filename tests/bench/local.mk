@@ -12,6 +12,8 @@ check_LTLIBRARIES += %D%/libbench.la
 	%D%/bench.c \
 	%D%/bench.h \
 	%D%/gang.c \
+	%D%/latency.c \
+	%D%/latency.h \
 	%D%/measure.c \
 	%D%/observe.c \
 	%D%/report.c

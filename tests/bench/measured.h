@@ -8,17 +8,51 @@
 #define BENCH_MEASURED_H
 
 #include "bench.h"
+#include "latency.h"
 #include <tests/adaptors/adaptor.h>
+
+/* The observed form: either checked or measured, call by call. */
+static inline void *
+bench_alloc_observed (size_t size, size_t n_own)
+{
+  if (!latency_is_on)
+    {
+      void *block = adaptor_alloc (size);
+      observe_alloc (block, size, n_own);
+      return block;
+    }
+  Latencies *own = latency_own ();
+  uint64_t start = bench_ticks ();
+  void *block = adaptor_alloc (size);
+  __asm__ volatile("" : "+r"(block) : : "memory");
+  latency_add (&own->of_alloc, bench_ticks () - start);
+  return block;
+}
+
+static inline void
+bench_free_observed (size_t size, void *block)
+{
+  if (!latency_is_on)
+    {
+      observe_free (block, size);
+      adaptor_free (size, block);
+      return;
+    }
+  Latencies *own = latency_own ();
+  uint64_t start = bench_ticks ();
+  adaptor_free (size, block);
+  latency_add (&own->of_free, bench_ticks () - start);
+}
 
 /* The block passes through an empty instruction, so that the compiler cannot
  * remove a pair whose block is not used (as it does with malloc). */
 BENCH_INLINE void *
 bench_alloc (const bool is_observed, size_t size, size_t n_own)
 {
+  if (is_observed)
+    return bench_alloc_observed (size, n_own);
   void *block = adaptor_alloc (size);
   __asm__ volatile("" : "+r"(block) : : "memory");
-  if (is_observed)
-    observe_alloc (block, size, n_own);
   return block;
 }
 
@@ -26,8 +60,9 @@ BENCH_INLINE void
 bench_free (const bool is_observed, size_t size, void *block)
 {
   if (is_observed)
-    observe_free (block, size);
-  adaptor_free (size, block);
+    bench_free_observed (size, block);
+  else
+    adaptor_free (size, block);
 }
 
 /* Runs an always-inline body in the timed or in the observed form; the body

@@ -74,6 +74,23 @@ for workload in scratch thrash; do
     "$bench/slice-bench" --checked --tiny --threads=4 $workload
 done
 
+# Latencies of any workload: as many calls as it makes, and percentiles that
+# rise.
+for workload in fifo tree churn producer; do
+  expect 0 "latencies of $workload" "$bench/slice-bench" --tiny --latency \
+    $workload
+  expect_none "percentiles of $workload rise" "$(awk '
+    /_latency: percent/ {
+      if ($3 == last && $NF < value) print "at " $0
+      last = $3; value = $NF; n++
+    }
+    END { if (n != 28) print n " points" }' "$said")"
+done
+expect 2 "which are not checked as well" \
+  "$bench/slice-bench" --latency --checked pair
+expect 0 "threads bound to processors" \
+  "$bench/slice-bench" --tiny --threads=3 --bind=1 fifo
+
 # Can it fail?
 for fault in twice overlap misaligned null scribble; do
   expect 1 "a malloc with the fault '$fault' is caught" \
