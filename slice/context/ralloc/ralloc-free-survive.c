@@ -41,8 +41,9 @@ node_move_out (Search *search, void *to, Extension *extension,
       walk->stayed = NULL;
       walk->is_changed = true;
     }
-  /* It may lie above the walk's own top, and so take the dying tree along. */
-  if (walk != NULL && context_has_suspended ())
+  /* Where user code has run, its own or another walk's, it may lie above the
+   * walk's top, and so take the dying tree along. */
+  if (walk != NULL && (walk->has_waited || context_has_suspended ()))
     sli_free_move_outside (walk, to, extension, operation);
   else
     {

@@ -34,6 +34,7 @@ sli_free_resume (Walk *walk)
 {
   sli_tls_set_word (walk->outer);
   walk->is_changed = true;
+  walk->has_waited = true;
   __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
 }
 
@@ -155,7 +156,8 @@ sli_free_look_outside (Walk *walk)
   sli_tls_set_word (walk->outer);
 }
 
-/* A walk that user code has begun moves a node, perhaps one above itself. */
+/* A walk moves a node, perhaps one above itself.  It counts as suspended
+ * meanwhile, so what it frees moves along. */
 CONTEXT_TEXT COLD void
 sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
                        const char *operation)
@@ -165,10 +167,12 @@ sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
   walk_settle_limits (walk, walk->at);
   walk->outer = sli_tls_word ();
   sli_tls_set_word (walk);
+  __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
   sli_context_steal (to, node_of (extension->owner), extension->owner,
                      operation);
   walk->search = search; /* it knows of its own moves */
   sli_context_walks_stolen ();
+  __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
   sli_tls_set_word (walk->outer);
 }
 

@@ -72,6 +72,7 @@ struct Walk
   void *stayed;          /* the child of keep that stays and was passed last,
                             or NULL */
   bool is_changed;       /* user code ran since the walk began the list */
+  bool has_waited;       /* it was suspended, so user code has run */
   bool is_large;         /* the bins are in use: not a small tree */
   Batch leaves;
   Batch others;
@@ -92,6 +93,7 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->search.known = 0;
   walk->stayed = NULL;
   walk->is_changed = false;
+  walk->has_waited = false;
   walk->is_large = false;
   walk->leaves.n = 0;
   walk->others.n = 0;
