@@ -17,6 +17,7 @@
 #include "dispatch.h"
 #include "slab/chunk.h"
 #include "slab/slab.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/option.h"
 #include "base/trace.h"
@@ -123,6 +124,8 @@ dispatch_begin (void)
   const CheckingFallback fallback = { sli_alloc_any, sli_free_any };
   MagazineOptions options = { 0 };
 
+  assert_held (&begin_lock);
+  assert_here (!sli_dispatch.ready);
   sli_option_freeze ();
   if (tool != NULL && sli_option (SLICE_OPTION_FORCE_POOL) == 2)
     sli_annotate_begin ();
@@ -147,6 +150,10 @@ dispatch_begin (void)
   sli_magazine_begin ();
   sli_magazine_init (&options);
   sli_dispatch.is_inline = options.is_inline;
+  assert_here ((sli_dispatch.size_max == 0)
+               == (sli_dispatch.path == PATH_MALLOC));
+  assert_here (sli_dispatch.path != PATH_CHECKING
+               || sli_dispatch.mode != CHECKING_OFF);
   sli_trace_follow_hooks ();
   sli_fork_follow ();
   STORE_RELEASE (&sli_dispatch.ready, true);
@@ -242,14 +249,6 @@ malloc_alloc (size_t size, const void *site)
   return block;
 }
 
-static void *
-slab_alloc (unsigned class_index)
-{
-  void *chunk[1];
-
-  return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
-}
-
 /* malloc knows a block's size: exactly under a tool, else at least what was
  * asked for. */
 static void
@@ -321,5 +320,5 @@ sli_dispatch_alloc (size_t size, const void *site)
     return sli_magazine_alloc (SLICE_CLASS_V1 (size));
   if (sli_dispatch.path == PATH_CHECKING)
     return sli_dispatch.untraced.alloc (size, site);
-  return slab_alloc (SLICE_CLASS_V1 (size));
+  return sli_magazine_alloc_slab (SLICE_CLASS_V1 (size));
 }

@@ -12,6 +12,7 @@
 
 #include "adapt.h"
 #include "slab/slab.h"
+#include "base/check.h"
 #include "base/align.h"
 #include "base/probe.h"
 #include "port/compiler.h"
@@ -49,15 +50,29 @@ class_bytes (unsigned class_index, unsigned size)
          * sli_depot_rounds (class_index, size);
 }
 
+/* M3. */
+static bool
+accounts_are_right (const ThreadRecord *record)
+{
+  size_t bytes = 0;
+
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    if (record->caches[i].is_accounted)
+      bytes += class_bytes (i, record->caches[i].size);
+  return record->accounted_bytes == bytes;
+}
+
 COMMON_TEXT static void
 class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
 
+  assert_here (cache->is_accounted && size <= sli_depot_size_max (class_index));
   record->accounted_bytes -= class_bytes (class_index, cache->size);
   record->accounted_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
+  assert_slow (accounts_are_right (record));
   PROBE3 (magazine_resize, class_index, size, record->accounted_bytes);
 }
 
@@ -85,17 +100,23 @@ sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
+  assert_here (!cache->is_accounted);
   cache->size = 0;
   if (record->accounted_bytes + class_bytes (class_index, 0)
       > sli_record_bytes_max ())
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      if (record->caches[i].is_accounted && record->caches[i].size > 0)
-        {
-          sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
-          class_shrink (record, i, 0);
-        }
+    {
+      for (unsigned i = 1; i < N_CLASSES; i++)
+        if (record->caches[i].is_accounted && record->caches[i].size > 0)
+          {
+            sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
+            class_shrink (record, i, 0);
+          }
+      assert_here (record->accounted_bytes + class_bytes (class_index, 0)
+                   <= sli_record_bytes_max ());
+    }
   record->accounted_bytes += class_bytes (class_index, 0);
   cache->is_accounted = true;
+  assert_slow (accounts_are_right (record));
 }
 
 static void
@@ -103,8 +124,10 @@ class_unaccount (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
+  assert_here (cache->is_accounted && cache->size == 0);
   record->accounted_bytes -= class_bytes (class_index, cache->size);
   cache->is_accounted = false;
+  assert_slow (accounts_are_right (record));
 }
 
 /* Grows the magazines of a class that makes too many trips, where allowed. */
@@ -177,6 +200,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
     }
   if (magazine->n_rounds_max > n_max)
     magazine->n_rounds_max = n_max;
+  assert_here (magazine->n_rounds <= magazine->n_rounds_max);
 }
 
 /* --- ticks --------------------------------------------------------------- */

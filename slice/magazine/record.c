@@ -97,6 +97,7 @@ sli_record_show (ThreadRecord *record, unsigned class_index)
     }
   STORE (&entry->end, &magazine->slots[magazine->n_rounds_max]);
   STORE (&entry->top, &magazine->slots[magazine->n_rounds]);
+  assert_here (magazine->n_rounds <= magazine->n_rounds_max); /* M1 */
 }
 
 COMMON_TEXT void
@@ -104,10 +105,12 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
 {
   Magazine *magazine = record->caches[class_index].loaded;
 
-  if (magazine != NULL)
-    magazine->n_rounds
-        = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
-                      - magazine->slots);
+  if (magazine == NULL)
+    return;
+  magazine->n_rounds
+      = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
+                    - magazine->slots);
+  assert_here (magazine->n_rounds <= magazine->n_rounds_max); /* M1 */
 }
 
 /* A trimmer took the lowest n_taken rounds; the owner's last inline call may
@@ -121,6 +124,7 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   if (cache->n_taken == 0)
     return;
   sli_record_hide (record, class_index);
+  assert_here (cache->n_taken <= magazine->n_rounds); /* M4 */
   magazine->n_rounds -= cache->n_taken;
   memmove (&magazine->slots[1], &magazine->slots[1 + cache->n_taken],
            magazine->n_rounds * sizeof magazine->slots[0]);
@@ -305,6 +309,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   magazine_flush (loaded, kind);
   magazine_flush (previous, kind);
   quarantine_flush (cache, class_index);
+  assert_here (cache->loaded == NULL && cache->previous == NULL);
   assert_slow (sli_record_is_right (record, class_index));
 }
 
@@ -353,6 +358,7 @@ self_end (void *value)
   STORE (&slice_tls_v1, &empty_sentinel);
   self = RECORD_NONE;
   sli_lock (&sli_registry.lock);
+  assert_here (sli_registry.n_records > 0);
   link_remove (&record->link);
   STORE (&sli_registry.n_records, sli_registry.n_records - 1);
   is_last = sli_registry.n_records == 0;
@@ -437,6 +443,7 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
   Magazine *previous = cache->previous;
 
+  assert_held (&sli_registry.lock);
   if (previous != NULL)
     {
       cache->previous = NULL;
@@ -470,6 +477,8 @@ record_has_chunks (const ThreadRecord *record)
 static void
 record_flush_asleep (ThreadRecord *record)
 {
+  assert_held (&sli_registry.lock);
+  assert_here (LOAD (&record->attention) & RECORD_HELD);
   for (unsigned i = 1; i < N_CLASSES; i++)
     if (class_has_chunks (&record->caches[i]))
       {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/check.h"
 #include "port/compiler.h"
 
 enum
@@ -28,6 +29,7 @@ granuleset_stretch (unsigned first, unsigned n)
 {
   GranuleSet set = { { 0, 0 } };
 
+  assert_here (first + n <= GRANULESET_BITS);
   for (unsigned i = 0; i < 2; i++)
     {
       unsigned low = first > i * 64 ? first - i * 64 : 0;
@@ -105,6 +107,7 @@ granuleset_starts (const GranuleSet *set, unsigned n)
 {
   GranuleSet starts = *set;
 
+  assert_here (n >= 1 && n <= 64);
   /* What is followed by i neighbours, and i further on by as many. */
   for (unsigned i = 1, step; i < n; i += step)
     {
