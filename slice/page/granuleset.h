@@ -23,24 +23,26 @@ typedef struct
   uint64_t word[2]; /* bit i of the set is bit i % 64 of word i / 64 */
 } GranuleSet;
 
+/* The part of a stretch, first ... end - 1, that is in the word whose first
+ * bit is `base`. */
+static inline uint64_t
+granuleset_word (unsigned first, unsigned end, unsigned base)
+{
+  unsigned low = first > base ? first - base : 0;
+  unsigned high = end > base ? end - base : 0;
+
+  if (high > 64)
+    high = 64;
+  return low < high ? (~(uint64_t) 0 >> (64 - (high - low))) << low : 0;
+}
+
 /* The granules first ... first + n - 1; none if n is 0. */
 static inline GranuleSet
 granuleset_stretch (unsigned first, unsigned n)
 {
-  GranuleSet set = { { 0, 0 } };
-
   assert_here (first + n <= GRANULESET_BITS);
-  for (unsigned i = 0; i < 2; i++)
-    {
-      unsigned low = first > i * 64 ? first - i * 64 : 0;
-      unsigned end = first + n > i * 64 ? first + n - i * 64 : 0;
-
-      if (end > 64)
-        end = 64;
-      if (low < end)
-        set.word[i] = (~(uint64_t) 0 >> (64 - (end - low))) << low;
-    }
-  return set;
+  return (GranuleSet){ { granuleset_word (first, first + n, 0),
+                         granuleset_word (first, first + n, 64) } };
 }
 
 static inline GranuleSet
