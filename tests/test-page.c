@@ -56,6 +56,14 @@ begin_plain (void)
 }
 
 static void
+check_valid (void)
+{
+  const void *where;
+
+  g_assert_cmpstr (sli_page_check (&where), ==, NULL);
+}
+
+static void
 free_run (void *run, unsigned n_granules)
 {
   sli_page_free_run (run, n_granules, sli_os_clock_msec ());
@@ -154,8 +162,22 @@ run_check (const Run *run, unsigned key)
     }
 }
 
-/* Runs of all lengths are allocated and freed at random, and trimmed now and
- * then: none overlaps another, and those that are said to be zero are. */
+/* A run may get shorter, or longer where what is behind it is free. */
+static void
+run_resize (Run *run, unsigned n_wanted, unsigned key)
+{
+  if (!sli_page_resize_run (run->start, run->n_granules, n_wanted))
+    {
+      g_assert_cmpuint (n_wanted, >, run->n_granules);
+      return;
+    }
+  run->n_granules = n_wanted;
+  run_fill (run, key);
+}
+
+/* Runs of all lengths are allocated, resized and freed at random, and trimmed
+ * now and then: none overlaps another, those that are said to be zero are, and
+ * all invariants hold. */
 static void
 random_runs (unsigned n_turns)
 {
@@ -183,6 +205,12 @@ random_runs (unsigned n_turns)
                               run->n_granules * sli_page_granule_bytes ()));
           run_fill (run, which % 251 + 1);
         }
+      else if (test_random_below (&random, 3) == 0)
+        {
+          run_check (run, which % 251 + 1);
+          run_resize (run, 1 + test_random_below (&random, 6),
+                      which % 251 + 1);
+        }
       else
         {
           run_check (run, which % 251 + 1);
@@ -193,6 +221,8 @@ random_runs (unsigned n_turns)
         sli_page_trim_granules (0, UINT_MAX);
       if (test_random_below (&random, 100) == 0)
         sli_page_trim (0, 1);
+      if (turn % 16 == 0)
+        check_valid ();
     }
   for (unsigned i = 0; i < N; i++)
     if (runs[i].start != NULL)
