@@ -210,7 +210,7 @@ count_descending (void *const *chunks, unsigned n, const char *below,
 {
   uintptr_t first = (uintptr_t) below;
   Pair expected = { first, first - chunk_bytes };
-  unsigned i = 0;
+  unsigned i = 0, n_by_eights;
 
   /* Compares eight at a time, if the eighth is as expected: any difference
    * leaves a bit. */
@@ -228,8 +228,11 @@ count_descending (void *const *chunks, unsigned n, const char *below,
         break;
       expected -= 8 * chunk_bytes;
     }
+  n_by_eights = i;
   for (first = expected[0]; i < n && (uintptr_t) chunks[i] == first; i++)
     first -= chunk_bytes;
+  /* Eight more would have been compared at once. */
+  assert_here (i < n_by_eights + 8);
   return i;
 }
 
