@@ -326,6 +326,7 @@ test_limit_of_shards (void)
       else if (counts_of (CLASS).n_magazines != 0)
         sli_depot_flush (pop (CLASS));
       g_assert_cmpuint (counts_of (CLASS).n_chunks * 64, <=, 100000);
+      g_assert_true (sli_depot_is_valid (CLASS));
     }
   while (counts_of (CLASS).n_magazines != 0)
     sli_depot_flush (pop (CLASS));
@@ -618,6 +619,37 @@ test_trim (void)
     }
 }
 
+/* --- fragmented magazines --- */
+
+/* Looks at a magazine with one chunk in each of n stretches of 16 KiB. */
+static bool
+is_fragmented (Magazine *magazine, uintptr_t first_stretch, unsigned n)
+{
+  magazine->n_rounds = n;
+  for (unsigned i = 0; i < n; i++)
+    magazine->slots[i + 1] = (void *) ((first_stretch + i) * 16384);
+  return sli_depot_is_fragmented (magazine);
+}
+
+/* Where in memory its chunks are does not matter, but how far apart. */
+static void
+test_fragmented_anywhere (void)
+{
+  Magazine *magazine;
+
+  begin ();
+  magazine = sli_depot_new_magazine (CLASS, LARGEST);
+  g_assert_nonnull (magazine);
+  g_assert_false (is_fragmented (magazine, 0, 1));
+  g_assert_true (is_fragmented (magazine, 0, 40));
+  for (unsigned n = 1; n <= 64; n++)
+    for (uintptr_t first = 1; first < 130; first++)
+      g_assert_cmpint (is_fragmented (magazine, first, n), ==,
+                       is_fragmented (magazine, 0, n));
+  magazine->n_rounds = 0;
+  sli_depot_end_magazine (magazine);
+}
+
 /* --- threads --- */
 
 static void
@@ -746,6 +778,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/upkeep-is-rare", test_upkeep_is_rare);
   test_add_fresh ("/slice/depot/fifty-days", test_fifty_days);
   test_add_fresh ("/slice/depot/trim", test_trim);
+  test_add_fresh ("/slice/depot/fragmented-anywhere",
+                  test_fragmented_anywhere);
   test_add_fresh ("/slice/depot/threads", test_threads);
   test_add_fresh ("/slice/depot/contention", test_contention);
   return g_test_run ();

@@ -107,6 +107,7 @@ const char *
 sli_depot_check (unsigned class_index, const void **where)
 {
   const char *broken = NULL;
+  unsigned n_large = 0;
 
   for (unsigned shard = 0; broken == NULL && shard < SHARDS; shard++)
     {
@@ -116,7 +117,14 @@ sli_depot_check (unsigned class_index, const void **where)
         continue;
       sli_lock (&stack->lock);
       broken = stack_check (stack, where);
+      n_large += stack->is_large;
       sli_unlock (&stack->lock);
+    }
+  if (broken == NULL
+      && n_large != LOAD (&sli_depot_classes[class_index].n_large))
+    {
+      broken = "D4";
+      *where = &sli_depot_classes[class_index];
     }
   return broken;
 }

@@ -157,8 +157,8 @@ typedef struct
 
 void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
-/* Returns true if D1 to D3 of design chapter 10 hold for a class.  Takes its
- * locks, one at a time. */
+/* Returns true if D1 to D4 of design chapter 10 hold for a class.  Takes its
+ * locks, one at a time: with threads at work D4 may not seem to hold. */
 bool sli_depot_is_valid (unsigned class_index);
 /* The id of one that does not, and where; or NULL. */
 const char *sli_depot_check (unsigned class_index, const void **where);
