@@ -6,6 +6,7 @@
 
 #include "testmagazine.h"
 #include "magazine/adapt.h"
+#include "page/meta.h"
 
 #include <pthread.h>
 
@@ -318,6 +319,115 @@ test_consolidates_until_tick (void)
   g_assert_cmpuint (n_magazines, <=, N_A_TICK);
 }
 
+/* --- what adds up --- */
+
+/* The class is at rest: it has no magazine, and begins anew. */
+static void
+let_rest (void)
+{
+  for (int i = 0; i < (MAGAZINE_SIZES + 1) * TICKS_PER_WORKING_SET; i++)
+    tick ();
+  sli_depot_trim (0);
+}
+
+static void
+check_records (void)
+{
+  const void *where;
+
+  g_assert_cmpstr (sli_magazine_check (&where), ==, NULL);
+}
+
+/* A thread has counted as many trips as its class's stacks have seen: each is
+ * a pop, a miss or a push. */
+static void
+test_counts_each_trip (void)
+{
+  DepotCounts counts;
+
+  begin ();
+  for (unsigned n = 1; n < 20000; n = n * 2 + 1)
+    wave (CLASS, n);
+  sli_depot_count (CLASS, &counts);
+  g_assert_cmpuint (counts.n_pushes, >, 10);
+  g_assert_cmpuint (sli_record_peek ()->n_trips, ==,
+                    counts.n_pops + counts.n_misses + counts.n_pushes);
+  check_records ();
+}
+
+static void
+leave_rounds (unsigned class_index, unsigned size, unsigned n_rounds)
+{
+  Magazine *magazine = sli_depot_new_magazine (class_index, size);
+  DepotExchange exchange;
+
+  g_assert_nonnull (magazine);
+  for (unsigned i = 0; i < n_rounds; i++)
+    g_assert_cmpuint (
+        sli_slab_alloc (class_index, 1, &magazine->slots[i + 2]), ==, 1);
+  magazine->n_rounds = n_rounds;
+  sli_depot_push (magazine, UINT_MAX, &exchange);
+  g_assert_null (exchange.spare);
+}
+
+static unsigned
+least_size (unsigned class_index, unsigned n_rounds)
+{
+  unsigned size = 0;
+
+  while (sli_depot_rounds (class_index, size) < n_rounds)
+    size++;
+  return size;
+}
+
+/* Whatever magazine a thread pops: its own become as large as those rounds
+ * need, no larger, and what is loaded may hold no more than is accounted. */
+static void
+test_fits_what_it_pops (void)
+{
+  begin ();
+  for (unsigned size = 0; size < MAGAZINE_SIZES; size++)
+    for (unsigned n = 1; n <= sli_depot_rounds (CLASS, size);
+         n += test_is_slow () ? 7 : 1)
+      {
+        const ClassCache *cache;
+        void *block;
+
+        leave_rounds (CLASS, size, n);
+        block = fast_alloc (CLASS);
+        cache = &sli_record_peek ()->caches[CLASS];
+        g_assert_cmpuint (cache->size, ==, least_size (CLASS, n));
+        g_assert_cmpuint (cache->loaded->n_rounds_max, <=,
+                          sli_depot_rounds (CLASS, cache->size));
+        check_records ();
+        fast_free (CLASS, block);
+        let_rest ();
+        g_assert_cmpuint (live_chunks (), ==, 0);
+      }
+}
+
+/* Traffic that repeats, with growth and rest, needs no more metadata than it
+ * did at first: no magazine is lost. */
+static void
+test_loses_no_magazine (void)
+{
+  size_t held_bytes = 0;
+
+  begin ();
+  for (int turn = 0; turn < 40; turn++)
+    {
+      wave (CLASS, 10000);
+      sli_os_pretend_clock_msec (1000000);
+      for (int i = 0; i < 3000; i++)
+        wave (CLASS + 1, sli_depot_rounds (CLASS + 1, 0) * 3 / 2);
+      check_records ();
+      let_rest ();
+      if (turn == 0)
+        held_bytes = sli_meta_held_bytes ();
+      g_assert_cmpuint (sli_meta_held_bytes (), <=, held_bytes);
+    }
+}
+
 /* --- rest --- */
 
 /* For a working set a class that makes no trip keeps what it has. */
@@ -471,6 +581,9 @@ int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
+  test_add_fresh ("/slice/adapt/counts-each-trip", test_counts_each_trip);
+  test_add_fresh ("/slice/adapt/fits-what-it-pops", test_fits_what_it_pops);
+  test_add_fresh ("/slice/adapt/loses-no-magazine", test_loses_no_magazine);
   test_add_fresh ("/slice/adapt/grows-by-misses", test_grows_by_misses);
   test_add_fresh ("/slice/adapt/does-not-grow-without-need",
                   test_does_not_grow_without_need);

@@ -456,6 +456,9 @@ test_magazines (void)
   BREAK ("M1", cache, loaded->slots[0], loaded->slots[0] = kept[5]);
   BREAK ("M1", cache, loaded->class_index, loaded->class_index++);
   BREAK ("M4", cache, cache->n_taken, cache->n_taken = 60000);
+  BREAK ("M3", sli_record_self, sli_record_self->accounted_bytes,
+         sli_record_self->accounted_bytes++);
+  BREAK ("M3", sli_record_self, cache->size, cache->size ^= 1);
   previous = cache->previous;
   g_assert_nonnull (previous);
   BREAK ("M2", cache, previous->slots[0], previous->slots[0] = kept[5]);

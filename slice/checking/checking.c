@@ -101,10 +101,9 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
 {
   unsigned class_index = class_for (mode, record, size);
   const SizeClass *sizeclass;
+  char *chunk = sli_record_pop (record, class_index);
   uint16_t *tag;
-  char *chunk;
 
-  chunk = sli_record_pop (record, class_index);
   if (UNLIKELY (chunk == NULL))
     {
       unsigned real_class; /* class_index stays in a register */

@@ -12,8 +12,8 @@
 
 #include "adapt.h"
 #include "slab/slab.h"
-#include "base/check.h"
 #include "base/align.h"
+#include "base/check.h"
 #include "base/probe.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -50,18 +50,6 @@ class_bytes (unsigned class_index, unsigned size)
          * sli_depot_rounds (class_index, size);
 }
 
-/* M3. */
-static bool
-accounts_are_right (const ThreadRecord *record)
-{
-  size_t bytes = 0;
-
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    if (record->caches[i].is_accounted)
-      bytes += class_bytes (i, record->caches[i].size);
-  return record->accounted_bytes == bytes;
-}
-
 COMMON_TEXT static void
 class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
@@ -72,7 +60,7 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
   record->accounted_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
   cache->size_peak = (uint8_t) max_size (cache->size_peak, size);
-  assert_slow (accounts_are_right (record));
+  assert_slow (sli_adapt_is_right (record));
   PROBE3 (magazine_resize, class_index, size, record->accounted_bytes);
 }
 
@@ -116,7 +104,18 @@ sli_adapt_account (ThreadRecord *record, unsigned class_index)
     }
   record->accounted_bytes += class_bytes (class_index, 0);
   cache->is_accounted = true;
-  assert_slow (accounts_are_right (record));
+  assert_slow (sli_adapt_is_right (record));
+}
+
+bool
+sli_adapt_is_right (const ThreadRecord *record)
+{
+  size_t bytes = 0;
+
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    if (record->caches[i].is_accounted)
+      bytes += class_bytes (i, record->caches[i].size);
+  return bytes == record->accounted_bytes;
 }
 
 static void
@@ -127,7 +126,7 @@ class_unaccount (ThreadRecord *record, unsigned class_index)
   assert_here (cache->is_accounted && cache->size == 0);
   record->accounted_bytes -= class_bytes (class_index, cache->size);
   cache->is_accounted = false;
-  assert_slow (accounts_are_right (record));
+  assert_slow (sli_adapt_is_right (record));
 }
 
 /* Grows the magazines of a class that makes too many trips, where allowed. */
@@ -181,6 +180,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 {
   ClassCache *cache = &record->caches[class_index];
   unsigned n_max = sli_depot_rounds (class_index, cache->size);
+  unsigned size_before = cache->size;
 
   if (LIKELY (magazine->n_rounds_max == n_max))
     return;
@@ -201,6 +201,10 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
   if (magazine->n_rounds_max > n_max)
     magazine->n_rounds_max = n_max;
   assert_here (magazine->n_rounds <= magazine->n_rounds_max);
+  /* It has grown no more than these rounds need. */
+  assert_here (cache->size == size_before
+               || sli_depot_rounds (class_index, cache->size - 1u)
+                      < magazine->n_rounds);
 }
 
 /* --- ticks --------------------------------------------------------------- */
@@ -248,6 +252,7 @@ sli_adapt_tick (ThreadRecord *record)
     if (record->caches[i].is_accounted)
       class_tick (record, i);
   record->n_consolidate = CONSOLIDATED_MAX;
+  assert_slow (sli_adapt_is_right (record));
 }
 
 /* Returns fragmented magazines of a class to the slabs, the thread's previous

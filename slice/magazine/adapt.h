@@ -33,6 +33,10 @@ void sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index);
 void sli_adapt_fit (ThreadRecord *record, unsigned class_index,
                     Magazine *magazine);
 
+/* Returns true if accounted_bytes is what the accounted classes add up to
+ * (M3). */
+bool sli_adapt_is_right (const ThreadRecord *record);
+
 /* A tick has passed.  Classes that were idle for a working set give back all
  * they hold; those that made no trip for as long need less from now on. */
 void sli_adapt_tick (ThreadRecord *record);

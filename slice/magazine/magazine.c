@@ -171,18 +171,16 @@ COMMON_TEXT static Magazine *
 class_empty_magazine (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  Magazine *magazine, *old;
+  Magazine *magazine, *old = cache->loaded;
 
   assert_here (class_is_empty (record, class_index));
-  if (cache->loaded != NULL
-      && cache->loaded->n_rounds_max
-             >= sli_depot_rounds (class_index, cache->size))
-    return cache->loaded;
+  if (old != NULL
+      && old->n_rounds_max >= sli_depot_rounds (class_index, cache->size))
+    return old;
   magazine = sli_depot_new_magazine (class_index, cache->size);
   if (magazine == NULL)
-    return cache->loaded;
+    return old;
   /* It is gone from the record before it is gone: see record-stats.c. */
-  old = cache->loaded;
   SCHEDULE_POINT ("magazine replaced");
   STORE (&cache->loaded, magazine);
   sli_record_show (record, class_index);
@@ -293,9 +291,9 @@ class_refill (ThreadRecord *record, unsigned class_index)
 void *
 sli_magazine_alloc_slab (unsigned class_index)
 {
-  void *chunk[1];
+  void *chunk;
 
-  return sli_slab_alloc (class_index, 1, chunk + 1) == 1 ? chunk[0] : NULL;
+  return sli_slab_alloc (class_index, 1, &chunk + 1) == 1 ? chunk : NULL;
 }
 
 /* What most slow calls come to, without a call: the loaded magazine is empty

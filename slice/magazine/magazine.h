@@ -82,8 +82,7 @@ uint64_t sli_magazine_fork_lost (void);
  * from, was forked?  They may have been in the middle of a call. */
 bool sli_magazine_lost_threads (void);
 
-/* The id of an invariant that does not hold (M1, M2 and M4 of design chapter
- * 10), and where; NULL if all do.  Threads at work may make it say nonsense. */
+/* The id of an invariant that does not hold (M1 to M4 of design chapter 10), and where; NULL if all do.  Threads at work may make it say nonsense. */
 const char *sli_magazine_check (const void **where);
 /* Calls `visit` for what the threads keep, under the registry's lock: of
  * threads at work it sees what is near the truth. */

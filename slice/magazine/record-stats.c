@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "adapt.h"
 #include "magazine.h"
 #include "page/meta.h"
 #include "record.h"
@@ -188,6 +189,11 @@ sli_magazine_check (const void **where)
         {
           broken = class_check (record, i);
           *where = &record->caches[i];
+        }
+      if (broken == NULL && !sli_adapt_is_right (record))
+        {
+          broken = "M3";
+          *where = record;
         }
     }
   sli_unlock (sli_meta_lock ());

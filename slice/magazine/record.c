@@ -302,6 +302,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   ClassCache *cache = &record->caches[class_index];
   Magazine *loaded = cache->loaded, *previous = cache->previous;
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   sli_record_hide (record, class_index);
   STORE (&cache->loaded, NULL);
   STORE (&cache->previous, NULL);
@@ -444,6 +445,7 @@ class_add_rounds (ThreadRecord *record, unsigned class_index)
   Magazine *previous = cache->previous;
 
   assert_held (&sli_registry.lock);
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   if (previous != NULL)
     {
       cache->previous = NULL;

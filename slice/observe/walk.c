@@ -176,8 +176,10 @@ static const char *const invariants[] = {
   "n_rounds_max rounds",
   "D2: the stack is ordered by pushed_msec, latest first",
   "D3: n_magazines and n_chunks count the stack",
+  "D4: n_large counts the stacks of its class that are large",
   "M1: slots[0] is NULL; base <= top <= end",
   "M2: the previous magazine is of its class, and its n_rounds is true",
+  "M3: accounted_bytes is the sum of what the accounted classes may hold",
   "M4: n_taken rounds lie below what the owner may touch",
   "X1: a cached chunk is of its magazine's class, and out of its slab",
   "X2: no chunk is cached twice"
