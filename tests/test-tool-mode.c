@@ -15,6 +15,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void __sanitizer_print_stack_trace (void);
@@ -131,6 +134,27 @@ test_shown_reuses (void)
   g_assert_cmpuint (test_stats ()->held_bytes, ==, before);
 }
 
+/* A tool that reads all memory at exit, as a leak sanitizer does, must be able
+ * to: no slab has a guard. */
+static int n_protected;
+
+int
+mprotect (void *address, size_t bytes, int protection)
+{
+  n_protected += protection == PROT_NONE;
+  return (int) syscall (SYS_mprotect, address, bytes, protection);
+}
+
+static void
+test_no_guards (void)
+{
+  g_setenv ("SLICE_OPTIONS", "force-pool hardened", TRUE);
+  for (int i = 0; i < 1000; i++)
+    g_assert_nonnull (slice_alloc (2000));
+  g_assert_cmpint (sli_alloc_path (), ==, PATH_CHECKING);
+  g_assert_cmpint (n_protected, ==, 0);
+}
+
 /* The sizes are checked exactly where the tool tells them exactly; glibc's
  * malloc, which this program really has, rounds. */
 static void
@@ -169,6 +193,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
   test_add_fresh ("/slice/tool-mode/shown", test_shown);
   test_add_fresh ("/slice/tool-mode/shown-reuses", test_shown_reuses);
+  test_add_fresh ("/slice/tool-mode/no-guards", test_no_guards);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();
 }
