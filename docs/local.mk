@@ -71,6 +71,7 @@ dist_results_DATA = \
 	%D%/results/sizes.svg \
 	%D%/results/soak.txt \
 	%D%/results/summary.json \
+	%D%/results/table.txt \
 	%D%/results/threads.svg
 resultsdir = $(docdir)/results
 
