@@ -24,6 +24,7 @@
 #include "port/annotate.h"
 #include "port/os.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,12 +163,20 @@ dispatch_begin (void)
     sli_trim_thread_start ();
 }
 
+/* A thread is known by where its errno is.  The call of a signal handler that
+ * interrupts the first call would wait for itself. */
 COMMON_TEXT void
 sli_dispatch_begin_once (void)
 {
+  static int *beginner;
+
+  if (UNLIKELY (LOAD (&beginner) == &errno))
+    sli_diag_misuse (ERROR_REENTERED, "slice", NULL);
   sli_lock (&begin_lock);
+  STORE (&beginner, &errno);
   if (!LOAD_ACQUIRE (&sli_dispatch.ready))
     dispatch_begin ();
+  STORE (&beginner, NULL);
   sli_unlock (&begin_lock);
 }
 

@@ -211,6 +211,24 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
 
 /* --- calls --------------------------------------------------------------- */
 
+/* The mark could not be set: the thread is in a call, or it has no record yet.
+ * The record is made first, so that the mark covers all of a thread's first
+ * call.  Returns the record, marked; one without a thread is not. */
+static COLD ThreadRecord *
+call_begin_slowly (const ThreadRecord *record, const char *operation)
+{
+  ThreadRecord *begun;
+
+  if (LOAD (&record->call) == CALL_IN)
+    sli_record_report_reentry (operation);
+  begun = sli_record_begin ();
+  if (begun == NULL)
+    return sli_record_self;
+  if (!call_begin (begun))
+    sli_record_report_reentry (operation);
+  return begun;
+}
+
 /* Compiled once for each mode. */
 static inline __attribute__ ((always_inline)) void *
 alloc_in (CheckingMode mode, size_t size, const void *site)
@@ -219,9 +237,11 @@ alloc_in (CheckingMode mode, size_t size, const void *site)
   bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
   void *block;
 
-  if (mode != CHECKING_CHECKED && !is_traced
-      && LOAD (&record->call) == CALL_IN)
-    sli_record_report_reentry ("slice_alloc");
+  if (mode != CHECKING_CHECKED && UNLIKELY (!is_traced))
+    {
+      record = call_begin_slowly (record, "slice_alloc");
+      is_traced = record->tls != NULL;
+    }
   block = alloc_body (mode, record, size, site);
   if (is_traced)
     call_end (record);
@@ -235,9 +255,11 @@ free_in (CheckingMode mode, size_t size, void *block, const char *operation,
   ThreadRecord *record = sli_record_self;
   bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
 
-  if (mode != CHECKING_CHECKED && !is_traced
-      && LOAD (&record->call) == CALL_IN)
-    sli_record_report_reentry (operation);
+  if (mode != CHECKING_CHECKED && UNLIKELY (!is_traced))
+    {
+      record = call_begin_slowly (record, operation);
+      is_traced = record->tls != NULL;
+    }
   free_body (mode, record, size, block, operation, site);
   if (is_traced)
     call_end (record);

@@ -73,6 +73,11 @@ static ThreadRecord record_new_one, record_none;
 #define RECORD_NEW (&record_new_one)
 #define RECORD_NONE (&record_none)
 
+/* A third one, while the thread's record is made: it says that the thread is
+ * in a call, for the modes that look for calls within calls. */
+static ThreadRecord record_beginning;
+#define RECORD_BEGINNING (&record_beginning)
+
 __thread ThreadRecord *sli_record_self
     __attribute__ ((tls_model ("initial-exec"))) = RECORD_NEW;
 #define self sli_record_self
@@ -189,12 +194,17 @@ record_new (void)
     sli_os_random (&record->random, sizeof record->random);
   record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
+  /* It may allocate through slices. */
+  self = RECORD_NONE;
   if (!sli_tls_watch (record))
     {
       sli_meta_free (record, sizeof *record);
       return NULL;
     }
+  if (sli_record_options.checks_reentry)
+    record->call = CALL_IN; /* while the lock is held */
   record_register (record);
+  STORE (&record->call, CALL_NONE);
   return record;
 }
 
@@ -204,8 +214,8 @@ self_begin (void)
 {
   ThreadRecord *record;
 
-  /* sli_tls_watch() may allocate through slices: it must not recurse. */
-  self = RECORD_NONE;
+  /* What allocates through slices meanwhile must not recurse. */
+  self = sli_record_options.checks_reentry ? RECORD_BEGINNING : RECORD_NONE;
   record = record_new ();
   if (record == NULL)
     {
@@ -407,7 +417,9 @@ sli_record_init (bool is_inline, bool checks_reentry)
     record_none.fast.class_table[i]
         = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
   record_new_one.fast = record_none.fast;
+  record_beginning.fast = record_none.fast;
   record_new_one.call = record_none.call = CALL_UNKNOWN;
+  record_beginning.call = CALL_IN;
   link_init (&sli_registry.records);
   link_init (&sli_registry.orphans);
 }

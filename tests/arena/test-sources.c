@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -238,6 +239,56 @@ test_misuse_unmap (void)
   expect_error (309, "unmap of pages that are not out");
 }
 
+/* --- a signal in a first call -------------------------------------------- */
+
+static void
+alloc_in_handler (int number)
+{
+  (void) number;
+  slice_free1 (64, slice_alloc (64));
+}
+
+/* The pages that a first call needs: a signal comes in the middle of it. */
+static void *
+signalling_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  const SliceSource *pages = slice_source_builtin (SLICE_PAGES_MMAP);
+
+  (void) source;
+  raise (SIGUSR1);
+  return pages->map (pages, bytes, alignment);
+}
+
+static void
+signalling_unmap (const SliceSource *source, void *memory, size_t bytes)
+{
+  const SliceSource *pages = slice_source_builtin (SLICE_PAGES_MMAP);
+
+  (void) source;
+  pages->unmap (pages, memory, bytes);
+}
+
+static const SliceSource signalling = { .name = "signalling",
+                                        .map = signalling_map,
+                                        .unmap = signalling_unmap,
+                                        .is_zeroed = true };
+
+static void
+test_misuse_signal (gconstpointer data)
+{
+  if (g_test_subprocess ())
+    {
+      const SliceOption *mode = data;
+      signal (SIGUSR1, alloc_in_handler);
+      slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
+      slice_set_option (*mode, 1);
+      slice_set_source (&signalling);
+      slice_free1 (64, slice_alloc (64));
+      return;
+    }
+  expect_error (116, "called again before a call had ended");
+}
+
 /* --- a source whose runs adjoin ---------------------------------------- */
 
 static char *rising_next, *rising_end;
@@ -341,6 +392,10 @@ use_lies (const SliceSource *source)
   if (tlsf != NULL)
     g_assert_null (slice_tlsf_alloc (tlsf, 3 << 20));
   g_assert_cmpuint (lie.n_unmaps, >, 0);
+  slice_linear_destroy (linear);
+  slice_stack_destroy (stack);
+  slice_pool_destroy (pool);
+  slice_tlsf_destroy (tlsf);
 }
 
 /* In its own process: the warning is the last line of what it says. */
@@ -466,5 +521,11 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
   g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
+  static const SliceOption hardened = SLICE_OPTION_HARDENED;
+  static const SliceOption debug = SLICE_OPTION_DEBUG;
+  g_test_add_data_func ("/slice/sources/misuse/signal/hardened", &hardened,
+                        test_misuse_signal);
+  g_test_add_data_func ("/slice/sources/misuse/signal/debug", &debug,
+                        test_misuse_signal);
   return g_test_run ();
 }
