@@ -23,11 +23,12 @@ bytes_are (const char *bytes, size_t n, uint8_t value)
   return wrong == 0;
 }
 
-/* "debug" knows more of a block than the fault shows. */
+/* "debug" knows more of a block than the fault shows; each mode knows who freed
+ * one of malloc's. */
 _Noreturn static void
 report (ErrorNumber number, const char *operation, BlockFacts facts)
 {
-  if (sli_checking.mode == CHECKING_DEBUG)
+  if (sli_checking.mode == CHECKING_DEBUG || number == ERROR_NOT_A_BLOCK)
     facts.sites = sli_block_check_sites (facts.address);
   sli_diag_misuse (number, operation, &facts);
 }
