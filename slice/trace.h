@@ -21,6 +21,7 @@
 #ifndef SLICE_TRACE_H
 #define SLICE_TRACE_H
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ extern void slice_trace_line_v1 (const char *file_line) __attribute__ ((weak));
  * Threads: any; each has its own scopes.  Scopes nest, 16 deep.
  * Cost: without the recorder one load and one test.
  */
-static inline void
+static __inline__ void
 slice_trace_scope_begin (const char *name)
 {
   if (slice_trace_scope_begin_v1 != NULL)
@@ -59,7 +60,7 @@ slice_trace_scope_begin (const char *name)
 }
 
 /** Ends the innermost scope of that name, and those that began within it. */
-static inline void
+static __inline__ void
 slice_trace_scope_end (const char *name)
 {
   if (slice_trace_scope_end_v1 != NULL)
@@ -67,7 +68,7 @@ slice_trace_scope_end (const char *name)
 }
 
 /** Marks a point in time, which the dump shows. */
-static inline void
+static __inline__ void
 slice_trace_mark (const char *name)
 {
   if (slice_trace_mark_v1 != NULL)
@@ -103,7 +104,7 @@ extern SliceTraceLine *const __stop_slice_trace_lines[]
 # pragma clang diagnostic pop
 #endif
 
-static inline void
+static __inline__ void
 slice_trace_line_count (SliceTraceLine *line, size_t bytes)
 {
   __atomic_fetch_add (&line->n_calls, 1, __ATOMIC_RELAXED);
@@ -132,16 +133,16 @@ slice_trace_line_count (&slice_trace_here_, (bytes));                         \
  *
  * @param file  the stream; not NULL
  */
-static inline void
+static __inline__ void
 slice_trace_print_lines (FILE *file)
 {
   SliceTraceLine *const *at = __start_slice_trace_lines;
   SliceTraceLine *const *end = __stop_slice_trace_lines;
+
   for (; at != NULL && at < end; at++)
     if ((*at)->n_calls > 0)
-      fprintf (
-          file, "%10llu %12llu  %s (%s)\n", (unsigned long long)(*at)->n_calls,
-          (unsigned long long)(*at)->bytes, (*at)->place, (*at)->function);
+      fprintf (file, "%10" PRIu64 " %12" PRIu64 "  %s (%s)\n", (*at)->n_calls,
+               (*at)->bytes, (*at)->place, (*at)->function);
 }
 
 /* Each argument is evaluated once, before the call is counted. */
