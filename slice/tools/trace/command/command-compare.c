@@ -49,9 +49,14 @@ command_measure (const char *command)
       execl ("/bin/sh", "sh", "-c", command, (char *)NULL);
       _exit (TOOL_NOT_RUN);
     }
-  if (wait4 (pid, &status, 0, &usage) < 0 || !WIFEXITED (status)
-      || WEXITSTATUS (status) != 0)
-    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed", command);
+  if (wait4 (pid, &status, 0, &usage) < 0)
+    sli_tool_exit (TOOL_NOT_RUN, "wait4: %s", strerror (errno));
+  if (WIFSIGNALED (status))
+    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (signal %d)",
+                   command, WTERMSIG (status));
+  if (WEXITSTATUS (status) != 0)
+    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (status %d)",
+                   command, WEXITSTATUS (status));
   return (Measured){ (double)usage.ru_utime.tv_sec
                          + (double)usage.ru_utime.tv_usec * 1e-6
                          + (double)usage.ru_stime.tv_sec

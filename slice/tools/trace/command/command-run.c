@@ -82,7 +82,7 @@ stage_file (Stages *stages, int file, int source, const char *what,
       && is_newer (stages->file[file], stages->file[source]))
     sli_tool_bad_input ();
   else if (code != TOOL_OK && source >= 0)
-    sli_tool_exit (code, "%s did not succeed", what);
+    sli_tool_exit (code, "%s did not succeed (status %d)", what, code);
   return code;
 }
 
