@@ -75,7 +75,10 @@ page_tests = \
 %C%_test_source_LDADD = $(page_test_libs)
 %C%_test_granuleset_LDADD = $(page_test_libs)
 
-slab_tests = %D%/test-slab
+slab_tests = \
+	%D%/test-one-thread \
+	%D%/test-slab
+%C%_test_one_thread_LDADD = $(slab_test_libs)
 %C%_test_slab_LDADD = $(slab_test_libs)
 
 depot_tests = %D%/test-depot
