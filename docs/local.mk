@@ -6,6 +6,7 @@
 
 dist_doc_DATA += \
 	%D%/hacking.md \
+	%D%/platforms.md \
 	%D%/slice-trace.schema.json
 
 dist_man_MANS += %D%/man/slice.7 %D%/man/slice-errors.7 \
@@ -82,6 +83,8 @@ EXTRA_DIST += %D%/doxygen-filter.awk %D%/groups.dox
 # For who packages it: Debian's folder, to be copied to the top.
 debian = %D%/packaging/debian
 EXTRA_DIST += \
+	%D%/packaging/meson/meson.build \
+	%D%/packaging/meson/slice/meson.build \
 	$(debian)/changelog \
 	$(debian)/control \
 	$(debian)/copyright \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # installcheck-packages.sh - programs that find the installed library by
-# pkg-config, CMake and Meson, and the one in the build tree by pkg-config
+# pkg-config, CMake and Meson, the sources as a subproject of Meson, and the one in the build tree by pkg-config
 #
 # Wants pkgconfigdir, libdir and includedir, and INSTALLCHECK_DESTDIR if they
 # lie below that.  An installation below a DESTDIR is a moved one: CMake must
@@ -13,6 +13,7 @@
 : "${PKG_CONFIG:=pkg-config}" "${INSTALLCHECK_DESTDIR=}"
 DESTDIR=$INSTALLCHECK_DESTDIR
 clients=$(cd "$top_srcdir/tests/clients" && pwd)
+sources=$(cd "$top_srcdir" && pwd)
 uninstalled=$(cd "$top_builddir" && pwd)/slice/packaging
 cd "$temporary" || exit 99
 export CC # CMake and Meson take it from there
@@ -151,6 +152,33 @@ if command -v meson > /dev/null 2>&1 && command -v ninja > /dev/null 2>&1; then
   expect_none "Meson: a program" "$(meson_client)"
 else
   skip "Meson: a program" "no meson or no ninja"
+fi
+
+# The sources as a subproject, with meson.build on top of them.
+meson_subproject ()
+{
+  rm -rf meson-parent
+  mkdir -p meson-parent/subprojects/slice
+  cp -R "$sources/slice" meson-parent/subprojects/slice
+  cp -R "$sources/docs/packaging/meson/." meson-parent/subprojects/slice
+  cp "$clients/client.c" meson-parent
+  cat > meson-parent/meson.build << 'END'
+project ('parent', 'c')
+slice = subproject ('slice').get_variable ('slice_dep')
+executable ('client', 'client.c', dependencies : slice)
+END
+  if ! meson setup meson-sub meson-parent > said 2>&1 \
+     || ! meson compile -C meson-sub >> said 2>&1; then
+    tail -n 40 said
+    return
+  fi
+  grep 'warning: ' said
+  (unset LD_LIBRARY_PATH; runs meson-sub/client '^slice ')
+}
+if command -v meson > /dev/null 2>&1 && command -v ninja > /dev/null 2>&1; then
+  expect_none "Meson: a subproject" "$(meson_subproject)"
+else
+  skip "Meson: a subproject" "no meson or no ninja"
 fi
 
 # Can it fail?

@@ -25,7 +25,7 @@
 #ifdef HAVE_LINUX_MEMBARRIER_H
 # include <linux/membarrier.h>
 #endif
-#if defined __linux__ && defined SYS_futex
+#if defined HAVE_LINUX_FUTEX_H && defined SYS_futex
 # include <linux/futex.h>
 # define HAS_FUTEX 1
 #else
