@@ -111,6 +111,15 @@ misuses ()
   done
 }
 
+# c89 COMPILER: what it says of the program of one header in C89.  Clang counts
+# <stdbool.h>'s bool as an extension.
+c89 ()
+{
+  case $1 in *clang*) extensions=-Wno-c99-extensions ;; *) extensions= ;; esac
+  (flags="$flags $extensions"
+   each_way "$1" c c89 "$temporary/alone.c")
+}
+
 # all COMPILER LANGUAGE STANDARDS
 all ()
 {
@@ -123,6 +132,10 @@ all ()
     alone "$header"
     expect_none "$1, $2: <$header> alone" \
       "$(each_way "$1" "$2" "$3" "$temporary/alone.c")"
+    case $2:$header in
+    c:*/gslice.h) ;; # GLib's headers are no C89
+    c:*) expect_none "$1, C89: <$header> alone" "$(c89 "$1")" ;;
+    esac
   done
   expect_none "$1, $2: typed macros check the type" \
     "$(misuses "$1" "$2" "$3")"
