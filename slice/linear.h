@@ -309,14 +309,16 @@ slice_linear_grow_char (SliceLinear *linear, char c)
  * misuse (305). */
 SLICE_API void slice_linear_shrink (SliceLinear *linear, size_t size);
 
-/** The growing object, NULL if there is none; it may still move.
+/** The growing object, NULL if there is none, or if it has no bytes yet and the
+ * arena no block; it may still move.
  * @param size  receives its size; may be NULL */
 SLICE_API void *slice_linear_growing (const SliceLinear *linear, size_t *size);
 
 /** Finishes the growing object, which becomes an object like any other.
  *
- * @param size  receives its size; may be NULL
- * @return      the object; if nothing has grown, an object of size 1
+ * @param size  receives the bytes that have grown, 0 if none; may be NULL
+ * @return      the object; if nothing has grown, a new object of 1 byte (its
+ *              *size is 0), or NULL without memory
  */
 SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
 
