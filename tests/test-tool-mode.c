@@ -152,7 +152,10 @@ test_no_guards (void)
   for (int i = 0; i < 1000; i++)
     g_assert_nonnull (slice_alloc (2000));
   g_assert_cmpint (sli_alloc_path (), ==, PATH_CHECKING);
-  g_assert_cmpint (n_protected, ==, 0);
+  if (strcmp (sli_os_memory_tool (), "sanitizer") == 0)
+    g_assert_cmpint (n_protected, ==, 0);
+  else /* valgrind knows what can be read */
+    g_assert_cmpint (n_protected, >, 0);
 }
 
 /* The sizes are checked exactly where the tool tells them exactly; glibc's
