@@ -110,12 +110,10 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
 {
   Magazine *magazine = record->caches[class_index].loaded;
 
-  if (magazine == NULL)
-    return;
-  magazine->n_rounds
-      = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
-                    - magazine->slots);
-  assert_here (magazine->n_rounds <= magazine->n_rounds_max); /* M1 */
+  if (magazine != NULL)
+    magazine->n_rounds
+        = (uint32_t) (LOAD (&record->fast.entries[class_index].top)
+                      - magazine->slots);
 }
 
 /* A trimmer took the lowest n_taken rounds; the owner's last inline call may
