@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "testlib.h"
+#include "testprocessor.h"
 #include "teststats.h"
 #include "alloc/alloc.h"
 #include "port/os.h"
@@ -134,6 +135,27 @@ test_shown_reuses (void)
   g_assert_cmpuint (test_stats ()->held_bytes, ==, before);
 }
 
+/* The depot writes to the blocks of a processor that frees for another, but not
+ * to those that a tool knows to be free: it would report that. */
+static void
+test_shown_one_way (void)
+{
+  enum { N = 5000, LAPS = 5 };
+  static void *blocks[N];
+
+  sli_shard_pretend (pretended_processor);
+  g_setenv ("SLICE_OPTIONS", "force-pool=2", TRUE);
+  for (int lap = 0; lap < LAPS; lap++)
+    {
+      processor = 1;
+      for (int i = 0; i < N; i++)
+        blocks[i] = slice_alloc (64);
+      processor = 0;
+      for (int i = 0; i < N; i++)
+        slice_free1 (64, blocks[i]);
+    }
+}
+
 /* A tool that reads all memory at exit, as a leak sanitizer does, must be able
  * to: no slab has a guard. */
 static int n_protected;
@@ -196,6 +218,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/tool-mode/forced", test_forced);
   test_add_fresh ("/slice/tool-mode/shown", test_shown);
   test_add_fresh ("/slice/tool-mode/shown-reuses", test_shown_reuses);
+  test_add_fresh ("/slice/tool-mode/shown-one-way", test_shown_one_way);
   test_add_fresh ("/slice/tool-mode/no-guards", test_no_guards);
   test_add ("/slice/tool-mode/exact-size", test_exact_size);
   return g_test_run ();

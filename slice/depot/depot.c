@@ -27,6 +27,7 @@
 #include "base/check.h"
 #include "base/option.h"
 #include "base/probe.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 #include "port/shard.h"
@@ -161,7 +162,7 @@ class_chunks_max (unsigned class_index)
  * give its copy up, which costs twice as much as to fetch a line that only
  * this one has.  A prefetch for writing does not do it; so a byte is written,
  * as it is.  It takes 1.7 ns a block here, hence only where magazines go one
- * way. */
+ * way.  A tool that is shown the blocks would report it. */
 COMMON_TEXT static void
 magazine_own_lines (Magazine *magazine)
 {
@@ -188,7 +189,8 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
    * are allocated to one thread again. */
   exchange->is_remote = sli_last_allocator_is_remote (
       class_index, magazine->n_rounds, magazine->slots + 1);
-  if (UNLIKELY (LOAD (&stack->feeds_others)) && !exchange->is_remote)
+  if (UNLIKELY (LOAD (&stack->feeds_others)) && !exchange->is_remote
+      && !sli_annotate_is_on ())
     magazine_own_lines (magazine);
   exchange->contended = stack_lock (stack);
   now_msec = sli_os_clock_msec ();
