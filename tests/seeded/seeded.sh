@@ -12,7 +12,8 @@
 # tests.  Without a fault every stage must pass.
 #
 # All faults are built in once; the environment chooses the one that is on
-# (fault.c).  Limits are of processor time: a slow day finds nothing.
+# (fault.c).  A stage that passes does so in seconds; with a fault it may take
+# all of a processor, or sleep for ever.
 #
 # SPDX-License-Identifier: MIT
 
@@ -112,11 +113,15 @@ run_stage ()
   export SEEDED_FAULT
   ulimit -S -t 600
   case $1 in
-  schedule) "$temporary/schedule" --schedules=1500 ;;
-  misuse) "$temporary/misuse" ;;
-  misuse-*) "$temporary/misuse" --case="${1#*-}" ;;
-  *) "$temporary/test-$1" --tap ;;
-  esac > "$temporary/said" 2>&1
+  schedule) set -- schedule --schedules=1500 ;;
+  misuse) set -- misuse ;;
+  misuse-*) set -- misuse --case="${1#*-}" ;;
+  *) set -- "test-$1" --tap ;;
+  esac
+  program=$1
+  shift
+  # The signal goes to all of its children too.
+  timeout -s KILL 120 "$temporary/$program" "$@" > "$temporary/said" 2>&1
 )
 
 # Every stage passes.
