@@ -20,6 +20,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/linear/linear-string.c \
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \
+	%D%/pool/pool-map.c \
 	%D%/pool/pool-plain.c \
 	%D%/pool/pool-track.c \
 	%D%/pool/pool.c \

@@ -228,7 +228,7 @@ run_waves (const SlicePoolOptions *options, guint n)
 static void
 test_waves (void)
 {
-  static const size_t sizes[] = { 8, 24, 200, 3000 };
+  static const size_t sizes[] = { 8, 24, 56, 200, 3000 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (unsigned alignment = 0; alignment <= 64; alignment += 64)
       {
@@ -236,6 +236,12 @@ test_waves (void)
             = { .object_bytes = sizes[s], .alignment = alignment };
         guint n = sizes[s] > 1000 ? 2000 : 20000;
         run_waves (&options, n);
+        /* Blocks that lie anywhere. */
+        CountingSource counting;
+        counting_source_init (&counting);
+        options.arena.source = &counting.source;
+        run_waves (&options, n);
+        options.arena.source = NULL;
         /* So that there is little memory for the pool's own lists. */
         size_t chunk = sizes[s] + alignment + (is_annotated () ? 24 : 0);
         options.arena.limit_bytes = n * chunk + n * chunk / 8 + 200000;
@@ -622,6 +628,38 @@ free_many_twice (void)
   expect_error (number, text);                                                \
  }
 
+/* So are addresses at which no object starts.  Enough are freed in random
+ * order for the pool's map of its blocks. */
+static void
+free_many_and (size_t size, bool is_foreign, size_t offset)
+{
+  enum
+  {
+    N = 60000
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (size);
+  SlicePool *other = slice_pool_new_plain (size);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  shuffle (objects, N);
+  char *bad = objects[N - 1];
+  if (is_foreign)
+    for (int i = 0; i < N; i++)
+      bad = slice_pool_alloc (other);
+  for (int i = 0; i < N / 2; i++)
+    slice_pool_free (pool, objects[i]);
+  slice_pool_free (pool, bad + offset);
+  for (int i = N / 2; i < N - 1; i++)
+    slice_pool_free (pool, objects[i]);
+}
+
+MISUSE (foreign_moved, 321, "is not of this pool", free_many_and (24, 1, 0))
+MISUSE (interior_moved, 322, "8 bytes inside an object of 24",
+        free_many_and (24, 0, 8))
+MISUSE (unaligned_moved, 322, "1 bytes inside an object of 64",
+        free_many_and (64, 0, 1))
+
 MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
 MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 0))
 MISUSE (twice_later, 320, "is free already",
@@ -723,6 +761,12 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);
   g_test_add_func ("/slice/pool/misuse/twice-small", test_misuse_twice_small);
   g_test_add_func ("/slice/pool/misuse/twice-moved", test_misuse_twice_moved);
+  g_test_add_func ("/slice/pool/misuse/foreign-moved",
+                   test_misuse_foreign_moved);
+  g_test_add_func ("/slice/pool/misuse/interior-moved",
+                   test_misuse_interior_moved);
+  g_test_add_func ("/slice/pool/misuse/unaligned-moved",
+                   test_misuse_unaligned_moved);
   g_test_add_func ("/slice/pool/misuse/twice-later-small",
                    test_misuse_twice_later_small);
   g_test_add_func ("/slice/pool/misuse/twice-checked",

@@ -202,6 +202,7 @@ tracks_make (SlicePool *pool)
   if (pool->has_tracks)
     return true;
   pool->has_tracks = true;
+  sli_pool_index_init (pool);
   for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
     if (!sli_pool_track_block (pool, sli_chain_block (chain, i)))
       {
@@ -233,27 +234,62 @@ plain_spill (SlicePool *pool, void *object)
   pool->spilt = words;
 }
 
-/* Sets the bit of a chunk; false: there is no memory for the bits.  Reports
- * misuse that the free did not find. */
-static inline bool
-track_set_free (SlicePool *pool, Track *track, const char *object)
+/* Reports an address at which no chunk of its block starts, or which has no
+ * block. */
+COLD static _Noreturn void
+report_no_chunk (const SlicePool *pool, const void *object)
 {
-  /* Blocks are at most 1 GiB, and division is faster in 32 bits. */
-  uint32_t offset = (uint32_t) (object - track->start);
-  uint32_t chunk = (uint32_t) pool->chunk_bytes;
-  uint32_t index = offset / chunk;
-  if (UNLIKELY (offset % chunk != 0))
-    sli_pool_report_interior (pool, object, offset % chunk);
+  const Track *track = sli_pool_track_of (pool, object);
+  if (track == NULL)
+    sli_pool_report_foreign (pool, object);
+  size_t offset = (size_t) ((const char *) object - track->start);
+  sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
+}
+
+/* The track of an address in no order.  It has bits; NULL: there is no memory
+ * for them. */
+static inline Track *
+track_with_bits (SlicePool *pool, const void *object)
+{
+  Track *track = sli_pool_map_find (pool, object);
+  if (UNLIKELY (track == NULL))
+    sli_pool_report_foreign (pool, object);
   if (UNLIKELY (track->live == NULL)
       && !sli_pool_track_make_bits (pool, track))
-    return false;
-  uint64_t *word = &track->live[index / 64];
-  uint64_t bit = UINT64_C (1) << (index % 64);
-  if (UNLIKELY ((*word & bit) != 0))
-    sli_pool_report_twice (pool, object);
-  *word |= bit;
-  track->n_free++;
-  return true;
+    return NULL;
+  return track;
+}
+
+/* Moves addresses of one block to its bits, from the first of n on, up to one
+ * that is not of this block; the result is their number, at least 1.  Reports
+ * misuse that the free did not find.  The members are read first, as the
+ * compiler cannot know that the bits are none of them. */
+static inline size_t
+run_flush (const SlicePool *pool, const Track *track, void *const *objects,
+           size_t n)
+{
+  uintptr_t start = (uintptr_t) track->start;
+  size_t n_chunks = track->n_chunks;
+  uint64_t *bits = track->live;
+  size_t inverse = pool->chunk_inverse;
+  unsigned shift = pool->chunk_shift;
+  size_t i = 0;
+  do
+    {
+      uintptr_t offset = (uintptr_t) objects[i] - start;
+      size_t index = sli_pool_index (offset, inverse, shift);
+      if (index >= n_chunks)
+        break;
+      uint64_t old = bits[index / 64];
+      uint64_t new = old | UINT64_C (1) << (index % 64);
+      bits[index / 64] = new;
+      if (UNLIKELY (new == old))
+        sli_pool_report_twice (pool, objects[i]);
+    }
+  while (++i < n);
+  if (UNLIKELY (i == 0))
+    report_no_chunk (pool, objects[0]);
+  return i;
 }
 
 /* Moves the n oldest addresses from the stack to the bits. */
@@ -261,30 +297,26 @@ static void
 stack_flush (SlicePool *pool, size_t n)
 {
   SlicePoolV1 *head = &pool->head;
-  size_t n_left = (size_t) (head->top - head->bottom) - n;
-  Track none = { 0 };
-  Track *track = &none;
+  void **next = head->bottom;
+  void **end = next + n;
   pool->n_spilt += n;
   pool->first_free = 0;
-  for (size_t i = 0; i < n; i++)
+  while (next < end)
     {
-      void *object = head->bottom[i];
-      if (!sli_track_has (pool, track, object))
+      Track *track = track_with_bits (pool, *next);
+      if (UNLIKELY (track == NULL))
         {
-          track = sli_pool_track_of (pool, object);
-          if (UNLIKELY (track == NULL))
-            sli_pool_report_foreign (pool, object);
+          plain_spill (pool, *next++);
+          continue;
         }
-      if (UNLIKELY (!track_set_free (pool, track, object)))
-        plain_spill (pool, object);
-      else if (UNLIKELY (track->n_free == track->n_chunks)
-               && !pool->keeps_blocks)
-        {
-          block_retire (pool, track);
-          track = &none;
-        }
+      size_t n_run = run_flush (pool, track, next, (size_t) (end - next));
+      next += n_run;
+      track->n_free += (uint32_t) n_run;
+      if (UNLIKELY (track->n_free == track->n_chunks) && !pool->keeps_blocks)
+        block_retire (pool, track);
     }
-  memmove (head->bottom, head->bottom + n, n_left * sizeof (void *));
+  size_t n_left = (size_t) (head->top - end);
+  memmove (head->bottom, end, n_left * sizeof (void *));
   head->top = head->bottom + n_left;
 }
 
@@ -351,9 +383,12 @@ pool_cut (SlicePool *pool)
   if (n > n_most + 1)
     n = n_most + 1;
   char *first = pool->cut_at;
-  for (size_t i = n - 1; i > 0; i--)
-    *pool->head.top++ = first + i * chunk;
-  pool->cut_at = first + n * chunk;
+  char *end = first + n * chunk;
+  void **top = pool->head.top;
+  for (char *at = end - chunk; at > first; at -= chunk)
+    *top++ = at;
+  pool->head.top = top;
+  pool->cut_at = end;
   pool->n_cut += n;
   assert_here (pool->cut_at <= pool->cut_end);
   return first;

@@ -95,6 +95,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
            (pool->n_tracks - rank) * sizeof (Track));
   pool->tracks[rank] = track;
   pool->n_tracks++;
+  sli_pool_map_expire (pool);
   assert_here (pool->n_tracks <= pool->n_tracks_room);
   return true;
 }
@@ -124,6 +125,7 @@ sli_pool_track_block_gone (SlicePool *pool, Block block)
     return;
   track_end (pool, track);
   pool->n_tracks--;
+  sli_pool_map_expire (pool);
   size_t n_above = pool->n_tracks - (size_t) (track - pool->tracks);
   memmove (track, track + 1, n_above * sizeof (Track));
 }
@@ -158,6 +160,7 @@ sli_pool_track_fini (SlicePool *pool)
   pool->n_tracks = 0;
   pool->n_tracks_room = 0;
   pool->first_free = 0;
+  sli_pool_map_fini (pool);
 }
 
 size_t
@@ -172,7 +175,8 @@ sli_pool_track_n_chunks (const SlicePool *pool)
 size_t
 sli_pool_track_bytes (const SlicePool *pool)
 {
-  size_t bytes = pool->n_tracks_room * sizeof (Track);
+  size_t bytes = pool->n_tracks_room * sizeof (Track)
+                 + pool->map.n_room * sizeof (uint32_t);
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     if (pool->tracks[i].live != NULL)
       bytes += live_bytes (&pool->tracks[i]);

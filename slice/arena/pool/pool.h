@@ -1,6 +1,6 @@
 /* pool.h - inside a pool
  *
- * Layer: arena: shared by pool.c, pool-plain.c and pool-track.c.
+ * Layer: arena: shared by pool.c, pool-map.c, pool-plain.c and pool-track.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,6 +8,11 @@
 #define SLI_ARENA_POOL_POOL_H
 
 #include "arena/bump.h"
+
+enum
+{
+  POOL_PAGE_BYTES = 4096 /* of the map from addresses to blocks */
+};
 
 /* What a tracked pool knows of a block, in use or spare. */
 typedef struct
@@ -25,6 +30,18 @@ typedef struct
                              stack, and only n_free is kept beside */
   uint32_t n_free;        /* plain: bits that are set */
 } Track;
+
+/* Which track lies at a page; made anew when it is worth it. */
+typedef struct
+{
+  uint32_t *tracks; /* for each page the last track that starts at or before
+                       the page's start */
+  uintptr_t low;    /* start of the first page */
+  size_t n_pages; /* 0: there is no map */
+  size_t n_room;
+  size_t n_missed;  /* searches since the tracks changed */
+  bool is_old;      /* the tracks have changed */
+} PoolMap;
 
 /* A chunk of a tracked pool:
  *
@@ -67,6 +84,9 @@ struct SlicePool
   uint32_t n_tracks;
   uint32_t n_tracks_room;
   uint32_t first_free; /* plain: no track before has bits that are set */
+  size_t chunk_inverse; /* plain, with tracks: see sli_pool_index() */
+  unsigned chunk_shift;
+  PoolMap map;
   BlockChain chain;
 };
 
@@ -134,6 +154,20 @@ sli_track_has (const SlicePool *pool, const Track *track, const void *address)
          < track->n_chunks * pool->chunk_bytes;
 }
 
+/* The number of the chunk at an offset; without a division, which would take
+ * longer than all else that happens to the address.  A chunk is an odd number
+ * times a power of two: the offset is divided by the one by a multiplication
+ * with its inverse, modulo the word, by the other by a rotation.  Of all
+ * offsets only the first n multiples of a chunk become less than n, so the
+ * result is also the test whether a chunk starts there. */
+static inline size_t
+sli_pool_index (size_t offset, size_t inverse, unsigned shift)
+{
+  size_t product = offset * inverse;
+  unsigned bits = 8 * sizeof (size_t);
+  return product >> shift | product << (-shift & (bits - 1));
+}
+
 /* The track of the block that the address lies in; NULL: none. */
 static inline Track *
 sli_pool_track_of (const SlicePool *pool, const void *address)
@@ -144,6 +178,39 @@ sli_pool_track_of (const SlicePool *pool, const void *address)
   Track *track = &pool->tracks[rank - 1];
   return sli_track_has (pool, track, address) ? track : NULL;
 }
+
+/* --- pool-map.c: the same for many addresses in no order ----------------- */
+
+Track *sli_pool_map_find_slow (SlicePool *pool, const void *address);
+
+/* The track of the block that the address lies in.  If it lies in no block the
+ * result is NULL or any track: sli_pool_index() tells. */
+static inline Track *
+sli_pool_map_find (SlicePool *pool, const void *address)
+{
+  const PoolMap *map = &pool->map;
+  size_t page = ((uintptr_t) address - map->low) / POOL_PAGE_BYTES;
+  if (UNLIKELY (page >= map->n_pages))
+    return sli_pool_map_find_slow (pool, address);
+  Track *track = &pool->tracks[map->tracks[page]];
+  const Track *last = pool->tracks + pool->n_tracks - 1;
+  while (track < last && (uintptr_t) track[1].start <= (uintptr_t) address)
+    track++;
+  return track;
+}
+
+/* The tracks have changed. */
+static inline void
+sli_pool_map_expire (SlicePool *pool)
+{
+  pool->map.n_pages = 0;
+  pool->map.is_old = true;
+}
+
+void sli_pool_map_fini (SlicePool *pool);
+
+/* Prepares sli_pool_index(). */
+void sli_pool_index_init (SlicePool *pool);
 
 /* Gives a track of a plain pool its bits, none of them set; false: no
  * memory. */

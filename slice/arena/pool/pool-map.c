@@ -1,0 +1,134 @@
+/* pool-map.c - from an address to the block that it lies in
+ *
+ * Layer: arena.  A search through the blocks of a pool takes a hundred
+ * instructions in a large one.  When many addresses in no order are sought, a
+ * map of the pages is made: it takes 4 bytes a page.
+ *
+ * Design: section 8.4.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "pool.h"
+
+#include "port/compiler.h"
+
+enum
+{
+  /* The map is made for this many pages a page of the pool's at most: the
+   * blocks may lie far apart. */
+  SPARSE_MAX = 4,
+
+  /* And when so many searches have gone without it that they took as long:
+   * an entry takes 4 instructions, a search some 60. */
+  PAGES_A_SEARCH = 16
+};
+
+void
+sli_pool_index_init (SlicePool *pool)
+{
+  size_t chunk = pool->chunk_bytes;
+  unsigned shift = (unsigned) __builtin_ctzl (chunk);
+  size_t odd = chunk >> shift;
+  size_t inverse = odd; /* right in the low 3 bits; each step doubles them */
+  for (int i = 0; i < 5; i++)
+    inverse *= 2 - odd * inverse;
+  pool->chunk_inverse = inverse;
+  pool->chunk_shift = shift;
+}
+
+void
+sli_pool_map_fini (SlicePool *pool)
+{
+  PoolMap *map = &pool->map;
+  if (map->tracks != NULL)
+    sli_chain_table_free (&pool->chain, map->n_room * sizeof (uint32_t),
+                          map->tracks);
+  *map = (PoolMap) { .tracks = NULL };
+}
+
+/* Makes room for the pages; false: there is no memory. */
+static bool
+map_has_room (SlicePool *pool)
+{
+  PoolMap *map = &pool->map;
+  if (map->n_pages <= map->n_room)
+    return map->tracks != NULL;
+  size_t n = map->n_pages + map->n_pages / 2;
+  if (map->tracks != NULL)
+    sli_chain_table_free (&pool->chain, map->n_room * sizeof (uint32_t),
+                          map->tracks);
+  map->tracks = sli_chain_table_alloc (&pool->chain, 0, n * sizeof (uint32_t));
+  map->n_room = map->tracks != NULL ? n : 0;
+  return map->tracks != NULL;
+}
+
+static void
+map_fill (SlicePool *pool)
+{
+  PoolMap *map = &pool->map;
+  uint32_t rank = 0;
+  for (size_t i = 0; i < map->n_pages; i++)
+    {
+      uintptr_t page = map->low + i * POOL_PAGE_BYTES;
+      while (rank + 1 < pool->n_tracks
+             && (uintptr_t) pool->tracks[rank + 1].start <= page)
+        rank++;
+      map->tracks[i] = rank;
+    }
+}
+
+/* Sets the range of the map: from the first block to the last that is pages.
+ * The few that are slices lie elsewhere. */
+static void
+map_set_range (SlicePool *pool)
+{
+  uintptr_t low = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      const Track *track = &pool->tracks[i];
+      size_t bytes = track->n_chunks * pool->chunk_bytes;
+      if (sli_chain_uses_slice (&pool->chain, bytes))
+        continue;
+      if (low == UINTPTR_MAX)
+        low = (uintptr_t) align_down_address (track->start, POOL_PAGE_BYTES);
+      end = (uintptr_t) track->start + bytes;
+    }
+  pool->map.low = low;
+  pool->map.n_pages
+      = end != 0 ? align_up (end - low, POOL_PAGE_BYTES) / POOL_PAGE_BYTES : 0;
+}
+
+/* Makes the map if it is worth it; false: not now. */
+static bool
+map_make (SlicePool *pool)
+{
+  PoolMap *map = &pool->map;
+  size_t n_held = pool->chain.held_bytes / POOL_PAGE_BYTES;
+  if (++map->n_missed < n_held / PAGES_A_SEARCH)
+    return false;
+  map->n_missed = 0;
+  map_set_range (pool);
+  if (map->n_pages / SPARSE_MAX > n_held || !map_has_room (pool))
+    {
+      map->n_pages = 0;
+      return false;
+    }
+  map->is_old = false;
+  map_fill (pool);
+  return true;
+}
+
+Track *
+sli_pool_map_find_slow (SlicePool *pool, const void *address)
+{
+  PoolMap *map = &pool->map;
+  if (pool->n_tracks == 0)
+    return NULL;
+  if (map->is_old && map_make (pool))
+    return sli_pool_map_find (pool, address);
+  return sli_pool_track_of (pool, address);
+}
