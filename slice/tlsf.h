@@ -40,6 +40,49 @@ SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
  */
 SLICE_API SliceTlsf *slice_tlsf_new_fixed (void *buffer, size_t bytes);
 
+/** What a heap over buffers is like.  All zero is the default for each. */
+typedef struct
+{
+  /** Bytes of the largest buffer that slice_tlsf_add_region() will add, up to
+   * 2^38.  0: none larger than the first. */
+  size_t region_bytes_max;
+
+  /** SliceArenaFlags. */
+  unsigned flags;
+} SliceTlsfFixedOptions;
+
+/** As slice_tlsf_new_fixed(), with options.
+ *
+ * @param options  not NULL
+ * @return         the heap, or NULL with errno EINVAL, also if an option is out
+ *                 of range
+ *
+ * Cost: the control block takes 256 bytes more for each doubling of the
+ *   largest buffer.
+ */
+SLICE_API SliceTlsf *
+slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
+                           const SliceTlsfFixedOptions *options);
+
+/** Adds a buffer to a heap over buffers.  It is part of the heap until that
+ * ends: objects are allocated from all of them, but none lies in two, even if
+ * they are neighbours.  A reset frees the objects in all of them.
+ *
+ * @param tlsf    of slice_tlsf_new_fixed() or slice_tlsf_new_fixed_with()
+ * @param buffer  any address; must outlive the heap; not NULL
+ * @param bytes   its size; 128 at least, of which 72 are lost
+ * @return        false with errno EINVAL if the buffer is too small, if it is
+ *                larger than the first and than region_bytes_max, if part of it
+ *                is the heap's already, or if the heap grows by itself; then
+ *                neither has changed
+ *
+ * Threads: the heap's owner.
+ * Cost: no system call; O(buffers).
+ * Source: tlsf_add_pool() of the authors' second implementation.
+ */
+SLICE_API bool slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer,
+                                      size_t bytes);
+
 /** Makes a heap that grows.
  *
  * @param options  NULL: the defaults; first_bytes is 64 KiB by default,
@@ -86,7 +129,7 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
  *   (331) are misuse.  So is a damaged header or link that the call meets
  *   (332), before it writes by it, and in a checked heap an overrun of this
  *   object by one byte.  Addresses of another heap are found if size_t has 64
- *   bits, or one of the heaps is over a buffer, or the heap is checked.
+ *   bits, or one of the heaps is over a single buffer, or the heap is checked.
  * Threads: the heap's owner.
  * Cost: bounded; it reads at most three blocks.  A heap that grows keeps one
  *   empty region and returns a second one.

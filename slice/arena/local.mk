@@ -39,6 +39,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/stack/stack-resize.c \
 	%D%/stack/stack.c \
 	%D%/stack/stack.h \
+	%D%/tlsf/tlsf-fixed.c \
 	%D%/tlsf/tlsf-index.c \
 	%D%/tlsf/tlsf-life.c \
 	%D%/tlsf/tlsf-region.c \

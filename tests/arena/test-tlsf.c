@@ -232,6 +232,98 @@ test_small_buffers (void)
     }
 }
 
+/* Buffers that are added: objects lie in all of them, and outside of none. */
+static void
+run_regions (unsigned flags)
+{
+  enum
+  {
+    N_BUFFERS = 5,
+    BYTES = 1 << 18
+  };
+  static char first[20000];
+  static char others[N_BUFFERS][BYTES + 64];
+  SliceTlsfFixedOptions options = { .region_bytes_max = BYTES, .flags = flags };
+  SliceTlsf *tlsf = slice_tlsf_new_fixed_with (first, sizeof first, &options);
+  g_assert_nonnull (tlsf);
+  memset (others, 0xee, sizeof others);
+  for (int i = 0; i < N_BUFFERS; i++)
+    {
+      size_t bytes = i == 0 ? 200 : BYTES - (size_t) i;
+      g_assert_true (slice_tlsf_add_region (tlsf, others[i] + i, bytes));
+      run_model (tlsf, 1 << 16, n_model_operations () / 5);
+    }
+  /* Each region is whole again. */
+  SliceTlsfStats stats;
+  slice_tlsf_get_stats (tlsf, &stats);
+  g_assert_cmpuint (stats.n_free, ==, N_BUFFERS + 1);
+  g_assert_cmpuint (stats.arena.n_blocks, ==, N_BUFFERS + 1);
+  g_assert_cmpuint (stats.arena.held_bytes, >, (N_BUFFERS - 1) * (BYTES - 64));
+  void *large[N_BUFFERS];
+  for (int i = 1; i < N_BUFFERS; i++)
+    g_assert_nonnull (large[i] = slice_tlsf_alloc (tlsf, BYTES - 4096 * 4));
+  slice_tlsf_reset (tlsf, SLICE_KEEP_NONE);
+  for (int i = 1; i < N_BUFFERS; i++)
+    g_assert_nonnull (large[i] = slice_tlsf_alloc (tlsf, BYTES - 4096 * 4));
+  g_assert_cmpuint (slice_tlsf_trim (tlsf), ==, 0);
+  assert_valid (tlsf);
+  slice_tlsf_destroy (tlsf);
+  for (int i = 0; i < N_BUFFERS; i++)
+    {
+      size_t end = (size_t) i + (i == 0 ? 200 : BYTES - (size_t) i);
+      for (size_t at = end; at < sizeof others[i]; at++)
+        g_assert_cmpint ((unsigned char) others[i][at], ==, 0xee);
+    }
+}
+
+static void
+test_regions (void)
+{
+  run_regions (SLICE_ARENA_DEFAULT);
+  run_regions (SLICE_ARENA_CHECKED);
+}
+
+static void
+refuse_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
+{
+  errno = 0;
+  g_assert_false (slice_tlsf_add_region (tlsf, buffer, bytes));
+  g_assert_cmpint (errno, ==, EINVAL);
+  assert_valid (tlsf);
+}
+
+static void
+test_regions_refused (void)
+{
+  static char first[16384];
+  static char other[65536];
+  SliceTlsf *tlsf = slice_tlsf_new_fixed (first, sizeof first);
+  for (size_t bytes = 0; bytes < 128; bytes++)
+    {
+      memset (other, 0xee, 256);
+      if (slice_tlsf_add_region (tlsf, other, bytes))
+        {
+          slice_tlsf_destroy (tlsf);
+          tlsf = slice_tlsf_new_fixed (first, sizeof first);
+        }
+      for (size_t i = bytes; i < 256; i++)
+        g_assert_cmpint ((unsigned char) other[i], ==, 0xee);
+    }
+  refuse_region (tlsf, other, sizeof other); /* larger than the lists hold */
+  refuse_region (tlsf, first, sizeof first);
+  refuse_region (tlsf, first + 16000, 200);
+  g_assert_true (slice_tlsf_add_region (tlsf, other, 8192));
+  refuse_region (tlsf, other + 8000, 8192);
+  refuse_region (tlsf, other, 128);
+  g_assert_true (slice_tlsf_add_region (tlsf, other + 8192, 8192));
+  slice_tlsf_destroy (tlsf);
+  SliceTlsf *growing = slice_tlsf_new (NULL);
+  refuse_region (growing, other, 8192);
+  slice_tlsf_destroy (growing);
+  SliceTlsfFixedOptions options = { .flags = 1u << 20 };
+  g_assert_null (slice_tlsf_new_fixed_with (first, sizeof first, &options));
+}
+
 /* All of the free memory can be had in one object. */
 static void
 test_largest (void)
@@ -575,6 +667,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/tlsf/model-fixed", test_model_fixed);
+  g_test_add_func ("/slice/tlsf/regions", test_regions);
+  g_test_add_func ("/slice/tlsf/regions-refused", test_regions_refused);
   g_test_add_func ("/slice/tlsf/model-growing", test_model_growing);
   g_test_add_func ("/slice/tlsf/buffer-bytes", test_buffer_bytes);
   g_test_add_func ("/slice/tlsf/small-buffers", test_small_buffers);

@@ -1,8 +1,8 @@
 /* tlsf-life.c - how a TLSF heap is made, reset and ended
  *
  * Layer: arena: above its regions (tlsf-region.c).  The control block of a
- * heap over pages is a slice, or memory of the caller's; over a buffer it lies
- * at the start of that.
+ * heap over pages is a slice, or memory of the caller's.  Heaps over buffers
+ * are in tlsf-fixed.c.
  *
  * Design: section 8.5.
  *
@@ -17,9 +17,6 @@
 #include <string.h>
 #include "arena/arena-private.h"
 #include "arena/traced.h"
-
-#define CONTROL_BYTES(n_lists)                                                \
- align_up (sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *), 16)
 
 enum
 {
@@ -51,13 +48,13 @@ tlsf_set_checked (SliceTlsf *tlsf)
   tlsf->quick_kind = 0;
 }
 
-static void
-tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
-           void (*end) (void *))
+void
+sli_tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
+               void (*end) (void *))
 {
   memset (tlsf, 0, sizeof *tlsf);
   tlsf->kind = ARENA_TLSF;
-  tlsf->control_bytes = (uint32_t) CONTROL_BYTES (n_lists);
+  tlsf->control_bytes = (uint32_t) TLSF_CONTROL_BYTES (n_lists);
   tlsf->end = end;
   tlsf->n_lists = n_lists;
   tlsf->is_annotated = sli_annotate_active ();
@@ -70,9 +67,8 @@ tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
   sli_tlsf_index_clear (tlsf);
 }
 
-/* The heap has no objects yet. */
-static void
-tlsf_set_traced (SliceTlsf *tlsf)
+void
+sli_tlsf_set_traced (SliceTlsf *tlsf)
 {
   tlsf->chain.is_traced = true;
   tlsf->quick_kind = 0;
@@ -89,56 +85,12 @@ report_end_of (const void *object, size_t bytes, bool is_live, void *data)
 }
 
 size_t
-slice_tlsf_buffer_bytes (size_t bytes)
-{
-  size_t block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
-  size_t control = CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
-  return control + block + 64;
-}
-
-static void
-tlsf_end_fixed (void *memory)
-{
-  SliceTlsf *tlsf = memory;
-  sli_arena_tlsf_fini (tlsf);
-}
-
-SliceTlsf *
-slice_tlsf_new_fixed (void *buffer, size_t bytes)
-{
-  char *start = sli_align (buffer, 16);
-  size_t skip = (size_t) (start - (char *) buffer);
-  uint32_t n_lists = sli_tlsf_n_lists_for (bytes);
-  size_t control = CONTROL_BYTES (n_lists);
-  if (bytes < skip + control + BLOCK_STRIDE_MIN)
-    {
-      errno = EINVAL;
-      return NULL;
-    }
-  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
-  tlsf_init (tlsf, n_lists, SLICE_ARENA_DEFAULT, tlsf_end_fixed);
-  tlsf->is_fixed = true;
-  tlsf->fixed_bytes = bytes;
-  if (!sli_tlsf_region_lay_out (tlsf, start + control, bytes - skip - control,
-                                &tlsf->fixed))
-    {
-      errno = EINVAL;
-      return NULL;
-    }
-  if (tlsf->is_annotated)
-    sli_annotate_block (tlsf->fixed.first);
-  if (trace_is_on ())
-    tlsf_set_traced (tlsf);
-  return tlsf;
-}
-
-size_t
 sli_arena_tlsf_bytes (const SliceArenaOptions *given,
                       SliceArenaOptions *options)
 {
   if (!sli_options_fill (given, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
     return 0;
-  size_t control = CONTROL_BYTES (TLSF_N_LISTS_MAX);
+  size_t control = TLSF_CONTROL_BYTES (TLSF_N_LISTS_MAX);
   size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
   return sli_options_allow (options, control + region) ? control : 0;
 }
@@ -148,12 +100,12 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
                       void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
-  tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
+  sli_tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN))
     return NULL;
   if ((options->flags & ARENA_TRACED) != 0)
-    tlsf_set_traced (tlsf);
+    sli_tlsf_set_traced (tlsf);
   return tlsf;
 }
 
@@ -167,8 +119,8 @@ sli_arena_tlsf_fini (void *memory)
   tlsf->quick_kind = ARENA_DEAD;
   if (!tlsf->is_fixed)
     sli_chain_fini (&tlsf->chain);
-  else if (tlsf->is_annotated)
-    sli_annotate_block_gone (tlsf->fixed.first, tlsf->fixed.bytes);
+  else
+    sli_tlsf_fixed_fini (tlsf);
 }
 
 static void
@@ -215,9 +167,7 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   tlsf->span_units = 0;
   if (tlsf->is_fixed)
     {
-      Region old = tlsf->fixed;
-      sli_tlsf_region_lay_out (tlsf, (char *) old.first,
-                               old.bytes + BLOCK_HEAD_BYTES, &tlsf->fixed);
+      sli_tlsf_fixed_reset (tlsf);
       return;
     }
   uint32_t n_keep = sli_chain_empty (&tlsf->chain, keep);

@@ -1,6 +1,6 @@
 /* tlsf-region.c - the regions of a TLSF heap
  *
- * Layer: arena.  A heap over a buffer has one region for good.  A heap that
+ * Layer: arena.  A heap over buffers has a region in each (tlsf-fixed.c).  One that
  * grows has a region in each block of its chain; it keeps one empty region and
  * returns a second one at once.
  *
@@ -116,14 +116,15 @@ sli_tlsf_region_least (void)
 uint32_t
 sli_tlsf_n_regions (const SliceTlsf *tlsf)
 {
-  return tlsf->is_fixed ? 1 : tlsf->chain.n_used;
+  return tlsf->is_fixed ? sli_tlsf_fixed_n_regions (tlsf)
+                        : tlsf->chain.n_used;
 }
 
 Region
 sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
 {
   if (tlsf->is_fixed)
-    return tlsf->fixed;
+    return sli_tlsf_fixed_region (tlsf, index);
   Block block = tlsf->chain.table[index];
   Region region
       = { (TlsfBlock *) (void *) region_first (block.start),
@@ -147,8 +148,9 @@ sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
 bool
 sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address, Region *region)
 {
-  int32_t index
-      = tlsf->is_fixed ? 0 : sli_chain_find (&tlsf->chain, address);
+  if (tlsf->is_fixed)
+    return sli_tlsf_fixed_region_of (tlsf, address, region);
+  int32_t index = sli_chain_find (&tlsf->chain, address);
   if (index < 0)
     return false;
   *region = sli_tlsf_region (tlsf, (uint32_t) index);

@@ -207,8 +207,8 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
   sli_chain_stats (&tlsf->chain, tlsf->control_bytes, &stats->arena);
   if (tlsf->is_fixed)
     {
-      stats->arena.held_bytes = tlsf->fixed_bytes;
-      stats->arena.n_blocks = 1;
+      stats->arena.held_bytes = sli_tlsf_fixed_bytes (tlsf);
+      stats->arena.n_blocks = sli_tlsf_n_regions (tlsf);
     }
   size_t largest = stats_of_blocks (tlsf, stats);
   SliceArenaStats *arena = &stats->arena;

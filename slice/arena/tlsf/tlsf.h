@@ -96,6 +96,8 @@ typedef struct
   uint32_t block; /* its index in the chain */
 } Region;
 
+typedef struct TlsfAdded TlsfAdded;
+
 struct SliceTlsf
 {
   ArenaKind kind;
@@ -116,14 +118,18 @@ struct SliceTlsf
   uint16_t extra_bytes; /* of a live block, beside header and object */
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
-  Region fixed;                   /* over a buffer: the only region */
-  size_t fixed_bytes;             /* the caller's buffer */
+  Region fixed;                   /* over buffers: the first region */
+  size_t fixed_bytes;             /* the first buffer */
+  TlsfAdded *added;               /* over buffers: further regions */
   BlockChain chain;               /* a heap that grows: a block is a region */
   uint32_t n_empty;               /* regions without an object */
   TlsfBlock none;                 /* the end of each list */
   uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a block */
   TlsfBlock *lists[];
 };
+
+#define TLSF_CONTROL_BYTES(n_lists)                                           \
+ align_up (sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *), 16)
 
 /* --- steps --------------------------------------------------------------- */
 
@@ -464,6 +470,27 @@ Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 /* The region that an address lies in; false: none. */
 bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
                          Region *region);
+
+/* --- tlsf-fixed.c: over buffers of the caller's --------------------------- */
+
+uint32_t sli_tlsf_fixed_n_regions (const SliceTlsf *tlsf);
+Region sli_tlsf_fixed_region (const SliceTlsf *tlsf, uint32_t index);
+bool sli_tlsf_fixed_region_of (const SliceTlsf *tlsf, const void *address,
+                               Region *region);
+/* Of all buffers. */
+size_t sli_tlsf_fixed_bytes (const SliceTlsf *tlsf);
+/* Makes all regions empty; the lists are. */
+void sli_tlsf_fixed_reset (SliceTlsf *tlsf);
+/* The buffers are the caller's again. */
+void sli_tlsf_fixed_fini (SliceTlsf *tlsf);
+
+/* --- tlsf-life.c ---------------------------------------------------------- */
+
+/* Initialises the control block of a heap that has no region yet. */
+void sli_tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
+                    void (*end) (void *));
+/* Hooks hear of the objects of a heap that has none yet. */
+void sli_tlsf_set_traced (SliceTlsf *tlsf);
 
 /* --- tlsf-walk.c --------------------------------------------------------- */
 

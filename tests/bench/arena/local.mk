@@ -13,6 +13,7 @@
 %C%_tlsf_worst_steps_SOURCES = \
 	%D%/tlsf-worst.c \
 	slice/arena/tlsf/tlsf.c \
+	slice/arena/tlsf/tlsf-fixed.c \
 	slice/arena/tlsf/tlsf-index.c \
 	slice/arena/tlsf/tlsf-life.c \
 	slice/arena/tlsf/tlsf-region.c \
