@@ -40,6 +40,7 @@ endif
 	%D%/trace/command/command-dump.c \
 	%D%/trace/command/command-export.c \
 	%D%/trace/command/command-patterns.c \
+	%D%/trace/command/command-pins.c \
 	%D%/trace/command/command-record.c \
 	%D%/trace/command/command-replay.c \
 	%D%/trace/command/command-report.c \
@@ -72,6 +73,14 @@ endif
 	%D%/trace/pack/pack-parts.h \
 	%D%/trace/pack/pack-process.c \
 	%D%/trace/pack/pack-rss.c \
+	%D%/trace/pins/heap-bins.c \
+	%D%/trace/pins/heap-bins.h \
+	%D%/trace/pins/heap-model.c \
+	%D%/trace/pins/heap-model.h \
+	%D%/trace/pins/pins.c \
+	%D%/trace/pins/pins-draw.c \
+	%D%/trace/pins/pins.h \
+	%D%/trace/pins/pins-write.c \
 	%D%/trace/profile/call-tree.c \
 	%D%/trace/profile/call-tree.h \
 	%D%/trace/profile/profile.c \

@@ -25,13 +25,14 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 
 trace_scripts = %D%/test-answers.sh %D%/test-headers.sh \
 	%D%/test-hooks.sh %D%/test-options.sh \
-	%D%/test-limits.sh \
+	%D%/test-limits.sh %D%/test-pins.sh \
 	%D%/test-record.sh \
 	%D%/test-report.sh
 trace_slow_scripts = %D%/test-trace-tool.sh
 needs_%C%_test_answers = %D%/json-get
 needs_%C%_test_headers = %D%/json-get
 needs_%C%_test_options = %D%/json-get
+needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
@@ -57,6 +58,7 @@ EXTRA_DIST += \
 	%D%/clients/many.c \
 	%D%/clients/nodes.c \
 	%D%/clients/obtained.c \
+	%D%/clients/pinned.c \
 	%D%/clients/plugin.c \
 	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \

@@ -14,6 +14,7 @@ int sli_command_info (int argc, char **argv);
 int sli_command_hot (int argc, char **argv);
 int sli_command_patterns (int argc, char **argv);
 int sli_command_callers (int argc, char **argv);
+int sli_command_pins (int argc, char **argv);
 int sli_command_replay (int argc, char **argv);
 int sli_command_advise (int argc, char **argv);
 int sli_command_report (int argc, char **argv);

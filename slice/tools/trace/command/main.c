@@ -25,6 +25,7 @@ static const Command commands[] = {
   { "hot", sli_command_hot, "the sites that allocate most, on a page" },
   { "patterns", sli_command_patterns, "every site's numbers and class" },
   { "callers", sli_command_callers, "who consumes a site, in percent" },
+  { "pins", sli_command_pins, "who keeps the heap from shrinking" },
   { "replay", sli_command_replay, "what other allocators would cost" },
   { "advise", sli_command_advise, "what to change, and what it saves" },
   { "time", sli_command_time, "where a program's allocator time goes" },

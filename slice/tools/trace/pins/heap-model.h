@@ -1,0 +1,116 @@
+/* heap-model.h - the pages that a recorded program's blocks keep resident
+ *
+ * Tools.  The model follows a trace's blocks through the address space.  It
+ * knows for each page how many bytes of it are live, and whether the program
+ * has had a block there since the page was last returned to the system.
+ *
+ *   region   256 pages; the model has one for each that a block has touched
+ *   segment  what a malloc can shrink as one: glibc's main heap, or 64 MiB of
+ *            the rest of the address space, where each of its other arenas'
+ *            heaps lies
+ *
+ *   segment |##..|....|.#..|    |###.|....|....|
+ *            page 0           3   4 is the last with a live block
+ *                             page 3 was never used; 5 and 6 are the tail
+ *
+ * Which pages are returned depends on the malloc behind the program:
+ *
+ *   HEAP_GLIBC   cuts the tail of a segment where that is longer than its trim
+ *                threshold, and unmaps large blocks.  Pages between two live
+ *                blocks stay.
+ *   HEAP_PURGES  returns every page without a live block, at some time:
+ *                jemalloc, mimalloc, tcmalloc, slices, or glibc's
+ *                malloc_trim (0).
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_PINS_HEAP_MODEL_H
+#define SLI_TRACE_PINS_HEAP_MODEL_H
+
+#include "heap-bins.h"
+#include "tools/trace/common/table.h"
+#include "tools/trace/format/trace-read.h"
+
+#define REGION_SHIFT 8
+#define REGION_PAGES (1u << REGION_SHIFT)
+
+typedef enum
+{
+  HEAP_GLIBC,
+  HEAP_PURGES
+} HeapPolicy;
+
+typedef struct
+{
+  uint64_t address, size;
+  uint32_t node; /* of the stack that allocated it, or HEAP_BINNED */
+  uint32_t bin;  /* of a block that is freed */
+} HeapBlock;
+
+/* A freed block in a bin of malloc's: no site has it. */
+#define HEAP_BINNED UINT32_MAX
+
+typedef struct
+{
+  uint64_t number; /* first address, in regions */
+  uint32_t live[REGION_PAGES];
+  bool touched[REGION_PAGES];
+} HeapRegion;
+
+typedef struct
+{
+  HeapPolicy policy;
+  unsigned page_shift;
+  uint64_t main_low; /* glibc's main heap begins behind the program: */
+  uint64_t main_high;
+  uint64_t mmap_threshold_bytes, trim_threshold_bytes; /* glibc moves them */
+  uint64_t live_bytes;
+
+  HeapBlock *blocks; /* address 0: free, and size is the next one's index */
+  uint32_t n_blocks, n_capacity, first_free;
+  Table live; /* by address: the block's index plus 1; binned ones, too */
+  HeapBins bins;
+  uint64_t *thread_ends; /* by thread: ticks of its last event */
+  uint32_t n_threads;    /* highest number */
+
+  HeapRegion **regions; /* by address, once sli_heap_settle() has sorted */
+  size_t n_regions, n_regions_capacity;
+  HeapRegion **unsorted; /* the same in the order in which they came */
+  Table region_of;       /* by number: the index in `unsorted' plus 1 */
+} HeapModel;
+
+typedef struct
+{
+  size_t first, end; /* regions, by address */
+  uint64_t end_page; /* behind the last touched one */
+} HeapSegment;
+
+/* Reads the trace once, for the threads' ends. */
+HeapModel *sli_heap_new (TraceReader *reader, HeapPolicy policy);
+void sli_heap_free (HeapModel *heap);
+/* Of the malloc that the recorded program has loaded. */
+HeapPolicy sli_heap_policy (const TraceReader *reader);
+
+void sli_heap_event (HeapModel *heap, const TraceEvent *event);
+/* Drops the pages that the malloc has returned by now; the bytes of those that
+ * stay are the result. */
+uint64_t sli_heap_settle (HeapModel *heap, uint64_t ticks);
+
+/* Regions with the same number are of one segment. */
+uint64_t sli_heap_segment_number (const HeapModel *heap,
+                                  const HeapRegion *region);
+/* The next segment behind *segment, which is all zero at first. */
+bool sli_heap_next_segment (const HeapModel *heap, HeapSegment *segment);
+/* The bytes that would stay resident if just these blocks, ordered by address,
+ * were live. */
+uint64_t sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks,
+                            uint32_t n);
+/* The region of a page, or NULL; after sli_heap_settle(). */
+const HeapRegion *sli_heap_region (const HeapModel *heap, uint64_t page);
+/* The live and the binned blocks by address; freed by the caller. */
+HeapBlock *sli_heap_live (const HeapModel *heap, uint32_t *n);
+/* The first and the last page of a block, with its malloc's header. */
+uint64_t sli_heap_first_page (const HeapModel *heap, const HeapBlock *block);
+uint64_t sli_heap_last_page (const HeapModel *heap, const HeapBlock *block);
+
+#endif
