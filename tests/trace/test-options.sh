@@ -15,7 +15,7 @@ compile forks forks.c -lpthread -ldl
 compile obtained obtained.c -lpthread
 
 runs="record time run"
-reads="hot patterns callers replay advise report diff compare export"
+reads="hot patterns callers pins replay advise report diff compare export"
 
 # A program that has options of our names: it writes down what it was given.
 cat > "$work/program" << 'END'
@@ -239,7 +239,7 @@ do
   equal "together-${command%% /*}" "$?$(cat "$work/err")" 0
 done
 
-for command in hot callers patterns "advise --text" "report --text" report \
+for command in hot callers patterns pins "advise --text" "report --text" report \
   "export --format folded" "diff $t"
 do
   "$trace" $command $w "$t" > "$work/out" 2> "$work/err"
@@ -300,7 +300,7 @@ do
   equal "device-$command" "$? $(readlink "$work/device")" "0 /dev/null"
 done
 # the trace is not looked at: it may be none
-for command in patterns replay report "advise" "export --format folded" \
+for command in patterns pins replay report "advise" "export --format folded" \
   "export --format pprof" "export --format operations"
 do
   "$trace" $command -o "$work/no/such/file" "$work/foo.c" > "$work/out" \
