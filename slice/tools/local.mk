@@ -77,6 +77,7 @@ endif
 	%D%/trace/pins/heap-bins.h \
 	%D%/trace/pins/heap-model.c \
 	%D%/trace/pins/heap-model.h \
+	%D%/trace/pins/heap-segments.c \
 	%D%/trace/pins/pins.c \
 	%D%/trace/pins/pins-draw.c \
 	%D%/trace/pins/pins.h \

@@ -239,7 +239,7 @@ do
   equal "together-${command%% /*}" "$?$(cat "$work/err")" 0
 done
 
-for command in hot callers patterns pins "advise --text" "report --text" report \
+for command in hot callers patterns "advise --text" "report --text" report \
   "export --format folded" "diff $t"
 do
   "$trace" $command $w "$t" > "$work/out" 2> "$work/err"

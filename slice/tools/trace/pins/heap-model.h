@@ -79,12 +79,6 @@ typedef struct
   Table region_of;       /* by number: the index in `unsorted' plus 1 */
 } HeapModel;
 
-typedef struct
-{
-  size_t first, end; /* regions, by address */
-  uint64_t end_page; /* behind the last touched one */
-} HeapSegment;
-
 /* Reads the trace once, for the threads' ends. */
 HeapModel *sli_heap_new (TraceReader *reader, HeapPolicy policy);
 void sli_heap_free (HeapModel *heap);
@@ -92,6 +86,13 @@ void sli_heap_free (HeapModel *heap);
 HeapPolicy sli_heap_policy (const TraceReader *reader);
 
 void sli_heap_event (HeapModel *heap, const TraceEvent *event);
+/* The live and the binned blocks by address; freed by the caller. */
+HeapBlock *sli_heap_live (const HeapModel *heap, uint32_t *n);
+/* Threads that have ended have no tcache any more. */
+void sli_heap_tcaches_flush (HeapModel *heap, uint64_t ticks);
+
+/* --- heap-segments.c --- */
+
 /* Drops the pages that the malloc has returned by now; the bytes of those that
  * stay are the result. */
 uint64_t sli_heap_settle (HeapModel *heap, uint64_t ticks);
@@ -99,16 +100,12 @@ uint64_t sli_heap_settle (HeapModel *heap, uint64_t ticks);
 /* Regions with the same number are of one segment. */
 uint64_t sli_heap_segment_number (const HeapModel *heap,
                                   const HeapRegion *region);
-/* The next segment behind *segment, which is all zero at first. */
-bool sli_heap_next_segment (const HeapModel *heap, HeapSegment *segment);
 /* The bytes that would stay resident if just these blocks, ordered by address,
  * were live. */
 uint64_t sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks,
                             uint32_t n);
-/* The region of a page, or NULL; after sli_heap_settle(). */
+/* The region of a page, or NULL. */
 const HeapRegion *sli_heap_region (const HeapModel *heap, uint64_t page);
-/* The live and the binned blocks by address; freed by the caller. */
-HeapBlock *sli_heap_live (const HeapModel *heap, uint32_t *n);
 /* The first and the last page of a block, with its malloc's header. */
 uint64_t sli_heap_first_page (const HeapModel *heap, const HeapBlock *block);
 uint64_t sli_heap_last_page (const HeapModel *heap, const HeapBlock *block);
