@@ -29,7 +29,8 @@
  * is allocated again.
  *
  * Threads: an arena belongs to one thread at a time; two threads may use two
- * arenas at once, whatever page source these share.
+ * arenas at once, whatever page source these share.  Pools and TLSF heaps may
+ * belong to all threads: SLICE_ARENA_LOCKED.
  *
  * Under valgrind and AddressSanitizer a gap lies behind each object.  The
  * tools report overruns, and uses after a release, reset, rollback or free.
@@ -65,7 +66,7 @@ SLICE_BEGIN_DECLS
 typedef enum
 {
   SLICE_ARENA_DEFAULT = 0,
-  SLICE_ARENA_CHECKED = 1 << 0   /**< stack: a size and a serial number
+  SLICE_ARENA_CHECKED = 1 << 0,  /**< stack: a size and a serial number
                                       precede each object, and only the top
                                       may be released; pool: a bitmap says
                                       which objects are live, and a free
@@ -75,6 +76,15 @@ typedef enum
                                       checked with the object.  The options
                                       `checked`, `hardened` and `debug` set it
                                       for all arenas */
+  SLICE_ARENA_LOCKED = 1 << 1    /**< pool and TLSF (EINVAL for the others):
+                                      any thread may call at any time, each
+                                      call takes a lock, and what one thread
+                                      has allocated another may free.  Only
+                                      destroy is for the last user.  A
+                                      function of the program that a call runs
+                                      must not use the same arena (341).  The
+                                      child of a fork() must not use it if
+                                      another thread was in a call */
 } SliceArenaFlags;
 
 /** How an arena gets its memory.  All zero is the default for each. */

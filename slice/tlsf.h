@@ -202,6 +202,8 @@ SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
  * @return       false if visit ended it
  *
  * Errors: damage is misuse (332).
+ * Threads: the heap's owner.  With SLICE_ARENA_LOCKED any; others that call
+ *   wait until the walk has ended.
  */
 SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
                                 bool (*visit) (const void *object,

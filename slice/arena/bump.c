@@ -23,8 +23,10 @@ kind_name (ArenaKind kind)
     case ARENA_STACK:
       return "stack arena";
     case ARENA_POOL:
+    case ARENA_POOL_LOCKED:
       return "pool";
     case ARENA_TLSF:
+    case ARENA_TLSF_LOCKED:
       return "TLSF heap";
     case ARENA_DEAD:
       return "arena";

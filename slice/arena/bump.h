@@ -29,6 +29,8 @@ typedef enum
   ARENA_STACK = 0x53746b31,
   ARENA_POOL = 0x506f6f31,
   ARENA_TLSF = 0x546c7331,
+  ARENA_POOL_LOCKED = 0x506f6f32, /* the shell of a pool, or of a heap */
+  ARENA_TLSF_LOCKED = 0x546c7332,
   ARENA_DEAD = 0x44656164
 } ArenaKind;
 

@@ -16,10 +16,13 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/bump.h \
 	%D%/exports.c \
 	%D%/in-context.c \
+	%D%/locked.c \
+	%D%/locked.h \
 	%D%/linear/linear-grow.c \
 	%D%/linear/linear-string.c \
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \
+	%D%/pool/pool-locked.c \
 	%D%/pool/pool-map.c \
 	%D%/pool/pool-plain.c \
 	%D%/pool/pool-track.c \
@@ -42,6 +45,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/tlsf/tlsf-fixed.c \
 	%D%/tlsf/tlsf-index.c \
 	%D%/tlsf/tlsf-life.c \
+	%D%/tlsf/tlsf-locked.c \
 	%D%/tlsf/tlsf-region.c \
 	%D%/tlsf/tlsf-tail.c \
 	%D%/tlsf/tlsf-walk.c \

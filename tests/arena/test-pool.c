@@ -90,7 +90,8 @@ test_model (void)
   static const size_t sizes[] = { 1, 8, 12, 16, 24, 40, 64, 200, 3000, 70000 };
   unsigned n = g_test_slow () ? 200000 : 15000;
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
-    for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    for (unsigned flags = 0;
+         flags <= (SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED); flags++)
       {
         SlicePoolOptions options
             = { .object_bytes = sizes[s], .arena = { .flags = flags } };

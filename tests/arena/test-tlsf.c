@@ -281,6 +281,8 @@ test_regions (void)
 {
   run_regions (SLICE_ARENA_DEFAULT);
   run_regions (SLICE_ARENA_CHECKED);
+  run_regions (SLICE_ARENA_LOCKED);
+  run_regions (SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED);
 }
 
 static void

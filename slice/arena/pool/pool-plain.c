@@ -53,12 +53,18 @@ stack_bytes (size_t room)
 }
 
 void
+sli_pool_no_stack (SlicePoolV1 *head)
+{
+  head->bottom = (void **) (uintptr_t) no_stack + 1;
+  head->limit = head->bottom;
+  head->top = head->bottom;
+}
+
+void
 sli_pool_plain_init (SlicePool *pool)
 {
   pool->stack_room = 0;
-  pool->head.bottom = (void **) (uintptr_t) no_stack + 1;
-  pool->head.limit = pool->head.bottom;
-  pool->head.top = pool->head.bottom;
+  sli_pool_no_stack (&pool->head);
 }
 
 size_t

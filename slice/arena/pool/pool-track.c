@@ -226,7 +226,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
       sli_diag_abort (
           ARENA_MISUSE_POOL_WRITTEN,
           "pool %p: %p was written to at byte %zu while free",
-          (const void *) pool, (const void *) chunk, i);
+          pool->handle, (const void *) chunk, i);
 }
 
 /* --- alloc --------------------------------------------------------------- */
@@ -362,7 +362,7 @@ sli_pool_report_foreign (const SlicePool *pool, const void *object)
 {
   sli_diag_abort (ARENA_MISUSE_POOL_FOREIGN,
                   "pool %p: %p is not of this pool",
-                  (const void *) pool, object);
+                  pool->handle, object);
 }
 
 void
@@ -371,7 +371,7 @@ sli_pool_report_interior (const SlicePool *pool, const void *object,
 {
   sli_diag_abort (ARENA_MISUSE_POOL_INTERIOR,
                   "pool %p: %p is %zu bytes inside an object of %zu",
-                  (const void *) pool, object, offset,
+                  pool->handle, object, offset,
                   pool->options.object_bytes);
 }
 
@@ -381,7 +381,7 @@ sli_pool_report_twice (const SlicePool *pool, const void *object)
   sli_diag_abort (
       ARENA_MISUSE_POOL_TWICE,
       "pool %p: %p (objects of %zu bytes) is free already",
-      (const void *) pool, object, pool->options.object_bytes);
+      pool->handle, object, pool->options.object_bytes);
 }
 
 /* The track of a live object; reports misuse of any other address. */

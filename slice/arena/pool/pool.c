@@ -40,6 +40,7 @@ sli_pool_require (const SlicePool *pool)
 size_t
 sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
 {
+  bool is_locked = (given->arena.flags & SLICE_ARENA_LOCKED) != 0;
   *options = *given;
   if (options->alignment == 0)
     options->alignment = sli_natural_alignment (given->object_bytes);
@@ -53,12 +54,17 @@ sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
     }
   if (alignment < 8)
     options->alignment = 8;
-  if (!sli_options_fill (&given->arena, NEW_BYTES - CONTROL_BYTES, 0,
+  options->arena.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
+  SliceArenaOptions arena = options->arena;
+  if (!sli_options_fill (&arena, NEW_BYTES - CONTROL_BYTES, 0,
                          &options->arena))
     return 0;
   size_t empty = CONTROL_BYTES
                  + sli_options_embedded (&options->arena, CONTROL_BYTES);
-  return sli_options_allow (&options->arena, empty) ? empty : 0;
+  if (!sli_options_allow (&options->arena, empty))
+    return 0;
+  options->arena.flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
+  return empty + (is_locked ? LOCKED_POOL_BYTES : 0);
 }
 
 static void
@@ -81,9 +87,9 @@ pool_lay_out (SlicePool *pool)
   pool->chunk_bytes = align_up (chunk, options->alignment);
 }
 
-SlicePool *
-sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
-                      void (*end) (void *))
+static SlicePool *
+pool_setup (void *memory, const SlicePoolOptions *options,
+            void (*end) (void *))
 {
   SlicePool *pool = memory;
   memset (pool, 0, sizeof *pool);
@@ -91,6 +97,7 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
   pool->kind = ARENA_POOL;
   pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
   pool->end = end;
+  pool->handle = pool;
   pool->options = *options;
   sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
                   embedded, CONTROL_BYTES);
@@ -100,10 +107,25 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
   return pool;
 }
 
+SlicePool *
+sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
+                      void (*end) (void *))
+{
+  SlicePoolOptions own = *options;
+  if ((own.arena.flags & SLICE_ARENA_LOCKED) == 0)
+    return pool_setup (memory, &own, end);
+  own.arena.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
+  return sli_pool_locked_setup (
+      memory, pool_setup ((char *) memory + LOCKED_POOL_BYTES, &own, NULL),
+      end);
+}
+
 void
 sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
+  if (sli_pool_is_locked (pool))
+    pool = sli_pool_locked_fini (pool);
   if (pool->is_traced)
     sli_pool_track_report_end (pool);
   sli_pool_plain_fini (pool);
@@ -116,9 +138,16 @@ sli_arena_pool_fini (void *memory)
 static void
 pool_end (void *memory)
 {
+  size_t bytes = 0;
   SlicePool *pool = memory;
-  sli_arena_pool_fini (pool);
-  slice_free1 (pool->control_bytes, pool);
+  if (sli_pool_is_locked (pool))
+    {
+      bytes = LOCKED_POOL_BYTES;
+      pool = ((LockedPool *) memory)->pool;
+    }
+  bytes += pool->control_bytes;
+  sli_arena_pool_fini (memory);
+  slice_free1 (bytes, memory);
 }
 
 SlicePool *
@@ -143,6 +172,12 @@ slice_pool_destroy (SlicePool *pool)
 {
   if (pool == NULL)
     return;
+  if (sli_pool_is_locked (pool))
+    {
+      LockedPool *shell = (LockedPool *) (void *) pool;
+      shell->end (shell);
+      return;
+    }
   sli_pool_require (pool);
   pool->end (pool);
 }
@@ -206,6 +241,8 @@ sli_pool_start_over (SlicePool *pool)
 void *
 slice_pool_alloc_slow_v1 (SlicePool *pool)
 {
+  if (sli_pool_is_locked (pool))
+    return sli_pool_locked_alloc (pool);
   sli_pool_require (pool);
   if (pool->is_tracked)
     return sli_pool_track_alloc (pool);
@@ -215,6 +252,11 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
 void
 slice_pool_free_slow_v1 (SlicePool *pool, void *object)
 {
+  if (sli_pool_is_locked (pool))
+    {
+      sli_pool_locked_free (pool, object);
+      return;
+    }
   sli_pool_require (pool);
   if (object == NULL)
     return;
@@ -225,10 +267,18 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
 }
 
 void
-slice_pool_free_bulk (SlicePool *pool, size_t n, void *const *objects)
+slice_pool_free_bulk (SlicePool *shown, size_t n, void *const *objects)
 {
+  SlicePool *pool = sli_pool_acquire (shown);
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
+  sli_pool_release (shown);
+}
+
+static size_t
+pool_n_live (const SlicePool *pool)
+{
+  return pool->is_tracked ? pool->n_live : sli_pool_plain_n_live (pool);
 }
 
 /* --- reserve ------------------------------------------------------------- */
@@ -280,12 +330,11 @@ pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
     }
 }
 
-bool
-slice_pool_reserve (SlicePool *pool, size_t n)
+static bool
+pool_reserve (SlicePool *pool, size_t n)
 {
-  sli_pool_require (pool);
   uint32_t n_blocks = pool->chain.n_blocks;
-  size_t n_live = slice_pool_n_live (pool);
+  size_t n_live = pool_n_live (pool);
   while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
     {
       size_t n_free = pool_n_chunks (pool) - n_live;
@@ -302,6 +351,14 @@ slice_pool_reserve (SlicePool *pool, size_t n)
   return false;
 }
 
+bool
+slice_pool_reserve (SlicePool *shown, size_t n)
+{
+  bool is_reserved = pool_reserve (sli_pool_acquire (shown), n);
+  sli_pool_release (shown);
+  return is_reserved;
+}
+
 /* --- the rest ------------------------------------------------------------ */
 
 static size_t
@@ -314,10 +371,9 @@ pool_return_spare (SlicePool *pool, uint32_t n_keep)
   return sli_chain_trim (chain, n_keep);
 }
 
-void
-slice_pool_reset (SlicePool *pool, SliceKeep keep)
+static void
+pool_reset (SlicePool *pool, SliceKeep keep)
 {
-  sli_pool_require (pool);
   if (pool->is_traced)
     sli_pool_track_report_end (pool);
   uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
@@ -328,35 +384,50 @@ slice_pool_reset (SlicePool *pool, SliceKeep keep)
     sli_pool_plain_fini (pool);
 }
 
-size_t
-slice_pool_trim (SlicePool *pool)
+void
+slice_pool_reset (SlicePool *shown, SliceKeep keep)
 {
-  sli_pool_require (pool);
+  pool_reset (sli_pool_acquire (shown), keep);
+  sli_pool_release (shown);
+}
+
+static size_t
+pool_trim (SlicePool *pool)
+{
   size_t before = pool->chain.held_bytes;
   pool->keeps_blocks = false;
-  if (slice_pool_n_live (pool) > 0)
+  if (pool_n_live (pool) > 0)
     {
       sli_pool_plain_trim (pool);
       pool_return_spare (pool, 0);
       return before - pool->chain.held_bytes;
     }
-  slice_pool_reset (pool, SLICE_KEEP_NONE);
+  pool_reset (pool, SLICE_KEEP_NONE);
   return before - pool->chain.held_bytes;
 }
 
 size_t
-slice_pool_n_live (const SlicePool *pool)
+slice_pool_trim (SlicePool *shown)
 {
-  sli_pool_require (pool);
-  return pool->is_tracked ? pool->n_live
-                          : sli_pool_plain_n_live (pool);
+  size_t bytes = pool_trim (sli_pool_acquire (shown));
+  sli_pool_release (shown);
+  return bytes;
 }
 
 size_t
-slice_pool_chunk_bytes (const SlicePool *pool)
+slice_pool_n_live (const SlicePool *shown)
 {
-  sli_pool_require (pool);
-  return pool->chunk_bytes;
+  size_t n = pool_n_live (sli_pool_acquire (shown));
+  sli_pool_release (shown);
+  return n;
+}
+
+size_t
+slice_pool_chunk_bytes (const SlicePool *shown)
+{
+  size_t bytes = sli_pool_acquire (shown)->chunk_bytes;
+  sli_pool_release (shown);
+  return bytes;
 }
 
 /* The bytes at both ends of each block in use that are part of no chunk. */
@@ -381,14 +452,15 @@ pool_wasted (const SlicePool *pool)
 }
 
 void
-slice_pool_get_stats (const SlicePool *pool, SliceArenaStats *stats)
+slice_pool_get_stats (const SlicePool *shown, SliceArenaStats *stats)
 {
-  sli_pool_require (pool);
+  const SlicePool *pool = sli_pool_acquire (shown);
   size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
                    + sli_pool_plain_bytes (pool);
   sli_chain_stats (&pool->chain, control, stats);
-  stats->asked_bytes = slice_pool_n_live (pool) * pool->chunk_bytes;
+  stats->asked_bytes = pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);
   stats->room_bytes
       = pool->chain.held_bytes - stats->asked_bytes - stats->wasted_bytes;
+  sli_pool_release (shown);
 }

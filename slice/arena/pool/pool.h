@@ -8,6 +8,7 @@
 #define SLI_ARENA_POOL_POOL_H
 
 #include "arena/bump.h"
+#include "arena/locked.h"
 
 enum
 {
@@ -62,6 +63,7 @@ struct SlicePool
   ArenaKind kind;
   uint32_t control_bytes; /* with the embedded block */
   void (*end) (void *);
+  const void *handle;       /* for messages: what the program calls the pool */
   void **spilt;             /* plain: list of free chunks */
   size_t stack_room;        /* plain: addresses that the stack has room for */
   size_t n_spilt;           /* plain: free chunks in that list and in bits */
@@ -90,6 +92,17 @@ struct SlicePool
   BlockChain chain;
 };
 
+/* The handle of a pool with SLICE_ARENA_LOCKED.  It starts as SlicePool does;
+ * its stack is empty and has no room. */
+typedef struct
+{
+  SlicePoolV1 head;
+  ArenaKind kind;
+  SlicePool *pool;
+  void (*end) (void *);
+  ArenaLock lock;
+} LockedPool;
+
 /* Reports misuse of a handle that is no pool. */
 void sli_pool_require (const SlicePool *pool);
 
@@ -110,8 +123,34 @@ bool sli_pool_push_block (SlicePool *pool);
 /* Makes all blocks spare but the embedded one; nothing is live. */
 void sli_pool_start_over (SlicePool *pool);
 
+/* --- pool-locked.c -------------------------------------------------------- */
+
+/* The bytes of a shell. */
+#define LOCKED_POOL_BYTES align_up (sizeof (LockedPool), 16)
+
+static inline bool
+sli_pool_is_locked (const SlicePool *shown)
+{
+  return shown->kind == ARENA_POOL_LOCKED;
+}
+
+/* The pool of a handle, with its lock, if it has one; and the end of that.
+ * Report misuse. */
+SlicePool *sli_pool_acquire (const SlicePool *shown);
+void sli_pool_release (const SlicePool *shown);
+
+/* Makes a shell before the pool, which was made in the same memory. */
+SlicePool *sli_pool_locked_setup (void *memory, SlicePool *pool,
+                                  void (*end) (void *));
+/* Ends the shell; the result is the pool. */
+SlicePool *sli_pool_locked_fini (SlicePool *shown);
+void *sli_pool_locked_alloc (SlicePool *shown);
+void sli_pool_locked_free (SlicePool *shown, void *object);
+
 /* --- pool-plain.c -------------------------------------------------------- */
 
+/* An empty stack without room. */
+void sli_pool_no_stack (SlicePoolV1 *head);
 void sli_pool_plain_init (SlicePool *pool);
 /* Frees the stack, which is empty. */
 void sli_pool_plain_fini (SlicePool *pool);

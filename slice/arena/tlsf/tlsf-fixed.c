@@ -17,6 +17,11 @@
 #include "arena/arena-private.h"
 #include "arena/traced.h"
 
+enum
+{
+  FIXED_FLAGS = SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED
+};
+
 /* A region that was added, and the rest of the buffer behind this record. */
 struct TlsfAdded
 {
@@ -53,11 +58,14 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
 {
   size_t most = options->region_bytes_max;
   char *start = sli_align (buffer, 16);
+  bool is_locked = (options->flags & SLICE_ARENA_LOCKED) != 0;
+  char *shell = start;
+  start += is_locked ? LOCKED_TLSF_BYTES : 0;
   size_t skip = (size_t) (start - (char *) buffer);
   uint32_t n_lists = sli_tlsf_n_lists_for (most > bytes ? most : bytes);
   size_t control = TLSF_CONTROL_BYTES (n_lists);
   if (bytes < skip + control + BLOCK_STRIDE_MIN
-      || (options->flags & ~(unsigned) SLICE_ARENA_CHECKED) != 0)
+      || (options->flags & ~(unsigned) FIXED_FLAGS) != 0)
     return fail_with (EINVAL);
   SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
   sli_tlsf_init (tlsf, n_lists, options->flags, tlsf_end_fixed);
@@ -70,7 +78,8 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
     sli_annotate_block (tlsf->fixed.first);
   if (trace_is_on ())
     sli_tlsf_set_traced (tlsf);
-  return tlsf;
+  return is_locked ? sli_tlsf_locked_setup (shell, tlsf, tlsf_end_fixed)
+                   : tlsf;
 }
 
 SliceTlsf *
@@ -100,10 +109,9 @@ tlsf_overlaps (const SliceTlsf *tlsf, const char *start, size_t bytes)
   return false;
 }
 
-bool
-slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
+static bool
+tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
 {
-  sli_tlsf_require (tlsf);
   char *start = sli_align (buffer, 16);
   size_t skip = (size_t) (start - (char *) buffer);
   size_t front = skip + align_up (sizeof (TlsfAdded), 16);
@@ -127,6 +135,14 @@ slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
   added->next = tlsf->added;
   tlsf->added = added;
   return true;
+}
+
+bool
+slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
+{
+  bool is_added = tlsf_add_region (sli_tlsf_acquire (tlsf), buffer, bytes);
+  sli_tlsf_release (tlsf);
+  return is_added;
 }
 
 uint32_t

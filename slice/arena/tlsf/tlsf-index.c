@@ -45,5 +45,5 @@ sli_tlsf_report_damaged (const SliceTlsf *tlsf, const void *block)
 {
   sli_diag_abort (ARENA_MISUSE_TLSF_DAMAGED,
                   "TLSF heap %p: the header at %p was overwritten",
-                  (const void *) tlsf, block);
+                  tlsf->handle, block);
 }

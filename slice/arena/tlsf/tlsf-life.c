@@ -56,6 +56,7 @@ sli_tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
   tlsf->kind = ARENA_TLSF;
   tlsf->control_bytes = (uint32_t) TLSF_CONTROL_BYTES (n_lists);
   tlsf->end = end;
+  tlsf->handle = tlsf;
   tlsf->n_lists = n_lists;
   tlsf->is_annotated = sli_annotate_active ();
   tlsf->tag = tlsf_tag (tlsf);
@@ -88,16 +89,22 @@ size_t
 sli_arena_tlsf_bytes (const SliceArenaOptions *given,
                       SliceArenaOptions *options)
 {
-  if (!sli_options_fill (given, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
+  SliceArenaOptions own = given != NULL ? *given : (SliceArenaOptions){ 0 };
+  bool is_locked = (own.flags & SLICE_ARENA_LOCKED) != 0;
+  own.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
+  if (!sli_options_fill (&own, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
     return 0;
   size_t control = TLSF_CONTROL_BYTES (TLSF_N_LISTS_MAX);
   size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
-  return sli_options_allow (options, control + region) ? control : 0;
+  if (!sli_options_allow (options, control + region))
+    return 0;
+  options->flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
+  return control + (is_locked ? LOCKED_TLSF_BYTES : 0);
 }
 
-SliceTlsf *
-sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
-                      void (*end) (void *))
+static SliceTlsf *
+tlsf_setup (void *memory, const SliceArenaOptions *options,
+            void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
   sli_tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
@@ -109,10 +116,25 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
   return tlsf;
 }
 
+SliceTlsf *
+sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
+                      void (*end) (void *))
+{
+  SliceArenaOptions own = *options;
+  if ((own.flags & SLICE_ARENA_LOCKED) == 0)
+    return tlsf_setup (memory, &own, end);
+  own.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
+  SliceTlsf *tlsf
+      = tlsf_setup ((char *) memory + LOCKED_TLSF_BYTES, &own, NULL);
+  return tlsf != NULL ? sli_tlsf_locked_setup (memory, tlsf, end) : NULL;
+}
+
 void
 sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
+  if (sli_tlsf_is_locked (tlsf))
+    tlsf = sli_tlsf_locked_fini (tlsf);
   if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, report_end_of, NULL);
   tlsf->kind = ARENA_DEAD;
@@ -126,9 +148,16 @@ sli_arena_tlsf_fini (void *memory)
 static void
 tlsf_end (void *memory)
 {
+  size_t bytes = 0;
   SliceTlsf *tlsf = memory;
-  sli_arena_tlsf_fini (tlsf);
-  slice_free1 (tlsf->control_bytes, tlsf);
+  if (sli_tlsf_is_locked (tlsf))
+    {
+      bytes = LOCKED_TLSF_BYTES;
+      tlsf = ((LockedTlsf *) memory)->tlsf;
+    }
+  bytes += tlsf->control_bytes;
+  sli_arena_tlsf_fini (memory);
+  slice_free1 (bytes, memory);
 }
 
 SliceTlsf *
@@ -150,16 +179,21 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
 {
   if (tlsf == NULL)
     return;
+  if (sli_tlsf_is_locked (tlsf))
+    {
+      LockedTlsf *shell = (LockedTlsf *) (void *) tlsf;
+      shell->end (shell);
+      return;
+    }
   sli_tlsf_require (tlsf);
   tlsf->end (tlsf);
 }
 
 /* --- reset --------------------------------------------------------------- */
 
-void
-slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
+static void
+tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
-  sli_tlsf_require (tlsf);
   if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, report_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
@@ -175,4 +209,11 @@ slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   tlsf->n_empty = 0;
   while (tlsf->chain.n_used < tlsf->chain.n_blocks)
     sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN);
+}
+
+void
+slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
+{
+  tlsf_reset (sli_tlsf_acquire (tlsf), keep);
+  sli_tlsf_release (tlsf);
 }

@@ -171,10 +171,9 @@ sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   sli_chain_drop (&tlsf->chain, (uint32_t) index);
 }
 
-size_t
-slice_tlsf_trim (SliceTlsf *tlsf)
+static size_t
+tlsf_trim (SliceTlsf *tlsf)
 {
-  sli_tlsf_require (tlsf);
   size_t before = tlsf->chain.held_bytes;
   for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
     {
@@ -188,4 +187,12 @@ slice_tlsf_trim (SliceTlsf *tlsf)
       tlsf->n_empty--;
     }
   return before - tlsf->chain.held_bytes;
+}
+
+size_t
+slice_tlsf_trim (SliceTlsf *tlsf)
+{
+  size_t bytes = tlsf_trim (sli_tlsf_acquire (tlsf));
+  sli_tlsf_release (tlsf);
+  return bytes;
 }

@@ -99,5 +99,5 @@ sli_tlsf_report_overrun (const SliceTlsf *tlsf, const TlsfBlock *block)
   sli_diag_abort (
       ARENA_MISUSE_TLSF_DAMAGED,
       "TLSF heap %p: the bytes behind %p were overwritten",
-      (const void *) tlsf, (const void *) tlsf_block_object (block));
+      tlsf->handle, (const void *) tlsf_block_object (block));
 }

@@ -56,10 +56,10 @@ report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
       && (outer == block || tlsf_block_is_free (block)))
     sli_diag_abort (ARENA_MISUSE_TLSF_TWICE,
                     "TLSF heap %p: %p is free already",
-                    (const void *) tlsf, object);
+                    tlsf->handle, object);
   sli_diag_abort (ARENA_MISUSE_TLSF_FOREIGN,
                   "TLSF heap %p: %p is no object of this heap",
-                  (const void *) tlsf, object);
+                  tlsf->handle, object);
 }
 
 /* Reports the first block of the region that is not sound.  If all are sound
@@ -141,13 +141,12 @@ tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
   return stride > overhead ? stride - overhead : 0;
 }
 
-bool
-slice_tlsf_walk (const SliceTlsf *tlsf,
-                 bool (*visit) (const void *object, size_t bytes, bool is_live,
-                                void *data),
-                 void *data)
+static bool
+tlsf_walk (const SliceTlsf *tlsf,
+           bool (*visit) (const void *object, size_t bytes, bool is_live,
+                          void *data),
+           void *data)
 {
-  sli_tlsf_require (tlsf);
   TlsfBlockWalk walk = { .tlsf = tlsf };
   for (const TlsfBlock *block = walk_next (&walk); block != NULL;
        block = walk_next (&walk))
@@ -156,6 +155,17 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
                 data))
       return false;
   return true;
+}
+
+bool
+slice_tlsf_walk (const SliceTlsf *tlsf,
+                 bool (*visit) (const void *object, size_t bytes, bool is_live,
+                                void *data),
+                 void *data)
+{
+  bool is_whole = tlsf_walk (sli_tlsf_acquire (tlsf), visit, data);
+  sli_tlsf_release (tlsf);
+  return is_whole;
 }
 
 /* --- statistics ---------------------------------------------------------- */
@@ -199,10 +209,9 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
   return largest;
 }
 
-void
-slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
+static void
+tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 {
-  sli_tlsf_require (tlsf);
   *stats = (SliceTlsfStats){ 0 };
   sli_chain_stats (&tlsf->chain, tlsf->control_bytes, &stats->arena);
   if (tlsf->is_fixed)
@@ -218,6 +227,13 @@ slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
   if (stats->free_bytes > largest)
     stats->fragmentation_permille
         = (unsigned) (1000 - largest * 1000 / stats->free_bytes);
+}
+
+void
+slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
+{
+  tlsf_get_stats (sli_tlsf_acquire (tlsf), stats);
+  sli_tlsf_release (tlsf);
 }
 
 /* --- validity ------------------------------------------------------------ */
@@ -302,10 +318,9 @@ index_damage (const SliceTlsf *tlsf, size_t n_free)
   return n_free == 0 ? NULL : "a free block is in no list";
 }
 
-bool
-slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
+static bool
+tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
 {
-  sli_tlsf_require (tlsf);
   const char *fault = NULL;
   size_t n_free = 0;
   for (uint32_t i = 0; i < sli_tlsf_n_regions (tlsf) && fault == NULL; i++)
@@ -318,4 +333,12 @@ slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
   if (why != NULL)
     *why = fault;
   return fault == NULL;
+}
+
+bool
+slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
+{
+  bool is_valid = tlsf_is_valid (sli_tlsf_acquire (tlsf), why);
+  sli_tlsf_release (tlsf);
+  return is_valid;
 }

@@ -197,6 +197,8 @@ tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 NOINLINE static void *
 alloc_any (SliceTlsf *tlsf, size_t size)
 {
+  if (UNLIKELY (sli_tlsf_is_locked (tlsf)))
+    return sli_tlsf_locked_alloc (tlsf, size);
   sli_tlsf_require (tlsf);
   if (size_is_absurd (size))
     {
@@ -258,10 +260,9 @@ aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
   return offset;
 }
 
-void *
-slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
+static void *
+alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 {
-  sli_tlsf_require (tlsf);
   sli_require_power_of_two (alignment);
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
@@ -288,6 +289,14 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
     }
   tlsf_block_use (tlsf, block, stride);
   return annotate_out (tlsf, block, size + (size == 0));
+}
+
+void *
+slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
+{
+  void *object = alloc_aligned (sli_tlsf_acquire (tlsf), alignment, size);
+  sli_tlsf_release (tlsf);
+  return object;
 }
 
 /* --- free ---------------------------------------------------------------- */
@@ -424,12 +433,18 @@ tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
     tlsf_block_ends_region (tlsf, block);
 }
 
-COLD static TlsfBlock *
-free_asked (const SliceTlsf *tlsf, const void *object)
+/* Frees in any heap. */
+COLD static void
+free_any (SliceTlsf *tlsf, void *object)
 {
+  if (sli_tlsf_is_locked (tlsf))
+    {
+      sli_tlsf_locked_free (tlsf, object);
+      return;
+    }
   TlsfBlock *block = tlsf_block_asked (tlsf, object);
   annotate_in (tlsf, block);
-  return block;
+  tlsf_block_free (tlsf, block);
 }
 
 void
@@ -437,18 +452,21 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 {
   if (UNLIKELY (object == NULL))
     return;
-  TlsfBlock *block = LIKELY (tlsf->quick_kind == ARENA_TLSF)
-                         ? tlsf_block_require (tlsf, object, 0)
-                         : free_asked (tlsf, object);
-  tlsf_block_free (tlsf, block);
+  if (LIKELY (tlsf->quick_kind == ARENA_TLSF))
+    tlsf_block_free (tlsf, tlsf_block_require (tlsf, object, 0));
+  else
+    free_any (tlsf, object);
 }
 
 /* --- resize -------------------------------------------------------------- */
 
 size_t
-slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf, const void *object)
+slice_tlsf_object_bytes_v1 (const SliceTlsf *shown, const void *object)
 {
-  return tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
+  const SliceTlsf *tlsf = sli_tlsf_acquire (shown);
+  size_t bytes = tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
+  sli_tlsf_release (shown);
+  return bytes;
 }
 
 /* Frees the end of a live block; it joins a free block behind. */
@@ -506,12 +524,9 @@ resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
   return moved;
 }
 
-void *
-slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
+static void *
+object_resize (SliceTlsf *tlsf, void *object, size_t size)
 {
-  if (object == NULL)
-    return slice_tlsf_alloc (tlsf, size);
-  sli_tlsf_require (tlsf);
   if (size_is_absurd (size))
     {
       errno = ENOMEM;
@@ -537,4 +552,14 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
   if (tlsf->chain.is_traced)
     sli_trace_realloc (SLICE_TRACE_TLSF, object, object, size);
   return object;
+}
+
+void *
+slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
+{
+  if (object == NULL)
+    return slice_tlsf_alloc (tlsf, size);
+  void *resized = object_resize (sli_tlsf_acquire (tlsf), object, size);
+  sli_tlsf_release (tlsf);
+  return resized;
 }

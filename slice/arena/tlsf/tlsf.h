@@ -10,6 +10,7 @@
 #define SLI_ARENA_TLSF_TLSF_H
 
 #include "arena/bump.h"
+#include "arena/locked.h"
 
 /* A stride is a block's size with its header, a multiple of 16.  Below 1024
  * each stride has its own list; above, each power of two is cut in 32.  So a
@@ -118,6 +119,7 @@ struct SliceTlsf
   uint16_t extra_bytes; /* of a live block, beside header and object */
   uint16_t front_bytes; /* a gap before each object when a tool watches */
   void (*end) (void *);
+  const void *handle; /* for messages: what the program calls the heap */
   Region fixed;                   /* over buffers: the first region */
   size_t fixed_bytes;             /* the first buffer */
   TlsfAdded *added;               /* over buffers: further regions */
@@ -127,6 +129,19 @@ struct SliceTlsf
   uint64_t maps[TLSF_N_MAPS_MAX]; /* a bit for each list with a block */
   TlsfBlock *lists[];
 };
+
+/* The handle of a heap with SLICE_ARENA_LOCKED.  It starts as SliceTlsf does;
+ * its quick_kind is 0. */
+typedef struct
+{
+  ArenaKind kind;
+  ArenaKind quick_kind;
+  SliceTlsf *tlsf;
+  void (*end) (void *);
+  ArenaLock lock;
+} LockedTlsf;
+
+#define LOCKED_TLSF_BYTES align_up (sizeof (LockedTlsf), 16)
 
 #define TLSF_CONTROL_BYTES(n_lists)                                           \
  align_up (sizeof (SliceTlsf) + (n_lists) * sizeof (TlsfBlock *), 16)
@@ -491,6 +506,27 @@ void sli_tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
                     void (*end) (void *));
 /* Hooks hear of the objects of a heap that has none yet. */
 void sli_tlsf_set_traced (SliceTlsf *tlsf);
+
+/* --- tlsf-locked.c -------------------------------------------------------- */
+
+static inline bool
+sli_tlsf_is_locked (const SliceTlsf *shown)
+{
+  return shown->kind == ARENA_TLSF_LOCKED;
+}
+
+/* The heap of a handle, with its lock, if it has one; and the end of that.
+ * Report misuse. */
+SliceTlsf *sli_tlsf_acquire (const SliceTlsf *shown);
+void sli_tlsf_release (const SliceTlsf *shown);
+
+/* Makes a shell before the heap, which was made in the same memory. */
+SliceTlsf *sli_tlsf_locked_setup (void *memory, SliceTlsf *tlsf,
+                                  void (*end) (void *));
+/* Ends the shell; the result is the heap. */
+SliceTlsf *sli_tlsf_locked_fini (SliceTlsf *shown);
+void *sli_tlsf_locked_alloc (SliceTlsf *shown, size_t size);
+void sli_tlsf_locked_free (SliceTlsf *shown, void *object);
 
 /* --- tlsf-walk.c --------------------------------------------------------- */
 

@@ -16,6 +16,8 @@
 	slice/arena/tlsf/tlsf-fixed.c \
 	slice/arena/tlsf/tlsf-index.c \
 	slice/arena/tlsf/tlsf-life.c \
+	slice/arena/tlsf/tlsf-locked.c \
+	slice/arena/locked.c \
 	slice/arena/tlsf/tlsf-region.c \
 	slice/arena/tlsf/tlsf-tail.c \
 	slice/arena/tlsf/tlsf-walk.c \
