@@ -1,7 +1,7 @@
 /* extent-cache.h - the first extents, for fast lookups of addresses
  *
  * Layer: page.  Written by page.c, under the page lock.  Upper layers that
- * look many addresses up read it without a lock.
+ * look up many addresses read it without a lock.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,9 +17,8 @@
 enum
 {
   CACHED_EXTENTS = 2,
-  /* Left out at the end of an extent: a header of a node has 32 bytes and
-   * could cross the end.  So behind each multiple of 16 that is found in the
-   * cache, 32 bytes may be read. */
+  /* The last 16 bytes of an extent are left out.  So the 32 bytes of a node's
+   * header can be read at each multiple of 16 that the cache has. */
   CACHED_EXTENT_END_BYTES = 16
 };
 
@@ -35,14 +34,14 @@ typedef struct
 extern CachedExtent sli_extent_cache[CACHED_EXTENTS]
     __attribute__ ((visibility ("hidden")));
 
-/* Returns true if an address is in a cached extent, and so may be read.  False
- * means nothing. */
+/* Returns true if an address is in a cached extent, and so can be read.  False
+ * says nothing about the address. */
 static inline bool
 extent_cache_has (const void *address)
 {
   for (int i = CACHED_EXTENTS - 1; i >= 0; i--)
     {
-      /* `start' is written before it, so read this first. */
+      /* `start' is written before `bytes', so read `bytes' first. */
       size_t bytes = LOAD_ACQUIRE (&sli_extent_cache[i].bytes);
 
       if ((uintptr_t) address - LOAD (&sli_extent_cache[i].start) < bytes)

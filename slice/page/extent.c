@@ -36,7 +36,7 @@ SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "extents, halved or not, are whole windows");
 
-/* Nobody can answer for a source of the program's own. */
+/* The memory of a program's own source may not be mapped, or not aligned. */
 static bool
 extent_is_usable (void *start, size_t bytes)
 {
@@ -45,8 +45,8 @@ extent_is_usable (void *start, size_t bytes)
              || sli_os_is_mapped (start, bytes));
 }
 
-/* Maps *bytes, or half as much again and again, but at least least_bytes, if
- * the source has no memory.  No lock is held. */
+/* Maps *bytes.  While the source has no memory, tries half as much, down to
+ * least_bytes.  No lock is held. */
 static void *
 extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
 {
@@ -86,7 +86,7 @@ sli_extent_unmap (void *start, size_t bytes)
   TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
 }
 
-/* Takes the first entry that was never set, if there is one. */
+/* Uses the first entry that was never set, if there is one. */
 static void
 extent_cache_add (const void *start, size_t bytes)
 {
@@ -133,9 +133,9 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   COUNT_UP (&sli_page.counts.n_maps, 1);
 }
 
-/* Adds an extent although another thread has added one meanwhile, because the
- * source can't unmap it.  All its regions are initialised at once; they are
- * idle and were never used. */
+/* Adds an extent that the source can't unmap, although another thread has
+ * added one meanwhile.  All its regions are initialised at once, as idle
+ * ones. */
 static void
 extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
                         bool is_huge)
@@ -150,7 +150,7 @@ extent_add_initialised (void *start, size_t bytes, bool is_zeroed,
   sli_page.unfinished = unfinished;
 }
 
-/* The least extent in which a run fits, a power of two. */
+/* The size of the smallest extent that holds a run, a power of two. */
 COMMON_TEXT static size_t
 extent_least_bytes (unsigned n_granules)
 {

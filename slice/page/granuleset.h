@@ -23,8 +23,8 @@ typedef struct
   uint64_t word[2]; /* bit i of the set is bit i % 64 of word i / 64 */
 } GranuleSet;
 
-/* The part of a stretch, first ... end - 1, that is in the word whose first
- * bit is `base`. */
+/* The bits first ... end - 1 that are in the word whose first bit is
+ * `base`. */
 static inline uint64_t
 granuleset_word (unsigned first, unsigned end, unsigned base)
 {
@@ -96,21 +96,22 @@ granuleset_has_all (const GranuleSet *set, unsigned first, unsigned n)
   return granuleset_count_in (set, first, n) == n;
 }
 
-/* Is each member of b one of a? */
+/* Returns true if each member of b is in a. */
 static inline bool
 granuleset_has_all_of (const GranuleSet *a, const GranuleSet *b)
 {
   return ((b->word[0] & ~a->word[0]) | (b->word[1] & ~a->word[1])) == 0;
 }
 
-/* Every member that is followed by n - 1 more; n is 1 to 64. */
+/* The members whose next n - 1 neighbours are members too; n is 1 to 64. */
 static inline GranuleSet
 granuleset_starts (const GranuleSet *set, unsigned n)
 {
   GranuleSet starts = *set;
 
   assert_here (n >= 1 && n <= 64);
-  /* What is followed by i neighbours, and i further on by as many. */
+  /* `starts' has the first of each i neighbours: it becomes that of i +
+   * step. */
   for (unsigned i = 1, step; i < n; i += step)
     {
       step = i < n - i ? i : n - i;
@@ -135,8 +136,8 @@ granuleset_find (const GranuleSet *set, unsigned n, unsigned *first)
   return true;
 }
 
-/* Finds the lowest member and how many neighbours begin with it; false if the
- * set is empty. */
+/* Finds the lowest member and the length of the stretch that it begins; false
+ * if the set is empty. */
 static inline bool
 granuleset_first_stretch (const GranuleSet *set, unsigned *first, unsigned *n)
 {

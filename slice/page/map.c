@@ -99,7 +99,8 @@ static struct
   uint8_t *bytes;
 } spare;
 
-/* Zeroed memory of the kernel's own, or the spare; NULL: no memory. */
+/* Allocates zeroed memory from the kernel, or uses the spare; NULL: no
+ * memory. */
 CONTEXT_TEXT static void *
 level_new (void *spare_place, size_t bytes)
 {
@@ -111,8 +112,8 @@ level_new (void *spare_place, size_t bytes)
   return level;
 }
 
-/* What *place points to.  Where that is nothing, `make' adds a level unless
- * another thread was faster. */
+/* Returns the level that *place points to.  If there is none and `make' is
+ * true, adds one, unless another thread is faster. */
 CONTEXT_TEXT static void *
 level_get (void *place, void *spare_place, size_t bytes, bool make)
 {
@@ -142,7 +143,8 @@ leaf_get (const void *address, bool make)
   return map_leaf (address);
 }
 
-/* Where the note on an address is; NULL: there was none yet, or no memory. */
+/* The place of the note on an address.  NULL: it has no table, or there is no
+ * memory for one. */
 CONTEXT_TEXT static uint8_t *
 note_of (const void *address, bool make)
 {

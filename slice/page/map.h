@@ -3,24 +3,24 @@
  * Layer: page.  The map has a byte for each window of 2 MiB of the address
  * space, and in it a bit for each 256 KiB, the least size of a region.  Bits
  * are set before a region is used and cleared before it is unmapped.  So the
- * map tells whether an address is ours without touching what it points to.
+ * map tells whether an address is ours without reading memory there.
  *
  *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 21 | 20 .. 18 |
  *                 far       leaf       window      bit
  *
- * Outside of the regions the map has notes: a byte for each KiB, on what
- * begins there.  Contexts note their large nodes, which are blocks of malloc
- * and longer than a KiB, so that no two begin in one.
+ * Outside the regions the map has notes: for each KiB a byte that says what
+ * begins there.  Contexts note their large nodes, which are blocks of malloc.
+ * They are longer than a KiB, so no two begin in the same one.
  *
  *   address:  | 63 .. 48 | 47 .. 33 | 32 .. 22 | 21 .. 10 | 9 .. 4 |
  *                 far       leaf       table      byte      step
  *
- * A table finds the leaves of the addresses that user space has nearly
- * everywhere; a hash table those beyond (5-level paging, arm64 with 52 bits,
- * s390x, ...).
- * Locks: who sets a region's bits holds the page lock, and only the owner of
- * the memory at a KiB writes its note.  Levels are linked by compare-and-swap
- * and never freed, so readers take no lock, and a fork has nothing to do.
+ * A table finds the leaves of the usual user addresses, a hash table those of
+ * addresses beyond (5-level paging, arm64 with 52 bits, s390x, ...).
+ * Locks: a thread that sets a region's bits holds the page lock; only the
+ * owner of the memory at a KiB writes its note.  Levels are linked by
+ * compare-and-swap and never freed, so readers take no lock and a fork needs
+ * no work.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -40,8 +40,8 @@ enum
   OURS_SHIFT = 18,            /* 256 KiB: SLICE_OURS_BYTES */
   MAP_LEAF_SHIFT = 12,        /* windows of a leaf: 8 GiB in 4 KiB */
   MAP_LEAF_WINDOWS = 1 << MAP_LEAF_SHIFT,
-  NOTE_SHIFT = 10,            /* 1 KiB: smaller than what is noted */
-  NOTE_STEP_SHIFT = 4,        /* which begins at a multiple of 16 */
+  NOTE_SHIFT = 10,            /* 1 KiB: smaller than a noted block */
+  NOTE_STEP_SHIFT = 4,        /* it begins at a multiple of 16 */
   NOTE_BYTES_SHIFT = 12,      /* notes of 4 MiB in 4 KiB */
   NOTE_BYTES = 1 << NOTE_BYTES_SHIFT
 };
@@ -72,13 +72,13 @@ typedef struct MapLeaf
 
 /* Indexed by address / 8 GiB; NULL where there was never a region. */
 extern MapLeaf *sli_map_leaves[MAP_LEAVES];
-/* Indexed by a hash of that. */
+/* Indexed by a hash of the leaf's number. */
 extern MapLeaf *sli_map_far[MAP_FAR_CHAINS];
 
-/* The leaf of an address beyond the table; NULL if there is none yet. */
+/* The leaf of an address beyond the table; NULL if there is none. */
 MapLeaf *sli_map_far_leaf (uint64_t number);
 
-/* The leaf of any address; NULL if there is none yet. */
+/* The leaf of any address; NULL if there is none. */
 static inline MapLeaf *
 map_leaf (const void *address)
 {
@@ -109,7 +109,7 @@ sli_map_has (const void *address)
   return map_leaf_has (map_leaf (address), address);
 }
 
-/* The same without a call: false of any address beyond the table, too. */
+/* The same without a call, but false for addresses beyond the table. */
 static inline bool
 sli_map_has_near (const void *address)
 {
@@ -119,8 +119,8 @@ sli_map_has_near (const void *address)
          && map_leaf_has (LOAD_ACQUIRE (&sli_map_leaves[number]), address);
 }
 
-/* Adds the leaf of an address: zeroed memory that is never freed.  False: it
- * had one already. */
+/* Adds the leaf of an address, zeroed memory that is never freed.  False if
+ * the address has one already. */
 bool sli_map_add_leaf (const void *address, MapLeaf *leaf);
 /* Sets the bits of a region of `bytes', a multiple of 256 KiB. */
 void sli_map_set (const void *region, size_t bytes);
@@ -134,12 +134,12 @@ typedef enum
   NOTE_GC_SLAB = 128 /* at the KiB's start */
 } Note;
 
-/* False: no memory. */
+/* Writes the note on an address; false: no memory. */
 bool sli_map_note (const void *address, Note note);
 void sli_map_forget (const void *address);
 bool sli_map_is_noted (const void *address, Note note);
-/* The same without a call, for what begins at a multiple of a KiB: false of
- * any address beyond the table, too. */
+/* The same without a call, for an address that is a multiple of a KiB; false
+ * for addresses beyond the table. */
 static inline bool
 sli_map_is_noted_near (const void *address, Note note)
 {
@@ -159,7 +159,8 @@ sli_map_is_noted_near (const void *address, Note note)
          && LOAD (&bytes[at & (NOTE_BYTES - 1)]) == (uint8_t) note;
 }
 
-/* Gets what the next note may need, so that it cannot fail. */
+/* Reserves memory for the next note, so that it can't fail.  False: no
+ * memory. */
 bool sli_map_note_reserve (void);
 
 #endif

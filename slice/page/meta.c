@@ -4,8 +4,8 @@
  * of page.h.  Design: chapter 3.
  *
  * A buddy system over runs of one granule (D. E. Knuth, The Art of Computer
- * Programming, volume 1, section 2.5, "The buddy system"; one bit for each
- * pair of halves instead of a tag in each block):
+ * Programming, volume 1, section 2.5, "The buddy system").  It has one bit for
+ * each pair of halves instead of a tag in each block:
  *
  *   size 7   |            a granule, 16 KiB             |     0
  *   size 6   |         half        |                 |    1 2
@@ -36,7 +36,7 @@ enum
 {
   WHOLE = 7, /* the size of a granule; each smaller size is half of the next */
   WHOLE_SPARES_KEPT = 1 /* with none, a program that allocates and frees one
-                           block in turn would need a run each time */
+                           block in turn would allocate a run each time */
 };
 
 /* A spare block holds only its link.  The state of a granule is in the first
@@ -180,7 +180,8 @@ meta_put (void *block, unsigned size)
   spare_put (block, size);
 }
 
-/* Removes a whole granule, if there are more than are kept; else NULL. */
+/* Removes a spare whole granule if there are more than WHOLE_SPARES_KEPT; else
+ * NULL. */
 COMMON_TEXT static void *
 meta_pop_surplus (void)
 {
@@ -195,8 +196,8 @@ meta_pop_surplus (void)
   return granule;
 }
 
-/* Returns a surplus granule to the page layer; the lock is not held.  If that
- * leaves one idle region too many, the next slab that is freed returns it. */
+/* Returns a surplus granule to the page layer; the lock is not held.  If one
+ * idle region too many is left, the next slab that is freed has it purged. */
 static void
 surplus_return (void *granule)
 {
@@ -243,7 +244,7 @@ sli_meta_alloc (size_t bytes)
   sli_lock (&meta.lock);
   meta_add_run (granule, record);
   block = meta_pop (size);
-  surplus = meta_pop_surplus (); /* others may have been freed meanwhile */
+  surplus = meta_pop_surplus (); /* other threads may have freed some */
   sli_unlock (&meta.lock);
   surplus_return (surplus);
   return block;

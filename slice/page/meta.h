@@ -19,8 +19,8 @@ enum
 {
   META_BYTES_MIN = 128, /* in granules of 16 KiB; a 128th of larger ones */
   META_BYTES_MAX = 16384,
-  /* Metadata uses so much of the record of a run.  A slab has its class in the
-   * rest, where it stays 0. */
+  /* The part of a run's record that metadata uses.  The rest, where a slab has
+   * its class, stays 0. */
   META_RECORD_BYTES = 16
 };
 
@@ -28,13 +28,13 @@ enum
  * META_BYTES_MIN; contents undefined.  NULL: no memory.  The caller may hold
  * locks of a rank above 20, but the call may map an extent. */
 void *sli_meta_alloc (size_t bytes);
-/* The same for more bytes: zeroed pages of the kernel's own. */
+/* The same for more bytes: zeroed pages from the kernel. */
 void *sli_meta_map (size_t bytes);
 void sli_meta_unmap (void *pages, size_t bytes);
 /* The size of the block that sli_meta_alloc() returns for `bytes`. */
 size_t sli_meta_bytes (size_t bytes);
-/* bytes: what sli_meta_alloc() was called with.  Callers hold no lock of rank
- * 20 or less. */
+/* Frees a block; bytes: as given to sli_meta_alloc().  Callers hold no lock of
+ * rank 20 or less. */
 void sli_meta_free (void *block, size_t bytes);
 
 /* Bytes of the granules and of the mapped pages that metadata has now. */

@@ -20,7 +20,7 @@
 
 enum
 {
-  /* Regions in use are in rings by how full they are.  Runs are allocated from
+  /* Regions in use are kept in rings, by how full they are.  Runs come from
    * the fullest, so that the emptiest can become idle. */
   FULLNESS_RINGS = 4
 };
@@ -34,14 +34,15 @@ typedef struct
   size_t huge_after_bytes; /* of mapped memory; SIZE_MAX: never */
   bool has_tags;
   /* under the lock */
-  Link fullness[FULLNESS_RINGS + 1]; /* of regions in use, fullest first; the
-                                        last ring: no free granule */
+  Link fullness[FULLNESS_RINGS + 1]; /* of regions in use, fullest first; in
+                                        the last ring, those without a free
+                                        granule */
   Link idle;            /* of regions, latest first */
   Link purged;          /* of regions */
   Link extents;         /* of extents */
   Extent *unfinished;   /* the extent with regions to initialise, or NULL */
   uint32_t trim_pass;   /* of sli_page_trim_granules(); counts up */
-  unsigned n_trimming;  /* regions of which a trimmer holds free granules */
+  unsigned n_trimming;  /* regions whose free granules a trimmer holds */
   size_t n_used_peak;   /* most regions in use at once */
   size_t n_purged;      /* regions in state REGION_PURGED */
   size_t n_plain;       /* regions in state is_plain */
@@ -52,22 +53,22 @@ extern PageState sli_page;
 
 /* Moves a region with runs to the ring of its fullness. */
 void sli_region_file (Region *region);
-/* Moves a region without runs to the idle ones, ordered by since_msec. */
+/* Moves a region without runs into the idle ring, ordered by since_msec. */
 void sli_region_set_idle (Region *region, uint64_t since_msec);
 
 /* Initialises the next region of an extent. */
 Region *sli_region_init (Extent *extent);
-/* The same as an idle one that was never used. */
+/* The same, as an idle region that was never used. */
 void sli_region_init_idle (Extent *extent);
-/* Removes a region whose extent is to be unmapped.  Memory of it that was not
- * purged counts as returned now, and so do its header and tags. */
+/* Removes a region whose extent is to be unmapped.  Its header, its tags and
+ * memory that was not purged count as returned now. */
 void sli_region_retire (Region *region);
 
-/* Marks a region of an extent with huge pages as one with small pages, or the
+/* In an extent with huge pages, marks a region as one with small pages, or the
  * reverse.  A region gets small pages when a part of it is returned, or the
- * system would fill it up again to make a huge page; and huge pages when it is
- * used again.  True if the caller is to call sli_region_advise_huge() after it
- * has unlocked. */
+ * system would fill it up again to make a huge page.  It gets huge pages when
+ * it is used again.  If true, the caller unlocks and calls
+ * sli_region_advise_huge(). */
 bool sli_region_set_plain (Region *region, bool is_plain);
 /* Advises the system; the lock is not held. */
 void sli_region_advise_huge (Region *region, bool wanted);
@@ -77,9 +78,9 @@ bool sli_region_is_valid (const Region *region);
 /* Returns true if P1 to P6 hold for all regions.  Takes the lock. */
 bool sli_page_is_valid (void);
 
-/* Maps one more extent, in which a run of n_granules fits; false if there is
- * no memory.  If another thread was faster, this extent is unmapped again
- * where the source can.  The lock is not held. */
+/* Maps one more extent, which can hold a run of n_granules; false if there is
+ * no memory.  If another thread was faster, unmaps this one again where the
+ * source can.  The lock is not held. */
 bool sli_extent_new (unsigned n_granules);
 /* Removes an extent that has no region in use (P4); false if it has one, or
  * must stay.  If true, the caller unlocks and calls sli_extent_unmap(). */
@@ -124,7 +125,7 @@ region_fullness_ring (const Region *region)
                                   / region->n_granules];
 }
 
-/* Notes since when some granules, which hold memory, are free. */
+/* Notes when some granules that hold memory became free. */
 static inline void
 region_note_dirty (Region *region, unsigned first, unsigned n_granules,
                    uint64_t since_msec)

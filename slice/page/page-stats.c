@@ -132,7 +132,7 @@ sli_page_is_valid (void)
   return sli_page_check (&where) == NULL;
 }
 
-/* What the regions of all extents add up to. */
+/* Sums over the regions of all extents. */
 typedef struct
 {
   size_t mapped_bytes;
@@ -141,10 +141,10 @@ typedef struct
   size_t n_idle;
   size_t n_purged;
   size_t n_plain;
-  size_t n_in_trim; /* of which a trimmer has granules */
+  size_t n_in_trim; /* regions whose granules a trimmer holds */
 } PageSums;
 
-/* Returns true if granules are neither free nor in a run. */
+/* Returns true if some granules are neither free nor in a run. */
 static bool
 region_lacks_granules (const Region *region)
 {
@@ -156,7 +156,7 @@ region_lacks_granules (const Region *region)
   return n_no_run != region->n_free;
 }
 
-/* A region that a trimmer has removed whole is idle still. */
+/* A region whose granules a trimmer holds all still counts as idle. */
 static void
 sums_add_region (PageSums *sums, const Region *region)
 {

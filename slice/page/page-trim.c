@@ -1,7 +1,7 @@
 /* page-trim.c - returns memory that no run needs to the system
  *
- * Layer: page.  Lock: sli_page.lock (rank 20), not held during calls of the
- * source: a region that is to be purged is removed from its ring first.
+ * Layer: page.  Lock: sli_page.lock (rank 20), not held while the source is
+ * called.  A trimmer first removes the region from its ring.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@
 
 /* --- idle regions -------------------------------------------------------- */
 
-/* Removes the region that has been idle longest, if it has for max_age_msec;
+/* Removes the region that has been idle longest, if for max_age_msec or more;
  * else NULL. */
 static Region *
 idle_pop_oldest (uint64_t max_age_msec, bool *turns_plain)
@@ -39,7 +39,7 @@ idle_pop_oldest (uint64_t max_age_msec, bool *turns_plain)
   return region;
 }
 
-/* Returns true if a source can only unmap, and purge nothing. */
+/* Returns true if a source can unmap but not purge. */
 static bool
 source_unmaps_only (const SliceSource *source)
 {
@@ -78,8 +78,8 @@ idle_put_back (Region *region, size_t dirty_granules, bool is_purged)
   return sli_extent_retire (region->extent) ? region->extent : NULL;
 }
 
-/* Purges one idle region; returns how many bytes that frees.  *found: there
- * was one, and the source can purge. */
+/* Purges one idle region and returns how many bytes that frees.  *found: there
+ * was one, and the source could purge it. */
 static size_t
 trim_one_region (uint64_t max_age_msec, bool *found)
 {
@@ -109,7 +109,7 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   returned_bytes = sli_page.counts.returned_bytes;
   retired = idle_put_back (region, dirty_granules, is_purged);
   returned_bytes = sli_page.counts.returned_bytes - returned_bytes;
-  /* If the source can't purge, the caller does not try the next region. */
+  /* If the source can't purge, the caller stops. */
   *found = region->state == REGION_PURGED;
   sli_unlock (&sli_page.lock);
   if (retired != NULL)
@@ -117,7 +117,7 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   return returned_bytes;
 }
 
-/* A guess; idle_pop_oldest() looks again with the lock held. */
+/* A guess without the lock; idle_pop_oldest() checks under it. */
 READS_RACILY static bool
 may_have_idle (void)
 {
@@ -161,8 +161,8 @@ region_old_granules (Region *region, uint64_t now_msec, uint64_t max_age_msec)
   return old;
 }
 
-/* Removes these from a region, until granules_put_back(); false if there are
- * none. */
+/* Removes a region's old granules from its set and the region from its ring,
+ * until granules_put_back(); false if it has none. */
 static bool
 region_pop_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
                 GranuleSet *dirty)
@@ -186,8 +186,8 @@ region_pop_old (Region *region, uint64_t now_msec, uint64_t max_age_msec,
   return true;
 }
 
-/* The same for the first region of a ring that has such granules and was not
- * seen in this pass; NULL if there is none. */
+/* Finds the first region of a ring that has old granules and that this pass
+ * has not seen, and removes them; NULL if there is none. */
 COMMON_TEXT static Region *
 ring_pop_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
               GranuleSet *dirty)
@@ -206,8 +206,8 @@ ring_pop_old (Link *ring, uint64_t now_msec, uint64_t max_age_msec,
   return NULL;
 }
 
-/* The same for all regions in use or idle.  Idle ones count too: a region that
- * is idle from time to time is never old as a whole. */
+/* The same for all regions in use or idle.  Idle ones are included, since a
+ * region that is idle from time to time never gets old as a whole. */
 static Region *
 granules_pop_old (uint64_t max_age_msec, GranuleSet *dirty)
 {
@@ -252,7 +252,7 @@ granules_put_back (Region *region, const GranuleSet *dirty, bool is_purged)
       sli_page.counts.held_bytes -= n * sli_page.granule_bytes;
       sli_page.counts.returned_bytes += n * sli_page.granule_bytes;
     }
-  else /* they are tried again after as long a time */
+  else /* try again when they have aged once more */
     granules_note_dirty (region, dirty);
   if (region_is_empty (region))
     sli_region_set_idle (region, region->used_msec);
@@ -310,8 +310,7 @@ sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions)
 
 /* --- fork ---------------------------------------------------------------- */
 
-/* Puts back what a trimmer of the parent had removed.  It counts as not
- * purged. */
+/* Puts back what a trimmer of the parent had removed, as not purged. */
 static void
 region_recover (Region *region)
 {
@@ -334,7 +333,7 @@ region_recover (Region *region)
   if (n_free == region->n_free)
     return;
   region->n_free = n_free;
-  region->dirty_msec = 0; /* not known: the next trim looks at all */
+  region->dirty_msec = 0; /* unknown: the next trim checks all */
   if (region_is_empty (region))
     sli_region_set_idle (region, region->used_msec);
   else

@@ -22,17 +22,17 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
-/* In a heap of this size the last huge page, which is rarely full, costs at
- * most a sixty-fourth. */
+/* In a heap of this size, the unused part of the last huge page is at most one
+ * sixty-fourth. */
 #define HUGE_AFTER_BYTES MIB (128)
 
 enum
 {
-  /* A search for a free run looks at so many regions of a ring. */
+  /* A search for a free run examines at most this many regions of a ring. */
   FIT_PROBES_MAX = 8,
-  /* So many idle regions (128 MiB: design chapter 11), or an eighth of the
-   * most that were ever in use, keep their memory for a working set; those
-   * beyond are purged at once. */
+  /* Idle regions that keep their memory for the working set: 64 (128 MiB,
+   * design chapter 11), or an eighth of the most that were ever in use. More
+   * than that are purged at once. */
   IDLE_REGIONS_KEPT = 64,
   IDLE_REGIONS_SHARE = 8
 };
@@ -41,7 +41,7 @@ PageState sli_page = { .lock = LOCK_INIT (LOCK_RANK_PAGE) };
 
 /* --- initialisation ------------------------------------------------------ */
 
-/* How much memory is mapped before the first extent with huge pages. */
+/* The bytes that are mapped before the first extent with huge pages. */
 static size_t
 huge_after_bytes (void)
 {
@@ -97,8 +97,8 @@ sli_page_lock (void)
 
 /* --- runs ---------------------------------------------------------------- */
 
-/* Allocates some free granules of a region.  *turns_huge: the caller unlocks
- * and calls sli_region_advise_huge(). */
+/* Allocates free granules of a region.  If *turns_huge, the caller unlocks and
+ * calls sli_region_advise_huge(). */
 static void *
 region_alloc_run (Region *region, unsigned first, unsigned n_granules,
                   void **record, bool *is_zero, bool *turns_huge)
@@ -132,7 +132,8 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
   return region_granule (region, first);
 }
 
-/* The first of some regions of a ring that has n free neighbours. */
+/* Finds a region with n free neighbours among the first of a ring; else
+ * NULL. */
 COMMON_TEXT static Region *
 ring_find (Link *ring, unsigned n_granules, unsigned *first)
 {
@@ -150,9 +151,8 @@ ring_find (Link *ring, unsigned n_granules, unsigned *first)
   return NULL;
 }
 
-/* A region with n free neighbours: one in use, the fullest first; else one
- * that is idle, one that is purged, or a new one.  NULL: an extent is
- * needed. */
+/* Finds a region with n free neighbours: one in use, fullest first, else an
+ * idle one, a purged one or a new one.  NULL: the caller maps an extent. */
 static Region *
 region_find (unsigned n_granules, unsigned *first)
 {
@@ -168,7 +168,7 @@ region_find (unsigned n_granules, unsigned *first)
   while (region == NULL && sli_page.unfinished != NULL)
     {
       sli_region_init_idle (sli_page.unfinished);
-      /* Small extents have regions in which a long run does not fit. */
+      /* A region of a small extent may be too short for a long run. */
       region = ring_find (&sli_page.purged, n_granules, first);
     }
   return region;
@@ -215,7 +215,7 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
   granuleset_add (&region->free, first, n_granules);
   region->n_free += n_granules;
   region_note_dirty (region, first, n_granules, since_msec);
-  /* Threads read the clock before they lock: the latest time counts. */
+  /* Threads read the clock before they lock, so times may be out of order. */
   if (since_msec > region->used_msec)
     region->used_msec = since_msec;
   if (region_is_empty (region))

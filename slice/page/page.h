@@ -1,8 +1,9 @@
 /* page.h - regions, and runs of granules cut from them
  *
  * Layer: page.  Above: slab, and meta beside it; below: base, port.
- * Locks: the page lock (rank 20), inside; callers hold none of rank 20 or
- * less, and call sli_page_alloc_run() with no lock at all, since it may map.
+ * Locks: the functions take the page lock (rank 20).  Callers hold none of
+ * rank 20 or less, and no lock at all when they call sli_page_alloc_run(),
+ * which may map.
  * Design: chapter 3.
  *
  *   extent (32 MiB; the first 256 KiB)
@@ -42,28 +43,28 @@ size_t sli_page_granule_bytes (void);
 /* Returns true if regions have tags (region.h). */
 bool sli_page_has_tags (void);
 
-/* Allocates a run of n_granules, 1 to 32 (and at most a quarter of what a
- * region has, for those of more than SLAB_GRANULES_MAX + 1); NULL: no memory.
- * *record: the run's record, with the bytes that its last user left there.
- * *is_zero: every byte of the run reads as zero.  Maps an extent if needed. */
+/* Allocates a run of n_granules, 1 to 32; runs of more than SLAB_GRANULES_MAX
+ * + 1 have at most a quarter of a region.  Maps an extent if needed.  NULL: no
+ * memory.  *record: the run's record, with what its last user left there.
+ * *is_zero: every byte of the run reads as zero. */
 void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);
 /* Frees a run.  since_msec: when it was last needed, by sli_os_clock_msec().
  * Never maps, unmaps or advises.  True if more regions are idle now than are
- * worth keeping: then the caller calls sli_page_trim (0, 1). */
+ * worth keeping: the caller then calls sli_page_trim (0, 1). */
 bool sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec);
 
-/* Gives a run another length in place; false: what is behind it is in use, and
- * the run is as it was.  What is added may have any contents. */
+/* Changes the length of a run in place.  False if the granules behind it are
+ * in use; the run is unchanged then.  Added granules have any contents. */
 bool sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted);
 
 /* The run of a record. */
 void *sli_page_run_of_record (const void *record);
 
 /* Purges at most max_regions regions that have been idle for max_age_msec or
- * longer; returns bytes.  The caller holds no lock. */
+ * longer.  Returns the bytes purged.  The caller holds no lock. */
 size_t sli_page_trim (uint64_t max_age_msec, unsigned max_regions);
-/* Purges the granules that have been free for max_age_msec or longer, of at
- * most max_regions regions, in use or idle; returns bytes. */
+/* Purges the granules that have been free for max_age_msec or longer in at
+ * most max_regions regions, used or idle.  Returns the bytes purged. */
 size_t sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions);
 
 /* Calls `visit` for every run in use, under the page lock. */
@@ -90,7 +91,7 @@ void sli_page_count (PageCounts *counts);
 
 /* For fork.c: the lock. */
 Lock *sli_page_lock (void);
-/* In a forked child: puts back what the parent's trimmers had removed, for
+/* In a forked child, puts back what the parent's trimmers had removed, since
  * their threads do not exist here. */
 void sli_page_fork_child (void);
 

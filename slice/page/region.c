@@ -1,8 +1,7 @@
 /* region.c - regions and the rings that they are in
  *
- * Layer: page.  Callers hold sli_page.lock (rank 20); nothing is mapped,
- * unmapped or advised while it is held, but by sli_region_advise_huge(), which
- * is called without it.
+ * Layer: page.  Callers hold sli_page.lock (rank 20), under which nothing is
+ * mapped, unmapped or advised.  They call sli_region_advise_huge() without it.
  * Design: chapter 3.
  *
  * SPDX-License-Identifier: MIT
@@ -21,11 +20,11 @@
 
 enum
 {
-  /* A region that became idle earlier than others is put behind at most so
-   * many of them. */
+  /* The idle ring is ordered by time: a region that became idle earlier is put
+   * behind at most this many others. */
   IDLE_PROBES_MAX = 64,
-  /* So many regions may have small pages in extents with huge ones: each may
-   * be a mapping of its own, and a process has at most 65,530. */
+  /* The most regions with small pages in extents with huge ones.  Each may be
+   * a mapping of its own, and a process can have 65,530 mappings. */
   PLAIN_REGIONS_MAX = 8192
 };
 
@@ -95,7 +94,8 @@ sli_region_advise_huge (Region *region, bool wanted)
 
 /* --- beginning and end --------------------------------------------------- */
 
-/* Reserves room for the tags, behind the header's granule, and clears them. */
+/* Reserves the granules of the tags, behind the header's, and clears the
+ * tags. */
 static void
 region_init_tags (Region *region, size_t bytes, bool is_zeroed)
 {
@@ -112,8 +112,8 @@ region_init_tags (Region *region, size_t bytes, bool is_zeroed)
     memset ((char *) region + TAGS_OFFSET, 0, region->tags_bytes);
 }
 
-/* The first region of a leaf of the map has the leaf at the end of its
- * header's granule, and its extent is never unmapped. */
+/* The first region in a leaf's part of the address space holds the leaf, at
+ * the end of its header's granule.  Its extent is never unmapped. */
 static void
 region_init_leaf (Region *region)
 {
@@ -151,7 +151,7 @@ sli_region_init (Extent *extent)
   region->dirty_msec = UINT64_MAX;
   if (extent->is_zeroed)
     granuleset_add (&region->zeroed, region->n_header, region->n_free);
-  else /* granules that may hold memory count as if they did */
+  else /* granules count as holding memory */
     {
       sli_page.counts.held_bytes += region->n_free * sli_page.granule_bytes;
       region_note_dirty (region, region->n_header, region->n_free,

@@ -1,7 +1,7 @@
 /* region.h - the header of a region, and how an address leads to it
  *
- * Layer: page.  Private to page*.c, except for the inline functions that look
- * addresses up.  Those need no lock as long as the run of the address is in
+ * Layer: page.  Private to the layer, except for the inline functions that
+ * look up addresses.  They need no lock while the run of the address is in
  * use.
  * Design: chapter 3.
  *
@@ -26,8 +26,8 @@ enum
   REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
 };
 
-/* In the checking modes a region has a tag of two bytes for each 16 bytes,
- * behind the header, for a chunk that begins there.  So the address of a chunk
+/* In the checking modes a region has, behind its header, a tag of two bytes
+ * for each 16 bytes, for a chunk that begins there.  So a chunk's address
  * alone tells where its tag is. */
 enum
 {
@@ -39,7 +39,7 @@ typedef struct
 {
   void *start;            /* what the source returned */
   size_t bytes;
-  unsigned n_regions;     /* that fit in */
+  unsigned n_regions;     /* that fit into it */
   unsigned n_initialised; /* the first so many regions have headers */
   unsigned n_purged;      /* regions in state REGION_PURGED */
   bool is_permanent;      /* has a leaf of the map, or is the first extent */
@@ -48,37 +48,37 @@ typedef struct
   Link link;              /* in sli_page.extents */
 } Extent;
 
-/*    USED ---- last run freed ----> IDLE ------ purged ----> PURGED
+/* USED ---- last run freed ----> IDLE ------ purged ----> PURGED
  *      ^                             |                          |
  *      +------- run allocated -------+--------------------------+
  *
- * A region in USED or IDLE is IN_TRIM while a trimmer purges it, or some of
- * its granules; then it is USED, IDLE or PURGED. */
+ * A USED or IDLE region is IN_TRIM while a trimmer purges it or some of its
+ * granules; then it is USED, IDLE or PURGED. */
 typedef enum
 {
   REGION_USED,   /* in the ring of its fullness: has runs */
   REGION_IDLE,   /* in sli_page.idle: no run, but memory */
   REGION_PURGED, /* in sli_page.purged: no run, no memory; or the source can't
-                    purge, and the region waits for its extent's unmapping */
+                    purge, and the region waits until its extent is unmapped */
   REGION_IN_TRIM /* in no ring: a trimmer works on it without the lock */
 } RegionState;
 
 /* The header of a region, in its first granule.  Runs use neither this granule
- * nor the next ones, which have the tags. */
+ * nor the next ones, which hold the tags. */
 typedef struct
 {
   Link link;           /* in the ring of its state (P1) */
-  Extent *extent;      /* in the first region of the extent */
+  Extent *extent;      /* its record is in its first region */
   Extent extent_record; /* used in the first region of an extent only */
   RegionState state;
-  uint32_t n_granules; /* all, those of the header and the tags too */
+  uint32_t n_granules; /* all, with those of header and tags */
   uint32_t n_header;   /* those of the header and the tags */
   uint32_t tags_bytes; /* 0: there are none */
   uint32_t n_free;     /* members of `free' (P2) */
   uint32_t trim_pass;  /* the last pass of sli_page_trim_granules() */
   bool is_plain;       /* in an extent with huge pages, but advised to have
                           small ones, since a part of it was purged */
-  uint64_t idle_msec;  /* since when it is idle */
+  uint64_t idle_msec;  /* when it became idle */
   uint64_t used_msec;  /* when a run was last allocated or last needed */
   uint64_t dirty_msec; /* no free granule with memory has been free for
                           longer; UINT64_MAX: there is none */
@@ -93,7 +93,7 @@ typedef struct
                                                 the slab that has it; 0: none.
                                                 The slab layer's */
   uint64_t free_msec[REGION_GRANULES_MAX];   /* by free granule with memory:
-                                                since when it is free */
+                                                when it became free */
   _Alignas (64) char records[REGION_GRANULES_MAX][RUN_RECORD_BYTES];
 } Region;
 
@@ -119,8 +119,8 @@ region_granule_of (const Region *region, const void *address)
                      >> sli_region_granule_shift);
 }
 
-/* The tag of one of our chunks, whose address is a multiple of 16, in a mode
- * that has tags. */
+/* The tag of one of our chunks; its address is a multiple of 16, and the mode
+ * has tags. */
 static inline uint16_t *
 region_tag_of (const void *chunk)
 {
@@ -131,8 +131,8 @@ region_tag_of (const void *chunk)
 }
 
 /* The run that has an address, and its record; NULL if there is none.  Takes
- * no lock: exact as long as the caller knows that the run is in use, otherwise
- * a guess.  Never faults while the region is mapped. */
+ * no lock: exact if the caller knows that the run is in use, otherwise a
+ * guess. Never faults while the region is mapped. */
 static ALWAYS_INLINE void *
 region_run_of (const void *address, void **record)
 {
@@ -149,7 +149,7 @@ region_run_of (const void *address, void **record)
   return region_granule (region, first);
 }
 
-/* Notes the size class of a run's slab; 0: it is a slab no longer. */
+/* Notes the size class of a run's slab; 0: it is no slab any more. */
 static inline void
 region_set_class (void *run, unsigned n_granules, unsigned class_index)
 {
