@@ -10,7 +10,7 @@
 
 #include "stack.h"
 
-/* Looks at every round: only statistics need the number. */
+/* Reads every round, which only statistics do. */
 static uint64_t
 stack_count_chunks (DepotStack *stack)
 {
@@ -63,7 +63,7 @@ magazine_check (const Magazine *magazine, unsigned class_index,
   return magazine->pushed_msec > later_msec ? "D2" : NULL;
 }
 
-/* The id of one of D1 to D3 that does not hold, and where; or NULL. */
+/* The id of an invariant (D1 to D3) that does not hold, and where; or NULL. */
 static const char *
 stack_check (const DepotStack *stack, const void **where)
 {

@@ -1,4 +1,4 @@
-/* depot-magazine.c - sizes of magazines; how one is made, flushed and freed
+/* depot-magazine.c - sizes of magazines; makes, flushes and frees them
  *
  * Layer: depot.  No lock: a magazine belongs to the thread that calls.
  * Design: chapters 5 and 6.
@@ -20,13 +20,13 @@
 
 enum
 {
-  /* A magazine is fragmented if its chunks are in more than so many times the
-   * stretches of 16 KiB that they would fill, plus one. */
+  /* A magazine is fragmented if its chunks lie in more than 4 n + 1 stretches
+   * of 16 KiB, where n stretches would hold them. */
   FRAGMENTED_TIMES = 4,
   STRETCH_SHIFT = 14
 };
 
-/* How many rounds the magazines of a class have, by size.  Constant after
+/* The rounds that magazines of a class can hold, by size.  Constant after
  * sli_depot_init_rounds(). */
 typedef struct
 {
@@ -40,7 +40,7 @@ static Rounds rounds[N_CLASSES];
 
 /* The formula of design chapter 6: as many rounds as the block of metadata has
  * slots for, but no more bytes of chunks than MAGAZINE_CHUNK_BYTES_MIN,
- * doubled for each larger size; and never fewer than 4. */
+ * doubled from size to size, and never fewer than 4 rounds. */
 static size_t
 count_rounds (size_t chunk_bytes, unsigned size)
 {
@@ -110,7 +110,7 @@ sli_depot_new_magazine (unsigned class_index, unsigned size)
   return magazine;
 }
 
-/* A ring that is too long for a block of metadata is mapped. */
+/* Rings that are too long for a block of metadata are mapped. */
 void **
 sli_depot_new_ring (size_t n)
 {
@@ -153,8 +153,8 @@ sli_depot_flush (Magazine *magazine)
   sli_depot_end_magazine (magazine);
 }
 
-/* The magazine was at work until now.  But others do that work from now on, in
- * slabs that are needed anyway: these chunks keep nothing young. */
+/* The magazine was in use until now, but slabs that are needed anyway will
+ * replace its chunks.  So these chunks don't make their slabs younger. */
 COMMON_TEXT void
 sli_depot_flush_fragmented (Magazine *magazine)
 {
@@ -162,7 +162,7 @@ sli_depot_flush_fragmented (Magazine *magazine)
   sli_depot_flush (magazine);
 }
 
-/* Stretches are counted by a hash of 64 values, so up to 64.  A magazine whose
+/* A hash of 64 values counts the stretches, so at most 64.  A magazine whose
  * chunks fill 15 or more stretches never counts as fragmented. */
 COMMON_TEXT bool
 sli_depot_is_fragmented (const Magazine *magazine)

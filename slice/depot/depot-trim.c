@@ -1,10 +1,10 @@
-/* depot-trim.c - what the depot has not needed for a while goes home
+/* depot-trim.c - returns magazines that were not needed for a while
  *
  * Layer: depot.  Locks: those of the stacks (rank 40), one at a time; none
  * while anything is flushed.  Design: chapter 5.
  * Source: Bonwick & Adams 2001, section 3.6 (the depot's working set).
  *
- * All of this visits every shard: also those whose processors rest.
+ * All functions visit every shard, since idle processors free nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,8 @@
 
 enum
 {
-  /* Upkeep runs so often, and flushes so many old magazines. */
+  /* Upkeep runs this often in a working set, and flushes at most this many old
+   * magazines each time. */
   UPKEEP_PER_WORKING_SET = 8,
   UPKEEP_MAGAZINES_MAX = 8
 };
@@ -27,7 +28,7 @@ enum
 static struct
 {
   uint64_t last_msec;  /* when it last ran */
-  unsigned next_class; /* the class where it stopped */
+  unsigned next_class; /* the class at which it stopped */
   bool is_more_due;    /* it returned memory, so there may be more */
 } upkeep;
 
@@ -95,7 +96,8 @@ sli_depot_pop_fragmented (unsigned class_index)
 /* --- trim and upkeep ----------------------------------------------------- */
 
 /* Flushes at most n_max magazines that have been in the depot for a working
- * set; returns how many.  Begins with the class behind the last one. */
+ * set; returns how many.  Starts behind the class at which the last call
+ * stopped. */
 static unsigned
 flush_old (unsigned n_max)
 {
@@ -118,7 +120,7 @@ flush_old (unsigned n_max)
   return n;
 }
 
-/* Returns true if upkeep is due; to one thread only. */
+/* Returns true if upkeep is due, but to one thread only. */
 static bool
 upkeep_is_due (void)
 {
@@ -134,7 +136,7 @@ upkeep_is_due (void)
 }
 
 /* Design chapter 5.  Due at every call while it returns memory, otherwise
- * UPKEEP_PER_WORKING_SET times a working set. */
+ * UPKEEP_PER_WORKING_SET times in a working set. */
 COMMON_TEXT void
 sli_depot_upkeep (void)
 {

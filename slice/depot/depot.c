@@ -1,19 +1,20 @@
 /* depot.c - full magazines for each class, by shard: the exchange
  *
  * Layer: depot.  Locks: those of the stacks (rank 40).  Design: chapter 5.
- * stack.c has one shard's stack of a class, depot-trim.c gives back what is
- * old, depot-check.c counts and validates; what they share is in stack.h.
+ * stack.c has one shard's stack of a class, depot-trim.c returns old
+ * magazines, depot-check.c counts and validates; stack.h has what they share.
  * Sources: Bonwick & Adams 2001, sections 3.3 and 3.6 (the depot, its working
- * set); magazines have ages as in GSlice, but by a clock that can't jump.
+ * set); ages of magazines as in GSlice, but by a clock that can't jump.
  *
  *   shard 0:  push, pop --> | magazine | magazine | ... | magazine |
  *   shard 1:  push, pop --> | magazine | ... | magazine | --> thieves
  *   ...                       latest           oldest
  *
- * Threads on different processors that share nothing do not meet here.  A
- * thread whose shard has nothing takes the oldest magazine of another: the
- * lines of its blocks have left the other processor's cache, if any have.  What
- * is pushed to a stack that feeds others is written to first.
+ * Threads on different processors that share no blocks do not contend here.  A
+ * thread whose shard is empty takes another's oldest magazine, whose blocks
+ * are most likely to have left the other processor's cache.  Blocks that are
+ * pushed to a stack that feeds other shards are written to first
+ * (magazine_own_lines()).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,10 +35,10 @@
 
 enum
 {
-  /* The depot of a class may hold so much, or an eighth of its slabs if that
+  /* The depot of a class may hold this much, or an eighth of its slabs if that
    * is more.  A higher limit hardly pays (design chapter 11): 100,000 blocks
-   * in FIFO order cost 3.2 ns each with 1 MiB and 1.7 with 8, 3.7 with 64
-   * KiB. */
+   * in FIFO order take 3.7 ns each with 64 KiB, 3.2 with 1 MiB and 1.7 with 8
+   * MiB. */
   DEPOT_BYTES_MIN = 256 * 1024,
   DEPOT_SLAB_SHARE = 8
 };
@@ -71,8 +72,9 @@ sli_depot_has (unsigned class_index)
 
 /* --- pop ----------------------------------------------------------------- */
 
-/* Pops from one stack: the latest magazine if it is the caller's own, else the
- * oldest.  *empty is kept if there is room; else it stays the caller's. */
+/* Pops from one stack: the latest magazine if the stack is the caller's own,
+ * else the oldest.  Keeps *empty if the stack has few enough; else it stays
+ * the caller's. */
 COMMON_TEXT static Magazine *
 stack_exchange (DepotStack *stack, bool is_own, Magazine **empty,
                 bool *contended)
@@ -144,7 +146,7 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
 
 /* --- push ---------------------------------------------------------------- */
 
-/* How many chunks of a class all shards together may hold. */
+/* The most chunks of a class that all shards together may hold. */
 COMMON_TEXT static uint64_t
 class_chunks_max (unsigned class_index)
 {
@@ -156,13 +158,14 @@ class_chunks_max (unsigned class_index)
   return bytes / sli_sizeclasses[class_index].chunk_bytes;
 }
 
-/* Takes the cache lines of what another processor will allocate.  The caller
- * may have only read the blocks.  Then their lines are in both processors'
- * caches, and each first write of the other one has to wait for this one to
- * give its copy up, which costs twice as much as to fetch a line that only
- * this one has.  A prefetch for writing does not do it; so a byte is written,
- * as it is.  It takes 1.7 ns a block here, hence only where magazines go one
- * way.  A tool that is shown the blocks would report it. */
+/* Makes this processor the only owner of the cache lines of blocks that
+ * another processor will allocate.  If the caller has only read the blocks,
+ * both processors have copies of the lines.  Then the other's first write
+ * waits until this one drops its copy, which takes twice as long as to fetch a
+ * line that only this one has.  A prefetch for writing is not enough, so a
+ * byte is written back unchanged.  This takes 1.7 ns a block, so it is done
+ * only where magazines go one way, and not under a tool, which would report
+ * it. */
 COMMON_TEXT static void
 magazine_own_lines (Magazine *magazine)
 {
@@ -183,10 +186,10 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   DepotStack *stack = stack_own (class_index);
   uint64_t n_max = class_chunks_max (class_index), now_msec;
 
-  /* One thread has allocated small blocks, and others free them: each of these
-   * has some blocks of every cache line.  If they went through the depot,
-   * threads would go on to share lines.  Flushed to their slabs, neighbours
-   * are allocated to one thread again. */
+  /* When one thread has allocated small blocks and others free them, each of
+   * these has some blocks of every cache line.  Through the depot, threads
+   * would go on sharing lines.  Flushed to the slabs, neighbours are allocated
+   * to one thread again. */
   exchange->is_remote = sli_last_allocator_is_remote (
       class_index, magazine->n_rounds, magazine->slots + 1);
   if (UNLIKELY (LOAD (&stack->feeds_others)) && !exchange->is_remote
@@ -199,7 +202,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   stack->n_pushes++;
   if (exchange->is_remote || stack_is_over (stack, class_index, n_max))
     {
-      /* This magazine, because its chunks and slabs are in the cache. */
+      /* Spare this magazine: its chunks and slabs are in the cache. */
       exchange->spare = magazine;
       stack_remove (stack, exchange->spare);
       stack->n_trimmed++;

@@ -26,21 +26,22 @@
  *   slots:   | NULL | round 1 | round 2 | (stale) | ... | (stale) |
  *               0        1         2                     n_rounds_max
  *
- * While a thread has it loaded, the thread's entry (slice.h) has `top', and
- * n_rounds is out of date (M2). */
+ * While a thread has the magazine loaded, the thread's entry (slice.h) has
+ * `top', and n_rounds is out of date (M2). */
 typedef struct Magazine
 {
-  Link link;             /* in the depot's stack; else alone */
+  Link link;             /* in a stack of the depot; else alone */
   uint32_t class_index;
   uint32_t n_rounds_max;
-  uint32_t n_rounds;     /* while no thread has it loaded */
+  uint32_t n_rounds;     /* valid while no thread has it loaded */
   uint32_t meta_bytes;   /* size of its block of metadata */
-  uint64_t pushed_msec;  /* when it was pushed to the depot; 0: it was not, or
-                            has been popped since */
+  uint64_t pushed_msec;  /* when it was pushed to the depot; 0: it is not
+                            there */
   void *slots[];         /* n_rounds_max + 1; slots[0] is NULL (M1) */
 } Magazine;
 
-/* Chunks among n rounds.  Some may be holes: NULL, which a program freed. */
+/* Counts the chunks among n rounds.  Some rounds may be holes: NULLs that the
+ * program freed. */
 static ALWAYS_INLINE uint64_t
 rounds_count_chunks (void *const *first, size_t n)
 {
@@ -56,13 +57,13 @@ enum
   MAGAZINE_SIZES = 5,         /* 10, 26, 58, 122, 250 rounds on 64 bits */
   MAGAZINE_BYTES_MIN = 128,   /* of metadata; doubled from size to size */
   MAGAZINE_ROUNDS_MIN = 4,
-  MAGAZINE_ROUNDS_MAX = 250,  /* what a magazine of 2 KiB holds */
+  MAGAZINE_ROUNDS_MAX = 250,  /* of a magazine of 2 KiB */
   MAGAZINE_CHUNK_BYTES_MIN = 8 * 1024, /* of chunks; doubled likewise, up to
                                           the option magazine-bytes-max */
   DEPOT_LONG_AGO_MSEC = 1     /* a since_msec before any working set */
 };
 
-/* Constant; tests set other limits before sli_depot_init(). */
+/* Constant, but tests set other limits before sli_depot_init(). */
 typedef struct
 {
   size_t bytes;      /* of the full magazines of a class; 0: a share of its
@@ -75,9 +76,9 @@ extern DepotLimits sli_depot_limits
 
 /* Computes the sizes of magazines; for sli_depot_init(). */
 void sli_depot_init_rounds (void);
-/* Rounds of a class's magazine of a size (0 to MAGAZINE_SIZES - 1). */
+/* The rounds of a magazine of a class and size (0 to MAGAZINE_SIZES - 1). */
 unsigned sli_depot_rounds (unsigned class_index, unsigned size);
-/* The size from which on the magazines of a class have no more rounds. */
+/* The smallest size that has the most rounds of a class. */
 unsigned sli_depot_size_max (unsigned class_index);
 
 /* Makes an empty magazine; NULL: no memory. */
@@ -85,8 +86,8 @@ Magazine *sli_depot_new_magazine (unsigned class_index, unsigned size);
 /* Frees an empty magazine. */
 void sli_depot_end_magazine (Magazine *magazine);
 
-/* Returns true if the chunks of a magazine are in many more slabs than they
- * would fill. */
+/* Returns true if the chunks of a magazine are spread over many more slabs
+ * than they would fill. */
 bool sli_depot_is_fragmented (const Magazine *magazine);
 /* Removes the oldest magazine of a shard, if it is fragmented; else NULL. */
 Magazine *sli_depot_pop_fragmented (unsigned class_index);
@@ -95,8 +96,9 @@ Magazine *sli_depot_pop_fragmented (unsigned class_index);
 void sli_depot_init (void);
 
 /* Exchanges an empty magazine (or NULL) for the full one that was pushed last
- * in the caller's shard, or the oldest of another shard.  NULL: there is none,
- * and `empty' stays the caller's.  *contended: another thread had a lock. */
+ * in the caller's shard, else for the oldest of another shard.  NULL: there is
+ * none, and `empty' stays the caller's.  *contended: the call waited for a
+ * lock. */
 Magazine *sli_depot_pop (unsigned class_index, Magazine *empty,
                          bool *contended);
 /* Returns true if any shard has a magazine of a class.  A guess, without the
@@ -106,23 +108,25 @@ bool sli_depot_has (unsigned class_index);
 /* The results of sli_depot_push(). */
 typedef struct
 {
-  Magazine *spare;  /* for the caller to flush: one too many, or too old, or
-                       the magazine that was pushed; or NULL */
-  Magazine *empty;  /* of the size wanted; or NULL */
-  bool contended;   /* another thread had the lock */
-  bool is_remote;   /* its chunks are remote, so it is `spare' */
+  Magazine *spare;  /* NULL, or for the caller to flush: one that is too old,
+                       or the pushed one if the depot is full or it is
+                       remote */
+  Magazine *empty;  /* of at least n_wanted rounds; or NULL */
+  bool contended;   /* the call waited for the lock */
+  bool is_remote;   /* its chunks are remote */
 } DepotExchange;
 
-/* Exchanges a magazine with rounds for an empty one of at least n_wanted. */
+/* Exchanges a magazine with rounds for an empty one of at least n_wanted
+ * rounds. */
 void sli_depot_push (Magazine *magazine, unsigned n_wanted,
                      DepotExchange *exchange);
 
-/* Removes a magazine that has been in the depot for max_age_msec; NULL: no
- * shard has one.  The caller flushes it. */
+/* Removes a magazine that has been in the depot for max_age_msec, for the
+ * caller to flush; NULL: no shard has one. */
 Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
 /* Frees the rounds of a magazine to their slabs, and the magazine.  The rounds
- * were last needed when it was pushed, or now if it is not from the depot. */
+ * count as needed when it was pushed, or now if it is not from the depot. */
 void sli_depot_flush (Magazine *magazine);
 /* The same for a fragmented one: its rounds do not count as needed. */
 void sli_depot_flush_fragmented (Magazine *magazine);
@@ -132,14 +136,14 @@ void **sli_depot_new_ring (size_t n);
 /* Frees it. */
 void sli_depot_end_ring (void **ring, size_t n);
 
-/* Flushes at most 8 old magazines (UPKEEP_MAGAZINES_MAX) and trims one region,
- * if that is due.  Called when magazines are exchanged, with no lock held. */
+/* If upkeep is due, flushes at most UPKEEP_MAGAZINES_MAX old magazines and
+ * trims one region.  Called when magazines are exchanged, with no lock
+ * held. */
 void sli_depot_upkeep (void);
-/* Returns true if the last upkeep returned memory, so that there may be
- * more. */
+/* Returns true if the last upkeep returned memory, so that more may be due. */
 bool sli_depot_is_more_due (void);
-/* Returns all that has been spare for max_age_msec; returns the bytes that the
- * system got.  The caller holds no lock. */
+/* Gives back all memory that has been spare for max_age_msec.  Returns the
+ * bytes that the system got.  The caller holds no lock. */
 size_t sli_depot_trim (uint64_t max_age_msec);
 
 /* What the layer counts, for one class over all shards (see DepotStack in
@@ -157,20 +161,21 @@ typedef struct
 
 void sli_depot_count (unsigned class_index, DepotCounts *counts);
 
-/* Returns true if D1 to D4 of design chapter 10 hold for a class.  Takes its
- * locks, one at a time: with threads at work D4 may not seem to hold. */
+/* Returns true if D1 to D4 of design chapter 10 hold for a class.  Takes the
+ * class's locks one at a time, so D4 may seem broken while other threads are
+ * at work. */
 bool sli_depot_is_valid (unsigned class_index);
-/* The id of one that does not, and where; or NULL. */
+/* The id of an invariant that does not hold, and where; or NULL. */
 const char *sli_depot_check (unsigned class_index, const void **where);
 
-/* An array of chunks; NULLs are holes. */
+/* `rounds' is an array of n chunks; NULLs are holes. */
 typedef void (*MagazineVisit) (unsigned class_index, void *const *rounds,
                                size_t n, void *data);
 /* Calls `visit` for the rounds of each magazine, under its stack's lock. */
 void sli_depot_each (unsigned class_index, MagazineVisit visit, void *data);
 
-/* For fork.c: the lock of a shard's stack, or NULL; the first shard always has
- * one, and while that is held no others are made. */
+/* For fork.c: the lock of a shard's stack, or NULL if it has none.  The first
+ * shard always has one; while that is held, no stacks are made. */
 Lock *sli_depot_lock (unsigned class_index, unsigned shard);
 
 #endif

@@ -3,7 +3,7 @@
  * Layer: depot.  Locks: one a stack (rank 40).  Design: chapter 5.
  *
  * The magazine that was pushed last is popped first.  So the one at the bottom
- * has been spare for longest, and its age is how long it was not needed.
+ * has been spare longest, and its age tells for how long.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,8 +55,8 @@ stack_make (unsigned class_index, unsigned shard)
   sli_unlock (&first->lock);
 }
 
-/* While this thread forks, it holds the locks of the stacks that were made
- * before; so it makes no others. */
+/* While this thread forks, it holds the locks of the existing stacks, so it
+ * makes no others. */
 COMMON_TEXT DepotStack *
 sli_stack_make_own (unsigned class_index)
 {

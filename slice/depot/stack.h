@@ -16,8 +16,8 @@
 #include "port/lock.h"
 #include "port/shard.h"
 
-/* The magazines of one class in one shard; it has its cache lines to itself.
- * The lock protects everything.
+/* The magazines of one class in one shard, in cache lines of their own.  The
+ * lock protects everything.
  *
  *   owners' push, pop --> | magazine | ... | magazine | --> trim, thieves
  *                           latest           oldest
@@ -26,40 +26,40 @@ typedef struct
 {
   _Alignas (2 * CACHE_LINE_BYTES) Lock lock;
   Link full;            /* magazines with rounds, latest first (D1, D2) */
-  Link *empties;        /* magazines without; each link's next is the next */
+  Link *empties;        /* magazines without, linked by `next' */
   uint32_t n_magazines; /* in `full' (D3); read without the lock */
   uint8_t n_empties;    /* in `empties' */
   bool is_large;        /* counted in the class's n_large */
-  bool feeds_others;    /* the last that popped here has another shard; read
+  bool feeds_others;    /* another shard's thread popped here last; read
                            without the lock */
   uint64_t n_chunks;    /* rounds in `full' (D3); read without the lock */
   uint64_t n_pops;      /* that found a magazine here */
   uint64_t n_misses;    /* pops that found none in any shard; no lock */
   uint64_t n_pushes;
-  uint32_t n_contended; /* times another thread had the lock */
-  uint32_t n_trimmed;   /* magazines removed to be flushed; both are short for
-                           the mutex of 64-bit ARM, which has 48 bytes */
+  uint32_t n_contended; /* times a thread waited for the lock */
+  uint32_t n_trimmed;   /* magazines removed to be flushed; both have 32 bits
+                           since a mutex has 48 bytes on 64-bit ARM */
 } DepotStack;
 
 SLICE_STATIC_ASSERT (sizeof (DepotStack) <= 2 * CACHE_LINE_BYTES,
                      "a stack is in two cache lines");
 
-/* What the stacks of a class have in common: hardly ever written, so that all
- * processors may keep the line. */
+/* The common data of a class's stacks, rarely written, so that all processors
+ * can keep the line. */
 typedef struct
 {
-  uint16_t made;    /* a bit for each stack that is made; under the lock of
-                       the first, and read without */
-  uint16_t n_large; /* stacks with more than their part of the limit */
+  uint16_t made;    /* a bit for each stack that is made; written under the
+                       lock of the first stack */
+  uint16_t n_large; /* stacks with more than their share of the limit */
 } DepotClass;
 
-/* A shard's stacks lie together: a shard that is not used costs nothing. */
+/* A shard's stacks lie together, so an unused shard takes no memory. */
 extern DepotStack sli_depot_stacks[SHARDS][N_CLASSES];
 extern DepotClass sli_depot_classes[N_CLASSES];
 
 void sli_stack_init_all (void);
 
-/* A stack; NULL if it was not made yet.  The first of a class always is. */
+/* A stack; NULL if it does not exist.  The first of a class always does. */
 static inline DepotStack *
 stack_at (unsigned class_index, unsigned shard)
 {
@@ -69,7 +69,7 @@ stack_at (unsigned class_index, unsigned shard)
              : NULL;
 }
 
-/* The same for stacks that have magazines.  A guess, without the lock. */
+/* The same, but NULL if it has no magazines.  A guess, without the lock. */
 static inline DepotStack *
 stack_with_magazines (unsigned class_index, unsigned shard)
 {
@@ -78,10 +78,10 @@ stack_with_magazines (unsigned class_index, unsigned shard)
   return stack != NULL && LOAD (&stack->n_magazines) != 0 ? stack : NULL;
 }
 
-/* Makes the caller's shard's stack and returns it.  No lock is held. */
+/* Makes the stack of the caller's shard.  No lock is held. */
 DepotStack *sli_stack_make_own (unsigned class_index);
 
-/* The caller's shard's stack. */
+/* The stack of the caller's shard. */
 static inline DepotStack *
 stack_own (unsigned class_index)
 {
@@ -90,7 +90,7 @@ stack_own (unsigned class_index)
   return LIKELY (stack != NULL) ? stack : sli_stack_make_own (class_index);
 }
 
-/* Locks a stack; returns true if another thread had the lock. */
+/* Locks a stack; returns true if the call waited. */
 static inline bool
 stack_lock (DepotStack *stack)
 {
@@ -102,8 +102,8 @@ stack_lock (DepotStack *stack)
 
 /* With the lock held: */
 
-/* Counts a stack among those with more than their part of the limit, or no
- * longer. */
+/* Counts a stack, or no longer, as one with more than its share of the
+ * limit. */
 void sli_stack_set_large (DepotStack *stack, unsigned class_index,
                           bool is_large);
 
@@ -154,16 +154,16 @@ stack_oldest (DepotStack *stack)
 /* Removes the oldest magazine, if it is old enough; else NULL. */
 Magazine *sli_stack_pop_older (DepotStack *stack, uint64_t now_msec,
                                uint64_t max_age_msec);
-/* The same as stack_is_over(), with a look at all shards if need be. */
+/* The slow part of stack_is_over(), which looks at all shards if need be. */
 bool sli_stack_is_over_all (DepotStack *stack, unsigned class_index,
                             uint64_t n_max);
 
 /* Returns true if all shards together have more than n_max chunks of the
- * stack's class.  Each shard has an equal part of the limit.  While no stack
- * has more than its part, a thread looks at its own alone: the others' lines
- * are with other processors.  A stack stays large until it has half of its
- * part, so that n_large is rarely written.  Threads that push at the same time
- * may each leave one magazine too many. */
+ * stack's class.  Each shard has an equal share of the limit.  While no stack
+ * has more than its share, a thread looks only at its own, since the other
+ * stacks' lines are in other processors' caches.  A stack stays large until it
+ * is down to half its share, so that n_large is rarely written.  Threads that
+ * push at the same time may each leave one magazine too many. */
 static inline bool
 stack_is_over (DepotStack *stack, unsigned class_index, uint64_t n_max)
 {
@@ -173,7 +173,8 @@ stack_is_over (DepotStack *stack, unsigned class_index, uint64_t n_max)
          && sli_stack_is_over_all (stack, class_index, n_max);
 }
 
-/* Keeps an empty magazine; returns it if there are enough, else NULL. */
+/* Keeps an empty magazine and returns NULL, or returns it if the stack has
+ * enough. */
 Magazine *sli_stack_keep_empty (DepotStack *stack, Magazine *empty);
 /* Removes the empty magazine that was kept last, if it is large enough; else
  * NULL. */

@@ -3,8 +3,8 @@
  * Layer: magazine.  Below: depot.  No locks: the record has been entered.
  * Design: chapter 6.
  * Sources: Bonwick & Adams 2001, section 3.4 (growth by contention); growth by
- * misses by measurement: on few cores locks hardly ever collide
- * (design chapter 11).
+ * misses, by measurement: on few cores threads rarely wait for locks (design
+ * chapter 11).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,21 +20,21 @@
 
 enum
 {
-  /* So many trips to the depot within a tick make the magazines grow; a trip
-   * that waited for another thread counts for four, so that contention makes
+  /* Magazines grow after this many trips to the depot within a tick.  A trip
+   * that waited for another thread counts as four, so that contention makes
    * them grow first. */
   TRIPS_TO_GROW = 3,
   TRIPS_CONTENDED = 4,
   TRIPS_MAX = 200,
-  /* SWAPS_PER_CHECK exchanges within so short a time (8,000 a second; at 20 ns
-   * each, for 50 classes, a hundredth of it) count as a trip: the program
-   * crosses the border between its two magazines over and over, which it does
-   * less often with larger ones. */
+  /* SWAPS_PER_CHECK exchanges within this time count as a trip: the program
+   * crosses the border between its two magazines over and over, and does so
+   * less often with larger ones.  This is 8,000 exchanges a second.  At 20 ns
+   * each, 50 classes take a hundredth of the time. */
   SWAPS_MSEC = 128,
-  /* Magazines of remote frees grow no larger: their chunks are on their way
-   * to the slabs, and those that stay share lines. */
+  /* The limit for magazines of remote frees: their chunks go to the slabs, and
+   * those that stay share lines. */
   SIZE_REMOTE_MAX = 1,
-  /* At most so many magazines are consolidated between two ticks, and in one
+  /* The most magazines that are consolidated between two ticks, and in one
    * call. */
   CONSOLIDATED_MAX = 256,
   CONSOLIDATED_AT_ONCE = 64
@@ -42,7 +42,7 @@ enum
 
 /* --- larger and smaller -------------------------------------------------- */
 
-/* What both magazines of a class may hold. */
+/* The bytes that both magazines of a class may hold. */
 static size_t
 class_bytes (unsigned class_index, unsigned size)
 {
@@ -71,7 +71,8 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
   COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
 
-/* May a class that is charged have magazines of that size? */
+/* Returns true if the thread's share allows a class magazines of that size.
+ * The class is accounted. */
 COMMON_TEXT static bool
 class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 {
@@ -81,8 +82,8 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
          <= sli_record_bytes_max ();
 }
 
-/* If the thread's share is used up, its classes begin again with the smallest
- * size: these always fit together (design chapter 11). */
+/* If the thread's share is used up, all its classes start again with the
+ * smallest size: these fit together (design chapter 11). */
 COMMON_TEXT void
 sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {
@@ -129,7 +130,8 @@ class_unaccount (ThreadRecord *record, unsigned class_index)
   assert_slow (sli_adapt_is_right (record));
 }
 
-/* Grows the magazines of a class that makes too many trips, where allowed. */
+/* Grows the magazines of a class that makes too many trips, within the
+ * limits. */
 COMMON_TEXT static void
 class_grow_rounds (ThreadRecord *record, unsigned class_index,
                    unsigned n_trips, unsigned size_max)
@@ -201,7 +203,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
   if (magazine->n_rounds_max > n_max)
     magazine->n_rounds_max = n_max;
   assert_here (magazine->n_rounds <= magazine->n_rounds_max);
-  /* It has grown no more than these rounds need. */
+  /* The size has grown no more than these rounds need. */
   assert_here (cache->size == size_before
                || sli_depot_rounds (class_index, cache->size - 1u)
                       < magazine->n_rounds);
@@ -209,8 +211,8 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
 
 /* --- ticks --------------------------------------------------------------- */
 
-/* For how many ticks has a class made no trip, and for how many has its
- * magazine not moved either? */
+/* Counts the ticks for which a class has made no trip, and those for which its
+ * magazine was not used either. */
 static void
 class_review (ThreadRecord *record, unsigned class_index)
 {
@@ -255,8 +257,8 @@ sli_adapt_tick (ThreadRecord *record)
   assert_slow (sli_adapt_is_right (record));
 }
 
-/* Returns fragmented magazines of a class to the slabs, the thread's previous
- * one and the depot's oldest, at most n_max.  Returns how many. */
+/* Flushes at most n_max fragmented magazines of a class to the slabs: the
+ * thread's previous one and the depot's oldest.  Returns how many. */
 static unsigned
 class_consolidate (ThreadRecord *record, unsigned class_index, unsigned n_max)
 {

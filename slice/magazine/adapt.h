@@ -1,10 +1,10 @@
-/* adapt.h - magazines become what their use asks for
+/* adapt.h - magazines grow and shrink with their use
  *
  * Layer: magazine.  Used by magazine.c alone, with the record entered.
  * Design: chapter 6.
  *
- * Three clocks: trips to the depot, exchanges of a thread's own two magazines,
- * and ticks, of which a working set has TICKS_PER_WORKING_SET.
+ * Three things count: trips to the depot, exchanges of a thread's own two
+ * magazines, and ticks.  A working set has TICKS_PER_WORKING_SET ticks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,33 +16,35 @@
 enum
 {
   TICKS_PER_WORKING_SET = 8,
-  /* So often a class's two magazines are exchanged until that is looked at. */
+  /* Exchanges of a class's two magazines between two checks. */
   SWAPS_PER_CHECK = 1024
 };
 
-/* A class comes into use. */
+/* Counts a class that comes into use in accounted_bytes. */
 void sli_adapt_account (ThreadRecord *record, unsigned class_index);
-/* A magazine of the class was fetched from the depot or brought there.
- * contended: another thread was there; is_remote: see DepotExchange. */
+/* Counts a magazine of the class that was popped from the depot or pushed to
+ * it.  contended: the call waited; is_remote: see DepotExchange. */
 void sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
                            bool contended, bool is_remote);
-/* The two magazines have been exchanged SWAPS_PER_CHECK times. */
+/* Called each time the two magazines have been exchanged SWAPS_PER_CHECK
+ * times. */
 void sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index);
-/* A magazine from the depot may hold more than this thread's do.  It sets the
- * size where that is allowed; else the surplus goes back. */
+/* Fits a magazine from the depot, which may hold more than this thread's do.
+ * Raises the size where that is allowed; else frees the surplus to the
+ * slabs. */
 void sli_adapt_fit (ThreadRecord *record, unsigned class_index,
                     Magazine *magazine);
 
-/* Returns true if accounted_bytes is what the accounted classes add up to
- * (M3). */
+/* Returns true if accounted_bytes is the sum of the accounted classes (M3). */
 bool sli_adapt_is_right (const ThreadRecord *record);
 
-/* A tick has passed.  Classes that were idle for a working set give back all
- * they hold; those that made no trip for as long need less from now on. */
+/* Called when a tick has passed.  Classes that were idle for a working set
+ * give back all chunks; those that made no trip for as long get smaller
+ * magazines. */
 void sli_adapt_tick (ThreadRecord *record);
-/* Of the classes at work, fragmented magazines go back to their slabs, some at
- * a time: a chunk here and a chunk there keep many slabs from becoming empty,
- * and the next magazines are filled from the fullest.  Called as long as
+/* Flushes fragmented magazines of the classes at work to their slabs, some at
+ * a time: single chunks keep many slabs from becoming empty.  The next
+ * magazines are filled from the fullest slabs.  Called as long as
  * record->n_consolidate is not 0. */
 void sli_adapt_consolidate (ThreadRecord *record);
 

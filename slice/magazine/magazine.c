@@ -1,4 +1,4 @@
-/* magazine.c - each thread's magazines: what happens off the fast path
+/* magazine.c - each thread's magazines: the slow path
  *
  * Layer: magazine.  Below: depot.  No locks: the record is entered, which
  * keeps a trimmer out (record.h).
@@ -25,9 +25,9 @@
 
 enum
 {
-  /* A tick is part of a working set (adapt.h), but at least so long. */
+  /* A tick is part of a working set (adapt.h), but at least this long. */
   TICK_MSEC_MIN = 250,
-  /* One trip in so many reads the clock and trims what is old. */
+  /* Each eighth trip reads the clock and trims old magazines. */
   TRIPS_PER_CHECK = 8
 };
 
@@ -70,9 +70,9 @@ sli_record_quarantine_chunks (void)
 
 /* --- as time passes ------------------------------------------------------ */
 
-/* After some trips: has a tick passed, or is one's work not done?  Then the
- * layers below trim what is due.  The record has been left: this may give
- * memory back. */
+/* After some trips: does the work of a tick that has passed, or what is left
+ * of it, and lets the layers below trim what is due.  The record has been
+ * left, since this may give memory back. */
 COMMON_TEXT static void
 review_classes (ThreadRecord *record)
 {
@@ -94,7 +94,7 @@ review_classes (ThreadRecord *record)
   sli_depot_upkeep ();
 }
 
-/* At the end of a slow call: is a review due after its trips? */
+/* Ends a slow call, and reviews the classes if its trips make that due. */
 static inline void
 record_end_call (ThreadRecord *record, unsigned n_trips_before)
 {
@@ -109,7 +109,7 @@ record_end_call (ThreadRecord *record, unsigned n_trips_before)
 
 /* --- allocating ---------------------------------------------------------- */
 
-/* The top round; frees of NULL have left holes, which are dropped. */
+/* Pops the top round.  Drops holes, which frees of NULL have left. */
 COMMON_TEXT static void *
 class_pop (ThreadRecord *record, unsigned class_index)
 {
@@ -147,7 +147,8 @@ class_swap (ThreadRecord *record, unsigned class_index)
   sli_record_show (record, class_index);
 }
 
-/* For assertions: is the loaded magazine empty, or is there none? */
+/* For assertions: returns true if the loaded magazine is empty, or there is
+ * none. */
 UNUSED static inline bool
 class_is_empty (const ThreadRecord *record, unsigned class_index)
 {
@@ -157,7 +158,7 @@ class_is_empty (const ThreadRecord *record, unsigned class_index)
          || LOAD (&record->fast.entries[class_index].top) == loaded->slots;
 }
 
-/* For assertions: may a full magazine come into a record (D1)? */
+/* For assertions: returns true if a full magazine may enter a record (D1). */
 UNUSED static inline bool
 magazine_is_of (const Magazine *magazine, unsigned class_index)
 {
@@ -165,8 +166,8 @@ magazine_is_of (const Magazine *magazine, unsigned class_index)
          && magazine->n_rounds <= magazine->n_rounds_max;
 }
 
-/* Is the loaded magazine, which is empty, as large as is wanted now?  If not,
- * a new one. */
+/* Replaces the loaded magazine, which is empty, if it is smaller than is
+ * wanted now.  Returns the loaded one; NULL: no memory. */
 COMMON_TEXT static Magazine *
 class_empty_magazine (ThreadRecord *record, unsigned class_index)
 {
@@ -180,7 +181,7 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   magazine = sli_depot_new_magazine (class_index, cache->size);
   if (magazine == NULL)
     return old;
-  /* It is gone from the record before it is gone: see record-stats.c. */
+  /* The old one leaves the record before it is freed: see record-stats.c. */
   SCHEDULE_POINT ("magazine replaced");
   STORE (&cache->loaded, magazine);
   sli_record_show (record, class_index);
@@ -189,8 +190,8 @@ class_empty_magazine (ThreadRecord *record, unsigned class_index)
   return magazine;
 }
 
-/* The loaded magazine is empty, the previous is not: both as large as is wanted
- * now, or as they are. */
+/* Makes both magazines as large as is wanted now, if there is memory.  The
+ * loaded one is empty, the previous is not. */
 COMMON_TEXT static void
 class_enlarge (ThreadRecord *record, unsigned class_index)
 {
@@ -232,8 +233,8 @@ class_refill_slabs (ThreadRecord *record, unsigned class_index)
   return n > 0;
 }
 
-/* The loaded magazine is empty: the previous, else one from the depot, else
- * chunks from the slabs. */
+/* Replaces the loaded magazine, which is empty, by the previous one, else by
+ * one from the depot, else fills it from the slabs. */
 static bool
 class_refill (ThreadRecord *record, unsigned class_index)
 {
@@ -252,12 +253,12 @@ class_refill (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  /* Both are empty: the smaller one is given for a full one. */
+  /* Both are empty: exchange the smaller one for a full one. */
   if (cache->previous != NULL
       && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
     class_swap (record, class_index);
   empty = cache->previous;
-  STORE (&cache->previous, NULL); /* it may end */
+  STORE (&cache->previous, NULL); /* it may be freed */
   magazine = sli_depot_pop (class_index, empty, &contended);
   if (magazine == NULL)
     STORE (&cache->previous, empty);
@@ -270,8 +271,8 @@ class_refill (ThreadRecord *record, unsigned class_index)
   if (cache->loaded != NULL
       && cache->loaded->n_rounds_max > magazine->n_rounds_max)
     {
-      /* From before the magazines grew: its rounds move into the larger one,
-       * or small ones would circulate for ever. */
+      /* It is from before the magazines grew.  Its rounds move into the larger
+       * one, or small ones would circulate for ever. */
       memcpy (&cache->loaded->slots[1], &magazine->slots[1],
               magazine->n_rounds * sizeof magazine->slots[0]);
       cache->loaded->n_rounds = magazine->n_rounds;
@@ -296,8 +297,8 @@ sli_magazine_alloc_slab (unsigned class_index)
   return sli_slab_alloc (class_index, 1, &chunk + 1) == 1 ? chunk : NULL;
 }
 
-/* What most slow calls come to, without a call: the loaded magazine is empty
- * and the previous is not.  NULL: it is not so simple. */
+/* The most frequent slow call, inline: the loaded magazine is empty and the
+ * previous is not.  NULL: it is another case. */
 static inline void *
 class_swap_and_pop (ThreadRecord *record, unsigned class_index)
 {
@@ -340,18 +341,19 @@ sli_magazine_alloc (unsigned class_index)
   if (chunk != NULL)
     COUNT_UP (&record->caches[class_index].n_hits,
               magazine_options.is_counting);
-  /* A full magazine from elsewhere may hold nothing but holes. */
+  /* A full magazine from another thread may hold only holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
   record_end_call (record, n_trips_before);
-  /* No memory for a magazine may still leave some for one chunk. */
+  /* Without memory for a magazine there may be some for a chunk. */
   return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
 }
 
 /* --- freeing ------------------------------------------------------------- */
 
-/* The loaded magazine is full: the previous if it has room, else leave the
- * previous in the depot and go on with an empty one.  False: no memory. */
+/* Replaces the loaded magazine, which is full, by the previous one; if that is
+ * full too, pushes it to the depot and loads an empty one.  False: no
+ * memory. */
 static bool
 class_unload (ThreadRecord *record, unsigned class_index)
 {
@@ -380,7 +382,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
 
       assert_here (magazine_is_of (full, class_index)
                    && full->n_rounds == full->n_rounds_max);
-      STORE (&cache->previous, NULL); /* others may end it from now on */
+      STORE (&cache->previous, NULL); /* others may free it from now on */
       sli_depot_push (full, n_wanted, &exchange);
       sli_adapt_count_trip (record, class_index, exchange.contended,
                             exchange.is_remote);
@@ -398,7 +400,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
   return cache->loaded != NULL;
 }
 
-/* Was this chunk the last one freed here?  Then it is freed twice. */
+/* Returns true if this chunk was the last one freed here: it is freed
+ * twice. */
 static bool
 class_is_last_freed (const ThreadRecord *record, unsigned class_index,
                      const void *chunk)
@@ -433,7 +436,8 @@ class_push (ThreadRecord *record, unsigned class_index, void *chunk,
   return true;
 }
 
-/* The same for a loaded magazine that is full, and a previous that is not. */
+/* The same, inline, for a loaded magazine that is full and a previous one that
+ * is not; false: it is another case. */
 static inline bool
 class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
 {

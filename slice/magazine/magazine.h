@@ -18,18 +18,18 @@
 #include "port/compiler.h"
 #include "port/lock.h"
 
-/* When the library is loaded: registers for the end of threads. */
+/* When the library is loaded: registers to be called when threads end. */
 void sli_magazine_load (void);
 
 /* Before the first block: initialises the layers below. */
 void sli_magazine_begin (void);
-/* Then this layer. */
+/* Options for sli_magazine_init(), which then initialises this layer. */
 typedef struct
 {
   bool is_inline;       /* the inline code may use the magazines; else every
                            call takes the slow path */
   bool counts_hits;
-  bool picks_randomly;  /* a round from anywhere in the magazine */
+  bool picks_randomly;  /* pops from anywhere in a magazine */
   bool checks_reentry;  /* a call within a call is misuse */
   unsigned n_quarantine; /* freed chunks of a class that wait in each thread;
                            0: none */
@@ -38,29 +38,31 @@ typedef struct
 void sli_magazine_init (const MagazineOptions *options);
 
 /* Keeps the inline code out of all threads' magazines, or lets it in again if
- * the options do: each thread's at its next slow call. */
+ * the options allow it.  Each thread gets it back at its next slow call. */
 void sli_magazine_show_inline (bool is_shown);
 
-/* A chunk from the thread's magazines, the depot or a slab; NULL: no memory. */
+/* Allocates a chunk from the thread's magazines, the depot or a slab; NULL: no
+ * memory. */
 void *sli_magazine_alloc (unsigned class_index);
-/* A chunk back; NULL does nothing. */
+/* Frees a chunk; NULL does nothing. */
 void sli_magazine_free (unsigned class_index, void *chunk);
 /* Puts a chunk into the quarantine and frees the oldest one there. */
 void sli_magazine_free_late (unsigned class_index, void *chunk);
 
-/* Past the magazines. */
+/* Allocates a chunk from a slab, past the magazines. */
 void *sli_magazine_alloc_slab (unsigned class_index);
 
 /* Flushes the calling thread's magazines; to_slabs: past the depot. */
 void sli_magazine_flush (bool to_slabs);
-/* Takes the rounds of all other threads that are not in a slow path just now,
- * the top one of each magazine excepted. */
+/* Takes the rounds of all other threads that are not in a slow path now,
+ * except the top one of each magazine. */
 void sli_magazine_detach_others (void);
-/* Waits until the time is over, or the last thread that has a record ends, as
- * it has done n_seen times.  Returns how often it has now.  One thread may
- * wait. */
+/* Waits until the time is over, or the last thread that has a record ends for
+ * more than the n_seen'th time.  Returns how often that has happened.  Only
+ * one thread may wait. */
 uint32_t sli_magazine_await_end (uint32_t n_seen, unsigned msec);
-/* Gives back all that has been spare for max_age_msec; returns bytes. */
+/* Gives back all memory that has been spare for max_age_msec; returns its
+ * bytes. */
 size_t sli_magazine_trim (uint64_t max_age_msec);
 
 /* What the layer counts, for one class. */
@@ -74,18 +76,20 @@ typedef struct
   uint32_t rounds_peak;
 } MagazineCounts;
 
-/* All classes; returns the number of threads with records. */
+/* Counts for all classes; returns the number of threads with records. */
 unsigned sli_magazine_count_all (MagazineCounts counts[N_CLASSES]);
-/* Chunks in records that a fork left behind, in this process. */
+/* The number of chunks in records that forks have left behind in this
+ * process. */
 uint64_t sli_magazine_fork_lost (void);
-/* Did other threads use slices when this process, or one that it descends
- * from, was forked?  They may have been in the middle of a call. */
+/* Returns true if other threads used slices when this process or an ancestor
+ * was forked.  They may have been in the middle of a call. */
 bool sli_magazine_lost_threads (void);
 
-/* The id of an invariant that does not hold (M1 to M4 of design chapter 10), and where; NULL if all do.  Threads at work may make it say nonsense. */
+/* The id of an invariant of design chapter 10 (M1 to M4) that does not hold,
+ * and where; NULL if all do.  Wrong while other threads are at work. */
 const char *sli_magazine_check (const void **where);
-/* Calls `visit` for what the threads keep, under the registry's lock: of
- * threads at work it sees what is near the truth. */
+/* Calls `visit` for the chunks that threads keep, under the registry's lock.
+ * Approximate for threads at work. */
 void sli_magazine_each (void (*visit) (unsigned class_index,
                                        void *const *rounds, size_t n,
                                        void *data),
@@ -98,7 +102,7 @@ void sli_magazine_fork_child (void);
 
 /* --- without a call, as slice_alloc() and slice_free1() do it --- */
 
-/* NULL: the magazine is empty, or each call is to take the slow path. */
+/* NULL: the magazine is empty, or each call takes the slow path. */
 static ALWAYS_INLINE void *
 magazine_pop (size_t class_index)
 {
@@ -111,8 +115,8 @@ magazine_pop (size_t class_index)
   return chunk;
 }
 
-/* False: it is full, each call is to take the slow path, or the chunk is in it
- * already. */
+/* False: the magazine is full, each call takes the slow path, or the chunk is
+ * the top round already. */
 static ALWAYS_INLINE bool
 magazine_push (size_t class_index, void *chunk)
 {

@@ -19,13 +19,13 @@ typedef struct
 {
   Lock lock;
   Link records;
-  Link orphans;            /* a fork left them without their threads */
+  Link orphans;            /* records whose threads a fork left behind */
   unsigned n_records;
-  bool is_open;            /* a key exists, so that threads' ends are noticed */
+  bool is_open;            /* a key exists, so the end of threads is noticed */
   bool may_be_inline;      /* no option keeps the inline code out */
   uint64_t n_fork_lost;
-  bool awaits_end;      /* a thread waits, or will, for the next number: */
-  uint32_t n_last_ends; /* so often the last record has ended */
+  bool awaits_end;      /* a thread waits, or will, for n_last_ends */
+  uint32_t n_last_ends; /* how often the last record has ended */
   bool lost_threads; /* a fork left other threads behind */
   MagazineCounts ended[N_CLASSES]; /* of threads that have ended */
 } Registry;
@@ -41,8 +41,8 @@ record_rounds_peak (const ClassCache *cache, unsigned class_index)
              : sli_depot_rounds (class_index, cache->size_peak);
 }
 
-/* Adds what a record has and has counted.  The owner may be at work: what is
- * read is near the truth. */
+/* Adds a record's counts and cached chunks.  Approximate if the owner is at
+ * work. */
 void sli_record_count (const ThreadRecord *record, unsigned class_index,
                        MagazineCounts *counts);
 

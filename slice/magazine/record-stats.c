@@ -1,7 +1,7 @@
 /* record-stats.c - statistics of the threads' records, and their invariants
  *
  * Layer: magazine.  Locks: sli_registry.lock (rank 60), and under it the
- * metadata's, so that what an owner lets go does not end meanwhile.
+ * metadata's, so that magazines that owners drop are not freed meanwhile.
  * Design: chapters 6 and 10.
  *
  * SPDX-License-Identifier: MIT
@@ -21,8 +21,9 @@
 
 /* --- counting ------------------------------------------------------------ */
 
-/* The most rounds to believe in.  The owner may be at work, and its magazine
- * something else by now: then n_rounds_max is any number. */
+/* The number of rounds of a magazine, limited to the most of its class.  If
+ * the owner is at work, the magazine may be reused, and n_rounds_max any
+ * number. */
 static ALWAYS_INLINE size_t
 rounds_believable (const Magazine *magazine, unsigned class_index)
 {
@@ -31,10 +32,10 @@ rounds_believable (const Magazine *magazine, unsigned class_index)
                                      sli_depot_size_max (class_index)));
 }
 
-/* Chunks in a thread's loaded magazine.  The owner may be at work: what is
- * read is near the truth.  Under the metadata's lock: owners take a magazine
- * out of their record before they let it go, so what is seen there can't end
- * (and its unit not go back to the pages) as long as the lock is held. */
+/* Counts the chunks in a thread's loaded magazine; approximate if the owner is
+ * at work.  The caller holds the metadata's lock.  Owners remove a magazine
+ * from their record before they free it, so one that is seen there can't be
+ * freed while the lock is held. */
 READS_RACILY static uint64_t
 loaded_count (const ThreadRecord *record, unsigned class_index)
 {

@@ -1,4 +1,4 @@
-/* record.c - what each thread keeps: its magazines, and the registry of all
+/* record.c - threads' records: their magazines, and the registry of all
  *
  * Layer: magazine.  Lock: sli_registry.lock (rank 60).
  * Design: chapters 6 and 9.
@@ -24,28 +24,28 @@
 
 enum
 {
-  /* All magazines of all threads together may grow to PROCESS_BYTES_MAX as
-   * long as each thread has at least THREAD_BYTES_MIN (about what its core's
-   * second-level cache holds) and at most THREAD_BYTES_MAX; what a program
-   * frees at a stroke and takes again then stays in the magazines.  Measured:
-   * decisions/0003. */
+  /* The magazines of all threads together may grow to PROCESS_BYTES_MAX. But
+   * each thread has at least THREAD_BYTES_MIN, about the size of its core's
+   * second-level cache, and at most THREAD_BYTES_MAX.  So blocks that a
+   * program frees all at once and allocates again stay in the magazines.
+   * Measured: decisions/0003. */
   THREAD_BYTES_MIN = 1024 * 1024,
   THREAD_BYTES_MAX = 8 * 1024 * 1024,
   PROCESS_BYTES_MAX = 16 * 1024 * 1024
 };
 
 SLICE_STATIC_ASSERT (sizeof (ThreadRecord) <= META_BYTES_MAX,
-                     "a record fits in a piece of metadata");
+                     "a record fits in a block of metadata");
 SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
                      "the frozen function ends at the last class");
 SLICE_STATIC_ASSERT (offsetof (Magazine, slots)
                          >= SLICE_FRONT_WORDS_V1 * sizeof (void *),
-                     "what lies in front of a sentinel may be read");
+                     "the words in front of a sentinel may be read");
 SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
                      "the table has a place for every size");
 
-/* A shared NULL for entries without a magazine: top and end both point to it,
- * so that it is empty and full at once.  Nobody ever writes it. */
+/* A shared NULL for entries without a magazine.  Their top and end point to
+ * it, so they are empty and full at once.  It is never written. */
 void *sli_record_nil[2];
 
 #define ENTRY_NIL { sli_record_nil, sli_record_nil }
@@ -53,8 +53,8 @@ void *sli_record_nil[2];
   ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
       ENTRY_NIL, ENTRY_NIL
 
-/* The empty sentinel: what a thread without magazines points to.  Its table
- * may stay all zero, because every entry is the same. */
+/* The empty sentinel, to which a thread without magazines points.  Its table
+ * may stay zero, because all entries are the same. */
 static SliceThreadV1 empty_sentinel
     = { .entries = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
@@ -65,16 +65,16 @@ __thread SliceThreadV1 *slice_tls_v1
     = &empty_sentinel;
 
 /* Two empty records: `self` points to the first until the thread's first slow
- * call, and to the second once it ends or if it can have no record.  Their tls is NULL and
- * their entries point to the shared NULL, so that code may use them
- * like any other: they hold nothing and take nothing.  A new record begins with
- * the same table and entries. */
+ * call, and to the second once the thread ends or if it can have no record.
+ * Their tls is NULL and their entries point to the shared NULL, so code may
+ * use them like any other, but they hold no chunk and accept none.  A new
+ * record starts with the same table and entries. */
 static ThreadRecord record_new_one, record_none;
 #define RECORD_NEW (&record_new_one)
 #define RECORD_NONE (&record_none)
 
-/* A third one, while the thread's record is made: it says that the thread is
- * in a call, for the modes that look for calls within calls. */
+/* A third one, used while the thread's record is made.  It tells the modes
+ * that look for calls within calls that the thread is in one. */
 static ThreadRecord record_beginning;
 #define RECORD_BEGINNING (&record_beginning)
 
@@ -116,8 +116,8 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
                       - magazine->slots);
 }
 
-/* A trimmer took the lowest n_taken rounds; the owner's last inline call may
- * still have popped or pushed one after that.  Close the gap. */
+/* Closes the gap where a trimmer has taken the lowest n_taken rounds.  The
+ * owner's last inline call may have popped or pushed one after that. */
 COMMON_TEXT static void
 class_reattach (ThreadRecord *record, unsigned class_index)
 {
@@ -136,9 +136,9 @@ class_reattach (ThreadRecord *record, unsigned class_index)
   assert_slow (sli_record_is_right (record, class_index));
 }
 
-/* The registry's lock keeps trimmers away.  A trimmer that came now would have
- * its state, or its pointer to the empty sentinel, overwritten, and would take
- * rounds of a running thread. */
+/* The registry's lock keeps trimmers away.  Otherwise this could overwrite a
+ * trimmer's `attention', or its pointer to the empty sentinel, and the trimmer
+ * would take rounds of a running thread. */
 static void
 record_reattach (ThreadRecord *record)
 {
@@ -187,12 +187,12 @@ record_new (void)
   link_init (&record->link);
   record->tls = &slice_tls_v1;
   sli_asleep_init (&record->asleep);
-  /* Where there is inline code nothing is picked at random. */
+  /* Modes with inline code pick nothing at random. */
   if (!sli_registry.may_be_inline)
     sli_os_random (&record->random, sizeof record->random);
   record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
-  /* It may allocate through slices. */
+  /* sli_tls_watch() may allocate slices. */
   self = RECORD_NONE;
   if (!sli_tls_watch (record))
     {
@@ -212,12 +212,12 @@ self_begin (void)
 {
   ThreadRecord *record;
 
-  /* What allocates through slices meanwhile must not recurse. */
+  /* An allocation of slices meanwhile must not recurse. */
   self = sli_record_options.checks_reentry ? RECORD_BEGINNING : RECORD_NONE;
   record = record_new ();
   if (record == NULL)
     {
-      /* Without a key for good; without memory only this time. */
+      /* Without a key, for good; without memory, only this time. */
       self = sli_registry.is_open ? RECORD_NEW : RECORD_NONE;
       return;
     }
@@ -231,8 +231,8 @@ sli_record_begin (void)
   return sli_record_peek ();
 }
 
-/* A trimmer has the record, or had it.  Either way the owner leaves the record
- * and waits for the trimmer's lock. */
+/* A trimmer holds the record, or has held it.  Either way the owner leaves the
+ * record and waits for the trimmer's lock. */
 void
 sli_record_sort_out (ThreadRecord *record)
 {
@@ -259,7 +259,7 @@ magazine_flush (Magazine *magazine, FlushKind kind)
 
   if (magazine == NULL)
     return;
-  /* Half a magazine is worth keeping whole for the next thread. */
+  /* A magazine that is at least half full is kept for the next thread. */
   if (kind == FLUSH_TO_DEPOT
       && magazine->n_rounds * 2 >= magazine->n_rounds_max)
     sli_depot_push (magazine, UINT_MAX, &exchange);
@@ -279,14 +279,14 @@ quarantine_flush (ClassCache *cache, unsigned class_index)
 
   if (cache->quarantine == NULL)
     return;
-  /* Places not used yet hold NULL, which is skipped. */
+  /* Unused places hold NULL, which is skipped. */
   sli_slab_free (class_index, n, cache->quarantine, "flush");
   for (unsigned i = 0; i < n; i++)
     STORE (&cache->quarantine[i], NULL);
   cache->quarantine_next = 0;
 }
 
-/* Only where no other thread can reach the record any more. */
+/* Called only when no other thread can find the record. */
 static void
 quarantine_end (ClassCache *cache)
 {
@@ -356,7 +356,7 @@ counts_keep (const ThreadRecord *record)
     }
 }
 
-/* The thread's key destructor.  It takes the record away first, so that later
+/* The thread's key destructor.  It first unsets the record, so that later
  * calls of the thread use the slabs directly. */
 COMMON_TEXT static void
 self_end (void *value)
@@ -373,7 +373,7 @@ self_end (void *value)
   is_last = sli_registry.n_records == 0;
   counts_keep (record);
   sli_unlock (&sli_registry.lock);
-  /* No other thread can reach it now. */
+  /* No other thread can find it now. */
   for (unsigned i = 1; i < N_CLASSES; i++)
     if (class_has_chunks (&record->caches[i]))
       {
@@ -424,8 +424,8 @@ sli_record_init (bool is_inline, bool checks_reentry)
 
 /* --- the inline code out, and in again ----------------------------------- */
 
-/* A record's magazines are its owner's, inline or not: only the word that the
- * inline code starts from changes, and under the lock, as always. */
+/* A record's magazines belong to its owner, inline or not.  Only the pointer
+ * that the inline code starts from changes, under the lock. */
 COMMON_TEXT void
 sli_magazine_show_inline (bool is_shown)
 {
@@ -446,8 +446,8 @@ sli_magazine_show_inline (bool is_shown)
 
 /* --- detaching ----------------------------------------------------------- */
 
-/* Everything but the top round, which the owner's last inline call may be
- * about to hand out.  The slots themselves are left as they are. */
+/* Frees all rounds but the top one, which the owner's last inline call may be
+ * about to return.  The slots keep their values. */
 static void
 class_add_rounds (ThreadRecord *record, unsigned class_index)
 {
@@ -485,7 +485,8 @@ record_has_chunks (const ThreadRecord *record)
   return false;
 }
 
-/* The owner sleeps in a system call, so it is in no inline call: all goes. */
+/* Frees all rounds: the owner sleeps in a system call, so it is in no inline
+ * call. */
 static void
 record_flush_asleep (ThreadRecord *record)
 {
@@ -499,9 +500,9 @@ record_flush_asleep (ThreadRecord *record)
       }
 }
 
-/* If its owner is in no slow path, nothing uses its magazines, unless the owner
- * was in one when it was detached, and has left it with its entries back in
- * place.  Then it is awake, and keeps its rounds. */
+/* If the owner is in no slow path, nothing uses its magazines.  But an owner
+ * that was in one when it was detached may have left it since, with its
+ * entries back in place.  It is awake then and keeps its rounds. */
 static void
 record_add_rounds (ThreadRecord *record)
 {
@@ -516,10 +517,10 @@ record_add_rounds (ThreadRecord *record)
       class_add_rounds (record, i);
 }
 
-/* Between the two passes every thread passes a barrier.  After it no thread
- * is in an inline call that began before, but for what it had loaded already:
- * one call at most, on one magazine's top.  A thread in a slow path is
- * seen there, or sees that it has to wait. */
+/* Between the two passes every thread passes a barrier.  After it, no thread
+ * is in an inline call that began before, except for values it had loaded
+ * already: one call at most, on the top of one magazine.  A thread in a slow
+ * path either is seen there or sees that it has to wait. */
 void
 sli_magazine_detach_others (void)
 {
@@ -563,10 +564,10 @@ sli_magazine_fork_parent (void)
   sli_unlock_after_fork (&sli_registry.lock);
 }
 
-/* What another thread's magazines hold is lost to the child, and counted.  Of
- * a thread that was in no slow path the child sees whole magazines, for it
- * sees all that the thread stored up to some moment, in the thread's order:
- * the statistics and the walk go on knowing these chunks as cached. */
+/* Counts the chunks of another thread's magazines, which are lost to the
+ * child.  If the thread was in no slow path, its magazines are intact: the
+ * child sees all that the thread stored up to some moment, in the thread's
+ * order.  So statistics and walks still know these chunks as cached. */
 static void
 record_leave_behind (ThreadRecord *record)
 {

@@ -1,11 +1,12 @@
-/* record.h - what each thread keeps: its magazines, and the registry of all
+/* record.h - threads' records: their magazines, and the registry of all
  *
  * Layer: magazine.  Used by the layer's own files, and by checking-state.h of
  * the layer above.
- * Locks: the registry (rank 60).  A record has none: its owner says that it is
- * in a slow path (is_busy), a trimmer says that it wants the record
- * (attention), and a barrier on all threads makes each see the other's word;
- * so the owner pays two plain stores, and a third for its mark (asleep).
+ * Locks: the registry (rank 60).  A record has no lock.  Its owner marks that
+ * it is in a slow path (is_busy), a trimmer that it wants the record
+ * (attention), and a barrier on all threads makes each see the other's mark.
+ * So the owner needs two plain stores, and a third for its sleep mark
+ * (asleep).
  * Design: chapters 6 and 9.
  *
  *   slice_tls_v1 ------+
@@ -28,12 +29,12 @@
 #include "port/compiler.h"
 #include "port/lock.h"
 
-/* One class in one thread.  The owner's while is_busy, a trimmer's while it
- * holds the record. */
+/* One class in one thread.  The owner uses it while is_busy, a trimmer while
+ * it holds the record. */
 typedef struct
 {
   Magazine *loaded;    /* NULL: the entry points to the shared NULL */
-  Magazine *previous;  /* NULL: none yet */
+  Magazine *previous;  /* NULL: none */
   uint16_t n_taken;    /* rounds that a trimmer took from loaded */
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
@@ -41,30 +42,30 @@ typedef struct
   uint8_t n_quiet;     /* ticks since the last trip */
   uint8_t n_idle;      /* ticks since top was last seen to have moved */
   bool is_accounted;   /* its magazines' size counts in accounted_bytes */
-  uint16_t n_swaps;    /* of the two, since they were last looked at */
-  uint32_t swaps_msec; /* when that was; the low bits */
+  uint16_t n_swaps;    /* of the two, since the last check */
+  uint32_t swaps_msec; /* when that check was; the low bits */
   uint16_t quarantine_next; /* where the oldest lies */
   void **top_seen;     /* at the last tick */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
-  void **quarantine;   /* freed chunks that wait, a ring; NULL: none yet.  It
+  void **quarantine;   /* a ring of freed chunks that wait; NULL: none.  It
                           stays until the thread ends */
 } ClassCache;
 
 enum
 {
   RECORD_HELD = 1,     /* a trimmer wants it: wait */
-  RECORD_DETACHED = 2  /* tls points to the empty sentinel, and rounds may have
-                          been taken */
+  RECORD_DETACHED = 2  /* tls points to the empty sentinel; a trimmer may have
+                          taken rounds */
 };
 
-/* Is its thread in a call of a mode that looks for calls within calls? */
+/* Whether a thread is in a call, in modes that look for calls within calls. */
 typedef enum
 {
   CALL_NONE,
   CALL_IN,
-  CALL_UNKNOWN /* this is no thread's record, and is never written */
+  CALL_UNKNOWN /* no thread's record; never written */
 } RecordCall;
 
 typedef struct
@@ -73,19 +74,18 @@ typedef struct
   ClassCache caches[N_CLASSES];
   Link link;             /* in the registry */
   SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
-  Asleep asleep;         /* to ask whether the owner is */
+  Asleep asleep;         /* tells whether the owner sleeps */
   bool is_busy;          /* the owner is in a slow path */
   uint8_t call;          /* a RecordCall; the owner's */
-  uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: what the owner must
-                            see to before it goes on */
-  uint8_t consolidate_next; /* the class where sli_adapt_consolidate() goes
-                               on */
-  uint16_t n_consolidate;   /* magazines that may still be until the next tick;
-                               0: nothing to do */
+  uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: work for the owner
+                            before it goes on */
+  uint8_t consolidate_next; /* where sli_adapt_consolidate() goes on */
+  uint16_t n_consolidate;   /* magazines that may be consolidated until the
+                               next tick; 0: nothing to do */
   unsigned n_trips;      /* to the depot, ever */
   uint32_t random;       /* for picking a round at random; never 0 */
-  uint64_t tick_msec;    /* when trips were last looked over */
-  size_t accounted_bytes; /* that its magazines may hold, by their sizes */
+  uint64_t tick_msec;    /* when the last tick was */
+  size_t accounted_bytes; /* that its magazines may hold, by size */
 } ThreadRecord;
 
 typedef struct
@@ -97,24 +97,24 @@ typedef struct
 /* Constant after sli_record_init(), but for sli_magazine_show_inline(). */
 extern RecordOptions sli_record_options;
 
-/* The thread's record; one whose tls is NULL is none. */
+/* The thread's record; it has none if tls is NULL. */
 extern __thread ThreadRecord *sli_record_self
     __attribute__ ((tls_model ("initial-exec")));
 
-/* Readies the registry. */
+/* Initialises the registry. */
 void sli_record_init (bool is_inline, bool checks_reentry);
 
-/* Slow parts of sli_record_enter(): makes the record; waits for a trimmer and
- * closes the gaps it left. */
+/* The slow parts of sli_record_enter(): make the record; wait for a trimmer
+ * and close the gaps it left. */
 ThreadRecord *sli_record_begin (void);
 void sli_record_sort_out (ThreadRecord *record);
-/* operation: the function that was called; NULL: a slow path
- * of any. */
+/* operation: the function that was called; NULL: a slow path of any
+ * function. */
 _Noreturn void sli_record_report_reentry (const char *operation);
 
 /* Enters the calling thread's record: makes it if there is none, keeps
- * trimmers out, sorts out what one did.  NULL: the thread must do without (it
- * is ending, or there is no memory or key): go to the slabs. */
+ * trimmers out, and repairs what one did.  NULL: the thread has no record,
+ * because it is ending or there is no memory or key, and uses the slabs. */
 static inline ThreadRecord *
 sli_record_enter (void)
 {
@@ -142,9 +142,9 @@ sli_record_leave (ThreadRecord *record)
   STORE_RELEASE (&record->is_busy, false);
 }
 
-/* What the inline code does, for modes that keep it out: with the record
- * entered.  NULL or false: the magazine is empty or full, or a hole is on
- * top. */
+/* The same as the inline code, for modes that keep it out, with the record
+ * entered.  NULL or false: the magazine is empty or full, or its top is a
+ * hole. */
 static inline void *
 sli_record_pop (ThreadRecord *record, unsigned class_index)
 {
@@ -157,7 +157,7 @@ sli_record_pop (ThreadRecord *record, unsigned class_index)
   return chunk;
 }
 
-/* A place anywhere up to top. */
+/* A random place up to top. */
 static inline void **
 sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
 {
@@ -169,8 +169,8 @@ sli_record_pick (ThreadRecord *record, const ClassCache *cache, void **top)
          + (((uint64_t) random * (uint64_t) (top - slots)) >> 32);
 }
 
-/* Exchanges the top round with one from anywhere: whoever frees a block and
- * hopes to get it back at once must guess. */
+/* Exchanges the top round with a random one, so that an attacker who frees a
+ * block can't tell when it is allocated again. */
 static inline void
 sli_record_shuffle_top (ThreadRecord *record, unsigned class_index)
 {
@@ -198,7 +198,7 @@ sli_record_push (ThreadRecord *record, unsigned class_index, void *chunk)
   return true;
 }
 
-/* As it is, not entered; NULL if there is none. */
+/* The calling thread's record, not entered; NULL if there is none. */
 static inline ThreadRecord *
 sli_record_peek (void)
 {
@@ -210,29 +210,30 @@ sli_record_peek (void)
 /* The shared NULL, for entries without a loaded magazine. */
 extern void *sli_record_nil[2];
 
-/* Are its magazines of a class as they must be (M1, M2, M4)?  The owner's, or
- * under the registry's lock. */
+/* Returns true if M1, M2 and M4 hold for a class.  For the owner, or under the
+ * registry's lock. */
 bool sli_record_is_right (const ThreadRecord *record, unsigned class_index);
 
-/* The entry's view of the loaded magazine, and back. */
+/* Writes the loaded magazine's state to the entry, and back. */
 void sli_record_show (ThreadRecord *record, unsigned class_index);
 void sli_record_hide (ThreadRecord *record, unsigned class_index);
 
-/* What all magazines of one thread may hold: the more threads, the less. */
+/* The bytes that one thread's magazines may hold: the more threads, the
+ * fewer. */
 size_t sli_record_bytes_max (void);
 
-/* How many freed chunks of a class wait in a thread; 0: none. */
+/* The number of freed chunks of a class that wait in a thread; 0: none. */
 unsigned sli_record_quarantine_chunks (void);
 
-/* Where a flush takes magazines. */
+/* Where a flush puts magazines. */
 typedef enum
 {
-  FLUSH_TO_DEPOT,      /* full enough ones; the others to their slabs */
+  FLUSH_TO_DEPOT,      /* if half full; else to their slabs */
   FLUSH_TO_SLABS,
-  FLUSH_OLD_TO_SLABS   /* and they have not been needed for a working set */
+  FLUSH_OLD_TO_SLABS   /* not needed for a working set */
 } FlushKind;
 
-/* Puts both magazines of a class and its quarantine away, keeping nothing. */
+/* Flushes both magazines of a class and its quarantine. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                              FlushKind kind);
 

@@ -36,7 +36,7 @@ SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "extents, halved or not, are whole windows");
 
-/* The memory of a program's own source may not be mapped, or not aligned. */
+/* A program's own source may return memory that is not aligned or mapped. */
 static bool
 extent_is_usable (void *start, size_t bytes)
 {

@@ -110,8 +110,7 @@ granuleset_starts (const GranuleSet *set, unsigned n)
   GranuleSet starts = *set;
 
   assert_here (n >= 1 && n <= 64);
-  /* `starts' has the first of each i neighbours: it becomes that of i +
-   * step. */
+  /* `starts' has the first of each i neighbours; extend them by `step'. */
   for (unsigned i = 1, step; i < n; i += step)
     {
       step = i < n - i ? i : n - i;

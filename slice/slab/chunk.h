@@ -1,7 +1,7 @@
 /* chunk.h - the header of a slab, and how an address leads to a chunk
  *
  * Layer: slab.  Private to slab*.c, except for the checking modes, which look
- * every chunk up inline.  Design: chapter 4.
+ * up every chunk inline.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,7 @@ typedef enum
 {
   SLAB_NONE = 0,  /* the record is not that of a slab */
   SLAB_PARTIAL,   /* has chunks that are free or not carved; in a ring (S1) */
-  SLAB_FULL,      /* has none; in no ring (S6) */
+  SLAB_FULL,      /* has no such chunk; in no ring (S6) */
   SLAB_HEAP_MEDIUM, /* no slab: larger blocks of the heap (heap/heap.h) */
   SLAB_HEAP_RUN     /* no slab: one block of the heap */
 } SlabState;
@@ -48,14 +48,15 @@ typedef struct
   uint16_t n_carved;     /* written under the lock, read without */
   uint8_t state;         /* a SlabState; written under the lock */
   uint8_t ring;          /* its number; under the lock */
-  bool is_zero : 1;      /* the heap: what is not carved reads as zero */
-  bool is_guarded : 1;   /* the granule behind the slab is a guard */
-  uint8_t claim;         /* the shard that claims it (slab-class.h); under the
-                            lock */
-  uint16_t last_allocator; /* the tag of the thread that was last to allocate
-                              from it (a hint) */
-  uint16_t needed_stamp; /* when a chunk of it was last needed (slab-class.h);
-                            a hint, read and written without the lock */
+  bool is_zero : 1;      /* the heap: memory not carved reads as zero */
+  bool is_guarded : 1;   /* a guard granule is behind the slab */
+  uint8_t claim;         /* the shard that has claimed it (slab-class.h); under
+                            the lock */
+  uint16_t last_allocator; /* the tag of the thread that allocated from it last
+                              (a hint) */
+  uint16_t needed_stamp; /* when one of its chunks was last needed
+                            (slab-class.h); a hint, read and written without
+                            the lock */
   uint64_t own_words[SLAB_INLINE_WORDS];
 } Slab;
 
@@ -64,7 +65,7 @@ SLICE_STATIC_ASSERT (sizeof (Slab) <= RUN_RECORD_BYTES,
 SLICE_STATIC_ASSERT (offsetof (Slab, class_index) >= META_RECORD_BYTES,
                      "a run of metadata is never taken for a slab");
 
-/* What chunk_find() finds for an address. */
+/* The result of chunk_find(). */
 typedef struct
 {
   ChunkState state;    /* CHUNK_OUT stands for CHUNK_FREE too */
@@ -73,7 +74,7 @@ typedef struct
   unsigned index;      /* of the chunk in its slab */
 } ChunkRef;
 
-/* Looks an address up.  No other code decides whether it is a chunk's. */
+/* Looks up an address.  No other code decides whether it is a chunk's. */
 COMMON_TEXT static ALWAYS_INLINE void
 chunk_find (const void *address, ChunkRef *ref)
 {
@@ -87,7 +88,7 @@ chunk_find (const void *address, ChunkRef *ref)
   ref->run = region_run_of (address, &record);
   if (ref->run == NULL)
     {
-      /* The first region is shorter than its window; an address behind it is
+      /* The first region is shorter than its window; addresses behind it are
        * foreign. */
       ref->state = sli_map_has (address) ? CHUNK_NONE : CHUNK_FOREIGN;
       return;
@@ -123,8 +124,8 @@ chunk_may_be_at (const void *address)
              || LOAD (&((const Slab *) record)->state) < SLAB_HEAP_MEDIUM);
 }
 
-/* The class of a chunk; 0 if the address is in no slab.  It reads a byte of the
- * region, not the slab's header, which has a cache line of its own. */
+/* The class of a chunk; 0 if the address is in no slab.  Reads a byte of the
+ * region instead of the slab's header, which would be one more cache line. */
 static inline unsigned
 chunk_class_of (const void *chunk)
 {
@@ -133,7 +134,7 @@ chunk_class_of (const void *chunk)
              : 0;
 }
 
-/* The same without a call: 0 for an address beyond the map's table, too. */
+/* The same without a call, but 0 for addresses beyond the map's table. */
 static inline unsigned
 chunk_class_near (const void *chunk)
 {
@@ -181,8 +182,8 @@ chunk_tag (const ChunkRef *ref)
   return region_tag_of (slab_chunk (ref->slab, ref->run, ref->index));
 }
 
-/* Finds the tag of an address; false if no chunk can begin there.  If none
- * does, the tag is 0. */
+/* Finds the tag of an address; false if no chunk can begin there.  The tag is
+ * 0 if none does. */
 static inline bool
 chunk_has_tag (const void *address, uint16_t **tag)
 {
@@ -191,7 +192,7 @@ chunk_has_tag (const void *address, uint16_t **tag)
   if (UNLIKELY (!sli_map_has (address))
       || UNLIKELY (offset % (1u << TAG_GRAIN_SHIFT) != 0))
     return false;
-  /* The modes that ask have tags, one for all that the map has (P5). */
+  /* The callers' modes have tags for each address that the map has (P5). */
   assert_here (offset >> (TAG_GRAIN_SHIFT - 1)
                < region_of (address)->tags_bytes);
   *tag = region_tag_of (address);

@@ -15,7 +15,7 @@
 
 enum
 {
-  /* So many chunks of a magazine are examined: first, middle, last. */
+  /* The chunks of a magazine that are examined: first, middle, last. */
   LAST_ALLOCATOR_SAMPLES = 3
 };
 

@@ -36,8 +36,8 @@ class_shares_lines (unsigned class_index)
 }
 
 /* Returns true if most of n chunks of a class are remote: another thread has
- * allocated them, and they are apart from the neighbours with which they share
- * cache lines.  A guess from a few of them; the others may be anything. */
+ * allocated them, and their neighbours, which share their cache lines, are
+ * elsewhere.  A guess from a few of the chunks. */
 bool sli_last_allocator_is_remote (unsigned class_index, unsigned n,
                                    void *const *chunks);
 /* Notes, for a few of n chunks, that the calling thread has them now. */

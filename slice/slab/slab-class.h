@@ -19,13 +19,13 @@
 
 enum
 {
-  /* Slabs with free chunks are in rings by how many are free; those that
-   * shards have claimed are in a ring of their own. */
+  /* Slabs with free chunks are in rings, by how many chunks are free.  Slabs
+   * that shards have claimed are in a ring of their own. */
   FREE_RINGS = 4,
   CLAIMED_RING = FREE_RINGS,
   N_RINGS,
-  /* In a slab's `claim', beside the number of the shard: the shard has
-   * allocated from it since another needed one. */
+  /* Set in a slab's `claim', beside the shard's number, when the shard
+   * allocates from the slab, and cleared when another shard looks for one. */
   CLAIM_USED = 0x80,
   /* A slab's `needed_stamp' counts steps of 32 ms. */
   STAMP_SHIFT = 5
@@ -35,7 +35,8 @@ enum
 typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
-  Link rings[N_RINGS];    /* slabs with free chunks, fullest first; claimed */
+  Link rings[N_RINGS];    /* slabs with free chunks, fullest first, then the
+                             claimed ones */
   uint32_t colour;        /* of the next slab, in steps */
   uint64_t n_slabs;       /* now; read without the lock */
   uint64_t n_locks;       /* acquisitions of the lock, ever */
@@ -53,7 +54,7 @@ slab_class_lock (SlabClass *class)
   class->n_locks++;
 }
 
-/* The bits of a word whose chunks are carved. */
+/* The bits of a word that stand for carved chunks. */
 static inline uint64_t
 carved_mask (const Slab *slab, unsigned word)
 {
@@ -90,7 +91,7 @@ slab_file (SlabClass *class, Slab *slab, unsigned ring)
 }
 
 /* When a chunk of a slab was last needed, at most a step too early.  A slab
- * that nobody has touched for more than half an hour may seem younger. */
+ * that was not used for more than half an hour may seem younger. */
 static inline uint64_t
 slab_needed_msec (const Slab *slab, uint64_t now_msec)
 {
@@ -112,18 +113,18 @@ slab_note_needed (Slab *slab, uint64_t needed_msec, uint64_t now_msec)
     STORE (&slab->needed_stamp, stamp);
 }
 
-/* The number of the shard that has claimed a slab, which is in
- * CLAIMED_RING. */
+/* The number of the shard that has claimed a slab of CLAIMED_RING. */
 static inline unsigned
 slab_claimant (const Slab *slab)
 {
   return slab->claim & ~CLAIM_USED;
 }
 
-/* Returns true if S1, S2, S3, S6 and S8 hold for a slab.  Under the class lock. */
+/* Returns true if S1, S2, S3, S6 and S8 hold for a slab.  The caller holds the
+ * class lock. */
 bool sli_slab_is_right (const Slab *slab);
 
-/* Gives up the slabs that shards have claimed, so that any may use them. */
+/* Ends all claims, so that any shard may use the slabs. */
 void sli_slab_give_up_claims (void);
 
 /* Makes the granule behind a slab inaccessible, or accessible again. */

@@ -2,13 +2,13 @@
  *
  * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
  *
- * A chunk is freed without a lock, unless its bitmap word has no bit yet or
- * gets its last one (S5): one compare-and-swap, which finds a double free too,
- * or one store while the process has a single thread.
- * In these two cases the thread locks the class, for the slab may have to be
- * linked (it was full) or freed (it is empty).  Once a thread has set its bits
- * without the lock, another may free the slab, so the first does not touch the
- * header again.
+ * A chunk is freed without a lock, unless its bitmap word has no bit set or
+ * gets its last one (S5).  It takes one compare-and-swap, which also finds a
+ * double free, or one store while the process has a single thread.  In these
+ * two cases the thread locks the class, because the slab may have to be linked
+ * (it was full) or freed (it is empty).  Once a thread has set its bits
+ * without the lock, another may free the slab.  So the first does not touch
+ * the header again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,15 +24,15 @@
 #include "port/one-thread.h"
 #include "port/os.h"
 
-/* Returns true if all chunks of a slab are free or not carved: only then may
- * its run be freed. */
+/* Returns true if all chunks of a slab are free or not carved, so that its run
+ * may be freed. */
 static bool
 slab_is_empty (const Slab *slab)
 {
   unsigned n_words = sli_sizeclasses[slab->class_index].n_words;
 
-  /* A thread that sets a bit reads the header before, not after.  With the
-   * acquire, the header is written only after all such reads. */
+  /* A thread reads the header before it sets a bit, not after.  The acquire
+   * orders all such reads before the header is written. */
   for (unsigned i = 0; i < n_words; i++)
     if (LOAD_ACQUIRE (&slab->words[i]) != carved_mask (slab, i))
       return false;
@@ -85,8 +85,8 @@ chunk_report_misuse (const ChunkRef *ref, ErrorNumber number,
   sli_diag_misuse (number, operation, &facts);
 }
 
-/* Sets bits of a word that has none, or gets its last.  Returns true if the
- * slab is retired and the caller is to free its run.  *ok is false if a chunk
+/* Sets bits of a word that has none set, or gets its last.  Returns true if
+ * the slab is retired; the caller then frees its run.  *ok is false if a chunk
  * was free already. */
 static bool
 word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
@@ -102,8 +102,8 @@ word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
   *ok = (LOAD (&slab->words[word]) & bits) == 0;
   if (*ok)
     {
-      /* Acquires what other threads wrote to their chunks before they freed
-       * them without the lock: another class may use the run next. */
+      /* Acquire: other threads wrote to their chunks before they freed them
+       * without the lock, and another class may use the run next. */
       __atomic_fetch_or (&slab->words[word], bits, __ATOMIC_ACQ_REL);
       if (slab->state == SLAB_FULL)
         slab_file (class, slab, 0);
@@ -116,8 +116,8 @@ word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
   return is_retired;
 }
 
-/* Exchanges a word, if it is still *old, for one with more bits; else stores
- * what it is in *old.  May fail for no reason. */
+/* Adds bits to a word if it is still *old; else stores its value in *old. May
+ * fail spuriously. */
 static inline bool
 word_exchange (uint64_t *word, uint64_t *old, uint64_t bits)
 {
@@ -196,14 +196,15 @@ span_bit (const WordSpan *span, const void *chunk)
 
   if (offset >= span->bytes)
     return 0;
-  /* sli_sizeclass_index() and sli_sizeclass_is_start() by one product. */
+  /* One product for sli_sizeclass_index() and sli_sizeclass_is_start(). */
   product = (uint64_t) offset * reciprocal;
   if ((uint32_t) product >= reciprocal)
     return 0;
   return (uint64_t) 1 << (product >> 32);
 }
 
-/* How many of n addresses are below, below - chunk_bytes and so on. */
+/* Counts how many of n addresses are below, below - chunk_bytes, below - 2 *
+ * chunk_bytes and so on. */
 static inline unsigned
 count_descending (void *const *chunks, unsigned n, const char *below,
                   size_t chunk_bytes)
@@ -212,8 +213,8 @@ count_descending (void *const *chunks, unsigned n, const char *below,
   Pair expected = { first, first - chunk_bytes };
   unsigned i = 0, n_by_eights;
 
-  /* Compares eight at a time, if the eighth is as expected: any difference
-   * leaves a bit. */
+  /* If the eighth address is as expected, compares eight at a time: any
+   * difference leaves a bit. */
   for (; i + 8 <= n
          && (uintptr_t) chunks[i + 7] == expected[0] - 7 * chunk_bytes;
        i += 8)
@@ -236,10 +237,10 @@ count_descending (void *const *chunks, unsigned n, const char *below,
   return i;
 }
 
-/* The bits of chunks[*next - 1], which `ref' describes, and of the chunks
- * behind it in the array, as long as each is just below the one before it in
- * the slab.  Trees are freed in this order, and it needs no division.  Moves
- * *next behind those chunks. */
+/* The bits of chunks[*next - 1], which `ref' describes, and of the next chunks
+ * of the array, as long as each is just below its predecessor in the slab.
+ * Trees are freed in this order, and it needs no division.  Moves *next behind
+ * those chunks. */
 static inline uint64_t
 descending_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
                  unsigned *next)
@@ -253,14 +254,14 @@ descending_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
 
   assert_here (*next > 0 && end <= n);
   i += count_descending (chunks + i, end - i, below, chunk_bytes);
-  /* The bits from that of the lowest chunk to that of the first. */
+  /* All bits from the lowest chunk's to the first one's. */
   bit = (bit | (bit - 1)) & ~((bit >> (i - *next)) - 1);
   *next = i;
   return bit;
 }
 
-/* May two chunks of the class be of one word?  Chunks that come back in no
- * order are not, mostly, and one look at their addresses tells. */
+/* Returns true if two chunks of a class may be in one word, by their
+ * addresses. Chunks that are freed in random order rarely are. */
 static inline bool
 may_share_word (const void *chunk, const void *other, unsigned class_index)
 {
@@ -271,9 +272,9 @@ may_share_word (const void *chunk, const void *other, unsigned class_index)
          < 2 * reach_bytes;
 }
 
-/* The bits of chunks[*next - 1], which `ref' describes, and of the chunks
- * behind it in the array, as long as they are of the same word.  Moves *next
- * behind those chunks. */
+/* The bits of chunks[*next - 1], which `ref' describes, and of the next chunks
+ * of the array, as long as they are in the same word.  Moves *next behind
+ * those chunks. */
 static inline uint64_t
 word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
            unsigned *next)
@@ -293,7 +294,7 @@ word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
   return bits;
 }
 
-/* Reports the first of n chunks of one word that was free already. */
+/* Reports the first of n chunks of one word that is free already. */
 _Noreturn static void
 report_already_free (const ChunkRef *ref, unsigned class_index, unsigned n,
                      void *const *chunks, const char *operation)

@@ -1,7 +1,7 @@
 /* slab-stats.c - lookup, counts and invariants of slabs
  *
- * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where
- * an address may be any address.  Design: chapter 4.
+ * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where an
+ * address may be foreign.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* While the page lock is held, no region is unmapped and no run is freed, so
- * headers, tags and the bitmap of a slab may be read.  The class lock is not
- * held: the slab may be retired meanwhile, and *info be out of date. */
+ * the header, tags and bitmap of a slab may be read.  The class lock is not
+ * held, so the slab may be retired meanwhile, and *info out of date. */
 READS_RACILY static void
 lookup_locked (const void *address, ChunkInfo *info)
 {
@@ -26,7 +26,8 @@ lookup_locked (const void *address, ChunkInfo *info)
   *info = (ChunkInfo){ .state = ref.state };
   if (ref.slab == NULL)
     return;
-  /* Read again, before the bitmap: slab_init() writes the bitmap first. */
+  /* Read the class again, before the bitmap: slab_init() writes the bitmap
+   * first. */
   info->class_index = LOAD_ACQUIRE (&ref.slab->class_index);
   sizeclass = &sli_sizeclasses[info->class_index];
   if (info->class_index == 0 || ref.index >= sizeclass->n_chunks)
@@ -55,8 +56,8 @@ sli_slab_lookup (const void *address, ChunkInfo *info)
   sli_unlock (sli_page_lock ());
 }
 
-/* Without the class lock: a slab that is initialised or retired meanwhile may
- * seem to have any number of free chunks. */
+/* The class lock is not held.  A slab that is initialised or retired meanwhile
+ * may seem to have any number of free chunks. */
 READS_RACILY static void
 count_run (void *run UNUSED, void *record, void *data)
 {
@@ -99,7 +100,8 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Does the region name the slab's class at each of its granules (S8)? */
+/* Returns true if the region names the slab's class for each of its granules
+ * (S8). */
 static bool
 slab_is_noted (const Slab *slab)
 {
@@ -113,8 +115,8 @@ slab_is_noted (const Slab *slab)
   return true;
 }
 
-/* The id of one of S1 to S3 and S8 that does not hold for a slab in a ring, or
- * NULL. */
+/* The id of an invariant (S1 to S3, S8) that does not hold for a slab in a
+ * ring, or NULL. */
 static const char *
 slab_check (const Slab *slab, unsigned class_index, unsigned ring)
 {
@@ -148,7 +150,7 @@ sli_slab_is_right (const Slab *slab)
                    && slab_check (slab, class_index, slab->ring) == NULL;
 }
 
-/* Looks at the slabs in one ring, and counts them. */
+/* Checks and counts the slabs in one ring. */
 static const char *
 ring_check (SlabClass *class, unsigned class_index, unsigned ring,
             uint64_t *n_partial, const void **where)
@@ -175,7 +177,7 @@ ring_check (SlabClass *class, unsigned class_index, unsigned ring,
   return broken;
 }
 
-/* Does not count in n_locks, which is about the program's own calls. */
+/* Not counted in n_locks, which is for the program's own calls. */
 const char *
 sli_slab_check (unsigned class_index, const void **where)
 {
@@ -203,7 +205,7 @@ sli_slab_is_valid (unsigned class_index)
   return sli_slab_check (class_index, &where) == NULL;
 }
 
-/* Looks at S6 for the slabs in no ring. */
+/* Checks S6 for the slabs in no ring. */
 static void
 check_full_run (void *run UNUSED, void *record, void *data)
 {

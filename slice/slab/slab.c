@@ -1,8 +1,8 @@
 /* slab.c - chunks of one class, cut from runs
  *
- * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
- * slab-free.c frees chunks, slab-stats.c counts and validates; what the three
- * share is in slab-class.h.
+ * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.  slab-free.c
+ * frees chunks, slab-stats.c counts and validates; slab-class.h has what the
+ * three share.
  * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
  * section 2; the bitmaps outside the slab, by measurement (design chapter 11).
  *
@@ -26,23 +26,23 @@
 
 #include <string.h>
 
-/* Colour steps from slab to slab (Bonwick 1994, section 4.3); with 0 all slabs
- * are alike, which a build with -DSLAB_COLOUR_INCREMENT=0 measures. */
+/* Colour steps from slab to slab (Bonwick 1994, section 4.3).  A build with
+ * -DSLAB_COLOUR_INCREMENT=0 measures what they gain: all slabs are alike. */
 #ifndef SLAB_COLOUR_INCREMENT
 # define SLAB_COLOUR_INCREMENT 1
 #endif
 
 enum
 {
-  /* A search for the fullest slab looks at so many of a ring. */
+  /* A search for the fullest slab examines at most this many of a ring. */
   SLAB_PROBES_MAX = 8
 };
 
 SlabClass sli_slab_classes[N_CLASSES];
 
-/* Guards (hardened and debug): one slab in so many is followed by a granule
- * that can't be accessed.  The kernel allows 65,530 mappings; guards use a
- * small part of them. */
+/* Guards (hardened and debug): each eighth slab is followed by a granule that
+ * can't be accessed.  The kernel allows 65,530 mappings, of which guards use a
+ * small part. */
 enum
 {
   GUARD_EVERY_SLABS = 8,
@@ -51,11 +51,11 @@ enum
 
 static bool has_guards;
 static unsigned n_guards;     /* now */
-static unsigned n_guard_turn; /* slabs made: every GUARD_EVERY_SLABS'th gets
-                                 a guard */
+static unsigned n_guard_turn; /* slabs made; every GUARD_EVERY_SLABS'th gets a
+                                 guard */
 
-/* Returns true if a tool reads all memory, as the leak sanitizer does at exit:
- * it would access the guards. */
+/* Returns true if a tool reads all memory and would access the guards.  The
+ * leak sanitizer does, at exit. */
 static bool
 tool_scans_memory (void)
 {
@@ -71,9 +71,9 @@ sli_slab_init (void)
   has_guards = (sli_option_is_on (SLICE_OPTION_HARDENED)
                 || sli_option_is_on (SLICE_OPTION_DEBUG))
                && !tool_scans_memory ();
-  /* There is a tag for each 16 bytes.  And canaries and red zones make chunks
-   * larger than their blocks: only a spacing of 16 keeps the alignment that
-   * the size of the block promises. */
+  /* There is a tag for each 16 bytes.  Canaries and red zones make chunks
+   * larger than their blocks, so only a spacing of 16 keeps the alignment that
+   * a block's size promises. */
   sli_sizeclass_init (sli_page_granule_bytes (),
                       sli_page_has_tags ()
                           || sli_option_is_on (SLICE_OPTION_ALIGN_16));
@@ -212,8 +212,8 @@ chunks_list (char *chunk, size_t chunk_bytes, unsigned n, void **end)
     *--end = (void *) address;
 }
 
-/* Allocates chunks that were never used.  Until then the system need not give
- * them memory. */
+/* Allocates chunks that were never used, for which the system may not have
+ * committed memory so far. */
 COMMON_TEXT static unsigned
 slab_carve (Slab *slab, char *run, unsigned n, void **end)
 {
@@ -229,8 +229,8 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   return n;
 }
 
-/* The fullest among the first few slabs of a ring; of equals the lowest.
- * Moves slabs that are in the wrong ring, for chunks were freed since. */
+/* The fullest of the first few slabs of a ring; of equals the lowest.  Moves
+ * slabs that are in the wrong ring because chunks were freed. */
 static Slab *
 ring_choose (SlabClass *class, unsigned ring)
 {
@@ -248,7 +248,7 @@ ring_choose (SlabClass *class, unsigned ring)
       next = link->next;
       if (right_ring != ring)
         slab_file (class, slab, right_ring);
-      /* A slab that belongs into an emptier ring is no choice yet. */
+      /* Ignore a slab that belongs in an emptier ring. */
       if (right_ring <= ring
           && (best == NULL || n_free < best_free
               || (n_free == best_free && slab < best)))
@@ -260,7 +260,7 @@ ring_choose (SlabClass *class, unsigned ring)
   return best;
 }
 
-/* A slab that no shard has claimed, nearly full if a short search finds one;
+/* A slab that no shard has claimed, the fullest that a short search finds;
  * NULL if there is none. */
 COMMON_TEXT static Slab *
 class_choose_fullest (SlabClass *class)
@@ -280,8 +280,8 @@ class_choose_fullest (SlabClass *class)
 /* --- claims -------------------------------------------------------------- */
 
 /* The slab that a shard has claimed; NULL: none.  A thread that comes from
- * another processor brings the slab that it was served from: the two shards
- * exchange their claims. */
+ * another processor brings along the slab that it allocated from last: the two
+ * shards exchange their claims. */
 COMMON_TEXT static Slab *
 class_claimed (SlabClass *class, unsigned shard)
 {
@@ -306,9 +306,9 @@ class_claimed (SlabClass *class, unsigned shard)
   return of_thread;
 }
 
-/* A slab that another shard claims, where that matters less than one more slab
- * would: its claimant has not allocated from it since the last time that
- * somebody asked, or the class's chunks share no cache lines. */
+/* A slab that another shard has claimed, where sharing it costs less than one
+ * more slab: the claimant has not allocated from it since the last such
+ * search, or the class's chunks share no cache lines.  Else NULL. */
 static Slab *
 class_take_over (SlabClass *class)
 {
@@ -326,8 +326,8 @@ class_take_over (SlabClass *class)
   return NULL;
 }
 
-/* A slab for the caller's shard to allocate from, which claims it; NULL if
- * there is none. */
+/* Chooses a slab for the caller's shard and claims it; NULL if there is
+ * none. */
 COMMON_TEXT static Slab *
 class_choose (SlabClass *class)
 {
@@ -384,7 +384,7 @@ class_alloc (SlabClass *class, unsigned n, void **end)
       if (n_done < n)
         n_done += slab_carve (slab, run, n - n_done, end - n_done);
       /* Chunks of a slab without a set bit are freed under the lock only (S5),
-       * so the slab stays full until we unlock. */
+       * so the slab stays full until the unlock. */
       if (!slab_has_free (slab))
         slab_set_full (slab);
       assert_slow (sli_slab_is_right (slab));
@@ -393,7 +393,7 @@ class_alloc (SlabClass *class, unsigned n, void **end)
   return n_done;
 }
 
-/* Returns true if the next slab is to have a guard. */
+/* Returns true if the next slab gets a guard. */
 static bool
 guard_is_due (void)
 {
@@ -406,13 +406,13 @@ guard_is_due (void)
 bool
 sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 {
-  /* Counted even if it fails, for the slab has is_guarded all the same. */
+  /* Counted even if it fails, since the slab has is_guarded all the same. */
   __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
   return sli_os_protect (run + sizeclass->slab_bytes,
                          sli_page_granule_bytes (), on);
 }
 
-/* A run for one more slab; the lock is not held. */
+/* Allocates a run for one more slab; the lock is not held. */
 static void *
 class_alloc_run (unsigned class_index, void **record, bool *is_guarded)
 {
@@ -429,8 +429,8 @@ class_alloc_run (unsigned class_index, void **record, bool *is_guarded)
 }
 
 /* Makes one more slab and returns with the class locked; NULL (and not locked)
- * if there is no memory.  The caller allocates from it before it unlocks, for
- * only a free can retire a slab. */
+ * if there is no memory.  The caller allocates from it before it unlocks,
+ * since only a free can retire a slab. */
 COMMON_TEXT static Slab *
 class_grow (SlabClass *class, unsigned class_index)
 {
@@ -446,8 +446,8 @@ class_grow (SlabClass *class, unsigned class_index)
   return record;
 }
 
-/* Claims a new slab for the caller's shard, unless that has claimed another
- * meanwhile. */
+/* Claims a new slab for the caller's shard, unless the shard has claimed
+ * another meanwhile. */
 COMMON_TEXT static void
 slab_claim_new (SlabClass *class, Slab *slab)
 {
@@ -487,8 +487,8 @@ sli_slab_alloc (unsigned class_index, unsigned n, void **end)
   slab_class_lock (class);
   n_done = class_alloc (class, n, end);
   sli_unlock (&class->lock);
-  /* A quarter of n is enough: better than to make a slab while others have
-   * free chunks. */
+  /* A quarter of n is enough: fewer chunks are better than one more slab while
+   * others have free ones. */
   while (n_done < (n + 3) / 4
          && (slab = class_grow (class, class_index)) != NULL)
     {

@@ -22,32 +22,32 @@
  * frozen. */
 void sli_slab_init (void);
 
-/* Allocates up to n chunks of a class; returns how many, 0: no memory.  They
- * are written downwards, from end[-1] to end[-result], the lowest address of a
- * slab first.  So a magazine pops them in rising order.
- * May map: the caller holds no lock of rank 30 or less. */
+/* Allocates up to n chunks of a class; returns how many, 0: no memory.  Writes
+ * them downwards, from end[-1] to end[-result], the lowest address of a slab
+ * first, so that a magazine pops them in rising order.  May map: the caller
+ * holds no lock of rank 30 or less. */
 unsigned sli_slab_alloc (unsigned class_index, unsigned n, void **end);
 
-/* Frees chunks of class class_index (0: of any).  The first address that is no
- * chunk out of its slab is misuse: the program ends with a message that names
- * `operation`. */
+/* Frees chunks of class class_index (0: any class).  An address that is no
+ * chunk, or a chunk free in its slab, is misuse: the program ends with a
+ * message that names `operation`. */
 void sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                     const char *operation);
 /* The same for chunks that were last needed at needed_msec; 0: now.  Pages
- * that become free are as old as the youngest of the chunks that lay there. */
+ * that become free are as old as the youngest of their chunks. */
 void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
                         uint64_t needed_msec, const char *operation);
 
 /* Purges pages that have been free for max_age_msec: at most max_regions idle
- * regions, or free granules of so many others.  Returns bytes.  The caller
- * holds no lock. */
+ * regions, or free granules of as many others.  Returns the bytes purged.  The
+ * caller holds no lock. */
 size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
 
-/* What sli_slab_lookup() found. */
+/* The results of sli_slab_lookup(). */
 typedef enum
 {
   CHUNK_FOREIGN,      /* in none of our regions */
-  CHUNK_NONE,         /* in one of them, but in no chunk */
+  CHUNK_NONE,         /* in a region, but in no chunk */
   CHUNK_INTERIOR,     /* inside a chunk, not at its start */
   CHUNK_UNCARVED,     /* never allocated since the slab was initialised */
   CHUNK_FREE,         /* free in its slab */
@@ -62,7 +62,7 @@ typedef struct ChunkInfo
   uint16_t tag;         /* 0 in modes without tags */
 } ChunkInfo;
 
-/* Looks any address up, whatever other threads do meanwhile: takes the page
+/* Looks up any address, whatever other threads do meanwhile.  Takes the page
  * lock, so that nothing is unmapped. */
 void sli_slab_lookup (const void *address, ChunkInfo *info);
 
@@ -85,17 +85,17 @@ size_t sli_slab_held_bytes (unsigned class_index);
 /* Returns true if S1 to S4 of design chapter 10 hold for a class.  Takes the
  * lock. */
 bool sli_slab_is_valid (unsigned class_index);
-/* The id of one that does not, and where; or NULL. */
+/* The id of an invariant that does not hold, and where; or NULL. */
 const char *sli_slab_check (unsigned class_index, const void **where);
 
-/* The same for S6 and all classes; wrong if other threads are at work. */
+/* The same for S6 and all classes; wrong while other threads are at work. */
 const char *sli_slab_check_full (const void **where);
 
 /* Calls `visit` for every slab, under the page lock. */
 typedef void (*SlabVisit) (void *run, unsigned class_index, void *data);
 void sli_slab_each (SlabVisit visit, void *data);
-/* Looks one chunk of a slab up, by its number; returns how many chunks the
- * slab has, 0 if there is no slab at `run`. */
+/* Looks up a chunk of a slab by its number.  Returns how many chunks the slab
+ * has, 0 if there is no slab at `run`. */
 unsigned sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info);
 /* The same with the page lock held, as in a visit of sli_slab_each(). */
 unsigned sli_slab_chunk_locked (const void *run, unsigned index,
