@@ -39,16 +39,16 @@ end_object (T (&array)[N]) noexcept
     end_object (array[i - 1]);
 }
 
-/* Destroys the first `n` of the `n_room` objects of a block, the last one
+/* Destroys the first `n` of the `capacity` objects of a block, the last one
  * first, and frees the block. */
 template <typename T>
 void
-end_block (T *objects, std::size_t n, std::size_t n_room) noexcept
+end_block (T *objects, std::size_t n, std::size_t capacity) noexcept
 {
   const volatile void *block = objects;
   while (n > 0)
     end_object (objects[--n]);
-  slice_put (const_cast<void *> (block), n_room * sizeof (T), alignof (T));
+  slice_put (const_cast<void *> (block), capacity * sizeof (T), alignof (T));
 }
 
 /* U is T, or less const: the size is the same. */
@@ -147,10 +147,10 @@ namespace detail
 template <typename T> class unfinished
 {
 public:
-  explicit unfinished (std::size_t n_room)
-      : n (0), block_ (slice_get (array_bytes (n_room, sizeof (T)),
+  explicit unfinished (std::size_t capacity)
+      : n (0), block_ (slice_get (array_bytes (capacity, sizeof (T)),
                                   alignof (T))),
-        n_room_ (n_room)
+        capacity_ (capacity)
   {
   }
   unfinished (const unfinished &) = delete;
@@ -158,7 +158,7 @@ public:
   ~unfinished ()
   {
     if (block_ != nullptr)
-      end_block (static_cast<T *> (block_), n, n_room_);
+      end_block (static_cast<T *> (block_), n, capacity_);
   }
 
   void *
@@ -180,7 +180,7 @@ public:
 
 private:
   void *block_;
-  std::size_t n_room_;
+  std::size_t capacity_;
 };
 
 template <typename T> struct make_unique_of

@@ -25,20 +25,19 @@ enum
 {
   ALIGNMENT_MAX = 4096,     /* of slice_alloc_aligned() */
   ALIGNMENT_OF_TAGGED = 16, /* of chunks in the checking modes */
-  ALIGNMENT_OF_MALLOC = 16  /* what sli_os_malloc() gives blocks of 16 bytes
-                               and more */
+  ALIGNMENT_OF_MALLOC = 16  /* of blocks of sli_os_malloc() from 16 bytes on */
 };
 
-/* The size to allocate for a block.  Where its size is remembered that is the
- * exact one, which messages show; a checking mode's chunks lie at multiples of
- * 16 whatever their size is. */
+/* The size to allocate for a block.  Modes that remember sizes get the exact
+ * one, which their messages show; a checking mode's chunks are at multiples of
+ * 16 whatever their size.  */
 static size_t
 class_bytes (size_t alignment, size_t size)
 {
   return sli_dispatch.registers ? size : align_up (size, alignment);
 }
 
-/* Is a block of that size aligned by itself? */
+/* Returns true if the class of a size has the alignment anyway.  */
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
@@ -51,8 +50,8 @@ is_aligned_by_class (size_t alignment, size_t bytes)
   return alignment <= sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes));
 }
 
-/* Would slice_free1() put such a block into another class than the one that
- * it is of without the mode? */
+/* Returns true if slice_free1() would put such a block into another class than
+ * it has without the mode.  */
 static bool
 is_noted (size_t alignment, size_t size)
 {
@@ -99,7 +98,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   size_t bytes = align_up (size, alignment);
   void *block;
 
-  if (UNLIKELY (bytes < size)) /* it wrapped */
+  if (UNLIKELY (bytes < size)) /* it overflowed */
     return NULL;
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
     return alloc_by_class (alignment, size, site);
@@ -178,7 +177,7 @@ free_by_class (size_t alignment, size_t size, void *block,
   if (is_noted (alignment, size))
     sli_checking_unnote_aligned (size, block, operation);
   size = class_bytes (alignment, size);
-  /* The hooks have been called already. */
+  /* The hooks have been called already.  */
   if (dispatch_checks_frees ())
     sli_dispatch_free (size, block, operation, site);
   else if (trace_is_on ())
@@ -227,7 +226,7 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
                        CALL_SITE);
 }
 
-/* --- above ALIGNMENT_MAX, for C++, whose types may want it ---------------- */
+/* --- above ALIGNMENT_MAX, for over-aligned types of C++ ------------------ */
 
 void *
 slice_try_alloc_wide_v1 (size_t alignment, size_t size)

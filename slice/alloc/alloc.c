@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-/* This file is where the inline functions of slice.h get their bodies. */
+/* This file exports the bodies of the inline functions of slice.h.  */
 #define SLICE_DEFINE_EXPORTS
 #include <slice/slice.h>
 
@@ -47,8 +47,8 @@ slice_alloc_slow_v1 (size_t size)
 {
   void *block;
 
-  /* Mostly one magazine is empty and the other is not; and every call of the
-   * checking modes arrives here.  Both are kept short. */
+  /* Usually one magazine is empty and the other is not.  And all calls of the
+   * checking modes come here.  Both paths are short.  */
   if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
@@ -97,8 +97,8 @@ slice_free_slow_v1 (size_t size, void *block)
     LOAD_ACQUIRE (&sli_dispatch.calls.free_any) (size, block, CALL_SITE);
 }
 
-/* The checking modes look a block up before its link is read.  If it is none,
- * its free says so. */
+/* The checking modes look up a block before its link is read.  If it is no
+ * block, its free reports that.  */
 static bool
 has_link (const void *block)
 {
@@ -107,8 +107,8 @@ has_link (const void *block)
          || sli_checking_is_large (block);
 }
 
-/* Brent's cycle detection: compares each block with one that is remembered
- * anew after 1, 2, 4, ... steps. */
+/* Brent's cycle detection: compares each block with a remembered one, which is
+ * replaced after 1, 2, 4, ... steps.  */
 #define CHAIN_FREE(chain, next_offset, free_one)                              \
  do                                                                           \
   {                                                                           \
@@ -166,8 +166,8 @@ abort_overflow (const char *operation, size_t n, size_t size)
                   operation, n, size, sli_os_thread_id ());
 }
 
-/* n * size; an overflow is the same as no memory.  False: return NULL.  It
- * ends the program for an operation; NULL: it does not. */
+/* Computes n * size; false on overflow, which counts as no memory.  With an
+ * operation, an overflow ends the program instead.  */
 static bool
 array_bytes (size_t n, size_t size, const char *operation, size_t *bytes)
 {

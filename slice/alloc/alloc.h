@@ -1,4 +1,4 @@
-/* alloc.h - what the entries share with trim.c, fork.c and the observers
+/* alloc.h - shared by the entries, trim.c, fork.c and the observers
  *
  * Layer: alloc.
  *
@@ -15,14 +15,14 @@
 
 /* --- batch.c --- */
 
-/* Where the block of a chunk begins, and its size; of one that is free, what
- * its block may have.  (ChunkInfo, slab.h) */
+/* The start and the size of a chunk's block; if the chunk is free, the largest
+ * size that its block may have.  (ChunkInfo: slab.h) */
 struct ChunkInfo;
 void *sli_alloc_block_of (const struct ChunkInfo *chunk, size_t *bytes);
 
 /* --- dispatch.c --- */
 
-/* What serves blocks; decided once, from the options. */
+/* The layers that serve blocks; decided once, by the options.  */
 typedef enum
 {
   PATH_MAGAZINES, /* all four layers */
@@ -31,34 +31,35 @@ typedef enum
   PATH_MALLOC     /* every block is a malloc of its own */
 } AllocPath;
 
-/* Has the program called the library? */
+/* Returns true if the program has called the library.  */
 bool sli_alloc_is_ready (void);
 AllocPath sli_alloc_path (void);
-/* Blocks handed to malloc and back, because of their size or alignment; none
- * where each block is a malloc. */
+/* Counts the blocks that malloc serves because of their size or alignment;
+ * none if every block is a malloc.  */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
-/* Live blocks where each is a malloc; else 0. */
+/* The number of live blocks if every block is a malloc; else 0.  */
 uint64_t sli_alloc_count_live_mallocs (void);
 
-/* Any size, any block, no memory: what the short paths leave.  site: where the
- * call came from. */
+/* The complete paths, behind the short ones: any size, any block, and no
+ * memory.  site: where the call came from.  */
 void *sli_alloc_any (size_t size, bool may_fail, const void *site);
 void sli_free_any (size_t size, void *block, const void *site);
 
 /* --- trim.c --- */
 
-/* Starts the helper thread; again in a forked child. */
+/* Starts the helper thread; called again in a forked child.  */
 void sli_trim_thread_start (void);
 
 /* --- fork.c --- */
 
-/* Registers the handlers; when the library is loaded. */
+/* Registers the handlers, when the library is loaded.  */
 void sli_fork_load (void);
-/* Names the locks of a layer above: `each' does something to all of them, in
- * the order in which they are taken.  Once. */
+/* Registers the locks of a layer above: `each' calls `act' for all of them, in
+ * the order in which they are taken.  Called once.  */
 typedef void (*ForkLocks) (void (*act) (Lock *lock));
 void sli_fork_add_locks (ForkLocks each);
-/* The first call was made, and is not yet known to others. */
+/* Called when the first call has initialised the layers, before other threads
+ * see that.  */
 void sli_fork_follow (void);
 
 #endif

@@ -1,8 +1,8 @@
 /* dispatch.c - serves a block by magazines, a checking mode, slabs or malloc
  *
- * Layer: alloc.  Below: magazine; and, for routing only, slab (magazines
- * bypassed) and the system's malloc (large blocks).
- * Locks: what makes the first call one (rank 70).  Design: chapters 2, 6 and
+ * Layer: alloc.  Below: magazine; slab where magazines are bypassed; the
+ * system's malloc for large blocks.
+ * Locks: begin_lock, for the first call (rank 70).  Design: chapters 2, 6 and
  * 9.
  *
  * SPDX-License-Identifier: MIT
@@ -28,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Held while the first call initialises the layers.  No pthread_once(): a fork
- * waits for the end of it, and a handler's call may be that first one
- * (fork.c). */
+/* Held while the first call initialises the layers.  pthread_once() would not
+ * do: a fork waits until that is done, and a fork handler's call may be the
+ * first one (fork.c).  */
 static Lock begin_lock = LOCK_INIT (LOCK_RANK_BEGIN);
 
 /* --- before the first block ---------------------------------------------- */
@@ -59,7 +59,7 @@ first_free (size_t size, void *block, const void *site)
 Dispatch sli_dispatch
     = { .calls = { first_alloc, first_try_alloc, first_free, NULL, NULL } };
 
-/* --- calls of no checking mode ------------------------------------------- */
+/* --- calls without a checking mode --------------------------------------- */
 
 COMMON_TEXT static void *
 unchecked_alloc (size_t size, const void *site)
@@ -91,8 +91,9 @@ choose_path (const char *tool, CheckingMode guard)
   return PATH_MAGAZINES;
 }
 
-/* Does malloc know the exact requested size?  The sanitizers' does, and
- * memcheck's; callgrind and massif leave malloc as it is, and it rounds. */
+/* Returns true if malloc knows the exact requested size.  That of the
+ * sanitizers and of memcheck does; under callgrind and massif malloc is the
+ * usual one, which rounds.  */
 static bool
 malloc_tells_exactly (const char *tool)
 {
@@ -108,8 +109,8 @@ malloc_tells_exactly (const char *tool)
   return is_exact;
 }
 
-/* Only who asks for both always-malloc and a mode has every malloc registered:
- * a tool finds bad frees of mallocs by itself, and reports them better. */
+/* Every malloc is registered only if the options name both always-malloc and a
+ * mode: a tool finds bad frees of mallocs itself, and reports them better.  */
 static bool
 registers_mallocs (void)
 {
@@ -163,8 +164,8 @@ dispatch_begin (void)
     sli_trim_thread_start ();
 }
 
-/* A thread is known by where its errno is.  The call of a signal handler that
- * interrupts the first call would wait for itself. */
+/* The address of errno identifies the thread.  A signal handler that
+ * interrupts the first call and calls the library would wait for itself.  */
 COMMON_TEXT void
 sli_dispatch_begin_once (void)
 {
@@ -229,8 +230,8 @@ sli_dispatch_count_malloc_free (void)
     COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
 }
 
-/* Early, so that our key is destroyed and our prepare handler called in the
- * best order; options may still be set after this. */
+/* Runs early, so that our key destructor and our prepare handler run in the
+ * best order.  Options may still be set after this.  */
 COMMON_TEXT __attribute__ ((constructor)) static void
 dispatch_load (void)
 {
@@ -239,7 +240,7 @@ dispatch_load (void)
   sli_trace_load ();
 }
 
-/* --- routing ------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------------ */
 
 static void *
 malloc_alloc (size_t size, const void *site)
@@ -258,14 +259,13 @@ malloc_alloc (size_t size, const void *site)
   return block;
 }
 
-/* malloc knows a block's size: exactly under a tool, else at least what was
- * asked for. */
+/* malloc knows a block's size: exactly under a tool, else rounded up.  */
 static void
 check_malloc_size (size_t size, void *block, const char *operation)
 {
   size_t bytes;
 
-  /* The sanitizer reports a bad free itself: a free block has no size. */
+  /* The sanitizer reports a bad free itself: a free block has no size.  */
   if (!sli_os_malloc_may_own (block))
     return;
   bytes = sli_os_malloc_bytes (block);

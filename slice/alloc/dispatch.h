@@ -1,4 +1,4 @@
-/* dispatch.h - what serves a block, for the entries
+/* dispatch.h - chooses the layers that serve a block, for the entries
  *
  * Layer: alloc.  For alloc.c, aligned.c and batch.c.
  * Design: chapter 6.
@@ -19,23 +19,23 @@
 #include "port/compiler.h"
 #include "port/lock.h"
 
-/* Where the user's call was, for the debug mode's messages. */
+/* The address of the program's call, for the debug mode's messages.  */
 #define CALL_SITE __builtin_return_address (0)
 
-/* Constant once `ready', but for what hooks change and for the counters. */
+/* Constant once `ready', except what hooks change, and the counters.  */
 typedef struct
 {
   bool ready;
-  bool is_inline;       /* nothing but magazines, unless there are hooks */
+  bool is_inline;       /* only magazines, unless there are hooks */
   bool is_fast;         /* ready, inline, and no hooks */
   AllocPath path;
   CheckingMode mode;    /* a checking mode, or CHECKING_OFF */
-  /* What the entries call where the fast path ends.  Before `ready' these
-   * functions make it ready; with hooks, the first three are those that call
-   * them. */
+  /* The slow paths of the entries.  Before `ready' these functions initialise
+   * the layers; with hooks, the first three are the ones that call the
+   * hooks.  */
   CheckingCalls calls;
   CheckingCalls untraced; /* the same without hooks */
-  size_t size_max;      /* what is larger goes to the system's malloc */
+  size_t size_max;      /* larger blocks are the system malloc's */
   bool registers;       /* mallocs are in the registry of live blocks */
   bool malloc_is_exact; /* malloc knows the exact requested size */
   _Alignas (8) uint64_t n_large_allocs;
@@ -45,12 +45,12 @@ typedef struct
 
 extern Dispatch sli_dispatch;
 
-/* Reads the options and initialises the layers, once. */
+/* Reads the options and initialises the layers, once.  */
 void sli_dispatch_begin_once (void);
-/* For fork.c. */
+/* For fork.c.  */
 Lock *sli_dispatch_lock (void);
 
-/* As the first thing in every slow path. */
+/* The first step of every slow path.  */
 static inline void
 dispatch_make_ready (void)
 {
@@ -58,7 +58,8 @@ dispatch_make_ready (void)
     sli_dispatch_begin_once ();
 }
 
-/* May a block of this size come from the magazines without further checks? */
+/* Returns true if a block of this size may come from the magazines without
+ * further checks.  */
 static inline bool
 dispatch_is_fast (size_t size)
 {
@@ -66,8 +67,9 @@ dispatch_is_fast (size_t size)
          && LIKELY (size - 1 < SLICE_SIZE_MAX);
 }
 
-/* May a free find a fault at the call?  Then the function that was called is
- * named: its frees go by sli_free_as() and not by slice_free1(). */
+/* Returns true if a free may report misuse at the call.  Then it goes through
+ * sli_free_as() instead of slice_free1(), so that the message names the
+ * function that was called.  */
 static inline bool
 dispatch_checks_frees (void)
 {
@@ -83,56 +85,56 @@ dispatch_goes_to_malloc (size_t size)
 
 /* --- dispatch.c --- */
 
-/* The end of the program: a block of a slab is freed as a malloc. */
+/* Ends the program: a slab's block is freed as a malloc.  */
 _Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
                                           const char *operation);
 
-/* A block of any size but 0; NULL: no memory.  site: CALL_SITE. */
+/* Allocates a block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);
 void sli_dispatch_free (size_t size, void *block, const char *operation,
                         const void *site);
 
-/* Counts a block of the system's malloc, whichever way it comes and goes: who
- * frees it may not know its size. */
+/* Count a block of the system's malloc, by whatever function it is allocated
+ * and freed: the caller that frees it may not know its size.  */
 void sli_dispatch_count_malloc (void);
 void sli_dispatch_count_malloc_free (void);
 
 /* --- alloc.c --- */
 
-/* As slice_free1(), for another public function. */
+/* As slice_free1(), for another public function.  */
 void sli_free_as (size_t size, void *block, const char *operation,
                   const void *site);
 
 /* --- aligned.c --- */
 
-/* As slice_free_aligned(). */
+/* As slice_free_aligned().  */
 void sli_free_aligned_as (size_t alignment, size_t size, void *block,
                           const char *operation, const void *site);
 
 /* --- trace.c --- */
 
-/* Leads the entries through the hooks if there are any: before `ready' is set,
- * and once more after it. */
+/* Lets the entries call the hooks if there are any: before `ready' is set, and
+ * once more after it.  */
 void sli_trace_follow_hooks (void);
 void sli_trace_follow (void);
-/* Asks the recorder, if there is one. */
+/* Gets the hooks of the recorder, if there is one.  */
 void sli_trace_load (void);
 
 /* --- oom.c --- */
 
-/* For fork.c. */
+/* For fork.c.  */
 Lock *sli_oom_lock (void);
 
-/* Asks the failure handler, with no lock held; false if there is none or it
- * gives up. */
+/* Calls the failure handler, with no lock held; false if there is none or it
+ * gives up.  */
 bool sli_oom_ask (size_t size, size_t alignment);
 
-/* One attempt to get a block in whatever manner. */
+/* One attempt to allocate a block.  */
 typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
 
-/* What the manual promises when an attempt has failed: give back what is
- * spare and try again; then, if NULL may not be the answer, the handler, as
- * often as it says so; then the end. */
+/* Does what the manual promises after a failed attempt: trims and tries again.
+ * Then, unless may_fail, calls the handler and tries again as long as it
+ * returns true.  Then ends the program.  */
 void *sli_oom_retry (Attempt attempt, size_t alignment, size_t size,
                      bool may_fail, const void *site);
 

@@ -1,13 +1,13 @@
-/* fork.c - a child that can allocate and free all that its parent held
+/* fork.c - forked children that can allocate, and free their parent's blocks
  *
  * Layer: alloc.  Takes all locks from the top down, classes in order and the
  * shards of each, and releases them upwards; the child initialises them.
- * Before the first call there are no classes; the first of the locks keeps
- * that call out.  Between the handlers the forking thread passes through every
- * lock (lock.h), so that other libraries' handlers may use slices in whatever
- * order they run, and may fork.  A fork within a fork takes nothing.  Its
- * child is one thread that holds all locks and goes on with the outer fork;
- * its locks are initialised when that ends, in the parent or in the child.
+ * Before the first call there are no classes, and the first lock keeps that
+ * call out.  Between the handlers the forking thread passes through every lock
+ * (lock.h), so that other libraries' handlers may use slices in whatever order
+ * they run, and may fork.  A fork within a fork takes no locks.  Its child is
+ * one thread that holds all locks and continues the outer fork; its locks are
+ * initialised when that ends, in the parent or in the child.
  * Design: chapter 9.
  *
  * SPDX-License-Identifier: MIT
@@ -28,17 +28,17 @@
 
 #include <pthread.h>
 
-/* Of the thread that holds all locks. */
+/* State of the thread that holds all locks.  */
 static struct
 {
   unsigned depth; /* forks within its fork */
   bool is_child;  /* it is the child of one of these */
 } nested;
 
-/* What a handler does to a lock. */
+/* The operation of a handler on a lock.  */
 typedef void (*LockAct) (Lock *lock);
 
-/* The locks of a layer above, which are taken first. */
+/* The locks of a layer above, which are taken first.  */
 static ForkLocks upper_locks; /* NULL: there is none */
 static ForkLocks upper_held;  /* by the thread that forks */
 
@@ -58,8 +58,8 @@ fork_low_locks (LockAct act)
   act (sli_oom_lock ());
 }
 
-/* The lock of the first shard keeps others from being made meanwhile, so it is
- * taken first and given back last. */
+/* While the first shard's lock is held, no stacks are made.  So it is taken
+ * first and released last.  */
 static void
 fork_depot_locks (unsigned class_index, LockAct act)
 {
@@ -82,15 +82,15 @@ fork_class_locks (LockAct act)
     act (sli_slab_lock (i));
 }
 
-/* Where each block is a malloc nothing lies under these locks: the child makes
- * them anew, whoever held them.  (Race detectors count 64 locks in one hand.) */
+/* If every block is a malloc, these locks protect nothing, so the child just
+ * initialises them.  (Race detectors allow 64 locks a thread.) */
 static bool
 classes_matter (void)
 {
   return sli_alloc_path () != PATH_MALLOC;
 }
 
-/* What the first call has made. */
+/* Takes the locks of the layers that the first call has initialised.  */
 COMMON_TEXT static void
 fork_hold_made (void)
 {
@@ -99,8 +99,8 @@ fork_hold_made (void)
     fork_class_locks (sli_lock_for_fork);
 }
 
-/* The first call of all waits for the fork, or the fork for it; what needs
- * none, such as options and handlers, is under the low locks. */
+/* The program's first call waits for the fork, or the fork for it.  Options
+ * and handlers, which need no first call, are under the low locks.  */
 COMMON_TEXT static void
 fork_prepare (void)
 {
@@ -121,8 +121,8 @@ fork_prepare (void)
   sli_lock_fork_begin ();
 }
 
-/* The first call comes from another library's handler, between ours: what it
- * has made is held before others may see it. */
+/* Another library's handler, between ours, makes the first call: takes the
+ * locks before other threads may see that the layers are ready.  */
 COMMON_TEXT void
 sli_fork_follow (void)
 {
@@ -130,7 +130,8 @@ sli_fork_follow (void)
     fork_hold_made ();
 }
 
-/* Does a handler end a fork within a fork?  `is_child': in its child. */
+/* Returns true if a handler ends a fork within a fork.  is_child: in its
+ * child.  */
 static bool
 ends_nested (bool is_child)
 {
@@ -147,7 +148,7 @@ lock_make_anew (Lock *lock)
   sli_lock_init (lock, lock->rank);
 }
 
-/* This process has one thread now. */
+/* Ends the fork in a process that has one thread now.  */
 static void
 fork_end_alone (void)
 {

@@ -57,8 +57,8 @@ sli_oom_ask (size_t size, size_t alignment)
   handler = failure.handler;
   data = failure.data;
   sli_unlock (&failure.lock);
-  /* The handler hears of a size that can never fit, too, and may end the
-   * program or jump out; but nothing that it frees helps. */
+  /* The handler is called for a size that can never fit, too, and may end the
+   * program or jump out.  But no memory that it frees helps.  */
   return handler != NULL && handler (size, alignment, data)
          && size <= PTRDIFF_MAX && alignment <= PTRDIFF_MAX - size;
 }

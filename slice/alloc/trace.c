@@ -1,11 +1,11 @@
 /* trace.c - the hooks of a recorder, set and called for slices
  *
- * Layer: alloc.  With hooks every thread has the empty sentinel for a record,
- * as in the checking modes, so that no call takes the inline path; and the
- * entries reach the functions below by the pointers that lead to a checking
- * mode.  Without hooks nothing is tested.
+ * Layer: alloc.  With hooks every thread points to the empty sentinel, as in
+ * the checking modes, so that no call takes the inline path.  The entries call
+ * the functions below by the same pointers as those of a checking mode.
+ * Without hooks they test nothing.
  *
- * No locks: what is written twice is the same.  Design: section 13.9.
+ * No locks: all writers write the same values.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,9 +46,9 @@ traced_free (size_t size, void *block, const void *site)
 
 /* --- setting ------------------------------------------------------------- */
 
-/* Leads the entries to the hooks, if there are any, or back.  The functions of
- * the hooks call `untraced' in turn: those of the checking mode, if one is on.
- * A checking mode has no inline path in any case. */
+/* Makes the entries call the hooks, if there are any, or not.  The functions
+ * below call `untraced' in turn, the checking mode's if one is on.  A checking
+ * mode has no inline path in any case.  */
 static bool
 dispatch_follow_once (void)
 {
@@ -57,7 +57,7 @@ dispatch_follow_once (void)
 
   /* The pointers change one after the other.  A thread that meanwhile sees some
    * old and some new ones allocates and frees correctly: only tracing
-   * differs. */
+   * differs.  */
   STORE_RELEASE (&sli_dispatch.calls.alloc_any,
                  is_traced ? traced_alloc : untraced->alloc_any);
   STORE_RELEASE (&sli_dispatch.calls.try_alloc_any,
@@ -70,7 +70,7 @@ dispatch_follow_once (void)
 }
 
 /* Two threads may set and clear the hooks at the same time.  The entries must
- * end in the state of the last change, so look again after each pass. */
+ * end in the state of the last change, so look again after each pass.  */
 COMMON_TEXT void
 sli_trace_follow_hooks (void)
 {
@@ -85,8 +85,8 @@ sli_trace_follow_hooks (void)
 }
 
 /* Called once the layers are ready.  Hooks that a thread sets at this moment
- * are not lost: either it sees that the layers are ready, or this call sees its
- * hooks. */
+ * are not lost: either the thread sees that the layers are ready, or this call
+ * sees its hooks.  */
 COMMON_TEXT void
 sli_trace_follow (void)
 {
@@ -106,8 +106,8 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
     sli_trace_follow_hooks ();
 }
 
-/* Defined by the recorder, if one is preloaded.  By the address of code inside
- * this library it tells our frames from the program's. */
+/* Defined by the recorder, if one is preloaded.  It uses the address of code
+ * in this library to tell our frames from the program's.  */
 extern const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside)
     __attribute__ ((weak));
 

@@ -1,4 +1,4 @@
-/* trim.c - giving spare memory back, by slice_trim() and by a helper thread
+/* trim.c - gives spare memory back: slice_trim() and a helper thread
  *
  * Layer: alloc.  Below: magazine.  No locks.  Design: chapters 5 and 9.
  *
@@ -19,8 +19,8 @@
 
 enum
 {
-  /* The helper wakes so often within a working set, but not more often than
-   * every 100 ms. */
+  /* The helper wakes this often within a working set, but at most every 100
+   * ms.  */
   WAKES_PER_WORKING_SET = 4,
   WAKE_MSEC_MIN = 100,
   END_MSEC_MAX = 64 /* of one sleep while a thread ends */
@@ -39,11 +39,11 @@ slice_thread_flush (void)
     sli_magazine_flush (false);
 }
 
-/* The signals that the thread took which started the helper. */
+/* The signal mask of the thread that started the helper.  */
 static sigset_t programs_signals;
 
-/* A thread without which none has a record is about to end: was it the last
- * one of all?  It takes a moment to be gone. */
+/* The last thread with a record is about to end.  Returns true if it was the
+ * last of all threads, once it is gone.  */
 static bool
 was_last_thread (void)
 {
@@ -56,7 +56,7 @@ was_last_thread (void)
   return sli_os_other_threads () == OS_ALL_ENDED;
 }
 
-/* Waits; false: all other threads have ended.  *is_due: the time is over. */
+/* Waits; false: all other threads have ended.  *is_due: the time is over.  */
 static bool
 helper_wait (unsigned wake_msec, bool *is_due)
 {
@@ -66,7 +66,7 @@ helper_wait (unsigned wake_msec, bool *is_due)
 
   if (others == OS_ALL_ENDED)
     return false;
-  /* Threads without a record end unnoticed. */
+  /* The end of threads without a record is not noticed.  */
   if (others == OS_MAIN_ENDED)
     wake_msec = WAKE_MSEC_MIN;
   n_ends = sli_magazine_await_end (n_ends, wake_msec);
@@ -74,8 +74,8 @@ helper_wait (unsigned wake_msec, bool *is_due)
   return *is_due || !was_last_thread ();
 }
 
-/* Ends with the program: a process whose threads all leave by pthread_exit()
- * ends when the last has done so, and that would be this one. */
+/* The helper ends with the program.  A process whose threads all call
+ * pthread_exit() ends with the last thread, which would be this one.  */
 static void *
 trim_thread (void *data UNUSED)
 {
@@ -92,12 +92,12 @@ trim_thread (void *data UNUSED)
         sli_magazine_trim (age_msec);
         due_msec = sli_os_clock_msec () + wake_msec;
       }
-  /* What the program does at exit runs here. */
+  /* The program's exit functions run in this thread.  */
   pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);
   return NULL;
 }
 
-/* The helper takes no signals: these are the program's. */
+/* The helper blocks all signals, which are the program's.  */
 void
 sli_trim_thread_start (void)
 {
@@ -109,7 +109,7 @@ sli_trim_thread_start (void)
   pthread_sigmask (SIG_SETMASK, &all, &programs_signals);
   pthread_attr_init (&attributes);
   pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
-  /* Without the helper the traffic still trims: failure is no error. */
+  /* Failure is no error: without the helper, the program's own calls trim.  */
   (void) pthread_create (&thread, &attributes, trim_thread, NULL);
   pthread_attr_destroy (&attributes);
   pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);

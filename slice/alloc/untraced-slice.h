@@ -1,13 +1,13 @@
 /* untraced-slice.h - slice.h as contexts and arenas see it
  *
- * Layer: alloc.  Contexts and arenas call slices as any program does, by
- * slice.h and its inline functions.  Here the slow paths of those functions,
- * and two that have no inline part, get the names of their untraced twins
- * (untraced.h says why).  Each source file of contexts and arenas includes
- * this header before any public one; tests/check-layers.sh sees to it.
+ * Layer: alloc.  Contexts and arenas use slice.h and its inline functions as
+ * any program does.  This header renames the slow paths of those functions,
+ * and two functions without an inline part, to their untraced variants (see
+ * untraced.h).  Each source file of contexts and arenas includes it before any
+ * public header; tests/check-layers.sh checks that.
  *
- * The inline functions are inlined even without optimization, for the bodies
- * that the library exports are traced.
+ * The functions are inlined even without optimization, since the bodies that
+ * the library exports are traced.
  *
  * Design: section 13.9.
  *

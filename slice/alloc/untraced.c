@@ -1,7 +1,7 @@
 /* untraced.c - the entries for the library's own upper layers
  *
- * Layer: alloc.  As those of alloc.c, but they call no hooks:
- * alloc/untraced.h says why.  No locks.  Design: section 13.9.
+ * Layer: alloc.  The same as in alloc.c, but without hooks (see untraced.h).
+ * No locks.  Design: section 13.9.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,7 +13,7 @@
 
 enum
 {
-  N_ROOM_MIN = 64
+  CAPACITY_MIN = 64
 };
 
 static Traced *
@@ -41,19 +41,19 @@ sli_traced_mark (Bump *bump, uint64_t stamp)
 }
 
 static bool
-traced_has_room (Traced *traced)
+traced_reserve (Traced *traced)
 {
-  if (traced->n < traced->n_room)
+  if (traced->n < traced->capacity)
     return true;
-  uint32_t n = traced->n_room == 0 ? N_ROOM_MIN : traced->n_room * 2;
+  uint32_t n = traced->capacity == 0 ? CAPACITY_MIN : traced->capacity * 2;
   TracedObject *objects = slice_try_alloc (n * sizeof *objects);
   if (objects == NULL)
     return false;
   if (traced->n > 0)
     memcpy (objects, traced->objects, traced->n * sizeof *objects);
-  slice_free1 (traced->n_room * sizeof *objects, traced->objects);
+  slice_free1 (traced->capacity * sizeof *objects, traced->objects);
   traced->objects = objects;
-  traced->n_room = n;
+  traced->capacity = n;
   return true;
 }
 
@@ -63,7 +63,7 @@ void
 sli_traced_alloc (Bump *bump, const void *object, size_t size)
 {
   Traced *traced = traced_of (bump);
-  if (!traced_has_room (traced))
+  if (!traced_reserve (traced))
     return;
   traced->objects[traced->n++] = (TracedObject){ object, traced->stamp };
   sli_trace_alloc (traced_kind (bump), object, size);
@@ -144,6 +144,6 @@ sli_traced_fini (Bump *bump)
 {
   Traced *traced = traced_of (bump);
   traced_cut_to (bump, 0);
-  slice_free1 (traced->n_room * sizeof *traced->objects, traced->objects);
+  slice_free1 (traced->capacity * sizeof *traced->objects, traced->objects);
   memset (traced, 0, sizeof *traced);
 }

@@ -31,7 +31,7 @@ typedef struct
 {
   _Alignas (16) TracedObject *objects; /* oldest first */
   uint32_t n;
-  uint32_t n_room;
+  uint32_t capacity;
   uint64_t stamp; /* of the newest mark */
 } Traced;
 

@@ -46,14 +46,14 @@ static struct
 typedef struct
 {
   char *to;
-  size_t room;
+  size_t capacity;
   size_t length;
 } Text;
 
 static void
 text_put (Text *text, const char *bytes, size_t n)
 {
-  for (size_t i = 0; i < n && text->length + 1 < text->room; i++)
+  for (size_t i = 0; i < n && text->length + 1 < text->capacity; i++)
     text->to[text->length++] = bytes[i];
 }
 
@@ -159,7 +159,7 @@ text_vformat (Text *text, const char *format, va_list arguments)
     else
       text_put (text, format++, 1);
   va_end (rest);
-  if (text->room > 0)
+  if (text->capacity > 0)
     text->to[text->length] = '\0';
 }
 
@@ -174,9 +174,9 @@ text_format (Text *text, const char *format, ...)
 }
 
 COMMON_TEXT size_t
-sli_diag_format (char *to, size_t room, const char *format, ...)
+sli_diag_format (char *to, size_t capacity, const char *format, ...)
 {
-  Text text = { to, room, 0 };
+  Text text = { to, capacity, 0 };
   va_list arguments;
 
   va_start (arguments, format);

@@ -15,10 +15,10 @@
 
 #include "errors.h"
 
-/* Formats like a very small printf: %s, %u (unsigned), %d (int), %zu, %llu,
- * %p (pointer), %a (an address of code: FILE+0xOFFSET, as addr2line takes
- * both), %%.  Cuts at room - 1 characters; returns the length. */
-size_t sli_diag_format (char *to, size_t room, const char *format, ...);
+/* Formats like a very small printf: %s, %u (unsigned), %d (int), %zu, %llu, %p
+ * (pointer), %a (an address of code: FILE+0xOFFSET, as addr2line takes both),
+ * %%.  Cuts at to_bytes - 1 characters; returns the length. */
+size_t sli_diag_format (char *to, size_t to_bytes, const char *format, ...);
 
 /* Writes "slice: error NUMBER: ..." with the format above and aborts. */
 _Noreturn void sli_diag_abort (ErrorNumber number, const char *format, ...)

@@ -278,7 +278,7 @@ parse_value (const OptionRow *row, const char *text, int64_t *value)
 
 /* What a value may be, and how it may be written. */
 static void
-describe_range (const OptionRow *row, char *to, size_t room)
+describe_range (const OptionRow *row, char *to, size_t to_bytes)
 {
   static const char *const units[]
       = { [UNIT_SWITCH] = "", [UNIT_SOURCE] = "",
@@ -286,27 +286,28 @@ describe_range (const OptionRow *row, char *to, size_t room)
           [UNIT_BYTES] = " bytes (or as 16K, 1M, 1G)" };
 
   if (row->unit == UNIT_SOURCE)
-    sli_diag_format (to, room, "%s, %s, %s, %s or %s", source_names[0],
+    sli_diag_format (to, to_bytes, "%s, %s, %s, %s or %s", source_names[0],
                      source_names[1], source_names[2], source_names[3],
                      source_names[4]);
   else if (row->unit == UNIT_SWITCH)
-    sli_diag_format (to, room, row->maximum > 1 ? "no, yes, or 0 to %zu"
-                                                : "no or yes (0 or %zu)",
+    sli_diag_format (to, to_bytes,
+                     row->maximum > 1 ? "no, yes, or 0 to %zu"
+                                      : "no or yes (0 or %zu)",
                      (size_t) row->maximum);
   else
-    sli_diag_format (to, room, "%zu to %zu%s", (size_t) row->minimum,
+    sli_diag_format (to, to_bytes, "%zu to %zu%s", (size_t) row->minimum,
                      (size_t) row->maximum, units[row->unit]);
 }
 
 static void
-describe_initial (const OptionRow *row, char *to, size_t room)
+describe_initial (const OptionRow *row, char *to, size_t to_bytes)
 {
   if (row->unit == UNIT_SOURCE)
-    sli_diag_format (to, room, "%s", source_names[source_initial ()]);
+    sli_diag_format (to, to_bytes, "%s", source_names[source_initial ()]);
   else if (row->unit == UNIT_SWITCH && row->maximum == 1)
-    sli_diag_format (to, room, "%s", row->initial != 0 ? "yes" : "no");
+    sli_diag_format (to, to_bytes, "%s", row->initial != 0 ? "yes" : "no");
   else
-    sli_diag_format (to, room, "%zu", (size_t) row->initial);
+    sli_diag_format (to, to_bytes, "%zu", (size_t) row->initial);
 }
 
 static void

@@ -67,7 +67,7 @@ wants_sacrifice (size_t chunk_bytes)
          && chunk_bytes <= COLOUR_SACRIFICE_MAX_BYTES;
 }
 
-/* Colours step by lines where there is room for a few, else by the least
+/* Colours step by lines where the spare bytes have a few, else by the least
  * that keeps the chunks' alignment. */
 static void
 cut_colours (SizeClass *sizeclass, size_t spare_bytes)

@@ -1,7 +1,7 @@
 /* block-registry.c - the registry of live blocks: mallocs, and debug's sites
  *
- * Layer: checking.  An open-addressing hash table by address, in memory of
- * the kernel's own, so that the registry needs neither slices nor malloc.
+ * Layer: checking.  An open-addressing hash table by address, in pages from
+ * the kernel, so that the registry needs neither slices nor malloc.
  * Lock: registry.lock (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -35,9 +35,9 @@ static struct
   Lock lock;
   Slot *slots;
   size_t n_slots;  /* a power of two; 0 before the first block */
-  size_t n_used;   /* live, or freed and not cleared away yet */
+  size_t n_used;   /* live, or freed and not removed */
   size_t n_live;
-  unsigned generation; /* forks on the way to this process */
+  unsigned generation; /* the number of forks that led to this process */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
 COMMON_TEXT Lock *
@@ -61,7 +61,7 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
     }
 }
 
-/* A copy of the table with the live blocks alone; NULL: no memory. */
+/* Copies the live blocks to a new table; NULL: no memory. */
 static Slot *
 table_copy (const Slot *old, size_t n_old, size_t n_new)
 {
@@ -75,10 +75,10 @@ table_copy (const Slot *old, size_t n_old, size_t n_new)
   return slots;
 }
 
-/* Makes room for one more slot.  It may map memory under its lock
- * (decisions/0001): these modes are slow anyway. */
+/* Reserves one more slot.  May map memory under the lock (decisions/0001),
+ * since these modes are slow anyway. */
 static bool
-table_make_room (void)
+table_reserve (void)
 {
   size_t n_new;
   Slot *slots;
@@ -108,12 +108,12 @@ bool
 sli_block_check_add_at (const void *block, size_t size, const void *site)
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
-  bool has_room;
+  bool is_reserved;
 
   site = sli_os_caller_outside (site); /* may allocate: no lock is held */
   sli_lock (&registry.lock);
-  has_room = table_make_room ();
-  if (has_room)
+  is_reserved = table_reserve ();
+  if (is_reserved)
     {
       Slot *slot = slot_find (registry.slots, registry.n_slots,
                               (uintptr_t) block);
@@ -127,10 +127,10 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
                       .generation = registry.generation };
     }
   sli_unlock (&registry.lock);
-  return has_room;
+  return is_reserved;
 }
 
-/* The slot of a block, live or freed; NULL if nothing is known of it. */
+/* The slot of a block, live or freed; NULL if it has none. */
 static Slot *
 table_lookup (const void *block)
 {

@@ -1,4 +1,4 @@
-/* checking-blocks.c - what the checking modes know of blocks
+/* checking-blocks.c - blocks in the checking modes: sizes, live or not
  *
  * Layer: checking.  Below: slab, for the tags, and the registry, for blocks
  * that are malloc's.  No locks of its own.  Design: chapter 6.
@@ -22,7 +22,7 @@ sli_checking_front_bytes (void)
 }
 
 size_t
-sli_checking_room_bytes (size_t chunk_bytes)
+sli_checking_usable_bytes (size_t chunk_bytes)
 {
   return chunk_bytes - sli_checking.front_bytes - back_of (sli_checking.mode);
 }

@@ -18,7 +18,7 @@
 _Noreturn void sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes,
                                                size_t size,
                                                const char *operation);
-/* The same: bytes behind a block were. */
+/* Ends the program: bytes behind a block were written to. */
 _Noreturn void sli_checking_report_overrun (const char *block, size_t size,
                                             const char *operation);
 bool sli_checking_zones_are_whole (const char *block, size_t size,
@@ -27,8 +27,9 @@ bool sli_checking_zones_are_whole (const char *block, size_t size,
 void sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
                                const char *operation);
 
-/* One canary gives the key away, however the two are combined, so this does
- * the least.  No byte is 0: a string that is one too long overwrites one. */
+/* One canary reveals the key, however key and address are combined, so this is
+ * the cheapest way.  No byte is 0, so a string that is one byte too long
+ * changes the canary. */
 static inline uint64_t
 canary_of (const void *block)
 {
@@ -53,10 +54,10 @@ canary_is_whole (const char *block, size_t size)
   return found == canary;
 }
 
-/* Chunks are multiples of 16 bytes.  The loops read or write 64 bytes a turn:
- * two of these where the processor has registers of that width, else four
- * halves.  A call of memset() costs more than a small chunk itself, and the
- * compiler would make one of the loop (design chapter 11). */
+/* Chunks are multiples of 16 bytes.  The loops read or write 64 bytes at a
+ * time: two Quads where the processor has registers of that width, else four
+ * Pairs.  A call of memset(), into which the compiler would turn a plain loop,
+ * costs more than the work on a small chunk (design chapter 11). */
 typedef uint64_t Pair
     __attribute__ ((vector_size (16), aligned (8), may_alias));
 typedef uint64_t Quad
@@ -119,7 +120,8 @@ chunk_is (const char *chunk, size_t chunk_bytes, uint8_t value)
   return (wrong[0] | wrong[1] | wrong[2] | wrong[3] | last[0] | last[1]) == 0;
 }
 
-/* The chunk about to be handed out must be as it was left. */
+/* Checks that a chunk that is to be allocated has the contents that its free
+ * left. */
 static inline void
 contents_begin (CheckingMode mode, char *chunk, size_t size,
                 size_t chunk_bytes, bool is_fresh)

@@ -1,4 +1,4 @@
-/* checking-report.c - what the checking modes say of faults
+/* checking-report.c - the reports of the checking modes
  *
  * Layer: checking.  Below: the registry of live blocks, for their sites.
  * Design: chapter 6.
@@ -12,7 +12,7 @@
 
 /* --- contents ------------------------------------------------------------ */
 
-/* Does each byte have this value? */
+/* Returns true if each byte has this value. */
 static bool
 bytes_are (const char *bytes, size_t n, uint8_t value)
 {
@@ -23,8 +23,8 @@ bytes_are (const char *bytes, size_t n, uint8_t value)
   return wrong == 0;
 }
 
-/* "debug" knows more of a block than the fault shows; each mode knows who freed
- * one of malloc's. */
+/* Adds what the registry knows of a block: in debug of any block, in the other
+ * modes of blocks of malloc's. */
 _Noreturn static void
 report (ErrorNumber number, const char *operation, BlockFacts facts)
 {
@@ -33,7 +33,7 @@ report (ErrorNumber number, const char *operation, BlockFacts facts)
   sli_diag_misuse (number, operation, &facts);
 }
 
-/* Bytes of a block's chunk changed. */
+/* Reports that bytes of a block's chunk have changed. */
 _Noreturn static void
 report_bytes (ErrorNumber number, const char *operation, const char *block,
               size_t size, const char *bytes, size_t n, uint8_t value)
@@ -121,7 +121,7 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
     error = tag == TAG_FREE ? ERROR_ALREADY_FREE : ERROR_NEVER_ALLOCATED;
   if (error == ERROR_FOREIGN && known_bytes != SIZE_MAX)
     {
-      /* One of malloc's, freed as one of a slab's: it is large, or of a large
+      /* A block of malloc's is freed as a slab's: it is large, or has a large
        * alignment. */
       error = ERROR_WRONG_SIZE;
       real_bytes = known_bytes;
@@ -130,7 +130,7 @@ sli_checking_report_chunk (const ChunkRef *place, size_t size,
     }
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
            && sli_block_check_knows (block))
-    error = ERROR_NOT_A_BLOCK; /* was one, and was freed */
+    error = ERROR_NOT_A_BLOCK; /* it was a block, and was freed */
   report (error, operation,
           (BlockFacts){ .address = block,
                         .given_bytes = size,

@@ -1,4 +1,4 @@
-/* checking-state.h - what the files of the checking modes share
+/* checking-state.h - shared by the files of the checking modes
  *
  * Layer: checking; private to it.  No locks: constant once the options are
  * frozen.
@@ -21,10 +21,10 @@
 
 enum
 {
-  TAG_NEW = 0, /* never handed out since the slab was made */
+  TAG_NEW = 0, /* never allocated since the slab was made */
   TAG_FREE = 1,
   TAG_LIVE = 16, /* plus the requested size */
-  TAG_ALIGNED = 1 << 15 /* with that: slice_free_aligned() frees the block,
+  TAG_ALIGNED = 1 << 15 /* added to it: slice_free_aligned() frees the block,
                            and slice_free1() must not */
 };
 
@@ -35,14 +35,14 @@ enum
   QUARANTINE_HARDENED = 32,    /* chunks of a class in a thread */
   QUARANTINE_DEBUG = 4096,
   BYTE_ZONE = 0xfb,            /* debug: red zones */
-  BYTE_NEW = 0xd0,             /* debug: what was never written */
-  BYTE_FREED = 0xd7            /* debug: what was freed */
+  BYTE_NEW = 0xd0,             /* debug: bytes never written */
+  BYTE_FREED = 0xd7            /* debug: freed bytes */
 };
 
-/* An arena's control block is such a block, too.  Filled with this byte it
- * leaves the inline code no room: next is a multiple of 8 already, so the next
- * object would lie at end. */
-SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no room");
+/* An arena's control block may be freed, too.  Filled with this byte it shows
+ * the inline code no free bytes: `next' is a multiple of 8 already, so the
+ * next object would begin at `end'. */
+SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no free bytes");
 
 SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
                      "a tag holds every size");
@@ -67,8 +67,8 @@ typedef struct
 
 extern Checking sli_checking __attribute__ ((visibility ("hidden")));
 
-/* Bytes before a block in its chunk, and behind it at least.  Where the mode
- * is a constant these are, too. */
+/* The bytes before a block in its chunk, and the least bytes behind it.
+ * Constant if the mode is a constant. */
 static inline size_t
 front_of (CheckingMode mode)
 {
@@ -86,14 +86,14 @@ back_of (CheckingMode mode)
 /* The largest block of a chunk. */
 #define SIZE_MAX_OF(mode) (SLICE_SIZE_MAX - front_of (mode) - back_of (mode))
 
-/* What a block needs of a chunk. */
+/* The bytes of a chunk that a block needs. */
 static inline size_t
 chunk_size_for (CheckingMode mode, size_t size)
 {
   return front_of (mode) + size + back_of (mode);
 }
 
-/* Is it a size of this mode's chunks? */
+/* Returns true if this mode has chunks for a size. */
 static inline bool
 fits_mode (CheckingMode mode, size_t size)
 {
@@ -122,9 +122,9 @@ quarantine_exchange (CheckingMode mode, ClassCache *cache, void *chunk)
   return oldest;
 }
 
-/* In hardened and debug each record says whether its thread is in a call.  A
- * call that begins within another is a signal handler's.  A thread without a
- * record is not checked. */
+/* In hardened and debug each record notes whether its thread is in a call.  A
+ * call within another comes from a signal handler.  A thread without a record
+ * is not checked. */
 static inline bool
 call_begin (ThreadRecord *record)
 {
@@ -145,20 +145,21 @@ call_end (ThreadRecord *record)
 
 /* --- checking-report.c --- */
 
-/* Ends the program and says what is known of the block: it is live, and is
- * freed with another size or by the wrong function. */
+/* Ends the program: a live block is freed with another size or by the wrong
+ * function.  The message has what is known of the block. */
 _Noreturn void sli_checking_report_size (uint16_t tag, size_t size,
                                          const void *block,
                                          const char *operation);
-/* The same for what is no live block: says what it is. */
+/* The same for an address that is no live block; the message says what it
+ * is. */
 _Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
                                           const void *block,
                                           const char *operation);
 
 /* --- checking.c --- */
 
-/* The public calls of hardened in the usual case; for tests, which try both
- * whatever the processor. */
+/* The public calls of hardened in the usual case, for tests, which try both
+ * variants on any processor. */
 void *sli_hardened_alloc_quick (size_t size, const void *site);
 void sli_hardened_free_quick (size_t size, void *block, const void *site);
 #ifdef WIDE

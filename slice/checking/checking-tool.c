@@ -16,7 +16,7 @@
 SLICE_STATIC_ASSERT ((int) ZONE_BYTES == (int) ANNOTATE_ZONE_BYTES,
                      "the tool's zones fit around a block");
 
-/* The tool checks contents. */
+/* Allocates a chunk; the tool checks contents. */
 static void *
 annotated_alloc (size_t size, const void *site UNUSED)
 {
@@ -31,7 +31,8 @@ annotated_alloc (size_t size, const void *site UNUSED)
   return chunk + ZONE_BYTES;
 }
 
-/* The program goes on after a report of the tool: the block stays as it is. */
+/* The program goes on after a report of the tool, so the block is left
+ * alone. */
 static void
 annotated_free (size_t size, void *block, const char *operation,
                 const void *site UNUSED)

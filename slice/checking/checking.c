@@ -4,18 +4,18 @@
  * No locks: the owner of a chunk writes its tag.  If two threads free it at
  * the same moment, the slab's bitmap finds the second free.
  * Design: chapter 6.
- * Sources: the mechanisms that mimalloc, Scudo and hardened_malloc made known,
- * chosen by measured cost (design chapter 11).
+ * Sources: mechanisms of mimalloc, Scudo and hardened_malloc, chosen by
+ * measured cost (design chapter 11).
  *
  *   checked, hardened:                 debug:
  *   | block | canary | (slack) |       | red zone | block | red zone | (slack) |
  *            8 bytes (hardened)          16 bytes            16 bytes
  *
- * checking-contents.h: canaries, zeroes, red zones; checking-report.c: what is
- * said of faults; checking-tool.c: under a tool.
+ * checking-contents.h: canaries, zeroes, red zones; checking-report.c:
+ * messages; checking-tool.c: under a tool.
  *
- * The tag of a chunk says what the chunk is: new, free, or live with the exact
- * size that was asked for.
+ * The tag of a chunk says what the chunk is: new, free, or live with its exact
+ * requested size.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,7 +66,8 @@ sli_checking_quarantine_chunks (CheckingMode mode)
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* A chunk from the magazine layer's slow path, and its class. */
+/* Allocates a chunk by the magazine layer's slow path, and returns its class,
+ * too. */
 COLD static void *
 alloc_chunk_slowly (size_t size, unsigned *class_index)
 {
@@ -83,7 +84,7 @@ report_live (const void *chunk, size_t size, uint16_t tag)
                                   .real_bytes = tag_size (tag) });
 }
 
-/* The registry of live blocks had no room. */
+/* Undoes an allocation that could not be registered. */
 COLD static void *
 undo_alloc (char *chunk, unsigned class_index, uint16_t *tag)
 {
@@ -128,8 +129,8 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
   return chunk + front_of (mode);
 }
 
-/* The tag of a live block, by a chunk lookup.  Ends the program, and says what
- * the address is, if no such block lives there. */
+/* Finds the tag of a live block by a chunk lookup.  If no such block lives
+ * there, ends the program and reports what the address is. */
 COLD static uint16_t *
 live_tag (size_t size, char *block, unsigned *class_index,
           const char *operation)
@@ -151,7 +152,7 @@ live_tag (size_t size, char *block, unsigned *class_index,
   return tag;
 }
 
-/* Returns a chunk to the magazines; its tag says free already. */
+/* Returns a chunk to the magazines; its tag is TAG_FREE already. */
 static inline void
 push_round (CheckingMode mode, ThreadRecord *record, unsigned class_index,
             void *chunk)
@@ -211,9 +212,10 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
 
 /* --- calls --------------------------------------------------------------- */
 
-/* The mark could not be set: the thread is in a call, or it has no record yet.
- * The record is made first, so that the mark covers all of a thread's first
- * call.  Returns the record, marked; one without a thread is not. */
+/* Marks the thread as in a call where call_begin() could not: the thread is in
+ * one, or it has no record.  Makes the record first, so that the mark covers
+ * all of a thread's first call.  Returns the record; if it is no thread's, it
+ * has no mark. */
 static COLD ThreadRecord *
 call_begin_slowly (const ThreadRecord *record, const char *operation)
 {
@@ -286,7 +288,7 @@ free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
     sli_checking.fallback.free (size, block, site);
 }
 
-/* Not inlined: the usual case below saves no registers. */
+/* Not inlined, so that the usual case below saves no registers. */
 #define CALLS_OF(name, mode)                                                  \
  static void *name##_alloc (size_t size, const void *site)                    \
  {                                                                            \
@@ -318,7 +320,7 @@ CALLS_OF (debug, CHECKING_DEBUG)
 /* --- checked and hardened in the usual case ------------------------------ */
 
 /* These call no function, so they save no registers.  They leave unusual cases
- * unchanged to the calls above. */
+ * to the calls above, with nothing changed. */
 static ALWAYS_INLINE void *
 alloc_quick (CheckingMode mode, ThreadRecord *record, size_t size)
 {
@@ -389,7 +391,7 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block,
   return true;
 }
 
-/* Size 0 is of class 0, which has no chunks, and NULL lies in no slab: neither
+/* Size 0 has class 0, which has no chunks, and NULL is in no slab, so neither
  * needs a test here. */
 static ALWAYS_INLINE void *
 hardened_alloc_quick (size_t size, const void *site)
@@ -436,8 +438,8 @@ sli_hardened_free_quick (size_t size, void *block, const void *site)
   hardened_free_quick (size, block, site, FILL_INLINE_BYTES);
 }
 
-/* The same code with wider registers, and for chunks of any size: memset() is
- * no faster then (decisions/0009). */
+/* The same code with wider registers, for chunks of any size, since memset()
+ * is no faster then (decisions/0009). */
 #ifdef WIDE
 WIDE void *
 sli_hardened_alloc_wide (size_t size, const void *site)

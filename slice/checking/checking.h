@@ -16,28 +16,29 @@ typedef enum
 {
   CHECKING_OFF,
   CHECKING_CHECKED,  /* every free is checked at the call */
-  CHECKING_HARDENED, /* and contents: canary, zeroes, quarantine, random picks,
-                     guard pages */
-  CHECKING_DEBUG,    /* and red zones, patterns, who allocated and freed */
+  CHECKING_HARDENED, /* also contents: canary, zeroes, quarantine, random
+                        picks, guard pages */
+  CHECKING_DEBUG,    /* also red zones, patterns, who allocated and freed */
   CHECKING_ANNOTATED /* every block is made known to a tool */
 } CheckingMode;
 
-/* The layer above serves sizes that these modes leave to malloc, size 0, NULL
- * blocks, and calls without memory.  site: where the call came from. */
+/* The functions of the layer above that serve other cases: sizes that these
+ * modes leave to malloc, size 0, NULL, and no memory.  site: where the call
+ * came from. */
 typedef struct
 {
   void *(*alloc) (size_t size, bool may_fail, const void *site);
   void (*free) (size_t size, void *block, const void *site);
 } CheckingFallback;
 
-/* Once, with the options frozen. */
+/* Initialises the modes; once, with the options frozen. */
 CheckingMode sli_checking_begin (const CheckingFallback *fallback);
-/* Freed chunks of a class that wait in each thread; 0: none. */
+/* The number of freed chunks of a class that wait in each thread; 0: none. */
 unsigned sli_checking_quarantine_chunks (CheckingMode mode);
 
-/* The largest size whose blocks are chunks and not the system malloc's. */
+/* The largest size of blocks that are chunks; larger ones are malloc's. */
 size_t sli_checking_size_max (void);
-/* What a mode does with blocks of that size. */
+/* The functions of a mode. */
 typedef struct
 {
   /* The public calls, for any size and block. */
@@ -45,28 +46,29 @@ typedef struct
   void *(*try_alloc_any) (size_t size, const void *site);
   void (*free_any) (size_t size, void *block, const void *site);
 
-  /* For sizes up to sli_checking_size_max().
-   * A block; NULL: no memory.  site: where the call came from. */
+  /* For sizes up to sli_checking_size_max(); NULL: no memory.  site: where the
+   * call came from. */
   void *(*alloc) (size_t size, const void *site);
   /* size may be DIAG_SIZE_UNKNOWN. */
   void (*free) (size_t size, void *block, const char *operation,
                 const void *site);
 } CheckingCalls;
 
-/* Of the mode in force. */
+/* The functions of the mode in force. */
 const CheckingCalls *sli_checking_calls (void);
-/* Blocks of the system's malloc, whose sizes are remembered. */
+/* Remember the size of a block of the system's malloc, and forget it. */
 bool sli_checking_add_large (void *block, size_t size, const void *site);
 void sli_checking_remove_large (const void *block, size_t size,
                                 const char *operation, const void *site);
 
-/* hardened and debug: ends the program if a chunk is not as it was left.  No
- * other thread may use slices meanwhile. */
+/* hardened and debug: checks the contents of all chunks, and ends the program
+ * if one is damaged.  No other thread may use slices meanwhile. */
 void sli_checking_check_all (void);
 
-/* Blocks of slice_alloc_aligned() whose class is not that of their size: the
- * tag of one says so while it lives.  Unnoting one that was not noted, or has
- * another size, ends the program; what is no live block is left alone. */
+/* Note and unnote, in its tag, a live block of slice_alloc_aligned() whose
+ * class is not that of its size.  To unnote one that was not noted, or has
+ * another size, ends the program; an address without a live block is left
+ * alone. */
 void sli_checking_note_aligned (void *block);
 void sli_checking_unnote_aligned (size_t size, void *block,
                                   const char *operation);
@@ -74,18 +76,18 @@ void sli_checking_unnote_aligned (size_t size, void *block,
 _Noreturn void sli_checking_report_free (size_t size, const void *block,
                                          const char *operation);
 
-/* Is it a live one of these? */
+/* Returns true if it is a live block of the system's malloc. */
 bool sli_checking_is_large (const void *block);
-/* Its requested size, if that is known; 0 if it is no block. */
+/* The requested size of such a block, if known; 0 if it is no block. */
 size_t sli_checking_large_bytes (const void *block);
 
 /* The size of the live block that a tag describes; 0: none. */
 size_t sli_checking_tag_bytes (uint16_t tag);
 /* The exact requested size of a live block; 0 if it is none. */
 size_t sli_checking_block_size (const void *block);
-/* Bytes between a chunk's start and its block's; and the most that a block of
- * such a chunk has. */
+/* The bytes between a chunk's start and its block's, and the most bytes that a
+ * block in such a chunk has. */
 size_t sli_checking_front_bytes (void);
-size_t sli_checking_room_bytes (size_t chunk_bytes);
+size_t sli_checking_usable_bytes (size_t chunk_bytes);
 
 #endif

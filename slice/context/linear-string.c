@@ -15,7 +15,7 @@
 
 enum
 {
-  FORMAT_ROOM_BYTES = 256 /* on the stack; longer texts are formatted twice */
+  FORMAT_BUFFER_BYTES = 256 /* on the stack; longer texts take two passes */
 };
 
 CONTEXT_TEXT void *
@@ -36,7 +36,7 @@ ralloc_linear_strdup (void *linear, const char *str)
              : NULL;
 }
 
-/* Gives `old', of `start' characters, room for `length' more and a NUL. */
+/* Grows `old', of `start' characters, by `length' more and a NUL. */
 static char *
 string_grow (void *linear, char *old, size_t start, size_t length)
 {
@@ -61,17 +61,17 @@ bool
 ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
                                       const char *fmt, va_list args)
 {
-  char room[FORMAT_ROOM_BYTES];
+  char buffer[FORMAT_BUFFER_BYTES];
   size_t from = *str != NULL ? *start : 0;
-  char *tail = room;
+  char *tail = buffer;
   char *text = NULL;
   va_list again;
   int length;
 
   va_copy (again, args);
-  length = vsnprintf (room, sizeof room, fmt, args);
-  /* The text may be made of the string that it is written over. */
-  if (UNLIKELY (length >= (int) sizeof room))
+  length = vsnprintf (buffer, sizeof buffer, fmt, args);
+  /* The text may be made from the string that it overwrites. */
+  if (UNLIKELY (length >= (int) sizeof buffer))
     tail = *str != NULL ? sli_context_format ((size_t) length, fmt, again)
                         : NULL;
   if (LIKELY (length >= 0 && (tail != NULL || *str == NULL)))
@@ -85,7 +85,7 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
       *str = text;
       *start = from + (size_t) length;
     }
-  if (UNLIKELY (tail != room && tail != NULL))
+  if (UNLIKELY (tail != buffer && tail != NULL))
     slice_free1 ((size_t) length + 1, tail);
   va_end (again);
   return text != NULL;

@@ -1,4 +1,4 @@
-/* linear.c - linear contexts: many small objects without a header each
+/* linear.c - linear contexts: many small objects without headers
  *
  * Layer: context.  No locks.
  *
@@ -10,12 +10,12 @@
  *   +----------------+--------+-------------------------------------+
  *                             ^ the handle, old style and new
  *
- * So the state lies at a fixed distance from the handle, and the handle is a
- * node like any other.  Behind it are 8 unused bytes, so that no object has
- * the address of the context: a free of the first object is reported.  In the
- * old style the handle is the first object as well, and there is no gap.
- * When the first buffer is full, others are chained to it.  Each doubles the
- * sum, up to LINEAR_BUFFER_BYTES_MAX.
+ * The state is at a fixed distance from the handle, and the handle is a node
+ * like any other.  It is followed by 8 unused bytes, so that no object has the
+ * address of the context and a free of the first object is reported.  In the
+ * old style the handle is also the first object, and there is no gap.  When
+ * the first buffer is full, others are chained to it.  Each doubles the sum,
+ * up to LINEAR_BUFFER_BYTES_MAX.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
  * recorder) every object is a node below the context.
@@ -37,13 +37,13 @@ enum
   MODE_NODES = MODE_TRAILING_HEADER | MODE_TRACED,
   LINEAR_ALIGN = 8,
   LINEAR_GAP_BYTES = 8,
-  /* The first block.  Half of a compiler's linear contexts hold less than
-   * 1 KiB, and a quarter of this is prefix and header. */
+  /* The first block.  A quarter of it is prefix and header.  Half of a
+   * compiler's linear contexts hold less than 1 KiB. */
   LINEAR_FIRST_BYTES = 512,
   LINEAR_BUFFER_BYTES_MAX = 64 * 1024,
   LINEAR_OPTION_STEP_BYTES = 2048, /* min_buffer_size is rounded up to this */
-  /* An object that does not fit and is larger than this part of the next
-   * buffer gets one of its own. */
+  /* An object that does not fit gets a buffer of its own if it is larger than
+   * this part of the next one. */
   LINEAR_OVERSIZE_PART = 4
 };
 
@@ -94,7 +94,8 @@ report_not_linear (const void *linear)
   sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
 }
 
-/* The prefix of any pointer, checked.  Not in MODE_NODES. */
+/* The prefix of a pointer, which may be any, after all checks.  Not in
+ * MODE_NODES. */
 static LinearPrefix *
 prefix_examined (const void *linear, const char *operation)
 {
@@ -107,7 +108,7 @@ prefix_examined (const void *linear, const char *operation)
   return prefix;
 }
 
-/* Checks one word, if no mode asks for more. */
+/* The same, but checks only one word if no mode is set. */
 static inline LinearPrefix *
 prefix_checked (const void *linear, const char *operation)
 {
@@ -118,7 +119,8 @@ prefix_checked (const void *linear, const char *operation)
   return prefix;
 }
 
-/* For calls that then do what they do for any node; NULL passes. */
+/* Checks the argument of calls that then treat it as any node; NULL is
+ * valid. */
 static void
 require_linear (const void *linear, const char *operation)
 {
@@ -144,7 +146,7 @@ memory_free (void *memory, size_t bytes)
     sli_large_free (memory);
 }
 
-/* Rounds up to the whole class, so that no part of a chunk is wasted. */
+/* Rounds up to the size of the class, so that no part of a chunk is wasted. */
 CONTEXT_TEXT static size_t
 memory_bytes (size_t bytes)
 {
@@ -227,7 +229,7 @@ linear_link (const void *ctx, void *payload)
   return payload;
 }
 
-/* A context with room for `size' bytes at its start. */
+/* Makes a context that begins with an object of `size' bytes. */
 CONTEXT_TEXT static void *
 linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
 {
@@ -245,7 +247,8 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
     return NULL;
   if (sli_context_mode & MODE_NODES)
     return ralloc_size (ctx, size);
-  /* Before the allocation, which may return the block of a freed parent. */
+  /* Check before the allocation, which may return the block of a freed
+   * parent. */
   if (ctx != NULL)
     sli_context_check (ctx, "ralloc_linear_context");
   if (bytes < head + size)
@@ -260,7 +263,7 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
   return LIKELY (block != NULL) ? linear_link (ctx, block) : NULL;
 }
 
-/* In the new style: the first object is not the handle. */
+/* Makes a context of the new style: the handle is no object. */
 static RallocLinear *
 linear_new_apart (const void *ctx, size_t min_buffer_bytes)
 {
@@ -386,7 +389,7 @@ buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
   return buffer;
 }
 
-/* The size of the next buffer: as much as all before it together. */
+/* The size of the next buffer: the sum of all before it. */
 static size_t
 next_buffer_bytes (const LinearPrefix *prefix)
 {
@@ -400,7 +403,8 @@ next_buffer_bytes (const LinearPrefix *prefix)
   return memory_bytes (bytes);
 }
 
-/* `at' and `end' are 8-aligned: an object that fits also fits rounded up. */
+/* `at' and `end' are 8-aligned, so an object that fits also fits rounded
+ * up. */
 CONTEXT_TEXT static inline void *
 object_alloc (LinearPrefix *prefix, char *at, size_t size)
 {
@@ -459,8 +463,8 @@ object_new (void *linear, size_t size)
   LinearPrefix *prefix = prefix_of (linear);
   char *at;
 
-  /* In a mode that checks, the slow path does everything; in the default mode
-   * one word tells a linear context from a freed one. */
+  /* The slow path serves all other modes; in the default mode one word tells a
+   * linear context from a freed one. */
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
   at = prefix->at;
@@ -479,22 +483,22 @@ typedef long long Words
     __attribute__ ((vector_size (16), aligned (LINEAR_ALIGN), may_alias));
 
 /* Most objects are short: two or four stores, from both ends towards the
- * middle, cost less than a call to memset(). */
+ * middle, take less time than a call to memset(). */
 static inline void
 object_clear (char *object, size_t size)
 {
   const Words zero = { 0, 0 };
-  size_t room = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
-  char *end = object + room;
+  size_t padded = (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+  char *end = object + padded;
 
-  if (UNLIKELY (room - 16 > 64 - 16))
+  if (UNLIKELY (padded - 16 > 64 - 16))
     {
       memset (object, 0, size);
       return;
     }
   ((Words *) (void *) object)[0] = zero;
   ((Words *) (void *) end)[-1] = zero;
-  if (room > 32)
+  if (padded > 32)
     {
       ((Words *) (void *) object)[1] = zero;
       ((Words *) (void *) end)[-2] = zero;
@@ -553,7 +557,8 @@ sli_context_linear_extend (void *linear, char *object, size_t new_size)
   return true;
 }
 
-/* Bytes from an object on that certainly belong to the context. */
+/* The number of bytes from an object on that certainly belong to the
+ * context. */
 static size_t
 readable_bytes (void *linear, const char *object)
 {

@@ -1,9 +1,9 @@
-/* node-valid.c - what must be true of nodes between any two calls
+/* node-valid.c - the invariants of nodes between any two calls
  *
- * Layer: context.  For assert_slow(), which a build with
- * --enable-debug=full runs at each change of a tree; unlike
- * sli_context_check(), which examines a pointer of the program's, these tell
- * whether the code of this folder left a tree as it must be.  No locks.
+ * Layer: context.  For assert_slow(), which a build with --enable-debug=full
+ * runs at each change of a tree.  sli_context_check() examines a pointer of
+ * the program's; these functions tell whether the library's code has left a
+ * tree valid.  No locks.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -17,8 +17,8 @@
 
 enum
 {
-  /* So many nodes of a tree are examined: a change of a large tree must not
-   * cost a walk over all of it. */
+  /* The most nodes of a tree that are examined, so that a change of a large
+   * tree does not take a walk over all of it. */
   VALID_NODES_MAX = 1000
 };
 
@@ -28,7 +28,7 @@ is_limited (const void *payload)
   return payload != NULL && (node_of (payload)->parent & NODE_LIMITED) != 0;
 }
 
-/* The word that points to a node is its parent's, or that of a sibling. */
+/* The word that points to a node is in its parent or in a sibling. */
 static bool
 is_linked_from (const Node *node, const void *payload)
 {

@@ -1,7 +1,7 @@
-/* node.c - the mode of this process, and what a pointer is
+/* node.c - the mode of this process, and checks of pointers
  *
- * Layer: context.  sli_context_check() alone knows everything that must be
- * true of a node's address and header.  No locks.
+ * Layer: context.  sli_context_check() alone checks all that must be true of a
+ * node's address and header.  No locks.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -17,7 +17,7 @@
 
 enum
 {
-  HEADER_PAGE_BYTES = 4096 /* the smallest that a page is anywhere */
+  HEADER_PAGE_BYTES = 4096 /* the smallest page size of any system */
 };
 
 uint8_t sli_context_mode;
@@ -31,8 +31,8 @@ option_is_on (SliceOption option)
   return slice_get_option (option, &value) && value != 0;
 }
 
-/* Slices that lie in no slab are mallocs: a tool is watching, or an option
- * asks for it.  Two threads may decide at once; they decide alike. */
+/* If a slice is in no slab, slices are mallocs, because of a tool or an
+ * option.  Two threads may decide at once; they get the same result. */
 CONTEXT_TEXT static COLD bool
 mode_decide (void)
 {
@@ -54,7 +54,8 @@ mode_decide (void)
   if (option_is_on (SLICE_OPTION_CHECKED)
       || option_is_on (SLICE_OPTION_HARDENED))
     mode |= MODE_BULK;
-  /* The tool's zones around a block of the pool need room as well. */
+  /* The tool's zones around a block of the pool take bytes of the chunk,
+   * too. */
   if (slice_get_option (SLICE_OPTION_FORCE_POOL, &force_pool)
       && force_pool == 2 && sli_os_memory_tool () != NULL)
     mode |= MODE_BULK;
@@ -104,8 +105,8 @@ sli_context_damaged (const void *payload, const char *operation)
                   operation, payload);
 }
 
-/* May a word be read?  With guard pages (hardened and debug) not every word of
- * a region may. */
+/* Returns true if a word can be read.  With guard pages (hardened and debug)
+ * not every word of a region can. */
 static inline bool
 is_readable (const void *word)
 {
@@ -114,7 +115,8 @@ is_readable (const void *word)
              || sli_untraced_is_in_slab (word));
 }
 
-/* May a header be read?  Half of it may lie in the page before. */
+/* Returns true if a header can be read.  Half of it may be in the page
+ * before. */
 static inline bool
 header_is_readable (const Node *node)
 {
@@ -124,8 +126,9 @@ header_is_readable (const Node *node)
              || is_readable (&node->pprev));
 }
 
-/* May the word at `place' be read?  It lies in the header of another node,
- * three words before a payload (child) or two (next), or in an extension. */
+/* Returns true if the word at `place' can be read.  It is in the header of
+ * another node, three words before a payload (child) or two (next), or in an
+ * extension. */
 static inline bool
 link_is_readable (void **place, const void *payload)
 {
@@ -149,8 +152,9 @@ abort_if_null (const void *payload, const char *operation)
                     operation);
 }
 
-/* A block of its own begins there, so it never was a node: what lies before
- * it is another's, unless that is all of a freed node without a payload. */
+/* Returns true if a payload is the start of a block, so that it never was a
+ * node's.  The words before it are another block's, unless they are all of a
+ * freed node without a payload. */
 static COLD bool
 is_plain_block (const void *payload, const SliceBlockInfo *own)
 {
@@ -160,7 +164,7 @@ is_plain_block (const void *payload, const SliceBlockInfo *own)
          && !(header_is_readable (node) && node_is_dead (node));
 }
 
-/* A pointer failed a test: finds out what it is and reports that. */
+/* Finds out what a pointer that failed a test is, and reports that. */
 static COLD _Noreturn void
 report_examined (const void *payload, const char *operation)
 {
@@ -172,7 +176,8 @@ report_examined (const void *payload, const char *operation)
   abort_if_null (payload, operation);
   slice_block_info (node, &info);
   slice_block_info (payload, &own);
-  /* At the start of a block that has a smaller header, or none. */
+  /* The pointer is at the start of a block that has a smaller header or
+   * none. */
   if (own.kind == SLICE_BLOCK_INTERIOR && own.start != info.start)
     info = own;
   else if (!large && is_plain_block (payload, &own))
@@ -192,9 +197,10 @@ report_examined (const void *payload, const char *operation)
   report_node (payload, operation, &info);
 }
 
-/* Does a block begin where the node's block would?  For nodes that seem to be
- * roots or dying.  Words in a payload can look like either: a list's tail
- * pointer that points to the first element behind it, or a single word 2. */
+/* Returns true if a block begins where the node's block would.  For nodes that
+ * seem to be roots or dying.  Words in a payload can look like either: a
+ * list's tail pointer that points to the first element behind it, or a single
+ * word 2. */
 static bool
 is_at_block (const Node *node)
 {
@@ -293,15 +299,15 @@ sli_context_held_bytes (const void *payload)
 CONTEXT_TEXT size_t
 sli_context_payload_bytes (const void *payload)
 {
-  size_t room = sli_context_room_bytes (payload);
+  size_t usable = sli_context_usable_bytes (payload);
 
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0)
-             ? room - sli_slack_check (payload, "a node's size")
-             : room;
+             ? usable - sli_slack_check (payload, "a node's size")
+             : usable;
 }
 
 CONTEXT_TEXT size_t
-sli_context_room_bytes (const void *payload)
+sli_context_usable_bytes (const void *payload)
 {
   const Node *node = node_of (payload);
 

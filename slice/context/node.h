@@ -1,7 +1,7 @@
-/* node.h - the node of a context: its layout and how to reach it
+/* node.h - the node of a context: its layout, and functions that find it
  *
- * Layer: context: a client of slice.h like any program, with the messages
- * of the base layer.  No locks: a tree belongs to one thread at a time.
+ * Layer: context.  It uses slice.h like any program, and the messages of the
+ * base layer.  No locks: a tree belongs to one thread at a time.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -64,12 +64,12 @@ enum
   NODE_FLAGS = 15
 };
 
-/* The parent word of a node that was freed: all flags and no address, which no
- * live node has.  Allocation and free test the flags in any case, so the test
- * for a freed node costs nothing.  A freed chunk keeps the word until it is
- * written to, so a second free recognises it. */
+/* The parent word of a freed node: all flags and no address, as in no live
+ * node.  Allocation and free test the flags anyway, so the test for a freed
+ * node costs nothing.  A freed chunk keeps the word until it is written to, so
+ * a second free recognises it. */
 #define NODE_DEAD ((uintptr_t) NODE_FLAGS)
-/* The pprev of one that is being destroyed. */
+/* The pprev of a node that is being destroyed. */
 #define NODE_DYING ((void **) (uintptr_t) 2)
 
 _Static_assert (RALLOC_UNUSUAL_V1 == (NODE_EXT | NODE_LIMITED),
@@ -84,10 +84,10 @@ node_is_dead (const Node *node)
 enum
 {
   NODE_ALIGN = 16,
-  /* Chunks of 16-byte multiples are 16-aligned, and a payload of the largest
-   * slice is what a slice holds less the header. */
+  /* Chunks of 16-byte multiples are 16-aligned.  The largest payload of a
+   * slice is the largest slice without the header. */
   NODE_SMALL_MAX = SLICE_SIZE_MAX - (int) sizeof (Node),
-  LAST_STEP_BYTES = 128 /* from the last class but one to the last */
+  LAST_STEP_BYTES = 128 /* between the last two classes */
 };
 
 _Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
@@ -109,8 +109,8 @@ typedef struct
 
 _Static_assert (sizeof (LargePrefix) == 16, "headers stay aligned");
 
-/* What few nodes have: a destructor, a name, a limit, references, many
- * children that had to be moved, debugging data. */
+/* A record for what few nodes have: a destructor, a name, a limit, references,
+ * many children that had to be moved, debugging data. */
 typedef struct Extension Extension;
 typedef struct Reference Reference;
 typedef struct Limit Limit;
@@ -121,7 +121,7 @@ typedef enum
   EXT_GC,        /* the payload is a RallocGc */
   EXT_REFERENCE, /* the payload is a Reference */
   EXT_ENDED,     /* the payload was an arena */
-  EXT_OWNED      /* the first of N_OWNED kinds of arenas: see owned.h */
+  EXT_OWNED      /* first of N_OWNED kinds of arenas: see owned.h */
 } ExtensionKind;
 
 struct Extension
@@ -130,7 +130,7 @@ struct Extension
    * children with NODE_INDIRECT keep flags in the low bits of the record's
    * address. */
   _Alignas (NODE_ALIGN) void *child;
-  void *owner;                   /* the node's payload, as it moves */
+  void *owner;                   /* the node's payload, updated if it moves */
   void (*destructor) (void *);
   bool (*refuses) (void *);
   const char *name;
@@ -142,7 +142,8 @@ struct Extension
   uint8_t kind;                  /* ExtensionKind */
   bool asked;                    /* the refusing destructor is running */
   bool tracked;                  /* on the list of roots */
-  bool stays;                    /* where ralloc_free_children() frees others */
+  bool stays;                    /* kept where ralloc_free_children() frees
+                                    others */
   union
   {
     struct
@@ -153,10 +154,10 @@ struct Extension
     struct                       /* of a node with a parent, in a search for */
     {                            /* holders that survive */
       Extension *next;
-      Extension *from;           /* what it may save */
+      Extension *from;           /* the record that it may save */
     } search;
   };
-  uintptr_t search_serial;       /* what the last search found of it: see
+  uintptr_t search_serial;       /* the result of the last search: see
                                     ralloc/ralloc-free-search.c */
 };
 
@@ -165,10 +166,11 @@ struct Extension
 enum
 {
   MODE_TRAILING_HEADER = 1, /* header behind the payload */
-  MODE_DEBUG = 2,           /* two threads at a node, places */
+  MODE_DEBUG = 2,           /* finds two threads at a node; notes file and
+                               line */
   MODE_ROOTS = 4,           /* keep a list of roots */
-  MODE_BULK = 8, /* blocks are checked or surrounded by canaries: freed by
-                    slice_free_bulk() only */
+  MODE_BULK = 8, /* blocks are checked or have canaries: only slice_free_bulk()
+                    frees them */
   MODE_TRACED = 16, /* hooks see every node; objects of linear and gc contexts
                        are nodes, too */
   MODE_SLACK = 32   /* bytes behind a payload are checked: see slack.c */
@@ -178,8 +180,8 @@ enum
  * that code compares it in memory, without the global offset table.) */
 extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
 
-/* The largest block that certainly lies in the slabs.  Where canaries and red
- * zones need room in a chunk, the blocks of the last class are mallocs. */
+/* The largest block that is certainly in a slab.  If canaries and red zones
+ * take bytes of a chunk, the blocks of the last class are mallocs. */
 static inline size_t
 slab_block_max (void)
 {
@@ -188,18 +190,19 @@ slab_block_max (void)
              : SLICE_SIZE_MAX;
 }
 
-/* Decides the mode.  False: no memory to find out.  Cheap when decided. */
+/* Decides the mode, once; cheap afterwards.  False: there is no memory to find
+ * out. */
 bool sli_context_init (void);
 
 /* --- from payload to header ---------------------------------------------- */
 
 Node *sli_context_trailing_header (const void *payload);
 
-/* For code that has tested that the header comes first. */
+/* The header of a payload, for code that has tested that it comes first. */
 static inline Node *
 head_of (const void *payload)
 {
-  /* (In integers: callers may compute this of NULL before they test it.) */
+  /* Computed in integers, since callers may pass NULL before they test it. */
   return (Node *) ((uintptr_t) payload - sizeof (Node));
 }
 
@@ -242,7 +245,7 @@ node_parent (const Node *node)
   return parent;
 }
 
-/* A root's next is the root itself: the word that its pprev points to. */
+/* The next sibling, or NULL.  A root's next word points to the root itself. */
 static inline void *
 node_next (const Node *node, const void *payload)
 {
@@ -256,23 +259,23 @@ node_set_parent (Node *node, const void *parent)
       = (uintptr_t) parent | (node->parent & (NODE_FLAGS & ~NODE_INDIRECT));
 }
 
-/* May a word be read, because it lies in the slabs or where they will be? */
+/* Returns true if a word can be read because it is in a region. */
 static inline bool
 is_in_slabs (const void *address)
 {
   return LIKELY (extent_cache_has (address)) || slice_is_ours (address);
 }
 
-/* Does slice_is_ours() certainly return the same for both? */
+/* Returns true if slice_is_ours() certainly returns the same for both. */
 static inline bool
 is_same_window (const void *a, const void *b)
 {
   return LIKELY (((uintptr_t) a ^ (uintptr_t) b) < SLICE_OURS_BYTES);
 }
 
-/* Does the word that points to a node lie in the slabs, where it may be read,
- * and does it point back?  False for a dying node and for one whose neighbour
- * is large: these are for sli_context_check(). */
+/* Returns true if the word that points to a node is in a region, where it can
+ * be read, and points back.  False for a dying node and for one whose
+ * neighbour is large: sli_context_check() handles these. */
 CONTEXT_TEXT static inline bool
 node_is_linked (const Node *node, const void *payload)
 {
@@ -285,24 +288,25 @@ node_is_linked (const Node *node, const void *payload)
          && LIKELY (*place == payload);
 }
 
-/* --- finding out what a pointer is (node.c) ------------------------------ */
+/* --- checks of pointers (node.c) ----------------------------------------- */
 
-/* The header of a live or dying node; anything else ends the program.  The
- * address is checked before the header is read.  `operation' is the function
+/* The header of a live or dying node; any other pointer ends the program.
+ * Checks the address before it reads the header.  `operation' is the function
  * that the user called. */
 Node *sli_context_check (const void *payload, const char *operation);
 _Noreturn void sli_context_damaged (const void *payload,
                                     const char *operation);
 
-/* Bytes of a node's block, whatever it is (with the buffers of a linear
- * context); the same with the slabs of a gc context; bytes of the payload. */
+/* The bytes of a node's block, with the buffers of a linear context; the same
+ * with the slabs of a gc context; the bytes of the payload. */
 size_t sli_context_block_bytes (const void *payload);
 size_t sli_context_held_bytes (const void *payload);
 size_t sli_context_payload_bytes (const void *payload);
-/* The same with the slack, if that is marked. */
-size_t sli_context_room_bytes (const void *payload);
+/* The bytes of the payload with the slack, if that is marked. */
+size_t sli_context_usable_bytes (const void *payload);
 
-/* Is `ancestor' ptr or above it?  Both are known to be nodes. */
+/* Returns true if `ancestor' is ptr or above it.  Both are known to be
+ * nodes. */
 bool sli_context_is_ancestor (const void *ancestor, const void *ptr);
 
 /* The next node in a walk over top's subtree: children before siblings;
@@ -311,9 +315,9 @@ void *sli_context_walk (const void *top, const void *payload);
 
 /* --- invariants (node-valid.c) ------------------------------------------- */
 
-/* A live or dying node, its links and those of its neighbours, its kind, its
- * record and its flags; all of that below a node, with the sum of its limit.
- * For assert_slow (). */
+/* Returns true if a live or dying node is valid: its links and those of its
+ * neighbours, its kind, record and flags; or all of a tree, with the sum of
+ * its limit.  For assert_slow(). */
 bool sli_context_node_is_right (const void *payload);
 bool sli_context_tree_is_right (const void *top);
 
@@ -327,7 +331,7 @@ node_make_root (Node *node, void *payload)
 }
 
 /* Puts a node in front of a parent's children; NULL makes it a root.  The
- * parent word's flags stay; it is up to the caller that LIMITED is right. */
+ * parent word keeps its flags; the caller sets NODE_LIMITED. */
 CONTEXT_TEXT static inline void
 node_link (void *parent, Node *node, void *payload)
 {
@@ -347,7 +351,7 @@ node_link (void *parent, Node *node, void *payload)
   *slot = payload;
 }
 
-/* Takes a live node out of its list; its pprev has been checked.  `is_head':
+/* Removes a live node from its list; its pprev has been checked.  `is_head':
  * the caller knows that headers come first. */
 static inline __attribute__ ((always_inline)) void
 node_unlink_linked (Node *node, void *payload, const char *operation,
@@ -365,7 +369,7 @@ node_unlink_linked (Node *node, void *payload, const char *operation,
   *node->pprev = next;
 }
 
-/* The same, both neighbours checked. */
+/* The same, but checks both neighbours. */
 CONTEXT_TEXT static inline void
 node_unlink (Node *node, void *payload, const char *operation)
 {
@@ -386,8 +390,8 @@ node_product (size_t a, size_t b, size_t *bytes)
   return false;
 }
 
-/* The block of a small payload of a plain node: the full size of a class, so
- * that its size, its class and its room are one number. */
+/* The block size of a plain node with a small payload: the full size of a
+ * class, so that its size also tells its class and its usable bytes. */
 static inline size_t
 node_total (size_t size)
 {
@@ -400,16 +404,16 @@ node_total (size_t size)
   return total;
 }
 
-/* A larger size leaves no room for a header, or is more than an object may
+/* A larger size overflows with a header, or is more than an object may
  * have. */
 #define SIZE_LIMIT ((size_t) PTRDIFF_MAX - 4096)
 
-/* A node that is not linked yet: parent word (flags only) and child set.
- * Any size, any mode.  NULL with errno ENOMEM. */
+/* Allocates a node of any size in any mode, not linked; sets parent (flags
+ * only) and child.  NULL with errno ENOMEM. */
 void *sli_context_new (size_t size, bool zero);
-/* Frees the block of a node; its extension was freed before. */
+/* Frees the block of a node whose extension is freed already. */
 void sli_context_release (void *payload);
-/* Allocation out of the fast path: roots, large, modes, limits. */
+/* The slow path of allocation: roots, large nodes, modes, limits. */
 void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero);
 
 /* Resizes ptr to `size' bytes, or to `wanted' if it has to move.  NULL: no
@@ -422,8 +426,8 @@ void sli_context_steal (void *new_ctx, Node *node, void *ptr,
 
 /* --- walks that free (ralloc-free.c, ralloc-free-suspend.c) -------------- */
 
-/* The number of walks, of all threads, that are suspended in user code.  Only
- * if there are any does a call look for those of its own thread. */
+/* The number of walks, of all threads, that are suspended in user code.  A
+ * call looks for those of its own thread only if there are any. */
 extern unsigned sli_context_n_suspended
     __attribute__ ((visibility ("hidden")));
 
@@ -433,18 +437,20 @@ context_has_suspended (void)
   return UNLIKELY (LOAD (&sli_context_n_suspended) != 0);
 }
 
-/* User code has resized a node, which moved. */
+/* Called when user code has resized a node, which moved. */
 void sli_context_walks_moved (void *old, void *payload);
-/* User code has given nodes another parent. */
+/* Called when user code has given nodes another parent. */
 void sli_context_walks_stolen (void);
-/* User code gives a node another parent (or `to' is NULL), a holder or a
- * refusing destructor: what walks know of nodes that go may end. */
+/* Called when user code gives a node a holder, a refusing destructor or
+ * another parent, which may be NULL.  Walks then forget what this may
+ * change. */
 void sli_context_walks_touched (const void *payload, const void *to);
-/* A record is freed that a search which waits may have met. */
+/* Called when a record is freed that a waiting search may have met. */
 void sli_context_searches_leave (const Extension *extension);
-/* A node that was to stay among those that are freed is no more there. */
+/* Called when a node that was to stay among freed siblings has left. */
 void sli_context_walks_left (Extension *extension);
-/* The dying trees below a node: the bytes that they hold, and their flags. */
+/* The bytes of the dying trees below a node; sets NODE_LIMITED in their
+ * nodes. */
 size_t sli_context_walks_bytes (const void *top);
 void sli_context_walks_set_flags (const void *top);
 
@@ -463,10 +469,10 @@ enum
 
 /* Marks the bytes behind `size': at least 1, at most SLACK_BYTES_MAX. */
 void sli_slack_write (void *payload, size_t size);
-/* Their number; ends the program if they were written to. */
+/* The number of these bytes; ends the program if they were written to. */
 size_t sli_slack_check (const void *payload, const char *operation);
 
-/* What a payload needs of a block. */
+/* The bytes of a block that a payload needs. */
 static inline size_t
 slack_add (size_t size)
 {
@@ -481,17 +487,18 @@ size_t sli_trailing_payload_bytes (const void *payload);
 
 /* --- other files of this layer ------------------------------------------- */
 
-/* The node's extension, made if there is none.  NULL with errno ENOMEM. */
+/* The node's extension; makes one if there is none.  NULL with errno
+ * ENOMEM. */
 Extension *sli_context_extend (void *payload);
-/* Takes the extension off a node and frees it. */
+/* Removes and frees the extension of a node. */
 void sli_context_unextend (Node *node);
-/* The function that runs before a node is freed: first the program's, then the
- * library's.  It is not returned again.  NULL: none, or both were. */
+/* Takes the next function to run before a node is freed: first the program's,
+ * then the library's.  NULL: there is none left. */
 void (*sli_context_take_destructor (Extension *extension)) (void *);
 
 /* linear.c: frees buffers and block. */
 void sli_context_linear_release (Node *node);
-/* Extends an object in place if it was allocated last and there is room. */
+/* Extends an object in place if it was allocated last and still fits. */
 bool sli_context_linear_extend (void *linear, char *object, size_t new_size);
 size_t sli_context_linear_bytes (const Node *node);
 size_t sli_context_linear_prefix_bytes (void);
@@ -499,11 +506,12 @@ void sli_gc_release (void *payload);       /* gc.c: slabs */
 size_t sli_gc_bytes (const void *payload);
 bool sli_gc_is_context (const void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
-/* The references to a node, oldest first: payloads of nodes.  NULL: none. */
+/* The references to a node, oldest first, as payloads of nodes.  NULL:
+ * none. */
 void *sli_reference_first (const Extension *extension);
 void *sli_reference_next (const void *reference);
 
-/* Is a node the reference that a context holds? */
+/* Returns true if a node is a reference. */
 static inline bool
 node_is_reference (const Node *node)
 {
@@ -514,25 +522,25 @@ node_is_reference (const Node *node)
 void sli_reference_target_moved (Extension *extension);
 void sli_reference_target_freed (Extension *extension);
 
-/* Limits above (and at) a context.  sli_limit_add() fails with errno ENOMEM
- * where one of them would be exceeded; sli_limit_force() never fails. */
+/* Add to and subtract from the limits at and above a context.  sli_limit_add()
+ * fails with errno ENOMEM if one of them would be exceeded; sli_limit_force()
+ * never fails. */
 bool sli_limit_add (const void *ctx, size_t bytes);
 void sli_limit_force (const void *ctx, size_t bytes);
 void sli_limit_subtract (const void *ctx, size_t bytes);
-bool sli_limit_has_room (const void *ctx, size_t bytes);
-bool sli_limit_move_has_room (const void *new_ctx, void *ptr);
+bool sli_limit_allows (const void *ctx, size_t bytes);
+bool sli_limit_allows_move (const void *new_ctx, void *ptr);
 void sli_limit_drop (Extension *extension);
-/* All below a node, and with it the trees that are being freed below it; or
- * only what the lists lead to. */
+/* The bytes of all nodes below a node, with the trees that are being freed
+ * there; or only of nodes that are on lists. */
 size_t sli_limit_subtree_bytes (const void *top);
 size_t sli_limit_listed_bytes (const void *top);
 void sli_limit_set_flags (void *top, bool limited);
 void sli_limit_set_listed_flags (void *top, bool limited);
 
 /* Formats a text of `length' bytes into a block of length + 1 bytes, which the
- * caller frees by slice_free1().  A text that may be made of the string that
- * it is written to is formatted here before that string moves.  NULL: no
- * memory. */
+ * caller frees by slice_free1().  For texts that may be made from the string
+ * that they are written to, before that string moves.  NULL: no memory. */
 char *sli_context_format (size_t length, const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (2, 0);
 
@@ -540,10 +548,10 @@ char *sli_context_format (size_t length, const char *fmt, va_list args)
 void sli_roots_add (void *payload);
 void sli_roots_remove (void *payload);
 
-/* With MODE_DEBUG: this thread is at work on a node's children until it leaves
- * with the word that it got here.  Ends the program if another thread is.  In
- * other modes, and for NULL, nothing; nor for an inner call of the thread that
- * is at work there already. */
+/* In MODE_DEBUG, notes that this thread works on a node's children until it
+ * leaves with the word that this returns.  Ends the program if another thread
+ * does.  No effect in other modes, for NULL, and in an inner call of the
+ * thread that is at work there already. */
 uintptr_t sli_context_enter (const void *payload, const char *operation);
 void sli_context_leave (const void *payload, uintptr_t word);
 
@@ -562,7 +570,7 @@ context_leave (const void *payload, uintptr_t word)
     sli_context_leave (payload, word);
 }
 
-/* The node is freed or moves. */
+/* Called when a node is freed or moves. */
 void sli_context_forget (const void *payload);
 void sli_roots_print (FILE *f, bool full);
 

@@ -1,7 +1,7 @@
-/* owned.h - nodes that the library uses itself
+/* owned.h - nodes that the library itself uses
  *
  * Layer: context.  For arenas that live in a context's tree: the node is the
- * arena's control block.  It is not resized, and has an end of its own beside
+ * arena's control block.  It can't be resized, and has an end function beside
  * the destructor that the program may set.
  * Design: section 8.7.
  *
@@ -22,9 +22,9 @@ typedef enum
 } OwnedKind;
 
 /* Makes a node one of that kind.  `end' is the same in each call for a kind.
- * It is called once when the node is freed: after its descendants and the
- * program's destructor, and before its memory goes.  False with errno ENOMEM:
- * the node is as it was. */
+ * It is called once, when the node is freed, after the descendants are freed
+ * and the program's destructor has run.  False with errno ENOMEM: the node is
+ * unchanged. */
 bool sli_context_own (void *payload, OwnedKind kind, void (*end) (void *));
 
 #endif

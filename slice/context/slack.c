@@ -2,10 +2,10 @@
  *
  * Layer: context.  No locks.
  *
- * Where contents are checked (hardened, debug) no payload fills its room: at
- * least one byte is left over, and the rest of the room is filled.  So the
- * exact size of a node is known, and a write past its end is found when the
- * node is freed or resized, or its size is read.
+ * Where contents are checked (hardened, debug), at least one byte is left
+ * behind each payload, and these bytes are filled.  So the exact size of a
+ * node is known, and a write past its end is found when the node is freed or
+ * resized, or its size is read.
  *
  *   +-------------+--------+-----+--------+-------------+
  *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |
@@ -41,7 +41,7 @@ has_slack (const Node *node)
 void
 sli_slack_write (void *payload, size_t size)
 {
-  size_t n = sli_context_room_bytes (payload) - size;
+  size_t n = sli_context_usable_bytes (payload) - size;
   unsigned char *slack = (unsigned char *) payload + size;
 
   memset (slack, SLACK_FILL, n - 1);
@@ -62,19 +62,19 @@ slack_is_whole (const unsigned char *slack, size_t n)
 size_t
 sli_slack_check (const void *payload, const char *operation)
 {
-  size_t room = sli_context_room_bytes (payload);
-  const unsigned char *end = (const unsigned char *) payload + room;
+  size_t usable = sli_context_usable_bytes (payload);
+  const unsigned char *end = (const unsigned char *) payload + usable;
   size_t n;
 
   if (!has_slack (head_of (payload)))
     return 0;
   n = (size_t) end[-1] - SLACK_COUNT + 1;
-  if (UNLIKELY (end[-1] < SLACK_COUNT || n > room
+  if (UNLIKELY (end[-1] < SLACK_COUNT || n > usable
                 || !slack_is_whole (end - n, n)))
     sli_diag_abort (
         ERROR_NODE_OVERRUN,
-        "bytes behind a node's payload were written: %s (%p), room "
+        "bytes behind a node's payload were written: %s (%p), space "
         "for %zu bytes",
-        operation, payload, room - 1);
+        operation, payload, usable - 1);
   return n;
 }

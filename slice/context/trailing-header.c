@@ -1,8 +1,8 @@
 /* trailing-header.c - nodes whose header follows the payload
  *
- * Layer: context.  Where every slice is a malloc (valgrind, the sanitizers,
- * the option always-malloc), a node is laid out so that the tool sees what it
- * would see of a plain malloc:
+ * Layer: context.  If every slice is a malloc (valgrind, the sanitizers, the
+ * option always-malloc), the layout of a node shows the tool the same as a
+ * plain malloc:
  *
  *   malloc's block
  *   |
@@ -13,12 +13,12 @@
  *
  * bytes  the payload's size as the caller requested it.
  *
- * The header is found by malloc_usable_size(), which memcheck, helgrind and
- * the sanitizers answer exactly, and the C library always in the same way.
+ * malloc_usable_size() leads to the header.  Under memcheck, helgrind and the
+ * sanitizers it is exact, and the C library always returns the same for a
+ * block.
  *
- * This file decides the layout and port/annotate.c talks to the tools.  What
- * the pool's blocks and an arena's objects are to a tool does not matter
- * here: see port/annotate.h, which names all three.
+ * This file decides the layout; port/annotate.c talks to the tools.  For the
+ * pool's blocks and the objects of arenas see port/annotate.h.
  * Design: chapter 7.  Source: valgrind manual 3.1 and 4.7.
  *
  * SPDX-License-Identifier: MIT

@@ -56,24 +56,24 @@ guard_word (const void *block, uint64_t value)
 }
 
 void
-sli_guard_write (void *block, size_t size, size_t room)
+sli_guard_write (void *block, size_t size, size_t usable)
 {
   uint64_t canary = guard_word (block, size);
   uint64_t word = guard_word (block, ~(uint64_t) size);
 
   memcpy ((char *) block + size, &canary, sizeof canary);
-  memcpy ((char *) block + room - CANARY_BYTES, &word, sizeof word);
+  memcpy ((char *) block + usable - CANARY_BYTES, &word, sizeof word);
 }
 
 size_t
-sli_guard_check (const void *block, size_t room, const char *operation)
+sli_guard_check (const void *block, size_t usable, const char *operation)
 {
   uint64_t word, canary;
   size_t size;
 
-  memcpy (&word, (const char *) block + room - CANARY_BYTES, sizeof word);
+  memcpy (&word, (const char *) block + usable - CANARY_BYTES, sizeof word);
   size = (size_t) ~(word - guard_word (block, 0));
-  if (UNLIKELY (size > room - GUARD_BYTES))
+  if (UNLIKELY (size > usable - GUARD_BYTES))
     report_overrun (block, 0, operation);
   memcpy (&canary, (const char *) block + size, sizeof canary);
   if (UNLIKELY (canary != guard_word (block, size)))

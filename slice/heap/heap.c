@@ -196,16 +196,16 @@ large_attempt (size_t size, size_t alignment, bool *is_zero)
 static void *
 large_alloc (size_t size, size_t alignment, bool *is_zero)
 {
-  size_t room = size + sli_guard_bytes ();
+  size_t needed = size + sli_guard_bytes ();
   void *block;
 
   if (size > PTRDIFF_MAX - sli_guard_bytes ())
     return NULL;
-  block = large_attempt (room, alignment, is_zero);
+  block = large_attempt (needed, alignment, is_zero);
   if (UNLIKELY (block == NULL))
     {
       slice_heap_trim ();
-      block = large_attempt (room, alignment, is_zero);
+      block = large_attempt (needed, alignment, is_zero);
     }
   return block;
 }
@@ -232,7 +232,7 @@ sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
       size = max_size (size, 1);
       block = large_alloc (size, alignment, &is_zero);
       if (block != NULL && sli_guard_bytes () != 0)
-        sli_guard_write (block, size, sli_heap_large_room (block));
+        sli_guard_write (block, size, sli_heap_large_usable (block));
     }
   if (UNLIKELY (block == NULL))
     {
@@ -289,9 +289,10 @@ slice_heap_alloc_aligned (size_t alignment, size_t size)
 
 /* --- freeing ------------------------------------------------------------- */
 
-/* The room of a larger block, checked to live; 0: it is none of ours. */
+/* The usable bytes of a larger block, after a check that it is live; 0: it is
+ * no block of ours. */
 static size_t
-larger_room (const void *block, const char *operation)
+larger_usable (const void *block, const char *operation)
 {
   HeapRun *run = NULL;
   const char *start = heap_run_of (block, &run);
@@ -309,9 +310,9 @@ larger_room (const void *block, const char *operation)
 }
 
 size_t
-sli_heap_large_room (const void *block)
+sli_heap_large_usable (const void *block)
 {
-  return larger_room (block, heap.next->free_name);
+  return larger_usable (block, heap.next->free_name);
 }
 
 /* What no slab holds. */
@@ -335,10 +336,10 @@ free_other (void *block, const char *operation)
     }
   if (sli_guard_bytes () != 0)
     {
-      size_t room = larger_room (block, operation);
+      size_t usable = larger_usable (block, operation);
 
-      if (room != 0)
-        sli_guard_check (block, room, operation);
+      if (usable != 0)
+        sli_guard_check (block, usable, operation);
     }
   start = heap_run_of (block, &run);
   if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
@@ -420,7 +421,7 @@ sli_heap_block_bytes (const void *block, const char *operation, const void *site
                                     operation, site);
       return bytes;
     }
-  bytes = larger_room (block, operation);
+  bytes = larger_usable (block, operation);
   if (bytes != 0 && sli_guard_bytes () != 0)
     return sli_guard_check (block, bytes, operation);
   return bytes;

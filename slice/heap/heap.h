@@ -91,8 +91,8 @@ void sli_heap_free_as (void *block, const char *operation, const void *site);
  * does not live, where that is known. */
 size_t sli_heap_block_bytes (const void *block, const char *operation,
                              const void *site);
-/* The room of a larger block that lives. */
-size_t sli_heap_large_room (const void *block);
+/* The usable bytes of a larger block that is live. */
+size_t sli_heap_large_usable (const void *block);
 /* What is in none of our memory: in the checking modes no block. */
 void sli_heap_check_foreign (const void *block, const char *operation);
 /* Ends the program: the block is not live. */
@@ -156,9 +156,9 @@ Lock *sli_mapped_lock (void);
  * behind it is checked. */
 void sli_guard_init (void);
 size_t sli_guard_bytes (void);
-void sli_guard_write (void *block, size_t size, size_t room);
+void sli_guard_write (void *block, size_t size, size_t usable);
 /* The size of a block; ends the program if it was written to behind it. */
-size_t sli_guard_check (const void *block, size_t room,
+size_t sli_guard_check (const void *block, size_t usable,
                         const char *operation);
 
 #endif

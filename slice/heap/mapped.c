@@ -105,7 +105,7 @@ table_find (const void *start)
 }
 
 static bool
-table_make_room (void)
+table_reserve (void)
 {
   size_t n_new = max_size (SLOTS_INITIAL, mapped.n_slots * 2);
   Mapping *slots;
@@ -130,11 +130,11 @@ table_make_room (void)
 static bool
 table_add (char *start, size_t bytes)
 {
-  bool has_room;
+  bool is_reserved;
 
   sli_lock (&mapped.lock);
-  has_room = table_make_room ();
-  if (has_room)
+  is_reserved = table_reserve ();
+  if (is_reserved)
     {
       *slot_find (mapped.slots, mapped.n_slots, start)
           = (Mapping){ start, bytes };
@@ -142,11 +142,11 @@ table_add (char *start, size_t bytes)
       mapped.bytes += bytes;
     }
   sli_unlock (&mapped.lock);
-  return has_room;
+  return is_reserved;
 }
 
-/* Moves slots back to where the empty one made room (Knuth, volume 3, section
- * 6.4, algorithm R). */
+/* Moves slots back into the empty one (Knuth, volume 3, section 6.4, algorithm
+ * R). */
 static void
 table_close_gap (size_t gap)
 {
@@ -231,7 +231,7 @@ kept_surplus (uint64_t max_age_msec, Mapping surplus[KEPT_MAX])
   return n;
 }
 
-/* Keeps a freed block, if there is room. */
+/* Keeps a freed block, if the cache has a free place. */
 static bool
 kept_add (Mapping mapping)
 {
@@ -370,7 +370,7 @@ sli_mapped_resize (void *block, size_t size)
   moved = sli_os_remap (block, mapping.bytes, bytes);
   if (moved != NULL)
     mapping = (Mapping){ moved, bytes };
-  /* There was room for the block a moment ago.  If others have taken it and
+  /* A moment ago there was a slot for the block.  If others have taken it and
    * there is no memory for more, the program must not lose the block. */
   while (!table_add (mapping.start, mapping.bytes))
     sli_os_sleep_msec (1);

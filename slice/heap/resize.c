@@ -33,20 +33,21 @@ is_good_fit (size_t size, size_t bytes)
 static void *
 resize_larger (void *block, size_t size)
 {
-  size_t room = size + sli_guard_bytes ();
+  size_t needed = size + sli_guard_bytes ();
   HeapRun *run = NULL;
   char *start = heap_run_of (block, &run);
   void *moved = NULL;
 
   if (start != NULL && run->state == SLAB_HEAP_MEDIUM)
-    moved = is_good_fit (room, sli_medium_bytes (run)) ? block : NULL;
+    moved = is_good_fit (needed, sli_medium_bytes (run)) ? block : NULL;
   else if (start != NULL)
-    moved = room > MEDIUM_BYTES_MAX && sli_run_resize (start, room) ? block
-                                                                   : NULL;
-  else if (room > sli_run_bytes_max () / 2)
-    moved = sli_mapped_resize (block, room);
+    moved = needed > MEDIUM_BYTES_MAX && sli_run_resize (start, needed)
+                ? block
+                : NULL;
+  else if (needed > sli_run_bytes_max () / 2)
+    moved = sli_mapped_resize (block, needed);
   if (moved != NULL && sli_guard_bytes () != 0)
-    sli_guard_write (moved, size, sli_heap_large_room (moved));
+    sli_guard_write (moved, size, sli_heap_large_usable (moved));
   return moved;
 }
 

@@ -46,8 +46,8 @@ print (int fd, const char *format, ...)
 #define U(x) ((unsigned long long) (x))
 #define KB(bytes) (U (bytes) / 1024)
 
-/* The statistics, in a mapping: they are as large as the smallest stack that a
- * thread may have.  NULL: no memory. */
+/* Gets the statistics into a mapping, since they are as large as the smallest
+ * stack of a thread.  NULL: no memory. */
 static SliceStats *
 stats_new (int fd, bool *has_blocks)
 {
@@ -68,7 +68,7 @@ stats_free (SliceStats *stats)
 
 /* --- the table ----------------------------------------------------------- */
 
-/* A number and what it counts: the word, and an s unless it is one. */
+/* A number and the word for what it counts, with an s unless it is 1. */
 #define N(n, word) U (n), (n) == 1 ? word : word "s"
 
 static void

@@ -20,10 +20,10 @@
 
 enum
 {
-  SITES_SHOWN = 20 /* the largest; of the others only the number is shown */
+  SITES_SHOWN = 20 /* the largest; the others are only counted */
 };
 
-/* The live blocks that one call in the program has allocated. */
+/* The live blocks that one call of the program has allocated. */
 typedef struct
 {
   const void *address; /* of the call; NULL: a free slot */
@@ -64,7 +64,7 @@ add_block (const void *block, size_t size, const void *site, void *data)
   leaks->all.bytes += size;
 }
 
-/* The largest that was not shown yet; NULL: all were. */
+/* The largest site that was not shown; NULL: all were. */
 static Site *
 next_largest (const Leaks *leaks)
 {
@@ -131,8 +131,8 @@ find_leaks (void)
   sli_os_unmap (leaks.sites, leaks.n_slots * sizeof (Site));
 }
 
-/* Returns true if no other thread can be writing to a block just now, or was
- * when this process was forked. */
+/* Returns true if no other thread can be writing to a block now, or could when
+ * this process was forked. */
 static bool
 is_alone (void)
 {

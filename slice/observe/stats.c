@@ -1,4 +1,4 @@
-/* stats.c - a snapshot of what the layers count
+/* stats.c - a snapshot of the layers' counts
  *
  * Layer: observe.  Reads the layers through their getters; takes their locks
  * one at a time.  Design: chapter 10.
@@ -88,7 +88,7 @@ class_add_magazines (SliceClassStats *stats, const MagazineCounts *counts)
 }
 
 /* Live blocks are the chunks that are out of their slabs and not cached.  The
- * counts are not of one moment, so a difference may be below 0. */
+ * counts are not taken at one moment, so a difference may be below 0. */
 static void
 stats_sum_up (SliceStats *stats)
 {

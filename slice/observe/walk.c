@@ -1,8 +1,8 @@
 /* walk.c - slice_walk() and slice_validate()
  *
  * Layer: observe.  Reads the layers through their getters, which take their
- * locks one at a time.  What they show is noted in a mapping: so the walk
- * allocates no block, and calls the program with no lock held.
+ * locks one at a time.  Notes what they show in a mapping, so that the walk
+ * allocates no block and calls the program with no lock held.
  * Design: chapter 10.
  *
  * SPDX-License-Identifier: MIT
@@ -33,13 +33,13 @@ typedef struct
 {
   Note *notes; /* NULL: they are only counted */
   size_t n;
-  size_t room; /* for so many; those beyond are lost */
+  size_t capacity; /* notes beyond it are dropped */
 } Notes;
 
 static void
 note (Notes *notes, void *address, unsigned class_index)
 {
-  if (notes->notes != NULL && notes->n < notes->room)
+  if (notes->notes != NULL && notes->n < notes->capacity)
     notes->notes[notes->n] = (Note){ address, class_index };
   notes->n++;
 }
@@ -72,28 +72,29 @@ list_cached (Notes *notes)
   sli_magazine_each (note_rounds, notes);
 }
 
-/* Lists twice, to count and to note; false if there is no memory. */
+/* Lists twice, first to count and then to note; false if there is no
+ * memory. */
 static bool
 notes_add (Notes *notes, void (*list) (Notes *notes))
 {
   *notes = (Notes){ NULL, 0, 0 };
   list (notes);
-  notes->room = notes->n + 1;
+  notes->capacity = notes->n + 1;
   notes->n = 0;
-  notes->notes = sli_os_map (notes->room * sizeof notes->notes[0],
+  notes->notes = sli_os_map (notes->capacity * sizeof notes->notes[0],
                              sli_os_page_bytes ());
   if (notes->notes == NULL)
     return false;
   list (notes);
-  if (notes->n > notes->room) /* other threads were at work meanwhile */
-    notes->n = notes->room;
+  if (notes->n > notes->capacity) /* other threads were at work */
+    notes->n = notes->capacity;
   return true;
 }
 
 static void
 notes_free (Notes *notes)
 {
-  sli_os_unmap (notes->notes, notes->room * sizeof notes->notes[0]);
+  sli_os_unmap (notes->notes, notes->capacity * sizeof notes->notes[0]);
 }
 
 /* --- the walk ------------------------------------------------------------ */
@@ -197,8 +198,8 @@ invariant_text (const char *id)
   return id;
 }
 
-/* Heap sort by address, because it needs no memory, no recursion, and never
- * quadratic time. */
+/* Heap sort by address: it needs no memory, no recursion and never quadratic
+ * time. */
 static void
 notes_sift (Note *notes, size_t at, size_t n)
 {
@@ -230,7 +231,7 @@ notes_sort (Notes *notes)
     }
 }
 
-/* The id of X1 or X2 if it does not hold, and where; or NULL. */
+/* X1 or X2 if it does not hold, and where; or NULL. */
 static const char *
 check_cached (const void **where)
 {

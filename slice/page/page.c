@@ -31,7 +31,7 @@ enum
   /* A search for a free run examines at most this many regions of a ring. */
   FIT_PROBES_MAX = 8,
   /* Idle regions that keep their memory for the working set: 64 (128 MiB,
-   * design chapter 11), or an eighth of the most that were ever in use. More
+   * design chapter 11), or an eighth of the most that were ever in use.  More
    * than that are purged at once. */
   IDLE_REGIONS_KEPT = 64,
   IDLE_REGIONS_SHARE = 8

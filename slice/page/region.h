@@ -132,7 +132,7 @@ region_tag_of (const void *chunk)
 
 /* The run that has an address, and its record; NULL if there is none.  Takes
  * no lock: exact if the caller knows that the run is in use, otherwise a
- * guess. Never faults while the region is mapped. */
+ * guess.  Never faults while the region is mapped. */
 static ALWAYS_INLINE void *
 region_run_of (const void *address, void **record)
 {

@@ -74,14 +74,14 @@ sli_os_wake_word (const uint32_t *word UNUSED)
 #ifdef __linux__
 /* Reads a small file; 0 if it can't. */
 static size_t
-read_text (const char *path, char *to, size_t room)
+read_text (const char *path, char *to, size_t to_bytes)
 {
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   ssize_t length;
 
   if (fd < 0)
     return 0;
-  length = read (fd, to, room - 1);
+  length = read (fd, to, to_bytes - 1);
   close (fd);
   if (length < 0)
     length = 0;

@@ -93,15 +93,15 @@ module_find (uintptr_t address UNUSED, Module *module UNUSED)
 
 /* The name of the program's file. */
 static size_t
-program_name (char *name, size_t room)
+program_name (char *name, size_t name_bytes)
 {
-  ssize_t length = readlink ("/proc/self/exe", name, room);
+  ssize_t length = readlink ("/proc/self/exe", name, name_bytes);
 
   return length > 0 ? (size_t) length : 0;
 }
 
 bool
-sli_os_module_of (const void *address, char *name, size_t room,
+sli_os_module_of (const void *address, char *name, size_t name_bytes,
                   uintptr_t *offset)
 {
   Module module;
@@ -112,10 +112,10 @@ sli_os_module_of (const void *address, char *name, size_t room,
   *offset = (uintptr_t) address - module.base;
   length = strlen (module.name);
   if (length == 0)
-    length = program_name (name, room);
-  else if (length < room)
+    length = program_name (name, name_bytes);
+  else if (length < name_bytes)
     memcpy (name, module.name, length);
-  name[length < room ? length : 0] = '\0';
+  name[length < name_bytes ? length : 0] = '\0';
   return name[0] != '\0';
 }
 

@@ -108,7 +108,7 @@ bool sli_os_barrier_all_threads (void);
 /* The file that an address of code was loaded from ("" if its name does not
  * fit), and the offset in that file for addr2line.  False: unknown.  Allocates
  * nothing. */
-bool sli_os_module_of (const void *address, char *name, size_t room,
+bool sli_os_module_of (const void *address, char *name, size_t name_bytes,
                        uintptr_t *offset);
 /* Returns a return address; but if it is in our code, that of the program's
  * call which led there.  Then it is slow: it walks up the stack, which may

@@ -116,7 +116,7 @@ word_free_locked (const ChunkRef *ref, unsigned word, uint64_t bits, bool *ok)
   return is_retired;
 }
 
-/* Adds bits to a word if it is still *old; else stores its value in *old. May
+/* Adds bits to a word if it is still *old; else stores its value in *old.  May
  * fail spuriously. */
 static inline bool
 word_exchange (uint64_t *word, uint64_t *old, uint64_t bits)
@@ -261,7 +261,7 @@ descending_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
 }
 
 /* Returns true if two chunks of a class may be in one word, by their
- * addresses. Chunks that are freed in random order rarely are. */
+ * addresses.  Chunks that are freed in random order rarely are. */
 static inline bool
 may_share_word (const void *chunk, const void *other, unsigned class_index)
 {

@@ -25,7 +25,7 @@ grow_require (const SliceLinear *linear)
 }
 
 /* Each character takes the slow path under a tool, and while an object of no
- * bytes grows in an arena that has no block. */
+ * bytes grows in an arena that has no block.  */
 static void
 grow_set_end (Bump *bump)
 {
@@ -59,18 +59,18 @@ grow_size (const SliceLinear *linear)
 }
 
 static size_t
-grow_room (const SliceLinear *linear)
+grow_space (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
   if (bump->current == BLOCK_NONE)
     return 0;
-  size_t room = (size_t) (bump->block_end - bump->head.growing);
+  size_t space = (size_t) (bump->block_end - bump->head.growing);
   size_t gap = sli_bump_gap (bump);
-  return room > gap ? room - gap : 0;
+  return space > gap ? space - gap : 0;
 }
 
 /* Adds a block with room for twice `size' bytes, or for `size' if there is no
- * memory for more. */
+ * memory for more.  */
 static bool
 grow_push (Bump *bump, size_t size)
 {
@@ -80,7 +80,7 @@ grow_push (Bump *bump, size_t size)
 }
 
 /* Moves the object to a block that has room for `more' further bytes.  A block
- * that was pushed for this object alone is returned at once. */
+ * that was pushed for this object alone is returned at once.  */
 static bool
 grow_move (SliceLinear *linear, size_t more)
 {
@@ -112,7 +112,7 @@ grow_move (SliceLinear *linear, size_t more)
 }
 
 /* The offset of an address in the growing object, which may move; SIZE_MAX:
- * the address lies elsewhere. */
+ * the address lies elsewhere.  */
 static size_t
 grow_offset (const SliceLinear *linear, const void *address)
 {
@@ -130,7 +130,7 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
   if (is_first)
     grow_begin (linear);
   size_t inside = grow_offset (linear, source);
-  if (size > grow_room (linear) && !grow_move (linear, size))
+  if (size > grow_space (linear) && !grow_move (linear, size))
     {
       if (is_first) /* no object grows, and others may be added */
         slice_linear_abandon (linear);
@@ -178,7 +178,7 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
   return is_there ? linear->bump.at : NULL;
 }
 
-/* Ends the growing state; the next object starts where this one did. */
+/* Ends the growing state; the next object starts where this one did.  */
 static void
 grow_end (SliceLinear *linear)
 {

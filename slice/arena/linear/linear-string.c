@@ -19,7 +19,7 @@ enum
 };
 
 /* Comes before any strlen(): a string of an arena that has ended may have no
- * end. */
+ * end.  */
 static void
 string_require (const SliceLinear *linear)
 {
@@ -79,15 +79,15 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
 }
 
 /* If there is room the text is written only once, to the address of the next
- * object, and then added. */
+ * object, and then added.  */
 SLICE_ATTR_PRINTF (3, 0) static char *
-string_print_in_place (SliceLinear *linear, size_t room, const char *format,
+string_print_in_place (SliceLinear *linear, size_t space, const char *format,
                        va_list arguments, int *length)
 {
   Bump *bump = &linear->bump;
-  char *place = room > 0 ? sli_bump_at (bump) : NULL;
-  *length = vsnprintf (place, room, format, arguments);
-  bool fits = *length >= 0 && (size_t) *length < room;
+  char *place = space > 0 ? sli_bump_at (bump) : NULL;
+  *length = vsnprintf (place, space, format, arguments);
+  bool fits = *length >= 0 && (size_t) *length < space;
   return fits ? sli_bump_alloc (bump, STRING_ALIGNMENT, (size_t) *length + 1)
               : NULL;
 }
@@ -99,12 +99,12 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
   Bump *bump = &linear->bump;
   string_require (linear);
   bool hidden = bump->chain.is_annotated || bump->current == BLOCK_NONE;
-  size_t room = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
+  size_t space = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_list again;
   va_copy (again, arguments);
   int length;
   char *text
-      = string_print_in_place (linear, room, format, arguments, &length);
+      = string_print_in_place (linear, space, format, arguments, &length);
   if (text == NULL && length >= 0)
     {
       text = string_add (linear, (size_t) length + 1);

@@ -18,11 +18,11 @@
 enum
 {
   /* The map is made for this many pages a page of the pool's at most: the
-   * blocks may lie far apart. */
+   * blocks may lie far apart.  */
   SPARSE_MAX = 4,
 
   /* And when so many searches have gone without it that they took as long:
-   * an entry takes 4 instructions, a search some 60. */
+   * an entry takes 4 instructions, a search some 60.  */
   PAGES_A_SEARCH = 16
 };
 
@@ -44,24 +44,24 @@ sli_pool_map_fini (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
   if (map->tracks != NULL)
-    sli_chain_table_free (&pool->chain, map->n_room * sizeof (uint32_t),
+    sli_chain_table_free (&pool->chain, map->capacity * sizeof (uint32_t),
                           map->tracks);
   *map = (PoolMap) { .tracks = NULL };
 }
 
-/* Makes room for the pages; false: there is no memory. */
+/* Makes room for the pages; false: there is no memory.  */
 static bool
-map_has_room (SlicePool *pool)
+map_reserve (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
-  if (map->n_pages <= map->n_room)
+  if (map->n_pages <= map->capacity)
     return map->tracks != NULL;
   size_t n = map->n_pages + map->n_pages / 2;
   if (map->tracks != NULL)
-    sli_chain_table_free (&pool->chain, map->n_room * sizeof (uint32_t),
+    sli_chain_table_free (&pool->chain, map->capacity * sizeof (uint32_t),
                           map->tracks);
   map->tracks = sli_chain_table_alloc (&pool->chain, 0, n * sizeof (uint32_t));
-  map->n_room = map->tracks != NULL ? n : 0;
+  map->capacity = map->tracks != NULL ? n : 0;
   return map->tracks != NULL;
 }
 
@@ -81,7 +81,7 @@ map_fill (SlicePool *pool)
 }
 
 /* Sets the range of the map: from the first block to the last that is pages.
- * The few that are slices lie elsewhere. */
+ * The few that are slices lie elsewhere.  */
 static void
 map_set_range (SlicePool *pool)
 {
@@ -102,7 +102,7 @@ map_set_range (SlicePool *pool)
       = end != 0 ? align_up (end - low, POOL_PAGE_BYTES) / POOL_PAGE_BYTES : 0;
 }
 
-/* Makes the map if it is worth it; false: not now. */
+/* Makes the map if it is worth it; false: not now.  */
 static bool
 map_make (SlicePool *pool)
 {
@@ -112,7 +112,7 @@ map_make (SlicePool *pool)
     return false;
   map->n_missed = 0;
   map_set_range (pool);
-  if (map->n_pages / SPARSE_MAX > n_held || !map_has_room (pool))
+  if (map->n_pages / SPARSE_MAX > n_held || !map_reserve (pool))
     {
       map->n_pages = 0;
       return false;

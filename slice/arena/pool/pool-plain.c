@@ -23,11 +23,11 @@ enum
 {
   /* Addresses in the stack when it is first allocated; with the NULL below
    * them its size is a power of two, and doubles. */
-  STACK_ROOM_MIN = 63,
+  STACK_CAPACITY_MIN = 63,
 
   /* It doubles up to this many, fewer if the objects are large, or until it
    * has room for this part of all objects. */
-  STACK_ROOM_SMALL = 1023,
+  STACK_CAPACITY_SMALL = 1023,
   STACK_OBJECTS_BYTES = KIB (128),
   STACK_PART = 64,
 
@@ -47,9 +47,9 @@ enum
 static void *const no_stack[1];
 
 static size_t
-stack_bytes (size_t room)
+stack_bytes (size_t capacity)
 {
-  return room != 0 ? (room + 1) * sizeof (void *) : 0;
+  return capacity != 0 ? (capacity + 1) * sizeof (void *) : 0;
 }
 
 void
@@ -63,22 +63,22 @@ sli_pool_no_stack (SlicePoolV1 *head)
 void
 sli_pool_plain_init (SlicePool *pool)
 {
-  pool->stack_room = 0;
+  pool->stack_capacity = 0;
   sli_pool_no_stack (&pool->head);
 }
 
 size_t
 sli_pool_plain_bytes (const SlicePool *pool)
 {
-  return stack_bytes (pool->stack_room);
+  return stack_bytes (pool->stack_capacity);
 }
 
 /* Frees the stack, which is empty. */
 void
 sli_pool_plain_fini (SlicePool *pool)
 {
-  if (pool->stack_room != 0)
-    sli_chain_table_free (&pool->chain, stack_bytes (pool->stack_room),
+  if (pool->stack_capacity != 0)
+    sli_chain_table_free (&pool->chain, stack_bytes (pool->stack_capacity),
                           pool->head.bottom - 1);
   sli_pool_plain_init (pool);
 }
@@ -119,9 +119,9 @@ stack_most (const SlicePool *pool)
 {
   size_t n = (pool->n_cut - pool->n_spilt) / 2;
   if (pool->n_spilt * pool->chunk_bytes <= SPARE_BYTES_MAX)
-    return pool->stack_room;
-  n = n > STACK_ROOM_MIN ? n : STACK_ROOM_MIN;
-  return n < pool->stack_room ? n : pool->stack_room;
+    return pool->stack_capacity;
+  n = n > STACK_CAPACITY_MIN ? n : STACK_CAPACITY_MIN;
+  return n < pool->stack_capacity ? n : pool->stack_capacity;
 }
 
 /* Sets where a free takes the slow path: with as many addresses as the stack
@@ -140,19 +140,19 @@ static bool
 stack_grow (SlicePool *pool)
 {
   SlicePoolV1 *head = &pool->head;
-  size_t room = pool->stack_room;
+  size_t capacity = pool->stack_capacity;
   size_t used = (size_t) (head->top - head->bottom);
-  size_t new_room = room == 0 ? STACK_ROOM_MIN : 2 * room + 1;
-  void **stack = sli_chain_table_alloc (&pool->chain, stack_bytes (room),
-                                        stack_bytes (new_room));
+  size_t new_capacity = capacity == 0 ? STACK_CAPACITY_MIN : 2 * capacity + 1;
+  void **stack = sli_chain_table_alloc (&pool->chain, stack_bytes (capacity),
+                                        stack_bytes (new_capacity));
   if (stack == NULL)
     return false;
   memcpy (stack, head->bottom - 1, (used + 1) * sizeof (void *));
-  if (room != 0)
-    slice_free1 (stack_bytes (room), head->bottom - 1);
+  if (capacity != 0)
+    slice_free1 (stack_bytes (capacity), head->bottom - 1);
   head->bottom = stack + 1;
   head->top = head->bottom + used;
-  pool->stack_room = new_room;
+  pool->stack_capacity = new_capacity;
   return true;
 }
 
@@ -162,9 +162,10 @@ static bool
 stack_may_grow (const SlicePool *pool)
 {
   size_t n = STACK_OBJECTS_BYTES / pool->chunk_bytes;
-  n = n < STACK_ROOM_SMALL ? n : STACK_ROOM_SMALL;
-  n = n > STACK_ROOM_MIN ? n : STACK_ROOM_MIN;
-  return pool->stack_room < n || pool->stack_room < pool->n_cut / STACK_PART;
+  n = n < STACK_CAPACITY_SMALL ? n : STACK_CAPACITY_SMALL;
+  n = n > STACK_CAPACITY_MIN ? n : STACK_CAPACITY_MIN;
+  return pool->stack_capacity < n
+         || pool->stack_capacity < pool->n_cut / STACK_PART;
 }
 
 /* --- faults --------------------------------------------------------------- */
@@ -331,13 +332,13 @@ static void
 stack_refill (SlicePool *pool)
 {
   SlicePoolV1 *head = &pool->head;
-  void **end = head->bottom + (pool->stack_room + 1) / 2;
+  void **end = head->bottom + (pool->stack_capacity + 1) / 2;
   while (pool->first_free < pool->n_tracks
          && head->top < head->bottom + REFILL_MIN && head->top < end)
     {
       Track *track = &pool->tracks[pool->first_free];
-      size_t room = (size_t) (end - head->top);
-      size_t n = track->n_free < room ? track->n_free : room;
+      size_t space = (size_t) (end - head->top);
+      size_t n = track->n_free < space ? track->n_free : space;
       if (n > 0)
         sli_pool_track_take_free (pool, track, n, head->top);
       head->top += n;
@@ -382,10 +383,10 @@ pool_cut (SlicePool *pool)
   size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
   /* A pool that has only its embedded block does without a stack. */
-  if (pool->stack_room == 0 && pool->chain.n_used > 0)
+  if (pool->stack_capacity == 0 && pool->chain.n_used > 0)
     stack_grow (pool);
-  if (n_most > pool->stack_room)
-    n_most = pool->stack_room;
+  if (n_most > pool->stack_capacity)
+    n_most = pool->stack_capacity;
   if (n > n_most + 1)
     n = n_most + 1;
   char *first = pool->cut_at;
@@ -424,13 +425,13 @@ sli_pool_plain_alloc (SlicePool *pool)
 
 /* Makes room on the stack; false if there is no memory. */
 static bool
-stack_has_room (SlicePool *pool)
+stack_reserve (SlicePool *pool)
 {
   size_t n = (size_t) (pool->head.top - pool->head.bottom);
   size_t n_most = stack_most (pool);
   if (n < n_most)
     return true;
-  bool is_full = n_most == pool->stack_room;
+  bool is_full = n_most == pool->stack_capacity;
   if (is_full && stack_may_grow (pool) && stack_grow (pool))
     return true;
   if (n == 0 || !tracks_make (pool))
@@ -446,7 +447,7 @@ sli_pool_plain_free (SlicePool *pool, void *object)
   bool is_top = head->top != head->bottom && head->top[-1] == object;
   if (is_top || sli_pool_plain_n_live (pool) == 0)
     report_free (pool, object);
-  if (stack_has_room (pool))
+  if (stack_reserve (pool))
     *head->top++ = object;
   else
     {

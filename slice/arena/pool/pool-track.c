@@ -25,7 +25,7 @@ enum
   WORD_BITS = 64,
   N_TRACKS_MIN = 4,
 
-  /* Fills the free objects of a checked pool. */
+  /* Fills the free objects of a checked pool.  */
   FILL_BYTE = 0xdb
 };
 
@@ -35,7 +35,7 @@ live_bytes (const Track *track)
   return (track->n_chunks + WORD_BITS - 1) / WORD_BITS * sizeof (uint64_t);
 }
 
-/* Allocates the bits, none of them set; false: no memory. */
+/* Allocates the bits, none of them set; false: no memory.  */
 static bool
 live_alloc (SlicePool *pool, Track *track)
 {
@@ -54,22 +54,23 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
 /* --- blocks -------------------------------------------------------------- */
 
 static bool
-tracks_have_room (SlicePool *pool)
+tracks_reserve (SlicePool *pool)
 {
-  if (pool->n_tracks < pool->n_tracks_room)
+  if (pool->n_tracks < pool->tracks_capacity)
     return true;
-  uint32_t n = pool->n_tracks_room * 2;
+  uint32_t n = pool->tracks_capacity * 2;
   if (n < N_TRACKS_MIN)
     n = N_TRACKS_MIN;
   Track *tracks = sli_chain_table_alloc (
-      &pool->chain, pool->n_tracks_room * sizeof (Track), n * sizeof (Track));
+      &pool->chain, pool->tracks_capacity * sizeof (Track),
+      n * sizeof (Track));
   if (tracks == NULL)
     return false;
   if (pool->tracks != NULL)
     memcpy (tracks, pool->tracks, pool->n_tracks * sizeof (Track));
-  slice_free1 (pool->n_tracks_room * sizeof (Track), pool->tracks);
+  slice_free1 (pool->tracks_capacity * sizeof (Track), pool->tracks);
   pool->tracks = tracks;
-  pool->n_tracks_room = n;
+  pool->tracks_capacity = n;
   return true;
 }
 
@@ -78,14 +79,14 @@ sli_pool_track_block (SlicePool *pool, Block block)
 {
   char *start = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
-  size_t room = end > start ? (size_t) (end - start) : 0;
+  size_t space = end > start ? (size_t) (end - start) : 0;
   Track track
-      = { .start = start, .n_chunks = (uint32_t) (room / pool->chunk_bytes) };
+      = { .start = start, .n_chunks = (uint32_t) (space / pool->chunk_bytes) };
   if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
-  if (!tracks_have_room (pool))
+  if (!tracks_reserve (pool))
     return false;
-  /* The hooks hear of each end exactly once, which takes the bits. */
+  /* The hooks hear of each end exactly once, which takes the bits.  */
   if (pool->is_traced && !live_alloc (pool, &track))
     return false;
   uint32_t rank = sli_pool_track_rank (pool, start);
@@ -96,7 +97,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   pool->tracks[rank] = track;
   pool->n_tracks++;
   sli_pool_map_expire (pool);
-  assert_here (pool->n_tracks <= pool->n_tracks_room);
+  assert_here (pool->n_tracks <= pool->tracks_capacity);
   return true;
 }
 
@@ -154,11 +155,11 @@ sli_pool_track_fini (SlicePool *pool)
 {
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     track_end (pool, &pool->tracks[i]);
-  sli_chain_table_free (&pool->chain, pool->n_tracks_room * sizeof (Track),
+  sli_chain_table_free (&pool->chain, pool->tracks_capacity * sizeof (Track),
                         pool->tracks);
   pool->tracks = NULL;
   pool->n_tracks = 0;
-  pool->n_tracks_room = 0;
+  pool->tracks_capacity = 0;
   pool->first_free = 0;
   sli_pool_map_fini (pool);
 }
@@ -175,8 +176,8 @@ sli_pool_track_n_chunks (const SlicePool *pool)
 size_t
 sli_pool_track_bytes (const SlicePool *pool)
 {
-  size_t bytes = pool->n_tracks_room * sizeof (Track)
-                 + pool->map.n_room * sizeof (uint32_t);
+  size_t bytes = pool->tracks_capacity * sizeof (Track)
+                 + pool->map.capacity * sizeof (uint32_t);
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     if (pool->tracks[i].live != NULL)
       bytes += live_bytes (&pool->tracks[i]);
@@ -231,7 +232,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* Constructs an object that never was; tells a watching tool of it. */
+/* Constructs an object that never was; tells a watching tool of it.  */
 static bool
 chunk_ready (SlicePool *pool, Track *track, size_t index)
 {
@@ -267,7 +268,7 @@ chunk_hide (SlicePool *pool, char *object)
 }
 
 /* Allocates the next chunk that was never handed out.  If its construction
- * fails it stays the next one. */
+ * fails it stays the next one.  */
 static char *
 pool_cut_one (SlicePool *pool)
 {
@@ -299,7 +300,7 @@ track_flip (const SlicePool *pool, Track *track, const char *chunk)
 }
 
 /* The first free in a block allocates its bits.  Until then all that was cut
- * is live, and a pool that only grows needs no bits. */
+ * is live, and a pool that only grows needs no bits.  */
 static void
 track_make_bits (SlicePool *pool, Track *track)
 {
@@ -384,7 +385,7 @@ sli_pool_report_twice (const SlicePool *pool, const void *object)
       pool->handle, object, pool->options.object_bytes);
 }
 
-/* The track of a live object; reports misuse of any other address. */
+/* The track of a live object; reports misuse of any other address.  */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {

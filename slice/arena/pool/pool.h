@@ -39,7 +39,7 @@ typedef struct
                        the page's start */
   uintptr_t low;    /* start of the first page */
   size_t n_pages; /* 0: there is no map */
-  size_t n_room;
+  size_t capacity;
   size_t n_missed;  /* searches since the tracks changed */
   bool is_old;      /* the tracks have changed */
 } PoolMap;
@@ -65,7 +65,7 @@ struct SlicePool
   void (*end) (void *);
   const void *handle;       /* for messages: what the program calls the pool */
   void **spilt;             /* plain: list of free chunks */
-  size_t stack_room;        /* plain: addresses that the stack has room for */
+  size_t stack_capacity;    /* plain: addresses that the stack can hold */
   size_t n_spilt;           /* plain: free chunks in that list and in bits */
   size_t n_cut;             /* plain: chunks cut since the pool started over,
                                live, on the stack or spilt */
@@ -84,7 +84,7 @@ struct SlicePool
   void *free;        /* tracked: the first free chunk */
   Track *tracks;     /* by address */
   uint32_t n_tracks;
-  uint32_t n_tracks_room;
+  uint32_t tracks_capacity;
   uint32_t first_free; /* plain: no track before has bits that are set */
   size_t chunk_inverse; /* plain, with tracks: see sli_pool_index() */
   unsigned chunk_shift;

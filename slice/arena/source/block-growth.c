@@ -17,20 +17,20 @@ enum
 {
   BLOCK_UNIT_BYTES = 16, /* sizes of blocks that are slices */
 
-  /* The smallest block that a chain with an embedded block adds. */
+  /* The smallest block that a chain with an embedded block adds.  */
   NEXT_BYTES_MIN = 256,
 
-  /* A new block is at most this part of what is held. */
+  /* A new block is at most this part of what is held.  */
   PART_SMALL = 8,
   PART_LARGE = 2,
 
   /* A chain that grows by an eighth grows by a 32nd from this size on.  The
    * last block is half empty on average, and that stays below 2 % of a large
-   * arena. */
+   * arena.  */
   FINE_BYTES = KIB (4),
   PART_FINE = 32,
 
-  /* An object larger than this part of the next block gets its own. */
+  /* An object larger than this part of the next block gets its own.  */
   DEDICATED_PART = 4
 };
 
@@ -45,7 +45,7 @@ size_t
 sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes)
 {
   BlockChain chain = { .source = options->source };
-  return sli_chain_round (&chain, bytes) + TABLE_ROOM_MIN * sizeof (Block);
+  return sli_chain_round (&chain, bytes) + TABLE_CAPACITY_MIN * sizeof (Block);
 }
 
 void
@@ -70,7 +70,7 @@ sli_chain_init_growth (BlockChain *chain, bool has_embedded)
  * make thousands of arenas that hold 100 bytes to 2 KB each.  In a recorded
  * compile objects use 78 % of all bytes held if a block is at most an eighth,
  * 77 % if a quarter, 69 % if a half, and 60 % if each block doubles the arena.
- * Where each block costs a system call, fewer and larger ones are better. */
+ * Where each block costs a system call, fewer and larger ones are better.  */
 size_t
 sli_chain_next_bytes (const BlockChain *chain)
 {

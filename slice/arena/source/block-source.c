@@ -24,19 +24,19 @@
 
 enum
 {
-  /* Blocks that a new one of the arena's own source is compared with. */
+  /* Blocks that a new one of the arena's own source is compared with.  */
   LOOKED_AT_MAX = 64,
 
-  /* From this size on the pages of a regular block get memory in one call. */
+  /* From this size on the pages of a regular block get memory in one call.  */
   READY_BYTES_MIN = KIB (32),
-  /* And if the block is at most this part of what is held. */
+  /* And if the block is at most this part of what is held.  */
   READY_PART = 16,
 
-  /* Spare blocks that are returned together, in one call: a span. */
+  /* Spare blocks that are returned together, in one call: a span.  */
   JOINED_BYTES_MAX = MIB (1)
 };
 
-/* test-linear-steps counts how many blocks of the table are read. */
+/* test-linear-steps counts how many blocks of the table are read.  */
 #ifdef CHAIN_COUNT_LOOKS
 unsigned sli_chain_n_probes;
 # define CHAIN_PROBES() (sli_chain_n_probes++)
@@ -44,12 +44,12 @@ unsigned sli_chain_n_probes;
 # define CHAIN_PROBES() ((void) 0)
 #endif
 
-/* What holds between any two calls. */
+/* What holds between any two calls.  */
 static inline void
 assert_chain (const BlockChain *chain)
 {
   assert_here (chain->n_used <= chain->n_blocks);
-  assert_here (chain->n_blocks <= chain->n_room);
+  assert_here (chain->n_blocks <= chain->capacity);
   assert_here (chain->held_bytes >= chain->embedded_bytes);
 }
 
@@ -63,7 +63,7 @@ chain_source (const BlockChain *chain)
 
 /* Has a piece of memory part of the blocks that were put into use last, or of
  * the embedded one?  A source that repeats itself does so soon, and all blocks
- * of a large arena would be many. */
+ * of a large arena would be many.  */
 static bool
 chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
 {
@@ -81,7 +81,7 @@ chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
   return (uintptr_t) chain->embedded - from < bytes;
 }
 
-/* From a source of the arena's own. */
+/* From a source of the arena's own.  */
 static char *
 own_map (const BlockChain *chain, size_t bytes)
 {
@@ -95,7 +95,7 @@ own_map (const BlockChain *chain, size_t bytes)
 }
 
 /* Objects soon fill the regular blocks of a large arena, so these get all
- * their memory at once. */
+ * their memory at once.  */
 static char *
 pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 {
@@ -141,7 +141,7 @@ pages_unmap (const BlockChain *chain, char *start, size_t bytes)
 }
 
 /* A block of the shared spans stays hidden there, so that a tool also sees a
- * use after the end of an arena. */
+ * use after the end of an arena.  */
 COLD static void
 block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
 {
@@ -187,30 +187,31 @@ sli_chain_table_free (BlockChain *chain, size_t bytes, void *table)
 }
 
 static bool
-table_has_room (BlockChain *chain)
+table_reserve (BlockChain *chain)
 {
-  if (chain->n_blocks < chain->n_room)
+  if (chain->n_blocks < chain->capacity)
     return true;
-  uint32_t n = chain->n_room == 0 ? TABLE_ROOM_MIN : chain->n_room * 2;
-  Block *table = sli_chain_table_alloc (chain, chain->n_room * sizeof (Block),
-                                        (size_t) n * sizeof (Block));
+  uint32_t n = chain->capacity == 0 ? TABLE_CAPACITY_MIN : chain->capacity * 2;
+  Block *table
+      = sli_chain_table_alloc (chain, chain->capacity * sizeof (Block),
+                               (size_t) n * sizeof (Block));
   if (table == NULL)
     return false;
   if (chain->table != NULL)
     memcpy (table, chain->table, chain->n_blocks * sizeof (Block));
-  slice_free1 (chain->n_room * sizeof (Block), chain->table);
+  slice_free1 (chain->capacity * sizeof (Block), chain->table);
   chain->table = table;
-  chain->n_room = n;
+  chain->capacity = n;
   return true;
 }
 
 /* Puts a block into use: behind the used blocks, before the spare ones.  The
- * caller has made room. */
+ * caller has made room.  */
 static void
 table_insert (BlockChain *chain, Block block)
 {
   Block *slot = chain->table + chain->n_used;
-  assert_here (chain->n_blocks < chain->n_room);
+  assert_here (chain->n_blocks < chain->capacity);
   memmove (slot + 1, slot,
            (chain->n_blocks - chain->n_used) * sizeof (Block));
   *slot = block;
@@ -269,7 +270,7 @@ sli_chain_block (const BlockChain *chain, int32_t index)
   return block;
 }
 
-/* Puts the first spare block that is large enough into use. */
+/* Puts the first spare block that is large enough into use.  */
 static bool
 chain_use_spare (BlockChain *chain, size_t bytes)
 {
@@ -288,7 +289,7 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   return false;
 }
 
-/* Maps a block of `size' bytes, or half of that and so on down to `bytes'. */
+/* Maps a block of `size' bytes, or half of that and so on down to `bytes'.  */
 static bool
 chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
@@ -319,7 +320,7 @@ sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size)
 {
   if (chain_use_spare (chain, bytes))
     return true;
-  if (bytes > SIZE_MAX / 2 || !table_has_room (chain)
+  if (bytes > SIZE_MAX / 2 || !table_reserve (chain)
       || !chain_map_regular (chain, bytes, size))
     return no_memory ();
   return true;
@@ -334,7 +335,7 @@ sli_chain_push (BlockChain *chain, size_t bytes)
 bool
 sli_chain_add_spare (BlockChain *chain, size_t size)
 {
-  if (size > SIZE_MAX / 2 || !table_has_room (chain))
+  if (size > SIZE_MAX / 2 || !table_reserve (chain))
     return no_memory ();
   size = sli_chain_round (chain, size);
   char *start = block_map (chain, size, true);
@@ -347,7 +348,7 @@ sli_chain_add_spare (BlockChain *chain, size_t size)
 
 /* May the block be returned together with its neighbours, with one search and
  * one lock?  Only pages of the shared spans may.  A larger block may come from
- * the parent source directly and be no part of a span. */
+ * the parent source directly and be no part of a span.  */
 static bool
 block_is_joinable (const Block *block)
 {
@@ -358,7 +359,7 @@ block_is_joinable (const Block *block)
 bool
 sli_chain_join_last (BlockChain *chain)
 {
-  /* The first block stays as it is, for a reset that keeps just that one. */
+  /* The first block stays as it is, for a reset that keeps just that one.  */
   if (chain->source != NULL || chain->is_annotated || chain->n_used < 3)
     return false;
   Block *below = &chain->table[chain->n_used - 2];
@@ -378,7 +379,7 @@ sli_chain_join_last (BlockChain *chain)
 bool
 sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
-  if (bytes > SIZE_MAX / 2 || !table_has_room (chain))
+  if (bytes > SIZE_MAX / 2 || !table_reserve (chain))
     return no_memory ();
   bytes = sli_chain_round (chain, bytes);
   char *start = block_map (chain, bytes, false);
@@ -418,7 +419,7 @@ sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes)
 }
 
 /* Closes the gap of n slots that dedicated blocks have left before the spare
- * blocks.  The last spare blocks fill it, as their order means nothing. */
+ * blocks.  The last spare blocks fill it, as their order means nothing.  */
 static void
 table_close (BlockChain *chain, uint32_t first, uint32_t n)
 {
@@ -462,7 +463,7 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
 
 /* Removes the last block from the table, and those before it that lie right
  * below it in memory, as blocks that were mapped in a row do.  Returns their
- * memory as one block. */
+ * memory as one block.  */
 static Block
 chain_pop_last (BlockChain *chain, uint32_t n_least)
 {
@@ -494,7 +495,7 @@ sli_chain_trim (BlockChain *chain, uint32_t n_keep)
   return before - chain->held_bytes;
 }
 
-/* Moves the spare block that `keep' means to the front. */
+/* Moves the spare block that `keep' means to the front.  */
 static void
 chain_choose (BlockChain *chain, SliceKeep keep)
 {
@@ -527,7 +528,7 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
 
 /* Replaces the blocks from table[first] to before table[end] by one as large
  * as all of them, which takes the first one's slot.  Returns how many slots
- * are empty then, behind it; if there is no memory, none. */
+ * are empty then, behind it; if there is no memory, none.  */
 static uint32_t
 chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
@@ -568,7 +569,7 @@ sli_chain_gather (BlockChain *chain)
 }
 
 /* Returns every block, used, dedicated or spare, without sorting them first.
- * A watching tool needs the blocks one by one. */
+ * A watching tool needs the blocks one by one.  */
 static void
 chain_free_all (BlockChain *chain)
 {
@@ -595,7 +596,7 @@ sli_chain_fini (BlockChain *chain)
   chain_free_all (chain);
   if (chain->is_annotated && chain->embedded != NULL)
     sli_annotate_block_gone (chain->embedded, chain->embedded_bytes);
-  slice_free1 (chain->n_room * sizeof (Block), chain->table);
+  slice_free1 (chain->capacity * sizeof (Block), chain->table);
 }
 
 int32_t
@@ -619,7 +620,7 @@ sli_chain_stats (const BlockChain *chain, size_t control_bytes,
                  SliceArenaStats *stats)
 {
   memset (stats, 0, sizeof *stats);
-  stats->control_bytes = control_bytes + chain->n_room * sizeof (Block);
+  stats->control_bytes = control_bytes + chain->capacity * sizeof (Block);
   stats->held_bytes = chain->held_bytes + stats->control_bytes;
   stats->n_blocks = chain->n_blocks + (chain->embedded != NULL);
   stats->n_spare_blocks = chain->n_blocks - chain->n_used;

@@ -5,7 +5,7 @@
  * The table of blocks lies outside the blocks.  It lists them in the order in
  * which they came into use:
  *
- *                   n_used          n_blocks     n_room
+ *                   n_used          n_blocks     capacity
  *                      v               v            v
  *   +----+----+-----+----+-----+-----+------ ... ---+
  *   | 0  | 1  | 2 d | 3  |spare|spare|   unused     |
@@ -32,16 +32,16 @@ enum
 {
   BLOCK_EMBEDDED = -1,
   BLOCK_NONE = -2,
-  TABLE_ROOM_MIN = 4,
+  TABLE_CAPACITY_MIN = 4,
   /* Blocks of up to this size are slices, larger ones pages.  The size is that
-   * of a class of slices, so nothing is lost. */
+   * of a class of slices, so nothing is lost.  */
   SLICE_BLOCK_BYTES_MAX = 2048,
   /* Large enough that the cost of a block (a lock and a bitmap walk, about 100
-   * instructions) vanishes among its objects. */
+   * instructions) vanishes among its objects.  */
   CAP_BYTES_DEFAULT = KIB (64)
 };
 
-/* The low bit of a block's size, as sizes are multiples of 16. */
+/* The low bit of a block's size, as sizes are multiples of 16.  */
 #define BLOCK_DEDICATED ((size_t) 1)
 
 typedef struct
@@ -65,7 +65,7 @@ typedef struct
   uint32_t n_requests; /* blocks requested from the source so far */
   uint32_t n_used;
   uint32_t n_blocks;
-  uint32_t n_room;
+  uint32_t capacity;
   uint32_t next_bytes_min; /* the smallest block that is added */
   uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_annotated;
@@ -89,7 +89,7 @@ void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                      char *embedded, size_t embedded_bytes,
                      size_t control_bytes);
 
-/* May it hold so many bytes more? */
+/* May it hold so many bytes more?  */
 static inline bool
 sli_chain_may_hold (const BlockChain *chain, size_t bytes)
 {
@@ -100,11 +100,11 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
 
 /* Allocates a table of new_bytes that replaces one of old_bytes, and accounts
  * for the difference.  NULL if there is no memory or if the limit forbids
- * it. */
+ * it.  */
 void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
                              size_t new_bytes);
 
-/* Frees a table that is accounted for. */
+/* Frees a table that is accounted for.  */
 void sli_chain_table_free (BlockChain *chain, size_t bytes, void *table);
 
 /* A block of the table, or the embedded one for BLOCK_EMBEDDED. */
@@ -114,7 +114,7 @@ Block sli_chain_block (const BlockChain *chain, int32_t index);
  * fits.  It becomes table[n_used - 1].  False with errno ENOMEM. */
 bool sli_chain_push (BlockChain *chain, size_t bytes);
 
-/* The same; maps a block of `size' bytes if no spare one fits. */
+/* The same; maps a block of `size' bytes if no spare one fits.  */
 bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
 
 /* Adds a spare block of `size' bytes, rounded up; false with errno ENOMEM. */
@@ -122,32 +122,32 @@ bool sli_chain_add_spare (BlockChain *chain, size_t size);
 
 /* Joins the last two used blocks, if they are neighbours in the shared spans
  * and together no larger than the cap.  An arena then has fewer blocks, and
- * loses no memory at their ends. */
+ * loses no memory at their ends.  */
 bool sli_chain_join_last (BlockChain *chain);
 
-/* As sli_chain_push(), with a dedicated block of `bytes' bytes. */
+/* As sli_chain_push(), with a dedicated block of `bytes' bytes.  */
 bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
 
 /* Ends the use of all blocks from n_used on: dedicated ones return to the
  * source (small ones do not if the chain keeps them), regular ones become
- * spare. */
+ * spare.  */
 void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 
-/* Returns the block table[index] to the source. */
+/* Returns the block table[index] to the source.  */
 void sli_chain_drop (BlockChain *chain, uint32_t index);
 
 /* Ends the use of the regular block table[index].  It returns to the source if
- * there are more than keep_bytes of spare blocks with it. */
+ * there are more than keep_bytes of spare blocks with it.  */
 void sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes);
 
-/* Returns all spare blocks but the first n_keep; the result is their size. */
+/* Returns all spare blocks but the first n_keep; the result is their size.  */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 
 /* Ends the use of all blocks.  Moves those that `keep' means to the front of
- * the spare ones and returns their number, for sli_chain_trim(). */
+ * the spare ones and returns their number, for sli_chain_trim().  */
 uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
 
-/* Does the next spare block have room for so much? */
+/* Does the next spare block have room for so much?  */
 static inline bool
 sli_chain_has_spare (const BlockChain *chain, size_t bytes)
 {
@@ -157,13 +157,13 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
 
 /* Replaces neighbours in the table by one block as large as all of them, as far
  * as the cap allows.  If there is no memory for it, they stay.  For an empty
- * chain. */
+ * chain.  */
 void sli_chain_gather (BlockChain *chain);
 
-/* Empties the chain and trims it. */
+/* Empties the chain and trims it.  */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
-/* Returns everything. */
+/* Returns everything.  */
 void sli_chain_fini (BlockChain *chain);
 
 /* The index of the used block that the address lies in (it may be
@@ -171,37 +171,37 @@ void sli_chain_fini (BlockChain *chain);
 int32_t sli_chain_find (const BlockChain *chain, const void *address);
 
 /* Fills in what the chain knows.  The arena fills in asked_bytes, room_bytes
- * and wasted_bytes. */
+ * and wasted_bytes.  */
 void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
                       SliceArenaStats *stats);
 
 /* --- block-growth.c ------------------------------------------------------ */
 
-/* Is a block of so many bytes a slice?  Else it is pages. */
+/* Is a block of so many bytes a slice?  Else it is pages.  */
 static inline bool
 sli_chain_uses_slice (const BlockChain *chain, size_t bytes)
 {
   return chain->source == NULL && bytes <= SLICE_BLOCK_BYTES_MAX;
 }
 
-/* The size of the block that a request for so many bytes gets. */
+/* The size of the block that a request for so many bytes gets.  */
 size_t sli_chain_round (const BlockChain *chain, size_t bytes);
 
 /* What a chain holds with one block of at least `bytes': that block and a
- * table. */
+ * table.  */
 size_t sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes);
 
-/* Sets the rule of growth by whether there is an embedded block. */
+/* Sets the rule of growth by whether there is an embedded block.  */
 void sli_chain_init_growth (BlockChain *chain, bool has_embedded);
 
-/* Replaces the rule of growth that sli_chain_init() has set. */
+/* Replaces the rule of growth that sli_chain_init() has set.  */
 void sli_chain_set_growth (BlockChain *chain, unsigned part,
                            size_t next_bytes_min);
 
-/* The size that the next regular block will have. */
+/* The size that the next regular block will have.  */
 size_t sli_chain_next_bytes (const BlockChain *chain);
 
-/* Should an object of so many bytes get a block of its own? */
+/* Should an object of so many bytes get a block of its own?  */
 bool sli_chain_wants_dedicated (const BlockChain *chain, size_t bytes);
 
 #endif

@@ -76,7 +76,7 @@ span_bytes (const Span *span)
 
 /* --- bits ---------------------------------------------------------------- */
 
-/* The first page from `page' on that is in use, or free; or n_pages. */
+/* The first page from `page' on that is in use, or free; or n_pages.  */
 static size_t
 span_next (const Span *span, size_t page, bool in_use)
 {
@@ -115,7 +115,7 @@ span_set (Span *span, size_t page, size_t n, bool in_use)
     }
 }
 
-/* The first run of n free pages at an aligned address, or n_pages. */
+/* The first run of n free pages at an aligned address, or n_pages.  */
 static size_t
 span_find (const Span *span, size_t n, size_t alignment)
 {
@@ -155,7 +155,7 @@ span_close (Span *span)
 }
 
 /* Records that pages are used.  If the caller wants them with memory and they
- * have none, *n_ready is how many are to get it now, further ones included. */
+ * have none, *n_ready is how many are to get it now, further ones included.  */
 static void
 span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
 {
@@ -211,7 +211,7 @@ span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
 
 /* --- the table, sorted by address ---------------------------------------- */
 
-/* The number of spans that start at or below the address. */
+/* The number of spans that start at or below the address.  */
 static size_t
 heap_rank (const SpanHeap *heap, const void *address)
 {
@@ -244,7 +244,7 @@ static void
 heap_insert (SpanHeap *heap, Span *span)
 {
   size_t rank = heap_rank (heap, span->start);
-  assert_here (heap->n_spans < heap->n_room);
+  assert_here (heap->n_spans < heap->capacity);
   memmove (heap->spans + rank + 1, heap->spans + rank,
            (heap->n_spans - rank) * sizeof (Span *));
   heap->spans[rank] = span;
@@ -268,21 +268,21 @@ heap_remove (SpanHeap *heap, Span *span)
 
 /* Makes room for one more span.  `*spare' is a larger table that was allocated
  * without the lock, or NULL; it becomes the table that the caller has to
- * free. */
+ * free.  */
 static bool
-heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
+heap_reserve (SpanHeap *heap, Span ***spare, size_t *n_spare)
 {
-  if (heap->n_spans < heap->n_room)
+  if (heap->n_spans < heap->capacity)
     return true;
   if (*n_spare <= heap->n_spans)
     return false;
   Span **old = heap->spans;
-  size_t n_old = heap->n_room;
+  size_t n_old = heap->capacity;
   KNOWN (*spare != NULL);
   if (old != NULL)
     memcpy (*spare, old, heap->n_spans * sizeof (Span *));
   heap->spans = *spare;
-  heap->n_room = *n_spare;
+  heap->capacity = *n_spare;
   *spare = old;
   *n_spare = n_old;
   return true;
@@ -291,7 +291,7 @@ heap_has_room (SpanHeap *heap, Span ***spare, size_t *n_spare)
 /* --- growing and shrinking ----------------------------------------------- */
 
 /* A heap keeps empty spans after the arenas ended, so their records are no
- * live blocks of the program's: they are no slices. */
+ * live blocks of the program's: they are no slices.  */
 static void *
 record_alloc (size_t bytes)
 {
@@ -328,7 +328,7 @@ span_new (const SpanHeap *heap)
 }
 
 /* Under a tool arenas leave their pages hidden; the parent gets them back as
- * accessible as it gave them. */
+ * accessible as it gave them.  */
 static void
 heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
 {
@@ -338,7 +338,7 @@ heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
     heap->parent->unmap (heap->parent, address, bytes);
 }
 
-/* Returns the memory of a list of spans, linked by next_open. */
+/* Returns the memory of a list of spans, linked by next_open.  */
 static size_t
 spans_unmap (const SpanHeap *heap, Span *span)
 {
@@ -354,7 +354,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
   return bytes;
 }
 
-/* Adds a span, with no lock held. */
+/* Adds a span, with no lock held.  */
 static bool
 heap_grow (SpanHeap *heap)
 {
@@ -368,7 +368,7 @@ heap_grow (SpanHeap *heap)
   for (;;)
     {
       pthread_mutex_lock (&heap->lock);
-      bool fits = heap_has_room (heap, &spare, &n_spare);
+      bool fits = heap_reserve (heap, &spare, &n_spare);
       if (fits)
         heap_insert (heap, span);
       size_t n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
@@ -388,7 +388,7 @@ heap_grow (SpanHeap *heap)
 }
 
 /* Removes empty spans until at most keep_bytes of them remain; returns their
- * list. */
+ * list.  */
 static Span *
 heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
 {
@@ -422,7 +422,7 @@ heap_of (const SliceSource *source)
   return (SpanHeap *) ((uintptr_t) source - offsetof (SpanHeap, source));
 }
 
-/* Is the request too large to be cut from spans without much waste? */
+/* Is the request too large to be cut from spans without much waste?  */
 static bool
 heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
 {
@@ -501,7 +501,7 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
 }
 
 /* Frees as many of n pages as lie in the address's span; returns their number,
- * 0 if the address is in none. */
+ * 0 if the address is in none.  */
 static size_t
 heap_free (SpanHeap *heap, void *address, size_t n)
 {
@@ -571,7 +571,7 @@ sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
   span->n_free = n_pages;
   span->is_fixed = true;
   heap->spans = (Span **) ((char *) memory + record_bytes);
-  heap->n_room = 1;
+  heap->capacity = 1;
   heap_insert (heap, span);
 }
 

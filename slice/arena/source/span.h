@@ -28,10 +28,10 @@
 enum
 {
   /* The unit in which arenas request memory.  The system's pages may be
-   * larger; mappings are multiples of those. */
+   * larger; mappings are multiples of those.  */
   SPAN_PAGE_BYTES = 4096,
 
-  /* The most that sli_shared_map_ready() maps. */
+  /* The most that sli_shared_map_ready() maps.  */
   SPAN_READY_BYTES_MAX = KIB (64)
 };
 
@@ -47,49 +47,49 @@ typedef struct
   pthread_mutex_t lock; /* for all fields below */
   Span **spans;         /* by address */
   size_t n_spans;
-  size_t n_room;       /* of the table */
+  size_t capacity;      /* of the table */
   Span *open;          /* spans with a free page, last changed first */
   size_t empty_bytes;  /* in spans without a page in use */
   size_t direct_bytes; /* in use, mapped by the parent: too large here */
 } SpanHeap;
 
-/* Makes a heap over another source.  The new source is called `name'. */
+/* Makes a heap over another source.  The new source is called `name'.  */
 void sli_span_heap_init (SpanHeap *heap, const char *name,
                          const SliceSource *parent, size_t span_bytes,
                          size_t span_alignment, size_t keep_bytes);
 
-/* Adds a span that stays for good, as the heap's only one. `memory' is for its
+/* Adds a span that stays for good, as the heap's only one.  `memory' is for its
  * record and a table of one: sli_span_bytes () + sizeof (Span *) bytes,
- * aligned to 8. */
+ * aligned to 8.  */
 size_t sli_span_bytes (size_t n_pages);
 void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
                               size_t n_pages);
 
 /* Allocates pages; NULL if there is no memory.  If n_ready is not NULL, it
  * becomes the number of pages from the first on that have no memory yet and
- * should get it now; it may be more than were requested. */
+ * should get it now; it may be more than were requested.  */
 char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
                            size_t *n_ready);
 
-/* Returns empty spans beyond `keep_bytes'; the result is their size. */
+/* Returns empty spans beyond `keep_bytes'; the result is their size.  */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
-/* Is it a span heap's? */
+/* Is it a span heap's?  */
 bool sli_is_span_source (const SliceSource *source);
 
-/* Is any page in use? */
+/* Is any page in use?  */
 bool sli_span_heap_is_busy (SpanHeap *heap);
 
-/* Returns all spans.  No page may be in use. */
+/* Returns all spans.  No page may be in use.  */
 void sli_span_heap_fini (SpanHeap *heap);
 
 /* --- span-shared.c ------------------------------------------------------- */
 
-/* The source that arenas without one of their own share. */
+/* The source that arenas without one of their own share.  */
 const SliceSource *sli_shared_source (void);
 
 /* Maps pages of it that will soon all be written to, at most
- * SPAN_READY_BYTES_MAX.  They get their memory in one call. */
+ * SPAN_READY_BYTES_MAX.  They get their memory in one call.  */
 void *sli_shared_map_ready (size_t bytes);
 
 #endif

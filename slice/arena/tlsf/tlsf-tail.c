@@ -51,13 +51,13 @@ sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
   const TlsfBlockTail *tail = tlsf_block_tail (block);
   const unsigned char *end = (const unsigned char *) tail;
-  size_t room = (size_t) ((const char *) tail - tlsf_block_object (block));
+  size_t usable = (size_t) ((const char *) tail - tlsf_block_object (block));
   if (tlsf_block_stride (block) < BLOCK_HEAD_BYTES + sizeof *tail
       || tail->guard != tail_guard (tlsf, block, tail->size)
-      || tail->size > room)
+      || tail->size > usable)
     return false;
-  for (size_t i = tail->size; i < room; i++)
-    if (end[(ptrdiff_t) i - (ptrdiff_t) room] != BLOCK_FILL)
+  for (size_t i = tail->size; i < usable; i++)
+    if (end[(ptrdiff_t) i - (ptrdiff_t) usable] != BLOCK_FILL)
       return false;
   return true;
 }

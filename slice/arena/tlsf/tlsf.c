@@ -33,8 +33,8 @@ annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
   char *object = tlsf_block_object (block) + tlsf->front_bytes;
   if (tlsf->is_annotated)
     {
-      size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
-      sli_annotate_hide (tlsf_block_object (block), room);
+      size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+      sli_annotate_hide (tlsf_block_object (block), usable);
       sli_annotate_show (object, size);
       sli_tlsf_gap_note (block, size);
     }
@@ -55,11 +55,11 @@ annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
                     tlsf_block_object (block) + tlsf->front_bytes, 0);
   if (!tlsf->is_annotated)
     return;
-  size_t room = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+  size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
   char *start = tlsf_block_object (block);
-  sli_annotate_hide (start, room);
+  sli_annotate_hide (start, usable);
   sli_annotate_show (start, 2 * sizeof (TlsfBlock *));
-  sli_annotate_show (start + room - sizeof (TlsfBlock *),
+  sli_annotate_show (start + usable - sizeof (TlsfBlock *),
                      sizeof (TlsfBlock *));
 }
 
@@ -345,7 +345,7 @@ tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
 
 /* How many bytes of a live object the program may use. */
 static size_t
-tlsf_block_room (const SliceTlsf *tlsf, const TlsfBlock *block)
+tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
   if (tlsf->is_annotated)
     return sli_tlsf_gap_size (block);
@@ -464,7 +464,7 @@ size_t
 slice_tlsf_object_bytes_v1 (const SliceTlsf *shown, const void *object)
 {
   const SliceTlsf *tlsf = sli_tlsf_acquire (shown);
-  size_t bytes = tlsf_block_room (tlsf, tlsf_block_asked (tlsf, object));
+  size_t bytes = tlsf_block_usable (tlsf, tlsf_block_asked (tlsf, object));
   sli_tlsf_release (shown);
   return bytes;
 }
@@ -535,8 +535,8 @@ object_resize (SliceTlsf *tlsf, void *object, size_t size)
   TlsfBlock *block = tlsf_block_asked (tlsf, object);
   size_t stride = stride_for (tlsf, size);
   size_t have = tlsf_block_stride (block);
-  size_t room = tlsf_block_room (tlsf, block);
-  size_t kept = room < size ? room : size;
+  size_t usable = tlsf_block_usable (tlsf, block);
+  size_t kept = usable < size ? usable : size;
   /* Under a tool the object moves, as a tool knows no change in place. */
   if (tlsf->is_annotated)
     {

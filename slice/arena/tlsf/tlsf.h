@@ -235,9 +235,9 @@ static inline bool
 sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
                           size_t stride)
 {
-  size_t room = tlsf->span_bytes - ((uintptr_t) block - tlsf->low);
+  size_t space = tlsf->span_bytes - ((uintptr_t) block - tlsf->low);
   return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= BLOCK_STRIDE_MIN
-         && stride <= room
+         && stride <= space
          && *(TlsfBlock **) ((uintptr_t) block + stride - sizeof (TlsfBlock *))
                 == block;
 }

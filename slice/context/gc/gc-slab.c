@@ -22,28 +22,28 @@ sli_gc_report (const void *pointer, const char *cause, const char *operation)
   sli_diag_abort (ERROR_NOT_GC, "%s: %s (%p)", cause, operation, pointer);
 }
 
-/* --- slabs with room ----------------------------------------------------- */
+/* --- slabs with free objects --------------------------------------------- */
 
 void
-sli_gc_room_link (GcSlab *slab)
+sli_gc_partial_link (GcSlab *slab)
 {
-  GcSlab **head = &slab->gc->buckets[slab->bucket].room;
+  GcSlab **head = &slab->gc->buckets[slab->bucket].partial;
 
-  slab->room_next = *head;
-  slab->room_pprev = head;
+  slab->partial_next = *head;
+  slab->partial_pprev = head;
   if (*head != NULL)
-    (*head)->room_pprev = &slab->room_next;
+    (*head)->partial_pprev = &slab->partial_next;
   *head = slab;
 }
 
 void
-sli_gc_room_unlink (GcSlab *slab)
+sli_gc_partial_unlink (GcSlab *slab)
 {
-  assert_here (slab->room_pprev != NULL && *slab->room_pprev == slab);
-  *slab->room_pprev = slab->room_next;
-  if (slab->room_next != NULL)
-    slab->room_next->room_pprev = slab->room_pprev;
-  slab->room_pprev = NULL;
+  assert_here (slab->partial_pprev != NULL && *slab->partial_pprev == slab);
+  *slab->partial_pprev = slab->partial_next;
+  if (slab->partial_next != NULL)
+    slab->partial_next->partial_pprev = slab->partial_pprev;
+  slab->partial_pprev = NULL;
 }
 
 /* --- their memory -------------------------------------------------------- */
@@ -114,8 +114,8 @@ sli_gc_slab_end (GcSlab *slab)
 {
   RallocGc *gc = slab->gc;
 
-  if (slab->room_pprev != NULL)
-    sli_gc_room_unlink (slab);
+  if (slab->partial_pprev != NULL)
+    sli_gc_partial_unlink (slab);
   *slab->pprev = slab->next;
   if (slab->next != NULL)
     slab->next->pprev = slab->pprev;
@@ -126,8 +126,8 @@ sli_gc_slab_end (GcSlab *slab)
   memory_free (slab->bucket, slab);
 }
 
-/* Bitmaps and objects share the slab: the bitmaps have room for the number of
- * objects that would fit without them, so they are at most a word too long. */
+/* Bitmaps and objects share the slab.  The bitmaps are sized for the objects
+ * that would fit without bitmaps, so they are at most a word too long. */
 static void
 slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
 {
@@ -168,7 +168,7 @@ slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
   if (slab->next != NULL)
     slab->next->pprev = &slab->next;
   gc->buckets[bucket].slabs = slab;
-  sli_gc_room_link (slab);
+  sli_gc_partial_link (slab);
   return slab;
 }
 
@@ -179,7 +179,7 @@ sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes)
                    GC_SMALL_ALIGN_MAX);
 }
 
-/* The slab takes all of its first granule: anything else there would be
+/* The slab takes all of its first granule, since another block there would be
  * mistaken for an object of this slab. */
 GcSlab *
 sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes, size_t align)
@@ -193,14 +193,14 @@ sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes, size_t align)
 
 /* --- emptied and swept --------------------------------------------------- */
 
-/* One slab of a size stays when it is empty, for the next object. */
+/* Keeps one empty slab of a size for the next object. */
 void
 sli_gc_slab_emptied (GcSlab *slab)
 {
   const Bucket *bucket = &slab->gc->buckets[slab->bucket];
 
   if (slab->bucket == GC_ALONE
-      || !(bucket->room == slab && slab->room_next == NULL))
+      || !(bucket->partial == slab && slab->partial_next == NULL))
     sli_gc_slab_end (slab);
 }
 
@@ -224,8 +224,8 @@ sli_gc_slab_sweep (GcSlab *slab)
   assert_here (n_used <= slab->n_used);
   slab->n_used = (uint16_t) n_used;
   slab->hint = 0;
-  if (n_used < slab->n_objects && slab->room_pprev == NULL)
-    sli_gc_room_link (slab);
+  if (n_used < slab->n_objects && slab->partial_pprev == NULL)
+    sli_gc_partial_link (slab);
   if (n_used == 0)
     sli_gc_slab_end (slab);
 }

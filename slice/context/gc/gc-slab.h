@@ -2,17 +2,17 @@
  *
  * Layer: context.  No locks.  Beneath: runs of pages, and the address map.
  *
- * Small objects lie in slabs of one size each.  A slab is a run of one
- * granule, so that an object finds its slab by masking; used and marked are
- * bits in the slab, and an object has no header.
+ * Small objects are in slabs of one size each.  A slab is a run of one
+ * granule, so masking an object's address gives its slab.  The slab has two
+ * bits for each object, used and marked, and an object has no header.
  *
  *   +--------+---------+---------+-----+----------+----------+-----
  *   | GcSlab | used .. | marked..| pad | object 0 | object 1 | ...
  *   +--------+---------+---------+-----+----------+----------+-----
  *   ^ a multiple of a granule, noted in the address map
  *
- * An object with an alignment that nodes don't have, too large for such a
- * slab, has one alone, of the system's memory.
+ * An object with an alignment that nodes don't have, and too large for such a
+ * slab, has a slab alone, mapped from the system.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -43,8 +43,8 @@ struct GcSlab
   RallocGc *gc;
   GcSlab *next;           /* all slabs of the bucket */
   GcSlab **pprev;
-  GcSlab *room_next;      /* those with room */
-  GcSlab **room_pprev;    /* NULL: full, on no such list */
+  GcSlab *partial_next;   /* those with free objects */
+  GcSlab **partial_pprev; /* NULL: full, on no such list */
   size_t bytes;           /* as requested */
   uint32_t object_bytes;
   uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
@@ -60,7 +60,7 @@ struct GcSlab
 typedef struct
 {
   GcSlab *slabs;
-  GcSlab *room;
+  GcSlab *partial;
 } Bucket;
 
 struct RallocGc
@@ -73,27 +73,27 @@ struct RallocGc
 
 /* --- gc-slab.c --- */
 
-/* The end of the program: no gc context, or no live object of one. */
+/* Ends the program: the pointer is no gc context, or no live object of one. */
 _Noreturn void sli_gc_report (const void *pointer, const char *cause,
                               const char *operation);
-/* A slab of a bucket, with room; NULL: no memory. */
+/* Makes a slab of a bucket; NULL: no memory. */
 GcSlab *sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes);
-/* A slab for one object. */
+/* Makes a slab for one object. */
 GcSlab *sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes,
                                size_t align);
 void sli_gc_slab_end (GcSlab *slab);
-/* Its last object is gone. */
+/* Called when the last object of a slab is freed. */
 void sli_gc_slab_emptied (GcSlab *slab);
-/* Before and after the marks are set. */
+/* Called before and after the marks are set. */
 void sli_gc_slab_unmark (GcSlab *slab);
 void sli_gc_slab_sweep (GcSlab *slab);
-/* The list of those with room. */
-void sli_gc_room_link (GcSlab *slab);
-void sli_gc_room_unlink (GcSlab *slab);
+/* Put a slab on the list of those with free objects, and remove it. */
+void sli_gc_partial_link (GcSlab *slab);
+void sli_gc_partial_unlink (GcSlab *slab);
 
 /* --- objects ------------------------------------------------------------- */
 
-/* A free object's index; the slab has room. */
+/* The index of a free object; the slab has one. */
 static inline unsigned
 slab_find (GcSlab *slab)
 {
@@ -126,12 +126,12 @@ slab_alloc (GcSlab *slab)
   if (UNLIKELY (slab->gc->condemned != NULL))
     slab->bits[slab->n_words + word] |= bit;
   if (UNLIKELY (++slab->n_used == slab->n_objects))
-    sli_gc_room_unlink (slab);
+    sli_gc_partial_unlink (slab);
   return (char *) slab + slab->first_offset
          + (size_t) index * slab->object_bytes;
 }
 
-/* The slab of an object, or NULL: then it is a node. */
+/* The slab of an object; NULL: the object is a node. */
 static inline GcSlab *
 slab_of (const void *object)
 {

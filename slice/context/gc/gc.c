@@ -2,14 +2,14 @@
  *
  * Layer: context.  No locks.
  *
- * Objects up to GC_SMALL_MAX lie in slabs (gc-slab.h).  Larger objects are
- * nodes below the context; those with an alignment that nodes don't have get a
- * slab alone.  During a sweep the nodes are children of another root, the
+ * Objects up to GC_SMALL_MAX are in slabs (gc-slab.h).  Larger objects are
+ * nodes below the context, or in a slab alone if nodes don't have their
+ * alignment.  During a sweep the nodes are children of another root, the
  * condemned, until they are marked or the sweep ends.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
- * recorder) every object is a node, except those alone in a slab, which tool
- * and recorder do not see.
+ * recorder) every object is a node, except those alone in a slab, which the
+ * tool and the recorder do not see.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -35,7 +35,7 @@ typedef struct
   RallocGc *gc;
 } Condemned;
 
-/* Checks any pointer. */
+/* Makes all checks of a pointer, which may be any. */
 static void
 gc_examine (const RallocGc *gc, const char *operation)
 {
@@ -44,7 +44,7 @@ gc_examine (const RallocGc *gc, const char *operation)
     sli_gc_report (gc, "a node that is no gc context", operation);
 }
 
-/* Checks one word, if no mode asks for more. */
+/* The same, but checks only one word if no mode is set. */
 static inline void
 gc_require (const RallocGc *gc, const char *operation)
 {
@@ -134,21 +134,21 @@ slab_free (GcSlab *slab, unsigned index)
   slab->bits[word] &= ~bit;
   slab->bits[slab->n_words + word] &= ~bit;
   slab->hint = (uint16_t) word;
-  if (UNLIKELY (slab->room_pprev == NULL))
-    sli_gc_room_link (slab);
+  if (UNLIKELY (slab->partial_pprev == NULL))
+    sli_gc_partial_link (slab);
   if (UNLIKELY (--slab->n_used == 0))
     sli_gc_slab_emptied (slab);
 }
 
 /* --- objects ------------------------------------------------------------- */
 
-/* Up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
+/* Allocates an object up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
 static inline __attribute__ ((always_inline)) void *
 object_small (RallocGc *gc, size_t size, size_t align)
 {
   size_t bytes = size > 0 ? align_up (size, align) : align;
   unsigned bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
-  GcSlab *slab = gc->buckets[bucket].room;
+  GcSlab *slab = gc->buckets[bucket].partial;
 
   if (UNLIKELY (slab == NULL))
     {
@@ -159,8 +159,7 @@ object_small (RallocGc *gc, size_t size, size_t align)
   return slab_alloc (slab);
 }
 
-/* In a mode that checks, or large, or not a gc context, or a wrong
- * alignment. */
+/* The slow path: other modes, large objects, wrong arguments. */
 static COLD void *
 object_slow (RallocGc *gc, size_t size, size_t align)
 {
@@ -205,15 +204,15 @@ ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
   return object;
 }
 
-/* The context of an object that is a node.  In a sweep its parent is the
- * condemned. */
+/* The context of an object that is a node.  In a sweep the object's parent is
+ * the condemned. */
 static RallocGc *
 gc_of_node (const void *ptr, const char *operation)
 {
   void *parent = node_parent (sli_context_check (ptr, operation));
 
   if (parent != NULL && !sli_gc_is_context (parent)
-      && sli_context_room_bytes (parent) >= sizeof (Condemned)
+      && sli_context_usable_bytes (parent) >= sizeof (Condemned)
       && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
     parent = ((const Condemned *) parent)->gc;
   if (UNLIKELY (parent == NULL || !sli_gc_is_context (parent)))
@@ -252,7 +251,8 @@ ralloc_gc_get_context (void *ptr)
 
 /* --- mark and sweep ------------------------------------------------------ */
 
-/* The references that the context holds are no objects of it. */
+/* Moves the references that the context holds, which are no objects, back to
+ * it. */
 static void
 references_return (RallocGc *gc)
 {
@@ -270,7 +270,7 @@ references_return (RallocGc *gc)
 }
 
 /* Without memory for the condemned there is no sweep: nothing is freed, which
- * is always right. */
+ * is always correct. */
 void
 ralloc_gc_sweep_start (RallocGc *gc)
 {

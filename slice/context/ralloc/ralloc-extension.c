@@ -1,4 +1,4 @@
-/* ralloc-extension.c - what few nodes have: destructors, names, types
+/* ralloc-extension.c - destructors, names and types of nodes
  *
  * Layer: context.  No locks.  The record is allocated when it is first needed
  * and freed with its node; it does not move when the node does.
@@ -135,7 +135,7 @@ ralloc_set_refusing_destructor (const void *ptr, bool (*refuses) (void *))
 
 /* --- nodes that the library uses itself ---------------------------------- */
 
-/* What ends each kind. */
+/* The end function of each kind. */
 static void (*owned_ends[N_OWNED]) (void *);
 
 bool

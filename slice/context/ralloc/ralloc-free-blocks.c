@@ -1,13 +1,14 @@
-/* ralloc-free-blocks.c - how a walk frees the blocks of a tree
+/* ralloc-free-blocks.c - frees the blocks of a tree
  *
  * Layer: context.  No locks.
  *
- * The blocks of a tree that fills no batch go to the magazines, where the next
- * allocation finds them in the cache.  More go to their slabs, which keeps the order of addresses:
- * magazines are last-in first-out, so a tree that is built and freed again and
- * again would end up fragmented.  A slab takes neighbours back at the price
- * of one block.  But a walk meets nodes of all sizes in turn, each size in
- * another slab, so the blocks are first sorted into bins by their addresses.
+ * The blocks of a tree that fills no batch are freed to the magazines, so that
+ * the next allocation finds them in the cache.  The blocks of larger trees are
+ * freed to their slabs, which keeps them in the order of addresses.  Magazines
+ * are last-in first-out, so a tree that is built and freed again and again
+ * would end up fragmented.  A slab takes neighbours back at the price of one
+ * block.  But a walk meets nodes of all sizes in turn, each size in another
+ * slab, so the blocks are first sorted into bins by address.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -50,7 +51,7 @@ is_near (const void *a, const void *b)
   return (uintptr_t) a - (uintptr_t) b + NEAR_BYTES < 2 * NEAR_BYTES;
 }
 
-/* By samples: where they mislead, the free only takes a little longer. */
+/* Checks samples: if they mislead, the free only takes a little longer. */
 static inline bool
 batch_is_in_order (const Batch *batch)
 {

@@ -1,32 +1,32 @@
-/* ralloc-free-search.c - which holders of a dying node survive
+/* ralloc-free-search.c - finds the holders of a dying node that survive
  *
  * Layer: context.  No locks, no memory, no recursion.
  *
- * The nodes that a walk frees, but for those that move out, are its dying set.
- * A search starts from a node of the set and goes back by references, breadth
- * first.  It looks at the contexts that hold a node, the oldest reference
- * first, and on the way from each up to the dying part of the tree:
+ * The nodes that a walk frees, except those that move out, are its dying set.
+ * A search starts at a node of the set and follows references back, breadth
+ * first.  It examines the contexts that hold a node, the oldest reference
+ * first, and the way from each up to the top of the dying part of the tree:
  *
- *   - no dying node above, nor a child of a node whose children are all being
- *     freed: this holder survives, and the node moves to it;
+ * - no dying node is above it, nor a child of a node whose children are all
+ * being freed: this holder survives, and the node moves to it;
  *   - a node on the way may refuse: it is asked, the topmost first;
  *   - a node on the way has references: the search goes on from it.
  *
  *   dying ( user ( ... holder ) , node )      holder --reference--> node
  *           ^ kept from outside
  *
- * The records of nodes keep what was found, as numbers that each walk and each
+ * The records of nodes keep the results, as numbers that each walk and each
  * search takes from one counter, in steps of four:
  *
- *   known        the node goes: a search is over and has found nothing
+ * known the node goes: a search is over and has found no holder
  *   known + 1    the node has moved out
  *   serial       the search under way has met the node, and its way up
  *   serial + 2   the same of a node that is to be asked
  *
- * So each node of the set is met once, and a way up ends at the first number.
- * A destructor may change this: see sli_context_walks_touched().  A search
- * waits while a node is asked and then goes on, unless a record that it has
- * met was freed or met by another search.
+ * So a search meets each node of the set once, and a way up ends at the first
+ * number.  A destructor may change the results: see
+ * sli_context_walks_touched().  A search waits while a node is asked.  Then it
+ * goes on, unless a record that it has met was freed or met by another search.
  * Design: section 7.7.
  *
  * SPDX-License-Identifier: MIT
@@ -42,10 +42,10 @@ enum
 {
   NUMBERS = 4,  /* of a walk or a search */
   TO_ASK = 2,
-  FAR_STEPS = 16 /* a way up that is worth being noted */
+  FAR_STEPS = 16 /* a way up of this length is worth a note */
 };
 
-static uintptr_t n_numbers; /* given out, to any thread */
+static uintptr_t n_numbers; /* given to any thread */
 
 static inline uintptr_t
 number_take (void)
@@ -55,9 +55,9 @@ number_take (void)
 
 /* --- where nodes lie ----------------------------------------------------- */
 
-/* ralloc_free_children() frees all children of a node as one set, of which
- * those that were not reached yet are not dying.  Is a node one of these?  Not
- * while it is asked: it may stay. */
+/* ralloc_free_children() frees all children of a node as one set, but children
+ * that the walk has not visited are not dying.  Returns true if a node is one
+ * of these children.  Not while it is asked, since it may stay. */
 static inline bool
 is_child_of_keep (const Walk *walk, const Node *node)
 {
@@ -69,8 +69,8 @@ is_child_of_keep (const Walk *walk, const Node *node)
   return extension == NULL || (!extension->stays && !extension->asked);
 }
 
-/* Does a node go by itself: as the target, which is about to be freed, as the
- * top of a dying part of the tree, or with its siblings? */
+/* Returns true if a node goes by itself: as the target, which is about to be
+ * freed, as the top of a dying part of the tree, or with its siblings. */
 static inline bool
 goes (const Search *search, const void *at)
 {
@@ -88,7 +88,7 @@ typedef enum
   PLACE_OUTSIDE
 } Place;
 
-/* What a record says. */
+/* The place of a node by its record. */
 static inline Place
 place_known (const Search *search, const Extension *extension)
 {
@@ -101,8 +101,8 @@ place_known (const Search *search, const Extension *extension)
   return number == search->known + 1 ? PLACE_OUTSIDE : PLACE_UNKNOWN;
 }
 
-/* A node that is being asked moves out if its parent goes.  So what lies below
- * it survives, for a node that does not lie above it. */
+/* A node that is being asked moves out if its parent goes.  So nodes below it
+ * survive as holders of a target that is not above it. */
 static bool
 asked_saves (const Search *search, const void *asked, const Extension *target)
 {
@@ -110,7 +110,7 @@ asked_saves (const Search *search, const void *asked, const Extension *target)
          && !sli_context_is_ancestor (target->owner, asked);
 }
 
-/* Takes note on a long way up that it leads out of the set. */
+/* Notes on a long way up that it leads out of the set. */
 static void
 way_out_note (const Search *search, const void *at, size_t n_steps)
 {
@@ -121,8 +121,8 @@ way_out_note (const Search *search, const void *at, size_t n_steps)
       extension->search_serial = search->known + 1;
 }
 
-/* Every descendant of a node that goes does so, too.  `target' is the node that
- * would move to below `from'. */
+/* Finds the place of a node.  All descendants of a node that goes also go.
+ * `target' is the node that would move below `from'. */
 static Place
 place_find (const Search *search, const void *from, const Extension *target)
 {
@@ -175,8 +175,8 @@ sli_search_fallback (const Search *search, const void *at)
   return (void *) (uintptr_t) at;
 }
 
-/* (A node that frees its children gives up the references that it holds
- * itself.) */
+/* (A node that frees its children also gives up the references that it
+ * holds.) */
 CONTEXT_TEXT void *
 sli_search_saving_reference (const Search *search, const Extension *extension)
 {
@@ -200,7 +200,7 @@ sli_search_note_moved (Search *search, Extension *extension)
 
 /* --- the way up ---------------------------------------------------------- */
 
-/* A search meets a node.  One that waits may have met it, too. */
+/* Marks a node that a search meets.  A waiting search may have met it, too. */
 static inline void
 search_meet (Search *search, Extension *extension, uintptr_t number)
 {
@@ -222,9 +222,9 @@ queue_add (Search *search, Extension *extension)
   search->last = extension;
 }
 
-/* The next record on the way up from *at; *at is then above it.  The way ends
- * at the target, at the first node that goes by itself (so no root is met,
- * whose record has no room for a queue), and where one was before. */
+/* The next record on the way up from *at; sets *at above it.  The way ends at
+ * the target, at the first node that goes by itself, and at a node that was
+ * met before.  So it meets no root, whose record has no fields for a queue. */
 static Extension *
 way_up_next (const Search *search, void **at)
 {
@@ -245,7 +245,8 @@ way_up_next (const Search *search, void **at)
   return NULL;
 }
 
-/* What lies below a node that is being asked survives by itself. */
+/* Drops the refusers below a node that is being asked: these nodes survive by
+ * themselves. */
 static void
 refusers_drop (Search *search)
 {
@@ -254,7 +255,7 @@ refusers_drop (Search *search)
     search->refuser->search_serial = 0;
 }
 
-/* Nodes above the next reference that may refuse, the topmost first. */
+/* Finds the nodes above the next reference that may refuse, topmost first. */
 static void
 refusers_find (Search *search)
 {
@@ -312,7 +313,7 @@ sli_search_begin (Search *search, Extension *start)
   return true;
 }
 
-/* Looks at the references of search->at. */
+/* Examines the references of search->at. */
 static SearchEnd
 node_examine (Search *search)
 {

@@ -1,11 +1,11 @@
-/* ralloc-free-survive.c - nodes that outlive the tree that they are in
+/* ralloc-free-survive.c - nodes that survive the free of their tree
  *
  * Layer: context.  No locks, no memory, no recursion.
  *
  * A node of a tree that is freed survives if its refusing destructor refuses,
- * or if a context that survives holds a reference to it.  The second asks
- * about the future: the holder may itself lie in the dying tree and move out
- * of it later, because something holds it or because it refuses.
+ * or if a context that survives holds a reference to it.  Whether a holder
+ * survives is not known at that time: it may itself be in the dying tree and
+ * move out later, because it is held or refuses.
  *
  * So before such a node goes, a search follows the references back from it
  * (ralloc-free-search.c).  Holders that survive move first, from the far end
@@ -25,11 +25,11 @@ typedef enum
 {
   FATE_GOES,
   FATE_MOVED,
-  FATE_ASKED /* user code has run, or nodes have moved: look again */
+  FATE_ASKED /* user code has run, or nodes have moved: check again */
 } Fate;
 
-/* A doomed node moves out of its tree.  In ralloc_free_children() it may come
- * to lie among the nodes that the walk frees, and is not one of these. */
+/* Moves a doomed node out of its tree.  In ralloc_free_children() it may get
+ * among the nodes that the walk frees, but is not one of them. */
 static void
 node_move_out (Search *search, void *to, Extension *extension,
                const char *operation)
@@ -41,8 +41,8 @@ node_move_out (Search *search, void *to, Extension *extension,
       walk->stayed = NULL;
       walk->is_changed = true;
     }
-  /* Where user code has run, its own or another walk's, it may lie above the
-   * walk's top, and so take the dying tree along. */
+  /* If user code of this walk or another has run, the node may be above the
+   * walk's top, so that the dying tree moves with it. */
   if (walk != NULL && (walk->has_waited || context_has_suspended ()))
     sli_free_move_outside (walk, to, extension, operation);
   else
@@ -57,17 +57,17 @@ node_move_out (Search *search, void *to, Extension *extension,
   sli_search_note_moved (search, extension);
 }
 
-/* Moves the nodes of a path to holders that survive: the far end first, which
- * saves the holder of the one before.  The references are used up.  A node may be
- * taken by another walk meanwhile.  False: look again for what saves the node
- * at the near end. */
+/* Moves the nodes of a path to holders that survive.  The far end moves first,
+ * which saves the holder of the node before it.  Uses up the references.
+ * Another walk may take a node meanwhile.  False: search again for a holder of
+ * the node at the near end. */
 static bool
 path_move (Search *search, const char *operation)
 {
   Extension *at = search->at;
   Extension *from;
 
-  /* What it has met on ways up to these nodes does not go. */
+  /* Nodes that the search met on ways up to these nodes do not go. */
   search_drop (search);
   for (;; at = from)
     {
@@ -90,8 +90,8 @@ path_move (Search *search, const char *operation)
 
 /* --- asking -------------------------------------------------------------- */
 
-/* Calls a refusing destructor.  `walk' is suspended at its node `at' for that,
- * unless it is NULL.  The record stays valid: a free of the node while it is
+/* Calls a refusing destructor, with `walk' suspended at its node `at' unless
+ * it is NULL.  The record stays valid, since a free of the node while it is
  * asked does nothing. */
 static COLD bool
 node_refuses (Walk *walk, void *at, Extension *extension)
@@ -105,14 +105,14 @@ node_refuses (Walk *walk, void *at, Extension *extension)
   extension->asked = false;
   if (walk != NULL)
     sli_free_resume (walk);
-  /* While it was asked, it counted as one that stays. */
+  /* While it was asked, the node counted as one that stays. */
   if (walk != NULL && context_has_suspended ())
     sli_free_look_outside (walk);
   return refused;
 }
 
-/* A node on a way up has refused.  What would be freed along with its siblings
- * stays in its place. */
+/* Handles a node on a way up that has refused.  A node that would be freed
+ * with its siblings stays in its place. */
 static void
 refuser_move (Search *search, Extension *refuser, const char *operation)
 {
@@ -137,14 +137,15 @@ refuser_ask (Search *search, Walk *asker, void *at, const char *operation)
   refused = node_refuses (asker, at, refuser);
   if ((search->known == 0 || search->serial == 0)
       && !sli_search_is_doomed (search, refuser->owner))
-    return; /* it stole itself away */
+    return; /* its destructor has moved it out */
   if (refused)
     refuser_move (search, refuser, operation);
   else
     refuser->refuses = NULL; /* called once */
 }
 
-/* `asker' is suspended at its node `at' while a node is asked. */
+/* Finds out whether holders save a node.  `asker' is suspended at its node
+ * `at' while a node is asked. */
 static Fate
 holders_decide (Search *search, Walk *asker, void *at, Extension *start,
                 const char *operation)
@@ -167,8 +168,8 @@ holders_decide (Search *search, Walk *asker, void *at, Extension *start,
 
 /* --- a child of a walk's node, and the top of a tree --------------------- */
 
-/* True: read the list again; the child has moved away or stays, or others may
- * have. */
+/* True: the caller reads the list again, since the child, or others, may have
+ * moved away or stay. */
 CONTEXT_TEXT COLD bool
 sli_free_child_survives (Walk *walk, void *at, void *child)
 {
@@ -177,8 +178,8 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
   bool refused = true;
 
   walk->search.walk = walk;
-  /* A refusing destructor that frees the parent of its node is not called
-   * again: the node moves as if it had refused. */
+  /* If a refusing destructor frees the parent of its node, it is not called
+   * again, and the node moves as if it had refused. */
   if (!extension->asked)
     {
       if (extension->references != NULL
@@ -194,13 +195,13 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
       child = extension->owner; /* it may have been resized */
       node = node_of (child);
       if (node->pprev == &node->next || node_parent (node) != walk->at)
-        return true; /* it stole its node away */
+        return true; /* its destructor has moved the node away */
       if (!refused)
         extension->refuses = NULL; /* called once */
     }
   if (!refused)
     return true;
-  /* What lies below it does not go.  (Nothing of that is known to go: those
+  /* Nodes below it do not go.  (None of them is known to go, since those
    * searches have asked it.) */
   search_drop (&walk->search);
   walk->search.start = extension;
@@ -216,7 +217,7 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
 static COLD NOINLINE bool
 top_survives (void **ptr, Extension *extension, const char *operation)
 {
-  Walk asker; /* it frees nothing: user code that is asked tells it of changes */
+  Walk asker; /* it frees nothing, but is told of changes by user code */
   void *parent;
   bool refused;
   Fate fate;
@@ -240,7 +241,8 @@ top_survives (void **ptr, Extension *extension, const char *operation)
       search_forget (&asker.search);
       refused = node_refuses (NULL, NULL, extension);
       *ptr = extension->owner;
-      /* If the destructor stole its node away, the node survives as well. */
+      /* If the destructor has moved its node away, the node survives as
+       * well. */
       if (refused || node_parent (node_of (*ptr)) != parent)
         return true;
       extension->refuses = NULL;

@@ -12,9 +12,9 @@
 #include "ralloc-free.h"
 #include "port/tls.h"
 
-/* User code may free or move nodes above a suspended walk.  The walk refers to
- * one of these, the fallback parent, to which nodes that refuse move.  And it
- * may ask what limits leave. */
+/* User code may free or move nodes above a suspended walk.  One of these is
+ * the walk's fallback parent, to which nodes that refuse move.  User code may
+ * also read limits. */
 CONTEXT_TEXT void
 sli_free_suspend (Walk *walk, void *at)
 {
@@ -23,7 +23,7 @@ sli_free_suspend (Walk *walk, void *at)
   walk->at = at;
   walk->outer = sli_tls_word ();
   __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
-  /* (This fails if the system has no key left: then the walk does not learn
+  /* (This fails if the system has no key left.  Then the walk does not notice
    * what the destructor frees above it.) */
   if (!sli_tls_set_word (walk))
     search_forget (&walk->search);
@@ -46,9 +46,10 @@ walk_set_fallback_parent (Walk *walk, void *fallback_parent)
     node_set_parent (node_of (walk->top), fallback_parent);
 }
 
-/* --- what user code does to the nodes that walks refer to ---------------- */
+/* --- changes by user code to nodes that walks refer to ------------------- */
 
-/* Is the refusing destructor of a node running?  Then the node is not freed. */
+/* Returns true if the refusing destructor of a node is running, so that the
+ * node is not freed. */
 static inline bool
 is_asked (const void *payload)
 {
@@ -57,7 +58,7 @@ is_asked (const void *payload)
   return extension != NULL && extension->asked;
 }
 
-/* Does a walk free a node? */
+/* Returns true if a walk frees a node. */
 static bool
 walk_frees (const Walk *walk, const void *payload)
 {
@@ -70,7 +71,7 @@ walk_frees (const Walk *walk, const void *payload)
   return at != NULL && at == walk->top;
 }
 
-/* The walk that frees a node before `outer' goes on; NULL if none does. */
+/* The walk that frees a node before `outer' is resumed; NULL if none does. */
 static Walk *
 inner_walk_of (const Walk *outer, const void *payload)
 {
@@ -91,9 +92,9 @@ sli_free_keeps_outside (const void *payload)
   return walk != NULL;
 }
 
-/* A walk frees its keep as well, which leaves its list.  Of several walks that
- * keep a node this is the outermost: it needs the node longest.  And if an
- * outer walk is destroying the node, that frees it. */
+/* Lets a walk free its keep as well, and removes it from its list.  Of several
+ * walks that keep a node, this is the outermost, which needs the node longest.
+ * But if an outer walk is destroying the node, that one frees it. */
 static void
 keep_take (Walk *walk, const char *operation)
 {
@@ -106,10 +107,11 @@ keep_take (Walk *walk, const char *operation)
       return;
   walk_detach (walk, walk->keep, node_of (walk->keep), operation);
   walk->keep = NULL;
-  search_forget (&walk->search); /* what stayed goes, too */
+  search_forget (&walk->search); /* children that stayed go, too */
 }
 
-/* What the walk still frees is no longer below the old fallback parent. */
+/* The nodes that the walk still frees are no longer below the old fallback
+ * parent. */
 static void
 walk_move_fallback (Walk *walk, void *fallback_parent)
 {
@@ -129,8 +131,8 @@ walk_move_fallback (Walk *walk, void *fallback_parent)
   walk_set_fallback_parent (walk, fallback_parent);
 }
 
-/* An inner walk may now free what a walk refers to, before that goes on: the
- * node that it was to keep, or the one that nodes which refuse move to. */
+/* Before a walk is resumed, an inner walk may now free a node that it refers
+ * to: its keep, or its fallback parent. */
 CONTEXT_TEXT COLD void
 sli_context_walks_stolen (void)
 {
@@ -146,7 +148,7 @@ sli_context_walks_stolen (void)
     }
 }
 
-/* The same while a walk runs that user code has begun. */
+/* The same while a walk runs that user code has started. */
 CONTEXT_TEXT COLD void
 sli_free_look_outside (Walk *walk)
 {
@@ -156,8 +158,8 @@ sli_free_look_outside (Walk *walk)
   sli_tls_set_word (walk->outer);
 }
 
-/* A walk moves a node, perhaps one above itself.  It counts as suspended
- * meanwhile, so what it frees moves along. */
+/* Moves a node for a walk, perhaps one above it.  The walk counts as suspended
+ * meanwhile, so that the nodes it frees move along. */
 CONTEXT_TEXT COLD void
 sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
                        const char *operation)
@@ -176,8 +178,8 @@ sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
   sli_tls_set_word (walk->outer);
 }
 
-/* User code frees a node.  True: a suspended walk, which was to keep it, frees
- * it. */
+/* Called when user code frees a node.  True: a suspended walk, which was to
+ * keep it, frees it. */
 CONTEXT_TEXT COLD bool
 sli_free_on_nested (void *ptr, const char *operation)
 {
@@ -224,7 +226,7 @@ sli_context_walks_left (Extension *extension)
   extension->stays = false;
   for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
     {
-      search_forget (&walk->search); /* what it holds may go */
+      search_forget (&walk->search); /* nodes that it holds may go */
       if (walk->stayed == extension->owner)
         {
           walk->stayed = NULL;
@@ -235,8 +237,8 @@ sli_context_walks_left (Extension *extension)
 
 /* --- what walks know of their dying sets --------------------------------- */
 
-/* May a node, or one below it, go with a dying set, perhaps after it was
- * asked? */
+/* Returns true if a node, or one below it, may go with a dying set, perhaps
+ * after it was asked. */
 static bool
 may_go (const void *payload)
 {
@@ -272,7 +274,7 @@ sli_context_searches_leave (const Extension *extension)
 
 /* --- limits above dying trees -------------------------------------------- */
 
-/* Does a walk free nodes below `top'? */
+/* Returns true if a walk frees nodes below `top'. */
 static bool
 walk_is_below (const Walk *walk, const void *top)
 {
@@ -284,7 +286,7 @@ walk_is_below (const Walk *walk, const void *top)
 }
 
 /* The next of a walk's dying nodes, from the current one upwards and below
- * `top'.  They are off all lists. */
+ * `top'.  They are on no list. */
 static void *
 dying_next (const Walk *walk, void *at, const void *top)
 {
@@ -329,8 +331,8 @@ n_limits_up_to (const void *at, const void *top)
   return n;
 }
 
-/* (From the lower end of a path upwards, as there is no way down: so limits
- * are counted first.) */
+/* (Goes up from the lower end of a path, as no links lead down, so it counts
+ * limits first.) */
 CONTEXT_TEXT COLD void
 sli_context_walks_set_flags (const void *top)
 {

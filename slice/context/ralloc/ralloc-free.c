@@ -5,17 +5,18 @@
  *
  * The walk is post-order, the youngest sibling first.  At each node (`at') it
  * reads the list of children.  It frees plain leaves at once, one after the
- * other; the first child that is more ends the run.  Such a child may survive
- * (it has a reference, or a destructor that refuses).  Otherwise the walk
- * takes it off the list and descends to it.  When the list is empty, the walk
- * calls the destructor of the node, frees the node and returns to its parent.
+ * other, up to the first child that is no plain leaf.  Such a child may
+ * survive (it has a reference, or a destructor that refuses).  Otherwise the
+ * walk removes it from the list and descends to it.  When the list is empty,
+ * the walk calls the destructor of the node, frees the node and returns to its
+ * parent.
  *
  * Before user code runs, the walk writes the current list back and frees the
- * collected blocks, so user code finds every list whole.
+ * collected blocks, so user code finds every list valid.
  *
- * How blocks are freed: ralloc-free-blocks.c; which nodes survive:
- * ralloc-free-survive.c and ralloc-free-search.c; what user code may do in a
- * walk: ralloc-free-suspend.c.
+ * ralloc-free-blocks.c frees blocks, ralloc-free-survive.c and
+ * ralloc-free-search.c find the nodes that survive, and ralloc-free-suspend.c
+ * handles calls of user code in a walk.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -36,7 +37,7 @@ enum
 
 unsigned sli_context_n_suspended; /* here, near the code that reads it */
 
-/* Examines a node that is freed next, in a mode that asks for it. */
+/* Examines a node that is freed next, in modes that do so. */
 static COLD void
 node_examine (void *payload)
 {
@@ -64,7 +65,7 @@ extension_release (void *payload, Node *node)
   sli_context_unextend (node);
 }
 
-/* An unusual node that is off its list and has no children. */
+/* Frees an unusual node that is on no list and has no children. */
 CONTEXT_TEXT static COLD void
 node_release (Walk *walk, void *payload, Node *node)
 {
@@ -86,8 +87,8 @@ node_release (Walk *walk, void *payload, Node *node)
   batch_push (walk, &walk->others, node);
 }
 
-/* Runs the next destructor, if there is one that has not run.  It may have put
- * new children on the node, so the walk looks again. */
+/* Runs the next destructor, if there is one that has not run.  It may have
+ * added children to the node, so the walk checks again. */
 CONTEXT_TEXT static COLD bool
 destructor_ran (Walk *walk, void *payload, Node *node)
 {
@@ -103,8 +104,8 @@ destructor_ran (Walk *walk, void *payload, Node *node)
 
 /* --- the walk ------------------------------------------------------------ */
 
-/* One leaf in MODE_TRAILING_HEADER, where nothing may refer to freed memory,
- * not even the pprev of the next leaf. */
+/* Frees one leaf in MODE_TRAILING_HEADER, where nothing may refer to freed
+ * memory, not even the pprev of the next leaf. */
 static COLD void *
 leaf_free_trailing (void **slot, void *child)
 {
@@ -117,10 +118,10 @@ leaf_free_trailing (void **slot, void *child)
   return next;
 }
 
-/* Frees leaves from `child' on, which *link should point to, and returns the
- * first child that is more, or NULL; *link then points to that one.  The walk
- * of a large tree spends its time here, so the end of the batch is kept in a
- * register.  `examined' is a constant where this is inlined. */
+/* Frees leaves from `child' on, to which *link should point, and returns the
+ * first child that is no plain leaf, or NULL; *link then points to that one.
+ * The walk of a large tree spends its time here, so the end of the batch is
+ * kept in a register.  `examined' is a constant where this is inlined. */
 static inline __attribute__ ((always_inline)) void *
 run_free (Walk *walk, const void *at, void *child, void ***link,
           void ***batch_end, bool examined)
@@ -137,8 +138,8 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
         break;
       if (examined)
         node_examine (child);
-      /* Leaves of one size are met from high to low addresses.  One of two
-       * neighbouring lines holds a header, unless chunks are long. */
+      /* The walk meets leaves of one size from high to low addresses.  One of
+       * two neighbouring lines holds a header, unless chunks are long. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
       __builtin_prefetch ((char *) node - PREFETCH_BYTES - CACHE_LINE_BYTES,
                           1);
@@ -157,8 +158,8 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
   return child;
 }
 
-/* Frees leaves and nodes that have only leaves, up to the first child that is
- * more, which it returns, or NULL.  The list is not written back yet. */
+/* Frees leaves, and nodes that have only leaves, up to the first other child,
+ * which it returns, or NULL.  Does not write the list back. */
 static inline __attribute__ ((always_inline)) void *
 leaves_free (Walk *walk, const void *at, void *child, void **link,
              bool examined)
@@ -191,7 +192,7 @@ leaves_free (Walk *walk, const void *at, void *child, void **link,
   return child;
 }
 
-/* The same in MODE_TRAILING_HEADER, for leaves alone. */
+/* The same in MODE_TRAILING_HEADER, for leaves only. */
 static COLD void *
 leaves_free_trailing (void *at, void **slot, bool examined)
 {
@@ -212,7 +213,8 @@ leaves_free_trailing (void *at, void **slot, bool examined)
   return child;
 }
 
-/* The word that points to the next child to be freed: what stays is behind. */
+/* The word that points to the next child to be freed, behind those that
+ * stay. */
 static inline void **
 walk_slot (const Walk *walk, const void *at, Node *at_node)
 {
@@ -221,9 +223,9 @@ walk_slot (const Walk *walk, const void *at, Node *at_node)
   return node_children (at_node);
 }
 
-/* The list of the node that is kept has come to its end.  Where user code ran,
- * it may have put children in front of those that stay: then the walk looks
- * once more. */
+/* Returns true if the walk is done at the end of its keep's list.  If user
+ * code ran, it may have put children in front of those that stay; then the
+ * walk reads the list once more. */
 static COLD bool
 keep_is_done (Walk *walk, void *keep)
 {
@@ -241,9 +243,9 @@ keep_is_done (Walk *walk, void *keep)
   return !again;
 }
 
-/* May the walk descend to the child at the front of a list?  False: read the
- * list again; the child stays or has moved away, or the list has changed.
- * Writes the list back first, as user code may run. */
+/* Returns true if the walk may descend to the child at the front of a list.
+ * False: read the list again, since the child stays or has moved away, or the
+ * list has changed.  Writes the list back first, as user code may run. */
 CONTEXT_TEXT static COLD bool
 unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 {
@@ -264,7 +266,7 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
     }
   if (sli_free_child_survives (walk, at, child))
     return false;
-  /* Its own limit does not count what was freed beside it. */
+  /* The child's own limit must not count nodes that were freed beside it. */
   if (extension->limit != NULL)
     walk_settle_limits (walk, at);
   return true;
@@ -277,7 +279,7 @@ walk_node (const void *payload, bool tail)
   return tail ? sli_context_trailing_header (payload) : head_of (payload);
 }
 
-/* Takes the child at the front of a list off it. */
+/* Removes the child at the front of a list. */
 static inline __attribute__ ((always_inline)) void
 first_child_unlink (void **slot, Node *node, bool tail)
 {
@@ -295,9 +297,9 @@ first_child_unlink (void **slot, Node *node, bool tail)
   node->pprev = NODE_DYING;
 }
 
-/* Descends to the child at the front of the list of `at', which is more than
- * a leaf.  Returns where the walk goes on: at the child, or where it was if
- * the child does not go. */
+/* Descends to the child at the front of the list of `at', which is no plain
+ * leaf.  Returns the node at which the walk goes on: the child, or the same as
+ * before if the child does not go. */
 static inline __attribute__ ((always_inline)) void *
 walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail)
 {
@@ -311,7 +313,7 @@ walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail)
 }
 
 /* Frees the node *at, which has no children, and sets *at to its parent.
- * False: its destructor ran instead, and the walk looks at the node again. */
+ * False: its destructor ran instead, and the walk reads the node again. */
 static inline __attribute__ ((always_inline)) bool
 walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
 {
@@ -366,7 +368,8 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
     }
 }
 
-/* Headers are behind payloads, or each node is examined, or both. */
+/* The walk in modes where headers are behind payloads, each node is examined,
+ * or both. */
 static COLD void
 walk_unusual (Walk *walk)
 {
@@ -432,7 +435,7 @@ watched_free (void *ptr, Node *node, const char *operation)
   return is_freed;
 }
 
-/* Any pointer, in any mode. */
+/* Frees any pointer, in any mode. */
 CONTEXT_TEXT static NOINLINE bool
 any_free (void *ptr, const char *operation)
 {
@@ -445,9 +448,8 @@ any_free (void *ptr, const char *operation)
              : live_free (ptr, node, operation);
 }
 
-/* Frees a node of no particular kind, most often a leaf, in no particular
- * mode, with the same checks as sli_context_check() makes; or leaves it to
- * any_free(). */
+/* Frees a plain node, most often a leaf, in the default mode, with the same
+ * checks as sli_context_check(); leaves all others to any_free(). */
 static inline __attribute__ ((always_inline)) bool
 free_node (void *ptr, const char *operation)
 {
@@ -459,7 +461,7 @@ free_node (void *ptr, const char *operation)
                 || context_has_suspended ()))
     return any_free (ptr, operation);
   bytes = sli_untraced_class_bytes (node);
-  /* (What looks like a root may be a list's tail pointer, inside a block.) */
+  /* (An apparent root may be a list's tail pointer, inside a block.) */
   if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
                 || !node_is_linked (node, ptr)
                 || (node->pprev == &node->next

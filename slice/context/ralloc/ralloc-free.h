@@ -1,7 +1,7 @@
-/* ralloc-free.h - a walk that frees, and the blocks on their way back
+/* ralloc-free.h - a walk that frees, and the blocks that it collects
  *
- * Layer: context.  Shared by ralloc-free.c and its parts
- * (ralloc-free-*.c) alone.  No locks: a walk is its thread's.
+ * Layer: context.  Shared by ralloc-free.c and its parts (ralloc-free-*.c)
+ * alone.  No locks: a walk belongs to its thread.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@
 
 enum
 {
-  /* Four times the bits in a word of a slab's bitmap: most words come back
+  /* Four times the bits in a word of a slab's bitmap: most words are freed
    * whole, with one lock instead of two. */
   BATCH_BLOCKS = 256,
   BIN_BITS = 5,
@@ -22,16 +22,16 @@ enum
   BIN_BLOCKS = 64
 };
 
-/* Blocks that probably lie in one slab.  The bin is aligned to its size, so
+/* Blocks that are probably in one slab.  The bin is aligned to its size, so
  * the address of the next entry shows when it is full. */
 typedef struct
 {
   _Alignas (BIN_BLOCKS * sizeof (void *)) void *blocks[BIN_BLOCKS];
 } Bin;
 
-/* Blocks in the order in which the walk met them.  Leaves and other nodes
- * are kept apart: in a tree that was built level by level each kind comes in
- * the order of addresses, but not both together. */
+/* Blocks in the order in which the walk met them.  Leaves and other nodes are
+ * in separate batches: in a tree that was built level by level, each kind is
+ * in the order of addresses, but not both together. */
 typedef struct
 {
   unsigned n;
@@ -40,20 +40,20 @@ typedef struct
 
 typedef struct Walk Walk;
 
-/* What is known of a dying set, and the search that is under way: see
+/* The results for a dying set, and the current search: see
  * ralloc-free-search.c. */
 typedef struct
 {
   Walk *walk;          /* the walk that frees; NULL: the top of a tree may */
-  uintptr_t known;     /* in records of nodes that go; 0: nothing is known, and
-                          the fields below are not set */
+  uintptr_t known;     /* in records of nodes that go; 0: there are no results,
+                          and the fields below are not set */
   uintptr_t serial;    /* in records that the search has met; 0: there is none */
   Extension *start;    /* the node that is to be freed */
   Extension *first;    /* the queue: nodes whose references are next */
   Extension *last;
   Extension *at;       /* the node whose references are examined; NULL: the
                           search is over */
-  void *reference;     /* the one that is next; NULL: the first */
+  void *reference;     /* the next one; NULL: the first */
   void *way;           /* where its way up begins */
   Extension *refuser;  /* nodes on that way that may refuse, topmost first */
 } Search;
@@ -65,15 +65,14 @@ struct Walk
   void *fallback_parent; /* where a refusing node moves: top's parent, or
                             keep */
   void *at;              /* the current node, valid while user code runs */
-  struct Walk *outer;    /* the walk whose user code began this one */
+  struct Walk *outer;    /* the walk whose user code started this one */
   size_t limited_bytes;  /* to be subtracted from limits at and above the
                             current node */
   Search search;         /* for holders that survive */
-  void *stayed;          /* the child of keep that stays and was passed last,
-                            or NULL */
-  bool is_changed;       /* user code ran since the walk began the list */
+  void *stayed;          /* the last child of keep that stays, or NULL */
+  bool is_changed;       /* user code ran since the walk started the list */
   bool has_waited;       /* it was suspended, so user code has run */
-  bool is_large;         /* the bins are in use: not a small tree */
+  bool is_large;         /* the bins are in use, as the tree is not small */
   Batch leaves;
   Batch others;
   void **bin_ends[N_BINS]; /* the next free entry; valid if is_large */
@@ -120,19 +119,19 @@ batch_push (Walk *walk, Batch *batch, void *block)
 
 /* --- ralloc-free-suspend.c ----------------------------------------------- */
 
-/* A walk is suspended at a node while user code runs, and resumed then. */
+/* Suspend a walk at a node while user code runs, and resume it. */
 void sli_free_suspend (Walk *walk, void *at);
 void sli_free_resume (Walk *walk);
-/* A walk that user code has begun may free what suspended walks refer to; and
- * it moves a node. */
+/* For a walk that user code has started: checks what it may free of nodes that
+ * suspended walks refer to; moves a node. */
 void sli_free_look_outside (Walk *walk);
 void sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
                             const char *operation);
-/* User code frees a node.  True: a suspended walk frees it. */
+/* Called when user code frees a node.  True: a suspended walk frees it. */
 bool sli_free_on_nested (void *ptr, const char *operation);
 
-/* Is it the children of a node that a walk frees?  Of a suspended walk, and of
- * any; `walk' is the one that runs, or NULL. */
+/* Returns true if a walk frees the children of a node but keeps the node: a
+ * suspended walk, or any.  `walk' is the one that runs, or NULL. */
 bool sli_free_keeps_outside (const void *payload);
 
 static inline bool
@@ -144,7 +143,7 @@ sli_free_keeps (const Walk *walk, const void *payload)
          || (context_has_suspended () && sli_free_keeps_outside (payload));
 }
 
-/* Bytes that were freed leave the limits at and above `at'. */
+/* Subtracts the freed bytes from the limits at and above `at'. */
 static inline void
 walk_settle_limits (Walk *walk, const void *at)
 {
@@ -158,28 +157,28 @@ walk_settle_limits (Walk *walk, const void *at)
 typedef enum
 {
   SEARCH_OVER,    /* no holder survives */
-  SEARCH_HOLDER,  /* search->at has a holder that does */
+  SEARCH_HOLDER,  /* search->at has a holder that survives */
   SEARCH_REFUSER  /* search->refuser is to be asked first */
 } SearchEnd;
 
-/* Begins a search for what saves a node, or goes on with it.  False: the node
- * goes, as is known. */
+/* Starts a search for a holder that saves a node, or continues it.  False: the
+ * node is known to go. */
 bool sli_search_begin (Search *search, Extension *start);
 SearchEnd sli_search_run (Search *search);
-/* The search has found nothing, and the node does not refuse: all that it has
- * met goes. */
+/* Ends a search that has found no holder, for a node that does not refuse: all
+ * nodes that it has met go. */
 void sli_search_settle (Search *search);
 /* The oldest reference to a node that survives with its holder, or NULL. */
 void *sli_search_saving_reference (const Search *search,
                                    const Extension *extension);
-/* Does a node go with the set? */
+/* Returns true if a node goes with the set. */
 bool sli_search_is_doomed (const Search *search, const void *at);
 /* The first node above the doomed part of a tree.  NULL: there is none. */
 void *sli_search_fallback (const Search *search, const void *at);
-/* Takes note that a node has moved out of the set, if it has. */
+/* Notes that a node has moved out of the set, if it has. */
 void sli_search_note_moved (Search *search, Extension *extension);
 
-/* Has the search that is under way met a node? */
+/* Returns true if the current search has met a node. */
 static inline bool
 search_has (const Search *search, const Extension *extension)
 {
@@ -187,14 +186,14 @@ search_has (const Search *search, const Extension *extension)
          && (extension->search_serial & ~(uintptr_t) 3) == search->serial;
 }
 
-/* Ends the search; what is known of the set stays so. */
+/* Ends the search, but keeps the results for the set. */
 static inline void
 search_drop (Search *search)
 {
   search->serial = 0;
 }
 
-/* Forgets what is known of the set as well. */
+/* Ends the search, and drops the results for the set. */
 static inline void
 search_forget (Search *search)
 {
@@ -203,21 +202,21 @@ search_forget (Search *search)
 
 /* --- ralloc-free-survive.c ----------------------------------------------- */
 
-/* Does a child of the walk's node, or the top of a tree, survive?  It has an
- * extension.  User code may run, *ptr may move. */
+/* Returns true if a child of the walk's node, or the top of a tree, survives.
+ * It has an extension.  User code may run, and *ptr may move. */
 bool sli_free_child_survives (Walk *walk, void *at, void *child);
 bool sli_free_top_survives (void **ptr, const char *operation);
 
-/* --- taking a tree off --------------------------------------------------- */
+/* --- removing a tree from its list --------------------------------------- */
 
-/* Takes the node that the walk frees off its list. */
+/* Removes the node that the walk frees from its list. */
 CONTEXT_TEXT static inline void
 walk_detach (Walk *walk, void *payload, Node *node,
                   const char *operation)
 {
   walk->fallback_parent = node_parent (node);
   node_unlink (node, payload, operation);
-  /* By address and not through the parent's extension, which may be freed
+  /* Point to the parent itself, not to its extension, which may be freed
    * first. */
   node->parent &= ~(uintptr_t) NODE_INDIRECT;
   node_set_parent (node, walk->fallback_parent);

@@ -1,11 +1,11 @@
-/* ralloc-limit.c - how much a subtree may hold
+/* ralloc-limit.c - limits on the bytes of subtrees
  *
  * Layer: context.  No locks.
  *
  * The extension of the node that a limit was set on has the limit.  That node
  * and all nodes below it carry the flag NODE_LIMITED, which sends their
  * allocations, frees and steals to this file.  A node without a limit above it
- * pays nothing.  Limits may be nested: bytes are counted in each of them.
+ * has no cost.  Limits may be nested: each of them counts the bytes.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -20,7 +20,7 @@
 struct Limit
 {
   size_t max_bytes;
-  size_t used_bytes; /* blocks of the node and of all below */
+  size_t used_bytes; /* blocks of the node and of all nodes below */
 };
 
 static Limit *
@@ -55,7 +55,7 @@ limit_holds (const Limit *limit, size_t bytes)
 }
 
 bool
-sli_limit_has_room (const void *ctx, size_t bytes)
+sli_limit_allows (const void *ctx, size_t bytes)
 {
   Limit *limit;
 
@@ -77,7 +77,7 @@ sli_limit_force (const void *ctx, size_t bytes)
 bool
 sli_limit_add (const void *ctx, size_t bytes)
 {
-  if (!sli_limit_has_room (ctx, bytes))
+  if (!sli_limit_allows (ctx, bytes))
     {
       errno = ENOMEM;
       return false;
@@ -123,9 +123,9 @@ sli_limit_subtree_bytes (const void *top)
                                   : bytes;
 }
 
-/* A limit that is above ptr already counts its bytes. */
+/* A limit that is above ptr counts its bytes already. */
 bool
-sli_limit_move_has_room (const void *new_ctx, void *ptr)
+sli_limit_allows_move (const void *new_ctx, void *ptr)
 {
   size_t bytes = sli_limit_subtree_bytes (ptr);
   Limit *limit;
@@ -142,8 +142,8 @@ sli_limit_move_has_room (const void *new_ctx, void *ptr)
   return true;
 }
 
-/* A node is limited if it or one above it, up to top, has a limit of its
- * own, or if `limited' says that something above top has. */
+/* A node is limited if it or a node above it, up to top, has a limit, or if
+ * `limited' says that a node above top has one. */
 void
 sli_limit_set_listed_flags (void *top, bool limited)
 {

@@ -1,4 +1,4 @@
-/* ralloc-reference.c - contexts other than the parent that keep a node
+/* ralloc-reference.c - references: contexts beside the parent that keep a node
  *
  * Layer: context.  No locks.
  *
@@ -24,7 +24,7 @@
 
 struct Reference
 {
-  void *target;         /* the node that is kept; NULL: was freed */
+  void *target;         /* the node that is kept; NULL: it was freed */
   Reference *next;      /* the next younger one */
   Reference *previous;  /* the next older one; of the oldest, the youngest */
 };
@@ -94,8 +94,8 @@ ralloc_reference (const void *ctx, const void *ptr)
   return target;
 }
 
-/* The target is freed although references exist: their contexts are freed in
- * the same walk. */
+/* Called when a target is freed although it has references, because their
+ * contexts are freed in the same walk. */
 CONTEXT_TEXT void
 sli_reference_target_freed (Extension *extension)
 {
@@ -126,7 +126,7 @@ sli_reference_release (void *payload)
     *oldest = next;
   else
     reference->previous->next = next;
-  /* (Of the only one there is no other.) */
+  /* (The only reference has no previous one.) */
   if (next != NULL)
     next->previous = reference->previous;
   else if (*oldest != NULL)

@@ -1,7 +1,7 @@
 /* ralloc-report.c - reports of trees; the list of roots
  *
- * Layer: context.  One lock, on the list of roots, held for a few stores;
- * nothing is called under it.
+ * Layer: context.  One lock, for the list of roots, held for a few stores and
+ * during no call.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@
 
 enum
 {
-  INDENT_DEPTH_MAX = 40, /* deeper levels are not moved further right */
+  INDENT_DEPTH_MAX = 40, /* deeper levels are indented no further */
   TOTALS_DEPTH_MAX = 8   /* deeper nodes don't get subtree totals, which would
                             make a report of a deep tree quadratic */
 };
@@ -28,7 +28,7 @@ static struct
   pthread_mutex_t mutex;
   void *first;      /* an Extension; linked by root.next, root.pprev */
   bool at_exit;     /* the exit function is registered */
-  bool report;      /* it prints the roots */
+  bool report;      /* the exit function prints the roots */
   bool full;
 } roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
@@ -49,7 +49,7 @@ roots_unlock (void)
 void
 sli_roots_add (void *payload)
 {
-  /* Without memory for the record the root is not on the list; no more. */
+  /* Without memory for the record, the root is just not on the list. */
   Extension *extension;
 
   if ((sli_context_mode & MODE_ROOTS) == 0)
@@ -173,8 +173,8 @@ text_enter (FILE *f, const void *payload, unsigned depth)
   fputc ('\n', f);
 }
 
-/* How many bytes may follow the first one of a character, and which the second
- * must be: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+/* The number of bytes that follow the first one of a character, and the range
+ * of the second: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
 static unsigned
 utf8_more (unsigned char first, unsigned char *low, unsigned char *high)
 {
@@ -185,8 +185,8 @@ utf8_more (unsigned char first, unsigned char *low, unsigned char *high)
   return first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
 }
 
-/* Bytes of the character of UTF-8 at `text', or 0 if there is none.  (A NUL
- * continues none, so nothing behind it is looked at.) */
+/* The bytes of the UTF-8 character at `text', or 0 if there is none.  (A NUL
+ * continues no character, so no byte behind it is read.) */
 static unsigned
 utf8_length (const unsigned char *text)
 {
@@ -205,7 +205,7 @@ utf8_length (const unsigned char *text)
   return n + 1;
 }
 
-/* Names may be of any bytes. */
+/* Names may have any bytes. */
 static void
 json_string (FILE *f, const char *string)
 {

@@ -1,7 +1,7 @@
-/* ralloc-resize.c - nodes: another size
+/* ralloc-resize.c - resizes nodes
  *
  * Layer: context.  No locks.  When a node moves, its neighbours, parent,
- * children, references and suspended walks are corrected.
+ * children, references and suspended walks are updated.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -16,18 +16,18 @@
 
 enum
 {
-  /* Children that a moving node corrects one by one.  A node with more gets an
-   * extension, to which its children point from then on. */
+  /* The most children that are updated one by one when a node moves.  A node
+   * with more gets an extension, to which its children point from then on. */
   INDIRECT_MIN = 32,
   /* Larger blocks of malloc are likely mappings: they grow without a copy. */
   REALLOC_MIN_BYTES = 128 * 1024
 };
 
 /* The children of a node that has moved still point to its old address.  Up to
- * INDIRECT_MIN of them are corrected.  Where there are more, all are made to
- * point to the extension, which does not move, so later moves have nothing to
- * do.  New children are linked in front, so the children that point to the
- * extension are the end of the list, and the loop stops at the first. */
+ * INDIRECT_MIN of them are updated.  If there are more, all get pointers to
+ * the extension, which does not move, so later moves need not update them.
+ * New children are linked in front, so the children that point to the
+ * extension are at the end of the list, and the loop stops at the first. */
 static void
 children_follow (Node *node, void *payload)
 {
@@ -61,8 +61,8 @@ children_follow (Node *node, void *payload)
     }
 }
 
-/* Everything that pointed to `old' now points to `payload', whose header is
- * a copy of the old one. */
+/* Makes everything that points to `old' point to `payload', whose header is a
+ * copy of the old one. */
 CONTEXT_TEXT static void
 node_moved (void *old, void *payload)
 {
@@ -120,14 +120,14 @@ large_resize (void *ptr, size_t size)
   return payload;
 }
 
-/* Would the new block of a node that moves exceed a limit above it? */
+/* Returns true if the new block of a node that moves exceeds a limit. */
 static COLD bool
-passes_limits (const void *ptr, const void *payload)
+exceeds_limits (const void *ptr, const void *payload)
 {
   size_t before = sli_context_block_bytes (ptr);
   size_t after = sli_context_block_bytes (payload);
 
-  return after > before && !sli_limit_has_room (ptr, after - before);
+  return after > before && !sli_limit_allows (ptr, after - before);
 }
 
 /* Copies payload and header to a new block and frees the old one. */
@@ -142,7 +142,7 @@ node_move (void *ptr, size_t size, size_t old_size)
   if (payload == NULL)
     return NULL;
   if (UNLIKELY ((old->parent & NODE_LIMITED) != 0)
-      && passes_limits (ptr, payload))
+      && exceeds_limits (ptr, payload))
     {
       sli_context_release (payload);
       errno = ENOMEM;
@@ -160,7 +160,8 @@ node_move (void *ptr, size_t size, size_t old_size)
   return payload;
 }
 
-/* Linear and gc contexts, references, arenas: the payload is the library's. */
+/* Ends the program for linear and gc contexts, references and arenas, whose
+ * payload is the library's. */
 static COLD void
 require_resizable (const void *ptr, const Node *node, const char *operation)
 {
@@ -175,41 +176,43 @@ require_resizable (const void *ptr, const Node *node, const char *operation)
                     operation, ptr);
 }
 
-/* The room stays if it suffices and at least half of it is used. */
+/* Returns true if a block can stay: it is large enough, and at least half
+ * used. */
 static inline bool
-room_fits (size_t size, size_t room)
+usable_fits (size_t size, size_t usable)
 {
-  return size <= room
-         && size + 2 * sizeof (Node) >= (room + sizeof (Node)) / 2;
+  return size <= usable
+         && size + 2 * sizeof (Node) >= (usable + sizeof (Node)) / 2;
 }
 
-/* The same in MODE_SLACK, which marks the new end.  A payload that shrinks by
- * more than can be marked keeps its old end. */
+/* The same in MODE_SLACK, where the new end is marked.  A payload that shrinks
+ * by more than can be marked keeps its old end. */
 static COLD bool
 slack_fits (void *ptr, size_t size, size_t old_size)
 {
-  size_t room = sli_context_room_bytes (ptr);
-  bool is_near = room > size && room - size <= SLACK_BYTES_MAX;
+  size_t usable = sli_context_usable_bytes (ptr);
+  bool is_near = usable > size && usable - size <= SLACK_BYTES_MAX;
 
   if (is_near)
     sli_slack_write (ptr, size);
-  return is_near || room_fits (size, old_size);
+  return is_near || usable_fits (size, old_size);
 }
 
 static void *
-limited_resize (void *ptr, size_t size, size_t room)
+limited_resize (void *ptr, size_t size, size_t usable)
 {
   size_t before = sli_context_block_bytes (ptr);
   void *payload;
   size_t after;
 
-  /* The node grows by at least this much: without room, nothing is tried. */
-  if (size > room && !sli_limit_has_room (ptr, size - room))
+  /* The node grows by at least this much.  If no limit allows that, fail at
+   * once. */
+  if (size > usable && !sli_limit_allows (ptr, size - usable))
     {
       errno = ENOMEM;
       return NULL;
     }
-  payload = node_move (ptr, size, room);
+  payload = node_move (ptr, size, usable);
   if (payload == NULL)
     return NULL;
   after = sli_context_block_bytes (payload);
@@ -221,7 +224,7 @@ limited_resize (void *ptr, size_t size, size_t room)
 }
 
 static void *
-resize_slow (void *ptr, Node *node, size_t size, size_t room)
+resize_slow (void *ptr, Node *node, size_t size, size_t usable)
 {
   if (size > SIZE_LIMIT)
     {
@@ -229,23 +232,24 @@ resize_slow (void *ptr, Node *node, size_t size, size_t room)
       return NULL;
     }
   if (node->parent & NODE_LIMITED)
-    return limited_resize (ptr, size, room);
-  /* (Traced, realloc would free the old address before the trace has it.) */
+    return limited_resize (ptr, size, usable);
+  /* (With a recorder, realloc would free the old address before the trace has
+   * the event.) */
   if ((node->parent & NODE_HAS_PREFIX) && size >= REALLOC_MIN_BYTES
       && (sli_context_mode & MODE_TRACED) == 0)
     return large_resize (ptr, size);
-  return node_move (ptr, size, room);
+  return node_move (ptr, size, usable);
 }
 
-/* `size' bytes are needed and `wanted' preferred: strings that grow ask for
- * more than they need now. */
+/* `size' bytes are needed, `wanted' preferred: strings that grow want more
+ * than they need now. */
 CONTEXT_TEXT void *
 sli_context_resize (void *ptr, size_t size, size_t wanted,
                     const char *operation)
 {
   Node *node = sli_context_check (ptr, operation);
   void *payload;
-  size_t room;
+  size_t usable;
 
   if (UNLIKELY ((node->parent & (NODE_EXT | NODE_HAS_PREFIX)) != 0))
     require_resizable (ptr, node, operation);
@@ -258,26 +262,26 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_context_forget (ptr); /* it may move */
-  room = sli_context_payload_bytes (ptr);
+  usable = sli_context_payload_bytes (ptr);
   if (UNLIKELY ((sli_context_mode
                  & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
                 != 0))
     {
       if (sli_context_mode & MODE_TRAILING_HEADER)
         wanted = size;
-      else if (sli_context_mode & MODE_SLACK ? slack_fits (ptr, size, room)
-                                             : room_fits (size, room))
+      else if (sli_context_mode & MODE_SLACK ? slack_fits (ptr, size, usable)
+                                             : usable_fits (size, usable))
         {
           if (sli_context_mode & MODE_TRACED)
             sli_trace_realloc (SLICE_TRACE_CONTEXT, ptr, ptr, size);
           return ptr;
         }
     }
-  else if (LIKELY (room_fits (size, room)))
+  else if (LIKELY (usable_fits (size, usable)))
     return ptr;
-  payload = resize_slow (ptr, node, wanted, room);
+  payload = resize_slow (ptr, node, wanted, usable);
   if (UNLIKELY (payload == NULL) && wanted > size)
-    payload = resize_slow (ptr, node, size, room);
+    payload = resize_slow (ptr, node, size, usable);
   assert_slow (payload == NULL || sli_context_tree_is_right (payload));
   return payload;
 }

@@ -12,7 +12,7 @@
 
 #include "context/node.h"
 
-/* In a mode that checks, with NODE_INDIRECT, or for a freed node. */
+/* The slow path: other modes, NODE_INDIRECT, or a freed node. */
 static NOINLINE void *
 unusual_parent (const void *ptr)
 {
@@ -47,8 +47,8 @@ report_cycle (const void *new_ctx, const void *ptr, const char *operation)
                   operation, new_ctx, ptr);
 }
 
-/* A node without children can have nothing but itself below it, unless a tree
- * below it is being freed and off its list. */
+/* A node without children has only itself below it, unless a tree below it is
+ * being freed and on no list. */
 static inline bool
 closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
 {
@@ -58,7 +58,7 @@ closes_cycle (const void *new_ctx, const void *ptr, const Node *node)
              && sli_context_is_ancestor (ptr, new_ctx));
 }
 
-/* The checks of both nodes are done. */
+/* Updates limits and flags for a steal from or to a limited parent. */
 static void
 steal_limited (void *new_ctx, Node *node, void *ptr, bool to_limited)
 {
@@ -103,14 +103,14 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
   node_link (new_ctx, node, ptr);
   context_leave (new_ctx, to);
   context_leave (parent, from);
-  /* (In a free under way limits are not right: callers look at the trees.) */
+  /* (During a free, limits are not exact, so callers check the trees.) */
   assert_slow (sli_context_node_is_right (ptr));
   if (UNLIKELY (new_ctx == NULL && (sli_context_mode & MODE_ROOTS) != 0))
     sli_roots_add (ptr);
 }
 
-/* May a word, or all of a header, be read?  Without `far' only the first
- * extents are known, where most nodes lie. */
+/* Returns true if a word, or all of a header, can be read.  Without `far' only
+ * in the first extents, which have most nodes. */
 static inline __attribute__ ((always_inline)) bool
 is_at_hand (const void *address, bool far)
 {
@@ -132,8 +132,8 @@ is_linked_at_hand (const Node *node,
          && LIKELY (*place == payload);
 }
 
-/* Might this be no root, but a list's tail pointer that points to the first
- * element behind it?  With `far' the slab tells. */
+/* Returns true if an apparent root may be a list's tail pointer that points to
+ * the first element behind it.  With `far' the slab tells. */
 static inline __attribute__ ((always_inline)) bool
 may_be_payload (const Node *node, bool far)
 {
@@ -142,8 +142,8 @@ may_be_payload (const Node *node, bool far)
 }
 
 /* Steals a plain node to a plain parent in the default mode, with the same
- * checks as sli_context_check().  False: it is not that simple.  Without `far'
- * this calls nothing, and serves nodes without children. */
+ * checks as sli_context_check().  False: it is another case.  Without `far'
+ * this calls no function, and serves nodes without children. */
 static inline __attribute__ ((always_inline)) bool
 plain_steal (void *new_ctx, void *ptr, bool far)
 {
@@ -174,7 +174,7 @@ plain_steal (void *new_ctx, void *ptr, bool far)
   return true;
 }
 
-/* Both ends of a steal checked; NULL if the node is being destroyed. */
+/* Checks both nodes of a steal; NULL if the node is being destroyed. */
 static Node *
 steal_check (const void *new_ctx, void *ptr, const char *operation)
 {
@@ -234,7 +234,7 @@ ralloc_try_steal (const void *new_ctx, void *ptr)
       return false;
     }
   if (new_ctx != NULL && (node_of (new_ctx)->parent & NODE_LIMITED)
-      && !sli_limit_move_has_room (new_ctx, ptr))
+      && !sli_limit_allows_move (new_ctx, ptr))
     {
       errno = ENOMEM;
       return false;
@@ -248,7 +248,7 @@ ralloc_try_steal (const void *new_ctx, void *ptr)
   return true;
 }
 
-/* old has a child. */
+/* Moves the children of `old', which has at least one. */
 static void
 adopt_splice (void *new_ctx, Node *new_node, Node *old)
 {
@@ -275,8 +275,8 @@ adopt_splice (void *new_ctx, Node *new_node, Node *old)
   assert_slow (sli_context_tree_is_right (new_ctx));
 }
 
-/* References stay: one without a context could not be given up, and would not
- * keep its target. */
+/* Makes the children of `old' roots.  References stay: without a context they
+ * could not be given up, and would not keep their target. */
 static void
 adopt_as_roots (Node *old)
 {

@@ -3,7 +3,7 @@
  * Layer: context.  No locks.
  *
  * A text is formatted into a buffer on the stack, and a second time only if
- * that was too small.  A string that grows gets half as much again as it
+ * the buffer was too small.  A string that grows gets half as much again as it
  * needs, so that n appends copy O(n) bytes.
  * Design: chapter 7.
  *
@@ -18,7 +18,7 @@
 
 enum
 {
-  FORMAT_ROOM_BYTES = 256 /* on the stack: most texts are shorter */
+  FORMAT_BUFFER_BYTES = 256 /* on the stack: most texts are shorter */
 };
 
 static void
@@ -55,8 +55,8 @@ ralloc_strndup (const void *ctx, const char *str, size_t n)
 
 /* --- appending ----------------------------------------------------------- */
 
-/* Room for `start + length' characters and a NUL.  NULL: no memory, or a sum
- * that does not fit. */
+/* Grows a string to `start + length' characters and a NUL.  NULL: no memory,
+ * or the sum overflows. */
 static char *
 string_grow (char *str, size_t start, size_t length, const char *operation)
 {
@@ -123,18 +123,18 @@ ralloc_str_append (char **dest, const char *str, size_t existing_length,
 CONTEXT_TEXT char *
 ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
 {
-  char room[FORMAT_ROOM_BYTES];
+  char buffer[FORMAT_BUFFER_BYTES];
   va_list again;
   int length;
   char *text;
 
   va_copy (again, args);
-  length = vsnprintf (room, sizeof room, fmt, args);
+  length = vsnprintf (buffer, sizeof buffer, fmt, args);
   text = length >= 0 ? ralloc_size (ctx, (size_t) length + 1) : NULL;
   if (LIKELY (text != NULL))
     {
-      if (LIKELY ((size_t) length < sizeof room))
-        memcpy (text, room, (size_t) length + 1);
+      if (LIKELY ((size_t) length < sizeof buffer))
+        memcpy (text, buffer, (size_t) length + 1);
       else
         vsnprintf (text, (size_t) length + 1, fmt, again);
     }
@@ -164,15 +164,15 @@ sli_context_format (size_t length, const char *fmt, va_list args)
   return text;
 }
 
-/* The text is formatted elsewhere first, and written over the tail when there
- * is room.  So a failure leaves the string as it was, and the text may be made
- * of the string itself. */
+/* Formats the text elsewhere first, and overwrites the tail when the string is
+ * long enough.  So a failure leaves the string unchanged, and the text may be
+ * made from the string itself. */
 CONTEXT_TEXT bool
 ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
                                va_list args)
 {
-  char room[FORMAT_ROOM_BYTES];
-  char *tail = room;
+  char buffer[FORMAT_BUFFER_BYTES];
+  char *tail = buffer;
   char *text = NULL;
   va_list again;
   int length;
@@ -185,8 +185,8 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
       return *str != NULL;
     }
   va_copy (again, args);
-  length = vsnprintf (room, sizeof room, fmt, args);
-  if (UNLIKELY (length >= (int) sizeof room))
+  length = vsnprintf (buffer, sizeof buffer, fmt, args);
+  if (UNLIKELY (length >= (int) sizeof buffer))
     tail = sli_context_format ((size_t) length, fmt, again);
   if (LIKELY (length >= 0 && tail != NULL))
     text = string_grow (*str, *start, (size_t) length,
@@ -197,7 +197,7 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
       *str = text;
       *start += (size_t) length;
     }
-  if (UNLIKELY (tail != room))
+  if (UNLIKELY (tail != buffer))
     slice_free1 ((size_t) length + 1, tail);
   va_end (again);
   return text != NULL;

@@ -1,17 +1,17 @@
-/* ralloc-threads.c - with the option debug: two threads at one node at once
+/* ralloc-threads.c - finds two threads at one node, with the option debug
  *
  * Layer: context.  No locks: words that are compared and exchanged.
  * Design: chapter 7.
  *
- * While a call changes a node's list of children, a word says which thread
- * does so.  A word is of a node and of a thread:
+ * While a call changes a node's list of children, a word names the node and
+ * the thread:
  *
  *   | address of the node, shifted | thread's tag |
  *
- * It lies in a small table, at a place that the address chooses.  Whoever finds
- * the place taken by another node leaves it alone and goes unwatched.  So a
- * tree that is handed over, by whatever means, costs nothing and is never
- * blamed; two threads that are at one node at the same moment are found.
+ * It is in a small table, at a place that the address selects.  A thread that
+ * finds the place taken by another node leaves it alone and is not checked.
+ * So a tree that is handed to another thread, by whatever means, is never
+ * reported; two threads that are at one node at the same moment are.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,15 +27,15 @@
 enum
 {
   WORDS = 1024,
-  /* The bits of an address that are the same for all nodes, and those above
-   * the widest address that a system gives (57 bits). */
+  /* The address bits that are the same for all nodes, and those above the
+   * widest addresses of any system (57 bits). */
   SPARE_BITS = sizeof (uintptr_t) * CHAR_BIT > 32 ? 7 : 0,
   TAGS = NODE_ALIGN << SPARE_BITS
 };
 
 static uintptr_t words[WORDS]; /* 0: free */
 
-/* The tag is not 0, so no word is. */
+/* No word is 0, since no tag is. */
 static uintptr_t
 word_of (const void *payload)
 {
@@ -79,7 +79,7 @@ sli_context_leave (const void *payload, uintptr_t word)
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Another thread may get the address at once. */
+/* Clears the word, since another thread may get the address at once. */
 void
 sli_context_forget (const void *payload)
 {

@@ -1,9 +1,9 @@
 /* ralloc.c - nodes: allocation
  *
  * Layer: context.  Resizing, moving and freeing are in ralloc-resize.c,
- * ralloc-steal.c and ralloc-free.c.  No locks.
- * The fast path of ralloc_size() is inline, in ralloc.h; whatever is unusual
- * (a root, a large node, a mode, a limit) goes to sli_context_alloc_slow().
+ * ralloc-steal.c and ralloc-free.c.  No locks.  The fast path of ralloc_size()
+ * is inline, in ralloc.h; unusual cases (a root, a large node, a mode, a
+ * limit) go to sli_context_alloc_slow().
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -24,8 +24,8 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include "context/node.h"
 #include "base/trace.h"
 
-/* A node from a block on top of the thread's magazine, as the inline code
- * makes it.  NULL: take the slow path. */
+/* Makes a node from the top block of the thread's magazine, as the inline code
+ * does.  NULL: take the slow path. */
 static inline __attribute__ ((always_inline)) void *
 node_alloc (const void *ctx, size_t size)
 {
@@ -41,7 +41,7 @@ node_alloc (const void *ctx, size_t size)
   entry = RALLOC_ENTRY_V1 (thread, size);
   top = SLICE_LOAD (&entry->top);
   node = *top;
-  /* In each mode that matters here the magazines are empty. */
+  /* In all modes that matter here the magazines are empty. */
   if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
     return NULL;
   SLICE_STORE (&entry->top, top - 1);
@@ -92,7 +92,7 @@ ralloc_size_slow_v1 (const void *ctx, size_t size)
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
 
-/* Two steps from each end of a range; they may meet or overlap. */
+/* Clears two Steps at each end of a range; these may meet or overlap. */
 static inline void
 clear_ends (char *start, char *end)
 {
@@ -104,16 +104,17 @@ clear_ends (char *start, char *end)
   ((Step *) end)[-1] = zero;
 }
 
-/* (Out of line, so that the compiler calls libc: where it knows a bound of
- * 2000 bytes it emits `rep stos', which is slow to start.) */
+/* Out of line, so that the compiler calls libc.  If it knows a bound of 2000
+ * bytes it emits `rep stos', which is slow to start. */
 CONTEXT_TEXT static NOINLINE void *
 clear_many (void *payload, size_t bytes)
 {
   return memset (payload, 0, bytes);
 }
 
-/* Clears a payload, `bytes' a multiple of 16.  Most are short: a few stores,
- * from both ends towards the middle, cost less than a call to memset(). */
+/* Clears a payload; `bytes' is a multiple of 16.  Most are short: a few
+ * stores, from both ends towards the middle, take less time than a call to
+ * memset(). */
 static inline void *
 payload_clear (char *payload, size_t bytes)
 {
@@ -256,7 +257,7 @@ sli_context_release (void *payload)
     }
 }
 
-/* In a mode that lists roots or traces nodes. */
+/* Reports a new node, in modes that list roots or trace nodes. */
 static COLD void
 trace_alloc_node (const void *parent, void *payload, size_t size)
 {
@@ -283,8 +284,8 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   else
     {
       node = node_of (parent);
-      /* In the default mode only an empty magazine may have led here: then
-       * the parent is not examined, as in the inline code. */
+      /* In the default mode an empty magazine may be the only reason for this
+       * path.  Then the parent is not examined, as in the inline code. */
       if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
           || (node->parent & RALLOC_UNUSUAL_V1) != 0)
         sli_context_check (parent, "ralloc_size");
