@@ -1,4 +1,4 @@
-/* annotate.c - what arenas tell valgrind and AddressSanitizer
+/* annotate.c - makes arenas known to valgrind and AddressSanitizer
  *
  * Layer: arena.  See annotate.h.
  *
@@ -34,8 +34,8 @@ void __asan_poison_memory_region (const volatile void *, size_t)
 void __asan_unpoison_memory_region (const volatile void *, size_t)
     __attribute__ ((weak));
 
-/* Valgrind's other tools watch no addresses.  Under callgrind arenas take the
- * same paths as without a tool, so that its counts are those of the program. */
+/* Only memcheck checks addresses.  Under callgrind arenas take the same paths
+ * as without a tool, so that its counts are those of the program. */
 static bool
 memcheck_is_active (void)
 {

@@ -1,13 +1,12 @@
-/* annotate.h - what arenas tell valgrind and AddressSanitizer
+/* annotate.h - makes arenas known to valgrind and AddressSanitizer
  *
- * Layer: arena.  When a tool watches, arenas take the slow path at every call
- * and tell the tool which bytes belong to an object and which may not be
- * accessed.  Without a tool nothing here runs: a flag of the arena decides,
- * once in each slow call.
+ * Layer: arena.  Under a tool, arenas take the slow path at every call and
+ * tell the tool which bytes belong to an object and which may not be accessed.
+ * Without a tool nothing here runs: each slow call tests a flag of the arena.
  *
  * Only the build needs valgrind's headers; without them only AddressSanitizer
- * is served.  Its functions are weak symbols, so that a plain build of the
- * library serves a program built with -fsanitize=address.
+ * is supported.  Its functions are weak symbols, so that a plain build of the
+ * library works in a program built with -fsanitize=address.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,19 +18,19 @@
 
 enum
 {
-  /* The gap behind each object when a tool watches: the tool finds an overrun
-   * of up to this size. */
+  /* The gap behind each object under a tool, which finds an overrun of up to
+   * this size. */
   ANNOTATE_GAP_BYTES = 16
 };
 
-/* Does a tool watch? */
+/* Returns true under a tool that checks addresses. */
 bool sli_annotate_active (void);
 
-/* Any access is an error. */
+/* Marks bytes as inaccessible. */
 void sli_annotate_hide (const void *start, size_t bytes);
-/* Accessible, contents undefined. */
+/* Marks bytes as accessible, with undefined contents. */
 void sli_annotate_show (const void *start, size_t bytes);
-/* Accessible, contents as they are. */
+/* Marks bytes as accessible, with their contents. */
 void sli_annotate_show_defined (const void *start, size_t bytes);
 
 /* A block is in use from now on; its start identifies it to valgrind. */

@@ -72,9 +72,9 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   return is_valid;
 }
 
-/* The most that a control block and the first block may come to together.  A
- * checking mode puts its own bytes around them, and only then fills and
- * quarantines them, so that a use after the arena's end is found. */
+/* The largest size of a control block and the first block together.  With a
+ * checking mode's own bytes around them they must still be a slice, which is
+ * filled and quarantined, so that a use after the arena's end is found. */
 static size_t
 record_bytes_max (void)
 {
@@ -99,7 +99,7 @@ sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
   return false;
 }
 
-/* Asks the options; the answer is never 0. */
+/* Reads the options; never returns 0. */
 COLD static int
 ask_all_checked (void)
 {

@@ -13,28 +13,27 @@
 
 enum
 {
-  /* Room for the bytes that a checking mode puts around a block.  Only a block
-   * that is a slice together with them is filled and quarantined when it is
-   * freed. */
+  /* The bytes that a checking mode may put around a block.  A block that is a
+   * slice together with them is filled and quarantined when it is freed. */
   CHECKS_BYTES_MAX = 64
 };
 
-/* The options with the defaults filled in; false with errno EINVAL.
- * default_cap: 0 means that of all arenas. */
+/* Fills in the defaults; false with errno EINVAL.  default_cap: 0 means the
+ * default of all arenas. */
 bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,
                        size_t default_cap, SliceArenaOptions *options);
 
 /* The size of the block to embed behind a control block.  0 if blocks come
- * from a source of the caller's, or if the first one is too large. */
+ * from the caller's own source, or if the first one is too large. */
 size_t sli_options_embedded (const SliceArenaOptions *options,
                              size_t control_bytes);
 
-/* Is the limit at least what an empty arena holds?  False with errno
+/* Returns true if the limit allows what an empty arena holds; false with errno
  * EINVAL. */
 bool sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes);
 
-/* Is one of the options `checked', `hardened' and `debug' set?  The answer is
- * remembered. */
+/* Returns true if one of the options `checked', `hardened' and `debug' is set.
+ * Remembers the result. */
 bool sli_arena_all_checked (void);
 
 #endif

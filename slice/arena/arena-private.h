@@ -1,4 +1,4 @@
-/* arena-private.h - making an arena in memory of the caller's
+/* arena-private.h - makes an arena in memory of the caller
  *
  * Layer: arena.  For arenas that are nodes of a context's tree: the node is
  * the control block, and its destructor ends the arena.

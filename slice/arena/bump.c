@@ -85,8 +85,8 @@ sli_bump_end (Bump *bump)
   bump->kind = ARENA_DEAD;
 }
 
-/* An arena without a block stays hidden: it has nothing to allocate from or to
- * release. */
+/* An arena without a block stays hidden, as it has nothing to allocate from or
+ * to release. */
 void
 sli_bump_unhide (Bump *bump)
 {

@@ -7,8 +7,8 @@
  *     head.end   end of the block                               block itself
  *     at         unused                  at      the next object
  *
- * A hidden arena has neither room nor anything to release in the eyes of the
- * inline code, so every call takes the slow path.
+ * To the inline code a hidden arena has neither free bytes nor an object to
+ * release, so every call takes the slow path.
  *
  * Design: section 8.1.
  *
@@ -130,11 +130,12 @@ sli_round8 (size_t size)
 /* Returns the alignment, 8 if it is less.  Reports misuse of what arenas do
  * not support. */
 size_t sli_require_alignment (size_t alignment);
-/* Reports misuse of what is no power of two; there is no upper bound. */
+/* Reports misuse of an alignment that is no power of two; there is no upper
+ * bound. */
 void sli_require_power_of_two (size_t alignment);
 
-/* Allocates from the current block; NULL if there is no room.  Tells a
- * watching tool and the hooks. */
+/* Allocates from the current block; NULL if the object does not fit.  Tells
+ * the tool and the hooks. */
 char *sli_bump_alloc (Bump *bump, size_t alignment, size_t size);
 
 void sli_bump_stats (const Bump *bump, size_t control_bytes,

@@ -1,10 +1,10 @@
 /* in-context.c - arenas that are nodes of a context's tree
  *
- * Layer: arena: only this file knows contexts.  The control block, with the
+ * Layer: arena; only this file knows contexts.  The control block, with the
  * embedded block behind it, is a node that ends the arena when it is freed,
  * after the destructor that the program may have set (context/owned.h).  So
- * the arena is freed with its parent, and moves to another parent by a change
- * of that one pointer, however much is in it.
+ * the arena is freed with its parent, and it moves to another parent by a
+ * change of that one pointer, however much it holds.
  *
  * Design: section 8.7.
  *
@@ -28,8 +28,8 @@ node_new (const void *context, size_t bytes)
   return bytes != 0 ? ralloc_size (context, bytes) : NULL;
 }
 
-/* The node becomes the library's own, with a name for reports.  Without memory
- * for the record of both the arena ends here.  Returns the node, or NULL. */
+/* Makes a node the library's own, with a name for reports.  Returns the node;
+ * if there is no memory for its record, ends the arena and returns NULL. */
 static void *
 node_is_arena (void *node, const char *name, OwnedKind kind,
                void (*fini) (void *))

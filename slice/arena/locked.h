@@ -1,9 +1,9 @@
 /* locked.h - arenas for several threads
  *
- * Layer: arena.  The program's handle is a shell: a lock, and the arena proper
- * behind it.  Each public function takes the lock and calls the arena.  The
- * arena is of the ordinary kind and has the ordinary fast paths; the inline
- * code sees an empty shell and calls the library.
+ * Layer: arena.  The program's handle is a shell: a lock, with the real arena
+ * behind it.  Each public function takes the lock and calls the arena, which
+ * is of the ordinary kind with the ordinary fast paths.  The inline code sees
+ * an empty shell and calls the library.
  *
  *   +-------+--------------------- ... --+
  *   | shell | control block | first block|

@@ -57,8 +57,8 @@ traced_reserve (Traced *traced)
   return true;
 }
 
-/* Without room in the list the end of the object could not be reported, so its
- * allocation is not either. */
+/* If the list can't grow, the end of the object can't be reported, so its
+ * allocation is not reported either. */
 void
 sli_traced_alloc (Bump *bump, const void *object, size_t size)
 {

@@ -1,9 +1,9 @@
 /* traced.h - linear and stack arenas that report to the hooks
  *
  * Layer: arena.  An arena made while hooks are set takes the slow path at
- * every call and reports each object.  As objects have no headers, it lists
- * the live ones, for calls that end many at once.  The head of the list lies
- * behind the embedded block, where other arenas end:
+ * every call and reports each object.  As objects have no headers, it keeps a
+ * list of the live ones, for calls that end many at once.  The head of the
+ * list follows the embedded block:
  *
  *   | control block | embedded block | Traced |
  *   |<------------ control_bytes ---------->|
@@ -54,13 +54,13 @@ void sli_traced_realloc (Bump *bump, const void *old_object,
                          const void *object, size_t size);
 void sli_traced_free (Bump *bump, const void *object);
 
-/* Reports the end of an object and all newer ones; of all newer than a mark;
- * of all. */
+/* Report the end of an object and all newer ones; of all objects newer than a
+ * mark; of all objects. */
 void sli_traced_cut (Bump *bump, const void *object);
 void sli_traced_cut_mark (Bump *bump, uint64_t stamp);
 void sli_traced_cut_all (Bump *bump);
 
-/* Reports the end of all, and frees the list. */
+/* Reports the end of all objects, and frees the list. */
 void sli_traced_fini (Bump *bump);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Layer: arena.  While an object grows the arena is hidden from the inline
  * code.  The object starts where the next one would, and is added when it is
- * finished.  If its block becomes too small it moves to one of at least twice
- * its size, so each byte is copied O(1) times.
+ * finished.  If its block becomes too small, it moves to a block of at least
+ * twice its size, so each byte is copied O(1) times.
  *
  * Design: section 8.2.
  *
@@ -24,8 +24,8 @@ grow_require (const SliceLinear *linear)
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
 }
 
-/* Each character takes the slow path under a tool, and while an object of no
- * bytes grows in an arena that has no block.  */
+/* Under a tool, and while an object of no bytes grows in an arena without a
+ * block, each character takes the slow path. */
 static void
 grow_set_end (Bump *bump)
 {
@@ -69,8 +69,8 @@ grow_space (const SliceLinear *linear)
   return space > gap ? space - gap : 0;
 }
 
-/* Adds a block with room for twice `size' bytes, or for `size' if there is no
- * memory for more.  */
+/* Adds a block for twice `size' bytes, or for `size' if there is no memory for
+ * more. */
 static bool
 grow_push (Bump *bump, size_t size)
 {
@@ -79,8 +79,8 @@ grow_push (Bump *bump, size_t size)
          || sli_chain_push (&bump->chain, need);
 }
 
-/* Moves the object to a block that has room for `more' further bytes.  A block
- * that was pushed for this object alone is returned at once.  */
+/* Moves the object to a block in which it can grow by `more' bytes.  Returns a
+ * block that was pushed for this object alone at once. */
 static bool
 grow_move (SliceLinear *linear, size_t more)
 {
@@ -112,7 +112,7 @@ grow_move (SliceLinear *linear, size_t more)
 }
 
 /* The offset of an address in the growing object, which may move; SIZE_MAX:
- * the address lies elsewhere.  */
+ * the address is elsewhere. */
 static size_t
 grow_offset (const SliceLinear *linear, const void *address)
 {

@@ -18,8 +18,8 @@ enum
   STRING_ALIGNMENT = 8 /* which every object has */
 };
 
-/* Comes before any strlen(): a string of an arena that has ended may have no
- * end.  */
+/* Called before any strlen(), since a string of an ended arena may have no
+ * NUL. */
 static void
 string_require (const SliceLinear *linear)
 {
@@ -78,8 +78,8 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
   return true;
 }
 
-/* If there is room the text is written only once, to the address of the next
- * object, and then added.  */
+/* If the text fits, writes it only once, to the address of the next object,
+ * and then adds it. */
 SLICE_ATTR_PRINTF (3, 0) static char *
 string_print_in_place (SliceLinear *linear, size_t space, const char *format,
                        va_list arguments, int *length)

@@ -25,8 +25,8 @@ SLICE_STATIC_ASSERT (offsetof (SliceLinear, bump.head) == 0,
 enum
 {
   /* Control block and first block together.  It is a class of slices, so
-   * nothing is lost, and small, as half of a compiler's arenas hold 64 bytes
-   * or less; but 100 bytes fit. */
+   * nothing is lost.  It is small, as half of a compiler's arenas hold 64
+   * bytes or less, but 100 bytes fit. */
   NEW_BYTES = 352
 };
 
@@ -69,7 +69,8 @@ sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
   SliceLinear *linear = memory;
   memset (&linear->bump + 1, 0, sizeof *linear - sizeof linear->bump);
   sli_bump_init (&linear->bump, ARENA_LINEAR, options, CONTROL_BYTES, end);
-  /* Where blocks are system calls, each returns to its source at once. */
+  /* If blocks take system calls, each dedicated one returns to its source at
+   * once. */
   linear->bump.chain.keeps_dedicated = options->source == NULL;
   return linear;
 }
@@ -134,7 +135,7 @@ sli_arena_linear_enter_pushed (SliceLinear *linear)
 }
 
 /* Makes the block that was pushed the current one, or joins it to the current
- * one if it lies right behind that. */
+ * one if it follows it in memory. */
 static void
 linear_resume (SliceLinear *linear)
 {
@@ -166,8 +167,8 @@ linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
 /* Objects of up to this size share blocks in the smallest arena, too. */
 #define SHARED_BYTES_MAX 256
 
-/* Should an object get a block of its own?  Not if a spare block waits that
- * has room for it: that is how an arena repeats what it did before. */
+/* Returns true if an object should get a block of its own.  Not if it fits
+ * into the next spare block, so that an arena repeats what it did before. */
 static bool
 linear_wants_dedicated (const BlockChain *chain, size_t need)
 {
@@ -175,7 +176,7 @@ linear_wants_dedicated (const BlockChain *chain, size_t need)
          && !sli_chain_has_spare (chain, need);
 }
 
-/* The size of the next block, with room for four objects at least. */
+/* The size of the next block, for four objects at least. */
 static size_t
 linear_next_bytes (const BlockChain *chain, size_t need)
 {
@@ -351,7 +352,7 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return linear_report_resized (linear, object, object, new_size);
-  /* The sizes are compared unrounded first, as the largest ones wrap. */
+  /* Compare the sizes unrounded first, as the largest ones would overflow. */
   bool is_smaller = new_size <= old_size
                     || (new_size <= SIZE_MAX / 4
                         && sli_round8 (new_size) <= sli_round8 (old_size));
@@ -373,7 +374,7 @@ slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
 
 /* --- reset, marks -------------------------------------------------------- */
 
-/* Starts again, in a block that was kept or else in the embedded one.  Without
+/* Starts again in a block that was kept, else in the embedded one.  Without
  * either the arena has no current block. */
 static void
 linear_start_over (SliceLinear *linear)
@@ -395,7 +396,8 @@ linear_start_over (SliceLinear *linear)
     }
 }
 
-/* Is all in one block, which can be used again just as it is? */
+/* Returns true if all objects are in one block, which can be used again as it
+ * is. */
 static bool
 linear_has_one_block (const SliceLinear *linear)
 {
@@ -454,7 +456,8 @@ slice_linear_mark (SliceLinear *linear)
   return mark;
 }
 
-/* Is the mark at or below the next object, and was it not undone? */
+/* Returns true if the mark is at or below the next object, and was not
+ * undone. */
 static bool
 mark_holds (const SliceLinear *linear, const SliceMark *mark)
 {
@@ -518,7 +521,8 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   linear->undone_to = linear->stamp;
 }
 
-/* Is the arena as a reset has left it, without a mark since? */
+/* Returns true if the arena is as a reset has left it, without a mark
+ * since. */
 static bool
 linear_is_fresh (const SliceLinear *linear)
 {
@@ -558,7 +562,7 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
   return true;
 }
 
-/* --- asking -------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------- */
 
 void
 slice_linear_get_stats (const SliceLinear *linear, SliceArenaStats *stats)

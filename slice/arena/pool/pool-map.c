@@ -1,8 +1,8 @@
-/* pool-map.c - from an address to the block that it lies in
+/* pool-map.c - finds the block of an address
  *
- * Layer: arena.  A search through the blocks of a pool takes a hundred
- * instructions in a large one.  When many addresses in no order are sought, a
- * map of the pages is made: it takes 4 bytes a page.
+ * Layer: arena.  A search through the blocks of a large pool takes a hundred
+ * instructions.  If the program frees many addresses in random order, the pool
+ * makes a map of its pages, which takes 4 bytes a page.
  *
  * Design: section 8.4.
  *
@@ -17,12 +17,12 @@
 
 enum
 {
-  /* The map is made for this many pages a page of the pool's at most: the
-   * blocks may lie far apart.  */
+  /* The map has at most this many pages for each page of the pool, since the
+   * blocks may be far apart. */
   SPARSE_MAX = 4,
 
-  /* And when so many searches have gone without it that they took as long:
-   * an entry takes 4 instructions, a search some 60.  */
+  /* It is made after one search for each 16 pages, which takes as long as the
+   * map: an entry takes 4 instructions, a search some 60. */
   PAGES_A_SEARCH = 16
 };
 
@@ -32,7 +32,7 @@ sli_pool_index_init (SlicePool *pool)
   size_t chunk = pool->chunk_bytes;
   unsigned shift = (unsigned) __builtin_ctzl (chunk);
   size_t odd = chunk >> shift;
-  size_t inverse = odd; /* right in the low 3 bits; each step doubles them */
+  size_t inverse = odd; /* correct in the low 3 bits; each step doubles that */
   for (int i = 0; i < 5; i++)
     inverse *= 2 - odd * inverse;
   pool->chunk_inverse = inverse;
@@ -49,7 +49,7 @@ sli_pool_map_fini (SlicePool *pool)
   *map = (PoolMap) { .tracks = NULL };
 }
 
-/* Makes room for the pages; false: there is no memory.  */
+/* Grows the map to the number of pages; false: there is no memory. */
 static bool
 map_reserve (SlicePool *pool)
 {
@@ -80,8 +80,8 @@ map_fill (SlicePool *pool)
     }
 }
 
-/* Sets the range of the map: from the first block to the last that is pages.
- * The few that are slices lie elsewhere.  */
+/* Sets the range of the map: from the first to the last block of pages.  The
+ * few blocks that are slices are elsewhere. */
 static void
 map_set_range (SlicePool *pool)
 {
@@ -102,7 +102,7 @@ map_set_range (SlicePool *pool)
       = end != 0 ? align_up (end - low, POOL_PAGE_BYTES) / POOL_PAGE_BYTES : 0;
 }
 
-/* Makes the map if it is worth it; false: not now.  */
+/* Makes the map if it is worth it now; else false. */
 static bool
 map_make (SlicePool *pool)
 {

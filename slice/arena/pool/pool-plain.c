@@ -1,10 +1,10 @@
 /* pool-plain.c - allocation and free in pools that are not checked
  *
  * Layer: arena.  The addresses of free objects are on a stack, from which the
- * inline code takes them.  When that has become large, its older half moves to
- * the bits of the blocks' tracks: one for each chunk, set if it is free and
- * not on the stack.  There the pool sees which blocks are empty, and returns
- * them.
+ * inline code takes them.  When the stack is large, its older half moves to
+ * the bits of the blocks' tracks: one bit for each chunk, set if it is free
+ * and not on the stack.  The bits show which blocks are empty, and the pool
+ * returns these.
  *
  * Design: section 8.4.
  *
@@ -25,25 +25,27 @@ enum
    * them its size is a power of two, and doubles. */
   STACK_CAPACITY_MIN = 63,
 
-  /* It doubles up to this many, fewer if the objects are large, or until it
-   * has room for this part of all objects. */
+  /* It doubles up to this many addresses, fewer if the objects are large, or
+   * up to this part of all objects. */
   STACK_CAPACITY_SMALL = 1023,
   STACK_OBJECTS_BYTES = KIB (128),
   STACK_PART = 64,
 
-  /* How many addresses come back from the bits at least, if there are. */
+  /* The least number of addresses that come back from the bits, if there are
+   * as many. */
   REFILL_MIN = 64,
 
-  /* So much of empty blocks waits for the next objects. */
+  /* The most bytes of empty blocks that wait for the next objects. */
   SPARE_BYTES_MAX = MIB (1),
 
-  /* How much of a block is cut into chunks at a time: enough to make the call
-   * rare, and so little that no page is touched long before its use. */
+  /* The part of a block that is cut into chunks at a time: large enough to
+   * make the call rare, and so small that no page is touched long before its
+   * use. */
   CUT_BYTES = 2048
 };
 
-/* Below the bottom of a stack of addresses lies NULL, which is no object that
- * is freed again.  This is all there is of a stack without room. */
+/* Below the bottom of a stack of addresses is NULL, which equals no object
+ * that is freed again.  A stack without memory has only this NULL. */
 static void *const no_stack[1];
 
 static size_t
@@ -104,16 +106,17 @@ sli_pool_plain_n_live (const SlicePool *pool)
   return pool->n_cut - pool->n_spilt - n_stacked;
 }
 
-/* Does the pool start over when its last object is freed?  With a single block
- * there is nothing to gain. */
+/* Returns true if the pool starts over when its last object is freed.  With a
+ * single block that gains nothing. */
 static bool
 plain_starts_over (const SlicePool *pool)
 {
   return pool->chain.n_used + (pool->chain.embedded != NULL) > 1;
 }
 
-/* How many addresses the stack may hold.  Where much memory is free, no more
- * than there are live objects: their blocks could not become empty. */
+/* The most addresses that the stack may hold.  If much memory is free, no more
+ * than there are live objects, since the blocks of addresses on the stack
+ * can't become empty. */
 static size_t
 stack_most (const SlicePool *pool)
 {
@@ -124,9 +127,8 @@ stack_most (const SlicePool *pool)
   return n < pool->stack_capacity ? n : pool->stack_capacity;
 }
 
-/* Sets where a free takes the slow path: with as many addresses as the stack
- * may hold; and with the last live object, or with none live, if that is all
- * the same. */
+/* Sets when a free takes the slow path: when the stack has as many addresses
+ * as it may hold, and if the pool starts over, at the last live object. */
 static void
 plain_set_limit (SlicePool *pool)
 {
@@ -156,8 +158,8 @@ stack_grow (SlicePool *pool)
   return true;
 }
 
-/* May the stack double?  At some size addresses go to the bits instead, which
- * take a 64th of the memory. */
+/* Returns true if the stack may double.  From some size on, addresses go to
+ * the bits instead, which take a 64th of the memory. */
 static bool
 stack_may_grow (const SlicePool *pool)
 {
@@ -170,8 +172,8 @@ stack_may_grow (const SlicePool *pool)
 
 /* --- faults --------------------------------------------------------------- */
 
-/* The first chunk of the block that an address lies in, whether in use or
- * spare; NULL: in none. */
+/* The first chunk of the block that has an address, in use or spare; NULL:
+ * none. */
 static const char *
 pool_chunks_of (const SlicePool *pool, const void *address)
 {
@@ -186,7 +188,7 @@ pool_chunks_of (const SlicePool *pool, const void *address)
   return NULL;
 }
 
-/* No live object has this address. */
+/* Reports the free of an address that no live object has. */
 static _Noreturn void
 report_free (const SlicePool *pool, const void *object)
 {
@@ -201,7 +203,7 @@ report_free (const SlicePool *pool, const void *object)
 
 /* --- the bits ------------------------------------------------------------- */
 
-/* Makes tracks for all blocks in use, if there are none yet. */
+/* Makes tracks for all blocks in use, if there are none. */
 static bool
 tracks_make (SlicePool *pool)
 {
@@ -220,7 +222,7 @@ tracks_make (SlicePool *pool)
   return true;
 }
 
-/* Ends the use of a block of which each chunk is free. */
+/* Ends the use of a block whose chunks are all free. */
 static void
 block_retire (SlicePool *pool, const Track *track)
 {
@@ -241,8 +243,7 @@ plain_spill (SlicePool *pool, void *object)
   pool->spilt = words;
 }
 
-/* Reports an address at which no chunk of its block starts, or which has no
- * block. */
+/* Reports an address that is in no block, or at which no chunk starts. */
 COLD static _Noreturn void
 report_no_chunk (const SlicePool *pool, const void *object)
 {
@@ -253,8 +254,8 @@ report_no_chunk (const SlicePool *pool, const void *object)
   sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
 }
 
-/* The track of an address in no order.  It has bits; NULL: there is no memory
- * for them. */
+/* The track of an address, any in turn, with bits; NULL: there is no memory
+ * for these. */
 static inline Track *
 track_with_bits (SlicePool *pool, const void *object)
 {
@@ -267,10 +268,10 @@ track_with_bits (SlicePool *pool, const void *object)
   return track;
 }
 
-/* Moves addresses of one block to its bits, from the first of n on, up to one
- * that is not of this block; the result is their number, at least 1.  Reports
- * misuse that the free did not find.  The members are read first, as the
- * compiler cannot know that the bits are none of them. */
+/* Moves addresses to the bits of their block: the first of n and those that
+ * follow it, up to one of another block.  Returns their number, at least 1.
+ * Reports misuse that the free did not find.  Reads the members first, as the
+ * compiler can't know that the bits don't change them. */
 static inline size_t
 run_flush (const SlicePool *pool, const Track *track, void *const *objects,
            size_t n)
@@ -327,7 +328,7 @@ stack_flush (SlicePool *pool, size_t n)
   head->top = head->bottom + n_left;
 }
 
-/* Takes addresses from the bits to the stack, which is empty. */
+/* Moves addresses from the bits to the stack, which is empty. */
 static void
 stack_refill (SlicePool *pool)
 {
@@ -347,7 +348,7 @@ stack_refill (SlicePool *pool)
     }
 }
 
-/* Retires the blocks that became empty while a reserve counted on them. */
+/* Retires the blocks that became empty while a reserve needed them. */
 static void
 tracks_retire (SlicePool *pool)
 {
@@ -382,7 +383,7 @@ pool_cut (SlicePool *pool)
   size_t chunk = pool->chunk_bytes;
   size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
-  /* A pool that has only its embedded block does without a stack. */
+  /* A pool that has only its embedded block needs no stack. */
   if (pool->stack_capacity == 0 && pool->chain.n_used > 0)
     stack_grow (pool);
   if (n_most > pool->stack_capacity)
@@ -401,7 +402,7 @@ pool_cut (SlicePool *pool)
   return first;
 }
 
-/* Takes an object from the bits, from the list or from a block that is not yet
+/* Allocates an object from the bits, from the list or from a block that is not
  * cut to its end.  The stack is empty. */
 void *
 sli_pool_plain_alloc (SlicePool *pool)
@@ -423,7 +424,7 @@ sli_pool_plain_alloc (SlicePool *pool)
   return object;
 }
 
-/* Makes room on the stack; false if there is no memory. */
+/* Reserves a place on the stack; false if there is no memory. */
 static bool
 stack_reserve (SlicePool *pool)
 {

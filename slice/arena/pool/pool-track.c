@@ -2,8 +2,8 @@
  *
  * Layer: arena.  A bit for each chunk says whether it is live, so every bad
  * free is found at the call.  A pool is of this kind if its objects are
- * constructed, or if it is checked, traced or watched by a tool.  A plain pool
- * has tracks, too, once many of its objects are free: see pool-plain.c.
+ * constructed, or if it is checked, traced or under a tool.  A plain pool has
+ * tracks, too, once many of its objects are free: see pool-plain.c.
  *
  * Design: section 8.4.
  *
@@ -86,7 +86,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
     return true;
   if (!tracks_reserve (pool))
     return false;
-  /* The hooks hear of each end exactly once, which takes the bits.  */
+  /* The hooks are called for each end exactly once, which needs the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))
     return false;
   uint32_t rank = sli_pool_track_rank (pool, start);
@@ -232,7 +232,7 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* Constructs an object that never was; tells a watching tool of it.  */
+/* Constructs an object that was never constructed, and tells the tool. */
 static bool
 chunk_ready (SlicePool *pool, Track *track, size_t index)
 {
@@ -267,8 +267,8 @@ chunk_hide (SlicePool *pool, char *object)
                             pool->options.object_bytes);
 }
 
-/* Allocates the next chunk that was never handed out.  If its construction
- * fails it stays the next one.  */
+/* Allocates the next chunk that was never allocated.  If its construction
+ * fails, it stays the next one. */
 static char *
 pool_cut_one (SlicePool *pool)
 {
@@ -299,8 +299,8 @@ track_flip (const SlicePool *pool, Track *track, const char *chunk)
     track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
 }
 
-/* The first free in a block allocates its bits.  Until then all that was cut
- * is live, and a pool that only grows needs no bits.  */
+/* Allocates a block's bits, at the first free there.  Until then all chunks
+ * that were cut are live, and a pool that only grows needs no bits. */
 static void
 track_make_bits (SlicePool *pool, Track *track)
 {

@@ -1,7 +1,7 @@
 /* pool.c - pools: objects of one size, freed in any order or all at once
  *
  * Layer: arena: above the chain of blocks.  Chunks are allocated and freed in
- * pool-plain.c, or in pool-track.c where each call is checked.
+ * pool-plain.c, or in pool-track.c if each call is checked.
  *
  * Design: section 8.4.
  *
@@ -192,7 +192,7 @@ pool_n_chunks_in (const SlicePool *pool, Block block)
   return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
 }
 
-/* Makes a block the one that chunks are cut from. */
+/* Cuts chunks from a block from now on. */
 static void
 pool_enter (SlicePool *pool, Block block)
 {
@@ -283,7 +283,7 @@ pool_n_live (const SlicePool *pool)
 
 /* --- reserve ------------------------------------------------------------- */
 
-/* Chunks in all blocks, in use and spare. */
+/* The number of chunks in all blocks, in use and spare. */
 static size_t
 pool_n_chunks (const SlicePool *pool)
 {

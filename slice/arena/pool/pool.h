@@ -15,14 +15,16 @@ enum
   POOL_PAGE_BYTES = 4096 /* of the map from addresses to blocks */
 };
 
-/* What a tracked pool knows of a block, in use or spare. */
+/* The record of a block of a tracked pool, in use or spare. */
 typedef struct
 {
   char *start; /* of the first chunk */
   uint32_t n_chunks;
-  uint32_t n_cut;         /* so many, from the first on, were handed out */
-  uint32_t n_constructed; /* so many, from the first on, are constructed */
-  bool is_blind;          /* there was no memory for the bits: a second free
+  uint32_t n_cut;         /* the number of chunks, from the first on, that were
+                             allocated */
+  uint32_t n_constructed; /* the number of chunks, from the first on, that are
+                             constructed */
+  bool is_blind;          /* there was no memory for the bits, so a second free
                              is not detected */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
                              the first n_cut are live (a traced pool has the
@@ -32,11 +34,11 @@ typedef struct
   uint32_t n_free;        /* plain: bits that are set */
 } Track;
 
-/* Which track lies at a page; made anew when it is worth it. */
+/* The map from pages to tracks; made again when it is worth it. */
 typedef struct
 {
-  uint32_t *tracks; /* for each page the last track that starts at or before
-                       the page's start */
+  uint32_t *tracks; /* for each page, the last track that starts at or before
+                       the page */
   uintptr_t low;    /* start of the first page */
   size_t n_pages; /* 0: there is no map */
   size_t capacity;
@@ -51,12 +53,12 @@ typedef struct
  *   +----------- ... --+------+-----+
  *    link_offset -------^
  *
- * The link lies behind the object, so that free objects stay constructed,
- * filled or hidden.  It lies in the object if the pool is only traced.
+ * The link follows the object, so that free objects stay constructed, filled
+ * or hidden.  It is in the object if the pool is only traced.
  *
- * A chunk of a plain pool is the object.  The free ones are on the stack of
- * addresses in head, or their bits are set.  If there is no memory for either,
- * further ones are linked through their first word, from `spilt'. */
+ * A chunk of a plain pool is the object.  Free objects are on the stack of
+ * addresses in `head', or their bits are set.  If there is no memory for
+ * either, they are linked through their first word, from `spilt'. */
 struct SlicePool
 {
   SlicePoolV1 head; /* first: the inline code reads it */
@@ -76,16 +78,16 @@ struct SlicePool
                    NULL: no block is in use */
   char *cut_end;
   bool is_tracked;
-  bool has_tracks;   /* it is tracked, or has moved free chunks to bits */
-  bool keeps_blocks; /* a reserve counted on them */
-  bool is_traced; /* hooks hear of its objects; it is tracked, too */
+  bool has_tracks;   /* tracked, or has moved free chunks to bits */
+  bool keeps_blocks; /* a reserve needs them */
+  bool is_traced; /* hooks are called for its objects; also tracked */
   bool is_filled; /* free objects are filled, and checked when reused */
   size_t n_live;     /* tracked */
   void *free;        /* tracked: the first free chunk */
   Track *tracks;     /* by address */
   uint32_t n_tracks;
   uint32_t tracks_capacity;
-  uint32_t first_free; /* plain: no track before has bits that are set */
+  uint32_t first_free; /* plain: no track before it has a bit set */
   size_t chunk_inverse; /* plain, with tracks: see sli_pool_index() */
   unsigned chunk_shift;
   PoolMap map;
@@ -93,7 +95,7 @@ struct SlicePool
 };
 
 /* The handle of a pool with SLICE_ARENA_LOCKED.  It starts as SlicePool does;
- * its stack is empty and has no room. */
+ * its stack is empty and has no memory. */
 typedef struct
 {
   SlicePoolV1 head;
@@ -106,7 +108,7 @@ typedef struct
 /* Reports misuse of a handle that is no pool. */
 void sli_pool_require (const SlicePool *pool);
 
-/* Report an address that lies in no chunk of this pool, and one inside a
+/* Report an address that is in no chunk of this pool, and one inside a
  * chunk. */
 _Noreturn void sli_pool_report_foreign (const SlicePool *pool,
                                         const void *object);
@@ -117,10 +119,10 @@ _Noreturn void sli_pool_report_interior (const SlicePool *pool,
 _Noreturn void sli_pool_report_twice (const SlicePool *pool,
                                       const void *object);
 
-/* Puts a block into use that has room for at least one chunk. */
+/* Puts a block into use that can hold at least one chunk. */
 bool sli_pool_push_block (SlicePool *pool);
 
-/* Makes all blocks spare but the embedded one; nothing is live. */
+/* Makes all blocks except the embedded one spare; no object is live. */
 void sli_pool_start_over (SlicePool *pool);
 
 /* --- pool-locked.c -------------------------------------------------------- */
@@ -134,22 +136,22 @@ sli_pool_is_locked (const SlicePool *shown)
   return shown->kind == ARENA_POOL_LOCKED;
 }
 
-/* The pool of a handle, with its lock, if it has one; and the end of that.
- * Report misuse. */
+/* Find the pool of a handle and take its lock, if it has one; release the
+ * lock.  Both report misuse. */
 SlicePool *sli_pool_acquire (const SlicePool *shown);
 void sli_pool_release (const SlicePool *shown);
 
-/* Makes a shell before the pool, which was made in the same memory. */
+/* Makes a shell in front of a pool that was made in the same memory. */
 SlicePool *sli_pool_locked_setup (void *memory, SlicePool *pool,
                                   void (*end) (void *));
-/* Ends the shell; the result is the pool. */
+/* Ends the shell and returns the pool. */
 SlicePool *sli_pool_locked_fini (SlicePool *shown);
 void *sli_pool_locked_alloc (SlicePool *shown);
 void sli_pool_locked_free (SlicePool *shown, void *object);
 
 /* --- pool-plain.c -------------------------------------------------------- */
 
-/* An empty stack without room. */
+/* Sets an empty stack without memory. */
 void sli_pool_no_stack (SlicePoolV1 *head);
 void sli_pool_plain_init (SlicePool *pool);
 /* Frees the stack, which is empty. */
@@ -174,8 +176,7 @@ sli_pool_track_rank (const SlicePool *pool, const void *address)
   size_t n = pool->n_tracks;
   if (n == 0 || (uintptr_t) base->start > (uintptr_t) address)
     return 0;
-  /* Without a branch that depends on the address, which no processor could
-   * foresee. */
+  /* No branch depends on the address, since no processor could predict it. */
   while (n > 1)
     {
       size_t half = n / 2;
@@ -193,12 +194,12 @@ sli_track_has (const SlicePool *pool, const Track *track, const void *address)
          < track->n_chunks * pool->chunk_bytes;
 }
 
-/* The number of the chunk at an offset; without a division, which would take
- * longer than all else that happens to the address.  A chunk is an odd number
- * times a power of two: the offset is divided by the one by a multiplication
- * with its inverse, modulo the word, by the other by a rotation.  Of all
- * offsets only the first n multiples of a chunk become less than n, so the
- * result is also the test whether a chunk starts there. */
+/* The number of the chunk at an offset, without a division, which would take
+ * longer than all other work on the address.  The size of a chunk is an odd
+ * number times a power of two.  To divide by the odd number, multiply by its
+ * inverse modulo the word; to divide by the power of two, rotate.  Only for
+ * the first n multiples of the size is the result below n, so it also shows
+ * whether a chunk starts at the offset. */
 static inline size_t
 sli_pool_index (size_t offset, size_t inverse, unsigned shift)
 {
@@ -207,7 +208,7 @@ sli_pool_index (size_t offset, size_t inverse, unsigned shift)
   return product >> shift | product << (-shift & (bits - 1));
 }
 
-/* The track of the block that the address lies in; NULL: none. */
+/* The track of the block that has an address; NULL: none. */
 static inline Track *
 sli_pool_track_of (const SlicePool *pool, const void *address)
 {
@@ -218,12 +219,13 @@ sli_pool_track_of (const SlicePool *pool, const void *address)
   return sli_track_has (pool, track, address) ? track : NULL;
 }
 
-/* --- pool-map.c: the same for many addresses in no order ----------------- */
+/* --- pool-map.c: the same for many addresses in random order
+ * -------------- */
 
 Track *sli_pool_map_find_slow (SlicePool *pool, const void *address);
 
-/* The track of the block that the address lies in.  If it lies in no block the
- * result is NULL or any track: sli_pool_index() tells. */
+/* The track of the block that has an address.  If no block has it, the result
+ * is NULL or any track: sli_pool_index() tells. */
 static inline Track *
 sli_pool_map_find (SlicePool *pool, const void *address)
 {
@@ -238,7 +240,7 @@ sli_pool_map_find (SlicePool *pool, const void *address)
   return track;
 }
 
-/* The tracks have changed. */
+/* Called when the tracks have changed. */
 static inline void
 sli_pool_map_expire (SlicePool *pool)
 {
@@ -261,16 +263,16 @@ void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
 void *sli_pool_track_alloc (SlicePool *pool);
 void sli_pool_track_free (SlicePool *pool, void *object);
 
-/* Makes a track for a block that has none yet; false with errno ENOMEM. */
+/* Makes a track for a block that has none; false with errno ENOMEM. */
 bool sli_pool_track_block (SlicePool *pool, Block block);
-/* A block is about to be returned. */
+/* Removes the track of a block that is about to be returned. */
 void sli_pool_track_block_gone (SlicePool *pool, Block block);
 /* Nothing is live any more. */
 void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
 /* Tells the hooks that all live objects end. */
 void sli_pool_track_report_end (const SlicePool *pool);
-/* Chunks in all tracked blocks. */
+/* The number of chunks in all tracked blocks. */
 size_t sli_pool_track_n_chunks (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 

@@ -1,4 +1,4 @@
-/* block-growth.c - how large the blocks of a chain are
+/* block-growth.c - the sizes of the blocks of a chain
  *
  * Layer: arena: part of the chain of blocks (block-source.c).  No locks.
  *
@@ -20,7 +20,7 @@ enum
   /* The smallest block that a chain with an embedded block adds.  */
   NEXT_BYTES_MIN = 256,
 
-  /* A new block is at most this part of what is held.  */
+  /* A new block is at most this part of the bytes held. */
   PART_SMALL = 8,
   PART_LARGE = 2,
 
@@ -66,11 +66,12 @@ sli_chain_init_growth (BlockChain *chain, bool has_embedded)
     sli_chain_set_growth (chain, PART_LARGE, chain->first_bytes);
 }
 
-/* The largest power of two that is at most a part of what is held.  Compilers
- * make thousands of arenas that hold 100 bytes to 2 KB each.  In a recorded
- * compile objects use 78 % of all bytes held if a block is at most an eighth,
- * 77 % if a quarter, 69 % if a half, and 60 % if each block doubles the arena.
- * Where each block costs a system call, fewer and larger ones are better.  */
+/* The largest power of two that is at most a part of the bytes held.
+ * Compilers make thousands of arenas that hold 100 bytes to 2 KB each.  In a
+ * recorded compile objects use 78 % of all bytes held if a block is at most an
+ * eighth, 77 % if a quarter, 69 % if a half, and 60 % if each block doubles
+ * the arena.  If each block takes a system call, fewer and larger blocks are
+ * better. */
 size_t
 sli_chain_next_bytes (const BlockChain *chain)
 {

@@ -24,12 +24,13 @@
 
 enum
 {
-  /* Blocks that a new one of the arena's own source is compared with.  */
+  /* The most blocks that a new one from the arena's own source is compared
+   * with. */
   LOOKED_AT_MAX = 64,
 
   /* From this size on the pages of a regular block get memory in one call.  */
   READY_BYTES_MIN = KIB (32),
-  /* And if the block is at most this part of what is held.  */
+  /* But only if the block is at most this part of the bytes held. */
   READY_PART = 16,
 
   /* Spare blocks that are returned together, in one call: a span.  */
@@ -44,7 +45,7 @@ unsigned sli_chain_n_probes;
 # define CHAIN_PROBES() ((void) 0)
 #endif
 
-/* What holds between any two calls.  */
+/* The invariants between any two calls. */
 static inline void
 assert_chain (const BlockChain *chain)
 {
@@ -61,9 +62,9 @@ chain_source (const BlockChain *chain)
   return chain->source != NULL ? chain->source : sli_shared_source ();
 }
 
-/* Has a piece of memory part of the blocks that were put into use last, or of
- * the embedded one?  A source that repeats itself does so soon, and all blocks
- * of a large arena would be many.  */
+/* Returns true if memory overlaps one of the blocks that were put into use
+ * last, or the embedded one.  A source that returns memory twice does so soon,
+ * and a large arena has too many blocks to check all. */
 static bool
 chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
 {
@@ -81,7 +82,7 @@ chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
   return (uintptr_t) chain->embedded - from < bytes;
 }
 
-/* From a source of the arena's own.  */
+/* Maps a block from the arena's own source. */
 static char *
 own_map (const BlockChain *chain, size_t bytes)
 {
@@ -94,8 +95,8 @@ own_map (const BlockChain *chain, size_t bytes)
   return NULL;
 }
 
-/* Objects soon fill the regular blocks of a large arena, so these get all
- * their memory at once.  */
+/* Maps a block of pages.  Objects soon fill the regular blocks of a large
+ * arena, so these get all their memory at once. */
 static char *
 pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 {
@@ -206,7 +207,7 @@ table_reserve (BlockChain *chain)
 }
 
 /* Puts a block into use: behind the used blocks, before the spare ones.  The
- * caller has made room.  */
+ * caller has reserved a slot. */
 static void
 table_insert (BlockChain *chain, Block block)
 {
@@ -346,9 +347,9 @@ sli_chain_add_spare (BlockChain *chain, size_t size)
   return true;
 }
 
-/* May the block be returned together with its neighbours, with one search and
- * one lock?  Only pages of the shared spans may.  A larger block may come from
- * the parent source directly and be no part of a span.  */
+/* Returns true if a block can be returned together with its neighbours, with
+ * one search and one lock.  Only pages of the shared spans can.  A larger
+ * block may come from the parent source directly and be in no span. */
 static bool
 block_is_joinable (const Block *block)
 {
@@ -359,7 +360,7 @@ block_is_joinable (const Block *block)
 bool
 sli_chain_join_last (BlockChain *chain)
 {
-  /* The first block stays as it is, for a reset that keeps just that one.  */
+  /* The first block stays as it is, for a reset that keeps only that one. */
   if (chain->source != NULL || chain->is_annotated || chain->n_used < 3)
     return false;
   Block *below = &chain->table[chain->n_used - 2];
@@ -461,9 +462,9 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
   assert_chain (chain);
 }
 
-/* Removes the last block from the table, and those before it that lie right
- * below it in memory, as blocks that were mapped in a row do.  Returns their
- * memory as one block.  */
+/* Removes the last block from the table, and those before it that are right
+ * below it in memory, as blocks that were mapped in a row are.  Returns their
+ * memory as one block. */
 static Block
 chain_pop_last (BlockChain *chain, uint32_t n_least)
 {
@@ -495,7 +496,7 @@ sli_chain_trim (BlockChain *chain, uint32_t n_keep)
   return before - chain->held_bytes;
 }
 
-/* Moves the spare block that `keep' means to the front.  */
+/* Moves the spare block that `keep' selects to the front. */
 static void
 chain_choose (BlockChain *chain, SliceKeep keep)
 {
@@ -526,9 +527,9 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
   return 1;
 }
 
-/* Replaces the blocks from table[first] to before table[end] by one as large
- * as all of them, which takes the first one's slot.  Returns how many slots
- * are empty then, behind it; if there is no memory, none.  */
+/* Replaces the blocks table[first] ... table[end - 1] by one as large as all
+ * of them, in the first one's slot.  Returns how many slots behind it are
+ * empty then; 0 if there is no memory. */
 static uint32_t
 chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
@@ -545,7 +546,7 @@ chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 void
 sli_chain_gather (BlockChain *chain)
 {
-  uint32_t n = 0; /* of the blocks so far, that many are left */
+  uint32_t n = 0; /* the number of blocks left so far */
   uint32_t end;
   assert_here (chain->n_used == 0);
   for (uint32_t first = 0; first < chain->n_blocks; first = end)
@@ -569,7 +570,7 @@ sli_chain_gather (BlockChain *chain)
 }
 
 /* Returns every block, used, dedicated or spare, without sorting them first.
- * A watching tool needs the blocks one by one.  */
+ * Under a tool, returns the blocks one by one. */
 static void
 chain_free_all (BlockChain *chain)
 {

@@ -2,7 +2,7 @@
  *
  * Layer: arena: above spans and sources, below the kinds of arenas.
  *
- * The table of blocks lies outside the blocks.  It lists them in the order in
+ * The table of blocks is outside the blocks.  It lists them in the order in
  * which they came into use:
  *
  *                   n_used          n_blocks     capacity
@@ -15,7 +15,7 @@
  * large object and never becomes spare.  The embedded block, behind the
  * control block, is not in the table: its index is -1.
  *
- * No locks: a chain belongs to one arena, and that to one thread.
+ * No locks: a chain belongs to one arena, and the arena to one thread.
  *
  * Design: section 8.1.
  *
@@ -36,8 +36,8 @@ enum
   /* Blocks of up to this size are slices, larger ones pages.  The size is that
    * of a class of slices, so nothing is lost.  */
   SLICE_BLOCK_BYTES_MAX = 2048,
-  /* Large enough that the cost of a block (a lock and a bitmap walk, about 100
-   * instructions) vanishes among its objects.  */
+  /* A block costs a lock and a bitmap walk, about 100 instructions, which is
+   * little for so many objects. */
   CAP_BYTES_DEFAULT = KIB (64)
 };
 
@@ -52,12 +52,12 @@ typedef struct
 
 typedef struct
 {
-  const SliceSource *source; /* NULL: slices, and the shared one */
+  const SliceSource *source; /* NULL: slices and the shared source */
   Block *table;
   char *embedded;      /* start of the embedded block, or NULL */
   size_t held_bytes;   /* in blocks, the embedded one included */
-  size_t beside_bytes; /* in tables: this one, and further ones of some kinds
-                          of arenas */
+  size_t beside_bytes; /* in tables: this one, and others in some kinds of
+                          arenas */
   size_t limit_bytes;  /* for both; SIZE_MAX: none */
   uint32_t embedded_bytes;
   uint32_t first_bytes;
@@ -69,7 +69,7 @@ typedef struct
   uint32_t next_bytes_min; /* the smallest block that is added */
   uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_annotated;
-  bool is_traced; /* hooks hear of its objects */
+  bool is_traced; /* hooks are called for its objects */
   bool keeps_dedicated; /* dedicated blocks up to the cap become spare */
 } BlockChain;
 
@@ -89,7 +89,7 @@ void sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
                      char *embedded, size_t embedded_bytes,
                      size_t control_bytes);
 
-/* May it hold so many bytes more?  */
+/* Returns true if the limit allows that many bytes more. */
 static inline bool
 sli_chain_may_hold (const BlockChain *chain, size_t bytes)
 {
@@ -98,9 +98,8 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
                 <= chain->limit_bytes - bytes;
 }
 
-/* Allocates a table of new_bytes that replaces one of old_bytes, and accounts
- * for the difference.  NULL if there is no memory or if the limit forbids
- * it.  */
+/* Allocates a table of new_bytes to replace one of old_bytes, and accounts for
+ * the difference.  NULL if there is no memory or the limit forbids it. */
 void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
                              size_t new_bytes);
 
@@ -136,18 +135,18 @@ void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 /* Returns the block table[index] to the source.  */
 void sli_chain_drop (BlockChain *chain, uint32_t index);
 
-/* Ends the use of the regular block table[index].  It returns to the source if
- * there are more than keep_bytes of spare blocks with it.  */
+/* Ends the use of the regular block table[index].  Returns it to the source if
+ * the spare blocks would exceed keep_bytes with it. */
 void sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes);
 
 /* Returns all spare blocks but the first n_keep; the result is their size.  */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 
-/* Ends the use of all blocks.  Moves those that `keep' means to the front of
- * the spare ones and returns their number, for sli_chain_trim().  */
+/* Ends the use of all blocks.  Moves those that `keep' selects to the front of
+ * the spare ones and returns their number, for sli_chain_trim(). */
 uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
 
-/* Does the next spare block have room for so much?  */
+/* Returns true if the next spare block has that many bytes. */
 static inline bool
 sli_chain_has_spare (const BlockChain *chain, size_t bytes)
 {
@@ -155,43 +154,44 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
          && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
 }
 
-/* Replaces neighbours in the table by one block as large as all of them, as far
- * as the cap allows.  If there is no memory for it, they stay.  For an empty
- * chain.  */
+/* Replaces neighbours in the table by one block as large as all of them, as
+ * far as the cap allows.  Without memory for it, they stay.  For an empty
+ * chain. */
 void sli_chain_gather (BlockChain *chain);
 
 /* Empties the chain and trims it.  */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
-/* Returns everything.  */
+/* Returns all blocks and the table. */
 void sli_chain_fini (BlockChain *chain);
 
-/* The index of the used block that the address lies in (it may be
- * BLOCK_EMBEDDED), or BLOCK_NONE. */
+/* The index of the used block that has an address (it may be BLOCK_EMBEDDED),
+ * or BLOCK_NONE. */
 int32_t sli_chain_find (const BlockChain *chain, const void *address);
 
-/* Fills in what the chain knows.  The arena fills in asked_bytes, room_bytes
- * and wasted_bytes.  */
+/* Fills in the chain's statistics.  The arena fills in asked_bytes, room_bytes
+ * and wasted_bytes. */
 void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
                       SliceArenaStats *stats);
 
 /* --- block-growth.c ------------------------------------------------------ */
 
-/* Is a block of so many bytes a slice?  Else it is pages.  */
+/* Returns true if a block of that many bytes is a slice; else it is pages. */
 static inline bool
 sli_chain_uses_slice (const BlockChain *chain, size_t bytes)
 {
   return chain->source == NULL && bytes <= SLICE_BLOCK_BYTES_MAX;
 }
 
-/* The size of the block that a request for so many bytes gets.  */
+/* The size of the block that a request for that many bytes gets. */
 size_t sli_chain_round (const BlockChain *chain, size_t bytes);
 
-/* What a chain holds with one block of at least `bytes': that block and a
- * table.  */
+/* The bytes that a chain holds with one block of at least `bytes': that block
+ * and a table. */
 size_t sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes);
 
-/* Sets the rule of growth by whether there is an embedded block.  */
+/* Sets the rule of growth, which depends on whether there is an embedded
+ * block. */
 void sli_chain_init_growth (BlockChain *chain, bool has_embedded);
 
 /* Replaces the rule of growth that sli_chain_init() has set.  */
@@ -201,7 +201,8 @@ void sli_chain_set_growth (BlockChain *chain, unsigned part,
 /* The size that the next regular block will have.  */
 size_t sli_chain_next_bytes (const BlockChain *chain);
 
-/* Should an object of so many bytes get a block of its own?  */
+/* Returns true if an object of that many bytes should get a block of its
+ * own. */
 bool sli_chain_wants_dedicated (const BlockChain *chain, size_t bytes);
 
 #endif

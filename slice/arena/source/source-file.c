@@ -9,8 +9,8 @@
  *     +------+------+------+------+------+- - - - - - - - - - -+
  *             free_units: 0 1 0 0 1
  *
- * A unit that is returned is punched out of the file, and used again before
- * the file grows further.
+ * A returned unit becomes a hole in the file, and is used again before the
+ * file grows further.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -111,8 +111,8 @@ file_map (const SliceSource *source, size_t bytes, size_t alignment)
   return unit != SIZE_MAX ? file->start + unit * FILE_SPAN_BYTES : NULL;
 }
 
-/* The memory is punched out before another thread may get it, so no lock need
- * be held. */
+/* The hole is made before another thread may get the memory, so no lock is
+ * needed. */
 static void
 file_unmap (const SliceSource *source, void *address, size_t bytes)
 {
@@ -143,7 +143,7 @@ file_end (OwnedSource *owned)
   slice_free1 (sizeof *file, file);
 }
 
-/* Opens and maps the file; file_end() undoes it if a part fails. */
+/* Opens and maps the file; if a part fails, file_end() undoes the rest. */
 static bool
 file_open (FileSource *file, int fd)
 {

@@ -1,6 +1,6 @@
-/* source-fixed.c - pages inside a buffer of the caller's
+/* source-fixed.c - pages inside the caller's buffer
  *
- * Layer: arena: a span heap of one span whose record lies in the buffer.
+ * Layer: arena: a span heap of one span whose record is in the buffer.
  *
  *   +----------+--------+---------+------+------ ... ------+-----+
  *   | SpanHeap | record | table   | pad  | pages           | pad |

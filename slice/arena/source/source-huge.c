@@ -38,7 +38,7 @@ huge_map_reserved (size_t bytes)
   return start != MAP_FAILED ? start : NULL;
 }
 
-/* Maps more by the alignment, and unmaps both ends. */
+/* Maps more bytes, by the alignment, and unmaps both ends. */
 static void *
 huge_map_advised (size_t bytes, size_t alignment)
 {

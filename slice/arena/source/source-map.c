@@ -2,9 +2,9 @@
  *
  * Layer: arena.  No locks.
  *
- * An arena writes to what its source gives, so a wild address would end the
- * program without a word.  Page sources of slices are judged alike
- * (page/extent.c).
+ * An arena writes to the memory that its source returns, so a wild address
+ * would end the program without a message.  Slices check page sources in the
+ * same way (page/extent.c).
  *
  * Design: section 8.6.
  *
@@ -22,7 +22,8 @@
 
 #include <unistd.h>
 
-/* Nobody can answer for a source of the program's own. */
+/* Returns true if a source is the library's.  Memory from other sources may
+ * not be aligned or mapped. */
 static bool
 source_is_ours (const SliceSource *source)
 {

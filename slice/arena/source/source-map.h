@@ -9,13 +9,13 @@
 
 #include <slice/source.h>
 
-/* As source->map(), but memory that is misaligned or not there is reported
- * (132) and goes back; NULL then. */
+/* As source->map(), but reports memory that is misaligned or not mapped (132),
+ * returns it to the source, and returns NULL. */
 void *sli_source_map (const SliceSource *source, size_t bytes,
                       size_t alignment);
 
-/* Reports memory that overlaps what the source gave before.  It does not go
- * back, for it is in use. */
+/* Reports memory that overlaps memory which the source returned before.  Does
+ * not return it to the source, since it is in use. */
 void sli_source_report (const SliceSource *source, const void *start);
 
 #endif

@@ -2,7 +2,7 @@
  * share
  *
  * Layer: arena: above the span heaps (span.c).  A fork holds the lock, so that
- * the child finds the heap consistent.
+ * the heap is consistent in the child.
  *
  * Design: section 8.6.
  *
@@ -19,13 +19,13 @@
 
 enum
 {
-  /* The size of a span.  It is large enough that the system's malloc maps it
-   * separately (its threshold starts at 128 KiB and stops at 32 MiB), so that
-   * a free returns the memory; and so small that one arena does not reserve
+  /* The size of a span.  It is so large that the system's malloc maps it
+   * separately and a free returns the memory (the threshold starts at 128 KiB
+   * and stops at 32 MiB), and so small that one arena does not reserve
    * much. */
   SHARED_SPAN_BYTES = MIB (1),
-  /* The heap keeps so much for the next arena: what a compiler uses in a phase
-   * or two. */
+  /* The empty spans that the heap keeps for the next arena: a compiler uses
+   * this much in a phase or two. */
   SHARED_KEEP_BYTES = MIB (8)
 };
 
@@ -65,8 +65,9 @@ sli_shared_source (void)
   return &shared.source;
 }
 
-/* When memory is filled that the process never had, page faults take most of
- * the time.  64 KiB at a time they take 13 % less, 32 KiB 9 %, 16 KiB 2 %. */
+/* A program that fills new memory spends most of the time in page faults.
+ * These take 13 % less time with 64 KiB at once, 9 % less with 32 KiB, 2 %
+ * less with 16 KiB. */
 void *
 sli_shared_map_ready (size_t bytes)
 {

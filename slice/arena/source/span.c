@@ -1,8 +1,8 @@
 /* span.c - pages cut from larger mappings of another source
  *
  * Layer: arena: above the page sources, below the chains of blocks.  Records
- * and tables are malloc's, except for those of a fixed buffer, which lie in
- * the buffer.
+ * and tables are malloc's, except those of a fixed buffer, which are in the
+ * buffer.
  *
  * Locks: one in each heap, rank 70.  A new span is mapped and gets its record
  * before the lock is taken, and an empty one is unmapped after it is released.
@@ -31,7 +31,7 @@
 
 enum
 {
-  READY_PAGES = 16, /* get memory at once where all will be used */
+  READY_PAGES = 16, /* get memory at once if all will be used */
   WORD_BITS = 64
 };
 
@@ -49,8 +49,8 @@ struct Span
   size_t n_pages;
   size_t n_free;
   size_t first_free;  /* no page below is free */
-  size_t first_bare;  /* from this page on none was ever used or has memory */
-  Span *next_open;    /* links of the heap's list of spans with room */
+  size_t first_bare;  /* no page from here on was ever used or has memory */
+  Span *next_open;    /* links of the heap's list of spans with free pages */
   Span **open_link;   /* NULL: not in the list */
   bool is_fixed;      /* never returned */
   uint64_t bits[];
@@ -76,7 +76,8 @@ span_bytes (const Span *span)
 
 /* --- bits ---------------------------------------------------------------- */
 
-/* The first page from `page' on that is in use, or free; or n_pages.  */
+/* The first page from `page' on that is in use, or that is free; or
+ * n_pages. */
 static size_t
 span_next (const Span *span, size_t page, bool in_use)
 {
@@ -133,7 +134,7 @@ span_find (const Span *span, size_t n, size_t alignment)
   return span->n_pages;
 }
 
-/* --- the list of spans with room ----------------------------------------- */
+/* --- the list of spans with free pages ----------------------------------- */
 
 static void
 span_open (SpanHeap *heap, Span *span)
@@ -155,7 +156,8 @@ span_close (Span *span)
 }
 
 /* Records that pages are used.  If the caller wants them with memory and they
- * have none, *n_ready is how many are to get it now, further ones included.  */
+ * have none, *n_ready is the number of pages that should get it now, which may
+ * include more than these. */
 static void
 span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
 {
@@ -266,9 +268,9 @@ heap_remove (SpanHeap *heap, Span *span)
   span_close (span);
 }
 
-/* Makes room for one more span.  `*spare' is a larger table that was allocated
- * without the lock, or NULL; it becomes the table that the caller has to
- * free.  */
+/* Reserves a slot for one more span.  `*spare' is a larger table that was
+ * allocated without the lock, or NULL; it becomes the table that the caller
+ * frees. */
 static bool
 heap_reserve (SpanHeap *heap, Span ***spare, size_t *n_spare)
 {
@@ -290,8 +292,8 @@ heap_reserve (SpanHeap *heap, Span ***spare, size_t *n_spare)
 
 /* --- growing and shrinking ----------------------------------------------- */
 
-/* A heap keeps empty spans after the arenas ended, so their records are no
- * live blocks of the program's: they are no slices.  */
+/* A heap keeps empty spans after the arenas ended.  Their records are no
+ * slices, so they do not count as live blocks of the program. */
 static void *
 record_alloc (size_t bytes)
 {
@@ -327,8 +329,8 @@ span_new (const SpanHeap *heap)
   return span;
 }
 
-/* Under a tool arenas leave their pages hidden; the parent gets them back as
- * accessible as it gave them.  */
+/* Under a tool arenas leave their pages hidden; makes them accessible again
+ * before the parent gets them back. */
 static void
 heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
 {
@@ -422,7 +424,8 @@ heap_of (const SliceSource *source)
   return (SpanHeap *) ((uintptr_t) source - offsetof (SpanHeap, source));
 }
 
-/* Is the request too large to be cut from spans without much waste?  */
+/* Returns true if a request is too large to be cut from spans without much
+ * waste. */
 static bool
 heap_goes_direct (const SpanHeap *heap, size_t bytes, size_t alignment)
 {
@@ -500,8 +503,8 @@ heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
   heap_unmap_parent (heap, address, bytes);
 }
 
-/* Frees as many of n pages as lie in the address's span; returns their number,
- * 0 if the address is in none.  */
+/* Frees as many of n pages as are in the span of an address; returns their
+ * number, 0 if no span has the address. */
 static size_t
 heap_free (SpanHeap *heap, void *address, size_t n)
 {

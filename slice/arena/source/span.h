@@ -28,7 +28,7 @@
 enum
 {
   /* The unit in which arenas request memory.  The system's pages may be
-   * larger; mappings are multiples of those.  */
+   * larger; mappings are multiples of the system's pages. */
   SPAN_PAGE_BYTES = 4096,
 
   /* The most that sli_shared_map_ready() maps.  */
@@ -40,10 +40,11 @@ typedef struct Span Span;
 typedef struct
 {
   SliceSource source;        /* users see it; the heap is found from it */
-  const SliceSource *parent; /* the source of spans; NULL: there is one only */
+  const SliceSource *parent; /* the source of spans; NULL: there is only one
+                                span */
   size_t span_bytes;         /* of a span; a multiple of SPAN_PAGE_BYTES */
   size_t span_alignment;
-  size_t keep_bytes;    /* so much of empty spans may stay */
+  size_t keep_bytes;    /* the most bytes of empty spans that stay */
   pthread_mutex_t lock; /* for all fields below */
   Span **spans;         /* by address */
   size_t n_spans;
@@ -65,19 +66,19 @@ size_t sli_span_bytes (size_t n_pages);
 void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
                               size_t n_pages);
 
-/* Allocates pages; NULL if there is no memory.  If n_ready is not NULL, it
- * becomes the number of pages from the first on that have no memory yet and
- * should get it now; it may be more than were requested.  */
+/* Allocates pages; NULL if there is no memory.  If n_ready is not NULL, sets
+ * it to the number of pages, from the first on, that have no memory and should
+ * get it now; it may be more than were requested. */
 char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
                            size_t *n_ready);
 
 /* Returns empty spans beyond `keep_bytes'; the result is their size.  */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
-/* Is it a span heap's?  */
+/* Returns true if a source is a span heap's. */
 bool sli_is_span_source (const SliceSource *source);
 
-/* Is any page in use?  */
+/* Returns true if a page is in use. */
 bool sli_span_heap_is_busy (SpanHeap *heap);
 
 /* Returns all spans.  No page may be in use.  */
@@ -88,8 +89,8 @@ void sli_span_heap_fini (SpanHeap *heap);
 /* The source that arenas without one of their own share.  */
 const SliceSource *sli_shared_source (void);
 
-/* Maps pages of it that will soon all be written to, at most
- * SPAN_READY_BYTES_MAX.  They get their memory in one call.  */
+/* Maps pages of it that will all be written to soon, at most
+ * SPAN_READY_BYTES_MAX.  They get their memory in one call. */
 void *sli_shared_map_ready (size_t bytes);
 
 #endif

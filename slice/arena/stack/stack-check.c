@@ -25,7 +25,8 @@ object_head (const char *object)
   return (ObjectHead *) (uintptr_t) (object - sizeof (ObjectHead));
 }
 
-/* A watching tool hides the heads; they are shown while they are read. */
+/* Reads a head, which is hidden from a tool and shown only while it is
+ * read. */
 static ObjectHead
 head_read (const SliceStack *stack, const char *object)
 {
@@ -65,7 +66,8 @@ sli_stack_check_note (SliceStack *stack, char *object, size_t size)
   stack->top = object;
 }
 
-/* Could an object with a head begin at that address, in any block? */
+/* Returns true if an object with a head could begin at that address, in any
+ * block. */
 static bool
 stack_could_hold (const SliceStack *stack, const char *object)
 {
@@ -82,7 +84,8 @@ stack_could_hold (const SliceStack *stack, const char *object)
   return false;
 }
 
-/* Does the address lie above the top, where the next objects will be? */
+/* Returns true if the address is above the top, where the next objects will
+ * be. */
 static bool
 stack_is_above (const SliceStack *stack, const char *object)
 {

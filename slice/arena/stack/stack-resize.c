@@ -44,7 +44,7 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
          && sli_stack_is_at (stack, object + whole);
 }
 
-/* Tells a watching tool the new size of the top object. */
+/* Tells the tool the new size of the top object. */
 static void
 stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
                         char *object, size_t kept, size_t new_size)
@@ -56,7 +56,7 @@ stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
   sli_annotate_show_defined (object, kept);
 }
 
-/* Grows or shrinks the object in place, if its block has room. */
+/* Grows or shrinks the object in place, if it fits in its block. */
 static bool
 stack_resize_here (SliceStack *stack, char *object, size_t kept,
                    size_t new_size)
@@ -87,7 +87,7 @@ stack_drop_dedicated (SliceStack *stack, uint32_t index)
     bump->current--;
 }
 
-/* The hooks hear of a move while both addresses belong to the program. */
+/* Reports a move to the hooks while both addresses belong to the program. */
 static void
 stack_report_moved (SliceStack *stack, const char *object, const char *moved,
                   size_t new_size)
@@ -103,7 +103,8 @@ stack_add_again (SliceStack *stack, size_t size)
   return sli_stack_add (stack, sli_natural_alignment (size), size);
 }
 
-/* A dedicated block is dropped after its object was copied. */
+/* Moves the object of a dedicated block, and drops the block after the
+ * copy. */
 static char *
 stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
                       size_t new_size)
@@ -118,8 +119,8 @@ stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
   return moved;
 }
 
-/* An object of the current block is released first, which does not change its
- * bytes. */
+/* Moves an object of the current block.  Releases it first, which does not
+ * change its bytes. */
 static char *
 stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
 {
@@ -134,8 +135,8 @@ stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
   return moved;
 }
 
-/* The same under a tool, which must not see two objects at one address: the
- * bytes are kept elsewhere meanwhile. */
+/* The same under a tool, which must not see two objects at one address.  Keeps
+ * the bytes elsewhere meanwhile. */
 static char *
 stack_move_annotated (SliceStack *stack, char *object, size_t kept,
                       size_t old_size, size_t new_size)

@@ -24,9 +24,9 @@
 
 #define CONTROL_BYTES align_up (sizeof (SliceStack), 16)
 
-/* A stack grows and shrinks over the same depth again and again, and each end
- * of a block on the way costs a call.  So blocks are large from the start and
- * double. */
+/* A stack grows and shrinks over the same depth again and again, and each
+ * block boundary on the way costs a call.  So blocks are large from the start
+ * and double. */
 enum
 {
   NEW_BYTES = 2048,
@@ -176,8 +176,8 @@ stack_block_is_empty (const SliceStack *stack)
          || sli_bump_at (&stack->bump) == stack->low;
 }
 
-/* Makes the block below the current one.  The block that is left is empty and
- * the last in use; it becomes the spare one. */
+/* Makes the block below the current one.  The block above it, which is empty
+ * and the last in use, becomes the spare one. */
 static void
 stack_step_back (SliceStack *stack)
 {
@@ -230,7 +230,7 @@ sli_stack_leave_empty (SliceStack *stack)
 /* --- alloc --------------------------------------------------------------- */
 
 /* Allocates from the current block.  The first object may start above the
- * block's start; it then is the lowest that the inline code releases. */
+ * block's start; then it is the lowest that the inline code releases. */
 static char *
 stack_place_object (SliceStack *stack, size_t alignment, size_t size)
 {
@@ -347,8 +347,8 @@ sli_stack_is_at (const SliceStack *stack, const char *place)
   return (uintptr_t) sli_bump_at (bump) - (uintptr_t) place < stack->pad_max;
 }
 
-/* Releases the object if it is that of the last dedicated block, and nothing
- * was put into the current block since. */
+/* Releases the object if it is the one of the last dedicated block, and no
+ * object was added to the current block since. */
 static bool
 stack_release_dedicated (SliceStack *stack, uint32_t index, const char *object)
 {

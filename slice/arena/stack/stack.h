@@ -9,8 +9,8 @@
 
 #include "arena/bump.h"
 
-/* The head of each block, dedicated ones too.  It makes the step back to the
- * block below O(1) and records what the top was:
+/* The head of each block, also of dedicated ones.  It makes the step back to
+ * the block below O(1) and records the address of the top there:
  *
  *   block   +-------+-------+---------+---------+---
  *           | below | first | object  | object  |
@@ -51,10 +51,10 @@ struct SliceStack
   uint64_t serial; /* of the last allocation */
 };
 
-/* The head of a block, which stays accessible when a tool watches. */
+/* The head of a block, which stays accessible under a tool. */
 BlockHead *sli_stack_block_head (const SliceStack *stack, int32_t index);
 
-/* Bytes kept before each object. */
+/* The bytes before each object. */
 static inline size_t
 sli_stack_head_bytes (const SliceStack *stack)
 {
@@ -69,7 +69,7 @@ sli_stack_require (const SliceStack *stack)
   sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
 }
 
-/* Does the address lie in the block? */
+/* Returns true if the address is in the block. */
 static inline bool
 sli_block_has (Block block, const char *address)
 {
@@ -77,7 +77,7 @@ sli_block_has (Block block, const char *address)
          < sli_block_bytes (&block);
 }
 
-/* Steps back from empty blocks.  Afterwards the top object lies in the current
+/* Steps back from empty blocks.  Afterwards the top object is in the current
  * block, or in a dedicated one. */
 void sli_stack_leave_empty (SliceStack *stack);
 
@@ -85,18 +85,18 @@ void sli_stack_leave_empty (SliceStack *stack);
  * NULL: no memory. */
 char *sli_stack_add (SliceStack *stack, size_t alignment, size_t size);
 
-/* Is the address of the next object `place', but for padding that a release
- * has left? */
+/* Returns true if `place' is the address of the next object, except for
+ * padding that a release has left. */
 bool sli_stack_is_at (const SliceStack *stack, const char *place);
 
-/* Releases an object if it lies in the current block, at or above `lowest':
- * where the current block stood when the last dedicated block came. */
+/* Releases an object if it is in the current block, at or above `lowest': the
+ * next address there when the last dedicated block was added. */
 bool sli_stack_release_here (SliceStack *stack, char *object,
                              const char *lowest);
 
 /* --- stack-check.c ------------------------------------------------------- */
 
-/* Records a new top; there is room for an ObjectHead before `object'. */
+/* Records a new top; the bytes before `object' are its ObjectHead. */
 void sli_stack_check_note (SliceStack *stack, char *object, size_t size);
 
 /* Reports misuse unless the object is the top; records its release. */

@@ -1,4 +1,4 @@
-/* tlsf-life.c - how a TLSF heap is made, reset and ended
+/* tlsf-life.c - makes, resets and ends a TLSF heap
  *
  * Layer: arena: above its regions (tlsf-region.c).  The control block of a
  * heap over pages is a slice, or memory of the caller's.  Heaps over buffers
@@ -28,7 +28,7 @@ enum
 
 /* --- making and ending --------------------------------------------------- */
 
-/* Bits that differ from heap to heap, made of its address; never 0. */
+/* Bits that differ from heap to heap, computed from its address; never 0. */
 static size_t
 tlsf_tag (const SliceTlsf *tlsf)
 {

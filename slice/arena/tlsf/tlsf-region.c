@@ -20,8 +20,8 @@ enum
 {
   N_EMPTY_REGIONS_MAX = 1,
 
-  /* What a region needs beside its blocks: padding in front, and the header of
-   * the end block. */
+  /* The bytes of a region beside its blocks: padding in front, and the header
+   * of the end block. */
   REGION_EXTRA_BYTES = 32
 };
 

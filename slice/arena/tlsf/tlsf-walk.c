@@ -15,7 +15,8 @@
 
 /* --- sound blocks -------------------------------------------------------- */
 
-/* What is wrong with a header, or NULL.  All blocks before it are sound. */
+/* Text that says what is wrong with a header, or NULL.  All blocks before it
+ * are sound. */
 static const char *
 header_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
                const TlsfBlock *end, bool before_is_free)
@@ -46,8 +47,8 @@ end_is_sound (const SliceTlsf *tlsf, const TlsfBlock *end, bool before_is_free)
 
 /* --- bad addresses ------------------------------------------------------- */
 
-/* A freed object that was joined to a free block keeps its old header, with
- * the bit BLOCK_FREE. */
+/* Reports an address inside a block.  A freed object that was joined to a free
+ * block keeps its old header, with the bit BLOCK_FREE. */
 _Noreturn static void
 report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
                const TlsfBlock *block, const void *object)
@@ -170,8 +171,8 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
 
 /* --- statistics ---------------------------------------------------------- */
 
-/* The largest stride that sli_tlsf_find() has a block for.  In the list of the
- * largest block it looks at the first one only, and all larger lists are
+/* The largest stride for which sli_tlsf_find() has a block.  In the list of
+ * the largest block it examines only the first, and all larger lists are
  * empty. */
 static size_t
 largest_to_find (const SliceTlsf *tlsf, size_t largest)
@@ -295,8 +296,8 @@ region_damage (const SliceTlsf *tlsf, const Region *region, size_t *n_free)
   return NULL;
 }
 
-/* The lists must hold all free blocks and no others, and the maps must say
- * which lists are empty. */
+/* Checks that the lists have all free blocks and no others, and that the maps
+ * show which lists are empty. */
 static const char *
 index_damage (const SliceTlsf *tlsf, size_t n_free)
 {

@@ -1,7 +1,7 @@
 /* tlsf.c - two-level segregated fit: any size, any order, bounded time
  *
  * Layer: arena: above its index (tlsf-index.c) and its regions
- * (tlsf-region.c).  How a heap is made, reset and ended: tlsf-life.c.
+ * (tlsf-region.c).  tlsf-life.c makes, resets and ends a heap.
  *
  * Invariants: no two free blocks are neighbours; the bits of a block and of
  * the one behind it agree; each free block is in the list of its stride.
@@ -23,7 +23,7 @@
 /* --- objects under a tool ------------------------------------------------ */
 
 /* Under a tool an object has a gap on both sides.  The words that the heap
- * needs in a free block lie in the gaps:
+ * needs in a free block are in the gaps:
  *
  *   | stride | front gap: links | object | back gap ... last word |
  */
@@ -45,8 +45,8 @@ annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
   return object;
 }
 
-/* Hides an object and shows the heap's words around it, and tells the hooks of
- * its end. */
+/* Hides an object, shows the heap's words around it, and reports its end to
+ * the hooks. */
 COLD static void
 annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -76,7 +76,7 @@ annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* The stride of an object of so many bytes, gaps included. */
+/* The stride of an object of `size' bytes, gaps included. */
 static inline size_t
 stride_of (size_t size)
 {
@@ -90,8 +90,8 @@ stride_for (const SliceTlsf *tlsf, size_t size)
   return stride_of (size + tlsf->extra_bytes);
 }
 
-/* Is the size more than a quarter of what the lists can hold, or of all
- * addresses if those have fewer bits? */
+/* Returns true if a size is more than a quarter of the largest stride of the
+ * lists, or of all addresses if these have fewer bits. */
 static bool
 size_is_absurd (size_t size)
 {
@@ -121,8 +121,8 @@ tlsf_block_mark_live (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride,
   tlsf_block_at (block, stride)->stride_and_bits &= ~BLOCK_BEFORE_FREE;
 }
 
-/* Marks a block that is in no list as live; the rest beyond `stride' becomes a
- * free block. */
+/* Marks a block that is in no list as live; makes a free block of the bytes
+ * beyond `stride'. */
 static inline void
 tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
@@ -157,7 +157,8 @@ tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   block->stride_and_bits = stride | tlsf->tag;
 }
 
-/* Can the block be a whole region?  sli_tlsf_is_region() makes sure. */
+/* Returns true if the block may be a whole region; sli_tlsf_is_region() is
+ * exact. */
 static inline bool
 tlsf_block_fills_region (const TlsfBlock *block)
 {
@@ -247,8 +248,8 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   return tlsf_block_object (block);
 }
 
-/* The offset of an aligned object in a block.  Before it is nothing, or room
- * enough for a block. */
+/* The offset of an aligned object in a block.  The bytes before it are none,
+ * or enough for a block. */
 static size_t
 aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
                 size_t alignment)
@@ -301,10 +302,10 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 
 /* --- free ---------------------------------------------------------------- */
 
-/* The block of a live object.  Once the address lies in the heap's range, all
- * that is read belongs to the heap, so this is safe over a buffer.  The header
- * must be this heap's.  The block behind must be sound and must not say that
- * this one is free: else it was freed and joined. */
+/* The block of a live object.  If the address is in the heap's range, all
+ * words that this reads belong to the heap, so this is safe over a buffer.
+ * The header must be this heap's.  The block behind it must be sound and must
+ * not say that this one is free: otherwise it was freed and joined. */
 static inline TlsfBlock *
 tlsf_block_require (const SliceTlsf *tlsf, const void *object,
                     size_t front_bytes)
@@ -343,7 +344,7 @@ tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
   return block;
 }
 
-/* How many bytes of a live object the program may use. */
+/* The number of bytes of a live object that the program may use. */
 static size_t
 tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
@@ -354,8 +355,8 @@ tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
                                 - tlsf->extra_bytes;
 }
 
-/* The stride of the free block behind a live one, whose header was checked;
- * 0 if that is not free. */
+/* The stride of the free block behind a live one, whose header was checked; 0
+ * if the block behind it is not free. */
 static inline size_t
 stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
 {
@@ -381,7 +382,7 @@ tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
   return before;
 }
 
-/* A free block has perhaps become a whole region. */
+/* Called when a free block may have become a whole region. */
 COLD static void
 tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -390,7 +391,7 @@ tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
     sli_tlsf_region_emptied (tlsf, block, stride);
 }
 
-/* Is a free block that grows at its end still in the right list? */
+/* Returns true if a free block that grows at its end stays in its list. */
 static inline bool
 tlsf_block_stays (size_t old_stride, size_t stride)
 {
@@ -398,7 +399,7 @@ tlsf_block_stays (size_t old_stride, size_t stride)
          && sli_tlsf_list_of (old_stride) == sli_tlsf_list_of (stride);
 }
 
-/* A live block becomes free, and one with its free neighbours. */
+/* Frees a live block, and joins it with its free neighbours. */
 static inline void
 tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
 {
@@ -414,7 +415,7 @@ tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
   bool stays = false;
   if ((bits & BLOCK_BEFORE_FREE) != 0)
     {
-      /* A second free of what has been joined is found by this bit. */
+      /* This bit shows a second free of a block that was joined. */
       block->stride_and_bits = bits | BLOCK_FREE;
       TlsfBlock *before = tlsf_block_before (tlsf, block);
       size_t more = (size_t) ((char *) block - (char *) before);

@@ -45,11 +45,11 @@
  *           +--------+------+------+--- ... -------------+--------+
  *
  * The low bits of the stride say whether the block is free and whether the one
- * before it is.  Only if that is free its last word points to its start.  The
- * high bits are the heap's tag in a live block and in the end of a region, and
- * 0 in a free block.  So an object of another heap has no valid header, nor
- * has most of what an overrun leaves.  Objects are aligned to 16, so blocks
- * start 8 below. */
+ * before it is.  Only if the one before it is free, its last word points to
+ * its start.  The high bits are the heap's tag in a live block and in the end
+ * of a region, and 0 in a free block.  So an object of another heap has no
+ * valid header, and an overrun rarely leaves one.  Objects are aligned to 16,
+ * so blocks start 8 below. */
 typedef struct TlsfBlock TlsfBlock;
 struct TlsfBlock
 {
@@ -102,22 +102,22 @@ typedef struct TlsfAdded TlsfAdded;
 struct SliceTlsf
 {
   ArenaKind kind;
-  ArenaKind quick_kind; /* the same; but 0 if the heap is checked, traced or
-                           watched by a tool, so that alloc and free take
-                           their slow paths */
+  ArenaKind quick_kind; /* the same, but 0 if the heap is checked, traced or
+                           under a tool, so that alloc and free take their slow
+                           paths */
   uint32_t control_bytes;
   uint32_t n_lists;
   uintptr_t low;     /* start of the range that holds all blocks */
   size_t span_bytes; /* its size */
   size_t span_units; /* the same, in units */
   size_t tag;        /* the high bits of live headers */
-  uint32_t map_map;  /* a bit for each word of maps that is not 0, except
-                        for the first word */
+  uint32_t map_map;  /* a bit for each word of maps that is not 0, except the
+                        first word */
   bool is_fixed;
   bool is_annotated;
   bool is_checked;      /* live blocks have tails; never under a tool */
   uint16_t extra_bytes; /* of a live block, beside header and object */
-  uint16_t front_bytes; /* a gap before each object when a tool watches */
+  uint16_t front_bytes; /* a gap before each object under a tool */
   void (*end) (void *);
   const void *handle; /* for messages: what the program calls the heap */
   Region fixed;                   /* over buffers: the first region */
@@ -230,7 +230,8 @@ sli_tlsf_in_range (const SliceTlsf *tlsf, const TlsfBlock *block)
   return units < tlsf->span_units;
 }
 
-/* Can this be the stride of a free block?  The block is in range. */
+/* Returns true if this can be the stride of a free block, which is in
+ * range. */
 static inline bool
 sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
                           size_t stride)
@@ -258,8 +259,8 @@ sli_tlsf_list_of (size_t stride)
          + (unsigned) (stride >> (bits - TLSF_COLUMN_BITS));
 }
 
-/* The first list all of whose blocks have at least the stride: the stride is
- * rounded up to the next list's. */
+/* The first list whose blocks all have at least the stride: rounds the stride
+ * up to the next list's. */
 static inline unsigned
 sli_tlsf_list_for (size_t stride)
 {
@@ -269,7 +270,7 @@ sli_tlsf_list_for (size_t stride)
 }
 
 /* The sentinel at both ends of each list.  It is linked like a real block, so
- * that no branch is needed; its contents mean nothing. */
+ * that no branch is needed; its contents have no meaning. */
 static inline TlsfBlock *
 sli_tlsf_none (const SliceTlsf *tlsf)
 {
@@ -391,8 +392,8 @@ sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   sli_tlsf_list_pop (tlsf, list, block);
 }
 
-/* Gives a free block another start or another stride.  It keeps its place in
- * the list if the list stays the same. */
+/* Changes the start or the stride of a free block.  It keeps its place in the
+ * list if the list is the same. */
 static inline void
 sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
                TlsfBlock *block, size_t stride)
@@ -437,9 +438,9 @@ sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
 }
 
 /* The first block of the first list whose blocks are all large enough.  If
- * there is none, the first block of the stride's own list is tried, so that a
- * heap over a tight buffer can be filled.  The block stays in its list.
- * NULL: none. */
+ * there is none, tries the first block of the stride's own list, so that a
+ * heap over a tight buffer can be filled.  The block stays in its list.  NULL:
+ * none. */
 static inline TlsfBlock *
 sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 {
@@ -466,15 +467,16 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 /* Makes a region of one free block; false if the memory is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
-/* Adds a region for a block of `stride'.  It has room for TLSF_EXACT_BELOW at
- * least, so that a block of an exact list is never a whole region.  False with
+/* Adds a region for a block of `stride'.  It has at least TLSF_EXACT_BELOW
+ * bytes, so that a block of an exact list is never a whole region.  False with
  * errno ENOMEM. */
 bool sli_tlsf_grow (SliceTlsf *tlsf, size_t stride);
-/* Is this free block a whole region?  Slow: check first whether an end
- * follows. */
+/* Returns true if a free block is a whole region.  Slow: check first whether
+ * an end follows. */
 bool sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
                          size_t stride);
-/* A free block has become a whole region, which may be returned. */
+/* Called when a free block has become a whole region, which may be
+ * returned. */
 void sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block,
                               size_t stride);
 /* Bytes of the smallest region. */
@@ -482,7 +484,7 @@ size_t sli_tlsf_region_least (void);
 uint32_t sli_tlsf_n_regions (const SliceTlsf *tlsf);
 Region sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index);
 
-/* The region that an address lies in; false: none. */
+/* The region that has an address; false: none. */
 bool sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address,
                          Region *region);
 
@@ -515,15 +517,15 @@ sli_tlsf_is_locked (const SliceTlsf *shown)
   return shown->kind == ARENA_TLSF_LOCKED;
 }
 
-/* The heap of a handle, with its lock, if it has one; and the end of that.
- * Report misuse. */
+/* Find the heap of a handle and take its lock, if it has one; release the
+ * lock.  Both report misuse. */
 SliceTlsf *sli_tlsf_acquire (const SliceTlsf *shown);
 void sli_tlsf_release (const SliceTlsf *shown);
 
-/* Makes a shell before the heap, which was made in the same memory. */
+/* Makes a shell in front of a heap that was made in the same memory. */
 SliceTlsf *sli_tlsf_locked_setup (void *memory, SliceTlsf *tlsf,
                                   void (*end) (void *));
-/* Ends the shell; the result is the heap. */
+/* Ends the shell and returns the heap. */
 SliceTlsf *sli_tlsf_locked_fini (SliceTlsf *shown);
 void *sli_tlsf_locked_alloc (SliceTlsf *shown, size_t size);
 void sli_tlsf_locked_free (SliceTlsf *shown, void *object);
@@ -539,7 +541,7 @@ _Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
 
 /* Writes the tail of a live block, with the size of its object. */
 void sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size);
-/* Is the end of a live block intact?  Its header is sound. */
+/* Returns true if the end of a live block is intact; its header is sound. */
 bool sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block);
 /* The size that the tail has. */
 size_t sli_tlsf_tail_size (const TlsfBlock *block);
