@@ -1,8 +1,8 @@
 /* foreign-none.c - the drop-in as GLib's own slices, without foreign blocks
  *
- * Layer: dropin.  Replaces foreign.c where gslice.c is built into libglib
- * itself, as tests/clients/glib-rebuild.sh does.  All blocks are ours then,
- * and free() is not replaced.  No locks.
+ * Layer: dropin.  Replaces foreign.c if gslice.c is built into libglib itself,
+ * as tests/clients/glib-rebuild.sh does.  Then all blocks are ours, and free()
+ * is not replaced.  No locks.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,9 @@
-/* foreign.c - blocks of GLib's freed by the program, and ours freed by GLib
+/* foreign.c - GLib's blocks freed by the program, and ours freed by GLib
  *
  * Layer: dropin.  Below: the public interface of slices.  No locks.
  *
- * libglib is linked so that its own calls never reach us: its list nodes, hash
- * tables and the like are its own blocks.  There are two cases:
+ * libglib is linked so that its own calls don't come to us: its list nodes,
+ * hash tables and the like are its own blocks.  There are two cases:
  *
  *   GLib's block, freed by the program     g_slice_free1 -> here -> GLib's
  *   our block, freed inside GLib           GLib -> free -> here
@@ -14,12 +14,11 @@
  * is ours.  A GLib with slices of its own would keep our block as its own, and
  * nothing here could prevent it.
  *
- * Some of our blocks are malloc's: large ones; and all, with always-malloc or
- * under a tool.  Their addresses decide nothing.  If GLib's blocks are
- * malloc's too, free() is right for both.  Otherwise always-malloc and checked
- * are set, and the registry of blocks decides (slice_debug_size()).
- * (GLib never cuts blocks of more than SLICE_SIZE_MAX from slabs on pages of
- * up to 16 KiB.)
+ * Some of our blocks are malloc's: large ones, and with always-malloc or under
+ * a tool all.  Their addresses decide nothing.  If GLib's blocks are malloc's
+ * too, free() is right for both.  Otherwise always-malloc and checked are set,
+ * and the registry of blocks decides (slice_debug_size()).  (GLib never cuts
+ * blocks of more than SLICE_SIZE_MAX from slabs on pages of up to 16 KiB.)
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,12 +56,12 @@ static void free_first (void *block);
 
 static struct
 {
-  bool registered;      /* slice_debug_size() knows all our live blocks that
-                           are malloc's; constant after the first block */
+  bool registered;      /* slice_debug_size() knows all our live blocks of
+                           malloc's; constant after the first block */
   bool mallocs;         /* all our blocks are malloc's; constant likewise */
-  FreeSlice glib_free;  /* GLib's g_slice_free1; NULL: not found yet */
-  FreeBlock libc_free;  /* the C library's free(); NULL: not found yet */
-  FreeBlock free_other; /* what free() calls for blocks outside our regions:
+  FreeSlice glib_free;  /* GLib's g_slice_free1; NULL: not found */
+  FreeBlock libc_free;  /* the C library's free(); NULL: not found */
+  FreeBlock free_other; /* called by free() for blocks outside our regions:
                            libc_free, free_first or free_registered */
   uint64_t n_to_glib;   /* GLib's blocks, freed by GLib's g_slice_free1 */
   uint64_t n_from_free; /* our blocks, freed by free() */
@@ -158,9 +157,9 @@ free_first (void *block)
                                  __ATOMIC_RELAXED);
 }
 
-/* --- how our blocks are distinguished from GLib's ------------------------ */
+/* --- our blocks and GLib's ----------------------------------------------- */
 
-/* With a registry: finds our large blocks, too. */
+/* free() with a registry, which finds our large blocks, too. */
 COLD static void
 free_registered (void *block)
 {
@@ -219,9 +218,10 @@ sli_foreign_begin (void)
     STORE (&foreign.free_other, free_registered);
 }
 
-/* --- the program frees a block of GLib's --------------------------------- */
+/* --- the program frees one of GLib's blocks ------------------------------ */
 
-/* Can a block of GLib's begin there?  It is not ours. */
+/* Returns true if one of GLib's blocks can begin at an address that is not
+ * ours. */
 static bool
 may_be_glibs (const void *block)
 {
@@ -263,7 +263,8 @@ sli_foreign_free (size_t size, void *block)
 {
   FreeSlice glib_free;
 
-  /* A checking mode says what is nobody's, before GLib writes to it. */
+  /* A checking mode reports an address that is no block, before GLib writes to
+   * it. */
   if (may_be_ours (size, block)
       || (foreign.registered && !may_be_glibs (block)))
     {
@@ -291,8 +292,8 @@ sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 
 /* --- GLib frees one of our blocks ---------------------------------------- */
 
-/* slice_free_bulk() needs no size, which free() does not know.  With the heap in
- * use it may be a block of libslice-malloc's. */
+/* free() does not know the size, and slice_free_bulk() needs none.  With the
+ * heap in use the block may be libslice-malloc's. */
 COLD static void
 free_ours (void *block)
 {

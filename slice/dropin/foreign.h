@@ -1,4 +1,4 @@
-/* foreign.h - blocks of GLib's freed by the program, and ours freed by GLib
+/* foreign.h - GLib's blocks freed by the program, and ours freed by GLib
  *
  * Layer: dropin.
  *
@@ -16,15 +16,15 @@ void sli_foreign_load (void);
 /* Called before the first block: decides how our blocks are distinguished from
  * GLib's. */
 void sli_foreign_begin (void);
-/* Does a checking mode look blocks up? */
+/* Returns true if a checking mode looks up blocks. */
 bool sli_foreign_is_registered (void);
-/* Then: is it a block of ours, or perhaps of GLib's, whose link can be
- * read? */
+/* In these modes: returns true if the link of a block, ours or perhaps GLib's,
+ * can be read. */
 bool sli_foreign_has_link (const void *block);
 /* Frees a block that is not in one of our slabs: a large one, or GLib's. */
 void sli_foreign_free (size_t size, void *block);
-/* How many of GLib's blocks were given to GLib, and how many of ours were
- * freed by free(). */
+/* Counts the blocks of GLib's that were passed to GLib, and those of ours that
+ * free() has freed. */
 void sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free);
 
 #endif

@@ -2,13 +2,13 @@
  *
  * Layer: dropin.  Below: the public interface of slices.  G_SLICE and G_DEBUG
  * mean what the manual of GLib 2.74 says (Running GLib Applications).  They
- * set options of ours, which SLICE_OPTIONS overrides.  No locks.
+ * set our options, which SLICE_OPTIONS overrides.  No locks.
  *
  * In a program that slice-run started, G_SLICE is for GLib, and
  * SLICE_RUN_G_SLICE has the user's setting; otherwise G_SLICE is for both.
  *
  * Sources: GLib's reference manual, "Running GLib Applications" and
- * g_parse_debug_string(), for what the words mean.
+ * g_parse_debug_string(), for the meaning of the words.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,12 +60,12 @@ static pthread_once_t config_once = PTHREAD_ONCE_INIT;
 /* Constant after sli_gslice_config_load(). */
 static struct
 {
-  unsigned words;     /* of the setting that is for us */
+  unsigned words;     /* of our setting */
   bool glib_mallocs;  /* GLib uses malloc, by G_SLICE or under valgrind */
 } config;
 
-/* What was last set: nothing follows from it, for one step of colour is as
- * good as another.  GLib's own value at first. */
+/* The value that was set last; GLib's own at first.  It has no effect, since
+ * one colour step is as good as another. */
 static int64_t colour_increment = 1;
 
 /* --- reading a variable -------------------------------------------------- */
@@ -182,7 +182,7 @@ config_load (void)
     slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
   if (config.words & WORD_DEBUG_BLOCKS)
     slice_set_option (SLICE_OPTION_CHECKED, 1);
-  /* hardened zeroes what is freed, and hands out zeroes. */
+  /* hardened zeroes freed blocks, so new ones are zero. */
   if (debug_words_of (secure_getenv ("G_DEBUG")) & WORD_GC_FRIENDLY)
     slice_set_option (SLICE_OPTION_HARDENED, 1);
 }

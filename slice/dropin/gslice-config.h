@@ -17,7 +17,7 @@ typedef enum
   GSLICE_BYPASS_MAGAZINES,
   GSLICE_WORKING_SET_MSECS,
   GSLICE_COLOUR_INCREMENT,
-  GSLICE_CHUNK_SIZES,        /* read only: how many classes there are */
+  GSLICE_CHUNK_SIZES,        /* read only: the number of classes */
   GSLICE_CONTENTION_COUNTER  /* only with get_config_state() */
 } GsliceConfig;
 
@@ -28,7 +28,7 @@ void sli_gslice_config_load (void);
  * sli_gslice_config_load(). */
 bool sli_gslice_config_glib_mallocs (void);
 
-/* Implement g_slice_set_config() and so on. */
+/* Implement g_slice_set_config() and the like. */
 void sli_gslice_config_set (int key, int64_t value);
 int64_t sli_gslice_config_get (int key);
 int64_t *sli_gslice_config_state (int key, int64_t index, unsigned *n_values);

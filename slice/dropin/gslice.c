@@ -2,15 +2,15 @@
  *
  * Layer: dropin.  Below: the public interface of slices; beside it
  * gslice-config.c (variables and settings) and foreign.c (blocks that are not
- * ours).  Linked to libslice, but not to GLib: it works with any GLib, before
- * GLib is loaded, and without it.  No locks.
+ * ours).  Linked to libslice but not to GLib, so it works with any GLib,
+ * before GLib is loaded, and without it.  No locks.
  *
  * The code repeats the inline functions of slice.h, because the first call
  * must load the settings.  A thread without magazines has the empty sentinel,
  * so its first call takes the slow path, which does that.
  *
- * Unlike slice_free1(), g_slice_free1() takes blocks that GLib has allocated
- * itself, too (foreign.c).
+ * Unlike slice_free1(), g_slice_free1() also frees blocks that GLib has
+ * allocated itself (foreign.c).
  *
  * Design: chapters 2 and 6.  Source of the calls: GLib's reference manual,
  * "Memory Slices".
@@ -114,7 +114,7 @@ free_slow (size_t size, void *block)
     slice_free_slow_v1 (size, block);
 }
 
-/* Frees a block that is not near the round on top: it may be GLib's. */
+/* Frees a block that is not near the top round: it may be GLib's. */
 NOINLINE static void
 free_far (size_t size, void *block)
 {
@@ -134,9 +134,9 @@ free_far (size_t size, void *block)
   free_slow (size, block);
 }
 
-/* A block within the same aligned SLICE_OURS_BYTES as the round on top is
- * ours, so most calls need no lookup.  (In an empty magazine NULL is on top,
- * and only NULL is near it.) */
+/* A block in the same window of SLICE_OURS_BYTES as the top round is ours, so
+ * most calls need no lookup.  (In an empty magazine the top is NULL, and only
+ * NULL is near it.) */
 static inline void
 block_free (size_t size, void *block)
 {
@@ -147,7 +147,8 @@ block_free (size_t size, void *block)
       void **top = SLICE_LOAD (&entry->top);
       uintptr_t distance = (uintptr_t) *top ^ (uintptr_t) block;
 
-      /* A distance of 0 is a double free: it wraps, and fails this test. */
+      /* A distance of 0 is a double free: it wraps around and fails this
+       * test. */
       if (LIKELY (distance - 1 < SLICE_OURS_BYTES - 1 && top != entry->end))
         {
           SLICE_STORE (top + 1, block);
@@ -186,8 +187,8 @@ g_slice_free1 (size_t block_size, void *mem_block)
   block_free (block_size, mem_block);
 }
 
-/* The chain may have blocks of GLib's, so each is freed by itself.  A block
- * without a link is none: slice_free_chain() says so. */
+/* The chain may have blocks of GLib's, so each is freed by itself.  An address
+ * whose link can't be read is no block: slice_free_chain() reports it. */
 void
 g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
                                 size_t next_offset)
@@ -210,7 +211,7 @@ g_slice_free_chain_with_offset (size_t block_size, void *mem_chain,
     }
 }
 
-/* For libslice-malloc, which may have the first block before us. */
+/* For libslice-malloc, which may allocate the first block before us. */
 void
 slice_gslice_load_v1 (void)
 {
@@ -254,7 +255,7 @@ say (const char *format, ...)
     return; /* the error can't be reported */
 }
 
-/* Runs before libslice prints its table, for libslice is unloaded later. */
+/* Runs before libslice prints its table, since libslice is unloaded later. */
 __attribute__ ((destructor)) static void
 dropin_report (void)
 {

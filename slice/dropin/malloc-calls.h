@@ -1,7 +1,7 @@
 /* malloc-calls.h - the C library's calls that libslice-malloc replaces
  *
- * Layer: dropin.  Declared here and not included: some need a newer C library,
- * and all must be exported.
+ * Layer: dropin.  They are declared here, not included, since some need a
+ * newer C library and all must be exported.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,8 +28,7 @@ MALLOC_FAMILY (DECLARE_CALL)
 #undef DECLARE_CALL
 EXPORT void cfree (void *block);
 
-/* malloc-info.c; as in <malloc.h>, which older C libraries have without the
- * second. */
+/* malloc-info.c; as in <malloc.h>, where older C libraries lack the second. */
 struct SliceMallinfo
 {
   int words[10];
@@ -44,8 +43,8 @@ struct SliceMallinfo2
   size_t usmblks;
   size_t fsmblks;
   size_t uordblks; /* bytes of live blocks */
-  size_t fordblks; /* bytes of memory that no block has */
-  size_t keepcost; /* what malloc_trim() gives back at once */
+  size_t fordblks; /* bytes of memory in no block */
+  size_t keepcost; /* bytes that malloc_trim() returns at once */
 };
 
 EXPORT struct SliceMallinfo mallinfo (void);
@@ -72,8 +71,8 @@ EXPORT int mallopt (int parameter, int value);
   NEW (sli_new_array_aligned_nothrow, "_Zna" CXX_SIZE CXX_ALIGN CXX_NOTHROW,  \
        (size_t size, size_t alignment, const void *nothrow))
 
-/* The same of operator delete, whose second and third arguments are hints: the
- * form that C++ says it calls, which may be the program's own. */
+/* The same for operator delete, with the form that C++ says each calls, which
+ * may be the program's own.  Its second and third arguments are hints. */
 #define OPERATORS_DELETE(DELETE)                                              \
   DELETE (sli_delete_array, "_ZdaPv", sli_delete)                             \
   DELETE (sli_delete_sized, "_ZdlPv" CXX_SIZE, sli_delete)                    \

@@ -1,4 +1,4 @@
-/* malloc-info.c - what glibc tells of its heap and lets programs tune
+/* malloc-info.c - glibc's functions that describe and tune its heap
  *
  * Layer: dropin.  Below: the public interface.  No locks.
  *
@@ -43,7 +43,7 @@ to_int (size_t value)
   return value < INT_MAX ? (int) value : INT_MAX;
 }
 
-/* Its numbers are too narrow; ours stop at the largest. */
+/* The fields are too narrow; larger numbers are cut to the maximum. */
 struct SliceMallinfo
 mallinfo (void)
 {
@@ -57,7 +57,7 @@ mallinfo (void)
   };
 }
 
-/* There is no top of a heap that could be padded. */
+/* This heap has no top that could be padded. */
 int
 malloc_trim (size_t pad UNUSED)
 {
@@ -79,7 +79,8 @@ malloc_stats (void)
     return; /* the error can't be reported */
 }
 
-/* glibc's parameters mean nothing here: accepted, and nothing changes. */
+/* glibc's parameters have no meaning here: they are accepted without
+ * effect. */
 int
 mallopt (int parameter UNUSED, int value UNUSED)
 {

@@ -1,12 +1,12 @@
 /* malloc-new.c - operator new and operator delete
  *
- * Layer: dropin.  All forms are here: a program may be linked with another
- * malloc that has all, and a block of one must not be freed by the other.
- * A form that C++ defines by another one calls that, which may be the
- * program's own: new[] calls new, and so on (C++17, [new.delete]).
+ * Layer: dropin.  All forms are here, since a program may be linked with
+ * another malloc that has all, and neither must free blocks of the other.  A
+ * form that C++ defines by another one calls that, which may be the program's
+ * own: new[] calls new, and so on (C++17, [new.delete]).
  *
- * Without memory the next library's operator is called, as a rule the C++
- * library's.  It knows the new handler and the exception.
+ * Without memory they call the next library's operator, usually the C++
+ * library's, which knows the new handler and the exception.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Is operator new ours, and not the program's?  (Compilers take an alias for
- * the function itself, so addresses alone do not tell.) */
+/* Returns true if operator new is ours and not the program's.  (Compilers
+ * treat an alias as the function itself, so addresses alone do not tell.) */
 static bool
 new_is_ours (void)
 {
@@ -50,7 +50,7 @@ new_is_ours (void)
     next_ arguments;                                                          \
   })
 
-/* --- that end by an exception -------------------------------------------- */
+/* --- forms that throw ---------------------------------------------------- */
 
 COLD static void *
 new_failed (size_t size)
@@ -88,9 +88,9 @@ sli_new_array_aligned (size_t size, size_t alignment)
   return sli_new_aligned (size, alignment);
 }
 
-/* --- that return NULL ---------------------------------------------------- */
+/* --- forms that return NULL ---------------------------------------------- */
 
-/* The C++ library's calls the program's operator and catches what that throws,
+/* The C++ library's operator calls the program's and catches its exceptions,
  * which C can't. */
 void *
 sli_new_nothrow (size_t size, const void *nothrow)

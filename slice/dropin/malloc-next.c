@@ -1,11 +1,11 @@
-/* malloc-next.c - the malloc behind ours, and memory before there is any
+/* malloc-next.c - the malloc behind ours, and the start-up memory
  *
  * Layer: dropin.  No locks.
  *
  * Blocks of the next malloc come to us only if a program calls it by another
- * name (__libc_malloc), or all blocks are to be its own: under a tool and with
- * always-malloc.  Its functions are found when they are first needed.  dlsym()
- * may call us meanwhile, and is then served from the start-up memory.
+ * name (__libc_malloc), or if it serves all blocks: under a tool and with
+ * always-malloc.  Its functions are looked up when they are first needed.
+ * dlsym() may call us meanwhile and gets start-up memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,8 +25,7 @@
 enum
 {
   START_BYTES = 32 * 1024,
-  START_ALIGN_BYTES = 16 /* each block has its size in so many bytes before
-                            it */
+  START_ALIGN_BYTES = 16 /* the size of a block is in the bytes before it */
 };
 
 static struct
@@ -69,7 +68,7 @@ sli_start_bytes (const void *block)
 
 /* --- the next malloc ----------------------------------------------------- */
 
-/* What is wanted of it; each NULL until it is found. */
+/* Its functions; each is NULL until it is found. */
 static struct
 {
   void *(*malloc) (size_t size);
@@ -80,7 +79,8 @@ static struct
   size_t (*usable) (void *block);
 } next;
 
-/* The thread that is in dlsym(); others wait for nothing, they look, too. */
+/* The thread that is in dlsym().  Other threads don't wait, but look up the
+ * functions as well. */
 static pthread_t seeker;
 static bool is_seeking;
 
@@ -97,7 +97,7 @@ is_seeking_here (void)
          && pthread_equal (LOAD (&seeker), pthread_self ());
 }
 
-/* POSIX lets a data pointer become one to a function. */
+/* POSIX allows to convert a data pointer to a function. */
 static void
 next_find (const char *name, void *place)
 {
@@ -106,7 +106,7 @@ next_find (const char *name, void *place)
   __atomic_store_n ((void **) place, found, __ATOMIC_RELAXED);
 }
 
-/* False: they are being looked for, by this very thread. */
+/* Looks up the functions; false: this thread is already doing so. */
 static bool
 next_is_found (void)
 {
@@ -121,7 +121,7 @@ next_is_found (void)
   next_find ("memalign", &next.memalign);
   next_find ("realloc", &next.realloc);
   next_find ("malloc_usable_size", &next.usable);
-  next_find ("free", &next.free); /* the last: all are found */
+  next_find ("free", &next.free); /* the last one */
   STORE_RELEASE (&is_seeking, false);
   return LOAD (&next.free) != NULL;
 }

@@ -1,4 +1,4 @@
-/* malloc-next.h - the malloc behind ours, and memory before there is any
+/* malloc-next.h - the malloc behind ours, and the start-up memory
  *
  * Layer: dropin.
  *
@@ -16,13 +16,13 @@
 extern const SliceHeapNext sli_malloc_next
     __attribute__ ((visibility ("hidden")));
 
-/* Memory for calls that come while the heap is made ready; zeroed, never
- * freed.  NULL: there is no more. */
+/* Allocates start-up memory, for calls while the heap is initialised; zeroed,
+ * never freed.  NULL: there is no more. */
 void *sli_start_alloc (size_t alignment, size_t size);
-/* The size of such a block; 0: it is none. */
+/* The size of such a block; 0: it is no such block. */
 size_t sli_start_bytes (const void *block);
 
-/* A function of the next library that has it; NULL: there is none. */
+/* The next library's function of this name; NULL: there is none. */
 void *sli_malloc_next_function (const char *name);
 
 #endif

@@ -1,12 +1,11 @@
 /* malloc.c - malloc and its family by slices, for unchanged programs
  *
  * Layer: dropin.  Below: the public interface of the heap; beside it
- * malloc-next.c (the malloc behind ours).  Linked to libslice; it holds no
+ * malloc-next.c (the malloc behind ours).  Linked to libslice; it has no
  * allocator of its own.  No locks.
  *
- * malloc() is called before any constructor runs.  The first call makes the
- * heap ready, and whatever the C library asks for meanwhile comes from the
- * start-up memory.
+ * malloc() is called before any constructor runs.  The first call initialises
+ * the heap; the C library's own calls meanwhile get start-up memory.
  *
  * Design: chapter 14.  Source of the calls: the manual of the GNU C Library,
  * "Unconstrained Allocation"; C23, 7.24.3; POSIX.1-2024.
@@ -30,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of libslice-gslice, if that is loaded, too. */
+/* A function of libslice-gslice, if that is loaded, too. */
 extern void slice_gslice_load_v1 (void) __attribute__ ((weak));
 
 typedef enum
@@ -48,7 +47,8 @@ static struct
 
 /* --- the first call ------------------------------------------------------ */
 
-/* Extents need no alignment of malloc's, and mapped memory reads as zero. */
+/* Chooses mmap: extents need no alignment by malloc, and mapped memory reads
+ * as zero. */
 static void
 choose_source (void)
 {
@@ -59,9 +59,9 @@ choose_source (void)
     slice_set_option (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_MMAP);
 }
 
-/* False: it is about to be ready, and the call came from there; or the
- * environment, which has the options, is not set up yet.  There is one thread
- * only. */
+/* Initialises the heap.  False: this call comes from the initialisation, or
+ * before the environment, which has the options, is set up.  There is only one
+ * thread. */
 COLD static bool
 dropin_begin (void)
 {
@@ -90,7 +90,7 @@ dropin_is_ready (void)
          || dropin_begin ();
 }
 
-/* If no constructor before has called us. */
+/* Initialises the heap if no earlier constructor has called us. */
 __attribute__ ((constructor)) static void
 dropin_load (void)
 {
@@ -113,8 +113,8 @@ alloc0_slow (size_t size)
                             : sli_start_alloc (1, size);
 }
 
-/* A block from the thread's magazines; NULL: it is not so simple.  Size 0 and
- * what is too large have the entry of class 0, which is always empty. */
+/* Allocates a block from the thread's magazines; NULL: take the slow path.
+ * Size 0 and large sizes have the entry of class 0, which is always empty. */
 static ALWAYS_INLINE void *
 alloc_quick (size_t size)
 {
@@ -165,7 +165,7 @@ alloc_aligned (size_t alignment, size_t size)
                             : sli_start_alloc (alignment, size);
 }
 
-/* As glibc's, it rounds an alignment that is no power of two up to one. */
+/* As in glibc, rounds an alignment that is no power of two up to one. */
 void *
 memalign (size_t alignment, size_t size)
 {
@@ -235,8 +235,8 @@ pvalloc (size_t size)
 
 /* --- freeing ------------------------------------------------------------- */
 
-/* Before the first call that can make the heap ready, all that was allocated
- * lies in the start-up memory, and may stay there. */
+/* Until a call can initialise the heap, all blocks are start-up memory and may
+ * stay there. */
 static inline void
 free_any (void *block)
 {
@@ -264,7 +264,7 @@ free_aligned_sized (void *block, size_t alignment UNUSED, size_t size)
     slice_heap_free_sized (block, size);
 }
 
-/* Old programs have it in their tables. */
+/* Old programs are linked to it. */
 void
 cfree (void *block)
 {
@@ -273,7 +273,7 @@ cfree (void *block)
 
 /* --- other sizes --------------------------------------------------------- */
 
-/* Of a block that was allocated while the heap was being made ready. */
+/* Resizes a block of start-up memory. */
 NOINLINE static void *
 start_realloc (void *block, size_t size)
 {
@@ -284,7 +284,7 @@ start_realloc (void *block, size_t size)
              : memcpy (moved, block, min_size (size, sli_start_bytes (block)));
 }
 
-/* As glibc's, it frees a block that is to have no bytes. */
+/* As in glibc, size 0 frees the block. */
 void *
 realloc (void *block, size_t size)
 {

@@ -1,13 +1,13 @@
 /* mesa-ralloc.c - Mesa's names for contexts: libslice-ralloc.so
  *
- * Layer: dropin.  A program built against Mesa's util/ralloc.h, that of
- * 22.3 or the newest, links with this library instead of Mesa's ralloc.o.
- * Every function here takes Mesa's arguments (counts and linear sizes are
- * `unsigned' there) and jumps to libslice's.
+ * Layer: dropin.  A program built against Mesa's util/ralloc.h, of 22.3 or the
+ * newest, links with this library instead of Mesa's ralloc.o.  Every function
+ * here takes Mesa's arguments, where counts and linear sizes are `unsigned',
+ * and jumps to libslice's.
  *
  * Both libraries export, for instance, ralloc_size: this one with the version
  * SLICE_MESA_0, libslice with SLICE_0.  The references below name SLICE_0, so
- * they reach libslice in whatever order the two are loaded.
+ * they find libslice in whatever order the two are loaded.
  *
  * Linear contexts of the old style and of the new have the same handle (see
  * context/linear.c), so linear_alloc_child() serves both.
@@ -24,8 +24,8 @@
 #include <string.h>
 
 /* Functions are declared here, because Mesa's header and our stand-ins for it
- * need more of Mesa.  A linear_ctx is only ever passed as a pointer, so void *
- * stands for it. */
+ * need more of Mesa.  A linear_ctx is only passed as a pointer, so void * can
+ * replace it. */
 #define EXPORTED __attribute__ ((visibility ("default")))
 
 /* Declares a function of libslice, by its version, as sli_<name>. */

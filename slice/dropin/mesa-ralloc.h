@@ -1,12 +1,12 @@
-/* mesa-ralloc.h - stands in for Mesa's src/util/ralloc.h
+/* mesa-ralloc.h - replaces Mesa's src/util/ralloc.h
  *
- * A program includes util/ralloc.h, which says of which Mesa: mesa-22.3 or
- * mesa-26.1, the newest, is on the compiler's path.
+ * A program includes util/ralloc.h.  The folder on the compiler's path selects
+ * the version of Mesa: mesa-22.3, or mesa-26.1, the newest.
  *
- * Same names, same arguments; link with -lslice-ralloc -lslice.  Like Mesa's
- * it brings <stddef.h>, <stdarg.h>, <stdbool.h> and, inside Mesa's tree,
- * Mesa's macros.h, which others rely on.  What the calls do is described in
- * <slice/ralloc.h> under the same names (linear_ and gc_ with `ralloc_'
+ * It has the same names and arguments; link with -lslice-ralloc -lslice.  Like
+ * Mesa's header it includes <stddef.h>, <stdarg.h>, <stdbool.h> and, inside
+ * Mesa's tree, Mesa's macros.h, on which other files rely.  <slice/ralloc.h>
+ * describes the calls under the same names (linear_ and gc_ with `ralloc_'
  * before them).
  *
  * SPDX-License-Identifier: MIT
@@ -120,7 +120,7 @@ void gc_sweep_start (gc_ctx *ctx);
 void gc_mark_live (gc_ctx *ctx, const void *mem);
 void gc_sweep_end (gc_ctx *ctx);
 
-/* fixed + size * count, or more than anyone has. */
+/* fixed + size * count, or SIZE_MAX on overflow. */
 static inline size_t
 slice_gc_bytes_ (size_t fixed, size_t size, size_t count)
 {

@@ -1,13 +1,13 @@
-/* guard.c - the checking modes: what lies behind larger blocks
+/* guard.c - the checking modes: guards behind larger blocks
  *
  * Layer: heap.  No locks: constant once the heap is ready.
  * Design: chapter 14.
  *
  *   | block (size) | canary 8 | ... | size 8 |
- *   |<----------------- room --------------->|
+ *   |<------------ usable bytes ------------->|
  *
- * Both are mixed with a key and the address, so a run of equal bytes, or a
- * copy of another block, is no valid guard.
+ * The key and the address are part of both words, so a run of equal bytes, or
+ * a copy of another block, is no valid guard.
  *
  * SPDX-License-Identifier: MIT
  */

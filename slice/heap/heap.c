@@ -66,8 +66,8 @@ static const SliceHeapNext system_next
 static struct
 {
   bool ready;
-  bool beginning;     /* it is being made ready */
-  Lock lock;          /* held while the heap is made ready */
+  bool beginning;     /* it is being initialised */
+  Lock lock;          /* held while it is initialised */
   size_t round;       /* small sizes are rounded up to a multiple of this */
   size_t run_max;     /* the largest block that is a run */
   const SliceHeapNext *next;
@@ -89,8 +89,8 @@ heap_begin (void)
     {
       STORE (&heap.beginning, true);
       dispatch_make_ready ();
-      /* With a spacing of 16 each class is aligned to 16 as it is, and a
-       * block may be freed with its size, as g_slice_free1() does. */
+      /* With a spacing of 16 each class is aligned to 16 anyway, and a block
+       * may be freed with its size, as g_slice_free1() does. */
       heap.round = sli_option_is_on (SLICE_OPTION_ALIGN_16)
                            || sli_dispatch.path == PATH_CHECKING
                        ? 1
@@ -99,8 +99,8 @@ heap_begin (void)
       sli_medium_init ();
       sli_guard_init ();
       sli_fork_add_locks (heap_each_lock);
-      /* The first walk up a stack loads a library, which allocates: not in
-       * the middle of a call of ours. */
+      /* The first stack walk loads a library, which allocates.  So do it now,
+       * not in the middle of a call. */
       if (sli_dispatch.mode == CHECKING_DEBUG)
         (void) sli_os_caller_outside (CALL_SITE);
       STORE_RELEASE (&heap.ready, true);
@@ -171,7 +171,7 @@ small_alloc (size_t size, const void *site)
   return sli_dispatch.untraced.try_alloc_any (size, site);
 }
 
-/* A block of the heap's own, of more than a slice. */
+/* Allocates a block of the heap's own, larger than a slice. */
 static void *
 large_attempt (size_t size, size_t alignment, bool *is_zero)
 {
@@ -192,7 +192,7 @@ large_attempt (size_t size, size_t alignment, bool *is_zero)
   return sli_mapped_alloc (size, alignment, is_zero);
 }
 
-/* If there is no memory, what is spare is given back first. */
+/* The same, but without memory trims and tries once more. */
 static void *
 large_alloc (size_t size, size_t alignment, bool *is_zero)
 {
@@ -239,7 +239,7 @@ sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
       errno = ENOMEM;
       return NULL;
     }
-  /* An attempt before may have failed. */
+  /* An earlier attempt may have failed. */
   errno = error;
   return zero && !is_zero ? memset (block, 0, size) : block;
 }
@@ -262,7 +262,8 @@ slice_heap_alloc0 (size_t size)
   return sli_heap_alloc_any (1, size, true, CALL_SITE);
 }
 
-/* A small block whose class is aligned by itself; NULL: none is. */
+/* Allocates a small block whose class has the alignment; NULL: no class
+ * has. */
 static void *
 small_alloc_aligned (size_t alignment, size_t size, const void *site)
 {
@@ -315,7 +316,7 @@ sli_heap_large_usable (const void *block)
   return larger_usable (block, heap.next->free_name);
 }
 
-/* What no slab holds. */
+/* Frees a block that is in no slab. */
 static NOINLINE void
 free_other (void *block, const char *operation)
 {
@@ -324,8 +325,8 @@ free_other (void *block, const char *operation)
 
   if (block == NULL)
     return;
-  /* A call from the first call, before there are blocks of the heap's: it may
-   * leave its own where it is. */
+  /* A call within the first call, before the heap has blocks: the block may
+   * stay where it is. */
   if (!LOAD_ACQUIRE (&heap.ready) && LOAD (&heap.beginning))
     return;
   heap_make_ready ();
@@ -353,7 +354,7 @@ free_other (void *block, const char *operation)
     }
 }
 
-/* Of a slab: with any errno of the program's left as it is. */
+/* Frees a slab's block, and preserves errno. */
 static NOINLINE void
 free_small (unsigned class_index, void *block, const char *operation,
             const void *site)
@@ -416,7 +417,7 @@ sli_heap_block_bytes (const void *block, const char *operation, const void *site
         return sli_sizeclasses[class_index].chunk_bytes;
       bytes = sli_checking_block_size (block);
       if (bytes == 0)
-        /* Says what it is. */
+        /* Reports what the address is. */
         sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, (void *) block,
                                     operation, site);
       return bytes;
@@ -444,7 +445,7 @@ slice_heap_bytes (const void *block)
   return heap.next->bytes (block);
 }
 
-/* In the checking modes it is known. */
+/* Checks the size given to free_sized() in the modes that know it. */
 static COLD void
 check_size (const void *block, size_t size, const void *site)
 {

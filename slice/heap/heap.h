@@ -1,8 +1,8 @@
-/* heap.h - what the heap's files share
+/* heap.h - shared by the heap's files
  *
  * Layer: heap (8).  Below: page, for runs; alloc, for slices.
- * Locks: of medium classes, of caches and of mappings, all rank 25; none is
- * held during calls of other layers.
+ * Locks: those of medium classes, of caches and of mappings, all rank 25; none
+ * is held while another layer is called.
  * Design: chapter 14.
  *
  *   bytes           a block is                     found by
@@ -32,13 +32,13 @@ enum
 {
   HEAP_ALIGN_BYTES = 16,
   MEDIUM_BYTES_MAX = 32 * 1024,
-  RUN_GRANULES_MAX = 32 /* 512 KiB; three such blocks and a smaller one fit
-                           in a region */
+  RUN_GRANULES_MAX = 32 /* 512 KiB: three such blocks and a smaller one fit
+                           into a region */
 };
 
-/* A run of the heap's keeps its data where a slab keeps its header; what tells
- * them apart is the state, and a class of 0.  The words of the bitmap have
- * another meaning here. */
+/* A run of the heap keeps its data where a slab keeps its header.  Its state,
+ * and its class 0, tell it from a slab.  The words of the bitmap have another
+ * meaning here. */
 typedef Slab HeapRun;
 
 enum
@@ -47,7 +47,7 @@ enum
   HEAP_FREE = 1  /* blocks that are free in the run; under the class lock */
 };
 
-/* Bytes of a run that is one block. */
+/* The bytes of a run that is one block. */
 static inline size_t
 heap_run_bytes (const char *run)
 {
@@ -58,7 +58,7 @@ heap_run_bytes (const char *run)
          << sli_region_granule_shift;
 }
 
-/* The heap's run at an address; NULL: it is in none. */
+/* The heap's run that has an address; NULL: none. */
 static inline char *
 heap_run_of (const void *address, HeapRun **run)
 {
@@ -73,27 +73,28 @@ heap_run_of (const void *address, HeapRun **run)
 
 /* --- heap.c --- */
 
-/* Has a block of so many bytes the size of a slice?  The heap is ready. */
+/* Returns true if a block of `size' bytes is a slice.  The heap is ready. */
 static inline bool
 heap_is_small (size_t size)
 {
   return size <= sli_dispatch.size_max;
 }
 
-/* The allocator behind the heap, which is ready then. */
+/* The allocator behind the heap; initialises the heap first. */
 const SliceHeapNext *sli_heap_next (void);
-/* A block of any size; NULL, and errno: no memory. */
+/* Allocates a block of any size; NULL with errno ENOMEM. */
 void *sli_heap_alloc_any (size_t alignment, size_t size, bool zero,
                           const void *site);
-/* Frees a block; a message of the checking modes names the operation. */
+/* Frees a block; messages of the checking modes name the operation. */
 void sli_heap_free_as (void *block, const char *operation, const void *site);
-/* The usable bytes of a block; 0: it is none of ours.  Ends the program if it
- * does not live, where that is known. */
+/* The usable bytes of a block; 0: it is none of ours.  Ends the program if the
+ * block is known not to be live. */
 size_t sli_heap_block_bytes (const void *block, const char *operation,
                              const void *site);
 /* The usable bytes of a larger block that is live. */
 size_t sli_heap_large_usable (const void *block);
-/* What is in none of our memory: in the checking modes no block. */
+/* Called for an address outside our memory, which is misuse in the checking
+ * modes. */
 void sli_heap_check_foreign (const void *block, const char *operation);
 /* Ends the program: the block is not live. */
 _Noreturn void sli_heap_report (ErrorNumber number, const void *block,
@@ -102,22 +103,22 @@ _Noreturn void sli_heap_report (ErrorNumber number, const void *block,
 /* --- medium.c --- */
 
 void sli_medium_init (void);
-/* A block of at most MEDIUM_BYTES_MAX; NULL: no memory.  *is_zero: it reads as
- * zero. */
+/* Allocates a block of at most MEDIUM_BYTES_MAX; NULL: no memory.  *is_zero:
+ * it reads as zero. */
 void *sli_medium_alloc (size_t size, size_t alignment, bool *is_zero);
-/* Ends the program if the block does not live. */
+/* Ends the program if the block is not live. */
 void sli_medium_check (const char *start, HeapRun *run, const void *block,
                        const char *operation);
 void sli_medium_free (char *start, HeapRun *run, void *block,
                       const char *operation);
 size_t sli_medium_bytes (const HeapRun *run);
-/* Returns what the caches hold to the runs. */
+/* Returns the blocks of the caches to their runs. */
 void sli_medium_trim (void);
 void sli_medium_each_lock (void (*act) (Lock *lock));
 
 /* --- runs.c --- */
 
-/* Counts runs, and blocks in them that live. */
+/* Adds to the counts of runs and of live blocks in them. */
 void sli_heap_count_runs (ptrdiff_t n_runs, ptrdiff_t run_bytes,
                           ptrdiff_t block_bytes);
 /* Allocates a run and marks it as the heap's. */
@@ -131,33 +132,32 @@ void sli_run_check (const char *start, HeapRun *run, const void *block,
                     const char *operation);
 void sli_run_free (char *start, HeapRun *run, void *block,
                    const char *operation);
-/* Gives a run another size in place; false: it can't. */
+/* Changes the size of a run in place; false: it can't. */
 bool sli_run_resize (char *start, size_t size);
 
 /* --- mapped.c --- */
 
 void *sli_mapped_alloc (size_t size, size_t alignment, bool *is_zero);
-/* Bytes of a mapped block; 0: the address begins none. */
+/* The bytes of a mapped block; 0: none begins at the address. */
 size_t sli_mapped_bytes (const void *block);
-/* False: it is none. */
+/* Frees a mapped block; false: it is none. */
 bool sli_mapped_free (void *block);
-/* NULL: it is none, or there is no memory. */
+/* Resizes a mapped block; NULL: it is none, or there is no memory. */
 void *sli_mapped_resize (void *block, size_t size);
-/* Was it one, freed lately? */
+/* Returns true for a mapped block that was freed recently. */
 bool sli_mapped_was (const void *block);
-/* Unmaps what waits; returns the bytes. */
+/* Unmaps the freed blocks that are kept; returns their bytes. */
 size_t sli_mapped_trim (void);
 void sli_mapped_count (SliceHeapCounts *counts);
 Lock *sli_mapped_lock (void);
 
 /* --- guard.c --- */
 
-/* In the checking modes a larger block remembers its size, and what lies
- * behind it is checked. */
+/* In the checking modes a larger block has its size and a canary behind it. */
 void sli_guard_init (void);
 size_t sli_guard_bytes (void);
 void sli_guard_write (void *block, size_t size, size_t usable);
-/* The size of a block; ends the program if it was written to behind it. */
+/* The size of a block; ends the program if bytes behind it were written to. */
 size_t sli_guard_check (const void *block, size_t usable,
                         const char *operation);
 

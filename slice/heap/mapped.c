@@ -1,13 +1,13 @@
 /* mapped.c - blocks with mappings of their own
  *
- * Layer: heap.  Below: port.  Lock: mapped.lock (rank 25), not held while the
- * system is called, but to enlarge the table.
+ * Layer: heap.  Below: port.  Lock: mapped.lock (rank 25), not held during
+ * system calls, except to enlarge the table.
  * Design: chapter 14.
  *
- * An open-addressing hash table by address has the live blocks.  A few that
- * were freed wait, with their memory, for a block of about their size: a
- * program that takes and frees such a block in turn would otherwise pay for
- * each of its pages each time.
+ * An open-addressing hash table by address has the live blocks.  A few freed
+ * blocks are kept, with their memory, for a block of about their size.
+ * Otherwise a program that allocates and frees such a block in turn would have
+ * page faults for all its pages each time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,9 +22,9 @@ enum
   SLOTS_INITIAL = 256,  /* a power of two; doubled at half full */
   KEPT_MAX = 8,
   KEPT_BYTES_MAX = 16 * 1024 * 1024, /* together */
-  KEPT_MSEC = 1000,     /* what waits longer is unmapped by later calls */
-  KEPT_SLACK_SHIFT = 3, /* a block may take what is an eighth too large */
-  FREED_MAX = 64        /* addresses that are remembered, for messages */
+  KEPT_MSEC = 1000,     /* later calls unmap blocks that are kept longer */
+  KEPT_SLACK_SHIFT = 3, /* a kept block may be an eighth too large */
+  FREED_MAX = 64        /* addresses that are remembered for messages */
 };
 
 typedef struct
@@ -41,7 +41,7 @@ static struct
   size_t n_used;
   size_t bytes;    /* of live blocks */
   Mapping kept[KEPT_MAX];
-  uint64_t kept_msec[KEPT_MAX]; /* since when each waits */
+  uint64_t kept_msec[KEPT_MAX]; /* when each was freed */
   size_t kept_bytes;
   const void *freed[FREED_MAX];
   unsigned n_freed; /* counts up */
@@ -91,7 +91,7 @@ slot_find (Mapping *slots, size_t n_slots, const void *start)
   return &slots[i];
 }
 
-/* The slot of a live block; NULL: it is none. */
+/* The slot of a live block; NULL: it has none. */
 static Mapping *
 table_find (const void *start)
 {
@@ -183,7 +183,7 @@ table_remove (const void *start, Mapping *mapping)
   return true;
 }
 
-/* --- what waits ---------------------------------------------------------- */
+/* --- freed blocks that are kept ------------------------------------------ */
 
 static Mapping
 kept_take (unsigned i)
@@ -196,7 +196,7 @@ kept_take (unsigned i)
   return taken;
 }
 
-/* The one that fits best; start is NULL: none does. */
+/* Takes the kept block that fits best; start is NULL: none does. */
 static Mapping
 kept_find (size_t bytes, size_t alignment)
 {
@@ -216,7 +216,7 @@ kept_find (size_t bytes, size_t alignment)
   return best < KEPT_MAX ? kept_take (best) : (Mapping){ NULL, 0 };
 }
 
-/* Takes away what waits too long, or is too much; the caller unmaps it. */
+/* Removes kept blocks that are too old or too many; the caller unmaps them. */
 static unsigned
 kept_surplus (uint64_t max_age_msec, Mapping surplus[KEPT_MAX])
 {
@@ -350,7 +350,7 @@ sli_mapped_free (void *block)
   return found;
 }
 
-/* The block is no longer in the table while it moves: another thread may get
+/* The block is not in the table while it moves, since another thread may get
  * its old address at once. */
 void *
 sli_mapped_resize (void *block, size_t size)

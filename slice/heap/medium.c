@@ -10,12 +10,12 @@
  *   live       1         0         ...                         (a bit each)
  *   free       0         1
  *
- * A block is free in its run, or it rests in a cache, or the program has it.
- * Only in the last case its live bit is set; it is cleared by an atomic
- * operation, so a block that is freed twice is found at the second call.
+ * A block is free in its run, or in a cache, or the program has it.  Its live
+ * bit is set only while the program has it.  An atomic operation clears it, so
+ * the second free of a block is found.
  *
- * Caches are not of threads but of a few groups of them, which a hash of the
- * thread chooses: nothing is to be done when a thread ends.
+ * A cache serves a group of threads, which a hash of the thread selects, so
+ * the end of a thread needs no work.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,11 +33,11 @@ enum
 {
   STEPS = 8,             /* sizes in a doubling */
   STEP_SHIFT = 3,
-  SIZE_SHIFT_MIN = 9,    /* the sizes begin above 512: those up to 2064 serve
-                            alignments that slices have not */
+  SIZE_SHIFT_MIN = 9,    /* the sizes begin above 512: those up to 2064 are for
+                            alignments that slices don't have */
   MEDIUM_CLASSES = 48,   /* up to MEDIUM_BYTES_MAX */
   RUN_GRANULES = 9,      /* the longest run that is cut */
-  WASTE_DIVISOR = 32,    /* the shortest run that wastes at most so much */
+  WASTE_DIVISOR = 32,    /* the shortest run that wastes at most this part */
   BLOCKS_MAX = 64,       /* bits of a word */
   CACHES = 8,            /* a power of two */
   CACHE_BLOCKS_MAX = 16,
@@ -59,7 +59,7 @@ typedef struct
   uint32_t reciprocal; /* 2^32 / bytes, rounded up */
   uint8_t n_granules;  /* of a run */
   uint8_t n_blocks;
-  uint8_t n_cached;    /* at most, in a cache */
+  uint8_t n_cached;    /* the most in a cache */
 } MediumClass;
 
 typedef struct
@@ -86,8 +86,8 @@ class_bytes (unsigned class)
          << (SIZE_SHIFT_MIN - STEP_SHIFT + doubling);
 }
 
-/* The least class with blocks of so many bytes, which are more than 1 <<
- * SIZE_SHIFT_MIN or count as such. */
+/* The smallest class with blocks of `size' bytes; sizes up to 1 <<
+ * SIZE_SHIFT_MIN count as the next. */
 static unsigned
 class_of (size_t size)
 {
@@ -99,7 +99,8 @@ class_of (size_t size)
          + (unsigned) (last >> (shift - STEP_SHIFT)) - STEPS;
 }
 
-/* The shortest run that wastes little, or the one that wastes least. */
+/* Chooses the shortest run that wastes little, or the one that wastes
+ * least. */
 static void
 class_cut (MediumClass *class)
 {
@@ -168,7 +169,7 @@ run_class (const HeapRun *run)
   return &medium.classes[run->ring];
 }
 
-/* Returns true if a run has no block to give. */
+/* Returns true if a run has no free block. */
 static bool
 run_is_full (const HeapRun *run, const MediumClass *class)
 {
@@ -187,8 +188,8 @@ run_start (HeapRun *run)
   return sli_page_run_of_record (run);
 }
 
-/* Takes up to n free blocks of a run, the lowest first; or else the next that
- * was never used, for *is_zero. */
+/* Takes up to n free blocks of a run, the lowest first; if there is none,
+ * takes the next that was never used, and sets *is_zero. */
 static unsigned
 run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
           bool *is_zero)
@@ -245,8 +246,8 @@ class_take (MediumClass *class, unsigned n, void **blocks, bool *is_zero)
     }
 }
 
-/* Returns a block to its run; true: the run is empty and no longer the
- * class's. */
+/* Returns a block to its run; true: the run is empty and was removed from its
+ * class. */
 static bool
 run_return (HeapRun *run, const void *block)
 {
@@ -309,8 +310,8 @@ block_begin (void *block)
   return block;
 }
 
-/* A block of a class from a cache, or from the runs; then some more are put
- * into the cache. */
+/* Allocates a block of a class from a cache; else takes some from the runs and
+ * puts the others into the cache. */
 static void *
 class_alloc (unsigned index, bool *is_zero)
 {
@@ -339,7 +340,8 @@ class_alloc (unsigned index, bool *is_zero)
   return block;
 }
 
-/* Blocks have the alignment of their size, for runs have a granule's. */
+/* Blocks have the alignment of their size, since runs are aligned to
+ * granules. */
 void *
 sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
 {
@@ -373,8 +375,7 @@ sli_medium_check (const char *start, HeapRun *run, const void *block,
     sli_heap_report (ERROR_ALREADY_FREE, block, operation);
 }
 
-/* What does not fit into the cache goes back with half of it, the blocks that
- * were there longest. */
+/* If the cache is full, returns the older half of it to the runs. */
 void
 sli_medium_free (char *start, HeapRun *run, void *block,
                  const char *operation)

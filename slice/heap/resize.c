@@ -1,7 +1,7 @@
-/* resize.c - blocks of the heap get another size
+/* resize.c - resizes blocks of the heap
  *
  * Layer: heap.  Below: heap.c, which allocates and frees; the kinds of blocks,
- * each of which knows whether it can grow where it is.  No locks of its own.
+ * each of which knows whether it can grow in place.  No locks of its own.
  * Design: chapter 14.
  *
  * SPDX-License-Identifier: MIT
@@ -18,11 +18,11 @@
 
 enum
 {
-  SMALL_SLACK_BYTES = 64 /* a block of so little more stays where it is */
+  SMALL_SLACK_BYTES = 64 /* blocks of up to this size stay in place */
 };
 
-/* May a block of so many bytes stay in its place?  Not if half of it would be
- * of no use. */
+/* Returns true if a block of `bytes' can hold `size', and at least half of it
+ * is used or it is small. */
 static bool
 is_good_fit (size_t size, size_t bytes)
 {
@@ -51,7 +51,8 @@ resize_larger (void *block, size_t size)
   return moved;
 }
 
-/* In the checking modes a small block always moves, for its size is noted. */
+/* In the checking modes a small block always moves, since its size is
+ * noted. */
 static void *
 resize_in_place (void *block, size_t size, size_t bytes)
 {
@@ -75,7 +76,7 @@ realloc_ours (void *block, size_t size, size_t bytes, const void *site)
   moved = sli_heap_alloc_any (1, size, false, site);
   if (moved == NULL && size <= bytes)
     {
-      /* Programs count on it that a block can shrink: it stays as it is. */
+      /* Programs expect that a block can shrink, so it stays as it is. */
       errno = error;
       return block;
     }
@@ -130,7 +131,7 @@ slice_heap_realloc (void *block, size_t size)
 {
   unsigned class_index = chunk_class_near (block);
 
-  /* What most calls come to. */
+  /* The usual case. */
   if (LIKELY (class_index != 0) && dispatch_is_fast (1))
     {
       size_t bytes = sli_sizeclasses[class_index].chunk_bytes;
