@@ -1,4 +1,4 @@
-/* arena.h - arenas: what all four kinds have in common
+/* arena.h - arenas: the interface that all four kinds share
  *
  * Public; it includes the four kinds.  The objects of an arena are freed
  * together, or in an order that is known beforehand, and so need no headers:
@@ -22,7 +22,7 @@
  * multiple of 8.  The _aligned functions align to more.
  *
  * Without memory a function that allocates returns NULL or false with errno
- * ENOMEM, and the arena is as it was.  Misuse ends the program with one
+ * ENOMEM, and the arena is unchanged.  Misuse ends the program with one
  * numbered line on standard error (slice-errors(7), 300 to 399).  So does each
  * call with an arena that was destroyed (306): with the options hardened and
  * debug while its control block is in quarantine, otherwise until that memory
@@ -130,7 +130,8 @@ typedef enum
                               is the same again fits without a request */
 } SliceKeep;
 
-/** What an arena holds, in bytes.  held = asked + room + wasted + control.  */
+/** Statistics of an arena, in bytes.  held = asked + room + wasted +
+ * control. */
 typedef struct
 {
   size_t asked_bytes;    /**< in objects: their sizes rounded up to 8 and
@@ -231,7 +232,7 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  *            low          next                      end
  *             v            v                         v
  *   +---------+------------+-------------------------+
- *   |  (pad)  |  objects   |  room                   |   the current block
+ *   |  (pad)  |  objects   |  free                   |   the current block
  *   +---------+------------+-------------------------+
  *
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
@@ -244,7 +245,7 @@ typedef struct
   char *end;
   char *low;         /* stack: the block's first object */
   char *growing;     /* linear: where the growing object ends, or NULL */
-  char *growing_end; /* linear: the room for it ends here */
+  char *growing_end; /* linear: the space for it ends here */
 } SliceBumpV1;
 
 /** Not for callers: allocates `size` bytes from the current block, or NULL.

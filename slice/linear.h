@@ -1,8 +1,9 @@
 /* linear.h - linear arenas: objects are added, and all are freed at once
  *
- * Public.  An object costs a handful of instructions and no header.  The last
- * object can be resized or freed, and so can all objects back to a mark, or
- * all of the arena.  See arena.h for what all arenas share.
+ * Public.  An object takes a handful of instructions and has no header.  The
+ * last object can be resized or freed; a rollback to a mark frees all objects
+ * since, and a reset frees all objects.  See arena.h for what all arenas
+ * share.
  *
  * Design: section 8.2.
  *
@@ -18,7 +19,7 @@ SLICE_BEGIN_DECLS
 /** A linear arena. */
 typedef struct SliceLinear SliceLinear;
 
-/** A state of a linear arena to return to.  The members are private. */
+/** A state of a linear arena, to return to.  The members are private. */
 typedef struct
 {
   SliceLinear *linear;
@@ -48,9 +49,9 @@ SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
  * @param options  NULL: the defaults
  * @return         as slice_linear_new(); the arena is a node of the tree
  *
- * The node may get children, a name, a limit and a destructor.  That runs when
- * the children were freed; the arena can still be used in it, and ends after
- * it.  To resize the node is misuse (213).
+ * The node may get children, a name, a limit and a destructor.  The destructor
+ * runs after the children are freed; it can still use the arena, which ends
+ * after it.  To resize the node is misuse (213).
  *
  * Threads: as ralloc_size().  Cost: one node with a record (ralloc.h).
  */
@@ -145,7 +146,7 @@ SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
                                               size_t size)
     SLICE_ATTR_ALLOC_SIZE2 (3, 4);
 
-/** Adds a copy of `size` bytes; a NULL source only with size 0. */
+/** Adds a copy of `size` bytes; source may be NULL only if size is 0. */
 SLICE_ARENA_INLINE void *slice_linear_copy (SliceLinear *linear, size_t size,
                                             const void *source)
     SLICE_ATTR_ALLOC_SIZE (2);
@@ -165,8 +166,8 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  * @param object    the object; NULL: as slice_linear_alloc()
  * @param old_size  the size it was allocated with
  * @param new_size  bytes; 0 is taken as 1
- * @return          the object; NULL with errno ENOMEM, and the old one stays
- *                  as it was
+ * @return          the object; NULL with errno ENOMEM, and the old one is
+ *                  unchanged
  *
  * Threads: the arena's owner.  Cost: as slice_linear_alloc(), and the copy.
  */
@@ -179,8 +180,9 @@ SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
  * @param object  NULL does nothing
  * @param size    the size it was allocated with
  * @return        true if it was the last object and was freed.  A large object
- *                with a dedicated block is the last one if no block came after
- *                that.  Otherwise, and while an object grows, nothing is done
+ *                with a dedicated block is the last one if no block was added
+ *                since.  False, without effect, otherwise and while an object
+ *                grows
  */
 SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
                                        size_t size);
@@ -207,19 +209,20 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
  * @param mark    of this arena, at or below its end
  *
  * Errors: a mark of another arena (303), and one that a rollback or reset has
- *   undone (304), are misuse.  A mark that an earlier rollback than the last
- *   has undone is only found while it lies above the arena's end.
+ *   undone (304), are misuse.  If not the last rollback but an earlier one has
+ *   undone a mark, that is found only while the mark is above the arena's end.
  * Threads: the arena's owner.
  * Cost: O(blocks since the mark), and the cleanups.
  */
 SLICE_API void slice_linear_rollback (SliceLinear *linear, SliceMark mark);
 
-/** Returns spare blocks, which rollbacks have left, to the source.
+/** Returns to the source the spare blocks that rollbacks have left.
  * @return  bytes returned */
 SLICE_API size_t slice_linear_trim (SliceLinear *linear);
 
-/** Runs `cleanup (data)` before the present objects are freed: at a reset, at
- * destroy, at a rollback to before this call; newest first.
+/** Adds a function, `cleanup (data)`, that runs before the present objects are
+ * freed: at a reset, a destroy, or a rollback to before this call; newest
+ * first.
  *
  * @param linear   the arena; not NULL
  * @param cleanup  not NULL; it must not use the arena
@@ -230,17 +233,16 @@ SLICE_API bool slice_linear_add_cleanup (SliceLinear *linear,
                                          void (*cleanup) (void *data),
                                          void *data);
 
-/** Fills in what the arena holds.  Cost: O(blocks). */
+/** Gets statistics of the arena.  Cost: O(blocks). */
 SLICE_API void slice_linear_get_stats (const SliceLinear *linear,
                                        SliceArenaStats *stats);
 
-/** Is the address in an object of this arena (or in padding between)?
- * Cost: O(blocks). */
+/** Returns true if the address is in an object of this arena, or in padding
+ * between objects.  Cost: O(blocks). */
 SLICE_API bool slice_linear_owns (const SliceLinear *linear,
                                   const void *address);
 
-/** Copies one object to a context, so that it outlives the arena: for the few
- * objects that change their owner.
+/** Copies one object to a context, so that it outlives the arena.
  *
  * @param linear   the arena that the object is in; not NULL
  * @param object   not NULL
@@ -258,7 +260,8 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
 /* --- growing objects ----------------------------------------------------- */
 
 /* One object at a time may grow at the arena's end, until it is finished.  It
- * moves to a larger block as needed.  Meanwhile nothing else can be added. */
+ * moves to a larger block as needed.  Meanwhile no other object can be
+ * added. */
 
 SLICE_API bool slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
                                           const void *source);
@@ -267,9 +270,9 @@ SLICE_API bool slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
  *
  * @param linear  the arena; not NULL
  * @param size    bytes to append
- * @param source  the bytes, which may lie in the growing object; NULL: the new
+ * @param source  the bytes, which may be in the growing object; NULL: the new
  *                bytes are undefined
- * @return        false with errno ENOMEM, and the object is as it was
+ * @return        false with errno ENOMEM, and the object is unchanged
  *
  * Cost: the copy; O(1) amortised.
  * Source: obstack_grow(), obstack_blank().
@@ -305,20 +308,20 @@ slice_linear_grow_char (SliceLinear *linear, char c)
   return slice_linear_grow (linear, 1, &c);
 }
 
-/** Removes `size` bytes from the growing object's end; more than it has is
- * misuse (305). */
+/** Removes `size` bytes from the growing object's end; more bytes than it has
+ * are misuse (305). */
 SLICE_API void slice_linear_shrink (SliceLinear *linear, size_t size);
 
-/** The growing object, NULL if there is none, or if it has no bytes yet and the
- * arena no block; it may still move.
+/** The growing object, which may still move.  NULL if there is none, or if it
+ * has no bytes and the arena no block.
  * @param size  receives its size; may be NULL */
 SLICE_API void *slice_linear_growing (const SliceLinear *linear, size_t *size);
 
 /** Finishes the growing object, which becomes an object like any other.
  *
- * @param size  receives the bytes that have grown, 0 if none; may be NULL
- * @return      the object; if nothing has grown, a new object of 1 byte (its
- *              *size is 0), or NULL without memory
+ * @param size  receives the object's size, 0 if none has grown; may be NULL
+ * @return      the object; if none has grown, a new object of 1 byte (*size is
+ *              0), or NULL with errno ENOMEM
  */
 SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
 
@@ -330,15 +333,15 @@ SLICE_API void slice_linear_abandon (SliceLinear *linear);
 SLICE_API char *slice_linear_strdup_slow_v1 (SliceLinear *linear,
                                              const char *string);
 
-/** A copy of a string; NULL of NULL. */
+/** A copy of a string; NULL for NULL. */
 SLICE_ARENA_INLINE char *slice_linear_strdup (SliceLinear *linear,
                                               const char *string);
 SLICE_ARENA_INLINE char *
 slice_linear_strdup (SliceLinear *linear, const char *string)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
-  /* An arena that has ended shows no room.  A string that was in it may have
-   * no end. */
+  /* An ended arena shows no free bytes.  A string that was in it may have no
+   * NUL. */
   if (SLICE_LIKELY (string != NULL && bump->next != bump->end))
     {
       size_t size = strlen (string) + 1;
@@ -349,19 +352,19 @@ slice_linear_strdup (SliceLinear *linear, const char *string)
   return slice_linear_strdup_slow_v1 (linear, string);
 }
 
-/** A copy of at most `max` bytes, terminated; NULL of NULL. */
+/** A copy of at most `max` bytes, with a NUL; NULL for NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
                                       size_t max);
 /** Appends to a string of this arena, in place if it is the last object.
  *
- * @param string  *string NULL counts as empty; it is changed when the string
- *                moves
+ * @param string  *string may be NULL, which counts as empty; it is updated if
+ *                the string moves
  * @param suffix  not NULL
- * @return        false with errno ENOMEM, and *string is as it was
+ * @return        false with errno ENOMEM, and *string is unchanged
  */
 SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
                                     const char *suffix);
-/** A formatted string, written in place if the current block has room.
+/** A formatted string, written in place if it fits into the current block.
  * @return  NULL with errno ENOMEM, or as vsnprintf() sets it */
 SLICE_API char *slice_linear_printf (SliceLinear *linear, const char *format,
                                      ...) SLICE_ATTR_PRINTF (2, 3);
@@ -381,7 +384,7 @@ SLICE_API char *slice_linear_vprintf (SliceLinear *linear, const char *format,
                            (linear), __alignof__ (type), SLICE_SIZEOF_ (type)))
 
 /** Adds an array of `n` of `type`, with the alignment of the type; a product
- * that does not fit is the same as no memory. */
+ * that overflows counts as no memory. */
 #define slice_linear_new_array(linear, type, n)                               \
   SLICE_CAST_ (type *,                                                        \
                SLICE_ALIGNED_BY_SIZE_ (type)                                  \

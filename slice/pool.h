@@ -16,10 +16,10 @@ SLICE_BEGIN_DECLS
 /** A pool. */
 typedef struct SlicePool SlicePool;
 
-/** What a pool's objects are. */
+/** The objects of a pool. */
 typedef struct
 {
-  /** Bytes of an object, 1 to 2^20. */
+  /** The size of an object in bytes, 1 to 2^20. */
   size_t object_bytes;
 
   /** A power of two up to SLICE_ARENA_ALIGNMENT_MAX; 0: the largest up to 16
@@ -35,7 +35,7 @@ typedef struct
    * NULL. */
   void (*destruct) (void *object, void *data);
 
-  /** Passed to both. */
+  /** Passed to `construct` and `destruct`. */
   void *data;
 
   /** How the pool gets its memory. */
@@ -60,20 +60,20 @@ SLICE_API SlicePool *slice_pool_new_in (const void *context,
 /** Ends a pool and all its objects; NULL does nothing. */
 SLICE_API void slice_pool_destroy (SlicePool *pool);
 
-/* What the inline functions see (version 1).  The addresses of free objects
- * are on a stack outside the objects: if the objects were linked, an
+/* The part that the inline functions use (version 1).  The addresses of free
+ * objects are on a stack outside the objects: if the objects were linked, an
  * allocation would wait for the cache line of the previous one.
  *
  *       bottom               top           limit
  *         v                   v              v
- *   | NULL | address | address |     room     |
+ *   | NULL | address | address |    unused    |
  *
- * The limit is where the stack is full, or where the last live object would
- * come onto it.  A pool whose calls must all take the slow path (constructed,
- * checked, traced or watched by a tool) shows an empty stack without room. */
+ * At the limit the stack is full, or the next free is of the last live object.
+ * A pool whose calls must all take the slow path (constructed, checked, traced
+ * or under a tool) shows an empty stack that can't hold any. */
 typedef struct
 {
-  void **top;        /* behind the address that is allocated next */
+  void **top;        /* behind the next address to be allocated */
   void **bottom;     /* the stack is empty if top is here */
   void **limit;      /* a free takes the slow path if top is here */
 } SlicePoolV1;
@@ -112,17 +112,17 @@ slice_pool_alloc (SlicePool *pool)
  * @param pool    not NULL
  * @param object  of this pool; NULL does nothing
  *
- * Errors: to free a free object is misuse (320), and so are objects of another
- *   pool (321), addresses inside an object (322) and writes to free objects
- *   (323).  A checked pool finds them at the call, the last when the object is
- *   allocated again; a pool of constructed objects finds the first three.  By
- *   default a pool finds a second free of the object that was freed last, and
- *   any free while no object is live.  The first free in a block of a checked
- *   pool allocates a bitmap; without memory for that a second free there is
- *   not found.
+ * Errors: it is misuse to free a free object (320), an object of another pool
+ *   (321) or an address inside an object (322), and to write to a free object
+ *   (323).  A checked pool finds the first three at the call, and a write when
+ *   the object is allocated again; a pool of constructed objects finds the
+ *   first three.  By default a pool finds a second free of the object that was
+ *   freed last, and any free while no object is live.  The first free in a
+ *   block of a checked pool allocates a bitmap; without memory for it, a
+ *   second free there is not found.
  * Threads: the pool's owner.
- * Cost: 9 instructions.  When the last live object is freed the pool starts
- *   over in the order of addresses: O(blocks).
+ * Cost: 9 instructions.  After the free of the last live object, the pool
+ *   starts over in the order of addresses: O(blocks).
  */
 SLICE_ARENA_INLINE void slice_pool_free (SlicePool *pool, void *object);
 SLICE_ARENA_INLINE void
@@ -140,27 +140,26 @@ slice_pool_free (SlicePool *pool, void *object)
   slice_pool_free_slow_v1 (pool, object);
 }
 
-/** Frees `n` objects.  NULLs are skipped. */
+/** Frees `n` objects; skips NULLs. */
 SLICE_API void slice_pool_free_bulk (SlicePool *pool, size_t n,
                                      void *const *objects);
 
-/** Gets the memory for objects that will be needed.
+/** Reserves memory for objects that will be needed.
  *
  * @param pool  not NULL
- * @param n     so many objects, free ones included, can be allocated next
- *              without a request for memory, until the pool is reset, trimmed
- *              or destroyed (a constructor may still fail)
- * @return      false with errno ENOMEM; the pool is as it was
+ * @param n     the number of objects, free ones included, that can then be
+ *              allocated without a request for memory, until the pool is
+ *              reset, trimmed or destroyed (a constructor may still fail)
+ * @return      false with errno ENOMEM; the pool is unchanged
  *
  * Threads: the pool's owner.
- * Cost: O(blocks); it requests one block at most, or as many as it takes for
+ * Cost: O(blocks); requests one block at most, or more if the objects take
  *   more than 1 GiB.
  */
 SLICE_API bool slice_pool_reserve (SlicePool *pool, size_t n);
 
-/** Frees all objects.  Constructed ones are destructed, if they have a
- * destructor, in blocks that are returned; in blocks that stay they stay
- * constructed.
+/** Frees all objects.  Calls the destructor of constructed objects in blocks
+ * that are returned; in blocks that stay, objects stay constructed.
  *
  * Cost: O(blocks); with constructed objects O(objects).
  */
@@ -173,10 +172,10 @@ SLICE_API size_t slice_pool_trim (SlicePool *pool);
 /** The number of live objects. */
 SLICE_API size_t slice_pool_n_live (const SlicePool *pool);
 
-/** Bytes from one object to the next in a block. */
+/** The bytes from one object to the next in a block. */
 SLICE_API size_t slice_pool_chunk_bytes (const SlicePool *pool);
 
-/** Fills in what the pool holds.  Cost: O(blocks). */
+/** Gets statistics of the pool.  Cost: O(blocks). */
 SLICE_API void slice_pool_get_stats (const SlicePool *pool,
                                      SliceArenaStats *stats);
 

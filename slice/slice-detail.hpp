@@ -1,6 +1,6 @@
-/* slice-detail.hpp - how the other parts of slice.hpp allocate
+/* slice-detail.hpp - allocation for the other parts of slice.hpp
  *
- * Public; a part of slice.hpp, which is what to include.
+ * Public; a part of slice.hpp: include that one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,9 @@
 #include <cstdlib>
 #include <new>
 
-/* The names say what happens without memory, so that units with and without
- * exceptions may be in one program: neither gets the other's functions. */
+/* The name of this namespace says what happens without memory.  So units with
+ * and without exceptions may be in one program: neither gets the other's
+ * functions. */
 #if defined __cpp_exceptions || defined __EXCEPTIONS
 # define SLICE_FAILURE_V1 throwing
 #else
@@ -61,7 +62,7 @@ no_memory (std::size_t bytes, std::size_t alignment)
   slice_out_of_memory (bytes, alignment);
 }
 
-/* Calls the handler, as always, though it can't help. */
+/* Calls the handler, as always, although it can't help. */
 [[noreturn]] inline void
 never_fits ()
 {
@@ -93,7 +94,7 @@ insist (std::size_t bytes, std::size_t alignment, Attempt attempt)
   return block;
 }
 
-/* The size of n objects; a product that does not fit is handled as no memory.
+/* The size of n objects; a product that overflows is handled as no memory.
  */
 inline std::size_t
 array_bytes (std::size_t n, std::size_t size)
@@ -129,7 +130,7 @@ wide_bytes (std::size_t bytes, std::size_t alignment) noexcept
   return bytes <= SIZE_MAX / 2 && alignment <= SIZE_MAX / 4 ? bytes + more : 0;
 }
 
-/* `get` allocates so many bytes, or returns nullptr. */
+/* `get` allocates that many bytes, or returns nullptr. */
 template <typename Get>
 inline void *
 wide_object (std::size_t bytes, std::size_t alignment, Get get) noexcept
@@ -145,7 +146,7 @@ wide_object (std::size_t bytes, std::size_t alignment, Get get) noexcept
 }
 
 /* The block of an object.  If the word before the object can't be the block's
- * address, the object itself, which is no block's start. */
+ * address, returns the object itself, which is no block's start. */
 inline void *
 wide_block (void *object, std::size_t alignment) noexcept
 {
@@ -158,7 +159,7 @@ wide_block (void *object, std::size_t alignment) noexcept
   return fits ? block : object;
 }
 
-/* nullptr if there is no memory. */
+/* Allocates a slice, or returns nullptr. */
 inline void *
 slice_try_get (std::size_t bytes, std::size_t alignment) noexcept
 {
@@ -189,7 +190,7 @@ slice_put (void *block, std::size_t bytes, std::size_t alignment) noexcept
     slice_free_wide_v1 (alignment, bytes, block);
 }
 
-/* For a block whose size is not known. */
+/* Frees a block of unknown size. */
 inline void
 slice_put_unsized (void *block, std::size_t) noexcept
 {
@@ -250,8 +251,8 @@ linear_put (SliceLinear *arena, void *block, std::size_t bytes,
  *   ^
  *   block, as the arena allocated it
  *
- * The sign identifies a live or a waiting object of this stack.  Nothing is
- * written through a head before its sign was checked.
+ * The sign identifies a live or a waiting object of this stack.  A head's sign
+ * is checked before any write through the head.
  */
 class stack_order
 {

@@ -1,6 +1,6 @@
 /* slice-llvm.hpp - pages for LLVM's arenas
  *
- * Public; a part of slice.hpp, which is what to include.
+ * Public; a part of slice.hpp: include that one.
  *
  * SPDX-License-Identifier: MIT
  */

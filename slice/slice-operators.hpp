@@ -1,6 +1,6 @@
 /* slice-operators.hpp - operator new and delete of a class
  *
- * Public; a part of slice.hpp, which is what to include.
+ * Public; a part of slice.hpp: include that one.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* slice-resource.hpp - resources for std::pmr
  *
- * Public; a part of slice.hpp, which is what to include.  It is empty without
+ * Public; a part of slice.hpp: include that one.  It is empty without
  * std::pmr (before C++17).
  *
  * SPDX-License-Identifier: MIT

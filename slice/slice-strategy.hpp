@@ -1,6 +1,6 @@
 /* slice-strategy.hpp - owners of arenas, and objects by one of them
  *
- * Public; a part of slice.hpp, which is what to include.
+ * Public; a part of slice.hpp: include that one.
  *
  * SPDX-License-Identifier: MIT
  */

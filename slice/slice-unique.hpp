@@ -1,6 +1,6 @@
 /* slice-unique.hpp - std::unique_ptr over slices
  *
- * Public; a part of slice.hpp, which is what to include.
+ * Public; a part of slice.hpp: include that one.
  *
  * SPDX-License-Identifier: MIT
  */

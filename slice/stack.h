@@ -1,7 +1,7 @@
 /* stack.h - stack arenas: the object allocated last is released first
  *
- * Public.  Allocation and release cost a handful of instructions each, also at
- * the end of a block, as the block above stays as a spare one.  See arena.h
+ * Public.  Allocation and release take a handful of instructions each, even at
+ * the end of a block, since the block above is kept as a spare.  See arena.h
  * for what all arenas share.
  *
  * Design: section 8.3.
@@ -37,9 +37,9 @@ SLICE_API void slice_stack_destroy (SliceStack *stack);
 
 SLICE_API void *slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size);
 SLICE_API void slice_stack_release_slow_v1 (SliceStack *stack, void *object);
-/* For slice.hpp, whose objects lie inside those of the arena.  Reports misuse
- * if no live object of the arena can lie there, or the fault (311, 312, 313)
- * if that is not 0. */
+/* For slice.hpp, whose objects are inside those of the arena.  Reports misuse
+ * if no live object of the arena can be there, or the fault (311, 312, 313) if
+ * that is not 0. */
 SLICE_API void slice_stack_check_v1 (const SliceStack *stack,
                                      const void *object, int fault);
 
@@ -73,12 +73,12 @@ SLICE_API void *slice_stack_alloc_aligned (SliceStack *stack, size_t alignment,
  * @param stack   the arena; not NULL
  * @param object  the top; NULL does nothing
  *
- * Errors: an object of another arena (312), a second release (311) and one
- *   out of order (310) are misuse.  A checked arena finds each at the call,
- *   and an overrun into the data kept before an object (313).  Any other finds
- *   an address outside the current block that is not the top, and one above
- *   the top; but the release of a lower object in the current block releases
- *   all above it.
+ * Errors: it is misuse to release an object of another arena (312), an object
+ *   twice (311) or out of order (310).  A checked arena finds these at the
+ *   call, and also an overrun into the data before an object (313).  Other
+ *   arenas find an address outside the current block that is not the top, and
+ *   an address above the top; but the release of a lower object in the current
+ *   block releases all objects above it.
  * Threads: the arena's owner.
  * Cost: 6 instructions; O(1) where a block becomes empty.
  */
@@ -94,14 +94,14 @@ slice_stack_release (SliceStack *stack, void *object)
     slice_stack_release_slow_v1 (stack, object);
 }
 
-/** Changes the top object's size, in place if there is room, else by a copy
- * in a larger block.
+/** Changes the top object's size, in place if it fits, else by a copy in a
+ * larger block.
  *
  * @param object    the top; NULL: as slice_stack_alloc()
  * @param old_size  the size it was allocated with
  * @param new_size  bytes; 0 is taken as 1
- * @return          the object; NULL with errno ENOMEM, and the old one stays
- *                  as it was
+ * @return          the object; NULL with errno ENOMEM, and the old one is
+ *                  unchanged
  *
  * Errors: an object that is not the top is misuse (310).
  */
@@ -114,10 +114,10 @@ SLICE_API void slice_stack_reset (SliceStack *stack, SliceKeep keep);
 /** Returns the spare block to the source.  @return  bytes returned */
 SLICE_API size_t slice_stack_trim (SliceStack *stack);
 
-/** Does the stack have no object? */
+/** Returns true if the stack has no object. */
 SLICE_API bool slice_stack_is_empty (const SliceStack *stack);
 
-/** Fills in what the arena holds.  Cost: O(blocks). */
+/** Gets statistics of the arena.  Cost: O(blocks). */
 SLICE_API void slice_stack_get_stats (const SliceStack *stack,
                                       SliceArenaStats *stats);
 

@@ -1,10 +1,11 @@
 /* tlsf.h - two-level segregated fit: any size, any order, bounded time
  *
  * Public.  Every operation on such a heap takes a bounded number of steps,
- * whatever happened before and however large the heap is.  Over a fixed buffer
- * it makes no system call, so that real-time threads may use it.  A heap may
+ * whatever happened before and however large the heap is.  A heap over a fixed
+ * buffer makes no system call, so real-time threads may use it.  A heap may
  * also grow from a page source; then the bound holds except for calls that map
- * or unmap.  A free joins its neighbours before it returns.
+ * or unmap.  A free joins the block with its free neighbours before it
+ * returns.
  *
  * See arena.h for what all arenas share.
  *
@@ -24,11 +25,11 @@ SLICE_BEGIN_DECLS
 /** A two-level segregated fit heap. */
 typedef struct SliceTlsf SliceTlsf;
 
-/** The size of a fixed buffer that has room for one object of `bytes`, with
- * the control block and the headers. */
+/** The size of a fixed buffer for one object of `bytes`, with the control
+ * block and the headers. */
 SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
 
-/** Makes a heap over a buffer of the caller's.
+/** Makes a heap over the caller's buffer.
  *
  * @param buffer  any address; must outlive the heap; not NULL
  * @param bytes   its size; slice_tlsf_buffer_bytes (16) at least
@@ -40,7 +41,7 @@ SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
  */
 SLICE_API SliceTlsf *slice_tlsf_new_fixed (void *buffer, size_t bytes);
 
-/** What a heap over buffers is like.  All zero is the default for each. */
+/** Options of a heap over buffers.  All zero is the default for each. */
 typedef struct
 {
   /** Bytes of the largest buffer that slice_tlsf_add_region() will add, up to
@@ -64,17 +65,17 @@ SLICE_API SliceTlsf *
 slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
                            const SliceTlsfFixedOptions *options);
 
-/** Adds a buffer to a heap over buffers.  It is part of the heap until that
- * ends: objects are allocated from all of them, but none lies in two, even if
- * they are neighbours.  A reset frees the objects in all of them.
+/** Adds a buffer to a heap over buffers.  The buffer is part of the heap until
+ * the heap ends.  Objects are allocated from all buffers, but none is in two,
+ * even if these are neighbours.  A reset frees the objects in all buffers.
  *
  * @param tlsf    of slice_tlsf_new_fixed() or slice_tlsf_new_fixed_with()
  * @param buffer  any address; must outlive the heap; not NULL
  * @param bytes   its size; 128 at least, of which 72 are lost
  * @return        false with errno EINVAL if the buffer is too small, if it is
- *                larger than the first and than region_bytes_max, if part of it
- *                is the heap's already, or if the heap grows by itself; then
- *                neither has changed
+ *                larger than the first and than region_bytes_max, if part of
+ *                it is the heap's already, or if the heap grows by itself;
+ *                heap and buffer are unchanged then
  *
  * Threads: the heap's owner.
  * Cost: no system call; O(buffers).
@@ -106,43 +107,43 @@ SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
  * @param size  bytes; 0 is taken as 1
  * @return      an object aligned to 16; NULL with errno ENOMEM
  *
- * Errors: damage that the call meets is misuse (332).
+ * Errors: damage that the call finds is misuse (332).
  * Threads: the heap's owner.
  * Cost: bounded; it reads two bitmap words and at most three blocks.
  */
 SLICE_API void *slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
     SLICE_ATTR_ALLOC_SIZE (2);
 
-/** As slice_tlsf_alloc(), with an alignment of the caller's choice: a power
- * of two, else misuse (300).  Unlike in other arenas it may exceed
- * SLICE_ARENA_ALIGNMENT_MAX. */
+/** As slice_tlsf_alloc(), with a given alignment: a power of two, else misuse
+ * (300).  Unlike in other arenas it may exceed SLICE_ARENA_ALIGNMENT_MAX. */
 SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
                                           size_t size)
     SLICE_ATTR_ALLOC_SIZE (3);
 
-/** Frees, and at once joins the neighbours that are free.
+/** Frees an object, and at once joins its block with free neighbours.
  *
  * @param tlsf    not NULL
  * @param object  of this heap; NULL does nothing
  *
- * Errors: a free object (330) and an address that no object of this heap has
- *   (331) are misuse.  So is a damaged header or link that the call meets
- *   (332), before it writes by it, and in a checked heap an overrun of this
- *   object by one byte.  Addresses of another heap are found if size_t has 64
- *   bits, or one of the heaps is over a single buffer, or the heap is checked.
+ * Errors: it is misuse to free a free object (330) or an address that no
+ *   object of this heap has (331).  A damaged header or link that the call
+ *   finds is misuse (332), reported before the call writes through it; so is
+ *   an overrun of this object by one byte in a checked heap.  Addresses of
+ *   another heap are found if size_t has 64 bits, or one of the heaps is over
+ *   a single buffer, or the heap is checked.
  * Threads: the heap's owner.
  * Cost: bounded; it reads at most three blocks.  A heap that grows keeps one
  *   empty region and returns a second one.
  */
 SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
 
-/** Changes an object's size, in place if it shrinks or what follows it is
- * free and large enough.
+/** Changes an object's size, in place if it shrinks, or if the block behind it
+ * is free and large enough.
  *
  * @param object  NULL: as slice_tlsf_alloc()
  * @param size    bytes; 0 is taken as 1
- * @return        the object; NULL with errno ENOMEM, and the old one stays as
- *                it was
+ * @return        the object; NULL with errno ENOMEM, and the old one is
+ *                unchanged
  *
  * Errors: as slice_tlsf_free().
  * Cost: bounded in place; else the copy.
@@ -153,9 +154,9 @@ SLICE_API void *slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size);
 SLICE_API size_t slice_tlsf_object_bytes_v1 (const SliceTlsf *tlsf,
                                              const void *object);
 
-/** The bytes of an object that may be used: at least its size.  They are just
- * its size in a checked heap, under valgrind or AddressSanitizer, and where
- * the compiler sees how it was allocated: see slice_block_size().
+/** The usable bytes of an object: at least its size.  They are exactly its
+ * size in a checked heap, under valgrind or AddressSanitizer, and if the
+ * compiler sees how the object was allocated: see slice_block_size().
  * Errors: as slice_tlsf_free(). */
 SLICE_ARENA_INLINE size_t slice_tlsf_object_bytes (const SliceTlsf *tlsf,
                                                    const void *object)
@@ -175,30 +176,30 @@ SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
 /** Returns regions without a live object.  @return  their bytes */
 SLICE_API size_t slice_tlsf_trim (SliceTlsf *tlsf);
 
-/** What a heap holds, and how fragmented its free memory is. */
+/** Statistics of a heap, and the fragmentation of its free memory. */
 typedef struct
 {
   SliceArenaStats arena;
   size_t n_live;            /**< objects */
   size_t n_free;            /**< free blocks */
   size_t free_bytes;        /**< in free blocks */
-  size_t largest_free;      /**< the largest object that slice_tlsf_alloc()
-                                 puts into one of them now; of blocks of almost
-                                 the same size it tries one, so a block may be
-                                 up to a 32nd larger */
+  size_t largest_free;      /**< the largest object that slice_tlsf_alloc() can
+                                 put into one of them now; it tries one of the
+                                 blocks of almost the same size, so a block may
+                                 be up to a 32nd larger */
   unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 if
                                         nothing is free */
 } SliceTlsfStats;
 
-/** Fills in what the heap holds.  Errors: damage is misuse (332).
+/** Gets statistics of the heap.  Errors: damage is misuse (332).
  * Cost: O(blocks and objects). */
 SLICE_API void slice_tlsf_get_stats (const SliceTlsf *tlsf,
                                      SliceTlsfStats *stats);
 
 /** Visits every block in the order of addresses, region by region.
  *
- * @param visit  object, its usable bytes, whether it is live, data; false
- *               ends the walk.  It must not change the heap
+ * @param visit  called with the object, its usable bytes, whether it is live,
+ *               and data; false ends the walk.  It must not change the heap
  * @return       false if visit ended it
  *
  * Errors: damage is misuse (332).
@@ -213,7 +214,8 @@ SLICE_API bool slice_tlsf_walk (const SliceTlsf *tlsf,
 
 /** Validates everything: sizes, neighbours, flags, lists and bitmaps.
  *
- * @param why  receives what is wrong, or NULL if nothing; may be NULL
+ * @param why  receives a text about the fault, or NULL if there is none; may
+ *             be NULL
  * @return     true if the heap is sound
  *
  * Cost: O(blocks and objects).
