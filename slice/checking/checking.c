@@ -219,16 +219,16 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
 static COLD ThreadRecord *
 call_begin_slowly (const ThreadRecord *record, const char *operation)
 {
-  ThreadRecord *begun;
+  ThreadRecord *made;
 
   if (LOAD (&record->call) == CALL_IN)
     sli_record_report_reentry (operation);
-  begun = sli_record_begin ();
-  if (begun == NULL)
+  made = sli_record_begin ();
+  if (made == NULL)
     return sli_record_self;
-  if (!call_begin (begun))
+  if (!call_begin (made))
     sli_record_report_reentry (operation);
-  return begun;
+  return made;
 }
 
 /* Compiled once for each mode. */

@@ -162,7 +162,7 @@ CLEANFILES += %D%/trace/report/page-files.c
 	%D%/trace/record/record-hooks.c \
 	%D%/trace/record/record-chunks.c \
 	%D%/trace/record/record-log.c \
-	%D%/trace/record/record-room.c \
+	%D%/trace/record/record-reserve.c \
 	%D%/trace/record/record-spool.c \
 	%D%/trace/record/record-spool.h \
 	%D%/trace/record/record-modules.c \

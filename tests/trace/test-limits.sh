@@ -54,7 +54,7 @@ if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
   rm -f "$t"
   in_room 16k "$work/many" 0 > "$work/out" 2> "$work/err"
   equal room-none-status $? 124
-  equal room-none-said "$(grep -c 'no room for the spool' "$work/err")" 1
+  equal room-none-said "$(grep -c 'no space for the spool' "$work/err")" 1
   equal room-none-left "$(grep -c '^slice-trace-' "$work/err")" 0
   # for the program, and not for its child, which ends as it would
   for how in fork threads
@@ -62,7 +62,7 @@ if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
     rm -f "$t"*
     in_room 700k "$work/forks" $how > "$work/out" 2> "$work/err"
     equal "room-$how-status" $? 0
-    equal "room-$how-said" "$(grep -c '1 process was not recorded: no room' \
+    equal "room-$how-said" "$(grep -c '1 process was not recorded: no space' \
       "$work/err")" 1
     equal "room-$how-parent" "$("$trace" info "$t" \
       | sed -n 's/^damaged //p; s/^dropped-full //p')" "0
@@ -130,7 +130,7 @@ fi
 if $CC -fsanitize=address "$work/four.c" -o "$work/asan" 2> "$work/err"; then
   record "$t" "$work/asan"
   equal asan "$? $(grep -c 'built with AddressSanitizer' "$work/err") $(grep \
-    -c 'no room' "$work/err")" "1 1 0"
+    -c 'no space' "$work/err")" "1 1 0"
 else
   skip asan "the compiler has none"
 fi

@@ -290,7 +290,7 @@ if $CC -g -O1 -w -fsanitize=address,undefined -fno-sanitize-recover=all \
   $renamed -I"$source" -I"$build" -iquote "$source/slice" -fno-builtin \
   "$tools/trace/record/record.c" "$tools/trace/record/record-check.c" "$tools/trace/record/record-event.c" \
   "$tools/trace/record/record-hooks.c" "$tools/trace/record/record-chunks.c" \
-  "$tools/trace/record/record-log.c" "$tools/trace/record/record-room.c" \
+  "$tools/trace/record/record-log.c" "$tools/trace/record/record-reserve.c" \
   "$tools/trace/record/record-spool.c" "$tools/trace/record/record-modules.c" \
   "$tools/trace/record/record-stack.c" "$tools/trace/record/record-unwind.c" \
   "$tools/trace/record/record-start.c" "$tools/trace/format/xxh64.c" \

@@ -71,12 +71,11 @@ sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
   if (node == thread->stack && thread->n_frames == depth)
     return;
   uint32_t kept = frames_kept (sites, thread, node);
-  if (depth > thread->n_frames_room)
+  if (depth > thread->frames_capacity)
     {
-      thread->n_frames_room = depth + 64;
-      thread->opened
-          = sli_tool_grow (thread->opened,
-                           thread->n_frames_room * sizeof *thread->opened);
+      thread->frames_capacity = depth + 64;
+      thread->opened = sli_tool_grow (
+          thread->opened, thread->frames_capacity * sizeof *thread->opened);
     }
   for (uint32_t i = kept; i < depth; i++)
     thread->opened[i] = analysis->now;
@@ -179,11 +178,11 @@ mark_of_alloc (Life *life, const ThreadState *thread, uint32_t frame,
       top->first = now;
       return top;
     }
-  if (life->n_marks == life->n_marks_room)
+  if (life->n_marks == life->marks_capacity)
     {
-      life->n_marks_room = life->n_marks_room * 2 + 4;
+      life->marks_capacity = life->marks_capacity * 2 + 4;
       life->marks = sli_tool_grow (life->marks,
-                                   life->n_marks_room * sizeof (LifeMark));
+                                   life->marks_capacity * sizeof (LifeMark));
     }
   top = &life->marks[life->n_marks++];
   *top = (LifeMark){ .frame = frame,

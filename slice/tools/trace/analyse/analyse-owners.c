@@ -36,7 +36,7 @@ typedef struct
 {
   uint32_t *begin[2]; /* by free and direction: the segment it covers */
   uint32_t *stack;    /* frees that are the oldest since some point */
-  uint32_t room;
+  uint32_t capacity;
   uint32_t *last;    /* by site: its last free in this pass */
   uint64_t *covered; /* by site: frees covered, in this batch */
   uint32_t *seen;    /* sites that cover something */
@@ -62,10 +62,10 @@ scratch_of (Analysis *analysis, uint32_t n)
       scratch->covered = sli_tool_zero ((n_sites + 1) * sizeof (uint64_t));
       scratch->seen = sli_tool_zero ((n_sites + 1) * sizeof (uint32_t));
     }
-  if (n > scratch->room)
+  if (n > scratch->capacity)
     {
       size_t bytes = (size_t)n * 2 * sizeof (uint32_t);
-      scratch->room = n * 2;
+      scratch->capacity = n * 2;
       scratch->begin[0] = sli_tool_grow (scratch->begin[0], bytes);
       scratch->begin[1] = sli_tool_grow (scratch->begin[1], bytes);
       scratch->stack = sli_tool_grow (scratch->stack, bytes);
@@ -221,11 +221,11 @@ sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index)
   const LiveObject *object = &analysis->objects[index];
   if (thread->n_batch == BATCH_MAX)
     sli_batch_end (analysis, thread);
-  if (thread->n_batch == thread->n_batch_room)
+  if (thread->n_batch == thread->batch_capacity)
     {
-      thread->n_batch_room = thread->n_batch_room * 2 + 16;
+      thread->batch_capacity = thread->batch_capacity * 2 + 16;
       thread->batch = sli_tool_grow (thread->batch,
-                                     thread->n_batch_room * sizeof (Freed));
+                                     thread->batch_capacity * sizeof (Freed));
     }
   Freed *freed = &thread->batch[thread->n_batch++];
   freed->allocated = object->allocated;

@@ -43,7 +43,7 @@ typedef struct
 {
   /* the frees since this thread's last allocation */
   Freed *batch;
-  uint32_t n_batch, n_batch_room;
+  uint32_t n_batch, batch_capacity;
   bool batch_counts; /* some free in it is of a site that is looked at */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
@@ -52,7 +52,7 @@ typedef struct
    * seen */
   uint32_t stack, trimmed_by;
   uint64_t *opened;
-  uint32_t n_frames, n_frames_room;
+  uint32_t n_frames, frames_capacity;
   /* the last block that a realloc ended, in case it lives on */
   uint64_t kept_size;
   uint32_t kept_node;

@@ -23,14 +23,14 @@ static ThreadState *
 thread_of (Analysis *analysis, uint32_t thread)
 {
   ThreadState *threads = analysis->threads;
-  if (thread >= analysis->n_threads_room)
+  if (thread >= analysis->threads_capacity)
     {
-      uint32_t room = thread + 64;
-      threads = sli_tool_grow (threads, room * sizeof *threads);
-      memset (&threads[analysis->n_threads_room], 0,
-              (room - analysis->n_threads_room) * sizeof *threads);
+      uint32_t capacity = thread + 64;
+      threads = sli_tool_grow (threads, capacity * sizeof *threads);
+      memset (&threads[analysis->threads_capacity], 0,
+              (capacity - analysis->threads_capacity) * sizeof *threads);
       analysis->threads = threads;
-      analysis->n_threads_room = room;
+      analysis->threads_capacity = capacity;
     }
   return &threads[thread];
 }
@@ -46,14 +46,15 @@ object_new (Analysis *analysis)
       analysis->free_object = analysis->objects[object].next_free;
       return object;
     }
-  if (analysis->n_objects == analysis->n_objects_room)
+  if (analysis->n_objects == analysis->objects_capacity)
     {
-      uint32_t room = analysis->n_objects_room * 2 + 1024;
+      uint32_t capacity = analysis->objects_capacity * 2 + 1024;
       analysis->objects
-          = sli_tool_grow (analysis->objects, room * sizeof (LiveObject));
-      analysis->links = sli_tool_grow (
-          analysis->links, (size_t)room * analysis->n_levels * sizeof (Link));
-      analysis->n_objects_room = room;
+          = sli_tool_grow (analysis->objects, capacity * sizeof (LiveObject));
+      analysis->links = sli_tool_grow (analysis->links,
+                                       (size_t) capacity * analysis->n_levels
+                                           * sizeof (Link));
+      analysis->objects_capacity = capacity;
     }
   return analysis->n_objects++;
 }
@@ -323,7 +324,7 @@ void
 sli_analysis_finish (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
-  for (uint32_t i = 0; i < analysis->n_threads_room; i++)
+  for (uint32_t i = 0; i < analysis->threads_capacity; i++)
     sli_batch_end (analysis, &threads[i]);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     for (uint32_t i = 0; i < analysis->n_sites[level]; i++)
@@ -341,7 +342,7 @@ void
 sli_analysis_free (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
-  for (uint32_t i = 0; i < analysis->n_threads_room; i++)
+  for (uint32_t i = 0; i < analysis->threads_capacity; i++)
     {
       free (threads[i].batch);
       free (threads[i].opened);

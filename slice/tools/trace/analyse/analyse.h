@@ -47,7 +47,7 @@ typedef struct
   bool mixed;        /* not always that function */
   bool within;       /* the last free that could be was within */
   LifeMark *marks;
-  uint32_t n_marks, n_marks_room;
+  uint32_t n_marks, marks_capacity;
   uint64_t height, height_most, past_height;
   uint64_t n_contained, contained; /* blocks freed within, and bytes */
 } Life;
@@ -181,10 +181,10 @@ struct Analysis
   /* private */
   LiveObject *objects;
   void *links;
-  uint32_t n_objects, n_objects_room, free_object;
+  uint32_t n_objects, objects_capacity, free_object;
   Table live; /* by address: the object's index plus 1 */
   void *threads;
-  uint32_t n_threads_room;
+  uint32_t threads_capacity;
   void *scratch;
   uint64_t scope_serial;
 };

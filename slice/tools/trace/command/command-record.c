@@ -125,10 +125,10 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
                   "signal handler's): counted, not recorded",
                   (unsigned long long)totals->n_dropped_nested);
   if (totals->n_dropped_full > 0)
-    sli_tool_say ("%llu events were dropped for want of room",
-                  (unsigned long long)totals->n_dropped_full);
+    sli_tool_say ("%llu events were dropped for lack of space",
+                  (unsigned long long) totals->n_dropped_full);
   if (totals->n_unrecorded > 0)
-    sli_tool_say ("%u process%s not recorded: no room for the spool "
+    sli_tool_say ("%u process%s not recorded: no space for the spool "
                   "(SLICE_TRACE_SPOOL_DIR names another place)",
                   totals->n_unrecorded,
                   totals->n_unrecorded == 1 ? " was" : "es were");

@@ -260,11 +260,11 @@ parse_string (Parser *parser)
 static JsonValue *
 item_add (JsonValue *parent)
 {
-  if (parent->n_items == parent->n_room)
+  if (parent->n_items == parent->capacity)
     {
-      parent->n_room = parent->n_room * 2 + 4;
-      parent->items
-          = sli_tool_grow (parent->items, parent->n_room * sizeof (JsonValue));
+      parent->capacity = parent->capacity * 2 + 4;
+      parent->items = sli_tool_grow (parent->items,
+                                     parent->capacity * sizeof (JsonValue));
     }
   JsonValue *item = &parent->items[parent->n_items++];
   memset (item, 0, sizeof *item);

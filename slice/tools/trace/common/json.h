@@ -47,7 +47,7 @@ typedef struct JsonValue
   char *text;
   double number;
   struct JsonValue *items; /* of arrays and objects */
-  size_t n_items, n_room;
+  size_t n_items, capacity;
 } JsonValue;
 
 /* NULL with a line in error (of at least 256 bytes) if it is no JSON. */

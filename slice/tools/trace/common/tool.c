@@ -351,13 +351,13 @@ sli_file_read (const char *path, size_t *n_bytes)
   FILE *file = fopen (path, "re");
   if (file == NULL)
     return NULL;
-  size_t n = 0, room = 65536;
-  char *text = sli_tool_alloc (room);
-  for (size_t got; (got = fread (text + n, 1, room - n - 1, file)) > 0;)
+  size_t n = 0, capacity = 65536;
+  char *text = sli_tool_alloc (capacity);
+  for (size_t got; (got = fread (text + n, 1, capacity - n - 1, file)) > 0;)
     {
       n += got;
-      if (room - n < 2)
-        text = sli_tool_grow (text, room *= 2);
+      if (capacity - n < 2)
+        text = sli_tool_grow (text, capacity *= 2);
     }
   fclose (file);
   text[n] = '\0';

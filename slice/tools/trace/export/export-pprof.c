@@ -12,16 +12,16 @@
 typedef struct
 {
   uint8_t *bytes;
-  size_t n, room;
+  size_t n, capacity;
 } Buffer;
 
 static void
 put_byte (Buffer *buffer, uint8_t byte)
 {
-  if (buffer->n == buffer->room)
+  if (buffer->n == buffer->capacity)
     {
-      buffer->room = buffer->room * 2 + 4096;
-      buffer->bytes = sli_tool_grow (buffer->bytes, buffer->room);
+      buffer->capacity = buffer->capacity * 2 + 4096;
+      buffer->bytes = sli_tool_grow (buffer->bytes, buffer->capacity);
     }
   buffer->bytes[buffer->n++] = byte;
 }
@@ -62,7 +62,7 @@ typedef struct
   Buffer out, inner, deep;
   Buffer strings;
   const char **names; /* of the strings, by number */
-  uint32_t n_names, n_room;
+  uint32_t n_names, capacity;
   Table by_name; /* a string's number plus 1 */
   uint64_t n_functions;
   uint64_t *location_done; /* by frame node */
@@ -75,11 +75,11 @@ string_add (Pprof *pprof, const char *text)
                                          sizeof *pprof->names);
   if (*number == 0)
     {
-      if (pprof->n_names == pprof->n_room)
+      if (pprof->n_names == pprof->capacity)
         {
-          pprof->n_room = pprof->n_room * 2 + 64;
+          pprof->capacity = pprof->capacity * 2 + 64;
           pprof->names = sli_tool_grow (pprof->names,
-                                        pprof->n_room * sizeof (char *));
+                                        pprof->capacity * sizeof (char *));
         }
       pprof->names[pprof->n_names] = text;
       *number = ++pprof->n_names;

@@ -21,7 +21,7 @@ struct Operations
   Table live;         /* by address: the block's id plus 1 */
   uint64_t *sizes;    /* by id */
   uint32_t *free_ids; /* that were used before, the last one first */
-  uint32_t n_free, n_ids, n_room;
+  uint32_t n_free, n_ids, capacity;
   /* by thread: what realloc has freed last, should it have failed */
   struct
   {
@@ -57,13 +57,13 @@ id_take (Operations *operations)
 {
   if (operations->n_free > 0)
     return operations->free_ids[--operations->n_free];
-  if (operations->n_ids == operations->n_room)
+  if (operations->n_ids == operations->capacity)
     {
-      operations->n_room = 2 * operations->n_room + 1024;
+      operations->capacity = 2 * operations->capacity + 1024;
       operations->sizes = sli_tool_grow (
-          operations->sizes, operations->n_room * sizeof (uint64_t));
+          operations->sizes, operations->capacity * sizeof (uint64_t));
       operations->free_ids = sli_tool_grow (
-          operations->free_ids, operations->n_room * sizeof (uint32_t));
+          operations->free_ids, operations->capacity * sizeof (uint32_t));
     }
   return operations->n_ids++;
 }

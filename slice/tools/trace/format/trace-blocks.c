@@ -71,7 +71,7 @@ sli_trace_head_read (const TraceReader *reader, uint64_t offset,
 uint8_t *
 sli_trace_payload_read (TraceReader *reader, uint64_t offset,
                         const TraceBlockHead *head, uint8_t **buffer,
-                        size_t *n_room)
+                        size_t *capacity)
 {
   const uint8_t *packed = reader->map + offset + sizeof *head;
   if (!sizes_fit (head))
@@ -84,11 +84,11 @@ sli_trace_payload_read (TraceReader *reader, uint64_t offset,
       sli_trace_damage (reader, offset, "its checksum is wrong");
       return NULL;
     }
-  if (*n_room < head->raw_bytes + 16u)
+  if (*capacity < head->raw_bytes + 16u)
     {
       free (*buffer);
-      *n_room = head->raw_bytes + 16u;
-      *buffer = sli_tool_alloc (*n_room);
+      *capacity = head->raw_bytes + 16u;
+      *buffer = sli_tool_alloc (*capacity);
     }
   if (head->codec == TRACE_CODEC_RAW && head->packed_bytes == head->raw_bytes)
     memcpy (*buffer, packed, head->raw_bytes);
@@ -172,12 +172,12 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
     return false;
   if (ids[0] >= reader->n_strings)
     {
-      uint32_t room = ids[0] + 1;
-      reader->strings
-          = sli_tool_grow (reader->strings, room * sizeof *reader->strings);
-      for (uint32_t i = reader->n_strings; i < room; i++)
+      uint32_t capacity = ids[0] + 1;
+      reader->strings = sli_tool_grow (reader->strings,
+                                       capacity * sizeof *reader->strings);
+      for (uint32_t i = reader->n_strings; i < capacity; i++)
         reader->strings[i] = NULL;
-      reader->n_strings = room;
+      reader->n_strings = capacity;
     }
   free (reader->strings[ids[0]]);
   reader->strings[ids[0]]
@@ -232,11 +232,11 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
       sli_trace_damage (reader, offset, "its head makes no sense");
       return;
     }
-  if (reader->n_blocks == reader->n_blocks_room)
+  if (reader->n_blocks == reader->blocks_capacity)
     {
-      reader->n_blocks_room = reader->n_blocks_room * 2 + 64;
+      reader->blocks_capacity = reader->blocks_capacity * 2 + 64;
       reader->blocks = sli_tool_grow (
-          reader->blocks, reader->n_blocks_room * sizeof *reader->blocks);
+          reader->blocks, reader->blocks_capacity * sizeof *reader->blocks);
     }
   reader->blocks[reader->n_blocks++]
       = (TraceIndexEntry){ .offset = offset,
@@ -257,8 +257,8 @@ typedef bool (*BlockRead) (TraceReader *, const TraceBlockHead *,
 
 void
 sli_trace_block_take (TraceReader *reader, uint64_t offset,
-                      const TraceBlockHead *head,
-                      uint8_t **buffer, size_t *n_room)
+                      const TraceBlockHead *head, uint8_t **buffer,
+                      size_t *capacity)
 {
   static const BlockRead reads[] = {
     [TRACE_BLOCK_NODES] = nodes_read,     [TRACE_BLOCK_MODULES] = module_read,
@@ -274,7 +274,7 @@ sli_trace_block_take (TraceReader *reader, uint64_t offset,
   if (head->type >= sizeof reads / sizeof *reads || reads[head->type] == NULL)
     return;
   const uint8_t *raw
-      = sli_trace_payload_read (reader, offset, head, buffer, n_room);
+      = sli_trace_payload_read (reader, offset, head, buffer, capacity);
   if (raw != NULL && !reads[head->type](reader, head, raw))
     sli_trace_damage (reader, offset, "its contents make no sense");
 }

@@ -210,7 +210,7 @@ typedef struct
 {
   uint64_t n_events;
   uint64_t n_dropped_nested; /* calls made while an event was recorded */
-  uint64_t n_dropped_full;   /* no room for the event */
+  uint64_t n_dropped_full;   /* no space for the event */
   uint64_t n_failed;         /* the allocator returned NULL */
   uint64_t n_backing;        /* libslice's own calls of malloc */
   uint64_t end_ticks;

@@ -47,11 +47,11 @@ unzigzag (uint64_t value)
 /* The block's bytes, unpacked into a buffer that grows; NULL if damaged. */
 uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
                                  const TraceBlockHead *head, uint8_t **buffer,
-                                 size_t *n_room);
+                                 size_t *capacity);
 /* Notes a block of events for later; takes in what any other one says. */
 void sli_trace_block_take (TraceReader *reader, uint64_t offset,
                            const TraceBlockHead *head, uint8_t **buffer,
-                           size_t *n_room);
+                           size_t *capacity);
 
 /* --- trace-stream.c --- */
 

@@ -86,10 +86,10 @@ block_compare (const void *a, const void *b)
 /* The index is not needed, and what it says of the file's head is. */
 static void
 index_check (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
-             uint8_t **buffer, size_t *n_room)
+             uint8_t **buffer, size_t *capacity)
 {
   reader->has_index = true;
-  sli_trace_payload_read (reader, offset, head, buffer, n_room);
+  sli_trace_payload_read (reader, offset, head, buffer, capacity);
   if (head->first_ticks != 0
       && head->first_ticks != sli_trace_head_hash (&reader->head))
     sli_trace_damage (reader, 0, "the file's head is not as it was written");
@@ -114,7 +114,7 @@ static void
 blocks_scan (TraceReader *reader)
 {
   uint8_t *buffer = NULL;
-  size_t n_room = 0;
+  size_t capacity = 0;
   uint64_t offset = sizeof (TraceFileHead), index_offset = 0;
   TraceBlockHead head;
   while (offset < reader->n_map)
@@ -129,9 +129,9 @@ blocks_scan (TraceReader *reader)
           continue;
         }
       if (head.type == TRACE_BLOCK_INDEX)
-        index_check (reader, index_offset = offset, &head, &buffer, &n_room);
+        index_check (reader, index_offset = offset, &head, &buffer, &capacity);
       else
-        sli_trace_block_take (reader, offset, &head, &buffer, &n_room);
+        sli_trace_block_take (reader, offset, &head, &buffer, &capacity);
       offset += sizeof head + head.packed_bytes;
     }
   free (buffer);

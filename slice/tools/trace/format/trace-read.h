@@ -50,7 +50,7 @@ typedef struct
   const uint8_t *map;
   size_t n_map;
   TraceIndexEntry *blocks; /* of events, by thread and sequence */
-  size_t n_blocks, n_blocks_room;
+  size_t n_blocks, blocks_capacity;
   TraceStream *streams;
   TraceStream **heap;
   size_t n_streams, n_heap;

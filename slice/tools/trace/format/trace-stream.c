@@ -19,7 +19,7 @@ struct TraceStream
   size_t first_block, next_block, end_block; /* in reader->blocks */
   bool primed; /* event holds one that was decoded */
   uint8_t *raw;
-  size_t n_raw_room, n_address_room;
+  size_t raw_capacity, address_capacity;
   const uint8_t *at[TRACE_N_COLUMNS], *end[TRACE_N_COLUMNS];
   uint64_t *addresses[2]; /* of allocs, of frees, in the block */
   uint32_t n_addresses[2];
@@ -59,7 +59,7 @@ stream_free (TraceStream *stream)
   free (stream->addresses[0]);
   free (stream->addresses[1]);
   stream->raw = NULL;
-  stream->n_raw_room = stream->n_address_room = 0;
+  stream->raw_capacity = stream->address_capacity = 0;
   stream->addresses[0] = stream->addresses[1] = NULL;
 }
 
@@ -78,7 +78,7 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
   TraceBlockHead head;
   if (!sli_trace_head_read (reader, offset, &head)
       || sli_trace_payload_read (reader, offset, &head, &stream->raw,
-                                 &stream->n_raw_room)
+                                 &stream->raw_capacity)
              == NULL)
     return false;
   /* each event has an operation: so many there are at most */
@@ -99,15 +99,15 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
       total += head.column_bytes[i];
       stream->end[i] = stream->raw + total;
     }
-  bool grow = stream->n_address_room < head.n_items;
+  bool grow = stream->address_capacity < head.n_items;
   if (grow)
-    stream->n_address_room = head.n_items;
+    stream->address_capacity = head.n_items;
   for (int kind = 0; kind < 2; kind++)
     {
       if (grow)
         stream->addresses[kind]
             = sli_tool_grow (stream->addresses[kind],
-                             stream->n_address_room * sizeof (uint64_t));
+                             stream->address_capacity * sizeof (uint64_t));
       stream->n_addresses[kind] = 0;
       stream->last_address[kind] = stream->last_node[kind] = 0;
     }

@@ -30,7 +30,7 @@ typedef struct
 typedef struct
 {
   uint8_t *bytes;
-  size_t n_room;
+  size_t capacity;
 } Buffer;
 
 struct TraceWriter
@@ -41,7 +41,7 @@ struct TraceWriter
   uint64_t head_hash; /* of the file */
   bool failed;
   TraceIndexEntry *index;
-  size_t n_index, n_index_room;
+  size_t n_index, index_capacity;
   Column columns[TRACE_N_COLUMNS];
   Buffer raw, packed; /* of the block that is written */
   /* by address: its last allocation and free in the block, from 1 */
@@ -49,18 +49,18 @@ struct TraceWriter
   ZSTD_CCtx *zstd;
 };
 
-/* Room for n bytes, of a buffer that is kept: what is given back after each
- * block is fresh pages for the next. */
+/* Makes a buffer hold n bytes.  The buffer is kept: if it were freed after
+ * each block, the next one would get new pages. */
 static uint8_t *
-buffer_room (Buffer *buffer, size_t n)
+buffer_reserve (Buffer *buffer, size_t n)
 {
-  if (n > buffer->n_room)
+  if (n > buffer->capacity)
     {
       free (buffer->bytes);
-      buffer->n_room = n + n / 4;
-      buffer->bytes = malloc (buffer->n_room);
+      buffer->capacity = n + n / 4;
+      buffer->bytes = malloc (buffer->capacity);
       if (buffer->bytes == NULL)
-        buffer->n_room = 0;
+        buffer->capacity = 0;
     }
   return buffer->bytes;
 }
@@ -198,17 +198,18 @@ any_extra (const TraceEvent *events, size_t n)
 static void
 index_add (TraceWriter *writer, const TraceBlockHead *head)
 {
-  if (writer->n_index == writer->n_index_room)
+  if (writer->n_index == writer->index_capacity)
     {
-      size_t room = writer->n_index_room * 2 + 64;
-      TraceIndexEntry *grown = realloc (writer->index, room * sizeof *grown);
+      size_t capacity = writer->index_capacity * 2 + 64;
+      TraceIndexEntry *grown
+          = realloc (writer->index, capacity * sizeof *grown);
       if (grown == NULL)
         {
           writer->failed = true;
           return;
         }
       writer->index = grown;
-      writer->n_index_room = room;
+      writer->index_capacity = capacity;
     }
   TraceIndexEntry *entry = &writer->index[writer->n_index++];
   entry->offset = writer->offset;
@@ -225,15 +226,15 @@ static void
 block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
              size_t n_raw)
 {
-  size_t room = ZSTD_compressBound (n_raw);
-  uint8_t *packed = buffer_room (&writer->packed, room);
+  size_t capacity = ZSTD_compressBound (n_raw);
+  uint8_t *packed = buffer_reserve (&writer->packed, capacity);
   if (packed == NULL)
     {
       writer->failed = true;
       return;
     }
-  size_t n
-      = ZSTD_compressCCtx (writer->zstd, packed, room, raw, n_raw, ZSTD_LEVEL);
+  size_t n = ZSTD_compressCCtx (writer->zstd, packed, capacity, raw, n_raw,
+                                ZSTD_LEVEL);
   const void *payload = packed;
   head->codec = TRACE_CODEC_ZSTD;
   if (ZSTD_isError (n) || n >= n_raw)
@@ -302,7 +303,7 @@ columns_join (TraceWriter *writer, TraceBlockHead *head, size_t *total)
       head->column_bytes[i] = (uint32_t)writer->columns[i].n;
       *total += writer->columns[i].n;
     }
-  uint8_t *raw = buffer_room (&writer->raw, *total);
+  uint8_t *raw = buffer_reserve (&writer->raw, *total);
   uint8_t *at = raw;
   if (raw == NULL)
     return NULL;

@@ -70,7 +70,7 @@ sli_process_open (const Packer *packer, Process *process)
 /* An empty file takes the name from the spool, so that a process that becomes
  * another program, and has the same number, takes the next.  Only after the
  * recorder has started, which gives up by that name; never on an old kernel,
- * where the recorder needs it (room_take() in record-room.c). */
+ * where the recorder needs it (sli_spool_reserve() in record-reserve.c). */
 static void
 spool_unname (const Packer *packer, Process *process)
 {

@@ -1,9 +1,9 @@
 /* pack.c - the packer: from the spools of running processes to trace files
  *
- * Tools.  Runs in the launcher, beside the recorded program: it takes the
+ * Tools.  Runs in the launcher, beside the recorded program.  It takes the
  * chunks that are full, writes each as a block, and gives them back.  When a
- * process has ended, however it ended, what its threads still held is packed
- * too; nothing depends on the program's own last words.
+ * process has ended, in whatever way, it also packs the chunks of the
+ * process's threads, so nothing depends on the program's exit handlers.
  *
  * Design: chapter 13.
  *
@@ -53,7 +53,8 @@ is_known (const Packer *packer, const char *name)
   return false;
 }
 
-/* Begins with the process's number; one that ends in .new was not begun. */
+/* Returns true for the name of a spool, which starts with the process's
+ * number; a spool whose name ends in .new was not initialised. */
 static bool
 is_spool (const char *name)
 {
@@ -118,11 +119,11 @@ sli_pack_running (Packer *packer)
   return false;
 }
 
-/* A process that has no room for its spool leaves its file as it began
- * (file_create_as() in record-spool.c).  One that is empty is of a process
- * that ended right then, as under AddressSanitizer. */
+/* Counts a process that had no space for its spool.  It leaves its file as it
+ * was created (file_create_as() in record-spool.c).  An empty file is of a
+ * process that ended at that moment, as under AddressSanitizer. */
 static void
-unbegun_count (Packer *packer, int place, const char *name)
+uninitialised_count (Packer *packer, int place, const char *name)
 {
   struct stat status;
   bool is_empty = fstatat (place, name, &status, 0) == 0 && status.st_size == 0;
@@ -133,21 +134,21 @@ unbegun_count (Packer *packer, int place, const char *name)
   if (atoi (name) != packer->first_pid || packer->failed)
     return;
   fprintf (stderr,
-           "slice-trace: %s: no room for the spool (SLICE_TRACE_SPOOL_DIR "
+           "slice-trace: %s: no space for the spool (SLICE_TRACE_SPOOL_DIR "
            "names another place)\n",
            packer->spools);
   packer->failed = true;
 }
 
 static void
-spools_without_room (Packer *packer)
+spools_without_space (Packer *packer)
 {
   DIR *directory = opendir (packer->spools);
   if (directory == NULL)
     return;
   for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
     if (strstr (entry->d_name, ".new") != NULL)
-      unbegun_count (packer, dirfd (directory), entry->d_name);
+      uninitialised_count (packer, dirfd (directory), entry->d_name);
   closedir (directory);
 }
 
@@ -155,7 +156,7 @@ bool
 sli_pack_finish (Packer *packer)
 {
   processes_find (packer);
-  spools_without_room (packer);
+  spools_without_space (packer);
   for (size_t i = 0; i < packer->n_processes; i++)
     sli_process_end (packer, &packer->processes[i],
                  sli_process_alive (packer, &packer->processes[i]));

@@ -20,11 +20,11 @@ Packer *sli_pack_new (const char *spool_directory, const char *output,
                       pid_t first_pid);
 /* The program and its arguments, noted in each trace; NULL ends them. */
 void sli_pack_command (Packer *packer, char *const *arguments);
-/* Takes what is there; returns the chunks packed. */
+/* Packs the full chunks; returns their number. */
 unsigned sli_pack_step (Packer *packer);
 /* The first process has ended with this status (as wait() gives it). */
 void sli_pack_ended (Packer *packer, int status);
-/* What the program takes without the recorder, noted in its trace. */
+/* The program's time without the recorder, noted in its trace. */
 void sli_pack_plain (Packer *packer, uint64_t nsec);
 /* Whether a recorded process still runs. */
 bool sli_pack_running (Packer *packer);
@@ -37,7 +37,7 @@ typedef struct
   uint64_t n_unwind_checked, n_unwind_differs;
   uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
-  unsigned n_unrecorded; /* processes that had no room for a spool */
+  unsigned n_unrecorded; /* processes that had no space for a spool */
   bool cut, running;
 } PackTotals;
 void sli_pack_totals (const Packer *packer, PackTotals *totals);

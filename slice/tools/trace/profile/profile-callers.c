@@ -25,7 +25,7 @@ caller_compare (const void *a, const void *b)
 typedef struct
 {
   Caller *callers;
-  uint32_t n, n_room;
+  uint32_t n, capacity;
   Table by_name; /* a caller's index plus 1 */
 } CallerList;
 
@@ -37,11 +37,11 @@ caller_add (CallerList *list, const char *function, uint64_t allocs,
                                          list->callers, sizeof (Caller));
   if (*number == 0)
     {
-      if (list->n + 1 >= list->n_room)
+      if (list->n + 1 >= list->capacity)
         {
-          list->n_room = list->n_room * 2 + 16;
-          list->callers
-              = sli_tool_grow (list->callers, list->n_room * sizeof (Caller));
+          list->capacity = list->capacity * 2 + 16;
+          list->callers = sli_tool_grow (list->callers,
+                                         list->capacity * sizeof (Caller));
         }
       list->callers[list->n] = (Caller){ .function = function };
       *number = ++list->n;

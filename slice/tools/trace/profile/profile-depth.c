@@ -30,7 +30,7 @@ level_finish (Level *level, const Sites *sites, uint32_t n_nodes)
     number[i] = SITE_NONE;
   level->sites = NULL;
   level->n = 0;
-  uint32_t room = 0;
+  uint32_t capacity = 0;
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       uint32_t site = level->map[node];
@@ -38,11 +38,11 @@ level_finish (Level *level, const Sites *sites, uint32_t n_nodes)
         continue;
       if (number[site] == SITE_NONE)
         {
-          if (level->n == room)
+          if (level->n == capacity)
             {
-              room = room * 2 + 64;
+              capacity = capacity * 2 + 64;
               level->sites
-                  = sli_tool_grow (level->sites, room * sizeof (uint32_t));
+                  = sli_tool_grow (level->sites, capacity * sizeof (uint32_t));
             }
           level->sites[level->n] = site;
           number[site] = level->n++;

@@ -25,7 +25,7 @@
 typedef struct
 {
   void *pcs[RECORD_DEPTH_MAX + 3 * MORE_FRAMES];
-  uint32_t n, room;
+  uint32_t n, capacity;
 } Walk;
 
 static _Unwind_Reason_Code (*walk) (_Unwind_Trace_Fn, void *);
@@ -35,7 +35,7 @@ frame_note (struct _Unwind_Context *context, void *user)
 {
   Walk *self = user;
   self->pcs[self->n++] = (void *)_Unwind_GetIP (context);
-  return self->n < self->room ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return self->n < self->capacity ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static void
@@ -55,7 +55,7 @@ difference_note (uint32_t place, uint64_t ours, uint64_t theirs)
 void
 sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
 {
-  Walk again = { .room = limit + MORE_FRAMES };
+  Walk again = { .capacity = limit + MORE_FRAMES };
   if (walk == NULL)
     {
       void *library = dlopen ("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -78,7 +78,7 @@ sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
         difference_note (i, pcs[i], (uint64_t)theirs[i]);
         return;
       }
-  if (more > OUTER_FRAMES_MAX && n + own < limit && again.n < again.room)
+  if (more > OUTER_FRAMES_MAX && n + own < limit && again.n < again.capacity)
     difference_note (common, n > common ? pcs[common] : 0,
                      n > common ? 0 : (uint64_t)theirs[common]);
 }

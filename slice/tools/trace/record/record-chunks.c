@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many unpacked chunks (1.5 MiB each) make a thread wait for the packer,
- * and for how long before it takes more memory rather than stop. */
+/* A thread waits for the packer if there are this many unpacked chunks of 1.5
+ * MiB each, but only for this long; then it takes more memory. */
 #define WAIT_CHUNKS 192
 #define WAIT_MSEC_MAX 2000
 
@@ -51,22 +51,21 @@ chunk_free_claim (uint32_t n, bool *any_full)
   return UINT32_MAX;
 }
 
-/* One more chunk is known from now on; its beginning has its room. */
+/* Adds a chunk, and reserves the pages of its beginning. */
 static bool
 chunk_add (uint32_t n)
 {
   if (n >= sli_spool.n_chunks_max
-      || !sli_room_take (SPOOL_CHUNKS_OFFSET + n * SPOOL_CHUNK_BYTES,
-                         ROOM_STEP))
+      || !sli_spool_reserve (SPOOL_CHUNKS_OFFSET + n * SPOOL_CHUNK_BYTES,
+                             RESERVE_STEP))
     return false;
   /* or another thread has added it */
   atomic_compare_exchange_strong (&sli_record.head->n_chunks, &n, n + 1);
   return true;
 }
 
-/* A free chunk, or one that was never used; UINT32_MAX if there is none.
- * Where there is no room for another, the packer gives one back if it has one
- * to pack. */
+/* Finds a free chunk, or one that was never used; UINT32_MAX if there is none.
+ * If the spool can't grow, waits until the packer returns one. */
 static uint32_t
 chunk_claim (void)
 {
@@ -103,26 +102,26 @@ chunk_release (RecordThread *self)
   self->chunk = NULL;
 }
 
-/* Room for more of the thread's events in its chunk. */
+/* Reserves space for more of the thread's events in its chunk. */
 static bool
 chunk_grow (RecordThread *self)
 {
   uint64_t begin = 0;
-  if (self->n_room > 0)
-    begin = sizeof (RawChunkHead) + (self->n_room + 2) * sizeof (RawEvent);
-  begin = (begin + ROOM_STEP - 1) & ~(ROOM_STEP - 1);
-  uint64_t end = begin + ROOM_STEP;
+  if (self->capacity > 0)
+    begin = sizeof (RawChunkHead) + (self->capacity + 2) * sizeof (RawEvent);
+  begin = (begin + RESERVE_STEP - 1) & ~(RESERVE_STEP - 1);
+  uint64_t end = begin + RESERVE_STEP;
   if (end > SPOOL_CHUNK_BYTES)
     end = SPOOL_CHUNK_BYTES;
-  if (self->n_room >= TRACE_BLOCK_EVENTS - 2
-      || !sli_room_take (SPOOL_CHUNKS_OFFSET
-                         + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
-                     end - begin))
+  if (self->capacity >= TRACE_BLOCK_EVENTS - 2
+      || !sli_spool_reserve (
+          SPOOL_CHUNKS_OFFSET + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
+          end - begin))
     return false;
   uint64_t n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
   if (n > TRACE_BLOCK_EVENTS)
     n = TRACE_BLOCK_EVENTS;
-  self->n_room = (uint32_t)n - 2; /* an event may take two places */
+  self->capacity = (uint32_t) n - 2; /* an event may take two slots */
   return true;
 }
 
@@ -131,7 +130,7 @@ chunk_take (RecordThread *self, uint64_t now)
 {
   chunk_release (self);
   uint32_t index = chunk_claim ();
-  self->n_room = 0;
+  self->capacity = 0;
   if (index == UINT32_MAX)
     {
       atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
@@ -150,26 +149,26 @@ chunk_take (RecordThread *self, uint64_t now)
   chunk->head.sequence = atomic_fetch_add (&sli_record.head->sequence, 1);
   atomic_store (&chunk->head.n_events, 0);
   self->chunk = chunk;
-  chunk_grow (self); /* it has this room: see chunk_add() */
+  chunk_grow (self); /* this part is reserved: see chunk_add() */
   if (sli_spool.has_key && !self->late)
     pthread_setspecific (sli_spool.key, self);
   return true;
 }
 
-/* The place for the thread's next event.  Long pauses, and the moment when a
- * second thread starts, begin a new chunk or a new time base. */
+/* The slot of the thread's next event.  After a long pause, or when a second
+ * thread starts, starts a new chunk or a new time base. */
 RawEvent *
 sli_spool_next_event (RecordThread *self, uint64_t now)
 {
   RawChunk *chunk = self->chunk;
-  if (UNLIKELY (chunk == NULL || self->n_events >= self->n_room
+  if (UNLIKELY (chunk == NULL || self->n_events >= self->capacity
                 || chunk->head.many_threads
-                       == (uint32_t)__libc_single_threaded))
+                       == (uint32_t) __libc_single_threaded))
     {
-      bool more = chunk != NULL && self->n_events >= self->n_room
-                  && chunk->head.many_threads
-                         != (uint32_t)__libc_single_threaded
-                  && chunk_grow (self);
+      bool more
+          = chunk != NULL && self->n_events >= self->capacity
+            && chunk->head.many_threads != (uint32_t) __libc_single_threaded
+            && chunk_grow (self);
       if (!more && !chunk_take (self, now))
         return NULL;
       chunk = self->chunk;
@@ -187,9 +186,9 @@ sli_spool_next_event (RecordThread *self, uint64_t now)
   return event;
 }
 
-/* The last round of the thread's destructors gives its chunk back; what
- * comes after that, from the C library itself, takes a new one, which the
- * packer collects at the end. */
+/* Gives the thread's chunk back in the last round of its destructors.  Later
+ * events, of the C library itself, get a new one, which the packer collects at
+ * the end. */
 void
 sli_chunk_thread_ends (void *value)
 {

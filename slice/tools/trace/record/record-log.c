@@ -19,7 +19,7 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
   size_t n = (sizeof (LogRecord) + n_a + n_b + n_c + 7) & ~(size_t)7;
   uint64_t at = atomic_load (&sli_record.head->log_bytes);
   do
-    if (!sli_room_of_log (at + n))
+    if (!sli_spool_log_reserve (at + n))
       return;
   while (!atomic_compare_exchange_weak (&sli_record.head->log_bytes, &at,
                                         at + n));

@@ -188,7 +188,7 @@ map_open (void)
   sli_spool.hint = 0;
   atomic_store (&sli_spool.log_bytes, 0);
   atomic_store (&sli_spool.nodes_bytes, 0);
-  if (!sli_spool_nodes_room (TRACE_N_FIXED_NODES))
+  if (!sli_spool_nodes_reserve (TRACE_N_FIXED_NODES))
     {
       map_give_up ();
       return false;

@@ -1,7 +1,7 @@
 /* record-spool.h - what the parts of the recorder's spool share
  *
  * Tools, in the preloaded object.  record-spool.c has the file and its
- * mapping, record-room.c the pages that may be written, record-chunks.c the
+ * mapping, record-reserve.c the pages that may be written, record-chunks.c the
  * chunks of the threads, record-log.c the log of modules and strings.
  *
  * Locks: none; a chunk has one owner, everything shared grows by atomics.
@@ -15,8 +15,8 @@
 #include "record.h"
 #include <pthread.h>
 
-/* Pages are taken in such steps. */
-#define ROOM_STEP UINT64_C (65536)
+/* Pages are reserved in steps of this size. */
+#define RESERVE_STEP UINT64_C (65536)
 
 typedef struct
 {
@@ -35,12 +35,12 @@ typedef struct
 
 extern Spool sli_spool __attribute__ ((visibility ("hidden")));
 
-/* --- record-room.c --- */
+/* --- record-reserve.c --- */
 
-/* Whether so many bytes of the file can be written from now on. */
-bool sli_room_take (uint64_t offset, uint64_t n_bytes);
-/* Whether the log can grow to that size. */
-bool sli_room_of_log (uint64_t n_bytes);
+/* Reserves bytes of the file; true if they can be written from now on. */
+bool sli_spool_reserve (uint64_t offset, uint64_t n_bytes);
+/* Reserves the log up to that size; true if it can be written. */
+bool sli_spool_log_reserve (uint64_t n_bytes);
 
 /* --- record-chunks.c --- */
 

@@ -41,7 +41,7 @@ node_add (uint32_t parent, uint64_t pc, uint32_t first)
 {
   uint32_t node = atomic_load (&sli_record.head->n_nodes);
   do
-    if (!sli_spool_nodes_room (node + 1))
+    if (!sli_spool_nodes_reserve (node + 1))
       return parent;
   while (!atomic_compare_exchange_weak (&sli_record.head->n_nodes, &node,
                                         node + 1));

@@ -55,14 +55,14 @@ extern Unwinder sli_unwinder __attribute__ ((visibility ("hidden")));
 /* Walks the stack from the caller outwards; returns the frames, 0 if it can't
  * be walked.  Inline: each frame of the recorder's own takes time to walk. */
 static inline __attribute__ ((always_inline)) uint32_t
-unwind (RecordThread *self, uint64_t *pcs, uint32_t room)
+unwind (RecordThread *self, uint64_t *pcs, uint32_t capacity)
 {
   if (UNLIKELY (!sli_unwinder.is_tried))
     sli_unwind_open ();
   if (sli_unwinder.backtrace == NULL)
     return 0;
   self->setup = !self->walked; /* the first walk of a thread allocates */
-  int got = sli_unwinder.backtrace ((void **)pcs, (int)room);
+  int got = sli_unwinder.backtrace ((void **) pcs, (int) capacity);
   self->setup = false;
   self->walked = true;
   return got > 0 ? (uint32_t)got : 0;

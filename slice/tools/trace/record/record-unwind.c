@@ -18,7 +18,7 @@ Unwinder sli_unwinder;
 typedef struct
 {
   void **frames;
-  int n, room; /* n is -1 for the frame of libgcc_backtrace() itself */
+  int n, capacity; /* n is -1 for the frame of libgcc_backtrace() itself */
 } LibgccWalk;
 
 static _Unwind_Reason_Code
@@ -28,14 +28,14 @@ libgcc_frame (struct _Unwind_Context *context, void *user)
   if (walk->n >= 0)
     walk->frames[walk->n] = (void *)_Unwind_GetIP (context);
   walk->n++;
-  return walk->n < walk->room ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return walk->n < walk->capacity ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* As unw_backtrace(). */
 static __attribute__ ((noinline)) int
-libgcc_backtrace (void **frames, int room)
+libgcc_backtrace (void **frames, int capacity)
 {
-  LibgccWalk walk = { frames, -1, room };
+  LibgccWalk walk = { frames, -1, capacity };
   _Unwind_Backtrace (libgcc_frame, &walk);
   /* the outermost is the end, not a place that called */
   while (walk.n > 0 && frames[walk.n - 1] == NULL)

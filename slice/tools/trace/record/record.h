@@ -1,10 +1,10 @@
 /* record.h - the recorder's parts
  *
- * Tools.  The recorder is a preloaded object: record.c has the entry points
- * of C, record-cxx.c those of C++, record-hooks.c those of our own library;
- * record-event.c what happens in each of them, record-start.c what happens
- * before the first; record-spool.h has the shared file, record-stack.h the
- * stacks.  Nothing here may allocate: what it needs comes from mmap.
+ * Tools.  The recorder is a preloaded object: record.c has the entry points of
+ * C, record-cxx.c those of C++, record-hooks.c those of our own library.
+ * record-event.c records an event, record-start.c starts the recorder;
+ * record-spool.h has the shared file, record-stack.h the stacks.  No code here
+ * may allocate: all memory comes from mmap.
  *
  * Design: chapter 13.
  *
@@ -46,9 +46,9 @@ typedef struct
   uint32_t epoch;  /* of the spool the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
   uint32_t n_events;
-  uint32_t n_room; /* events that the chunk has room for, by now */
+  uint32_t capacity; /* events that the chunk can hold now */
   uint32_t chunk_index;
-  uint32_t thread; /* 0: not numbered yet */
+  uint32_t thread; /* 0: it has no number */
   uint32_t exit_rounds;
   uint32_t line; /* string id of a source line for the next allocation */
   /* the stack of the last full walk, outermost frame first */
@@ -79,7 +79,7 @@ typedef struct
 
 extern RecordState sli_record __attribute__ ((visibility ("hidden")));
 
-/* record-spool.c, -room.c, -chunks.c, -log.c */
+/* record-spool.c, -reserve.c, -chunks.c, -log.c */
 bool sli_spool_open (const char *directory);
 void sli_spool_close (void);
 bool sli_spool_reopen_in_child (void);
@@ -88,7 +88,7 @@ uint32_t sli_spool_string (const char *text);
 void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
                     size_t n_b, const void *c, size_t n_c);
 RawNode *sli_spool_nodes (void);
-bool sli_spool_nodes_room (uint32_t n);
+bool sli_spool_nodes_reserve (uint32_t n);
 void sli_spool_command (void);
 
 /* record-stack.c, -modules.c, -unwind.c */
@@ -96,14 +96,14 @@ void sli_spool_command (void);
 void sli_stack_init (void);
 void sli_stack_reset (void);
 uint32_t sli_stack_node (RecordThread *self, uint32_t depth);
-/* The tree that the thread's nodes are in is gone. */
+/* Forgets the thread's nodes, whose tree no longer exists. */
 void sli_stack_forget (RecordThread *self);
 void sli_stack_library (const void *inside);
 void sli_modules_scan (void);
 void sli_unwind_open (void);
 void sli_unwind_single (void);
-/* Frames of the recorder and of operator new, dropped from the inner end:
- * how many there are among the first ones. */
+/* Counts the recorder's and operator new's frames among the first ones; they
+ * are dropped from the inner end. */
 #define OWN_FRAMES_MAX 8
 uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
 
@@ -133,7 +133,7 @@ record_compiler_barrier (void)
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
 }
 
-/* What sli_record_enter() began is over. */
+/* Ends what sli_record_enter() has started. */
 static inline void
 record_leave (RecordThread *self)
 {

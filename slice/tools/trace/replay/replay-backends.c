@@ -157,11 +157,11 @@ stack_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
                                          size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
-  if (arena->n_stack == arena->n_stack_room)
+  if (arena->n_stack == arena->stack_capacity)
     {
-      arena->n_stack_room = arena->n_stack_room * 2 + 64;
-      arena->stack = sli_tool_grow (arena->stack,
-                                    arena->n_stack_room * sizeof (StackEntry));
+      arena->stack_capacity = arena->stack_capacity * 2 + 64;
+      arena->stack = sli_tool_grow (arena->stack, arena->stack_capacity
+                                                      * sizeof (StackEntry));
     }
   slot->place = arena->n_stack;
   arena->stack[arena->n_stack++] = (StackEntry){ block, false };
@@ -190,7 +190,7 @@ stack_destroy (ReplayArena *arena)
   slice_stack_destroy (arena->arena);
   free (arena->stack);
   arena->stack = NULL;
-  arena->n_stack = arena->n_stack_room = 0;
+  arena->n_stack = arena->stack_capacity = 0;
 }
 
 /* --- pool ---------------------------------------------------------------- */

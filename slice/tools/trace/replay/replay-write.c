@@ -28,12 +28,12 @@ typedef struct
 {
   const Profile *profile;
   ReplayOp *ops;
-  size_t n_ops, n_room;
+  size_t n_ops, capacity;
   uint32_t *slot_op; /* by slot: the allocation's place in ops */
   uint32_t *free_slots;
-  uint32_t n_slots, n_free, n_slots_room;
+  uint32_t n_slots, n_free, slots_capacity;
   uint32_t *group_frees; /* by group */
-  uint32_t n_groups, n_groups_room;
+  uint32_t n_groups, groups_capacity;
   Burst *burst; /* by site */
   uint32_t *slot_group; /* by slot: what its allocation would be in */
   Table parts; /* the group of a site, lane and nested activation */
@@ -43,11 +43,11 @@ typedef struct
 static ReplayOp *
 op_add (OpWriter *writer)
 {
-  if (writer->n_ops == writer->n_room)
+  if (writer->n_ops == writer->capacity)
     {
-      writer->n_room = writer->n_room * 2 + 65536;
+      writer->capacity = writer->capacity * 2 + 65536;
       writer->ops
-          = sli_tool_grow (writer->ops, writer->n_room * sizeof (ReplayOp));
+          = sli_tool_grow (writer->ops, writer->capacity * sizeof (ReplayOp));
     }
   return &writer->ops[writer->n_ops++];
 }
@@ -57,15 +57,15 @@ slot_take (OpWriter *writer)
 {
   if (writer->n_free > 0)
     return writer->free_slots[--writer->n_free];
-  if (writer->n_slots == writer->n_slots_room)
+  if (writer->n_slots == writer->slots_capacity)
     {
-      writer->n_slots_room = writer->n_slots_room * 2 + 1024;
+      writer->slots_capacity = writer->slots_capacity * 2 + 1024;
       writer->slot_op = sli_tool_grow (
-          writer->slot_op, writer->n_slots_room * sizeof (uint32_t));
+          writer->slot_op, writer->slots_capacity * sizeof (uint32_t));
       writer->free_slots = sli_tool_grow (
-          writer->free_slots, writer->n_slots_room * sizeof (uint32_t));
+          writer->free_slots, writer->slots_capacity * sizeof (uint32_t));
       writer->slot_group = sli_tool_grow (
-          writer->slot_group, writer->n_slots_room * sizeof (uint32_t));
+          writer->slot_group, writer->slots_capacity * sizeof (uint32_t));
     }
   return writer->n_slots++;
 }
@@ -74,11 +74,11 @@ static uint32_t
 group_new (OpWriter *writer)
 {
   uint32_t group = ++writer->n_groups;
-  if (group >= writer->n_groups_room)
+  if (group >= writer->groups_capacity)
     {
-      writer->n_groups_room = group * 2 + 64;
+      writer->groups_capacity = group * 2 + 64;
       writer->group_frees = sli_tool_grow (
-          writer->group_frees, writer->n_groups_room * sizeof (uint32_t));
+          writer->group_frees, writer->groups_capacity * sizeof (uint32_t));
     }
   writer->group_frees[group] = 0;
   return group;

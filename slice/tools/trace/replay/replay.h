@@ -120,7 +120,7 @@ typedef struct
   uint8_t backend;
   uint32_t pool_bytes;
   struct StackEntry *stack;
-  uint32_t n_stack, n_stack_room;
+  uint32_t n_stack, stack_capacity;
 } ReplayArena;
 
 typedef struct

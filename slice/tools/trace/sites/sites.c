@@ -102,12 +102,12 @@ call_of (Sites *sites, uint32_t thread)
 {
   if (thread >= sites->n_calls)
     {
-      uint32_t room = thread + 64;
+      uint32_t capacity = thread + 64;
       sites->calls
-          = sli_tool_grow (sites->calls, room * sizeof *sites->calls);
+          = sli_tool_grow (sites->calls, capacity * sizeof *sites->calls);
       memset (&sites->calls[sites->n_calls], 0,
-              (room - sites->n_calls) * sizeof *sites->calls);
-      sites->n_calls = room;
+              (capacity - sites->n_calls) * sizeof *sites->calls);
+      sites->n_calls = capacity;
     }
   return &sites->calls[thread];
 }
@@ -222,7 +222,7 @@ typedef struct
 typedef struct
 {
   Leaf *leaves;
-  uint32_t n, n_room;
+  uint32_t n, capacity;
   Table by_pc; /* a leaf's index plus 1 */
 } LeafTable;
 
@@ -232,11 +232,11 @@ leaf_find (LeafTable *table, uint64_t pc)
   uint32_t *number = sli_table_add (&table->by_pc, pc);
   if (*number != 0)
     return &table->leaves[*number - 1];
-  if (table->n == table->n_room)
+  if (table->n == table->capacity)
     {
-      table->n_room = table->n_room * 2 + 256;
+      table->capacity = table->capacity * 2 + 256;
       table->leaves
-          = sli_tool_grow (table->leaves, table->n_room * sizeof (Leaf));
+          = sli_tool_grow (table->leaves, table->capacity * sizeof (Leaf));
     }
   table->leaves[table->n] = (Leaf){ .pc = pc };
   *number = ++table->n;
@@ -460,11 +460,11 @@ site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
   uint32_t *number = site_slot (sites, parent, pc, function);
   if (*number != 0)
     return *number - 1;
-  if (sites->n_sites == sites->n_room)
+  if (sites->n_sites == sites->capacity)
     {
-      sites->n_room = sites->n_room * 2 + 256;
+      sites->capacity = sites->capacity * 2 + 256;
       sites->sites
-          = sli_tool_grow (sites->sites, sites->n_room * sizeof (Site));
+          = sli_tool_grow (sites->sites, sites->capacity * sizeof (Site));
     }
   uint32_t depth = parent == SITE_NONE ? 1 : sites->sites[parent].depth + 1;
   sites->sites[sites->n_sites]

@@ -61,7 +61,7 @@ typedef struct
   LibraryCall *calls; /* by thread */
   uint32_t n_calls;
   Site *sites;
-  uint32_t n_sites, n_room;
+  uint32_t n_sites, capacity;
   Table table; /* by hash of parent, pc and function: site + 1 */
   char **patterns; /* extended regular expressions of the user's */
   size_t n_patterns;

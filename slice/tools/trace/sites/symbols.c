@@ -53,7 +53,7 @@ struct Symbols
   FunctionTable *tables;
   size_t n_tables;
   Symbol **known; /* pointers: symbols stay where they are */
-  uint32_t n_known, n_room;
+  uint32_t n_known, capacity;
   Table by_pc; /* a known symbol's index plus 1 */
   char *(*demangle) (const char *, char *, size_t *, int *);
   bool *own; /* by module: the program's, or named so by the user */
@@ -558,11 +558,11 @@ sli_symbols_find (Symbols *symbols, uint64_t pc)
   uint32_t *number = sli_table_add (&symbols->by_pc, pc);
   if (*number != 0)
     return symbols->known[*number - 1];
-  if (symbols->n_known == symbols->n_room)
+  if (symbols->n_known == symbols->capacity)
     {
-      symbols->n_room = symbols->n_room * 2 + 256;
+      symbols->capacity = symbols->capacity * 2 + 256;
       symbols->known = sli_tool_grow (symbols->known,
-                                      symbols->n_room * sizeof (Symbol *));
+                                      symbols->capacity * sizeof (Symbol *));
     }
   Symbol *symbol = sli_tool_zero (sizeof *symbol);
   symbols->known[symbols->n_known] = symbol;

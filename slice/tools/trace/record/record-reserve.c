@@ -1,8 +1,8 @@
-/* record-room.c - the spool's pages that may be written
+/* record-reserve.c - reserves the spool's pages before they are written
  *
  * Tools, in the preloaded object (record-spool.h).  The file is sparse, and a
- * write where the file system has no room for it kills the program.  So a part
- * is taken before it is used, in steps.
+ * write kills the program if the file system is full.  So a part is reserved
+ * before it is used, in steps.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -22,10 +22,11 @@ typedef struct
   uint64_t step_bytes;
 } SpoolPart;
 
-/* Whether a part of the file can be written from now on.  Where the kernel is
- * too old to say so by the mapping, the file is opened for it again. */
+/* Reserves a part of the file; true if it can be written from now on.  On a
+ * kernel that is too old to tell by the mapping, opens the file again for
+ * that. */
 bool
-sli_room_take (uint64_t offset, uint64_t n_bytes)
+sli_spool_reserve (uint64_t offset, uint64_t n_bytes)
 {
   uint64_t begin = offset & ~UINT64_C (4095);
   n_bytes = (offset + n_bytes - begin + 4095) & ~UINT64_C (4095);
@@ -34,10 +35,10 @@ sli_room_take (uint64_t offset, uint64_t n_bytes)
       = madvise (sli_spool.map + begin, n_bytes, MADV_POPULATE_WRITE) == 0;
   if (!good && errno == EINVAL)
     {
-      long fd = syscall (SYS_openat, AT_FDCWD, sli_spool.path,
-                         O_RDWR | O_CLOEXEC);
+      long fd
+          = syscall (SYS_openat, AT_FDCWD, sli_spool.path, O_RDWR | O_CLOEXEC);
       good = fd >= 0
-             && (fallocate ((int)fd, 0, (off_t)begin, (off_t)n_bytes) == 0
+             && (fallocate ((int) fd, 0, (off_t) begin, (off_t) n_bytes) == 0
                  || errno == EOPNOTSUPP || errno == ENOSYS);
       if (fd >= 0)
         syscall (SYS_close, fd);
@@ -46,9 +47,9 @@ sli_room_take (uint64_t offset, uint64_t n_bytes)
   return good;
 }
 
-/* Makes n_bytes of a part writable, and counts those that are.  False: there
- * is no room.  Threads that come here at once may take a step twice; it counts
- * once. */
+/* Makes n_bytes of a part writable, and counts the bytes that are.  False: the
+ * file system is full.  Threads that call this at once may reserve a step
+ * twice; it counts once. */
 static bool
 part_take (_Atomic uint64_t *taken_bytes, uint64_t n_bytes, SpoolPart part)
 {
@@ -57,7 +58,7 @@ part_take (_Atomic uint64_t *taken_bytes, uint64_t n_bytes, SpoolPart part)
     {
       uint64_t more = taken + part.step_bytes;
       if (more > part.bytes_max
-          || !sli_room_take (part.offset + taken, part.step_bytes))
+          || !sli_spool_reserve (part.offset + taken, part.step_bytes))
         return false;
       if (atomic_compare_exchange_strong (taken_bytes, &taken, more))
         taken = more;
@@ -65,19 +66,19 @@ part_take (_Atomic uint64_t *taken_bytes, uint64_t n_bytes, SpoolPart part)
   return true;
 }
 
-/* Nodes up to this number; false: there is no room for them. */
+/* Reserves nodes up to this number; false: the file system is full. */
 bool
-sli_spool_nodes_room (uint32_t n)
+sli_spool_nodes_reserve (uint32_t n)
 {
-  const SpoolPart nodes = { SPOOL_NODES_OFFSET,
-                            SPOOL_NODES_MAX * sizeof (RawNode),
-                            4 * ROOM_STEP };
+  const SpoolPart nodes
+      = { SPOOL_NODES_OFFSET, SPOOL_NODES_MAX * sizeof (RawNode),
+          4 * RESERVE_STEP };
   return part_take (&sli_spool.nodes_bytes, n * sizeof (RawNode), nodes);
 }
 
 bool
-sli_room_of_log (uint64_t n_bytes)
+sli_spool_log_reserve (uint64_t n_bytes)
 {
-  const SpoolPart log = { SPOOL_LOG_OFFSET, SPOOL_LOG_BYTES, ROOM_STEP };
+  const SpoolPart log = { SPOOL_LOG_OFFSET, SPOOL_LOG_BYTES, RESERVE_STEP };
   return part_take (&sli_spool.log_bytes, n_bytes, log);
 }
