@@ -7,6 +7,7 @@ arena_tests = \
 	%D%/test-context \
 	%D%/test-linear \
 	%D%/test-linear-steps \
+	%D%/test-failed-calls \
 	%D%/test-locked \
 	%D%/test-pool \
 	%D%/test-sources \
@@ -43,6 +44,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/annotate.c
 %C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
 %C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
+%C%_test_failed_calls_SOURCES = %D%/test-failed-calls.c $(arena_test_sources)
+%C%_test_failed_calls_LDADD = $(slice_test_libs)
 %C%_test_locked_SOURCES = %D%/test-locked.c $(arena_test_sources)
 %C%_test_locked_LDADD = $(slice_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)

@@ -53,8 +53,8 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
 
 /* --- blocks -------------------------------------------------------------- */
 
-static bool
-tracks_reserve (SlicePool *pool)
+bool
+sli_pool_tracks_reserve (SlicePool *pool)
 {
   if (pool->n_tracks < pool->tracks_capacity)
     return true;
@@ -84,7 +84,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
       = { .start = start, .n_chunks = (uint32_t) (space / pool->chunk_bytes) };
   if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
-  if (!tracks_reserve (pool))
+  if (!sli_pool_tracks_reserve (pool))
     return false;
   /* The hooks are called for each end exactly once, which needs the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))

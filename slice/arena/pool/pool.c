@@ -209,6 +209,13 @@ sli_pool_push_block (SlicePool *pool)
   size_t extra = alignment > 16 ? alignment : 0;
   size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
   size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
+  /* The track comes first: where the limit is near, the block may not take
+   * what the track needs. */
+  if (pool->has_tracks && !sli_pool_tracks_reserve (pool))
+    {
+      errno = ENOMEM;
+      return false;
+    }
   if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
     return false;
   Block block = chain->table[chain->n_used - 1];
@@ -391,19 +398,29 @@ slice_pool_reset (SlicePool *shown, SliceKeep keep)
   sli_pool_release (shown);
 }
 
+/* In blocks and tables. */
+static size_t
+pool_held (const SlicePool *pool)
+{
+  return pool->chain.held_bytes + pool->chain.beside_bytes;
+}
+
+/* The bitmaps that show which blocks are empty may take more than is
+ * returned. */
 static size_t
 pool_trim (SlicePool *pool)
 {
-  size_t before = pool->chain.held_bytes;
+  size_t before = pool_held (pool);
   pool->keeps_blocks = false;
   if (pool_n_live (pool) > 0)
     {
       sli_pool_plain_trim (pool);
       pool_return_spare (pool, 0);
-      return before - pool->chain.held_bytes;
     }
-  pool_reset (pool, SLICE_KEEP_NONE);
-  return before - pool->chain.held_bytes;
+  else
+    pool_reset (pool, SLICE_KEEP_NONE);
+  size_t after = pool_held (pool);
+  return before > after ? before - after : 0;
 }
 
 size_t

@@ -206,6 +206,27 @@ table_reserve (BlockChain *chain)
   return true;
 }
 
+/* A call that fails leaves the table as large as it was, if there is memory for
+ * that. */
+COLD static void
+table_shrink (BlockChain *chain, uint32_t capacity)
+{
+  if (capacity == chain->capacity)
+    return;
+  assert_here (chain->n_blocks <= capacity);
+  size_t bytes = capacity * sizeof (Block);
+  size_t old_bytes = chain->capacity * sizeof (Block);
+  Block *table = capacity > 0 ? slice_try_alloc (bytes) : NULL;
+  if (capacity > 0 && table == NULL)
+    return;
+  if (capacity > 0)
+    memcpy (table, chain->table, chain->n_blocks * sizeof (Block));
+  chain->beside_bytes -= old_bytes - bytes;
+  slice_free1 (old_bytes, chain->table);
+  chain->table = table;
+  chain->capacity = capacity;
+}
+
 /* Puts a block into use: behind the used blocks, before the spare ones.  The
  * caller has reserved a slot. */
 static void
@@ -309,9 +330,11 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
   return true;
 }
 
-static bool
-no_memory (void)
+/* capacity  of the table before the call */
+COLD static bool
+no_memory (BlockChain *chain, uint32_t capacity)
 {
+  table_shrink (chain, capacity);
   errno = ENOMEM;
   return false;
 }
@@ -319,11 +342,12 @@ no_memory (void)
 bool
 sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size)
 {
+  uint32_t capacity = chain->capacity;
   if (chain_use_spare (chain, bytes))
     return true;
   if (bytes > SIZE_MAX / 2 || !table_reserve (chain)
       || !chain_map_regular (chain, bytes, size))
-    return no_memory ();
+    return no_memory (chain, capacity);
   return true;
 }
 
@@ -336,12 +360,13 @@ sli_chain_push (BlockChain *chain, size_t bytes)
 bool
 sli_chain_add_spare (BlockChain *chain, size_t size)
 {
+  uint32_t capacity = chain->capacity;
   if (size > SIZE_MAX / 2 || !table_reserve (chain))
-    return no_memory ();
+    return no_memory (chain, capacity);
   size = sli_chain_round (chain, size);
   char *start = block_map (chain, size, true);
   if (start == NULL)
-    return no_memory ();
+    return no_memory (chain, capacity);
   chain->table[chain->n_blocks++] = (Block){ start, size };
   assert_chain (chain);
   return true;
@@ -380,12 +405,13 @@ sli_chain_join_last (BlockChain *chain)
 bool
 sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
+  uint32_t capacity = chain->capacity;
   if (bytes > SIZE_MAX / 2 || !table_reserve (chain))
-    return no_memory ();
+    return no_memory (chain, capacity);
   bytes = sli_chain_round (chain, bytes);
   char *start = block_map (chain, bytes, false);
   if (start == NULL)
-    return no_memory ();
+    return no_memory (chain, capacity);
   Block block = { start, bytes | BLOCK_DEDICATED };
   table_insert (chain, block);
   return true;
