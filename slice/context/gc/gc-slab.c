@@ -204,6 +204,36 @@ sli_gc_slab_emptied (GcSlab *slab)
     sli_gc_slab_end (slab);
 }
 
+static void
+bucket_return_aside (Bucket *bucket)
+{
+  GcSlab *slab
+      = align_down_address (bucket->next, sli_page_granule_bytes ());
+  size_t offset = (size_t) (bucket->next - (char *) slab) - slab->first_offset;
+  unsigned index = (unsigned) (offset / slab->object_bytes);
+  unsigned n = (unsigned) ((size_t) (bucket->end - bucket->next)
+                           / slab->object_bytes);
+  unsigned word = index / GC_WORD_BITS;
+  uint64_t bits = run_bits (index, n);
+
+  assert_here ((slab->bits[word] & bits) == bits && slab->n_used >= n);
+  slab->bits[word] &= ~bits;
+  slab->bits[slab->n_words + word] &= ~bits;
+  slab->n_used = (uint16_t) (slab->n_used - n);
+  slab->hint = (uint16_t) word;
+  if (slab->partial_pprev == NULL)
+    sli_gc_partial_link (slab);
+  bucket->next = bucket->end = NULL;
+}
+
+void
+sli_gc_return_aside (RallocGc *gc)
+{
+  for (unsigned i = 0; i < GC_BUCKETS; i++)
+    if (gc->buckets[i].next != gc->buckets[i].end)
+      bucket_return_aside (&gc->buckets[i]);
+}
+
 void
 sli_gc_slab_unmark (GcSlab *slab)
 {

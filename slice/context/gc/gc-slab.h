@@ -57,10 +57,15 @@ struct GcSlab
   uint64_t bits[];        /* used, then marked */
 };
 
+/* The objects from `next' to `end' are set aside: neighbours in a slab, whose
+ * bits are set and which count as used there, but which are not handed out
+ * yet.  So most objects cost no look at a bitmap. */
 typedef struct
 {
   GcSlab *slabs;
   GcSlab *partial;
+  char *next;
+  char *end;
 } Bucket;
 
 struct RallocGc
@@ -91,6 +96,9 @@ void sli_gc_slab_sweep (GcSlab *slab);
 void sli_gc_partial_link (GcSlab *slab);
 void sli_gc_partial_unlink (GcSlab *slab);
 
+/* Returns what is set aside to the slabs. */
+void sli_gc_return_aside (RallocGc *gc);
+
 /* --- objects ------------------------------------------------------------- */
 
 /* The index of a free object; the slab has one. */
@@ -115,20 +123,57 @@ slab_find (GcSlab *slab)
   return index;
 }
 
-static inline void *
-slab_alloc (GcSlab *slab)
+/* The bits of n objects of a word, from one on. */
+static inline uint64_t
+run_bits (unsigned index, unsigned n)
+{
+  uint64_t bits = ~UINT64_C (0) >> (GC_WORD_BITS - n);
+
+  return bits << (index % GC_WORD_BITS);
+}
+
+/* How many objects from one on are free, at least that one, in one word. */
+static inline unsigned
+run_length (const GcSlab *slab, unsigned index)
+{
+  uint64_t used = slab->bits[index / GC_WORD_BITS] >> (index % GC_WORD_BITS);
+  unsigned n = GC_WORD_BITS - index % GC_WORD_BITS;
+  unsigned n_left = slab->n_objects - index;
+
+  if (used != 0)
+    n = (unsigned) __builtin_ctzll (used);
+  return n < n_left ? n : n_left;
+}
+
+/* Uses up to n_max free neighbours; *n is how many.  The slab has room. */
+static inline char *
+slab_take (GcSlab *slab, unsigned n_max, unsigned *n)
 {
   unsigned index = slab_find (slab);
   unsigned word = index / GC_WORD_BITS;
-  uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+  unsigned length = run_length (slab, index);
+  uint64_t bits;
 
-  slab->bits[word] |= bit;
+  *n = length < n_max ? length : n_max;
+  bits = run_bits (index, *n);
+  slab->bits[word] |= bits;
   if (UNLIKELY (slab->gc->condemned != NULL))
-    slab->bits[slab->n_words + word] |= bit;
-  if (UNLIKELY (++slab->n_used == slab->n_objects))
+    slab->bits[slab->n_words + word] |= bits;
+  slab->n_used = (uint16_t) (slab->n_used + *n);
+  if (UNLIKELY (slab->n_used == slab->n_objects))
     sli_gc_partial_unlink (slab);
   return (char *) slab + slab->first_offset
          + (size_t) index * slab->object_bytes;
+}
+
+/* Is the object set aside? */
+static inline bool
+slab_sets_aside (const GcSlab *slab, const void *object)
+{
+  const Bucket *bucket = &slab->gc->buckets[slab->bucket];
+  uintptr_t next = (uintptr_t) bucket->next;
+
+  return (uintptr_t) object - next < (uintptr_t) bucket->end - next;
 }
 
 /* The slab of an object; NULL: the object is a node. */

@@ -19,6 +19,7 @@
 
 #include <slice/ralloc.h>
 
+#include <limits.h>
 #include "gc-slab.h"
 
 enum
@@ -119,7 +120,8 @@ slab_index (const GcSlab *slab, const void *object, const char *operation)
     sli_gc_report (object, "an address inside an object of a gc context",
                    operation);
   if (UNLIKELY (((slab->bits[index / GC_WORD_BITS] >> (index % GC_WORD_BITS))
-                 & 1) == 0))
+                 & 1) == 0
+                || slab_sets_aside (slab, object)))
     sli_gc_report (object, "an object of a gc context that is free already",
                    operation);
   return (unsigned) index;
@@ -142,21 +144,40 @@ slab_free (GcSlab *slab, unsigned index)
 
 /* --- objects ------------------------------------------------------------- */
 
+/* Sets objects aside, and allocates the first of them. */
+static NOINLINE void *
+bucket_alloc (RallocGc *gc, unsigned index, size_t bytes)
+{
+  Bucket *bucket = &gc->buckets[index];
+  GcSlab *slab = bucket->partial;
+  unsigned n;
+  char *object;
+
+  if (UNLIKELY (slab == NULL))
+    {
+      slab = sli_gc_slab_new (gc, index, bytes);
+      if (slab == NULL)
+        return NULL;
+    }
+  object = slab_take (slab, UINT_MAX, &n);
+  bucket->next = object + bytes;
+  bucket->end = object + n * bytes;
+  return object;
+}
+
 /* Allocates an object up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
 static inline __attribute__ ((always_inline)) void *
 object_small (RallocGc *gc, size_t size, size_t align)
 {
-  size_t bytes = size > 0 ? align_up (size, align) : align;
-  unsigned bucket = (unsigned) (bytes / GC_STEP_BYTES - 1);
-  GcSlab *slab = gc->buckets[bucket].partial;
+  size_t bytes = align_up (size + (size == 0), align);
+  unsigned index = (unsigned) (bytes / GC_STEP_BYTES - 1);
+  Bucket *bucket = &gc->buckets[index];
+  char *object = bucket->next;
 
-  if (UNLIKELY (slab == NULL))
-    {
-      slab = sli_gc_slab_new (gc, bucket, bytes);
-      if (slab == NULL)
-        return NULL;
-    }
-  return slab_alloc (slab);
+  if (UNLIKELY (object == bucket->end))
+    return bucket_alloc (gc, index, bytes);
+  bucket->next = object + bytes;
+  return object;
 }
 
 /* The slow path: other modes, large objects, wrong arguments. */
@@ -164,6 +185,7 @@ static COLD void *
 object_slow (RallocGc *gc, size_t size, size_t align)
 {
   GcSlab *slab;
+  unsigned n;
 
   if (align == 0 || (align & (align - 1)) != 0 || align > GC_ALIGN_MAX)
     sli_gc_report (gc, "an alignment that gc contexts can't give",
@@ -181,7 +203,7 @@ object_slow (RallocGc *gc, size_t size, size_t align)
   if (align <= NODE_ALIGN)
     return ralloc_size (gc, size);
   slab = sli_gc_slab_new_alone (gc, max_size (size, 1), align);
-  return slab != NULL ? slab_alloc (slab) : NULL;
+  return slab != NULL ? slab_take (slab, 1, &n) : NULL;
 }
 
 void *
@@ -290,6 +312,7 @@ ralloc_gc_sweep_start (RallocGc *gc)
     }
   ralloc_adopt (gc->condemned, gc);
   references_return (gc);
+  sli_gc_return_aside (gc);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
       sli_gc_slab_unmark (slab);
@@ -336,6 +359,7 @@ ralloc_gc_sweep_end (RallocGc *gc)
   condemned = gc->condemned;
   if (condemned == NULL)
     return;
+  sli_gc_return_aside (gc);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = next)
       {
