@@ -371,6 +371,24 @@ gc_free_twice (void)
 }
 
 static void
+gc_free_next (void)
+{
+  char *object = ralloc_gc_alloc_size (ralloc_gc_context (NULL), 48, 8);
+
+  ralloc_gc_free (object + 48);
+}
+
+static void
+gc_mark_next (void)
+{
+  RallocGc *gc = ralloc_gc_context (NULL);
+  char *object = ralloc_gc_alloc_size (gc, 48, 8);
+
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_mark_live (gc, object + 48);
+}
+
+static void
 gc_free_interior (void)
 {
   char *object = ralloc_gc_alloc_size (ralloc_gc_context (NULL), 48, 8);
@@ -634,6 +652,10 @@ static const Misuse misuses[]
         { "gc-bad-align", gc_bad_align, "*error 207*alignment*",
           false },
         { "gc-free-twice", gc_free_twice, "*error 207*free already*",
+          true },
+        { "gc-free-next", gc_free_next, "*error 207*free already*",
+          true },
+        { "gc-mark-next", gc_mark_next, "*error 207*free already*",
           true },
         { "gc-free-interior", gc_free_interior, "*error 207*inside an object*",
           true },

@@ -2,13 +2,13 @@
  *
  * Layer: context.  No locks.
  *
- * The blocks of a tree that fills no batch are freed to the magazines, so that
- * the next allocation finds them in the cache.  The blocks of larger trees are
- * freed to their slabs, which keeps them in the order of addresses.  Magazines
- * are last-in first-out, so a tree that is built and freed again and again
- * would end up fragmented.  A slab takes neighbours back at the price of one
- * block.  But a walk meets nodes of all sizes in turn, each size in another
- * slab, so the blocks are first sorted into bins by address.
+ * The blocks of a tree go to the magazines, where the next allocation finds
+ * them in the cache; those of a large tree, and those of a batch in the order
+ * of addresses, to their slabs.  That keeps the order: magazines are last-in
+ * first-out, so a large tree that is built and freed again and again would end
+ * up fragmented.  A slab takes neighbours back at the price of one block.  But
+ * a walk meets nodes of all sizes in turn, each size in another slab, so the
+ * blocks are first sorted into bins by address.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -20,9 +20,16 @@
 
 enum
 {
+  WARM_BLOCKS_MAX = 1024,   /* a tree of more than these is large */
+  N_AFTER_LARGE = 2,        /* so many trees after it are taken for large */
   BIN_SHIFT = 14,           /* a stretch of 16 KiB goes to one bin */
   NEAR_BYTES = 16384        /* a quarter of a batch that is in order */
 };
+
+/* Not 0: one of the last trees that filled a batch was large.  So is the next
+ * one, mostly, and large trees that go in part to the magazines take longer
+ * than those that go to their slabs whole.  A guess, for all threads. */
+static unsigned expects_large;
 
 static inline void
 bin_push (Walk *walk, unsigned bin, void *block)
@@ -43,6 +50,17 @@ bins_begin (Walk *walk)
 {
   for (unsigned i = 0; i < N_BINS; i++)
     walk->bin_ends[i] = walk->bins[i].blocks;
+}
+
+static void
+expect_like (const Walk *walk)
+{
+  unsigned n = LOAD (&expects_large);
+
+  if (walk->n_batched > WARM_BLOCKS_MAX)
+    STORE (&expects_large, N_AFTER_LARGE);
+  else if (n > 0)
+    STORE (&expects_large, n - 1);
 }
 
 static inline bool
@@ -71,15 +89,22 @@ sli_free_batch (Walk *walk, Batch *batch)
   unsigned n = batch->n;
   unsigned i;
 
-  if (!walk->is_large)
-    bins_begin (walk);
-  walk->is_large = true;
   batch->n = 0;
+  walk->n_batched += n;
   if (n == BATCH_BLOCKS && batch_is_in_order (batch))
     {
       slice_free_bulk (BATCH_BLOCKS, batch->blocks);
       return;
     }
+  if (walk->n_batched <= WARM_BLOCKS_MAX && !walk->is_large
+      && !LOAD (&expects_large) && (sli_context_mode & MODE_BULK) == 0)
+    {
+      sli_untraced_free_warm (n, batch->blocks);
+      return;
+    }
+  if (!walk->is_large)
+    bins_begin (walk);
+  walk->is_large = true;
   for (i = 0; i < n; i++)
     {
       uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
@@ -93,6 +118,8 @@ sli_free_flush (Walk *walk)
 {
   unsigned i;
 
+  if (UNLIKELY (walk->n_batched > 0))
+    expect_like (walk);
   if (!walk->is_large && (sli_context_mode & MODE_BULK) == 0)
     {
       sli_untraced_free_warm (walk->leaves.n, walk->leaves.blocks);

@@ -72,6 +72,7 @@ struct Walk
   void *stayed;          /* the last child of keep that stays, or NULL */
   bool is_changed;       /* user code ran since the walk started the list */
   bool has_waited;       /* it was suspended, so user code has run */
+  unsigned n_batched;    /* blocks in batches that were full */
   bool is_large;         /* the bins are in use, as the tree is not small */
   Batch leaves;
   Batch others;
@@ -94,13 +95,15 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->is_changed = false;
   walk->has_waited = false;
   walk->is_large = false;
+  walk->n_batched = 0;
   walk->leaves.n = 0;
   walk->others.n = 0;
 }
 
 /* --- ralloc-free-blocks.c ------------------------------------------------ */
 
-/* Sorts a batch into bins, or frees it to its slabs if it is in order. */
+/* Frees a batch to its slabs if it is in order, or to the magazines, or sorts
+ * it into bins. */
 void sli_free_batch (Walk *walk, Batch *batch);
 /* Frees all blocks that the walk has collected: user code runs next, or the
  * walk is over. */
