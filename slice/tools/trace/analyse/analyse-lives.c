@@ -13,13 +13,13 @@
  * that are still live then are not contained in it.  The size that such an
  * arena grows to, over the peak, is the waste.
  *
- * A function that is called again from the same place, with nothing else
+ * A function that is called again from the same place, with no other call
  * between, looks like one that has not returned.  So an arena is also rolled
- * back to its mark when almost nothing that was allocated since is live: no
+ * back to its mark when almost no block that was allocated since is live: no
  * more than the share that need not be contained.
  *
- * All this is O(1) for an allocation or a free but for the frames that
- * changed, and for a search among the activations that are open.
+ * All this is O(1) for an allocation or a free, apart from the frames that
+ * changed and a search among the open activations.
  *
  * Design: chapter 13.
  *
@@ -29,10 +29,10 @@
 #include "classify.h"
 #include <stdlib.h>
 
-/* --- what is open in a thread -------------------------------------------- */
+/* --- the open activations of a thread ------------------------------------ */
 
-/* How many of the frames that the thread has are still there when it has that
- * node's stack. */
+/* The number of the thread's frames that are still active when its stack is
+ * that of a node. */
 static uint32_t
 frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
 {
@@ -61,7 +61,7 @@ frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
   return kept < thread->n_frames ? kept : thread->n_frames;
 }
 
-/* An allocation's stack is known from end to end. */
+/* Updates the activations at an allocation, whose whole stack is known. */
 void
 sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
@@ -85,8 +85,8 @@ sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
 
 #define N_SHORT_FRAMES 16
 
-/* A stack without its outer end: how many of the thread's frames are still
- * there, if its outermost function is one of them, once. */
+/* The same for a stack without its outer end, if its outermost function is on
+ * the thread's stack exactly once. */
 static uint32_t
 frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
 {
@@ -126,7 +126,8 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
   return last;
 }
 
-/* A free shows which activations have returned, not which are open. */
+/* Updates the activations at a free, which shows those that have returned, not
+ * those that are open. */
 void
 sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
@@ -152,7 +153,7 @@ mark_is_open (const ThreadState *thread, const LifeMark *mark)
          && thread->opened[mark->frame] == mark->opened;
 }
 
-/* What has returned since takes its blocks with it. */
+/* Rolls back to the marks of activations that have returned. */
 static void
 life_settle (Life *life, const ThreadState *thread)
 {
@@ -172,7 +173,7 @@ mark_of_alloc (Life *life, const ThreadState *thread, uint32_t frame,
       double spared = 1 - sli_threshold_contained ();
       if ((double)top->n_live > spared * (double)top->n_born + 1e-6)
         return top;
-      /* as good as empty: begins again */
+      /* nearly empty: start again */
       life->height = top->base;
       top->n_live = top->n_born = 0;
       top->first = now;
@@ -204,7 +205,7 @@ life_allocated (Life *life, const ThreadState *thread, uint32_t frame,
     life->height_most = life->height;
 }
 
-/* The mark that a block was allocated after: the last one that is older. */
+/* The last mark that is older than a block. */
 static LifeMark *
 mark_of_free (Life *life, uint64_t allocated)
 {
@@ -295,7 +296,7 @@ sli_lives_free (Life *lives)
   free (lives);
 }
 
-/* Another thread begins with the lane. */
+/* Clears the lives of a lane for another thread. */
 void
 sli_lives_restart (Life *lives)
 {

@@ -1,8 +1,9 @@
 /* analyse-owners.c - which object owns a freed block
  *
  * Tools.  A thread's frees without an allocation between them are a batch.  A
- * freed block that is older than all that were freed since the previous free
- * of its own site covers these: they were freed with it, so it owns them.
+ * freed block covers the blocks that were freed since the previous free of its
+ * own site, if it is older than all of them: they were freed with it, so it
+ * owns them.
  *
  * Design: chapter 13.
  *
@@ -31,7 +32,7 @@ owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
     *least = (Owner){ owner, rounded };
 }
 
-/* What sli_batch_end() works with; as long as the longest batch. */
+/* Work memory of sli_batch_end(), as long as the longest batch. */
 typedef struct
 {
   uint32_t *begin[2]; /* by free and direction: the segment it covers */
@@ -39,14 +40,14 @@ typedef struct
   uint32_t capacity;
   uint32_t *last;    /* by site: its last free in this pass */
   uint64_t *covered; /* by site: frees covered, in this batch */
-  uint32_t *seen;    /* sites that cover something */
+  uint32_t *seen;    /* sites that cover other blocks */
   uint32_t n_seen;
   uint8_t *owned; /* by free: a bit for each level at which it is in a segment
                      as long as a burst */
 } OwnerScratch;
 
 #define NO_SEGMENT UINT32_MAX
-/* A batch is cut here: its memory stays bounded. */
+/* Batches are cut at this length, which bounds their memory. */
 #define BATCH_MAX (1u << 20)
 #define N_CANDIDATES 4
 
@@ -81,7 +82,7 @@ freed_at (const Freed *batch, uint32_t n, uint32_t step, unsigned direction)
   return &batch[direction == 0 ? step : n - 1 - step];
 }
 
-/* The first of the stack's steps, which ascend, that is not before `from'. */
+/* The first step on the stack, which ascends, that is not before `from'. */
 static uint32_t
 stack_find (const OwnerScratch *scratch, uint32_t n_stack, uint32_t from)
 {
@@ -97,7 +98,7 @@ stack_find (const OwnerScratch *scratch, uint32_t n_stack, uint32_t from)
   return low;
 }
 
-/* A site's free covers the segment that begins there. */
+/* Notes that a site's free covers the segment that starts at `from'. */
 static void
 segment_note (OwnerScratch *scratch, uint32_t site, uint32_t from,
               uint32_t step, unsigned direction)
@@ -140,7 +141,7 @@ segments_find (OwnerScratch *scratch, const Freed *batch, uint32_t n,
     scratch->last[batch[i].site] = 0;
 }
 
-/* The frees in the segments that a site covers are its own. */
+/* Credits the frees in the segments that a site covers to it. */
 static void
 segments_credit (Analysis *analysis, const OwnerScratch *scratch,
                  const Freed *batch, uint32_t n, unsigned direction,

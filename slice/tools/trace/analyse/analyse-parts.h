@@ -1,9 +1,9 @@
-/* analyse-parts.h - what the parts of an analysis share
+/* analyse-parts.h - shared by the parts of an analysis
  *
- * Tools.  analyse.c has the events and the table of what is live,
- * analyse-site.c the numbers of one site, analyse-owners.c what batches of
- * frees say about owners, analyse-scopes.c the scopes of a program's markers,
- * analyse-lives.c what lives within one function.
+ * Tools.  analyse.c has the events and the table of live objects,
+ * analyse-site.c the numbers of one site, analyse-owners.c finds owners by
+ * batches of frees, analyse-scopes.c has the scopes of a program's markers,
+ * analyse-lives.c the blocks that live within one function.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #define NO_OBJECT UINT32_MAX
 #define N_SCOPES_OPEN_MAX 16
 
-/* Where an object stands in one level's list of its site. */
+/* An object's place in one level's list of its site. */
 typedef struct
 {
   uint32_t site;
@@ -44,12 +44,11 @@ typedef struct
   /* the frees since this thread's last allocation */
   Freed *batch;
   uint32_t n_batch, batch_capacity;
-  bool batch_counts; /* some free in it is of a site that is looked at */
+  bool batch_counts; /* some free in it is of a site that is analysed */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
-  /* its stack at the last allocation, and of that the frames that have not
-   * returned as far as is known, each with the event at which it was first
-   * seen */
+  /* its stack at the last allocation, and the frames of it that are not known
+   * to have returned, each with the event at which it was first seen */
   uint32_t stack, trimmed_by;
   uint64_t *opened;
   uint32_t n_frames, frames_capacity;
@@ -66,7 +65,7 @@ link_of (const Analysis *analysis, uint32_t object, unsigned level)
 
 /* --- analyse-site.c --- */
 
-/* extra: the event's, its cost and the alignment. */
+/* extra: the event's cost and alignment. */
 void sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
                           uint32_t extra);
 void sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
@@ -78,7 +77,7 @@ Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
 
 /* --- analyse-owners.c --- */
 
-/* A free joins its thread's batch; an allocation ends it. */
+/* Add a free to its thread's batch; end the batch at an allocation. */
 void sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index);
 void sli_batch_end (Analysis *analysis, ThreadState *thread);
 void sli_scratch_free (Analysis *analysis);
@@ -100,7 +99,7 @@ void sli_scope_event (Analysis *analysis, ThreadState *thread,
                       const TraceEvent *event);
 void sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
                            uint64_t rounded);
-/* A free within the activation that saw the allocation. */
+/* Counts a free within the activation of the allocation. */
 void sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
                        uint64_t allocated, uint64_t rounded);
 void sli_scope_close (ScopeSum *scope);

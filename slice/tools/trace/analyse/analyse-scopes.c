@@ -1,8 +1,9 @@
 /* analyse-scopes.c - the scopes of a program's markers
  *
- * Tools.  For each site and each scope that was open at an allocation: how
- * much was allocated within, how much of that was freed within the same
- * activation, and what an arena of the scope would have grown to.
+ * Tools.  For each site and each scope that was open at an allocation: the
+ * bytes allocated within the scope, those of them that were freed within the
+ * same activation, and the size to which an arena of the scope would have
+ * grown.
  *
  * Design: chapter 13.
  *
@@ -57,7 +58,7 @@ sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
     }
 }
 
-/* A free within the activation that saw the allocation. */
+/* Counts a free within the activation of the allocation. */
 void
 sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
                   uint64_t allocated, uint64_t rounded)
@@ -88,7 +89,7 @@ sli_scope_event (Analysis *analysis, ThreadState *thread,
             = (OpenScope){ name, analysis->now, ++analysis->scope_serial };
       return;
     }
-  /* an end closes what was opened after its beginning and not closed */
+  /* an end also closes scopes that were opened within and not closed */
   for (uint32_t i = thread->n_open; i-- > 0;)
     if (thread->open[i].name == name)
       {

@@ -1,11 +1,11 @@
 /* analyse-site.c - the numbers of one site
  *
- * Tools.  What a thread has of it is a lane.  The live objects of a lane form
- * a list in the order of allocation, so the youngest is its tail, and a stack
+ * Tools.  A thread's part of it is a lane.  The live objects of a lane form a
+ * list in the order of allocation, so the youngest is its tail, and a stack
  * that tolerates disorder (a freed object is removed when all above it are
- * freed) ends at the tail's end.  A lane's epoch ends when the list is empty:
- * what was allocated in it is what a bump arena of that thread would have
- * grown to.
+ * freed) ends at the tail's end.  A lane's epoch ends when the list is empty;
+ * a bump arena of that thread would have grown to the sum of all allocations
+ * in it.
  *
  * Design: chapter 13.
  *
@@ -14,7 +14,7 @@
 #include "analyse-parts.h"
 #include <stdlib.h>
 
-/* A call that took longer was interrupted: counted, not summed. */
+/* A longer call was interrupted; it is counted, but not summed. */
 #define COST_TICKS_MAX 100000
 
 /* --- sizes --------------------------------------------------------------- */
@@ -74,8 +74,8 @@ sli_lanes_free (SiteStats *stats)
   free (stats->had_lane);
 }
 
-/* Gives an empty lane to another thread: a program may start a thread for
- * each of its tasks. */
+/* Gives an empty lane to another thread, since a program may start a thread
+ * for each of its tasks. */
 static void
 lane_take_over (SiteStats *stats, Lane *lane, uint32_t thread)
 {
@@ -105,7 +105,7 @@ thread_count (SiteStats *stats, uint32_t thread)
   stats->had_lane[word] |= bit;
 }
 
-/* Remembers a thread's lane where there are too many to look through. */
+/* Remembers a thread's lane if there are too many to search. */
 static void
 lane_note (SiteStats *stats, uint32_t thread, uint32_t lane)
 {
@@ -123,8 +123,8 @@ lane_note (SiteStats *stats, uint32_t thread, uint32_t lane)
   stats->lane_of[thread] = lane;
 }
 
-/* The thread's lane; UINT32_MAX if it has none.  The first lanes are looked
- * through, which is as fast as a table for a few. */
+/* The thread's lane; UINT32_MAX if it has none.  Searches the first lanes one
+ * by one, which is as fast as a table for a few. */
 static uint32_t
 lane_known (const SiteStats *stats, uint32_t thread)
 {
@@ -136,7 +136,7 @@ lane_known (const SiteStats *stats, uint32_t thread)
                                                              : UINT32_MAX;
 }
 
-/* An empty lane, looked for from where the last one was. */
+/* Finds an empty lane, starting at the last one that was found. */
 static uint32_t
 lane_empty (SiteStats *stats)
 {
@@ -153,7 +153,7 @@ lane_empty (SiteStats *stats)
   return UINT32_MAX;
 }
 
-/* The lane of a thread that is not the one of the last allocation. */
+/* Finds the lane of a thread other than that of the last allocation. */
 static uint32_t
 lane_find (SiteStats *stats, uint32_t thread)
 {
@@ -233,7 +233,7 @@ list_remove (Analysis *analysis, unsigned level, Lane *lane, const Link *link)
                    + rounded_size (analysis->objects[lane->tail].size);
 }
 
-/* Returns whether it was the lane's last. */
+/* Returns true if it was the youngest of the lane. */
 static bool
 lane_freed (Analysis *analysis, unsigned level, Lane *lane, const Link *link,
             uint64_t rounded)

@@ -1,6 +1,6 @@
 /* analyse.c - the numbers of each site, from one reading of a trace
  *
- * Tools.  All numbers are kept as the events stream by, each in constant time
+ * Tools.  All numbers are updated event by event, each in constant time
  * (amortised):
  *
  *   - live objects are in one table by address;
@@ -161,7 +161,7 @@ object_born (Analysis *analysis, const TraceEvent *event)
   uint32_t lost_object = sli_table_remove (&analysis->live, event->address);
   if (lost_object != 0)
     {
-      /* its free was not seen: a call that was dropped */
+      /* its free was not seen: the call was dropped */
       TraceEvent lost = *event;
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;
@@ -256,7 +256,8 @@ alloc_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
     }
 }
 
-/* Where the object is now: a guess, the events between may move it. */
+/* Prefetches the object of a free: a guess, since events in between may move
+ * it. */
 static void
 free_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 {

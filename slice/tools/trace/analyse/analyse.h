@@ -13,11 +13,11 @@
 
 #define N_LEVELS_MAX 6
 #define BURST_RUN_MIN 8 /* frees in a row that count as a burst */
-#define ROUND_BYTES 16  /* what sizes are rounded to */
+#define ROUND_BYTES 16  /* sizes are rounded up to it */
 #define N_OWNERS_MAX 8
 #define N_LOG2 48
-/* Lanes of a site, beside the first, before an empty one is taken over by a
- * thread that has none; only where none is empty there are more. */
+/* The number of lanes of a site, beside the first, from which on a new thread
+ * takes over an empty one; if none is empty, there are more. */
 #define N_LANES_KEPT 64
 
 typedef struct
@@ -26,34 +26,34 @@ typedef struct
   uint64_t bytes;
 } Owner;
 
-/* Functions outward from a site whose activations are looked at. */
+/* Functions outward from a site whose activations are analysed. */
 #define N_LIVES 8
 
-/* Where an activation's part of an arena begins. */
+/* The start of an activation's part of an arena. */
 typedef struct
 {
   uint64_t opened; /* the event at which the activation was first seen */
-  uint64_t first;  /* the event since which it counts */
+  uint64_t first;  /* the event from which on it counts */
   uint64_t base;   /* the arena's height then */
   uint64_t n_born, n_live;
   uint32_t frame;  /* from the outer end */
 } LifeMark;
 
-/* What an arena of one function's activations would grow to. */
+/* The size to which an arena of one function's activations would grow. */
 typedef struct
 {
-  uint64_t function; /* where it begins */
+  uint64_t function; /* its start */
   uint64_t pc;       /* within it */
-  bool mixed;        /* not always that function */
-  bool within;       /* the last free that could be was within */
+  bool mixed;        /* not always the same function */
+  bool within;       /* the last free that could be within was so */
   LifeMark *marks;
   uint32_t n_marks, marks_capacity;
   uint64_t height, height_most, past_height;
   uint64_t n_contained, contained; /* blocks freed within, and bytes */
 } Life;
 
-/* What one thread has of a site: an arena or a stack is one thread's, so what
- * it would grow to is counted for each. */
+/* One thread's part of a site.  An arena or a stack belongs to one thread, so
+ * its size is counted for each. */
 typedef struct
 {
   uint64_t live, peak; /* rounded bytes */
@@ -62,7 +62,7 @@ typedef struct
   uint32_t live_n, peak_n;
   uint32_t tail; /* youngest live object */
   uint32_t thread;
-  Life *lives; /* N_LIVES; NULL if they are not looked at */
+  Life *lives; /* N_LIVES; NULL if they are not analysed */
 } Lane;
 
 /* One scope marker seen by one site. */
@@ -102,13 +102,13 @@ typedef struct
   uint64_t cost, n_costs, n_cost_outliers; /* ticks */
   uint64_t free_cost, n_free_costs;
   uint64_t first_event;
-  uint64_t resets; /* times that a thread had none of its blocks left */
+  uint64_t resets; /* how often a thread had no live block of it */
   uint64_t owned_rounded;
   Owner owners[N_OWNERS_MAX];
   Lane *lanes; /* of other threads */
   uint32_t n_lanes, next_empty;
-  uint32_t *lane_of; /* by thread: its lane, if that has its number still; NULL
-                        while there are few */
+  uint32_t *lane_of; /* by thread: its lane, if that still has the thread's
+                        number; NULL while there are few */
   uint32_t n_lane_of;
   uint64_t *had_lane; /* a bit a thread */
   uint32_t n_had_lane; /* words of that */
@@ -151,8 +151,8 @@ typedef struct
 
 typedef struct Analysis Analysis;
 
-/* Called for every allocation and free, after the numbers are kept; the sites
- * are those of Analysis.sites. */
+/* Called for every allocation and free, after the numbers are updated; the
+ * sites are those of Analysis.sites. */
 typedef struct
 {
   void (*allocated) (void *user, const Analysis *analysis, LiveObject *object,
@@ -176,8 +176,8 @@ struct Analysis
   uint64_t now; /* event number */
   uint64_t now_ticks;
   Observer observer;
-  Sites *frames; /* functions' activations are looked at; or NULL */
-  uint64_t cost_floor; /* ticks that an empty measurement costs */
+  Sites *frames; /* to analyse functions' activations; or NULL */
+  uint64_t cost_floor; /* ticks of an empty measurement */
   /* private */
   LiveObject *objects;
   void *links;
@@ -192,19 +192,20 @@ struct Analysis
 Analysis *sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
                             const uint32_t *n_sites);
 void sli_analysis_event (Analysis *analysis, const TraceEvent *event);
-/* An event that comes soon: fetches what it will need.  Called with step 0, 1
- * and 2, some events apart; each needs what the one before fetched. */
+/* Prefetches the data of an event that comes soon.  Called with step 0, 1 and
+ * 2, some events apart; each step needs the data of the one before. */
 void sli_analysis_expect (const Analysis *analysis, const TraceEvent *event,
                           unsigned step);
-/* The lane that an object was allocated in, by its number within the site. */
+/* The lane in which an object was allocated, and its number within the
+ * site. */
 Lane *sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
                          unsigned level, uint32_t *number);
 /* Ends open batches, epochs and scopes. */
 void sli_analysis_finish (Analysis *analysis);
 void sli_analysis_free (Analysis *analysis);
-/* A site's rounded sizes, the commonest first; the caller frees them. */
+/* A site's rounded sizes, the most frequent first; the caller frees them. */
 SizeCount *sli_sizes_sorted (const SiteStats *stats, size_t *n);
-/* Visits what is live now. */
+/* Visits the live objects. */
 void sli_analysis_each_live (const Analysis *analysis,
                              void (*visit) (void *, const LiveObject *),
                              void *user);

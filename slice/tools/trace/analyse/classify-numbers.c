@@ -1,4 +1,4 @@
-/* classify-numbers.c - from a site's sums to the numbers that are classified
+/* classify-numbers.c - computes the numbers of a site that are classified
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -32,7 +32,8 @@ size_compare (const void *a, const void *b)
   return left->size < right->size ? -1 : left->size > right->size;
 }
 
-/* Median, the two commonest and the largest of the rounded sizes. */
+/* Finds the median, the two most frequent and the largest of the rounded
+ * sizes. */
 static void
 sizes_read (const SiteStats *stats, double *numbers)
 {
@@ -80,7 +81,7 @@ peaks_sum (const SiteStats *stats)
   return peak;
 }
 
-/* What all threads have of one function. */
+/* The sums of all threads for one function. */
 typedef struct
 {
   uint64_t function, pc, height, n_contained, contained;
@@ -95,8 +96,8 @@ life_sum (const SiteStats *stats, unsigned k)
     {
       const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
       const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
-      /* the first lane may be another thread's by now, and wait for an
-         allocation */
+      /* the first lane may belong to another thread now that has not
+       * allocated */
       if (life == NULL || (life->function == 0 && life->mixed == false))
         {
           sum.mixed |= life == NULL && lane->peak > 0;
@@ -115,7 +116,7 @@ life_sum (const SiteStats *stats, unsigned k)
   return sum;
 }
 
-/* The innermost function that a marker's scope could stand for. */
+/* Finds the innermost function that could be a scope. */
 static void
 lives_read (const SiteStats *stats, Verdict *verdict)
 {
@@ -138,7 +139,7 @@ lives_read (const SiteStats *stats, Verdict *verdict)
     }
 }
 
-/* The scope with the least waste among those that contain enough. */
+/* Finds the scope with the least waste among those that contain enough. */
 static void
 scope_read (const SiteStats *stats, Verdict *verdict)
 {
@@ -164,8 +165,8 @@ scope_read (const SiteStats *stats, Verdict *verdict)
     }
 }
 
-/* W and SW are those of an arena, or a stack, for each thread: what they grow
- * to, added up, over the peaks, added up. */
+/* W and SW are for an arena, or a stack, in each thread: the sum of their
+ * sizes over the sum of the peaks. */
 static void
 lanes_read (const SiteStats *stats, double *numbers)
 {

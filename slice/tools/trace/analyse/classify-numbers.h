@@ -1,4 +1,4 @@
-/* classify-numbers.h - what the numbers and the decision list share
+/* classify-numbers.h - shared by the numbers and the decision list
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
-/* classify.c - the decision list: from a site's numbers to its class
+/* classify.c - the decision list, which finds a site's class by its numbers
  *
  * Tools.  One table of thresholds, one table of rules; the first rule whose
  * tests all hold gives the class.  Shares are taken by count and by bytes,
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define SLICE_BYTES_MAX 2064
-/* Absolute waste that an arena may cause before it falls a class. */
+/* The absolute waste up to which an arena keeps its class. */
 #define GUARD_BYTES (64 * 1024)
 #define GUARD_SHARE 0.01
 
@@ -95,9 +95,10 @@ typedef struct
   Test tests[5];
 } Rule;
 
-/* X forbids everything that one thread's order of frees decides, and a pool,
- * which is one thread's.  One block is enough: an arena that its thread resets
- * takes it from the other.  A slice may be freed by any. */
+/* X forbids a pool, which belongs to one thread, and everything that depends
+ * on the order of one thread's frees.  One block is enough: when its thread
+ * resets an arena, the other thread loses its block.  Any thread may free a
+ * slice. */
 static const Rule rules[] = {
   { CLASS_RARE,
     2,
@@ -267,7 +268,7 @@ test_holds (const Test *test, const double *numbers)
                              : value >= threshold;
 }
 
-/* How far the value is from the threshold, as a share of it. */
+/* The distance of the value from the threshold, as a share of it. */
 static double
 test_distance (const Test *test, const double *numbers)
 {
@@ -290,7 +291,8 @@ most (double a, double b)
   return a > b ? a : b;
 }
 
-/* An arena's absolute waste: more than the guard allows costs a class. */
+/* Returns true if an arena's absolute waste is within the guard; otherwise it
+ * gets the next worse class. */
 static bool
 guard_holds (const Rule *rule, const double *numbers, uint64_t peak)
 {
@@ -312,7 +314,7 @@ static void
 holds_explain (const Rule *rule, Verdict *verdict)
 {
   const Test *nearest = &rule->tests[0];
-  /* no X at all is no near miss */
+  /* the absence of X is no near miss */
   for (unsigned i = 1; i < rule->n_tests; i++)
     if (test_distance (&rule->tests[i], verdict->numbers)
             < test_distance (nearest, verdict->numbers)
@@ -322,12 +324,13 @@ holds_explain (const Rule *rule, Verdict *verdict)
               verdict->numbers);
 }
 
-/* Among the rules before, the one whose worst failing test was nearest. */
+/* Describes the earlier rule whose worst failing test came nearest to
+ * holding. */
 static void
 missed_explain (size_t n_rules, Verdict *verdict)
 {
   double best = INFINITY;
-  /* "rare" and "huge" are not what one could come nearer to */
+  /* no site comes nearer to "rare" or "huge" */
   for (size_t i = 2; i < n_rules; i++)
     {
       const Rule *rule = &rules[i];
@@ -364,7 +367,7 @@ sli_classify (const SiteStats *stats, double share, uint64_t peak,
     {
       if (!rule_holds (&rules[at], verdict->numbers))
         continue;
-      /* good falls to satisfactory, and that to bad */
+      /* good becomes satisfactory, and satisfactory bad */
       if (!guard_holds (&rules[at], verdict->numbers, peak) && !guarded)
         {
           guarded = true;

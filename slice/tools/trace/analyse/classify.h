@@ -1,4 +1,4 @@
-/* classify.h - the decision list: from a site's numbers to its class
+/* classify.h - the decision list, which finds a site's class by its numbers
  *
  * Tools.  Design: chapter 13; slice-trace(1) prints the list.
  *
@@ -54,7 +54,7 @@ typedef enum
   NUMBER_WASTE, /* (W - 1) P, bytes */
   NUMBER_N1,    /* most blocks that one thread has */
   NUMBER_T,     /* threads that allocate */
-  NUMBER_RESETS, /* moments at which a thread has none of its blocks left */
+  NUMBER_RESETS, /* moments at which a thread has no live block */
   N_NUMBERS
 } SiteNumber;
 
@@ -75,7 +75,7 @@ typedef struct
 const char *sli_class_name (SiteClass class);  /* a word, for files */
 const char *sli_class_title (SiteClass class); /* a phrase, for people */
 const char *sli_number_name (SiteNumber number);
-/* Whether the class says where the memory should come from. */
+/* Returns true if the class names an allocator for the memory. */
 bool sli_class_is_good (SiteClass class);
 /* "W-good=1.3"; false if there is no such threshold. */
 bool sli_threshold_set (const char *assignment);

@@ -1,4 +1,4 @@
-/* advice-write.c - the advice, for programs and for people
+/* advice-write.c - writes the advice as JSON and as text
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -64,7 +64,7 @@ classes_write (JsonOut *out, const Advise *advise, const JsonValue *site)
   sli_json_end (out, ']');
 }
 
-/* Arenas, stacks and pools are one thread's. */
+/* Returns true for arenas, stacks and pools, which belong to one thread. */
 static bool
 is_for_each_thread (const Advice *advice)
 {
@@ -75,8 +75,8 @@ is_for_each_thread (const Advice *advice)
          && strcmp (advice->class, "owner") != 0;
 }
 
-/* How often an arena of its own would be reset: again and again, or not before
- * the program ends.  Text for free(). */
+/* Text that says how often the site's own arena would be reset: often, or not
+ * before the program ends.  The caller frees it. */
 static char *
 resets_of (const Advice *advice)
 {
@@ -93,7 +93,7 @@ resets_of (const Advice *advice)
                         n);
 }
 
-/* The place itself, without what has to be said of any. */
+/* The name of the place, without details. */
 static char *
 place_of (const Advice *advice)
 {
@@ -113,7 +113,7 @@ place_of (const Advice *advice)
   return sli_tool_text ("where the scope %s begins", scope);
 }
 
-/* Where the memory is to come from.  Text for free(). */
+/* Text that says where the memory should come from.  The caller frees it. */
 static char *
 where_of (const Advice *advice)
 {

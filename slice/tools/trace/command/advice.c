@@ -1,14 +1,13 @@
-/* advice.c - what to change at each site, and what that saves
+/* advice.c - finds what to change at each site, and what that saves
  *
- * Tools.  Puts together the classes of one or more runs, the program's own
- * times and the replay.  What is saved at a site is its time in the program
- * times the part of it that the replay saves, from a warm cache to one as
- * cold as the program's.
+ * Tools.  Combines the classes of one or more runs, the program's own times
+ * and the replay.  The time saved at a site is its time in the program times
+ * the part that the replay saves, with a warm cache and with one as cold as
+ * the program's.
  *
- * Nobody can save more than malloc takes, in the program or in the replay: that
- * is the most that is shown.
- * Advice is given where the whole range is a gain; the class of any other site
- * is shown with the reason.
+ * No change can save more time than malloc takes, in the program or in the
+ * replay, so this is the most that is shown.  A site gets advice if the whole
+ * range is a gain; for other sites the class is shown with the reason.
  *
  * Design: chapter 13.
  *
@@ -72,14 +71,13 @@ saving_find (Advice *advice)
   advice->warm = advice->nsec * warm;
   advice->cold = advice->nsec * cold;
   advice->visit = sli_json_number (replayed, "visit_nsec");
-  /* A call of a few nanoseconds hides behind the clock that measures it: the
-   * replay's own difference, but for its worst and best round, is the other
-   * bound. */
+  /* The clock can't measure a call of a few nanoseconds.  So the replay's own
+   * difference, without its worst and best round, is the other bound. */
   advice->low = fmin (fmin (advice->warm, advice->cold),
                       sli_json_number (replayed, "saved_nsec_low"));
   advice->high = fmax (fmax (advice->warm, advice->cold),
                        sli_json_number (replayed, "saved_nsec_high"));
-  /* unless there is something else to do on the way */
+  /* unless the program has other work on the way */
   advice->high = fmin (advice->high + advice->visit, advice->most);
   advice->low = fmin (advice->low, advice->high);
   advice->memory_before = sli_json_number (replayed, "malloc_rss");
@@ -121,9 +119,9 @@ sli_advice_make (const Advise *advise, const JsonValue *site)
   return advice;
 }
 
-/* All that is to be done, at once.  The replay's own difference is that of
- * the whole trace, where sites share malloc's lists and the cache; the program
- * may also visit the blocks before it frees them. */
+/* The range that all advice saves together.  The replay's own difference is
+ * that of the whole trace, where sites share malloc's lists and the cache; the
+ * program may also visit the blocks before it frees them. */
 void
 sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
                   double *low, double *high)

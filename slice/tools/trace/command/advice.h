@@ -1,6 +1,6 @@
 /* advice.h - what to change at each site, and what that saves
  *
- * Tools.  advice.c finds it, advice-write.c says it, command-advise.c is the
+ * Tools.  advice.c finds it, advice-write.c writes it, command-advise.c is the
  * command.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
@@ -39,23 +39,23 @@ typedef struct
 
 /* --- advice.c --- */
 
-/* What the runs, the program's times and the replay say of a site. */
+/* Makes the advice for a site from the runs, the program's times and the
+ * replay. */
 Advice sli_advice_make (const Advise *advise, const JsonValue *site);
-/* The same site in another run, or NULL: by its key; if that run was split
- * otherwise, by its innermost frame. */
+/* Finds the site in another run by its key, or by its innermost frame if that
+ * run was split in another way; or NULL. */
 const JsonValue *sli_site_elsewhere (const JsonValue *document,
                                      const JsonValue *site);
-/* What all that is to be done saves at once, in nanoseconds; 0 and 0 if that
- * is nothing. */
+/* The nanoseconds that all advice saves together; 0 and 0 if there is none. */
 void sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
                        double *low, double *high);
 
 /* --- advice-write.c --- */
 
-/* The document's contents, for programs. */
+/* Writes the document's contents as JSON. */
 void sli_advice_write (JsonOut *out, const Advise *advise,
                        const Advice *advices, size_t n);
-/* On standard output, for people. */
+/* Prints the advice as text on standard output. */
 void sli_advice_print (const Advice *advices, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* command-advise.c - slice-trace advise: what to change, and what it saves
  *
- * Tools.  Of one or more runs, the program's own times and the replay.
+ * Tools.  From one or more runs, the program's own times and the replay.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -81,7 +81,8 @@ sli_command_advise (int argc, char **argv)
   advise.times
       = times == NULL ? NULL : sli_stage_patterns (times, &trace.profile);
   advise.replay = sli_stage_load (replay, "slice-trace replay 1");
-  /* other inputs and times are other recordings; the replay is of the first */
+  /* other inputs and times are from other recordings; the replay is of the
+   * first */
   OriginFile first = { advise.inputs[0], argv[0] };
   for (int i = 1; i < argc; i++)
     sli_origin_options_check (&first,

@@ -1,4 +1,4 @@
-/* command-compare.c - slice-trace compare: whether two things differ
+/* command-compare.c - slice-trace compare: tells whether two things differ
  *
  * Tools.  Two commands run in turn; or, with --replay, the whole of each
  * trace on malloc and on slices over two sources of pages, each measurement
@@ -106,8 +106,8 @@ commands_compare (char **commands, const char *advice_path, size_t n)
   if (advice != NULL)
     {
       const JsonValue *totals = sli_json_get (advice, "totals");
-      /* others' work makes a run slower, never faster: the fastest ones say
-       * what the programs take, as in the replay */
+      /* other programs make a run slower, never faster, so take the fastest,
+       * as in the replay */
       printf ("saved    %.4g s measured; %.4g to %.4g s predicted\n",
               least (cpu[0], n) - least (cpu[1], n),
               sli_json_number (totals, "saved_nsec_low") * 1e-9,
@@ -205,7 +205,7 @@ trace_replay (const char *path, const ProfileOptions *options,
     for (size_t i = 0; i < n_variants; i++)
       variant_measure (&variants[(i + round) % n_variants], ops.path, round,
                        &n_ops);
-  /* the last one is the loop alone: what it costs is no allocator's */
+  /* the last one is the loop without an allocator */
   for (size_t i = 0; i + 1 < n_variants; i++)
     {
       for (size_t round = 0; round < n; round++)

@@ -1,7 +1,7 @@
 /* command-diff.c - slice-trace diff: two runs' sites side by side
  *
- * Tools.  Sites are paired by their functions: addresses and lines move with
- * every build.
+ * Tools.  Sites are paired by their functions, since addresses and lines
+ * change with every build.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +25,7 @@ chain_of (const JsonValue *site)
     {
       const JsonValue *frame = &frames->items[i];
       const char *function = sli_json_string (frame, "function");
-      /* an unnamed place: its offset moves, its module does not */
+      /* an unnamed place: its offset changes, its module does not */
       char *longer = sli_tool_text ("%s|%s|%s", chain,
                                     strstr (function, "+0x") != NULL
                                         ? sli_json_string (frame, "module")
@@ -112,7 +112,7 @@ totals_print (JsonValue *const documents[2])
             sli_json_get (documents[side], "totals"), keys[i]);
       printf ("%-14s %14.0f %14.0f %+8.2f %%\n", keys[i], values[0], values[1],
               percent_of (values[1], values[0]));
-      /* time differs always */
+      /* times always differ */
       differs |= i < 4 && fabs (percent_of (values[1], values[0])) > 1;
     }
   return differs;

@@ -26,7 +26,7 @@ open_or_exit (const CommandLine *line, int argc, char **argv)
   return reader;
 }
 
-/* What would end the line, or not show, as C writes it. */
+/* Prints a text; characters that end the line or can't be seen as in C. */
 static void
 text_print (const char *text)
 {
@@ -88,7 +88,7 @@ sli_command_dump (int argc, char **argv)
   return TOOL_OK;
 }
 
-/* How the recording ended. */
+/* Prints how the recording ended. */
 static void
 summary_print (const TraceReader *reader)
 {

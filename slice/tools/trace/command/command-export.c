@@ -9,7 +9,7 @@
 #include "tools/trace/format/operations.h"
 #include <string.h>
 
-/* Straight from the events: no sites are needed, nor symbols. */
+/* Exports the events directly, without sites and symbols. */
 static int
 export_operations (const char *trace, const char *output)
 {
@@ -35,7 +35,7 @@ export_operations (const char *trace, const char *output)
   return good ? TOOL_OK : TOOL_FAILED;
 }
 
-/* To a file, or standard output where output is NULL. */
+/* Exports to a file, or to standard output if output is NULL. */
 static int
 export_text (const Profile *profile, const char *format, const char *output,
              bool by_count)

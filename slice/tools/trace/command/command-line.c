@@ -24,7 +24,7 @@ typedef struct
   ToolOption options[OPTIONS_MAX];
   struct argp_option shown[OPTIONS_MAX + 2];
   size_t n_options, n_shown;
-  size_t n_own; /* the rest are those that read a trace */
+  size_t n_own; /* the others are those of a trace */
   char **words;
   int n_words;
 } Parsing;
@@ -61,7 +61,7 @@ number_refuse (struct argp_state *state, const ToolOption *option,
   exit (argp_err_exit_status);
 }
 
-/* Digits, with a point if that is allowed; no blanks, no sign, no nan. */
+/* Reads digits, with a point if that is allowed; no blanks, sign or nan. */
 static double
 number_read (struct argp_state *state, const ToolOption *option,
              const char *text)
@@ -191,7 +191,7 @@ sli_command_line (const CommandLine *line, int *argc, char ***argv)
     trace_options_settle (line->trace);
 }
 
-/* --- of a trace ---------------------------------------------------------- */
+/* --- options of a trace -------------------------------------------------- */
 
 void
 sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
@@ -255,7 +255,7 @@ text_compare (const void *a, const void *b)
   return strcmp (*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What decides the sites, in an order that is not the user's. */
+/* The options that decide the sites, sorted. */
 static const char *const *
 given_sorted (const TextList *given)
 {

@@ -1,9 +1,8 @@
 /* command-line.h - the options of slice-trace's commands
  *
  * Tools.  A command describes its options in a table and parses them with one
- * call, which argp does: --help, --usage and --version are there in all of
- * them, numbers are checked, and what is wrong ends the program with a line
- * that names the option.
+ * call, by argp: all commands have --help, --usage and --version, numbers are
+ * checked, and an error ends the program with a line that names the option.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,12 +32,12 @@ typedef struct
   OptionKind kind;
   const char *name;         /* the long one, or NULL */
   char letter;              /* the short one, or 0 */
-  void *into;               /* keeps what it has if the option is not given */
+  void *into;               /* keeps its value if the option is not given */
   const char *value, *help; /* as --help shows them */
   double low, high;         /* of numbers */
 } ToolOption;
 
-/* One that is no number. */
+/* An option that is no number. */
 #define OPTION(kind, ...)                                                     \
  {                                                                            \
   OPTION_##kind, __VA_ARGS__, 0, 0                                            \
@@ -59,17 +58,16 @@ typedef struct
   const char *words, *help; /* as --help shows them */
   const ToolOption *options;
   TraceOptions *trace;  /* theirs as well; or NULL */
-  bool runs;            /* the words are a program and its arguments, one or
-                         * more: options end at the first of them, as in
-                         * env(1) */
+  bool runs;            /* the words are a program and its arguments; options
+                         * end at the first word, as in env(1) */
   unsigned least, most; /* words, else */
 } CommandLine;
 
-/* Takes the options out of the arguments (the first of which is the command's
- * name) and leaves the words; or ends the program. */
+/* Removes the options from the arguments, the first of which is the command's
+ * name, and leaves the words; or ends the program. */
 void sli_command_line (const CommandLine *line, int *argc, char ***argv);
 
-/* Before the parsing: what is so without options.
+/* Sets the defaults, before the parsing.
  *
  * n_hot  sites with pictures
  */

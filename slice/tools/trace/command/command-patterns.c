@@ -17,7 +17,7 @@ typedef struct
   uint32_t n_rows;
 } PatternOptions;
 
-/* Before the trace is read, and before anything is printed. */
+/* Checks the expression before the trace is read and before any output. */
 static void
 passes_check (const char *passes)
 {
@@ -42,7 +42,7 @@ profile_open (const PatternOptions *options, const char *path)
   return profile;
 }
 
-/* Of a command whose words are one trace. */
+/* Opens the trace of a command with one. */
 static Profile *
 one_trace_open (PatternOptions *options, const ToolOption *table,
                 const char *help, int argc, char **argv)
@@ -94,7 +94,7 @@ sli_command_patterns (int argc, char **argv)
   return good ? TOOL_OK : TOOL_FAILED;
 }
 
-/* The hotlines, a line each, at most 100 columns. */
+/* Prints the hotlines, a line each, at most 100 columns. */
 static void
 hot_print (const Profile *profile, uint32_t n_rows)
 {

@@ -41,7 +41,8 @@ typedef struct
   bool quiet, follow, plain;
 } RecordOptions;
 
-/* Beside the program (an uninstalled build), or where it was installed. */
+/* Finds the recorder beside the program (an uninstalled build), or where it
+ * was installed. */
 static char *
 recorder_find (void)
 {
@@ -78,7 +79,7 @@ child_run (char **argv, const char *spool, const char *recorder,
   setenv ("LD_PRELOAD", ours, 1);
   setenv (SPOOL_ENV, spool, 1);
   setenv (SPOOL_ENV_OPTIONS, options->recorder_options, 1);
-  /* libunwind validates addresses with a pipe otherwise; nothing to set */
+  /* no variable is needed for libunwind's validation of addresses */
   execvp (argv[0], argv);
   int error = errno;
   fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
@@ -154,7 +155,7 @@ exit_code (int status, const PackTotals *totals)
 {
   int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
                                   : WEXITSTATUS (status);
-  /* one that was not started has been said */
+  /* a program that did not start was reported already */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
   sli_tool_say ("nothing was recorded: the program is static, setuid, built "
@@ -170,7 +171,7 @@ output_remove (const char *path)
     unlink (path);
 }
 
-/* Before the program runs, as far as that is known here. */
+/* Checks the unwinder before the program runs, as far as possible. */
 static void
 unwinder_check (bool compared)
 {
@@ -183,7 +184,8 @@ unwinder_check (bool compared)
                   compared ? "; there is nothing to compare it with" : "");
 }
 
-/* What can't be written is found before the program runs. */
+/* Ends with a message, before the program runs, if the output can't be
+ * written. */
 static void
 output_check (const char *path)
 {
@@ -197,8 +199,8 @@ output_check (const char *path)
   output_remove (path);
 }
 
-/* The spool is a sparse file, mapped whole, in the program and here.  One that
- * may not grow so large would end the program by a signal. */
+/* The spool is a sparse file, mapped whole in the program and here.  If a
+ * limit does not allow its size, a signal would end the program. */
 static void
 limit_check (int resource, const char *option)
 {

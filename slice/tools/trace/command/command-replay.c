@@ -1,7 +1,8 @@
-/* command-replay.c - slice-trace replay: what other allocators would cost
+/* command-replay.c - slice-trace replay: the cost of other allocators
  *
  * Tools.  Writes JSON: the whole trace on each allocator, each hotline on
- * malloc and on what its class names, and the trace with all advice taken.
+ * malloc and on the allocator of its class, and the trace with all advice
+ * taken.
  *
  * Design: chapter 13.
  *
@@ -17,8 +18,8 @@
 
 #define N_HOT_REPLAYED 12
 #define N_BLOCK_SITES 5
-/* All advice taken at once, against malloc: so often, the best of so many; a
- * long trace is steady enough with one. */
+/* All advice taken together, compared with malloc: this many rounds, each the
+ * best of this many repeats; one repeat is enough for a long trace. */
 #define N_TOGETHER_ROUNDS 7
 #define N_TOGETHER_REPEATS 3
 #define LONG_TRACE_OPS 4000000
@@ -30,7 +31,7 @@ sli_double_compare (const void *a, const void *b)
   return left < right ? -1 : left > right;
 }
 
-/* The whole trace. */
+/* Measures the whole trace. */
 static ReplayResult
 measure (const ReplayOptions *options, BackendId backend, bool advised,
          unsigned pollute_lines, const char *preload)
@@ -94,9 +95,9 @@ whole_write (JsonOut *out, const ReplayOptions *options,
   sli_json_end (out, ']');
 }
 
-/* How many cache lines the program itself touches between two operations, so
- * to say: the number that makes malloc here as slow as it was there.  More
- * lines make it slower, so the first that is slower ends the search. */
+/* The number of cache lines, touched between two operations, that makes malloc
+ * here as slow as it was in the program.  More lines make it slower, so the
+ * first number that is too slow ends the search. */
 static unsigned
 pollution_find (const ReplayOptions *options, double wanted_nsec)
 {
@@ -122,7 +123,7 @@ pollution_find (const ReplayOptions *options, double wanted_nsec)
   return best;
 }
 
-/* The program's own mean, from a timed run's numbers; 0 if there is none. */
+/* The program's own mean time, from a timed run; 0 if there is none. */
 static double
 program_nsec_per_op (const char *path)
 {
@@ -143,8 +144,8 @@ program_nsec_per_op (const char *path)
   return n > 0 ? nsec / n : 0;
 }
 
-/* Only what was replayed and won is advised in the end: the operations' file
- * says so to the last measurement. */
+/* Removes, in the operations' file of the last measurement, the advice for
+ * sites that did not win in the replay. */
 static void
 classes_drop (const ReplayOptions *options, const Profile *profile,
               const bool *keep)
@@ -174,9 +175,9 @@ together_measure (const ReplayOptions *options, unsigned n_repeats,
   return sli_replay_measure (&task).nsec;
 }
 
-/* A site alone on malloc costs less than among others, which share malloc's
- * lists and the cache.  Blocks apart from the others also are closer together:
- * to visit each of them takes less time. */
+/* A site alone on malloc takes less time than among others, which share
+ * malloc's lists and the cache.  Its blocks are also closer together, so
+ * visits of all of them take less time. */
 static void
 together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
 {
@@ -190,8 +191,8 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
             options, times, advised != 0, reading ? FREES_READ : FREES_CALLED);
   for (int i = 0; i < 4; i++)
     qsort (nsec[i / 2][i % 2], n, sizeof (double), sli_double_compare);
-  /* others' work makes a run slower, never faster: the best of one beside
-   * the third of the other */
+  /* other programs make a run slower, never faster: compare the best of one
+   * with the third of the other */
   const double *plain = nsec[0][0], *advised = nsec[0][1];
   double saved = plain[0] - advised[0];
   double walk = nsec[1][0][0] - nsec[1][1][0] - saved;

@@ -1,7 +1,7 @@
-/* command-run.c - slice-trace run: all stages, those that are wanted
+/* command-run.c - slice-trace run: all stages, or those that are wanted
  *
- * Tools.  Each stage leaves a file, and a stage whose file is there and newer
- * than what it is made from is not done again.
+ * Tools.  Each stage leaves a file.  A stage whose file exists and is newer
+ * than its inputs is not run again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -75,9 +75,9 @@ stage_file (Stages *stages, int file, int source, const char *what,
       && is_newer (stages->file[file],
                    source < 0 ? NULL : stages->file[source]))
     return TOOL_OK;
-  stages->again = true; /* the stages after it are made again */
+  stages->again = true; /* the later stages run again */
   int code = sli_stage_execute (what, arguments, false);
-  /* The file was made, of what is not damaged. */
+  /* The file was made from the undamaged part. */
   if (code == TOOL_BAD_INPUT && source >= 0
       && is_newer (stages->file[file], stages->file[source]))
     sli_tool_bad_input ();
@@ -86,8 +86,8 @@ stage_file (Stages *stages, int file, int source, const char *what,
   return code;
 }
 
-/* What a file of the directory remembers, a word a line: whether it is this.
- * From now on it is. */
+/* Returns true if a file of the directory, with a word in each line, has these
+ * words; writes them if `change'. */
 static bool
 is_remembered (const Stages *stages, const char *name,
                const char *const *words, bool change)
@@ -115,7 +115,7 @@ is_remembered (const Stages *stages, const char *name,
   return same || (first && !change);
 }
 
-/* Where execvp() finds it; as it is, if it does not. */
+/* The path where execvp() finds the program; its name if it does not. */
 static char *
 program_find (const char *name)
 {
@@ -136,7 +136,7 @@ program_find (const char *name)
     }
 }
 
-/* Whether the program is the file that it was, as far as can be seen. */
+/* Returns true if the program seems to be the same file as before. */
 static bool
 program_same (const Stages *stages, const char *name)
 {
@@ -154,8 +154,8 @@ program_same (const Stages *stages, const char *name)
   return same;
 }
 
-/* The same directory for another program is a mistake; with other options
- * the stages are run again, and with the program built again the traces,
+/* It is an error to use the directory of another program.  With other options
+ * the stages run again; if the program was built again, the recordings do,
  * too. */
 static void
 command_check (Stages *stages, char **program)
@@ -173,7 +173,7 @@ command_check (Stages *stages, char **program)
         unlink (stages->file[i]);
 }
 
-/* A directory that was made for a program that does not start goes again. */
+/* Removes a directory that was made for a program that does not start. */
 static void
 memory_remove (const Stages *stages)
 {
@@ -200,8 +200,8 @@ patterns_make (Stages *stages, int file, int source, const char *what)
                                           OPTION_WITH ("-o", files[file]))));
 }
 
-/* The program once more, with its calls measured, and once more without the
- * recorder. */
+/* Runs the program once more with its calls measured, and once more without
+ * the recorder. */
 static void
 times_make (Stages *stages, char **program)
 {

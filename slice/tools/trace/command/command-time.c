@@ -1,4 +1,4 @@
-/* command-time.c - slice-trace time: where a program's allocator time goes
+/* command-time.c - slice-trace time: a program's time in its allocator
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -67,8 +67,8 @@ directory_remove (const char *path)
   rmdir (path);
 }
 
-/* Signals end the program that is recorded, or not, as it
- * likes; then its trace is looked at, which has no name any more.
+/* Records the program.  Signals go to it; afterwards its trace, which has no
+ * name any more, is read.
  *
  * Returns the trace's path, NULL if there is none. */
 static char *

@@ -71,8 +71,8 @@ command_run (int argc, char **argv)
   return help (stderr, TOOL_USAGE);
 }
 
-/* argp prints its help and exits by itself: what could not be written is
- * noticed on that way, too. */
+/* Reports output that could not be written, also when argp prints its help and
+ * exits. */
 static void
 at_exit (void)
 {
@@ -85,8 +85,8 @@ main (int argc, char **argv)
 {
   if (atexit (at_exit) != 0)
     sli_tool_exit (TOOL_FAILED, "no memory");
-  /* a file that may not grow is an error like others; programs that are
-   * started have the signal again */
+  /* a file at its size limit is an ordinary error here; programs that are
+   * started get the signal again */
   signal (SIGXFSZ, SIG_IGN);
   return command_run (argc, argv);
 }

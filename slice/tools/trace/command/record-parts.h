@@ -1,4 +1,4 @@
-/* record-parts.h - what `record' needs around the program that it starts
+/* record-parts.h - parts of `record' around the program that it starts
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Makes the spool's directory, locked as long as this process lives, and
- * removes those of launchers that were killed; or ends the program.  The
- * caller frees the path. */
+/* Makes the spool's directory, which is locked as long as this process lives,
+ * and removes those of killed launchers; or ends the program.  The caller
+ * frees the path. */
 char *sli_spool_make (void);
 
-/* The processor's time, in nanoseconds, of the program that is run once more,
- * unrecorded and unheard; 0 if it does not end as it did.
+/* Runs the program once more, without the recorder and its output.  Returns
+ * its processor time in nanoseconds; 0 if it ends in another way than before.
  *
  * status  how it ended, as wait() gives it
  * offset  where its standard input began, if that is a file; else -1

@@ -1,4 +1,4 @@
-/* record-place.c - where the spool is, and what others have left there
+/* record-place.c - the spool's directory, and removal of orphans
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ spool_lock (int place, const char *name)
   return -1;
 }
 
-/* Removes what a launcher that was killed has left in that place. */
+/* Removes the directories of killed launchers in that place. */
 static void
 orphans_remove (const char *path)
 {
@@ -59,8 +59,8 @@ orphans_remove (const char *path)
   closedir (place);
 }
 
-/* The directory, locked, or NULL.  Another launcher may take a directory that
- * is not locked yet for an orphan. */
+/* Makes the directory and locks it; or NULL.  Until it is locked, another
+ * launcher may remove it as an orphan. */
 static char *
 spool_make_in (const char *place)
 {
@@ -80,8 +80,8 @@ spool_make_in (const char *place)
   return NULL;
 }
 
-/* In memory if there is a place for that: the pages are written once, read
- * once, and never need a disk. */
+/* In memory if there is a place for that, since the pages are written once,
+ * read once, and never need a disk. */
 char *
 sli_spool_make (void)
 {

@@ -1,4 +1,4 @@
-/* record-plain.c - the program once more, without the recorder
+/* record-plain.c - runs the program once more, without the recorder
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The input as it was; what can't be read twice is empty now.  A file is
- * opened anew: its offset is that of others, too. */
+/* Sets the input as it was, or an empty one if it can't be read twice.  Opens
+ * a file again, since other processes share its offset. */
 static void
 input_again (off_t offset)
 {
@@ -28,8 +28,7 @@ input_again (off_t offset)
   dup2 (fd, STDIN_FILENO);
 }
 
-/* A program that is run once more, unrecorded and unheard: the processor's
- * time that it takes; 0 if it does not end as it did. */
+/* Runs the program without the recorder and its output (record-parts.h). */
 uint64_t
 sli_plain_run (char **argv, int status, off_t offset)
 {

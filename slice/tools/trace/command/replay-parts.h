@@ -1,7 +1,7 @@
-/* replay-parts.h - what the parts of slice-trace replay share
+/* replay-parts.h - shared by the parts of slice-trace replay
  *
- * Tools.  command-replay.c is the command and what is measured of the whole
- * trace, replay-site.c what is of one site.
+ * Tools.  command-replay.c is the command and measures the whole trace,
+ * replay-site.c measures one site.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -28,11 +28,11 @@ typedef struct
   ReplayResult malloc, other, malloc_cold, other_cold, none, none_cold;
   BackendId backend;
   bool measured, win;
-  double visit_nsec; /* what it takes to go to each block to free it */
+  double visit_nsec; /* the time to visit each block to free it */
   double saved_low, saved_high; /* of the rounds */
 } SiteReplay;
 
-/* The least time of some repeats, less what the loop itself takes. */
+/* The least time of some repeats, without the time of the loop itself. */
 static inline double
 net (const ReplayResult *result, const ReplayResult *none)
 {
@@ -45,8 +45,8 @@ int sli_double_compare (const void *a, const void *b);
 
 /* --- replay-site.c --- */
 
-/* A site alone, on malloc and on what its class names; `site' was zeroed.
- * Nothing is measured of one whose class stays with malloc. */
+/* Measures a site alone, on malloc and on the allocator of its class; `site'
+ * was zeroed.  Measures nothing if the class stays with malloc. */
 void sli_replay_site (const ReplayOptions *options, const Profile *profile,
                       uint32_t index, SiteReplay *site);
 void sli_replay_site_write (JsonOut *out, const ReplayOptions *options,

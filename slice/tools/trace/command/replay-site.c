@@ -1,4 +1,5 @@
-/* replay-site.c - one site's operations, on malloc and on what its class names
+/* replay-site.c - one site's operations, on malloc and on its class's
+ * allocator
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,7 @@
 #define N_BLOCK_SIZES 7 /* 1 to 64 KiB */
 /* A pool must win this much, in time or in memory. */
 #define POOL_WIN 0.90
-/* A site's measurements take turns, so often. */
+/* The rounds in which a site's measurements take turns. */
 #define N_ROUNDS_MAX 5
 #define N_COLD_ROUNDS 2
 
@@ -26,8 +27,8 @@ typedef struct
 #define TURN_MALLOC 1
 #define TURN_OTHER 2
 
-/* The calls of free go away with these, and what goes from block to block to
- * make them. */
+/* Returns true for classes that free all blocks at once, so that the program
+ * need not visit the blocks to free them. */
 static bool
 is_freed_whole (SiteClass class)
 {
@@ -47,7 +48,7 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
 {
   ReplayTask task = { .ops_path = options->ops.path,
                       .backend = turn->backend,
-                      /* groups exist only when the advice is taken */
+                      /* groups exist only if the advice is taken */
                       .advised = turn->backend == sli_backend_of_class (class),
                       .only_site = index,
                       .frees = turn->frees,
@@ -57,8 +58,8 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
   return sli_replay_measure (&task);
 }
 
-/* Each in its turn, several times: what else the machine does for a moment
- * then falls on one turn, not on all that one allocator has. */
+/* Measures each allocator in turn, several times, so that other work of the
+ * machine falls on one turn and not on all of one allocator. */
 static void
 turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
                SiteClass class, const SiteTurn turns[N_SITE_TURNS])
@@ -82,7 +83,7 @@ turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
         }
       saved[round] = nsec[TURN_MALLOC] - nsec[TURN_OTHER];
     }
-  /* one round may be anything */
+  /* leave out one round at each end */
   qsort (saved, n, sizeof *saved, sli_double_compare);
   site->saved_low = saved[n > 3 ? 1 : 0];
   site->saved_high = saved[n > 3 ? n - 2 : n - 1];

@@ -10,8 +10,8 @@
 /* Runs slice-trace with these arguments, ended by NULL, and returns its
  * status.  A stage is a process, which frees its memory by ending.
  *
- * what            said on stderr
- * passes_signals  the stage gets those that end this process
+ * what its name, for messages on stderr passes_signals  the stage gets the
+ * signals that end this process
  */
 int sli_stage_execute (const char *what, char *const *arguments,
                        bool passes_signals);

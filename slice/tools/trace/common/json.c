@@ -1,4 +1,4 @@
-/* json.c - reading and writing JSON, as much as the stages need
+/* json.c - reads and writes JSON, as far as the stages need it
  *
  * Tools.  RFC 8259.  SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 
 #define DEPTH_MAX 64
 
-/* The bytes of the UTF-8 character at text, 0 if it is none: paths and
- * arguments may be of any bytes. */
+/* The bytes of the UTF-8 character at text, 0 if there is none, since paths
+ * and arguments may have any bytes. */
 size_t
 sli_utf8_length (const char *string)
 {
@@ -129,7 +129,7 @@ sli_json_bool (JsonOut *out, const char *key, bool value)
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Nothing steps over the byte 0 at the end: take() does not. */
+/* No function reads beyond the byte 0 at the end: take() does not pass it. */
 typedef struct
 {
   const char *start, *at;
@@ -204,7 +204,7 @@ parse_code (Parser *parser, unsigned long *code)
   return true;
 }
 
-/* After \u; a character beyond 16 bits is two of them. */
+/* Parses what follows \u; a character beyond 16 bits has two parts. */
 static char *
 parse_unicode (Parser *parser, char *end)
 {
@@ -321,7 +321,7 @@ parse_word (Parser *parser, JsonValue *value)
           return true;
         }
     }
-  /* what strtod() takes besides, as inf and 0x1, is none */
+  /* strtod() also takes inf, 0x1 and so on, which are no JSON */
   const char *digits = parser->at + (*parser->at == '-');
   if (!isdigit ((unsigned char)digits[0]) || digits[1] == 'x'
       || digits[1] == 'X')

@@ -1,8 +1,8 @@
-/* json.h - reading and writing JSON, as much as the stages need
+/* json.h - reads and writes JSON, as far as the stages need it
  *
  * Tools.  The writer puts commas and indents itself; strings are escaped, and
  * bytes that are no UTF-8 become U+FFFD.  The reader keeps the whole document
- * as a tree and refuses what is deeper than 64 levels.
+ * as a tree and refuses documents deeper than 64 levels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -54,11 +54,11 @@ typedef struct JsonValue
 JsonValue *sli_json_parse (const char *text, char *error);
 JsonValue *sli_json_load (const char *path, char *error);
 void sli_json_free (JsonValue *value);
-/* NULL where there is none; NULL is taken, too. */
+/* NULL if the key is missing or the object is NULL. */
 const JsonValue *sli_json_get (const JsonValue *object, const char *key);
-/* The same, but what has no items where there is none. */
+/* The same, but a value without items if the key is missing. */
 const JsonValue *sli_json_items (const JsonValue *object, const char *key);
-/* Of an array, 0 and "" where there is none. */
+/* An item of an array; 0 or "" if there is none. */
 double sli_json_item_number (const JsonValue *array, size_t i);
 const char *sli_json_item_text (const JsonValue *array, size_t i);
 double sli_json_number (const JsonValue *object, const char *key);

@@ -1,4 +1,4 @@
-/* origin.c - what a stage's file was made of: the recording and the options
+/* origin.c - the origin of a stage's file: the recording and the options
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -32,7 +32,7 @@ sli_origin_copy (JsonOut *out, const JsonValue *document)
   sli_json_end (out, ']');
 }
 
-/* In one line; NULL if the file does not tell. */
+/* The options in one line; NULL if the file does not have them. */
 static char *
 options_text (const JsonValue *document)
 {

@@ -1,7 +1,7 @@
-/* origin.h - what a stage's file was made of: the recording and the options
+/* origin.h - the origin of a stage's file: the recording and the options
  *
- * Tools.  Sites have the same keys where both are the same; files that are
- * put together must agree.
+ * Tools.  Sites have the same keys if both are the same, so files that are
+ * combined must agree.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,13 +19,15 @@ typedef struct
 
 /* "recording" and "options". */
 void sli_origin_write (JsonOut *out, const Profile *profile);
-/* The same, of what was made of a document. */
+/* The same for a file that was made from a document. */
 void sli_origin_copy (JsonOut *out, const JsonValue *document);
 
-/* These exit with a message; what an older file does not tell is taken. */
+/* These exit with a message if the origins differ; they accept what an older
+ * file does not have. */
 void sli_origin_options_check (const OriginFile *one, const OriginFile *other);
 void sli_origin_check (const OriginFile *one, const OriginFile *other);
-/* Options that are given now, for a file that was made before. */
+/* Checks the options that are given now against a file that was made
+ * before. */
 void sli_origin_given_check (const OriginFile *file,
                              const char *const *given);
 

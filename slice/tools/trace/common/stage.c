@@ -38,7 +38,7 @@ sli_stage_load (const char *path, const char *format)
   return document;
 }
 
-/* Patterns of a damaged trace are as wrong as those of the trace itself. */
+/* Patterns of a damaged trace count as damaged, too. */
 static void
 damage_check (const JsonValue *patterns, const char *path)
 {

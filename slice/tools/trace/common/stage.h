@@ -8,11 +8,12 @@
 #include "json.h"
 #include "tools/trace/profile/profile.h"
 
-/* A patterns file, or a trace that is read through for it (with the options,
- * which a patterns file had before); exits with a message if it is neither. */
+/* Loads a patterns file, or analyses a trace with the options; exits with a
+ * message if it is neither. */
 JsonValue *sli_stage_patterns (const char *path,
                                const ProfileOptions *options);
-/* A file of that format ("slice-trace replay 1"); path NULL gives NULL. */
+/* Loads a file of that format ("slice-trace replay 1"); NULL if path is
+ * NULL. */
 JsonValue *sli_stage_load (const char *path, const char *format);
 /* The site with that key in "sites"; NULL if there is none. */
 const JsonValue *sli_stage_site (const JsonValue *document, const char *key);

@@ -52,7 +52,7 @@ sli_table_add_text (Table *table, const char *text, const void *items,
     }
 }
 
-/* The entries behind the hole that a search would no longer find move up
+/* Moves up the entries behind the hole that a search would no longer find
  * (Knuth, volume 3, 6.4, algorithm R). */
 uint32_t
 sli_table_remove (Table *table, uint64_t key)

@@ -1,9 +1,9 @@
 /* table.h - a hash table from 64-bit keys to numbers
  *
- * Tools.  Open addressing with linear probing, at most half full.  What is
- * larger than a number is in an array of the caller's, and its index plus 1
- * in the table.  A caller whose keys are hashes (of strings) compares what it
- * finds, and takes the next key if that is another's.
+ * Tools.  Open addressing with linear probing, at most half full.  Data larger
+ * than a number is in an array of the caller's, and its index plus 1 in the
+ * table.  A caller whose keys are hashes (of strings) compares the result, and
+ * tries the next key if it is another one's.
  *
  *   entries  | key value | 0 0 | key value | key value | 0 0 | ...
  *              value 0: the slot is empty
@@ -29,8 +29,8 @@ typedef struct
   size_t n, n_slots; /* n_slots: 0 or a power of two */
 } Table;
 
-/* The slot's value of a key that may be new: then it is 0, and the caller sets
- * it at once.  Valid until the next call. */
+/* The value of a key in its slot.  If the key is new the value is 0, and the
+ * caller sets it at once.  Valid until the next call. */
 uint32_t *sli_table_add (Table *table, uint64_t key);
 /* The same for a string, which value - 1 numbers in an array of structs that
  * begin with a string. */
@@ -66,8 +66,8 @@ table_get (const Table *table, uint64_t key)
   return table->n_slots == 0 ? 0 : table_slot (table, key)->value;
 }
 
-/* gcc takes a function that does nothing but prefetch for one without effects,
- * and drops the calls; the empty asm statement is an effect. */
+/* gcc treats a function that only prefetches as one without effects, and drops
+ * the calls; the empty asm statement is an effect. */
 static inline void
 memory_prefetch (const void *address)
 {

@@ -1,4 +1,4 @@
-/* tool.h - slice-trace: what its commands share
+/* tool.h - slice-trace: shared by its commands
  *
  * Tools.  Design: chapter 13.
  *
@@ -35,12 +35,13 @@ void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
 /* The same, and exit. */
 void sli_tool_exit (int code, const char *format, ...) TOOL_PRINTF (2, 3)
     __attribute__ ((noreturn));
-/* An input was damaged: what is left of it is shown, but the status tells. */
+/* Notes that an input was damaged.  The rest of it is shown, and the exit
+ * status tells. */
 void sli_tool_bad_input (void);
 /* A command's exit status, after that. */
 int sli_tool_status (int code);
 
-/* Memory or the end. */
+/* Allocate memory, or end the program. */
 void *sli_tool_alloc (size_t n_bytes);
 void *sli_tool_zero (size_t n_bytes);
 void *sli_tool_grow (void *block, size_t n_bytes);
@@ -62,22 +63,24 @@ void sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events);
 void sli_progress_end (Progress *progress);
 double sli_tool_seconds (void);
 
-/* While a program runs: Ctrl-C and Ctrl-\\ are for it (the terminal sends them
- * to it as well), what else would end us is passed on to it.  The program
- * itself calls sli_signals_end() before it begins. */
+/* While a program runs, Ctrl-C and Ctrl-\\ are ignored, since the terminal
+ * sends them to the program as well; other signals that would end us are
+ * passed on to it.  The child calls sli_signals_end() before it starts the
+ * program. */
 void sli_signals_begin (void);
 void sli_signals_child (pid_t pid);
 void sli_signals_end (void);
 
 /* A file written under another name and moved when it is whole. */
 FILE *sli_file_begin (const char *path);
-/* Whether there is nothing, or a file: no device, directory or pipe. */
+/* Returns true if the path is a file or does not exist: no device, directory
+ * or pipe. */
 bool sli_file_is_plain (const char *path);
 bool sli_output_end (void); /* of stdout: false, and said, if it failed */
 bool sli_file_end (FILE *file, const char *path);
 char *sli_file_read (const char *path, size_t *n_bytes);
-/* The program ends here if such a file can't be written: to be asked before
- * what takes long. */
+/* Ends the program if such a file can't be written; called before long
+ * work. */
 void sli_file_check (const char *path);
 /* A file that has no name any more; it stays open over exec. */
 int sli_file_unnamed (void);

@@ -7,7 +7,7 @@
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 
-/* Every stack is a site of its own there. */
+/* Analyses the trace with each stack as a site of its own, as in DHAT. */
 static Analysis *
 by_stack (const Profile *profile)
 {

@@ -1,6 +1,7 @@
 /* operations.c - a trace as a sequence of numbered operations
  *
- * Tools.  See operations.h.  Memory is by what is live at once.
+ * Tools.  See operations.h.  Its memory depends on the blocks that are live at
+ * once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the text's reader takes: a number of a byte. */
+/* The text's reader takes numbers of one byte. */
 #define N_THREADS_MAX 256
 #define ID_NONE UINT32_MAX
 
@@ -22,7 +23,7 @@ struct Operations
   uint64_t *sizes;    /* by id */
   uint32_t *free_ids; /* that were used before, the last one first */
   uint32_t n_free, n_ids, capacity;
-  /* by thread: what realloc has freed last, should it have failed */
+  /* by thread: the block that realloc has freed last, in case it failed */
   struct
   {
     uint64_t address, size;
@@ -114,8 +115,8 @@ block_alloc (Operations *operations, const TraceEvent *event,
     totals->peak_bytes = totals->live_bytes;
 }
 
-/* Threads are numbered from 1 in a trace.  Past what the text can name two of
- * them share a number, which keeps their order. */
+/* Threads are numbered from 1 in a trace.  If there are more than the text can
+ * name, some share a number, which keeps their order. */
 void
 sli_operations_add (Operations *operations, const TraceEvent *event,
                     FILE *file)

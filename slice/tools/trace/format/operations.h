@@ -1,7 +1,7 @@
 /* operations.h - a trace as a sequence of numbered operations
  *
- * Tools.  What a benchmark needs to repeat a trace: allocations and frees in
- * order, blocks numbered from 0 and numbers used again.
+ * Tools.  It has what a benchmark needs to repeat a trace: allocations and
+ * frees in order, blocks numbered from 0, and numbers that are used again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include "trace-read.h"
 #include <stdio.h>
 
-/* A block of size 0 counts as one of 1 byte: so it is repeated. */
+/* A block of size 0 counts as one of 1 byte, and is repeated so. */
 typedef struct
 {
   uint64_t n_allocs;
@@ -27,8 +27,8 @@ typedef struct Operations Operations;
 Operations *sli_operations_new (void);
 void sli_operations_free (Operations *operations);
 
-/* Takes an event in; with a file, writes its line (docs/design/benchmark.md
- * has the form). */
+/* Adds an event; with a file, writes its line (docs/design/benchmark.md has
+ * the format). */
 void sli_operations_add (Operations *operations, const TraceEvent *event,
                          FILE *file);
 const OperationTotals *sli_operations_totals (const Operations *operations);

@@ -1,4 +1,4 @@
-/* trace-blocks.c - what is in the blocks of a trace that are not events
+/* trace-blocks.c - the blocks of a trace that have no events
  *
  * Tools.  Payloads are checked by their hashes, and every number by its
  * bounds as well (trace-read.c).
@@ -19,25 +19,26 @@
 #define N_NODES_MAX (UINT32_C (1) << 28)
 /* zstd makes 128 KiB of 4 bytes, no more. */
 #define UNPACK_MAX 32768
-/* What a node or an event takes in its block, columns together. */
+/* The bytes of a node or an event in its block, all columns together. */
 #define NODE_BYTES_MIN 2
 #define NODE_BYTES_MAX 20
 #define EVENT_BYTES_MAX 52
-/* Nodes of one packed byte: a recursion's are all alike, but as long as a
- * stack is deep. */
+/* Nodes of one packed byte: those of a recursion are all alike, up to the
+ * depth of a stack. */
 #define NODES_PER_BYTE_MAX 1024
-/* Numbers that are given to one thing after the other, and such as lost
- * theirs: more than there are blocks in the file. */
+/* Numbers are given one after the other.  Some may be lost, so there may be
+ * this many more than blocks in the file. */
 #define NUMBERS_LOST_MAX 4096
 
-/* Most that a file of this size can have of what takes a block each. */
+/* The most numbers that a file of this size can have, with a block for
+ * each. */
 static uint64_t
 numbers_max (const TraceReader *reader)
 {
   return reader->n_map / sizeof (TraceBlockHead) + NUMBERS_LOST_MAX;
 }
 
-/* Whether what the packed bytes are said to be is not too much. */
+/* Returns true if the sizes in a head are possible for the packed bytes. */
 static bool
 sizes_fit (const TraceBlockHead *head)
 {
@@ -270,7 +271,7 @@ sli_trace_block_take (TraceReader *reader, uint64_t offset,
       events_note (reader, offset, head);
       return;
     }
-  /* blocks of a kind that came after this version are passed over */
+  /* blocks of kinds from later versions are skipped */
   if (head->type >= sizeof reads / sizeof *reads || reads[head->type] == NULL)
     return;
   const uint8_t *raw

@@ -1,8 +1,8 @@
 /* trace-format.h - the trace file: operations, blocks, columns
  *
  * Tools, shared by the recorder (which needs the operations only), the packer
- * that writes a trace and the reader.  docs/design/trace-format.md is the
- * description for others; the two are kept together.
+ * that writes a trace and the reader.  docs/design/trace-format.md describes
+ * the format; keep the two in step.
  *
  *   +--------+-------+-------+-----+-------+--------+---------+
  *   | header | block | block | ... | block | index  | trailer |
@@ -27,7 +27,8 @@
 #define TRACE_TRAILER_MAGIC "SLTREND\n"
 #define TRACE_VERSION 2u
 #define TRACE_VERSION_FIRST 1u /* that is read: it has fewer operations */
-#define TRACE_BYTE_ORDER 0x01020304u  /* reads otherwise on the other order */
+#define TRACE_BYTE_ORDER 0x01020304u  /* differs on machines of the other
+                                         order */
 #define TRACE_BLOCK_MAGIC 0x4b424c53u /* "SLBK" */
 #define TRACE_BLOCK_EVENTS 65536u
 /* 4096 ticks are 1.6 us at 2.6 GHz: fine enough for a lifetime, and the
@@ -98,8 +99,8 @@ trace_op_is_free (unsigned op)
 const char *sli_trace_op_name (unsigned op);
 
 /* A program counter in a node: 48 bits of address, and above them the
- * generation of the module that lay there, so that a plugin unloaded and
- * another one loaded at the same place stay apart.  Two tags are special. */
+ * generation of the module there, which distinguishes plugins that were loaded
+ * at the same place one after the other.  Two tags are special. */
 #define TRACE_PC_BITS 48
 #define TRACE_PC_MASK ((UINT64_C (1) << TRACE_PC_BITS) - 1)
 #define TRACE_PC_TAG_LINE UINT64_C (0xffff) /* the address is a string id */
@@ -125,7 +126,7 @@ typedef struct
   uint32_t flags; /* TRACE_FLAG_* */
   uint32_t stack_depth;
   uint32_t free_depth;
-  uint32_t empty_cost; /* ticks that measuring nothing takes; timed runs */
+  uint32_t empty_cost; /* ticks of an empty measurement; timed runs */
 } TraceFileHead;
 
 #define TRACE_FLAG_TIMED 1u  /* events carry the cost of the real call */
@@ -205,7 +206,7 @@ typedef struct
   char magic[8];
 } TraceTrailer;
 
-/* What the recorder counted, for comparison with what was read. */
+/* The recorder's counts, for comparison with the events that were read. */
 typedef struct
 {
   uint64_t n_events;
@@ -220,7 +221,7 @@ typedef struct
   uint64_t plain_nsec;
 } TraceSummary;
 
-/* Without what was added since: traces that have no more stay readable. */
+/* The fields of the first version: older traces stay readable. */
 #define TRACE_SUMMARY_BYTES_MIN offsetof (TraceSummary, plain_nsec)
 
 #define TRACE_SUMMARY_CUT 1u     /* ended without its exit handlers */
@@ -239,7 +240,7 @@ typedef struct
 } TraceModule;
 
 uint64_t sli_xxh64 (const void *bytes, uint64_t n_bytes, uint64_t seed);
-/* The hash of a file's head, but for the version, which a reader compares. */
+/* The hash of a file's head, except the version, which a reader compares. */
 uint64_t sli_trace_head_hash (const TraceFileHead *head);
 
 #endif

@@ -1,8 +1,8 @@
-/* trace-read-parts.h - what the parts of a reader share
+/* trace-read-parts.h - shared by the parts of a reader
  *
- * Tools.  trace-read.c opens a file and finds its blocks;
- * trace-blocks.c takes in what is not events; trace-stream.c decodes the
- * events and merges the threads.
+ * Tools.  trace-read.c opens a file and finds its blocks; trace-blocks.c reads
+ * the blocks without events; trace-stream.c decodes the events and merges the
+ * threads.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  * SPDX-License-Identifier: MIT
@@ -48,7 +48,7 @@ unzigzag (uint64_t value)
 uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
                                  const TraceBlockHead *head, uint8_t **buffer,
                                  size_t *capacity);
-/* Notes a block of events for later; takes in what any other one says. */
+/* Notes a block of events for later; reads any other block. */
 void sli_trace_block_take (TraceReader *reader, uint64_t offset,
                            const TraceBlockHead *head, uint8_t **buffer,
                            size_t *capacity);

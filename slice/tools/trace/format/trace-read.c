@@ -1,9 +1,9 @@
 /* trace-read.c - reading a trace: the file and the blocks in it
  *
- * Tools.  Nothing in the file is trusted: heads and payloads are checked by
- * their hashes, and every number by its bounds as well, since a hash can be
- * made to fit.  What is allocated for a number is bounded by the file's size.
- * A damaged block is left out and said; the rest is read.
+ * Tools.  The file is not trusted: heads and payloads are checked by their
+ * hashes, and every number by its bounds as well, since a hash can be forged.
+ * The memory that a number can request is bounded by the file's size.  A
+ * damaged block is left out and reported; the rest is read.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  *
@@ -51,7 +51,7 @@ sli_trace_is_whole (TraceReader *reader)
   return false;
 }
 
-/* The next place after a damaged head where a block begins. */
+/* Finds the next block after a damaged head. */
 static uint64_t
 block_seek (const TraceReader *reader, uint64_t offset)
 {
@@ -83,7 +83,8 @@ block_compare (const void *a, const void *b)
                                             : 1;
 }
 
-/* The index is not needed, and what it says of the file's head is. */
+/* Checks the index for the hash of the file's head; the rest of it is not
+ * needed. */
 static void
 index_check (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
              uint8_t **buffer, size_t *capacity)
@@ -95,7 +96,7 @@ index_check (TraceReader *reader, uint64_t offset, const TraceBlockHead *head,
     sli_trace_damage (reader, 0, "the file's head is not as it was written");
 }
 
-/* Whether the rest of the file is its trailer. */
+/* Returns true if the rest of the file is its trailer. */
 static bool
 trailer_take (TraceReader *reader, uint64_t offset, uint64_t index_offset)
 {

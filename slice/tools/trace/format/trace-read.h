@@ -37,7 +37,7 @@ typedef struct
   uint64_t *pcs;
   ReadModule *modules;
   size_t n_modules;
-  char **strings; /* by id; NULL where there is none */
+  char **strings; /* by id; NULL if there is none */
   uint32_t n_strings;
   uint64_t (*rss)[2]; /* ticks, KiB */
   size_t n_rss;
@@ -62,16 +62,16 @@ typedef struct
 /* NULL, with one line in error (of at least 512 bytes), if it is no trace. */
 TraceReader *sli_trace_open (const char *path, char *error);
 void sli_trace_close (TraceReader *reader);
-/* From the start again. */
+/* Starts reading again. */
 void sli_trace_rewind (TraceReader *reader);
-/* After a reading: whether no block was left out.  Else this is said, and the
- * exit status is TOOL_BAD_INPUT. */
+/* After a reading: returns true if no block was left out.  Otherwise reports
+ * that and sets the exit status TOOL_BAD_INPUT. */
 bool sli_trace_is_whole (TraceReader *reader);
 /* The next event in the order of time; false at the end. */
 bool sli_trace_next (TraceReader *reader, TraceEvent *event);
 /* "libunwind", "libgcc"; "unknown" if the file is cut. */
 const char *sli_trace_unwinder (const TraceReader *reader);
-/* How far the reading is, in bytes of the file. */
+/* The position of the reading, in bytes of the file. */
 uint64_t sli_trace_position (const TraceReader *reader);
 
 #endif

@@ -1,8 +1,8 @@
 /* trace-stream.c - a trace's events, the threads merged by time
  *
- * Tools.  One open block a thread, and a heap of the threads by the event that
- * each has decoded ahead.  Every number is checked by its bounds: a hash can
- * be made to fit.
+ * Tools.  Each thread has one open block, and a heap orders the threads by the
+ * event that each has decoded ahead.  Every number is checked by its bounds,
+ * since a hash can be forged.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  *
@@ -81,7 +81,7 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
                                  &stream->raw_capacity)
              == NULL)
     return false;
-  /* each event has an operation: so many there are at most */
+  /* each event has an operation, so there are no more events */
   if (head.n_items > head.column_bytes[TRACE_COLUMN_OP])
     {
       sli_trace_damage (reader, offset, "its events are too few");
@@ -251,8 +251,8 @@ heap_sink (TraceReader *reader, size_t at)
 }
 
 /* A stream whose first block comes later is in the heap by that block's time,
- * unopened (n_left 0): thousands of threads that come and go need not all be
- * open at once. */
+ * not open (n_left 0).  So thousands of threads that come and go need not all
+ * be open at once. */
 void
 sli_trace_rewind (TraceReader *reader)
 {

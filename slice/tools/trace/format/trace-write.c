@@ -1,10 +1,10 @@
 /* trace-write.c - writing a trace: events to columns, columns to blocks
  *
- * Tools.  A block's events are split into columns that are alike in
- * themselves, and zstd takes them as one frame.  What makes the columns small:
- * addresses come back.  A free names the allocation it ends by counting allocs
- * backwards, a allocation that reuses a block just freed names that free; only
- * the rest are written as differences.
+ * Tools.  A block's events are split into columns of similar values, which
+ * zstd compresses as one frame.  The columns are small because addresses come
+ * back.  A free names its allocation by counting allocations backwards, and an
+ * allocation that reuses a freed block names that free; only other addresses
+ * are written as differences.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  *
@@ -265,7 +265,7 @@ sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
   return !writer->failed;
 }
 
-/* The events' parts, each to its column. */
+/* Writes the events' parts to their columns. */
 static void
 columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
               unsigned time_shift, bool has_extra)
@@ -279,8 +279,8 @@ columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
     writer->columns[i].n = 0;
   for (size_t i = 0; i < n; i++)
     {
-      /* time never runs backwards within a thread; a clock that did by a
-       * tick is held still */
+      /* time must not run backwards within a thread; if the clock did by a
+       * tick, keep the time */
       uint64_t since = events[i].ticks > first
                            ? (events[i].ticks - first) >> time_shift
                            : 0;
@@ -292,8 +292,8 @@ columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
     }
 }
 
-/* The columns one behind the other, their lengths in the head; NULL: there is
- * no memory. */
+/* Joins the columns and writes their lengths to the head; NULL: there is no
+ * memory. */
 static uint8_t *
 columns_join (TraceWriter *writer, TraceBlockHead *head, size_t *total)
 {

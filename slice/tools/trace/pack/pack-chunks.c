@@ -1,4 +1,4 @@
-/* pack-chunks.c - what the packer takes out of a spool
+/* pack-chunks.c - packs the chunks and the log of a spool
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -34,8 +34,8 @@ sli_log_pack (Process *process)
     }
 }
 
-/* The nodes that are complete go out as {parent, pc}; when the process is
- * gone, one that was being written goes out as an unknown frame. */
+/* Writes the complete nodes as {parent, pc}.  When the process has ended,
+ * writes a node that it was writing as an unknown frame. */
 void
 sli_nodes_pack (Process *process, bool ended)
 {
@@ -141,7 +141,7 @@ sli_chunks_pack (Packer *packer, Process *process, bool ended)
       uint32_t state = atomic_load (&states[i]);
       if (state != SPOOL_CHUNK_FULL && !(ended && state == SPOOL_CHUNK_OWNED))
         continue;
-      /* the modules and frames that its events may name come first */
+      /* the modules and frames that its events may refer to come first */
       sli_log_pack (process);
       sli_nodes_pack (process, ended);
       chunk_pack (packer, process, chunk_at (process, i),

@@ -1,4 +1,4 @@
-/* pack-clock.c - the packer's part that measures the clock of the events
+/* pack-clock.c - measures the clock of the events
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@ sli_pack_ticks_per_sec (const SpoolHead *head)
   uint64_t nsec = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   if (nsec < head->start_unix_nsec + 50000000)
     {
-      /* too short to tell: measure 20 ms of our own */
+      /* too short: measure 20 ms here */
       struct timespec pause = { 0, 20000000 }, then;
       nanosleep (&pause, NULL);
       uint64_t more = ticks_now ();

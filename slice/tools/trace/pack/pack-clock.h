@@ -1,4 +1,4 @@
-/* pack-clock.h - the packer's part that measures the clock of the events
+/* pack-clock.h - measures the clock of the events
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 /* The counter's rate, by the system's clock. */
 uint64_t sli_pack_ticks_per_sec (const SpoolHead *head);
-/* What the recorder's measurement costs when there is nothing between. */
+/* The ticks of an empty measurement of the recorder. */
 uint32_t sli_pack_empty_cost (void);
 
 #endif

@@ -1,8 +1,8 @@
-/* pack-parts.h - what the parts of the packer share
+/* pack-parts.h - shared by the parts of the packer
  *
  * Tools.  pack.c has the packer and its steps, pack-process.c one recorded
- * process from its spool to its trace, pack-chunks.c what is taken out of a
- * spool, pack-rss.c the process's resident memory.
+ * process from its spool to its trace, pack-chunks.c the contents of a spool,
+ * pack-rss.c the process's resident memory.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -37,7 +37,7 @@ typedef struct
   size_t n_rss;
   uint64_t rss_next_msec, rss_step_msec;
   bool first;
-  bool is_named; /* the spool has its name yet */
+  bool is_named; /* the spool still has its name */
   bool has_command;
   bool done;
 } Process;
@@ -61,10 +61,10 @@ struct Packer
 
 /* --- pack-process.c --- */
 
-/* The spool of that name is mapped; false if it is gone again. */
+/* Maps the spool of that name; false if it no longer exists. */
 bool sli_process_open (const Packer *packer, Process *process);
 bool sli_process_alive (const Packer *packer, const Process *process);
-/* Takes what is full; returns the chunks packed. */
+/* Packs the full chunks; returns their number. */
 unsigned sli_process_step (Packer *packer, Process *process);
 /* Packs what is left, ends the trace, removes the spool.
  *
@@ -74,15 +74,15 @@ void sli_process_end (Packer *packer, Process *process, bool running);
 
 /* --- pack-chunks.c --- */
 
-/* ended  the process is gone: what its threads held is taken as well */
+/* ended  the process has ended: packs its threads' chunks as well */
 unsigned sli_chunks_pack (Packer *packer, Process *process, bool ended);
-/* What belongs to no chunk that is packed: modules, strings, frames. */
+/* Pack what is in no chunk: modules, strings, frames. */
 void sli_log_pack (Process *process);
 void sli_nodes_pack (Process *process, bool ended);
 
 /* --- pack-rss.c --- */
 
-/* Notes the resident memory, unless that was done a moment ago. */
+/* Notes the resident memory, unless that was done just before. */
 void sli_rss_sample (Process *process);
 
 #endif
