@@ -67,10 +67,11 @@ sli_process_open (const Packer *packer, Process *process)
   return true;
 }
 
-/* An empty file takes the name from the spool, so that a process that becomes
- * another program, and has the same number, takes the next.  Only after the
- * recorder has started, which gives up by that name; never on an old kernel,
- * where the recorder needs it (sli_spool_reserve() in record-reserve.c). */
+/* Replaces the spool's name by an empty file, so that a process that becomes
+ * another program, with the same number, takes the next name.  Only after the
+ * recorder has started, since it needs the name to give up; never on an old
+ * kernel, where the recorder needs it (sli_spool_reserve() in
+ * record-reserve.c). */
 static void
 spool_unname (const Packer *packer, Process *process)
 {
@@ -191,7 +192,7 @@ totals_add (PackTotals *totals, const TraceSummary *summary,
   unwinds_add (totals, head);
 }
 
-/* What the spool still holds, and what is known at the end alone. */
+/* Packs the rest of the spool, and what is known only at the end. */
 static void
 trace_end (Packer *packer, Process *process, bool running)
 {

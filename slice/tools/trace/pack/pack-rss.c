@@ -39,7 +39,7 @@ sli_rss_sample (Process *process)
   unsigned long total, resident, shared;
   if (fscanf (file, "%lu %lu %lu", &total, &resident, &shared) == 3)
     {
-      /* the spool's own pages are shared ones: they are not the program's */
+      /* leave out shared pages, such as the spool's own */
       uint64_t pages = resident > shared ? resident - shared : 0;
       process->rss[process->n_rss++]
           = (RssSample){ ticks_now (),

@@ -1,14 +1,14 @@
 /* spool.h - the memory that the recorder and the packer share
  *
  * One file per recorded process, mapped shared by both, so that what has been
- * written survives any end of the process.  It is sparse: the sizes below
- * are places, not memory.
+ * written survives any end of the process.  It is sparse: the sizes below are
+ * address space, not memory.
  *
  *   head | chunk states | log of modules and strings | stack tree | chunks
  *
- * A chunk belongs to one thread until it is full.  The packer turns it into
- * one block of the trace and gives it back, so a few chunks serve a run of
- * any length.
+ * A chunk belongs to one thread until it is full.  The packer writes it as one
+ * block of the trace and gives it back, so a few chunks are enough for a run
+ * of any length.
  *
  * Locks: none.  Chunk states, the log's end and the tree grow by atomics.
  * Design: chapter 13.
@@ -103,8 +103,8 @@ typedef struct
   _Atomic uint64_t n_backing;
   _Atomic uint32_t n_strings;
   uint32_t packer_pid;
-  /* stacks walked twice; where the first difference was, counted from the
-   * inner end, and what each walk had there */
+  /* stacks walked twice; the position of the first difference, counted from
+   * the inner end, and the pc of each walk there */
   _Atomic uint64_t n_unwind_checked;
   _Atomic uint64_t n_unwind_differs;
   uint64_t unwind_position;
@@ -129,7 +129,7 @@ typedef struct
 #define SPOOL_FILE_BYTES                                                      \
  (SPOOL_CHUNKS_OFFSET + SPOOL_CHUNKS_MAX * SPOOL_CHUNK_BYTES)
 
-/* How the recorder hears of its task. */
+/* The environment variables that set the recorder's task. */
 #define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
 #define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,free=N,timed,... */
 
@@ -147,7 +147,7 @@ ticks_now (void)
 #endif
 }
 
-/* As ticks_now(), but not before what precedes it is done. */
+/* As ticks_now(), but after all preceding instructions are done. */
 static inline uint64_t
 ticks_after (void)
 {

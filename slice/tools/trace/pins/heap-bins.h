@@ -26,8 +26,8 @@
 #define TCACHE_BYTES_MAX 1032
 #define FAST_BYTES_MAX 120
 
-/* Where a freed block is: in none, in fast bins, or in thread i's tcache if
- * it is BIN_TCACHE + i. */
+/* The bin of a freed block: none, fast bins, or BIN_TCACHE + i for thread i's
+ * tcache. */
 enum
 {
   BIN_NONE,
@@ -35,7 +35,7 @@ enum
   BIN_TCACHE
 };
 
-/* Of one segment. */
+/* The fast bins of one segment. */
 typedef struct
 {
   uint64_t segment;
@@ -57,7 +57,7 @@ void sli_bins_free (HeapBins *bins);
  * segment  the number of the block's */
 uint32_t sli_bins_put (HeapBins *bins, uint32_t thread, uint64_t segment,
                        uint64_t address, uint64_t size);
-/* A block leaves its bin. */
+/* Removes a block from its bin. */
 void sli_bins_take (HeapBins *bins, uint32_t bin, uint64_t size);
 /* The fast bins of a segment, or NULL. */
 FastBins *sli_bins_fast (const HeapBins *bins, uint64_t segment);

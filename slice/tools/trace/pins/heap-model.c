@@ -13,7 +13,8 @@
 #define HEADER_BYTES 16
 #define MMAP_THRESHOLD_BYTES (UINT64_C (128) << 10)
 #define MMAP_THRESHOLD_MAX_BYTES (UINT64_C (32) << 20)
-/* How far behind the program the kernel may place its main heap. */
+/* The greatest distance from the program at which the kernel places its main
+ * heap. */
 #define MAIN_HEAP_SPAN (UINT64_C (1) << 38)
 #define CONSOLIDATE_BYTES (UINT64_C (64) << 10)
 #define NO_BLOCK UINT32_MAX
@@ -32,8 +33,8 @@ sli_heap_policy (const TraceReader *reader)
   return HEAP_GLIBC;
 }
 
-/* The ticks of each thread's last event: its tcache is flushed when it ends.
- * The first thread's never is. */
+/* Reads the ticks of each thread's last event, at which its tcache is flushed.
+ * The first thread's tcache never is. */
 static uint64_t *
 thread_ends_read (TraceReader *reader)
 {
@@ -110,7 +111,7 @@ block_begin (const HeapModel *heap, const HeapBlock *block)
   return block->address - header_bytes (heap);
 }
 
-/* Behind it; a block of no bytes has one. */
+/* The address behind a block; a block of 0 bytes counts as 1. */
 static uint64_t
 block_end (const HeapBlock *block)
 {
@@ -212,7 +213,7 @@ threshold_move (HeapModel *heap, const HeapBlock *block)
   heap->trim_threshold_bytes = 2 * n_bytes;
 }
 
-/* The block's pages no longer have it. */
+/* Removes a block from its pages. */
 static void
 block_drop (HeapModel *heap, uint32_t index, PagesChange change)
 {
@@ -231,7 +232,7 @@ page_is_free (const HeapModel *heap, uint64_t page)
          && region->touched[page % REGION_PAGES];
 }
 
-/* Whether a page is among so many free ones that glibc consolidates. */
+/* Returns true if a page is in a gap so large that glibc consolidates. */
 static bool
 is_in_large_gap (const HeapModel *heap, uint64_t page)
 {
@@ -266,7 +267,7 @@ fast_consolidate (HeapModel *heap, uint64_t address)
     fast->n = 0;
 }
 
-/* Whether a bin takes the block. */
+/* Puts a freed block into a bin; false if no bin takes it. */
 static bool
 block_bin (HeapModel *heap, HeapBlock *block, uint32_t thread)
 {
@@ -321,8 +322,8 @@ block_take (HeapModel *heap)
   return heap->n_blocks++;
 }
 
-/* A block is where another one was: that one was in a bin, or its free is not
- * in the trace. */
+/* Removes the block at the address of a new one: it was in a bin, or its free
+ * is not in the trace. */
 static void
 place_empty (HeapModel *heap, uint64_t address)
 {
@@ -369,7 +370,7 @@ sli_heap_event (HeapModel *heap, const TraceEvent *event)
     }
 }
 
-/* Threads that have ended have no tcache any more. */
+/* Flushes the tcaches of threads that have ended. */
 void
 sli_heap_tcaches_flush (HeapModel *heap, uint64_t ticks)
 {

@@ -47,7 +47,7 @@ typedef struct
   uint32_t bin;  /* of a block that is freed */
 } HeapBlock;
 
-/* A freed block in a bin of malloc's: no site has it. */
+/* A freed block in one of malloc's bins, which belongs to no site. */
 #define HEAP_BINNED UINT32_MAX
 
 typedef struct
@@ -79,22 +79,22 @@ typedef struct
   Table region_of;       /* by number: the index in `unsorted' plus 1 */
 } HeapModel;
 
-/* Reads the trace once, for the threads' ends. */
+/* Makes a model; reads the trace once, for the ends of threads. */
 HeapModel *sli_heap_new (TraceReader *reader, HeapPolicy policy);
 void sli_heap_free (HeapModel *heap);
-/* Of the malloc that the recorded program has loaded. */
+/* The policy of the malloc that the recorded program has loaded. */
 HeapPolicy sli_heap_policy (const TraceReader *reader);
 
 void sli_heap_event (HeapModel *heap, const TraceEvent *event);
 /* The live and the binned blocks by address; freed by the caller. */
 HeapBlock *sli_heap_live (const HeapModel *heap, uint32_t *n);
-/* Threads that have ended have no tcache any more. */
+/* Flushes the tcaches of threads that have ended. */
 void sli_heap_tcaches_flush (HeapModel *heap, uint64_t ticks);
 
 /* --- heap-segments.c --- */
 
-/* Drops the pages that the malloc has returned by now; the bytes of those that
- * stay are the result. */
+/* Drops the pages that the malloc has returned by now, and returns the bytes
+ * of the others. */
 uint64_t sli_heap_settle (HeapModel *heap, uint64_t ticks);
 
 /* Regions with the same number are of one segment. */

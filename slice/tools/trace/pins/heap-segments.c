@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TOP_PAD_BYTES (UINT64_C (128) << 10)
-/* The other arenas' heaps are so large, and aligned to it. */
+/* The size and the alignment of the other arenas' heaps. */
 #define ARENA_HEAP_BYTES (UINT64_C (64) << 20)
 
 /* --- segments ------------------------------------------------------------ */
@@ -71,7 +71,7 @@ region_end_page (const HeapRegion *region, bool live)
   return 0;
 }
 
-/* The same of a segment. */
+/* The same for a segment. */
 static uint64_t
 segment_end_page (const HeapModel *heap, const HeapSegment *segment, bool live)
 {

@@ -1,8 +1,8 @@
 /* pins-draw.c - the address space over time, as a picture
  *
- * Tools.  Time goes to the right, addresses go up; address space that was never
- * resident is left out.  A cell is a region at a sample: its colour says how
- * much of its resident pages is live.
+ * Tools.  Time goes to the right, addresses go up; address space that was
+ * never resident is left out.  A cell is a region at a sample; its colour
+ * shows the live share of its resident pages.
  *
  *   +--------------------+
  *   |    ____====        |   dark: full of live blocks

@@ -1,4 +1,4 @@
-/* pins-write.c - who pins the heap, as lines and as JSON
+/* pins-write.c - the sites that pin the heap, as lines and as JSON
  *
  * Tools.  See pins.h.  SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 #include "tools/trace/profile/profile-json.h"
 #include <stdlib.h>
 
-/* Freed by the caller. */
+/* The name of a site; the caller frees it. */
 static char *
 site_name (const Pins *pins, const PinsSite *site)
 {

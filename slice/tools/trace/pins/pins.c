@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Predictions are made for so many sites, those that pin most. */
+/* Predictions are made for the sites that pin most. */
 #define PREDICTED_SITES 20
 #define PAGE_SITES 64
 #define IDLE_SAMPLES 5 /* on each side of a moment that is chosen */
@@ -101,8 +101,8 @@ sample_pinned (const Pins *pins, unsigned i)
              : 0;
 }
 
-/* What is pinned all the time around a sample: a peak that passes, such as the
- * frees at the program's end, is no idle point. */
+/* The bytes that are pinned all the time around a sample.  A short peak, such
+ * as the frees at the program's end, is no idle point. */
 static uint64_t
 pinned_around (const Pins *pins, unsigned i)
 {
@@ -142,17 +142,17 @@ heap_at (const Pins *pins, Profile *profile, uint64_t ticks)
   return heap;
 }
 
-/* --- who pins what ------------------------------------------------------- */
+/* --- pinned bytes by site ------------------------------------------------ */
 
-/* While the live blocks are gone through by address. */
+/* The state of a walk over the live blocks by address. */
 typedef struct
 {
   Pins *pins;
   const HeapModel *heap;
   uint32_t *site_of; /* by result: the index in pins->sites plus 1 */
-  uint64_t page;     /* the one at hand */
+  uint64_t page;     /* the current one */
   uint32_t sites[PAGE_SITES], n_sites; /* with blocks on it */
-  size_t region;     /* of the pages that are gone through between blocks */
+  size_t region;     /* of the pages between blocks */
 } Assignment;
 
 /* Blocks in malloc's bins count as those of one more site. */
@@ -192,7 +192,7 @@ region_of_page (Assignment *assignment, uint64_t page)
   return heap->regions[assignment->region];
 }
 
-/* The free bytes of the page at hand go to its sites. */
+/* Assigns the free bytes of the current page to its sites. */
 static void
 page_end (Assignment *assignment)
 {
@@ -211,9 +211,9 @@ page_end (Assignment *assignment)
   assignment->n_sites = 0;
 }
 
-/* Resident pages without a block, from the one behind the page at hand to the
- * one before `page', which is a block's of the site.  What is in another
- * segment than that is the tail of that segment. */
+/* Assigns resident pages without a block, from the one behind the current page
+ * to the one before `page', which has a block of the site.  Pages in another
+ * segment are the tail of that segment. */
 static void
 empty_pages_assign (Assignment *assignment, uint64_t page, PinsSite *site)
 {
@@ -247,7 +247,7 @@ page_begin (Assignment *assignment, uint64_t page, PinsSite *site)
   assignment->page = page;
 }
 
-/* Behind the last block. */
+/* Counts the pages behind the last block. */
 static void
 last_pages_assign (Assignment *assignment)
 {
@@ -291,7 +291,7 @@ block_assign (Assignment *assignment, const HeapBlock *block)
   if (last == first)
     return;
   page_end (assignment);
-  site->n_pages += last - first - 1; /* these it fills */
+  site->n_pages += last - first - 1; /* pages that the block fills */
   assignment->page = last;
   page_site (assignment, site);
 }
@@ -326,9 +326,10 @@ blocks_assign (Pins *pins, const HeapModel *heap, const HeapBlock *blocks,
     qsort (pins->sites, pins->n_sites, sizeof *pins->sites, site_compare);
 }
 
-/* --- what would return --------------------------------------------------- */
+/* --- predictions --------------------------------------------------------- */
 
-/* The sites from the first to the last one get memory of their own. */
+/* The bytes that return if the sites from the first to the last have memory of
+ * their own. */
 static uint64_t
 bytes_returned (const Pins *pins, const HeapModel *heap,
                 const HeapBlock *blocks, uint32_t n, uint32_t first,
@@ -375,7 +376,7 @@ returns_predict (Pins *pins, const HeapModel *heap, const HeapBlock *blocks,
 
 /* --- the process --------------------------------------------------------- */
 
-/* The last sample of the recorder's before a moment, or 0. */
+/* The recorder's last sample before a moment, or 0. */
 static uint64_t
 process_bytes (const TraceReader *reader, uint64_t ticks)
 {

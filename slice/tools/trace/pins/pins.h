@@ -1,17 +1,18 @@
 /* pins.h - which sites' blocks keep pages resident that hold little else
  *
  * Tools.  One reading of the trace takes samples of the address space; another
- * one stops at the moment that is looked at.  There, every resident byte that
- * is no live block's is assigned to the site that pins it:
+ * stops at the chosen moment.  There, each resident byte that is in no live
+ * block is assigned to the site that pins it:
  *
  *   - the free bytes of a page with live blocks, in equal parts to the sites
  *     that have blocks on it;
  *   - pages without a live block to the site of the next live block above
  *     them: with glibc's malloc nothing else keeps them.
  *
- * What returns if a site's blocks had memory of their own is computed, not
- * assigned: the model is asked for the pages that stay without them, and the
- * pages that they fill when they lie close together are subtracted.
+ * The bytes that would return if a site's blocks had memory of their own are
+ * computed, not assigned: the model gives the pages that stay without the
+ * blocks, and the pages that the blocks fill when they are close together are
+ * subtracted.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */

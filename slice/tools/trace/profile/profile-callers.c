@@ -1,7 +1,7 @@
 /* profile-callers.c - the callers of a site, and what frees its blocks
  *
- * Tools.  From the tree of stacks, and the pairs of site and freeing node that
- * the last reading has kept.
+ * Tools.  It uses the tree of stacks, and the pairs of site and freeing node
+ * that the last reading has kept.
  *
  * Design: chapter 13.
  *
@@ -71,7 +71,7 @@ frame_function (const Profile *profile, uint32_t node)
       ->function;
 }
 
-/* The frame just outside of the site's own, or the first that matches. */
+/* The first frame outside the site's own, or the first that matches. */
 static const char *
 consumer_of (const Profile *profile, uint32_t node, uint32_t depth,
              const regex_t *expression)
@@ -138,8 +138,8 @@ sli_profile_common (const Profile *profile, uint32_t result)
   return common == UINT32_MAX ? "" : frame_function (profile, common);
 }
 
-/* The frame of the program's own that frees: what is inline in headers, and
- * an operator delete, is not. */
+/* The program's own frame that frees; not inline code of headers or an
+ * operator delete. */
 static uint32_t
 free_node (const Profile *profile, uint32_t node)
 {

@@ -1,9 +1,9 @@
-/* profile-depth.c - the depth at which each site is looked at
+/* profile-depth.c - the depth of each site
  *
- * Tools.  A site that has no good class at depth 1 is looked at deeper, and
- * split at the shallowest depth where most of its allocations fall into good
- * classes; children that have none are treated the same again.  Depth must
- * be paid for: a site whose classes do not gain stays whole.
+ * Tools.  A site that has no good class at depth 1 is analysed deeper, and
+ * split at the shallowest depth where most of its allocations are in good
+ * classes; children that have none are treated in the same way.  A site whose
+ * classes do not improve stays whole.
  *
  * Design: chapter 13.
  *
@@ -115,7 +115,8 @@ wants_split (SiteClass class)
   return class >= CLASS_LINEAR_FAIR;
 }
 
-/* Whether some site of depth 1 should be looked at deeper. */
+/* Returns true by site of depth 1 if it should be analysed deeper; NULL if
+ * none should. */
 bool *
 sli_split_wishes (const Analysis *analysis)
 {
@@ -149,7 +150,7 @@ typedef struct
   SiteClass *classes[N_LEVELS_MAX];
   uint8_t *split[N_LEVELS_MAX]; /* 0: stays; else the level of its parts */
   const Totals *totals;
-  const SiteStats *first; /* of sites that were not looked at deeper */
+  const SiteStats *first; /* of sites that were not analysed deeper */
   const bool *wanted;     /* by number at depth 1 */
 } Depths;
 
@@ -239,7 +240,7 @@ classes_find (Depths *depths)
     }
 }
 
-/* What a site's parts at one level come to. */
+/* The sums over a site's parts at one level. */
 typedef struct
 {
   uint64_t better; /* allocs in parts of a better class than the whole's */
@@ -260,8 +261,9 @@ part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
     parts->clear += part->allocs;
 }
 
-/* Most of it gets better; or it is a wrapper, with few callers, of whom some
- * have a clear way of their own, whatever the others do. */
+/* Returns true if a split pays: most of the site gets better, or it is a
+ * wrapper with few callers, some of which have a clear pattern of their
+ * own. */
 static bool
 parts_are_worth (const Parts *parts, uint64_t allocs)
 {
@@ -340,8 +342,8 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
   free (chosen);
 }
 
-/* By whose blocks an owner may be known: of a site that has parts, the parts
- * of its shallowest depth.  A wrapper's blocks are many owners'. */
+/* Makes the level of sites that can be owners: for a split site, its parts at
+ * the shallowest depth, since a wrapper's blocks belong to many owners. */
 static void
 owners_make (Profile *profile, const Depths *depths, Level *owners)
 {
@@ -383,8 +385,8 @@ any_parts (const Depths *depths)
 }
 
 /* Reads the trace once more for the sites that are wanted deeper: as a whole,
- * for the functions that they may live in, and in parts.  Where there are
- * neither functions nor parts it would say nothing new. */
+ * for the functions in which they may live, and in parts.  Without functions
+ * and parts it would give nothing new. */
 static void
 depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
 {

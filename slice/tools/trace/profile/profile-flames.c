@@ -1,4 +1,4 @@
-/* profile-flames.c - stacks of what was allocated and live, for flame graphs
+/* profile-flames.c - stacks of allocated and live bytes, for flame graphs
  *
  * Tools.  They are folded to functions, the outermost first; small ones are
  * left out.

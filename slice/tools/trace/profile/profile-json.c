@@ -1,5 +1,5 @@
-/* profile-json.c - a profile written as JSON: what patterns, callers and the
- * report hand on
+/* profile-json.c - writes a profile as JSON, for patterns, callers and the
+ * report
  *
  * Tools.  `format` changes when the meaning of a key does.
  *
@@ -41,7 +41,7 @@ frames_write (JsonOut *out, const Profile *profile, uint32_t site)
 }
 
 /* The innermost two functions, and the outermost one of a deeper site, which
- * is what distinguishes it from its neighbours. */
+ * distinguishes it from its neighbours. */
 char *
 sli_profile_site_name (const Profile *profile, uint32_t site)
 {
@@ -326,7 +326,7 @@ series_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, '}');
 }
 
-/* The sites of the bands, in their order: by their peaks, as chosen. */
+/* Writes the sites of the bands in their order, which is by their peaks. */
 static void
 bands_write (JsonOut *out, const Profile *profile)
 {

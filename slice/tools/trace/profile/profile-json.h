@@ -14,8 +14,8 @@ void sli_profile_write (const Profile *profile, FILE *file,
 /* "function < its caller"; freed by the caller. */
 char *sli_profile_site_name (const Profile *profile, uint32_t site);
 
-/* The key "flames": what was allocated, and live at the peak and at the chosen
- * moment, by stacks. */
+/* Writes the key "flames": the bytes allocated, and live at the peak and at
+ * the chosen moment, by stack. */
 void sli_flames_write (JsonOut *out, const Profile *profile);
 
 #endif

@@ -1,8 +1,8 @@
-/* profile-parts.h - what the parts of a profile share
+/* profile-parts.h - shared by the parts of a profile
  *
- * Tools.  profile-reading.c gives the events, profile-depth.c finds the depth
- * of each site, profile-pictures.c what is drawn; profile.c has the order of
- * it all, profile-callers.c the callers and what frees.
+ * Tools.  profile-reading.c reads the events, profile-depth.c finds the depth
+ * of each site, profile-pictures.c makes the pictures; profile.c calls them in
+ * order, profile-callers.c finds the callers and the functions that free.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -31,8 +31,9 @@ typedef struct
 
 #define QUEUE_EVENTS 64 /* a power of two */
 
-/* One reading of the trace.  Events wait in a queue while what they need is
- * fetched into the cache: most of an analysis' time is misses. */
+/* One reading of the trace.  Events wait in a queue while their data is
+ * fetched into the cache, since an analysis spends most of its time on cache
+ * misses. */
 typedef struct
 {
   Profile *profile;
@@ -50,7 +51,7 @@ typedef struct
 void sli_reading_begin (Reading *reading, Profile *profile,
                         const ProfileOptions *options,
                         const Analysis *analysis, const char *what);
-/* The next event, good until the next call; NULL at the end. */
+/* The next event, valid until the next call; NULL at the end. */
 const TraceEvent *sli_reading_next (Reading *reading);
 
 /* --- profile-depth.c --- */
@@ -61,18 +62,19 @@ Analysis *sli_level_analyse (Profile *profile, const ProfileOptions *options,
                              const Level *const *levels, unsigned n_levels,
                              Sites *frames);
 double sli_allocs_share (const SiteStats *stats, const Totals *totals);
-/* Whether some site of depth 1 should be looked at deeper. */
+/* Returns true by site of depth 1 if it should be analysed deeper; NULL if
+ * none should. */
 bool *sli_split_wishes (const Analysis *analysis);
-/* The sites at their depths, from the numbers at depth 1; *stats is freed by
- * the caller. */
+/* Finds the sites at their depths, by the numbers at depth 1.  The caller
+ * frees *stats. */
 void sli_depths_find (Profile *profile, const ProfileOptions *options,
                       const Level *first, const bool *wanted, Level *final,
                       const SiteStats ***stats);
 
 /* --- profile-pictures.c --- */
 
-/* The reading for pictures, series, what is live at the peak; the numbers
- * are known. */
+/* Reads the trace for pictures, series and the live blocks at the peak; the
+ * numbers are known. */
 void sli_detail_read (Profile *profile, const ProfileOptions *options);
 
 #endif

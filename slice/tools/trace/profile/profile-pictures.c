@@ -1,7 +1,8 @@
-/* profile-pictures.c - what a report draws, from one more reading
+/* profile-pictures.c - the pictures of a report, from one more reading
  *
- * Tools.  For each hotline where its blocks were allocated and freed, and
- * from where; for the whole the bytes over time, and what is live at the peak.
+ * Tools.  For each hotline, when and from where its blocks were allocated and
+ * freed; for the whole trace, the bytes over time and the live blocks at the
+ * peak.
  *
  * Design: chapter 13.
  *
@@ -69,7 +70,7 @@ series_step (Detail *detail, const Analysis *analysis)
         column = 0;
       if (column >= SERIES_COLUMNS)
         column = SERIES_COLUMNS - 1;
-      /* a column begins with what was live before this event */
+      /* a column starts with the bytes that were live before this event */
       while ((int)detail->column[axis] < column)
         {
           uint32_t at = ++detail->column[axis];
@@ -213,7 +214,8 @@ detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
     sli_analysis_each_live (analysis, live_note, &note);
 }
 
-/* The sites that held most at their own peaks get bands of their own. */
+/* Gives bands of their own to the sites that had most bytes at their own
+ * peaks. */
 static void
 series_choose (Detail *detail, const Profile *profile)
 {
@@ -234,8 +236,8 @@ series_choose (Detail *detail, const Profile *profile)
     }
 }
 
-/* The reading for pictures, series, what is live at the peak; the numbers
- * are known. */
+/* Reads the trace for pictures, series and the live blocks at the peak; the
+ * numbers are known. */
 void
 sli_detail_read (Profile *profile, const ProfileOptions *options)
 {

@@ -1,7 +1,7 @@
 /* profile-reading.c - the events of a trace, one after the other
  *
- * Tools.  Those outside of the window of time are left out, and what an
- * analysis will need of those to come is fetched.
+ * Tools.  Events outside the window of time are left out, and the data that an
+ * analysis will need for the next events is fetched.
  *
  * Design: chapter 13.
  *
@@ -71,7 +71,7 @@ queue_fill (Reading *reading)
   return true;
 }
 
-/* The next event, good until the next call; NULL at the end. */
+/* The next event, valid until the next call; NULL at the end. */
 const TraceEvent *
 sli_reading_next (Reading *reading)
 {

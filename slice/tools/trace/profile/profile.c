@@ -1,6 +1,7 @@
 /* profile.c - a trace read through: sites at their depth, with their classes
  *
- * Tools.  The readings in their order; the verdicts, and which sites are hot.
+ * Tools.  It makes the readings in their order, finds the verdicts, and ranks
+ * the sites.
  *
  * Design: chapter 13.
  *
@@ -47,8 +48,8 @@ results_rank (Profile *profile, uint32_t n_hot)
     }
 }
 
-/* What a tick of the measured calls is worth.  A program does not spend more
- * time in malloc than it takes in all: where the recorder has made the calls so
+/* The nanoseconds of a tick of the measured calls.  A program can't spend more
+ * time in malloc than it takes in all.  If the recorder has made the calls so
  * much slower, all of them count for less. */
 static double
 cost_nsec_per_tick (const Profile *profile, uint64_t cost)
@@ -90,7 +91,7 @@ sites_count (Profile *profile, const ProfileOptions *options)
   sli_sites_settle (profile->sites);
 }
 
-/* A profile with the names in the trace, and nothing read of its events. */
+/* Makes a profile with the names in the trace, without reading the events. */
 static Profile *
 profile_open (const char *path, const ProfileOptions *options)
 {
@@ -109,8 +110,8 @@ profile_open (const char *path, const ProfileOptions *options)
   return profile;
 }
 
-/* A result for each site of the final level.  stats: what was found of each
- * where that is not the first level, or NULL. */
+/* Makes a result for each site of the final level.  stats: the numbers of each
+ * if that is not the first level, or NULL. */
 static void
 results_make (Profile *profile, const Level *first, const Level *final,
               const SiteStats **stats)

@@ -35,7 +35,7 @@ typedef struct
   Verdict verdict;
   Picture *picture; /* NULL if it is no hotline */
   uint32_t rank;    /* 0 is the hottest */
-  const uint32_t *owner_sites; /* what the verdict's owner is a number of */
+  const uint32_t *owner_sites; /* the verdict's owner is an index of this */
 } SiteResult;
 
 typedef struct
@@ -66,7 +66,7 @@ typedef struct
   uint32_t *first_sites;  /* level-0 number to site, for owners */
   uint32_t *deeper_sites; /* the same of those in `deeper'; or NULL */
   Analysis *first;       /* numbers at depth 1 */
-  Analysis *deeper;      /* of sites that were looked at deeper; or NULL */
+  Analysis *deeper;      /* of sites that were analysed deeper; or NULL */
   Totals totals;
   Series series[N_AXES];
   double cost_nsec_per_tick;
@@ -98,8 +98,8 @@ Profile *sli_profile_new (const char *path, const ProfileOptions *options);
 void sli_profile_free (Profile *profile);
 double sli_profile_seconds (const Profile *profile, uint64_t ticks);
 
-/* Who consumes a site: the functions one frame further out, or the first
- * frame that matches an expression. */
+/* A consumer of a site: a function one frame further out, or the first frame
+ * that matches an expression. */
 typedef struct
 {
   const char *function;
@@ -110,8 +110,8 @@ typedef struct
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
 const char *sli_profile_common (const Profile *profile, uint32_t result);
-/* Functions that free the site's blocks are not known from nodes alone, so
- * they are kept by the last reading. */
+/* The functions that free the site's blocks.  Nodes alone don't tell them, so
+ * the last reading keeps them. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
 
 #endif

@@ -1,9 +1,9 @@
-/* record-check.c - each stack walked a second time, by another unwinder
+/* record-check.c - walks each stack a second time, by another unwinder
  *
- * Tools, in the preloaded object; for --check-unwind alone.  libunwind caches
- * what it knows of a return address and walks by that; libgcc reads the
- * tables anew at each frame.  Where both are wrong in the same way nothing is
- * found, but they share no code.
+ * Tools, in the preloaded object; only for --check-unwind.  libunwind caches
+ * its results for a return address; libgcc reads the tables again at each
+ * frame.  An error that both make in the same way is not found, but they share
+ * no code.
  *
  * The innermost frames that both have are compared.  At the outer end they
  * differ by a frame: one shows the entry point, the other stops before it.  A
@@ -19,7 +19,7 @@
 #include <unwind.h>
 
 #define OUTER_FRAMES_MAX 1
-/* This file's frames, and those that libunwind's walk has not. */
+/* This file's frames, and those that libunwind's walk does not have. */
 #define MORE_FRAMES 8
 
 typedef struct

@@ -1,10 +1,10 @@
 /* record-cxx.c - the entry points of C++: operator new and delete
  *
- * Tools, in the preloaded object.  An operator is passed on to the program's
- * own or the runtime's; it only marks the thread, so that the malloc or free
- * inside is recorded as what it is.  If there was none (an operator with a
- * pool of its own), the mark is taken back and the inner calls, if any, have
- * been recorded as they came.
+ * Tools, in the preloaded object.  An operator calls the program's own or the
+ * runtime's.  It only marks the thread, so that the malloc or free inside is
+ * recorded as this operator.  If there was none (an operator with a pool of
+ * its own), it removes the mark, and inner calls, if any, were recorded as
+ * they are.
  *
  * Compiled with -fexceptions: std::bad_alloc passes through here, and takes
  * the mark with it.
@@ -53,7 +53,7 @@ static const char *const delete_names[2][N_DELETE]
 static void *next_new[2][N_NEW];
 static void *next_delete[2][N_DELETE];
 
-/* A lookup may be done twice by two threads, with one result. */
+/* Two threads may look up a function at once, with the same result. */
 static void *
 next_of (void **place, const char *name)
 {
@@ -66,8 +66,8 @@ next_of (void **place, const char *name)
   return found;
 }
 
-/* The outermost operator marks: the runtime's array and sized forms call the
- * plain ones, which come by here again. */
+/* Sets the mark in the outermost operator only: the runtime's array and sized
+ * forms call the plain ones, which come here again. */
 static bool
 tag_set (unsigned op)
 {

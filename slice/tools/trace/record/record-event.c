@@ -1,8 +1,8 @@
-/* record-event.c - an event is recorded
+/* record-event.c - records an event
  *
  * Tools: the preloaded object (record.h).  While an event is written the
- * thread is busy; a call made then (by a signal handler) is served and
- * counted, not recorded.
+ * thread is busy.  A call within that, by a signal handler, is served and
+ * counted but not recorded.
  *
  * Design: chapter 13.
  *
@@ -15,9 +15,9 @@
 
 /* --- the unwinder's own blocks ------------------------------------------- */
 
-/* What libunwind allocates for a thread (its thread-local block, by way of
- * the loader) is freed by others when the thread has ended; such a free is no
- * event.  A filter keeps the check to one load for all other blocks. */
+/* libunwind allocates a thread-local block for a thread, through the loader.
+ * Others free it when the thread has ended; such a free is no event.  A filter
+ * makes the check one load for all other blocks. */
 #define N_OWN_BLOCKS 4096
 
 static struct
@@ -127,16 +127,16 @@ event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
   event_finish (self);
 }
 
-/* This moment, after all that the program did before.  Without the wait the
- * clock may be read while the block that dies is still on its way from the
- * thread that made it, and the free come out before the allocation. */
+/* The time now, after all that the program did before.  Without the wait, the
+ * clock may be read before another thread's allocation of the block is
+ * visible, and the free would come before the allocation. */
 static uint64_t
 time_after (void)
 {
   return __libc_single_threaded ? ticks_now () : ticks_after ();
 }
 
-/* A call of the library's for itself. */
+/* Counts a call of malloc by libslice itself. */
 static void
 backing_count (void)
 {
@@ -176,7 +176,7 @@ sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
   record_leave (self);
 }
 
-/* now  when the block was about to be given back; 0 for this moment */
+/* now  the time before the block was freed; 0 for this moment */
 void
 sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
                  uint64_t now)
@@ -196,7 +196,8 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
     }
   if (LIKELY (now == 0))
     now = time_after ();
-  uint32_t line = self->line; /* the next allocation's, a realloc's maybe */
+  uint32_t line = self->line; /* for the next allocation, perhaps of a
+                                 realloc */
   self->line = 0;
   uint32_t node = sli_stack_node (self, sli_record.free_depth);
   self->line = line;
@@ -206,7 +207,7 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
   record_leave (self);
 }
 
-/* A block that a failed realloc left alive: its free is taken back. */
+/* Takes back the free of a block, since its realloc failed. */
 void
 sli_record_kept (RecordThread *self, void *block)
 {
@@ -218,7 +219,7 @@ sli_record_kept (RecordThread *self, void *block)
   record_leave (self);
 }
 
-/* Markers of the program's own: scopes and points in time. */
+/* Records a marker of the program: a scope or a point in time. */
 void
 sli_record_marker (unsigned op, const char *name)
 {
@@ -248,7 +249,7 @@ slice_trace_mark_v1 (const char *name)
   sli_record_marker (TRACE_OP_MARK, name);
 }
 
-/* The next allocation of this thread comes from that source line. */
+/* Sets the source line of this thread's next allocation. */
 RECORD_API void
 slice_trace_line_v1 (const char *file_line)
 {

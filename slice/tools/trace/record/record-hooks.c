@@ -1,13 +1,12 @@
-/* record-hooks.c - slices, contexts and arenas, recorded
+/* record-hooks.c - records slices, contexts and arenas
  *
- * Tools, in the preloaded object.  libslice asks for these hooks when it is
- * loaded (slice/hooks.h), so a plugin that brings it along is served as well.
- * An event of the library's is as one of malloc's, with a kind of its own.
- * What the library takes from malloc for itself is counted, not recorded: its
- * blocks are in the trace already.
+ * Tools, in the preloaded object.  libslice gets these hooks when it is loaded
+ * (slice/hooks.h), also with a plugin.  Its events are like those of malloc,
+ * with kinds of their own.  The library's own calls of malloc are counted, not
+ * recorded, since its blocks are in the trace already.
  *
- * The library's own frames are dropped from the stacks, so that a site is
- * where the program called it.
+ * The library's own frames are dropped from the stacks, so that a site is the
+ * program's call.
  *
  * Design: section 13.9.
  *
@@ -53,7 +52,7 @@ hook_free (SliceTraceKind kind, const void *block, size_t bytes)
   self->hooked = false;
 }
 
-/* As realloc: whatever was there, it ended by being resized. */
+/* Records a resize as realloc. */
 static void
 hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
             size_t bytes)
@@ -81,8 +80,8 @@ static const SliceTraceHooks hooks = { sizeof (SliceTraceHooks), hook_alloc,
 
 const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside);
 
-/* In the loader's hands, or in the library's constructor: `inside` is an
- * address of the caller's. */
+/* Called by the loader or in the library's constructor; `inside` is an address
+ * in the caller. */
 RECORD_API const SliceTraceHooks *
 slice_trace_hooks_v1 (const void *inside)
 {

@@ -32,7 +32,7 @@ sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
   atomic_store (&record->bytes, (uint32_t)n);
 }
 
-/* What this process was called with: the packer knows the first's alone. */
+/* The arguments of this process; the packer knows only those of the first. */
 #define COMMAND_BYTES_MAX (128 << 10)
 
 void
@@ -52,14 +52,14 @@ sli_spool_command (void)
     }
   if (fd >= 0)
     syscall (SYS_close, fd);
-  if (n > 0) /* the last byte is 0, also of what was cut */
+  if (n > 0) /* the last byte is 0, also if the text was cut */
     sli_spool_log (TRACE_BLOCK_COMMAND, text, n + (text[n - 1] != '\0'), "", 0,
                    "", 0);
   munmap (text, COMMAND_BYTES_MAX);
 }
 
-/* A few hundred names at most: a table of hashes, searched from the end of
- * the hash, is enough.  A lost race gives a name two ids, which is harmless.
+/* A program has a few hundred names at most, so a simple table of hashes is
+ * enough.  A lost race gives a name two ids, which is harmless.
  */
 #define STRINGS_MAX 65536
 

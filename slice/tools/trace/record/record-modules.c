@@ -1,8 +1,8 @@
-/* record-modules.c - what is loaded where
+/* record-modules.c - the loaded modules and their addresses
  *
  * Tools, in the preloaded object (record-stack.h).  Modules are noted when a
- * frame falls outside the known ones, and again after dlclose(): what is
- * loaded later at the same place gets a tag of its own.
+ * frame is outside the known ones, and again after dlclose().  A module that
+ * is loaded later at the same place gets a tag of its own.
  *
  * Locks: one spin lock around the table, taken after the loader's, never
  * before it.
@@ -40,7 +40,7 @@ static struct
   atomic_flag lock;
   Module known[N_MODULES_MAX];
   uint32_t n;
-  RangeUnion gone;   /* places that a module left and none has taken since */
+  RangeUnion gone;   /* places of unloaded modules that no other has taken */
   RangeUnion tagged; /* places where tags are above 0 */
 } modules;
 
@@ -77,7 +77,7 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
 {
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
-      /* without a slash it is no file: the kernel's own object */
+      /* without a slash it is no file, but the kernel's own object */
       if (strchr (info->dlpi_name, '/') == NULL || info->dlpi_name[0] == '/')
         return info->dlpi_name;
       char *full = buffer;
@@ -162,7 +162,7 @@ union_has (const RangeUnion *all, uint64_t pc)
   return pc >= all->low && pc < all->high;
 }
 
-/* The tag that keeps a module apart from those that lay there before. */
+/* The tag that distinguishes a module from earlier ones at its place. */
 static uint32_t
 module_tag (const Module *module)
 {

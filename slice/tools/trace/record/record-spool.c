@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Times that a process may become another program. */
+/* How often a process may become another program. */
 #define NAMES_MAX 1000
 
 RecordState sli_record;
@@ -58,8 +58,9 @@ path_make (unsigned n)
   number_append (end, n);
 }
 
-/* A file that keeps the name with .new tells the packer that there was no
- * room.  It takes its own when the packer may read its head and states. */
+/* A file that keeps its name with .new tells the packer that there was no
+ * space.  It gets its own name when the packer may read its head and
+ * states. */
 static int
 file_create_as (const char *path)
 {
@@ -84,8 +85,8 @@ file_create_as (const char *path)
   return -1;
 }
 
-/* A process that becomes another program under recording has its number
- * again. */
+/* Finds a free name, since a process that becomes another program keeps its
+ * number. */
 static int
 file_create (void)
 {
@@ -126,7 +127,7 @@ head_fill (SpoolHead *head)
   head->magic = SPOOL_MAGIC;
 }
 
-/* A word that a forked child finds zeroed. */
+/* Maps a word that is zero in a forked child. */
 static bool
 own_page_make (void)
 {
@@ -143,9 +144,9 @@ own_page_make (void)
   return true;
 }
 
-/* All places are mapped at once and the file is closed: a program may close
- * or reuse any file number.  Under a limit of the address space the mapping
- * is made as large as it can be. */
+/* Maps the whole file at once and closes it, since a program may close or
+ * reuse any file number.  If the address space is limited, makes the mapping
+ * as large as possible. */
 static bool
 file_map (void)
 {
@@ -169,7 +170,7 @@ file_map (void)
   return true;
 }
 
-/* The file gets its first name again: see file_create_as(). */
+/* Gives the file its first name again: see file_create_as(). */
 static void
 map_give_up (void)
 {
@@ -216,7 +217,7 @@ sli_spool_open (const char *directory)
   return true;
 }
 
-/* In a forked child: its parent's spool is let go, unwritten. */
+/* In a forked child: unmaps the parent's spool without writing to it. */
 bool
 sli_spool_reopen_in_child (void)
 {

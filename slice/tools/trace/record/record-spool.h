@@ -1,11 +1,11 @@
-/* record-spool.h - what the parts of the recorder's spool share
+/* record-spool.h - shared by the parts of the recorder's spool
  *
  * Tools, in the preloaded object.  record-spool.c has the file and its
  * mapping, record-reserve.c the pages that may be written, record-chunks.c the
  * chunks of the threads, record-log.c the log of modules and strings.
  *
- * Locks: none; a chunk has one owner, everything shared grows by atomics.
- * Only raw system calls and mmap: this runs inside malloc.
+ * Locks: none; a chunk has one owner, and all shared data grows by atomics.
+ * Only raw system calls and mmap, since this runs inside malloc.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -44,7 +44,7 @@ bool sli_spool_log_reserve (uint64_t n_bytes);
 
 /* --- record-chunks.c --- */
 
-/* A thread's destructor: gives its chunk back. */
+/* A thread's destructor, which gives its chunk back. */
 void sli_chunk_thread_ends (void *self);
 
 #endif

@@ -1,8 +1,8 @@
-/* record-stack.c - where a call came from: the tree of stacks
+/* record-stack.c - the tree of call stacks
  *
  * Tools, in the preloaded object (record-stack.h).  A stack is a node of a
- * tree whose edges are frames; most stacks share nearly all of their outer
- * frames with the thread's previous one, so only what differs is looked up.
+ * tree whose edges are frames.  Most stacks share nearly all of their outer
+ * frames with the thread's previous one, so only the others are looked up.
  *
  * Locks: none; nodes are only added.
  *
@@ -17,7 +17,8 @@
 /* Frames of libslice on a hook's stack, about. */
 #define LIBRARY_FRAMES 12
 #define WALK_FRAMES_MAX (RECORD_DEPTH_MAX + OWN_FRAMES_MAX)
-/* Below this depth a walk has so few more for the recorder's own frames. */
+/* Below this depth a walk adds only SHORT_MORE for the recorder's own
+ * frames. */
 #define SHORT_DEPTH 16
 #define SHORT_MORE 3
 
@@ -92,7 +93,7 @@ sli_stack_forget (RecordThread *self)
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* The frames of the recorder itself, and what lies within an operator new
+/* Counts the frames of the recorder itself, and those within an operator new
  * that it wraps. */
 uint32_t
 sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most)
@@ -105,7 +106,7 @@ sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most)
   return own;
 }
 
-/* And those of libslice that called a hook. */
+/* Counts the frames of libslice that called a hook. */
 static uint32_t
 library_frames (const uint64_t *pcs, uint32_t from, uint32_t n)
 {
@@ -151,7 +152,7 @@ check_again (RecordThread *self, const uint64_t *pcs, uint32_t n,
   self->setup = false;
 }
 
-/* A source line that the program has reported is the innermost frame. */
+/* Makes a source line that the program has reported the innermost frame. */
 static void
 line_put (RecordThread *self, uint64_t *pc)
 {
@@ -159,7 +160,7 @@ line_put (RecordThread *self, uint64_t *pc)
   self->line = 0;
 }
 
-/* Frames to walk for so many of the program's. */
+/* The number of frames to walk for `depth' frames of the program. */
 static uint32_t
 frames_wanted (const RecordThread *self, uint32_t depth)
 {
@@ -238,8 +239,8 @@ sli_stack_init (void)
   sli_modules_scan ();
 }
 
-/* The module that an address is in is libslice, unless that is linked into
- * the program, from which it can't be known then. */
+/* Notes the module of an address as libslice, unless libslice is linked into
+ * the program and can't be told from it. */
 void
 sli_stack_library (const void *inside)
 {

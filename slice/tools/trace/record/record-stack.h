@@ -1,8 +1,7 @@
-/* record-stack.h - what the parts of the recorder's stacks share
+/* record-stack.h - shared by the parts of the recorder's stacks
  *
  * Tools, in the preloaded object.  record-stack.c has the tree of stacks,
- * record-unwind.c the walk of the frames, record-modules.c what is loaded
- * where.
+ * record-unwind.c the walk of the frames, record-modules.c the loaded modules.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -19,18 +18,18 @@ typedef struct
   uint64_t low, high; /* low: 0 for none */
 } CodeRange;
 
-/* Where a module is, if it has code or data at all. */
+/* Finds the range of a module; false if it has neither code nor data. */
 bool sli_module_range (const struct dl_phdr_info *info, CodeRange *range);
 /* The range of the module that an address is in.
  *
- * is_program  set if that is the program itself; NULL if that is no matter
+ * is_program  set if that is the program itself; may be NULL
  */
 CodeRange sli_module_around (uint64_t address, bool *is_program);
-/* Whether a place is in a module that is known and still loaded. */
+/* Returns true if a place is in a module that is known and still loaded. */
 bool sli_module_known (uint64_t pc);
-/* Frames in places that more than one module has had are tagged. */
+/* Tags the frames in places that more than one module has had. */
 void sli_modules_tag (uint64_t *pcs, uint32_t n);
-/* In a forked child: none is known. */
+/* In a forked child: forgets all modules. */
 void sli_modules_forget (void);
 
 static inline bool

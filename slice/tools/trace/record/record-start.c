@@ -1,8 +1,8 @@
-/* record-start.c - the recorder begins: in a program, in its children
+/* record-start.c - starts the recorder in a program and in its children
  *
  * Tools: the preloaded object (record.h).  The constructor reads the options
- * that the launcher put into the environment and maps the spool; a forked
- * child begins one of its own at its first event.
+ * that the launcher has put into the environment and maps the spool; a forked
+ * child makes a spool of its own at its first event.
  *
  * Design: chapter 13.
  *
@@ -61,8 +61,8 @@ environment_remove (char **envp, const char *name)
     at[0] = at[1];
 }
 
-/* Takes this object out of what the program's children would preload, and
- * out of what getenv() shows.  The launcher put it first. */
+/* Removes this object from what the program's children would preload, and from
+ * what getenv() shows.  The launcher has put it first. */
 static void
 environment_clean (char **envp)
 {
@@ -77,7 +77,7 @@ environment_clean (char **envp)
     environment_remove (envp, "LD_PRELOAD");
 }
 
-/* Where a list of objects has one of that name; NULL: nowhere. */
+/* Finds an object of that name in a list; NULL: it has none. */
 static const char *
 preload_entry (const char *list, const char *name)
 {
@@ -89,7 +89,8 @@ preload_entry (const char *list, const char *name)
   return NULL;
 }
 
-/* Objects that end the program if they are not the first. */
+/* Returns true if a list has objects that end the program if they are not the
+ * first. */
 static bool
 insists_on_first (const char *list)
 {
@@ -97,10 +98,10 @@ insists_on_first (const char *list)
          || strstr (list, "libclang_rt") != NULL;
 }
 
-/* With another malloc in front nothing would ever come here.  The program has
- * not started yet, so it starts again with this object first.  Not where the
- * dynamic linker was called as a program (AT_BASE is 0): it has taken its own
- * arguments away. */
+/* With another malloc in front, no call would come here.  So restarts the
+ * program, which is not yet in main(), with this object first.  Not if the
+ * dynamic linker was called as a program (AT_BASE is 0), since it has removed
+ * its own arguments. */
 static void
 go_first (char **argv, char **envp)
 {
@@ -188,7 +189,7 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
   return call (main_function, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-/* The spool is the parent's: begin one of our own. */
+/* Makes a spool for this process, since the mapped one is the parent's. */
 __attribute__ ((noinline, cold)) void
 sli_record_child_start (RecordThread *self)
 {

@@ -1,9 +1,9 @@
-/* record-unwind.c - a stack's frames
+/* record-unwind.c - walks the frames of a stack
  *
- * Tools, in the preloaded object (record-stack.h).  libunwind walks the frames.
- * It is opened privately: in the global scope its own _Unwind_RaiseException
- * would take the place of libgcc's, and change the program.  Where there is
- * none, libgcc does, which takes longer.
+ * Tools, in the preloaded object (record-stack.h).  libunwind walks the
+ * frames.  It is opened privately: in the global scope its own
+ * _Unwind_RaiseException would replace libgcc's, and change the program.
+ * Without libunwind, libgcc walks the frames, which takes longer.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -37,7 +37,7 @@ libgcc_backtrace (void **frames, int capacity)
 {
   LibgccWalk walk = { frames, -1, capacity };
   _Unwind_Backtrace (libgcc_frame, &walk);
-  /* the outermost is the end, not a place that called */
+  /* the outermost is the end, not a call */
   while (walk.n > 0 && frames[walk.n - 1] == NULL)
     walk.n--;
   return walk.n;
@@ -63,9 +63,9 @@ unwinder_choose (void)
     libgcc_choose ();
 }
 
-/* Not in our constructor: it runs before the C library's own, and a dlopen()
- * there would start that one without the program's arguments.  So it is done
- * at the first event after that, or at the latest before main(). */
+/* Opens libunwind.  Not in our constructor, which runs before the C library's:
+ * a dlopen() there would start the C library without the program's arguments.
+ * So it is done at the first event after that, at the latest before main(). */
 void
 sli_unwind_open (void)
 {
@@ -82,9 +82,9 @@ sli_unwind_open (void)
   sli_record_self.setup = false;
 }
 
-/* A child forked by a program with several threads: another thread may have
- * held libunwind's lock at that moment, so it is not called again.  libgcc has
- * none that is taken on the way. */
+/* In a child forked by a program with several threads: another thread may have
+ * held libunwind's lock, so it is not called again.  libgcc takes no lock on a
+ * walk. */
 void
 sli_unwind_single (void)
 {

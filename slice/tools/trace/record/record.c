@@ -1,13 +1,13 @@
-/* record.c - the entry points of malloc, recorded
+/* record.c - the recorded entry points of malloc
  *
  * Tools: the preloaded object (record.h).  Every entry calls the next
- * definition of its name, from whatever library, and writes one event, two for
- * realloc.  The order within an event is what makes the merged order of
- * several threads right: the time of a free is read before the block is given
- * back, the time of a allocation after it was handed out.
+ * definition of its name, from whatever library, and writes one event, or two
+ * for realloc.  The order within an event makes the merged order of several
+ * threads correct: the time of a free is read before the block is freed, the
+ * time of an allocation after the block is allocated.
  *
- * Before dlsym() has found the next malloc, requests are served from a small
- * static arena; such blocks are never given to a real free().
+ * Before dlsym() has found the next malloc, blocks come from a small static
+ * arena and are never passed to a real free().
  *
  * Design: chapter 13.
  *
@@ -33,8 +33,8 @@ static struct
 
 static enum { UNKNOWN, LOOKING, FOUND } next_state;
 
-/* Blocks handed out before the next malloc is known: each has its size in
- * front, none is ever used again. */
+/* Blocks that are allocated before the next malloc is known: each has its size
+ * in front, and none is used again. */
 static struct
 {
   uint8_t bytes[EARLY_BYTES] __attribute__ ((aligned (16)));
@@ -77,8 +77,8 @@ sli_record_abort (const char *text)
   abort ();
 }
 
-/* The next definition of a symbol.  A C++ runtime that was loaded privately
- * is not in the search order: it is asked itself. */
+/* The next definition of a symbol.  Also searches a C++ runtime that was
+ * loaded privately, which is not in the search order. */
 void *
 sli_record_next (const char *symbol)
 {
@@ -103,8 +103,8 @@ next_find (void)
   next_state = FOUND;
 }
 
-/* Whether the next malloc may be called; if not, the caller is inside of
- * dlsym() itself and takes from the early arena. */
+/* Returns true if the next malloc may be called; if not, the caller is within
+ * dlsym() and uses the early arena. */
 bool
 sli_record_next_ready (void)
 {
@@ -123,7 +123,7 @@ cost_begin (void)
   return UNLIKELY (sli_record.timed) ? ticks_after () : 0;
 }
 
-/* At least 1, so that a measured call is known from one that was not. */
+/* At least 1, which distinguishes a measured call from others. */
 static inline uint32_t
 cost_end (uint64_t begin)
 {
@@ -157,7 +157,7 @@ RECORD_API void *
 calloc (size_t n, size_t size)
 {
   if (UNLIKELY (!sli_record_next_ready ()))
-    return early_alloc (16, n * size); /* zero: it is used once */
+    return early_alloc (16, n * size); /* zero, since it is used only once */
   uint64_t begin = cost_begin ();
   void *block = next.calloc (n, size);
   uint32_t extra = cost_end (begin);

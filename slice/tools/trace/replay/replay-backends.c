@@ -82,8 +82,8 @@ malloc_free (ReplayArena *arena, ReplaySlot *slot)
   free (slot->block);
 }
 
-/* Aligned requests beyond the slices' own go to malloc: the class that is
- * asked for there is known by the alignment alone, kept in place. */
+/* Requests with an alignment beyond the slices' own go to malloc; `place'
+ * keeps the alignment for the free. */
 static void *
 slices_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
               ReplaySlot *slot)
@@ -136,8 +136,8 @@ linear_destroy (ReplayArena *arena)
 
 /* --- stack --------------------------------------------------------------- */
 
-/* What a program keeps that frees out of order: which of the blocks on the
- * stack are dead already. */
+/* The blocks on the stack, with those that are dead already, as a program
+ * keeps them that frees out of order. */
 typedef struct StackEntry
 {
   void *block;

@@ -1,9 +1,8 @@
 /* replay-run.c - one measurement of a replay, in a process of its own
  *
- * Tools.  Runs the operations several times and prints one line.  What the
- * loop itself costs (reading the operations, touching the blocks) is measured
- * the same way with no allocator behind it, and the users of the
- * results subtract it.
+ * Tools.  Runs the operations several times and prints one line.  The cost of
+ * the loop itself (reading the operations, touching the blocks) is measured in
+ * the same way without an allocator, and the users of the results subtract it.
  *
  * Design: chapter 13.
  *
@@ -40,7 +39,7 @@ typedef struct
   size_t pollute_at;
   size_t visited; /* 0, read from the last block that was visited */
   volatile unsigned sink;
-  /* what was done, counted in the round that is not timed */
+  /* counts of the round that is not timed */
   uint64_t n_ops, n_allocs, bytes, live, peak;
 } Replay;
 
@@ -88,7 +87,7 @@ arenas_make (Replay *replay)
   memset (replay->groups, 0, replay->head->n_groups * sizeof (ReplayArena));
 }
 
-/* Everything given back, outside of the measured time. */
+/* Frees all memory, outside the measured time. */
 static void
 arenas_destroy (Replay *replay)
 {
@@ -110,7 +109,7 @@ static void
 touch (void *block, uint32_t size)
 {
   volatile char *bytes = block;
-  /* a page's worth of a large block is enough to be fair to mmap */
+  /* a part of a large block is enough to be fair to mmap */
   uint32_t most = size < 65536 ? size : 65536;
   for (uint32_t at = 0; at < most; at += CACHE_LINE)
     bytes[at] = 1;
@@ -129,7 +128,8 @@ pollute (Replay *replay)
   replay->sink = sum;
 }
 
-/* A group has its own arena, if the site gets one by its class. */
+/* The arena of an operation: a group has its own if the site's class has
+ * one. */
 static ReplayArena *
 arena_of (Replay *replay, const ReplayOp *op, uint32_t group)
 {
@@ -167,8 +167,9 @@ free_replay (ReplaySlot *slot, ReplayArena *arena)
     backend->empty (arena);
 }
 
-/* As along a list: where the next block is says the one before.  (The words
- * read are those of no allocator's block, and zero.) */
+/* Visits a block as along a list, where the block before tells the address of
+ * the next.  (The words that are read belong to no allocator's block, and are
+ * zero.) */
 static void
 visit (Replay *replay, const ReplaySlot *slot)
 {
@@ -199,8 +200,8 @@ anonymous_bytes (void)
   return found == NULL ? 0 : strtoull (found + 8, NULL, 10) * 1024;
 }
 
-/* A heap that a program has used before: blocks of many sizes, three of four
- * freed again, so that what is free is in pieces. */
+/* Makes a heap as a program leaves it: blocks of many sizes, three of four
+ * freed again, so that free memory is fragmented. */
 static void
 litter_make (void)
 {
@@ -235,7 +236,7 @@ op_count (Replay *replay, const ReplayOp *op)
     replay->live -= replay->slots[op->slot_allocated >> 1].size;
 }
 
-/* The arena that a slot's number says. */
+/* The arena with a slot's number. */
 static ReplayArena *
 slot_arena_of (Replay *replay, uint32_t number)
 {
@@ -371,8 +372,8 @@ sli_replay_run (const ReplayTask *task)
   if (task->litter)
     litter_make ();
   uint64_t before = anonymous_bytes ();
-  /* memory apart, so that looking at it costs no time below, and first, on
-   * a fresh heap */
+  /* measure memory separately, so that it costs no time below, and first, on a
+   * fresh heap */
   arenas_make (&replay);
   ops_replay (&replay, slot_arena, curve, before);
   rest_free (&replay, slot_arena);

@@ -1,9 +1,9 @@
 /* replay-write.c - the operations of a trace, for its replays
  *
- * Tools.  Allocations and frees become operations on numbered slots.  What is
- * freed with its owner is put into a group of its own, and so is what a thread
- * has of a site and what is allocated under an activation of its scope's
- * function: a group is what an arena of its own would serve.
+ * Tools.  Allocations and frees become operations on numbered slots.  Blocks
+ * that are freed with their owner form a group, and so do a thread's blocks of
+ * a site and the blocks allocated under an activation of the scope's function:
+ * an arena could serve each group.
  *
  * Design: chapter 13.
  *
@@ -35,7 +35,7 @@ typedef struct
   uint32_t *group_frees; /* by group */
   uint32_t n_groups, groups_capacity;
   Burst *burst; /* by site */
-  uint32_t *slot_group; /* by slot: what its allocation would be in */
+  uint32_t *slot_group; /* by slot: its allocation's possible group */
   Table parts; /* the group of a site, lane and nested activation */
   uint64_t bytes, n_allocs;
 } OpWriter;
@@ -99,7 +99,8 @@ part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
   return *group;
 }
 
-/* Arenas, stacks and pools that each thread has its own of. */
+/* Returns true for arenas, stacks and pools, of which each thread has its
+ * own. */
 static bool
 is_one_a_thread (const SiteResult *result)
 {
@@ -132,7 +133,8 @@ group_of_alloc (OpWriter *writer, const Analysis *analysis,
   return part_group (writer, site, number, life->n_marks);
 }
 
-/* What is freed after its function returned is no part of the arena. */
+/* The group of a freed block; a block freed after its function returned is in
+ * none. */
 static uint32_t
 group_of_free (const OpWriter *writer, const Analysis *analysis,
                const LiveObject *object, const SiteResult *result)
@@ -167,7 +169,8 @@ op_allocated (void *user, const Analysis *analysis, LiveObject *object,
   writer->bytes += object->size;
 }
 
-/* What was freed alone, before its owner, is in no group. */
+/* Dissolves groups with few frees, whose blocks were freed alone, before their
+ * owner. */
 static void
 groups_settle (OpWriter *writer)
 {
@@ -179,7 +182,7 @@ groups_settle (OpWriter *writer)
     }
 }
 
-/* The site's frees since its last allocation are one group. */
+/* Writes a free.  A site's frees since its last allocation are one group. */
 static void
 op_freed (void *user, const Analysis *analysis, const LiveObject *object,
           uint32_t unused, unsigned kind)

@@ -1,4 +1,4 @@
-/* replay.c - a trace's operations again, on other allocators
+/* replay.c - replays a trace's operations on other allocators
  *
  * Tools.  replay-write.c writes the operations; for each measurement the
  * parent starts this program again: its heap is fresh, and another malloc can
@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The environment with another value of one variable, for free(); the strings
- * are those that there are. */
+/* A copy of the environment with another value of one variable; the caller
+ * frees the array, not the strings. */
 static char **
 environment_with (char **environment, char *assignment)
 {
@@ -40,8 +40,8 @@ environment_with (char **environment, char *assignment)
   return with;
 }
 
-/* Not by fork(): this process may have a large trace in memory, and would copy
- * its page tables for each measurement. */
+/* Starts the child, not by fork(): this process may have a large trace in
+ * memory, and would copy its page tables for each measurement. */
 static pid_t
 child_spawn (const ReplayTask *task, int out, char **environment)
 {
@@ -147,7 +147,8 @@ sli_command_replay_run (int argc, char **argv)
 {
   if (argc != 9)
     sli_tool_exit (TOOL_USAGE, "replay-run is for slice-trace itself");
-  prctl (PR_SET_PDEATHSIG, SIGKILL); /* no process reads the answer then */
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, no process reads
+                                        the result */
   argv++;
   ReplayTask task = { .ops_path = argv[0],
                       .advised = strcmp (argv[1], "advised") == 0,

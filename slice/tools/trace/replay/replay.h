@@ -1,4 +1,4 @@
-/* replay.h - a trace's operations again, on other allocators
+/* replay.h - replays a trace's operations on other allocators
  *
  * Tools.  The operations are written once, compactly, into a file; each
  * measurement is a process of its own that maps the file and runs it.
@@ -49,7 +49,7 @@ typedef enum
 {
   FREES_CALLED,
   FREES_READ,  /* the same, after a look at the block */
-  FREES_VISIT, /* only to go to each block, by way of the one before */
+  FREES_VISIT, /* only visits each block, by way of the one before */
   FREES_NONE   /* not even that */
 } ReplayFrees;
 
@@ -83,11 +83,12 @@ typedef struct
 
 const char *sli_backend_name (BackendId id);
 BackendId sli_backend_by_name (const char *name); /* N_BACKENDS: none such */
-/* What serves a class when its advice is taken. */
+/* The backend that serves a class when its advice is taken. */
 BackendId sli_backend_of_class (SiteClass class);
 
-/* The operations, in a file without a name: none is left behind, and nobody
- * else has it.  The path is good as long as it is open, here and in children.
+/* The operations, in a file without a name, so none is left behind and no
+ * other process has it.  The path is valid while the file is open, here and in
+ * children.
  */
 typedef struct
 {

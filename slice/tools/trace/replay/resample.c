@@ -1,8 +1,8 @@
-/* resample.c - whether two rows of measurements differ
+/* resample.c - tells whether two series of measurements differ
  *
- * Tools.  The ratio of the means and its 95 % interval, by drawing both rows
- * anew many times (the bootstrap).  The seed is fixed: the same numbers give
- * the same answer.
+ * Tools.  Computes the ratio of the means and its 95 % interval by resampling
+ * both series many times (the bootstrap).  The seed is fixed: the same numbers
+ * give the same result.
  *
  * Source: Efron and Tibshirani 1993, chapter 13.
  * SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-/* resample.h - whether two rows of measurements differ
+/* resample.h - tells whether two series of measurements differ
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
-/* page.h - the report's HTML and CSS files, embedded, and how they are filled
+/* page.h - the report's embedded HTML and CSS files, and the marks in them
  *
  * Tools.  A file is text with marks:
  *

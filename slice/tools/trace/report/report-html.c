@@ -1,9 +1,9 @@
-/* report-html.c - the report as one page that needs nothing else
+/* report-html.c - the report as one self-contained page
  *
- * Tools.  page.html and the files beside it are the page; here are the helpers
- * that they name.  No script, no network, no font: the page says so itself in
- * its content policy.  Choices (the time axis, a site's details) are made with
- * radio buttons and <details>, by mouse or keyboard.
+ * Tools.  page.html and the files beside it are the page; this file has the
+ * helpers that they name.  The page has no script, network access or font, as
+ * its content policy says.  Choices (the time axis, a site's details) are made
+ * with radio buttons and <details>, by mouse or keyboard.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -85,7 +85,7 @@ HELPER (short)
              value->number);
 }
 
-/* Of an array: how many items there are beyond so many. */
+/* The number of items of an array beyond the given number. */
 HELPER (beyond)
 {
   fprintf (page->file, "%zu",

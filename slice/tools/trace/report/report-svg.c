@@ -168,7 +168,7 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
       most = fmax (most, sli_json_item_number (counts, i));
       most_bytes = fmax (most_bytes, sli_json_item_number (bytes, i));
     }
-  /* few bars are not drawn larger than many */
+  /* few bars are as large as many */
   int width = (int)(n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
   svg_begin (file, "bars", width, 132, title, false);
   for (size_t i = 0; i < n; i++)

@@ -12,7 +12,7 @@
 #define N_ROWS 60
 #define N_ADVICE 20
 #define COLUMNS_MAX 100
-/* What the table's numbers leave of a line for a name. */
+/* The columns that the table's numbers leave for a name. */
 #define NAME_COLUMNS 22
 
 static const char *

@@ -1,7 +1,7 @@
-/* names.c - functions of libraries' headers, by their names
+/* names.c - recognises functions of libraries' headers by their names
  *
  * Tools.  Templates and inline functions are compiled into the program, where
- * only their names tell whose they are.
+ * only their names tell that they are a library's.
  *
  * Design: chapter 13.
  *

@@ -1,4 +1,4 @@
-/* names.h - functions of libraries' headers, by their names
+/* names.h - recognises functions of libraries' headers by their names
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a demangled name is that of a function of C++'s or of slice's
+/* Returns true if a demangled name is that of a function in C++'s or slice's
  * headers, or of an operator new or delete. */
 bool sli_name_is_library (const char *name);
 

@@ -5,11 +5,11 @@
  * because a large share of all allocations passes through it from many
  * callers.
  *
- * A library's frames show as little: the reader of the advice can change the
- * call of asprintf(), not asprintf().  So a site begins with the first frame
- * of the program itself, if it is near; the library's function is kept as a
- * detail.  Blocks that a library allocates and frees before it returns concern
- * nobody else, and stay a site in the library.
+ * A library's frames don't show it either: the reader of the advice can change
+ * the call of asprintf(), not asprintf().  So a site starts with the first
+ * frame of the program itself, if it is near; the library's function is kept
+ * as a detail.  Blocks that a library allocates and frees before it returns
+ * stay a site in the library.
  *
  * Design: chapter 13.
  *
@@ -42,7 +42,7 @@ static const char *const default_patterns[]
         "^sqlite3(Db|_)?([mM]alloc|[rR]ealloc)(64|Zero|Raw|RawNN|RawNNTyped)?$",
         "^_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$" };
 
-/* A parent has a smaller number than its children: one pass does it. */
+/* A parent has a smaller number than its children, so one pass is enough. */
 static void
 libraries_find (Sites *sites)
 {
@@ -132,8 +132,8 @@ call_allocated (Sites *sites, const TraceEvent *event)
   call->blocks[call->n++] = event->address;
 }
 
-/* Is this free within the library's call that the thread was in?  Its stack
- * is short: where it shows no frame of the program's, it is. */
+/* Returns true if a free is within the thread's current call of a library.
+ * Its stack is short: if it shows no frame of the program, it is. */
 static bool
 free_within (const Sites *sites, const LibraryCall *call, uint32_t node)
 {
@@ -207,7 +207,7 @@ sli_sites_free (Sites *sites)
 
 /* --- wrappers ------------------------------------------------------------ */
 
-/* What is known of one pc that is the innermost of some stacks. */
+/* A pc that is the innermost of some stacks. */
 typedef struct
 {
   uint64_t pc;
@@ -243,8 +243,8 @@ leaf_find (LeafTable *table, uint64_t pc)
   return &table->leaves[table->n - 1];
 }
 
-/* By the patterns: an allocator's.  In C++ xmalloc() is
- * "util::xmalloc(unsigned long)", to which a pattern for C is no match. */
+/* Returns true if a name matches the patterns of allocators.  In C++ xmalloc()
+ * is "util::xmalloc(unsigned long)", which a pattern for C does not match. */
 static bool
 name_matches (const Sites *sites, const regex_t *expressions,
               const Symbol *symbol)
@@ -263,8 +263,9 @@ name_matches (const Sites *sites, const regex_t *expressions,
   return false;
 }
 
-/* What only allocators call, as the functions behind their pointers, is one.
- * Not so what a library's template calls, the program's own function. */
+/* Returns true if only allocators call a function, such as one behind their
+ * pointers: it is one itself.  Not so if a library's template calls the
+ * program's own function. */
 static bool
 callers_are_named (const Sites *sites, const regex_t *expressions,
                    const Leaf *leaf)
@@ -306,8 +307,8 @@ leaves_count (Sites *sites, LeafTable *table)
       }
 }
 
-/* Decides whether a pc is a wrapper: by its name, or because so many call it
- * for so much. */
+/* Decides whether a pc is a wrapper: by its name, or by the number of its
+ * callers and its share of the allocations. */
 static void
 leaf_judge (Sites *sites, Leaf *leaf, const regex_t *expressions,
             uint64_t n_allocs)
@@ -350,8 +351,8 @@ starts_move (Sites *sites, LeafTable *table)
           || !leaf_find (table, reader->pcs[start])->wrapper)
         continue;
       uint32_t next = sites->outside[reader->parents[start]];
-      /* Where only a library is further out, as at the start of a thread, this
-       * is the program's own innermost frame. */
+      /* If only a library is further out, as at the start of a thread, this is
+       * the program's own innermost frame. */
       if (sites->depth_in[next] > 0 && sites->depth_in[start] == 0)
         continue;
       sites->start[node] = next;
@@ -360,8 +361,8 @@ starts_move (Sites *sites, LeafTable *table)
   return any;
 }
 
-/* One round: which of the pcs that are innermost now are wrappers?  False when
- * no stack begins in one any more. */
+/* One round: finds the wrappers among the pcs that are innermost now.  False
+ * if no stack starts in one any more. */
 static bool
 wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
                 uint64_t n_allocs)
@@ -373,8 +374,8 @@ wrappers_round (Sites *sites, LeafTable *table, const regex_t *expressions,
   return starts_move (sites, table);
 }
 
-/* Where each stack begins: out of the libraries, but for what is gone before
- * the library returns. */
+/* Finds the start of each stack: outside the libraries, except for blocks that
+ * are freed before the library returns. */
 static void
 starts_find (Sites *sites)
 {
@@ -476,7 +477,7 @@ site_child (Sites *sites, uint32_t parent, uint64_t pc, uint64_t function)
   return sites->n_sites - 1;
 }
 
-/* The frame of a library's that a stack's own innermost frame called; or 0. */
+/* The library's frame that a stack's own innermost frame has called; or 0. */
 static uint32_t
 through_find (const Sites *sites, uint32_t node)
 {

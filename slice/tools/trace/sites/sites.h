@@ -1,8 +1,8 @@
 /* sites.h - call sites: stacks cut at a depth, allocators and wrappers dropped
  *
- * Tools.  A site of depth K is the first K frames outward from the first one
- * that is no allocator's and no wrapper's.  Sites form a tree: one of depth K
- * is a child of one of depth K-1.
+ * Tools.  A site of depth K is the first K frames outward from the first that
+ * is no allocator's or wrapper's.  Sites form a tree: one of depth K is a
+ * child of one of depth K-1.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -14,11 +14,11 @@
 
 #define SITE_NONE UINT32_MAX
 #define SITE_DEPTH_MAX 8
-/* What makes an unnamed return address a wrapper: a share of all allocations
- * and a number of distinct callers. */
+/* An unnamed return address is a wrapper from this share of all allocations
+ * and this number of distinct callers on. */
 #define WRAPPER_SHARE 0.20
 #define WRAPPER_CALLERS 16
-/* So many frames of libraries are looked through for the program's own. */
+/* The most frames of libraries that are skipped to find the program's own. */
 #define LIBRARY_FRAMES_MAX 8
 
 typedef struct
@@ -28,12 +28,12 @@ typedef struct
   uint64_t pc;      /* of its outermost frame */
   uint32_t through; /* at depth 1: the node of the library's function that it
                        called, one of several; or 0 */
-  uint64_t function; /* where that begins: a call by way of a pointer may be of
-                        several */
-  bool temporary;   /* a library's own: gone before the call returns */
+  uint64_t function; /* its start: a call by a pointer may be of several
+                        functions */
+  bool temporary;   /* a library's own: freed before the call returns */
 } Site;
 
-/* What a thread has had from within one call of a library's. */
+/* The blocks that a thread has allocated within one call of a library. */
 #define CALL_BLOCKS 8
 typedef struct
 {
@@ -55,7 +55,7 @@ typedef struct
                         it is near; else the node itself */
   uint8_t *depth_in; /* by node: frames of libraries at its inner end */
   uint64_t *gone;    /* by node: blocks that were freed within the call */
-  bool *temporary;   /* by node: nearly all did */
+  bool *temporary;   /* by node: nearly all were */
   uint16_t *depths;   /* by node: frames from the outer end */
   uint64_t *functions; /* by node, when it is asked for: see below */
   LibraryCall *calls; /* by thread */
@@ -77,7 +77,7 @@ void sli_sites_count (Sites *sites, const TraceEvent *event);
 void sli_sites_settle (Sites *sites);
 /* The site of a node at a depth; of the node's own depth if it is less. */
 uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
-/* Where the function of a node begins; 0 where that is not known. */
+/* The start of a node's function; 0 if unknown. */
 uint64_t sli_sites_function (Sites *sites, uint32_t node);
 void sli_sites_free (Sites *sites);
 /* The same in every run of the same binaries. */

@@ -4,8 +4,8 @@
  * included; nothing is fetched.  Modules that lay at one place after another
  * (their pcs are tagged) are kept in separate sets.
  *
- * A name counts only if the address lies within the symbol's size: the
- * nearest symbol before it may be some other function's.
+ * A name counts only if the address is within the symbol's size, since the
+ * nearest symbol before it may be another function's.
  *
  * Design: chapter 13.
  *
@@ -36,7 +36,7 @@ typedef struct
   bool global;
 } Function;
 
-/* The functions of one module, sorted: elfutils itself looks through all
+/* The functions of one module, sorted, since elfutils itself searches all
  * symbols for each address. */
 typedef struct
 {
@@ -76,8 +76,8 @@ static const Dwfl_Callbacks callbacks
         .find_debuginfo = no_debuginfo,
         .section_address = dwfl_offline_section_address };
 
-/* Whether the file is still the one that was loaded: names of another build
- * would be those of other functions. */
+/* Returns true if the file is still the one that was loaded; names of another
+ * build would be those of other functions. */
 static bool
 is_same_build (int fd, const ReadModule *module)
 {
@@ -164,8 +164,7 @@ sli_symbols_free (Symbols *symbols)
   free (symbols);
 }
 
-/* A name as people write it, shortened in the middle of nowhere if a template
- * made it endless. */
+/* A name as people write it, cut if a template made it very long. */
 static char *
 name_tidy (const Symbols *symbols, const char *raw)
 {
@@ -214,7 +213,7 @@ sli_symbols_own (Symbols *symbols, const char *expression)
   return true;
 }
 
-/* What lies in no module was made by the program itself. */
+/* Code in no module was made by the program itself. */
 bool
 sli_symbols_is_library (Symbols *symbols, uint64_t pc)
 {
@@ -236,9 +235,9 @@ sli_symbols_is_library (Symbols *symbols, uint64_t pc)
 
 /* --- inlined functions --------------------------------------------------- */
 
-/* The scopes that a place lies in, inner first: those that it was inlined into
- * and not, as dwarf_getscopes() has it, those that the inlined function was
- * defined in.  Freed by the caller. */
+/* The scopes of a place, inner first: those into which it was inlined, not
+ * those in which the inlined function was defined, as in dwarf_getscopes().
+ * The caller frees them. */
 static int
 scopes_find (Dwarf_Die *unit, uint64_t address, Dwarf_Die **scopes)
 {
@@ -364,7 +363,8 @@ inlines_find (const Symbols *symbols, Symbol *symbol, Dwfl_Module *module,
 
 /* --- functions ----------------------------------------------------------- */
 
-/* By place; of several names for one place, the one that people use first. */
+/* Compares by place; of several names for one place, the one that people use
+ * comes first. */
 static int
 function_compare (const void *a, const void *b)
 {

@@ -8,10 +8,10 @@
 #include "tools/trace/format/trace-read.h"
 
 /* Templates and inline functions of a library's headers are compiled into the
- * program.  Where the function at a pc is one, but a function of the program
- * was inlined into it (a lambda that a std::thread runs), that is the function
- * here; file and line are those where the first function that is no library's
- * calls. */
+ * program.  If the function at a pc is one of these, but a function of the
+ * program was inlined into it (a lambda that a std::thread runs), `function'
+ * is the latter.  File and line are those of the call in the first function
+ * that is no library's. */
 typedef struct
 {
   const char *function; /* demangled; "libfoo.so+0x12" where not known */
@@ -29,15 +29,15 @@ typedef struct Symbols Symbols;
 
 Symbols *sli_symbols_new (const TraceReader *reader);
 void sli_symbols_free (Symbols *symbols);
-/* A pc of a module that is not the program itself, and whose file's name
- * matches none of the expressions: of a library. */
+/* Returns true for a pc of a library: a module that is not the program itself,
+ * and whose file name matches none of the expressions. */
 bool sli_symbols_is_library (Symbols *symbols, uint64_t pc);
 /* Modules that match are the program's own; false if it is no expression. */
 bool sli_symbols_own (Symbols *symbols, const char *expression);
-/* Where the function of a pc begins, the same for each pc within it; 0 where
- * that is not known. */
+/* The start of a pc's function, the same for each pc within it; 0 if
+ * unknown. */
 uint64_t sli_symbols_start (Symbols *symbols, uint64_t pc);
-/* Of a node's pc; never NULL, kept until sli_symbols_free(). */
+/* The symbol of a node's pc; never NULL, valid until sli_symbols_free(). */
 const Symbol *sli_symbols_find (Symbols *symbols, uint64_t pc);
 
 #endif
