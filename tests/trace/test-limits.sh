@@ -106,6 +106,13 @@ do
   equal "full-${command%% /*}" "$? $(tail -n 1 "$work/err")" "124 slice-trace: \
 the output could not be written: No space left on device"
 done
+# Formats and traces that have a writer of their own.
+"$trace" export --format pprof -o /dev/full "$t" 2> "$work/err"
+equal full-pprof "$? $(cat "$work/err")" "124 slice-trace: \
+/dev/full could not be written: No space left on device"
+"$trace" record -q -o /dev/full "$work/ends" status 2> "$work/err"
+equal full-trace "$(tail -n 1 "$work/err")" \
+  "slice-trace: the trace could not be written: No space left on device"
 cp "$t" "$work/kept"
 if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
   mkdir -p "$work/room"

@@ -5,6 +5,7 @@
 #include "export.h"
 #include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -171,12 +172,14 @@ sli_export_pprof (const Profile *profile, const char *path)
                                           - profile->totals.first_ticks)));
   for (size_t i = 0; i < pprof.strings.n; i++)
     put_byte (&pprof.out, pprof.strings.bytes[i]);
+  errno = ENOMEM; /* what zlib fails for if it leaves errno alone */
   gzFile file = gzopen (path, "wb9");
   if (file == NULL
       || gzwrite (file, pprof.out.bytes, (unsigned)pprof.out.n)
              != (int)pprof.out.n
       || gzclose (file) != Z_OK)
-    sli_tool_exit (TOOL_FAILED, "%s could not be written", path);
+    sli_tool_exit (TOOL_FAILED, "%s could not be written: %s", path,
+                   strerror (errno));
   free (pprof.out.bytes);
   free (pprof.inner.bytes);
   free (pprof.deep.bytes);

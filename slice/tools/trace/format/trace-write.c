@@ -39,7 +39,7 @@ struct TraceWriter
   uint64_t offset;
   uint64_t n_events;
   uint64_t head_hash; /* of the file */
-  bool failed;
+  int error; /* of the first call that failed, as errno has it; or 0 */
   TraceIndexEntry *index;
   size_t n_index, index_capacity;
   Column columns[TRACE_N_COLUMNS];
@@ -66,10 +66,17 @@ buffer_reserve (Buffer *buffer, size_t n)
 }
 
 static void
+error_note (TraceWriter *writer, int error)
+{
+  if (writer->error == 0)
+    writer->error = error;
+}
+
+static void
 write_bytes (TraceWriter *writer, const void *bytes, size_t n)
 {
   if (n > 0 && fwrite (bytes, 1, n, writer->file) != n)
-    writer->failed = true;
+    error_note (writer, errno);
   writer->offset += n;
 }
 
@@ -205,7 +212,7 @@ index_add (TraceWriter *writer, const TraceBlockHead *head)
           = realloc (writer->index, capacity * sizeof *grown);
       if (grown == NULL)
         {
-          writer->failed = true;
+          error_note (writer, ENOMEM);
           return;
         }
       writer->index = grown;
@@ -230,7 +237,7 @@ block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
   uint8_t *packed = buffer_reserve (&writer->packed, capacity);
   if (packed == NULL)
     {
-      writer->failed = true;
+      error_note (writer, ENOMEM);
       return;
     }
   size_t n = ZSTD_compressCCtx (writer->zstd, packed, capacity, raw, n_raw,
@@ -262,7 +269,7 @@ sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
   TraceBlockHead head
       = { .type = (uint8_t)type, .n_items = n_items, .first_ticks = first };
   block_write (writer, &head, bytes, n_bytes);
-  return !writer->failed;
+  return writer->error == 0;
 }
 
 /* Writes the events' parts to their columns. */
@@ -321,7 +328,7 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
                         unsigned flags)
 {
   if (n == 0)
-    return !writer->failed;
+    return writer->error == 0;
   bool has_extra = any_extra (events, n);
   TraceBlockHead head
       = { .type = TRACE_BLOCK_EVENTS_TYPE,
@@ -337,12 +344,12 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
   uint8_t *raw = columns_join (writer, &head, &total);
   if (raw == NULL)
     {
-      writer->failed = true;
+      error_note (writer, ENOMEM);
       return false;
     }
   block_write (writer, &head, raw, total);
   writer->n_events += n;
-  return !writer->failed;
+  return writer->error == 0;
 }
 
 uint64_t
@@ -369,9 +376,9 @@ sli_trace_finish (TraceWriter *writer)
   block_write (writer, &head, writer->index,
                writer->n_index * sizeof *writer->index);
   write_bytes (writer, &trailer, sizeof trailer);
-  bool good = !writer->failed;
   if (fclose (writer->file) != 0)
-    good = false;
+    error_note (writer, errno);
+  int error = writer->error;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     free (writer->columns[i].bytes);
   sli_table_free (&writer->allocs);
@@ -381,5 +388,6 @@ sli_trace_finish (TraceWriter *writer)
   free (writer->index);
   ZSTD_freeCCtx (writer->zstd);
   free (writer);
-  return good;
+  errno = error;
+  return error == 0;
 }

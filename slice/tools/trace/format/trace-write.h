@@ -37,7 +37,8 @@ bool sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
                             const void *bytes, size_t n_bytes);
 uint64_t sli_trace_written_bytes (const TraceWriter *writer);
 uint64_t sli_trace_written_events (const TraceWriter *writer);
-/* Writes the index and the trailer; false if anything failed on the way. */
+/* Writes the index and the trailer; false, with the errno of the first failure,
+ * if anything failed on the way. */
 bool sli_trace_finish (TraceWriter *writer);
 
 #endif

@@ -212,7 +212,8 @@ trace_end (Packer *packer, Process *process, bool running)
   totals_add (&packer->totals, &summary, process->head);
   if (!sli_trace_finish (process->writer))
     {
-      fprintf (stderr, "slice-trace: the trace could not be written\n");
+      fprintf (stderr, "slice-trace: the trace could not be written: %s\n",
+               strerror (errno));
       packer->failed = true;
     }
   process->writer = NULL;
