@@ -47,7 +47,7 @@ ralloc_usable_size (const void *ptr)
   return bytes < known ? bytes : known;
 }
 
-/** Elements of `*ptr` for which a node has room, as ralloc_usable_size(): at
+/** Elements of `*ptr` that fit into a node, as ralloc_usable_size(): at
  * least as many as were requested, and more where the node's block is larger.
  * So it tells when an array must grow, not how many elements are in use. */
 #define ralloc_array_length(ptr) (ralloc_usable_size (ptr) / sizeof (*(ptr)))

@@ -36,10 +36,10 @@ make_tree (int is_lost)
 static void __attribute__ ((noinline))
 wipe (void)
 {
-  char room[WIPE_BYTES];
+  char buffer[WIPE_BYTES];
 
-  memset (room, 0, sizeof room);
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  memset (buffer, 0, sizeof buffer);
+  __asm__ volatile ("" : : "r"(buffer) : "memory");
 }
 
 int

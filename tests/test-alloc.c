@@ -656,7 +656,7 @@ test_typed_try (void)
   in_each_mode (typed_try);
 }
 
-/* Types that no machine has room for: the plain names would end the program. */
+/* Types that fit into no machine: the plain names would end the program. */
 static void
 test_typed_try_large (void)
 {

@@ -46,7 +46,7 @@ check_info (const char *block, size_t offset, SliceBlockKind kind,
 
 static void
 check_block (const char *options, bool is_checking, size_t size,
-             size_t room)
+             size_t usable)
 {
   SliceBlockKind freed = is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_OUT;
   char *block, *other;
@@ -54,16 +54,16 @@ check_block (const char *options, bool is_checking, size_t size,
   test_options (options);
   block = slice_alloc (size);
   other = slice_alloc (size); /* the slab stays */
-  check_info (block, 0, SLICE_BLOCK_OUT, is_checking ? size : room);
-  check_info (block, 5, SLICE_BLOCK_INTERIOR, is_checking ? size : room);
+  check_info (block, 0, SLICE_BLOCK_OUT, is_checking ? size : usable);
+  check_info (block, 5, SLICE_BLOCK_INTERIOR, is_checking ? size : usable);
   slice_free1 (size, block);
-  check_info (block, 0, freed, room);
+  check_info (block, 0, freed, usable);
   check_info (block, 5,
-              is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_INTERIOR, room);
+              is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_INTERIOR, usable);
   slice_thread_flush ();
   slice_trim (0);
-  check_info (block, 0, SLICE_BLOCK_FREE, room);
-  check_info (block, 5, SLICE_BLOCK_FREE, room);
+  check_info (block, 0, SLICE_BLOCK_FREE, usable);
+  check_info (block, 5, SLICE_BLOCK_FREE, usable);
   slice_free1 (size, other);
 }
 

@@ -380,7 +380,7 @@ test_rounds (void)
           size_t fit = MIN ((size_t) 8192 << size, 131072) / chunk_bytes;
           size_t most = MIN (slots - 1, MAX (fit, 4));
 
-          /* (With 32 bits the largest would have room for twice as many.) */
+          /* (With 32 bits the largest would hold twice as many.) */
           g_assert_cmpuint (n, ==, MIN (most, 250));
           g_assert_cmpuint (n, >=, 4);
           g_assert_cmpuint (n, <=, 250);

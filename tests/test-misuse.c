@@ -46,7 +46,7 @@ death_freed_twice (void)
   slice_free1 (40, block);
 }
 
-/* The same inline: the magazine has room. */
+/* The same inline: the magazine is not full. */
 static void
 death_freed_twice_inline (void)
 {

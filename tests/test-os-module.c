@@ -62,9 +62,9 @@ test_nowhere (void)
   g_assert_true (sli_os_module_of (data, name, sizeof name, &offset));
 }
 
-/* What does not fit is no name, and nothing is written past the room. */
+/* What does not fit is no name, and nothing is written past the buffer. */
 static void
-test_room (void)
+test_size (void)
 {
   char name[8];
   uintptr_t offset;
@@ -93,7 +93,7 @@ main (int argc, char **argv)
   test_add ("/slice/os-module/program", test_program);
   test_add ("/slice/os-module/library", test_library);
   test_add ("/slice/os-module/nowhere", test_nowhere);
-  test_add ("/slice/os-module/room", test_room);
+  test_add ("/slice/os-module/size", test_size);
   test_add ("/slice/os-module/caller", test_caller);
   return g_test_run ();
 }

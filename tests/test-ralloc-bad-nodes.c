@@ -28,7 +28,7 @@
 
 enum
 {
-  BYTES = 512,      /* of the room around a pointer */
+  BYTES = 512,      /* of the buffer around a pointer */
   MIDDLE = 256,
   LARGE = 100000,
   SLOW_SIZE = 5000, /* too large for the inline code */

@@ -29,7 +29,7 @@ typedef struct
 {
   unsigned magic;
   unsigned place;
-  size_t room; /* behind this */
+  size_t n_bytes; /* behind this */
 } Payload;
 
 static struct
@@ -54,7 +54,7 @@ below (size_t n)
 static void
 payload_fill (Payload *node)
 {
-  memset (node + 1, (int) node->place + 1, node->room);
+  memset (node + 1, (int) node->place + 1, node->n_bytes);
 }
 
 static void
@@ -65,7 +65,7 @@ payload_check (const Payload *node)
   g_assert_cmpuint (node->magic, ==, MAGIC);
   g_assert_cmpuint (node->place, <, N_PLACES);
   g_assert_true (chaos.nodes[node->place] == node);
-  for (size_t i = 0; i < node->room; i += 7)
+  for (size_t i = 0; i < node->n_bytes; i += 7)
     g_assert_cmpuint (bytes[i], ==, node->place + 1);
 }
 
@@ -89,7 +89,7 @@ any_context (void)
 }
 
 static size_t
-some_room (void)
+some_bytes (void)
 {
   return below (20) == 0 ? 1000 + below (5000) : below (150);
 }
@@ -141,19 +141,19 @@ static void
 do_alloc (void)
 {
   unsigned place = (unsigned) below (N_PLACES);
-  size_t room = some_room ();
+  size_t n_bytes = some_bytes ();
   void *ctx = any_context ();
   Payload *node;
 
   if (chaos.nodes[place] != NULL)
     return;
-  node = below (2) == 0 ? ralloc_size (ctx, sizeof *node + room)
-                        : rzalloc_size (ctx, sizeof *node + room);
+  node = below (2) == 0 ? ralloc_size (ctx, sizeof *node + n_bytes)
+                        : rzalloc_size (ctx, sizeof *node + n_bytes);
   if (node == NULL)
     return; /* a limit */
   node->magic = MAGIC;
   node->place = place;
-  node->room = room;
+  node->n_bytes = n_bytes;
   chaos.nodes[place] = node;
   payload_fill (node);
   ralloc_set_destructor (node, destroy);
@@ -215,17 +215,17 @@ static void
 do_resize (void)
 {
   Payload *node = any_node ();
-  size_t room = some_room ();
+  size_t n_bytes = some_bytes ();
   unsigned place;
 
   if (node == NULL)
     return;
   place = node->place;
-  node = reralloc_size (ralloc_parent (node), node, sizeof *node + room);
+  node = reralloc_size (ralloc_parent (node), node, sizeof *node + n_bytes);
   if (node == NULL)
     return; /* a limit, or it is being destroyed */
   chaos.nodes[place] = node;
-  node->room = room;
+  node->n_bytes = n_bytes;
   payload_fill (node);
 }
 

@@ -679,7 +679,7 @@ test_limit_freeing (void)
 {
   size_t full;
 
-  /* The room of what is freed already may be used. */
+  /* The bytes of freed nodes may be used again. */
   freed_new (steal_into_root);
   ralloc_set_limit (freed.root, 1 << 20);
   full = ralloc_limit_used (freed.root);
@@ -766,7 +766,7 @@ test_limit (void)
   g_assert_null (rzalloc_size (inner, 100));
   g_assert_null (ralloc_strdup (inner, "far too much, as the limit is reached "
                                        "by what is there already, nearly"));
-  /* The outer one has room left. */
+  /* The outer limit allows more. */
   node = ralloc_size (root, 100);
   g_assert_nonnull (node);
   g_assert_null (reralloc_size (root, node, 100000));
@@ -966,7 +966,7 @@ make_report_tree (void)
 static void
 test_report (void)
 {
-  /* The record of a reference: three words, and its node's room. */
+  /* The record of a reference: three words, and its node's usable bytes. */
   const size_t reference = (3 * sizeof (void *) + 15) & ~(size_t) 15;
   void *root;
   char *text, *expected;

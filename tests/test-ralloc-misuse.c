@@ -128,18 +128,18 @@ free_malloc (void)
 static void
 free_stack (void)
 {
-  _Alignas (16) char room[512];
+  _Alignas (16) char buffer[512];
 
-  memset (room, 0, sizeof room);
-  do_free (room + 256);
+  memset (buffer, 0, sizeof buffer);
+  do_free (buffer + 256);
 }
 
 static void
 free_static (void)
 {
-  static _Alignas (16) char room[512];
+  static _Alignas (16) char buffer[512];
 
-  do_free (room + 256);
+  do_free (buffer + 256);
 }
 
 static void

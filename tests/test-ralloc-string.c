@@ -11,10 +11,10 @@ enum
 
 /* A random piece of a format, and the same through snprintf. */
 static void
-random_text (Random *random, char *to, size_t room)
+random_text (Random *random, char *to, size_t to_bytes)
 {
   static const char letters[] = "abc XYZ%d.,";
-  size_t n = random_below (random, 8) == 0 ? random_below (random, room)
+  size_t n = random_below (random, 8) == 0 ? random_below (random, to_bytes)
                                            : random_below (random, 12);
   size_t i;
 
@@ -23,7 +23,7 @@ random_text (Random *random, char *to, size_t room)
   to[i] = '\0';
 }
 
-/* Formats of all lengths around the room on the stack, in both families. */
+/* Formats of all lengths around the buffer on the stack, in both families. */
 static void
 test_formats (void)
 {
@@ -206,7 +206,7 @@ test_own_text (void)
 }
 
 /* A text that is made of the string it is appended to, long enough to be too
- * much for the room on the stack, moved and in place. */
+ * much for the buffer on the stack, moved and in place. */
 static void
 test_own_format (void)
 {

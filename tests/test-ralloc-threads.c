@@ -14,7 +14,7 @@ enum
   N_TREES = 4000,
   N_TREES_WATCHED = 100,
   N_TREES_SLOW = 100000, /* with -m slow, watched or not */
-  ROOM = 16
+  CAPACITY = 16
 };
 
 /* A queue of trees. */
@@ -22,7 +22,7 @@ typedef struct
 {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  void *trees[ROOM];
+  void *trees[CAPACITY];
   unsigned n;
 } Queue;
 
@@ -32,7 +32,7 @@ static void
 queue_put (Queue *queue, void *tree)
 {
   pthread_mutex_lock (&queue->mutex);
-  while (queue->n == ROOM)
+  while (queue->n == CAPACITY)
     pthread_cond_wait (&queue->changed, &queue->mutex);
   queue->trees[queue->n++] = tree;
   pthread_cond_broadcast (&queue->changed);

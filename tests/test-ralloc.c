@@ -297,7 +297,7 @@ static void
 test_resize_in_place (void)
 {
   void *node = ralloc_size (NULL, 100);
-  size_t room = ralloc_usable_size (node);
+  size_t usable = ralloc_usable_size (node);
 
   if (is_annotated ())
     {
@@ -305,10 +305,10 @@ test_resize_in_place (void)
       ralloc_free (node);
       return;
     }
-  g_assert_cmpuint (room, >=, 100);
-  g_assert_true (reralloc_size (NULL, node, room) == node);
-  g_assert_true (reralloc_size (NULL, node, room - 20) == node);
-  g_assert_true (reralloc_size (NULL, node, room) == node);
+  g_assert_cmpuint (usable, >=, 100);
+  g_assert_true (reralloc_size (NULL, node, usable) == node);
+  g_assert_true (reralloc_size (NULL, node, usable - 20) == node);
+  g_assert_true (reralloc_size (NULL, node, usable) == node);
   ralloc_free (node);
 }
 
@@ -466,7 +466,7 @@ test_resize_many_children (void)
   ralloc_free (root);
 }
 
-/* Where canaries and red zones need room, what fills the last class is a
+/* Where canaries and red zones take bytes, what fills the last class is a
  * malloc: still a node like any other. */
 static void
 every_size (void)

@@ -844,18 +844,18 @@ read_source (Compiler *compiler)
 {
   FILE *f = fopen (compiler->path, "r");
   size_t length = 0;
-  size_t room = 256;
+  size_t capacity = 256;
   size_t n;
 
   if (f == NULL)
     fail (compiler, "can't be read", NULL);
   do
     {
-      room *= 2;
+      capacity *= 2;
       compiler->source
           = require (compiler, reralloc_size (compiler, compiler->source,
-                                              room));
-      n = fread (compiler->source + length, 1, room - length - 1, f);
+                                              capacity));
+      n = fread (compiler->source + length, 1, capacity - length - 1, f);
       length += n;
     }
   while (n > 0);

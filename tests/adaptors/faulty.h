@@ -13,7 +13,7 @@
 enum
 {
   FAULT_EACH = 500,     /* allocations */
-  FAULT_ROOM_BYTES = 64 /* allocated more, so that shifting stays inside */
+  FAULT_SPARE_BYTES = 64 /* allocated more, so that shifting stays inside */
 };
 
 typedef struct
@@ -28,7 +28,7 @@ extern Faulty faulty;
 ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
-  char *block = malloc (size + FAULT_ROOM_BYTES), *last = faulty.last_block;
+  char *block = malloc (size + FAULT_SPARE_BYTES), *last = faulty.last_block;
   if (++faulty.n_allocs % FAULT_EACH != 0 || last == NULL)
     return faulty.last_block = block;
   if (strcmp (faulty.name, "twice") == 0)
@@ -40,7 +40,7 @@ adaptor_alloc (size_t size)
   if (strcmp (faulty.name, "null") == 0)
     return NULL;
   if (strcmp (faulty.name, "scribble") == 0)
-    memset (last, 0x55, FAULT_ROOM_BYTES);
+    memset (last, 0x55, FAULT_SPARE_BYTES);
   return faulty.last_block = block;
 }
 

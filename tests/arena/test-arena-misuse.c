@@ -92,7 +92,7 @@ case_run (Mode mode, void (*body) (const void *), const void *data)
   close (words[1]);
   size_t n = 0;
   ssize_t more;
-  /* The child must not wait for room, nor be ended for want of a reader. */
+  /* The child must not wait for a full pipe, nor be ended for lack of a reader. */
   char rest[sizeof end.text];
   while ((more = n < sizeof end.text - 1
                      ? read (words[0], end.text + n, sizeof end.text - 1 - n)

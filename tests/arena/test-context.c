@@ -320,7 +320,7 @@ resize_node (void *context, void *node, int way)
       break;
     default:
       memset (text, 0, 1);
-      ralloc_strcat (&text, "more than there is room for, perhaps");
+      ralloc_strcat (&text, "more than there is space for, perhaps");
     }
 }
 

@@ -893,7 +893,7 @@ test_limit (void)
   slice_linear_destroy (linear);
 }
 
-/* An object that grows gets room for twice its size, or what there is. */
+/* An object that grows gets a block of twice its size, or what there is. */
 static void
 test_limit_growing (void)
 {

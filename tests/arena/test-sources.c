@@ -321,7 +321,7 @@ static const SliceSource rising = { .name = "rising",
 static void
 test_adjoining (void)
 {
-  enum { N_HEAPS = 16, ROOM_BYTES = 256 << 20 };
+  enum { N_HEAPS = 16, RANGE_BYTES = 256 << 20 };
   SliceTlsf *heaps[N_HEAPS];
 
   if (!g_test_subprocess ())
@@ -330,10 +330,10 @@ test_adjoining (void)
       g_test_trap_assert_passed ();
       return;
     }
-  rising_next = mmap (NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
+  rising_next = mmap (NULL, RANGE_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   g_assert_true (rising_next != MAP_FAILED);
-  rising_end = rising_next + ROOM_BYTES;
+  rising_end = rising_next + RANGE_BYTES;
   g_assert_cmpint (slice_set_source (&rising), ==, SLICE_SET_OK);
   for (int i = 0; i < N_HEAPS; i++)
     heaps[i] = slice_tlsf_new (NULL);

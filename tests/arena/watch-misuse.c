@@ -165,13 +165,13 @@ tlsf_overrun (void)
 
 /* Where the compiler does not see how it was allocated. */
 __attribute__ ((noinline)) static size_t
-tlsf_room (const SliceTlsf *tlsf, const void *object)
+tlsf_usable (const SliceTlsf *tlsf, const void *object)
 {
   return slice_tlsf_object_bytes (tlsf, object);
 }
 
 static bool
-tell_room (const void *object, size_t bytes, bool is_live, void *data)
+tell_usable (const void *object, size_t bytes, bool is_live, void *data)
 {
   (void) data;
   if (is_live)
@@ -181,19 +181,19 @@ tell_room (const void *object, size_t bytes, bool is_live, void *data)
 
 /* All that may be used, they say, may be. */
 static void
-tlsf_use_room (void)
+tlsf_use_usable (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   for (size_t size = 1; size < 80; size += 13)
     {
       char *object = slice_tlsf_alloc (tlsf, size);
-      filled (object, tlsf_room (tlsf, object));
+      filled (object, tlsf_usable (tlsf, object));
       object = slice_tlsf_resize (tlsf, object, 2 * size);
-      filled (object, tlsf_room (tlsf, object));
+      filled (object, tlsf_usable (tlsf, object));
       object = slice_tlsf_alloc_aligned (tlsf, 64, size);
-      filled (object, tlsf_room (tlsf, object));
-      slice_tlsf_walk (tlsf, tell_room, NULL);
-      touch (object + tlsf_room (tlsf, object));
+      filled (object, tlsf_usable (tlsf, object));
+      slice_tlsf_walk (tlsf, tell_usable, NULL);
+      touch (object + tlsf_usable (tlsf, object));
     }
   slice_tlsf_destroy (tlsf);
 }
@@ -246,7 +246,7 @@ static const struct
   { "pool-reset", pool_reset },
   { "tlsf-overrun", tlsf_overrun },
   { "tlsf-underrun", tlsf_underrun },
-  { "tlsf-room", tlsf_use_room },
+  { "tlsf-usable", tlsf_use_usable },
   { "tlsf-free", tlsf_free },
   { "tlsf-reset", tlsf_reset },
 };

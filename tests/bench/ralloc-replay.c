@@ -69,7 +69,7 @@ typedef struct
 typedef struct
 {
   Op *ops;
-  uint32_t n, room;
+  uint32_t n, capacity;
 } Stream;
 
 static Stream whole; /* as recorded */
@@ -81,7 +81,7 @@ static size_t n_lines;
 static void
 emit (Stream *stream, Op op)
 {
-  stream->ops = recording_grow (stream->ops, stream->n, &stream->room,
+  stream->ops = recording_grow (stream->ops, stream->n, &stream->capacity,
                                 sizeof op);
   stream->ops[stream->n++] = op;
 }

@@ -33,7 +33,7 @@ enum
 typedef struct
 {
   uint32_t number;    /* in the output */
-  uint32_t room_left; /* of a linear parent: bytes of its last buffer */
+  uint32_t left_bytes; /* of a linear parent: bytes of its last buffer */
 } Block;
 
 typedef struct
@@ -42,10 +42,10 @@ typedef struct
   FILE *output;
   unsigned thread;
   uint32_t header_bytes;
-  Block *blocks; /* [room_blocks], by node */
-  uint32_t room_blocks;
+  Block *blocks; /* [blocks_capacity], by node */
+  uint32_t blocks_capacity;
   uint32_t *free_numbers; /* a stack */
-  uint32_t n_free_numbers, room_free_numbers;
+  uint32_t n_free_numbers, free_numbers_capacity;
   uint32_t n_numbers;
   size_t n_allocs, n_frees;
 } Converter;
@@ -70,7 +70,7 @@ number_free (Converter *converter, uint32_t number)
   fprintf (converter->output, "f %u %" PRIu32 "\n", converter->thread, number);
   converter->free_numbers
       = recording_grow (converter->free_numbers, converter->n_free_numbers,
-                        &converter->room_free_numbers, sizeof (uint32_t));
+                        &converter->free_numbers_capacity, sizeof (uint32_t));
   converter->free_numbers[converter->n_free_numbers++] = number;
   converter->n_frees++;
 }
@@ -80,7 +80,7 @@ static void
 linear_child (Converter *converter, uint32_t parent, uint32_t size)
 {
   size = ((size + 7) & ~(uint32_t) 7) + LINEAR_CHILD_BYTES;
-  if (size > converter->blocks[parent].room_left)
+  if (size > converter->blocks[parent].left_bytes)
     {
       uint32_t bytes = LINEAR_BUFFER_BYTES - LINEAR_HEADER_BYTES
                        - converter->header_bytes;
@@ -88,9 +88,9 @@ linear_child (Converter *converter, uint32_t parent, uint32_t size)
         bytes = size;
       recording_add_own (&converter->recording, LETTER_BUFFER, parent,
                          bytes + LINEAR_HEADER_BYTES);
-      converter->blocks[parent].room_left = bytes;
+      converter->blocks[parent].left_bytes = bytes;
     }
-  converter->blocks[parent].room_left -= size;
+  converter->blocks[parent].left_bytes -= size;
 }
 
 static void
@@ -99,7 +99,7 @@ on_made (void *data, uint32_t index)
   Converter *converter = data;
   RecordedNode node = converter->recording.nodes[index];
   converter->blocks = recording_grow (converter->blocks, index,
-                                      &converter->room_blocks,
+                                      &converter->blocks_capacity,
                                       sizeof *converter->blocks);
   converter->blocks[index] = (Block){ 0 };
   if (node.letter == 'l')

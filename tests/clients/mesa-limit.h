@@ -44,7 +44,7 @@ struct LimitSlab
   bool is_listed;
 };
 
-/* Of each class those with room, or so it is thought. */
+/* Of each class those that seem to have free chunks. */
 static LimitSlab *limit_classes[LIMIT_CLASSES];
 static LimitSlab *limit_empty;
 static char *limit_start, *limit_at;
@@ -124,7 +124,7 @@ limit_malloc (size_t bytes)
           slab->at += slab->chunk_bytes;
           break;
         }
-      /* It has no room: it comes back with the first free. */
+      /* It is full: it comes back with the first free. */
       limit_classes[class_index] = slab->next;
       if (slab->next != NULL)
         slab->next->previous = NULL;

@@ -33,7 +33,7 @@ typedef struct
 static struct
 {
   pthread_mutex_t lock;
-  pthread_cond_t has_parcel, has_room;
+  pthread_cond_t has_parcel, has_space;
   Parcel parcels[QUEUE_PLACES];
   unsigned n;
   unsigned n_makers; /* that still make */
@@ -47,7 +47,7 @@ queue_put (Parcel parcel)
 {
   pthread_mutex_lock (&queue.lock);
   while (queue.n == QUEUE_PLACES)
-    pthread_cond_wait (&queue.has_room, &queue.lock);
+    pthread_cond_wait (&queue.has_space, &queue.lock);
   queue.parcels[queue.n++] = parcel;
   pthread_cond_signal (&queue.has_parcel);
   pthread_mutex_unlock (&queue.lock);
@@ -65,7 +65,7 @@ queue_get (Parcel *parcel)
     {
       *parcel = queue.parcels[--queue.n];
       got = true;
-      pthread_cond_signal (&queue.has_room);
+      pthread_cond_signal (&queue.has_space);
     }
   pthread_mutex_unlock (&queue.lock);
   return got;

@@ -24,13 +24,13 @@
   while (0)
 
 void *
-recording_grow (void *array, uint32_t n, uint32_t *room, size_t size)
+recording_grow (void *array, uint32_t n, uint32_t *capacity, size_t size)
 {
-  if (n < *room)
+  if (n < *capacity)
     return array;
-  while (n >= *room)
-    *room = *room == 0 ? 1024 : *room * 2;
-  array = realloc (array, *room * size);
+  while (n >= *capacity)
+    *capacity = *capacity == 0 ? 1024 : *capacity * 2;
+  array = realloc (array, *capacity * size);
   if (array == NULL)
     {
       fputs ("no memory for a recording of this length\n", stderr);
@@ -112,7 +112,7 @@ node_new (Recording *recording, char letter, uint32_t parent, uint32_t size)
 {
   uint32_t index = recording->n_nodes++;
   recording->nodes = recording_grow (recording->nodes, index,
-                                     &recording->room_nodes,
+                                     &recording->nodes_capacity,
                                      sizeof *recording->nodes);
   recording->nodes[index]
       = (RecordedNode){ .letter = letter,
@@ -137,7 +137,7 @@ recording_add_own (Recording *recording, char letter, uint32_t parent,
 static const char *
 id_find (const Recording *recording, uint32_t *id)
 {
-  uint32_t index = *id < recording->room_ids ? recording->node_of_id[*id] : 0;
+  uint32_t index = *id < recording->ids_capacity ? recording->node_of_id[*id] : 0;
   if (index == 0)
     return "there never was such a block";
   if (!recording->nodes[index].is_alive)
@@ -157,14 +157,14 @@ id_reserve (Recording *recording, uint32_t id)
 {
   if (id == 0 || id >= IDS_MAX)
     return "the id is out of range";
-  uint32_t room = recording->room_ids;
-  if (id < room)
+  uint32_t capacity = recording->ids_capacity;
+  if (id < capacity)
     return recording->node_of_id[id] != 0 ? "that id was used before" : NULL;
   recording->node_of_id
-      = recording_grow (recording->node_of_id, id, &recording->room_ids,
+      = recording_grow (recording->node_of_id, id, &recording->ids_capacity,
                         sizeof *recording->node_of_id);
-  memset (recording->node_of_id + room, 0,
-          (recording->room_ids - room) * sizeof *recording->node_of_id);
+  memset (recording->node_of_id + capacity, 0,
+          (recording->ids_capacity - capacity) * sizeof *recording->node_of_id);
   return NULL;
 }
 
@@ -302,13 +302,13 @@ void
 recording_init (Recording *recording)
 {
   recording->nodes = NULL;
-  recording->room_nodes = 0;
-  recording->nodes = recording_grow (NULL, 0, &recording->room_nodes,
+  recording->nodes_capacity = 0;
+  recording->nodes = recording_grow (NULL, 0, &recording->nodes_capacity,
                                      sizeof *recording->nodes);
   recording->nodes[ROOT] = (RecordedNode){ .is_alive = true };
   recording->n_nodes = 1;
   recording->node_of_id = NULL;
-  recording->room_ids = 0;
+  recording->ids_capacity = 0;
 }
 
 void

@@ -60,9 +60,9 @@ typedef struct
   void *data;        /* for them */
   uint32_t size_max; /* a larger size is an error */
   RecordedNode *nodes;
-  uint32_t n_nodes, room_nodes;
-  uint32_t *node_of_id; /* [room_ids]; 0: never seen */
-  uint32_t room_ids;
+  uint32_t n_nodes, nodes_capacity;
+  uint32_t *node_of_id; /* [ids_capacity]; 0: never seen */
+  uint32_t ids_capacity;
 } Recording;
 
 /* recording.c; the four first members are the caller's. */
@@ -76,8 +76,8 @@ uint32_t recording_add_own (Recording *recording, char letter, uint32_t parent,
 /* Follows an operation whose ids are in `node' and `other'.  NULL, or what is
  * wrong with it; nothing has changed then. */
 const char *recording_apply (Recording *recording, RecordedOp op);
-/* Makes room for one element more; `room' counts elements. */
-void *recording_grow (void *array, uint32_t n, uint32_t *room, size_t size);
+/* Grows an array for one element more; `capacity' counts elements. */
+void *recording_grow (void *array, uint32_t n, uint32_t *capacity, size_t size);
 
 /* recording-read.c; a file may be compressed by xz.  False: said on standard
  * error. */

@@ -33,21 +33,21 @@ child_args_add (ChildArgs *args, const char *format, ...)
 typedef struct
 {
   char *text;
-  size_t n, room;
+  size_t n, capacity;
 } Text;
 
 /* Reads what there is; false at the end. */
 static bool
 text_read (Text *text, int fd)
 {
-  if (text->room - text->n < 1024)
+  if (text->capacity - text->n < 1024)
     {
-      text->room = text->room * 2 + 4096;
-      text->text = realloc (text->text, text->room);
+      text->capacity = text->capacity * 2 + 4096;
+      text->text = realloc (text->text, text->capacity);
       if (text->text == NULL)
         stress_fail (EXIT_FOUND, "no memory for a child's output");
     }
-  ssize_t n = read (fd, text->text + text->n, text->room - text->n - 1);
+  ssize_t n = read (fd, text->text + text->n, text->capacity - text->n - 1);
   if (n < 0 && errno == EINTR)
     return true;
   if (n > 0)

@@ -38,7 +38,7 @@ static const struct
 
 /* The directory that the C library's malloc lies in; "" if unknown. */
 static void
-libc_directory (char *directory, size_t room)
+libc_directory (char *directory, size_t to_bytes)
 {
   Dl_info info;
   void *address = dlsym (RTLD_DEFAULT, "__libc_start_main");
@@ -49,12 +49,12 @@ libc_directory (char *directory, size_t room)
     return;
   const char *slash = strrchr (info.dli_fname, '/');
   if (slash != NULL)
-    snprintf (directory, room, "%.*s", (int)(slash - info.dli_fname),
+    snprintf (directory, to_bytes, "%.*s", (int)(slash - info.dli_fname),
               info.dli_fname);
 }
 
 static bool
-library_find (char *path, size_t room, const char *library)
+library_find (char *path, size_t to_bytes, const char *library)
 {
   char libc[200], usr_libc[210];
   libc_directory (libc, sizeof libc);
@@ -64,8 +64,8 @@ library_find (char *path, size_t room, const char *library)
 
   for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
     {
-      int n = snprintf (path, room, "%s/%s", directories[i], library);
-      if (*directories[i] != '\0' && n > 0 && (size_t)n < room
+      int n = snprintf (path, to_bytes, "%s/%s", directories[i], library);
+      if (*directories[i] != '\0' && n > 0 && (size_t)n < to_bytes
           && access (path, R_OK) == 0)
         return true;
     }

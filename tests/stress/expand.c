@@ -23,12 +23,12 @@ typedef struct
   Recording recording;
   bool with_arenas;
   uint32_t header_bytes;
-  uint32_t *slots; /* [room_slots], by node; NO_SLOT: no block */
-  uint32_t room_slots;
+  uint32_t *slots; /* [slots_capacity], by node; NO_SLOT: no block */
+  uint32_t slots_capacity;
   uint32_t *free_slots; /* a stack */
-  uint32_t n_free_slots, room_free_slots;
+  uint32_t n_free_slots, free_slots_capacity;
   Stream *stream;
-  uint32_t room_ops;
+  uint32_t ops_capacity;
 } Expansion;
 
 static void
@@ -38,7 +38,7 @@ op_append (Expansion *expansion, uint32_t slot, unsigned kind, uint32_t size)
   if (stream->n_ops == UINT32_MAX)
     stress_fail (EXIT_FOUND, "no memory for a stream of this length");
   stream->ops = recording_grow (stream->ops, (uint32_t)stream->n_ops,
-                                &expansion->room_ops, sizeof (StreamOp));
+                                &expansion->ops_capacity, sizeof (StreamOp));
   stream->ops[stream->n_ops++]
       = (StreamOp){ slot, size << STREAM_KIND_BITS | kind };
 }
@@ -56,7 +56,7 @@ slot_give (Expansion *expansion, uint32_t slot)
 {
   expansion->free_slots
       = recording_grow (expansion->free_slots, expansion->n_free_slots,
-                        &expansion->room_free_slots, sizeof (uint32_t));
+                        &expansion->free_slots_capacity, sizeof (uint32_t));
   expansion->free_slots[expansion->n_free_slots++] = slot;
 }
 
@@ -100,7 +100,7 @@ on_made (void *data, uint32_t index)
   const RecordedNode *node = &expansion->recording.nodes[index];
   uint32_t size = block_size (expansion, node, node->size);
   expansion->slots = recording_grow (expansion->slots, index,
-                                     &expansion->room_slots, sizeof (uint32_t));
+                                     &expansion->slots_capacity, sizeof (uint32_t));
   expansion->slots[index] = NO_SLOT;
   if (size > 0)
     block_alloc (expansion, index, size, node->letter == 'z');

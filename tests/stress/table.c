@@ -152,13 +152,13 @@ child_measure (Table *table, const Cell *cell, const Column *column)
 }
 
 static void
-cell_name (const Cell *cell, const Column *column, char *name, size_t room)
+cell_name (const Cell *cell, const Column *column, char *name, size_t name_bytes)
 {
   if (cell->replay)
-    snprintf (name, room, "recording, %u thread%s, %s", cell->n_threads,
+    snprintf (name, name_bytes, "recording, %u thread%s, %s", cell->n_threads,
               cell->n_threads == 1 ? "" : "s", column->name);
   else
-    snprintf (name, room, "%s order, %u bytes, %u thread%s, %s",
+    snprintf (name, name_bytes, "%s order, %u bytes, %u thread%s, %s",
               order_name (cell->order), cell->max_bytes, cell->n_threads,
               cell->n_threads == 1 ? "" : "s", column->name);
 }

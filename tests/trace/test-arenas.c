@@ -30,7 +30,7 @@ typedef struct
   uint32_t result; /* the site's */
   ReplayArena arenas[3];
   ReplaySlot *slots; /* by place in this table: a block in all three */
-  uint32_t n_slots, n_room;
+  uint32_t n_slots, capacity;
   uint64_t live_n;
   uint64_t used[3], held[3]; /* most that each had */
 } Peaks;
@@ -66,10 +66,10 @@ arena_allocated (void *user, const Analysis *analysis, LiveObject *object,
   (void)site;
   if (peaks->profile->final_map[object->node] != peaks->result)
     return;
-  if (peaks->n_slots == peaks->n_room)
+  if (peaks->n_slots == peaks->capacity)
     {
-      peaks->n_room = peaks->n_room * 2 + 1024;
-      peaks->slots = g_renew (ReplaySlot, peaks->slots, 3 * peaks->n_room);
+      peaks->capacity = peaks->capacity * 2 + 1024;
+      peaks->slots = g_renew (ReplaySlot, peaks->slots, 3 * peaks->capacity);
     }
   object->slot = peaks->n_slots++;
   uint32_t size = (uint32_t)rounded_size (object->size);

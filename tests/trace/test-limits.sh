@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-limits.sh - no room, no output, nothing to record; source lines
+# test-limits.sh - no space, no output, nothing to record; source lines
 #
 # Speaks TAP.  SPDX-License-Identifier: MIT
 
@@ -26,51 +26,51 @@ equal lines-cxx-compiled "$(head -n 3 "$work/err")" ""
 "$work/lines-cxx"
 equal lines-cxx $? 0
 
-# --- a spool with little room, or none ---
+# --- a spool with little space, or none ---
 compile many many.c -lpthread
 compile forks forks.c -lpthread
-in_room () # size, program...: with a file system of that size at $work/room
+in_space () # size, program...: with a file system of that size at $work/space
 {
-  mkdir -p "$work/room"
+  mkdir -p "$work/space"
   size=$1
   shift
   unshare -m sh -c 'mount -t tmpfs -o size=$1 none "$0" && shift \
-    && SLICE_TRACE_SPOOL_DIR=$0 "$@"' "$work/room" "$size" \
-    sh -c '"$@"; status=$?; ls -A "$0" >&2; exit $status' "$work/room" \
+    && SLICE_TRACE_SPOOL_DIR=$0 "$@"' "$work/space" "$size" \
+    sh -c '"$@"; status=$?; ls -A "$0" >&2; exit $status' "$work/space" \
     "$trace" record -o "$t" -- "$@"
 }
 if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
-  for room in "1m 0" "1m 20" "4m 3"
+  for space in "1m 0" "1m 20" "4m 3"
   do
     rm -f "$t"
-    in_room ${room% *} "$work/many" ${room#* } > "$work/out" 2> "$work/err"
-    equal "room-$room-status" $? 0
-    equal "room-$room-counted" "$("$trace" info "$t" | awk -v n="${room#* }" '
+    in_space ${space% *} "$work/many" ${space#* } > "$work/out" 2> "$work/err"
+    equal "space-$space-status" $? 0
+    equal "space-$space-counted" "$("$trace" info "$t" | awk -v n="${space#* }" '
       $1 == "recorded" || $1 == "dropped-full" { sum += $2 }
       $1 == "damaged" { bad = $2 }
       END { print (sum >= 220000 + n * 200000), bad }')" "1 0"
-    equal "room-$room-left" "$(grep -c '^slice-trace-' "$work/err")" 0
+    equal "space-$space-left" "$(grep -c '^slice-trace-' "$work/err")" 0
   done
   rm -f "$t"
-  in_room 16k "$work/many" 0 > "$work/out" 2> "$work/err"
-  equal room-none-status $? 124
-  equal room-none-said "$(grep -c 'no space for the spool' "$work/err")" 1
-  equal room-none-left "$(grep -c '^slice-trace-' "$work/err")" 0
+  in_space 16k "$work/many" 0 > "$work/out" 2> "$work/err"
+  equal space-none-status $? 124
+  equal space-none-said "$(grep -c 'no space for the spool' "$work/err")" 1
+  equal space-none-left "$(grep -c '^slice-trace-' "$work/err")" 0
   # for the program, and not for its child, which ends as it would
   for how in fork threads
   do
     rm -f "$t"*
-    in_room 700k "$work/forks" $how > "$work/out" 2> "$work/err"
-    equal "room-$how-status" $? 0
-    equal "room-$how-said" "$(grep -c '1 process was not recorded: no space' \
+    in_space 700k "$work/forks" $how > "$work/out" 2> "$work/err"
+    equal "space-$how-status" $? 0
+    equal "space-$how-said" "$(grep -c '1 process was not recorded: no space' \
       "$work/err")" 1
-    equal "room-$how-parent" "$("$trace" info "$t" \
+    equal "space-$how-parent" "$("$trace" info "$t" \
       | sed -n 's/^damaged //p; s/^dropped-full //p')" "0
 0"
-    equal "room-$how-left" "$(grep -c '^slice-trace-' "$work/err")" 0
+    equal "space-$how-left" "$(grep -c '^slice-trace-' "$work/err")" 0
   done
 else
-  skip room "no file systems of its own"
+  skip space "no file systems of its own"
 fi
 
 # --- a replay that is killed leaves no process behind ---
@@ -115,12 +115,12 @@ equal full-trace "$(tail -n 1 "$work/err")" \
   "slice-trace: the trace could not be written: No space left on device"
 cp "$t" "$work/kept"
 if unshare -m mount -t tmpfs -o size=64k none "$work" 2> "$work/null"; then
-  mkdir -p "$work/room"
+  mkdir -p "$work/space"
   unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" || exit
     "$0" patterns "$2" -o "$1/p.json"; status=$?
-    ls -A "$1" >&2; exit $status' "$trace" "$work/room" "$t" 2> "$work/err"
+    ls -A "$1" >&2; exit $status' "$trace" "$work/space" "$t" 2> "$work/err"
   equal full-file "$? $(cat "$work/err")" "124 slice-trace: \
-$work/room/p.json could not be written: No space left on device"
+$work/space/p.json could not be written: No space left on device"
 else
   skip full-file "no file systems of its own"
 fi

@@ -393,7 +393,7 @@ equal not-found $? 127
 # --- the program notices nothing ---
 # What `env' says but for what the wrapping itself sets, and of a process's
 # status just what a recorder could change for it: who it is, what it may do,
-# its signals and its threads.  (Sizes, ids, counts and the room for file
+# its signals and its threads.  (Sizes, ids, counts and the space for file
 # descriptors differ from run to run.)
 seen_by_program ()
 {

@@ -191,8 +191,8 @@ static void
 step_do (Program *program, Step *step, size_t bytes)
 {
   size_t n_most = bytes / 16 + 1;
-  size_t n_room = n_most * sizeof (void *);
-  step->objects = mmap (NULL, n_room, PROT_READ | PROT_WRITE,
+  size_t capacity = n_most * sizeof (void *);
+  step->objects = mmap (NULL, capacity, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   step->n = 0;
   if (program->contestant->kind == ON_LINEAR)

@@ -26,8 +26,8 @@ typedef struct
   size_t asked_bytes;
 } Arena;
 
-static Arena *arenas; /* [room_arenas], by node */
-static uint32_t room_arenas;
+static Arena *arenas; /* [arenas_capacity], by node */
+static uint32_t arenas_capacity;
 static uint32_t n_arenas;
 
 static void
@@ -50,7 +50,7 @@ on_op (void *data, const RecordedOp *op)
     arena_add (op->other, op->size);
   if (op->letter != 'p')
     return;
-  arenas = recording_grow (arenas, op->node, &room_arenas, sizeof *arenas);
+  arenas = recording_grow (arenas, op->node, &arenas_capacity, sizeof *arenas);
   for (; n_arenas <= op->node; n_arenas++)
     arenas[n_arenas] = (Arena){ NULL, 0 };
   arenas[op->node].linear = slice_linear_new (NULL);

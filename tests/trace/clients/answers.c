@@ -897,8 +897,8 @@ APART char *
 line_read (FILE *file)
 {
   char *line = NULL;
-  size_t room = 0;
-  if (getline (&line, &room, file) < 0)
+  size_t capacity = 0;
+  if (getline (&line, &capacity, file) < 0)
     {
       free (line);
       return NULL;

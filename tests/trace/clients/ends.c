@@ -14,11 +14,11 @@ static volatile int never;
 __attribute__ ((noinline)) static int
 deeper (int n)
 {
-  volatile char room[4096];
-  room[0] = (char)n;
+  volatile char buffer[4096];
+  buffer[0] = (char)n;
   void *volatile block = malloc (16);
   free (block);
-  return never ? n : deeper (n + 1) + room[0];
+  return never ? n : deeper (n + 1) + buffer[0];
 }
 
 int

@@ -1,4 +1,4 @@
-/* many.c - more events, and stacks, than a small spool has room for
+/* many.c - more events, and stacks, than a small spool can hold
  *
  * Tests: a program to be recorded, with this many threads.
  * SPDX-License-Identifier: MIT

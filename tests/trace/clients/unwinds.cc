@@ -126,10 +126,10 @@ jumps (unsigned n)
 NOINLINE static void
 frame_of (unsigned bytes)
 {
-  char *room = static_cast<char *> (alloca (bytes));
-  memset (room, 0, bytes);
+  char *buffer = static_cast<char *> (alloca (bytes));
+  memset (buffer, 0, bytes);
   blocks_take (2);
-  sink = sink + static_cast<unsigned> (room[bytes / 2]);
+  sink = sink + static_cast<unsigned> (buffer[bytes / 2]);
 }
 
 NOINLINE static void
