@@ -85,7 +85,7 @@ typedef enum
 typedef enum
 {
   SLICE_SET_OK = 0,         /**< it holds from the first block on */
-  SLICE_SET_TOO_LATE,       /**< the first block has been asked for; nothing
+  SLICE_SET_TOO_LATE,       /**< the first block has been allocated; nothing
                                  changed */
   SLICE_SET_BAD_VALUE,      /**< out of range, or not built in */
   SLICE_SET_UNKNOWN         /**< no such option */

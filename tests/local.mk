@@ -436,7 +436,7 @@ MOSTLYCLEANFILES += stage.log \
 # The drop-ins are shared libraries, the tracer no part of the library.
 # What runs under a tool alone is run by two scripts (their programs for the
 # address sanitizer are linked with what is counted), and by the arenas' tests
-# once more under memcheck, where each object is told of.
+# once more under memcheck, where each object is reported.
 coverage_tool_tests = %D%/check-tools.sh %D%/arena/check-watch.sh
 coverage_memcheck_tests = %D%/test-tool-mode $(arena_tests)
 coverage_tests = $(filter-out %.sh tests/clients/% tests/trace/%, $(TESTS))

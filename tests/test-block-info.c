@@ -45,8 +45,7 @@ check_info (const char *block, size_t offset, SliceBlockKind kind,
 }
 
 static void
-check_block (const char *options, bool is_checking, size_t size,
-             size_t usable)
+check_block (const char *options, bool is_checking, size_t size, size_t usable)
 {
   SliceBlockKind freed = is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_OUT;
   char *block, *other;
@@ -58,8 +57,8 @@ check_block (const char *options, bool is_checking, size_t size,
   check_info (block, 5, SLICE_BLOCK_INTERIOR, is_checking ? size : usable);
   slice_free1 (size, block);
   check_info (block, 0, freed, usable);
-  check_info (block, 5,
-              is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_INTERIOR, usable);
+  check_info (block, 5, is_checking ? SLICE_BLOCK_FREE : SLICE_BLOCK_INTERIOR,
+              usable);
   slice_thread_flush ();
   slice_trim (0);
   check_info (block, 0, SLICE_BLOCK_FREE, usable);

@@ -140,7 +140,7 @@ test_nothing (void)
 {
   char *said = said_by (print_nothing);
 
-  g_assert_cmpstr (said, ==, "slice: no block was ever asked for\n");
+  g_assert_cmpstr (said, ==, "slice: no block was ever allocated\n");
   g_free (said);
 }
 

@@ -28,13 +28,13 @@
 
 enum
 {
-  BYTES = 512,      /* of the buffer around a pointer */
+  BYTES = 512, /* of the buffer around a pointer */
   MIDDLE = 256,
   LARGE = 100000,
   SLOW_SIZE = 5000, /* too large for the inline code */
   MESSAGE_BYTES = 1024,
-  SLOW_STEP = 16,   /* under a tool, of functions */
-  UNSEEN = -1000    /* a result: the call returned */
+  SLOW_STEP = 16, /* under a tool, of functions */
+  UNSEEN = -1000  /* a result: the call returned */
 };
 
 /* --- pointers that are no live nodes ------------------------------------- */

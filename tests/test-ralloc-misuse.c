@@ -128,7 +128,7 @@ free_malloc (void)
 static void
 free_stack (void)
 {
-  _Alignas (16) char buffer[512];
+  _Alignas(16) char buffer[512];
 
   memset (buffer, 0, sizeof buffer);
   do_free (buffer + 256);
@@ -137,7 +137,7 @@ free_stack (void)
 static void
 free_static (void)
 {
-  static _Alignas (16) char buffer[512];
+  static _Alignas(16) char buffer[512];
 
   do_free (buffer + 256);
 }

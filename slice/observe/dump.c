@@ -151,7 +151,7 @@ slice_print_stats (int fd)
   if (stats == NULL)
     return;
   if (!has_blocks)
-    print (fd, "slice: no block was ever asked for\n");
+    print (fd, "slice: no block was ever allocated\n");
   else if (sli_alloc_path () == PATH_MALLOC)
     print_mallocs (fd, stats);
   else

@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <slice/arena.h>
 
-/* A page source that counts what it hands out and can be told to fail. */
+/* A page source that counts what it hands out and can be made to fail. */
 typedef struct
 {
   SliceSource source;

@@ -92,7 +92,8 @@ case_run (Mode mode, void (*body) (const void *), const void *data)
   close (words[1]);
   size_t n = 0;
   ssize_t more;
-  /* The child must not wait for a full pipe, nor be ended for lack of a reader. */
+  /* The child must not wait for a full pipe, nor be ended for lack of a
+   * reader. */
   char rest[sizeof end.text];
   while ((more = n < sizeof end.text - 1
                      ? read (words[0], end.text + n, sizeof end.text - 1 - n)
@@ -807,7 +808,7 @@ overrun_body (const void *data)
 
 /* In a checked heap an overrun by one byte is found when the object is
  * touched, and what lies behind when its header is reached.  Else what is
- * found is told by the same number, and nothing else may happen. */
+ * found is reported by the same number, and nothing else may happen. */
 static void
 overrun_try (Mode mode, const Overrun *one)
 {

@@ -643,8 +643,8 @@ test_joins (void)
   slice_tlsf_destroy (growing);
 }
 
-/* A free block that loses or gains at an end, in its list and out of it: what
- * is asked of the heap is told by is_valid. */
+/* A free block that loses or gains at an end, in its list and out of it:
+ * is_valid checks the heap. */
 static void
 test_ends_move (void)
 {

@@ -81,8 +81,8 @@ static size_t n_lines;
 static void
 emit (Stream *stream, Op op)
 {
-  stream->ops = recording_grow (stream->ops, stream->n, &stream->capacity,
-                                sizeof op);
+  stream->ops
+      = recording_grow (stream->ops, stream->n, &stream->capacity, sizeof op);
   stream->ops[stream->n++] = op;
 }
 

@@ -98,9 +98,9 @@ on_made (void *data, uint32_t index)
 {
   Converter *converter = data;
   RecordedNode node = converter->recording.nodes[index];
-  converter->blocks = recording_grow (converter->blocks, index,
-                                      &converter->blocks_capacity,
-                                      sizeof *converter->blocks);
+  converter->blocks
+      = recording_grow (converter->blocks, index, &converter->blocks_capacity,
+                        sizeof *converter->blocks);
   converter->blocks[index] = (Block){ 0 };
   if (node.letter == 'l')
     linear_child (converter, node.parent, node.size);

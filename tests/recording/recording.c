@@ -111,9 +111,9 @@ static uint32_t
 node_new (Recording *recording, char letter, uint32_t parent, uint32_t size)
 {
   uint32_t index = recording->n_nodes++;
-  recording->nodes = recording_grow (recording->nodes, index,
-                                     &recording->nodes_capacity,
-                                     sizeof *recording->nodes);
+  recording->nodes
+      = recording_grow (recording->nodes, index, &recording->nodes_capacity,
+                        sizeof *recording->nodes);
   recording->nodes[index]
       = (RecordedNode){ .letter = letter,
                         .is_alive = true,
@@ -137,7 +137,8 @@ recording_add_own (Recording *recording, char letter, uint32_t parent,
 static const char *
 id_find (const Recording *recording, uint32_t *id)
 {
-  uint32_t index = *id < recording->ids_capacity ? recording->node_of_id[*id] : 0;
+  uint32_t index
+      = *id < recording->ids_capacity ? recording->node_of_id[*id] : 0;
   if (index == 0)
     return "there never was such a block";
   if (!recording->nodes[index].is_alive)
@@ -164,7 +165,8 @@ id_reserve (Recording *recording, uint32_t id)
       = recording_grow (recording->node_of_id, id, &recording->ids_capacity,
                         sizeof *recording->node_of_id);
   memset (recording->node_of_id + capacity, 0,
-          (recording->ids_capacity - capacity) * sizeof *recording->node_of_id);
+          (recording->ids_capacity - capacity)
+              * sizeof *recording->node_of_id);
   return NULL;
 }
 

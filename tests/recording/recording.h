@@ -77,7 +77,8 @@ uint32_t recording_add_own (Recording *recording, char letter, uint32_t parent,
  * wrong with it; nothing has changed then. */
 const char *recording_apply (Recording *recording, RecordedOp op);
 /* Grows an array for one element more; `capacity' counts elements. */
-void *recording_grow (void *array, uint32_t n, uint32_t *capacity, size_t size);
+void *recording_grow (void *array, uint32_t n, uint32_t *capacity,
+                      size_t size);
 
 /* recording-read.c; a file may be compressed by xz.  False: said on standard
  * error. */

@@ -49,7 +49,7 @@ libc_directory (char *directory, size_t to_bytes)
     return;
   const char *slash = strrchr (info.dli_fname, '/');
   if (slash != NULL)
-    snprintf (directory, to_bytes, "%.*s", (int)(slash - info.dli_fname),
+    snprintf (directory, to_bytes, "%.*s", (int) (slash - info.dli_fname),
               info.dli_fname);
 }
 
@@ -65,7 +65,7 @@ library_find (char *path, size_t to_bytes, const char *library)
   for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
     {
       int n = snprintf (path, to_bytes, "%s/%s", directories[i], library);
-      if (*directories[i] != '\0' && n > 0 && (size_t)n < to_bytes
+      if (*directories[i] != '\0' && n > 0 && (size_t) n < to_bytes
           && access (path, R_OK) == 0)
         return true;
     }

@@ -37,7 +37,7 @@ op_append (Expansion *expansion, uint32_t slot, unsigned kind, uint32_t size)
   Stream *stream = expansion->stream;
   if (stream->n_ops == UINT32_MAX)
     stress_fail (EXIT_FOUND, "no memory for a stream of this length");
-  stream->ops = recording_grow (stream->ops, (uint32_t)stream->n_ops,
+  stream->ops = recording_grow (stream->ops, (uint32_t) stream->n_ops,
                                 &expansion->ops_capacity, sizeof (StreamOp));
   stream->ops[stream->n_ops++]
       = (StreamOp){ slot, size << STREAM_KIND_BITS | kind };
@@ -99,8 +99,8 @@ on_made (void *data, uint32_t index)
   Expansion *expansion = data;
   const RecordedNode *node = &expansion->recording.nodes[index];
   uint32_t size = block_size (expansion, node, node->size);
-  expansion->slots = recording_grow (expansion->slots, index,
-                                     &expansion->slots_capacity, sizeof (uint32_t));
+  expansion->slots = recording_grow (
+      expansion->slots, index, &expansion->slots_capacity, sizeof (uint32_t));
   expansion->slots[index] = NO_SLOT;
   if (size > 0)
     block_alloc (expansion, index, size, node->letter == 'z');

@@ -152,7 +152,8 @@ child_measure (Table *table, const Cell *cell, const Column *column)
 }
 
 static void
-cell_name (const Cell *cell, const Column *column, char *name, size_t name_bytes)
+cell_name (const Cell *cell, const Column *column, char *name,
+           size_t name_bytes)
 {
   if (cell->replay)
     snprintf (name, name_bytes, "recording, %u thread%s, %s", cell->n_threads,

@@ -506,7 +506,7 @@ void sli_tlsf_fixed_fini (SliceTlsf *tlsf);
 /* Initialises the control block of a heap that has no region yet. */
 void sli_tlsf_init (SliceTlsf *tlsf, uint32_t n_lists, unsigned flags,
                     void (*end) (void *));
-/* Hooks hear of the objects of a heap that has none yet. */
+/* Reports the objects of a heap, which has none so far, to the hooks. */
 void sli_tlsf_set_traced (SliceTlsf *tlsf);
 
 /* --- tlsf-locked.c -------------------------------------------------------- */

@@ -217,7 +217,7 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
 static COLD NOINLINE bool
 top_survives (void **ptr, Extension *extension, const char *operation)
 {
-  Walk asker; /* it frees nothing, but is told of changes by user code */
+  Walk asker; /* it frees nothing; user code reports changes to it */
   void *parent;
   bool refused;
   Fate fate;

@@ -77,7 +77,7 @@ fill (Get get)
 
 constexpr int n_fills = 8;
 
-/* In a child: where the first fill is told, which then ends it. */
+/* In a child: where the first fill is reported, which then ends it. */
 int first_fd = -1;
 
 /* Fill and reset several times.  The first fill, which may meet fresh memory,
@@ -409,7 +409,7 @@ mixed_runs (const char *scenario, const char *contestant, const Mix &mix,
   double start = 0;
   for (int pass = 0; pass < 2; pass++)
     {
-      /* The first pass fills the heap; the second one is told. */
+      /* The first pass fills the heap; the second one is reported. */
       start = now_ns ();
       for (std::size_t i = 0; i < mix.sizes.size (); i++)
         {

@@ -99,9 +99,9 @@ insists_on_first (const char *list)
 }
 
 /* With another malloc in front, no call would come here.  So restarts the
- * program, which is not yet in main(), with this object first.  Not if the
- * dynamic linker was called as a program (AT_BASE is 0), since it has removed
- * its own arguments. */
+ * program, before main(), with this object first.  Not if the dynamic linker
+ * was called as a program (AT_BASE is 0), since it has removed its own
+ * arguments. */
 static void
 go_first (char **argv, char **envp)
 {

@@ -57,7 +57,7 @@ typedef struct
   uint64_t *gone;    /* by node: blocks that were freed within the call */
   bool *temporary;   /* by node: nearly all were */
   uint16_t *depths;   /* by node: frames from the outer end */
-  uint64_t *functions; /* by node, when it is asked for: see below */
+  uint64_t *functions; /* by node, computed when needed: see below */
   LibraryCall *calls; /* by thread */
   uint32_t n_calls;
   Site *sites;
