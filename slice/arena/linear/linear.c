@@ -472,6 +472,18 @@ mark_holds (const SliceLinear *linear, const SliceMark *mark)
   return counts && below;
 }
 
+/* Ends the use of the blocks from n_used on.  If these were several, they
+ * become one, so that what is allocated next from the mark fits one block. */
+static void
+chain_return_to (BlockChain *chain, uint32_t n_used)
+{
+  uint32_t n_spare = chain->n_blocks - chain->n_used;
+  sli_chain_cut (chain, n_used);
+  uint32_t end = chain->n_blocks - n_spare;
+  if (chain->keeps_dedicated && end > n_used + 1)
+    sli_chain_gather (chain, n_used, end);
+}
+
 static void
 linear_return_to (SliceLinear *linear, const SliceMark *mark)
 {
@@ -483,7 +495,7 @@ linear_return_to (SliceLinear *linear, const SliceMark *mark)
       sli_bump_set_at (bump, mark->next);
       return;
     }
-  sli_chain_cut (&bump->chain, mark->n_used);
+  chain_return_to (&bump->chain, mark->n_used);
   bump->left_bytes = mark->left_bytes;
   bump->own_bytes = mark->own_bytes;
   if (mark->current == BLOCK_NONE)

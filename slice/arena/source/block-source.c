@@ -570,15 +570,15 @@ chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 }
 
 void
-sli_chain_gather (BlockChain *chain)
+sli_chain_gather (BlockChain *chain, uint32_t from, uint32_t to)
 {
-  uint32_t n = 0; /* the number of blocks left so far */
+  uint32_t n = from; /* the blocks up to here are done */
   uint32_t end;
-  assert_here (chain->n_used == 0);
-  for (uint32_t first = 0; first < chain->n_blocks; first = end)
+  assert_here (chain->n_used <= from && to <= chain->n_blocks);
+  for (uint32_t first = from; first < to; first = end)
     {
       size_t sum = sli_block_bytes (&chain->table[first]);
-      for (end = first + 1; end < chain->n_blocks; end++)
+      for (end = first + 1; end < to; end++)
         {
           size_t bytes = sli_block_bytes (&chain->table[end]);
           if (sum + bytes > chain->cap_bytes)
@@ -591,7 +591,9 @@ sli_chain_gather (BlockChain *chain)
                n_left * sizeof (Block));
       n += n_left;
     }
-  chain->n_blocks = n;
+  memmove (chain->table + n, chain->table + to,
+           (chain->n_blocks - to) * sizeof (Block));
+  chain->n_blocks -= to - n;
   assert_chain (chain);
 }
 
@@ -614,7 +616,7 @@ sli_chain_reset (BlockChain *chain, SliceKeep keep)
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
   if (keep == SLICE_KEEP_ALL && chain->keeps_dedicated)
-    sli_chain_gather (chain);
+    sli_chain_gather (chain, 0, chain->n_blocks);
 }
 
 void

@@ -154,10 +154,10 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
          && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
 }
 
-/* Replaces neighbours in the table by one block as large as all of them, as
- * far as the cap allows.  Without memory for it, they stay.  For an empty
- * chain. */
-void sli_chain_gather (BlockChain *chain);
+/* Replaces neighbours of the spare blocks table[from] ... table[to - 1] by one
+ * block as large as all of them, as far as the cap allows.  Without memory for
+ * it, they stay. */
+void sli_chain_gather (BlockChain *chain, uint32_t from, uint32_t to);
 
 /* Empties the chain and trims it.  */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
