@@ -56,6 +56,7 @@ dist_decisions_DATA = \
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \
+	%D%/results/arena-counts.txt \
 	%D%/results/arenas.txt \
 	%D%/results/clients.txt \
 	%D%/results/contexts.txt \
