@@ -130,13 +130,12 @@ typedef enum
                               is the same again fits without a request */
 } SliceKeep;
 
-/** Statistics of an arena, in bytes.  held = asked + room + wasted +
- * control. */
+/** Statistics of an arena in bytes: held = used + free + wasted + control. */
 typedef struct
 {
-  size_t asked_bytes;    /**< in objects: their sizes rounded up to 8 and
+  size_t used_bytes;     /**< in objects: their sizes rounded up to 8 and
                               padding between them */
-  size_t room_bytes;     /**< free: in the current block, in spare blocks, and
+  size_t free_bytes;     /**< free: in the current block, in spare blocks, and
                               (pool, TLSF) between live objects */
   size_t wasted_bytes;   /**< at the ends of blocks that objects did not fit */
   size_t control_bytes;  /**< control block, block table, bitmaps, headers */

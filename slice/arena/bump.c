@@ -162,15 +162,15 @@ sli_bump_stats (const Bump *bump, size_t control_bytes, SliceArenaStats *stats)
 {
   const BlockChain *chain = &bump->chain;
   sli_chain_stats (chain, control_bytes, stats);
-  stats->asked_bytes = bump->left_bytes + bump->own_bytes;
+  stats->used_bytes = bump->left_bytes + bump->own_bytes;
   if (bump->current != BLOCK_NONE)
     {
       char *at = sli_bump_at (bump);
-      stats->asked_bytes += (size_t) (at - sli_bump_start (bump));
-      stats->room_bytes += (size_t) (bump->block_end - at);
+      stats->used_bytes += (size_t) (at - sli_bump_start (bump));
+      stats->free_bytes += (size_t) (bump->block_end - at);
     }
   for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
-    stats->room_bytes += sli_block_bytes (&chain->table[i]);
+    stats->free_bytes += sli_block_bytes (&chain->table[i]);
   stats->wasted_bytes
-      = chain->held_bytes - stats->asked_bytes - stats->room_bytes;
+      = chain->held_bytes - stats->used_bytes - stats->free_bytes;
 }

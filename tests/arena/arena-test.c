@@ -117,6 +117,6 @@ void
 assert_stats_add_up (const SliceArenaStats *stats)
 {
   g_assert_cmpuint (stats->held_bytes, ==,
-                    stats->asked_bytes + stats->room_bytes
+                    stats->used_bytes + stats->free_bytes
                         + stats->wasted_bytes + stats->control_bytes);
 }

@@ -36,7 +36,7 @@ bool skip_checked (const char *reason);
  * that error number, and that the text matches. */
 void expect_error (int number, const char *text);
 
-/* held = asked + room + wasted + control. */
+/* held = used + free + wasted + control. */
 void assert_stats_add_up (const SliceArenaStats *stats);
 
 #endif

@@ -732,7 +732,7 @@ use_linear_last (SliceLinear *arena,
           }
         slice_linear_get_stats (arena, &after);
         REQUIRE (after.held_bytes == before.held_bytes);
-        REQUIRE (after.asked_bytes == before.asked_bytes);
+        REQUIRE (after.used_bytes == before.used_bytes);
       }
   /* What isn't the last stays. */
   void *block = get (64, 8);

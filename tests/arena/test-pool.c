@@ -62,7 +62,7 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
       SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
-      g_assert_cmpuint (stats.asked_bytes, ==,
+      g_assert_cmpuint (stats.used_bytes, ==,
                         known->len * slice_pool_chunk_bytes (pool));
     }
   for (guint i = 0; i < known->len; i++)

@@ -53,7 +53,7 @@ static struct
   unsigned n_threads;
   size_t n_ids, n_allocs, n_frees;
   uint64_t peak_bytes; /* live, in the file's order */
-  uint64_t asked_bytes;
+  uint64_t used_bytes;
   void **blocks;       /* by id; NULL: not allocated yet, or freed */
   uint32_t *sizes;     /* by id */
   size_t n_sizes_max;
@@ -107,7 +107,7 @@ trace_line (const char *line, uint64_t *live_bytes)
     {
       trace.sizes[id] = (uint32_t) size;
       trace.n_allocs++;
-      trace.asked_bytes += size;
+      trace.used_bytes += size;
       *live_bytes += size;
     }
   else
@@ -311,7 +311,7 @@ load_replay (Run *run)
                   laps[0]);
   bench_add_value (run, "trace_allocs", (double) trace.n_allocs);
   bench_add_value (run, "trace_frees", (double) trace.n_frees);
-  bench_add_value (run, "trace_asked_bytes", (double) trace.asked_bytes);
+  bench_add_value (run, "trace_asked_bytes", (double) trace.used_bytes);
   bench_add_value (run, "trace_peak_bytes", (double) trace.peak_bytes);
   bench_add_value (run, "rss_peak_bytes", (double) (rss_peak - rss_before));
 }

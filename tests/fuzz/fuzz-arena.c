@@ -57,8 +57,8 @@ check_stats (const SliceArenaStats *stats)
   for (unsigned i = 0; i < N_OBJECTS; i++)
     if (i < n_objects && objects[i].block != NULL)
       asked += objects[i].size;
-  CHECK (stats->asked_bytes >= asked);
-  CHECK (stats->asked_bytes + stats->room_bytes + stats->wasted_bytes
+  CHECK (stats->used_bytes >= asked);
+  CHECK (stats->used_bytes + stats->free_bytes + stats->wasted_bytes
              + stats->control_bytes
          == stats->held_bytes);
 }

@@ -51,9 +51,9 @@ peak_take (Peaks *peaks, unsigned which)
     slice_stack_get_stats (arena, &stats);
   else
     slice_pool_get_stats (arena, &stats);
-  peaks->used[which] = MAX (peaks->used[which], stats.asked_bytes);
+  peaks->used[which] = MAX (peaks->used[which], stats.used_bytes);
   /* blocks that are full or in use; their tails are what a chunk may differ */
-  size_t held = stats.asked_bytes + stats.wasted_bytes;
+  size_t held = stats.used_bytes + stats.wasted_bytes;
   peaks->held[which] = MAX (peaks->held[which], held);
 }
 

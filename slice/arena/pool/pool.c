@@ -475,9 +475,9 @@ slice_pool_get_stats (const SlicePool *shown, SliceArenaStats *stats)
   size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
                    + sli_pool_plain_bytes (pool);
   sli_chain_stats (&pool->chain, control, stats);
-  stats->asked_bytes = pool_n_live (pool) * pool->chunk_bytes;
+  stats->used_bytes = pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);
-  stats->room_bytes
-      = pool->chain.held_bytes - stats->asked_bytes - stats->wasted_bytes;
+  stats->free_bytes
+      = pool->chain.held_bytes - stats->used_bytes - stats->wasted_bytes;
   sli_pool_release (shown);
 }

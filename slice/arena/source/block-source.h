@@ -169,7 +169,7 @@ void sli_chain_fini (BlockChain *chain);
  * or BLOCK_NONE. */
 int32_t sli_chain_find (const BlockChain *chain, const void *address);
 
-/* Fills in the chain's statistics.  The arena fills in asked_bytes, room_bytes
+/* Fills in the chain's statistics.  The arena fills in used_bytes, free_bytes
  * and wasted_bytes. */
 void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
                       SliceArenaStats *stats);

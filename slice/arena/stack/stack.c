@@ -463,6 +463,6 @@ slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
   const BlockChain *chain = &stack->bump.chain;
   size_t n_heads = chain->n_used + (chain->embedded != NULL);
   sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);
-  stats->asked_bytes -= n_heads * sizeof (BlockHead);
+  stats->used_bytes -= n_heads * sizeof (BlockHead);
   stats->control_bytes += n_heads * sizeof (BlockHead);
 }

@@ -194,7 +194,7 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
       if (!tlsf_block_is_free (block))
         {
           stats->n_live++;
-          stats->arena.asked_bytes
+          stats->arena.used_bytes
               += tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
           stats->arena.control_bytes += BLOCK_HEAD_BYTES;
           continue;
@@ -222,9 +222,9 @@ tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
     }
   size_t largest = stats_of_blocks (tlsf, stats);
   SliceArenaStats *arena = &stats->arena;
-  arena->room_bytes = stats->free_bytes;
-  arena->wasted_bytes = arena->held_bytes - arena->asked_bytes
-                        - arena->room_bytes - arena->control_bytes;
+  arena->free_bytes = stats->free_bytes;
+  arena->wasted_bytes = arena->held_bytes - arena->used_bytes
+                        - arena->free_bytes - arena->control_bytes;
   if (stats->free_bytes > largest)
     stats->fragmentation_permille
         = (unsigned) (1000 - largest * 1000 / stats->free_bytes);

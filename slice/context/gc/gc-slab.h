@@ -145,7 +145,7 @@ run_length (const GcSlab *slab, unsigned index)
   return n < n_left ? n : n_left;
 }
 
-/* Uses up to n_max free neighbours; *n is how many.  The slab has room. */
+/* Uses up to n_max free neighbours of a slab that has one; *n is how many. */
 static inline char *
 slab_take (GcSlab *slab, unsigned n_max, unsigned *n)
 {

@@ -127,9 +127,9 @@ impl<'s> Scope<'s> {
         body(&mut scope)
     }
 
-    /// Room for a layout.  Its size is not 0.
+    /// Memory for a layout.  Its size is not 0.
     #[inline(always)]
-    fn room(&self, layout: Layout) -> NonNull<u8> {
+    fn space(&self, layout: Layout) -> NonNull<u8> {
         let bump = self.linear.as_ptr();
         let mask = (layout.align() - 1) | 7;
         // SAFETY: next and end lie in one block, and only this thread moves
@@ -171,7 +171,7 @@ impl<'s> Scope<'s> {
         if mem::size_of::<T>() == 0 {
             return NonNull::dangling().as_ptr();
         }
-        self.room(Layout::new::<T>()).as_ptr().cast()
+        self.space(Layout::new::<T>()).as_ptr().cast()
     }
 
     /// Moves a value without a destructor into the scope; what it refers to may
@@ -241,7 +241,7 @@ impl<'s> Scope<'s> {
         let place: *mut MaybeUninit<T> = if layout.size() == 0 {
             NonNull::dangling().as_ptr()
         } else {
-            self.room(layout).as_ptr().cast()
+            self.space(layout).as_ptr().cast()
         };
         // SAFETY: n places of T; what is made has no destructor, so that a
         // panic on the way leaves nothing to do.

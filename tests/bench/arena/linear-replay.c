@@ -23,7 +23,7 @@
 typedef struct
 {
   SliceLinear *linear;
-  size_t asked_bytes;
+  size_t used_bytes;
 } Arena;
 
 static Arena *arenas; /* [arenas_capacity], by node */
@@ -39,7 +39,7 @@ arena_add (uint32_t node, size_t size)
       fprintf (stderr, "linear-replay: no arena %" PRIu32 "\n", node);
       exit (2);
     }
-  arenas[node].asked_bytes += size;
+  arenas[node].used_bytes += size;
 }
 
 static void
@@ -80,7 +80,7 @@ main (int argc, char **argv)
         slice_linear_get_stats (arenas[i].linear, &stats);
         slice_linear_destroy (arenas[i].linear);
         n++;
-        asked += arenas[i].asked_bytes;
+        asked += arenas[i].used_bytes;
         held += stats.held_bytes;
       }
   double percent = held != 0 ? 100.0 * (double) asked / (double) held : 0;

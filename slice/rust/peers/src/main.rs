@@ -30,11 +30,11 @@ fn pairs<B>(make: impl Fn(Node) -> B) {
 }
 
 /// All are made, and all go.
-fn fill<B>(room: &mut Vec<B>, make: impl Fn(Node) -> B) {
+fn fill<B>(nodes: &mut Vec<B>, make: impl Fn(Node) -> B) {
     for i in 0..OBJECTS {
-        room.push(black_box(make(node(i))));
+        nodes.push(black_box(make(node(i))));
     }
-    room.clear();
+    nodes.clear();
 }
 
 fn timed(repeats: usize, mut body: impl FnMut()) -> f64 {
