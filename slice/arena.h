@@ -49,7 +49,7 @@
 SLICE_BEGIN_DECLS
 
 /* As SLICE_INLINE in slice.h: each inline function is also exported under
- * its own name; exports.c makes these.  */
+ * its own name; exports.c makes these. */
 #ifdef SLICE_ARENA_DEFINE_EXPORTS
 # define SLICE_ARENA_INLINE SLICE_API
 # define SLICE_ARENA_ALWAYS_V1
@@ -59,10 +59,10 @@ SLICE_BEGIN_DECLS
 # define SLICE_ARENA_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 
-/** The largest alignment that the _aligned functions take: a page.  */
+/** The largest alignment that the _aligned functions take: a page. */
 #define SLICE_ARENA_ALIGNMENT_MAX 4096
 
-/** How an arena behaves, ored together.  */
+/** How an arena behaves, ored together. */
 typedef enum
 {
   SLICE_ARENA_DEFAULT = 0,
@@ -87,36 +87,36 @@ typedef enum
                                       another thread was in a call */
 } SliceArenaFlags;
 
-/** How an arena gets its memory.  All zero is the default for each.  */
+/** How an arena gets its memory.  All zero is the default for each. */
 typedef struct
 {
   /** The source of blocks.  NULL: blocks of up to 2048 bytes are slices;
    * larger ones come from page spans that all arenas share and that are kept
    * for the next one.  Otherwise every block is mapped from this source, in
    * whole pages, and returned to it at once; the source must outlive the
-   * arena.  */
+   * arena. */
   const SliceSource *source;
 
   /** Bytes of the first block, 64 to 2^30; 0: about 110, which makes it 352
    * with a linear arena's control block.  With a source: whole pages, 0:
-   * one.  */
+   * one. */
   size_t first_bytes;
 
   /** Largest regular block of the chain, first_bytes to 2^30;
-   * 0: 64 KiB, or first_bytes if that is more.  */
+   * 0: 64 KiB, or first_bytes if that is more. */
   size_t cap_bytes;
 
   /** Most bytes that the arena may hold, blocks and control block together;
    * 0: no limit.  Less than the empty arena holds: EINVAL.  If the arena
    * belongs to a context, a limit of that counts only the arena's node, with
-   * the first block if that is in it, and none of the further blocks.  */
+   * the first block if that is in it, and none of the further blocks. */
   size_t limit_bytes;
 
-  /** SliceArenaFlags.  */
+  /** SliceArenaFlags. */
   unsigned flags;
 } SliceArenaOptions;
 
-/** What a reset keeps for the next use.  */
+/** What a reset keeps for the next use. */
 typedef enum
 {
   SLICE_KEEP_NONE = 0,   /**< nothing (the block behind the control block
@@ -155,7 +155,7 @@ typedef struct
  */
 SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 
-/* For slice.hpp without exceptions: ends the program with error 340.  */
+/* For slice.hpp without exceptions: ends the program with error 340. */
 SLICE_API void slice_arena_bad_options_v1 (void);
 
 /* --- further page sources ------------------------------------------------ */
@@ -176,7 +176,7 @@ SLICE_API void slice_arena_bad_options_v1 (void);
 SLICE_API const SliceSource *slice_source_fixed_new (void *buffer,
                                                      size_t bytes);
 
-/** How the huge-page source gets its pages.  */
+/** How the huge-page source gets its pages. */
 typedef enum
 {
   SLICE_HUGE_ADVISED = 0,  /**< 2 MiB regions of ordinary memory, advised to
@@ -237,7 +237,7 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
  * watched by a tool, or an object grows in it, all three are the same multiple
  * of 16: the block looks full and nothing looks releasable, so that every call
- * takes the slow path.  */
+ * takes the slow path. */
 typedef struct
 {
   char *next;
@@ -248,7 +248,7 @@ typedef struct
 } SliceBumpV1;
 
 /** Not for callers: allocates `size` bytes from the current block, or NULL.
- * The difference size-1 sends size 0 to the slow path.  */
+ * The difference size-1 sends size 0 to the slow path. */
 SLICE_ARENA_INLINE void *slice_bump_take_v1 (SliceBumpV1 *bump, size_t size);
 SLICE_ARENA_INLINE void *
 slice_bump_take_v1 (SliceBumpV1 *bump, size_t size)
@@ -289,7 +289,7 @@ slice_bump_take_aligned_v1 (SliceBumpV1 *bump, size_t alignment, size_t size)
 
 SLICE_END_DECLS
 
-/* The four kinds; each may be included by itself, too.  */
+/* The four kinds; each may be included by itself, too. */
 #include <slice/linear.h>
 #include <slice/stack.h>
 #include <slice/pool.h>

@@ -30,14 +30,14 @@ enum
 
 /* The size to allocate for a block.  Modes that remember sizes get the exact
  * one, which their messages show; a checking mode's chunks are at multiples of
- * 16 whatever their size.  */
+ * 16 whatever their size. */
 static size_t
 class_bytes (size_t alignment, size_t size)
 {
   return sli_dispatch.registers ? size : align_up (size, alignment);
 }
 
-/* Returns true if the class of a size has the alignment anyway.  */
+/* Returns true if the class of a size has the alignment anyway. */
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
@@ -51,7 +51,7 @@ is_aligned_by_class (size_t alignment, size_t bytes)
 }
 
 /* Returns true if slice_free1() would put such a block into another class than
- * it has without the mode.  */
+ * it has without the mode. */
 static bool
 is_noted (size_t alignment, size_t size)
 {
@@ -177,7 +177,7 @@ free_by_class (size_t alignment, size_t size, void *block,
   if (is_noted (alignment, size))
     sli_checking_unnote_aligned (size, block, operation);
   size = class_bytes (alignment, size);
-  /* The hooks have been called already.  */
+  /* The hooks have been called already. */
   if (dispatch_checks_frees ())
     sli_dispatch_free (size, block, operation, site);
   else if (trace_is_on ())

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-/* This file exports the bodies of the inline functions of slice.h.  */
+/* This file exports the bodies of the inline functions of slice.h. */
 #define SLICE_DEFINE_EXPORTS
 #include <slice/slice.h>
 
@@ -48,7 +48,7 @@ slice_alloc_slow_v1 (size_t size)
   void *block;
 
   /* Usually one magazine is empty and the other is not.  And all calls of the
-   * checking modes come here.  Both paths are short.  */
+   * checking modes come here.  Both paths are short. */
   if (dispatch_is_fast (size)
       && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
     return block;
@@ -98,7 +98,7 @@ slice_free_slow_v1 (size_t size, void *block)
 }
 
 /* The checking modes look up a block before its link is read.  If it is no
- * block, its free reports that.  */
+ * block, its free reports that. */
 static bool
 has_link (const void *block)
 {
@@ -108,7 +108,7 @@ has_link (const void *block)
 }
 
 /* Brent's cycle detection: compares each block with a remembered one, which is
- * replaced after 1, 2, 4, ... steps.  */
+ * replaced after 1, 2, 4, ... steps. */
 #define CHAIN_FREE(chain, next_offset, free_one)                              \
  do                                                                           \
   {                                                                           \
@@ -167,7 +167,7 @@ abort_overflow (const char *operation, size_t n, size_t size)
 }
 
 /* Computes n * size; false on overflow, which counts as no memory.  With an
- * operation, an overflow ends the program instead.  */
+ * operation, an overflow ends the program instead. */
 static bool
 array_bytes (size_t n, size_t size, const char *operation, size_t *bytes)
 {

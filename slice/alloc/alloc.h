@@ -22,7 +22,7 @@ void *sli_alloc_block_of (const struct ChunkInfo *chunk, size_t *bytes);
 
 /* --- dispatch.c --- */
 
-/* The layers that serve blocks; decided once, by the options.  */
+/* The layers that serve blocks; decided once, by the options. */
 typedef enum
 {
   PATH_MAGAZINES, /* all four layers */
@@ -31,35 +31,35 @@ typedef enum
   PATH_MALLOC     /* every block is a malloc of its own */
 } AllocPath;
 
-/* Returns true if the program has called the library.  */
+/* Returns true if the program has called the library. */
 bool sli_alloc_is_ready (void);
 AllocPath sli_alloc_path (void);
 /* Counts the blocks that malloc serves because of their size or alignment;
- * none if every block is a malloc.  */
+ * none if every block is a malloc. */
 void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
-/* The number of live blocks if every block is a malloc; else 0.  */
+/* The number of live blocks if every block is a malloc; else 0. */
 uint64_t sli_alloc_count_live_mallocs (void);
 
 /* The complete paths, behind the short ones: any size, any block, and no
- * memory.  site: where the call came from.  */
+ * memory.  site: where the call came from. */
 void *sli_alloc_any (size_t size, bool may_fail, const void *site);
 void sli_free_any (size_t size, void *block, const void *site);
 
 /* --- trim.c --- */
 
-/* Starts the helper thread; called again in a forked child.  */
+/* Starts the helper thread; called again in a forked child. */
 void sli_trim_thread_start (void);
 
 /* --- fork.c --- */
 
-/* Registers the handlers, when the library is loaded.  */
+/* Registers the handlers, when the library is loaded. */
 void sli_fork_load (void);
 /* Registers the locks of a layer above: `each' calls `act' for all of them, in
- * the order in which they are taken.  Called once.  */
+ * the order in which they are taken.  Called once. */
 typedef void (*ForkLocks) (void (*act) (Lock *lock));
 void sli_fork_add_locks (ForkLocks each);
 /* Called when the first call has initialised the layers, before other threads
- * see that.  */
+ * see that. */
 void sli_fork_follow (void);
 
 #endif

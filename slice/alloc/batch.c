@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* In a checking mode the largest blocks are mallocs, since canaries and red
- * zones need space in a chunk.  */
+ * zones need space in a chunk. */
 static void
 bulk_free_checked (void *block, const char *operation, const void *site)
 {
@@ -36,7 +36,7 @@ bulk_free_checked (void *block, const char *operation, const void *site)
       return;
     }
   /* Blocks that no mode has in its slabs end the program, as without the
-   * mode.  */
+   * mode. */
   size = sli_block_check_size (block);
   if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
     sli_diag_misuse (ERROR_FOREIGN, operation,
@@ -47,7 +47,7 @@ bulk_free_checked (void *block, const char *operation, const void *site)
   TRACE_INTERNAL (free (block));
 }
 
-/* Checks and frees blocks one by one.  */
+/* Checks and frees blocks one by one. */
 static void
 bulk_free_each (size_t n, void *const *blocks, const char *operation,
                 const void *site)
@@ -100,7 +100,7 @@ slice_free_bulk (size_t n, void *const *blocks)
 
 /* Returns true if a block is malloc's and is freed like one of
  * slice_free_aligned().  With slabs these are the large or aligned blocks; in
- * the checking modes, those of them that are registered.  */
+ * the checking modes, those of them that are registered. */
 static bool
 is_apart (const void *block)
 {
@@ -161,7 +161,7 @@ slice_is_ours (const void *address)
 CONTEXT_TEXT size_t
 sli_untraced_class_bytes (const void *address)
 {
-  /* Class 0 has no bytes.  */
+  /* Class 0 has no bytes. */
   return sli_sizeclasses[chunk_class_of (address)].chunk_bytes;
 }
 
@@ -176,7 +176,7 @@ sli_untraced_chunk_bytes (const void *address)
 
   if (UNLIKELY (run == NULL))
     return 0;
-  /* Class 0 has no bytes.  */
+  /* Class 0 has no bytes. */
   sizeclass = &sli_sizeclasses[LOAD (&slab->class_index)];
   offset = (uint32_t) ((const char *) address - run) - slab->first_offset;
   return LIKELY (sli_sizeclass_is_start (sizeclass, offset))
@@ -202,7 +202,7 @@ sli_untraced_is_in_slab (const void *address)
 
   if (run == NULL)
     return false;
-  /* Class 0 has no bytes.  A guard may follow the slab.  */
+  /* Class 0 has no bytes.  A guard may follow the slab. */
   sizeclass = &sli_sizeclasses[LOAD (&((const Slab *) record)->class_index)];
   return (size_t) ((const char *) address - run) < sizeclass->slab_bytes;
 }
@@ -242,7 +242,7 @@ sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
 
 /* The size of a checking mode's live block that begins at any address; 0: none
  * does.  The lookup holds the page lock, since another thread may return the
- * region meanwhile.  */
+ * region meanwhile. */
 static size_t
 checked_bytes (const void *address)
 {
@@ -270,7 +270,7 @@ slice_debug_size (const void *address)
 }
 
 /* Returns true if a chunk holds no live block.  The lookup of an interior
- * address does not tell whether its chunk is out.  */
+ * address does not tell whether its chunk is out. */
 static bool
 chunk_is_free (const ChunkInfo *chunk)
 {

@@ -30,7 +30,7 @@
 
 /* Held while the first call initialises the layers.  pthread_once() would not
  * do: a fork waits until that is done, and a fork handler's call may be the
- * first one (fork.c).  */
+ * first one (fork.c). */
 static Lock begin_lock = LOCK_INIT (LOCK_RANK_BEGIN);
 
 /* --- before the first block ---------------------------------------------- */
@@ -93,7 +93,7 @@ choose_path (const char *tool, CheckingMode guard)
 
 /* Returns true if malloc knows the exact requested size.  That of the
  * sanitizers and of memcheck does; under callgrind and massif malloc is the
- * usual one, which rounds.  */
+ * usual one, which rounds. */
 static bool
 malloc_tells_exactly (const char *tool)
 {
@@ -110,7 +110,7 @@ malloc_tells_exactly (const char *tool)
 }
 
 /* Every malloc is registered only if the options name both always-malloc and a
- * mode: a tool finds bad frees of mallocs itself, and reports them better.  */
+ * mode: a tool finds bad frees of mallocs itself, and reports them better. */
 static bool
 registers_mallocs (void)
 {
@@ -165,7 +165,7 @@ dispatch_begin (void)
 }
 
 /* The address of errno identifies the thread.  A signal handler that
- * interrupts the first call and calls the library would wait for itself.  */
+ * interrupts the first call and calls the library would wait for itself. */
 COMMON_TEXT void
 sli_dispatch_begin_once (void)
 {
@@ -231,7 +231,7 @@ sli_dispatch_count_malloc_free (void)
 }
 
 /* Runs early, so that our key destructor and our prepare handler run in the
- * best order.  Options may still be set after this.  */
+ * best order.  Options may still be set after this. */
 COMMON_TEXT __attribute__ ((constructor)) static void
 dispatch_load (void)
 {
@@ -259,13 +259,13 @@ malloc_alloc (size_t size, const void *site)
   return block;
 }
 
-/* malloc knows a block's size: exactly under a tool, else rounded up.  */
+/* malloc knows a block's size: exactly under a tool, else rounded up. */
 static void
 check_malloc_size (size_t size, void *block, const char *operation)
 {
   size_t bytes;
 
-  /* The sanitizer reports a bad free itself: a free block has no size.  */
+  /* The sanitizer reports a bad free itself: a free block has no size. */
   if (!sli_os_malloc_may_own (block))
     return;
   bytes = sli_os_malloc_bytes (block);

@@ -19,10 +19,10 @@
 #include "port/compiler.h"
 #include "port/lock.h"
 
-/* The address of the program's call, for the debug mode's messages.  */
+/* The address of the program's call, for the debug mode's messages. */
 #define CALL_SITE __builtin_return_address (0)
 
-/* Constant once `ready', except what hooks change, and the counters.  */
+/* Constant once `ready', except what hooks change, and the counters. */
 typedef struct
 {
   bool ready;
@@ -32,7 +32,7 @@ typedef struct
   CheckingMode mode;    /* a checking mode, or CHECKING_OFF */
   /* The slow paths of the entries.  Before `ready' these functions initialise
    * the layers; with hooks, the first three are the ones that call the
-   * hooks.  */
+   * hooks. */
   CheckingCalls calls;
   CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* larger blocks are the system malloc's */
@@ -45,12 +45,12 @@ typedef struct
 
 extern Dispatch sli_dispatch;
 
-/* Reads the options and initialises the layers, once.  */
+/* Reads the options and initialises the layers, once. */
 void sli_dispatch_begin_once (void);
-/* For fork.c.  */
+/* For fork.c. */
 Lock *sli_dispatch_lock (void);
 
-/* The first step of every slow path.  */
+/* The first step of every slow path. */
 static inline void
 dispatch_make_ready (void)
 {
@@ -59,7 +59,7 @@ dispatch_make_ready (void)
 }
 
 /* Returns true if a block of this size may come from the magazines without
- * further checks.  */
+ * further checks. */
 static inline bool
 dispatch_is_fast (size_t size)
 {
@@ -69,7 +69,7 @@ dispatch_is_fast (size_t size)
 
 /* Returns true if a free may report misuse at the call.  Then it goes through
  * sli_free_as() instead of slice_free1(), so that the message names the
- * function that was called.  */
+ * function that was called. */
 static inline bool
 dispatch_checks_frees (void)
 {
@@ -85,7 +85,7 @@ dispatch_goes_to_malloc (size_t size)
 
 /* --- dispatch.c --- */
 
-/* Ends the program: a slab's block is freed as a malloc.  */
+/* Ends the program: a slab's block is freed as a malloc. */
 _Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
                                           const char *operation);
 
@@ -95,46 +95,46 @@ void sli_dispatch_free (size_t size, void *block, const char *operation,
                         const void *site);
 
 /* Count a block of the system's malloc, by whatever function it is allocated
- * and freed: the caller that frees it may not know its size.  */
+ * and freed: the caller that frees it may not know its size. */
 void sli_dispatch_count_malloc (void);
 void sli_dispatch_count_malloc_free (void);
 
 /* --- alloc.c --- */
 
-/* As slice_free1(), for another public function.  */
+/* As slice_free1(), for another public function. */
 void sli_free_as (size_t size, void *block, const char *operation,
                   const void *site);
 
 /* --- aligned.c --- */
 
-/* As slice_free_aligned().  */
+/* As slice_free_aligned(). */
 void sli_free_aligned_as (size_t alignment, size_t size, void *block,
                           const char *operation, const void *site);
 
 /* --- trace.c --- */
 
 /* Lets the entries call the hooks if there are any: before `ready' is set, and
- * once more after it.  */
+ * once more after it. */
 void sli_trace_follow_hooks (void);
 void sli_trace_follow (void);
-/* Gets the hooks of the recorder, if there is one.  */
+/* Gets the hooks of the recorder, if there is one. */
 void sli_trace_load (void);
 
 /* --- oom.c --- */
 
-/* For fork.c.  */
+/* For fork.c. */
 Lock *sli_oom_lock (void);
 
 /* Calls the failure handler, with no lock held; false if there is none or it
- * gives up.  */
+ * gives up. */
 bool sli_oom_ask (size_t size, size_t alignment);
 
-/* One attempt to allocate a block.  */
+/* One attempt to allocate a block. */
 typedef void *(*Attempt) (size_t alignment, size_t size, const void *site);
 
 /* Does what the manual promises after a failed attempt: trims and tries again.
  * Then, unless may_fail, calls the handler and tries again as long as it
- * returns true.  Then ends the program.  */
+ * returns true.  Then ends the program. */
 void *sli_oom_retry (Attempt attempt, size_t alignment, size_t size,
                      bool may_fail, const void *site);
 

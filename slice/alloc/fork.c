@@ -28,17 +28,17 @@
 
 #include <pthread.h>
 
-/* State of the thread that holds all locks.  */
+/* State of the thread that holds all locks. */
 static struct
 {
   unsigned depth; /* forks within its fork */
   bool is_child;  /* it is the child of one of these */
 } nested;
 
-/* The operation of a handler on a lock.  */
+/* The operation of a handler on a lock. */
 typedef void (*LockAct) (Lock *lock);
 
-/* The locks of a layer above, which are taken first.  */
+/* The locks of a layer above, which are taken first. */
 static ForkLocks upper_locks; /* NULL: there is none */
 static ForkLocks upper_held;  /* by the thread that forks */
 
@@ -59,7 +59,7 @@ fork_low_locks (LockAct act)
 }
 
 /* While the first shard's lock is held, no stacks are made.  So it is taken
- * first and released last.  */
+ * first and released last. */
 static void
 fork_depot_locks (unsigned class_index, LockAct act)
 {
@@ -90,7 +90,7 @@ classes_matter (void)
   return sli_alloc_path () != PATH_MALLOC;
 }
 
-/* Takes the locks of the layers that the first call has initialised.  */
+/* Takes the locks of the layers that the first call has initialised. */
 COMMON_TEXT static void
 fork_hold_made (void)
 {
@@ -100,7 +100,7 @@ fork_hold_made (void)
 }
 
 /* The program's first call waits for the fork, or the fork for it.  Options
- * and handlers, which need no first call, are under the low locks.  */
+ * and handlers, which need no first call, are under the low locks. */
 COMMON_TEXT static void
 fork_prepare (void)
 {
@@ -122,7 +122,7 @@ fork_prepare (void)
 }
 
 /* Another library's handler, between ours, makes the first call: takes the
- * locks before other threads may see that the layers are ready.  */
+ * locks before other threads may see that the layers are ready. */
 COMMON_TEXT void
 sli_fork_follow (void)
 {
@@ -131,7 +131,7 @@ sli_fork_follow (void)
 }
 
 /* Returns true if a handler ends a fork within a fork.  is_child: in its
- * child.  */
+ * child. */
 static bool
 ends_nested (bool is_child)
 {
@@ -148,7 +148,7 @@ lock_make_anew (Lock *lock)
   sli_lock_init (lock, lock->rank);
 }
 
-/* Ends the fork in a process that has one thread now.  */
+/* Ends the fork in a process that has one thread now. */
 static void
 fork_end_alone (void)
 {

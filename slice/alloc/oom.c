@@ -58,7 +58,7 @@ sli_oom_ask (size_t size, size_t alignment)
   data = failure.data;
   sli_unlock (&failure.lock);
   /* The handler is called for a size that can never fit, too, and may end the
-   * program or jump out.  But no memory that it frees helps.  */
+   * program or jump out.  But no memory that it frees helps. */
   return handler != NULL && handler (size, alignment, data)
          && size <= PTRDIFF_MAX && alignment <= PTRDIFF_MAX - size;
 }

@@ -48,7 +48,7 @@ traced_free (size_t size, void *block, const void *site)
 
 /* Makes the entries call the hooks, if there are any, or not.  The functions
  * below call `untraced' in turn, the checking mode's if one is on.  A checking
- * mode has no inline path in any case.  */
+ * mode has no inline path in any case. */
 static bool
 dispatch_follow_once (void)
 {
@@ -57,7 +57,7 @@ dispatch_follow_once (void)
 
   /* The pointers change one after the other.  A thread that meanwhile sees some
    * old and some new ones allocates and frees correctly: only tracing
-   * differs.  */
+   * differs. */
   STORE_RELEASE (&sli_dispatch.calls.alloc_any,
                  is_traced ? traced_alloc : untraced->alloc_any);
   STORE_RELEASE (&sli_dispatch.calls.try_alloc_any,
@@ -70,7 +70,7 @@ dispatch_follow_once (void)
 }
 
 /* Two threads may set and clear the hooks at the same time.  The entries must
- * end in the state of the last change, so look again after each pass.  */
+ * end in the state of the last change, so look again after each pass. */
 COMMON_TEXT void
 sli_trace_follow_hooks (void)
 {
@@ -86,7 +86,7 @@ sli_trace_follow_hooks (void)
 
 /* Called once the layers are ready.  Hooks that a thread sets at this moment
  * are not lost: either the thread sees that the layers are ready, or this call
- * sees its hooks.  */
+ * sees its hooks. */
 COMMON_TEXT void
 sli_trace_follow (void)
 {
@@ -107,7 +107,7 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
 }
 
 /* Defined by the recorder, if one is preloaded.  It uses the address of code
- * in this library to tell our frames from the program's.  */
+ * in this library to tell our frames from the program's. */
 extern const SliceTraceHooks *slice_trace_hooks_v1 (const void *inside)
     __attribute__ ((weak));
 

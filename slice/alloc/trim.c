@@ -20,7 +20,7 @@
 enum
 {
   /* The helper wakes this often within a working set, but at most every 100
-   * ms.  */
+   * ms. */
   WAKES_PER_WORKING_SET = 4,
   WAKE_MSEC_MIN = 100,
   END_MSEC_MAX = 64 /* of one sleep while a thread ends */
@@ -39,11 +39,11 @@ slice_thread_flush (void)
     sli_magazine_flush (false);
 }
 
-/* The signal mask of the thread that started the helper.  */
+/* The signal mask of the thread that started the helper. */
 static sigset_t programs_signals;
 
 /* The last thread with a record is about to end.  Returns true if it was the
- * last of all threads, once it is gone.  */
+ * last of all threads, once it is gone. */
 static bool
 was_last_thread (void)
 {
@@ -56,7 +56,7 @@ was_last_thread (void)
   return sli_os_other_threads () == OS_ALL_ENDED;
 }
 
-/* Waits; false: all other threads have ended.  *is_due: the time is over.  */
+/* Waits; false: all other threads have ended.  *is_due: the time is over. */
 static bool
 helper_wait (unsigned wake_msec, bool *is_due)
 {
@@ -66,7 +66,7 @@ helper_wait (unsigned wake_msec, bool *is_due)
 
   if (others == OS_ALL_ENDED)
     return false;
-  /* The end of threads without a record is not noticed.  */
+  /* The end of threads without a record is not noticed. */
   if (others == OS_MAIN_ENDED)
     wake_msec = WAKE_MSEC_MIN;
   n_ends = sli_magazine_await_end (n_ends, wake_msec);
@@ -75,7 +75,7 @@ helper_wait (unsigned wake_msec, bool *is_due)
 }
 
 /* The helper ends with the program.  A process whose threads all call
- * pthread_exit() ends with the last thread, which would be this one.  */
+ * pthread_exit() ends with the last thread, which would be this one. */
 static void *
 trim_thread (void *data UNUSED)
 {
@@ -92,12 +92,12 @@ trim_thread (void *data UNUSED)
         sli_magazine_trim (age_msec);
         due_msec = sli_os_clock_msec () + wake_msec;
       }
-  /* The program's exit functions run in this thread.  */
+  /* The program's exit functions run in this thread. */
   pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);
   return NULL;
 }
 
-/* The helper blocks all signals, which are the program's.  */
+/* The helper blocks all signals, which are the program's. */
 void
 sli_trim_thread_start (void)
 {
@@ -109,7 +109,7 @@ sli_trim_thread_start (void)
   pthread_sigmask (SIG_SETMASK, &all, &programs_signals);
   pthread_attr_init (&attributes);
   pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
-  /* Failure is no error: without the helper, the program's own calls trim.  */
+  /* Failure is no error: without the helper, the program's own calls trim. */
   (void) pthread_create (&thread, &attributes, trim_thread, NULL);
   pthread_attr_destroy (&attributes);
   pthread_sigmask (SIG_SETMASK, &programs_signals, NULL);

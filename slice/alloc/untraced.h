@@ -12,32 +12,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* As slice_alloc_slow_v1() and the others in slice.h.  */
+/* As slice_alloc_slow_v1() and the others in slice.h. */
 void *sli_untraced_alloc_slow (size_t size);
 void *sli_untraced_try_alloc_slow (size_t size);
 void sli_untraced_free_slow (size_t size, void *block);
 
-/* As slice_free_bulk().  */
+/* As slice_free_bulk(). */
 void sli_untraced_free_bulk (size_t n, void *const *blocks);
 
 /* Frees live blocks of any classes to the thread's magazines, as slice_free1()
- * does.  Not for the checking modes, nor if every block is a malloc.  */
+ * does.  Not for the checking modes, nor if every block is a malloc. */
 void sli_untraced_free_warm (size_t n, void *const *blocks);
 
 /* The chunk size of the slab that has an address, which may be any address; 0
- * if no slab has it.  Modes as above.  */
+ * if no slab has it.  Modes as above. */
 size_t sli_untraced_class_bytes (const void *address);
 
 /* The size of the chunk that begins at an address, which may be any address; 0
- * if none does.  The chunk may be free.  Modes as above.  */
+ * if none does.  The chunk may be free.  Modes as above. */
 size_t sli_untraced_chunk_bytes (const void *address);
 
 /* Returns true if a block of ours, live or free, may begin at an address,
- * which may be any address.  Not if every block is a malloc.  */
+ * which may be any address.  Not if every block is a malloc. */
 bool sli_untraced_begins_block (const void *address);
 
 /* Returns true if an address, which may be any address, is in a slab, so that
- * it can be read even if there are guard pages.  */
+ * it can be read even if there are guard pages. */
 bool sli_untraced_is_in_slab (const void *address);
 
 #endif

@@ -178,7 +178,7 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
   return is_there ? linear->bump.at : NULL;
 }
 
-/* Ends the growing state; the next object starts where this one did.  */
+/* Ends the growing state; the next object starts where this one did. */
 static void
 grow_end (SliceLinear *linear)
 {

@@ -25,7 +25,7 @@ enum
   WORD_BITS = 64,
   N_TRACKS_MIN = 4,
 
-  /* Fills the free objects of a checked pool.  */
+  /* Fills the free objects of a checked pool. */
   FILL_BYTE = 0xdb
 };
 
@@ -35,7 +35,7 @@ live_bytes (const Track *track)
   return (track->n_chunks + WORD_BITS - 1) / WORD_BITS * sizeof (uint64_t);
 }
 
-/* Allocates the bits, none of them set; false: no memory.  */
+/* Allocates the bits, none of them set; false: no memory. */
 static bool
 live_alloc (SlicePool *pool, Track *track)
 {
@@ -385,7 +385,7 @@ sli_pool_report_twice (const SlicePool *pool, const void *object)
       pool->handle, object, pool->options.object_bytes);
 }
 
-/* The track of a live object; reports misuse of any other address.  */
+/* The track of a live object; reports misuse of any other address. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
 {

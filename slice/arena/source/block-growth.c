@@ -17,7 +17,7 @@ enum
 {
   BLOCK_UNIT_BYTES = 16, /* sizes of blocks that are slices */
 
-  /* The smallest block that a chain with an embedded block adds.  */
+  /* The smallest block that a chain with an embedded block adds. */
   NEXT_BYTES_MIN = 256,
 
   /* A new block is at most this part of the bytes held. */
@@ -26,11 +26,11 @@ enum
 
   /* A chain that grows by an eighth grows by a 32nd from this size on.  The
    * last block is half empty on average, and that stays below 2 % of a large
-   * arena.  */
+   * arena. */
   FINE_BYTES = KIB (4),
   PART_FINE = 32,
 
-  /* An object larger than this part of the next block gets its own.  */
+  /* An object larger than this part of the next block gets its own. */
   DEDICATED_PART = 4
 };
 

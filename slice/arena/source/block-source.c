@@ -28,16 +28,16 @@ enum
    * with. */
   LOOKED_AT_MAX = 64,
 
-  /* From this size on the pages of a regular block get memory in one call.  */
+  /* From this size on the pages of a regular block get memory in one call. */
   READY_BYTES_MIN = KIB (32),
   /* But only if the block is at most this part of the bytes held. */
   READY_PART = 16,
 
-  /* Spare blocks that are returned together, in one call: a span.  */
+  /* Spare blocks that are returned together, in one call: a span. */
   JOINED_BYTES_MAX = MIB (1)
 };
 
-/* test-linear-steps counts how many blocks of the table are read.  */
+/* test-linear-steps counts how many blocks of the table are read. */
 #ifdef CHAIN_COUNT_LOOKS
 unsigned sli_chain_n_probes;
 # define CHAIN_PROBES() (sli_chain_n_probes++)
@@ -142,7 +142,7 @@ pages_unmap (const BlockChain *chain, char *start, size_t bytes)
 }
 
 /* A block of the shared spans stays hidden there, so that a tool also sees a
- * use after the end of an arena.  */
+ * use after the end of an arena. */
 COLD static void
 block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
 {
@@ -292,7 +292,7 @@ sli_chain_block (const BlockChain *chain, int32_t index)
   return block;
 }
 
-/* Puts the first spare block that is large enough into use.  */
+/* Puts the first spare block that is large enough into use. */
 static bool
 chain_use_spare (BlockChain *chain, size_t bytes)
 {
@@ -311,7 +311,7 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   return false;
 }
 
-/* Maps a block of `size' bytes, or half of that and so on down to `bytes'.  */
+/* Maps a block of `size' bytes, or half of that and so on down to `bytes'. */
 static bool
 chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
@@ -446,7 +446,7 @@ sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes)
 }
 
 /* Closes the gap of n slots that dedicated blocks have left before the spare
- * blocks.  The last spare blocks fill it, as their order means nothing.  */
+ * blocks.  The last spare blocks fill it, as their order means nothing. */
 static void
 table_close (BlockChain *chain, uint32_t first, uint32_t n)
 {

@@ -34,14 +34,14 @@ enum
   BLOCK_NONE = -2,
   TABLE_CAPACITY_MIN = 4,
   /* Blocks of up to this size are slices, larger ones pages.  The size is that
-   * of a class of slices, so nothing is lost.  */
+   * of a class of slices, so nothing is lost. */
   SLICE_BLOCK_BYTES_MAX = 2048,
   /* A block costs a lock and a bitmap walk, about 100 instructions, which is
    * little for so many objects. */
   CAP_BYTES_DEFAULT = KIB (64)
 };
 
-/* The low bit of a block's size, as sizes are multiples of 16.  */
+/* The low bit of a block's size, as sizes are multiples of 16. */
 #define BLOCK_DEDICATED ((size_t) 1)
 
 typedef struct
@@ -103,7 +103,7 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
 void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
                              size_t new_bytes);
 
-/* Frees a table that is accounted for.  */
+/* Frees a table that is accounted for. */
 void sli_chain_table_free (BlockChain *chain, size_t bytes, void *table);
 
 /* A block of the table, or the embedded one for BLOCK_EMBEDDED. */
@@ -113,7 +113,7 @@ Block sli_chain_block (const BlockChain *chain, int32_t index);
  * fits.  It becomes table[n_used - 1].  False with errno ENOMEM. */
 bool sli_chain_push (BlockChain *chain, size_t bytes);
 
-/* The same; maps a block of `size' bytes if no spare one fits.  */
+/* The same; maps a block of `size' bytes if no spare one fits. */
 bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
 
 /* Adds a spare block of `size' bytes, rounded up; false with errno ENOMEM. */
@@ -121,25 +121,25 @@ bool sli_chain_add_spare (BlockChain *chain, size_t size);
 
 /* Joins the last two used blocks, if they are neighbours in the shared spans
  * and together no larger than the cap.  An arena then has fewer blocks, and
- * loses no memory at their ends.  */
+ * loses no memory at their ends. */
 bool sli_chain_join_last (BlockChain *chain);
 
-/* As sli_chain_push(), with a dedicated block of `bytes' bytes.  */
+/* As sli_chain_push(), with a dedicated block of `bytes' bytes. */
 bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
 
 /* Ends the use of all blocks from n_used on: dedicated ones return to the
  * source (small ones do not if the chain keeps them), regular ones become
- * spare.  */
+ * spare. */
 void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 
-/* Returns the block table[index] to the source.  */
+/* Returns the block table[index] to the source. */
 void sli_chain_drop (BlockChain *chain, uint32_t index);
 
 /* Ends the use of the regular block table[index].  Returns it to the source if
  * the spare blocks would exceed keep_bytes with it. */
 void sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes);
 
-/* Returns all spare blocks but the first n_keep; the result is their size.  */
+/* Returns all spare blocks but the first n_keep; the result is their size. */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
 
 /* Ends the use of all blocks.  Moves those that `keep' selects to the front of
@@ -159,7 +159,7 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
  * it, they stay. */
 void sli_chain_gather (BlockChain *chain, uint32_t from, uint32_t to);
 
-/* Empties the chain and trims it.  */
+/* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
 /* Returns all blocks and the table. */
@@ -194,11 +194,11 @@ size_t sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes);
  * block. */
 void sli_chain_init_growth (BlockChain *chain, bool has_embedded);
 
-/* Replaces the rule of growth that sli_chain_init() has set.  */
+/* Replaces the rule of growth that sli_chain_init() has set. */
 void sli_chain_set_growth (BlockChain *chain, unsigned part,
                            size_t next_bytes_min);
 
-/* The size that the next regular block will have.  */
+/* The size that the next regular block will have. */
 size_t sli_chain_next_bytes (const BlockChain *chain);
 
 /* Returns true if an object of that many bytes should get a block of its

@@ -116,7 +116,7 @@ span_set (Span *span, size_t page, size_t n, bool in_use)
     }
 }
 
-/* The first run of n free pages at an aligned address, or n_pages.  */
+/* The first run of n free pages at an aligned address, or n_pages. */
 static size_t
 span_find (const Span *span, size_t n, size_t alignment)
 {
@@ -213,7 +213,7 @@ span_free (SpanHeap *heap, Span *span, size_t page, size_t n)
 
 /* --- the table, sorted by address ---------------------------------------- */
 
-/* The number of spans that start at or below the address.  */
+/* The number of spans that start at or below the address. */
 static size_t
 heap_rank (const SpanHeap *heap, const void *address)
 {
@@ -340,7 +340,7 @@ heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
     heap->parent->unmap (heap->parent, address, bytes);
 }
 
-/* Returns the memory of a list of spans, linked by next_open.  */
+/* Returns the memory of a list of spans, linked by next_open. */
 static size_t
 spans_unmap (const SpanHeap *heap, Span *span)
 {
@@ -356,7 +356,7 @@ spans_unmap (const SpanHeap *heap, Span *span)
   return bytes;
 }
 
-/* Adds a span, with no lock held.  */
+/* Adds a span, with no lock held. */
 static bool
 heap_grow (SpanHeap *heap)
 {
@@ -390,7 +390,7 @@ heap_grow (SpanHeap *heap)
 }
 
 /* Removes empty spans until at most keep_bytes of them remain; returns their
- * list.  */
+ * list. */
 static Span *
 heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
 {

@@ -31,7 +31,7 @@ enum
    * larger; mappings are multiples of the system's pages. */
   SPAN_PAGE_BYTES = 4096,
 
-  /* The most that sli_shared_map_ready() maps.  */
+  /* The most that sli_shared_map_ready() maps. */
   SPAN_READY_BYTES_MAX = KIB (64)
 };
 
@@ -54,14 +54,14 @@ typedef struct
   size_t direct_bytes; /* in use, mapped by the parent: too large here */
 } SpanHeap;
 
-/* Makes a heap over another source.  The new source is called `name'.  */
+/* Makes a heap over another source.  The new source is called `name'. */
 void sli_span_heap_init (SpanHeap *heap, const char *name,
                          const SliceSource *parent, size_t span_bytes,
                          size_t span_alignment, size_t keep_bytes);
 
 /* Adds a span that stays for good, as the heap's only one.  `memory' is for its
  * record and a table of one: sli_span_bytes () + sizeof (Span *) bytes,
- * aligned to 8.  */
+ * aligned to 8. */
 size_t sli_span_bytes (size_t n_pages);
 void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
                               size_t n_pages);
@@ -72,7 +72,7 @@ void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
                            size_t *n_ready);
 
-/* Returns empty spans beyond `keep_bytes'; the result is their size.  */
+/* Returns empty spans beyond `keep_bytes'; the result is their size. */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
 /* Returns true if a source is a span heap's. */
@@ -81,12 +81,12 @@ bool sli_is_span_source (const SliceSource *source);
 /* Returns true if a page is in use. */
 bool sli_span_heap_is_busy (SpanHeap *heap);
 
-/* Returns all spans.  No page may be in use.  */
+/* Returns all spans.  No page may be in use. */
 void sli_span_heap_fini (SpanHeap *heap);
 
 /* --- span-shared.c ------------------------------------------------------- */
 
-/* The source that arenas without one of their own share.  */
+/* The source that arenas without one of their own share. */
 const SliceSource *sli_shared_source (void);
 
 /* Maps pages of it that will all be written to soon, at most
