@@ -138,6 +138,7 @@ noinst_LTLIBRARIES += \
 	%D%/checking/checking-blocks.c \
 	%D%/checking/checking-contents.h \
 	%D%/checking/checking-exit.c \
+	%D%/checking/checking-mallocs.c \
 	%D%/checking/checking-report.c \
 	%D%/checking/checking-state.h \
 	%D%/checking/checking-tool.c \

@@ -232,6 +232,22 @@ write_behind (void)
 }
 
 static void
+write_behind_large (void)
+{
+  test_options (options);
+  place = slice_alloc (5000);
+  ((char *) place)[5002] = 'x';
+}
+
+static void
+write_behind_aligned (void)
+{
+  test_options (options);
+  place = slice_alloc_aligned (128, 200);
+  ((char *) place)[200] = 'x';
+}
+
+static void
 write_before (void)
 {
   test_options (options);
@@ -270,6 +286,16 @@ test_spoilt (void)
                 "slice: error 113: exit: written to behind its end: block "
                 "0x*, given size 40, at byte 40: 120 *, allocated at /*+0x* "
                 "by thread * [class 40, thread *]\n");
+  expect_death ("debug", write_behind_large,
+                "slice: error 113: exit: written to behind its end: block "
+                "0x*, given size 5000, at byte 5002: 120 *, allocated at "
+                "/*+0x* by thread *\n");
+  expect_death ("debug", write_behind_aligned,
+                "slice: error 113: exit: written to behind its end: block "
+                "0x*, given size 200, at byte 200: 120 *, allocated at *");
+  expect_death ("hardened exit-check=2", write_behind_large,
+                "slice: error 113: exit: written to behind its end: block "
+                "0x*, given size 5000 [class malloc, thread *]\n");
   expect_death ("debug", write_before,
                 "slice: error 114: exit: written to before its start: block "
                 "0x*, given size 40, at byte -1: 120 *, allocated at /*");

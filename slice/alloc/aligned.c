@@ -9,7 +9,6 @@
 
 #include <slice/slice.h>
 
-#include "checking/block-registry.h"
 #include "dispatch.h"
 #include "untraced.h"
 #include "slab/chunk.h"
@@ -98,13 +97,14 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   size_t bytes = align_up (size, alignment);
   void *block;
 
-  if (UNLIKELY (bytes < size)) /* it overflowed */
+  if (UNLIKELY (bytes < size || bytes > PTRDIFF_MAX))
     return NULL;
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
     return alloc_by_class (alignment, size, site);
-  TRACE_INTERNAL (block = sli_os_aligned_alloc (bytes, alignment));
+  TRACE_INTERNAL (block = sli_os_aligned_alloc (
+      bytes + sli_dispatch.tail_bytes, alignment));
   if (block != NULL && sli_dispatch.registers
-      && !sli_block_check_add_at (block, size, site))
+      && !sli_checking_add_malloc (block, size, site))
     {
       TRACE_INTERNAL (free (block));
       return NULL;
@@ -206,7 +206,7 @@ free_rounded (size_t alignment, size_t size, void *block,
   if (UNLIKELY (chunk_may_be_at (block)))
     sli_dispatch_report_chunk (size, block, operation);
   if (sli_dispatch.registers)
-    sli_block_check_remove_at (block, size, operation, site);
+    sli_checking_remove_malloc (block, size, operation, site);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }

@@ -124,8 +124,8 @@ slice_free_unsized (void *block)
       return;
     }
   if (sli_dispatch.registers)
-    sli_block_check_remove_at (block, BLOCK_CHECK_ANY_SIZE,
-                               "slice_free_unsized", CALL_SITE);
+    sli_checking_remove_malloc (block, BLOCK_CHECK_ANY_SIZE,
+                                "slice_free_unsized", CALL_SITE);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }

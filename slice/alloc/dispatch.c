@@ -140,6 +140,9 @@ dispatch_begin (void)
                           : sli_dispatch.path == PATH_CHECKING
                               ? sli_checking_size_max ()
                               : SLICE_SIZE_MAX;
+  sli_dispatch.tail_bytes = sli_dispatch.path == PATH_CHECKING
+                                ? sli_checking_begin_tails ()
+                                : 0;
   sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
   sli_dispatch.registers = registers_mallocs ();
   options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
@@ -247,7 +250,13 @@ malloc_alloc (size_t size, const void *site)
 {
   void *block;
 
-  TRACE_INTERNAL (block = sli_os_malloc (size, false));
+  if (UNLIKELY (size > PTRDIFF_MAX))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  TRACE_INTERNAL (
+      block = sli_os_malloc (size + sli_dispatch.tail_bytes, false));
   if (block == NULL)
     return NULL;
   if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))

@@ -1,19 +1,15 @@
-/* checking-blocks.c - blocks in the checking modes: sizes, live or not
+/* checking-blocks.c - blocks of chunks in the checking modes: sizes, live or not
  *
- * Layer: checking.  Below: slab, for the tags, and the registry, for blocks
- * that are malloc's.  No locks of its own.  Design: chapter 6.
+ * Layer: checking.  Below: slab, for the tags.  No locks.  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "checking-state.h"
-#include "block-registry.h"
 #include "base/diag.h"
 #include "port/compiler.h"
 #include "port/os.h"
-
-/* --- chunks -------------------------------------------------------------- */
 
 size_t
 sli_checking_front_bytes (void)
@@ -91,53 +87,4 @@ sli_checking_block_size (const void *block)
   const uint16_t *tag = tag_if_live (block, &place);
 
   return tag != NULL ? tag_size (LOAD (tag)) : 0;
-}
-
-/* --- mallocs ------------------------------------------------------------- */
-
-bool
-sli_checking_add_large (void *block, size_t size, const void *site)
-{
-  /* The tool knows the size of malloc's blocks. */
-  return sli_checking.mode == CHECKING_ANNOTATED
-         || sli_block_check_add_at (block, size, site);
-}
-
-void
-sli_checking_remove_large (const void *block, size_t size,
-                           const char *operation, const void *site)
-{
-  size_t real_bytes;
-
-  if (sli_checking.mode != CHECKING_ANNOTATED)
-    {
-      sli_block_check_remove_at (block, size, operation, site);
-      return;
-    }
-  real_bytes = sli_os_malloc_bytes (block);
-  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
-    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
-                     &(BlockFacts){ .address = block,
-                                    .given_bytes = size,
-                                    .real_bytes = real_bytes });
-}
-
-bool
-sli_checking_is_large (const void *block)
-{
-  if (chunk_may_be_at (block))
-    return false;
-  return sli_checking.mode == CHECKING_ANNOTATED
-         || sli_block_check_size (block) != SIZE_MAX;
-}
-
-size_t
-sli_checking_large_bytes (const void *block)
-{
-  size_t size = sli_block_check_size (block);
-
-  if (size != SIZE_MAX)
-    return size;
-  return sli_checking.mode == CHECKING_ANNOTATED ? sli_os_malloc_bytes (block)
-                                                 : 0;
 }

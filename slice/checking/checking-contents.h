@@ -21,6 +21,11 @@ _Noreturn void sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes,
 /* Ends the program: bytes behind a block were written to. */
 _Noreturn void sli_checking_report_overrun (const char *block, size_t size,
                                             const char *operation);
+/* The same in debug, with the bytes in question. */
+_Noreturn void sli_checking_report_zone (const char *block, size_t size,
+                                         size_t zone_bytes,
+                                         const char *operation);
+bool sli_checking_zone_is_whole (const char *zone, size_t zone_bytes);
 bool sli_checking_zones_are_whole (const char *block, size_t size,
                                    size_t chunk_bytes);
 /* Ends the program unless both red zones around a block are whole. */

@@ -1,4 +1,4 @@
-/* checking-exit.c - the check of every chunk at exit
+/* checking-exit.c - the check of every block and free chunk at exit
  *
  * Layer: checking.  Below: slab, for all chunks.  Takes the page lock for the
  * walk, and reports after it.  Design: chapter 6.
@@ -64,7 +64,10 @@ sli_checking_check_all (void)
     return;
   sli_slab_each (check_slab, &damaged);
   if (damaged.chunk == NULL)
-    return;
+    {
+      sli_checking_check_mallocs ("exit");
+      return;
+    }
   if (damaged.tag == TAG_FREE)
     sli_checking_report_free_bytes (
         damaged.chunk, sli_sizeclasses[damaged.class_index].chunk_bytes,

@@ -63,15 +63,29 @@ sli_checking_report_free_bytes (char *chunk, size_t chunk_bytes, size_t size,
                 sli_checking.free_byte);
 }
 
+COLD void
+sli_checking_report_zone (const char *block, size_t size, size_t zone_bytes,
+                          const char *operation)
+{
+  report_bytes (ERROR_OVERRUN, operation, block, size, block + size,
+                zone_bytes, BYTE_ZONE);
+}
+
+bool
+sli_checking_zone_is_whole (const char *zone, size_t zone_bytes)
+{
+  return bytes_are (zone, zone_bytes, BYTE_ZONE);
+}
+
 bool
 sli_checking_zones_are_whole (const char *block, size_t size,
                               size_t chunk_bytes)
 {
   size_t back_bytes = chunk_bytes - sli_checking.front_bytes - size;
 
-  return bytes_are (block - sli_checking.front_bytes, sli_checking.front_bytes,
-                    BYTE_ZONE)
-         && bytes_are (block + size, back_bytes, BYTE_ZONE);
+  return sli_checking_zone_is_whole (block - sli_checking.front_bytes,
+                                     sli_checking.front_bytes)
+         && sli_checking_zone_is_whole (block + size, back_bytes);
 }
 
 void
@@ -81,12 +95,11 @@ sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
   char *chunk = block - sli_checking.front_bytes;
   size_t back_bytes = chunk_bytes - sli_checking.front_bytes - size;
 
-  if (!bytes_are (chunk, sli_checking.front_bytes, BYTE_ZONE))
+  if (!sli_checking_zone_is_whole (chunk, sli_checking.front_bytes))
     report_bytes (ERROR_UNDERRUN, operation, block, size, chunk,
                   sli_checking.front_bytes, BYTE_ZONE);
-  if (!bytes_are (block + size, back_bytes, BYTE_ZONE))
-    report_bytes (ERROR_OVERRUN, operation, block, size, block + size,
-                  back_bytes, BYTE_ZONE);
+  if (!sli_checking_zone_is_whole (block + size, back_bytes))
+    sli_checking_report_zone (block, size, back_bytes, operation);
 }
 
 /* --- blocks -------------------------------------------------------------- */

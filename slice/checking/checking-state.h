@@ -62,6 +62,7 @@ typedef struct
   size_t front_bytes; /* of that mode */
   uint64_t key;       /* of the canaries */
   uint8_t free_byte;  /* what a free chunk is filled with */
+  uint8_t tail_bytes; /* behind a block of malloc's; 0 or ZONE_BYTES */
   CheckingFallback fallback;
 } Checking;
 
@@ -155,6 +156,12 @@ _Noreturn void sli_checking_report_size (uint16_t tag, size_t size,
 _Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
                                           const void *block,
                                           const char *operation);
+
+/* --- checking-mallocs.c --- */
+
+/* Ends the program if a write went past the end of a live block of
+ * malloc's. */
+void sli_checking_check_mallocs (const char *operation);
 
 /* --- checking.c --- */
 

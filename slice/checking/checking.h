@@ -56,13 +56,24 @@ typedef struct
 
 /* The functions of the mode in force. */
 const CheckingCalls *sli_checking_calls (void);
-/* Remember the size of a block of the system's malloc, and forget it. */
+/* Once, if the mode has chunks: from now on bytes that are checked lie behind
+ * each block of malloc's.  Returns their number, which is to be allocated
+ * beside the block's size; 0: the mode has none. */
+size_t sli_checking_begin_tails (void);
+/* Register a block of the system's malloc with its size, and remove it; the
+ * second ends the program if the block is not live, has another size or was
+ * written past its end.  size may be BLOCK_CHECK_ANY_SIZE there. */
+bool sli_checking_add_malloc (void *block, size_t size, const void *site);
+void sli_checking_remove_malloc (const void *block, size_t size,
+                                 const char *operation, const void *site);
+/* The same for a block that is malloc's because of its size, which a tool
+ * knows. */
 bool sli_checking_add_large (void *block, size_t size, const void *site);
 void sli_checking_remove_large (const void *block, size_t size,
                                 const char *operation, const void *site);
 
-/* hardened and debug: checks the contents of all chunks, and ends the program
- * if one is damaged.  No other thread may use slices meanwhile. */
+/* hardened and debug: checks the contents of all chunks, and what lies behind
+ * all blocks of malloc's, and ends the program if one is damaged.  No other thread may use slices meanwhile. */
 void sli_checking_check_all (void);
 
 /* Note and unnote, in its tag, a live block of slice_alloc_aligned() whose

@@ -143,6 +143,52 @@ overflow_in_slack (void)
   return hands_out_twice (61, NULL) ? HARM : NO_HARM;
 }
 
+/* Without a mode these blocks are malloc's, which rounds the sizes up: nothing
+ * else lies where the byte is written. */
+static Verdict
+overflow_of_large (void)
+{
+  const size_t size = 5001;
+  char *volatile p = take (size);
+
+  memset (p, 1, size);
+  p[size] = (char) ~p[size];
+  give_wrongly (size, p);
+  return hands_out_twice (size, NULL) ? HARM : NO_HARM;
+}
+
+static Verdict
+overflow_of_aligned (void)
+{
+  char *volatile p;
+
+  if (!allocator->is_slice)
+    return SKIP;
+  p = slice_alloc_aligned (256, 1000);
+  memset (p, 1, 1000);
+  p[1000] = (char) ~p[1000];
+  fault_begin (p, 1000);
+  slice_free_aligned (256, 1000, p);
+  fault_end ();
+  return NO_HARM;
+}
+
+static Verdict
+overflow_of_unsized (void)
+{
+  char *volatile p;
+
+  if (!allocator->is_slice)
+    return SKIP;
+  p = slice_alloc_aligned (512, 300);
+  memset (p, 1, 300);
+  p[300 + 7] = (char) ~p[300 + 7];
+  fault_begin (p, 300);
+  slice_free_unsized (p);
+  fault_end ();
+  return NO_HARM;
+}
+
 /* Writes n bytes past the end of the middle one of some live blocks. */
 static Verdict
 overflow_by (size_t n)
@@ -368,6 +414,12 @@ const Case contents_cases[] = {
     { "N", "N", "115|L115", "115|L115" }, false, "ma" },
   { 30, "one byte behind, in the slack", overflow_in_slack,
     { "N", "N", "113", "113" }, true, "ma" },
+  { 127, "one byte behind, large block", overflow_of_large,
+    { "N", "N", "113", "113" }, false, "ma" },
+  { 128, "one byte behind, aligned block", overflow_of_aligned,
+    { "N", "N", "113", "113" }, false, NULL },
+  { 129, "8 bytes behind, freed without a size", overflow_of_unsized,
+    { "N", "N", "113", "113" }, false, NULL },
   { 31, "one byte behind", overflow_1,
     { "U", "U", "113", "113" }, true, "ma" },
   { 32, "8 bytes behind", overflow_8,

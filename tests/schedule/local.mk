@@ -31,6 +31,7 @@ scheduled_sources = \
 	slice/alloc/fork.c \
 	slice/checking/checking.c \
 	slice/checking/checking-blocks.c \
+	slice/checking/checking-mallocs.c \
 	slice/checking/checking-exit.c \
 	slice/checking/checking-report.c \
 	slice/checking/checking-tool.c \

@@ -1,0 +1,156 @@
+/* checking-mallocs.c - blocks of malloc's in the checking modes
+ *
+ * Layer: checking.  Below: the registry, which has each of them with its
+ * size.  No locks of its own.  Design: chapter 6.
+ *
+ *   hardened:  [ block | canary, 8 bytes | not used, 8 ]
+ *   debug:     [ block | red zone, 16 bytes ]
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+
+#include "checking-contents.h"
+#include "block-registry.h"
+#include "port/os.h"
+
+/* --- tails ---------------------------------------------------------------- */
+
+size_t
+sli_checking_begin_tails (void)
+{
+  if (back_of (sli_checking.mode) != 0
+      && sli_checking.mode != CHECKING_ANNOTATED)
+    sli_checking.tail_bytes = ZONE_BYTES;
+  return sli_checking.tail_bytes;
+}
+
+static void
+tail_write (char *block, size_t size)
+{
+  if (sli_checking.tail_bytes == 0)
+    return;
+  if (sli_checking.mode == CHECKING_HARDENED)
+    canary_write (block, size);
+  else
+    memset (block + size, BYTE_ZONE, ZONE_BYTES);
+}
+
+static bool
+tail_is_whole (const char *block, size_t size)
+{
+  return sli_checking.mode == CHECKING_HARDENED
+             ? canary_is_whole (block, size)
+             : sli_checking_zone_is_whole (block + size, ZONE_BYTES);
+}
+
+static void
+check_tail (const char *block, size_t size, const char *operation)
+{
+  if (sli_checking.tail_bytes == 0 || LIKELY (tail_is_whole (block, size)))
+    return;
+  if (sli_checking.mode == CHECKING_DEBUG)
+    sli_checking_report_zone (block, size, ZONE_BYTES, operation);
+  sli_checking_report_overrun (block, size, operation);
+}
+
+/* The first block with a damaged tail. */
+typedef struct
+{
+  const char *block; /* NULL: there is none */
+  size_t size;
+} DamagedMalloc;
+
+/* In debug the registry has chunks, too. */
+static void
+find_damaged (const void *block, size_t size, const void *site UNUSED,
+              void *data)
+{
+  DamagedMalloc *damaged = data;
+
+  if (damaged->block == NULL && !chunk_may_be_at (block)
+      && !tail_is_whole (block, size))
+    *damaged = (DamagedMalloc){ block, size };
+}
+
+void
+sli_checking_check_mallocs (const char *operation)
+{
+  DamagedMalloc damaged = { NULL, 0 };
+
+  if (sli_checking.tail_bytes == 0)
+    return;
+  sli_block_check_each (find_damaged, &damaged);
+  if (damaged.block != NULL)
+    check_tail (damaged.block, damaged.size, operation);
+}
+
+/* --- blocks --------------------------------------------------------------- */
+
+bool
+sli_checking_add_malloc (void *block, size_t size, const void *site)
+{
+  tail_write (block, size);
+  return sli_block_check_add_at (block, size, site);
+}
+
+void
+sli_checking_remove_malloc (const void *block, size_t size,
+                            const char *operation, const void *site)
+{
+  size_t real_bytes = sli_block_check_size (block);
+
+  /* A block with another size is reported as that, and its tail is left
+   * alone, because the block may be somebody else's by now. */
+  if (real_bytes != SIZE_MAX
+      && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+    check_tail (block, real_bytes, operation);
+  sli_block_check_remove_at (block, size, operation, site);
+}
+
+bool
+sli_checking_add_large (void *block, size_t size, const void *site)
+{
+  /* The tool knows the size of malloc's blocks. */
+  return sli_checking.mode == CHECKING_ANNOTATED
+         || sli_checking_add_malloc (block, size, site);
+}
+
+void
+sli_checking_remove_large (const void *block, size_t size,
+                           const char *operation, const void *site)
+{
+  size_t real_bytes;
+
+  if (sli_checking.mode != CHECKING_ANNOTATED)
+    {
+      sli_checking_remove_malloc (block, size, operation, site);
+      return;
+    }
+  real_bytes = sli_os_malloc_bytes (block);
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = size,
+                                    .real_bytes = real_bytes });
+}
+
+bool
+sli_checking_is_large (const void *block)
+{
+  if (chunk_may_be_at (block))
+    return false;
+  return sli_checking.mode == CHECKING_ANNOTATED
+         || sli_block_check_size (block) != SIZE_MAX;
+}
+
+size_t
+sli_checking_large_bytes (const void *block)
+{
+  size_t size = sli_block_check_size (block);
+
+  if (size != SIZE_MAX)
+    return size;
+  return sli_checking.mode == CHECKING_ANNOTATED ? sli_os_malloc_bytes (block)
+                                                 : 0;
+}
