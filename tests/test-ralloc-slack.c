@@ -18,6 +18,7 @@ enum
 {
   N_SMALL = 300,     /* each size up to this */
   STEP = 37,         /* from there on */
+  SIZE_LARGE = 2000, /* 16 bytes are checked behind such a node */
   SIZE_MAX_TRIED = 5000,
   N_RESIZES = 20000,
   N_NODES = 64
@@ -45,9 +46,10 @@ find_by (unsigned way, void *root, char *node, size_t size)
     }
 }
 
-/* A byte behind a node of that size, in a process of its own. */
+/* A byte behind a node of that size, after `distance' others, in a process of
+ * its own. */
 static void
-try_overrun (size_t size, unsigned char byte, unsigned way)
+try_overrun (size_t size, size_t distance, unsigned char byte, unsigned way)
 {
   int status;
   pid_t pid = fork ();
@@ -60,13 +62,14 @@ try_overrun (size_t size, unsigned char byte, unsigned way)
       g_assert_nonnull (freopen ("/dev/null", "w", stderr));
       ralloc_size (root, size);
       memset (node, 0x2a, size);
-      ((volatile char *) node)[size] = (char) byte;
+      ((volatile char *) node)[size + distance] = (char) byte;
       find_by (way, root, node, size);
       _exit (0);
     }
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   if (!WIFSIGNALED (status) || WTERMSIG (status) != SIGABRT)
-    g_error ("size %zu, byte 0x%02x, way %u: not found", size, byte, way % 4);
+    g_error ("size %zu, byte 0x%02x after %zu, way %u: not found", size, byte,
+             distance, way % 4);
 }
 
 static void
@@ -77,7 +80,9 @@ overruns (void)
   for (size_t size = 0; size <= SIZE_MAX_TRIED;
        size += size < N_SMALL ? 1 : STEP)
     {
-      try_overrun (size, written[i % 3], i / 3);
+      try_overrun (size, 0, written[i % 3], i / 3);
+      if (size >= SIZE_LARGE)
+        try_overrun (size, i % 16, written[i % 3], i / 3);
       i++;
     }
 }

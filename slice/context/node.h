@@ -464,7 +464,9 @@ void sli_large_free (void *block);
 
 enum
 {
-  SLACK_BYTES_MAX = 128
+  SLACK_BYTES_MAX = 128,
+  SLACK_LARGE_FROM = 2000, /* a payload that may be a block of malloc's */
+  SLACK_LARGE_BYTES = 16   /* at least, behind such a one */
 };
 
 /* Marks the bytes behind `size': at least 1, at most SLACK_BYTES_MAX. */
@@ -472,11 +474,14 @@ void sli_slack_write (void *payload, size_t size);
 /* The number of these bytes; ends the program if they were written to. */
 size_t sli_slack_check (const void *payload, const char *operation);
 
-/* The bytes of a block that a payload needs. */
+/* The bytes of a block that a payload needs.  Behind a chunk's block there is a
+ * canary or a red zone as well, so one byte is enough there. */
 static inline size_t
 slack_add (size_t size)
 {
-  return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) ? size + 1 : size;
+  if (LIKELY ((sli_context_mode & MODE_SLACK) == 0))
+    return size;
+  return size + (size < SLACK_LARGE_FROM ? 1 : SLACK_LARGE_BYTES);
 }
 
 /* --- nodes in MODE_TRAILING_HEADER (trailing-header.c) ------------------- */

@@ -3,7 +3,7 @@
  * Layer: context.  No locks.
  *
  * Where contents are checked (hardened, debug), at least one byte is left
- * behind each payload, and these bytes are filled.  So the exact size of a
+ * behind each payload, and 16 behind a large one.  These bytes are filled.  So the exact size of a
  * node is known, and a write past its end is found when the node is freed or
  * resized, or its size is read.
  *
