@@ -174,12 +174,18 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  * @return     ptr, or NULL with errno ENOMEM; in ptr's own destructor, when it
  *             is too late, NULL with errno EINVAL and a warning (211)
  *
- * A node always has one parent.  When the node would be freed (by
- * ralloc_free() on it or on an ancestor), it moves to the oldest context that
- * holds a reference to it and is not freed as well; that reference is
- * removed.  A context in the tree that is being freed may survive by a
- * reference to it or to a node above it, or because a destructor refuses.
- * Then it moves out first, and the node moves to it.
+ * A node always has one parent.  ralloc_free() on the node, or on one of its
+ * ancestors, does not free it if a context that survives holds a reference to
+ * it.  The node then moves to that context, with its children, and the
+ * reference is removed.  If several contexts hold it, the oldest reference
+ * decides.
+ *
+ * If a node and one of its descendants are both held, the node moves.  The
+ * descendant stays below it, and its reference remains.
+ *
+ * A context in the tree that is being freed survives if it is held itself, if a
+ * node above it is held, or if a destructor refuses.  It moves out first, and
+ * what it holds moves to it.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().

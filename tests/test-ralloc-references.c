@@ -209,6 +209,54 @@ trial_begin (void *root, bool answer)
   ralloc_set_refusing_destructor (trial.asked, free_victim);
 }
 
+/* What ralloc_reference() promises of a node and its descendant. */
+static void
+test_held_branch (void)
+{
+  void *root = ralloc_context (NULL);
+  void *keeper = ralloc_context (NULL);
+  void *upper = ralloc_context (root);
+  void *middle = ralloc_context (upper);
+  void *lower = ralloc_context (middle);
+
+  g_assert_nonnull (ralloc_reference (keeper, lower));
+  g_assert_nonnull (ralloc_reference (keeper, upper));
+  ralloc_free (root);
+  g_assert_true (ralloc_parent (upper) == keeper);
+  g_assert_cmpuint (ralloc_reference_count (upper), ==, 0);
+  g_assert_true (ralloc_parent (middle) == upper);
+  g_assert_true (ralloc_parent (lower) == middle);
+  g_assert_cmpuint (ralloc_reference_count (lower), ==, 1);
+  ralloc_free (upper);
+  g_assert_true (ralloc_parent (lower) == keeper);
+  g_assert_cmpuint (ralloc_reference_count (lower), ==, 0);
+  ralloc_free (keeper);
+}
+
+/* A holder in the freed tree is held from outside: it moves, and what it holds
+ * moves to it.  A second holder there, which nobody holds, is freed, though
+ * its reference is older. */
+static void
+test_held_holder (void)
+{
+  void *root = ralloc_context (NULL);
+  void *keeper = ralloc_context (NULL);
+  void *target = ralloc_context (root);
+  void *freed = ralloc_context (root);
+  void *holder = ralloc_context (root);
+  void *below = ralloc_context (holder);
+
+  g_assert_nonnull (ralloc_reference (freed, target));
+  g_assert_nonnull (ralloc_reference (below, target));
+  g_assert_nonnull (ralloc_reference (keeper, holder));
+  ralloc_free (root);
+  g_assert_true (ralloc_parent (holder) == keeper);
+  g_assert_true (ralloc_parent (below) == holder);
+  g_assert_true (ralloc_parent (target) == below);
+  g_assert_cmpuint (ralloc_reference_count (target), ==, 0);
+  ralloc_free (keeper);
+}
+
 /* It frees another node of the tree, or one elsewhere, which it holds. */
 static void
 test_asked_holds (void)
@@ -292,6 +340,8 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &trees[i], test_large);
       g_free (path);
     }
+  g_test_add_func ("/slice/ralloc-references/held-branch", test_held_branch);
+  g_test_add_func ("/slice/ralloc-references/held-holder", test_held_holder);
   g_test_add_func ("/slice/ralloc-references/asked-holds", test_asked_holds);
   g_test_add_func ("/slice/ralloc-references/asked-frees-parent",
                    test_asked_frees_parent);
