@@ -104,7 +104,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   TRACE_INTERNAL (block = sli_os_aligned_alloc (
       bytes + sli_dispatch.tail_bytes, alignment));
   if (block != NULL && sli_dispatch.registers
-      && !sli_checking_add_malloc (block, size, site))
+      && !sli_checking_add_aligned (block, alignment, size, site))
     {
       TRACE_INTERNAL (free (block));
       return NULL;
@@ -206,7 +206,7 @@ free_rounded (size_t alignment, size_t size, void *block,
   if (UNLIKELY (chunk_may_be_at (block)))
     sli_dispatch_report_chunk (size, block, operation);
   if (sli_dispatch.registers)
-    sli_checking_remove_malloc (block, size, operation, site);
+    sli_checking_remove_aligned (block, alignment, size, operation, site);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }

@@ -26,6 +26,7 @@ typedef struct
   size_t size;       /* SIZE_MAX: the block has been freed */
   BlockSites sites;
   unsigned generation; /* of the process that allocated it */
+  unsigned alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
@@ -154,6 +155,31 @@ sli_block_check_size (const void *block)
   size = slot == NULL ? SIZE_FREED : slot->size;
   sli_unlock (&registry.lock);
   return size;
+}
+
+void
+sli_block_check_note_alignment (const void *block, size_t alignment)
+{
+  Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (block);
+  if (slot != NULL)
+    slot->alignment_bit = (unsigned) __builtin_ffsll ((long long) alignment);
+  sli_unlock (&registry.lock);
+}
+
+size_t
+sli_block_check_alignment (const void *block)
+{
+  const Slot *slot;
+  unsigned bit;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (block);
+  bit = slot != NULL ? slot->alignment_bit : 0;
+  sli_unlock (&registry.lock);
+  return bit != 0 ? (size_t) 1 << (bit - 1) : 0;
 }
 
 bool

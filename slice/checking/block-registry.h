@@ -22,6 +22,10 @@
  * address of the call, for messages; NULL if unknown. */
 bool sli_block_check_add_at (const void *block, size_t size,
                              const void *site);
+/* Notes the alignment, a power of two, that a live block was requested with;
+ * and returns it, 0 if none was noted. */
+void sli_block_check_note_alignment (const void *block, size_t alignment);
+size_t sli_block_check_alignment (const void *block);
 /* Registers that a block is freed; ends the program if it is not live or not
  * of that size. */
 void sli_block_check_remove_at (const void *block, size_t size,

@@ -109,6 +109,46 @@ sli_checking_remove_malloc (const void *block, size_t size,
 }
 
 bool
+sli_checking_add_aligned (void *block, size_t alignment, size_t size,
+                          const void *site)
+{
+  if (!sli_checking_add_malloc (block, size, site))
+    return false;
+  sli_block_check_note_alignment (block, alignment);
+  return true;
+}
+
+/* Outside the checking modes the alignment decides about the class. */
+_Noreturn COLD static void
+report_alignment (const void *block, size_t alignment, size_t real_alignment,
+                  size_t size, const char *operation)
+{
+  char words[80];
+
+  sli_diag_format (words, sizeof words,
+                   "allocated with alignment %zu, freed with %zu",
+                   real_alignment, alignment);
+  sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = size,
+                                  .real_bytes = size,
+                                  .words = words,
+                                  .sites = sli_block_check_sites (block) });
+}
+
+void
+sli_checking_remove_aligned (const void *block, size_t alignment, size_t size,
+                             const char *operation, const void *site)
+{
+  size_t real_alignment = sli_block_check_alignment (block);
+
+  if (UNLIKELY (sli_block_check_size (block) == size && real_alignment != 0
+                && real_alignment != alignment))
+    report_alignment (block, alignment, real_alignment, size, operation);
+  sli_checking_remove_malloc (block, size, operation, site);
+}
+
+bool
 sli_checking_add_large (void *block, size_t size, const void *site)
 {
   /* The tool knows the size of malloc's blocks. */

@@ -66,6 +66,13 @@ size_t sli_checking_begin_tails (void);
 bool sli_checking_add_malloc (void *block, size_t size, const void *site);
 void sli_checking_remove_malloc (const void *block, size_t size,
                                  const char *operation, const void *site);
+/* The same for a block that is malloc's because of its alignment; the second
+ * also ends the program if the block was allocated with another one. */
+bool sli_checking_add_aligned (void *block, size_t alignment, size_t size,
+                               const void *site);
+void sli_checking_remove_aligned (const void *block, size_t alignment,
+                                  size_t size, const char *operation,
+                                  const void *site);
 /* The same for a block that is malloc's because of its size, which a tool
  * knows. */
 bool sli_checking_add_large (void *block, size_t size, const void *site);
@@ -73,7 +80,8 @@ void sli_checking_remove_large (const void *block, size_t size,
                                 const char *operation, const void *site);
 
 /* hardened and debug: checks the contents of all chunks, and what lies behind
- * all blocks of malloc's, and ends the program if one is damaged.  No other thread may use slices meanwhile. */
+ * all blocks of malloc's, and ends the program if one is damaged.  No other
+ * thread may use slices meanwhile. */
 void sli_checking_check_all (void);
 
 /* Note and unnote, in its tag, a live block of slice_alloc_aligned() whose

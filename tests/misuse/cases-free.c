@@ -181,6 +181,22 @@ large_as_larger (void)
   return other_size (5000, 6000);
 }
 
+/* Both are malloc's in the checking modes, and the second is a chunk of
+ * another class in the default mode. */
+static Verdict
+other_alignment (void)
+{
+  void *p;
+
+  if (!allocator->is_slice)
+    return SKIP;
+  p = slice_alloc_aligned (32, 96);
+  fault_begin (p, 96);
+  slice_free_aligned (64, 96, p);
+  fault_end ();
+  return verdict_of (96);
+}
+
 static Verdict
 size_zero (void)
 {
@@ -422,6 +438,8 @@ const Case free_cases[] = {
     { "L102", "103", "103", "103" }, false, "ma" },
   { 12, "5000 bytes freed as 6000", large_as_larger,
     { "U", "109", "109", "109" }, false, "ma" },
+  { 130, "alignment 32 freed as 64", other_alignment,
+    { "L103", "103", "103", "103" }, false, NULL },
   { 13, "freed with size 0", size_zero,
     { "103", "103", "103", "103" }, false, "ma" },
   { 14, "interior pointer", interior,
