@@ -5,7 +5,8 @@
 #
 # helgrind and DRD with the library as it is, where each block is malloc's (they
 # do not know the atomics of the pool's bitmaps); the thread sanitizer with the
-# pool, and the library built into the program.  No suppressions.
+# pool, and the library built into the program.  No suppressions.  In both
+# programs the first call of all comes from a thread.
 #
 # SPDX-License-Identifier: MIT
 
@@ -15,21 +16,40 @@
 lib=$(cd "$top_builddir" && pwd)/slice/.libs
 include="-I$top_srcdir -I$top_builddir"
 
-$CC -g -O1 $include "$top_srcdir/tests/race/handover.c" \
-  -o "$temporary/handover" "$lib/libslice.so" -Wl,-rpath,"$lib" -pthread \
-  > "$temporary/build.log" 2>&1 || cat "$temporary/build.log"
+# race_program NAME: builds it
+race_program ()
+{
+  $CC -g -O1 $include "$top_srcdir/tests/race/$1.c" -o "$temporary/$1" \
+    "$lib/libslice.so" -Wl,-rpath,"$lib" -pthread \
+    > "$temporary/build.log" 2>&1 || cat "$temporary/build.log"
+}
 
+# under_tool TOOL OPTIONS PROGRAM [ARGUMENT...]
+under_tool ()
+{
+  tool=$1
+  options=$2
+  name="$1, $2, $3"
+  shift 2
+  if test -z "$VALGRIND" || ldd "$lib/libslice.so" | grep -q 'lib[at]san'; then
+    skip "$name" "no valgrind"
+    return
+  fi
+  said=$(program=$temporary/$1
+         shift
+         SLICE_OPTIONS=$options "$VALGRIND" --tool="$tool" "$program" "$@" 2>&1)
+  expect_found "$name: it ran" ', 0 wrong$' "$said"
+  expect_found "$name: 0 errors" 'ERROR SUMMARY: 0 errors' "$said"
+}
+
+race_program handover
+race_program first-calls
 for tool in helgrind drd; do
   for options in force-pool=0 stats; do
-    if test -z "$VALGRIND" || ldd "$lib/libslice.so" | grep -q 'lib[at]san'
-    then
-      skip "$tool, $options" "no valgrind"
-      continue
-    fi
-    said=$(SLICE_OPTIONS=$options "$VALGRIND" --tool=$tool \
-           "$temporary/handover" 2 "$RACE_BLOCKS" 2>&1)
-    expect_found "$tool, $options: it ran" ', 0 wrong$' "$said"
-    expect_found "$tool, $options: 0 errors" 'ERROR SUMMARY: 0 errors' "$said"
+    under_tool $tool $options handover 2 "$RACE_BLOCKS"
+  done
+  for options in force-pool=0 stats; do
+    under_tool $tool $options first-calls
   done
 done
 

@@ -233,6 +233,7 @@ EXTRA_DIST += \
 	%D%/noglib/glib.h \
 	%D%/noglib/noglib-data.c \
 	%D%/noglib/noglib-test.c \
+	%D%/race/first-calls.c \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 

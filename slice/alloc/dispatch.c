@@ -161,6 +161,7 @@ dispatch_begin (void)
                || sli_dispatch.mode != CHECKING_OFF);
   sli_trace_follow_hooks ();
   sli_fork_follow ();
+  sli_annotate_happens_before (&sli_dispatch);
   STORE_RELEASE (&sli_dispatch.ready, true);
   sli_trace_follow ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
@@ -193,7 +194,11 @@ sli_dispatch_lock (void)
 COMMON_TEXT bool
 sli_alloc_is_ready (void)
 {
-  return LOAD_ACQUIRE (&sli_dispatch.ready);
+  bool is_ready = LOAD_ACQUIRE (&sli_dispatch.ready);
+
+  if (is_ready)
+    sli_annotate_happens_after (&sli_dispatch);
+  return is_ready;
 }
 
 AllocPath
@@ -238,6 +243,8 @@ sli_dispatch_count_malloc_free (void)
 COMMON_TEXT __attribute__ ((constructor)) static void
 dispatch_load (void)
 {
+  sli_annotate_published (&sli_dispatch, sizeof sli_dispatch);
+  sli_annotate_published (&sli_trace_hooks, sizeof sli_trace_hooks);
   sli_magazine_load ();
   sli_fork_load ();
   sli_trace_load ();

@@ -9,6 +9,7 @@
 
 #include "annotate.h"
 
+#include "port/annotate.h"
 #include "port/compiler.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
@@ -54,6 +55,7 @@ sli_annotate_active (void)
       bool is_active
           = __asan_poison_memory_region != NULL || memcheck_is_active ();
       state = 1 + is_active;
+      sli_annotate_published (&known, sizeof known);
       STORE (&known, state);
     }
   return state == 2;

@@ -15,6 +15,7 @@
 #include "arena/source/block-source.h"
 #include "arena/source/span.h"
 #include "base/diag.h"
+#include "port/annotate.h"
 #include "traced.h"
 
 void
@@ -124,6 +125,7 @@ sli_arena_all_checked (void)
   if (UNLIKELY (state == 0))
     {
       state = ask_all_checked ();
+      sli_annotate_published (&known, sizeof known);
       STORE (&known, state);
     }
   return state == 2;

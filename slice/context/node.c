@@ -13,6 +13,7 @@
 
 #include "node.h"
 #include "base/trace.h"
+#include "port/annotate.h"
 #include "port/os.h"
 
 enum
@@ -63,6 +64,8 @@ mode_decide (void)
     mode |= MODE_TRACED;
   if (LOAD_ACQUIRE (&mode_decided))
     return true;
+  sli_annotate_published (&sli_context_mode, sizeof sli_context_mode);
+  sli_annotate_published (&mode_decided, sizeof mode_decided);
   STORE (&sli_context_mode, sli_context_mode | mode);
   STORE_RELEASE (&mode_decided, true);
   return true;

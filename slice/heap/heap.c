@@ -18,6 +18,7 @@
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/option.h"
+#include "port/annotate.h"
 #include "port/os.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ heap_begin (void)
                        ? 1
                        : HEAP_ALIGN_BYTES;
       heap.run_max = sli_run_bytes_max ();
+      sli_annotate_published (&heap, sizeof heap);
       sli_medium_init ();
       sli_guard_init ();
       sli_fork_add_locks (heap_each_lock);
@@ -269,7 +271,8 @@ small_alloc_aligned (size_t alignment, size_t size, const void *site)
 {
   size_t bytes = align_up (max_size (size, 1), alignment);
 
-  if (sli_dispatch.path == PATH_CHECKING || bytes < size || !heap_is_small (bytes)
+  if (sli_dispatch.path == PATH_CHECKING || bytes < size
+      || !heap_is_small (bytes)
       || sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes)) < alignment)
     return NULL;
   return small_alloc (bytes, site);
@@ -282,10 +285,14 @@ slice_heap_alloc_aligned (size_t alignment, size_t size)
 
   heap_make_ready ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
-    return heap.next->alloc_aligned (alignment, size);
+    /* valgrind's posix_memalign() refuses less than a pointer's. */
+    return heap.next->alloc_aligned (max_size (alignment, HEAP_ALIGN_BYTES),
+                                     size);
   if (alignment > HEAP_ALIGN_BYTES)
     block = small_alloc_aligned (alignment, size, CALL_SITE);
-  return block != NULL ? block : sli_heap_alloc_any (alignment, size, false, CALL_SITE);
+  if (block == NULL)
+    block = sli_heap_alloc_any (alignment, size, false, CALL_SITE);
+  return block;
 }
 
 /* --- freeing ------------------------------------------------------------- */

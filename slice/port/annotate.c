@@ -11,9 +11,18 @@
 #include "compiler.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
+# include <valgrind/helgrind.h>
 # include <valgrind/memcheck.h>
+/* After helgrind.h, whose ANNOTATE_BENIGN_RACE_SIZED only helgrind knows.  The
+ * other annotations are the same for both. */
+# undef ANNOTATE_BENIGN_RACE_SIZED
+# include <valgrind/drd.h>
 #else
 # define RUNNING_ON_VALGRIND 0
+# define VALGRIND_HG_DISABLE_CHECKING(start, bytes) ((void) 0)
+# define ANNOTATE_BENIGN_RACE_SIZED(start, bytes, why) ((void) 0)
+# define ANNOTATE_HAPPENS_BEFORE(variable) ((void) 0)
+# define ANNOTATE_HAPPENS_AFTER(variable) ((void) 0)
 # define VALGRIND_RESIZEINPLACE_BLOCK(start, before, now, zone) ((void) 0)
 # define VALGRIND_MALLOCLIKE_BLOCK(start, bytes, zone, zeroed) ((void) 0)
 # define VALGRIND_FREELIKE_BLOCK(start, zone) ((void) 0)
@@ -116,6 +125,26 @@ sli_annotate_access (void *start, size_t bytes)
   (void) VALGRIND_MAKE_MEM_DEFINED (start, bytes);
   if (&__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (start, bytes);
+}
+
+/* Each tool takes its own request and ignores the other's. */
+COMMON_TEXT void
+sli_annotate_published (const void *variable UNUSED, size_t bytes UNUSED)
+{
+  VALGRIND_HG_DISABLE_CHECKING (variable, bytes);
+  ANNOTATE_BENIGN_RACE_SIZED (variable, bytes, "published by an atomic store");
+}
+
+COMMON_TEXT void
+sli_annotate_happens_before (const void *variable UNUSED)
+{
+  ANNOTATE_HAPPENS_BEFORE (variable);
+}
+
+COMMON_TEXT void
+sli_annotate_happens_after (const void *variable UNUSED)
+{
+  ANNOTATE_HAPPENS_AFTER (variable);
 }
 
 void

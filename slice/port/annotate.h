@@ -41,6 +41,17 @@ void sli_annotate_extent_end (void *start, size_t bytes);
 void sli_annotate_no_access (void *start, size_t bytes);
 void sli_annotate_access (void *start, size_t bytes);
 
+/* Tells helgrind and DRD that a variable is written once, published by an
+ * atomic store and then read without a lock: they do not know atomics, and
+ * would report each read.  Before there are threads; without a tool it does
+ * nothing. */
+void sli_annotate_published (const void *variable, size_t bytes);
+/* The same for all that one thread has initialised: it calls the first before
+ * the store, and a thread that has seen the store calls the second.  Only in
+ * calls that are rare, for a tool's sake. */
+void sli_annotate_happens_before (const void *variable);
+void sli_annotate_happens_after (const void *variable);
+
 /* Called last in an allocation and first in a free, for the stacks that the
  * tool shows begin here.  If a freed block is not live, the tool reports it;
  * false if it could not. */

@@ -6,8 +6,7 @@
  * mutex and a condition, which all race detectors understand; another reads
  * and frees them.  A trimmer runs beside.  A correct program: whatever a
  * detector says of it, the allocator has done.  helgrind and DRD do not know
- * C11's atomics: the first block, which readies the allocator, is asked for
- * before there are threads, and the pool's bitmaps are not for them.
+ * C11's atomics, so the pool's bitmaps are not for them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -122,7 +121,6 @@ main (int argc, char **argv)
   if (n > N_THREADS_MAX)
     n = N_THREADS_MAX;
   queue.n_makers = n;
-  slice_free1 (8, slice_alloc (8)); /* readies it */
   for (unsigned i = 0; i < n; i++)
     {
       pthread_create (&makers[i], NULL, make, (void *) (size_t) i);

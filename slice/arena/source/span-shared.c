@@ -15,6 +15,7 @@
 
 #include <slice/arena.h>
 #include "base/trace.h"
+#include "port/annotate.h"
 #include "port/os.h"
 
 enum
@@ -56,12 +57,14 @@ shared_init (void)
   sli_span_heap_init (&shared, "arenas", parent, SHARED_SPAN_BYTES,
                       SPAN_PAGE_BYTES, SHARED_KEEP_BYTES);
   pthread_atfork (shared_before_fork, shared_after_fork, shared_after_fork);
+  sli_annotate_happens_before (&shared);
 }
 
 const SliceSource *
 sli_shared_source (void)
 {
   pthread_once (&shared_once, shared_init);
+  sli_annotate_happens_after (&shared); /* helgrind does not know it of once */
   return &shared.source;
 }
 
