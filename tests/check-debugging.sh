@@ -184,6 +184,40 @@ for level in -O0 -O2; do
       | cut -d: -f1)" "$found"
 done
 
+# --- the first thread has ended ---
+
+cat > "$temporary/alone.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+#include <slice/libslice.h>
+static void *volatile block;
+__attribute__ ((noinline)) static void free_twice (void)
+{
+  slice_free1 (40, block);
+  slice_free1 (40, block); /* freed alone */
+}
+static void *thread (void *first)
+{
+  pthread_join (*(pthread_t *) first, NULL);
+  block = slice_alloc (40); /* made alone */
+  free_twice ();
+  return NULL;
+}
+int main (void)
+{
+  static pthread_t first, other;
+  first = pthread_self ();
+  pthread_create (&other, NULL, thread, &first);
+  pthread_exit (NULL);
+}
+END
+$CC -g -O0 -w -I"$top_srcdir" -I"$top_builddir" "$temporary/alone.c" \
+  -o "$temporary/alone" "$libs/libslice.so" -Wl,-rpath,"$libs" -pthread
+message=$(SLICE_OPTIONS=debug "$temporary/alone" 2>&1)
+expect_found "the first thread has ended: the line is shown" \
+  "thread at .*alone.c:$(grep -n 'made alone' "$temporary/alone.c" \
+    | cut -d: -f1)" "$(place allocated "$message")"
+
 # --- the other commands ---
 
 said=$(SLICE_OPTIONS=stats "$temporary/leak" 2>&1)
