@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
-	%D%/test-trace-file
+	%D%/test-resample %D%/test-trace-file
 %C%_test_json_SOURCES = %D%/test-json.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
@@ -13,6 +13,8 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 %C%_test_patterns_SOURCES = %D%/test-patterns.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_test_resample_SOURCES = %D%/test-resample.c
+%C%_test_resample_LDADD = slice/tools/libtrace.la $(GLIB_LIBS) -lm
 %C%_test_trace_file_SOURCES = %D%/test-trace-file.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)

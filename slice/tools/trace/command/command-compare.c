@@ -72,7 +72,7 @@ ratio_print (const char *what, const char *unit, const double *before,
   printf ("%-8s %10.4g %s (+-%.2g)  ->  %10.4g %s (+-%.2g)\n", what,
           sli_mean (before, n), unit, sli_deviation (before, n),
           sli_mean (after, n), unit, sli_deviation (after, n));
-  printf ("         ratio %.4f, 95 %% of resamples in %.4f to %.4f: %s\n",
+  printf ("         ratio %.4f, 95 %% interval %.4f to %.4f: %s\n",
           resampled.ratio, resampled.low, resampled.high,
           resampled.significant ? "significant" : "not significant");
   return resampled.significant;

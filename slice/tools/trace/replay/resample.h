@@ -10,7 +10,7 @@
 
 typedef struct
 {
-  double ratio, low, high; /* of the means; low to high: 95 % of resamples */
+  double ratio, low, high; /* of the means, with its 95 % interval */
   bool significant;        /* 1 is not in between */
 } Resampled;
 
