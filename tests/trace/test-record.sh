@@ -387,6 +387,22 @@ if chown 65534 "$work/setuid" "$work/whoami" 2> "$work/err" \
 else
   skip setuid "not root, or no setuid programs here"
 fi
+# a program that goes on in a child, before it has allocated
+rm -f "$t" "$t".*
+"$trace" record --wait -o "$t" -- "$clients/forks" daemon 2> "$work/err"
+equal daemon-status $? 0
+equal daemon-ended "$(grep -c 'still runs' "$work/err")" 0
+equal daemon-events "$(for file in "$t" "$t".*; do "$trace" info "$file"; done \
+  | awk '$1 == "recorded" { n += $2 } END { print (n >= 2400) }')" 1
+rm -f "$t".*
+"$trace" record -o "$t" -- "$clients/forks" daemon 2> "$work/err"
+equal daemon-not-waited "$(grep -c '[(]--wait' "$work/err")" 1
+(timeout -s TERM 2 "$trace" record --wait -o "$t" -- \
+   "$clients/forks" daemon 4 2> "$work/err"
+ echo $? > "$work/status")
+equal daemon-stopped "$(cat "$work/status")" 124
+equal daemon-stopped-said "$(grep -c 'a child still runs; its trace ends here$' \
+  "$work/err")" 1
 record "$t" /nonexistent/program
 equal not-found $? 127
 

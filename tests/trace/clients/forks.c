@@ -1,6 +1,7 @@
 /* forks.c - children by fork, vfork and exec; with threads, too
  *
- * Tests: a program to be recorded.  The argument chooses.
+ * Tests: a program to be recorded.  The argument chooses; daemon: the parent
+ * ends before it has allocated, and the child goes on after some seconds (1).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +41,11 @@ main (int argc, char **argv)
   const char *how = argc > 1 ? argv[1] : "fork";
   pthread_t thread;
   int status = 0;
+  if (strcmp (how, "daemon") == 0 && fork () != 0)
+    _exit (0);
   allocate (500);
+  if (strcmp (how, "daemon") == 0)
+    sleep (argc > 2 ? (unsigned) atoi (argv[2]) : 1);
   if (strcmp (how, "threads") == 0)
     pthread_create (&thread, NULL, work, NULL);
   pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();

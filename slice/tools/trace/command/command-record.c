@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -38,7 +39,7 @@ typedef struct
 {
   const char *output;
   const char *recorder_options;
-  bool quiet, follow, plain;
+  bool quiet, follow, plain, waits;
 } RecordOptions;
 
 /* Finds the recorder beside the program (an uninstalled build), or where it
@@ -86,6 +87,17 @@ child_run (char **argv, const char *spool, const char *recorder,
   _exit (error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN);
 }
 
+static void
+pack_or_pause (Packer *packer, long *pause_msec)
+{
+  if (sli_pack_step (packer) > 0)
+    *pause_msec = 1;
+  else if (*pause_msec < PAUSE_MSEC_MAX)
+    *pause_msec *= 2;
+  struct timespec pause = { 0, *pause_msec * 1000000 };
+  nanosleep (&pause, NULL);
+}
+
 /* Packs until the program has ended. */
 static int
 pack_until_end (Packer *packer, pid_t pid)
@@ -102,25 +114,46 @@ pack_until_end (Packer *packer, pid_t pid)
         }
       if (ended < 0 && errno != EINTR)
         sli_tool_exit (TOOL_FAILED, "wait: %s", strerror (errno));
-      if (sli_pack_step (packer) > 0)
-        pause_msec = 1;
-      else if (pause_msec < PAUSE_MSEC_MAX)
-        pause_msec *= 2;
-      struct timespec pause = { 0, pause_msec * 1000000 };
-      nanosleep (&pause, NULL);
+      pack_or_pause (packer, &pause_msec);
     }
+}
+
+/* Packs until all that the program has left behind has ended, or a signal
+ * comes.  What has lost its parent is our child (children_adopt()). */
+static void
+pack_until_all_end (Packer *packer)
+{
+  long pause_msec = 1;
+  pid_t ended;
+  sli_signals_note ();
+  while (!sli_signals_came ()
+         && ((ended = waitpid (-1, NULL, WNOHANG)) >= 0 || errno == EINTR))
+    if (ended <= 0)
+      pack_or_pause (packer, &pause_msec);
+}
+
+/* Processes whose parents end become our children, not init's. */
+static void
+children_adopt (void)
+{
+#ifdef PR_SET_CHILD_SUBREAPER
+  prctl (PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+#endif
 }
 
 static void
 summary_say (const PackTotals *totals, const RecordOptions *options)
 {
   const char *output = options->output;
+  const char *where = access (output, F_OK) != 0 ? ".PID.N of its children"
+                      : totals->n_traces > 1     ? " and its children's"
+                                                 : "";
   sli_tool_say ("%llu events, %.2f bytes each, in %s%s",
                 (unsigned long long)totals->n_events,
                 totals->n_events == 0
                     ? 0.0
                     : (double)totals->n_bytes / (double)totals->n_events,
-                output, totals->n_traces > 1 ? " and its children's" : "");
+                output, where);
   if (totals->n_dropped_nested > 0)
     sli_tool_say ("%llu calls came while an event was being written (a "
                   "signal handler's): counted, not recorded",
@@ -147,7 +180,8 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
                   "another program%s",
                   options->follow ? "" : " (--follow records that one)");
   if (totals->running)
-    sli_tool_say ("a child still runs; its trace ends here");
+    sli_tool_say ("a child still runs; its trace ends here%s",
+                  options->waits ? "" : " (--wait waits for it)");
 }
 
 static int
@@ -159,8 +193,8 @@ exit_code (int status, const PackTotals *totals)
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
   sli_tool_say ("nothing was recorded: the program is static, setuid, built "
-                "with AddressSanitizer, brings its own allocator, or "
-                "allocates nothing");
+                "with AddressSanitizer, brings its own allocator, "
+                "allocates nothing, or goes on in a child (--wait)");
   return code == 0 ? TOOL_NO_EVENTS : code;
 }
 
@@ -229,6 +263,8 @@ record_run (char **argv, const RecordOptions *options)
                      : -1;
   sli_signals_begin (); /* no spool is left behind */
   char *spool = sli_spool_make ();
+  if (options->waits)
+    children_adopt ();
   pid_t pid = fork ();
   if (pid < 0)
     {
@@ -245,6 +281,8 @@ record_run (char **argv, const RecordOptions *options)
   Packer *packer = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
   int status = pack_until_end (packer, pid);
+  if (options->waits)
+    pack_until_all_end (packer);
   if (options->plain && WIFEXITED (status))
     sli_pack_plain (packer, sli_plain_run (argv, status, offset));
   bool good = sli_pack_finish (packer);
@@ -283,6 +321,8 @@ sli_command_record (int argc, char **argv)
             "Walk each stack twice, and compare; slow"),
     OPTION (FLAG, "follow", 0, &record.follow, NULL,
             "Programs that the program runs, too"),
+    OPTION (FLAG, "wait", 0, &record.waits, NULL,
+            "Go on until all children have ended, too; a signal ends that"),
     OPTION (FLAG, NULL, 'q', &record.quiet, NULL, "Say nothing at the end"),
     { 0 }
   };

@@ -202,6 +202,27 @@ sli_signals_child (pid_t pid)
     kill (pid, signal_waiting);
 }
 
+static void
+signal_note (int number)
+{
+  signal_waiting = number;
+}
+
+void
+sli_signals_note (void)
+{
+  const struct sigaction action = { .sa_handler = signal_note };
+  signal_waiting = 0;
+  for (int i = 0; i < N_SIGNALS; i++)
+    sigaction (signal_numbers[i], &action, NULL);
+}
+
+bool
+sli_signals_came (void)
+{
+  return signal_waiting != 0;
+}
+
 void
 sli_signals_end (void)
 {

@@ -68,6 +68,9 @@ double sli_tool_seconds (void);
  * passed on to it.  The child calls sli_signals_end() before it starts the
  * program. */
 void sli_signals_begin (void);
+/* From now on each of the signals is only noted. */
+void sli_signals_note (void);
+bool sli_signals_came (void);
 void sli_signals_child (pid_t pid);
 void sli_signals_end (void);
 
