@@ -390,8 +390,12 @@ static uint64_t
 moment_ticks (const Pins *pins, const Profile *profile, double at_seconds)
 {
   const TraceFileHead *head = &profile->reader->head;
+  double end_seconds
+      = sli_profile_seconds (profile, end_ticks (profile) - head->start_ticks);
   if (at_seconds < 0)
     return pins->samples[moment_choose (pins)].ticks;
+  if (at_seconds >= end_seconds)
+    return end_ticks (profile);
   return head->start_ticks
          + (uint64_t)(at_seconds * (double)head->ticks_per_sec);
 }
