@@ -77,7 +77,7 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_ALIGN_16, UNIT_SWITCH, "align-16", 0, 1, 0,
     "chunks 16 bytes apart" },
   { SLICE_OPTION_FORCE_POOL, UNIT_SWITCH, "force-pool", 0, 2, 0,
-    "1: use the slabs under valgrind and sanitizers, too; 2: and tell" },
+    "1: slabs under valgrind and sanitizers, too; 2: known to them" },
   { SLICE_OPTION_CHECKED, UNIT_SWITCH, "checked", 0, 1, 0,
     "find bad frees at the call (also: debug-blocks)" },
   { SLICE_OPTION_HARDENED, UNIT_SWITCH, "hardened", 0, 1, HARDENED_INITIAL,

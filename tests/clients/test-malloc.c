@@ -182,6 +182,8 @@ test_aligned (void)
   size_t page = (size_t) sysconf (_SC_PAGESIZE);
   void *block;
 
+  for (size_t alignment = 1; alignment < sizeof (void *); alignment *= 2)
+    check_aligned (aligned_alloc (alignment, 100), alignment, 100);
   for (size_t alignment = sizeof (void *); alignment <= 1 << 20;
        alignment *= 2)
     for (unsigned i = 0; i < G_N_ELEMENTS (some_sizes); i += 3)
