@@ -160,7 +160,8 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
 }
 
 /** Changes an object's size.  It stays in place if it shrinks, or if it is the
- * last object and fits the block; otherwise it is copied.
+ * last object, allocated since the newest mark, and fits the block; otherwise
+ * it is copied, and the copy is a new object.
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
@@ -181,8 +182,8 @@ SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
  * @param size    the size it was allocated with
  * @return        true if it was the last object and was freed.  A large object
  *                with a dedicated block is the last one if no block was added
- *                since.  False, without effect, otherwise and while an object
- *                grows
+ *                since.  False, without effect, otherwise, if it was allocated
+ *                before the newest mark, and while an object grows
  */
 SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
                                        size_t size);
@@ -202,8 +203,10 @@ SLICE_API void slice_linear_reset (SliceLinear *linear, SliceKeep keep);
 SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
 
 /** Returns to a mark: runs the cleanups that were added since, newest first,
- * and frees the objects that were added since.  Their blocks stay as spare
- * ones for the next objects.  The mark stays valid.
+ * and frees the objects that were added since.  Objects from before the mark
+ * are as they were, even if they were resized since: what they have grown to is
+ * a new object, which is freed.  The blocks of what is freed stay as spare ones
+ * for the next objects.  The mark stays valid.
  *
  * @param linear  the arena; not NULL
  * @param mark    of this arena, at or below its end
@@ -355,7 +358,8 @@ slice_linear_strdup (SliceLinear *linear, const char *string)
 /** A copy of at most `max` bytes, with a NUL; NULL for NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
                                       size_t max);
-/** Appends to a string of this arena, in place if it is the last object.
+/** Appends to a string of this arena, in place if it is the last object and not
+ * older than the newest mark.
  *
  * @param string  *string may be NULL, which counts as empty; it is updated if
  *                the string moves

@@ -540,6 +540,47 @@ test_marks (void)
   slice_linear_destroy (linear);
 }
 
+/* What is older than a mark is neither grown nor cut in place. */
+static void
+test_marks_older (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *string = slice_linear_strdup (linear, "kept");
+  char *before = string;
+  SliceMark mark = slice_linear_mark (linear);
+  g_assert_true (slice_linear_strcat (linear, &string, ", and longer"));
+  g_assert_true (string != before);
+  g_assert_cmpstr (string, ==, "kept, and longer");
+  slice_linear_rollback (linear, mark);
+  g_assert_cmpstr (before, ==, "kept");
+  /* The mark still holds; a smaller object and a large one. */
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  char *large = slice_linear_alloc (linear, 100000);
+  pattern_fill (large, 100000, 1);
+  char *small = slice_linear_alloc (linear, 80);
+  pattern_fill (small, 80, 2);
+  mark = slice_linear_mark (linear);
+  for (int i = 0; i < 2; i++)
+    {
+      g_assert_false (slice_linear_free_last (linear, small, 80));
+      g_assert_false (slice_linear_free_last (linear, large, 100000));
+      char *cut = slice_linear_resize (linear, small, 80, 8);
+      g_assert_true (is_annotated () || cut == small);
+      char *next = slice_linear_alloc (linear, 80);
+      pattern_fill (next, 80, 3);
+      g_assert_true (slice_linear_free_last (linear, next, 80));
+      slice_linear_rollback (linear, mark);
+      g_assert_true (pattern_holds (small, 80, 2));
+      g_assert_true (pattern_holds (large, 100000, 1));
+    }
+  /* Without a mark they are the last again. */
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  small = slice_linear_alloc (linear, 80);
+  g_assert_true (slice_linear_resize (linear, small, 80, 160) == small);
+  g_assert_true (slice_linear_free_last (linear, small, 160));
+  slice_linear_destroy (linear);
+}
+
 /* --- cleanups ------------------------------------------------------------ */
 
 static char cleanup_order[32];
@@ -738,17 +779,41 @@ model_add (SliceLinear *linear, GArray *known, unsigned number)
   g_array_append_val (known, one);
 }
 
-/* An object from before the newest mark would not survive the rollback. */
+/* An object from before the newest mark stays as it is: what it grows to is a
+ * new object. */
+static void
+model_resize_older (SliceLinear *linear, GArray *known, size_t size)
+{
+  Known last = g_array_index (known, Known, known->len - 1);
+  Known resized = { NULL, size, last.number };
+  g_assert_false (slice_linear_free_last (linear, last.object, last.size));
+  resized.object
+      = slice_linear_resize (linear, last.object, last.size, size);
+  g_assert_nonnull (resized.object);
+  if (resized.object == last.object)
+    {
+      g_assert_cmpuint (size, <=, MAX ((last.size + 7) & ~(size_t) 7, 8));
+      return;
+    }
+  pattern_fill (resized.object, size, last.number);
+  g_array_append_val (known, resized);
+}
+
 static void
 model_resize_last (SliceLinear *linear, GArray *known, GArray *marks)
 {
   guint n_fixed = 0;
+  size_t size = random_size ();
   if (marks->len > 0)
     n_fixed = g_array_index (marks, KnownMark, marks->len - 1).n_known;
-  if (known->len <= n_fixed)
+  if (known->len == 0)
     return;
+  if (known->len <= n_fixed)
+    {
+      model_resize_older (linear, known, size);
+      return;
+    }
   Known *last = &g_array_index (known, Known, known->len - 1);
-  size_t size = random_size ();
   char *moved = slice_linear_resize (linear, last->object, last->size, size);
   g_assert_nonnull (moved);
   g_assert_true (pattern_holds (moved, MIN (size, last->size), last->number));
@@ -1167,6 +1232,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/reset", test_reset);
   g_test_add_func ("/slice/linear/reset-default", test_reset_default);
   g_test_add_func ("/slice/linear/marks", test_marks);
+  g_test_add_func ("/slice/linear/marks-older", test_marks_older);
   g_test_add_func ("/slice/linear/cleanups", test_cleanups);
   g_test_add_func ("/slice/linear/last", test_last);
   g_test_add_func ("/slice/linear/grow", test_grow);

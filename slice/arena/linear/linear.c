@@ -248,13 +248,24 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
 
 /* --- the last object ----------------------------------------------------- */
 
+/* Returns true for the last object, unless it is older than the newest mark: a
+ * rollback would cut off what it has grown by. */
 static bool
 linear_is_last (const SliceLinear *linear, const char *object, size_t size)
 {
   const Bump *bump = &linear->bump;
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
+  size_t floor_offset = (uintptr_t) linear->floor - (uintptr_t) object;
   return bump->current != BLOCK_NONE && object >= sli_bump_start (bump)
-         && sli_bump_at (bump) == object + whole;
+         && sli_bump_at (bump) == object + whole && floor_offset - 1 >= whole;
+}
+
+/* What is older than a mark stays as it is, as long as the mark may be used. */
+static void
+linear_set_floor (SliceLinear *linear, const char *next, uint32_t n_used)
+{
+  linear->floor = next;
+  linear->floor_n_used = n_used;
 }
 
 /* Removes the last object; the next one takes its address. */
@@ -274,7 +285,7 @@ linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 {
   Bump *bump = &linear->bump;
   uint32_t n_used = bump->chain.n_used;
-  if (n_used == 0)
+  if (n_used <= linear->floor_n_used)
     return false;
   Block last = bump->chain.table[n_used - 1];
   size_t offset = (uintptr_t) object - (uintptr_t) last.start;
@@ -430,6 +441,7 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
   if (linear->is_growing)
     slice_linear_abandon (linear);
   linear_empty (linear, keep);
+  linear_set_floor (linear, NULL, 0);
   linear->first = linear->stamp;
   linear->undone_from = linear->stamp;
   linear->undone_to = linear->stamp;
@@ -451,6 +463,7 @@ slice_linear_mark (SliceLinear *linear)
     .n_used = bump->chain.n_used,
     .current = bump->current,
   };
+  linear_set_floor (linear, mark.next, mark.n_used);
   if (bump->chain.is_traced)
     sli_traced_mark (&linear->bump, mark.stamp);
   return mark;
@@ -528,6 +541,7 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   if (linear->bump.chain.is_traced)
     sli_traced_cut_mark (&linear->bump, mark.stamp);
   linear_return_to (linear, &mark);
+  linear_set_floor (linear, mark.next, mark.n_used);
   assert_here (linear->first < mark.stamp && mark.stamp <= linear->stamp);
   linear->undone_from = mark.stamp;
   linear->undone_to = linear->stamp;

@@ -29,6 +29,9 @@ struct SliceLinear
   uint64_t first;       /* the last reset undid the marks up to here */
   uint64_t undone_from; /* the last rollback undid the marks above this */
   uint64_t undone_to;   /* up to this */
+  const char *floor;    /* the newest mark's place.  What lies below is older and
+                           stays as it is.  NULL: there is no mark */
+  uint32_t floor_n_used; /* the blocks that were in use at that mark */
   bool is_growing;      /* an object grows from sli_bump_at() to
                            head.growing */
   bool grows_alone;     /* the current block was pushed for it */
