@@ -276,6 +276,28 @@ run_regions (unsigned flags)
     }
 }
 
+/* The smallest regions, at each offset: a reset makes the heap as it was. */
+static void
+test_regions_small (void)
+{
+  static char first[16384];
+  static _Alignas (64) char other[512];
+  for (size_t bytes = 128; bytes < 200; bytes++)
+    for (size_t offset = 0; offset < 16; offset++)
+      {
+        SliceTlsfStats before, after;
+        SliceTlsf *tlsf = slice_tlsf_new_fixed (first, sizeof first);
+        g_assert_true (slice_tlsf_add_region (tlsf, other + offset, bytes));
+        slice_tlsf_get_stats (tlsf, &before);
+        slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
+        assert_valid (tlsf);
+        slice_tlsf_get_stats (tlsf, &after);
+        g_assert_cmpuint (after.n_free, ==, before.n_free);
+        g_assert_cmpuint (after.free_bytes, ==, before.free_bytes);
+        slice_tlsf_destroy (tlsf);
+      }
+}
+
 static void
 test_regions (void)
 {
@@ -670,6 +692,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/tlsf/model-fixed", test_model_fixed);
   g_test_add_func ("/slice/tlsf/regions", test_regions);
+  g_test_add_func ("/slice/tlsf/regions-small", test_regions_small);
   g_test_add_func ("/slice/tlsf/regions-refused", test_regions_refused);
   g_test_add_func ("/slice/tlsf/model-growing", test_model_growing);
   g_test_add_func ("/slice/tlsf/buffer-bytes", test_buffer_bytes);

@@ -193,19 +193,12 @@ sli_tlsf_fixed_bytes (const SliceTlsf *tlsf)
   return bytes;
 }
 
-static void
-region_renew (SliceTlsf *tlsf, Region *region)
-{
-  sli_tlsf_region_lay_out (tlsf, (char *) region->first,
-                           region->bytes + BLOCK_HEAD_BYTES, region);
-}
-
 void
 sli_tlsf_fixed_reset (SliceTlsf *tlsf)
 {
-  region_renew (tlsf, &tlsf->fixed);
+  sli_tlsf_region_open (tlsf, &tlsf->fixed);
   for (TlsfAdded *added = tlsf->added; added != NULL; added = added->next)
-    region_renew (tlsf, &added->region);
+    sli_tlsf_region_open (tlsf, &added->region);
 }
 
 void

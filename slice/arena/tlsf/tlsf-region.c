@@ -75,17 +75,24 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
   size_t stride = region_block_bytes (start, bytes);
   if (stride < BLOCK_STRIDE_MIN)
     return false;
-  if (tlsf->is_annotated)
-    sli_annotate_show (start, bytes);
-  TlsfBlock *block = (TlsfBlock *) (void *) region_first (start);
-  region->first = block;
+  region->first = (TlsfBlock *) (void *) region_first (start);
   region->bytes = stride;
+  sli_tlsf_region_open (tlsf, region);
+  return true;
+}
+
+void
+sli_tlsf_region_open (SliceTlsf *tlsf, const Region *region)
+{
+  TlsfBlock *block = region->first;
+  size_t stride = region->bytes;
+  if (tlsf->is_annotated)
+    sli_annotate_show (block, stride + BLOCK_HEAD_BYTES);
   tlsf_block_at (block, stride)->stride_and_bits = tlsf->tag;
   sli_tlsf_insert (tlsf, block, stride);
   if (tlsf->is_annotated)
     region_hide (block, stride);
   range_include (tlsf, (uintptr_t) block, stride);
-  return true;
 }
 
 bool

@@ -467,6 +467,8 @@ sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 /* Makes a region of one free block; false if the memory is too small. */
 bool sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                               Region *region);
+/* Makes one free block of a region that is laid out. */
+void sli_tlsf_region_open (SliceTlsf *tlsf, const Region *region);
 /* Adds a region for a block of `stride'.  It has at least TLSF_EXACT_BELOW
  * bytes, so that a block of an exact list is never a whole region.  False with
  * errno ENOMEM. */
