@@ -22,6 +22,9 @@ SLICE_BEGIN_DECLS
  * A child that refuses stays where it is, and what refuses further below
  * becomes a child of ctx.  References that ctx holds are given up, and those
  * from below one child to below another keep nothing, as in ralloc_free().
+ * Objects of a linear or gc context are not its children and stay; but those
+ * that are nodes (large ones of a gc context, and all of both under a memory
+ * checker or a recorder) go, so a program does not use any of them afterwards.
  * Threads: tree.
  * Source: talloc_free_children(), which gives what refuses to ctx's parent. */
 SLICE_API void ralloc_free_children (void *ctx);

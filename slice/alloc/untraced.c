@@ -9,6 +9,7 @@
 
 #include <slice/slice.h>
 
+#include "checking/block-registry.h"
 #include "magazine/magazine.h"
 #include "dispatch.h"
 #include "untraced.h"
@@ -42,4 +43,40 @@ sli_untraced_free_slow (size_t size, void *block)
     }
   dispatch_make_ready ();
   sli_dispatch.untraced.free_any (size, block, CALL_SITE);
+}
+
+/* --- nodes that are mallocs ---------------------------------------------- */
+
+bool
+sli_untraced_remembers_nodes (void)
+{
+  return sli_dispatch.path == PATH_MALLOC && sli_dispatch.registers;
+}
+
+bool
+sli_untraced_remember_node (const void *node, size_t size)
+{
+  if (!sli_block_check_add_at (node, size, CALL_SITE))
+    return false;
+  sli_block_check_note_node (node);
+  return true;
+}
+
+void
+sli_untraced_forget_node (const void *node)
+{
+  sli_block_check_remove_at (node, BLOCK_CHECK_ANY_SIZE, "ralloc_free",
+                             CALL_SITE);
+}
+
+bool
+sli_untraced_is_node (const void *address, bool *is_freed, void **start,
+                      size_t *bytes)
+{
+  BlockNodeState state;
+
+  *start = NULL;
+  state = sli_block_check_node_at (address, start, bytes);
+  *is_freed = state == BLOCK_NODE_FREED;
+  return state == BLOCK_NODE_LIVE;
 }

@@ -40,4 +40,16 @@ bool sli_untraced_begins_block (const void *address);
  * it can be read even if there are guard pages. */
 bool sli_untraced_is_in_slab (const void *address);
 
+/* Nodes that are mallocs (always-malloc), where a checking mode remembers
+ * every block. */
+bool sli_untraced_remembers_nodes (void);
+/* False: no memory. */
+bool sli_untraced_remember_node (const void *node, size_t size);
+void sli_untraced_forget_node (const void *node);
+/* Returns true if a live node begins at an address, which may be any address.
+ * If not, *is_freed tells whether one did; *start is that of the live node
+ * that the address is inside of, with *bytes, or NULL. */
+bool sli_untraced_is_node (const void *address, bool *is_freed,
+                           void **start, size_t *bytes);
+
 #endif

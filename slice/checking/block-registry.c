@@ -26,7 +26,8 @@ typedef struct
   size_t size;       /* SIZE_MAX: the block has been freed */
   BlockSites sites;
   unsigned generation; /* of the process that allocated it */
-  unsigned alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
+  uint16_t alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
+  bool is_node;           /* of a context */
 } Slot;
 
 #define SIZE_FREED SIZE_MAX
@@ -165,7 +166,7 @@ sli_block_check_note_alignment (const void *block, size_t alignment)
   sli_lock (&registry.lock);
   slot = table_lookup (block);
   if (slot != NULL)
-    slot->alignment_bit = (unsigned) __builtin_ffsll ((long long) alignment);
+    slot->alignment_bit = (uint16_t) __builtin_ffsll ((long long) alignment);
   sli_unlock (&registry.lock);
 }
 
@@ -180,6 +181,54 @@ sli_block_check_alignment (const void *block)
   bit = slot != NULL ? slot->alignment_bit : 0;
   sli_unlock (&registry.lock);
   return bit != 0 ? (size_t) 1 << (bit - 1) : 0;
+}
+
+void
+sli_block_check_note_node (const void *block)
+{
+  Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (block);
+  if (slot != NULL)
+    slot->is_node = true;
+  sli_unlock (&registry.lock);
+}
+
+/* The live node that an address is inside of; NULL: none. */
+static const Slot *
+node_around (uintptr_t address)
+{
+  assert_held (&registry.lock);
+  for (size_t i = 0; i < registry.n_slots; i++)
+    {
+      const Slot *slot = &registry.slots[i];
+
+      if (slot->is_node && slot->size != SIZE_FREED
+          && address - slot->address < slot->size)
+        return slot;
+    }
+  return NULL;
+}
+
+BlockNodeState
+sli_block_check_node_at (const void *address, void **start, size_t *bytes)
+{
+  BlockNodeState state = BLOCK_NODE_NONE;
+  const Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (address);
+  if (slot != NULL && slot->is_node)
+    state = slot->size == SIZE_FREED ? BLOCK_NODE_FREED : BLOCK_NODE_LIVE;
+  else if ((slot = node_around ((uintptr_t) address)) != NULL)
+    {
+      state = BLOCK_NODE_INTERIOR;
+      *start = (void *) slot->address;
+      *bytes = slot->size;
+    }
+  sli_unlock (&registry.lock);
+  return state;
 }
 
 bool

@@ -26,6 +26,22 @@ bool sli_block_check_add_at (const void *block, size_t size,
  * and returns it, 0 if none was noted. */
 void sli_block_check_note_alignment (const void *block, size_t alignment);
 size_t sli_block_check_alignment (const void *block);
+/* Notes that a live block is a node of a context. */
+void sli_block_check_note_node (const void *block);
+
+typedef enum
+{
+  BLOCK_NODE_NONE,     /* no node has the address */
+  BLOCK_NODE_LIVE,     /* a live node begins there */
+  BLOCK_NODE_FREED,    /* a node that began there was freed last */
+  BLOCK_NODE_INTERIOR  /* it is inside a live node */
+} BlockNodeState;
+
+/* What the registry knows of an address as a node's.  For one that is inside a
+ * node, *start and *bytes are that node's.  Cost: O(1) where a node begins,
+ * else O(blocks). */
+BlockNodeState sli_block_check_node_at (const void *address,
+                                        void **start, size_t *bytes);
 /* Registers that a block is freed; ends the program if it is not live or not
  * of that size. */
 void sli_block_check_remove_at (const void *block, size_t size,

@@ -430,7 +430,10 @@ object_slow (void *linear, size_t size)
       return NULL;
     }
   if (sli_context_mode & MODE_NODES)
-    return ralloc_size (linear, size);
+    {
+      sli_context_check (linear, "ralloc_linear_alloc_child"); /* NULL, too */
+      return ralloc_size (linear, size);
+    }
   prefix = prefix_examined (linear, "ralloc_linear_alloc_child");
   if (size <= (size_t) (prefix->end - prefix->at))
     return object_alloc (prefix, prefix->at, size);

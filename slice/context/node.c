@@ -44,7 +44,8 @@ mode_decide (void)
   if (probe == NULL)
     return false;
   if (!slice_is_ours (probe))
-    mode |= MODE_TRAILING_HEADER;
+    mode |= MODE_TRAILING_HEADER
+            | (sli_untraced_remembers_nodes () ? MODE_REMEMBERED : 0);
   slice_free1 (NODE_ALIGN, probe);
   if (option_is_on (SLICE_OPTION_DEBUG))
     mode |= MODE_DEBUG | MODE_BULK;
@@ -218,6 +219,22 @@ is_at_block (const Node *node)
                                       - sli_context_linear_prefix_bytes ()));
 }
 
+/* In MODE_REMEMBERED: a pointer that is no node may not be read. */
+static COLD void
+check_remembered (const void *payload, const char *operation)
+{
+  SliceBlockInfo info = { SLICE_BLOCK_FOREIGN, 0, 0, NULL };
+  bool is_freed;
+
+  if (sli_untraced_is_node (payload, &is_freed, &info.start, &info.bytes))
+    return;
+  if (is_freed)
+    info.kind = SLICE_BLOCK_FREE;
+  else if (info.start != NULL)
+    info.kind = SLICE_BLOCK_INTERIOR;
+  report_node (payload, operation, &info);
+}
+
 /* The same checks in MODE_TRAILING_HEADER.  The tool itself reports a pointer
  * that is not a block of malloc's. */
 static COLD Node *
@@ -227,6 +244,8 @@ check_trailing (const void *payload, const char *operation)
   Node *node;
 
   abort_if_null (payload, operation);
+  if ((sli_context_mode & MODE_REMEMBERED) != 0)
+    check_remembered (payload, operation);
   if (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0)
     report_node (payload, operation, &info);
   node = sli_context_trailing_header (payload);

@@ -173,7 +173,9 @@ enum
                     frees them */
   MODE_TRACED = 16, /* hooks see every node; objects of linear and gc contexts
                        are nodes, too */
-  MODE_SLACK = 32   /* bytes behind a payload are checked: see slack.c */
+  MODE_SLACK = 32,  /* bytes behind a payload are checked: see slack.c */
+  MODE_REMEMBERED = 64 /* with MODE_TRAILING_HEADER: a checking mode remembers
+                          every node */
 };
 
 /* Any bit set sends every call out of its fast path.  (Declared hidden, so

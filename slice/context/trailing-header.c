@@ -81,6 +81,12 @@ sli_trailing_new (size_t size, bool zero)
   TRACE_INTERNAL (payload = sli_os_malloc (total, zero));
   if (payload == NULL)
     return NULL;
+  if ((sli_context_mode & MODE_REMEMBERED) != 0
+      && !sli_untraced_remember_node (payload, size))
+    {
+      TRACE_INTERNAL (free (payload));
+      return NULL;
+    }
   *trailing_size (payload) = size;
   assert_here (gap_bytes (payload) >= TRAILING_GAP_MIN);
   sli_annotate_no_access (payload + size, gap_bytes (payload));
@@ -92,6 +98,8 @@ sli_trailing_free (void *payload)
 {
   char *gap = (char *) payload + *trailing_size (payload);
 
+  if ((sli_context_mode & MODE_REMEMBERED) != 0)
+    sli_untraced_forget_node (payload);
   sli_annotate_access (gap, gap_bytes (payload));
   TRACE_INTERNAL (free (payload));
 }

@@ -283,12 +283,12 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
     }
   else
     {
-      node = node_of (parent);
+      node = head_of (parent);
       /* In the default mode an empty magazine may be the only reason for this
        * path.  Then the parent is not examined, as in the inline code. */
       if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
           || (node->parent & RALLOC_UNUSUAL_V1) != 0)
-        sli_context_check (parent, "ralloc_size");
+        node = sli_context_check (parent, "ralloc_size");
       limited = (node->parent & NODE_LIMITED) != 0;
     }
   payload = sli_context_new (size, zero);
