@@ -458,6 +458,29 @@ test_trim_after_reset (void)
   slice_linear_destroy (linear);
 }
 
+/* An object that grows leaves the block of the others; without it, the new
+ * block is empty, but the arena is not. */
+static void
+test_trim_after_abandon (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceArenaStats stats;
+  char *first = slice_linear_alloc (linear, 24);
+  pattern_fill (first, 24, 1);
+  for (int i = 0; i < 3; i++)
+    {
+      g_assert_true (slice_linear_grow (linear, 300u << i, NULL));
+      slice_linear_abandon (linear);
+      slice_linear_trim (linear);
+      slice_linear_get_stats (linear, &stats);
+      g_assert_cmpuint (stats.used_bytes, >=, 24);
+      for (int k = 0; k < 20; k++)
+        memset (slice_linear_alloc (linear, 40), 'Z', 40);
+      g_assert_true (pattern_holds (first, 24, 1));
+    }
+  slice_linear_destroy (linear);
+}
+
 /* Many compilers' arenas hold no more. */
 static void
 test_hundred_bytes (void)
@@ -1224,6 +1247,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/frames", test_frames);
   g_test_add_func ("/slice/linear/frame-limit", test_frame_limit);
   g_test_add_func ("/slice/linear/trim-after-reset", test_trim_after_reset);
+  g_test_add_func ("/slice/linear/trim-after-abandon", test_trim_after_abandon);
   g_test_add_func ("/slice/linear/hundred-bytes", test_hundred_bytes);
   g_test_add_func ("/slice/linear/alignments", test_alignments);
   g_test_add_func ("/slice/linear/joined", test_joined);

@@ -548,13 +548,14 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
 }
 
 /* Returns true if the arena is as a reset has left it, without a mark
- * since. */
+ * since.  (An object that was abandoned leaves an empty block behind those with
+ * objects.) */
 static bool
 linear_is_fresh (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
   return bump->chain.n_used == 1 && bump->current == 0
-         && sli_bump_at (bump) == sli_bump_start (bump)
+         && bump->left_bytes == 0 && sli_bump_at (bump) == sli_bump_start (bump)
          && linear->stamp == linear->first && !linear->is_growing;
 }
 
