@@ -35,6 +35,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/source/source-map.h \
 	%D%/source/source-owned.c \
 	%D%/source/source-owned.h \
+	%D%/source/span-direct.c \
 	%D%/source/span-shared.c \
 	%D%/source/span.c \
 	%D%/source/span.h \

@@ -39,6 +39,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/linear/linear-grow.c \
 	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
+	slice/arena/source/span-direct.c \
 	slice/arena/source/span-shared.c \
 	slice/arena/traced.c \
 	slice/arena/annotate.c

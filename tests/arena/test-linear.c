@@ -479,6 +479,17 @@ test_trim_after_abandon (void)
       g_assert_true (pattern_holds (first, 24, 1));
     }
   slice_linear_destroy (linear);
+  /* The same by an object that is freed. */
+  linear = slice_linear_new (NULL);
+  first = slice_linear_alloc (linear, 80);
+  pattern_fill (first, 80, 1);
+  char *last = slice_linear_alloc (linear, 60);
+  g_assert_true (slice_linear_free_last (linear, last, 60));
+  slice_linear_trim (linear);
+  for (int k = 0; k < 20; k++)
+    memset (slice_linear_alloc (linear, 40), 'Z', 40);
+  g_assert_true (pattern_holds (first, 80, 1));
+  slice_linear_destroy (linear);
 }
 
 /* Many compilers' arenas hold no more. */

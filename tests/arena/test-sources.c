@@ -10,9 +10,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGE 4096
@@ -237,6 +240,68 @@ test_misuse_unmap (void)
       return;
     }
   expect_error (309, "unmap of pages that are not out");
+}
+
+/* What is no mapping of the source, for a source of each kind. */
+static void
+unmap_wrongly (const SliceSource *source, int what)
+{
+  enum
+  {
+    LARGE = 8 << 20
+  };
+  const SliceSource *others = slice_source_builtin (SLICE_PAGES_MMAP);
+  char *small = source->map (source, 2 * PAGE, PAGE);
+  char *large = source->map (source, LARGE, PAGE);
+  g_assert_nonnull (small);
+  g_assert_nonnull (large);
+  switch (what)
+    {
+    case 0:
+      source->unmap (source, others->map (others, PAGE, PAGE), PAGE);
+      break;
+    case 1:
+      source->unmap (source, small + 16, PAGE);
+      break;
+    case 2:
+      source->unmap (source, large, LARGE / 2);
+      break;
+    case 3:
+      source->unmap (source, large, LARGE);
+      source->unmap (source, large, LARGE);
+      break;
+    case 4:
+      source->unmap (source, small, SIZE_MAX);
+      break;
+    case 5:
+      source->unmap (source, NULL, PAGE);
+      break;
+    }
+}
+
+static void
+test_misuse_unmap_foreign (void)
+{
+  for (int what = 0; what < 12; what++)
+    {
+      pid_t child = fork ();
+      int status;
+      g_assert_cmpint (child, >=, 0);
+      if (child == 0)
+        {
+          const SliceSource *source
+              = what < 6 ? slice_source_huge_new (SLICE_HUGE_ADVISED, 0)
+                         : slice_source_file_new (fileno (tmpfile ()), 64 << 20);
+          setrlimit (RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+          dup2 (open ("/dev/null", O_WRONLY), 2);
+          g_assert_nonnull (source);
+          unmap_wrongly (source, what % 6);
+          _exit (0);
+        }
+      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+      g_test_message ("fault %d: %#x", what, (unsigned) status);
+      g_assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGABRT);
+    }
 }
 
 /* --- a signal in a first call -------------------------------------------- */
@@ -521,6 +586,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
   g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
+  g_test_add_func ("/slice/sources/misuse/unmap-foreign", test_misuse_unmap_foreign);
   static const SliceOption hardened = SLICE_OPTION_HARDENED;
   static const SliceOption debug = SLICE_OPTION_DEBUG;
   g_test_add_data_func ("/slice/sources/misuse/signal/hardened", &hardened,

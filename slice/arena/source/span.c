@@ -294,16 +294,16 @@ heap_reserve (SpanHeap *heap, Span ***spare, size_t *n_spare)
 
 /* A heap keeps empty spans after the arenas ended.  Their records are no
  * slices, so they do not count as live blocks of the program. */
-static void *
-record_alloc (size_t bytes)
+void *
+sli_span_record_alloc (size_t bytes)
 {
   void *record;
   TRACE_INTERNAL (record = sli_os_malloc (bytes, true));
   return record;
 }
 
-static void
-record_free (void *record)
+void
+sli_span_record_free (void *record)
 {
   TRACE_INTERNAL (free (record));
 }
@@ -312,14 +312,14 @@ static Span *
 span_new (const SpanHeap *heap)
 {
   size_t n_pages = heap->span_bytes / SPAN_PAGE_BYTES;
-  Span *span = record_alloc (sli_span_bytes (n_pages));
+  Span *span = sli_span_record_alloc (sli_span_bytes (n_pages));
   if (span == NULL)
     return NULL;
   span->start = sli_source_map (heap->parent, heap->span_bytes,
                                 heap->span_alignment);
   if (span->start == NULL)
     {
-      record_free (span);
+      sli_span_record_free (span);
       return NULL;
     }
   span->n_pages = n_pages;
@@ -331,8 +331,8 @@ span_new (const SpanHeap *heap)
 
 /* Under a tool arenas leave their pages hidden; makes them accessible again
  * before the parent gets them back. */
-static void
-heap_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
+void
+sli_span_unmap_parent (const SpanHeap *heap, void *address, size_t bytes)
 {
   if (sli_annotate_active ())
     sli_annotate_show (address, bytes);
@@ -349,8 +349,8 @@ spans_unmap (const SpanHeap *heap, Span *span)
     {
       Span *next = span->next_open;
       bytes += span_bytes (span);
-      heap_unmap_parent (heap, span->start, span_bytes (span));
-      record_free (span);
+      sli_span_unmap_parent (heap, span->start, span_bytes (span));
+      sli_span_record_free (span);
       span = next;
     }
   return bytes;
@@ -375,10 +375,10 @@ heap_grow (SpanHeap *heap)
         heap_insert (heap, span);
       size_t n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
       pthread_mutex_unlock (&heap->lock);
-      record_free (spare);
+      sli_span_record_free (spare);
       if (fits)
         return true;
-      spare = record_alloc (n_want * sizeof (Span *));
+      spare = sli_span_record_alloc (n_want * sizeof (Span *));
       n_spare = spare != NULL ? n_want : 0;
       if (spare == NULL)
         {
@@ -460,29 +460,13 @@ sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
 }
 
 static void *
-heap_map_direct (SpanHeap *heap, size_t bytes, size_t alignment)
-{
-  size_t unit = heap->span_alignment;
-  bytes = align_up (bytes, unit);
-  void *pages = sli_source_map (heap->parent, bytes,
-                                max_size (alignment, unit));
-  if (pages != NULL)
-    {
-      pthread_mutex_lock (&heap->lock);
-      heap->direct_bytes += bytes;
-      pthread_mutex_unlock (&heap->lock);
-    }
-  return pages;
-}
-
-static void *
 heap_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   SpanHeap *heap = heap_of (source);
   if (bytes == 0 || bytes > SIZE_MAX / 2)
     return NULL;
   if (heap_goes_direct (heap, bytes, alignment))
-    return heap_map_direct (heap, bytes, alignment);
+    return sli_span_direct_map (heap, bytes, alignment);
   return sli_span_heap_alloc (heap, bytes, alignment, NULL);
 }
 
@@ -492,15 +476,11 @@ sli_is_span_source (const SliceSource *source)
   return source->map == heap_map;
 }
 
-static void
-heap_unmap_direct (SpanHeap *heap, void *address, size_t bytes)
+_Noreturn void
+sli_span_report_foreign (const SpanHeap *heap, const void *address)
 {
-  bytes = align_up (bytes, heap->span_alignment);
-  pthread_mutex_lock (&heap->lock);
-  assert_here (heap->direct_bytes >= bytes);
-  heap->direct_bytes -= bytes;
-  pthread_mutex_unlock (&heap->lock);
-  heap_unmap_parent (heap, address, bytes);
+  sli_diag_abort (ARENA_MISUSE_UNMAP, "source %s: unmap of foreign %p",
+                  heap->source.name, address);
 }
 
 /* Frees as many of n pages as are in the span of an address; returns their
@@ -511,7 +491,10 @@ heap_free (SpanHeap *heap, void *address, size_t n)
   Span *span = heap_span_of (heap, address);
   if (span == NULL)
     return 0;
-  size_t page = (size_t) ((char *) address - span->start) / SPAN_PAGE_BYTES;
+  size_t offset = (size_t) ((char *) address - span->start);
+  size_t page = offset / SPAN_PAGE_BYTES;
+  if (offset % SPAN_PAGE_BYTES != 0)
+    sli_span_report_foreign (heap, address);
   size_t n_here = span->n_pages - page < n ? span->n_pages - page : n;
   span_free (heap, span, page, n_here);
   return n_here;
@@ -521,7 +504,7 @@ static void
 heap_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   SpanHeap *heap = heap_of (source);
-  size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
+  size_t n = bytes / SPAN_PAGE_BYTES + (bytes % SPAN_PAGE_BYTES != 0);
   size_t n_freed = 0;
   size_t n_here;
   Span *removed = NULL;
@@ -537,13 +520,9 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
     removed = heap_remove_empty (heap, heap->keep_bytes);
   pthread_mutex_unlock (&heap->lock);
   spans_unmap (heap, removed);
-  if (n_freed == n)
-    return;
-  if (n_freed == 0 && heap->parent != NULL)
-    heap_unmap_direct (heap, address, bytes);
-  else
-    sli_diag_abort (ARENA_MISUSE_UNMAP, "source %s: unmap of foreign %p",
-                    source->name, address);
+  if (n_freed < n
+      && (n_freed != 0 || !sli_span_direct_unmap (heap, address, bytes)))
+    sli_span_report_foreign (heap, address);
 }
 
 void
@@ -582,7 +561,7 @@ bool
 sli_span_heap_is_busy (SpanHeap *heap)
 {
   pthread_mutex_lock (&heap->lock);
-  bool busy = heap->direct_bytes != 0;
+  bool busy = heap->direct != NULL;
   for (size_t i = 0; i < heap->n_spans && !busy; i++)
     busy = heap->spans[i]->n_free != heap->spans[i]->n_pages;
   pthread_mutex_unlock (&heap->lock);
@@ -593,6 +572,6 @@ void
 sli_span_heap_fini (SpanHeap *heap)
 {
   sli_span_heap_trim (heap, 0);
-  record_free (heap->spans);
+  sli_span_record_free (heap->spans);
   pthread_mutex_destroy (&heap->lock);
 }

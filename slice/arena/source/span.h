@@ -36,6 +36,7 @@ enum
 };
 
 typedef struct Span Span;
+typedef struct DirectMap DirectMap;
 
 typedef struct
 {
@@ -51,7 +52,7 @@ typedef struct
   size_t capacity;      /* of the table */
   Span *open;          /* spans with a free page, last changed first */
   size_t empty_bytes;  /* in spans without a page in use */
-  size_t direct_bytes; /* in use, mapped by the parent: too large here */
+  DirectMap *direct;   /* in use, too large for a span; span-direct.c */
 } SpanHeap;
 
 /* Makes a heap over another source.  The new source is called `name'. */
@@ -83,6 +84,22 @@ bool sli_span_heap_is_busy (SpanHeap *heap);
 
 /* Returns all spans.  No page may be in use. */
 void sli_span_heap_fini (SpanHeap *heap);
+
+/* --- for span-direct.c --- */
+
+void *sli_span_record_alloc (size_t bytes);
+void sli_span_record_free (void *record);
+void sli_span_unmap_parent (const SpanHeap *heap, void *address, size_t bytes);
+_Noreturn void sli_span_report_foreign (const SpanHeap *heap,
+                                        const void *address);
+
+/* --- span-direct.c ------------------------------------------------------- */
+
+/* Maps memory by the parent; NULL: there is none. */
+void *sli_span_direct_map (SpanHeap *heap, size_t bytes, size_t alignment);
+/* Returns it; false, without effect, if it is not what the former has
+ * returned. */
+bool sli_span_direct_unmap (SpanHeap *heap, const void *address, size_t bytes);
 
 /* --- span-shared.c ------------------------------------------------------- */
 

@@ -28,6 +28,7 @@
 	slice/arena/traced.c \
 	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
+	slice/arena/source/span-direct.c \
 	slice/arena/source/span-shared.c \
 	slice/arena/annotate.c
 %C%_tlsf_worst_steps_CPPFLAGS = $(AM_CPPFLAGS) -DTLSF_COUNT_STEPS
