@@ -1,11 +1,11 @@
 /* source-file.c - pages of a file
  *
- * Layer: arena: a span heap over one shared mapping of the file, which
- * reserves addresses for the file's largest size:
+ * Layer: arena: a span heap over a shared mapping of the file, which grows in
+ * addresses that are reserved for the file's largest size:
  *
  *   start                            file_bytes            max_bytes
  *     +------+------+------+------+------+- - - - - - - - - - -+
- *     | used | hole | used | used | hole |  no file as yet     |
+ *     | used | hole | used | used | hole |  reserved           |
  *     +------+------+------+------+------+- - - - - - - - - - -+
  *             free_units: 0 1 0 0 1
  *
@@ -80,6 +80,18 @@ file_find_free (const FileSource *file, size_t n)
   return SIZE_MAX;
 }
 
+/* Maps the file's pages from `offset' on where their addresses are reserved.
+ * (Pages behind the file's end would be a fault each for a tool that looks for
+ * pointers.) */
+static bool
+file_map_more (const FileSource *file, size_t offset, size_t bytes)
+{
+  return mmap (file->start + offset, bytes, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd,
+               (off_t) offset)
+         != MAP_FAILED;
+}
+
 /* Grows the file, under the lock, which protects its size. */
 static size_t
 file_append (FileSource *file, size_t n)
@@ -88,6 +100,11 @@ file_append (FileSource *file, size_t n)
   if (bytes > file->max_bytes - file->file_bytes
       || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
     return SIZE_MAX;
+  if (!file_map_more (file, file->file_bytes, bytes))
+    {
+      (void) !ftruncate (file->fd, (off_t) file->file_bytes);
+      return SIZE_MAX;
+    }
   size_t unit = file->file_bytes / FILE_SPAN_BYTES;
   file->file_bytes += bytes;
   return unit;
@@ -143,7 +160,7 @@ file_end (OwnedSource *owned)
   slice_free1 (sizeof *file, file);
 }
 
-/* Opens and maps the file; if a part fails, file_end() undoes the rest. */
+/* Opens the file and reserves its addresses; if a part fails, file_end() undoes the rest. */
 static bool
 file_open (FileSource *file, int fd)
 {
@@ -151,11 +168,12 @@ file_open (FileSource *file, int fd)
   file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
   if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
-  /* Reserve the addresses first: mmap() aligns a file to pages only. */
+  /* mmap() aligns to pages only. */
   file->start = sli_os_map (file->max_bytes, FILE_SPAN_BYTES);
   return file->start != NULL
-         && mmap (file->start, file->max_bytes, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0)
+         && mmap (file->start, file->max_bytes, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                  0)
                 != MAP_FAILED;
 }
 
