@@ -26,7 +26,7 @@ SLICE_BEGIN_DECLS
 typedef struct SliceTlsf SliceTlsf;
 
 /** The size of a fixed buffer for one object of `bytes`, with the control
- * block and the headers. */
+ * block and the headers; SIZE_MAX above 2^38. */
 SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
 
 /** Makes a heap over the caller's buffer.
@@ -138,7 +138,8 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
 SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
 
 /** Changes an object's size, in place if it shrinks, or if the block behind it
- * is free and large enough.
+ * is free and large enough.  (Under valgrind and the sanitizers one that shrinks
+ * may be copied, too.)
  *
  * @param object  NULL: as slice_tlsf_alloc()
  * @param size    bytes; 0 is taken as 1

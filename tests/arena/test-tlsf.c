@@ -325,11 +325,7 @@ test_regions_refused (void)
   for (size_t bytes = 0; bytes < 128; bytes++)
     {
       memset (other, 0xee, 256);
-      if (slice_tlsf_add_region (tlsf, other, bytes))
-        {
-          slice_tlsf_destroy (tlsf);
-          tlsf = slice_tlsf_new_fixed (first, sizeof first);
-        }
+      refuse_region (tlsf, other, bytes);
       for (size_t i = bytes; i < 256; i++)
         g_assert_cmpint ((unsigned char) other[i], ==, 0xee);
     }
@@ -346,6 +342,10 @@ test_regions_refused (void)
   slice_tlsf_destroy (growing);
   SliceTlsfFixedOptions options = { .flags = 1u << 20 };
   g_assert_null (slice_tlsf_new_fixed_with (first, sizeof first, &options));
+  options = (SliceTlsfFixedOptions){ .region_bytes_max = SIZE_MAX / 2 };
+  g_assert_null (slice_tlsf_new_fixed_with (first, sizeof first, &options));
+  g_assert_cmpuint (slice_tlsf_buffer_bytes (SIZE_MAX), ==, SIZE_MAX);
+  g_assert_cmpuint (slice_tlsf_buffer_bytes (SIZE_MAX - 3000), ==, SIZE_MAX);
 }
 
 /* All of the free memory can be had in one object. */

@@ -19,8 +19,12 @@
 
 enum
 {
-  FIXED_FLAGS = SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED
+  FIXED_FLAGS = SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED,
+  ADDED_BYTES_MIN = 128
 };
+
+/* The most that region_bytes_max may be. */
+#define TLSF_REGION_BYTES_MAX ((size_t) 1 << (sizeof (size_t) == 8 ? 38 : 30))
 
 /* A region that was added, and the rest of the buffer behind this record. */
 struct TlsfAdded
@@ -33,6 +37,8 @@ struct TlsfAdded
 size_t
 slice_tlsf_buffer_bytes (size_t bytes)
 {
+  if (bytes > TLSF_REGION_BYTES_MAX)
+    return SIZE_MAX;
   size_t block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
   size_t control
       = TLSF_CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
@@ -65,6 +71,7 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
   uint32_t n_lists = sli_tlsf_n_lists_for (most > bytes ? most : bytes);
   size_t control = TLSF_CONTROL_BYTES (n_lists);
   if (bytes < skip + control + BLOCK_STRIDE_MIN
+      || most > TLSF_REGION_BYTES_MAX
       || (options->flags & ~(unsigned) FIXED_FLAGS) != 0)
     return fail_with (EINVAL);
   SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
@@ -115,7 +122,7 @@ tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
   char *start = sli_align (buffer, 16);
   size_t skip = (size_t) (start - (char *) buffer);
   size_t front = skip + align_up (sizeof (TlsfAdded), 16);
-  if (!tlsf->is_fixed || bytes < front + BLOCK_STRIDE_MIN
+  if (!tlsf->is_fixed || bytes < ADDED_BYTES_MIN || bytes < front + BLOCK_STRIDE_MIN
       || sli_tlsf_n_lists_for (bytes) > tlsf->n_lists
       || tlsf_overlaps (tlsf, start, bytes - skip))
     {
