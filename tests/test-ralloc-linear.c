@@ -35,6 +35,28 @@ test_basic (void)
   ralloc_free (root);
 }
 
+/* Objects of no bytes: some lie at the end of a full buffer. */
+static void
+test_nothing (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocLinear *linear = ralloc_linear_context (root);
+  char *handle = ralloc_linear_alloc_parent (root, 0);
+
+  g_assert_true (ralloc_linear_alloc_child (handle, 10) != handle);
+  for (unsigned i = 0; i < 20000; i++)
+    {
+      char *object = ralloc_linear_alloc_child (linear, 0);
+      size_t size = i % 50;
+
+      object = ralloc_linear_realloc (linear, object, size);
+      g_assert_nonnull (object);
+      memset (object, 1, size);
+      g_assert_nonnull (ralloc_linear_alloc_child (linear, 8));
+    }
+  ralloc_free (root);
+}
+
 /* The context is a node like any other. */
 static void
 test_is_a_node (void)
@@ -221,6 +243,7 @@ main (int argc, char **argv)
   ADD ("large-object", test_large_object);
   ADD ("options", test_options);
   ADD ("realloc", test_realloc);
+  ADD ("nothing", test_nothing);
   ADD ("utilisation", test_utilisation);
   ADD ("misc", test_misc);
   ADD ("overflow", test_overflow);

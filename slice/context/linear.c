@@ -329,7 +329,9 @@ ralloc_linear_alloc_parent (const void *ctx, size_t size)
     {
       LinearPrefix *prefix = prefix_of (linear);
       prefix->last = prefix->at;
-      prefix->at += (size + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+      /* No object has the handle's address. */
+      prefix->at += (size + (size == 0) + LINEAR_ALIGN - 1)
+                    & ~(size_t) (LINEAR_ALIGN - 1);
     }
   return linear;
 }
@@ -560,8 +562,8 @@ sli_context_linear_extend (void *linear, char *object, size_t new_size)
   return true;
 }
 
-/* The number of bytes from an object on that certainly belong to the
- * context. */
+/* The number of bytes from an object on that certainly belong to the context.
+ * (An object of no bytes may lie at a buffer's end.) */
 static size_t
 readable_bytes (void *linear, const char *object)
 {
@@ -573,12 +575,12 @@ readable_bytes (void *linear, const char *object)
     return ralloc_usable_size (object);
   prefix = prefix_checked (linear, "ralloc_linear_realloc");
   end = (const char *) prefix + prefix->block_bytes;
-  if (object >= (const char *) linear && object < end)
+  if (object >= (const char *) linear && object <= end)
     return (size_t) (end - object);
   for (buffer = prefix->buffers; buffer != NULL; buffer = buffer->next)
     {
       end = (const char *) buffer + buffer->bytes;
-      if (object >= (const char *) buffer && object < end)
+      if (object >= (const char *) buffer && object <= end)
         return (size_t) (end - object);
     }
   report_not_linear (object);
