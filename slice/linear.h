@@ -161,7 +161,8 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
 
 /** Changes an object's size.  It stays in place if it shrinks, or if it is the
  * last object, allocated since the newest mark, and fits the block; otherwise
- * it is copied, and the copy is a new object.
+ * it is copied, and the copy is a new object.  (Under valgrind and the
+ * sanitizers one that shrinks may be copied, too, so that they see its end.)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
@@ -205,7 +206,8 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
 /** Returns to a mark: runs the cleanups that were added since, newest first,
  * and frees the objects that were added since.  Objects from before the mark
  * are as they were, even if they were resized since: what they have grown to is
- * a new object, which is freed.  The blocks of what is freed stay as spare ones
+ * a new object, which is freed.  An object that grows is abandoned.  The blocks
+ * of what is freed stay as spare ones
  * for the next objects.  The mark stays valid.
  *
  * @param linear  the arena; not NULL

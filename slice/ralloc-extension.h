@@ -78,8 +78,9 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  * of them lets it go.
  * The function may free other nodes, add children, or steal its node away,
  * which keeps it.  What its node holds, or a node below, survives such a free
- * as long as its node does.  If it frees the parent of its node, the node is
- * kept, whatever it returns, and moves as if it had refused.
+ * as long as its node does.  If it frees the parent of its node, and that is
+ * not being freed already, the node is kept, whatever it returns, and moves as
+ * if it had refused.
  * A node may have a destructor as well, which runs when the node is freed.
  *
  * Threads: tree.  Source: talloc_set_destructor().
@@ -188,7 +189,9 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  *
  * A context in the tree that is being freed survives if it is held itself, if a
  * node above it is held, or if a destructor refuses.  It moves out first, and
- * what it holds moves to it.
+ * what it holds moves to it.  That is decided when the free begins: a context
+ * that a destructor steals out of the tree later lives, but what it held in the
+ * tree dies.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().

@@ -258,6 +258,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
       sli_diag_warn (ERROR_NODE_DYING,
                      "a node that is being destroyed stays as it is: %s (%p)",
                      operation, ptr);
+      errno = EINVAL;
       return NULL;
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
