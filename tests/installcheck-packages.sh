@@ -71,6 +71,18 @@ else
   skip "slice-ralloc.pc: Mesa's ralloc" "libslice-ralloc is not built"
 fi
 
+malloc_client ()
+{
+  $CC -o malloc-of "$clients/malloc-of.c" \
+    $($PKG_CONFIG --cflags --libs slice-malloc) -ldl $link_path 2>&1 \
+    && runs ./malloc-of '^malloc of libslice-malloc'
+}
+if $PKG_CONFIG --exists slice-malloc; then
+  expect_none "slice-malloc.pc: a program" "$(malloc_client)"
+else
+  skip "slice-malloc.pc: a program" "libslice-malloc is not built"
+fi
+
 # --- CMake ---
 
 # cmake_client FOLDER: what goes wrong with the project there
@@ -81,6 +93,7 @@ cmake_client ()
        -Dslice_DIR="$DESTDIR$libdir/cmake/slice" \
        -DCMAKE_EXE_LINKER_FLAGS="$link_path" \
        -DCLIENT_SOURCE="$clients/client.c" \
+       -DMALLOC_SOURCE="$clients/malloc-of.c" \
        -DRALLOC_SOURCE="$clients/ralloc.c" > said 2>&1 \
      || ! cmake --build cmake-build >> said 2>&1; then
     cat said
@@ -90,6 +103,8 @@ cmake_client ()
   test ! -f "$DESTDIR$libdir/libslice.a" || runs cmake-build/client-static '^slice '
   test ! -f "$DESTDIR$libdir/libslice-ralloc.so" \
     || runs cmake-build/client-ralloc '^ralloc 26$'
+  test ! -f "$DESTDIR$libdir/libslice-malloc.so" \
+    || runs cmake-build/client-malloc '^malloc of libslice-malloc'
 }
 
 # asks TEXT...: a project of which the answer alone is wanted

@@ -224,6 +224,7 @@ EXTRA_DIST += \
 	%D%/clients/client.cc \
 	%D%/clients/cmake/CMakeLists.txt \
 	%D%/clients/meson/meson.build \
+	%D%/clients/malloc-of.c \
 	%D%/clients/ralloc.c \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \

@@ -7,6 +7,7 @@
 
 pkgconfig_DATA = %D%/slice.pc
 if WITH_SHARED
+pkgconfig_DATA += %D%/slice-malloc.pc
 if HAVE_VERSION_SCRIPT
 pkgconfig_DATA += %D%/slice-ralloc.pc
 endif
