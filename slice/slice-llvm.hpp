@@ -48,7 +48,8 @@ public:
     if (source == nullptr || size > SIZE_MAX - least)
       detail::never_fits ();
     return detail::insist (size, alignment, [=] {
-      return source->map (source, whole_pages (size), wanted);
+      return aligned_or_null (
+          source->map (source, whole_pages (size), wanted), wanted);
     });
   }
 
@@ -95,6 +96,14 @@ private:
   whole_pages (std::size_t size) noexcept
   {
     return detail::rounded (size + (size == 0), page_bytes ());
+  }
+
+  /* A source that breaks its promise has no memory, as with arenas. */
+  static void *
+  aligned_or_null (void *pages, std::size_t alignment) noexcept
+  {
+    std::uintptr_t address = reinterpret_cast<std::uintptr_t> (pages);
+    return address % alignment == 0 ? pages : nullptr;
   }
 
   const SliceSource *source_;

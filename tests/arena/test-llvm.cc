@@ -115,6 +115,33 @@ test_string_map ()
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
+alignas (4096) char askew[64 * 4096];
+
+void *
+map_askew (const SliceSource *, std::size_t, std::size_t)
+{
+  return askew + 16;
+}
+
+/* A source that does not align is one without memory. */
+void
+test_askew ()
+{
+  SliceSource source = SliceSource ();
+  source.name = "askew";
+  source.map = map_askew;
+  bool is_refused = false;
+  try
+    {
+      Pages (&source).Allocate (4096, 4096);
+    }
+  catch (const std::bad_alloc &)
+    {
+      is_refused = true;
+    }
+  g_assert_true (is_refused);
+}
+
 int n_destroyed;
 
 struct Node
@@ -165,6 +192,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/llvm/string-map", test_string_map);
   g_test_add_func ("/slice/llvm/specific", test_specific);
   g_test_add_func ("/slice/llvm/default-source", test_default_source);
+  g_test_add_func ("/slice/llvm/askew", test_askew);
   return g_test_run ();
 }
 
