@@ -183,7 +183,7 @@ typedef struct
   SliceArenaStats arena;
   size_t n_live;            /**< objects */
   size_t n_free;            /**< free blocks */
-  size_t free_bytes;        /**< in free blocks */
+  size_t free_bytes;        /**< in free blocks, with their headers */
   size_t largest_free;      /**< the largest object that slice_tlsf_alloc() can
                                  put into one of them now; it tries one of the
                                  blocks of almost the same size, so a block may

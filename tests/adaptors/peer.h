@@ -11,7 +11,9 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <gnu/libc-version.h>
+#ifdef __GLIBC__
+# include <gnu/libc-version.h>
+#endif
 
 #define ADAPTOR_ALIGNMENT(size) ((size) >= 16 ? 16 : 8)
 #define ADAPTOR_VERSION() peer_version ()
@@ -48,7 +50,11 @@ peer_version (void)
   else if (mi_version != NULL)
     snprintf (version, sizeof version, "mimalloc %d", mi_version ());
   else
+#ifdef __GLIBC__
     snprintf (version, sizeof version, "glibc %s", gnu_get_libc_version ());
+#else
+    snprintf (version, sizeof version, "the C library");
+#endif
   return version;
 }
 
@@ -69,8 +75,10 @@ peer_trim (void)
     collect (true);
   else if (release != NULL)
     release ();
+#ifdef __GLIBC__
   else
     malloc_trim (0);
+#endif
   return true;
 }
 
