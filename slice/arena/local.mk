@@ -19,6 +19,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/locked.c \
 	%D%/locked.h \
 	%D%/linear/linear-grow.c \
+	%D%/linear/linear-mark.c \
 	%D%/linear/linear-string.c \
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \

@@ -37,6 +37,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/bump.c \
 	slice/arena/linear/linear.c \
 	slice/arena/linear/linear-grow.c \
+	slice/arena/linear/linear-mark.c \
 	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \

@@ -37,6 +37,13 @@ struct SliceLinear
   bool grows_alone;     /* the current block was pushed for it */
 };
 
+static inline SliceLinear *
+linear_checked (const SliceLinear *linear)
+{
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  return (SliceLinear *) (uintptr_t) linear;
+}
+
 /* Reports misuse while an object grows. */
 void sli_arena_linear_require_still (const SliceLinear *linear);
 
@@ -51,5 +58,10 @@ void *sli_arena_linear_resize (SliceLinear *linear, void *object,
 
 /* Leaves the current block for the one that was pushed last. */
 void sli_arena_linear_enter_pushed (SliceLinear *linear);
+
+/* --- linear-mark.c ------------------------------------------------------- */
+
+/* Runs the cleanups that were added after `until', newest first. */
+void sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until);
 
 #endif

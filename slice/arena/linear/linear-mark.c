@@ -1,0 +1,252 @@
+/* linear-mark.c - resets, marks and cleanups of a linear arena
+ *
+ * Layer: arena.  A mark is a position in a block; a rollback sets the arena
+ * back to it and runs the cleanups that were added since:
+ *
+ *    block 1                block 2 (spare after the rollback)
+ *   +--------------------+ +--------------------+
+ *   | older   ^ newer    | | newer    |         |
+ *   +---------|----------+ +----------|---------+
+ *             mark: floor             next object
+ *
+ * What is older than the newest mark (below its floor) is never resized in
+ * place.  Stamps tell which marks still hold (linear.h).
+ *
+ * Design: section 8.2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include "linear.h"
+
+#include "arena/traced.h"
+#include "base/diag.h"
+
+/* --- cleanups ------------------------------------------------------------ */
+
+void
+sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until)
+{
+  while (linear->cleanups != until)
+    {
+      Cleanup *cleanup = linear->cleanups;
+      linear->cleanups = cleanup->next;
+      cleanup->cleanup (cleanup->data);
+    }
+}
+
+bool
+slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
+                          void *data)
+{
+  Cleanup *cleanup = slice_linear_alloc (linear, sizeof *cleanup);
+  if (cleanup == NULL)
+    return false;
+  if (linear->bump.chain.is_traced) /* not the program's object */
+    sli_traced_free (&linear->bump, cleanup);
+  cleanup->cleanup = function;
+  cleanup->data = data;
+  cleanup->next = linear->cleanups;
+  linear->cleanups = cleanup;
+  return true;
+}
+
+/* --- reset --------------------------------------------------------------- */
+
+/* What is older than a mark stays as it is, as long as the mark may be used. */
+static void
+linear_set_floor (SliceLinear *linear, const char *next, uint32_t n_used)
+{
+  linear->floor = next;
+  linear->floor_n_used = n_used;
+}
+
+/* Starts again in a block that was kept, else in the embedded one.  Without
+ * either the arena has no current block. */
+static void
+linear_start_over (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  bump->left_bytes = 0;
+  bump->own_bytes = 0;
+  if (bump->chain.n_blocks > 0)
+    {
+      bump->chain.n_used = 1;
+      sli_bump_enter (bump, 0, bump->chain.table[0].start);
+    }
+  else if (bump->chain.embedded != NULL)
+    sli_bump_enter (bump, BLOCK_EMBEDDED, bump->chain.embedded);
+  else
+    {
+      sli_bump_hide (bump);
+      bump->current = BLOCK_NONE;
+    }
+}
+
+/* Returns true if all objects are in one block, which can be used again as it
+ * is. */
+static bool
+linear_has_one_block (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  return bump->chain.n_blocks == 1 && bump->chain.n_used == 1
+         && bump->current == 0 && !bump->is_always_hidden;
+}
+
+static void
+linear_empty (SliceLinear *linear, SliceKeep keep)
+{
+  Bump *bump = &linear->bump;
+  if (keep == SLICE_KEEP_ALL && linear_has_one_block (linear))
+    {
+      bump->left_bytes = 0;
+      sli_bump_set_at (bump, sli_bump_start (bump));
+      return;
+    }
+  if (bump->chain.is_traced)
+    sli_traced_cut_all (bump);
+  sli_chain_reset (&bump->chain, keep);
+  linear_start_over (linear);
+}
+
+void
+slice_linear_reset (SliceLinear *linear, SliceKeep keep)
+{
+  linear_checked (linear);
+  sli_arena_linear_run_cleanups (linear, NULL);
+  if (linear->is_growing)
+    slice_linear_abandon (linear);
+  linear_empty (linear, keep);
+  linear_set_floor (linear, NULL, 0);
+  linear->first = linear->stamp;
+  linear->undone_from = linear->stamp;
+  linear->undone_to = linear->stamp;
+}
+
+SliceMark
+slice_linear_mark (SliceLinear *linear)
+{
+  linear_checked (linear);
+  sli_arena_linear_require_still (linear);
+  const Bump *bump = &linear->bump;
+  SliceMark mark = {
+    .linear = linear,
+    .next = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL,
+    .cleanups = linear->cleanups,
+    .left_bytes = bump->left_bytes,
+    .own_bytes = bump->own_bytes,
+    .stamp = ++linear->stamp,
+    .n_used = bump->chain.n_used,
+    .current = bump->current,
+  };
+  linear_set_floor (linear, mark.next, mark.n_used);
+  if (bump->chain.is_traced)
+    sli_traced_mark (&linear->bump, mark.stamp);
+  return mark;
+}
+
+/* Returns true if the mark is at or below the next object, and was not
+ * undone. */
+static bool
+mark_holds (const SliceLinear *linear, const SliceMark *mark)
+{
+  const Bump *bump = &linear->bump;
+  bool counts = mark->stamp > linear->first && mark->stamp <= linear->stamp
+                && (mark->stamp <= linear->undone_from
+                    || mark->stamp > linear->undone_to);
+  bool below
+      = mark->n_used <= bump->chain.n_used
+        && (mark->current != bump->current || bump->current == BLOCK_NONE
+            || mark->next <= sli_bump_at (bump));
+  return counts && below;
+}
+
+/* Ends the use of the blocks from n_used on.  If these were several, they
+ * become one, so that what is allocated next from the mark fits one block. */
+static void
+chain_return_to (BlockChain *chain, uint32_t n_used)
+{
+  uint32_t n_spare = chain->n_blocks - chain->n_used;
+  sli_chain_cut (chain, n_used);
+  uint32_t end = chain->n_blocks - n_spare;
+  if (chain->keeps_dedicated && end > n_used + 1)
+    sli_chain_gather (chain, n_used, end);
+}
+
+static void
+linear_return_to (SliceLinear *linear, const SliceMark *mark)
+{
+  Bump *bump = &linear->bump;
+  assert_here (mark->current < (int32_t) mark->n_used);
+  if (mark->n_used == bump->chain.n_used && mark->current == bump->current
+      && !bump->is_always_hidden)
+    {
+      sli_bump_set_at (bump, mark->next);
+      return;
+    }
+  chain_return_to (&bump->chain, mark->n_used);
+  bump->left_bytes = mark->left_bytes;
+  bump->own_bytes = mark->own_bytes;
+  if (mark->current == BLOCK_NONE)
+    {
+      sli_bump_hide (bump);
+      bump->current = BLOCK_NONE;
+      return;
+    }
+  sli_bump_enter (bump, mark->current, mark->next);
+  if (bump->chain.is_annotated)
+    sli_annotate_cut (sli_bump_start (bump), mark->next, bump->block_end);
+}
+
+void
+slice_linear_rollback (SliceLinear *linear, SliceMark mark)
+{
+  linear_checked (linear);
+  if (mark.linear != linear)
+    sli_diag_abort (ARENA_MISUSE_FOREIGN_MARK,
+                    "linear arena %p: rollback to a mark of %p",
+                    (void *) linear, (void *) mark.linear);
+  if (!mark_holds (linear, &mark))
+    sli_diag_abort (
+        ARENA_MISUSE_STALE_MARK,
+        "linear arena %p: rollback to a mark that was undone",
+        (void *) linear);
+  if (linear->is_growing)
+    slice_linear_abandon (linear);
+  sli_arena_linear_run_cleanups (linear, mark.cleanups);
+  if (linear->bump.chain.is_traced)
+    sli_traced_cut_mark (&linear->bump, mark.stamp);
+  linear_return_to (linear, &mark);
+  linear_set_floor (linear, mark.next, mark.n_used);
+  assert_here (linear->first < mark.stamp && mark.stamp <= linear->stamp);
+  linear->undone_from = mark.stamp;
+  linear->undone_to = linear->stamp;
+}
+
+/* Returns true if the arena is as a reset has left it, without a mark
+ * since.  (An object that was abandoned leaves an empty block behind those with
+ * objects.) */
+static bool
+linear_is_fresh (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+  return bump->chain.n_used == 1 && bump->current == 0
+         && bump->left_bytes == 0 && sli_bump_at (bump) == sli_bump_start (bump)
+         && linear->stamp == linear->first && !linear->is_growing;
+}
+
+size_t
+slice_linear_trim (SliceLinear *linear)
+{
+  linear_checked (linear);
+  size_t before = linear->bump.chain.held_bytes;
+  if (linear_is_fresh (linear))
+    {
+      sli_chain_reset (&linear->bump.chain, SLICE_KEEP_NONE);
+      linear_start_over (linear);
+    }
+  sli_chain_trim (&linear->bump.chain, 0);
+  return before - linear->bump.chain.held_bytes;
+}
