@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/arena-options.h \
 	%D%/arena-private.h \
 	%D%/source/block-growth.c \
+	%D%/source/block-map.c \
 	%D%/source/block-source.c \
 	%D%/source/block-source.h \
 	%D%/bump.c \

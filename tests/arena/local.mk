@@ -33,6 +33,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	$(arena_test_sources) \
 	slice/arena/arena-options.c \
 	slice/arena/source/block-growth.c \
+	slice/arena/source/block-map.c \
 	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/linear/linear.c \

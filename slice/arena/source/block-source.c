@@ -14,25 +14,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/annotate.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "port/compiler.h"
-#include "source-map.h"
-#include "span.h"
 #include "arena/traced.h"
 
 enum
 {
-  /* The most blocks that a new one from the arena's own source is compared
-   * with. */
-  LOOKED_AT_MAX = 64,
-
-  /* From this size on the pages of a regular block get memory in one call. */
-  READY_BYTES_MIN = KIB (32),
-  /* But only if the block is at most this part of the bytes held. */
-  READY_PART = 16,
-
   /* Spare blocks that are returned together, in one call: a span. */
   JOINED_BYTES_MAX = MIB (1)
 };
@@ -52,118 +40,6 @@ assert_chain (const BlockChain *chain)
   assert_here (chain->n_used <= chain->n_blocks);
   assert_here (chain->n_blocks <= chain->capacity);
   assert_here (chain->held_bytes >= chain->embedded_bytes);
-}
-
-/* --- blocks from the source ---------------------------------------------- */
-
-static const SliceSource *
-chain_source (const BlockChain *chain)
-{
-  return chain->source != NULL ? chain->source : sli_shared_source ();
-}
-
-/* Returns true if memory overlaps one of the blocks that were put into use
- * last, or the embedded one.  A source that returns memory twice does so soon,
- * and a large arena has too many blocks to check all. */
-static bool
-chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
-{
-  uintptr_t from = (uintptr_t) start;
-  uint32_t first = chain->n_blocks > LOOKED_AT_MAX
-                       ? chain->n_blocks - LOOKED_AT_MAX
-                       : 0;
-  for (uint32_t i = first; i < chain->n_blocks; i++)
-    {
-      const Block *block = &chain->table[i];
-      if ((uintptr_t) block->start - from < bytes
-          || from - (uintptr_t) block->start < sli_block_bytes (block))
-        return true;
-    }
-  return (uintptr_t) chain->embedded - from < bytes;
-}
-
-/* Maps a block from the arena's own source. */
-static char *
-own_map (const BlockChain *chain, size_t bytes)
-{
-  char *start;
-  TRACE_INTERNAL (
-      start = sli_source_map (chain->source, bytes, SPAN_PAGE_BYTES));
-  if (start == NULL || LIKELY (!chain_overlaps (chain, start, bytes)))
-    return start;
-  sli_source_report (chain->source, start);
-  return NULL;
-}
-
-/* Maps a block of pages.  Objects soon fill the regular blocks of a large
- * arena, so these get all their memory at once. */
-static char *
-pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
-{
-  char *start;
-  if (chain->source != NULL)
-    return own_map (chain, bytes);
-  const SliceSource *source = sli_shared_source ();
-  bool is_ready = is_regular && bytes >= READY_BYTES_MIN
-                  && bytes <= SPAN_READY_BYTES_MAX
-                  && chain->held_bytes >= bytes * READY_PART;
-  TRACE_INTERNAL (start = is_ready
-                              ? sli_shared_map_ready (bytes)
-                              : source->map (source, bytes, SPAN_PAGE_BYTES));
-  return start;
-}
-
-static char *
-block_map (BlockChain *chain, size_t bytes, bool is_regular)
-{
-  if (!sli_chain_may_hold (chain, bytes))
-    return NULL;
-  char *start = sli_chain_uses_slice (chain, bytes)
-                    ? slice_try_alloc (bytes)
-                    : pages_map (chain, bytes, is_regular);
-  if (start == NULL)
-    return NULL;
-  chain->held_bytes += bytes;
-  chain->n_requests++;
-  if (chain->is_annotated)
-    {
-      sli_annotate_block (start);
-      sli_annotate_hide (start, bytes);
-    }
-  return start;
-}
-
-NOINLINE static void
-pages_unmap (const BlockChain *chain, char *start, size_t bytes)
-{
-  const SliceSource *source = chain_source (chain);
-  if (source->unmap != NULL)
-    TRACE_INTERNAL (source->unmap (source, start, bytes));
-}
-
-/* A block of the shared spans stays hidden there, so that a tool also sees a
- * use after the end of an arena. */
-COLD static void
-block_unwatch (const BlockChain *chain, const char *start, size_t bytes)
-{
-  if (chain->source == NULL && !sli_chain_uses_slice (chain, bytes))
-    sli_annotate_block_kept (start, bytes);
-  else
-    sli_annotate_block_gone (start, bytes);
-}
-
-static inline void
-block_unmap (BlockChain *chain, Block block)
-{
-  size_t bytes = sli_block_bytes (&block);
-  if (UNLIKELY (chain->is_annotated))
-    block_unwatch (chain, block.start, bytes);
-  assert_here (chain->held_bytes >= bytes);
-  chain->held_bytes -= bytes;
-  if (sli_chain_uses_slice (chain, bytes))
-    slice_free1 (bytes, block.start);
-  else
-    pages_unmap (chain, block.start, bytes);
 }
 
 /* --- the table ----------------------------------------------------------- */
@@ -317,11 +193,11 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
   size_t least = sli_chain_round (chain, bytes);
   size = sli_chain_round (chain, size > least ? size : least);
-  char *start = block_map (chain, size, true);
+  char *start = sli_block_map (chain, size, true);
   while (start == NULL && size > least)
     {
       size = sli_chain_round (chain, size / 2 > least ? size / 2 : least);
-      start = block_map (chain, size, true);
+      start = sli_block_map (chain, size, true);
     }
   if (start == NULL)
     return false;
@@ -364,7 +240,7 @@ sli_chain_add_spare (BlockChain *chain, size_t size)
   if (size > SIZE_MAX / 2 || !table_reserve (chain))
     return no_memory (chain, capacity);
   size = sli_chain_round (chain, size);
-  char *start = block_map (chain, size, true);
+  char *start = sli_block_map (chain, size, true);
   if (start == NULL)
     return no_memory (chain, capacity);
   chain->table[chain->n_blocks++] = (Block){ start, size };
@@ -409,7 +285,7 @@ sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
   if (bytes > SIZE_MAX / 2 || !table_reserve (chain))
     return no_memory (chain, capacity);
   bytes = sli_chain_round (chain, bytes);
-  char *start = block_map (chain, bytes, false);
+  char *start = sli_block_map (chain, bytes, false);
   if (start == NULL)
     return no_memory (chain, capacity);
   Block block = { start, bytes | BLOCK_DEDICATED };
@@ -423,7 +299,7 @@ sli_chain_drop (BlockChain *chain, uint32_t index)
   Block block = table_remove (chain, index);
   if (index < chain->n_used)
     chain->n_used--;
-  block_unmap (chain, block);
+  sli_block_unmap (chain, block);
 }
 
 void
@@ -473,7 +349,7 @@ sli_chain_cut (BlockChain *chain, uint32_t n_used)
           if (!chain->keeps_dedicated
               || block.bytes_and_dedicated > chain->cap_bytes)
             {
-              block_unmap (chain, block);
+              sli_block_unmap (chain, block);
               continue;
             }
         }
@@ -518,7 +394,7 @@ sli_chain_trim (BlockChain *chain, uint32_t n_keep)
   size_t before = chain->held_bytes;
   uint32_t n_least = chain->n_used + n_keep;
   while (chain->n_blocks > n_least)
-    block_unmap (chain, chain_pop_last (chain, n_least));
+    sli_block_unmap (chain, chain_pop_last (chain, n_least));
   return before - chain->held_bytes;
 }
 
@@ -560,11 +436,11 @@ static uint32_t
 chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
   bytes = sli_chain_round (chain, bytes);
-  char *start = end - first > 1 ? block_map (chain, bytes, true) : NULL;
+  char *start = end - first > 1 ? sli_block_map (chain, bytes, true) : NULL;
   if (start == NULL)
     return 0;
   for (uint32_t i = first; i < end; i++)
-    block_unmap (chain, chain->table[i]);
+    sli_block_unmap (chain, chain->table[i]);
   chain->table[first] = (Block){ start, bytes };
   return end - first - 1;
 }

@@ -98,6 +98,11 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
                 <= chain->limit_bytes - bytes;
 }
 
+/* Maps a block, if the limit allows it; NULL: no memory.  is_regular: many
+ * objects will share it. */
+char *sli_block_map (BlockChain *chain, size_t bytes, bool is_regular);
+void sli_block_unmap (BlockChain *chain, Block block);
+
 /* Allocates a table of new_bytes to replace one of old_bytes, and accounts for
  * the difference.  NULL if there is no memory or the limit forbids it. */
 void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,

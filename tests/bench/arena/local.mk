@@ -23,6 +23,7 @@
 	slice/arena/tlsf/tlsf-walk.c \
 	slice/arena/arena-options.c \
 	slice/arena/source/block-growth.c \
+	slice/arena/source/block-map.c \
 	slice/arena/source/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \
