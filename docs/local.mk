@@ -52,7 +52,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0012-malloc-by-slices.md \
 	%D%/decisions/0013-one-of-each.md \
 	%D%/decisions/0015-two-threads-in-one-tree.md \
-	%D%/decisions/0016-where-the-rust-crate-lies.md
+	%D%/decisions/0016-where-the-rust-crate-lies.md \
+	%D%/decisions/0017-two-linear-allocators.md
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \
