@@ -92,14 +92,15 @@ module_find (uintptr_t address UNUSED, Module *module UNUSED)
 #endif
 
 /* The name of the program's file.  Linux does not tell it of a process whose
- * first thread has ended, but of each of the other threads. */
+ * first thread has ended, but of each of the other threads.  (valgrind answers
+ * the first question in the program's name.) */
 static size_t
 program_name (char *name, size_t name_bytes)
 {
-  ssize_t length = readlink ("/proc/thread-self/exe", name, name_bytes);
+  ssize_t length = readlink ("/proc/self/exe", name, name_bytes);
 
   if (length <= 0)
-    length = readlink ("/proc/self/exe", name, name_bytes);
+    length = readlink ("/proc/thread-self/exe", name, name_bytes);
 
   return length > 0 ? (size_t) length : 0;
 }
