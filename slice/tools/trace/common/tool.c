@@ -294,15 +294,32 @@ sli_file_begin (const char *path)
   return file;
 }
 
+/* Writes what a stream has buffered; 0 or an error number.  A stream remembers
+ * that a write has failed, but not why; another write is likely to fail for
+ * the same reason. */
+static int
+stream_flush (FILE *file)
+{
+  errno = 0;
+  if (fflush (file) != 0 && errno != 0)
+    return errno;
+  if (ferror (file) == 0)
+    return 0;
+  clearerr (file);
+  errno = 0;
+  if (fputc ('\n', file) != EOF)
+    fflush (file);
+  return errno != 0 ? errno : EIO;
+}
+
 bool
 sli_output_end (void)
 {
   static bool said;
-  errno = 0;
-  bool good = fflush (stdout) == 0 && ferror (stdout) == 0;
-  if (!good && !said)
-    sli_tool_say ("the output could not be written: %s",
-                  strerror (errno == 0 ? EIO : errno));
+  int error = said ? 0 : stream_flush (stdout);
+  if (error != 0)
+    sli_tool_say ("the output could not be written: %s", strerror (error));
+  bool good = error == 0 && !said;
   said |= !good;
   return good;
 }
@@ -314,9 +331,8 @@ sli_file_end (FILE *file, const char *path)
     return sli_output_end ();
   char *part = part_name (path);
   bool plain = sli_file_is_plain (path);
-  errno = 0;
-  bool good = fflush (file) == 0 && ferror (file) == 0;
-  int error = errno;
+  int error = stream_flush (file);
+  bool good = error == 0;
   if (fclose (file) != 0 && good)
     {
       good = false;
@@ -331,8 +347,7 @@ sli_file_end (FILE *file, const char *path)
     {
       if (plain)
         unlink (part);
-      sli_tool_say ("%s could not be written: %s", path,
-                    strerror (error == 0 ? EIO : error));
+      sli_tool_say ("%s could not be written: %s", path, strerror (error));
     }
   if (plain)
     part_keep (NULL);
