@@ -40,8 +40,8 @@ void __asan_unpoison_memory_region (const volatile void *, size_t)
 static bool
 memcheck_is_active (void)
 {
-  unsigned char byte = 0;
-  unsigned char bits;
+  unsigned char byte UNUSED = 0;
+  unsigned char bits UNUSED;
   return RUNNING_ON_VALGRIND && VALGRIND_GET_VBITS (&byte, &bits, 1) != 0;
 }
 
@@ -86,13 +86,14 @@ sli_annotate_show_defined (const void *start, size_t bytes)
 }
 
 void
-sli_annotate_block (const void *block)
+sli_annotate_block (const void *block UNUSED)
 {
   VALGRIND_CREATE_MEMPOOL (block, 0, 0);
 }
 
 void
-sli_annotate_object (const void *block, const void *object, size_t size)
+sli_annotate_object (const void *block UNUSED, const void *object,
+                     size_t size)
 {
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (object, size);
@@ -100,7 +101,8 @@ sli_annotate_object (const void *block, const void *object, size_t size)
 }
 
 void
-sli_annotate_object_gone (const void *block, const void *object, size_t size)
+sli_annotate_object_gone (const void *block UNUSED, const void *object,
+                          size_t size)
 {
   VALGRIND_MEMPOOL_FREE (block, object);
   if (__asan_poison_memory_region != NULL)
@@ -108,9 +110,9 @@ sli_annotate_object_gone (const void *block, const void *object, size_t size)
 }
 
 void
-sli_annotate_cut (const void *block, const void *from, const void *end)
+sli_annotate_cut (const void *block UNUSED, const void *from, const void *end)
 {
-  size_t kept = (size_t) ((const char *) from - (const char *) block);
+  size_t kept UNUSED = (size_t) ((const char *) from - (const char *) block);
   VALGRIND_MEMPOOL_TRIM (block, block, kept);
   sli_annotate_hide (from,
                      (size_t) ((const char *) end - (const char *) from));
