@@ -69,7 +69,8 @@ SLICE_API void *slice_heap_alloc0 (size_t size) SLICE_ATTR_MALLOC
  *
  * @param alignment  a power of two
  * @param size       bytes; 0 gives a block of its own, too
- * @return           the block; NULL with errno ENOMEM
+ * @return           the block; NULL with errno ENOMEM, or EINVAL if the
+ *                   alignment is no power of two
  *
  * Source: memalign().
  */

@@ -111,6 +111,9 @@ alloc_tests = \
 %C%_test_tool_mode_LDADD = $(observe_test_libs)
 %C%_test_trim_LDADD = $(observe_test_libs)
 
+heap_tests = %D%/test-heap
+%C%_test_heap_LDADD = $(slice_test_libs)
+
 observe_tests = \
 	%D%/test-dump \
 	%D%/test-stats \
@@ -151,7 +154,7 @@ memcheck_tests = \
 	$(depot_tests) \
 	$(magazine_tests) \
 	$(alloc_tests) \
-	$(observe_tests) \
+	$(heap_tests) $(observe_tests) \
 	$(slice_tests)
 
 # These leave blocks behind on purpose, which memcheck would tell.

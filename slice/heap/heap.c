@@ -283,6 +283,11 @@ slice_heap_alloc_aligned (size_t alignment, size_t size)
 {
   void *block = NULL;
 
+  if (UNLIKELY (!is_power_of_two (alignment)))
+    {
+      errno = EINVAL;
+      return NULL;
+    }
   heap_make_ready ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     /* valgrind's posix_memalign() refuses less than a pointer's. */
