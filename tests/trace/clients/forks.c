@@ -1,7 +1,8 @@
 /* forks.c - children by fork, vfork and exec; with threads, too
  *
  * Tests: a program to be recorded.  The argument chooses; daemon: the parent
- * ends before it has allocated, and the child goes on after some seconds (1).
+ * ends before it has allocated, and the child goes on after a second, or writes
+ * its number to a file and waits to be killed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,6 +36,22 @@ allocate (int n)
     }
 }
 
+/* Writes its number to a file and waits to be killed; without a file, a
+ * second. */
+static void
+daemon_wait (const char *path)
+{
+  FILE *file = path != NULL ? fopen (path, "w") : NULL;
+  if (file == NULL)
+    {
+      sleep (1);
+      return;
+    }
+  fprintf (file, "%d\n", (int) getpid ());
+  fclose (file);
+  sleep (600);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -45,7 +62,7 @@ main (int argc, char **argv)
     _exit (0);
   allocate (500);
   if (strcmp (how, "daemon") == 0)
-    sleep (argc > 2 ? (unsigned) atoi (argv[2]) : 1);
+    daemon_wait (argc > 2 ? argv[2] : NULL);
   if (strcmp (how, "threads") == 0)
     pthread_create (&thread, NULL, work, NULL);
   pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();

@@ -173,10 +173,9 @@ static volatile sig_atomic_t signal_child, signal_waiting;
 static void
 signal_pass_on (int number)
 {
+  signal_waiting = number;
   if (signal_child > 0)
     kill (signal_child, number);
-  else
-    signal_waiting = number;
 }
 
 void
@@ -212,7 +211,6 @@ void
 sli_signals_note (void)
 {
   const struct sigaction action = { .sa_handler = signal_note };
-  signal_waiting = 0;
   for (int i = 0; i < N_SIGNALS; i++)
     sigaction (signal_numbers[i], &action, NULL);
 }

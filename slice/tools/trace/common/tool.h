@@ -70,6 +70,7 @@ double sli_tool_seconds (void);
 void sli_signals_begin (void);
 /* From now on each of the signals is only noted. */
 void sli_signals_note (void);
+/* Returns true if one was noted or passed on. */
 bool sli_signals_came (void);
 void sli_signals_child (pid_t pid);
 void sli_signals_end (void);
