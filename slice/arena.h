@@ -114,6 +114,11 @@ typedef struct
 
   /** SliceArenaFlags. */
   unsigned flags;
+
+  /** 0: the options of version 1, which are those above.  Or
+   * sizeof (SliceArenaOptions): options that a later version appends count,
+   * too.  A size that the library does not know is EINVAL. */
+  size_t struct_bytes;
 } SliceArenaOptions;
 
 /** What a reset keeps for the next use. */
@@ -144,6 +149,7 @@ typedef struct
   size_t n_own_blocks;   /**< of these, blocks of single large objects */
   size_t n_spare_blocks; /**< of these, blocks that are not in use */
   size_t n_requests;     /**< blocks requested from the source so far */
+  size_t spare[3];       /**< 0; for figures of later versions */
 } SliceArenaStats;
 
 /** Returns the pages that the arenas' shared spans keep for the next arena.

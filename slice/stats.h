@@ -90,15 +90,52 @@ typedef struct
   SliceClassStats classes[SLICE_N_CLASSES];
 } SliceStats;
 
+/* The size of what precedes the classes. */
+#define SLICE_STATS_HEAD_BYTES_V1                                             \
+  (sizeof (SliceStats) - SLICE_N_CLASSES * sizeof (SliceClassStats))
+
+/** Not for callers: slice_get_stats() with the sizes of the caller's header.
+ * Fields that the library does not know are 0.
+ *
+ * @param stats        where to put it
+ * @param head_bytes   the distance of the classes from the start
+ * @param class_bytes  the size of a SliceClassStats
+ * @param n_classes    how many of them there are
+ */
+SLICE_API bool slice_get_stats_v1 (SliceStats *stats, size_t head_bytes,
+                                   size_t class_bytes, unsigned n_classes);
+
+/* stats.c defines SLICE_STATS_DEFINE_EXPORTS to make the exported body.  A
+ * call without optimisation is inline, too: it must say how large its structs
+ * are, and the exported body can only speak for version 1. */
+#ifdef SLICE_STATS_DEFINE_EXPORTS
+# define SLICE_STATS_INLINE SLICE_API
+# define SLICE_STATS_ALWAYS_V1
+#else
+# define SLICE_STATS_INLINE                                                   \
+  SLICE_API extern __inline__ __attribute__ ((__gnu_inline__))
+# define SLICE_STATS_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
+#endif
+
 /** Takes a snapshot.
  *
  * @param stats  where to put it; not NULL
  * @return       false (all zero) if no block was ever allocated
  *
+ * The call passes on how large the program's structs are, so that a later
+ * library fills those of an older program, too.  n_classes is the number of
+ * classes that both know.
+ *
  * Threads: any.
  * Cost: every class lock once and a walk over all slab headers.
  */
-SLICE_API bool slice_get_stats (SliceStats *stats);
+SLICE_STATS_INLINE bool slice_get_stats (SliceStats *stats);
+SLICE_STATS_INLINE SLICE_STATS_ALWAYS_V1 bool
+slice_get_stats (SliceStats *stats)
+{
+  return slice_get_stats_v1 (stats, SLICE_STATS_HEAD_BYTES_V1,
+                             sizeof (SliceClassStats), SLICE_N_CLASSES);
+}
 
 /** Prints a snapshot as a table.
  *

@@ -50,6 +50,9 @@ typedef struct
 
   /** SliceArenaFlags. */
   unsigned flags;
+
+  /** 0, or sizeof (SliceTlsfFixedOptions), as in SliceArenaOptions. */
+  size_t struct_bytes;
 } SliceTlsfFixedOptions;
 
 /** As slice_tlsf_new_fixed(), with options.
@@ -190,6 +193,7 @@ typedef struct
                                  be up to a 32nd larger */
   unsigned fragmentation_permille; /**< 1000 * (1 - largest / free), 0 if
                                         nothing is free */
+  size_t spare[2];          /**< 0; for figures of later versions */
 } SliceTlsfStats;
 
 /** Gets statistics of the heap.  Errors: damage is misuse (332).

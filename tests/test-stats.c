@@ -41,6 +41,76 @@ test_geometry (void)
     }
 }
 
+/* A program with a later header has longer structs: their new fields, and
+ * classes that the library does not have, are 0; what lies behind them stays.
+ * One with fewer classes gets those. */
+static void
+test_other_sizes (void)
+{
+  enum
+  {
+    HEAD_MORE = 24,
+    CLASS_MORE = 16,
+    HEAD_BYTES = SLICE_STATS_HEAD_BYTES_V1 + HEAD_MORE,
+    CLASS_BYTES = sizeof (SliceClassStats) + CLASS_MORE,
+    CLASSES_MAX = SLICE_N_CLASSES + 3,
+    BYTES = HEAD_BYTES + CLASSES_MAX * CLASS_BYTES
+  };
+  static union
+  {
+    SliceStats stats;
+    char bytes[BYTES + 64];
+  } room;
+  static const char zero[CLASS_BYTES];
+  void *block = slice_alloc (40);
+
+  for (unsigned n = 1; n <= CLASSES_MAX; n++)
+    {
+      char *classes = room.bytes + HEAD_BYTES;
+      unsigned n_known = n < SLICE_N_CLASSES ? n : SLICE_N_CLASSES;
+
+      memset (&room, 0xaa, sizeof room);
+      g_assert_true (
+          slice_get_stats_v1 (&room.stats, HEAD_BYTES, CLASS_BYTES, n));
+      g_assert_cmpuint (room.stats.n_classes, ==, n_known);
+      g_assert_cmpuint (room.stats.live_blocks, ==, 1);
+      g_assert_cmpmem (classes - HEAD_MORE, HEAD_MORE, zero, HEAD_MORE);
+      for (unsigned i = 0; i < n; i++)
+        {
+          SliceClassStats class;
+          char *start = classes + i * CLASS_BYTES;
+
+          memcpy (&class, start, sizeof class);
+          g_assert_cmpuint (class.block_bytes, ==,
+                            i == 0 || i >= n_known
+                                ? 0
+                                : sli_sizeclass_block_bytes (i));
+          g_assert_cmpuint (class.n_live, ==, i == SLICE_CLASS_V1 (40));
+          g_assert_cmpmem (start + sizeof class, CLASS_MORE, zero, CLASS_MORE);
+        }
+      for (char *at = classes + n * CLASS_BYTES;
+           at < room.bytes + sizeof room; at++)
+        g_assert_cmphex ((unsigned char) *at, ==, 0xaa);
+    }
+  slice_free1 (40, block);
+}
+
+/* Who takes the address speaks of version 1's sizes. */
+static void
+test_by_address (void)
+{
+  bool (*get) (SliceStats *) = slice_get_stats;
+  SliceStats stats;
+
+  slice_free1 (8, slice_alloc (8));
+  memset (&stats, 0xff, sizeof stats);
+  g_assert_true (get (&stats));
+  g_assert_cmpuint (stats.n_classes, ==, SLICE_N_CLASSES);
+  g_assert_cmpuint (stats.classes[0].block_bytes, ==, 0);
+  g_assert_cmpuint (stats.classes[SLICE_N_CLASSES - 1].block_bytes, ==,
+                    SLICE_SIZE_MAX);
+}
+
 /* What debug remembers of each live block is metadata, too. */
 static void
 test_debug_records (void)
@@ -318,6 +388,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/stats/nothing-yet", test_nothing_yet);
   test_add_fresh ("/slice/stats/debug-records", test_debug_records);
   test_add_fresh ("/slice/stats/geometry", test_geometry);
+  test_add_fresh ("/slice/stats/other-sizes", test_other_sizes);
+  test_add ("/slice/stats/by-address", test_by_address);
   test_add_fresh ("/slice/stats/live-is-exact", test_live_is_exact);
   test_add_fresh ("/slice/stats/sums", test_sums);
   test_add ("/slice/stats/each-way", test_each_way);

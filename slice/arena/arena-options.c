@@ -39,6 +39,7 @@ options_are_valid (const SliceArenaOptions *options)
          && options->first_bytes <= options->cap_bytes
          && options->cap_bytes <= BLOCK_BYTES_MAX
          && (options->flags & ~(unsigned) SLICE_ARENA_CHECKED) == 0
+         && sli_options_size_is_known (options->struct_bytes, sizeof *options)
          && (options->source == NULL || options->source->map != NULL);
 }
 

@@ -18,6 +18,14 @@ enum
   CHECKS_BYTES_MAX = 64
 };
 
+/* Can options of the program that are so many bytes be read?  0: version 1.
+ * (A later version of these structs has more sizes here.) */
+static inline bool
+sli_options_size_is_known (size_t given, size_t ours)
+{
+  return given == 0 || given == ours;
+}
+
 /* Fills in the defaults; false with errno EINVAL.  default_cap: 0 means the
  * default of all arenas. */
 bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#define SLICE_STATS_DEFINE_EXPORTS
 #include <slice/stats.h>
 
 #include "base/check.h"
@@ -90,43 +91,70 @@ class_add_magazines (SliceClassStats *stats, const MagazineCounts *counts)
 /* Live blocks are the chunks that are out of their slabs and not cached.  The
  * counts are not taken at one moment, so a difference may be below 0. */
 static void
-stats_sum_up (SliceStats *stats)
+class_sum_up (SliceClassStats *class, SliceStats *stats)
 {
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      SliceClassStats *class = &stats->classes[i];
-      uint64_t cached = class->n_cached_threads + class->n_cached_depot;
+  uint64_t cached = class->n_cached_threads + class->n_cached_depot;
 
-      class->n_live = class->n_used > cached ? class->n_used - cached : 0;
-      stats->live_blocks += class->n_live;
-      stats->live_bytes += class->n_live * class->chunk_bytes;
-      stats->cached_bytes += cached * class->chunk_bytes;
-    }
+  class->n_live = class->n_used > cached ? class->n_used - cached : 0;
+  stats->live_blocks += class->n_live;
+  stats->live_bytes += class->n_live * class->chunk_bytes;
+  stats->cached_bytes += cached * class->chunk_bytes;
 }
 
-bool
-slice_get_stats (SliceStats *stats)
+/* The structs of the caller, whose header may be a later version's: its head
+ * and its classes begin as ours do, and are longer.  (None is shorter: version
+ * 1 is the first.) */
+typedef struct
+{
+  char *classes;
+  size_t class_bytes;
+  unsigned n_classes;
+} StatsLayout;
+
+static void
+layout_put_class (const StatsLayout *layout, unsigned i,
+                  const SliceClassStats *class)
+{
+  if (i < layout->n_classes)
+    memcpy (layout->classes + i * layout->class_bytes, class, sizeof *class);
+}
+
+static void
+stats_add_classes (SliceStats *stats, const StatsLayout *layout)
 {
   MagazineCounts magazines[N_CLASSES];
   SlabCounts slabs[N_CLASSES];
 
-  memset (stats, 0, sizeof *stats);
-  stats->n_classes = SLICE_N_CLASSES;
+  stats->n_threads = sli_magazine_count_all (magazines);
+  sli_slab_count_all (slabs);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      SliceClassStats class = { 0 };
+
+      class_add_geometry (&class, i);
+      class_add_slabs (&class, &slabs[i]);
+      class_add_depot (&class, i);
+      class_add_magazines (&class, &magazines[i]);
+      class_sum_up (&class, stats);
+      layout_put_class (layout, i, &class);
+    }
+}
+
+bool
+slice_get_stats_v1 (SliceStats *stats, size_t head_bytes, size_t class_bytes,
+                    unsigned n_classes)
+{
+  StatsLayout layout
+      = { (char *) stats + head_bytes, class_bytes, n_classes };
+
+  memset (stats, 0, head_bytes + n_classes * class_bytes);
+  stats->n_classes = n_classes < N_CLASSES ? n_classes : N_CLASSES;
   if (!sli_alloc_is_ready ())
     return false;
   stats_add_pages (stats);
   sli_alloc_count_large (&stats->n_large_allocs, &stats->n_large_frees);
-  stats->n_threads = sli_magazine_count_all (magazines);
   stats->n_fork_lost = sli_magazine_fork_lost ();
-  sli_slab_count_all (slabs);
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      class_add_geometry (&stats->classes[i], i);
-      class_add_slabs (&stats->classes[i], &slabs[i]);
-      class_add_depot (&stats->classes[i], i);
-      class_add_magazines (&stats->classes[i], &magazines[i]);
-    }
-  stats_sum_up (stats);
+  stats_add_classes (stats, &layout);
   stats->live_blocks += sli_alloc_count_live_mallocs ();
   return true;
 }

@@ -119,4 +119,6 @@ assert_stats_add_up (const SliceArenaStats *stats)
   g_assert_cmpuint (stats->held_bytes, ==,
                     stats->used_bytes + stats->free_bytes
                         + stats->wasted_bytes + stats->control_bytes);
+  for (size_t i = 0; i < G_N_ELEMENTS (stats->spare); i++)
+    g_assert_cmpuint (stats->spare[i], ==, 0);
 }

@@ -1141,6 +1141,8 @@ test_bad_options (void)
     { .first_bytes = 1000, .cap_bytes = 500 },
     { .cap_bytes = (size_t) 1 << 31 },
     { .flags = 0x80 },
+    { .struct_bytes = sizeof (SliceArenaOptions) + 8 },
+    { .struct_bytes = sizeof (SliceArenaOptions) - 8 },
   };
   for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
     {
@@ -1148,6 +1150,10 @@ test_bad_options (void)
       g_assert_null (slice_linear_new (&bad[i]));
       g_assert_cmpint (errno, ==, EINVAL);
     }
+  SliceArenaOptions good = { .struct_bytes = sizeof good };
+  SliceLinear *linear = slice_linear_new (&good);
+  g_assert_nonnull (linear);
+  slice_linear_destroy (linear);
   slice_linear_destroy (NULL);
 }
 

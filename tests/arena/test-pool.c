@@ -422,6 +422,7 @@ test_bad_options (void)
     { .object_bytes = 8, .alignment = 24 },
     { .object_bytes = 8, .alignment = 8192 },
     { .object_bytes = 8, .arena = { .flags = 4 } },
+    { .object_bytes = 8, .arena = { .struct_bytes = 1 } },
   };
   for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
     {

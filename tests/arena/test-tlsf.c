@@ -276,6 +276,23 @@ run_regions (unsigned flags)
     }
 }
 
+/* Options of a version that the library does not know. */
+static void
+test_options_size (void)
+{
+  static char buffer[4096];
+  SliceTlsfFixedOptions options = { .struct_bytes = sizeof options };
+  SliceTlsf *tlsf
+      = slice_tlsf_new_fixed_with (buffer, sizeof buffer, &options);
+
+  g_assert_nonnull (tlsf);
+  slice_tlsf_destroy (tlsf);
+  options.struct_bytes += 8;
+  errno = 0;
+  g_assert_null (slice_tlsf_new_fixed_with (buffer, sizeof buffer, &options));
+  g_assert_cmpint (errno, ==, EINVAL);
+}
+
 /* The smallest regions, at each offset: a reset makes the heap as it was. */
 static void
 test_regions_small (void)
@@ -692,6 +709,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/tlsf/model-fixed", test_model_fixed);
   g_test_add_func ("/slice/tlsf/regions", test_regions);
+  g_test_add_func ("/slice/tlsf/options-size", test_options_size);
   g_test_add_func ("/slice/tlsf/regions-small", test_regions_small);
   g_test_add_func ("/slice/tlsf/regions-refused", test_regions_refused);
   g_test_add_func ("/slice/tlsf/model-growing", test_model_growing);

@@ -14,6 +14,7 @@
 #include "tlsf.h"
 
 #include <errno.h>
+#include "arena/arena-options.h"
 #include "arena/arena-private.h"
 #include "arena/traced.h"
 
@@ -72,6 +73,7 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
   size_t control = TLSF_CONTROL_BYTES (n_lists);
   if (bytes < skip + control + BLOCK_STRIDE_MIN
       || most > TLSF_REGION_BYTES_MAX
+      || !sli_options_size_is_known (options->struct_bytes, sizeof *options)
       || (options->flags & ~(unsigned) FIXED_FLAGS) != 0)
     return fail_with (EINVAL);
   SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
