@@ -27,6 +27,7 @@ dist_design_DATA = \
 	%D%/design/12-rejected-ideas.md \
 	%D%/design/13-tracing.md \
 	%D%/design/14-heap.md \
+	%D%/design/abi.md \
 	%D%/design/benchmark.md \
 	%D%/design/bibliography.md \
 	%D%/design/promises-and-limits.md \

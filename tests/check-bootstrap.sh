@@ -122,7 +122,7 @@ has_not_said () { ! has_said "$1"; }
 
 needed=$(sed -n '/^packages_needed="/,/"$/p' "$bootstrap" | tr -d '"' \
          | sed 's/^packages_needed=//')
-wanted="libglib2.0-tests gstreamer1.0-tools valgrind libjemalloc2
+wanted="libglib2.0-tests gstreamer1.0-tools valgrind abigail-tools libjemalloc2
   libtbbmalloc2 libdw-dev libzstd-dev zlib1g-dev libunwind8 python3
   gnuplot-nox"
 

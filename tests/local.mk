@@ -188,6 +188,7 @@ check_scripts = \
 # These take long, and find little that the others do not: in the second tier
 # alone.
 slow_scripts = \
+	%D%/check-abi.sh \
 	%D%/check-compilers.sh \
 	%D%/check-far.sh \
 	%D%/check-32bit.sh \
@@ -225,13 +226,16 @@ EXTRA_DIST += \
 	%D%/clients/aliasing.c \
 	%D%/clients/client.c \
 	%D%/clients/client.cc \
+	%D%/clients/frozen.c \
 	%D%/clients/cmake/CMakeLists.txt \
 	%D%/clients/meson/meson.build \
 	%D%/clients/malloc-of.c \
 	%D%/clients/ralloc.c \
+	%D%/data/libslice-x86-64.abi.xz \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
 	%D%/hang.h \
+	%D%/libslice.abignore \
 	%D%/misuse-texts.h \
 	%D%/noglib-tests.sh \
 	%D%/noglib/glib.h \
@@ -375,6 +379,14 @@ bench-rust: slice/libslice.la
 	  cargo run -q --release --manifest-path \
 	    '$(top_srcdir)/slice/rust/peers/Cargo.toml'
 .PHONY: check-cross bench-rust
+
+# The interface that check-abi.sh compares with: with a release, and before the
+# first one with each change.
+record-abi: slice/libslice.la
+	@$(AM_TESTS_ENVIRONMENT) \
+	SLICE_ABI_RECORD='$(abs_top_srcdir)/%D%/data/libslice-x86-64.abi.xz' \
+	  $(SHELL) $(top_srcdir)/%D%/check-abi.sh
+.PHONY: record-abi
 
 installcheck-local:
 	INSTALLCHECK_DESTDIR='$(DESTDIR)' $(MAKE) $(AM_MAKEFLAGS) \
