@@ -13,6 +13,7 @@
 #include "port/os.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1251,6 +1252,38 @@ test_nth_map_fails (void)
     g_assert_true (sli_slab_is_valid (i) && sli_depot_is_valid (i));
 }
 
+/* Bytes that the system's malloc has handed out. */
+static size_t
+malloc_bytes (void)
+{
+  struct mallinfo2 info = mallinfo2 ();
+
+  return info.hblkhd + info.uordblks;
+}
+
+/* Each way to free a large block returns its memory to malloc. */
+static void
+large_comes_back (void)
+{
+  enum { LARGE = 1 << 20, N = 16 };
+  size_t before = malloc_bytes ();
+
+  for (int i = 0; i < N; i++)
+    {
+      slice_free1 (LARGE, slice_alloc (LARGE));
+      slice_free_unsized (slice_alloc (LARGE));
+      slice_free_aligned (64, LARGE, slice_alloc_aligned (64, LARGE));
+      slice_free_unsized (slice_alloc_aligned (64, LARGE));
+    }
+  g_assert_cmpuint (malloc_bytes (), <, before + LARGE);
+}
+
+static void
+test_large_comes_back (void)
+{
+  in_each_mode (large_comes_back);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1301,6 +1334,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/alloc/bulk-hardened", test_bulk_hardened);
   test_add_fresh ("/slice/alloc/bulk-debug", test_bulk_debug);
   test_add_fresh ("/slice/alloc/count", test_count);
+  test_add_fresh ("/slice/alloc/large-comes-back", test_large_comes_back);
   test_add_fresh ("/slice/alloc/late-options", test_late_options);
   test_add_fresh ("/slice/alloc/version", test_version);
   test_add ("/slice/alloc/check-version", test_check_version);

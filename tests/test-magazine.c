@@ -52,6 +52,34 @@ test_waves (void)
     }
 }
 
+/* A magazine that runs empty is filled again where it is, unless larger ones
+ * are wanted by then. */
+static void
+test_keeps_its_magazine (void)
+{
+  enum { N = 400 };
+  void *blocks[N];
+  unsigned n_kept = 0;
+
+  begin ();
+  blocks[0] = fast_alloc (CLASS);
+  for (unsigned i = 1; i < N; i++)
+    {
+      const ClassCache *cache = &sli_record_self->caches[CLASS];
+      const Magazine *magazine = cache->loaded;
+      unsigned size = cache->size, n_trips = sli_record_self->n_trips;
+
+      blocks[i] = fast_alloc (CLASS);
+      if (sli_record_self->n_trips == n_trips || cache->size != size)
+        continue;
+      g_assert_true (cache->loaded == magazine);
+      n_kept++;
+    }
+  g_assert_cmpuint (n_kept, >, 0);
+  for (unsigned i = 0; i < N; i++)
+    fast_free (CLASS, blocks[i]);
+}
+
 /* Where blocks are picked at random, so is the first of a magazine that was
  * put aside full. */
 static void
@@ -327,6 +355,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/magazine/last-in-first-out",
                   test_last_in_first_out);
   test_add_fresh ("/slice/magazine/waves", test_waves);
+  test_add_fresh ("/slice/magazine/keeps-its-magazine",
+                  test_keeps_its_magazine);
   test_add_fresh ("/slice/magazine/random-after-swap",
                   test_random_after_swap);
   test_add_death ("/slice/magazine/death/freed-twice", death_freed_twice);

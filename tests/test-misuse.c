@@ -335,6 +335,49 @@ unsized_foreign (void)
   slice_free_unsized (local + 32);
 }
 
+/* The program's first call: nothing is initialised before it. */
+static char never_a_block[64];
+
+static void
+first_call_free (void)
+{
+  test_options (mode);
+  slice_free1 (40, never_a_block + 16);
+  slice_trim (0);
+}
+
+static void
+first_call_unsized (void)
+{
+  test_options (mode);
+  slice_free_unsized (never_a_block + 16);
+}
+
+static void
+first_call_aligned (void)
+{
+  test_options (mode);
+  slice_free_aligned (32, 40, never_a_block + 16);
+  slice_trim (0);
+}
+
+static void
+first_call_bulk (void)
+{
+  void *block = never_a_block + 16;
+
+  test_options (mode);
+  slice_free_bulk (1, &block);
+}
+
+static void
+first_call_chain (void)
+{
+  test_options (mode);
+  slice_free_chain_with_offset (40, never_a_block + 16, 0);
+  slice_trim (0);
+}
+
 static void
 small_as_large (void)
 {
@@ -356,6 +399,17 @@ test_unsized_is_named (void)
   expect_in_modes (unsized_foreign,
                    "slice: error 102: slice_free_unsized: not a block of "
                    "this allocator: *");
+}
+
+static void
+test_first_call (void)
+{
+  static const TestBody bodies[]
+      = { first_call_free, first_call_unsized, first_call_aligned,
+          first_call_bulk, first_call_chain };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (bodies); i++)
+    expect_in_modes (bodies[i], "slice: error 10?: slice_free*: not a *");
 }
 
 static void
@@ -1032,6 +1086,7 @@ main (int argc, char **argv)
   test_add ("/slice/misuse/caller-is-named", test_caller_is_named);
   test_add ("/slice/misuse/bulk-large", test_bulk_large);
   test_add ("/slice/misuse/unsized-is-named", test_unsized_is_named);
+  test_add ("/slice/misuse/first-call", test_first_call);
   test_add ("/slice/misuse/small-as-large", test_small_as_large);
   test_add_death ("/slice/misuse/own-next", death_own_next);
   test_add_death ("/slice/misuse/aligned-as-other", death_aligned_as_other);

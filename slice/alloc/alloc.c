@@ -64,7 +64,7 @@ slice_try_alloc_slow_v1 (size_t size)
 static void
 free_any (size_t size, void *block, const char *operation, const void *site)
 {
-  dispatch_make_ready ();
+  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
   if (block == NULL)
     return;
   if (UNLIKELY (size == 0))

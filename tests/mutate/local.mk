@@ -14,7 +14,8 @@ EXTRA_DIST += %D%/equivalent.txt %D%/mutate.py
 mutate_slice_tests = tests/misuse/misuse tests/schedule/schedule \
 	$(filter-out tests/arena/% tests/test-ralloc% %/test-dlopen, \
 	$(slice_tests) $(failure_tests) $(leak_tests))
-mutate_all_tests = tests/test-ralloc tests/test-ralloc-free \
+mutate_all_tests = tests/test-ralloc tests/test-ralloc-bad-nodes \
+	tests/test-ralloc-free \
 	tests/test-ralloc-linear tests/test-ralloc-threads \
 	tests/arena/test-linear tests/arena/test-pool tests/arena/test-stack \
 	tests/arena/test-tlsf tests/arena/test-context
