@@ -14,6 +14,7 @@
 #include "magazine/magazine.h"
 #include "dispatch.h"
 #include "untraced.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/trace.h"
 #include "port/os.h"
