@@ -370,12 +370,19 @@ first_call_bulk (void)
   slice_free_bulk (1, &block);
 }
 
+/* What is no block has no link, either. */
 static void
 first_call_chain (void)
 {
   test_options (mode);
-  slice_free_chain_with_offset (40, never_a_block + 16, 0);
-  slice_trim (0);
+  slice_free_chain_with_offset (40, (void *) 0x1238, 0);
+}
+
+static void
+first_call_chain_aligned (void)
+{
+  test_options (mode);
+  slice_free_chain_aligned (64, 128, (void *) 0x1240, 0);
 }
 
 static void
@@ -406,7 +413,7 @@ test_first_call (void)
 {
   static const TestBody bodies[]
       = { first_call_free, first_call_unsized, first_call_aligned,
-          first_call_bulk, first_call_chain };
+          first_call_bulk, first_call_chain, first_call_chain_aligned };
 
   for (size_t i = 0; i < G_N_ELEMENTS (bodies); i++)
     expect_in_modes (bodies[i], "slice: error 10?: slice_free*: not a *");

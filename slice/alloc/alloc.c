@@ -141,6 +141,7 @@ has_link (const void *block)
 void
 slice_free_chain_with_offset (size_t size, void *chain, size_t next_offset)
 {
+  dispatch_make_ready (); /* this may be the program's first call */
   if (dispatch_checks_frees ())
     CHAIN_FREE (chain, next_offset,
                 sli_free_as (size, chain, "slice_free_chain", CALL_SITE));
@@ -152,6 +153,7 @@ void
 slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
                           size_t next_offset)
 {
+  dispatch_make_ready ();
   CHAIN_FREE (chain, next_offset,
               sli_free_aligned_as (alignment, size, chain, "slice_free_chain",
                                    CALL_SITE));
