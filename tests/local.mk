@@ -196,6 +196,7 @@ slow_scripts = \
 	%D%/check-cross.sh \
 	%D%/check-debian.sh \
 	%D%/check-full.sh \
+	%D%/check-release.sh \
 	%D%/check-races.sh \
 	%D%/check-rust.sh \
 	%D%/check-tools.sh
