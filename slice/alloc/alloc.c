@@ -32,7 +32,7 @@ sli_alloc_any (size_t size, bool may_fail, const void *site)
 {
   void *block;
 
-  dispatch_make_ready ();
+  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
   if (size == 0)
     return NULL;
   block = sli_dispatch_alloc (size, site);
