@@ -199,7 +199,8 @@ slow_scripts = \
 	%D%/check-release.sh \
 	%D%/check-races.sh \
 	%D%/check-rust.sh \
-	%D%/check-tools.sh
+	%D%/check-tools.sh \
+	%D%/test-example-hooks.sh
 # The programs that they alone run.
 slow_programs =
 
@@ -332,6 +333,7 @@ needs_%C%_check_compilers = \
 	%D%/test-ralloc-string %D%/test-ralloc-model \
 	%D%/arena/test-linear %D%/arena/test-pool %D%/arena/test-stack \
 	%D%/arena/test-tlsf
+needs_%C%_check_docs = docs/Doxyfile
 needs_%C%_check_tools = %D%/misuse/misuse
 
 # --- more than `make check' ------------------------------------------------

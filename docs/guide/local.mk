@@ -21,8 +21,10 @@ dist_doc_DATA += docs/README.md
 # The examples that chapters lead to, besides that of the contexts.
 dist_examples_DATA += \
 	docs/examples/events.c \
+	docs/examples/lua-states.c \
 	docs/examples/many-consumers.cc \
 	docs/examples/messages.c \
 	docs/examples/one-owner.cc \
 	docs/examples/owner-and-consumer.cc \
+	docs/examples/python-objects.c \
 	docs/examples/words.cc
