@@ -650,6 +650,81 @@ test_fragmented_anywhere (void)
   sli_depot_end_magazine (magazine);
 }
 
+/* --- order --- */
+
+/* Writes chunks i * step, and exchanges each two. */
+static void
+write_rounds (Magazine *magazine, size_t step, bool is_mixed)
+{
+  size_t bytes = sli_sizeclasses[CLASS].chunk_bytes;
+
+  magazine->n_rounds = magazine->n_rounds_max;
+  for (unsigned i = 0; i < magazine->n_rounds; i++)
+    magazine->slots[i + 1]
+        = (void *) (((uintptr_t) 1 << 30)
+                    + (is_mixed ? i ^ 1 : i) * step * bytes);
+}
+
+static void
+test_shuffled (void)
+{
+  static const struct
+  {
+    size_t step;
+    bool is_mixed, is_shuffled;
+  } cases[] = { { 1, false, false }, { 1, true, true },     { 2, false, false },
+                { 2, true, true },     { (size_t) -2, true, true },
+                { 8, true, false },    { 100, true, false },
+                { (size_t) -1, false, false } };
+  Magazine *magazine;
+
+  begin ();
+  magazine = sli_depot_new_magazine (CLASS, LARGEST);
+  g_assert_nonnull (magazine);
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      write_rounds (magazine, cases[i].step, cases[i].is_mixed);
+      g_assert_cmpint (sli_depot_is_shuffled (magazine), ==,
+                       cases[i].is_shuffled);
+      magazine->n_rounds = 16; /* too few to say */
+      g_assert_false (sli_depot_is_shuffled (magazine));
+    }
+  magazine->n_rounds = 0;
+  sli_depot_end_magazine (magazine);
+}
+
+/* Chunks of a tree go to their slabs, and come from there in order. */
+static void
+test_shuffled_goes_home (void)
+{
+  Magazine *magazine;
+  void *lowest;
+
+  begin_without_limit ();
+  g_assert_false (push (full_magazine (CLASS, LARGEST)));
+  magazine = pop (CLASS);
+  g_assert_nonnull (magazine);
+  lowest = magazine->slots[1];
+  for (unsigned i = 1; i + 1 <= magazine->n_rounds; i += 2)
+    {
+      void *chunk = magazine->slots[i];
+
+      magazine->slots[i] = magazine->slots[i + 1];
+      magazine->slots[i + 1] = chunk;
+    }
+  g_assert_true (push (magazine));
+  g_assert_false (sli_depot_has (CLASS));
+  magazine = full_magazine (CLASS, LARGEST);
+  for (unsigned i = 1; i <= magazine->n_rounds; i++)
+    g_assert_true (
+        magazine->slots[i]
+        == (char *) lowest
+               + (i - 1) * (size_t) sli_sizeclasses[CLASS].chunk_bytes);
+  sli_depot_flush (magazine);
+  g_assert_cmpuint (chunks_out (CLASS), ==, 0);
+  check_valid ();
+}
+
 /* --- threads --- */
 
 static void
@@ -780,6 +855,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/trim", test_trim);
   test_add_fresh ("/slice/depot/fragmented-anywhere",
                   test_fragmented_anywhere);
+  test_add_fresh ("/slice/depot/shuffled", test_shuffled);
+  test_add_fresh ("/slice/depot/shuffled-goes-home", test_shuffled_goes_home);
   test_add_fresh ("/slice/depot/threads", test_threads);
   test_add_fresh ("/slice/depot/contention", test_contention);
   return g_test_run ();

@@ -23,7 +23,13 @@ enum
   /* A magazine is fragmented if its chunks lie in more than 4 n + 1 stretches
    * of 16 KiB, where n stretches would hold them. */
   FRAGMENTED_TIMES = 4,
-  STRETCH_SHIFT = 14
+  STRETCH_SHIFT = 14,
+  /* Of so many pairs of rounds most must be near each other, that is, by a few
+   * chunks, but some of these no neighbours, and some in each direction. */
+  SHUFFLED_SAMPLES = 16,
+  SHUFFLED_NEAR = 12,
+  SHUFFLED_NEAR_CHUNKS = 8,
+  SHUFFLED_APART = 4
 };
 
 /* The rounds that magazines of a class can hold, by size.  Constant after
@@ -144,12 +150,20 @@ sli_depot_end_magazine (Magazine *magazine)
 }
 
 COMMON_TEXT void
-sli_depot_flush (Magazine *magazine)
+sli_depot_empty (Magazine *magazine)
 {
   assert_here (magazine->slots[0] == NULL
                && magazine->n_rounds <= magazine->n_rounds_max); /* M1, D1 */
   sli_slab_free_old (magazine->class_index, magazine->n_rounds,
                      magazine->slots + 1, magazine->pushed_msec, "flush");
+  magazine->n_rounds = 0;
+  magazine->pushed_msec = 0;
+}
+
+COMMON_TEXT void
+sli_depot_flush (Magazine *magazine)
+{
+  sli_depot_empty (magazine);
   sli_depot_end_magazine (magazine);
 }
 
@@ -175,4 +189,29 @@ sli_depot_is_fragmented (const Magazine *magazine)
     seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
                              & 63);
   return COUNT_BITS (seen) > FRAGMENTED_TIMES * n_filled + 1;
+}
+
+/* Counts, for a few pairs of rounds, how many are near each other in memory,
+ * how many are neighbours, and how many ascend. */
+COMMON_TEXT bool
+sli_depot_is_shuffled (const Magazine *magazine)
+{
+  size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
+  size_t near_bytes = SHUFFLED_NEAR_CHUNKS * chunk_bytes;
+  unsigned n_near = 0, n_neighbours = 0, n_up = 0;
+
+  if (magazine->n_rounds <= SHUFFLED_SAMPLES)
+    return false;
+  for (unsigned i = 0; i < SHUFFLED_SAMPLES; i++)
+    {
+      unsigned at = 1 + (magazine->n_rounds - 2) * i / (SHUFFLED_SAMPLES - 1);
+      size_t step = (size_t) ((uintptr_t) magazine->slots[at + 1]
+                              - (uintptr_t) magazine->slots[at]);
+
+      n_near += step + near_bytes < 2 * near_bytes;
+      n_neighbours += step == chunk_bytes || step == -chunk_bytes;
+      n_up += step < near_bytes;
+    }
+  return n_near >= SHUFFLED_NEAR && n_near - n_neighbours >= SHUFFLED_APART
+         && n_up > 0 && n_up < n_near;
 }

@@ -178,6 +178,25 @@ magazine_own_lines (Magazine *magazine)
     }
 }
 
+/* Returns true if the chunks of a magazine are better handed out again by their
+ * slabs, in order of addresses.
+ *
+ * When one thread has allocated small blocks and others free them, each of
+ * these has some blocks of every cache line.  Through the depot, threads would
+ * go on sharing lines.  From the slabs, neighbours are allocated to one thread
+ * again.
+ *
+ * The nodes of a tree are freed in another order than they were allocated in.
+ * If the next tree is built in that order, the processor does not foresee the
+ * addresses, neither then nor when the tree is walked and freed. */
+COMMON_TEXT static bool
+magazine_is_for_slabs (const Magazine *magazine, bool *is_remote)
+{
+  *is_remote = sli_last_allocator_is_remote (
+      magazine->class_index, magazine->n_rounds, magazine->slots + 1);
+  return *is_remote || sli_depot_is_shuffled (magazine);
+}
+
 COMMON_TEXT void
 sli_depot_push (Magazine *magazine, unsigned n_wanted,
                 DepotExchange *exchange)
@@ -185,14 +204,9 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   unsigned class_index = magazine->class_index;
   DepotStack *stack = stack_own (class_index);
   uint64_t n_max = class_chunks_max (class_index), now_msec;
+  bool is_for_slabs = magazine_is_for_slabs (magazine, &exchange->is_remote);
 
-  /* When one thread has allocated small blocks and others free them, each of
-   * these has some blocks of every cache line.  Through the depot, threads
-   * would go on sharing lines.  Flushed to the slabs, neighbours are allocated
-   * to one thread again. */
-  exchange->is_remote = sli_last_allocator_is_remote (
-      class_index, magazine->n_rounds, magazine->slots + 1);
-  if (UNLIKELY (LOAD (&stack->feeds_others)) && !exchange->is_remote
+  if (UNLIKELY (LOAD (&stack->feeds_others)) && !is_for_slabs
       && !sli_annotate_is_on ())
     magazine_own_lines (magazine);
   exchange->contended = stack_lock (stack);
@@ -200,7 +214,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   magazine->pushed_msec = now_msec; /* under the lock, for D2 */
   stack_insert (stack, magazine);
   stack->n_pushes++;
-  if (exchange->is_remote || stack_is_over (stack, class_index, n_max))
+  if (is_for_slabs || stack_is_over (stack, class_index, n_max))
     {
       /* Spare this magazine: its chunks and slabs are in the cache. */
       exchange->spare = magazine;

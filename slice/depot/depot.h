@@ -89,6 +89,9 @@ void sli_depot_end_magazine (Magazine *magazine);
 /* Returns true if the chunks of a magazine are spread over many more slabs
  * than they would fill. */
 bool sli_depot_is_fragmented (const Magazine *magazine);
+/* Returns true if the chunks of a magazine lie close together, but in no order
+ * of addresses, as those of a freed tree do.  A guess from a few of them. */
+bool sli_depot_is_shuffled (const Magazine *magazine);
 /* Removes the oldest magazine of a shard, if it is fragmented; else NULL. */
 Magazine *sli_depot_pop_fragmented (unsigned class_index);
 
@@ -110,7 +113,7 @@ typedef struct
 {
   Magazine *spare;  /* NULL, or for the caller to flush: one that is too old,
                        or the pushed one if the depot is full or it is
-                       remote */
+                       remote or shuffled */
   Magazine *empty;  /* of at least n_wanted rounds; or NULL */
   bool contended;   /* the call waited for the lock */
   bool is_remote;   /* its chunks are remote */
@@ -125,8 +128,10 @@ void sli_depot_push (Magazine *magazine, unsigned n_wanted,
  * caller to flush; NULL: no shard has one. */
 Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
-/* Frees the rounds of a magazine to their slabs, and the magazine.  The rounds
+/* Frees the rounds of a magazine to their slabs; it is empty then.  The rounds
  * count as needed when it was pushed, or now if it is not from the depot. */
+void sli_depot_empty (Magazine *magazine);
+/* The same, and frees the magazine. */
 void sli_depot_flush (Magazine *magazine);
 /* The same for a fragmented one: its rounds do not count as needed. */
 void sli_depot_flush_fragmented (Magazine *magazine);

@@ -387,6 +387,14 @@ class_unload (ThreadRecord *record, unsigned class_index)
       sli_adapt_count_trip (record, class_index, exchange.contended,
                             exchange.is_remote);
     }
+  if (exchange.spare != NULL && exchange.empty == NULL
+      && exchange.spare->n_rounds_max >= n_wanted)
+    {
+      /* It serves again, which saves two trips to the metadata. */
+      exchange.empty = exchange.spare;
+      exchange.spare = NULL;
+      sli_depot_empty (exchange.empty);
+    }
   cache->previous = cache->loaded;
   cache->loaded = exchange.empty != NULL
                       ? exchange.empty
