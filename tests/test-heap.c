@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char *const modes[]
     = { "default", "checked", "hardened", "debug", "always-malloc" };
@@ -64,6 +65,142 @@ test_no_alignment (void)
     }
 }
 
+/* --- memory beyond the blocks -------------------------------------------- */
+
+static size_t
+kept_bytes (void)
+{
+  SliceHeapCounts counts;
+
+  slice_heap_count (&counts);
+  return counts.kept_bytes;
+}
+
+/* The memory of a large block is kept for the next one of its size, but only
+ * if there was one before. */
+static void
+test_recurring (void)
+{
+  const size_t size = 3 << 20;
+
+  test_options ("");
+  slice_heap_free (slice_heap_alloc (size));
+  g_assert_cmpuint (kept_bytes (), ==, 0);
+  slice_heap_free (slice_heap_alloc (2 * size)); /* not about that size */
+  g_assert_cmpuint (kept_bytes (), ==, 0);
+  slice_heap_free (slice_heap_alloc (size));
+  g_assert_cmpuint (kept_bytes (), >=, size);
+  slice_heap_free (slice_heap_alloc (size - size / 16));
+  g_assert_cmpuint (kept_bytes (), >=, size);
+  slice_heap_trim ();
+  g_assert_cmpuint (kept_bytes (), ==, 0);
+}
+
+/* A block of more than 128 KiB is a mapping, which moves as a whole. */
+static void
+test_grown (void)
+{
+  const size_t sizes[] = { 129 << 10, 200 << 10, 400 << 10, 800 << 10 };
+  SliceHeapCounts counts;
+  char *block = NULL;
+
+  test_options ("");
+  for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      block = slice_heap_realloc (block, sizes[i]);
+      g_assert_nonnull (block);
+      block[i] = (char) i;
+      slice_heap_count (&counts);
+      g_assert_cmpuint (counts.n_runs, ==, 0);
+      g_assert_cmpuint (counts.n_mapped, ==, 1);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
+    g_assert_cmpint (block[i], ==, i);
+  slice_heap_free (block);
+  g_assert_cmpuint (kept_bytes (), ==, 0);
+}
+
+/* Without memory to map, a block may still be a run of an extent. */
+static void
+test_not_mapped (void)
+{
+  const struct rlimit none = { 0, RLIM_INFINITY };
+  void *blocks[10];
+  SliceHeapCounts counts;
+  char *block;
+
+  test_options ("");
+  /* The first extent is a small one. */
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = slice_heap_alloc (100000);
+  /* The last keeps the second. */
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks) - 1; i++)
+    slice_heap_free (blocks[i]);
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
+  g_assert_null (slice_heap_alloc (1 << 20));
+  block = slice_heap_alloc (300000);
+  g_assert_nonnull (block);
+  memset (block, 1, 300000);
+  g_assert_true (slice_heap_realloc (block, 200000) == block);
+  slice_heap_count (&counts);
+  g_assert_cmpuint (counts.n_runs, ==, 2);
+  slice_heap_free (block);
+  slice_heap_free (blocks[G_N_ELEMENTS (blocks) - 1]);
+}
+
+enum
+{
+  N_FITTED = 2000
+};
+
+/* Many blocks of one size between two classes lie in runs for that size;
+ * larger ones of the same class do not. */
+static void
+test_fitted (void)
+{
+  static char *blocks[N_FITTED];
+  const size_t size = 4368;
+  char *block;
+
+  test_options ("");
+  for (unsigned i = 0; i < N_FITTED; i++)
+    {
+      blocks[i] = slice_heap_alloc (size);
+      g_assert_nonnull (blocks[i]);
+      memset (blocks[i], (int) (i % 127), size);
+    }
+  g_assert_cmpuint (slice_heap_bytes (blocks[0]), >, size);
+  g_assert_cmpuint (slice_heap_bytes (blocks[N_FITTED - 1]), ==, size);
+  block = slice_heap_realloc (blocks[N_FITTED - 1], size + 1);
+  g_assert_cmpuint (slice_heap_bytes (block), >, size);
+  blocks[N_FITTED - 1] = block;
+  block = slice_heap_alloc_aligned (256, size);
+  g_assert_cmpuint ((uintptr_t) block % 256, ==, 0);
+  slice_heap_free (block);
+  for (unsigned i = 0; i < N_FITTED; i++)
+    {
+      for (size_t k = 0; k < size; k++)
+        g_assert_cmpint (blocks[i][k], ==, i % 127);
+      slice_heap_free (blocks[i]);
+    }
+}
+
+/* Blocks of all sizes of a class have no runs of their own. */
+static void
+test_not_fitted (void)
+{
+  static char *blocks[N_FITTED];
+
+  test_options ("");
+  for (unsigned i = 0; i < N_FITTED; i++)
+    blocks[i] = slice_heap_alloc (4097 + i * 37 % 512);
+  for (unsigned i = 0; i < N_FITTED; i++)
+    {
+      g_assert_cmpuint (slice_heap_bytes (blocks[i]), ==, 4608);
+      slice_heap_free (blocks[i]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -77,5 +214,10 @@ main (int argc, char **argv)
       test_add_fresh (name, test_no_alignment);
       g_free (name);
     }
+  test_add_fresh ("/slice/heap/recurring", test_recurring);
+  test_add_fresh ("/slice/heap/grown", test_grown);
+  test_add_fresh ("/slice/heap/not-mapped", test_not_mapped);
+  test_add_fresh ("/slice/heap/fitted", test_fitted);
+  test_add_fresh ("/slice/heap/not-fitted", test_not_fitted);
   return g_test_run ();
 }

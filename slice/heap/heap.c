@@ -70,7 +70,8 @@ static struct
   bool beginning;     /* it is being initialised */
   Lock lock;          /* held while it is initialised */
   size_t round;       /* small sizes are rounded up to a multiple of this */
-  size_t run_max;     /* the largest block that is a run */
+  size_t run_usual;   /* the largest block that is a run */
+  size_t run_max;     /* the same, if there is no memory to map */
   const SliceHeapNext *next;
 } heap = { .lock = LOCK_INIT (LOCK_RANK_HEAP_BEGIN), .next = &system_next };
 
@@ -96,6 +97,7 @@ heap_begin (void)
                            || sli_dispatch.path == PATH_CHECKING
                        ? 1
                        : HEAP_ALIGN_BYTES;
+      heap.run_usual = sli_run_bytes_usual ();
       heap.run_max = sli_run_bytes_max ();
       sli_annotate_published (&heap, sizeof heap);
       sli_medium_init ();
@@ -177,21 +179,19 @@ small_alloc (size_t size, const void *site)
 static void *
 large_attempt (size_t size, size_t alignment, bool *is_zero)
 {
-  if (size <= MEDIUM_BYTES_MAX && alignment <= sli_page_granule_bytes ())
-    {
-      void *block = sli_medium_alloc (size, alignment, is_zero);
+  bool run_can_align = alignment <= sli_page_granule_bytes ();
+  void *block = NULL;
 
-      if (block != NULL)
-        return block;
-    }
-  if (size <= heap.run_max && alignment <= sli_page_granule_bytes ())
-    {
-      void *block = sli_run_alloc (size, is_zero);
-
-      if (block != NULL)
-        return block;
-    }
-  return sli_mapped_alloc (size, alignment, is_zero);
+  if (size <= MEDIUM_BYTES_MAX && run_can_align)
+    block = sli_medium_alloc (size, alignment, is_zero);
+  if (block == NULL && size <= heap.run_usual && run_can_align)
+    block = sli_run_alloc (size, is_zero);
+  if (block == NULL)
+    block = sli_mapped_alloc (size, alignment, is_zero);
+  if (block == NULL && size > heap.run_usual && size <= heap.run_max
+      && run_can_align)
+    block = sli_run_alloc (size, is_zero);
+  return block;
 }
 
 /* The same, but without memory trims and tries once more. */

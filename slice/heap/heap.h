@@ -8,7 +8,7 @@
  *   bytes           a block is                     found by
  *   to 2064         a slice                        its slab
  *   to 32 KiB       medium: a part of a run        the run's record
- *   to 512 KiB      a run                          the run's record
+ *   to 128 KiB      a run                          the run's record
  *   more            a mapping                      a table (mapped.c)
  *
  * SPDX-License-Identifier: MIT
@@ -32,8 +32,9 @@ enum
 {
   HEAP_ALIGN_BYTES = 16,
   MEDIUM_BYTES_MAX = 32 * 1024,
-  RUN_GRANULES_MAX = 32 /* 512 KiB: three such blocks and a smaller one fit
-                           into a region */
+  RUN_GRANULES_USUAL = 8, /* 128 KiB; larger blocks are mapped */
+  RUN_GRANULES_MAX = 32   /* 512 KiB, if there is no memory to map: three such
+                             blocks and a smaller one fit into a region */
 };
 
 /* A run of the heap keeps its data where a slab keeps its header.  Its state,
@@ -126,6 +127,9 @@ char *sli_heap_new_run (unsigned n_granules, SlabState state, HeapRun **run,
                         bool *is_zero);
 void sli_heap_end_run (char *start, HeapRun *run);
 
+/* The largest block that is a run, and the largest that is one if it can't be
+ * mapped. */
+size_t sli_run_bytes_usual (void);
 size_t sli_run_bytes_max (void);
 void *sli_run_alloc (size_t size, bool *is_zero);
 void sli_run_check (const char *start, HeapRun *run, const void *block,

@@ -4,10 +4,12 @@
  * system calls, except to enlarge the table.
  * Design: chapter 14.
  *
- * An open-addressing hash table by address has the live blocks.  A few freed
- * blocks are kept, with their memory, for a block of about their size.
- * Otherwise a program that allocates and frees such a block in turn would have
- * page faults for all its pages each time.
+ * An open-addressing hash table by address has the live blocks.
+ *
+ * A program that allocates and frees a block in turn would have page faults
+ * for all its pages each time.  So a block that follows a freed one of about
+ * its size recurs: when it is freed, it is kept with its memory for the next.
+ * Other blocks are unmapped at once, and only their size is remembered.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,6 +26,7 @@ enum
   KEPT_BYTES_MAX = 16 * 1024 * 1024, /* together */
   KEPT_MSEC = 1000,     /* later calls unmap blocks that are kept longer */
   KEPT_SLACK_SHIFT = 3, /* a kept block may be an eighth too large */
+  GONE_MAX = 8,         /* sizes of unmapped blocks that are remembered */
   FREED_MAX = 64        /* addresses that are remembered for messages */
 };
 
@@ -31,7 +34,17 @@ typedef struct
 {
   char *start;  /* NULL: none */
   size_t bytes;
+  bool recurs;  /* a freed block of about its size came before it */
 } Mapping;
+
+#define NO_MAPPING ((Mapping){ NULL, 0, false })
+
+/* The size of an unmapped block. */
+typedef struct
+{
+  size_t bytes; /* 0: none */
+  uint64_t msec; /* when it was freed */
+} Gone;
 
 static struct
 {
@@ -43,6 +56,8 @@ static struct
   Mapping kept[KEPT_MAX];
   uint64_t kept_msec[KEPT_MAX]; /* when each was freed */
   size_t kept_bytes;
+  Gone gone[GONE_MAX]; /* a ring */
+  unsigned n_gone;     /* counts up */
   const void *freed[FREED_MAX];
   unsigned n_freed; /* counts up */
 } mapped = { .lock = LOCK_INIT (LOCK_RANK_HEAP) };
@@ -128,7 +143,7 @@ table_reserve (void)
 }
 
 static bool
-table_add (char *start, size_t bytes)
+table_add (Mapping mapping)
 {
   bool is_reserved;
 
@@ -136,10 +151,9 @@ table_add (char *start, size_t bytes)
   is_reserved = table_reserve ();
   if (is_reserved)
     {
-      *slot_find (mapped.slots, mapped.n_slots, start)
-          = (Mapping){ start, bytes };
+      *slot_find (mapped.slots, mapped.n_slots, mapping.start) = mapping;
       mapped.n_used++;
-      mapped.bytes += bytes;
+      mapped.bytes += mapping.bytes;
     }
   sli_unlock (&mapped.lock);
   return is_reserved;
@@ -183,6 +197,41 @@ table_remove (const void *start, Mapping *mapping)
   return true;
 }
 
+/* --- blocks that recur --------------------------------------------------- */
+
+/* Returns true if a block of at most `bytes' may stand for one of `wanted'. */
+static bool
+is_about (size_t bytes, size_t wanted)
+{
+  return bytes >= wanted && bytes - wanted <= wanted >> KEPT_SLACK_SHIFT;
+}
+
+static void
+gone_add (size_t bytes)
+{
+  assert_held (&mapped.lock);
+  mapped.gone[mapped.n_gone++ % GONE_MAX]
+      = (Gone){ bytes, sli_os_clock_msec () };
+}
+
+/* Returns true if a block of about this size was unmapped not long ago, and
+ * forgets it. */
+static bool
+gone_take (size_t bytes)
+{
+  uint64_t now_msec;
+
+  assert_held (&mapped.lock);
+  for (unsigned i = 0; i < GONE_MAX; i++)
+    if (is_about (mapped.gone[i].bytes, bytes))
+      {
+        now_msec = sli_os_clock_msec ();
+        mapped.gone[i].bytes = 0;
+        return now_msec - mapped.gone[i].msec < KEPT_MSEC;
+      }
+  return false;
+}
+
 /* --- freed blocks that are kept ------------------------------------------ */
 
 static Mapping
@@ -192,7 +241,7 @@ kept_take (unsigned i)
 
   assert_held (&mapped.lock);
   mapped.kept_bytes -= taken.bytes;
-  mapped.kept[i] = (Mapping){ NULL, 0 };
+  mapped.kept[i] = NO_MAPPING;
   return taken;
 }
 
@@ -207,13 +256,12 @@ kept_find (size_t bytes, size_t alignment)
     {
       const Mapping *kept = &mapped.kept[i];
 
-      if (kept->bytes >= bytes
-          && kept->bytes - bytes <= bytes >> KEPT_SLACK_SHIFT
+      if (is_about (kept->bytes, bytes)
           && ((uintptr_t) kept->start & (alignment - 1)) == 0
           && (best == KEPT_MAX || kept->bytes < mapped.kept[best].bytes))
         best = i;
     }
-  return best < KEPT_MAX ? kept_take (best) : (Mapping){ NULL, 0 };
+  return best < KEPT_MAX ? kept_take (best) : NO_MAPPING;
 }
 
 /* Removes kept blocks that are too old or too many; the caller unmaps them. */
@@ -231,12 +279,12 @@ kept_surplus (uint64_t max_age_msec, Mapping surplus[KEPT_MAX])
   return n;
 }
 
-/* Keeps a freed block, if the cache has a free place. */
+/* Keeps a freed block that recurs, if the cache has a free place. */
 static bool
 kept_add (Mapping mapping)
 {
   assert_held (&mapped.lock);
-  if (mapping.bytes > KEPT_BYTES_MAX - mapped.kept_bytes)
+  if (!mapping.recurs || mapping.bytes > KEPT_BYTES_MAX - mapped.kept_bytes)
     return false;
   for (unsigned i = 0; i < KEPT_MAX; i++)
     if (mapped.kept[i].start == NULL)
@@ -281,17 +329,19 @@ sli_mapped_alloc (size_t size, size_t alignment, bool *is_zero)
 {
   size_t bytes = page_round (size);
   Mapping mapping;
+  bool recurs;
 
   if (bytes < size)
     return NULL;
   alignment = max_size (alignment, sli_os_page_bytes ());
   sli_lock (&mapped.lock);
   mapping = kept_find (bytes, alignment);
+  recurs = mapping.start == NULL && gone_take (bytes);
   sli_unlock (&mapped.lock);
   *is_zero = mapping.start == NULL;
   if (mapping.start == NULL)
-    mapping = (Mapping){ sli_os_map (bytes, alignment), bytes };
-  if (mapping.start != NULL && !table_add (mapping.start, mapping.bytes))
+    mapping = (Mapping){ sli_os_map (bytes, alignment), bytes, recurs };
+  if (mapping.start != NULL && !table_add (mapping))
     {
       sli_os_unmap (mapping.start, mapping.bytes);
       return NULL;
@@ -329,7 +379,7 @@ sli_mapped_was (const void *block)
 bool
 sli_mapped_free (void *block)
 {
-  Mapping surplus[KEPT_MAX], mapping = { NULL, 0 };
+  Mapping surplus[KEPT_MAX], mapping = NO_MAPPING;
   bool found, is_kept = false;
   unsigned n = 0;
 
@@ -342,6 +392,8 @@ sli_mapped_free (void *block)
       mapped.freed[mapped.n_freed++ % FREED_MAX] = block;
       n = kept_surplus (KEPT_MSEC, surplus);
       is_kept = kept_add (mapping);
+      if (!is_kept)
+        gone_add (mapping.bytes);
     }
   sli_unlock (&mapped.lock);
   unmap_all (n, surplus);
@@ -369,10 +421,11 @@ sli_mapped_resize (void *block, size_t size)
     return NULL;
   moved = sli_os_remap (block, mapping.bytes, bytes);
   if (moved != NULL)
-    mapping = (Mapping){ moved, bytes };
+    mapping = (Mapping){ moved, bytes,
+                         mapping.recurs && bytes == mapping.bytes };
   /* A moment ago there was a slot for the block.  If others have taken it and
    * there is no memory for more, the program must not lose the block. */
-  while (!table_add (mapping.start, mapping.bytes))
+  while (!table_add (mapping))
     sli_os_sleep_msec (1);
   return moved;
 }

@@ -4,7 +4,9 @@
  * cache (rank 25); a thread holds one at a time.
  * Design: chapter 14.
  *
- *   sizes:  8 in each doubling, ... 2048, 2304, 2560, ... 4096, ... 32768
+ *   sizes:  8 in each doubling, ... 2048, 2304, 2560, ... 4096, ... 32768;
+ *           and for each the largest size that the program wants of it, if
+ *           it wants many
  *
  *   run:    | block 0 | block 1 | ... | block n-1 | spare |
  *   live       1         0         ...                         (a bit each)
@@ -36,9 +38,12 @@ enum
   SIZE_SHIFT_MIN = 9,    /* the sizes begin above 512: those up to 2064 are for
                             alignments that slices don't have */
   MEDIUM_CLASSES = 48,   /* up to MEDIUM_BYTES_MAX */
+  ALL_CLASSES = 2 * MEDIUM_CLASSES, /* with the fitted ones, behind them */
   RUN_GRANULES = 9,      /* the longest run that is cut */
   WASTE_DIVISOR = 32,    /* the shortest run that wastes at most this part */
   BLOCKS_MAX = 64,       /* bits of a word */
+  FIT_RUNS = 16,         /* a class of so many runs is worth a fitted one, */
+  FIT_DIVISOR = 32,      /* which saves at least this part */
   CACHES = 8,            /* a power of two */
   CACHE_BLOCKS_MAX = 16,
   CACHE_BYTES = 32 * 1024 /* of a class, in a cache */
@@ -49,11 +54,17 @@ SLICE_STATIC_ASSERT (MEDIUM_BYTES_MAX
                                   + MEDIUM_CLASSES / STEPS),
                      "the classes end where runs begin");
 
-/* The lock protects the ring and the runs' bits of free blocks. */
+/* The lock protects the ring, the runs' bits of free blocks, and the
+ * counts. */
 typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
   Link runs;           /* with blocks that are free or were never used */
+  uint32_t n_runs;
+  uint32_t n_runs_fit; /* with so many the class looks for a fitted one */
+  uint32_t wanted_bytes; /* the largest size it was asked for since then */
+  uint32_t fitted_bytes; /* of its fitted class, which is constant from then
+                            on; 0: it has none.  Read without the lock */
   /* constant */
   uint32_t bytes;      /* of a block */
   uint32_t reciprocal; /* 2^32 / bytes, rounded up */
@@ -65,13 +76,13 @@ typedef struct
 typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
-  uint8_t n[MEDIUM_CLASSES];
-  void *blocks[MEDIUM_CLASSES][CACHE_BLOCKS_MAX];
+  uint8_t n[ALL_CLASSES];
+  void *blocks[ALL_CLASSES][CACHE_BLOCKS_MAX];
 } MediumCache;
 
 static struct
 {
-  MediumClass classes[MEDIUM_CLASSES];
+  MediumClass classes[ALL_CLASSES];
   MediumCache caches[CACHES];
 } medium;
 
@@ -125,22 +136,29 @@ class_cut (MediumClass *class)
     }
 }
 
+static void
+class_set_bytes (MediumClass *class, size_t bytes)
+{
+  class->bytes = (uint32_t) bytes;
+  class->reciprocal
+      = (uint32_t) (((UINT64_C (1) << 32) + bytes - 1) / bytes);
+  class->n_cached = (uint8_t) max_size (
+      1, min_size (CACHE_BYTES / bytes, CACHE_BLOCKS_MAX));
+  class_cut (class);
+}
+
 void
 sli_medium_init (void)
 {
-  for (unsigned i = 0; i < MEDIUM_CLASSES; i++)
+  for (unsigned i = 0; i < ALL_CLASSES; i++)
     {
       MediumClass *class = &medium.classes[i];
 
       sli_lock_init (&class->lock, LOCK_RANK_HEAP);
       link_init (&class->runs);
-      class->bytes = (uint32_t) class_bytes (i);
-      class->reciprocal
-          = (uint32_t) (((UINT64_C (1) << 32) + class->bytes - 1)
-                        / class->bytes);
-      class->n_cached = (uint8_t) max_size (
-          1, min_size (CACHE_BYTES / class->bytes, CACHE_BLOCKS_MAX));
-      class_cut (class);
+      class->n_runs_fit = FIT_RUNS;
+      if (i < MEDIUM_CLASSES)
+        class_set_bytes (class, class_bytes (i));
     }
   for (unsigned i = 0; i < CACHES; i++)
     sli_lock_init (&medium.caches[i].lock, LOCK_RANK_HEAP);
@@ -151,7 +169,7 @@ sli_medium_each_lock (void (*act) (Lock *lock))
 {
   for (unsigned i = 0; i < CACHES; i++)
     act (&medium.caches[i].lock);
-  for (unsigned i = 0; i < MEDIUM_CLASSES; i++)
+  for (unsigned i = 0; i < ALL_CLASSES; i++)
     act (&medium.classes[i].lock);
 }
 
@@ -218,9 +236,30 @@ run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
   return taken;
 }
 
-/* Takes up to n blocks of a class, at least one; 0: there is no memory. */
+/* Gives a class with many runs a fitted class, if all sizes that it was asked
+ * for lately leave a part of their blocks unused. */
+static void
+class_fit (MediumClass *class)
+{
+  uint32_t bytes = (uint32_t) align_up (class->wanted_bytes, HEAP_ALIGN_BYTES);
+
+  assert_held (&class->lock);
+  if (class >= &medium.classes[MEDIUM_CLASSES] || class->fitted_bytes != 0
+      || class->n_runs < class->n_runs_fit)
+    return;
+  class->wanted_bytes = 0;
+  class->n_runs_fit = class->n_runs + FIT_RUNS;
+  if (bytes + bytes / FIT_DIVISOR > class->bytes)
+    return;
+  class_set_bytes (class + MEDIUM_CLASSES, bytes);
+  STORE_RELEASE (&class->fitted_bytes, bytes);
+}
+
+/* Takes up to n blocks of a class for a call that wants `size' bytes, at least
+ * one; 0: there is no memory. */
 static unsigned
-class_take (MediumClass *class, unsigned n, void **blocks, bool *is_zero)
+class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
+            bool *is_zero)
 {
   unsigned taken = 0;
   HeapRun *run;
@@ -228,6 +267,8 @@ class_take (MediumClass *class, unsigned n, void **blocks, bool *is_zero)
   for (;;)
     {
       sli_lock (&class->lock);
+      class->wanted_bytes
+          = (uint32_t) max_size (class->wanted_bytes, size);
       if (!link_is_alone (&class->runs))
         taken = run_take (class, LINK_OWNER (class->runs.next, HeapRun, link),
                           n, blocks, is_zero);
@@ -242,6 +283,8 @@ class_take (MediumClass *class, unsigned n, void **blocks, bool *is_zero)
       run->ring = (uint8_t) (class - medium.classes);
       sli_lock (&class->lock);
       link_after (&run->link, &class->runs);
+      class->n_runs++;
+      class_fit (class);
       sli_unlock (&class->lock);
     }
 }
@@ -263,6 +306,7 @@ run_return (HeapRun *run, const void *block)
     link_after (&run->link, &class->runs);
   if (!was_full && is_empty)
     link_remove (&run->link);
+  class->n_runs -= is_empty;
   sli_unlock (&class->lock);
   return is_empty;
 }
@@ -313,7 +357,7 @@ block_begin (void *block)
 /* Allocates a block of a class from a cache; else takes some from the runs and
  * puts the others into the cache. */
 static void *
-class_alloc (unsigned index, bool *is_zero)
+class_alloc (unsigned index, size_t size, bool *is_zero)
 {
   MediumClass *class = &medium.classes[index];
   MediumCache *cache = cache_mine ();
@@ -328,7 +372,7 @@ class_alloc (unsigned index, bool *is_zero)
   sli_unlock (&cache->lock);
   if (block != NULL)
     return block;
-  n = class_take (class, (class->n_cached + 1) / 2, blocks, is_zero);
+  n = class_take (class, size, (class->n_cached + 1) / 2, blocks, is_zero);
   if (n == 0)
     return NULL;
   block = blocks[0];
@@ -340,20 +384,31 @@ class_alloc (unsigned index, bool *is_zero)
   return block;
 }
 
-/* Blocks have the alignment of their size, since runs are aligned to
- * granules. */
-void *
-sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
+/* The class for a size and an alignment; ALL_CLASSES: there is none.  Blocks
+ * have the alignment of their size, since runs are aligned to granules. */
+static unsigned
+class_find (size_t size, size_t alignment)
 {
   unsigned index = class_of (size);
-  void *block;
 
+  if (alignment <= HEAP_ALIGN_BYTES
+      && size <= LOAD_ACQUIRE (&medium.classes[index].fitted_bytes))
+    return MEDIUM_CLASSES + index;
   while (index < MEDIUM_CLASSES
          && lowest_bit (medium.classes[index].bytes) < alignment)
     index++;
-  if (index == MEDIUM_CLASSES)
+  return index < MEDIUM_CLASSES ? index : ALL_CLASSES;
+}
+
+void *
+sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
+{
+  unsigned index = class_find (size, alignment);
+  void *block;
+
+  if (index == ALL_CLASSES)
     return NULL;
-  block = class_alloc (index, is_zero);
+  block = class_alloc (index, size, is_zero);
   return block != NULL ? block_begin (block) : NULL;
 }
 
@@ -428,6 +483,6 @@ void
 sli_medium_trim (void)
 {
   for (unsigned i = 0; i < CACHES; i++)
-    for (unsigned index = 0; index < MEDIUM_CLASSES; index++)
+    for (unsigned index = 0; index < ALL_CLASSES; index++)
       cache_empty (&medium.caches[i], index);
 }

@@ -44,7 +44,7 @@ resize_larger (void *block, size_t size)
     moved = needed > MEDIUM_BYTES_MAX && sli_run_resize (start, needed)
                 ? block
                 : NULL;
-  else if (needed > sli_run_bytes_max () / 2)
+  else if (needed > sli_run_bytes_usual () / 2)
     moved = sli_mapped_resize (block, needed);
   if (moved != NULL && sli_guard_bytes () != 0)
     sli_guard_write (moved, size, sli_heap_large_usable (moved));

@@ -81,13 +81,25 @@ granules_for (size_t size)
                      >> sli_region_granule_shift);
 }
 
-size_t
-sli_run_bytes_max (void)
+static size_t
+run_bytes (unsigned n_granules)
 {
   size_t region_granules = REGION_BYTES >> sli_region_granule_shift;
 
-  return min_size (RUN_GRANULES_MAX, region_granules / 4)
+  return min_size (n_granules, region_granules / 4)
          << sli_region_granule_shift;
+}
+
+size_t
+sli_run_bytes_usual (void)
+{
+  return run_bytes (RUN_GRANULES_USUAL);
+}
+
+size_t
+sli_run_bytes_max (void)
+{
+  return run_bytes (RUN_GRANULES_MAX);
 }
 
 void *
@@ -135,7 +147,7 @@ sli_run_resize (char *start, size_t size)
   unsigned n_wanted = granules_for (size);
   ptrdiff_t difference;
 
-  if (size > sli_run_bytes_max () || n_wanted == 0)
+  if ((size > sli_run_bytes_usual () && size > bytes) || n_wanted == 0)
     return false;
   if (n_wanted == n_granules)
     return true;
